@@ -1,0 +1,36 @@
+// Package sinks is the seam to where tables become visible. Without it, every kind of job would know every store, and
+// the promise that a partition is replaced whole or not at all would be kept in as many ways as there are stores.
+package sinks
+
+import (
+	"context"
+	"io"
+
+	"cloud.google.com/go/civil"
+)
+
+// A Sink makes p the whole content of its partition: readers see all the old rows or all the new ones.
+// Repeating Put is harmless. When Put returns an error, the old rows are still there.
+type Sink interface {
+	Put(ctx context.Context, p Part) (Receipt, error)
+	Close() error
+}
+
+// A Part is one finished Parquet file: the whole content of one partition.
+type Part struct {
+	Table     string
+	Partition civil.Date // first day of the period
+	Rows      int64
+	Size      int64  // bytes of the file
+	Hash      string // content hash: the same rows give the same hash, whatever their order
+
+	// Open opens the file for one reading from its start. A sink closes what it opened.
+	Open func() (io.ReadCloser, error)
+}
+
+// A Receipt says where a part went, for the ledger and for people.
+type Receipt struct {
+	Sink string `json:"sink"` // the sink's URL without its query, which may hold secrets
+	Key  string `json:"key"`  // object key or table partition
+	Size int64  `json:"size"` // bytes stored
+}
