@@ -1,0 +1,210 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A Claim is the right to work on one unit, for as long as its lease is renewed. Claims are numbered objects: number
+// n+1 may be created only when n is released, or when its last write, by the store's own clock, is older than the
+// lease.
+type Claim struct {
+	ledger *Ledger
+	prefix string
+	number int
+	body   claimBody
+	lease  time.Duration
+
+	mu      sync.Mutex
+	until   time.Time // end of the lease by this process's clock, a tenth early for clocks that run apart
+	stop    context.CancelFunc
+	stopped chan struct{}
+	ctx     context.Context // ends with ErrLost when the lease does
+	lose    context.CancelCauseFunc
+}
+
+type claimBody struct {
+	Run      string        `json:"run"`
+	Lease    time.Duration `json:"lease_ns"`
+	Beat     int           `json:"beat"`
+	Released bool          `json:"released"`
+}
+
+// A HeldError says who holds a unit.
+type HeldError struct {
+	Unit, Run string
+	Free      time.Duration // at the latest, if its holder is dead
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("claim %s: held by run %s; if that run is dead, it is free in %v", e.Unit, e.Run, e.Free.Round(time.Second))
+}
+
+// Claim takes the unit of a table for a run and keeps the lease alive until Release. When another run holds the unit,
+// the error is a *HeldError.
+func (l *Ledger) Claim(ctx context.Context, table, unit, run string, lease time.Duration) (*Claim, error) {
+	c := &Claim{
+		ledger: l, lease: lease, prefix: fmt.Sprintf("tables/%s/claims/%s/", table, unit),
+		body: claimBody{Run: run, Lease: lease}, stopped: make(chan struct{}),
+	}
+	keys, err := l.list(ctx, c.prefix)
+	if err != nil {
+		return nil, err
+	}
+	last := highest(keys)
+	if last > 0 {
+		if err := c.free(ctx, unit, last); err != nil {
+			return nil, err
+		}
+	}
+	c.number = last + 1
+	data, err := encodeObject(c.body)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := l.create(ctx, c.key(c.number), data); errors.Is(err, errExists) {
+		return nil, c.outrun(unit)
+	} else if err != nil {
+		return nil, fmt.Errorf("claim %s: %w", l.location(c.key(c.number)), err)
+	}
+	// Others may have taken and dropped this number since the listing. The highest number is never dropped, so a second
+	// listing shows it.
+	if top, err := c.top(ctx); err != nil {
+		return nil, err
+	} else if top != c.number {
+		return nil, c.outrun(unit)
+	}
+	c.begin(ctx, start)
+	for _, key := range keys {
+		_ = l.bucket.Delete(ctx, key) // one that stays is lower than ours and means nothing
+	}
+	return c, nil
+}
+
+func (c *Claim) outrun(unit string) error {
+	return &HeldError{Unit: unit, Run: "(another that was faster)", Free: c.lease}
+}
+
+// top is the highest number that exists.
+func (c *Claim) top(ctx context.Context) (int, error) {
+	keys, err := c.ledger.list(ctx, c.prefix)
+	return highest(keys), err
+}
+
+func (c *Claim) key(n int) string { return fmt.Sprintf("%s%06d.json", c.prefix, n) }
+
+// free tells, by a nil error, that the claim with number n is over.
+func (c *Claim) free(ctx context.Context, unit string, n int) error {
+	var other claimBody
+	if err := c.ledger.read(ctx, c.key(n), &other); isNotFound(err) {
+		return c.outrun(unit)
+	} else if err != nil {
+		return err
+	}
+	if other.Released {
+		return nil
+	}
+	// The order matters: its last write is read after the clock, so that a write in between makes it younger, never
+	// older.
+	now, err := c.ledger.now(ctx)
+	if err != nil {
+		return err
+	}
+	attrs, err := c.ledger.bucket.Attributes(ctx, c.key(n))
+	if isNotFound(err) {
+		return c.outrun(unit)
+	}
+	if err != nil {
+		return fmt.Errorf("claim %s: read its age: %w", c.ledger.location(c.key(n)), err)
+	}
+	if left := other.Lease - now.Sub(attrs.ModTime); left >= 0 {
+		return &HeldError{Unit: unit, Run: other.Run, Free: left}
+	}
+	return nil
+}
+
+func (c *Claim) begin(ctx context.Context, start time.Time) {
+	c.until = start.Add(c.lease - c.lease/10)
+	c.ctx, c.lose = context.WithCancelCause(context.WithoutCancel(ctx))
+	beat, stop := context.WithCancel(c.ctx)
+	c.stop = stop
+	go c.keepAlive(beat)
+}
+
+// keepAlive rewrites the claim three times a lease, and ends the claim's context when that fails for too long.
+func (c *Claim) keepAlive(ctx context.Context) {
+	defer close(c.stopped)
+	tick := time.NewTicker(c.lease / 3)
+	defer tick.Stop()
+	for {
+		end := time.NewTimer(time.Until(c.deadline()))
+		select {
+		case <-ctx.Done():
+			end.Stop()
+			return
+		case <-end.C:
+			c.lose(fmt.Errorf("%s: the lease of %v ended before it could be renewed: %w", c.key(c.number), c.lease, ErrLost))
+			return
+		case <-tick.C:
+			end.Stop()
+			c.beat(ctx)
+		}
+	}
+}
+
+func (c *Claim) deadline() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.until
+}
+
+// beat renews the lease. A failure is no harm until the lease ends.
+func (c *Claim) beat(ctx context.Context) {
+	start := time.Now()
+	if !start.Before(c.deadline()) {
+		return // stopped or suspended for too long: the unit may be another's by now
+	}
+	write, cancel := context.WithDeadline(ctx, c.deadline())
+	defer cancel()
+	c.body.Beat++
+	if err := c.ledger.write(write, c.key(c.number), c.body); err != nil {
+		return
+	}
+	c.mu.Lock()
+	c.until = start.Add(c.lease - c.lease/10)
+	c.mu.Unlock()
+}
+
+// Guard allows one put: it checks that no higher number exists, and gives a context that ends when the lease does.
+func (c *Claim) Guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	top, err := c.top(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if top != c.number {
+		return nil, nil, fmt.Errorf("%s: another run has taken the unit over: %w", c.key(c.number), ErrLost)
+	}
+	if !time.Now().Before(c.deadline()) {
+		return nil, nil, fmt.Errorf("%s: the lease of %v is over: %w", c.key(c.number), c.lease, ErrLost)
+	}
+	guarded, cancel := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })
+	return guarded, func() { unhook(); cancel(nil) }, nil
+}
+
+// Release gives the unit back. It is harmless on a claim that was lost.
+func (c *Claim) Release(ctx context.Context) error {
+	c.stop()
+	<-c.stopped
+	lost := context.Cause(c.ctx) != nil || !time.Now().Before(c.deadline())
+	c.lose(nil)
+	if lost {
+		return nil
+	}
+	c.body.Released = true
+	return c.ledger.write(ctx, c.key(c.number), c.body)
+}

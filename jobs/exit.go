@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"gocloud.dev/gcerrors"
+)
+
+// Exit codes of a run.
+const (
+	ExitDone        = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitSome        = 3
+	ExitHeld        = 4
+	ExitDenied      = 5
+	ExitInterrupted = 130
+)
+
+// ExitCode is the exit code of a run over these results: of several jobs the first that applies of 2, 5, 1, 3, 4, 0.
+// A run that was stopped is 130. named says that a person asked for these jobs; units that others hold all are no
+// failure of a scheduled run.
+func ExitCode(results []Result, stopped, named bool) int {
+	if stopped {
+		return ExitInterrupted
+	}
+	seen := map[int]bool{}
+	for _, r := range results {
+		seen[r.exit(named)] = true
+	}
+	for _, code := range []int{ExitUsage, ExitDenied, ExitFailed, ExitSome, ExitHeld} {
+		if seen[code] {
+			return code
+		}
+	}
+	return ExitDone
+}
+
+func (r Result) exit(named bool) int {
+	var refused, denied bool
+	for _, err := range r.Errs {
+		refused = refused || errors.Is(err, ErrRefused)
+		denied = denied || Denied(err)
+	}
+	switch {
+	case refused:
+		return ExitUsage
+	case denied:
+		return ExitDenied
+	case len(r.Errs) > 0 && r.Outcome.Done() > 0:
+		return ExitSome
+	case len(r.Errs) > 0:
+		return ExitFailed
+	case named && r.Outcome.Windows > 0 && r.Outcome.Held == r.Outcome.Windows:
+		return ExitHeld
+	}
+	return ExitDone
+}
+
+// Denied tells whether the service or a store refused the credentials: going on would only repeat that.
+func Denied(err error) bool {
+	return errors.Is(err, ErrDenied) || errors.Is(err, fs.ErrPermission) || gcerrors.Code(err) == gcerrors.PermissionDenied
+}
+
+// Stopped tells whether the context ended because the process was asked to stop.
+func Stopped(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }

@@ -1,0 +1,86 @@
+// Package jobs is the engine: it plans what is missing, claims it, has it done once, and remembers. Without it, every
+// kind of job would have its own idea of what is done, and a crash or a second process would lose or double days.
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// A Kind plans units of work and does them. The runner claims a unit, does it, and repeats it after a failure or a
+// crash: doing it twice equals doing it once.
+type Kind interface {
+	Plan(ctx context.Context, now time.Time) ([]Unit, error)
+	Do(ctx context.Context, u Unit) (Outcome, error)
+}
+
+// A Unit is what a kind plans and does under one claim.
+type Unit struct {
+	Name   string // names the claim inside its table; a window: the first day of its grid cell
+	Window Window
+	Claim  *Claim // set by the runner before Do
+}
+
+// A Job is a named entry of the config, ready to run.
+type Job struct {
+	Name  string
+	Table string // where its claims live
+	Kind  Kind
+
+	// Finish tidies up once no more units are taken; nil: nothing to tidy.
+	Finish func(context.Context) error
+}
+
+// An Outcome counts what came of a unit, or of many. Partitions are counted once: written, unchanged, empty, kept or
+// failed.
+type Outcome struct {
+	Windows   int `json:"windows"`
+	Held      int `json:"held"` // windows that another process holds
+	Written   int `json:"written"`
+	Unchanged int `json:"unchanged"`
+	Empty     int `json:"empty"`
+	Kept      int `json:"kept"` // empty in the answer, old rows kept as on_empty asks
+	Failed    int `json:"failed"`
+
+	Requests     int64         `json:"requests"`
+	Retries      int64         `json:"retries"`
+	Limiter      time.Duration `json:"limiter_ns"` // waited on the limiter
+	Rows         int64         `json:"rows"`
+	Rounded      int64         `json:"rounded"` // money cells that had more than six decimals
+	Nulls        int64         `json:"nulls"`   // blank cells of metrics
+	CSVBytes     int64         `json:"csv_bytes"`
+	ParquetBytes int64         `json:"parquet_bytes"`
+}
+
+// Add adds o's counts.
+func (t *Outcome) Add(o Outcome) {
+	t.Windows += o.Windows
+	t.Held += o.Held
+	t.Written += o.Written
+	t.Unchanged += o.Unchanged
+	t.Empty += o.Empty
+	t.Kept += o.Kept
+	t.Failed += o.Failed
+	t.Requests += o.Requests
+	t.Retries += o.Retries
+	t.Limiter += o.Limiter
+	t.Rows += o.Rows
+	t.Rounded += o.Rounded
+	t.Nulls += o.Nulls
+	t.CSVBytes += o.CSVBytes
+	t.ParquetBytes += o.ParquetBytes
+}
+
+// Done counts the partitions that are as they should be.
+func (t Outcome) Done() int { return t.Written + t.Unchanged + t.Empty + t.Kept }
+
+// Errors that change how a run goes on, and its exit code.
+var (
+	// ErrRefused: the config and the ledger contradict each other; nothing was asked or written.
+	ErrRefused = errors.New("refused")
+	// ErrDenied: the service or a store refused the credentials; going on would only repeat that.
+	ErrDenied = errors.New("access denied")
+	// ErrLost: the claim was lost to another process, or its lease ended; nothing more may be published under it.
+	ErrLost = errors.New("claim lost")
+)

@@ -1,0 +1,82 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+)
+
+// A Ledger is the durable record, in a bucket, of partitions, claims and runs.
+//
+//	tables/{table}/partitions/{date}.{seq}.json   one record, written once; the highest seq holds
+//	tables/{table}/segments/{n}.json              older records folded into one object; the highest n holds
+//	tables/{table}/shapes/{id}.json               what a record's numbers mean: fingerprint and columns
+//	tables/{table}/claims/{unit}/{n}.json         who works on a unit
+//	runs/{id}.json                                one execution
+//	clock.json                                    written to read the store's own time
+type Ledger struct {
+	bucket *blob.Bucket
+	dir    string
+	url    string
+}
+
+// LedgerOptions say where the ledger is.
+type LedgerOptions struct {
+	Bucket *blob.Bucket
+	Dir    string // the bucket's folder when it is local, else empty
+	URL    string // for messages; without secrets
+}
+
+// OpenLedger takes the bucket over: Close closes it.
+func OpenLedger(o LedgerOptions) *Ledger {
+	return &Ledger{bucket: o.Bucket, dir: o.Dir, url: strings.TrimSuffix(o.URL, "/")}
+}
+
+// Close closes the bucket.
+func (l *Ledger) Close() error { return l.bucket.Close() }
+
+func (l *Ledger) location(key string) string { return l.url + "/" + key }
+
+// list gives the keys under prefix in ascending order. What a killed writer of the file driver left is no key.
+func (l *Ledger) list(ctx context.Context, prefix string) ([]string, error) {
+	var keys []string
+	it := l.bucket.List(&blob.ListOptions{Prefix: prefix})
+	for {
+		o, err := it.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return keys, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ledger: list %s: %w", l.location(prefix), err)
+		}
+		if strings.HasSuffix(o.Key, ".json") {
+			keys = append(keys, o.Key)
+		}
+	}
+}
+
+// now is the store's own time, read from an object written for that.
+func (l *Ledger) now(ctx context.Context) (time.Time, error) {
+	const key = "clock.json"
+	if err := l.write(ctx, key, struct{}{}); err != nil {
+		return time.Time{}, err
+	}
+	attrs, err := l.bucket.Attributes(ctx, key)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ledger: read the store's time from %s: %w", l.location(key), err)
+	}
+	return attrs.ModTime, nil
+}
+
+// numbered reads the number at the end of a key such as segments/000012.json.
+func numbered(key string) (int, bool) {
+	name := strings.TrimSuffix(key[strings.LastIndexByte(key, '/')+1:], ".json")
+	n := 0
+	_, err := fmt.Sscanf(name, "%06d", &n)
+	return n, err == nil && name == fmt.Sprintf("%06d", n)
+}

@@ -1,0 +1,88 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// Every ledger object is one line of JSON with a checksum over its content, so that a damaged one is an error and
+// never read as "missing".
+type envelope struct {
+	Version int             `json:"v"`
+	Sum     string          `json:"xxh64"`
+	Content json.RawMessage `json:"content"`
+}
+
+const objectVersion = 1
+
+func encodeObject(content any) ([]byte, error) {
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(envelope{objectVersion, checksum(raw), raw})
+	return append(data, '\n'), err
+}
+
+func decodeObject(data []byte, content any) error {
+	var e envelope
+	if err := json.Unmarshal(data, &e); err != nil {
+		return err
+	}
+	if e.Version != objectVersion {
+		return fmt.Errorf("version %d, this program reads version %d", e.Version, objectVersion)
+	}
+	if sum := checksum(e.Content); sum != e.Sum {
+		return fmt.Errorf("checksum is %s, its content gives %s", e.Sum, sum)
+	}
+	dec := json.NewDecoder(bytes.NewReader(e.Content))
+	dec.DisallowUnknownFields()
+	return dec.Decode(content)
+}
+
+func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
+
+// A DamagedError is a ledger object that can't be trusted.
+type DamagedError struct {
+	Location string // where a person finds it
+	Err      error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("ledger: %s is damaged: %v; inspect it (it is one line of JSON) and restore it from a copy, or "+
+		"delete it: what it recorded then counts as missing and is fetched again", e.Location, e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// read reads and checks one object. notFound is told apart from damage and from a store that doesn't answer.
+func (l *Ledger) read(ctx context.Context, key string, content any) error {
+	data, err := l.bucket.ReadAll(ctx, key)
+	if err != nil {
+		return fmt.Errorf("ledger: read %s: %w", l.location(key), err)
+	}
+	if err := decodeObject(data, content); err != nil {
+		return &DamagedError{l.location(key), err}
+	}
+	return nil
+}
+
+// write replaces an object that only one process writes.
+func (l *Ledger) write(ctx context.Context, key string, content any) error {
+	data, err := encodeObject(content)
+	if err == nil {
+		err = l.bucket.WriteAll(ctx, key, data, &blob.WriterOptions{ContentType: "application/json"})
+	}
+	if err != nil {
+		return fmt.Errorf("ledger: write %s: %w", l.location(key), err)
+	}
+	return nil
+}
+
+func isNotFound(err error) bool { return gcerrors.Code(err) == gcerrors.NotFound }

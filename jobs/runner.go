@@ -1,0 +1,142 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// A Runner does what jobs plan: each unit under its claim, several at once, a failed one never stopping the next.
+type Runner struct {
+	Ledger   *Ledger
+	Run      string        // the run's ID: in claims, records and logs
+	Lease    time.Duration // of claims
+	Parallel int           // units at once, over all jobs
+	Log      *slog.Logger
+	Observe  func(Progress) // called from several goroutines; nil: nobody looks
+}
+
+// Progress is one step of a job, for people who wait.
+type Progress struct {
+	Job    string
+	Units  int      // planned
+	Unit   string   // the one that is over; empty: the job has just been planned
+	Result *Outcome // of the unit that is over
+	Err    error
+}
+
+// A Result is what came of one job.
+type Result struct {
+	Job     string        `json:"job"`
+	Table   string        `json:"table"`
+	Outcome Outcome       `json:"outcome"`
+	Took    time.Duration `json:"took_ns"`
+	Errs    []error       `json:"-"`
+}
+
+// RunJobs plans and does all jobs and gives their results in order. It returns when every unit that it took is over.
+func (r *Runner) RunJobs(ctx context.Context, list []Job) []Result {
+	results := make([]Result, len(list))
+	ctx, deny := context.WithCancelCause(ctx)
+	defer deny(nil)
+	g := &errgroup.Group{}
+	g.SetLimit(max(1, r.Parallel))
+	for i, job := range list {
+		results[i] = Result{Job: job.Name, Table: job.Table}
+		res := &tally{Result: &results[i], start: time.Now(), deny: deny}
+		units, err := job.Kind.Plan(ctx, time.Now())
+		if err != nil {
+			res.fail(err)
+			continue
+		}
+		r.observe(Progress{Job: job.Name, Units: len(units)})
+		for _, u := range units {
+			g.Go(func() error {
+				r.unit(ctx, job, u, len(units), res)
+				return nil
+			})
+		}
+	}
+	_ = g.Wait() // errors are in the results
+	for i, job := range list {
+		if job.Finish != nil && ctx.Err() == nil {
+			if err := job.Finish(ctx); err != nil {
+				results[i].Errs = append(results[i].Errs, err)
+			}
+		}
+	}
+	return results
+}
+
+func (r *Runner) observe(p Progress) {
+	if r.Observe != nil {
+		r.Observe(p)
+	}
+}
+
+// unit does one unit under its claim and tallies what came of it.
+func (r *Runner) unit(ctx context.Context, job Job, u Unit, planned int, res *tally) {
+	if context.Cause(ctx) != nil {
+		res.fail(context.Cause(ctx))
+		return
+	}
+	log := r.Log.With("job", job.Name, "run", r.Run, "window", u.Name)
+	out, err := r.claimed(ctx, job, u)
+	var held *HeldError
+	if errors.As(err, &held) {
+		log.Info("held by another run", "status", held.Error())
+		out, err = Outcome{Held: 1}, nil
+	}
+	if err != nil {
+		log.Error("window failed", "status", err.Error())
+		res.fail(err)
+	}
+	out.Windows = 1
+	res.add(out)
+	r.observe(Progress{Job: job.Name, Units: planned, Unit: u.Name, Result: &out, Err: err})
+}
+
+func (r *Runner) claimed(ctx context.Context, job Job, u Unit) (out Outcome, err error) {
+	u.Claim, err = r.Ledger.Claim(ctx, job.Table, u.Name, r.Run, r.Lease)
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		// Released also when the run is being stopped, so that the next one needn't wait for the lease.
+		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if releaseErr := u.Claim.Release(release); releaseErr != nil {
+			err = errors.Join(err, fmt.Errorf("release %s/%s: %w", job.Table, u.Name, releaseErr))
+		}
+	}()
+	return job.Kind.Do(ctx, u)
+}
+
+// A tally is a result that several goroutines add to.
+type tally struct {
+	*Result
+	mu    sync.Mutex
+	start time.Time
+	deny  context.CancelCauseFunc
+}
+
+func (t *tally) add(o Outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Outcome.Add(o)
+	t.Took = time.Since(t.start)
+}
+
+func (t *tally) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Errs = append(t.Errs, err)
+	if Denied(err) {
+		t.deny(err)
+	}
+}

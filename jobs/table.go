@@ -1,0 +1,180 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"cloud.google.com/go/civil"
+	"golang.org/x/sync/errgroup"
+)
+
+// Objects of a table that are read at once.
+const readers = 16
+
+// A Table is what the ledger holds of one table, as last read. It is safe for concurrent use.
+type Table struct {
+	ledger *Ledger
+	name   string
+
+	mu      sync.Mutex
+	entries Ledgered        // the newest record of each partition
+	known   map[string]bool // keys of record objects read or written
+	loose   map[string]bool // those of them that the last listing showed: not yet folded away
+	segment int             // the highest segment, 0 for none
+}
+
+// Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
+func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
+	t := &Table{ledger: l, name: name, entries: Ledgered{}, known: map[string]bool{}}
+	return t, t.Refresh(ctx)
+}
+
+// Name is the table's name.
+func (t *Table) Name() string { return t.name }
+
+// Entries is a copy of the newest records.
+func (t *Table) Entries() Ledgered {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.entries)
+}
+
+// Entry is the newest record of a partition.
+func (t *Table) Entry(partition civil.Date) (Entry, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.entries[partition]
+	return e, ok
+}
+
+// Refresh reads what other processes have recorded since.
+func (t *Table) Refresh(ctx context.Context) error {
+	// An object may be folded into a segment and deleted between the listing and the reading of it: list again then.
+	const tries = 5
+	var err error
+	for range tries {
+		if err = t.refresh(ctx); !isNotFound(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (t *Table) refresh(ctx context.Context) error {
+	// Records first: what is folded away after this listing is in the segment that the second listing shows.
+	keys, err := t.ledger.list(ctx, t.prefix("partitions"))
+	if err != nil {
+		return err
+	}
+	segments, err := t.ledger.list(ctx, t.prefix("segments"))
+	if err != nil {
+		return err
+	}
+	if err := t.readSegment(ctx, highest(segments)); err != nil {
+		return err
+	}
+	return t.readEntries(ctx, keys)
+}
+
+func (t *Table) prefix(kind string) string { return "tables/" + t.name + "/" + kind + "/" }
+
+func (t *Table) readSegment(ctx context.Context, n int) error {
+	t.mu.Lock()
+	old := t.segment
+	t.mu.Unlock()
+	if n <= old {
+		return nil
+	}
+	var folded []Entry
+	if err := t.ledger.read(ctx, segmentKey(t.name, n), &folded); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.segment = max(t.segment, n)
+	for _, e := range folded {
+		t.keep(e)
+	}
+	return nil
+}
+
+func (t *Table) readEntries(ctx context.Context, keys []string) error {
+	loose := map[string]bool{}
+	var unread []string
+	t.mu.Lock()
+	for _, key := range keys {
+		partition, seq, ok := parseEntryKey(key)
+		if !ok {
+			continue
+		}
+		loose[key] = true
+		if !t.known[key] && t.entries[partition].Seq < seq {
+			unread = append(unread, key)
+		}
+	}
+	segment := t.segment
+	t.loose = loose
+	t.mu.Unlock()
+
+	read := make([]Entry, len(unread))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for i, key := range unread {
+		g.Go(func() error {
+			if err := t.ledger.read(ctx, key, &read[i]); err != nil {
+				return err
+			}
+			return t.check(key, read[i], segment)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, e := range read {
+		t.known[unread[i]] = true
+		t.keep(e)
+	}
+	return nil
+}
+
+// check finds records that don't belong: under another's key, or written when there was a segment that is gone.
+func (t *Table) check(key string, e Entry, segment int) error {
+	if want := entryKey(t.name, e.Partition, e.Seq); want != key {
+		return &DamagedError{t.ledger.location(key), fmt.Errorf("its content belongs under %s", want)}
+	}
+	if e.Segment > segment {
+		return &DamagedError{
+			t.ledger.location(segmentKey(t.name, e.Segment)),
+			fmt.Errorf("it is gone, though %s was written after it", key),
+		}
+	}
+	return nil
+}
+
+// keep takes a record when it is the newest of its partition. The caller holds mu.
+func (t *Table) keep(e Entry) {
+	if t.entries[e.Partition].Seq < e.Seq {
+		t.entries[e.Partition] = e
+	}
+}
+
+func highest(keys []string) int {
+	top := 0
+	for _, key := range keys {
+		if n, ok := numbered(key); ok {
+			top = max(top, n)
+		}
+	}
+	return top
+}
+
+// Sorted are the newest records, by partition.
+func (t *Table) Sorted() []Entry {
+	entries := t.Entries()
+	return slices.SortedFunc(maps.Values(entries), func(a, b Entry) int { return a.Partition.Compare(b.Partition) })
+}
