@@ -54,35 +54,42 @@ func (l *Ledger) Claim(ctx context.Context, table, unit, run string, lease time.
 	if err != nil {
 		return nil, err
 	}
-	last := highest(keys)
-	if last > 0 {
+	if last := highest(keys); last > 0 {
 		if err := c.free(ctx, unit, last); err != nil {
 			return nil, err
 		}
 	}
-	c.number = last + 1
-	data, err := encodeObject(c.body)
-	if err != nil {
+	if err := c.take(ctx, unit, keys); err != nil {
 		return nil, err
 	}
+	return c, nil
+}
+
+// take creates the number after those that were listed, all of which are over.
+func (c *Claim) take(ctx context.Context, unit string, listed []string) error {
+	c.number = highest(listed) + 1
+	data, err := encodeObject(c.body)
+	if err != nil {
+		return err
+	}
 	start := time.Now()
-	if err := l.create(ctx, c.key(c.number), data); errors.Is(err, errExists) {
-		return nil, c.outrun(unit)
+	if err := c.ledger.create(ctx, c.key(c.number), data); errors.Is(err, errExists) {
+		return c.outrun(unit)
 	} else if err != nil {
-		return nil, fmt.Errorf("claim %s: %w", l.location(c.key(c.number)), err)
+		return fmt.Errorf("claim %s: %w", c.ledger.location(c.key(c.number)), err)
 	}
 	// Others may have taken and dropped this number since the listing. The highest number is never dropped, so a second
 	// listing shows it.
 	if top, err := c.top(ctx); err != nil {
-		return nil, err
+		return err
 	} else if top != c.number {
-		return nil, c.outrun(unit)
+		return c.outrun(unit)
 	}
 	c.begin(ctx, start)
-	for _, key := range keys {
-		_ = l.bucket.Delete(ctx, key) // one that stays is lower than ours and means nothing
+	for _, key := range listed {
+		_ = c.ledger.bucket.Delete(ctx, key) // one that stays is lower than ours and means nothing
 	}
-	return c, nil
+	return nil
 }
 
 func (c *Claim) outrun(unit string) error {

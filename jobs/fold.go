@@ -25,15 +25,21 @@ func (t *Table) Fold(ctx context.Context) error {
 	t.mu.Lock()
 	loose := slices.Sorted(maps.Keys(t.loose))
 	next := t.segment + 1
+	t.mu.Unlock()
+	if len(loose) <= foldAbove {
+		return nil
+	}
+	return t.fold(ctx, loose, next)
+}
+
+// fold writes segment number next and drops the loose records that it holds.
+func (t *Table) fold(ctx context.Context, loose []string, next int) error {
+	t.mu.Lock()
 	entries := make([]Entry, 0, len(t.entries))
 	for _, e := range t.entries {
 		entries = append(entries, e)
 	}
 	t.mu.Unlock()
-	if len(loose) <= foldAbove {
-		return nil
-	}
-
 	slices.SortFunc(entries, func(a, b Entry) int { return a.Partition.Compare(b.Partition) })
 	data, err := encodeObject(entries)
 	if err != nil {

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
 )
 
 // A Ledger is the durable record, in a bucket, of partitions, claims and runs.
@@ -42,21 +45,46 @@ func (l *Ledger) Close() error { return l.bucket.Close() }
 
 func (l *Ledger) location(key string) string { return l.url + "/" + key }
 
-// list gives the keys under prefix in ascending order. What a killed writer of the file driver left is no key.
-func (l *Ledger) list(ctx context.Context, prefix string) ([]string, error) {
-	var keys []string
-	it := l.bucket.List(&blob.ListOptions{Prefix: prefix})
+// errExists: an object that must be created once was there already.
+var errExists = errors.New("exists")
+
+// create writes an object that must not exist yet. Of several writers one wins, the others get errExists.
+func (l *Ledger) create(ctx context.Context, key string, data []byte) error {
+	if l.dir != "" {
+		return createFile(filepath.Join(l.dir, filepath.FromSlash(key)), data)
+	}
+	err := l.bucket.WriteAll(ctx, key, data, &blob.WriterOptions{IfNotExist: true, ContentType: "application/json"})
+	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
+		return errExists
+	}
+	return err
+}
+
+// list gives the keys under a prefix that ends in a slash, ascending. What a killed writer of the file driver left is
+// no key.
+func (l *Ledger) list(ctx context.Context, prefix string) (keys []string, err error) {
+	if l.dir != "" {
+		keys, err = listFiles(l.dir, prefix)
+	} else {
+		keys, err = listBucket(ctx, l.bucket, prefix)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ledger: list %s: %w", l.location(prefix), err)
+	}
+	return slices.DeleteFunc(keys, func(key string) bool { return !strings.HasSuffix(key, ".json") }), nil
+}
+
+func listBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (keys []string, err error) {
+	it := bucket.List(&blob.ListOptions{Prefix: prefix})
 	for {
 		o, err := it.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return keys, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("ledger: list %s: %w", l.location(prefix), err)
+			return nil, err
 		}
-		if strings.HasSuffix(o.Key, ".json") {
-			keys = append(keys, o.Key)
-		}
+		keys = append(keys, o.Key)
 	}
 }
 
