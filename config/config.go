@@ -1,0 +1,93 @@
+// Package config reads the YAML file that says what to ferry where. Without it, a slip of the pen would be found at
+// night by a failed run, or never: every key, name and value is checked here, with its place in the file, before any call.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config is the file. Defaults are filled in, and every rule that can be checked without the service holds.
+type Config struct {
+	Service  Service
+	Ledger   string        // bucket URL of the ledger
+	SpoolDir string        // directory of the spool files; empty: the system's directory for temporary files
+	Lease    time.Duration // how long a claim holds without a sign of life
+	Jobs     []Job
+}
+
+// Service says where the service is and how gently to ask it.
+type Service struct {
+	Embedded  bool          // `service: embedded`: the emulator in this process; the addresses and the token are empty
+	BaseURL   string        // automation and reporting host
+	S2SURL    string        // third-party sharing host; may be empty
+	CostURL   string        // ad spend host; may be empty
+	AccountID string        // sent as X-Account-ID; may be empty
+	Token     string        // a reference, never a token: ${ENV}, ${file:/path} or a runtimevar URL
+	Rate      float64       // requests a second
+	InFlight  int           // requests at a time
+	Attempts  int           // tries of one request
+	Patience  time.Duration // time for all tries of one request
+}
+
+// Job is one entry under jobs. The parameters of its kind are in the field of that kind.
+type Job struct {
+	Name     string
+	Kind     string
+	Schedule string   // cron, five fields or a descriptor such as @hourly; empty: the job runs only when asked for
+	Zone     string   // IANA zone of the schedule, and of nothing else
+	Table    string   // unique in the file
+	Sinks    []string // URLs
+	Line     int      // of the entry in the file
+
+	Report *Report // kind report
+}
+
+// Load reads and checks the file at path. Its errors are those of Parse.
+func Load(path string) (*Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	return Parse(path, data)
+}
+
+// Parse checks the content of a file; name is what errors call it. All mistakes of the file are found at once: the
+// error joins one *Error each, in the order of the file.
+func Parse(name string, data []byte) (*Config, error) {
+	d := &decoder{file: name}
+	c := d.parse(data)
+	if len(d.errs) == 0 {
+		return c, nil
+	}
+	slices.SortStableFunc(d.errs, compareErrors)
+	d.errs = slices.CompactFunc(d.errs, func(a, b *Error) bool { return *a == *b })
+	errs := make([]error, len(d.errs))
+	for i, e := range d.errs {
+		errs[i] = e
+	}
+	return nil, errors.Join(errs...)
+}
+
+// Error is one mistake and its place. Line and Col count from 1; Col counts characters, not bytes.
+type Error struct {
+	File      string
+	Line, Col int
+	Msg       string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg) }
+
+func compareErrors(a, b *Error) int {
+	if a.Line != b.Line {
+		return a.Line - b.Line
+	}
+	if a.Col != b.Col {
+		return a.Col - b.Col
+	}
+	return strings.Compare(a.Msg, b.Msg)
+}

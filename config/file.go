@@ -1,0 +1,46 @@
+package config
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// plain drops a byte order mark and refuses what is not text: the parser would read it as something else.
+func (d *decoder) plain(data []byte) ([]byte, bool) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	line, col := 1, 1
+	for rest := data; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			d.failAt(&token.Position{Line: line, Column: col}, "the file is not UTF-8 from here on")
+			return nil, false
+		case r == 0:
+			d.failAt(&token.Position{Line: line, Column: col}, "the file holds a NUL character")
+			return nil, false
+		case r == '\n':
+			line, col = line+1, 0
+		}
+		col++
+		rest = rest[size:]
+	}
+	return data, true
+}
+
+// findAnchors notes what each anchor (&name) stands for. A name used twice is refused: an alias between the two would
+// be read as the later one.
+func (d *decoder) findAnchors(body ast.Node) {
+	d.anchors = map[string]ast.Node{}
+	for _, n := range ast.Filter(ast.AnchorType, body) {
+		a := n.(*ast.AnchorNode)
+		name := a.Name.GetToken().Value
+		if d.anchors[name] != nil {
+			d.fail(a, "anchor &%s is already set; give each a name of its own", name)
+			continue
+		}
+		d.anchors[name] = a.Value
+	}
+}

@@ -1,0 +1,153 @@
+// Package blobsink puts parts into buckets of any store that gocloud.dev/blob knows. Without it there would be no
+// lake: no Parquet files that DuckDB, Spark or a warehouse's external table can read where they lie.
+//
+// A part is written once, to its final key. One such write is atomic on every store, so there is no staging object and
+// no copy. It is aborted by cancelling the writer's context, never by closing the writer, which would publish the half
+// that was written.
+package blobsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// ContentType is Parquet's registered media type (IANA, 2024).
+const ContentType = "application/vnd.apache.parquet"
+
+// bufferSize bounds what a driver keeps in memory for one upload. The drivers' own figure is up to 16 MiB, and S3 takes
+// no parts under 5 MiB.
+const bufferSize = 8 << 20
+
+// verifyTimeout bounds the look at the stored object, which goes on when the Put's context has just ended.
+const verifyTimeout = 30 * time.Second
+
+// A Sink is one bucket and the layout of its keys. It may be used by many goroutines.
+type Sink struct {
+	bucket *blob.Bucket
+	url    string // without the query
+	key    keyTemplate
+	files  bool // the bucket is a directory
+
+	mu    sync.Mutex
+	swept map[string]bool // tables of which killed writers' files are gone
+}
+
+// Open opens the sink of a bucket's URL, as OpenBucket does. The query parameter key, for example
+// key={table}/{date}.parquet, replaces the layout {table}/dt={date}/part-0.parquet.
+func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("open sink %s: this is no URL", sinks.Redact(rawURL))
+	}
+	key := keyTemplate(defaultKey)
+	if q := u.Query(); q.Has("key") { // gocloud has a parameter of that name, with another meaning
+		key = keyTemplate(q.Get("key"))
+		q.Del("key")
+		u.RawQuery = q.Encode()
+	}
+	if err := key.check(); err != nil {
+		return nil, fmt.Errorf("open sink %s: %w", sinks.Redact(rawURL), err)
+	}
+	bucket, err := OpenBucket(ctx, u.String())
+	if err != nil {
+		return nil, err
+	}
+	return newSink(bucket, rawURL, key, u.Scheme == "file"), nil
+}
+
+func newSink(bucket *blob.Bucket, rawURL string, key keyTemplate, files bool) *Sink {
+	return &Sink{bucket: bucket, url: sinks.Redact(rawURL), key: key, files: files, swept: map[string]bool{}}
+}
+
+// Put writes the part to its key and compares the stored size with the part's. An error of that comparison is the one
+// case in which an error comes after the new rows are visible; they are whole, unless the message gives another size.
+func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
+	key := s.key.of(p)
+	fail := func(err error) (sinks.Receipt, error) {
+		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s, key %s: %w", p.Table, p.Partition, s.url, key, err)
+	}
+	if err := s.sweep(ctx, p.Table); err != nil {
+		return fail(err)
+	}
+	if err := s.write(ctx, key, p); err != nil {
+		return fail(err)
+	}
+	verify, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyTimeout)
+	defer cancel()
+	stored, err := s.bucket.Attributes(verify, key)
+	if err != nil {
+		return fail(fmt.Errorf("the part is stored, but not verified: %w; repeat the put", err))
+	}
+	if stored.Size != p.Size {
+		return fail(fmt.Errorf("the store holds %d bytes, the part has %d: another writer is at work on it, or the store lost some; repeat the put", stored.Size, p.Size))
+	}
+	return sinks.Receipt{Sink: s.url, Key: key, Size: stored.Size}, nil
+}
+
+func (s *Sink) write(ctx context.Context, key string, p sinks.Part) error {
+	ctx, abort := context.WithCancel(ctx)
+	defer abort()
+	part, err := p.Open()
+	if err != nil {
+		return fmt.Errorf("open the part: %w", err)
+	}
+	var file *os.File
+	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
+		ContentType: ContentType,
+		BufferSize:  bufferSize,
+		BeforeWrite: func(as func(any) bool) error { as(&file); return nil }, // file stays nil in other stores
+	})
+	if err != nil {
+		return errors.Join(err, part.Close())
+	}
+	err = errors.Join(copyPart(ctx, w, part, p.Size), part.Close())
+	if err == nil && file != nil {
+		err = file.Sync() // so that after a power cut the ledger can't name a file that is empty
+	}
+	if err != nil {
+		abort()
+		_ = w.Close() // frees the writer; its context is cancelled, so nothing is published, and err says why
+		return err
+	}
+	return w.Close()
+}
+
+// copyPart copies exactly size bytes. A part that ends early or goes on is not the part that was checked.
+func copyPart(ctx context.Context, w io.Writer, part io.Reader, size int64) error {
+	n, err := io.Copy(w, io.LimitReader(interruptible{ctx, part}, size+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("after %d of %d bytes: %w", n, size, err)
+	case n < size:
+		return fmt.Errorf("the part ends after %d of %d bytes: %w", n, size, io.ErrUnexpectedEOF)
+	case n > size:
+		return fmt.Errorf("the part is longer than its %d bytes", size)
+	}
+	return nil
+}
+
+// interruptible ends a long copy soon after its context.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (i interruptible) Read(b []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.r.Read(b)
+}
+
+// Close closes the bucket.
+func (s *Sink) Close() error { return s.bucket.Close() }

@@ -1,0 +1,235 @@
+package blobsink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/civil"
+	"github.com/fsouza/fake-gcs-server/fakestorage"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/sinktest"
+)
+
+func TestMem(t *testing.T) {
+	sinktest.Run(t, func(t *testing.T) sinktest.Fixture {
+		bucket := memblob.OpenBucket(nil)
+		return sinktest.Fixture{Sink: closing(t, newSink(bucket, "mem://?nomd5=true", defaultKey, false)), Visible: readBucket(bucket)}
+	})
+}
+
+// The place is read with the file system's own calls, so that a file that gocloud hides is seen.
+func TestFile(t *testing.T) {
+	sinktest.Run(t, func(t *testing.T) sinktest.Fixture {
+		dir := filepath.Join(t.TempDir(), "made", "by the sink")
+		return sinktest.Fixture{Sink: mustOpen(t, "file://"+dir), Visible: readDir(dir)}
+	})
+}
+
+func TestGCS(t *testing.T) {
+	sinktest.Run(t, func(t *testing.T) sinktest.Fixture {
+		startGCS(t, nil)
+		return sinktest.Fixture{
+			Sink:    mustOpen(t, "gs://bkt/exports/adjust"),
+			Visible: readBucket(mustOpenBucket(t, "gs://bkt/exports/adjust")),
+		}
+	})
+}
+
+// startGCS starts the fake server with a bucket bkt, and leads gs:// URLs to it. wrap may change its answers.
+func startGCS(t *testing.T, wrap func(http.Handler) http.Handler) {
+	t.Helper()
+	listener := httptest.NewUnstartedServer(nil)
+	addr := listener.Listener.Addr().String()
+	server, err := fakestorage.NewServerWithOptions(fakestorage.Options{
+		NoListener: true, Scheme: "http", PublicHost: addr, ExternalURL: "http://" + addr,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: "bkt"})
+	listener.Config.Handler = server.HTTPHandler()
+	if wrap != nil {
+		listener.Config.Handler = wrap(listener.Config.Handler)
+	}
+	listener.Start()
+	t.Cleanup(listener.Close)
+	t.Setenv("STORAGE_EMULATOR_HOST", addr)
+}
+
+func closing(t *testing.T, s sinks.Sink) sinks.Sink {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func mustOpen(t *testing.T, rawURL string) sinks.Sink {
+	t.Helper()
+	s, err := Open(context.Background(), rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return closing(t, s)
+}
+
+func mustOpenBucket(t *testing.T, rawURL string) *blob.Bucket {
+	t.Helper()
+	b, err := OpenBucket(context.Background(), rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func readBucket(bucket *blob.Bucket) func(*testing.T) map[string][]byte {
+	return func(t *testing.T) map[string][]byte {
+		t.Helper()
+		seen := map[string][]byte{}
+		list := bucket.List(nil)
+		for {
+			o, err := list.Next(context.Background())
+			if errors.Is(err, io.EOF) {
+				return seen
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := bucket.ReadAll(context.Background(), o.Key)
+			if gcerrors.Code(err) == gcerrors.NotFound {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[o.Key] = b
+		}
+	}
+}
+
+func readDir(dir string) func(*testing.T) map[string][]byte {
+	return func(t *testing.T) map[string][]byte {
+		t.Helper()
+		seen := map[string][]byte{}
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) || (err == nil && e.IsDir()) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			key, relErr := filepath.Rel(dir, path)
+			seen[filepath.ToSlash(key)] = b
+			return errors.Join(err, relErr)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+}
+
+func part(content string) sinks.Part {
+	return sinks.Part{
+		Table: "installs", Partition: civil.Date{Year: 2026, Month: 1, Day: 31}, Size: int64(len(content)),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil },
+	}
+}
+
+const partKey = "installs/dt=2026-01-31/part-0.parquet"
+
+func TestKey(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ query, key string }{
+		{"", partKey},
+		{"?key={table}/{date}.parquet", "installs/2026-01-31.parquet"},
+		{"?key=lake/year/{date}/{table}-of-{table}.pq&create_dir=1", "lake/year/2026-01-31/installs-of-installs.pq"},
+		{"?key=" + "%7Btable%7D%2F%7Bdate%7D%2Fx", "installs/2026-01-31/x"},
+	} {
+		receipt, err := mustOpen(t, "file://"+dir+c.query).Put(context.Background(), part(c.key))
+		want := sinks.Receipt{Sink: "file://" + dir, Key: c.key, Size: int64(len(c.key))}
+		if err != nil || receipt != want {
+			t.Errorf("%s: %+v, %v; want %+v", c.query, receipt, err, want)
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, c.key)); err != nil || string(b) != c.key {
+			t.Errorf("%s: %q, %v", c.query, b, err)
+		}
+	}
+}
+
+func TestContentType(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	s := closing(t, newSink(bucket, "mem://", defaultKey, false))
+	if _, err := s.Put(context.Background(), part("PAR1")); err != nil {
+		t.Fatal(err)
+	}
+	a, err := bucket.Attributes(context.Background(), partKey)
+	if err != nil || a.ContentType != "application/vnd.apache.parquet" {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+func TestPutError(t *testing.T) {
+	p := part("short")
+	p.Size = 9
+	_, err := mustOpen(t, "mem://?nomd5=true").Put(context.Background(), p)
+	const want = "put installs/dt=2026-01-31 to mem:, key installs/dt=2026-01-31/part-0.parquet: the part ends after 5 of 9 bytes: unexpected EOF"
+	if err == nil || strings.ReplaceAll(err.Error(), "mem://", "mem:") != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestBigPartOverGCSIsWhole(t *testing.T) {
+	startGCS(t, nil)
+	content := string(bytes.Repeat([]byte("0123456789abcdef"), 3*bufferSize/16)) // three pieces of a resumable upload, no rest
+	if _, err := mustOpen(t, "gs://bkt").Put(context.Background(), part(content)); err != nil {
+		t.Fatal(err)
+	}
+	if got := readBucket(mustOpenBucket(t, "gs://bkt"))(t); string(got[partKey]) != content || len(got) != 1 {
+		t.Errorf("%d keys, %d bytes", len(got), len(got[partKey]))
+	}
+}
+
+// A store that says it holds another size than was sent gives an error.
+func TestStoredSizeIsCompared(t *testing.T) {
+	startGCS(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/o/") {
+				next.ServeHTTP(w, r)
+				return
+			}
+			answer := httptest.NewRecorder()
+			next.ServeHTTP(answer, r)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, strings.Replace(answer.Body.String(), `"size":"10"`, `"size":"9"`, 1))
+		})
+	})
+	_, err := mustOpen(t, "gs://bkt").Put(context.Background(), part("ten bytes!"))
+	if err == nil || !strings.Contains(err.Error(), "the store holds 9 bytes, the part has 10") {
+		t.Errorf("got %v", err)
+	}
+}

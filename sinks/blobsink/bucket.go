@@ -1,0 +1,75 @@
+package blobsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// OpenBucket opens the bucket of a gocloud URL, with what gocloud leaves to the caller:
+//
+//   - file:///abs/dir, file://./dir and file://../dir are directories, made when they are not there; the last two are
+//     relative to the working directory. Files are written beside their place and renamed, and have no sidecars.
+//   - gs://bucket/a/b, and the same for s3, azblob and mem: keys begin with a/b/. gocloud itself would ignore the path.
+//
+// Query parameters are gocloud's. Errors don't repeat them, because they may be secret.
+func OpenBucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("open bucket %s: this is no URL", sinks.Redact(rawURL))
+	}
+	prefix := ""
+	if u.Scheme == "file" {
+		err = completeFileURL(u)
+	} else {
+		prefix = strings.Trim(u.Path, "/")
+		u.Path, u.RawPath = "", ""
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open bucket %s: %w", sinks.Redact(rawURL), err)
+	}
+	bucket, err := blob.DefaultURLMux().OpenBucketURL(ctx, u)
+	if err != nil {
+		// Drivers quote the whole URL.
+		reason := strings.ReplaceAll(err.Error(), u.String(), sinks.Redact(u.String()))
+		return nil, fmt.Errorf("open bucket %s: %s", sinks.Redact(rawURL), reason)
+	}
+	if prefix != "" {
+		bucket = blob.PrefixedBucket(bucket, prefix+"/")
+	}
+	return bucket, nil
+}
+
+// completeFileURL makes the directory absolute and sets the options that an atomic replacement needs: a temporary file
+// on the same file system, and no second file beside the first.
+func completeFileURL(u *url.URL) error {
+	dir := u.Path
+	switch u.Host {
+	case "", "localhost":
+	case ".", "..":
+		dir = u.Host + "/" + u.Path
+	default:
+		return errors.New("a relative directory is written file://./dir, an absolute one file:///dir")
+	}
+	if dir == "" {
+		return errors.New("the directory is missing; want file://./dir or file:///dir")
+	}
+	abs, err := filepath.Abs(filepath.FromSlash(dir))
+	if err != nil {
+		return err
+	}
+	u.Host, u.Path, u.RawPath = "", filepath.ToSlash(abs), ""
+	q := u.Query()
+	q.Set("create_dir", "true")
+	q.Set("no_tmp_dir", "true")
+	q.Set("metadata", "skip")
+	u.RawQuery = q.Encode()
+	return nil
+}

@@ -1,0 +1,109 @@
+package blobsink
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gocloud.dev/blob"
+)
+
+// A directory is found as people write it, and the bucket leaves nothing but the object in it.
+func TestFileURLs(t *testing.T) {
+	base := t.TempDir()
+	work := filepath.Join(base, "work")
+	if err := os.Mkdir(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(work)
+	for rawURL, dir := range map[string]string{
+		"file://./out":                                "work/out",
+		"file://./out/":                               "work/out",
+		"file://./.reportferry":                       "work/.reportferry",
+		"file://./a/b c/d":                            "work/a/b c/d",
+		"file://./pct%20x":                            "work/pct x",
+		"file://.":                                    "work",
+		"file://../up":                                "up",
+		"file://./x/../y":                             "work/y",
+		"file://" + base + "/abs":                     "abs",
+		"file://localhost" + base + "/host":           "host",
+		"file://./opts?metadata=&no_tmp_dir=":         "work/opts",
+		"file://./param?create_dir=true&no_tmp_dir=1": "work/param",
+		"file://./pre?prefix=sub/":                    "work/pre/sub",
+	} {
+		b := mustOpenBucket(t, rawURL)
+		if err := b.WriteAll(context.Background(), "k/v", []byte(rawURL), nil); err != nil {
+			t.Errorf("%s: %v", rawURL, err)
+			continue
+		}
+		got, err := os.ReadFile(filepath.Join(base, dir, "k/v"))
+		if err != nil || string(got) != rawURL {
+			t.Errorf("%s: %q, %v", rawURL, got, err)
+		}
+		files, err := os.ReadDir(filepath.Join(base, dir, "k"))
+		if err != nil || len(files) != 1 {
+			t.Errorf("%s: %v beside the object, %v", rawURL, files, err)
+		}
+	}
+}
+
+func TestPrefix(t *testing.T) {
+	startGCS(t, nil)
+	whole := mustOpenBucket(t, "gs://bkt")
+	for rawURL, key := range map[string]string{
+		"gs://bkt/":                     "k",
+		"gs://bkt/exports/adjust":       "exports/adjust/k",
+		"gs://bkt/slash/":               "slash/k",
+		"gs://bkt/with%20space":         "with space/k",
+		"gs://bkt/path?prefix=param%2F": "param/path/k",
+	} {
+		if err := mustOpenBucket(t, rawURL).WriteAll(context.Background(), "k", []byte(rawURL), nil); err != nil {
+			t.Errorf("%s: %v", rawURL, err)
+		}
+		if got, err := whole.ReadAll(context.Background(), key); err != nil || string(got) != rawURL {
+			t.Errorf("%s: at %s: %q, %v", rawURL, key, got, err)
+		}
+	}
+}
+
+// A wrong URL is refused, and what its query or user part says is not repeated.
+func TestOpenRefuses(t *testing.T) {
+	for rawURL, want := range map[string]string{
+		"file://out":                                       "open bucket file://out: a relative directory is written file://./dir, an absolute one file:///dir",
+		"file:out":                                         "open bucket file:out: the directory is missing; want file://./dir or file:///dir",
+		"file://./out?secret=S3CRET":                       `open bucket file://./out: open bucket file:///`,
+		"mem://?other=S3CRET":                              "invalid query parameter",
+		"gs://bkt?secret=S3CRET":                           "open bucket gs://bkt: ",
+		"ftp://me:S3CRET@host/x":                           `no driver registered for "ftp"`,
+		"s3://%zz:S3CRET":                                  "open sink s3:...: this is no URL",
+		"mem://?key={date}&x=S3CRET":                       "open sink mem:: key: want both {table} and {date}",
+		"mem://?key={table}/x":                             "key: want both {table} and {date}",
+		"mem://?key=":                                      "key: want both {table} and {date}",
+		"mem://?key={table}/{date}/{hour}":                 "key: want no other braces",
+		"mem://?key=/{table}/{date}":                       "key: want a plain relative path",
+		"mem://?key={table}/../{date}":                     "key: want a plain relative path",
+		"mem://?key=../{table}/{date}":                     "key: want a plain relative path",
+		"mem://?key={table}/{date}/":                       "key: want a plain relative path",
+		"mem://?key=" + url.QueryEscape("}{{table}{date}"): "key: want no other braces",
+	} {
+		s, err := Open(context.Background(), rawURL)
+		if err == nil {
+			t.Errorf("%s is opened as %v", rawURL, s)
+			continue
+		}
+		if got := strings.ReplaceAll(err.Error(), "mem://:", "mem::"); !strings.Contains(got, want) || strings.Contains(got, "S3CRET") {
+			t.Errorf("%s: got  %v\nwant %s", rawURL, got, want)
+		}
+	}
+}
+
+func TestDrivers(t *testing.T) {
+	want := []string{"azblob", "file", "gs", "mem", "s3"}
+	if got := slices.Sorted(slices.Values(blob.DefaultURLMux().BucketSchemes())); !slices.Equal(got, want) {
+		t.Errorf("drivers for %v, want %v", got, want)
+	}
+}

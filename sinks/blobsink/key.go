@@ -1,0 +1,44 @@
+package blobsink
+
+import (
+	"errors"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// defaultKey is the Hive layout: readers make a column dt of the directory's name.
+const defaultKey = "{table}/dt={date}/part-0.parquet"
+
+// keyTemplate is the object key of a part, with {table} and {date} in the place of its table and partition.
+type keyTemplate string
+
+func (k keyTemplate) check() error {
+	s := string(k)
+	if !strings.Contains(s, "{table}") || !strings.Contains(s, "{date}") {
+		return errors.New("key: want both {table} and {date} in it, or partitions would overwrite each other")
+	}
+	bare := strings.NewReplacer("{table}", "t", "{date}", "d").Replace(s)
+	switch {
+	case strings.ContainsAny(bare, "{}"):
+		return errors.New("key: want no other braces than {table} and {date}")
+	case strings.HasPrefix(bare, "/") || path.Clean(bare) != bare || strings.HasPrefix(bare, ".."):
+		return errors.New("key: want a plain relative path, without //, . and .. in it")
+	}
+	return nil
+}
+
+func (k keyTemplate) of(p sinks.Part) string {
+	return strings.NewReplacer("{table}", p.Table, "{date}", p.Partition.String()).Replace(string(k))
+}
+
+// temporary matches what a writer to one of the table's keys leaves in a directory when it is killed: the key, the
+// time in hexadecimal, and tmp (gocloud's fileblob). prefix is what all of these begin with.
+func (k keyTemplate) temporary(table string) (prefix string, match *regexp.Regexp) {
+	key := strings.ReplaceAll(string(k), "{table}", table)
+	prefix, _, _ = strings.Cut(key, "{date}")
+	expr := strings.ReplaceAll(regexp.QuoteMeta(key), regexp.QuoteMeta("{date}"), `[0-9]{4}-[0-9]{2}-[0-9]{2}`)
+	return prefix, regexp.MustCompile("^" + expr + `\.[0-9a-f]{16}\.tmp$`)
+}

@@ -1,0 +1,79 @@
+package sinktest
+
+import (
+	"strings"
+	"testing"
+)
+
+const (
+	table = "installs"
+	day   = "2026-01-31"
+)
+
+func testVisible(t *testing.T, p *place) {
+	a := p.part(table, day, 1, 100_000)
+	receipt := p.mustPut(t, a)
+	p.mustShow(t, a)
+	if _, ok := p.Visible(t)[receipt.Key]; !ok {
+		t.Errorf("the receipt names key %q, which is not there", receipt.Key)
+	}
+	if receipt.Size != a.Size {
+		t.Errorf("the receipt says %d bytes, want %d", receipt.Size, a.Size)
+	}
+	if receipt.Sink == "" || strings.Contains(receipt.Sink, "?") {
+		t.Errorf("the receipt's sink is %q, want a URL without a query", receipt.Sink)
+	}
+}
+
+func testRepeated(t *testing.T, p *place) {
+	a := p.part(table, day, 1, 100_000)
+	first := p.mustPut(t, a)
+	for range 3 {
+		if again := p.mustPut(t, a); again != first {
+			t.Errorf("receipt %+v, the first was %+v", again, first)
+		}
+		p.mustShow(t, a)
+	}
+}
+
+func testReplacement(t *testing.T, p *place) {
+	a, b := p.part(table, day, 1, 100_000), p.part(table, day, 2, 40_000)
+	for _, part := range []*part{a, b, a} {
+		p.mustPut(t, part)
+		p.mustShow(t, part)
+	}
+}
+
+func testApart(t *testing.T, p *place) {
+	parts := []*part{
+		p.part(table, day, 1, 1000), p.part(table, "2026-02-01", 2, 2000), p.part("installs2", day, 3, 3000),
+		p.part("sessions", day, 4, 4000),
+	}
+	for i, part := range parts {
+		p.mustPut(t, part)
+		p.mustShow(t, parts[:i+1]...)
+	}
+	changed := p.part(table, "2026-02-01", 5, 5000)
+	p.mustPut(t, changed)
+	p.mustShow(t, parts[0], changed, parts[2], parts[3])
+}
+
+// A partition without rows is a small file, and takes the place of one with rows.
+func testNoRows(t *testing.T, p *place) {
+	p.mustPut(t, p.part(table, day, 1, 100_000))
+	none := p.part(table, day, 2, 99)
+	if none.Rows != 0 {
+		t.Fatalf("the part has %d rows", none.Rows)
+	}
+	p.mustPut(t, none)
+	p.mustShow(t, none)
+}
+
+func testBig(t *testing.T, p *place) {
+	big := p.part(table, day, 1, 20<<20)
+	p.mustPut(t, big)
+	p.mustShow(t, big)
+	small := p.part(table, day, 2, 1000)
+	p.mustPut(t, small)
+	p.mustShow(t, small)
+}
