@@ -1,0 +1,89 @@
+package emulator
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const adminPrefix = "/_emulator/"
+
+// serveAdmin answers, to callers on this machine only:
+//
+//	GET  /_emulator/requests        the request log
+//	PUT  /_emulator/faults          replace the fault script: a JSON array of Fault
+//	POST /_emulator/clock           {"shift": "24h"} moves the data's clock; answers {"now": ...}
+//	POST /_emulator/reset-requests  empty the request log
+func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{ResponseWriter: w}
+	if !isLocal(r.RemoteAddr) {
+		x.fail(&serviceError{status: http.StatusForbidden, code: codeAuth, desc: "The emulator's admin calls are for this machine only"})
+		return
+	}
+	var answer any
+	switch r.Method + " " + strings.TrimPrefix(r.URL.Path, adminPrefix) {
+	case "GET requests":
+		answer = s.Requests()
+	case "PUT faults":
+		var faults []Fault
+		if err := decodeStrict(r, &faults); err != nil {
+			x.fail(badRequest("Set faults: %v", err))
+			return
+		}
+		for i := range faults {
+			if err := faults[i].validate(); err != nil {
+				x.fail(badRequest("Set faults: fault %d: %v", i+1, err))
+				return
+			}
+		}
+		s.script.set(faults)
+		answer = map[string]int{"faults": len(faults)}
+	case "POST clock":
+		var body struct {
+			Shift string `json:"shift"`
+		}
+		err := decodeStrict(r, &body)
+		var shift time.Duration
+		if err == nil {
+			shift, err = time.ParseDuration(body.Shift)
+		}
+		if err != nil {
+			x.fail(badRequest("Shift the clock: %v", err))
+			return
+		}
+		s.Shift(shift)
+		answer = map[string]time.Time{"now": s.now()}
+	case "POST reset-requests":
+		s.log.reset()
+		answer = struct{}{}
+	default:
+		x.fail(&serviceError{status: http.StatusNotFound, code: codeRequest, desc: "No such admin call: " + r.Method + " " + r.URL.Path})
+		return
+	}
+	x.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(x).Encode(answer)
+}
+
+// Shift moves the data's clock by d, so that cohorts mature and spend is restated.
+func (s *Server) Shift(d time.Duration) { s.shift.Add(int64(d)) }
+
+func decodeStrict(r *http.Request, into any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+// isLocal tells callers on this machine: loopback, the in-process client ("pipe") and direct calls of ServeHTTP ("").
+func isLocal(remote string) bool {
+	if remote == "" || remote == "pipe" {
+		return true
+	}
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,64 @@
+package emulator
+
+import "fmt"
+
+// App is an app of the emulated account.
+type App struct {
+	Token   string   // 12 characters of [a-z0-9]
+	Name    string   // may hold commas, quotes and any script
+	OSNames []string // the os_name values that occur in its data, sorted
+	Events  []AppEvent
+}
+
+// AppEvent is an event of one app. Events of several apps share a slug when they share a name.
+type AppEvent struct {
+	Name, Slug, Token string
+}
+
+// app is an App with what its data is made from.
+type app struct {
+	App
+	volume int // installs of an ordinary day
+	slices []slice
+}
+
+// Names that exercise quoting and scripts; further apps are numbered.
+var appNames = []string{
+	"Sky Garden", "Puzzle \"Quest\", Deluxe", "Bakery Rush", "Кошки и кофе", "Word, Word & Word", "毎日パズル",
+	"Idle Harbor", "Fit+Walk: Steps", "مدينة الألعاب", "Chess Club 2", "Très Chic – Mode", "unknown signals",
+}
+
+var appOSNames = [][]string{{"android", "ios"}, {"ios"}, {"android"}, {"android", "ios", "unknown"}, {"android", "fire-tv"}, {"ios", "windows"}}
+
+func makeApps(seed int64, n int) []app {
+	apps := make([]app, n)
+	taken := map[string]bool{}
+	firstSlice := 0
+	for i := range apps {
+		r := newRandom(seed, 1, i)
+		a := app{App: App{Name: fmt.Sprintf("App %d", i+1), OSNames: appOSNames[i%len(appOSNames)]}}
+		if i < len(appNames) {
+			a.Name = appNames[i]
+		}
+		for a.Token == "" || taken[a.Token] {
+			a.Token = r.token(12)
+		}
+		taken[a.Token] = true
+		a.volume = 60 << r.below(6) * r.between(80, 140) / 100
+		a.slices = makeSlices(seed, i, firstSlice, a.OSNames)
+		firstSlice += len(a.slices)
+		apps[i] = a
+	}
+	return apps
+}
+
+// Apps lists the account's apps, so that a test can build what it expects.
+func (s *Server) Apps() []App {
+	out := make([]App, len(s.apps))
+	for i, a := range s.apps {
+		out[i] = a.App
+		out[i].OSNames = append([]string(nil), a.OSNames...)
+		out[i].Events = append([]AppEvent(nil), a.Events...)
+	}
+	return out
+}

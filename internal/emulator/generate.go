@@ -1,0 +1,97 @@
+package emulator
+
+// fact is one row of base data: what one slice did in one hour. Money is in micros of USD.
+type fact struct {
+	id, day, slice, ts int // ts: hours since 1970-01-01 UTC
+	salt               int // 0..999999: rounds this row's shares up or down, always the same way
+	installs, clicks   int
+	impressions        int
+	sessions, dau      int
+	spend              int // attributed ad spend
+	netSpend, netDrift int // the network's final ad spend, and how far its first word was off, in parts per million
+	revenue, adRevenue int // by activity date
+}
+
+const (
+	rowsPerDay = 1000 // fact ids: (day*maxApps + app)*rowsPerDay + row
+	million    = 1_000_000
+)
+
+func firstFactID(day int) int { return day * maxApps * rowsPerDay }
+
+// Weekday shape in percent, Sunday first; hour shape as a running share of the day's traffic in percent.
+var (
+	weekdayShape = [7]int{121, 88, 90, 93, 97, 108, 126}
+	hourShape    = [24]int{3, 5, 6, 7, 8, 9, 11, 14, 18, 22, 26, 31, 36, 41, 46, 51, 56, 62, 69, 77, 84, 90, 95, 100}
+)
+
+// makeDay makes an app's facts of one UTC day, from nothing but the seed, the app and the day.
+func makeDay(seed int64, appIndex int, a *app, day int) []fact {
+	r := newRandom(seed, 3, appIndex, day)
+	weekday := int(dayTime(day).Weekday())
+	volume := a.volume * weekdayShape[weekday] / 100 * r.between(85, 115) / 100
+	facts := make([]fact, 0, len(a.slices)*2)
+	for i := range a.slices {
+		s := &a.slices[i]
+		paid := s.pricing != payNothing
+		if s.network != "Organic" && r.below(100) < 15 {
+			continue // the campaign pauses
+		}
+		parts := 1
+		if s.weight > 100 {
+			parts = 3
+		}
+		for range parts {
+			f := fact{
+				id:  (day*maxApps+appIndex)*rowsPerDay + len(facts),
+				day: day, slice: s.id, ts: day*24 + r.hour(), salt: r.below(million),
+			}
+			f.installs = (volume*s.weight*r.between(60, 140)/100/parts + r.below(1000)) / 1000
+			if s.network != "Organic" {
+				f.clicks = f.installs*r.between(8, 40) + r.below(30)
+				f.impressions = f.clicks * r.between(12, 70)
+				if r.below(100) < 12 {
+					f.installs = 0 // clicked, paid, nobody came
+				}
+			}
+			users := volume * s.weight / 1000 * r.between(3, 12) / parts
+			f.dau = f.installs + users
+			f.sessions = users*r.between(12, 30)/10 + r.below(3)
+			if paid {
+				f.spend = spendOf(s.pricing, f.installs, f.clicks, f.impressions, r)
+			}
+			if s.networkData {
+				f.netSpend = f.spend*r.between(90, 115)/100 + r.below(50_000)
+				f.netDrift = r.between(-250_000, 120_000)
+			}
+			f.revenue = (f.installs*2 + users/4) * r.below(s.arpu) / 5
+			f.adRevenue = (f.installs*2 + users/2) * r.below(s.adpu) / 8
+			facts = append(facts, f)
+		}
+	}
+	return facts
+}
+
+func (r *random) hour() int {
+	x := r.below(100)
+	for h, share := range hourShape {
+		if x < share {
+			return h
+		}
+	}
+	return 23
+}
+
+// spendOf prices an hour of traffic in micros of USD.
+func spendOf(pricing, installs, clicks, impressions int, r *random) int {
+	switch pricing {
+	case payInstall:
+		return installs * r.between(700_000, 3_400_000)
+	case payClick:
+		return clicks * r.between(20_000, 310_000)
+	case payImpression:
+		return impressions * r.between(1_500, 9_000)
+	default: // payEvent
+		return (installs*3 + 1) * r.between(90_000, 900_000)
+	}
+}

@@ -1,0 +1,154 @@
+package emulator
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// cohortPeriod is {p} of a slug: d0..d120, w0..w52, m0..m36.
+type cohortPeriod struct {
+	token      string
+	start, end int // first and last day of age that it covers
+}
+
+func parseCohortPeriod(token string) (cohortPeriod, bool) {
+	if len(token) < 2 {
+		return cohortPeriod{}, false
+	}
+	n, err := strconv.Atoi(token[1:])
+	if err != nil || n < 0 || strconv.Itoa(n) != token[1:] {
+		return cohortPeriod{}, false
+	}
+	days, most := 0, 0
+	switch token[0] {
+	case 'd':
+		days, most = 1, 120
+	case 'w':
+		days, most = 7, 52
+	case 'm':
+		days, most = 30, 36
+	}
+	if days == 0 || n > most {
+		return cohortPeriod{}, false
+	}
+	return cohortPeriod{token, n * days, (n+1)*days - 1}, true
+}
+
+// label is the period's readable form: "7D" for d7.
+func (p cohortPeriod) label() string { return p.token[1:] + strings.ToUpper(p.token[:1]) }
+
+// column is a requested metric: a row of the formula table with what its placeholders stand for.
+type column struct {
+	slug   string // as requested
+	def    *metricDef
+	period cohortPeriod
+	event  *eventRecord
+	number int // of the event, in app_events
+}
+
+func (c column) label() string {
+	event := ""
+	if c.event != nil {
+		event = c.event.Name
+	}
+	p := ""
+	if c.period.token != "" {
+		p = c.period.label()
+	}
+	return strings.NewReplacer("{P}", p, "{E}", event).Replace(c.def.label)
+}
+
+// formulaTable finds a definition by its slug with placeholders.
+type formulaTable map[string]*metricDef
+
+func makeFormulaTable() formulaTable {
+	t := formulaTable{}
+	for _, defs := range [][]metricDef{overviewMetrics, hiddenMetrics, cohortMetrics, periodBases, {installSessions}, eventMetrics} {
+		for i := range defs {
+			t[defs[i].slug] = &defs[i]
+		}
+	}
+	for _, b := range cohortBases {
+		if b.flavours&inPeriod != 0 {
+			t.add(b.slug+"_{p}", "{P} "+b.label, b.kind, "{inside:"+b.slug+"}")
+		}
+		if b.flavours&total != 0 {
+			t.add(b.slug+"_total_{p}", "{P} "+b.label+" Total", b.kind, "{until_end:"+b.slug+"}")
+		}
+		if b.flavours&totalOfOld != 0 {
+			t.add(b.slug+"_total_in_cohort_{p}", "{P} "+b.label+" Total In Cohort", b.kind, "({age}>={start})*{until_end:"+b.slug+"}")
+		}
+	}
+	return t
+}
+
+func (t formulaTable) add(slug, label string, k kind, row string) {
+	t[slug] = &metricDef{slug: slug, label: label, kind: k, row: row}
+}
+
+// find reads a requested metric slug. A slug that looks like a metric of an event which the account hasn't got is told
+// apart from a slug that means nothing.
+func (s *Server) find(slug string) (column, *serviceError) {
+	if def, ok := s.formulas[slug]; ok && def.label != "" {
+		return column{slug: slug, def: def}, nil
+	}
+	if i := strings.LastIndexByte(slug, '_'); i > 0 {
+		if p, ok := parseCohortPeriod(slug[i+1:]); ok {
+			if def, ok := s.formulas[slug[:i]+"_{p}"]; ok && def.label != "" {
+				return column{slug: slug, def: def, period: p}, nil
+			}
+		}
+	}
+	eventLike := false
+	for i := range eventMetrics {
+		def := &eventMetrics[i]
+		event, p, ok := matchEventSlug(def.slug, slug)
+		if !ok {
+			continue
+		}
+		eventLike = true
+		if number, ok := s.catalog.index[event]; ok {
+			return column{slug: slug, def: def, period: p, event: s.catalog.bySlug(event), number: number}, nil
+		}
+	}
+	if eventLike {
+		return column{}, badRequest("%s: event doesn't exist or was renamed", slug)
+	}
+	return column{}, badRequest("Unsupported metric: %s", slug)
+}
+
+// matchEventSlug splits a slug by an event family's pattern, "{e}_<rest>" or "{e}_{p}_<rest>".
+func matchEventSlug(pattern, slug string) (event string, p cohortPeriod, ok bool) {
+	rest := strings.TrimPrefix(pattern, "{e}")
+	suffix, cohort := strings.CutPrefix(rest, "_{p}")
+	event, ok = strings.CutSuffix(slug, suffix)
+	if !ok || event == "" {
+		return "", p, false
+	}
+	if !cohort {
+		return event, p, true
+	}
+	i := strings.LastIndexByte(event, '_')
+	if i < 1 {
+		return "", p, false
+	}
+	p, ok = parseCohortPeriod(event[i+1:])
+	return event[:i], p, ok
+}
+
+// compile turns a column into SQL over sums, which it asks of sum as row expressions.
+func (t formulaTable) compile(c column, sum func(c column) expr) (expr, error) {
+	if c.def.row != "" {
+		return sum(c), nil
+	}
+	return parseFormula(c.def.formula, func(slug string) (expr, error) {
+		def, ok := t[slug]
+		if !ok {
+			return expr{}, fmt.Errorf("%q is not in the formula table", slug)
+		}
+		inner := c
+		inner.def = def
+		return t.compile(inner, sum)
+	})
+}

@@ -1,0 +1,65 @@
+package emulator
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// AccountID is the only account the emulator knows; X-Account-ID with another value is answered 403.
+const AccountID = "100001"
+
+// maxApps bounds Options.Apps: a fact's row number keeps three digits for its app.
+const maxApps = 1000
+
+// Options configures a Server. The zero value is a service of 12 apps and 120 days without faults.
+type Options struct {
+	Seed     int64            // of all data; 0 means 7
+	Apps     int              // number of apps, default 12, at most 1000
+	Days     int              // days that have data, ending today by Now, default 120; other days are empty
+	Token    string           // the one accepted Bearer token; "" accepts any that isn't empty
+	Now      func() time.Time // clock of the data, default time.Now (fake inside testing/synctest)
+	Rate     float64          // requests a second per token, default 50; negative means no limit
+	Burst    int              // size of the token bucket, default 100
+	MaxPairs int              // a csv_report over more day-app pairs is answered 504; 0 means no limit
+	Latency  time.Duration    // waited before the first byte of every reporting answer
+	Bulk     int              // > 0: csv_report streams that many made-up rows without SQL
+	Faults   []Fault          // scripted faults, see Fault
+	Logger   *slog.Logger     // default: discard
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Seed == 0 {
+		o.Seed = 7
+	}
+	if o.Apps == 0 {
+		o.Apps = 12
+	}
+	if o.Days == 0 {
+		o.Days = 120
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rate == 0 {
+		o.Rate = 50
+	}
+	if o.Burst == 0 {
+		o.Burst = 100
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Apps < 1 || o.Apps > maxApps {
+		return o, fmt.Errorf("new emulator: %d apps, want 1 to %d", o.Apps, maxApps)
+	}
+	if o.Days < 1 || o.MaxPairs < 0 || o.Burst < 1 || o.Latency < 0 || o.Bulk < 0 {
+		return o, fmt.Errorf("new emulator: days and burst must be at least 1, max pairs, latency and bulk not negative")
+	}
+	for i, f := range o.Faults {
+		if err := f.validate(); err != nil {
+			return o, fmt.Errorf("new emulator: fault %d: %w", i+1, err)
+		}
+	}
+	return o, nil
+}

@@ -1,0 +1,379 @@
+package emulator
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const week = "date_period=2026-03-01:2026-03-07" // Sunday to Saturday
+
+func TestDimensionForms(t *testing.T) {
+	s := open(t, Options{Now: atNoon})
+	apps := s.Apps()
+	for _, c := range []struct {
+		slug, form string
+		rows       int // in the week; 0: at least two
+	}{
+		{"day", `^2026-03-0[1-7]$`, 7},
+		{"hour", `^2026-03-0[1-7]T([01]\d|2[0-3]):00:00$`, 0},
+		{"week", `^2026-03-01 - 2026-03-07$`, 1},
+		{"month", `^2026-03$`, 1},
+		{"app", `.`, len(apps)},
+		{"app_token", `^[a-z][a-z0-9]{11}$`, len(apps)},
+		{"os_name", `^(android|ios|unknown|fire-tv|windows)$`, 5},
+		{"country_code", `^([A-Z]{2}|unknown)$`, 10},
+		{"network", `.`, 0},
+		{"campaign", ` \(\d+\)$|^unknown$`, 0},
+		{"campaign_network", `.`, 0},
+		{"partner_name", `.`, 0},
+	} {
+		a := report(t, s, c.slug, "installs", week)
+		if len(a.rows) != c.rows && c.rows > 0 || len(a.rows) < 2 && c.rows == 0 {
+			t.Errorf("%s: %d rows, want %d", c.slug, len(a.rows), c.rows)
+		}
+		form := regexp.MustCompile(c.form)
+		for i, r := range a.rows {
+			if !form.MatchString(r[0]) {
+				t.Errorf("%s: %q doesn't match %s", c.slug, r[0], c.form)
+			}
+			if i > 0 && a.rows[i-1][0] >= r[0] {
+				t.Errorf("%s: %q comes after %q", c.slug, r[0], a.rows[i-1][0])
+			}
+		}
+	}
+	if got := get(t, s, "csv_report?dimensions=week&metrics=installs&date_period=2026-03-04:2026-03-05", 200); !strings.Contains(got, "2026-03-01 - 2026-03-07,") {
+		t.Errorf("a week that the period cuts reads %q", got)
+	}
+}
+
+func TestAwkwardNamesAreThere(t *testing.T) {
+	s := open(t, Options{Now: atNoon})
+	body := get(t, s, "csv_report?dimensions=app,network,campaign,os_name&metrics=installs,network_cost&date_period=-5d:-1d", 200)
+	for _, part := range []string{`"Puzzle ""Quest"", Deluxe"`, `"line one` + "\nline two", `夏のセール`, `حملة الصيف`, `🚀`, `,unknown,`, `"a,""b""` + "\n,c (", ",Organic,", " padded "} {
+		if !strings.Contains(body, part) {
+			t.Errorf("no %q in 5 days of data", part)
+		}
+	}
+	if strings.Contains(body, "\r") || strings.HasPrefix(body, "\ufeff") || !strings.HasSuffix(body, "\n") {
+		t.Error("lines don't end in LF, or there is a BOM")
+	}
+	free := false
+	a := report(t, s, "day,campaign", "installs,network_cost", "date_period=-5d:-1d")
+	for _, r := range a.rows {
+		free = free || r[2] == "0" && r[3] != "0.0"
+	}
+	if !free {
+		t.Error("no row with cost and without installs")
+	}
+}
+
+func TestValueForms(t *testing.T) {
+	s := open(t, Options{Now: atNoon})
+	const all = "installs,clicks,impressions,sessions,cost,network_cost,network_cost_diff,network_installs,network_clicks,network_impressions," +
+		"network_ecpi,ecpi,ecpi_all,ad_revenue,ad_impressions,revenue,all_revenue,cohort_all_revenue,cohort_revenue,daus,maus,events," +
+		"purchase_events,purchase_revenue,revenue_events,att_status_authorized,att_status_denied,reattributions,reinstalls,uninstalls," +
+		"retained_users_d0,retained_users_d30,retention_rate_d1,cohort_size_d0,cohort_size_d30,paying_users_d0,paying_users_d6," +
+		"all_revenue_total_d0,all_revenue_total_d120,ad_revenue_total_d7,revenue_total_d120,roas_d0,roas_d30,roas_iap_d7,roas_ad_d7," +
+		"lifetime_value_d7,skad_installs,limit_ad_tracking_installs,network_installs_diff_signed,time_spent_per_user_d1,revenue_w52,revenue_m36"
+	fractions := []string{"cost", "network_cost", "network_cost_diff", "network_ecpi", "ecpi", "ecpi_all", "ad_revenue", "revenue", "all_revenue",
+		"cohort_all_revenue", "cohort_revenue", "daus", "maus", "purchase_revenue", "retention_rate_d1", "all_revenue_total_d0", "all_revenue_total_d120",
+		"ad_revenue_total_d7", "revenue_total_d120", "roas_d0", "roas_d30", "roas_iap_d7", "roas_ad_d7", "lifetime_value_d7", "revenue_w52", "revenue_m36"}
+	whole, fraction := regexp.MustCompile(`^-?\d+$`), regexp.MustCompile(`^-?\d+\.\d+$`)
+	a := report(t, s, "day,network", all, week)
+	if got := strings.Join(a.header, ","); got != "day,network,"+all {
+		t.Fatalf("header %s", got)
+	}
+	for i, slug := range a.header[2:] {
+		form, zeros := whole, 0
+		if slices.Contains(fractions, slug) {
+			form = fraction
+		}
+		for _, r := range a.rows {
+			if cell := r[i+2]; !form.MatchString(cell) || form == fraction && strings.HasSuffix(cell, "0") && !strings.HasSuffix(cell, ".0") {
+				t.Fatalf("%s: cell %q", slug, cell)
+			}
+			if r[i+2] == "0" || r[i+2] == "0.0" {
+				zeros++
+			}
+		}
+		if zeros == len(a.rows) && slug != "cohort_size_d30" && slug != "retained_users_d30" && slug != "revenue_w52" && slug != "revenue_m36" {
+			t.Errorf("%s is 0 everywhere", slug)
+		}
+	}
+	organic := report(t, s, "network", "ecpi,cost,clicks,ctr", week+"&network__in=organic").rows
+	if len(organic) != 1 || strings.Join(organic[0], "|") != "Organic|0.0|0.0|0|0.0" {
+		t.Errorf("division by zero: %q", organic)
+	}
+}
+
+func TestReadableNamesAndSort(t *testing.T) {
+	s := open(t, Options{Now: atNoon, Apps: 4})
+	const q = "csv_report?dimensions=day,os_name&metrics=installs,ecpi,retention_rate_d7,purchase_d1_revenue_cohort&" + week
+	head, _, _ := strings.Cut(get(t, s, q+"&readable_names=true&format_dates=true", 200), "\n")
+	if want := "Day,OS name,Installs,eCPI (Paid Installs),7D Retention,1D Purchase (Revenue)"; head != want {
+		t.Errorf("header %q, want %q", head, want)
+	}
+	a := report(t, s, "day,os_name", "installs,ecpi", week+"&sort=-ecpi,os_name")
+	for i := 1; i < len(a.rows); i++ {
+		if double(t, a.rows[i-1][3]) < double(t, a.rows[i][3]) {
+			t.Errorf("sort=-ecpi: %q before %q", a.rows[i-1], a.rows[i])
+		}
+	}
+	a = report(t, s, "os_name,day", "installs", week+"&sort=-day")
+	if first, second := a.rows[0], a.rows[1]; first[1] != "2026-03-07" || second[1] != "2026-03-07" || first[0] >= second[0] {
+		t.Errorf("sort=-day begins with %q, %q", first, second)
+	}
+}
+
+func TestFilters(t *testing.T) {
+	s := open(t, Options{Now: atNoon})
+	tokens := []string{s.Apps()[3].Token, s.Apps()[5].Token}
+	a := report(t, s, "app_token", "installs", week+"&app_token__in="+strings.ToUpper(strings.Join(tokens, ",")))
+	got := []string{}
+	for _, r := range a.rows {
+		got = append(got, r[0])
+	}
+	slices.Sort(tokens)
+	if !slices.Equal(got, tokens) {
+		t.Errorf("app_token__in gave %q, want %q", got, tokens)
+	}
+	a = report(t, s, "app", "installs", week+"&app__in=%D0%9A%D0%9E%D0%A8%D0%9A%D0%98%20%D0%B8%20%D0%BA%D0%BE%D1%84%D0%B5") // КОШКИ и кофе
+	if len(a.rows) != 1 || a.rows[0][0] != "Кошки и кофе" {
+		t.Errorf("app__in in other case gave %q", a.rows)
+	}
+	if a = report(t, s, "day", "installs", week+"&day__in=2026-03-02,2026-03-05"); len(a.rows) != 2 {
+		t.Errorf("day__in gave %q", a.rows)
+	}
+	all := report(t, s, "os_name", "installs", week).column(t, "installs")
+	a = report(t, s, "month", "installs", week+"&os_names=ios,WINDOWS")
+	if want := exact(t, all["ios"]) + exact(t, all["windows"]); a.sum(t, "installs") != want {
+		t.Errorf("os_names gave %d installs, want %d", a.sum(t, "installs"), want)
+	}
+	if a = report(t, s, "os_name", "installs", week+"&os_names=ios&os_name__in=android"); len(a.rows) != 0 {
+		t.Errorf("os_names and os_name__in together gave %q", a.rows)
+	}
+}
+
+func TestSpendModesAndCurrency(t *testing.T) {
+	s := open(t, Options{Now: atNoon, Apps: 3})
+	sum := func(slug, more string) int64 { return report(t, s, "day,campaign", slug, week+more).sum(t, slug) }
+	if a, b := sum("cost", "&ad_spend_mode=adjust"), sum("adjust_cost", ""); a != b || a == 0 {
+		t.Errorf("adjust: cost %d, adjust_cost %d", a, b)
+	}
+	if a, b := sum("cost", ""), sum("adjust_cost", ""); a != b {
+		t.Errorf("default: cost %d, adjust_cost %d", a, b)
+	}
+	network := sum("network_cost", "")
+	if a := sum("cost", "&ad_spend_mode=network"); a != network {
+		t.Errorf("network: cost %d, network_cost %d", a, network)
+	}
+	withData := 0
+	for _, n := range networks {
+		if n.reportsSpend {
+			withData++
+		}
+	}
+	mixed := sum("cost", "&ad_spend_mode=mixed")
+	var want int64
+	a := report(t, s, "network", "network_cost,adjust_cost", week)
+	for _, r := range a.rows {
+		if r[1] != "0.0" {
+			withData--
+			want += exact(t, r[1])
+		} else {
+			want += exact(t, r[2])
+		}
+	}
+	if mixed != want || withData != 0 || mixed == network {
+		t.Errorf("mixed: cost %d, want %d; network %d; networks off by %d", mixed, want, network, withData)
+	}
+	for _, slug := range []string{"revenue", "ad_revenue", "cost", "network_cost", "revenue_total_d3", "ad_revenue_d0", "purchase_revenue",
+		"purchase_d2_revenue_cohort", "purchase_revenue_verified_passed", "skan_purchase_revenue_est"} {
+		usd, eur, idr := sum(slug, ""), sum(slug, "&currency=EUR"), sum(slug, "&currency=idr")
+		toEUR, toIDR := float64(eur)/float64(usd), float64(idr)/float64(usd) // rows are cut to micros
+		if toEUR < 0.919 || toEUR > 0.9201 || toIDR < 15_999 || toIDR > 16_001 {
+			t.Errorf("%s: %d USD, %d EUR, %d IDR", slug, usd, eur, idr)
+		}
+	}
+	if a, b := sum("ad_impressions", ""), sum("ad_impressions", "&currency=EUR"); a != b {
+		t.Errorf("ad_impressions depend on the currency: %d, %d", a, b)
+	}
+}
+
+func TestPeriods(t *testing.T) {
+	s := open(t, Options{Now: atNoon, Apps: 1})
+	for _, c := range []struct{ period, first, last string }{
+		{"today", "2026-03-14", "2026-03-14"},
+		{"yesterday", "2026-03-13", "2026-03-13"},
+		{"this_week", "2026-03-08", "2026-03-14"},
+		{"last_week", "2026-03-01", "2026-03-07"},
+		{"this_month", "2026-03-01", "2026-03-14"},
+		{"last_month", "2026-02-01", "2026-02-28"},
+		{"this_month_until_yesterday", "2026-03-01", "2026-03-13"},
+		{"-3d:-1d", "2026-03-11", "2026-03-13"},
+		{"-0d:-0d", "2026-03-14", "2026-03-14"},
+		{"2026-03-10:-0d", "2026-03-10", "2026-03-14"},
+		{"2026-02-27:2026-03-02", "2026-02-27", "2026-03-02"},
+		{"2026-03-12:2026-04-30", "2026-03-12", "2026-03-14"}, // nothing after today
+		{"2025-01-01:2025-11-18", "2025-11-15", "2025-11-18"}, // nothing before the 120 days
+		{"today&utc_offset=%2B13:00", "2026-03-15", "2026-03-15"},
+		{"yesterday&utc_offset=-13:00", "2026-03-12", "2026-03-12"},
+	} {
+		a := report(t, s, "day", "clicks", "date_period="+c.period)
+		if len(a.rows) == 0 {
+			t.Errorf("%s is empty", c.period)
+		} else if first, last := a.rows[0][0], a.rows[len(a.rows)-1][0]; first != c.first || last != c.last {
+			t.Errorf("%s: %s to %s, want %s to %s", c.period, first, last, c.first, c.last)
+		}
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	s := open(t, Options{Now: atNoon, MaxPairs: 12 * 5})
+	const ok = "dimensions=day&metrics=installs&date_period=-2d:-1d"
+	explicit := ok + "&cohort_maturity=immature&attribution_types=click,impression,engaged_ad&attribution_source=dynamic&reattributed=all" +
+		"&iap_revenue_mode=GROSS_100&ad_spend_mode=mixed&sandbox=false&currency=USD&readable_names=false&format_dates=false&sort=day&utc_offset=%2B00:00"
+	const yet = "not yet"
+	for _, c := range []struct {
+		query  string
+		status int
+		desc   string
+	}{
+		{ok, 200, ""},
+		{explicit, 200, ""},
+		{ok + "&full_data=true&channel=x&a__b=y", 200, ""}, // plain unknown parameters
+		{"dimensions=day,day&metrics=installs,installs&date_period=-2d:-1d", 200, ""},
+		{"dimensions=day&metrics=installs&date_period=2027-01-01:2027-01-02", 204, ""},
+		{"dimensions=day&metrics=installs&date_period=2020-01-01:2020-01-02", 204, ""},
+		{ok + "&network__in=nobody", 204, ""},
+		{"metrics=installs&date_period=-2d:-1d", 400, "dimensions"},
+		{"dimensions=day&date_period=-2d:-1d", 400, "metrics"},
+		{"dimensions=day&metrics=installs", 400, "date_period"},
+		{"dimensions=moon&metrics=installs&date_period=-2d:-1d", 400, "Unsupported dimension: moon"},
+		{"dimensions=day&metrics=moons&date_period=-2d:-1d", 400, "Unsupported metric: moons"},
+		{"dimensions=day&metrics=cohort_revenue_d7&date_period=-2d:-1d", 400, "Unsupported metric: cohort_revenue_d7"},
+		{"dimensions=day&metrics=revenue_7d&date_period=-2d:-1d", 400, "Unsupported metric: revenue_7d"},
+		{"dimensions=day&metrics=revenue_d121&date_period=-2d:-1d", 400, "Unsupported metric"},
+		{"dimensions=day&metrics=daily_users&date_period=-2d:-1d", 400, "Unsupported metric"},
+		{"dimensions=day&metrics=gone_events&date_period=-2d:-1d", 400, "event doesn't exist or was renamed"},
+		{"dimensions=day&metrics=gone_d7_events_cohort&date_period=-2d:-1d", 400, "event doesn't exist or was renamed"},
+		{"dimensions=year&metrics=installs&date_period=-2d:-1d", 400, yet},
+		{"dimensions=adgroup&metrics=installs&date_period=-2d:-1d", 400, yet},
+		{ok + "&cohort_maturity=mature", 400, yet},
+		{ok + "&cohort_maturity=ripe", 400, "cohort_maturity"},
+		{ok + "&attribution_types=click", 400, yet},
+		{ok + "&attribution_types=touch", 400, "attribution_types"},
+		{ok + "&attribution_source=first", 400, yet},
+		{ok + "&reattributed=true", 400, yet},
+		{ok + "&iap_revenue_mode=GROSS_70", 400, yet},
+		{ok + "&iap_revenue_mode=NET", 400, "iap_revenue_mode"},
+		{ok + "&ad_spend_mode=guess", 400, "ad_spend_mode"},
+		{ok + "&sandbox=true", 400, yet},
+		{ok + "&currency=XYZ", 400, "currency"},
+		{ok + "&timezone_id=Europe/Berlin", 400, yet},
+		{ok + "&hour__between=-10h:-0h", 400, yet},
+		{ok + "&period_over_period=previous_week", 400, yet},
+		{ok + "&index=day", 400, yet},
+		{ok + "&ad_revenue_sources=unknown", 400, yet},
+		{ok + "&network__contains=a", 400, yet},
+		{ok + "&installs__gt=5", 400, yet},
+		{ok + "&region__in=EMEA", 400, yet},
+		{ok + "&moon__in=full", 400, "moon__in"},
+		{ok + "&app_token__in=nosuchapp", 400, "no apps matching"},
+		{ok + "&os_names=toaster", 400, "os_names"},
+		{ok + "&sort=clicks", 400, "sort"},
+		{ok + "&readable_names=perhaps", 400, "readable_names"},
+		{ok + "&utc_offset=5", 400, "utc_offset"},
+		{ok + "&utc_offset=%2B5:00x", 400, "utc_offset"},
+		{"dimensions=day&metrics=installs&date_period=last_7_days", 400, "date_period"},
+		{"dimensions=day&metrics=installs&date_period=2026-03-02:2026-03-01", 400, "date_period"},
+		{"dimensions=day&metrics=installs&date_period=2026-02-30:2026-03-01", 400, "date_period"},
+		{"dimensions=day&metrics=installs&date_period=-2w:-1d", 400, "date_period"},
+		{"dimensions=day&metrics=installs&date_period=-4d:-0d", 200, ""},
+		{"dimensions=day&metrics=installs&date_period=-5d:-0d", 504, "too long"},
+		{"dimensions=day&metrics=installs&date_period=-5d:-0d&app_token__in=" + s.Apps()[0].Token, 200, ""},
+	} {
+		w := ask(s, "csv_report?"+c.query)
+		if w.Code != c.status {
+			t.Errorf("%s: %d, want %d: %.200s", c.query, w.Code, c.status, w.Body)
+			continue
+		}
+		switch {
+		case c.status == 204 && w.Body.Len() > 0:
+			t.Errorf("%s: 204 with %q", c.query, w.Body)
+		case c.status >= 400:
+			code, text := desc(t, w.Body)
+			if !strings.Contains(text, c.desc) || c.status == 400 && code != "request_error" || c.status == 504 && code != "service_error" {
+				t.Errorf("%s: %s %q, want %q", c.query, code, text, c.desc)
+			}
+		}
+	}
+	for _, path := range []string{"parquet_report", "report"} {
+		if _, text := desc(t, strings.NewReader(get(t, s, path, 400))); !strings.Contains(text, yet) {
+			t.Errorf("%s: %q", path, text)
+		}
+	}
+	get(t, s, "nothing", 404)
+}
+
+func TestCredentials(t *testing.T) {
+	s := open(t, Options{Now: atNoon, Token: "right", Apps: 1})
+	for _, c := range []struct {
+		authorization, account string
+		status                 int
+	}{
+		{"", "", 401}, {"Bearer", "", 401}, {"Bearer ", "", 401}, {"Basic right", "", 401}, {"Bearer wrong", "", 401},
+		{"Bearer right", "", 200}, {"Bearer right", AccountID, 200}, {"Bearer right", "5", 403},
+	} {
+		for _, path := range []string{"events", "csv_report?dimensions=day&metrics=installs&date_period=yesterday"} {
+			r := httptest.NewRequest(http.MethodGet, "/reports-service/"+path, nil)
+			r.Header.Set("Authorization", c.authorization)
+			if c.account != "" {
+				r.Header.Set("X-Account-ID", c.account)
+			}
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			if w.Code != c.status {
+				t.Errorf("%q, account %q at %s: %d, want %d", c.authorization, c.account, path, w.Code, c.status)
+			}
+			if w.Code > 400 {
+				if code, _ := desc(t, w.Body); code != "auth_error" {
+					t.Errorf("%d has code %q", w.Code, code)
+				}
+			}
+		}
+	}
+}
+
+func TestSpendIsRestatedByAgeAlone(t *testing.T) {
+	const day = "date_period=2026-03-13:2026-03-13"
+	spend := func(s *Server) string {
+		return get(t, s, "csv_report?dimensions=campaign,country_code&metrics=network_cost,cost,ecpi_network&ad_spend_mode=network&"+day, 200)
+	}
+	s := open(t, Options{Now: atNoon, Apps: 2})
+	seen := []string{spend(s)}
+	for age := 2; age <= 16; age++ {
+		s.Shift(11 * time.Hour) // the same day still
+		for range 3 {
+			if spend(s) != seen[len(seen)-1] {
+				t.Fatalf("spend changed within a day, at age %d", age-1)
+			}
+		}
+		s.Shift(13 * time.Hour)
+		seen = append(seen, spend(s))
+	}
+	for i := 1; i < len(seen); i++ { // seen[i] is of age i+1
+		if changed := seen[i] != seen[i-1]; changed != (i+1 <= 14) {
+			t.Errorf("age %d: changed is %v", i+1, changed)
+		}
+	}
+	late := open(t, Options{Apps: 2, Now: func() time.Time { return noon.Add(8 * 24 * time.Hour) }})
+	if spend(late) != seen[8] {
+		t.Error("a server that looks at age 9 first sees other spend than one that watched the day age")
+	}
+}

@@ -1,0 +1,59 @@
+package emulator
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Request is one line of the request log: everything but the admin calls, in order of arrival.
+type Request struct {
+	Method  string    `json:"method"`
+	Path    string    `json:"path"`
+	Query   string    `json:"query"`           // raw
+	Status  int       `json:"status"`          // 0 while it is being answered, or when the connection was dropped before
+	Fault   string    `json:"fault,omitempty"` // the scripted fault that struck it
+	Started time.Time `json:"started"`         // by the real clock (fake inside synctest), not by the data's
+}
+
+type requestLog struct {
+	mu      sync.Mutex
+	entries []*Request
+}
+
+func (l *requestLog) begin(r *http.Request, started time.Time) *Request {
+	e := &Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Started: started}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, e)
+	return e
+}
+
+func (l *requestLog) faulted(e *Request, fault string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.Fault = fault
+}
+
+func (l *requestLog) end(e *Request, status int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.Status = status
+}
+
+func (l *requestLog) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = nil
+}
+
+// Requests returns the request log since New or its last reset.
+func (s *Server) Requests() []Request {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	out := make([]Request, len(s.log.entries))
+	for i, e := range s.log.entries {
+		out[i] = *e
+	}
+	return out
+}

@@ -1,0 +1,336 @@
+package emulator
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const oneDay = "/reports-service/csv_report?dimensions=day,app,campaign&metrics=installs,cost&date_period=yesterday"
+
+// fetch reads a whole answer through a client; a transport error, in the head or the body, comes back as err.
+func fetch(c *http.Client, url, token string) (*http.Response, []byte, error) {
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := c.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	return resp, body, err
+}
+
+func TestSameSeedSameBytes(t *testing.T) {
+	queries := []string{
+		"csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,network_cost,revenue_total_d3,purchase_revenue,daus&date_period=-5d:-1d",
+		"csv_report?dimensions=week,partner_name&metrics=ecpi,roas_d7,retention_rate_d1&date_period=-12d:-1d",
+		"events?tokens_mapping=true",
+	}
+	a, b, other := open(t, Options{Now: atNoon, Apps: 3}), open(t, Options{Now: atNoon, Apps: 3}), open(t, Options{Now: atNoon, Apps: 3, Seed: 8})
+	for d := 12; d > 0; d -= 2 { // b's days are touched one by one, out of order, a few apps at a time
+		app := b.Apps()[d%3].Token
+		get(t, b, fmt.Sprintf("csv_report?dimensions=day&metrics=installs&date_period=-%dd:-%dd&app_token__in=%s", d, d, app), 200)
+	}
+	for i, q := range queries {
+		want := get(t, a, q, 200)
+		if got := get(t, b, queries[i], 200); got != want {
+			t.Errorf("%s: another order of touching gives other bytes", q)
+		}
+		if got := get(t, a, q, 200); got != want {
+			t.Errorf("%s: the second answer differs", q)
+		}
+		if get(t, other, q, 200) == want {
+			t.Errorf("%s: another seed gives the same bytes", q)
+		}
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	s, calm := open(t, Options{Now: atNoon, Apps: 3}), open(t, Options{Now: atNoon, Apps: 3})
+	var wg sync.WaitGroup
+	for n := range 24 {
+		wg.Go(func() {
+			q := fmt.Sprintf("csv_report?dimensions=day,app,campaign&metrics=installs,cost,revenue_total_d7&date_period=-%dd:-%dd", n%12+3, n%12)
+			if ask(s, q).Body.String() != ask(calm, q).Body.String() {
+				t.Errorf("%s: two servers disagree", q)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(s.Requests()); n != 24 {
+		t.Errorf("%d requests logged, want 24", n)
+	}
+}
+
+func TestInsideSynctest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Options{Apps: 2, Days: 5, Latency: 90 * time.Second, Faults: []Fault{{Nth: 2, Kind: FaultSlow, Delay: time.Hour}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		for i, want := range []time.Duration{90 * time.Second, 2*90*time.Second + time.Hour} {
+			resp, body, err := fetch(s.Client(), "https://any.host.example"+oneDay, "x")
+			if err != nil || resp.StatusCode != 200 || !strings.HasPrefix(string(body), "day,app,campaign,installs,cost\n1999-12-31,") {
+				t.Fatalf("answer %d: %v %.100q %v", i, resp, body, err)
+			}
+			if got := time.Since(start); got != want {
+				t.Errorf("answer %d after %v, want exactly %v", i, got, want)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // shorter than the latency
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://x"+oneDay, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := s.Client().Do(r); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a request that gives up: %v, %v", resp, err)
+			_ = resp.Body.Close()
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if resp, _, err := fetch(s.Client(), "http://x"+oneDay, "x"); err == nil {
+			t.Errorf("a closed server answers %s", resp.Status)
+		}
+	})
+}
+
+func TestTokenBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Options{Apps: 1, Days: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		statuses := func(n int, token string) map[int]int {
+			got := map[int]int{}
+			for range n {
+				resp, body, err := fetch(s.Client(), "http://x/reports-service/events", token)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[resp.StatusCode]++
+				if code, _ := "", ""; resp.StatusCode == 429 {
+					code, _ = desc(t, bytes.NewReader(body))
+					if code != "request_error" || resp.Header.Get("Retry-After") != "1" {
+						t.Fatalf("429 with %s, Retry-After %q", body, resp.Header.Get("Retry-After"))
+					}
+				}
+			}
+			return got
+		}
+		if got := statuses(130, "a"); got[200] != 100 || got[429] != 30 {
+			t.Errorf("burst: %v", got)
+		}
+		if got := statuses(100, "b"); got[200] != 100 {
+			t.Errorf("another token's bucket: %v", got)
+		}
+		time.Sleep(time.Second)
+		if got := statuses(60, "a"); got[200] != 50 {
+			t.Errorf("a second later: %v", got)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestGzipOnlyWhenAccepted(t *testing.T) {
+	s := open(t, Options{Now: atNoon})
+	for _, path := range []string{oneDay, "/reports-service/events"} {
+		resp, unzipped, err := fetch(s.Client(), "http://x"+path, "x")
+		if err != nil || !resp.Uncompressed || resp.ContentLength != -1 {
+			t.Errorf("%s: with gzip accepted: uncompressed %v, length %d, %v", path, resp.Uncompressed, resp.ContentLength, err)
+		}
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("Authorization", "Bearer x")
+		r.Header.Set("Accept-Encoding", "br, gzip;q=0")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Header().Get("Content-Encoding") != "" || w.Body.String() != string(unzipped) {
+			t.Errorf("%s: without gzip: encoding %q", path, w.Header().Get("Content-Encoding"))
+		}
+	}
+}
+
+func TestEvents(t *testing.T) {
+	s := open(t, Options{Now: atNoon})
+	list := func(query string) []map[string]any {
+		var out []map[string]any
+		if err := json.Unmarshal([]byte(get(t, s, "events?"+query, 200)), &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	all := list("unknown=1&event__contains=nothing")
+	sections, slugs, shared, mapped := map[string]bool{}, map[string]bool{}, 0, 0
+	for _, e := range all {
+		for _, field := range []string{"id", "name", "short_name", "section", "formatting", "description", "app_token", "tokens", "is_skad_event"} {
+			if _, ok := e[field]; !ok {
+				t.Errorf("%v has no %s", e["id"], field)
+			}
+		}
+		if _, ok := e["app_token_x_event_tokens_mapping"]; ok {
+			t.Errorf("%v has a mapping that nobody asked for", e["id"])
+		}
+		sections[e["section"].(string)], slugs[e["id"].(string)] = true, true
+		if len(e["app_token"].([]any)) > 1 {
+			shared++
+		}
+	}
+	for _, section := range []string{"conversion", "fraud", "cost", "revenue", "retention", "events", "conversion_events", "installs", "conversion_values"} {
+		if !sections[section] {
+			t.Errorf("no record in section %s", section)
+		}
+	}
+	if shared < 5 || !slugs["purchase"] || !slugs["purchase_completed"] || !slugs["trial_d7"] {
+		t.Errorf("%d shared names, slugs %v", shared, slugs)
+	}
+	if got := list("events__contains=PURCHASE"); len(got) < 4 {
+		t.Errorf("events__contains=PURCHASE gives %d records", len(got))
+	}
+	if got := list("events__contains=purchase_completed"); len(got) != 1 || got[0]["name"] != "purchase completed" {
+		t.Errorf("the key purchase_completed gives %v", got)
+	}
+	if body := get(t, s, "events?events__contains=nosuchevent", 204); body != "" {
+		t.Errorf("204 with %q", body)
+	}
+	get(t, s, "events?tokens_mapping=maybe", 400)
+	app := s.Apps()[4]
+	one := list("tokens_mapping=true&app_token__in=" + app.Token)
+	if len(one) != len(app.Events) {
+		t.Errorf("app %s has %d events, /events lists %d", app.Token, len(app.Events), len(one))
+	}
+	for _, e := range one {
+		mapping := e["app_token_x_event_tokens_mapping"].(map[string]any)
+		if tokens := mapping[app.Token].([]any); len(mapping) != 1 || len(tokens) != len(e["tokens"].([]any)) {
+			t.Errorf("%v: mapping %v, tokens %v", e["id"], mapping, e["tokens"])
+		}
+		mapped++
+		slug := e["id"].(string)
+		metrics := slug + "_events," + slug + "_revenue," + slug + "_w1_events_cohort"
+		a := report(t, s, "day", metrics, "date_period=-9d:-1d&app_token__in="+app.Token)
+		if got := strings.Join(a.header, ","); got != "day,"+metrics {
+			t.Errorf("header %q", got)
+		}
+		if a.sum(t, slug+"_events") == 0 {
+			t.Errorf("%s never happens in app %s", slug, app.Token)
+		}
+	}
+	if mapped == 0 {
+		t.Error("no event was looked at")
+	}
+	last := open(t, Options{Now: atNoon, Apps: 11})
+	if !slugs["farewell_gift"] || strings.Contains(get(t, last, "events", 200), "farewell_gift") {
+		t.Error("farewell_gift isn't the twelfth app's alone")
+	}
+}
+
+func TestEveryEventFamilyOfEveryEvent(t *testing.T) {
+	s := open(t, Options{Now: atNoon, Days: 1})
+	for _, rec := range s.catalog.records {
+		var metrics []string
+		for _, m := range eventMetrics {
+			metrics = append(metrics, strings.NewReplacer("{e}", rec.ID, "{p}", "m1").Replace(m.slug))
+		}
+		a := report(t, s, "os_name", strings.Join(metrics, ","), "date_period=today")
+		if len(a.header) != 1+len(eventMetrics) || len(a.rows) == 0 {
+			t.Errorf("%s: %d columns, %d rows", rec.ID, len(a.header), len(a.rows))
+		}
+	}
+}
+
+func TestNothingIsLeftOnDisk(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := open(t, Options{Now: atNoon, Apps: 2})
+	get(t, s, "csv_report?dimensions=day&metrics=installs&date_period=-50d:-1d", 200)
+	left, err := os.ReadDir(os.TempDir())
+	if err != nil || len(left) != 0 {
+		t.Errorf("a running emulator shows %v in the temporary folder, %v", left, err)
+	}
+}
+
+func TestBulkRows(t *testing.T) {
+	s := open(t, Options{Now: atNoon, Bulk: 5000})
+	body := get(t, s, "csv_report?dimensions=day,hour,app,campaign&metrics=installs,cost,ctr&date_period=2026-01-01:2026-01-07", 200)
+	rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
+	if err != nil || len(rows) != 5001 || strings.Join(rows[0], ",") != "day,hour,app,campaign,installs,cost,ctr" {
+		t.Fatalf("%d lines, header %q, %v", len(rows), rows[0], err)
+	}
+	days := map[string]int{}
+	for i, r := range rows[1:] {
+		days[r[0]]++
+		if i > 0 && r[1] < rows[i][1] || !strings.HasPrefix(r[1], r[0]+"T") {
+			t.Fatalf("row %d: %q after %q", i, r, rows[i])
+		}
+	}
+	for day, n := range days {
+		if n < 5000/7 || n > 5000/7+1 {
+			t.Errorf("%s has %d rows", day, n)
+		}
+	}
+	if len(days) != 7 || days["2026-01-07"] == 0 {
+		t.Errorf("days %v", days)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, o := range []Options{{Apps: -1}, {Apps: 1001}, {Days: -1}, {Bulk: -1}, {MaxPairs: -1}, {Burst: -1}, {Faults: []Fault{{Kind: "fire"}}}} {
+		if s, err := New(o); err == nil {
+			t.Errorf("New(%+v) succeeded", o)
+			_ = s.Close()
+		}
+	}
+}
+
+func TestGivenUpRequestsHarmNobody(t *testing.T) {
+	s, calm := open(t, Options{Now: atNoon, Apps: 2, Days: 6}), open(t, Options{Now: atNoon, Apps: 2, Days: 6})
+	const path = "/reports-service/csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,cost,roas_d7&date_period=-6d:-0d"
+	_, want, err := fetch(calm.Client(), "http://x"+path, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gaveUp := 0
+	for n := range 40 { // at every stage: making facts, querying, reading rows
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(n)*200*time.Microsecond*slowdown)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://x"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer x")
+		if resp, err := s.Client().Do(r); err != nil {
+			gaveUp++
+		} else {
+			if _, err := io.CopyN(io.Discard, resp.Body, int64(n)*100); err != nil {
+				gaveUp++
+			}
+			_ = resp.Body.Close() // before its end: the server's writes fail
+		}
+		cancel()
+	}
+	for range readers + 3 { // every connection is used again
+		if _, got, err := fetch(s.Client(), "http://x"+path, "x"); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("after %d requests given up: %d bytes, want %d; %v", gaveUp, len(got), len(want), err)
+		}
+	}
+	if gaveUp < 5 {
+		t.Errorf("only %d requests were given up: the test shows little", gaveUp)
+	}
+}

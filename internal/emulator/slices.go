@@ -1,0 +1,84 @@
+package emulator
+
+import "fmt"
+
+// Ways of paying for a slice's traffic; they say which part of attributed spend it books.
+const (
+	payNothing = iota
+	payInstall
+	payClick
+	payImpression
+	payEvent
+)
+
+// slice is one combination of an app's dimensions; every fact belongs to one.
+type slice struct {
+	id                                                       int
+	osName, country, network, campaign, campaignNet, partner string
+	pricing                                                  int
+	weight                                                   int // share of the app's volume, in thousandths
+	arpu, adpu                                               int // micros of USD that one user brings in the end: purchases, ads
+	retention                                                int // quality of its users, percent of the ordinary
+	networkData                                              bool
+}
+
+type networkDef struct {
+	network, partner string
+	pricing          int
+	reportsSpend     bool // has rows of the network's own numbers
+}
+
+var networks = []networkDef{
+	{"Facebook Installs", "Facebook", payImpression, true},
+	{"Instagram Installs", "Facebook", payImpression, true},
+	{"AppLovin", "AppLovin", payInstall, true},
+	{"Google Ads ACI", "Google Ads", payClick, true},
+	{"TikTok for Business", "TikTok for Business", payClick, true},
+	{"Unity Ads", "Unity", payInstall, false},
+	{"Newsletter, May \"best of\"", "unknown", payNothing, false},
+	{"Kooperation München", "Direkt & Partner", payEvent, false},
+	{"unknown", "unknown", payClick, true},
+}
+
+// Campaign names as people write them: commas, quotes, line breaks, blanks at the ends, several scripts.
+var campaignNames = []string{
+	"Summer Sale", "retargeting_30d", "US | iOS | LAL 1%", "Brand, broad", "\"Always on\"", "line one\nline two",
+	"夏のセール", "Лето, скидки", "حملة الصيف", "Größe & Maß", " padded ", "a,\"b\"\n,c", "=cmd()", "-1 day", "unknown", "🚀 launch",
+	"Über-Kampagne; Q1/Q2", "tab\there", "null", "100%_x'y",
+}
+
+var countries = []string{"US", "DE", "JP", "BR", "IN", "TR", "FR", "unknown", "GB", "MX"}
+
+// makeSlices lays out an app's traffic: organic users per system and country, then campaigns. ids count from first.
+func makeSlices(seed int64, appIndex, first int, osNames []string) []slice {
+	r := newRandom(seed, 2, appIndex)
+	var out []slice
+	add := func(s slice) {
+		s.id = first + len(out)
+		s.retention = r.between(60, 140)
+		s.arpu = r.between(40_000, 1_800_000)
+		s.adpu = r.between(20_000, 600_000)
+		out = append(out, s)
+	}
+	for i, os := range osNames {
+		for j := range 4 {
+			add(slice{osName: os, country: countries[(j+i+appIndex)%len(countries)], network: "Organic", campaign: "unknown",
+				campaignNet: "unknown", partner: "Organic", weight: r.between(40, 160)})
+		}
+	}
+	campaigns := r.between(16, 20)
+	for i := range campaigns {
+		n := networks[r.below(len(networks))]
+		name := campaignNames[(i+appIndex*3)%len(campaignNames)]
+		campaign := fmt.Sprintf("%s (%d)", name, 1_000_000+appIndex*1000+i)
+		if name == "unknown" {
+			campaign = name
+		}
+		// One campaign runs in two countries, so that rows share a campaign.
+		for j := range 1 + i%2 {
+			add(slice{osName: osNames[r.below(len(osNames))], country: countries[r.below(len(countries)-j)], network: n.network,
+				campaign: campaign, campaignNet: name, partner: n.partner, pricing: n.pricing, networkData: n.reportsSpend, weight: r.between(1, 60)})
+		}
+	}
+	return out
+}
