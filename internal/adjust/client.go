@@ -1,0 +1,149 @@
+// Package adjust is the typed client of the measurement service; without it every caller would pace, retry, time and
+// check its requests by itself, and one broken answer would be taken for a whole one.
+//
+// It knows HTTP, the limiter, retries and typed errors, and nothing of jobs. So far it holds the reporting half: events
+// and CSV reports.
+package adjust
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options say how to reach the service and how hard to press it. Zero values stand for the defaults named below.
+type Options struct {
+	BaseURL   string        // reporting and automation, such as https://automate.adjust.com; required
+	S2SURL    string        // third-party sharing; not used yet
+	CostURL   string        // ad spend; not used yet
+	AccountID string        // sent as X-Account-ID when not empty
+	Token     TokenSource   // required
+	Rate      float64       // requests a second; default 10
+	Burst     int           // size of the token bucket; default twice the rate rounded up, at least 1
+	InFlight  int           // attempts between sending and the end of reading; default 4
+	Attempts  int           // tries of one request, the first included; default 8
+	Patience  time.Duration // time of one request with all its tries, from its first slot on; default 15 minutes
+	FirstByte time.Duration // from sending to the first byte of the body; default 5 minutes
+	Idle      time.Duration // between two pieces of the body; default 2 minutes
+	HTTP      *http.Client  // transport and time-out to use; the redirect policy is set on a copy. Default: a pool of its own
+	Rand      *rand.Rand    // source of the jitter, guarded by the client; default: a random seed
+	Logger    *slog.Logger  // hears of every retry; default: discards
+	UserAgent string        // default "reportferry"
+}
+
+// Client asks the service. Its limiter and its in-flight cap belong to all clients derived from it by Metered.
+// It is safe for concurrent use. A read function given to it must not ask through the same client: it holds a slot.
+type Client struct {
+	base      *url.URL
+	account   string
+	agent     string
+	token     TokenSource
+	http      *http.Client
+	limiter   *limiter
+	slots     chan struct{}
+	secrets   *secrets
+	draw      func(n int64) int64 // an even draw from [0, n)
+	attempts  int
+	patience  time.Duration
+	firstByte time.Duration
+	idle      time.Duration
+	log       *slog.Logger
+	meter     *Meter
+}
+
+// New checks the options and makes a client. It sends nothing.
+func New(o Options) (*Client, error) {
+	base, err := parseBase(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case o.Token == nil:
+		return nil, errors.New("open service: no token source")
+	case o.Rate < 0, math.IsNaN(o.Rate), math.IsInf(o.Rate, 0):
+		return nil, fmt.Errorf("open service: rate %v is not a number of requests a second", o.Rate)
+	case o.Burst < 0, o.InFlight < 0, o.Attempts < 0, o.Patience < 0, o.FirstByte < 0, o.Idle < 0:
+		return nil, errors.New("open service: burst, in-flight cap, attempts and times must not be negative")
+	}
+	o = withDefaults(o)
+	c := &Client{
+		base: base, account: o.AccountID, agent: o.UserAgent, token: o.Token,
+		limiter: newLimiter(o.Rate, o.Burst), slots: make(chan struct{}, o.InFlight),
+		secrets: &secrets{}, draw: guarded(o.Rand),
+		attempts: o.Attempts, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle,
+		log: o.Logger, meter: &Meter{},
+	}
+	hc := *o.HTTP
+	hc.CheckRedirect = c.checkRedirect
+	c.http = &hc
+	return c, nil
+}
+
+// Metered is the same client, with the same limiter and transport, that counts into m.
+func (c *Client) Metered(m *Meter) *Client {
+	d := *c
+	d.meter = m
+	return &d
+}
+
+func parseBase(s string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimRight(s, "/"))
+	switch {
+	case err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
+		return nil, errors.New("open service: base_url must look like https://automate.adjust.com")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("open service: base_url must be a bare address, without user, query or fragment")
+	}
+	return u, nil
+}
+
+func withDefaults(o Options) Options {
+	if o.Rate == 0 {
+		// A fifth of the documented 50 requests a second per address
+		// (dev.adjust.com/en/api/rs-api/rate-limits), which others behind the same address share.
+		o.Rate = 10
+	}
+	o.Burst = orElse(o.Burst, max(1, int(math.Ceil(2*o.Rate))))
+	o.InFlight = orElse(o.InFlight, 4)
+	o.Attempts = orElse(o.Attempts, 8)
+	o.Patience = orElse(o.Patience, 15*time.Minute)
+	o.FirstByte = orElse(o.FirstByte, 5*time.Minute)
+	o.Idle = orElse(o.Idle, 2*time.Minute)
+	o.UserAgent = orElse(o.UserAgent, "reportferry")
+	if o.HTTP == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost = o.InFlight
+		o.HTTP = &http.Client{Transport: t}
+	}
+	if o.Rand == nil {
+		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func orElse[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+func guarded(r *rand.Rand) func(int64) int64 {
+	var mu sync.Mutex
+	return func(n int64) int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return r.Int64N(n)
+	}
+}

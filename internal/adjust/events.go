@@ -1,0 +1,87 @@
+package adjust
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+)
+
+// An EventsQuery narrows the list of events; its zero value asks for all that the token may see.
+type EventsQuery struct {
+	Contains      string   // the whole slug, or a part of the name
+	AppTokens     []string // only events of these apps
+	TokensMapping bool     // fill Event.TokensByApp
+}
+
+// An Event is an event slug, under which the same-named events of several apps are reported together.
+type Event struct {
+	ID          string              `json:"id"` // the slug
+	Name        string              `json:"name"`
+	ShortName   string              `json:"short_name"`
+	Section     string              `json:"section"`
+	Formatting  string              `json:"formatting"` // money, integer, ...; empty when the service says null
+	Description string              `json:"description"`
+	AppTokens   []string            `json:"app_token"`
+	Tokens      []string            `json:"tokens"`
+	IsSKAdEvent bool                `json:"is_skad_event"`
+	TokensByApp map[string][]string `json:"app_token_x_event_tokens_mapping,omitempty"` // app token to event tokens
+	// Unknown holds the fields that this version doesn't know.
+	Unknown map[string]json.RawMessage `json:"-"`
+}
+
+var eventFields = []string{"id", "name", "short_name", "section", "formatting", "description", "app_token", "tokens",
+	"is_skad_event", "app_token_x_event_tokens_mapping"}
+
+// UnmarshalJSON reads a record and keeps its unknown fields.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	type fields Event
+	var f fields
+	if err := json.Unmarshal(b, &f); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, &f.Unknown); err != nil {
+		return err
+	}
+	maps.DeleteFunc(f.Unknown, func(name string, _ json.RawMessage) bool { return slices.Contains(eventFields, name) })
+	if len(f.Unknown) == 0 {
+		f.Unknown = nil
+	}
+	*e = Event(f)
+	return nil
+}
+
+// Events lists event slugs in the service's order; nil when there are none (204).
+func (c *Client) Events(ctx context.Context, q EventsQuery) ([]Event, error) {
+	v := url.Values{}
+	if q.Contains != "" {
+		v.Set("events__contains", q.Contains)
+	}
+	if err := set(v, "app_token__in", q.AppTokens); err != nil {
+		return nil, &Error{Op: "events", Err: err}
+	}
+	if q.TokensMapping {
+		v.Set("tokens_mapping", "true")
+	}
+	at := c.base.String() + "/reports-service/events"
+	if len(v) > 0 {
+		at += "?" + v.Encode()
+	}
+	var events []Event
+	a, err := c.do(ctx, request{
+		op: "events", url: at, types: []string{"application/json", "text/json", "text/plain"}, never: "<",
+		read: func(r io.Reader) error {
+			if err := json.NewDecoder(r).Decode(&events); err != nil {
+				return fmt.Errorf("the answer isn't a list of events: %w", err)
+			}
+			return nil
+		},
+	})
+	if err != nil || a.Empty { // events may hold what a broken answer said before
+		return nil, err
+	}
+	return events, nil
+}

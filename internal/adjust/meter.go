@@ -1,0 +1,12 @@
+package adjust
+
+import "sync/atomic"
+
+// Meter counts what one job costs the service and what it waits for. It may be read while requests run.
+type Meter struct {
+	Requests atomic.Int64 // attempts sent
+	Retries  atomic.Int64 // attempts after the first one of their request
+	Bytes    atomic.Int64 // CSV bytes received, after decompression, those of broken answers included
+	Limiter  atomic.Int64 // nanoseconds waited for the token bucket, pauses asked for by Retry-After included
+	Backoff  atomic.Int64 // nanoseconds slept between two attempts
+}
