@@ -1,0 +1,125 @@
+package table
+
+import "bytes"
+
+// cell is where the content of a cell lies in its block, without the quotes around it.
+type cell struct{ start, end uint32 }
+
+// doubled marks, in a cell's end, that it holds doubled quotes still.
+const doubled = 1 << 31
+
+// cutting is how the cutting of a row ended.
+type cutting uint8
+
+const (
+	whole      cutting = iota
+	partial            // the row goes on behind the data
+	strayQuote         // a quote inside a cell that doesn't begin with one
+	afterQuote         // something between a closing quote and the end of its cell
+	openQuote          // the answer ends inside a quoted cell
+)
+
+func (c cutting) reason() string {
+	switch c {
+	case strayQuote:
+		return "holds a quote inside a cell that doesn't begin with one"
+	case afterQuote:
+		return "holds text behind the closing quote of a cell"
+	case openQuote:
+		return "ends inside a quoted cell; the answer was cut off, or a quote is missing"
+	}
+	return "is broken"
+}
+
+// plainByte tells which bytes mean nothing to a cell without quotes.
+var plainByte = func() (t [256]bool) {
+	for i := range t {
+		t[i] = i != ',' && i != '\n' && i != '"'
+	}
+	return t
+}()
+
+// cutRow cuts the row that begins at p into cells, which it appends, and tells where the next one begins. Final tells that
+// nothing follows the data. Rows are as RFC 4180 has them, or end with a bare LF; bytes of cells are kept as they are,
+// line breaks included; a lone CR is content, but a last one before the end of the answer is half a line end.
+func cutRow(data []byte, p int, final bool, cells []cell) (_ []cell, next int, end cutting) {
+	for {
+		start := p
+		if p < len(data) && data[p] == '"' {
+			closing, mark := 0, uint32(0)
+			for q := p + 1; ; q += 2 {
+				i := bytes.IndexByte(data[q:], '"')
+				if i < 0 {
+					return cells, start, unfinished(final, openQuote)
+				}
+				q += i
+				if q+1 == len(data) || data[q+1] != '"' {
+					closing = q
+					break
+				}
+				mark = doubled
+			}
+			cells = append(cells, cell{uint32(start + 1), uint32(closing) | mark})
+			p = closing + 1
+		} else {
+			for p < len(data) && plainByte[data[p]] {
+				p++
+			}
+			if p < len(data) && data[p] == '"' {
+				return cells, p, strayQuote
+			}
+			content := p
+			if content > start && data[content-1] == '\r' && (p == len(data) || data[p] == '\n') {
+				content--
+			}
+			cells = append(cells, cell{uint32(start), uint32(content)})
+		}
+		// p is at the byte that ends the cell.
+		switch {
+		case p == len(data):
+			return cells, p, unfinished(final, whole)
+		case data[p] == ',':
+			p++
+		case data[p] == '\n':
+			return cells, p + 1, whole
+		case data[p] == '\r' && p+1 < len(data) && data[p+1] == '\n':
+			return cells, p + 2, whole
+		case data[p] == '\r' && p+1 == len(data):
+			return cells, p + 1, unfinished(final, whole)
+		default:
+			return cells, p, afterQuote
+		}
+	}
+}
+
+func unfinished(final bool, end cutting) cutting {
+	if final {
+		return end
+	}
+	return partial
+}
+
+// undouble makes one quote of every doubled one, in place. The bytes that become free are filled with quotes, so that
+// lines can still be counted in the block.
+func undouble(data []byte, cells []cell) {
+	for i := range cells {
+		c := &cells[i]
+		if c.end&doubled == 0 {
+			continue
+		}
+		c.end &^= doubled
+		text := data[c.start:c.end]
+		n := 0
+		for j := 0; j < len(text); j++ {
+			text[n] = text[j]
+			n++
+			if text[j] == '"' {
+				j++
+			}
+		}
+		for j := n; j < len(text); j++ {
+			text[j] = '"'
+		}
+		c.end = c.start + uint32(n)
+	}
+}

@@ -1,0 +1,67 @@
+package table
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// The primes of XXH64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
+const (
+	prime1 = 0x9E3779B185EBCA87
+	prime2 = 0xC2B2AE3D27D4EB4F
+	prime3 = 0x165667B19E3779F9
+	prime4 = 0x85EBCA77C2B2AE63
+	prime5 = 0x27D4EB2F165667C5
+)
+
+// hashValue adds a value to the hash of its row. It is one to one in the value and in the hash, so that two rows which
+// differ in one number never have the same hash.
+func hashValue(h, value uint64) uint64 {
+	h ^= bits.RotateLeft64(value*prime2, 31) * prime1
+	return bits.RotateLeft64(h, 27)*prime1 + prime4
+}
+
+// hashNull adds a NULL to the hash of its row: another function than that of any value.
+func hashNull(h uint64) uint64 { return bits.RotateLeft64(h^prime5, 29)*prime2 + prime3 }
+
+func hashText(text []byte) uint64 { return xxhash.Sum64(text) }
+
+// seed is the hash of a row before its first cell, from the names and types of the columns.
+func seed(columns []Column) uint64 {
+	d := xxhash.New()
+	for _, c := range columns {
+		_, _ = fmt.Fprintf(d, "%q %s\n", c.Name, c.Type) // writing to a digest can't fail
+	}
+	return d.Sum64()
+}
+
+// digest sums the hashes of rows: a sum doesn't know an order, and other than an exclusive or it knows a repeated row. The
+// second sum is of another mix, so that rows whose changes cancel out in one don't in the other.
+type digest struct {
+	first, second uint64
+	rows          int64
+}
+
+func (d *digest) add(rowHashes []uint64) {
+	for _, h := range rowHashes {
+		d.first += mix(h, prime2, prime3)
+		d.second += mix(h^prime5, prime4, prime1)
+	}
+	d.rows += int64(len(rowHashes))
+}
+
+// mix spreads every bit of h over the whole word, as XXH64 ends.
+func mix(h, p, q uint64) uint64 {
+	h ^= h >> 33
+	h *= p
+	h ^= h >> 29
+	h *= q
+	h ^= h >> 32
+	return h
+}
+
+func (d *digest) String() string {
+	return fmt.Sprintf("%016x%016x%016x", d.first, d.second, uint64(d.rows))
+}

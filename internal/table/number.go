@@ -1,0 +1,235 @@
+package table
+
+import (
+	"math"
+	"strconv"
+)
+
+// Money is DECIMAL(18,6) on INT64: a cell's value times a million, below 10^18 in magnitude.
+const (
+	decimalScale     = 6
+	decimalPrecision = 18
+	decimalBound     = 1_000_000_000_000_000_000
+)
+
+var (
+	powersOfTen  = [...]uint64{1, 10, 100, 1_000, 10_000, 100_000, 1_000_000}
+	exactDoubles = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+)
+
+// plain reads a number without an exponent of at most 15 digits: nearly every cell is one. Its value is ±digits/10^decimals.
+func plain(text []byte) (digits uint64, decimals int, negative, ok bool) {
+	i := 0
+	if len(text) > 0 && text[0] == '-' {
+		negative, i = true, 1
+	}
+	if len(text)-i > 16 {
+		return 0, 0, false, false
+	}
+	count, point := 0, -1
+	for ; i < len(text); i++ {
+		d := text[i] - '0'
+		if d <= 9 {
+			digits = digits*10 + uint64(d)
+			count++
+			continue
+		}
+		if text[i] != '.' || point >= 0 {
+			return 0, 0, false, false
+		}
+		point = count
+	}
+	if count == 0 || count > 15 {
+		return 0, 0, false, false
+	}
+	if point >= 0 {
+		decimals = count - point
+	}
+	return digits, decimals, negative, true
+}
+
+func signed(magnitude uint64, negative bool) int64 {
+	if negative {
+		return -int64(magnitude)
+	}
+	return int64(magnitude)
+}
+
+// parseInt64 reads a whole number, however it is written: 12, 12.0 and 1.2e1 are the same.
+func parseInt64(text []byte) (int64, verdict) {
+	if digits, decimals, negative, ok := plain(text); ok && decimals == 0 {
+		return signed(digits, negative), fits
+	}
+	n, ok := cutNumber(text)
+	if !ok {
+		return 0, notNumber
+	}
+	magnitude, rest, ok := n.scaled(0)
+	switch {
+	case !ok:
+		return 0, notInt64
+	case rest != exact:
+		return 0, notWhole
+	case magnitude <= math.MaxInt64:
+		return signed(magnitude, n.negative), fits
+	case magnitude == -math.MinInt64 && n.negative:
+		return math.MinInt64, fits
+	}
+	return 0, notInt64
+}
+
+// parseDecimal reads money as millionths; what lies behind the sixth decimal is rounded half to even.
+func parseDecimal(text []byte) (int64, verdict) {
+	if digits, decimals, negative, ok := plain(text); ok && decimals <= decimalScale {
+		// Fifteen digits with three decimals, or twelve digits, can't be too many.
+		if digits < decimalBound/1_000_000 || decimals >= 3 {
+			return signed(digits*powersOfTen[decimalScale-decimals], negative), fits
+		}
+	}
+	n, ok := cutNumber(text)
+	if !ok {
+		return 0, notNumber
+	}
+	magnitude, rest, ok := n.scaled(decimalScale)
+	if !ok {
+		return 0, notDecimal
+	}
+	if rest == aboveHalf || rest == half && magnitude%2 == 1 {
+		magnitude++
+	}
+	if magnitude >= decimalBound {
+		return 0, notDecimal
+	}
+	if rest != exact {
+		return signed(magnitude, n.negative), rounded
+	}
+	return signed(magnitude, n.negative), fits
+}
+
+// parseDouble reads a ratio as the bits of the nearest double. Minus zero becomes zero, so that equal values are equal
+// bits.
+func parseDouble(text []byte) (int64, verdict) {
+	var v float64
+	if digits, decimals, negative, ok := plain(text); ok {
+		v = float64(digits) / exactDoubles[decimals] // both exact, so that the quotient is the nearest double
+		if negative {
+			v = -v
+		}
+	} else {
+		// strconv takes hex, underscores and names of no number, too.
+		if _, ok := cutNumber(text); !ok {
+			return 0, notNumber
+		}
+		var err error
+		if v, err = strconv.ParseFloat(string(text), 64); err != nil {
+			return 0, notDouble
+		}
+	}
+	if v == 0 {
+		return 0, fits
+	}
+	return int64(math.Float64bits(v)), fits
+}
+
+// number is a number cut into its parts: ±whole.fraction × 10^exponent.
+type number struct {
+	whole, fraction []byte
+	exponent        int
+	negative        bool
+}
+
+// cutNumber checks the syntax: an optional sign, digits with at most one point among them, an optional exponent.
+func cutNumber(text []byte) (n number, ok bool) {
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		n.negative = text[0] == '-'
+		text = text[1:]
+	}
+	n.whole, text = cutDigits(text)
+	if len(text) > 0 && text[0] == '.' {
+		n.fraction, text = cutDigits(text[1:])
+	}
+	if len(n.whole)+len(n.fraction) == 0 {
+		return number{}, false
+	}
+	if len(text) == 0 {
+		return n, true
+	}
+	if text[0] != 'e' && text[0] != 'E' {
+		return number{}, false
+	}
+	text = text[1:]
+	sign := 1
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		if text[0] == '-' {
+			sign = -1
+		}
+		text = text[1:]
+	}
+	digits, tail := cutDigits(text)
+	if len(digits) == 0 || len(tail) != 0 {
+		return number{}, false
+	}
+	for _, d := range digits {
+		n.exponent = min(n.exponent*10+int(d-'0'), 1<<40) // far beyond the longest cell; more changes nothing
+	}
+	n.exponent *= sign
+	return n, true
+}
+
+func cutDigits(text []byte) (digits, tail []byte) {
+	i := 0
+	for i < len(text) && text[i]-'0' <= 9 {
+		i++
+	}
+	return text[:i], text[i:]
+}
+
+// remainder is how what was cut off compares to half of the last place kept.
+type remainder uint8
+
+const (
+	exact remainder = iota
+	belowHalf
+	half
+	aboveHalf
+)
+
+// scaled is the whole part of the magnitude times 10^scale, exactly, and how the rest compares to one half; not ok when
+// the whole part is beyond 64 bits.
+func (n number) scaled(scale int) (magnitude uint64, rest remainder, ok bool) {
+	total := len(n.whole) + len(n.fraction)
+	point := len(n.whole) + n.exponent + scale // so many digits lie before the scaled point; may be negative
+	for i := range total {
+		d := uint64(n.digit(i))
+		switch {
+		case i < point:
+			if magnitude > (math.MaxUint64-d)/10 {
+				return 0, exact, false
+			}
+			magnitude = magnitude*10 + d
+		case d == 0:
+		case i > point:
+			rest |= belowHalf // half and a digit more is aboveHalf
+		case d > 5:
+			rest = aboveHalf
+		case d == 5:
+			rest = half
+		default:
+			rest = belowHalf
+		}
+	}
+	for i := total; i < point && magnitude > 0; i++ {
+		if magnitude > math.MaxUint64/10 {
+			return 0, exact, false
+		}
+		magnitude *= 10
+	}
+	return magnitude, rest, true
+}
+
+func (n number) digit(i int) byte {
+	if i < len(n.whole) {
+		return n.whole[i] - '0'
+	}
+	return n.fraction[i-len(n.whole)] - '0'
+}

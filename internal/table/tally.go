@@ -1,0 +1,57 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+	"strconv"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// tally is what a partition counts of one column.
+type tally struct {
+	nulls, rounded int64
+	high, low      uint64  // 128 bits in two's complement: the sum of any number of rows is exact
+	float, lost    float64 // Neumaier's summation: the order of rows hardly matters
+}
+
+func (t *tally) sum(typ catalog.Type, values []int64) {
+	if typ != catalog.Double {
+		for _, v := range values {
+			var carry uint64
+			t.low, carry = bits.Add64(t.low, uint64(v), 0)
+			t.high += uint64(v>>63) + carry
+		}
+		return
+	}
+	for _, bits := range values {
+		v := math.Float64frombits(uint64(bits))
+		s := t.float + v
+		if math.Abs(t.float) >= math.Abs(v) {
+			t.lost += (t.float - s) + v
+		} else {
+			t.lost += (v - s) + t.float
+		}
+		t.float = s
+	}
+}
+
+// total is the sum as text: a whole number, a decimal with six decimals, or a float.
+func (t *tally) total(typ catalog.Type) string {
+	if typ == catalog.Double {
+		return strconv.FormatFloat(t.float+t.lost, 'g', -1, 64)
+	}
+	n := new(big.Int).Lsh(big.NewInt(int64(t.high)), 64)
+	n.Add(n, new(big.Int).SetUint64(t.low))
+	if typ == catalog.Int64 {
+		return n.String()
+	}
+	sign := ""
+	if n.Sign() < 0 {
+		sign = "-"
+	}
+	whole, millionths := new(big.Int).QuoRem(n.Abs(n), big.NewInt(1_000_000), new(big.Int))
+	return fmt.Sprintf("%s%s.%06d", sign, whole, millionths.Int64())
+}

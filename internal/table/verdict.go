@@ -1,0 +1,51 @@
+package table
+
+import "github.com/reportferry/reportferry/internal/catalog"
+
+// verdict is what a parser thinks of a cell. Parsers return it instead of an error, so that the loop over a column
+// allocates nothing; the text for people is made once, for the one cell that stops an answer.
+type verdict uint8
+
+const (
+	fits    verdict = iota
+	rounded         // fits after dropping decimals
+	blank
+	notNumber
+	notWhole
+	notInt64
+	notDecimal
+	notDouble
+	notTime
+	notUTF8
+	outside
+)
+
+// reason completes the sentence that begins with a cell's value.
+func (v verdict) reason(t catalog.Type) string {
+	switch v {
+	case blank:
+		return "is blank, and a column of type " + t.String() + " needs a value"
+	case notNumber:
+		return "is not a plain number (no spaces, thousands separators, hex, NaN or Inf)"
+	case notWhole:
+		return "is not a whole number; declare the column as double or decimal under `types:`"
+	case notInt64:
+		return "is beyond the 64 bits of an int64"
+	case notDecimal:
+		return "has more than twelve digits before the decimal point; declare the column as double or string under `types:`"
+	case notDouble:
+		return "is beyond the range of a double"
+	case notTime:
+		return "is not a valid " + t.String() + " like " + timeExamples[t]
+	case notUTF8:
+		return "is not valid UTF-8"
+	case outside:
+		return "lies outside the partitions that were asked for"
+	}
+	return "doesn't fit type " + t.String()
+}
+
+var timeExamples = map[catalog.Type]string{
+	catalog.Day: "2026-01-31", catalog.Week: "2026-01-26 - 2026-02-01 (seven days)", catalog.Month: "2026-01",
+	catalog.Quarter: "Q1 2026", catalog.Year: "2026", catalog.Hour: "2026-01-31T13:00:00",
+}
