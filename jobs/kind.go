@@ -46,6 +46,7 @@ type Outcome struct {
 	Requests     int64         `json:"requests"`
 	Retries      int64         `json:"retries"`
 	Limiter      time.Duration `json:"limiter_ns"` // waited on the limiter
+	Backoff      time.Duration `json:"backoff_ns"` // waited between the attempts of a request
 	Rows         int64         `json:"rows"`
 	Rounded      int64         `json:"rounded"` // money cells that had more than six decimals
 	Nulls        int64         `json:"nulls"`   // blank cells of metrics
@@ -65,6 +66,7 @@ func (t *Outcome) Add(o Outcome) {
 	t.Requests += o.Requests
 	t.Retries += o.Retries
 	t.Limiter += o.Limiter
+	t.Backoff += o.Backoff
 	t.Rows += o.Rows
 	t.Rounded += o.Rounded
 	t.Nulls += o.Nulls

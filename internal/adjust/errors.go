@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	// ErrAuth: the service answered 401 or 403.
+	// ErrAuth means that the service answered 401 or 403.
 	ErrAuth = errors.New("authentication or permission refused, check service.token, service.account_id and the rights of the token's user")
-	// ErrTooSlow: twice a 504 or a time-out on a request that its caller can split. The cure is a smaller question.
+	// ErrTooSlow means twice a 504 or a time-out on a request that its caller can split. The cure is a smaller question.
 	ErrTooSlow = errors.New("the query takes too long, ask for less at once")
 )
 

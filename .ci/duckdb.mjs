@@ -1,0 +1,61 @@
+// Reads what the main job left with DuckDB, and the sample of money with DuckDB and Polars: foreign readers that share no
+// code with the writer. Arguments: the folder that holds out/, and a folder of sample files.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import polars from 'nodejs-polars';
+
+const [root, samples] = process.argv.slice(2);
+process.chdir(root);
+const db = await (await DuckDBInstance.create(':memory:')).connect();
+const rows = async (sql) => (await db.runAndReadAll(sql)).getRowsJson();
+
+// The README's own query.
+const readme = readFileSync('README.md', 'utf8');
+const query = readme.match(/```sql\n([\s\S]*?)```/)[1];
+const answer = await rows(query);
+assert(answer.length >= 7, `the README's query gives ${answer.length} rows`);
+console.log(`README query: ${answer.length} rows, the first: ${answer[0].join(' | ')}`);
+
+const table = "read_parquet('out/campaigns_daily/*/*.parquet', hive_partitioning=true, union_by_name=true)";
+const types = Object.fromEntries((await rows(`DESCRIBE SELECT * FROM ${table}`)).map((r) => [r[0], r[1]]));
+console.log(types);
+for (const [column, type] of Object.entries({
+  day: 'DATE', dt: 'DATE', campaign: 'VARCHAR', installs: 'BIGINT', cost: 'DECIMAL(18,6)', retention_rate_d1: 'DOUBLE',
+  purchase_events: 'BIGINT', purchase_revenue: 'DECIMAL(18,6)',
+})) assert.equal(types[column], type, column);
+
+const [[files, days, wrong, total]] = await rows(
+  `SELECT count(DISTINCT filename), count(DISTINCT dt), count(*) FILTER (day <> dt), count(*)
+   FROM read_parquet('out/campaigns_daily/*/*.parquet', hive_partitioning=true, filename=true)`);
+assert.equal(files, days, 'one file a day');
+assert.equal(Number(wrong), 0, 'rows lie in the partition of their day');
+const [[keys]] = await rows(
+  `SELECT count(*) FROM (SELECT DISTINCT day, app_token, os_name, country_code, network, campaign FROM ${table})`);
+assert.equal(keys, total, 'no row is doubled');
+console.log(`${files} files, ${total} rows, none doubled`);
+
+// A filter pushed down to the statistics gives the same rows as one that isn't.
+let compared = 0, polarsCompared = 0;
+for (const file of [join(samples, 'money.parquet')]) {
+  const frame = polars.readParquet(file);
+  for (const column of ['money', 'maybe']) {
+    for (const [op, of] of [['<', '0'], ['<=', '-0.000001'], ['>', '0'], ['>=', '999999999999.999999'], ['=', '-12.345678'], ['<', '-999999'], ['>', '700000'], ['<=', '-1'], ['=', '-899993']]) {
+      const pushed = (await rows(`SELECT count(*) FROM read_parquet('${file}') WHERE ${column} ${op} ${of}::DECIMAL(18,6)`))[0][0];
+      const plain = (await rows(
+        `SELECT count(*) FROM (SELECT ${column} AS v FROM read_parquet('${file}') LIMIT 100000000) WHERE v + 0 ${op} ${of}::DECIMAL(18,6)`))[0][0];
+      assert.equal(pushed, plain, `DuckDB ${column} ${op} ${of}`);
+      const compare = { '<': 'lt', '<=': 'ltEq', '>': 'gt', '>=': 'gtEq', '=': 'eq' }[op];
+      compared++;
+      if (!Number.isInteger(Number(of))) continue; // Polars compares decimals with whole numbers
+      const predicate = () => polars.col(column)[compare](polars.lit(Number(of)));
+      const lazy = polars.scanParquet(file).filter(predicate()).collectSync();
+      const eager = frame.filter(predicate());
+      assert.equal(lazy.height, eager.height, `Polars ${column} ${op} ${of}`);
+      assert.equal(BigInt(lazy.height), BigInt(pushed), `Polars and DuckDB: ${column} ${op} ${of}`);
+      polarsCompared++;
+    }
+  }
+}
+console.log(`${compared} filters on money in DuckDB, ${polarsCompared} in Polars: the same rows pushed down and not`);

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A display shows a run while it goes on: bars on a terminal, plain lines elsewhere, JSON for machines.
+type display struct {
+	log  *slog.Logger
+	out  io.Writer // the closing table
+	err  io.Writer // progress
+	json bool
+
+	mu   sync.Mutex
+	bars *mpb.Progress
+	jobs map[string]*jobProgress
+}
+
+type jobProgress struct {
+	bar  *mpb.Bar
+	done int
+	sum  jobs.Outcome
+}
+
+func newDisplay(f *flags, stdout, stderr io.Writer) *display {
+	d := &display{out: stdout, err: stderr, json: f.logFormat == "json", jobs: map[string]*jobProgress{}}
+	if d.json {
+		d.log = f.logger(stdout)
+		return d
+	}
+	if file, ok := stderr.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		d.bars = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))
+		d.err = d.bars // lines of the log go above the bars
+	}
+	d.log = f.logger(d.err)
+	return d
+}
+
+// progress is called from several goroutines.
+func (d *display) progress(p jobs.Progress) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	j := d.jobs[p.Job]
+	if j == nil {
+		j = &jobProgress{}
+		d.jobs[p.Job] = j
+	}
+	if p.Result != nil {
+		j.done++
+		j.sum.Add(*p.Result)
+	}
+	switch {
+	case d.json:
+		d.logProgress(p, j)
+	case d.bars != nil:
+		d.bar(p, j)
+	case p.Result != nil:
+		d.line(p, j)
+	}
+}
+
+func (d *display) logProgress(p jobs.Progress, j *jobProgress) {
+	if p.Result == nil {
+		d.log.Info("planned", "job", p.Job, "windows", p.Units)
+		return
+	}
+	d.log.Info("window over", "job", p.Job, "window", p.Unit, "rows", p.Result.Rows, "written", p.Result.Written,
+		"unchanged", p.Result.Unchanged, "empty", p.Result.Empty, "failed", p.Result.Failed, "done", j.done, "of", p.Units)
+}
+
+func (d *display) line(p jobs.Progress, j *jobProgress) {
+	fmt.Fprintf(d.err, "%s  window %s  %d/%d  %s\n", p.Job, p.Unit, j.done, p.Units, lineOf(*p.Result, p.Err))
+}
+
+// lineOf says what came of one window.
+func lineOf(o jobs.Outcome, err error) string {
+	if o.Held > 0 {
+		return "held by another run"
+	}
+	var parts []string
+	for _, c := range []struct {
+		label string
+		n     int
+	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"empty", o.Empty}, {"kept", o.Kept}, {"failed", o.Failed}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", c.label, c.n))
+		}
+	}
+	switch {
+	case len(parts) == 0 && err != nil:
+		return "failed"
+	case len(parts) == 0:
+		return "done by another run"
+	}
+	return strings.Join(parts, ", ") + ", rows " + count(o.Rows)
+}
+
+func (d *display) bar(p jobs.Progress, j *jobProgress) {
+	if j.bar == nil {
+		if p.Units == 0 {
+			return
+		}
+		j.bar = d.bars.AddBar(int64(p.Units),
+			mpb.PrependDecorators(decor.Name(p.Job, decor.WCSyncSpaceR)),
+			mpb.AppendDecorators(decor.CountersNoUnit("%d/%d windows "), decor.Any(func(decor.Statistics) string {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				return count(j.sum.Rows) + " rows"
+			})))
+	}
+	if p.Result != nil {
+		j.bar.Increment()
+	}
+}

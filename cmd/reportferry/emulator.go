@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+func newEmulator(f *flags) *cobra.Command {
+	var addr string
+	var o emulator.Options
+	cmd := &cobra.Command{
+		Use:   "emulator",
+		Short: "Serve a made-up account over the service's own interface",
+		Long: `Serve a made-up account over the service's own interface: to try reportferry
+without an account, and to test against. The same seed gives the same numbers.
+It can be told to fail in the ways the real one does: PUT /_emulator/faults.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Logger = f.logger(cmd.ErrOrStderr())
+			server, err := emulator.New(o)
+			if err != nil {
+				return &exitError{jobs.ExitUsage, err}
+			}
+			return coded(errors.Join(serve(cmd, addr, server), server.Close()))
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:8080", "address to listen on")
+	cmd.Flags().Int64Var(&o.Seed, "seed", 7, "what the numbers are made from")
+	cmd.Flags().IntVar(&o.Apps, "apps", 12, "apps of the account")
+	cmd.Flags().IntVar(&o.Days, "days", 120, "days that have data, ending today")
+	cmd.Flags().StringVar(&o.Token, "token", "", "the only API `token` that is let in; empty: any")
+	cmd.Flags().Float64Var(&o.Rate, "rate", 50, "requests a second before a 429; -1: any")
+	cmd.Flags().IntVar(&o.Burst, "burst", 100, "requests at once before a 429")
+	cmd.Flags().IntVar(&o.MaxPairs, "max-pairs", 0, "day-app pairs of a report before a 504, 0: no limit")
+	cmd.Flags().DurationVar(&o.Latency, "latency", 0, "wait before each answer")
+	cmd.Flags().IntVar(&o.Bulk, "bulk", 0, "rows that every report has then, for memory tests")
+	return cmd
+}
+
+// serve answers until the command is stopped.
+func serve(cmd *cobra.Command, addr string, handler http.Handler) error {
+	ctx := cmd.Context()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "emulator: serving on http://%s\n", listener.Addr())
+	s := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if s.Shutdown(closing) != nil {
+			_ = s.Close() // answers that are still under way are cut
+		}
+	})
+	defer stop()
+	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+)
+
+// here runs a command line in this process, in the place's folder.
+func (p *place) here(args ...string) (string, int) {
+	p.t.Helper()
+	p.t.Chdir(p.dir)
+	p.t.Setenv("TEST_TOKEN", p.token)
+	var out bytes.Buffer
+	code := execute(p.t.Context(), args, &out, &out)
+	if strings.Contains(out.String(), p.token) {
+		p.t.Errorf("the token is shown: %s", out.String())
+	}
+	return out.String(), code
+}
+
+func TestExitCodes(t *testing.T) {
+	s := startService(t, "--apps", "2", "--days", "30", "--token", "secret-token-of-the-test")
+	every := func(f emulator.Fault) []emulator.Fault {
+		f.Every, f.Path = 1, "csv_report"
+		return []emulator.Fault{f}
+	}
+	replace := func(old, new string) func(*testing.T, *place) {
+		return func(t *testing.T, p *place) {
+			path := filepath.Join(p.dir, "reportferry.yml")
+			data, err := os.ReadFile(path)
+			check(t, err)
+			if !strings.Contains(string(data), old) {
+				t.Fatalf("the config has no %q", old)
+			}
+			check(t, os.WriteFile(path, []byte(strings.Replace(string(data), old, new, 1)), 0o600))
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		args   []string
+		before func(*testing.T, *place)
+		faults []emulator.Fault
+		code   int
+		says   string
+	}{
+		{"done", []string{"run"}, nil, nil, 0, "written 5, unchanged 0"},
+		{"done in JSON", []string{"run", "--log-format", "json"}, nil, nil, 0, `"msg":"job over"`},
+		{"help", []string{"--help"}, nil, nil, 0, "Exit codes:"},
+		{"an unknown flag", []string{"run", "--nwo"}, nil, nil, 2, "unknown flag: --nwo"},
+		{"an unknown command", []string{"rnu"}, nil, nil, 2, `unknown command "rnu"`},
+		{"an unknown job", []string{"run", "instals"}, nil, nil, 2, `no job "instals" in the config; it has installs`},
+		{"no config", []string{"run", "--config", "none.yml"}, nil, nil, 2, "none.yml"},
+		{"a bad config", []string{"run"}, replace("currency: USD", "curency: USD"), nil, 2, "did you mean currency?"},
+		{"a bad date", []string{"backfill", "installs", "--from", "2026-02-30", "--to", "2026-03-01"}, nil, nil, 2, `--from "2026-02-30"`},
+		{"a range the wrong way round", []string{"backfill", "installs", "--from", "2026-03-02", "--to", "2026-03-01"}, nil, nil, 2, "lies before"},
+		{"no such log format", []string{"run", "--log-format", "xml"}, nil, nil, 2, "want text or json"},
+		{"the fingerprint changed", []string{"run"}, func(t *testing.T, p *place) {
+			p.here("run")
+			replace("currency: USD", "currency: EUR")(t, p)
+		}, nil, 2, `currency was "USD" and is now "EUR"`},
+		{"the token is wrong", []string{"run"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},
+		{"no permission", []string{"run"}, nil, every(emulator.Fault{Kind: emulator.FaultStatus, Status: 403}), 5, "403"},
+		{"all failed", []string{"run"}, nil, every(emulator.Fault{Kind: emulator.FaultStatus, Status: 400}), 1, "400"},
+		{"some failed", []string{"run"}, nil,
+			[]emulator.Fault{{Path: "csv_report", Nth: 2, Kind: emulator.FaultStatus, Status: 400}}, 3, "failed 2"},
+		{"a damaged ledger", []string{"run"}, func(t *testing.T, p *place) {
+			p.here("run")
+			paths, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/installs/partitions/*.json"))
+			check(t, err)
+			check(t, os.WriteFile(paths[0], []byte("{"), 0o600))
+		}, nil, 1, "is damaged"},
+		{"a token that isn't there", []string{"run"}, replace("TEST_TOKEN", "NO_SUCH_TOKEN"), nil, 1, "NO_SUCH_TOKEN"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s.admin(t, "PUT", "faults", []string{})
+			p := newPlace(t, s, 5, 1)
+			if c.before != nil {
+				c.before(t, p)
+			}
+			s.admin(t, "PUT", "faults", c.faults)
+			out, code := p.here(c.args...)
+			if code != c.code || !strings.Contains(out, c.says) {
+				t.Errorf("exit code %d, want %d; says %q, want %q in it", code, c.code, out, c.says)
+			}
+		})
+	}
+}
+
+// A run that was asked for by name and gets nothing says so; a scheduled one has nothing to complain of.
+func TestHeldByAnother(t *testing.T) {
+	s := startService(t, "--apps", "1", "--days", "30", "--latency", "1m")
+	p := newPlace(t, s, 1, 1)
+	holder, out := p.command(t.Context(), "run")
+	check(t, holder.Start())
+	defer func() {
+		check(t, holder.Process.Kill())
+		_ = holder.Wait() // killed
+	}()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		claims, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/installs/claims/*/*.json"))
+		check(t, err)
+		if len(claims) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the holder claims nothing: %s", out)
+		}
+	}
+	if text, code := p.here("run", "installs"); code != 4 || !strings.Contains(text, "held by another run") {
+		t.Errorf("named: exit code %d: %s", code, text)
+	}
+	if text, code := p.here("run"); code != 0 {
+		t.Errorf("scheduled: exit code %d: %s", code, text)
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares what people read with a file, and with the width of a terminal.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		check(t, os.MkdirAll("testdata", 0o755))
+		check(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	check(t, err)
+	if got != string(want) {
+		t.Errorf("%s:\n%s\nwant:\n%s", path, got, want)
+	}
+	for line := range strings.Lines(got) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 && !strings.Contains(line, "error") {
+			t.Errorf("%d characters wide: %s", n, line)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for name, args := range map[string][]string{
+		"help": {"--help"}, "help-run": {"run", "--help"}, "help-backfill": {"backfill", "--help"},
+		"help-plan": {"plan", "--help"}, "help-status": {"status", "--help"}, "help-emulator": {"emulator", "--help"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if code := execute(t.Context(), args, &out, &out); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			golden(t, name, out.String())
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	var out bytes.Buffer
+	d := newDisplay(&flags{logFormat: "text", logLevel: "info"}, &out, &out)
+	cut := errors.New("fetch installs/2026-01-08: csv_report 2026-01-08:2026-01-08: 503 Service Unavailable after 8 attempts")
+	d.summary(jobs.RunRecord{Exit: jobs.ExitSome, Results: []jobs.Result{
+		{Job: "campaigns_daily", Took: 3217 * time.Millisecond, Outcome: jobs.Outcome{
+			Windows: 9, Written: 60, Requests: 10, Limiter: 1250 * time.Millisecond, Rows: 1_021_144, CSVBytes: 5_120_000_000,
+			ParquetBytes: 1_204_000,
+		}},
+		{Job: "networks_weekly", Took: 40 * time.Millisecond},
+		{Job: "partners_monthly", Took: 95 * time.Minute, Outcome: jobs.Outcome{
+			Windows: 12, Held: 2, Written: 3, Unchanged: 4, Empty: 1, Kept: 1, Failed: 2, Requests: 31, Retries: 20,
+			Limiter: 61 * time.Second, Backoff: 90 * time.Second, Rows: 999, Rounded: 1200, Nulls: 3, CSVBytes: 999, ParquetBytes: 45_300,
+		}, Errs: []error{cut, errors.Join(cut, errors.New("put installs/2026-01-09: disk full"))}},
+	}})
+	golden(t, "summary", out.String())
+}
+
+func TestLines(t *testing.T) {
+	var out bytes.Buffer
+	d := newDisplay(&flags{logFormat: "text", logLevel: "info"}, &out, &out)
+	show := func(o jobs.Outcome, err error) {
+		d.progress(jobs.Progress{Job: "campaigns_daily", Units: 5, Unit: "2026-01-04", Result: &o, Err: err})
+	}
+	d.progress(jobs.Progress{Job: "campaigns_daily", Units: 5})
+	show(jobs.Outcome{Written: 7, Rows: 2345}, nil)
+	show(jobs.Outcome{Unchanged: 5, Empty: 2, Rows: 345}, nil)
+	show(jobs.Outcome{Held: 1}, nil)
+	show(jobs.Outcome{}, nil)
+	show(jobs.Outcome{Written: 1, Failed: 6, Rows: 3}, errors.New("503"))
+	golden(t, "lines", out.String())
+}
+
+func day(n int) civil.Date { return civil.Date{Year: 2026, Month: 1, Day: 1}.AddDays(n) }
+
+func TestPlanText(t *testing.T) {
+	e := &engine{config: &config.Config{Service: config.Service{Rate: 1}}}
+	window := func(cell int, reason jobs.Reason, days ...int) jobs.Unit {
+		w := jobs.Window{Cell: day(cell)}
+		for i, n := range days {
+			if i > 2 {
+				reason = jobs.Lookback
+			}
+			w.Due = append(w.Due, jobs.Due{Partition: day(n), Reason: reason})
+		}
+		return jobs.Unit{Name: w.Cell.String(), Window: w}
+	}
+	var out bytes.Buffer
+	e.writePlan(&out, jobs.Job{Name: "campaigns_daily"}, []jobs.Unit{
+		window(3, jobs.Missing, 3, 4, 5, 6, 9), window(10, jobs.Interrupted, 10), window(17, jobs.Unfinished, 17, 18),
+	})
+	e.writePlan(&out, jobs.Job{Name: "networks_weekly"}, nil)
+	golden(t, "plan", out.String())
+}
+
+func TestStatusText(t *testing.T) {
+	now := time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
+	oldest, newest, fetched, ended := day(0), day(8), now.Add(-90*time.Minute), now.Add(-89*time.Minute)
+	var out bytes.Buffer
+	writeStatus(&out, []tableStatus{
+		{Job: "campaigns_daily", Partitions: 9, Rows: 12345, Empty: 1, Interrupted: 1, Oldest: &oldest, Newest: &newest, Fetched: &fetched},
+		{Job: "networks_weekly"},
+	}, jobs.RunRecord{ID: "20260110T043000Z-1f2e3d4c", Trigger: "manual", Ended: &ended, Exit: 3, Errors: []string{"campaigns_daily: put error"}}, true, now)
+	writeStatus(&out, nil, jobs.RunRecord{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}, true, now)
+	golden(t, "status", out.String())
+}

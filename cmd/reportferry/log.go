@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+)
+
+func (f *flags) level() (slog.Level, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return level, fmt.Errorf("--log-level %q: want debug, info, warn or error", f.logLevel)
+	}
+	return level, nil
+}
+
+// logger writes for machines when JSON is asked for, else one short line for people.
+func (f *flags) logger(w io.Writer) *slog.Logger {
+	level, _ := f.level() // checked before any command
+	if f.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+	}
+	// People see the progress itself; of the log, what needs their attention.
+	return slog.New(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{}, debug: level < slog.LevelInfo})
+}
+
+// A lineHandler writes a record as one line of plain text: level, message, then the attributes.
+type lineHandler struct {
+	w     io.Writer
+	mu    *sync.Mutex
+	level slog.Level
+	debug bool
+	attrs []slog.Attr
+}
+
+func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level || h.debug }
+
+func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", strings.ToLower(r.Level.String()), r.Message)
+	add := func(a slog.Attr) bool {
+		if a.Key != "run" { // the same on every line of a run
+			fmt.Fprintf(&b, " %s=%v", a.Key, a.Value)
+		}
+		return true
+	}
+	for _, a := range h.attrs {
+		add(a)
+	}
+	r.Attrs(add)
+	b.WriteByte('\n')
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, err := io.WriteString(h.w, b.String())
+	return err
+}
+
+func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	c := *h
+	c.attrs = append(append([]slog.Attr{}, h.attrs...), attrs...)
+	return &c
+}
+
+func (h *lineHandler) WithGroup(string) slog.Handler { return h }

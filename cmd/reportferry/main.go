@@ -1,0 +1,123 @@
+// Command reportferry ferries reports out of a mobile-measurement service into partitioned tables. Without this
+// package, the engine would have no way in: it alone touches arguments, the environment and signals.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the process at once
+		time.Sleep(9 * time.Second)
+		fmt.Fprintln(os.Stderr, "reportferry: still busy 9 s after the signal; ending anyway, the next run goes on from the ledger")
+		os.Exit(jobs.ExitInterrupted)
+	}()
+	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// execute runs one command line and gives its exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return jobs.ExitDone
+	}
+	var exit *exitError
+	if !errors.As(err, &exit) {
+		exit = &exitError{jobs.ExitUsage, err} // cobra's own: unknown command, flag or argument
+	}
+	if exit.err != nil {
+		fmt.Fprintf(stderr, "reportferry: %v\n", exit.err)
+	}
+	return exit.code
+}
+
+// An exitError ends the process with a code; err is nil when all was said already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return fmt.Sprint(e.err) }
+func (e *exitError) Unwrap() error { return e.err }
+
+// coded gives err the exit code that its cause asks for.
+func coded(err error) error {
+	var exit *exitError
+	switch {
+	case err == nil || errors.As(err, &exit):
+		return err
+	case errors.Is(err, jobs.ErrRefused):
+		return &exitError{jobs.ExitUsage, err}
+	case jobs.Denied(err):
+		return &exitError{jobs.ExitDenied, err}
+	}
+	return &exitError{jobs.ExitFailed, err}
+}
+
+const exitCodes = `Exit codes:
+  0    done
+  1    failed
+  2    usage or config
+  3    some units failed, the rest is published
+  4    a named run got no unit, because others hold them all
+  5    authentication or permission refused
+  130  interrupted; the next run goes on
+`
+
+func newRoot() *cobra.Command {
+	f := &flags{}
+	root := &cobra.Command{
+		Use:   "reportferry",
+		Short: "Ferry measurement reports into partitioned tables",
+		Long: `reportferry fetches reports from a mobile-measurement service and keeps them as
+typed Parquet partitions in any bucket: complete, restated when the service
+restates them, never doubled, never silently missing.
+
+The schedule only says when to look; the ledger says what is missing; a
+partition is replaced whole or not at all; doing it twice equals doing it once.
+
+` + exitCodes,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return f.check()
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentFlags().StringVar(&f.config, "config", "reportferry.yml", "config `file`")
+	root.PersistentFlags().StringVar(&f.logFormat, "log-format", "text", "`format`: text or json")
+	root.PersistentFlags().StringVar(&f.logLevel, "log-level", "info", "`level`: debug, info, warn or error")
+	root.AddCommand(newRun(f), newBackfill(f), newPlan(f), newStatus(f), newEmulator(f), newVersion())
+	return root
+}
+
+// flags are those that every command has.
+type flags struct {
+	config, logFormat, logLevel string
+}
+
+func (f *flags) check() error {
+	if f.logFormat != "text" && f.logFormat != "json" {
+		return fmt.Errorf("--log-format %q: want text or json", f.logFormat)
+	}
+	_, err := f.level()
+	return err
+}

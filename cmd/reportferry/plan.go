@@ -1,0 +1,85 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+func newPlan(f *flags) *cobra.Command {
+	var a ask
+	cmd := &cobra.Command{
+		Use:   "plan [job...]",
+		Short: "Show what run would do, and why, without asking the service",
+		RunE: func(cmd *cobra.Command, names []string) (err error) {
+			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, e.Close()) }()
+			e.ask = a
+			list, err := e.jobs(cmd.Context(), names)
+			if err != nil {
+				return coded(err)
+			}
+			for _, job := range list {
+				units, err := job.Kind.Plan(cmd.Context(), time.Now())
+				if err != nil {
+					return coded(err)
+				}
+				e.writePlan(cmd.OutOrStdout(), job, units)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&a.now, "now", false, "as run --now")
+	cmd.Flags().BoolVar(&a.force, "force", false, "as run --force")
+	return cmd
+}
+
+func (e *engine) writePlan(w io.Writer, job jobs.Job, units []jobs.Unit) {
+	if len(units) == 0 {
+		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
+		return
+	}
+	partitions, requests := 0, 0
+	for _, u := range units {
+		partitions += len(u.Window.Due)
+		requests += len(u.Window.Runs())
+	}
+	fmt.Fprintf(w, "%s: %d windows, %d partitions, %d requests, %s under the limiter\n",
+		job.Name, len(units), partitions, requests, e.limiterTime(requests))
+	for _, u := range units {
+		due := u.Window.Due
+		fmt.Fprintf(w, "  window %s  %s to %s  %s\n", u.Name, due[0].Partition, due[len(due)-1].Partition, reasons(due))
+	}
+}
+
+// limiterTime is how long the limiter alone makes so many requests last: what the burst doesn't cover, at the rate.
+func (e *engine) limiterTime(requests int) time.Duration {
+	s := e.config.Service
+	wait := (float64(requests) - 2*s.Rate) / s.Rate
+	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
+}
+
+// reasons counts why partitions are due: "missing 5, lookback 2".
+func reasons(due []jobs.Due) string {
+	counts := map[jobs.Reason]int{}
+	for _, d := range due {
+		counts[d.Reason]++
+	}
+	var out []string
+	for reason, n := range counts {
+		out = append(out, fmt.Sprintf("%s %d", reason, n))
+	}
+	slices.SortFunc(out, cmp.Compare)
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+)
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// binary builds the program once for all tests that need it as a process.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "reportferry-test-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "reportferry")
+	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+// A place is a folder with a config, a ledger and a bucket, and the service it talks to.
+type place struct {
+	t       *testing.T
+	dir     string
+	token   string
+	service *service
+}
+
+// A service is an emulator in a process of its own.
+type service struct {
+	url string
+}
+
+func startService(t *testing.T, args ...string) *service {
+	t.Helper()
+	bin, err := binary()
+	check(t, err)
+	cmd := exec.Command(bin, append([]string{"emulator", "--addr", "127.0.0.1:0", "--seed", "7", "--rate", "-1"}, args...)...)
+	stderr, err := cmd.StderrPipe()
+	check(t, err)
+	check(t, cmd.Start())
+	t.Cleanup(func() {
+		check(t, cmd.Process.Signal(os.Interrupt))
+		_ = cmd.Wait() // 130 or 0: it was told to end
+	})
+	line := make([]byte, 200)
+	n, err := stderr.Read(line)
+	check(t, err)
+	go func() { _, _ = io.Copy(io.Discard, stderr) }()
+	_, address, found := strings.Cut(strings.TrimSpace(string(line[:n])), "serving on ")
+	if !found {
+		t.Fatalf("the emulator says %q", line[:n])
+	}
+	return &service{address}
+}
+
+func (s *service) admin(t *testing.T, method, path string, body any) []byte {
+	t.Helper()
+	data, err := json.Marshal(body)
+	check(t, err)
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+"/_emulator/"+path, bytes.NewReader(data))
+	check(t, err)
+	res, err := http.DefaultClient.Do(req)
+	check(t, err)
+	out, err := io.ReadAll(res.Body)
+	check(t, err)
+	check(t, res.Body.Close())
+	if res.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s %s", method, path, res.Status, out)
+	}
+	return out
+}
+
+func (s *service) requests(t *testing.T) (log []emulator.Request) {
+	t.Helper()
+	check(t, json.Unmarshal(s.admin(t, http.MethodGet, "requests", nil), &log))
+	return log
+}
+
+// days counts how often each day was asked for, of answers that were complete.
+func (s *service) days(t *testing.T) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for _, r := range s.requests(t) {
+		q, err := url.ParseQuery(r.Query)
+		check(t, err)
+		first, last, found := strings.Cut(q.Get("date_period"), ":")
+		if !found {
+			continue
+		}
+		from, err := time.Parse(time.DateOnly, first)
+		check(t, err)
+		to, err := time.Parse(time.DateOnly, last)
+		check(t, err)
+		for d := from; !d.After(to); d = d.AddDate(0, 0, 1) {
+			counts[d.Format(time.DateOnly)]++
+		}
+	}
+	return counts
+}
+
+const testConfig = `
+service: {base_url: %s, token: "${TEST_TOKEN}", rate: 1000, in_flight: %d, attempts: 4}
+ledger: file://%s/ledger
+spool_dir: %s/spool
+lease: 1s
+jobs:
+  - name: installs
+    kind: report
+    sinks: [file://%s/out]
+    start: -%dd
+    page: 2d
+    lookback: 0
+    currency: USD
+    dimensions: [day, app_token, country_code, network, campaign]
+    metrics: [installs, clicks, cost, all_revenue, ecpi_all]
+    events: [{name: Purchase, metrics: [events, revenue], as: purchase}]
+`
+
+func newPlace(t *testing.T, s *service, days, inFlight int) *place {
+	t.Helper()
+	dir := t.TempDir()
+	text := fmt.Sprintf(testConfig, s.url, inFlight, dir, dir, dir, days)
+	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), []byte(text), 0o600))
+	return &place{t: t, dir: dir, token: "secret-token-of-the-test", service: s}
+}
+
+// command is the program as a process, not yet started.
+func (p *place) command(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	p.t.Helper()
+	bin, err := binary()
+	check(p.t, err)
+	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), "TEST_TOKEN="+p.token)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	return cmd, &out
+}
+
+// run runs the program to its end and gives its output and exit code.
+func (p *place) run(args ...string) (string, int) {
+	p.t.Helper()
+	cmd, out := p.command(p.t.Context(), args...)
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		p.t.Fatal(err)
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+var partName = regexp.MustCompile(`^out/installs/dt=\d{4}-\d\d-\d\d/part-0\.parquet$`)
+
+// files gives what is visible in the bucket; what is no part is an error.
+func (p *place) files() map[string]string {
+	p.t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(filepath.Join(p.dir, "out"), func(path string, d os.DirEntry, err error) error {
+		if os.IsNotExist(err) {
+			return nil
+		}
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".tmp") { // a killed writer's, no reader takes it for a part
+			return err
+		}
+		rel, err := filepath.Rel(p.dir, path)
+		if err != nil {
+			return err
+		}
+		if !partName.MatchString(rel) {
+			p.t.Errorf("visible, and no part: %s", rel)
+		}
+		data, err := os.ReadFile(path)
+		found[rel] = string(data)
+		return err
+	})
+	check(p.t, err)
+	return found
+}
+
+// same compares what is visible with what a clean run left, byte for byte.
+func (p *place) same(want map[string]string) {
+	p.t.Helper()
+	got := p.files()
+	for name, data := range want {
+		if got[name] != data {
+			p.t.Errorf("%s: %d bytes, the clean run has %d", name, len(got[name]), len(data))
+		}
+	}
+	if len(got) != len(want) {
+		p.t.Errorf("%d parts, want %d", len(got), len(want))
+	}
+}
+
+// recorded gives the days that the ledger has a complete record of.
+func (p *place) recorded() map[string]string {
+	p.t.Helper()
+	out, code := p.run("status", "--json", "--records")
+	if code != 0 {
+		p.t.Fatalf("status: %d %s", code, out)
+	}
+	var status struct {
+		Tables []struct {
+			Records []struct{ Partition, State, Run string }
+		}
+	}
+	check(p.t, json.Unmarshal([]byte(out), &status))
+	days := map[string]string{}
+	for _, r := range status.Tables[0].Records {
+		if r.State != "publishing" {
+			days[r.Partition] = r.Run
+		}
+	}
+	return days
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// summary closes a run: a table per job, or a line of JSON each.
+func (d *display) summary(r jobs.RunRecord) {
+	if d.bars != nil {
+		for _, j := range d.jobs {
+			if j.bar != nil && !j.bar.Completed() {
+				j.bar.Abort(false)
+			}
+		}
+		d.bars.Wait()
+	}
+	for _, res := range r.Results {
+		if d.json {
+			d.logResult(r, res)
+			continue
+		}
+		writeResult(d.out, res)
+	}
+	if d.json {
+		d.log.Info("run over", "run", r.ID, "exit", r.Exit)
+	} else if r.Exit == jobs.ExitInterrupted {
+		fmt.Fprintln(d.out, "Interrupted. The next run goes on where this one was.")
+	}
+}
+
+func (d *display) logResult(r jobs.RunRecord, res jobs.Result) {
+	o := res.Outcome
+	args := []any{
+		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
+		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "requests", o.Requests,
+		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
+		"parquet_bytes", o.ParquetBytes, "took", res.Took.Seconds(),
+	}
+	if len(res.Errs) > 0 {
+		d.log.Error("job failed", append(args, "status", strings.Join(grouped(res.Errs), "\n"))...)
+		return
+	}
+	d.log.Info("job over", args...)
+}
+
+// writeResult writes the closing table of one job, at most 80 columns wide but for errors.
+func writeResult(w io.Writer, r jobs.Result) {
+	o := r.Outcome
+	if o.Windows == 0 && len(r.Errs) == 0 {
+		fmt.Fprintf(w, "%s: all is up to date, nothing was requested\n", r.Job)
+		return
+	}
+	fmt.Fprintf(w, "%s (%s)\n", r.Job, r.Took.Round(10*time.Millisecond))
+	windows := fmt.Sprint(o.Windows)
+	if o.Held > 0 {
+		windows += fmt.Sprintf(", %d of them held by another run", o.Held)
+	}
+	row(w, "windows", windows)
+	partitions := fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d", o.Written, o.Unchanged, o.Empty, o.Failed)
+	if o.Kept > 0 {
+		partitions += fmt.Sprintf(", kept %d", o.Kept)
+	}
+	row(w, "partitions", partitions)
+	retries := fmt.Sprint(o.Retries)
+	if o.Backoff > 0 {
+		retries += fmt.Sprintf(" after %.1f s", o.Backoff.Seconds())
+	}
+	row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s on the limiter", o.Requests, retries, o.Limiter.Seconds()))
+	rows := count(o.Rows)
+	if o.Rounded > 0 {
+		rows += fmt.Sprintf(", %s cells rounded to six decimals", count(o.Rounded))
+	}
+	if o.Nulls > 0 {
+		rows += fmt.Sprintf(", %s blank ones NULL", count(o.Nulls))
+	}
+	row(w, "rows", rows)
+	row(w, "bytes", fmt.Sprintf("CSV in %s, Parquet out %s", size(o.CSVBytes), size(o.ParquetBytes)))
+	for _, err := range grouped(r.Errs) {
+		row(w, "error", err)
+	}
+}
+
+func row(w io.Writer, label, text string) { fmt.Fprintf(w, "  %-10s  %s\n", label, text) }
+
+// grouped are the messages of errors, each once, with how often it came: one cause may fail every window.
+func grouped(errs []error) []string {
+	var order []string
+	times := map[string]int{}
+	for _, err := range flat(errs) {
+		msg := err.Error()
+		if times[msg]++; times[msg] == 1 {
+			order = append(order, msg)
+		}
+	}
+	for i, msg := range order {
+		if n := times[msg]; n > 1 {
+			order[i] = fmt.Sprintf("%s (%d times)", msg, n)
+		}
+	}
+	return order
+}
+
+// flat takes joined errors apart.
+func flat(errs []error) []error {
+	var out []error
+	for _, err := range errs {
+		var joined interface{ Unwrap() []error }
+		if errors.As(err, &joined) && err.Error() == errors.Join(joined.Unwrap()...).Error() {
+			out = append(out, flat(joined.Unwrap())...)
+		} else {
+			out = append(out, err)
+		}
+	}
+	return out
+}
+
+// count writes a number with thousands separated.
+func count(n int64) string {
+	digits := fmt.Sprint(n)
+	var groups []string
+	for len(digits) > 3 {
+		groups = append(groups, digits[len(digits)-3:])
+		digits = digits[:len(digits)-3]
+	}
+	slices.Reverse(groups)
+	return strings.Join(append([]string{digits}, groups...), ",")
+}
+
+// size writes bytes for people.
+func size(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%d B", n)
+}

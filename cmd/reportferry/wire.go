@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+// kinds lists every kind of job: one folder under jobs/ each.
+var kinds = map[string]func(context.Context, *engine, config.Job) (jobs.Job, error){
+	"report": reportJob,
+}
+
+// openers lists every sink by the schemes of its URLs: one folder under sinks/ each.
+var openers = map[string]sinks.Opener{
+	"file":   blobsink.Open,
+	"mem":    blobsink.Open,
+	"gs":     blobsink.Open,
+	"s3":     blobsink.Open,
+	"azblob": blobsink.Open,
+}
+
+// An engine is everything that the commands share: opened once, closed once.
+type engine struct {
+	config *config.Config
+	ledger *jobs.Ledger
+	client *adjust.Client
+	budget *table.Budget
+	log    *slog.Logger
+	run    string
+	spool  string // folder of this run's part files
+	ask    ask
+	close  []func() error
+}
+
+// ask is what a command line asks beyond the config.
+type ask struct {
+	now, force    bool       // ignore the schedule, the ledger
+	from, through civil.Date // both valid: only the periods between
+}
+
+// open reads the config and opens the ledger. Nothing is asked of the service.
+func open(ctx context.Context, f *flags, log *slog.Logger) (*engine, error) {
+	c, err := config.Load(f.config)
+	if err != nil {
+		return nil, &exitError{jobs.ExitUsage, err}
+	}
+	e := &engine{config: c, log: log, run: jobs.NewRunID(time.Now()), budget: table.NewBudget(table.DefaultBudget)}
+	bucket, err := blobsink.OpenBucket(ctx, c.Ledger)
+	if err != nil {
+		return nil, coded(fmt.Errorf("open the ledger: %w", err))
+	}
+	e.ledger = jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: localDir(c.Ledger), URL: sinks.Redact(c.Ledger)})
+	e.close = append(e.close, e.ledger.Close)
+	if e.client, err = e.service(log); err != nil {
+		return nil, errors.Join(coded(err), e.Close())
+	}
+	return e, nil
+}
+
+// Close closes what was opened, in reverse order.
+func (e *engine) Close() error {
+	var errs []error
+	for i := len(e.close) - 1; i >= 0; i-- {
+		errs = append(errs, e.close[i]())
+	}
+	e.close = nil
+	return errors.Join(errs...)
+}
+
+// localDir is the folder of a file:// URL, else empty.
+func localDir(rawURL string) string {
+	path, local := strings.CutPrefix(rawURL, "file://")
+	if !local {
+		return ""
+	}
+	path, _, _ = strings.Cut(path, "?")
+	return filepath.FromSlash(path)
+}
+
+// service makes the client of the service, which is the emulator in this process when the config says so.
+func (e *engine) service(log *slog.Logger) (*adjust.Client, error) {
+	s := e.config.Service
+	o := adjust.Options{
+		BaseURL: s.BaseURL, S2SURL: s.S2SURL, CostURL: s.CostURL, AccountID: s.AccountID,
+		Rate: s.Rate, InFlight: s.InFlight, Attempts: s.Attempts, Patience: s.Patience,
+		Logger: log, UserAgent: "reportferry/" + version(),
+	}
+	token, getenv := s.Token, os.Getenv
+	if s.Embedded {
+		server, err := emulator.New(emulator.Options{Logger: log})
+		if err != nil {
+			return nil, fmt.Errorf("start the embedded service: %w", err)
+		}
+		e.close = append(e.close, server.Close)
+		o.BaseURL, o.HTTP = "http://embedded", server.Client()
+		token, getenv = "${TOKEN}", func(string) string { return "embedded" }
+	}
+	var err error
+	if o.Token, err = adjust.ParseToken(token, getenv); err != nil {
+		return nil, fmt.Errorf("%w: service.token: %w", jobs.ErrRefused, err)
+	}
+	if o.HTTP == nil {
+		o.HTTP = &http.Client{Transport: transport(s.InFlight)}
+	}
+	return adjust.New(o)
+}
+
+func transport(inFlight int) *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = inFlight
+	return t
+}
+
+// jobs makes the jobs that are named, or all of them.
+func (e *engine) jobs(ctx context.Context, names []string) ([]jobs.Job, error) {
+	var list []jobs.Job
+	chosen, err := e.choose(names)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range chosen {
+		job, err := kinds[c.Kind](ctx, e, c)
+		if err != nil {
+			return nil, coded(err)
+		}
+		list = append(list, job)
+	}
+	return list, nil
+}
+
+// choose gives the config's entries that are named, in the config's order.
+func (e *engine) choose(names []string) ([]config.Job, error) {
+	var known []string
+	var chosen []config.Job
+	wanted := map[string]bool{}
+	for _, n := range names {
+		wanted[n] = true
+	}
+	for _, c := range e.config.Jobs {
+		known = append(known, c.Name)
+		if len(names) == 0 || wanted[c.Name] {
+			chosen = append(chosen, c)
+			delete(wanted, c.Name)
+		}
+	}
+	for n := range wanted {
+		return nil, &exitError{jobs.ExitUsage, fmt.Errorf("no job %q in the config; it has %s", n, strings.Join(known, ", "))}
+	}
+	return chosen, nil
+}

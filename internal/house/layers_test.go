@@ -1,0 +1,162 @@
+package house
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A layer says what the packages of a folder may import of this project. What isn't listed is refused, so nothing
+// imports cmd, and a new folder under internal/ needs a row here.
+type layer struct {
+	folder string   // pattern; the first row that fits counts
+	code   []string // patterns of folders
+	tests  []string // what its tests may import besides
+}
+
+// Tests are held to fewer rules: they run against the emulator and put parts into real buckets. Even they leave cmd and
+// the other kinds alone.
+var proving = []string{"internal/emulator", "sinks/blobsink", "sinks/sinktest"}
+
+var layers = []layer{
+	{"cmd/*", []string{"config", "jobs", "jobs/*", "sinks", "sinks/*", "internal/*"}, nil},
+
+	{"config", []string{"internal/catalog"}, nil},
+
+	// The engine knows no service, no file format and no config: a kind brings the first two, cmd the third.
+	{"jobs", []string{"sinks"}, proving},
+	{"jobs/outbox", []string{"jobs"}, proving},
+	// A kind never imports another kind, nor config: what it needs of either comes through its options.
+	{"jobs/*", []string{"jobs", "jobs/outbox", "sinks", "internal/*"}, proving},
+
+	{"sinks", nil, proving},
+	{"sinks/*", []string{"sinks"}, proving},
+
+	{"internal/adjust", []string{"internal/catalog"}, proving},
+	{"internal/catalog", nil, nil},
+	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
+	{"internal/emulator", []string{"internal/catalog"}, nil},
+	{"internal/house", nil, nil},
+	{"internal/table", []string{"internal/catalog"}, proving},
+}
+
+func checkLayers(t *tree) []string {
+	var findings, strange []string
+	for _, f := range t.files {
+		row := slices.IndexFunc(layers, func(l layer) bool { return fits(l.folder, f.folder) })
+		if row < 0 {
+			if !slices.Contains(strange, f.folder) {
+				strange = append(strange, f.folder)
+				findings = append(findings,
+					t.at(f.Name, "%s has no row among the layers; say in internal/house what it may import", f.folder))
+			}
+			continue
+		}
+		may, who := layers[row].code, f.folder
+		if f.test {
+			// f.folder: an outer test package imports what it tests.
+			may, who = slices.Concat(may, layers[row].tests, []string{f.folder}), "a test of "+f.folder
+		}
+		for _, s := range f.Imports {
+			folder, own := t.own(imported(s))
+			if own && !slices.ContainsFunc(may, func(pattern string) bool { return fits(pattern, folder) }) {
+				findings = append(findings,
+					t.at(s, "%s imports %s; of this project it may import: %s", who, folder, orNothing(may)))
+			}
+		}
+	}
+	return findings
+}
+
+// fits is path.Match for the patterns of this file, all of them well formed.
+func fits(pattern, folder string) bool {
+	ok, err := path.Match(pattern, folder)
+	if err != nil {
+		panic(err)
+	}
+	return ok
+}
+
+func orNothing(folders []string) string {
+	if len(folders) == 0 {
+		return "nothing"
+	}
+	return strings.Join(folders, ", ")
+}
+
+// importing is a file of package p that imports these packages of the module, one a line from line 3 on.
+func importing(folders ...string) string {
+	var b strings.Builder
+	b.WriteString("package p\nimport (\n")
+	for _, f := range folders {
+		b.WriteString("\"example.org/m/" + f + "\"\n")
+	}
+	b.WriteString("\"fmt\"\n\"example.org/more\"\n)\n")
+	return b.String()
+}
+
+var layerRules = []rule{{
+	name: "layers", check: checkLayers,
+	bad: map[string]string{
+		"cmd/m/a.go":                      importing("jobs", "jobs/report", "config", "sinks/blobsink", "internal/table", "cmd/n"),
+		"config/a.go":                     importing("internal/catalog", "jobs", "internal/adjust"),
+		"config/a_test.go":                importing("config", "internal/emulator"),
+		"jobs/a.go":                       importing("sinks", "internal/adjust", "internal/table", "internal/emulator", "config"),
+		"jobs/a_test.go":                  importing("jobs", "internal/emulator", "sinks/blobsink", "jobs/report"),
+		"jobs/outbox/a.go":                importing("jobs", "config"),
+		"jobs/report/a.go":                importing("jobs", "jobs/outbox", "sinks", "internal/adjust", "jobs/events", "config", "cmd/m"),
+		"jobs/report/a_test.go":           importing("jobs/report", "internal/emulator", "sinks/blobsink", "jobs/events", "cmd/m"),
+		"sinks/a.go":                      importing("jobs"),
+		"sinks/a/a.go":                    importing("sinks", "sinks/b", "jobs", "internal/catalog"),
+		"sinks/a/a_test.go":               importing("sinks/a", "sinks/sinktest", "sinks/b"),
+		"internal/adjust/a.go":            importing("internal/catalog", "jobs", "sinks", "config", "internal/table", "internal/emulator"),
+		"internal/adjust/a_test.go":       importing("internal/emulator", "jobs"),
+		"internal/catalog/a.go":           importing("sinks"),
+		"internal/emulator/a.go":          importing("internal/catalog", "internal/adjust", "sinks"),
+		"internal/emulator/a_test.go":     importing("internal/emulator", "internal/adjust"),
+		"internal/emulator/testdata/a.go": importing("internal/adjust"),
+		"internal/table/a.go":             importing("internal/catalog", "sinks", "internal/adjust"),
+		"internal/table/a_test.go":        importing("internal/emulator", "config"),
+		"internal/fresh/a.go":             importing(),
+		"internal/fresh/b.go":             importing("cmd/m"),
+		"a.go":                            importing("jobs"),
+		".hidden/a.go":                    importing("cmd/m"),
+	},
+	want: []string{
+		"a.go:1: . has no row among the layers",
+		"cmd/m/a.go:8: cmd/m imports cmd/n",
+		"config/a.go:4: config imports jobs",
+		"config/a.go:5: config imports internal/adjust",
+		"config/a_test.go:4: a test of config imports internal/emulator",
+		"internal/adjust/a.go:4: internal/adjust imports jobs",
+		"internal/adjust/a.go:5: internal/adjust imports sinks",
+		"internal/adjust/a.go:6: internal/adjust imports config",
+		"internal/adjust/a.go:7: internal/adjust imports internal/table",
+		"internal/adjust/a.go:8: internal/adjust imports internal/emulator",
+		"internal/adjust/a_test.go:4: a test of internal/adjust imports jobs",
+		"internal/catalog/a.go:3: internal/catalog imports sinks",
+		"internal/emulator/a.go:4: internal/emulator imports internal/adjust",
+		"internal/emulator/a.go:5: internal/emulator imports sinks",
+		"internal/emulator/a_test.go:4: a test of internal/emulator imports internal/adjust",
+		"internal/fresh/a.go:1: internal/fresh has no row among the layers",
+		"internal/table/a.go:4: internal/table imports sinks",
+		"internal/table/a.go:5: internal/table imports internal/adjust",
+		"internal/table/a_test.go:4: a test of internal/table imports config",
+		"jobs/a.go:4: jobs imports internal/adjust",
+		"jobs/a.go:5: jobs imports internal/table",
+		"jobs/a.go:6: jobs imports internal/emulator",
+		"jobs/a.go:7: jobs imports config",
+		"jobs/a_test.go:6: a test of jobs imports jobs/report",
+		"jobs/outbox/a.go:4: jobs/outbox imports config",
+		"jobs/report/a.go:7: jobs/report imports jobs/events",
+		"jobs/report/a.go:8: jobs/report imports config",
+		"jobs/report/a.go:9: jobs/report imports cmd/m",
+		"jobs/report/a_test.go:6: a test of jobs/report imports jobs/events",
+		"jobs/report/a_test.go:7: a test of jobs/report imports cmd/m",
+		"sinks/a/a.go:4: sinks/a imports sinks/b",
+		"sinks/a/a.go:5: sinks/a imports jobs",
+		"sinks/a/a.go:6: sinks/a imports internal/catalog",
+		"sinks/a/a_test.go:5: a test of sinks/a imports sinks/b",
+		"sinks/a.go:3: sinks imports jobs",
+	},
+}}

@@ -1,0 +1,182 @@
+package house
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The lists that name every kind and every sink are in this folder.
+const wiring = "cmd/reportferry"
+
+// checkKinds wants a line in `kinds` for every folder under jobs/, by its name, and no line for another.
+func checkKinds(t *tree) []string {
+	kinds := t.list("kinds")
+	if kinds == nil {
+		return []string{wiring + ": no variable kinds with a map literal"}
+	}
+	var findings, want []string
+	for _, folder := range t.below("jobs", "outbox") {
+		name := path.Base(folder)
+		want = append(want, name)
+		if _, ok := kinds.keys[name]; !ok {
+			findings = append(findings, t.at(kinds.at, "kinds has no line for %s", folder))
+		} else if !t.wired(folder) {
+			findings = append(findings, t.at(kinds.at, "kinds has a line for %s, but %s doesn't import it", folder, wiring))
+		}
+	}
+	for _, name := range kinds.order {
+		if !slices.Contains(want, name) {
+			findings = append(findings, t.at(kinds.keys[name], "kinds has %q, but there is no such folder under jobs", name))
+		}
+	}
+	return findings
+}
+
+// checkOpeners wants an opener from every folder under sinks/ in `openers`, which goes by the schemes of URLs.
+func checkOpeners(t *tree) []string {
+	openers := t.list("openers")
+	if openers == nil {
+		return []string{wiring + ": no variable openers with a map literal"}
+	}
+	var findings []string
+	for _, folder := range t.below("sinks", "sinktest") {
+		if !slices.Contains(openers.folders, folder) {
+			findings = append(findings, t.at(openers.at, "openers has no line for %s", folder))
+		}
+	}
+	return findings
+}
+
+// A list is a map literal of the wiring.
+type list struct {
+	at      ast.Node
+	order   []string
+	keys    map[string]ast.Node
+	folders []string // of this project, that a value names
+}
+
+// list finds the variable of the wiring by its name.
+func (t *tree) list(name string) *list {
+	_, files := t.folders()
+	for _, f := range files[wiring] {
+		for _, d := range f.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, s := range g.Specs {
+				v, ok := s.(*ast.ValueSpec)
+				if !ok || len(v.Names) != 1 || v.Names[0].Name != name || len(v.Values) != 1 {
+					continue
+				}
+				if literal, ok := v.Values[0].(*ast.CompositeLit); ok {
+					return t.read(f, literal)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tree) read(f *file, literal *ast.CompositeLit) *list {
+	l := &list{at: literal, keys: map[string]ast.Node{}}
+	paths := f.names()
+	for _, e := range literal.Elts {
+		pair, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		if key, ok := pair.Key.(*ast.BasicLit); ok {
+			if name, err := strconv.Unquote(key.Value); err == nil {
+				l.order, l.keys[name] = append(l.order, name), key
+			}
+		}
+		ast.Inspect(pair.Value, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := s.X.(*ast.Ident); ok {
+					if folder, own := t.own(paths[x.Name]); own {
+						l.folders = append(l.folders, folder)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return l
+}
+
+// below gives the folders of code right under top, but for one.
+func (t *tree) below(top, but string) []string {
+	order, _ := t.folders()
+	return slices.DeleteFunc(order, func(folder string) bool {
+		name, ok := strings.CutPrefix(folder, top+"/")
+		return !ok || name == but || strings.Contains(name, "/")
+	})
+}
+
+// wired reports whether the wiring imports the folder, by a name that it can use.
+func (t *tree) wired(folder string) bool {
+	_, files := t.folders()
+	return slices.ContainsFunc(files[wiring], func(f *file) bool {
+		return slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool {
+			got, own := t.own(imported(s))
+			return own && got == folder && (s.Name == nil || s.Name.Name != "_")
+		})
+	})
+}
+
+// wire is a wiring with these imports below the module and these lines.
+func wire(kinds, openers string, imports ...string) string {
+	s := "package main\n"
+	for _, folder := range imports {
+		s += fmt.Sprintf("import %s\n", folder)
+	}
+	return s + "var kinds = map[string]int{" + kinds + "}\nvar openers = map[string]int{" + openers + "}\n"
+}
+
+var listRules = []rule{{
+	name: "kinds", check: checkKinds,
+	bad: map[string]string{
+		wiring + "/wire.go": wire(`"report": reportJob, "apps": appsJob, "spend": spendJob,`+"\n"+`"gone": goneJob`, "",
+			`_ "example.org/m/jobs/spend"`),
+		wiring + "/report.go":    "package main\nimport x \"example.org/m/jobs/report\"\nvar reportJob = x.New\n",
+		wiring + "/apps_test.go": "package main\nimport \"example.org/m/jobs/apps\"\n",
+		"jobs/a.go":              "package jobs\n",
+		"jobs/apps/a.go":         "package apps\n",
+		"jobs/events/a.go":       "package events\n",
+		"jobs/events/in/a.go":    "package in\n",
+		"jobs/outbox/a.go":       "package outbox\n",
+		"jobs/report/a.go":       "package report\n",
+		"jobs/spend/a.go":        "package spend\n",
+	},
+	want: []string{
+		"cmd/reportferry/wire.go:3: kinds has a line for jobs/apps, but cmd/reportferry doesn't import it",
+		"cmd/reportferry/wire.go:3: kinds has no line for jobs/events",
+		"cmd/reportferry/wire.go:3: kinds has a line for jobs/spend, but cmd/reportferry doesn't import it",
+		`cmd/reportferry/wire.go:4: kinds has "gone", but there is no such folder under jobs`,
+	},
+}, {
+	name: "openers", check: checkOpeners,
+	bad: map[string]string{
+		wiring + "/wire.go": wire("", `"file": blobsink.Open, "x": func() { x.Open(1) }, "bq": local.Open, "pg": open`,
+			`"example.org/m/sinks/blobsink"`, `x "example.org/m/sinks/xsink"`, `"example.org/m/sinks/bqsink"`),
+		"sinks/a.go":          "package sinks\n",
+		"sinks/blobsink/a.go": "package blobsink\n",
+		"sinks/bqsink/a.go":   "package bqsink\n",
+		"sinks/xsink/a.go":    "package xsink\n",
+		"sinks/sinktest/a.go": "package sinktest\n",
+	},
+	want: []string{"cmd/reportferry/wire.go:6: openers has no line for sinks/bqsink"},
+}, {
+	name: "no kinds", check: checkKinds,
+	bad:  map[string]string{"cmd/other/wire.go": wire("", ""), wiring + "/a.go": "package main\nvar kinds = list()\n"},
+	want: []string{wiring + ": no variable kinds with a map literal"},
+}, {
+	name: "no openers", check: checkOpeners,
+	bad:  map[string]string{"cmd/other/wire.go": wire("", ""), wiring + "/a.go": "package main\nfunc f() { openers := 1 }\n"},
+	want: []string{wiring + ": no variable openers with a map literal"},
+}}

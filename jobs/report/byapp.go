@@ -1,0 +1,128 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/table"
+)
+
+const appTokenIn = "app_token__in"
+
+// splitsByApp tells whether one partition can be asked for in pieces. The apps must be known, from the filter: a list
+// from elsewhere might lack one, and its rows would be missing silently. And app_token must be a dimension, so that
+// the pieces' rows are disjoint.
+func (f *fetch) splitsByApp() bool {
+	return len(f.o.Query.Filters[appTokenIn]) > 1 && slices.Contains(f.o.Query.Dimensions, "app_token")
+}
+
+// byApp fetches one partition in pieces, half of the apps each, halved again while a piece is too slow. The pieces
+// become one part, so each is kept as CSV until all are there.
+func (f *fetch) byApp(ctx context.Context, partition civil.Date) (answer, error) {
+	row := []civil.Date{partition}
+	var spooled []string
+	defer func() {
+		for _, path := range spooled {
+			_ = os.Remove(path) // spool files
+		}
+	}()
+	a := answer{none: true}
+	pieces := halves(f.o.Query.Filters[appTokenIn])
+	for len(pieces) > 0 {
+		apps := pieces[0]
+		pieces = pieces[1:]
+		path, got, err := f.spool(ctx, row, apps)
+		if errors.Is(err, adjust.ErrTooSlow) && len(apps) > 1 {
+			pieces = append(halves(apps), pieces...)
+			continue
+		}
+		if err != nil {
+			return answer{}, err
+		}
+		if !got.Empty {
+			spooled = append(spooled, path)
+			a.none = false
+		}
+		if a.fetched.IsZero() || got.Started.Before(a.fetched) {
+			a.fetched = got.Started
+		}
+	}
+	var err error
+	a.parts, err = f.convert(ctx, row, spooled)
+	return a, err
+}
+
+func halves(apps []string) [][]string {
+	half := len(apps) / 2
+	return [][]string{apps[:half], apps[half:]}
+}
+
+// spool keeps one whole answer as a file.
+func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string) (path string, got adjust.Answer, err error) {
+	file, err := os.CreateTemp(f.o.SpoolDir, "reportferry-*.csv")
+	if err != nil {
+		return "", got, err
+	}
+	defer func() {
+		if closeErr := file.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil || got.Empty {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	q := f.query(row)
+	q.Filters = withFilter(q.Filters, appTokenIn, apps)
+	q.Splittable = len(apps) > 1
+	got, err = f.client.CSVReport(ctx, q, func(r io.Reader) error {
+		if err := file.Truncate(0); err != nil {
+			return err
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		_, err := io.Copy(file, r)
+		return err
+	})
+	return file.Name(), got, err
+}
+
+func withFilter(filters map[string][]string, name string, values []string) map[string][]string {
+	changed := map[string][]string{name: values}
+	for n, v := range filters {
+		if n != name {
+			changed[n] = v
+		}
+	}
+	return changed
+}
+
+// convert turns spooled answers into the parts of one row.
+func (f *fetch) convert(ctx context.Context, row []civil.Date, spooled []string) ([]table.Part, error) {
+	conv, err := f.converter(row)
+	if err != nil {
+		return nil, err
+	}
+	defer conv.Abort()
+	for _, path := range spooled {
+		if err := readFile(ctx, conv, path); err != nil {
+			return nil, err
+		}
+	}
+	return conv.Finish()
+}
+
+func readFile(ctx context.Context, conv *table.Converter, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // read only
+	return conv.Read(ctx, file)
+}

@@ -1,0 +1,156 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A column of the table, and the selector it came from when it is an event's.
+type column struct {
+	table.Column
+	event string
+}
+
+// columns is the whole table: its definition, and its shape as the ledger keeps it.
+type columns struct {
+	list  []table.Column
+	route int // the finest date dimension, whose value names a row's partition
+	shape jobs.Shape
+}
+
+// fixedColumns are the dimensions and metrics that the config names; none of them needs the service.
+func fixedColumns(o Options) ([]column, error) {
+	var cols []column
+	for _, name := range o.Query.Dimensions {
+		f, known := catalog.Dimension(name)
+		if !known {
+			return nil, fmt.Errorf("unknown dimension %q", name)
+		}
+		cols = append(cols, column{Column: table.Column{Name: name, Source: name, Type: f.Type, Dimension: true}})
+	}
+	for _, slug := range o.Query.Metrics {
+		f, known := catalog.Metric(slug)
+		typ, declared := o.Types[slug]
+		if !known && !declared {
+			return nil, fmt.Errorf("unknown metric %q: declare its type under `types`", slug)
+		}
+		if !declared {
+			typ = f.Type
+		}
+		cols = append(cols, column{Column: table.Column{Name: slug, Source: slug, Type: typ, Additive: summable(f, typ)}})
+	}
+	return cols, nil
+}
+
+func summable(f catalog.Field, typ catalog.Type) bool { return f.Additive && typ != catalog.String }
+
+// resolve gives the whole table. Events are looked up once a run.
+func (k *Kind) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.columns != nil {
+		return k.columns, nil
+	}
+	cols := slices.Clone(k.fixed)
+	recorded, known, err := k.table.LastShape(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(k.o.Events) > 0 {
+		events, err := eventColumns(ctx, k.o, slugs, recorded)
+		if err != nil {
+			return nil, fmt.Errorf("resolve events: %w", err)
+		}
+		cols = append(cols, events...)
+	}
+	if err := unique(cols); err != nil {
+		return nil, err
+	}
+	c := &columns{shape: shapeOf(k.o, cols), route: -1}
+	if known {
+		if err := jobs.CheckShape(k.o.Table, recorded, c.shape); err != nil {
+			return nil, err
+		}
+	}
+	for i, col := range cols {
+		c.list = append(c.list, col.Column)
+		if col.Dimension && col.Type.IsTime() && (c.route < 0 || finer(col.Type, c.list[c.route].Type)) {
+			c.route = i
+		}
+	}
+	if err := k.table.SaveShape(ctx, c.shape); err != nil {
+		return nil, err
+	}
+	k.columns = c
+	return c, nil
+}
+
+// finer tells whether a cuts time finer than b.
+func finer(a, b catalog.Type) bool {
+	order := []catalog.Type{catalog.Hour, catalog.Day, catalog.Week, catalog.Month, catalog.Quarter, catalog.Year}
+	return slices.Index(order, a) < slices.Index(order, b)
+}
+
+// unique finds two columns of one name: two selectors may meet in one event.
+func unique(cols []column) error {
+	by := map[string]column{}
+	for _, c := range cols {
+		if other, taken := by[c.Name]; taken {
+			return fmt.Errorf("two columns are named %s: from %s and from %s; set as: on one of them", c.Name, origin(other), origin(c))
+		}
+		by[c.Name] = c
+	}
+	return nil
+}
+
+func origin(c column) string {
+	if c.event != "" {
+		return c.event
+	}
+	return "metric or dimension " + c.Source
+}
+
+// metrics are the slugs to ask for, each once.
+func (c *columns) metrics() []string {
+	var slugs []string
+	for _, col := range c.list {
+		if !col.Dimension && col.Source != "" && !slices.Contains(slugs, col.Source) {
+			slugs = append(slugs, col.Source)
+		}
+	}
+	return slugs
+}
+
+// shapeOf is what the ledger keeps of the table's meaning.
+func shapeOf(o Options, cols []column) jobs.Shape {
+	q := o.Query
+	s := jobs.Shape{Fingerprint: map[string]string{
+		"account": o.Account, "dimensions": joined(q.Dimensions), "currency": q.Currency, "utc_offset": q.UTCOffset,
+		"cohort_maturity": q.CohortMaturity, "attribution_types": joined(q.AttributionTypes),
+		"attribution_source": q.AttributionSource, "reattributed": q.Reattributed, "iap_revenue_mode": q.IAPRevenueMode,
+		"ad_spend_mode": q.AdSpendMode, "sandbox": fmt.Sprint(q.Sandbox), "os_names": joined(q.OSNames),
+		"ad_revenue_sources": joined(q.AdRevenueSources), "period": o.Rules.Period.String(),
+	}}
+	for name, values := range q.Filters {
+		s.Fingerprint["filter "+name] = joined(values)
+	}
+	for _, c := range cols {
+		s.Columns = append(s.Columns, jobs.ShapeColumn{
+			Name: c.Name, Type: c.Type.String(), Source: c.Source, Event: c.event,
+		})
+	}
+	return s
+}
+
+// joined is a set as text: its order means nothing.
+func joined(set []string) string {
+	sorted := slices.Clone(set)
+	slices.Sort(sorted)
+	return strings.Join(sorted, ",")
+}

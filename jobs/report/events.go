@@ -1,0 +1,244 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A Selector chooses events by exactly one of Slug, Name, Token, Section and Glob, and the metrics of each.
+type Selector struct {
+	Slug    string
+	Name    string
+	Token   string
+	Section string
+	Glob    string   // pattern of slugs, as in path.Match
+	App     string   // app token: only among this app's events
+	Metrics []string // what follows the slug in a metric's name; self is the slug alone
+	As      string   // stands for the slug in the names of columns
+}
+
+// self is the metric that an event's slug names by itself, such as a conversion value.
+const self = "self"
+
+func (s Selector) String() string {
+	text := s.kind() + " " + s.pattern()
+	if s.App != "" {
+		text += " of app " + s.App
+	}
+	return text
+}
+
+func (s Selector) kind() string {
+	switch {
+	case s.Slug != "":
+		return "slug"
+	case s.Name != "":
+		return "name"
+	case s.Token != "":
+		return "token"
+	case s.Section != "":
+		return "section"
+	}
+	return "glob"
+}
+
+func (s Selector) pattern() string { return s.Slug + s.Name + s.Token + s.Section + s.Glob }
+
+// many tells whether the selector means any number of events.
+func (s Selector) many() bool { return s.Section != "" || s.Glob != "" }
+
+func (s Selector) match(e adjust.Event) bool {
+	if s.App != "" && !slices.Contains(e.AppTokens, s.App) {
+		return false
+	}
+	switch s.kind() {
+	case "slug":
+		return e.ID == s.Slug
+	case "name":
+		return e.Name == s.Name
+	case "token":
+		if s.App != "" && e.TokensByApp != nil {
+			return slices.Contains(e.TokensByApp[s.App], s.Token)
+		}
+		return slices.Contains(e.Tokens, s.Token)
+	case "section":
+		// The service writes sections capitalised, its documentation in lower case.
+		return strings.EqualFold(strings.ReplaceAll(e.Section, " ", "_"), s.Section) || strings.EqualFold(e.Section, s.Section)
+	}
+	ok, err := path.Match(s.Glob, e.ID)
+	return ok && err == nil
+}
+
+// eventColumns resolves all selectors against one listing of the events.
+func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded jobs.Shape) ([]column, error) {
+	all, err := slugs.Events(ctx, adjust.EventsQuery{AppTokens: o.Query.Filters[appTokenIn], TokensMapping: true})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b adjust.Event) int { return strings.Compare(a.ID, b.ID) })
+	var cols []column
+	for _, s := range o.Events {
+		found, err := s.columns(o, all, recorded)
+		if err != nil {
+			return nil, err
+		}
+		cols = append(cols, found...)
+	}
+	return cols, nil
+}
+
+// columns are those of one selector: of the events found now, and of those found before that have vanished.
+func (s Selector) columns(o Options, all []adjust.Event, recorded jobs.Shape) ([]column, error) {
+	var found []adjust.Event
+	for _, e := range all {
+		if s.match(e) {
+			found = append(found, e)
+		}
+	}
+	if !s.many() && len(found) > 1 {
+		return nil, fmt.Errorf("%s means one event, and %d match: %s; choose one by slug, or by app", s, len(found), list(found))
+	}
+	cols, err := s.of(o, found)
+	if err != nil {
+		return nil, err
+	}
+	gone := s.vanished(cols, recorded)
+	switch {
+	case len(gone) > 0 && !o.NullMissing:
+		return nil, fmt.Errorf("%s: events have vanished from the service: its columns were %s and are now %s; set "+
+			"on_missing_event: null to keep the lost ones as NULLs", s, s.before(recorded), names(cols))
+	case len(found) == 0 && len(gone) == 0:
+		return nil, fmt.Errorf("%s matches no event; %s", s, s.candidates(all))
+	}
+	return append(cols, gone...), nil
+}
+
+func (s Selector) of(o Options, found []adjust.Event) ([]column, error) {
+	var cols []column
+	for _, e := range found {
+		for _, metric := range s.Metrics {
+			c := column{Column: table.Column{Name: s.column(e.ID, metric), Source: slugOf(e.ID, metric)}, event: s.String()}
+			f, known := catalog.EventMetric(metric)
+			typ, declared := o.Types[c.Name]
+			if !known && !declared {
+				if f.Type, known = catalog.ForFormatting(e.Formatting); !known {
+					return nil, fmt.Errorf("%s: the type of %s isn't known, and the event's formatting is %q; declare it under `types`",
+						s, c.Source, e.Formatting)
+				}
+				f.Additive = f.Type == catalog.Int64
+			}
+			if c.Type = f.Type; declared {
+				c.Type = typ
+			}
+			c.Additive = summable(f, c.Type)
+			cols = append(cols, c)
+		}
+	}
+	return cols, nil
+}
+
+// vanished are the columns that this selector gave when the table was last written, and no longer gives, as NULLs.
+func (s Selector) vanished(now []column, recorded jobs.Shape) []column {
+	var gone []column
+	for _, was := range recorded.Columns {
+		if was.Event != s.String() || slices.ContainsFunc(now, func(c column) bool { return c.Name == was.Name }) {
+			continue
+		}
+		if !slices.ContainsFunc(s.Metrics, func(m string) bool { return s.gave(was, m) }) {
+			continue // the config no longer asks for this metric: that is no vanished event
+		}
+		var typ catalog.Type
+		if typ.UnmarshalText([]byte(was.Type)) == nil {
+			gone = append(gone, column{Column: table.Column{Name: was.Name, Type: typ}, event: was.Event})
+		}
+	}
+	return gone
+}
+
+// gave tells whether a recorded column is one of metric, by its name: as a NULL column it has no source any more.
+func (s Selector) gave(was jobs.ShapeColumn, metric string) bool {
+	switch {
+	case s.As != "":
+		return was.Name == s.column("", metric)
+	case metric == self:
+		return was.Source == was.Name || was.Source == ""
+	}
+	return strings.HasSuffix(was.Name, "_"+metric)
+}
+
+func (s Selector) column(slug, metric string) string {
+	if s.As != "" {
+		slug = s.As
+	}
+	return slugOf(slug, metric)
+}
+
+func slugOf(slug, metric string) string {
+	if metric == self {
+		return slug
+	}
+	return slug + "_" + metric
+}
+
+func (s Selector) before(recorded jobs.Shape) string {
+	var was []string
+	for _, c := range recorded.Columns {
+		if c.Event == s.String() {
+			was = append(was, c.Name)
+		}
+	}
+	return strings.Join(was, ", ")
+}
+
+// candidates are the events that a person may have meant.
+func (s Selector) candidates(all []adjust.Event) string {
+	if len(all) == 0 {
+		return "the service lists no events at all"
+	}
+	want := strings.ToLower(strings.Trim(s.pattern(), "*?"))
+	var slugs []string
+	var near []adjust.Event
+	for _, e := range all {
+		slugs = append(slugs, e.ID)
+		if strings.Contains(strings.ToLower(e.Name), want) || strings.Contains(e.ID, want) {
+			near = append(near, e)
+		}
+	}
+	for _, slug := range catalog.Nearest(want, slugs) {
+		i := slices.IndexFunc(all, func(e adjust.Event) bool { return e.ID == slug })
+		if !slices.ContainsFunc(near, func(e adjust.Event) bool { return e.ID == slug }) {
+			near = append(near, all[i])
+		}
+	}
+	if len(near) == 0 {
+		return fmt.Sprintf("the service lists %d others, such as %s", len(all), list(all[:min(5, len(all))]))
+	}
+	return "near ones: " + list(near[:min(8, len(near))])
+}
+
+func list(events []adjust.Event) string {
+	var out []string
+	for _, e := range events {
+		out = append(out, fmt.Sprintf("%s (%q)", e.ID, e.Name))
+	}
+	return strings.Join(out, ", ")
+}
+
+func names(cols []column) string {
+	if len(cols) == 0 {
+		return "none"
+	}
+	var out []string
+	for _, c := range cols {
+		out = append(out, c.Name)
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,131 @@
+package report_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+var seeds = flag.Int("n", 16, "seeds of fault scripts")
+
+// drawFaults makes a script of what the real service does on a bad night, from a seed.
+func drawFaults(r *rand.Rand) (faults []emulator.Fault) {
+	for nth := 1; nth <= 40; nth++ {
+		f := emulator.Fault{Nth: nth}
+		switch r.IntN(12) {
+		case 0:
+			f.Kind, f.Status = emulator.FaultStatus, 429
+		case 1:
+			f.Kind, f.Status, f.RetryAfter = emulator.FaultStatus, 429, 1+r.IntN(20)
+		case 2:
+			f.Kind, f.Status = emulator.FaultStatus, 503
+		case 3:
+			f.Kind, f.AfterBytes = emulator.FaultCut, int64(r.IntN(60_000))
+		case 4:
+			f.Kind = emulator.FaultReset
+		case 5:
+			f.Kind, f.Delay = emulator.FaultSlow, time.Duration(1+r.IntN(5000))*time.Millisecond
+		case 6:
+			f.Kind = emulator.FaultHTML
+		case 7:
+			f.Kind = emulator.FaultEmpty
+		default:
+			continue
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+// Whatever the service does wrong, the result is the same as without: every part that reaches the sink is a whole one,
+// and the clock shows exactly the waits that the client accounts for.
+func TestFaultScripts(t *testing.T) {
+	const days, apps = 17, 2
+	clean := faultRun(t, nil, 0, days, apps)
+	if len(clean.hashes) != days {
+		t.Fatalf("the clean run wrote %d partitions", len(clean.hashes))
+	}
+	var retries, splits int64
+	for seed := range uint64(*seeds) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			faults := drawFaults(rand.New(rand.NewPCG(seed, 1)))
+			pairs := []int{0, apps * 4, apps * 2, apps}[seed%4] // 504 on windows wider than so many days
+			got := faultRun(t, faults, pairs, days, apps)
+			for day, want := range clean.hashes {
+				if got.hashes[day] != want {
+					t.Errorf("seed %d: %s is %q, the clean run's is %q", seed, day, got.hashes[day], want)
+				}
+			}
+			if seed%4 == 0 {
+				if again := faultRun(t, faults, pairs, days, apps); again.took != got.took {
+					t.Errorf("seed %d: took %v, and %v the second time", seed, got.took, again.took)
+				}
+			}
+			retries += got.outcome.Retries
+			splits += got.outcome.Requests - clean.outcome.Requests - got.outcome.Retries
+		})
+	}
+	t.Logf("%d seeds, %d retries, %d requests more through splitting", *seeds, retries, splits)
+	if retries == 0 || splits <= 0 {
+		t.Error("the scripts cause no retries or no splits: they show nothing")
+	}
+}
+
+type faultResult struct {
+	hashes  map[civil.Date]string
+	outcome jobs.Outcome
+	took    time.Duration
+}
+
+func faultRun(t *testing.T, faults []emulator.Fault, pairs, days, apps int) (out faultResult) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: apps, Days: 40, Rate: -1, MaxPairs: pairs, Faults: faults})
+		defer r.close()
+		r.start(days)
+		r.options.Query.Metrics = r.options.Query.Metrics[:5]
+		sink := watch(r.sink)
+		r.options.Targets = []jobs.Target{{Name: "out", Sink: sink}}
+		start := time.Now()
+		res := r.ok()
+		out.took, out.outcome = time.Since(start), res.Outcome
+
+		var slow time.Duration
+		for i, q := range r.server.Requests() {
+			if q.Fault == string(emulator.FaultSlow) {
+				slow += slowness(faults, i+1)
+			}
+		}
+		if want := res.Outcome.Limiter + res.Outcome.Backoff + slow; out.took != want {
+			t.Errorf("took %v: %v on the limiter, %v between attempts, %v of slow answers make %v", out.took,
+				res.Outcome.Limiter, res.Outcome.Backoff, slow, want)
+		}
+		out.hashes = map[civil.Date]string{}
+		for day, parts := range sink.puts {
+			if len(parts) != 1 {
+				t.Errorf("%s was put %d times", day, len(parts))
+			}
+			out.hashes[day] = parts[0].Hash
+		}
+		r.server.SetFaults(nil)
+		r.equalsTruth(civil.DateOf(time.Now().UTC()).AddDays(-days), days)
+	})
+	return out
+}
+
+// slowness is the delay that the script has for the nth request.
+func slowness(faults []emulator.Fault, nth int) time.Duration {
+	for _, f := range faults {
+		if f.Nth == nth {
+			return f.Delay
+		}
+	}
+	return 0
+}

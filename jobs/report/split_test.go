@@ -1,0 +1,103 @@
+package report_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A day that takes the service too long is asked for app by app, because the config names the apps and the rows say
+// which app they are of.
+func TestADayIsSplitByApp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 5, Rate: -1, MaxPairs: 2})
+		defer r.close()
+		var tokens []string
+		for _, app := range r.server.Apps() {
+			tokens = append(tokens, app.Token)
+		}
+		r.options.Query.Filters = map[string][]string{"app_token__in": tokens}
+		r.start(3)
+		res := r.ok()
+		if res.Outcome.Written != 3 {
+			t.Errorf("%+v, want 3 partitions", res.Outcome)
+		}
+		wide := newRig(t, emulator.Options{Seed: 7, Apps: 5, Rate: -1}) // the same service without the limit
+		defer wide.close()
+		wide.out, wide.options = r.out, r.options
+		wide.equalsTruth(civil.DateOf(time.Now()).AddDays(-3), 3)
+	})
+}
+
+// Without the list of apps a day can't be split: the rows of an app that the list lacks would be missing silently.
+func TestADayIsNotSplitBlindly(t *testing.T) {
+	for name, change := range map[string]func(*rig){
+		"no filter": func(*rig) {},
+		"app_token is no dimension": func(r *rig) {
+			r.options.Query.Filters = map[string][]string{"app_token__in": {r.server.Apps()[0].Token, r.server.Apps()[1].Token}}
+			r.options.Query.Dimensions = []string{"day", "network"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, MaxPairs: 1})
+				defer r.close()
+				change(r)
+				r.start(2)
+				r.client.Attempts = 3
+				res := r.run(t.Context())
+				if len(res.Errs) == 0 || res.Outcome.Failed != 2 || len(r.files()) != 0 {
+					t.Errorf("%+v %v, want two failed days", res.Outcome, res.Errs)
+				}
+				if msg := errors.Join(res.Errs...).Error(); !strings.Contains(msg, "504") {
+					t.Errorf("the message doesn't say what came back: %s", msg)
+				}
+			})
+		})
+	}
+}
+
+// Requests for what is recorded already are never sent: a hole in a window splits its request.
+func TestOnlyWhatIsMissingIsRequested(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1})
+		defer r.close()
+		r.options.Rules.Lookback = 0
+		r.start(20)
+		sink := watch(r.sink)
+		today := civil.DateOf(time.Now())
+		bad := []civil.Date{today.AddDays(-3), today.AddDays(-9), today.AddDays(-10)}
+		sink.fail = failOn(bad)
+		o := r.options
+		o.Targets = []jobs.Target{{Name: "out", Sink: sink}}
+		res := r.runAs(t.Context(), o)
+		if res.Outcome.Failed != 3 || res.Outcome.Written != 17 {
+			t.Fatalf("%+v, want 3 failed and 17 written", res.Outcome)
+		}
+		before := len(r.server.Requests())
+		r.ok()
+		var asked []string
+		for _, q := range r.server.Requests()[before:] {
+			if strings.HasSuffix(q.Path, "csv_report") {
+				asked = append(asked, q.Query)
+			}
+		}
+		want := []string{bad[2].String() + "%3A" + bad[1].String(), bad[0].String() + "%3A" + bad[0].String()}
+		for _, period := range want {
+			if !slices.ContainsFunc(asked, func(q string) bool { return strings.Contains(q, "date_period="+period) }) {
+				t.Errorf("%s isn't asked for: %v", period, asked)
+			}
+		}
+		if len(asked) != len(want) {
+			t.Errorf("%d requests, want %d", len(asked), len(want))
+		}
+	})
+}

@@ -1,0 +1,32 @@
+package report_test
+
+import (
+	"testing"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+)
+
+// Every partition that is written equals the service's own answer for that day, cell by cell: 12 apps, 60 days,
+// campaigns with commas, quotes, line breaks and non-Latin names.
+func TestEveryPartitionEqualsTheTruth(t *testing.T) {
+	r := newRig(t, emulator.Options{Seed: 7, Rate: -1})
+	defer r.close()
+	r.start(60)
+	r.options.Codec = "zstd"
+	r.parallel, r.client.InFlight, r.client.Rate = 4, 4, 1000
+	res := r.ok()
+	if res.Outcome.Written != 60 {
+		t.Errorf("written %d partitions, want 60", res.Outcome.Written)
+	}
+	first := civil.DateOf(time.Now().UTC()).AddDays(-60)
+	cells := r.equalsTruth(first, 60)
+	t.Logf("%d cells in %d rows compared", cells, res.Outcome.Rows)
+
+	again := r.ok()
+	if again.Outcome.Written != 0 || again.Outcome.Unchanged == 0 {
+		t.Errorf("the same numbers again: %+v", again.Outcome)
+	}
+}
