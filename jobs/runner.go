@@ -42,14 +42,19 @@ type Result struct {
 // RunJobs plans and does all jobs and gives their results in order. It returns when every unit that it took is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job) []Result {
 	results := make([]Result, len(list))
-	ctx, deny := context.WithCancelCause(ctx)
-	defer deny(nil)
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))
 	for i, job := range list {
 		results[i] = Result{Job: job.Name, Table: job.Table}
+	}
+	for i, job := range list {
+		ctx, deny := context.WithCancel(ctx)
+		defer deny() // when all jobs are over
 		res := &tally{Result: &results[i], start: time.Now(), deny: deny}
 		units, err := job.Kind.Plan(ctx, time.Now())
+		if ctx.Err() != nil {
+			break
+		}
 		if err != nil {
 			res.fail(err)
 			continue
@@ -81,9 +86,8 @@ func (r *Runner) observe(p Progress) {
 
 // unit does one unit under its claim and tallies what came of it.
 func (r *Runner) unit(ctx context.Context, job Job, u Unit, planned int, res *tally) {
-	if context.Cause(ctx) != nil {
-		res.fail(context.Cause(ctx))
-		return
+	if ctx.Err() != nil {
+		return // the process is being stopped, or the job was denied, which has been said
 	}
 	log := r.Log.With("job", job.Name, "run", r.Run, "window", u.Name)
 	out, err := r.claimed(ctx, job, u)
@@ -92,7 +96,11 @@ func (r *Runner) unit(ctx context.Context, job Job, u Unit, planned int, res *ta
 		log.Info("held by another run", "status", held.Error())
 		out, err = Outcome{Held: 1}, nil
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		log.Info("window stopped")
+	default:
 		log.Error("window failed", "status", err.Error())
 		res.fail(err)
 	}
@@ -122,7 +130,7 @@ type tally struct {
 	*Result
 	mu    sync.Mutex
 	start time.Time
-	deny  context.CancelCauseFunc
+	deny  context.CancelFunc // ends the job: going on would only repeat the refusal
 }
 
 func (t *tally) add(o Outcome) {
@@ -137,6 +145,6 @@ func (t *tally) fail(err error) {
 	defer t.mu.Unlock()
 	t.Errs = append(t.Errs, err)
 	if Denied(err) {
-		t.deny(err)
+		t.deny()
 	}
 }

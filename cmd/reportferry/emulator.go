@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,7 @@ import (
 )
 
 func newEmulator(f *flags) *cobra.Command {
-	var addr string
+	var addr, faults string
 	var o emulator.Options
 	cmd := &cobra.Command{
 		Use:   "emulator",
@@ -26,6 +28,9 @@ It can be told to fail in the ways the real one does: PUT /_emulator/faults.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Logger = f.logger(cmd.ErrOrStderr())
+			if err := readFaults(faults, &o.Faults); err != nil {
+				return &exitError{jobs.ExitUsage, err}
+			}
 			server, err := emulator.New(o)
 			if err != nil {
 				return &exitError{jobs.ExitUsage, err}
@@ -42,8 +47,24 @@ It can be told to fail in the ways the real one does: PUT /_emulator/faults.`,
 	cmd.Flags().IntVar(&o.Burst, "burst", 100, "requests at once before a 429")
 	cmd.Flags().IntVar(&o.MaxPairs, "max-pairs", 0, "day-app pairs of a report before a 504, 0: no limit")
 	cmd.Flags().DurationVar(&o.Latency, "latency", 0, "wait before each answer")
+	cmd.Flags().StringVar(&faults, "faults", "", "JSON `file` of scripted faults")
 	cmd.Flags().IntVar(&o.Bulk, "bulk", 0, "rows that every report has then, for memory tests")
 	return cmd
+}
+
+// readFaults reads a script of faults, the same JSON that PUT /_emulator/faults takes.
+func readFaults(path string, faults *[]emulator.Fault) error {
+	if path == "" {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, faults)
+	}
+	if err != nil {
+		return fmt.Errorf("read faults from %s: %w", path, err)
+	}
+	return nil
 }
 
 // serve answers until the command is stopped.

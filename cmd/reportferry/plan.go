@@ -55,8 +55,8 @@ func (e *engine) writePlan(w io.Writer, job jobs.Job, units []jobs.Unit) {
 		partitions += len(u.Window.Due)
 		requests += len(u.Window.Runs())
 	}
-	fmt.Fprintf(w, "%s: %d windows, %d partitions, %d requests, %s under the limiter\n",
-		job.Name, len(units), partitions, requests, e.limiterTime(requests))
+	fmt.Fprintf(w, "%s: %s, %s, %s, %s under the limiter\n", job.Name, plural(len(units), "window"),
+		plural(partitions, "partition"), plural(requests, "request"), e.limiterTime(requests))
 	for _, u := range units {
 		due := u.Window.Due
 		fmt.Fprintf(w, "  window %s  %s to %s  %s\n", u.Name, due[0].Partition, due[len(due)-1].Partition, reasons(due))
@@ -68,6 +68,13 @@ func (e *engine) limiterTime(requests int) time.Duration {
 	s := e.config.Service
 	wait := (float64(requests) - 2*s.Rate) / s.Rate
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // reasons counts why partitions are due: "missing 5, lookback 2".

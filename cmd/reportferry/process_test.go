@@ -20,7 +20,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ var binary = sync.OnceValues(func() (string, error) {
 
 // A place is a folder with a config, a ledger and a bucket, and the service it talks to.
 type place struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	token   string
 	service *service
@@ -54,7 +54,7 @@ type service struct {
 	url string
 }
 
-func startService(t *testing.T, args ...string) *service {
+func startService(t testing.TB, args ...string) *service {
 	t.Helper()
 	bin, err := binary()
 	check(t, err)
@@ -77,7 +77,7 @@ func startService(t *testing.T, args ...string) *service {
 	return &service{address}
 }
 
-func (s *service) admin(t *testing.T, method, path string, body any) []byte {
+func (s *service) admin(t testing.TB, method, path string, body any) []byte {
 	t.Helper()
 	data, err := json.Marshal(body)
 	check(t, err)
@@ -94,14 +94,14 @@ func (s *service) admin(t *testing.T, method, path string, body any) []byte {
 	return out
 }
 
-func (s *service) requests(t *testing.T) (log []emulator.Request) {
+func (s *service) requests(t testing.TB) (log []emulator.Request) {
 	t.Helper()
 	check(t, json.Unmarshal(s.admin(t, http.MethodGet, "requests", nil), &log))
 	return log
 }
 
 // days counts how often each day was asked for, of answers that were complete.
-func (s *service) days(t *testing.T) map[string]int {
+func (s *service) days(t testing.TB) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
 	for _, r := range s.requests(t) {
@@ -140,7 +140,7 @@ jobs:
     events: [{name: Purchase, metrics: [events, revenue], as: purchase}]
 `
 
-func newPlace(t *testing.T, s *service, days, inFlight int) *place {
+func newPlace(t testing.TB, s *service, days, inFlight int) *place {
 	t.Helper()
 	dir := t.TempDir()
 	text := fmt.Sprintf(testConfig, s.url, inFlight, dir, dir, dir, days)

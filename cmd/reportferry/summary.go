@@ -58,6 +58,15 @@ func writeResult(w io.Writer, r jobs.Result) {
 		return
 	}
 	fmt.Fprintf(w, "%s (%s)\n", r.Job, r.Took.Round(10*time.Millisecond))
+	if o.Windows > 0 {
+		writeOutcome(w, o)
+	}
+	for _, err := range grouped(r.Errs) {
+		row(w, "error", err)
+	}
+}
+
+func writeOutcome(w io.Writer, o jobs.Outcome) {
 	windows := fmt.Sprint(o.Windows)
 	if o.Held > 0 {
 		windows += fmt.Sprintf(", %d of them held by another run", o.Held)
@@ -82,9 +91,6 @@ func writeResult(w io.Writer, r jobs.Result) {
 	}
 	row(w, "rows", rows)
 	row(w, "bytes", fmt.Sprintf("CSV in %s, Parquet out %s", size(o.CSVBytes), size(o.ParquetBytes)))
-	for _, err := range grouped(r.Errs) {
-		row(w, "error", err)
-	}
 }
 
 func row(w io.Writer, label, text string) { fmt.Fprintf(w, "  %-10s  %s\n", label, text) }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -62,11 +61,15 @@ func open(ctx context.Context, f *flags, log *slog.Logger) (*engine, error) {
 		return nil, &exitError{jobs.ExitUsage, err}
 	}
 	e := &engine{config: c, log: log, run: jobs.NewRunID(time.Now()), budget: table.NewBudget(table.DefaultBudget)}
+	dir, err := blobsink.LocalDir(c.Ledger)
+	if err != nil {
+		return nil, &exitError{jobs.ExitUsage, fmt.Errorf("open the ledger: %w", err)}
+	}
 	bucket, err := blobsink.OpenBucket(ctx, c.Ledger)
 	if err != nil {
 		return nil, coded(fmt.Errorf("open the ledger: %w", err))
 	}
-	e.ledger = jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: localDir(c.Ledger), URL: sinks.Redact(c.Ledger)})
+	e.ledger = jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: sinks.Redact(c.Ledger)})
 	e.close = append(e.close, e.ledger.Close)
 	if e.client, err = e.service(log); err != nil {
 		return nil, errors.Join(coded(err), e.Close())
@@ -82,16 +85,6 @@ func (e *engine) Close() error {
 	}
 	e.close = nil
 	return errors.Join(errs...)
-}
-
-// localDir is the folder of a file:// URL, else empty.
-func localDir(rawURL string) string {
-	path, local := strings.CutPrefix(rawURL, "file://")
-	if !local {
-		return ""
-	}
-	path, _, _ = strings.Cut(path, "?")
-	return filepath.FromSlash(path)
 }
 
 // service makes the client of the service, which is the emulator in this process when the config says so.

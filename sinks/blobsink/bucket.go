@@ -73,3 +73,24 @@ func completeFileURL(u *url.URL) error {
 	u.RawQuery = q.Encode()
 	return nil
 }
+
+// LocalDir is the directory of a file URL, as OpenBucket opens it; empty for other stores. A URL whose keys would lie
+// elsewhere than in that directory is an error.
+func LocalDir(rawURL string) (string, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "", fmt.Errorf("bucket %s: this is no URL", sinks.Redact(rawURL))
+	}
+	if u.Scheme != "file" {
+		return "", nil
+	}
+	for _, moved := range []string{"prefix", "key"} {
+		if u.Query().Has(moved) {
+			return "", fmt.Errorf("bucket %s: write the directory into the path, not as %s=", sinks.Redact(rawURL), moved)
+		}
+	}
+	if err := completeFileURL(u); err != nil {
+		return "", fmt.Errorf("bucket %s: %w", sinks.Redact(rawURL), err)
+	}
+	return filepath.FromSlash(u.Path), nil
+}

@@ -1,0 +1,40 @@
+package blobsink
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What is written by a path in the directory is what the bucket reads: the ledger does both.
+func TestLocalDirIsTheBucket(t *testing.T) {
+	home := t.TempDir()
+	t.Chdir(home)
+	for _, rawURL := range []string{"file://./a/b", "file://" + home + "/with%20space", "file://../" + filepath.Base(home) + "/c?create_dir=true"} {
+		dir, err := LocalDir(rawURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := OpenBucket(t.Context(), rawURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "x.json"), []byte("here"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := b.ReadAll(t.Context(), "x.json"); err != nil || string(data) != "here" {
+			t.Errorf("%s: %s, %v", rawURL, data, err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, rawURL := range []string{"file://./a?prefix=b/", "file://./a?key=b"} {
+		if dir, err := LocalDir(rawURL); err == nil {
+			t.Errorf("%s is taken for %s", rawURL, dir)
+		}
+	}
+	if dir, err := LocalDir("gs://bucket/a"); dir != "" || err != nil {
+		t.Errorf("gs: %q %v", dir, err)
+	}
+}
