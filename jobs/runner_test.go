@@ -1,0 +1,133 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// script is a kind whose units do what their names say.
+type script struct {
+	units []string
+	plan  error
+	mu    sync.Mutex
+	done  []string
+	stop  context.CancelFunc
+}
+
+func (s *script) Plan(context.Context, time.Time) ([]Unit, error) {
+	var units []Unit
+	for _, name := range s.units {
+		units = append(units, Unit{Name: name})
+	}
+	return units, s.plan
+}
+
+func (s *script) Do(ctx context.Context, u Unit) (Outcome, error) {
+	s.mu.Lock()
+	s.done = append(s.done, u.Name)
+	s.mu.Unlock()
+	switch u.Name {
+	case "bad":
+		return Outcome{Written: 1, Failed: 2}, errors.New("broken")
+	case "denied":
+		return Outcome{Failed: 1}, fmt.Errorf("%w: 401", ErrDenied)
+	case "forbidden":
+		return Outcome{Failed: 1}, &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}
+	case "stop":
+		s.stop()
+		<-ctx.Done()
+		return Outcome{Failed: 1}, ctx.Err()
+	}
+	return Outcome{Written: 1, Rows: 10}, nil
+}
+
+func runScripts(t *testing.T, scripts ...*script) ([]Result, bool) {
+	t.Helper()
+	l := memLedger(t)
+	other, err := l.Claim(t.Context(), "table0", "taken", "another run", time.Minute)
+	check(t, err)
+	defer func() { check(t, other.Release(t.Context())) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var list []Job
+	for i, s := range scripts {
+		s.stop = cancel
+		list = append(list, Job{Name: fmt.Sprint("job", i), Table: fmt.Sprint("table", i), Kind: s})
+	}
+	r := &Runner{Ledger: l, Run: "run", Lease: time.Minute, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+	results := r.RunJobs(ctx, list)
+	return results, Stopped(ctx)
+}
+
+func TestRunner(t *testing.T) {
+	names := func(s ...string) []string { return s }
+	for _, c := range []struct {
+		name  string
+		first *script
+		did   []string
+		out   Outcome
+		errs  int
+		named int // exit code of a run that was asked for by name
+	}{
+		{"all is well", &script{units: names("a", "b")}, names("a", "b"), Outcome{Windows: 2, Written: 2, Rows: 20}, 0, ExitDone},
+		{"nothing to do", &script{}, nil, Outcome{}, 0, ExitDone},
+		{"a failed one stops no other", &script{units: names("a", "bad", "b")}, names("a", "bad", "b"),
+			Outcome{Windows: 3, Written: 3, Failed: 2, Rows: 20}, 1, ExitSome},
+		{"denied by the service", &script{units: names("denied", "a", "b")}, names("denied"), Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
+		{"denied by a store", &script{units: names("forbidden", "a")}, names("forbidden"), Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
+		{"one is another's", &script{units: names("taken", "a")}, names("a"), Outcome{Windows: 2, Held: 1, Written: 1, Rows: 10}, 0, ExitDone},
+		{"all are others'", &script{units: names("taken")}, nil, Outcome{Windows: 1, Held: 1}, 0, ExitHeld},
+		{"no plan", &script{plan: errors.New("no ledger")}, nil, Outcome{}, 1, ExitFailed},
+		{"refused", &script{plan: fmt.Errorf("%w: another currency", ErrRefused)}, nil, Outcome{}, 1, ExitUsage},
+		{"stopped", &script{units: names("a", "stop", "b")}, names("a", "stop"), Outcome{Windows: 2, Written: 1, Failed: 1, Rows: 10}, 0, ExitInterrupted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			second := &script{units: names("x", "y")}
+			results, stopped := runScripts(t, c.first, second)
+			if !slices.Equal(c.first.done, c.did) || results[0].Outcome != c.out || len(results[0].Errs) != c.errs {
+				t.Errorf("did %v with %+v, %v", c.first.done, results[0].Outcome, results[0].Errs)
+			}
+			if !stopped && len(second.done) != 2 {
+				t.Errorf("the other job did %v", second.done)
+			}
+			if code := ExitCode(results, stopped, true); code != c.named {
+				t.Errorf("exit code %d, want %d", code, c.named)
+			}
+			if code := ExitCode(results, stopped, false); code == ExitHeld {
+				t.Error("a scheduled run complains of units that others hold")
+			}
+		})
+	}
+}
+
+// Of several jobs the first that applies of 2, 5, 1, 3, 4, 0 is the exit code.
+func TestExitCodeOfSeveralJobs(t *testing.T) {
+	all := map[int]Result{
+		ExitUsage:  {Errs: []error{ErrRefused}},
+		ExitDenied: {Errs: []error{ErrDenied}},
+		ExitFailed: {Errs: []error{errors.New("x")}},
+		ExitSome:   {Errs: []error{errors.New("x")}, Outcome: Outcome{Windows: 2, Written: 1}},
+		ExitHeld:   {Outcome: Outcome{Windows: 1, Held: 1}},
+		ExitDone:   {Outcome: Outcome{Windows: 1, Written: 1}},
+	}
+	order := []int{ExitUsage, ExitDenied, ExitFailed, ExitSome, ExitHeld, ExitDone}
+	for i, want := range order {
+		var results []Result
+		for _, code := range order[i:] {
+			results = append([]Result{all[code]}, results...)
+		}
+		if got := ExitCode(results, false, true); got != want {
+			t.Errorf("of %v: %d, want %d", order[i:], got, want)
+		}
+	}
+	if got := ExitCode([]Result{all[ExitUsage]}, true, true); got != ExitInterrupted {
+		t.Errorf("interrupted: %d", got)
+	}
+}
