@@ -28,7 +28,7 @@ jobs:
 // BenchmarkMemory runs the program over windows of seven days, 200 MB and 2 GB of CSV each, and reports the peak of its
 // resident memory and its throughput. One window at a time, and four, which is the default of in_flight.
 func BenchmarkMemory(b *testing.B) {
-	const bytesPerRow = 133 // of the emulator's bulk rows under these columns
+	const bytesPerRow = 166 // of the emulator's bulk rows under these columns
 	for _, size := range []int64{200e6, 2e9} {
 		for _, windows := range []int{1, 4} {
 			b.Run(fmt.Sprintf("window=%dMB/windows=%d", size/1e6, windows), func(b *testing.B) {

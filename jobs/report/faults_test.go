@@ -49,6 +49,9 @@ func drawFaults(r *rand.Rand) (faults []emulator.Fault) {
 // and the clock shows exactly the waits that the client accounts for.
 func TestFaultScripts(t *testing.T) {
 	const days, apps = 17, 2
+	if testing.Short() { // the race detector slows SQLite down twenty times
+		*seeds = min(*seeds, 2)
+	}
 	clean := faultRun(t, nil, 0, days, apps)
 	if len(clean.hashes) != days {
 		t.Fatalf("the clean run wrote %d partitions", len(clean.hashes))
