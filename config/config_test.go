@@ -85,7 +85,7 @@ func TestExample(t *testing.T) {
 		t.Errorf("example: %+v", c)
 	}
 	daily, weekly := c.Jobs[0], c.Jobs[1]
-	if daily.Table != "campaigns_daily" || daily.Report.Page != (Page{7, 'd'}) || daily.Report.Lookback != 14 || daily.Line != 19 {
+	if daily.Table != "campaigns_daily" || daily.Report.Page != (Page{7, 'd'}) || daily.Report.Lookback != 14 {
 		t.Errorf("daily: %+v %+v", daily, daily.Report)
 	}
 	if weekly.Report.Page != (Page{4, 'w'}) || weekly.Report.Lookback != 7 || weekly.Zone != "UTC" {

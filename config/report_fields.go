@@ -128,7 +128,7 @@ func (d *decoder) page(n ast.Node) Page {
 	}
 	m := pagePattern.FindStringSubmatch(s)
 	if m == nil {
-		d.fail(n, "page: %q is no length of a window; want a number and d, w or m, such as 7d, 2w or 1m", s)
+		d.fail(n, "page: %q is no length of a window; want 1 to 999 and d, w or m, such as 7d, 2w or 1m", s)
 		return Page{}
 	}
 	count, _ := strconv.Atoi(m[1]) // three digits at most

@@ -37,6 +37,7 @@ type claimBody struct {
 type HeldError struct {
 	Unit, Run string
 	Free      time.Duration // at the latest, if its holder is dead
+	beat      int           // its last sign of life
 }
 
 func (e *HeldError) Error() string {
@@ -107,9 +108,14 @@ func (c *Claim) key(n int) string { return fmt.Sprintf("%s%06d.json", c.prefix, 
 // free tells, by a nil error, that the claim with number n is over.
 func (c *Claim) free(ctx context.Context, unit string, n int) error {
 	var other claimBody
-	if err := c.ledger.read(ctx, c.key(n), &other); isNotFound(err) {
+	var damaged *DamagedError
+	err := c.ledger.read(ctx, c.key(n), &other)
+	switch {
+	case isNotFound(err):
 		return c.outrun(unit)
-	} else if err != nil {
+	case errors.As(err, &damaged): // a claim is no record: one that can't be read is over when its lease is
+		other = claimBody{Run: "(unreadable)", Lease: c.lease}
+	case err != nil:
 		return err
 	}
 	if other.Released {
@@ -129,7 +135,7 @@ func (c *Claim) free(ctx context.Context, unit string, n int) error {
 		return fmt.Errorf("claim %s: read its age: %w", c.ledger.location(c.key(n)), err)
 	}
 	if left := other.Lease - now.Sub(attrs.ModTime); left >= 0 {
-		return &HeldError{Unit: unit, Run: other.Run, Free: left}
+		return &HeldError{Unit: unit, Run: other.Run, Free: left, beat: other.Beat}
 	}
 	return nil
 }

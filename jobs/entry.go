@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,13 @@ const (
 	// as none.
 	Publishing State = "publishing"
 )
+
+// reached tells whether each of the sinks holds the partition, as far as there is anything to hold.
+func (e Entry) reached(names []string) bool {
+	return e.State == Empty || !slices.ContainsFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(e.Receipts, func(r sinks.Receipt) bool { return r.Sink == name })
+	})
+}
 
 func entryKey(table string, partition civil.Date, seq int) string {
 	return fmt.Sprintf("tables/%s/partitions/%s.%06d.json", table, partition, seq)

@@ -53,7 +53,7 @@ func (l *Ledger) create(ctx context.Context, key string, data []byte) error {
 	if l.dir != "" {
 		return createFile(filepath.Join(l.dir, filepath.FromSlash(key)), data)
 	}
-	err := l.bucket.WriteAll(ctx, key, data, &blob.WriterOptions{IfNotExist: true, ContentType: "application/json"})
+	err := l.put(ctx, key, data, &blob.WriterOptions{IfNotExist: true, ContentType: "application/json"})
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
 		return errExists
 	}

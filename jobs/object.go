@@ -52,9 +52,14 @@ func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
 type DamagedError struct {
 	Location string // where a person finds it
 	Err      error
+	Gone     string // the table's folder, when the object isn't there at all though others need it
 }
 
 func (e *DamagedError) Error() string {
+	if e.Gone != "" {
+		return fmt.Sprintf("ledger: %s is gone: %v; restore it from a copy, or delete all of %s: what was recorded there "+
+			"then counts as missing and is fetched again", e.Location, e.Err, e.Gone)
+	}
 	return fmt.Sprintf("ledger: %s is damaged: %v; inspect it (it is one line of JSON) and restore it from a copy, or "+
 		"delete it: what it recorded then counts as missing and is fetched again", e.Location, e.Err)
 }
@@ -68,7 +73,7 @@ func (l *Ledger) read(ctx context.Context, key string, content any) error {
 		return fmt.Errorf("ledger: read %s: %w", l.location(key), err)
 	}
 	if err := decodeObject(data, content); err != nil {
-		return &DamagedError{l.location(key), err}
+		return &DamagedError{Location: l.location(key), Err: err}
 	}
 	return nil
 }
@@ -77,12 +82,29 @@ func (l *Ledger) read(ctx context.Context, key string, content any) error {
 func (l *Ledger) write(ctx context.Context, key string, content any) error {
 	data, err := encodeObject(content)
 	if err == nil {
-		err = l.bucket.WriteAll(ctx, key, data, &blob.WriterOptions{ContentType: "application/json"})
+		err = l.put(ctx, key, data, &blob.WriterOptions{ContentType: "application/json"})
 	}
 	if err != nil {
 		return fmt.Errorf("ledger: write %s: %w", l.location(key), err)
 	}
 	return nil
+}
+
+// put writes an object whole or not at all. The bucket's own WriteAll closes its writer after an error, which publishes
+// what was written so far; a cancelled one publishes nothing.
+func (l *Ledger) put(ctx context.Context, key string, data []byte, o *blob.WriterOptions) error {
+	ctx, abort := context.WithCancel(ctx)
+	defer abort()
+	w, err := l.bucket.NewWriter(ctx, key, o)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(data); err != nil {
+		abort()
+		_ = w.Close() // err says why
+		return err
+	}
+	return w.Close()
 }
 
 func isNotFound(err error) bool { return gcerrors.Code(err) == gcerrors.NotFound }

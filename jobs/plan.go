@@ -17,6 +17,7 @@ type Rules struct {
 	Lookback int            // days after its end in which the service restates a period
 	Location *time.Location // of the report: where a day begins and ends
 	Schedule cron.Schedule  // nil: fires always
+	Sinks    []string       // names of the job's targets
 
 	IgnoreSchedule bool
 	IgnoreLedger   bool
@@ -71,6 +72,9 @@ func (r Rules) due(now time.Time, partition civil.Date, done Ledgered) (Reason, 
 	if e, recorded := done[partition]; recorded && e.State == Publishing {
 		reason = Interrupted
 	} else if recorded {
+		if !e.reached(r.Sinks) {
+			return Unsunk, r.IgnoreSchedule || Fired(r.Schedule, since, now)
+		}
 		// What counts is how old the partition was when it was last fetched, not how old it is now: after missed
 		// nights the last restatement would be lost otherwise.
 		if !e.Fetched.Before(end.AddDate(0, 0, r.Lookback)) {

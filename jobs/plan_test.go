@@ -8,6 +8,8 @@ import (
 
 	"cloud.google.com/go/civil"
 	"pgregory.net/rapid"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // describe writes a plan as text: cell, then each partition with its reason.
@@ -77,6 +79,12 @@ func TestPlanReasons(t *testing.T) {
 			Ledgered{date("2026-01-01"): {Seq: 1, State: Publishing, Fetched: at("2026-01-02T06:00")}}, "2025-12-28 01-01=interrupted\n"},
 		{"everything again", "2026-01-02T06:00", with(func(r *Rules) { r.IgnoreLedger = true }),
 			fetched("2026-01-01", "2026-01-20T12:00"), "2025-12-28 01-01=forced\n"},
+		{"a sink that is new", "2026-03-01T06:00", with(func(r *Rules) { r.Sinks = []string{"a", "b"}; r.Through = date("2026-01-03") }),
+			Ledgered{
+				date("2026-01-01"): {Seq: 1, State: Written, Fetched: at("2026-01-09T06:00"), Receipts: []sinks.Receipt{{Sink: "a"}}},
+				date("2026-01-02"): {Seq: 1, State: Empty, Fetched: at("2026-01-09T06:00")},
+				date("2026-01-03"): {Seq: 1, State: Written, Fetched: at("2026-01-09T06:00"), Receipts: []sinks.Receipt{{Sink: "b"}, {Sink: "a"}}},
+			}, "2025-12-28 01-01=new sink\n"},
 		{"no schedule", "2026-01-02T00:00", with(func(r *Rules) { r.Schedule = nil }), nil, "2025-12-28 01-01=missing\n"},
 		{"the grid", "2026-01-10T06:00", with(func(r *Rules) { r.Start = date("2026-01-06") }), nil,
 			"2026-01-04 01-06=missing 01-07=missing 01-08=missing 01-09=missing\n"},

@@ -35,6 +35,7 @@ type Publication struct {
 	Shape   string
 	Sums    map[string]string
 	OnEmpty OnEmpty
+	Again   bool // put it whatever the ledger says the sinks hold
 }
 
 // Publish puts a partition where it belongs and records it: the last two steps of the way of the data, in the one
@@ -66,7 +67,10 @@ func (t *Table) Publish(ctx context.Context, c *Claim, p Publication, targets []
 				old.Fetched.UTC().Format(time.DateOnly))
 		}
 	}
-	stale := e.keepReceipts(old, targets)
+	stale := targets
+	if !p.Again {
+		stale = e.keepReceipts(old, targets)
+	}
 	if len(stale) > 0 && existed {
 		// What a sink holds is in doubt from here to the record. Said beforehand, a crash in between can't make the
 		// older record vouch for rows that are gone (content A, then B put and not recorded, then A again).

@@ -47,6 +47,15 @@ func newPublisher(t *testing.T, targets ...Target) *publisher {
 	return &publisher{t, l, c, targets}
 }
 
+// again publishes whatever the ledger says.
+func (p *publisher) again(hash string, rows int64) (State, error) {
+	table := openTable(p.t, p.ledger)
+	state, _, err := table.Publish(p.t.Context(), p.claim, Publication{
+		Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Hash: hash}, Again: true,
+	}, p.target)
+	return state, err
+}
+
 // publish does what a fresh process would do.
 func (p *publisher) publish(hash string, rows int64, onEmpty OnEmpty) (State, error) {
 	table := openTable(p.t, p.ledger)
@@ -74,6 +83,10 @@ func TestPublishPutsOnlyWhatChanged(t *testing.T) {
 		if err != nil || state != c.want || s.puts != c.puts || s.visible[date("2026-01-01")] != c.hash {
 			t.Errorf("step %d: %s %v, %d puts, visible %v", i, state, err, s.puts, s.visible)
 		}
+	}
+	delete(s.visible, date("2026-01-01")) // by hand
+	if state, err := p.again("A", 5); err != nil || state != Written || s.visible[date("2026-01-01")] != "A" {
+		t.Errorf("asked for again: %s %v, visible %v", state, err, s.visible)
 	}
 	if e := p.recorded(); e.Hash != "A" || e.Rows != 5 || len(e.Receipts) != 1 || e.Receipts[0].Sink != "s" {
 		t.Errorf("recorded %+v", e)

@@ -42,11 +42,12 @@ type Result struct {
 // RunJobs plans and does all jobs and gives their results in order. It returns when every unit that it took is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job) []Result {
 	results := make([]Result, len(list))
-	g := &errgroup.Group{}
-	g.SetLimit(max(1, r.Parallel))
 	for i, job := range list {
 		results[i] = Result{Job: job.Name, Table: job.Table}
 	}
+	var held heldUnits
+	g := &errgroup.Group{}
+	g.SetLimit(max(1, r.Parallel))
 	for i, job := range list {
 		ctx, deny := context.WithCancel(ctx)
 		defer deny() // when all jobs are over
@@ -62,12 +63,13 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job) []Result {
 		r.observe(Progress{Job: job.Name, Units: len(units)})
 		for _, u := range units {
 			g.Go(func() error {
-				r.unit(ctx, job, u, len(units), res)
+				r.unit(ctx, task{job, u, len(units), res}, &held)
 				return nil
 			})
 		}
 	}
 	_ = g.Wait() // errors are in the results
+	r.secondLook(ctx, &held)
 	for i, job := range list {
 		if job.Finish != nil && ctx.Err() == nil {
 			if err := job.Finish(ctx); err != nil {
@@ -84,29 +86,43 @@ func (r *Runner) observe(p Progress) {
 	}
 }
 
-// unit does one unit under its claim and tallies what came of it.
-func (r *Runner) unit(ctx context.Context, job Job, u Unit, planned int, res *tally) {
+// A task is one unit of one job in a run.
+type task struct {
+	job     Job
+	unit    Unit
+	planned int // units of the job
+	res     *tally
+}
+
+// unit does one unit under its claim, or puts it aside when another run holds it.
+func (r *Runner) unit(ctx context.Context, t task, aside *heldUnits) {
 	if ctx.Err() != nil {
 		return // the process is being stopped, or the job was denied, which has been said
 	}
-	log := r.Log.With("job", job.Name, "run", r.Run, "window", u.Name)
-	out, err := r.claimed(ctx, job, u)
+	out, err := r.claimed(ctx, t.job, t.unit)
 	var held *HeldError
 	if errors.As(err, &held) {
-		log.Info("held by another run", "status", held.Error())
-		out, err = Outcome{Held: 1}, nil
+		aside.add(heldUnit{ctx, t, held})
+		return
 	}
+	r.over(ctx, t, out, err)
+}
+
+// over tallies what came of a unit.
+func (r *Runner) over(ctx context.Context, t task, out Outcome, err error) {
+	log := r.Log.With("job", t.job.Name, "run", r.Run, "window", t.unit.Name)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		log.Info("window stopped")
+		out.Failed = 0 // the next run goes on with it
 	default:
 		log.Error("window failed", "status", err.Error())
-		res.fail(err)
+		t.res.fail(err)
 	}
 	out.Windows = 1
-	res.add(out)
-	r.observe(Progress{Job: job.Name, Units: planned, Unit: u.Name, Result: &out, Err: err})
+	t.res.add(out)
+	r.observe(Progress{Job: t.job.Name, Units: t.planned, Unit: t.unit.Name, Result: &out, Err: err})
 }
 
 func (r *Runner) claimed(ctx context.Context, job Job, u Unit) (out Outcome, err error) {

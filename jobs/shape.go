@@ -62,7 +62,11 @@ func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
 		return Shape{}, false, nil
 	}
 	var s Shape
-	err := t.ledger.read(ctx, t.prefix("shapes")+last.Shape+".json", &s)
+	key := t.prefix("shapes") + last.Shape + ".json"
+	err := t.ledger.read(ctx, key, &s)
+	if isNotFound(err) {
+		err = t.gone(key, "the record of "+last.Partition.String())
+	}
 	return s, err == nil, err
 }
 

@@ -145,15 +145,19 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 // check finds records that don't belong: under another's key, or written when there was a segment that is gone.
 func (t *Table) check(key string, e Entry, segment int) error {
 	if want := entryKey(t.name, e.Partition, e.Seq); want != key {
-		return &DamagedError{t.ledger.location(key), fmt.Errorf("its content belongs under %s", want)}
+		return &DamagedError{Location: t.ledger.location(key), Err: fmt.Errorf("its content belongs under %s", want)}
 	}
 	if e.Segment > segment {
-		return &DamagedError{
-			t.ledger.location(segmentKey(t.name, e.Segment)),
-			fmt.Errorf("it is gone, though %s was written after it", key),
-		}
+		return t.gone(segmentKey(t.name, e.Segment), key)
 	}
 	return nil
+}
+
+// gone is the error of an object that isn't there, though another object says that it was.
+func (t *Table) gone(key, witness string) error {
+	return &DamagedError{
+		Location: t.ledger.location(key), Err: fmt.Errorf("%s names it", witness), Gone: t.ledger.location("tables/" + t.name),
+	}
 }
 
 // keep takes a record when it is the newest of its partition. The caller holds mu.

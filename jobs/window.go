@@ -13,6 +13,7 @@ const (
 	Unfinished  Reason = "unfinished"  // last fetched before its period ended
 	Lookback    Reason = "lookback"    // last fetched while the service could still restate it
 	Interrupted Reason = "interrupted" // a put began, and how it ended is not recorded
+	Unsunk      Reason = "new sink"    // a sink of the job has no receipt for it
 	Forced      Reason = "forced"      // asked for again, whatever the ledger holds
 )
 
@@ -26,9 +27,9 @@ type Window struct {
 
 // Due is a partition to fetch.
 type Due struct {
-	Partition civil.Date
-	Reason    Reason
-	Seq       int // of the record the plan was made from; a newer one means another process did it meanwhile
+	Partition civil.Date `json:"partition"`
+	Reason    Reason     `json:"reason"`
+	Seq       int        `json:"-"` // of the record the plan was made from; a newer one means another process did it meanwhile
 }
 
 // Runs cuts the window into its contiguous rows of partitions, each one request.

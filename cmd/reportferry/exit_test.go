@@ -75,7 +75,11 @@ func TestExitCodes(t *testing.T) {
 			check(t, err)
 			check(t, os.WriteFile(paths[0], []byte("{"), 0o600))
 		}, nil, 1, "is damaged"},
-		{"a token that isn't there", []string{"run"}, replace("TEST_TOKEN", "NO_SUCH_TOKEN"), nil, 1, "NO_SUCH_TOKEN"},
+		{"a token that isn't there", []string{"run"}, replace("TEST_TOKEN", "NO_SUCH_TOKEN"), nil, 2, "NO_SUCH_TOKEN"},
+		{"a range in the future", []string{"backfill", "installs", "--from", "2999-01-01", "--to", "2999-01-02"}, nil, nil, 2, "in the future"},
+		{"a sink that forgets", []string{"run"}, replace("sinks: [file://", "sinks: [mem://"), nil, 2, `unknown scheme "mem"`},
+		{"a ledger that forgets", []string{"run"}, replace("ledger: file://", "ledger: mem://"), nil, 2, "the smallest ledger is a folder"},
+		{"a sink of no store", []string{"run"}, replace("sinks: [file://", "sinks: [ftp://"), nil, 2, "known: azblob, file, gs, s3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.admin(t, "PUT", "faults", []string{})

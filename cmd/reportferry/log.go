@@ -43,7 +43,7 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	fmt.Fprintf(&b, "%s %s", strings.ToLower(r.Level.String()), r.Message)
 	add := func(a slog.Attr) bool {
 		if a.Key != "run" { // the same on every line of a run
-			fmt.Fprintf(&b, " %s=%v", a.Key, a.Value)
+			fmt.Fprintf(&b, " %s=%s", a.Key, firstLine(a.Value.String()))
 		}
 		return true
 	}
@@ -56,6 +56,15 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	defer h.mu.Unlock()
 	_, err := io.WriteString(h.w, b.String())
 	return err
+}
+
+// firstLine shortens what joins several errors: they stand whole in the closing table.
+func firstLine(text string) string {
+	first, rest, more := strings.Cut(text, "\n")
+	if more {
+		return fmt.Sprintf("%s (and %d more)", first, strings.Count(rest, "\n")+1)
+	}
+	return first
 }
 
 func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +36,14 @@ func newPlan(f *flags) *cobra.Command {
 				if err != nil {
 					return coded(err)
 				}
-				e.writePlan(cmd.OutOrStdout(), job, units)
+				if f.logFormat == "json" {
+					err = e.writePlanJSON(cmd.OutOrStdout(), job, units)
+				} else {
+					e.writePlan(cmd.OutOrStdout(), job, units)
+				}
+				if err != nil {
+					return coded(err)
+				}
 			}
 			return nil
 		},
@@ -61,6 +69,26 @@ func (e *engine) writePlan(w io.Writer, job jobs.Job, units []jobs.Unit) {
 		due := u.Window.Due
 		fmt.Fprintf(w, "  window %s  %s to %s  %s\n", u.Name, due[0].Partition, due[len(due)-1].Partition, reasons(due))
 	}
+}
+
+// writePlanJSON writes one object a line for each job.
+func (e *engine) writePlanJSON(w io.Writer, job jobs.Job, units []jobs.Unit) error {
+	type window struct {
+		Window string     `json:"window"`
+		Due    []jobs.Due `json:"due"`
+	}
+	plan := struct {
+		Job     string   `json:"job"`
+		Seconds float64  `json:"limiter_seconds"`
+		Windows []window `json:"windows"`
+	}{Job: job.Name}
+	requests := 0
+	for _, u := range units {
+		requests += len(u.Window.Runs())
+		plan.Windows = append(plan.Windows, window{u.Name, u.Window.Due})
+	}
+	plan.Seconds = e.limiterTime(requests).Seconds()
+	return json.NewEncoder(w).Encode(plan)
 }
 
 // limiterTime is how long the limiter alone makes so many requests last: what the burst doesn't cover, at the rate.

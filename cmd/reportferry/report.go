@@ -90,7 +90,7 @@ func (e *engine) targets(ctx context.Context, c config.Job) ([]jobs.Target, erro
 	for _, rawURL := range c.Sinks {
 		sink, err := sinks.Open(ctx, rawURL, openers)
 		if err != nil {
-			return nil, fmt.Errorf("job %s: %w", c.Name, err)
+			return nil, fmt.Errorf("job %s: %w", c.Name, refused(err))
 		}
 		e.close = append(e.close, sink.Close)
 		targets = append(targets, jobs.Target{Name: sinks.Redact(rawURL), Sink: sink})

@@ -55,6 +55,9 @@ stopped goes on where it was. Several at once share the work.
 			if a.through.Before(a.from) {
 				return fmt.Errorf("--to %s lies before --from %s", to, from)
 			}
+			if tomorrow := civil.DateOf(time.Now().UTC()).AddDays(1); a.from.After(tomorrow) {
+				return fmt.Errorf("--from %s lies in the future", from)
+			}
 			return runJobs(cmd, f, a, "backfill", names)
 		},
 	}
@@ -85,6 +88,9 @@ func runJobs(cmd *cobra.Command, f *flags, a ask, trigger string, names []string
 	list, err := e.jobs(ctx, names)
 	if err != nil {
 		return coded(err)
+	}
+	if _, err := e.token.Token(ctx); err != nil { // before anything is claimed or asked
+		return coded(fmt.Errorf("service.token: %w", refused(err)))
 	}
 	record := jobs.RunRecord{ID: e.run, Trigger: trigger, Started: time.Now().UTC()}
 	if err := e.ledger.SaveRun(ctx, record); err != nil {

@@ -26,10 +26,10 @@ var kinds = map[string]func(context.Context, *engine, config.Job) (jobs.Job, err
 	"report": reportJob,
 }
 
-// openers lists every sink by the schemes of its URLs: one folder under sinks/ each.
+// openers lists every sink by the schemes of its URLs: one folder under sinks/ each. Not mem://, which is gone when the
+// process ends while the ledger says that it's done.
 var openers = map[string]sinks.Opener{
 	"file":   blobsink.Open,
-	"mem":    blobsink.Open,
 	"gs":     blobsink.Open,
 	"s3":     blobsink.Open,
 	"azblob": blobsink.Open,
@@ -40,6 +40,7 @@ type engine struct {
 	config *config.Config
 	ledger *jobs.Ledger
 	client *adjust.Client
+	token  adjust.TokenSource
 	budget *table.Budget
 	log    *slog.Logger
 	run    string
@@ -61,20 +62,37 @@ func open(ctx context.Context, f *flags, log *slog.Logger) (*engine, error) {
 		return nil, &exitError{jobs.ExitUsage, err}
 	}
 	e := &engine{config: c, log: log, run: jobs.NewRunID(time.Now()), budget: table.NewBudget(table.DefaultBudget)}
-	dir, err := blobsink.LocalDir(c.Ledger)
-	if err != nil {
-		return nil, &exitError{jobs.ExitUsage, fmt.Errorf("open the ledger: %w", err)}
+	if e.ledger, err = openLedger(ctx, c.Ledger); err != nil {
+		return nil, coded(fmt.Errorf("open the ledger: %w", refused(err)))
 	}
-	bucket, err := blobsink.OpenBucket(ctx, c.Ledger)
-	if err != nil {
-		return nil, coded(fmt.Errorf("open the ledger: %w", err))
-	}
-	e.ledger = jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: sinks.Redact(c.Ledger)})
 	e.close = append(e.close, e.ledger.Close)
 	if e.client, err = e.service(log); err != nil {
 		return nil, errors.Join(coded(err), e.Close())
 	}
 	return e, nil
+}
+
+func openLedger(ctx context.Context, rawURL string) (*jobs.Ledger, error) {
+	if strings.HasPrefix(rawURL, "mem:") {
+		return nil, errors.New("mem:// is gone when the process ends; the smallest ledger is a folder: file://./.reportferry")
+	}
+	dir, err := blobsink.LocalDir(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	bucket, err := blobsink.OpenBucket(ctx, rawURL)
+	if err != nil {
+		return nil, err
+	}
+	return jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: sinks.Redact(rawURL)}), nil
+}
+
+// refused makes an error of opening something one of the config, unless it is one of permission.
+func refused(err error) error {
+	if jobs.Denied(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", jobs.ErrRefused, err)
 }
 
 // Close closes what was opened, in reverse order.
@@ -107,8 +125,9 @@ func (e *engine) service(log *slog.Logger) (*adjust.Client, error) {
 	}
 	var err error
 	if o.Token, err = adjust.ParseToken(token, getenv); err != nil {
-		return nil, fmt.Errorf("%w: service.token: %w", jobs.ErrRefused, err)
+		return nil, fmt.Errorf("service.token: %w", refused(err))
 	}
+	e.token = o.Token
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{Transport: transport(s.InFlight)}
 	}

@@ -171,7 +171,7 @@ func (f *fetch) publishOne(ctx context.Context, a answer, part table.Part) error
 			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
 		},
 		Run: f.o.Run, Fetched: a.fetched, Cause: a.cause(), Shape: f.cols.shape.ID(), Sums: part.Sums,
-		OnEmpty: f.o.OnEmpty,
+		OnEmpty: f.o.OnEmpty, Again: f.o.Rules.IgnoreLedger,
 	}, f.o.Targets)
 	if err != nil {
 		return err

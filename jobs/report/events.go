@@ -218,6 +218,14 @@ func (s Selector) candidates(all []adjust.Event) string {
 			near = append(near, all[i])
 		}
 	}
+	for _, e := range all {
+		switch {
+		case s.Slug == "" && e.ID == s.pattern():
+			return fmt.Sprintf("%s is a slug: choose it by slug", e.ID)
+		case s.Name == "" && e.Name == s.pattern():
+			return fmt.Sprintf("%q is a name: choose it by name", e.Name)
+		}
+	}
 	if len(near) == 0 {
 		return fmt.Sprintf("the service lists %d others, such as %s", len(all), list(all[:min(5, len(all))]))
 	}

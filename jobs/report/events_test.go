@@ -59,6 +59,8 @@ func TestSelectors(t *testing.T) {
 			`error: name Level up means one event, and 2 match: level_up ("Level up"), level_up_2 ("Level up"); choose one by slug, or by app`},
 		{"nothing, near ones", Selector{Name: "purchas", Metrics: []string{"events"}},
 			`error: name purchas matches no event; near ones: purchase ("Purchase"), purchase_completed ("purchase completed")`},
+		{"a slug for a name", Selector{Name: "level_up", Metrics: []string{"events"}}, "error: level_up is a slug: choose it by slug"},
+		{"a name for a slug", Selector{Slug: "Level up", Metrics: []string{"events"}}, `error: "Level up" is a name: choose it by name`},
 		{"nothing, a slip", Selector{Slug: "levl_up", Metrics: []string{"events"}}, `error: near ones: level_up ("Level up")`},
 		{"nothing near", Selector{Slug: "zzzzzz", Metrics: []string{"events"}}, `error: the service lists 6 others, such as cv_3 ("Value 3")`},
 		{"a glob of nothing", Selector{Glob: "shop_*", Metrics: []string{"events"}}, "error: glob shop_* matches no event"},

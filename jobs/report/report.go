@@ -81,6 +81,9 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
 		}
 	}
 	rules := k.o.Rules
+	for _, target := range k.o.Targets {
+		rules.Sinks = append(rules.Sinks, target.Name)
+	}
 	rules.Start = k.o.Start(civil.DateOf(now.In(rules.Location)))
 	var units []jobs.Unit
 	for _, w := range jobs.PlanWindows(now, rules, k.table.Entries()) {

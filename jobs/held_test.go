@@ -1,0 +1,65 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+)
+
+// A run that comes to windows of a dead one waits for the end of its lease and does them; those of a live one it leaves.
+func TestSecondLook(t *testing.T) {
+	const lease = 2 * time.Minute
+	for _, c := range []struct {
+		name    string
+		holder  func(*Claim)
+		held    int
+		longest time.Duration
+	}{
+		{"its holder is dead", func(c *Claim) { c.stop(); <-c.stopped }, 0, lease + lease/5},
+		{"its holder lives", func(*Claim) {}, 1, lease/3 + lease/5},
+		{"its holder is done soon", func(c *Claim) {
+			go func() {
+				time.Sleep(time.Second)
+				if err := c.Release(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}()
+		}, 0, lease / 5},
+	} {
+		t.Run(c.name, synctested(func(t *testing.T) {
+			l := memLedger(t)
+			for _, unit := range []string{"a", "b"} {
+				claim, err := l.Claim(t.Context(), "installs", unit, "holder of "+unit, lease)
+				check(t, err)
+				c.holder(claim)
+				defer func() { check(t, claim.Release(t.Context())) }()
+			}
+			s := &script{units: []string{"a", "x", "b"}}
+			r := &Runner{Ledger: l, Run: "run", Lease: lease, Parallel: 2, Log: slog.New(slog.DiscardHandler)}
+			start := time.Now()
+			res := r.RunJobs(t.Context(), []Job{{Name: "j", Table: "installs", Kind: s}})[0]
+			if took := time.Since(start); took > c.longest {
+				t.Errorf("took %v, want %v at the most", took, c.longest)
+			}
+			if o := res.Outcome; o.Windows != 3 || o.Held != 2*c.held || o.Written != 3-2*c.held {
+				t.Errorf("%+v, %d held", o, 2*c.held)
+			}
+		}))
+	}
+}
+
+// A claim that can't be read is no record: it is over when its lease is.
+func TestUnreadableClaimExpires(t *testing.T) {
+	synctested(func(t *testing.T) {
+		l := memLedger(t)
+		check(t, l.create(t.Context(), "tables/installs/claims/u/000001.json", nil))
+		if _, err := l.Claim(t.Context(), "installs", "u", "b", time.Minute); err == nil {
+			t.Error("taken at once: its holder may live")
+		}
+		time.Sleep(61 * time.Second)
+		c, err := l.Claim(t.Context(), "installs", "u", "b", time.Minute)
+		check(t, err)
+		check(t, c.Release(t.Context()))
+	})(t)
+}
