@@ -37,6 +37,8 @@ func (s *script) Do(ctx context.Context, u Unit) (Outcome, error) {
 	switch u.Name {
 	case "bad":
 		return Outcome{Written: 1, Failed: 2}, errors.New("broken")
+	case "hopeless":
+		return Outcome{Failed: 3}, errors.New("broken")
 	case "denied":
 		return Outcome{Failed: 1}, fmt.Errorf("%w: 401", ErrDenied)
 	case "forbidden":
@@ -86,6 +88,7 @@ func TestRunner(t *testing.T) {
 		{"nothing to do", &script{}, nil, Outcome{}, 0, ExitDone},
 		{"a failed one stops no other", &script{units: names("a", "bad", "b")}, names("a", "bad", "b"),
 			Outcome{Windows: 3, Written: 3, Failed: 2, Rows: 20}, 1, ExitSome},
+		{"all failed", &script{units: names("hopeless")}, names("hopeless"), Outcome{Windows: 1, Failed: 3}, 1, ExitFailed},
 		{"denied by the service", &script{units: names("denied", "a", "b")}, names("denied"), Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
 		{"denied by a store", &script{units: names("forbidden", "a")}, names("forbidden"), Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
 		{"one is another's", &script{units: names("taken", "a")}, names("a"), Outcome{Windows: 2, Held: 1, Written: 1, Rows: 10}, 0, ExitDone},

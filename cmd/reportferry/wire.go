@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -128,16 +127,7 @@ func (e *engine) service(log *slog.Logger) (*adjust.Client, error) {
 		return nil, fmt.Errorf("service.token: %w", refused(err))
 	}
 	e.token = o.Token
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{Transport: transport(s.InFlight)}
-	}
 	return adjust.New(o)
-}
-
-func transport(inFlight int) *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = inFlight
-	return t
 }
 
 // jobs makes the jobs that are named, or all of them.

@@ -117,6 +117,9 @@ func faultRun(t *testing.T, faults []emulator.Fault, pairs, days, apps int) (out
 			}
 			out.hashes[day] = parts[0].Hash
 		}
+		if left := spooled(t, r.spool); len(left) > 0 {
+			t.Errorf("left in the spool: %v", left)
+		}
 		r.server.SetFaults(nil)
 		r.equalsTruth(civil.DateOf(time.Now().UTC()).AddDays(-days), days)
 	})

@@ -122,6 +122,26 @@ func TestBrokenAnswersPublishNothing(t *testing.T) {
 	}
 }
 
+// An answer that breaks off late has begun its files already: they go, and the next attempt begins anew.
+func TestALongAnswerThatBreaksOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rows = 30_000
+		r := newRig(t, emulator.Options{Seed: 7, Bulk: rows, Rate: -1, Faults: []emulator.Fault{
+			{Path: "csv_report", Nth: 1, Kind: emulator.FaultCut, AfterBytes: 2_500_000},
+		}})
+		defer r.close()
+		r.options.Rules.Page = 1
+		r.start(1)
+		res := r.ok()
+		if res.Outcome.Retries != 1 || res.Outcome.Rows != rows || res.Outcome.CSVBytes < 5_000_000 {
+			t.Errorf("%+v, want %d rows after one retry", res.Outcome, rows)
+		}
+		if left := spooled(t, r.spool); len(left) > 0 {
+			t.Errorf("left in the spool: %v", left)
+		}
+	})
+}
+
 // Days without rows are recorded once they had a complete answer; days that lose their rows are guarded.
 func TestEmptyDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
@@ -80,7 +81,8 @@ func newRig(t *testing.T, o emulator.Options) *rig {
 		},
 		Events:  []report.Selector{{Name: "Purchase", Metrics: []string{"events", "revenue"}, As: "purchase"}},
 		OnEmpty: jobs.GuardEmpty,
-		Codec:   "snappy", // zstd keeps channels in a pool, which synctest forbids to share between bubbles
+		Budget:  table.NewBudget(64 << 10), // so small that files are begun before an answer is whole
+		Codec:   "snappy",                  // zstd keeps channels in a pool, which synctest forbids to share between bubbles
 		Log:     slog.New(slog.DiscardHandler),
 	}
 	return r

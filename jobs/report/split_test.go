@@ -18,7 +18,11 @@ import (
 // which app they are of.
 func TestADayIsSplitByApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 7, Apps: 5, Rate: -1, MaxPairs: 2})
+		var cuts []emulator.Fault // pieces that break off, at different places
+		for nth := 1; nth < 40; nth += 3 {
+			cuts = append(cuts, emulator.Fault{Nth: nth, Kind: emulator.FaultCut, AfterBytes: int64(9000 - 200*nth)})
+		}
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 5, Rate: -1, MaxPairs: 2, Faults: cuts})
 		defer r.close()
 		var tokens []string
 		for _, app := range r.server.Apps() {
