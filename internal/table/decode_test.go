@@ -1,47 +1,19 @@
+//go:build !fuzz
+
 package table
 
 import (
-	"bytes"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"cloud.google.com/go/civil"
-
-	"github.com/reportferry/reportferry/internal/catalog"
 )
-
-var (
-	smallColumns = []Column{
-		{Name: "day", Source: "day", Type: catalog.Day, Dimension: true},
-		{Name: "campaign", Source: "campaign", Type: catalog.String, Dimension: true},
-		{Name: "installs", Source: "installs", Type: catalog.Int64, Additive: true},
-		{Name: "cost", Source: "cost", Type: catalog.Decimal, Additive: true},
-		{Name: "rate", Source: "rate", Type: catalog.Double},
-		{Name: "note", Source: "note", Type: catalog.String},
-	}
-	smallHeader = "day,campaign,installs,cost,rate,note\n"
-	firstDay    = civil.Date{Year: 2026, Month: 1, Day: 1}
-)
-
-func smallOptions(t testing.TB) Options {
-	return Options{Columns: smallColumns, Partitions: []civil.Date{firstDay, firstDay.AddDays(1)}, Dir: t.TempDir()}
-}
-
-const smallAnswer = "\ufeffcost,\"day\",campaign,note,installs,rate\r\n" +
-	"1.5,2026-01-01,\"a, \"\"b\"\"\r\nc\",x,12.0,0.25\r\n" +
-	",2026-01-02,,\"\",,\n" +
-	"\"-0.0000005\",2026-01-02,汇量,\"a\nb\",-3,1e-3\n" +
-	"2e3,2026-01-01,a\rb,\"\"\"\",4,0"
 
 func TestDecode(t *testing.T) {
 	o := smallOptions(t)
@@ -119,7 +91,11 @@ func TestCuts(t *testing.T) {
 				t.Fatalf("%q read %s: %v, want %v", text, name, got, want)
 			}
 		}
-		for i := range text {
+		step := 1
+		if testing.Short() { // the race detector
+			step = 7
+		}
+		for i := 0; i < len(text); i += step {
 			r := io.MultiReader(strings.NewReader(text[:i]), strings.NewReader(""), strings.NewReader(text[i:]))
 			if got := run(r); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%q cut at %d: %v, want %v", text, i, got.err, want.err)
@@ -276,80 +252,4 @@ func noFiles(t *testing.T, dir string) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("files are left: %v %v", entries, err)
 	}
-}
-
-// FuzzDecodeRows holds the cutting of rows against encoding/csv. Where they differ on purpose: encoding/csv skips blank
-// lines, and turns CRLF inside a quoted cell into LF; here a blank line is a row with one blank cell, and cells keep their
-// bytes.
-func FuzzDecodeRows(f *testing.F) {
-	for _, s := range []string{smallAnswer, "a,b\n", "\"a\"\"\",\n\r\n", "a\"b", "\"a\"b", "\"", "\r", "a\r\n\rb\r", "\"\r\n\"\r", ",", "\n\n", "\"a\"\r\nb", "\"a\"\rb"} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		r := csv.NewReader(bytes.NewReader(data))
-		r.FieldsPerRecord = -1
-		want, wantErr := r.ReadAll()
-		data = bytes.Clone(data) // cells are changed in place, and the fuzzer's bytes may not be
-		var got [][]string
-		var end cutting
-		for p := 0; p < len(data) && end == whole; {
-			cells, next, e := cutRow(data, p, true, nil)
-			if end = e; e != whole {
-				break
-			}
-			if line := string(data[p:next]); strings.Trim(line, "\r\n") == "" && strings.Count(line, "\r") < 2 {
-				p = next
-				continue
-			}
-			p = next
-			undouble(data, cells)
-			var row []string
-			for _, c := range cells {
-				row = append(row, strings.ReplaceAll(string(data[c.start:c.end]), "\r\n", "\n"))
-			}
-			got = append(got, row)
-		}
-		if (end != whole) != (wantErr != nil) {
-			t.Fatalf("%q ends %d, encoding/csv: %v", data, end, wantErr)
-		}
-		if end == whole && !slices.EqualFunc(got, want, slices.Equal) {
-			t.Fatalf("%q\n got %q\nwant %q", data, got, want)
-		}
-	})
-}
-
-// FuzzDecodeAnswer converts any rows: they must end in parts or in an error for people, whatever the reads, and the parts
-// must hold as many rows as encoding/csv finds.
-func FuzzDecodeAnswer(f *testing.F) {
-	f.Add([]byte(smallAnswer[strings.Index(smallAnswer, "\n")+1:]))
-	f.Add([]byte("2026-01-01,a,1,1,1,n\n2026-01-02,\"\",1e3,1e-9,1e-9,\n"))
-	f.Add([]byte("2026-01-01,a,1.0,-1.0000005,-0,n\n\n"))
-	f.Add([]byte("2026-01-01,\"a"))
-	o := smallOptions(f)
-	o.Codec = "none" // thousands of files a second
-	f.Fuzz(func(t *testing.T, rows []byte) {
-		data := append([]byte(smallHeader), rows...)
-		parts, err := convert(o, bytes.NewReader(data))
-		again, err2 := convert(o, iotest.HalfReader(bytes.NewReader(data)))
-		for _, p := range slices.Concat(parts, again) {
-			_ = os.Remove(p.Path)
-		}
-		if fmt.Sprint(err) != fmt.Sprint(err2) {
-			t.Fatalf("%q: %v, then %v", data, err, err2)
-		}
-		if err != nil {
-			return
-		}
-		n := int64(0)
-		for i, p := range parts {
-			if p.Hash != again[i].Hash || p.Rows != again[i].Rows {
-				t.Fatalf("%q: %+v, then %+v", data, p, again[i])
-			}
-			n += p.Rows
-		}
-		records, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
-		if err != nil || int64(len(records)) != n+1 {
-			t.Fatalf("%q: %d rows, encoding/csv finds %d records: %v", data, n, len(records), err)
-		}
-	})
 }

@@ -1,10 +1,10 @@
+//go:build !fuzz
+
 package table
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"maps"
 	"math/big"
 	"math/rand/v2"
@@ -162,21 +162,6 @@ func (a *answer) csv(t *rapid.T, rows []int) []byte {
 		return bytes.TrimSuffix(b.Bytes(), []byte(end))
 	}
 	return b.Bytes()
-}
-
-// convert reads answers and finishes.
-func convert(o Options, answers ...io.Reader) ([]Part, error) {
-	c, err := New(o)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Abort()
-	for _, r := range answers {
-		if err := c.Read(context.Background(), r); err != nil {
-			return nil, err
-		}
-	}
-	return c.Finish()
 }
 
 func TestRoundTrip(t *testing.T) {
