@@ -83,7 +83,7 @@ func TestExitCodes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.admin(t, "PUT", "faults", []string{})
-			p := newPlace(t, s, 5, 1)
+			p := newPlace(t, s, 5, 1, living)
 			if c.before != nil {
 				c.before(t, p)
 			}
@@ -99,7 +99,7 @@ func TestExitCodes(t *testing.T) {
 // A run that was asked for by name and gets nothing says so; a scheduled one has nothing to complain of.
 func TestHeldByAnother(t *testing.T) {
 	s := startService(t, "--apps", "1", "--days", "30", "--latency", "1m")
-	p := newPlace(t, s, 1, 1)
+	p := newPlace(t, s, 1, 1, dying)
 	holder, out := p.command(t.Context(), "run")
 	check(t, holder.Start())
 	defer func() {

@@ -126,7 +126,7 @@ const testConfig = `
 service: {base_url: %s, token: "${TEST_TOKEN}", rate: 1000, in_flight: %d, attempts: 4}
 ledger: file://%s/ledger
 spool_dir: %s/spool
-lease: 1s
+lease: %s
 jobs:
   - name: installs
     kind: report
@@ -140,10 +140,13 @@ jobs:
     events: [{name: Purchase, metrics: [events, revenue], as: purchase}]
 `
 
-func newPlace(t testing.TB, s *service, days, inFlight int) *place {
+// Leases: short where a run is to be killed and followed, long where a busy machine must not take a run for dead.
+const dying, sharing, living = "2s", "10s", "1m"
+
+func newPlace(t testing.TB, s *service, days, inFlight int, lease string) *place {
 	t.Helper()
 	dir := t.TempDir()
-	text := fmt.Sprintf(testConfig, s.url, inFlight, dir, dir, dir, days)
+	text := fmt.Sprintf(testConfig, s.url, inFlight, dir, dir, lease, dir, days)
 	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), []byte(text), 0o600))
 	return &place{t: t, dir: dir, token: "secret-token-of-the-test", service: s}
 }
