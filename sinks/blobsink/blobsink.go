@@ -36,7 +36,7 @@ type Sink struct {
 	bucket *blob.Bucket
 	url    string // without the query
 	key    keyTemplate
-	files  bool // the bucket is a directory
+	dir    string // the bucket's directory; empty in other stores
 
 	mu    sync.Mutex
 	swept map[string]bool // tables of which killed writers' files are gone
@@ -62,11 +62,15 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSink(bucket, rawURL, key, u.Scheme == "file"), nil
+	dir, err := LocalDir(u.String())
+	if err != nil {
+		dir = "" // its keys lie elsewhere than in the directory
+	}
+	return newSink(bucket, rawURL, key, dir), nil
 }
 
-func newSink(bucket *blob.Bucket, rawURL string, key keyTemplate, files bool) *Sink {
-	return &Sink{bucket: bucket, url: sinks.Redact(rawURL), key: key, files: files, swept: map[string]bool{}}
+func newSink(bucket *blob.Bucket, rawURL string, key keyTemplate, dir string) *Sink {
+	return &Sink{bucket: bucket, url: sinks.Redact(rawURL), key: key, dir: dir, swept: map[string]bool{}}
 }
 
 // Put writes the part to its key and compares the stored size with the part's. An error of that comparison is the one
@@ -76,9 +80,7 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	fail := func(err error) (sinks.Receipt, error) {
 		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s, key %s: %w", p.Table, p.Partition, s.url, key, err)
 	}
-	if err := s.sweep(ctx, p.Table); err != nil {
-		return fail(err)
-	}
+	s.sweep(p.Table)
 	if err := s.write(ctx, key, p); err != nil {
 		return fail(err)
 	}

@@ -26,7 +26,7 @@ import (
 func TestMem(t *testing.T) {
 	sinktest.Run(t, func(t *testing.T) sinktest.Fixture {
 		bucket := memblob.OpenBucket(nil)
-		return sinktest.Fixture{Sink: closing(t, newSink(bucket, "mem://?nomd5=true", defaultKey, false)), Visible: readBucket(bucket)}
+		return sinktest.Fixture{Sink: closing(t, newSink(bucket, "mem://?nomd5=true", defaultKey, "")), Visible: readBucket(bucket)}
 	})
 }
 
@@ -183,7 +183,7 @@ func TestKey(t *testing.T) {
 
 func TestContentType(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
-	s := closing(t, newSink(bucket, "mem://", defaultKey, false))
+	s := closing(t, newSink(bucket, "mem://", defaultKey, ""))
 	if _, err := s.Put(context.Background(), part("PAR1")); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -107,4 +108,28 @@ func TestKilledWriter(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, want) || string(seen[partKey]) != "new rows" {
 		t.Errorf("after the sweep: %q", seen)
 	}
+}
+
+// Many sinks open on one directory, as many processes do: their sweeps meet files that come and go.
+func TestSweepWhileOthersWrite(t *testing.T) {
+	url := "file://" + t.TempDir()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 40 {
+				s, err := Open(context.Background(), url)
+				if err == nil {
+					_, err = s.Put(context.Background(), part("rows"))
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

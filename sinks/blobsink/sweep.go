@@ -1,44 +1,39 @@
 package blobsink
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
-
-	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 )
 
 // staleAge is how old a temporary file is when no living writer can own it: no put takes so long.
 const staleAge = time.Hour
 
 // sweep removes, once per table, the temporary files that killed writers left in a directory. Readers that look for
-// *.parquet don't see them, but they take space. Other stores drop unfinished uploads by themselves.
-func (s *Sink) sweep(ctx context.Context, table string) error {
+// *.parquet don't see them, but they take space. Other stores drop unfinished uploads by themselves. What can't be
+// looked at or removed stays, for nothing depends on it: above all, files of living writers come and go meanwhile,
+// which the bucket's own listing takes for an error.
+func (s *Sink) sweep(table string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.files || s.swept[table] {
-		return nil
-	}
-	prefix, temporary := s.key.temporary(table)
-	list := s.bucket.List(&blob.ListOptions{Prefix: prefix})
-	for {
-		o, err := list.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("look for temporary files of killed writers: %w", err)
-		}
-		if !temporary.MatchString(o.Key) || time.Since(o.ModTime) < staleAge {
-			continue
-		}
-		if err := s.bucket.Delete(ctx, o.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound { // another process swept it
-			return fmt.Errorf("remove the temporary file of a killed writer: %w", err)
-		}
+	if s.dir == "" || s.swept[table] {
+		return
 	}
 	s.swept[table] = true
-	return nil
+	prefix, temporary := s.key.temporary(table)
+	below := filepath.Dir(filepath.Join(s.dir, filepath.FromSlash(prefix+"x")))
+	_ = filepath.WalkDir(below, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		key, err := filepath.Rel(s.dir, path)
+		if err != nil || !temporary.MatchString(filepath.ToSlash(key)) {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > staleAge {
+			_ = os.Remove(path)
+		}
+		return nil
+	})
 }
