@@ -29,7 +29,6 @@ func (t *Table) Record(ctx context.Context, e Entry) error {
 	}
 
 	t.mu.Lock()
-	t.known[key] = true
 	t.loose[key] = true
 	t.keep(e)
 	t.mu.Unlock()

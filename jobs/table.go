@@ -21,14 +21,13 @@ type Table struct {
 
 	mu      sync.Mutex
 	entries Ledgered        // the newest record of each partition
-	known   map[string]bool // keys of record objects read or written
-	loose   map[string]bool // those of them that the last listing showed: not yet folded away
+	loose   map[string]bool // keys of records that are objects of their own, all of them in entries: not yet folded away
 	segment int             // the highest segment, 0 for none
 }
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
-	t := &Table{ledger: l, name: name, entries: Ledgered{}, known: map[string]bool{}}
+	t := &Table{ledger: l, name: name, entries: Ledgered{}, loose: map[string]bool{}}
 	return t, t.Refresh(ctx)
 }
 
@@ -61,6 +60,18 @@ func (t *Table) Refresh(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// StillDue reads what other processes have recorded since the plan was made, and gives the window without it. It is
+// called under the window's claim.
+func (t *Table) StillDue(ctx context.Context, w Window) (Window, error) {
+	if err := t.Refresh(ctx); err != nil {
+		return Window{}, err
+	}
+	return w.Without(func(d Due) bool {
+		e, recorded := t.Entry(d.Partition)
+		return recorded && e.Seq > d.Seq && e.State != Publishing
+	}), nil
 }
 
 func (t *Table) refresh(ctx context.Context) error {
@@ -111,12 +122,11 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 			continue
 		}
 		loose[key] = true
-		if !t.known[key] && t.entries[partition].Seq < seq {
+		if t.entries[partition].Seq < seq {
 			unread = append(unread, key)
 		}
 	}
 	segment := t.segment
-	t.loose = loose
 	t.mu.Unlock()
 
 	read := make([]Entry, len(unread))
@@ -135,10 +145,10 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i, e := range read {
-		t.known[unread[i]] = true
+	for _, e := range read {
 		t.keep(e)
 	}
+	t.loose = loose // not before they are read: what is loose is dropped once the entries are folded
 	return nil
 }
 

@@ -18,8 +18,9 @@ func newRun(f *flags) *cobra.Command {
 		Use:   "run [job...]",
 		Short: "Do what is due, of all jobs or of those named",
 		Long: `Do what is due. A partition is due when the job's schedule has fired since the
-later of the partition's end and its last fetch, and it is missing or was last
-fetched inside the lookback. When nothing is due, nothing is requested.
+later of the partition's end and its last fetch, and it is missing, was last
+fetched inside the lookback, or hasn't reached a sink that was added. When
+nothing is due, nothing is requested.
 
 ` + exitCodes,
 		RunE: func(cmd *cobra.Command, names []string) error {

@@ -137,7 +137,7 @@ func (f *fetch) converter(row []civil.Date) (*table.Converter, error) {
 		Columns: f.cols.list, Route: f.cols.route, Partitions: row, Dir: f.o.SpoolDir, Codec: f.o.Codec,
 		Budget: f.o.Budget,
 		Metadata: map[string]string{
-			"reportferry.table": f.o.Table, "reportferry.fingerprint": f.cols.shape.FingerprintID(),
+			"table": f.o.Table, "fingerprint": f.cols.shape.FingerprintID(),
 		},
 	})
 }

@@ -21,6 +21,7 @@ type readTable struct {
 	names []string
 	kinds []arrow.Type
 	rows  [][]string
+	meta  map[string]string
 }
 
 func readParquet(t *testing.T, path string) readTable {
@@ -33,7 +34,10 @@ func readParquet(t *testing.T, path string) readTable {
 	tab, err := reader.ReadTable(context.Background())
 	check(t, err)
 	defer tab.Release()
-	out := readTable{rows: make([][]string, tab.NumRows())}
+	out := readTable{rows: make([][]string, tab.NumRows()), meta: map[string]string{}}
+	for _, kv := range f.MetaData().KeyValueMetadata() {
+		out.meta[kv.Key] = kv.GetValue()
+	}
 	for c := range int(tab.NumCols()) {
 		field := tab.Schema().Field(c)
 		out.names, out.kinds = append(out.names, field.Name), append(out.kinds, field.Type.ID())

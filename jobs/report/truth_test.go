@@ -1,6 +1,8 @@
 package report_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,11 +28,41 @@ func TestEveryPartitionEqualsTheTruth(t *testing.T) {
 		t.Errorf("written %d partitions, want %d", res.Outcome.Written, days)
 	}
 	first := civil.DateOf(time.Now().UTC()).AddDays(-days)
+	r.looksAwkward()
 	cells := r.equalsTruth(first, days)
 	t.Logf("%d cells in %d rows compared", cells, res.Outcome.Rows)
 
 	again := r.ok()
 	if again.Outcome.Written != 0 || again.Outcome.Unchanged == 0 {
 		t.Errorf("the same numbers again: %+v", again.Outcome)
+	}
+}
+
+// looksAwkward makes sure that the comparison has something to trip over, and that each file says what it is.
+func (r *rig) looksAwkward() {
+	r.t.Helper()
+	var seen strings.Builder
+	for day, path := range r.files() {
+		file := readParquet(r.t, path)
+		want := map[string]string{"table": "installs", "partition": day.String(), "rows": fmt.Sprint(len(file.rows))}
+		for key, value := range want {
+			if file.meta[key] != value {
+				r.t.Errorf("%s: metadata %s is %q, want %q", day, key, file.meta[key], value)
+			}
+		}
+		if len(file.meta["fingerprint"]) != 16 {
+			r.t.Errorf("%s: fingerprint %q", day, file.meta["fingerprint"])
+		}
+		for _, row := range file.rows {
+			seen.WriteString(strings.Join(row, ""))
+		}
+	}
+	for _, awkward := range []string{",", "\"", "\n", "unknown"} {
+		if !strings.Contains(seen.String(), awkward) {
+			r.t.Errorf("no cell holds %q", awkward)
+		}
+	}
+	if !strings.ContainsFunc(seen.String(), func(c rune) bool { return c > 0x2000 }) {
+		r.t.Error("no cell holds a script other than Latin")
 	}
 }
