@@ -9,6 +9,9 @@ import (
 	"cloud.google.com/go/civil"
 )
 
+// Whole names the partition of a table that has no periods: all of its rows.
+var Whole = civil.Date{Year: 1, Month: 1, Day: 1}
+
 // A Sink makes p the whole content of its partition: readers see all the old rows or all the new ones.
 // Repeating Put is harmless. When Put returns an error, the old rows are still there.
 type Sink interface {
@@ -16,10 +19,16 @@ type Sink interface {
 	Close() error
 }
 
+// A Reader gives back what Put made visible, byte for byte. A sink has it when a reader can be sure to get a part whole.
+type Reader interface {
+	// Read opens the file of a partition. When the sink holds none, the error is fs.ErrNotExist.
+	Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error)
+}
+
 // A Part is one finished Parquet file: the whole content of one partition.
 type Part struct {
 	Table     string
-	Partition civil.Date // first day of the period
+	Partition civil.Date // first day of the period, or Whole
 	Rows      int64
 	Size      int64  // bytes of the file
 	Hash      string // content hash: the same rows give the same hash, whatever their order

@@ -51,6 +51,9 @@ func newConverter(o Options) (*Converter, error) {
 	if len(o.Partitions) == 0 {
 		return nil, errors.New("no partition is expected")
 	}
+	if o.Route == NoRoute && len(o.Partitions) > 1 {
+		return nil, errors.New("several partitions are expected, and no column names a row's")
+	}
 	o.Columns, o.Metadata = slices.Clone(o.Columns), maps.Clone(o.Metadata)
 	encoder, err := newEncoder(o)
 	if err != nil {
@@ -92,6 +95,9 @@ func checkColumns(columns []Column, route int) error {
 			return fmt.Errorf("dimension %s has no source: it would be NULL everywhere", c.Name)
 		}
 		names[c.Name] = true
+	}
+	if route == NoRoute {
+		return nil
 	}
 	if route < 0 || route >= len(columns) || !columns[route].Type.IsTime() || columns[route].Source == "" {
 		return errors.New("the column that names a row's partition must be a date or an hour that is asked for")
@@ -173,11 +179,19 @@ func (c *Converter) finish(p *partition) (Part, error) {
 	}
 	if p.file == nil {
 		var err error
-		if p.file, err = c.encoder.create(p.date.String()); err != nil {
+		if p.file, err = c.encoder.create(c.label(p)); err != nil {
 			return Part{}, err
 		}
 	}
 	return p.part(c.columns)
+}
+
+// label names a partition in the file's name and metadata.
+func (c *Converter) label(p *partition) string {
+	if c.route == NoRoute {
+		return "all"
+	}
+	return p.date.String()
 }
 
 // Abort closes and removes every file. It does nothing after Finish, and when it is repeated.

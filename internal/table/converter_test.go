@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -73,6 +74,26 @@ func TestRouteByHourAndWeek(t *testing.T) {
 			t.Errorf("%s: %+v", typ, parts)
 		}
 		readPart(t, parts[1], o.Columns)
+	}
+}
+
+// A table without periods: all rows are of the one partition, whatever dates are among them.
+func TestNoRoute(t *testing.T) {
+	o := smallOptions(t)
+	o.Route = NoRoute
+	if _, err := convert(o); err == nil || !strings.Contains(err.Error(), "no column names") {
+		t.Errorf("two partitions without a route: %v", err)
+	}
+	o.Partitions = []civil.Date{{Year: 1, Month: 1, Day: 1}}
+	parts, err := convert(o, strings.NewReader(smallAnswer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(parts) != 1 || parts[0].Rows != 4 || parts[0].Sums["installs"] != "13" {
+		t.Errorf("%+v", parts)
+	}
+	if r := readPart(t, parts[0], o.Columns); r.metadata["partition"] != "all" {
+		t.Errorf("metadata: %v", r.metadata)
 	}
 }
 
@@ -280,5 +301,33 @@ func TestAllocations(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if perRow := float64(after.Mallocs-before.Mallocs) / float64(r.rows); perRow > 0.2 {
 		t.Errorf("%.2f allocations a row", perRow)
+	}
+}
+
+// A part whose bytes or columns are others than its record says is told apart.
+func TestMeasure(t *testing.T) {
+	o := smallOptions(t)
+	parts, err := convert(o, strings.NewReader(smallAnswer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, columns := range map[string][]Column{
+		"a column less": o.Columns[:3], "another name": append(slices.Clone(o.Columns[:5]), Column{Name: "remark", Type: catalog.String}),
+	} {
+		if _, _, err := measure(parts[0], columns); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	if _, other, err := measure(parts[1], o.Columns); err != nil || other == parts[0].Hash {
+		t.Errorf("two parts measure the same: %v", err)
+	}
+	data, err := os.ReadFile(parts[0].Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, half := range [][]byte{data[:len(data)/2], data[:8], nil, append([]byte("junk"), data...)} {
+		if _, _, err := Measure(t.Context(), bytes.NewReader(half), int64(len(half)), o.Columns); err == nil {
+			t.Errorf("%d of %d bytes are a whole part", len(half), len(data))
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// This file alone knows parquet-go: whoever finds a faster way to write pages changes nothing else.
+// This file alone writes by parquet-go: whoever finds a faster way to write pages changes nothing else.
 
 const (
 	// A page of at most 128 KiB is one Zstandard block: the encoder then keeps no history, which would be 8 MiB for every

@@ -118,7 +118,7 @@ func (c *Converter) flush(p *partition) error {
 	}
 	if p.file == nil {
 		var err error
-		if p.file, err = c.encoder.create(p.date.String()); err != nil {
+		if p.file, err = c.encoder.create(c.label(p)); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"os"
 	"strconv"
 	"testing"
 
@@ -199,4 +200,14 @@ func boundText(t catalog.Type, b []byte) string {
 		return strconv.FormatFloat(math.Float64frombits(binary.LittleEndian.Uint64(b)), 'g', -1, 64)
 	}
 	return strconv.FormatInt(int64(binary.LittleEndian.Uint64(b)), 10)
+}
+
+// measure reads a part's file by Measure.
+func measure(p Part, columns []Column) (rows int64, hash string, err error) {
+	f, err := os.Open(p.Path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = f.Close() }()
+	return Measure(context.Background(), f, p.Size, columns)
 }

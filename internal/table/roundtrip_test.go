@@ -234,6 +234,9 @@ func (a *answer) check(t *rapid.T, o Options, parts []Part) {
 			}
 		}
 		a.checkCounts(t, p, want)
+		if rows, hash, err := measure(p, a.columns); err != nil || rows != p.Rows || hash != p.Hash {
+			t.Fatalf("part %s measures %d rows and %s (%v), want %d and %s", p.Partition, rows, hash, err, p.Rows, p.Hash)
+		}
 		for k, v := range p.Rounded {
 			roundedCells[k] += v
 		}

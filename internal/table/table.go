@@ -20,10 +20,13 @@ type Column struct {
 	Additive bool
 }
 
+// NoRoute, as Options.Route, takes every row into the one partition that is expected: a table without periods.
+const NoRoute = -1
+
 // Options describe a table and the partitions that answers for it may hold.
 type Options struct {
 	Columns    []Column
-	Route      int               // index of the column, a date or an hour, that names a row's partition: for an hour its day
+	Route      int               // index of the column, a date or an hour, that names a row's partition: for an hour its day; or NoRoute
 	Partitions []civil.Date      // first days of the expected partitions, any order, unique; a row of another one is an error
 	Dir        string            // directory for the part files; "" is the system's temporary directory
 	Codec      string            // "zstd" (also when empty), "snappy" or "none"

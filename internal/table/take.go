@@ -29,10 +29,17 @@ func (c *Converter) take(b *block) error {
 
 // routeRows finds the partition of every row of a block and orders the rows by it; false when one has none.
 func (c *Converter) routeRows(b *block) bool {
-	t, at := c.columns[c.route].Type, c.places[c.route]
 	clear(c.counts)
 	c.target = slices.Grow(c.target[:0], b.rows)[:b.rows]
 	c.order = slices.Grow(c.order[:0], b.rows)[:b.rows]
+	if c.route == NoRoute {
+		c.counts[0] = b.rows
+		for row := range c.order {
+			c.order[row] = int32(row)
+		}
+		return true
+	}
+	t, at := c.columns[c.route].Type, c.places[c.route]
 	day, target, known := int64(0), 0, false
 	for row := range b.rows {
 		v, verdict := c.routing.parse(t, b.text(row, at))

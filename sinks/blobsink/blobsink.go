@@ -11,12 +11,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"sync"
 	"time"
 
+	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -149,6 +152,19 @@ func (i interruptible) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	return i.r.Read(b)
+}
+
+// Read opens the stored part of a partition.
+func (s *Sink) Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error) {
+	key := s.key.at(table, partition)
+	r, err := s.bucket.NewReader(ctx, key, nil)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read key %s of %s: %w", key, s.url, err)
+	}
+	return r, nil
 }
 
 // Close closes the bucket.

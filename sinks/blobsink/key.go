@@ -6,11 +6,16 @@ import (
 	"regexp"
 	"strings"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/sinks"
 )
 
 // defaultKey is the Hive layout: readers make a column dt of the directory's name.
 const defaultKey = "{table}/dt={date}/part-0.parquet"
+
+// wholeDate stands for the date of a table without periods.
+const wholeDate = "all"
 
 // keyTemplate is the object key of a part, with {table} and {date} in the place of its table and partition.
 type keyTemplate string
@@ -31,7 +36,15 @@ func (k keyTemplate) check() error {
 }
 
 func (k keyTemplate) of(p sinks.Part) string {
-	return strings.NewReplacer("{table}", p.Table, "{date}", p.Partition.String()).Replace(string(k))
+	return k.at(p.Table, p.Partition)
+}
+
+func (k keyTemplate) at(table string, partition civil.Date) string {
+	date := partition.String()
+	if partition == sinks.Whole {
+		date = wholeDate
+	}
+	return strings.NewReplacer("{table}", table, "{date}", date).Replace(string(k))
 }
 
 // temporary matches what a writer to one of the table's keys leaves in a directory when it is killed: the key, the
@@ -39,6 +52,6 @@ func (k keyTemplate) of(p sinks.Part) string {
 func (k keyTemplate) temporary(table string) (prefix string, match *regexp.Regexp) {
 	key := strings.ReplaceAll(string(k), "{table}", table)
 	prefix, _, _ = strings.Cut(key, "{date}")
-	expr := strings.ReplaceAll(regexp.QuoteMeta(key), regexp.QuoteMeta("{date}"), `[0-9]{4}-[0-9]{2}-[0-9]{2}`)
+	expr := strings.ReplaceAll(regexp.QuoteMeta(key), regexp.QuoteMeta("{date}"), `([0-9]{4}-[0-9]{2}-[0-9]{2}|`+wholeDate+`)`)
 	return prefix, regexp.MustCompile("^" + expr + `\.[0-9a-f]{16}\.tmp$`)
 }

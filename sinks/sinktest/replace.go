@@ -1,8 +1,14 @@
 package sinktest
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 const (
@@ -56,6 +62,39 @@ func testApart(t *testing.T, p *place) {
 	changed := p.part(table, "2026-02-01", 5, 5000)
 	p.mustPut(t, changed)
 	p.mustShow(t, parts[0], changed, parts[2], parts[3])
+}
+
+// A table without periods has one partition, beside those of other tables.
+func testWhole(t *testing.T, p *place) {
+	a, b, other := p.part(table, sinks.Whole.String(), 1, 1000), p.part(table, sinks.Whole.String(), 2, 2000), p.part("sessions", day, 3, 500)
+	for _, part := range []*part{a, other, b} {
+		p.mustPut(t, part)
+	}
+	p.mustShow(t, b, other)
+}
+
+// testRead holds for sinks that can be read: a put replaces what is read, and what was never put is told apart from
+// what can't be read.
+func testRead(t *testing.T, p *place) {
+	reader, ok := p.Sink.(sinks.Reader)
+	if !ok {
+		return
+	}
+	parts := []*part{p.part(table, day, 1, 100_000), p.part(table, day, 2, 40_000), p.part(table, sinks.Whole.String(), 3, 10)}
+	for _, part := range parts {
+		p.mustPut(t, part)
+		r, err := reader.Read(t.Context(), part.Table, part.Partition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		if err := errors.Join(err, r.Close()); err != nil || !bytes.Equal(got, part.content) {
+			t.Errorf("%s: %d bytes were read back (%v), want %d", part.Partition, len(got), err, len(part.content))
+		}
+	}
+	if _, err := reader.Read(t.Context(), "sessions", parts[0].Partition); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a part that was never put: %v", err)
+	}
 }
 
 // A partition without rows is a small file, and takes the place of one with rows.

@@ -1,0 +1,126 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// Measure reads the values of a part back and gives its rows and content hash, as Part has them. The columns are those
+// that the part was written with: their names, types and order. Memory is eight bytes a row of the largest row group.
+func Measure(ctx context.Context, r io.ReaderAt, size int64, columns []Column) (rows int64, hash string, err error) {
+	file, err := parquet.OpenFile(r, size)
+	if err == nil {
+		err = sameColumns(file.Root(), columns)
+	}
+	var d digest
+	if err == nil {
+		for _, group := range file.RowGroups() {
+			if err = measureGroup(ctx, &d, group, columns); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("measure a part: %w", err)
+	}
+	return d.rows, d.String(), nil
+}
+
+func sameColumns(root *parquet.Column, columns []Column) error {
+	have := root.Columns()
+	if len(have) != len(columns) {
+		return fmt.Errorf("the file has %d columns, the record names %d", len(have), len(columns))
+	}
+	for i, c := range columns {
+		if have[i].Name() != c.Name {
+			return fmt.Errorf("column %d of the file is %s, the record has %s there", i+1, have[i].Name(), c.Name)
+		}
+	}
+	return nil
+}
+
+func measureGroup(ctx context.Context, d *digest, group parquet.RowGroup, columns []Column) error {
+	hashes := make([]uint64, group.NumRows())
+	start := seed(columns)
+	for k := range hashes {
+		hashes[k] = start
+	}
+	for i, chunk := range group.ColumnChunks() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := measureColumn(hashes, chunk, columns[i].Type); err != nil {
+			return fmt.Errorf("column %s: %w", columns[i].Name, err)
+		}
+	}
+	d.add(hashes)
+	return nil
+}
+
+// measureColumn adds the values of a column to the hashes of their rows.
+func measureColumn(hashes []uint64, chunk parquet.ColumnChunk, t catalog.Type) (err error) {
+	pages := chunk.Pages()
+	defer func() { err = errors.Join(err, pages.Close()) }()
+	row := 0
+	for {
+		page, err := pages.ReadPage()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		row, err = measurePage(hashes, row, page, t)
+		parquet.Release(page)
+		if err != nil {
+			return err
+		}
+	}
+	if row != len(hashes) {
+		return fmt.Errorf("%d values in a row group of %d rows", row, len(hashes))
+	}
+	return nil
+}
+
+func measurePage(hashes []uint64, row int, page parquet.Page, t catalog.Type) (int, error) {
+	values := make([]parquet.Value, 512)
+	reader := page.Values()
+	for {
+		n, err := reader.ReadValues(values)
+		if row+n > len(hashes) {
+			return row, fmt.Errorf("more values than the %d rows of the row group", len(hashes))
+		}
+		for _, v := range values[:n] {
+			hashes[row] = hashParquet(hashes[row], v, t)
+			row++
+		}
+		if errors.Is(err, io.EOF) {
+			return row, nil
+		}
+		if err != nil {
+			return row, err
+		}
+	}
+}
+
+// hashParquet adds a value as the converter does, who has dates as days and doubles as their bits.
+func hashParquet(h uint64, v parquet.Value, t catalog.Type) uint64 {
+	switch {
+	case v.IsNull():
+		return hashNull(h)
+	case t == catalog.String:
+		return hashValue(h, hashText(v.ByteArray()))
+	case t.IsDate():
+		return hashValue(h, uint64(int64(v.Int32())))
+	case t == catalog.Double:
+		return hashValue(h, math.Float64bits(v.Double()))
+	}
+	return hashValue(h, uint64(v.Int64()))
+}
