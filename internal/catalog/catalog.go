@@ -1,12 +1,16 @@
-// Package catalog knows every dimension and metric of the service by name, with its type. Without it, types would be
-// sniffed from data, and a column would change its type on the first day without a decimal point.
+// Package catalog knows every dimension and metric of the service by name: its type, which sums of it mean something,
+// and when it is final. Without it, types would be sniffed from data, a column would change its type on the first day
+// without a decimal point, and rates would be added up.
 //
-// The tables are written from the service's own metrics glossary (a dump of 2023 with the additions known since).
+// The tables are written from the service's own metrics glossary (a dump of 2023 with the additions known since). What
+// is additive is stated of each metric by hand. Two statements are careful readings: bounds and estimates of SKAN are
+// sums over postbacks, hence additive; installs that several networks assisted are counted by each of them, hence not.
 package catalog
 
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -16,15 +20,6 @@ var dimensionsTSV string
 
 //go:embed metrics.tsv
 var metricsTSV string
-
-// Field is one dimension or metric.
-type Field struct {
-	Slug        string // as asked for; for a pattern: the pattern
-	Type        Type
-	Unit        string // count, money, fraction, seconds or number; empty for a dimension
-	Additive    bool   // the sum over a partition's rows means something
-	Description string
-}
 
 var (
 	dimensions = readDimensions()
@@ -44,28 +39,43 @@ func Metric(slug string) (Field, bool) {
 	if f, ok := metrics[slug]; ok && !strings.Contains(slug, "{") {
 		return f, true
 	}
-	return patterns.match(slug, false)
+	f, _, ok := patterns.match(slug, false, Metric)
+	return f, ok
 }
 
 // EventMetric finds what follows an event's slug in the slug of one of its metrics: "events", "revenue",
-// "d7_revenue_cohort".
+// "d7_revenue_cohort". The Field's Slug is that suffix.
 func EventMetric(suffix string) (Field, bool) {
-	return patterns.match("x_"+suffix, true)
+	f, event, ok := patterns.match(anyEvent+"_"+suffix, true, nil)
+	if !ok || event != anyEvent { // the suffix holds a part of the event's slug
+		return Field{}, false
+	}
+	f.Slug = suffix
+	return f, true
+}
+
+// Guess takes a slug that Metric doesn't know for an event's metric by its ending, whatever precedes it:
+// purchase_events, level_up_d7_revenue_cohort. Whether there is such an event only the service knows.
+func Guess(slug string) (Field, bool) {
+	if _, known := Metric(slug); known {
+		return Field{}, false
+	}
+	if f, _, ok := patterns.match(slug, false, Guess); ok { // a moving average of an event's metric
+		return f, true
+	}
+	f, _, ok := patterns.match(slug, true, nil)
+	return f, ok
 }
 
 // Dimensions lists the names of all dimensions, sorted.
 func Dimensions() []string { return sortedKeys(dimensions) }
 
-// Metrics lists the slugs and patterns of all metrics, sorted.
+// Metrics lists the slugs and patterns of all metrics, sorted. A pattern has placeholders: {p} is a cohort's period,
+// {e} an event's slug, {m} another metric.
 func Metrics() []string { return sortedKeys(metrics) }
 
-func sortedKeys(m map[string]Field) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
 }
 
 func readDimensions() map[string]Field {
@@ -78,10 +88,16 @@ func readDimensions() map[string]Field {
 
 func readMetrics() map[string]Field {
 	m := map[string]Field{}
-	for _, cells := range rows(metricsTSV, 5) {
-		m[cells[0]] = Field{
-			Slug: cells[0], Type: mustType(cells[1]), Unit: cells[2], Additive: cells[3] == "yes", Description: cells[4],
+	for _, cells := range rows(metricsTSV, 8) {
+		slug, dated, horizon := cells[0], cells[4], cells[5]
+		f := Field{
+			Slug: slug, Type: mustType(cells[1]), Unit: cells[2], Additive: must(additives, cells[3]),
+			Accumulates: horizon == "now", spend: cells[6], Description: cells[7],
 		}
+		if dated != anyMetric { // else it is that of the metric inside the slug, as are horizon and spend
+			f.Dated = must(dates, dated)
+		}
+		m[slug] = f
 	}
 	return m
 }
@@ -106,4 +122,12 @@ func mustType(name string) Type {
 		panic("catalog: " + err.Error())
 	}
 	return t
+}
+
+func must[V any](named map[string]V, name string) V {
+	v, ok := named[name]
+	if !ok {
+		panic("catalog: unknown word " + name)
+	}
+	return v
 }

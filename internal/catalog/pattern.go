@@ -2,32 +2,65 @@ package catalog
 
 import (
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
 )
 
 // Period tokens: days to 120, weeks to 52, months to 36, lower case (the service's glossary).
-const periodRE = `(?:d(?:1[01][0-9]|120|[1-9]?[0-9])|w(?:5[0-2]|[1-4]?[0-9])|m(?:3[0-6]|[12]?[0-9]))`
+const periodRE = `d(?:1[01][0-9]|120|[1-9]?[0-9])|w(?:5[0-2]|[1-4]?[0-9])|m(?:3[0-6]|[12]?[0-9])`
 
-// Ad revenue sources as slugs (the service's glossary).
+// periodDays are the days of age that one unit of a period token spans (the service's glossary).
+var periodDays = map[byte]int{'d': 1, 'w': 7, 'm': 30}
+
+const (
+	period    = "{p}"
+	anyEvent  = "{e}"
+	anyMetric = "{m}"
+)
+
+// Ad revenue sources as slugs. The glossary lists those of the first three lines; the others are known by their display
+// names only (OpenAPI file of June 2024), and are spelled here as the listed ones are.
 var sources = []string{
 	"unknown", "ironsource", "applovin_max", "mopub", "s2s", "admost", "admost_sdk", "admob", "ironsource_sdk",
 	"applovin_max_sdk", "applovin_max_fb_only", "unity_sdk", "topon", "tapjoy", "helium_by_chartboost_sdk",
 	"publisher_sdk",
+	"facebook_sdk", "topon_sdk", "adx_sdk", "sdk_tradplus", "api_tradplus", "fyber",
 }
 
+// Subscription events, and the kinds of subscription revenue (help center, metrics glossary).
+var (
+	subscriptionEvents = []string{
+		"activation", "billing_retry", "cancellation", "discounted_offer", "expiration", "first_conversion",
+		"grace_period", "on_hold", "paused", "price_accepted", "price_declined", "reactivation", "renewal",
+		"renewal_from_billing_retry", "refund", "revoked", "trial_started",
+	}
+	subscriptionKinds = []string{
+		"activation", "discounted_offer", "reactivation", "refund", "renewal", "renewal_from_billing_retry", "unknown",
+	}
+)
+
 var placeholders = map[string]string{
-	"{p}":   periodRE,
-	"{e}":   `x`, // EventMetric puts it before the suffix
-	"{n}":   `[0-9]{1,2}`,
-	"{src}": "(?:" + strings.Join(sources, "|") + ")",
+	period:         periodRE,
+	anyEvent:       `.+`,
+	anyMetric:      `.+`,
+	"{value}":      `[0-9]|[1-5][0-9]|6[0-3]`,
+	"{bit}":        `[1-6]`,
+	"{coarse}":     `null|none|low|medium|high`,
+	"{postback}":   `[0-2]`,
+	"{window}":     `[0-9]{1,3}`, // how it is written isn't documented
+	"{confidence}": `[0-9]{1,3}`, // nor is this
+	"{src}":        strings.Join(sources, "|"),
+	"{sub}":        strings.Join(subscriptionEvents, "|"),
+	"{kind}":       strings.Join(subscriptionKinds, "|"),
+	"{from}":       "install|" + strings.Join(subscriptionEvents, "|"),
 }
 
 type pattern struct {
-	re    *regexp.Regexp
-	event bool
+	re    *regexp.Regexp // one group for each placeholder, named as it is without braces
 	field Field
 }
+
+func (p pattern) event() bool { return strings.HasPrefix(p.field.Slug, anyEvent) }
 
 type patternList []pattern
 
@@ -39,20 +72,54 @@ func compilePatterns(all map[string]Field) patternList {
 		}
 		expr := regexp.QuoteMeta(slug)
 		for name, re := range placeholders {
-			expr = strings.ReplaceAll(expr, regexp.QuoteMeta(name), re)
+			expr = strings.ReplaceAll(expr, regexp.QuoteMeta(name), "(?P<"+strings.Trim(name, "{}")+">"+re+")")
 		}
-		list = append(list, pattern{regexp.MustCompile("^" + expr + "$"), strings.HasPrefix(slug, "{e}"), all[slug]})
+		list = append(list, pattern{regexp.MustCompile("^" + expr + "$"), all[slug]})
 	}
-	// The pattern with the most fixed text is the one that is meant: {e}_{p}_events_cohort before {e}_events.
-	slices.SortStableFunc(list, func(a, b pattern) int { return len(b.field.Slug) - len(a.field.Slug) })
 	return list
 }
 
-func (l patternList) match(slug string, event bool) (Field, bool) {
+// match finds the one pattern of a slug, of an event's metric or of another, and fills it. A metric inside the slug is
+// looked up by inner. The slug of the event comes back too.
+func (l patternList) match(slug string, event bool, inner func(string) (Field, bool)) (f Field, e string, ok bool) {
 	for _, p := range l {
-		if p.event == event && p.re.MatchString(slug) {
-			return p.field, true
+		if p.event() != event {
+			continue
+		}
+		if found := p.re.FindStringSubmatch(slug); found != nil {
+			if f, e, ok = p.fill(slug, found, inner); ok {
+				return f, e, true
+			}
 		}
 	}
-	return Field{}, false
+	return Field{}, "", false
+}
+
+func (p pattern) fill(slug string, found []string, inner func(string) (Field, bool)) (f Field, event string, ok bool) {
+	f = p.field
+	f.Slug = slug
+	var words []string
+	for i, name := range p.re.SubexpNames()[1:] {
+		text := found[i+1]
+		words = append(words, "{"+name+"}", text)
+		switch "{" + name + "}" {
+		case period:
+			n, _ := strconv.Atoi(text[1:]) // the expression lets digits through, no more than three
+			words = append(words, "{P}", strings.ToUpper(text[1:]+text[:1]))
+			f.Horizon = (n+1)*periodDays[text[0]] - 1
+		case anyEvent:
+			event = text
+			if text != anyEvent {
+				words = append(words, "{E}", text)
+			}
+		case anyMetric:
+			of, known := inner(text)
+			if !known {
+				return Field{}, "", false
+			}
+			f.Dated, f.Horizon, f.Accumulates, f.spend = of.Dated, of.Horizon, of.Accumulates, of.spend
+		}
+	}
+	f.Description = strings.NewReplacer(words...).Replace(f.Description)
+	return f, event, true
 }

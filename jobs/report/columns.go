@@ -48,7 +48,7 @@ func fixedColumns(o Options) ([]column, error) {
 	return cols, nil
 }
 
-func summable(f catalog.Field, typ catalog.Type) bool { return f.Additive && typ != catalog.String }
+func summable(f catalog.Field, typ catalog.Type) bool { return f.AdditiveOver("day") && typ != catalog.String }
 
 // resolve gives the whole table. Events are looked up once a run.
 func (k *Kind) resolve(ctx context.Context, slugs Slugs) (*columns, error) {

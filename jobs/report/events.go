@@ -133,7 +133,9 @@ func (s Selector) of(o Options, found []adjust.Event) ([]column, error) {
 					return nil, fmt.Errorf("%s: the type of %s isn't known, and the event's formatting is %q; declare it under `types`",
 						s, c.Source, e.Formatting)
 				}
-				f.Additive = f.Type == catalog.Int64
+				if f.Type == catalog.Int64 {
+					f.Additive = catalog.Everywhere
+				}
 			}
 			if c.Type = f.Type; declared {
 				c.Type = typ
