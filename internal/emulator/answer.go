@@ -85,7 +85,6 @@ var gzips = sync.Pool{New: func() any {
 // body starts a 200 answer and returns where its bytes go: through gzip if the client accepts it, and through the
 // request's cut if it has one. Close ends the answer.
 func (x *exchange) body(r *http.Request, contentType string) io.WriteCloser {
-	x.Header().Set("Content-Type", contentType)
 	b := &answerBody{x: x}
 	if acceptsGzip(r) {
 		x.Header().Set("Content-Encoding", "gzip")
@@ -93,6 +92,16 @@ func (x *exchange) body(r *http.Request, contentType string) io.WriteCloser {
 		b.zip.Reset(x)
 	}
 	x.Header().Set("Vary", "Accept-Encoding")
+	return x.start(b, contentType)
+}
+
+// plainBody is body for what is compressed of itself.
+func (x *exchange) plainBody(contentType string) io.WriteCloser {
+	return x.start(&answerBody{x: x}, contentType)
+}
+
+func (x *exchange) start(b *answerBody, contentType string) io.WriteCloser {
+	x.Header().Set("Content-Type", contentType)
 	x.WriteHeader(http.StatusOK)
 	if x.fault != nil && x.fault.Kind == FaultCut {
 		return &cutBody{answerBody: b, left: max(x.fault.AfterBytes, 1)}

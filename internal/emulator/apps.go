@@ -46,6 +46,7 @@ func makeApps(seed int64, n int) []app {
 		taken[a.Token] = true
 		a.volume = 60 << r.below(6) * r.between(80, 140) / 100
 		a.slices = makeSlices(seed, i, firstSlice, a.OSNames)
+		a.describe(seed, i)
 		firstSlice += len(a.slices)
 		apps[i] = a
 	}

@@ -5,12 +5,17 @@ import "net/http"
 // streamBulk sends Options.Bulk made-up rows without touching SQLite, for tests of memory and speed. They are spread over
 // the days asked for, sorted by day, and depend on the seed and the row's number only; keys may repeat.
 func (s *Server) streamBulk(x *exchange, r *http.Request, q *query) {
+	q.compared = false // made-up rows have nothing to be compared with
 	skip := q.dropped(x.fault)
-	var slices []bulkSlice
+	var slices []*slice
 	for _, i := range q.apps {
 		for j := range s.apps[i].slices {
-			slices = append(slices, bulkSlice{&s.apps[i], &s.apps[i].slices[j]})
+			slices = append(slices, &s.apps[i].slices[j])
 		}
+	}
+	if len(slices) == 0 {
+		x.WriteHeader(http.StatusNoContent)
+		return
 	}
 	body := x.body(r, csvType)
 	w := &csvWriter{out: body}
@@ -20,12 +25,20 @@ func (s *Server) streamBulk(x *exchange, r *http.Request, q *query) {
 	times := make([]string, len(q.dimensions)) // labels of the current day
 	lastDay, hour := -1, ""
 	for n := range s.opts.Bulk {
+		if n == q.limit && n > 0 {
+			break
+		}
 		// n*days*24 stays far below 2^63.
 		day := q.period.from + n*days/s.opts.Bulk
 		if day != lastDay {
 			lastDay = day
 			for i, d := range q.dimensions {
-				times[i] = bulkTime(d.slug, day)
+				switch {
+				case d.slug == "hour":
+					times[i] = dayTime(day).Format("2006-01-02")
+				case d.time != nil:
+					times[i] = d.time.print(dayTime(day))
+				}
 			}
 		}
 		sl := slices[rnd.below(len(slices))]
@@ -37,10 +50,12 @@ func (s *Server) streamBulk(x *exchange, r *http.Request, q *query) {
 			switch d := &q.dimensions[i]; {
 			case d.slug == "hour":
 				w.text(times[i] + hour)
-			case d.time != "":
+			case d.time != nil:
 				w.text(times[i])
+			case d.isCurrency():
+				w.text(q.currency.label(d.slug))
 			default:
-				w.text(sl.cell(d.slug))
+				w.text(sl.texts[d.text])
 			}
 		}
 		for i := range q.metrics {
@@ -69,48 +84,9 @@ func (s *Server) streamBulk(x *exchange, r *http.Request, q *query) {
 	}
 }
 
-type bulkSlice struct {
-	app   *app
-	slice *slice
-}
-
-func (b bulkSlice) cell(slug string) string {
-	switch slug {
-	case "app":
-		return b.app.Name
-	case "app_token":
-		return b.app.Token
-	case "os_name":
-		return b.slice.osName
-	case "country_code":
-		return b.slice.country
-	case "network":
-		return b.slice.network
-	case "campaign":
-		return b.slice.campaign
-	case "campaign_network":
-		return b.slice.campaignNet
-	default:
-		return b.slice.partner
-	}
-}
-
 var bulkHours = func() (h [24]string) {
 	for i := range h {
 		h[i] = "T" + string([]byte{byte('0' + i/10), byte('0' + i%10)}) + ":00:00"
 	}
 	return h
 }()
-
-func bulkTime(slug string, day int) string {
-	t := dayTime(day)
-	switch slug {
-	case "month":
-		return t.Format("2006-01")
-	case "week":
-		sunday := t.AddDate(0, 0, -int(t.Weekday()))
-		return sunday.Format("2006-01-02 - ") + sunday.AddDate(0, 0, 6).Format("2006-01-02")
-	default: // day, and hour without its hour
-		return t.Format("2006-01-02")
-	}
-}

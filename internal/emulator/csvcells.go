@@ -1,6 +1,8 @@
 package emulator
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -64,14 +66,36 @@ func appendMicros(b []byte, n int64) []byte {
 	}
 }
 
-// real prints the shortest decimal that reads back as x, with at least one decimal.
-func (w *csvWriter) real(x float64) {
+// number prints what SQLite gave for a metric.
+func (w *csvWriter) number(v any, u unit) (err error) {
 	w.sep()
-	start := len(w.buf)
-	w.buf = strconv.AppendFloat(w.buf, x, 'f', -1, 64)
-	if !strings.Contains(string(w.buf[start:]), ".") {
-		w.buf = append(w.buf, ".0"...)
+	w.buf, err = appendNumber(w.buf, v, u)
+	return err
+}
+
+// appendNumber prints a metric's value: integers plainly, all else with a decimal point.
+func appendNumber(b []byte, v any, u unit) ([]byte, error) {
+	switch v := v.(type) {
+	case float64:
+		return appendReal(b, v), nil
+	case int64:
+		if u == micros {
+			return appendMicros(b, v), nil
+		}
+		return strconv.AppendInt(b, v, 10), nil
+	default:
+		return b, fmt.Errorf("a metric is a %T", v)
 	}
+}
+
+// appendReal prints the shortest decimal that reads back as x, with at least one decimal.
+func appendReal(b []byte, x float64) []byte {
+	start := len(b)
+	b = strconv.AppendFloat(b, x, 'f', -1, 64)
+	if !bytes.ContainsRune(b[start:], '.') {
+		b = append(b, ".0"...)
+	}
+	return b
 }
 
 func (w *csvWriter) endLine() error {

@@ -3,25 +3,45 @@ package emulator
 import "strings"
 
 // exchangeRate is units of a currency for num/den US dollars' worth: amount_usd * num / den.
-type exchangeRate struct{ num, den int }
+type exchangeRate struct {
+	num, den   int
+	code, name string
+}
 
 // rates is a fixed table, near the market of 2026 and exact in two small integers.
-var rates = map[string]exchangeRate{
-	"USD": {1, 1}, "EUR": {92, 100}, "GBP": {79, 100}, "JPY": {150, 1}, "CNY": {72, 10}, "KRW": {1350, 1}, "INR": {83, 1},
-	"BRL": {5, 1}, "TRY": {32, 1}, "MXN": {17, 1}, "CAD": {136, 100}, "AUD": {152, 100}, "NZD": {165, 100}, "CHF": {9, 10},
-	"SEK": {104, 10}, "NOK": {106, 10}, "DKK": {69, 10}, "PLN": {4, 1}, "CZK": {23, 1}, "HUF": {360, 1}, "RON": {46, 10},
-	"RUB": {92, 1}, "UAH": {39, 1}, "ILS": {37, 10}, "AED": {367, 100}, "SAR": {375, 100}, "KWD": {31, 100}, "EGP": {48, 1},
-	"ZAR": {185, 10}, "NGN": {1500, 1}, "IDR": {16_000, 1}, "THB": {36, 1}, "VND": {25_000, 1}, "PHP": {57, 1}, "MYR": {47, 10},
-	"SGD": {135, 100}, "HKD": {78, 10}, "TWD": {32, 1}, "ARS": {900, 1}, "CLP": {940, 1}, "COP": {3900, 1}, "PEN": {37, 10},
+var rates = []exchangeRate{
+	{1, 1, "USD", "US Dollar"}, {92, 100, "EUR", "Euro"}, {79, 100, "GBP", "British Pound"}, {150, 1, "JPY", "Japanese Yen"},
+	{72, 10, "CNY", "Chinese Yuan"}, {1350, 1, "KRW", "South Korean Won"}, {83, 1, "INR", "Indian Rupee"},
+	{5, 1, "BRL", "Brazilian Real"}, {32, 1, "TRY", "Turkish Lira"}, {17, 1, "MXN", "Mexican Peso"},
+	{136, 100, "CAD", "Canadian Dollar"}, {152, 100, "AUD", "Australian Dollar"}, {165, 100, "NZD", "New Zealand Dollar"},
+	{9, 10, "CHF", "Swiss Franc"}, {104, 10, "SEK", "Swedish Krona"}, {106, 10, "NOK", "Norwegian Krone"},
+	{69, 10, "DKK", "Danish Krone"}, {4, 1, "PLN", "Polish Zloty"}, {23, 1, "CZK", "Czech Koruna"},
+	{360, 1, "HUF", "Hungarian Forint"}, {46, 10, "RON", "Romanian Leu"}, {92, 1, "RUB", "Russian Ruble"},
+	{39, 1, "UAH", "Ukrainian Hryvnia"}, {37, 10, "ILS", "Israeli New Shekel"}, {367, 100, "AED", "UAE Dirham"},
+	{375, 100, "SAR", "Saudi Riyal"}, {31, 100, "KWD", "Kuwaiti Dinar"}, {48, 1, "EGP", "Egyptian Pound"},
+	{185, 10, "ZAR", "South African Rand"}, {1500, 1, "NGN", "Nigerian Naira"}, {16_000, 1, "IDR", "Indonesian Rupiah"},
+	{36, 1, "THB", "Thai Baht"}, {25_000, 1, "VND", "Vietnamese Dong"}, {57, 1, "PHP", "Philippine Peso"},
+	{47, 10, "MYR", "Malaysian Ringgit"}, {135, 100, "SGD", "Singapore Dollar"}, {78, 10, "HKD", "Hong Kong Dollar"},
+	{32, 1, "TWD", "New Taiwan Dollar"}, {900, 1, "ARS", "Argentine Peso"}, {940, 1, "CLP", "Chilean Peso"},
+	{3900, 1, "COP", "Colombian Peso"}, {37, 10, "PEN", "Peruvian Sol"},
 }
 
 func findRate(code string) (exchangeRate, *serviceError) {
 	if code == "" {
-		code = "USD"
+		code = "USD" // of every app
 	}
-	r, ok := rates[strings.ToUpper(code)]
-	if !ok {
-		return exchangeRate{}, badRequest("currency: %q is not a supported ISO 4217 code", code)
+	for _, r := range rates {
+		if strings.EqualFold(r.code, code) {
+			return r, nil
+		}
 	}
-	return r, nil
+	return exchangeRate{}, badRequest("currency: %q is not a supported ISO 4217 code", code)
+}
+
+// label is the currency as the dimension shows it.
+func (r exchangeRate) label(dimension string) string {
+	if dimension == "currency_code" {
+		return r.code
+	}
+	return r.name
 }

@@ -10,7 +10,17 @@ type fact struct {
 	spend              int // attributed ad spend
 	netSpend, netDrift int // the network's final ad spend, and how far its first word was off, in parts per million
 	revenue, adRevenue int // by activity date
+
+	firstSlice, engagement, reattributed, sandbox, adSource int // see schema
 }
+
+// Values of facts.engagement; users who came by none are organic.
+const (
+	engagementNone = iota
+	engagementClick
+	engagementImpression
+	engagementAd
+)
 
 const (
 	rowsPerDay = 1000 // fact ids: (day*maxApps + app)*rowsPerDay + row
@@ -34,7 +44,7 @@ func makeDay(seed int64, appIndex int, a *app, day int) []fact {
 	for i := range a.slices {
 		s := &a.slices[i]
 		paid := s.pricing != payNothing
-		if s.network != "Organic" && r.below(100) < 15 {
+		if s.network != organicNetwork && r.below(100) < 15 {
 			continue // the campaign pauses
 		}
 		parts := 1
@@ -47,7 +57,7 @@ func makeDay(seed int64, appIndex int, a *app, day int) []fact {
 				day: day, slice: s.id, ts: day*24 + r.hour(), salt: r.below(million),
 			}
 			f.installs = (volume*s.weight*r.between(60, 140)/100/parts + r.below(1000)) / 1000
-			if s.network != "Organic" {
+			if s.network != organicNetwork {
 				f.clicks = f.installs*r.between(8, 40) + r.below(30)
 				f.impressions = f.clicks * r.between(12, 70)
 				if r.below(100) < 12 {
@@ -67,6 +77,58 @@ func makeDay(seed int64, appIndex int, a *app, day int) []fact {
 			f.revenue = (f.installs*2 + users/4) * r.below(s.arpu) / 5
 			f.adRevenue = (f.installs*2 + users/2) * r.below(s.adpu) / 8
 			facts = append(facts, f)
+		}
+	}
+	facts = append(facts, makeTests(seed, appIndex, a, day, len(facts))...)
+	r = newRandom(seed, 7, appIndex, day) // a stream of its own: what was made above stays what it was
+	for i := range facts {
+		f := &facts[i]
+		f.credit(r, a)
+		f.adSource = adSourceAt(appIndex, r.below(million))
+	}
+	return facts
+}
+
+// credit says which engagement brought the fact's users, and which was their first.
+func (f *fact) credit(r *random, a *app) {
+	s := &a.slices[f.slice-a.slices[0].id]
+	f.firstSlice = f.slice
+	if s.network == organicNetwork {
+		return
+	}
+	byClick, byImpression := 60, 30 // percent; engaged ads bring the rest
+	if s.pricing == payImpression {
+		byClick, byImpression = 25, 65
+	}
+	switch x := r.below(100); {
+	case x < byClick:
+		f.engagement = engagementClick
+	case x < byClick+byImpression:
+		f.engagement = engagementImpression
+	default:
+		f.engagement = engagementAd
+	}
+	if r.below(100) < 22 {
+		if other := r.below(len(a.slices)); a.slices[other].network != organicNetwork {
+			f.firstSlice = a.slices[other].id
+		}
+	}
+	if r.below(100) < 12 {
+		f.reattributed = 1
+	}
+}
+
+// makeTests makes an app's sandbox facts of a day: two testers' devices.
+func makeTests(seed int64, appIndex int, a *app, day, firstRow int) []fact {
+	r := newRandom(seed, 8, appIndex, day)
+	facts := make([]fact, 2)
+	for i := range facts {
+		s := &a.slices[r.below(len(a.slices))]
+		facts[i] = fact{
+			id:  (day*maxApps+appIndex)*rowsPerDay + firstRow + i,
+			day: day, slice: s.id, ts: day*24 + r.hour(), salt: r.below(million), sandbox: 1,
+			installs: r.between(1, 4), clicks: r.between(4, 9), impressions: r.between(9, 30), sessions: r.between(2, 12),
+			dau: r.between(4, 6), revenue: r.between(0, 9) * 990_000, adRevenue: r.between(0, 900_000),
 		}
 	}
 	return facts

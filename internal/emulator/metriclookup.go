@@ -64,41 +64,31 @@ type formulaTable map[string]*metricDef
 
 func makeFormulaTable() formulaTable {
 	t := formulaTable{}
-	for _, defs := range [][]metricDef{overviewMetrics, hiddenMetrics, cohortMetrics, periodBases, {installSessions}, eventMetrics} {
+	for _, defs := range append(metricTables[:len(metricTables):len(metricTables)], innerMetrics, eventMetrics) {
 		for i := range defs {
 			t[defs[i].slug] = &defs[i]
-		}
-	}
-	for _, b := range cohortBases {
-		if b.flavours&inPeriod != 0 {
-			t.add(b.slug+"_{p}", "{P} "+b.label, b.kind, "{inside:"+b.slug+"}")
-		}
-		if b.flavours&total != 0 {
-			t.add(b.slug+"_total_{p}", "{P} "+b.label+" Total", b.kind, "{until_end:"+b.slug+"}")
-		}
-		if b.flavours&totalOfOld != 0 {
-			t.add(b.slug+"_total_in_cohort_{p}", "{P} "+b.label+" Total In Cohort", b.kind, "({age}>={start})*{until_end:"+b.slug+"}")
 		}
 	}
 	return t
 }
 
-func (t formulaTable) add(slug, label string, k kind, row string) {
-	t[slug] = &metricDef{slug: slug, label: label, kind: k, row: row}
-}
-
 // find reads a requested metric slug. A slug that looks like a metric of an event which the account hasn't got is told
 // apart from a slug that means nothing.
 func (s *Server) find(slug string) (column, *serviceError) {
-	if def, ok := s.formulas[slug]; ok && def.label != "" {
+	// The glossary writes general revenue_events_min with a blank, clients an underscore.
+	name := strings.Replace(slug, "general revenue_", "general_revenue_", 1)
+	if def, ok := s.formulas[name]; ok && def.label != "" && !strings.Contains(name, "{") {
 		return column{slug: slug, def: def}, nil
 	}
-	if i := strings.LastIndexByte(slug, '_'); i > 0 {
-		if p, ok := parseCohortPeriod(slug[i+1:]); ok {
-			if def, ok := s.formulas[slug[:i]+"_{p}"]; ok && def.label != "" {
+	if i := strings.LastIndexByte(name, '_'); i > 0 {
+		if p, ok := parseCohortPeriod(name[i+1:]); ok {
+			if def, ok := s.formulas[name[:i]+"_{p}"]; ok && def.label != "" {
 				return column{slug: slug, def: def, period: p}, nil
 			}
 		}
+	}
+	if c, bad, ok := s.movingAverage(slug); ok {
+		return c, bad
 	}
 	eventLike := false
 	for i := range eventMetrics {
@@ -140,9 +130,9 @@ func matchEventSlug(pattern, slug string) (event string, p cohortPeriod, ok bool
 // compile turns a column into SQL over sums, which it asks of sum as row expressions.
 func (t formulaTable) compile(c column, sum func(c column) expr) (expr, error) {
 	if c.def.row != "" {
-		return sum(c), nil
+		return c.def.finish(sum(c)), nil
 	}
-	return parseFormula(c.def.formula, func(slug string) (expr, error) {
+	e, err := parseFormula(c.def.formula, func(slug string) (expr, error) {
 		def, ok := t[slug]
 		if !ok {
 			return expr{}, fmt.Errorf("%q is not in the formula table", slug)
@@ -151,4 +141,16 @@ func (t formulaTable) compile(c column, sum func(c column) expr) (expr, error) {
 		inner.def = def
 		return t.compile(inner, sum)
 	})
+	return c.def.finish(e), err
+}
+
+// finish gives an expression the form that the metric's kind is printed in.
+func (d *metricDef) finish(e expr) expr {
+	switch {
+	case d.kind == seconds && e.unit == real:
+		return expr{"CAST(" + e.sql + " AS INTEGER)", whole}
+	case d.kind == decimal && e.unit == whole:
+		return expr{e.float(), real}
+	}
+	return e
 }

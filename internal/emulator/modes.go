@@ -3,6 +3,7 @@ package emulator
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -10,47 +11,72 @@ import (
 var osNames = []string{"android", "android-tv", "apple-tv", "bada", "blackberry", "fire-tv", "ios", "linux", "macos", "nintendo",
 	"playstation", "roku-os", "server", "smart-cast", "steamos", "symbian", "tizen", "unknown", "webos", "windows", "windows-phone", "xbox"}
 
-// mode is an enumerated parameter: its values, and which of them this emulator serves.
+// attributionTypes are the values of attribution_types; facts.engagement is the place here, counted from 1.
+var attributionTypes = []string{engagementClick - 1: "click", engagementImpression - 1: "impression", engagementAd - 1: "engaged_ad"}
+
+// mode is a parameter of fixed values.
 type mode struct {
-	name, values string // comma lists; matching is case-insensitive
-	served       string
+	name, values string // a comma list; the first is the default, and their case doesn't matter
 }
 
+// Source: the service's reference and its OpenAPI description.
 var modes = []mode{
-	{"cohort_maturity", "immature,mature,fully_mature", "immature"},
-	{"attribution_source", "dynamic,first", "dynamic"},
-	{"reattributed", "all,true,false", "all"},
-	{"iap_revenue_mode", "GROSS_100,GROSS_95,GROSS_85,GROSS_80,GROSS_70,GROSS_65,GROSS_60,GROSS_50", "GROSS_100"},
-	{"ad_spend_mode", "adjust,network,mixed", "adjust,network,mixed"},
-	{"sandbox", "true,false", "false"},
+	{"cohort_maturity", "immature,mature,fully_mature"},
+	{"attribution_type", "all,click,impression"},
+	{"assisting_attribution_type", "all,click,impression"},
+	{"attribution_source", "dynamic,first"},
+	{"reattributed", "all,true,false"},
+	{"iap_revenue_mode", "GROSS_100,GROSS_95,GROSS_85,GROSS_80,GROSS_70,GROSS_65,GROSS_60,GROSS_50"},
+	{"ad_spend_mode", "adjust,network,mixed"},
 }
 
-var attributionTypes = []string{"click", "engaged_ad", "impression"}
-
-// checkModes refuses values that mean nothing, and those whose effect isn't built.
-func checkModes(v url.Values) *serviceError {
+// readModes reads the parameters that choose among ways of counting.
+func (q *query) readModes(v url.Values) (err *serviceError) {
+	chosen := map[string]string{}
 	for _, m := range modes {
-		value := v.Get(m.name)
-		switch {
-		case value == "":
-		case !listed(m.values, value):
-			return badRequest("%s: %q is not one of %s", m.name, value, strings.ReplaceAll(m.values, ",", ", "))
-		case !listed(m.served, value):
-			return notYet("%s=%s", m.name, value)
+		if chosen[m.name], err = m.read(v); err != nil {
+			return err
 		}
 	}
-	types := splitList(strings.ToLower(v.Get("attribution_types")))
+	q.maturity, q.reattributed, q.spendMode = chosen["cohort_maturity"], chosen["reattributed"], chosen["ad_spend_mode"]
+	q.firstSource = chosen["attribution_source"] == "first"
+	q.iapPercent, _ = strconv.Atoi(strings.TrimPrefix(chosen["iap_revenue_mode"], "GROSS_")) // of the table above
+	if q.sandbox, err = boolParam(v, "sandbox", false); err != nil {
+		return err
+	}
+	if q.adSources, err = readAdSources(v.Get("ad_revenue_sources")); err != nil {
+		return err
+	}
+	return q.readEngagements(v.Get("attribution_types"), chosen["attribution_type"])
+}
+
+// readEngagements reads attribution_types; older is attribution_type, its older form, which counts when it is absent.
+func (q *query) readEngagements(list, older string) *serviceError {
+	types := splitList(strings.ToLower(list))
+	if len(types) == 0 && older != "all" {
+		types = []string{older}
+	}
 	for _, t := range types {
-		if !slices.Contains(attributionTypes, t) {
+		n := slices.Index(attributionTypes, t)
+		if n < 0 {
 			return badRequest("attribution_types: %q is not one of %s", t, strings.Join(attributionTypes, ", "))
 		}
-	}
-	if len(types) > 0 && len(types) < len(attributionTypes) {
-		return notYet("attribution_types=%s", strings.Join(types, ","))
+		q.engagements = append(q.engagements, n+1)
 	}
 	return nil
 }
 
-func listed(list, value string) bool {
-	return slices.ContainsFunc(strings.Split(list, ","), func(s string) bool { return strings.EqualFold(s, value) })
+// read returns the parameter's value as the table spells it.
+func (m mode) read(v url.Values) (string, *serviceError) {
+	values := strings.Split(m.values, ",")
+	got := v.Get(m.name)
+	if got == "" {
+		return values[0], nil
+	}
+	for _, value := range values {
+		if strings.EqualFold(value, got) {
+			return value, nil
+		}
+	}
+	return "", badRequest("%s: %q is not one of %s", m.name, got, strings.Join(values, ", "))
 }

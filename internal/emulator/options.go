@@ -25,6 +25,7 @@ type Options struct {
 	Latency  time.Duration    // waited before the first byte of every reporting answer
 	Bulk     int              // > 0: csv_report streams that many made-up rows without SQL
 	Faults   []Fault          // scripted faults, see Fault
+	DB       string           // a file that keeps all that is made: made when missing, else with its own first day; "" keeps nothing
 	Logger   *slog.Logger     // default: discard
 }
 

@@ -1,30 +1,24 @@
 package emulator
 
 import (
-	"fmt"
-	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// parseQuery reads the parameters of csv_report.
+// parseQuery reads the parameters of a report. Unknown ones are ignored, as at the service.
 func (s *Server) parseQuery(v url.Values, now time.Time) (*query, *serviceError) {
-	q := &query{today: dayOf(now)}
-	for name := range v {
-		if slices.Contains(unbuiltParams, name) && v.Get(name) != "" {
-			return nil, notYet("%s", name)
-		}
-	}
+	q := &query{firstDay: s.store.firstDay, today: dayOf(now), thisHour: floorDiv(int(now.Unix()), 3600)}
 	steps := []func(url.Values) *serviceError{
-		checkModes,
 		q.readDimensions,
 		func(v url.Values) *serviceError { return s.readMetrics(q, v) },
-		func(v url.Values) *serviceError { return q.readPeriod(v, now) },
+		q.readModes,
+		q.readFormat,
+		func(v url.Values) *serviceError { return q.readPeriods(v, now) },
 		func(v url.Values) *serviceError { return s.readFilters(q, v) },
 		q.readSort,
-		q.readFormat,
 	}
 	for _, step := range steps {
 		if err := step(v); err != nil {
@@ -33,10 +27,6 @@ func (s *Server) parseQuery(v url.Values, now time.Time) (*query, *serviceError)
 	}
 	return q, nil
 }
-
-// unbuiltParams are known to the documents, would change the answer, and have no effect here yet.
-var unbuiltParams = []string{"timezone_id", "hour__between", "ad_revenue_sources", "index", "period_over_period", "limit",
-	"attribution_type", "assisting_attribution_type"}
 
 func (q *query) readDimensions(v url.Values) *serviceError {
 	names := splitList(v.Get("dimensions"))
@@ -68,96 +58,7 @@ func (s *Server) readMetrics(q *query, v url.Values) *serviceError {
 	return nil
 }
 
-func (q *query) readPeriod(v url.Values, now time.Time) *serviceError {
-	minutes, err := parseOffset(v.Get("utc_offset"))
-	if err != nil {
-		return badRequest("%v", err)
-	}
-	q.offset = minutes
-	if v.Get("date_period") == "" {
-		return badRequest("date_period is required")
-	}
-	q.period, err = parsePeriod(v.Get("date_period"), dayOf(now.Add(time.Duration(minutes)*time.Minute)))
-	if err != nil {
-		return badRequest("%v", err)
-	}
-	return nil
-}
-
-// parseOffset reads [+-]HH:MM as minutes. A "+" that was sent unescaped arrives as a blank.
-func parseOffset(s string) (int, error) {
-	if s == "" {
-		return 0, nil
-	}
-	t, err := time.Parse("-07:00", strings.Replace(s, " ", "+", 1))
-	if err != nil {
-		return 0, fmt.Errorf("utc_offset: %q is not of the form +HH:MM", s)
-	}
-	_, east := t.Zone()
-	if east < -14*3600 || east > 14*3600 {
-		return 0, fmt.Errorf("utc_offset: %q is farther than 14 hours from UTC", s)
-	}
-	return east / 60, nil
-}
-
-var filterOps = []string{"not_in", "in", "contains", "exclude", "not_starts_with", "starts_with", "not_ends_with", "ends_with",
-	"lte", "lt", "gte", "gt", "eq", "ne"}
-
-// readFilters reads os_names and <d>__in. Other filters of known dimensions and metrics aren't built; parameters that
-// look like filters of nothing known are refused; plain unknown parameters are ignored, as at the service.
-func (s *Server) readFilters(q *query, v url.Values) *serviceError {
-	for i := range s.apps {
-		q.apps = append(q.apps, i)
-	}
-	for _, name := range slices.Sorted(maps.Keys(v)) {
-		i := strings.LastIndex(name, "__")
-		if i < 0 || !slices.Contains(filterOps, name[i+2:]) || slices.Contains(unbuiltParams, name) {
-			continue
-		}
-		target, op := name[:i], name[i+2:]
-		d, bad := findDimension(target)
-		if bad != nil && !slices.Contains(unbuiltDimensions, target) {
-			if _, noMetric := s.find(target); noMetric != nil {
-				return badRequest("%s: %q is neither a dimension nor a metric", name, target)
-			}
-		}
-		values := splitList(v.Get(name))
-		switch {
-		case v.Get(name) == "":
-		case bad != nil || op != "in":
-			return notYet("%s", name)
-		case len(values) > 0:
-			q.filters = append(q.filters, filter{d, values})
-			if target == "app_token" {
-				q.apps = s.appsOf(values)
-			}
-		}
-	}
-	if len(q.apps) == 0 {
-		return badRequest("app_token__in: no apps matching %s", v.Get("app_token__in"))
-	}
-	if names := splitList(v.Get("os_names")); len(names) > 0 {
-		for _, n := range names {
-			if !slices.Contains(osNames, strings.ToLower(n)) {
-				return badRequest("os_names: %q is not an OS name", n)
-			}
-		}
-		d, _ := findDimension("os_name")
-		q.filters = append(q.filters, filter{d, names})
-	}
-	return nil
-}
-
-func (s *Server) appsOf(tokens []string) []int {
-	var out []int
-	for i, a := range s.apps {
-		if slices.ContainsFunc(tokens, func(t string) bool { return strings.EqualFold(t, a.Token) }) {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
+// readSort reads sort, and index, whose dimensions break its ties before the others do.
 func (q *query) readSort(v url.Values) *serviceError {
 	for _, name := range splitList(v.Get("sort")) {
 		slug, descending := strings.CutPrefix(name, "-")
@@ -170,6 +71,13 @@ func (q *query) readSort(v url.Values) *serviceError {
 			n += len(q.dimensions)
 		}
 		q.sort = append(q.sort, sortKey{n + 1, descending})
+	}
+	for _, slug := range splitList(v.Get("index")) {
+		n := slices.IndexFunc(q.dimensions, func(d dimension) bool { return d.slug == slug })
+		if n < 0 {
+			return badRequest("index: %q is not among the dimensions of this report", slug)
+		}
+		q.sort = append(q.sort, sortKey{n + 1, false})
 	}
 	return nil
 }
@@ -184,7 +92,13 @@ func (q *query) readFormat(v url.Values) (err *serviceError) {
 	if q.currency, err = findRate(v.Get("currency")); err != nil {
 		return err
 	}
-	q.spendMode = strings.ToLower(v.Get("ad_spend_mode"))
+	if text := v.Get("limit"); text != "" {
+		n, bad := strconv.Atoi(text)
+		if bad != nil || n < 1 {
+			return badRequest("limit: %q is not a number of rows", text)
+		}
+		q.limit = n
+	}
 	return nil
 }
 

@@ -12,40 +12,38 @@ const csvType = "text/csv; charset=utf-8"
 
 // serveReport answers GET /csv_report.
 func (s *Server) serveReport(x *exchange, r *http.Request) {
+	q := s.readReport(x, r)
+	switch {
+	case q == nil:
+	case s.opts.Bulk > 0:
+		s.streamBulk(x, r, q)
+		s.endReport(x, r, r.Context().Err())
+	default:
+		s.endReport(x, r, s.stream(x, r, q, func(st statement, rows *sql.Rows) error {
+			return writeRows(x, r, q, st.units, rows)
+		}))
+	}
+}
+
+// readReport reads and checks the request of a report; after nil it is answered.
+func (s *Server) readReport(x *exchange, r *http.Request) *query {
 	q, bad := s.parseQuery(r.URL.Query(), s.now())
 	if bad != nil {
 		x.fail(bad)
-		return
+		return nil
 	}
 	if pairs := q.period.days() * len(q.apps); s.opts.MaxPairs > 0 && pairs > s.opts.MaxPairs {
 		x.fail(&serviceError{status: http.StatusGatewayTimeout, code: codeService,
 			desc: fmt.Sprintf("The query took too long: %d apps over %d days", len(q.apps), q.period.days())})
-		return
+		return nil
 	}
-	if s.opts.Bulk > 0 {
-		s.streamBulk(x, r, q)
-		return
-	}
-	if err := s.streamReport(x, r, q); err != nil && r.Context().Err() == nil {
-		s.opts.Logger.Error("csv_report failed", "query", r.URL.RawQuery, "error", err)
-		if x.status != 0 {
-			panic(http.ErrAbortHandler) // a broken answer must not look like a whole one
-		}
-		x.fail(&serviceError{status: http.StatusInternalServerError, code: codeService, desc: err.Error()})
-	}
+	return q
 }
 
-// streamReport makes the facts that the query needs, then sends rows as SQLite yields them.
-func (s *Server) streamReport(x *exchange, r *http.Request, q *query) error {
-	days := q.utcDays()
-	if err := s.store.ensure(q.apps, max(days.from, s.firstDay), min(days.to, q.today)); err != nil {
-		return err
-	}
-	st, err := s.formulas.build(q)
-	if err != nil {
-		return err
-	}
-	return s.store.query(r.Context(), st, func(rows *sql.Rows) error {
+// stream makes the facts that the query needs, then hands the rows over as SQLite yields them, standing on the first
+// one. A report without rows is answered here.
+func (s *Server) stream(x *exchange, r *http.Request, q *query, write func(statement, *sql.Rows) error) error {
+	return s.run(r.Context(), q, func(st statement, rows *sql.Rows) error {
 		if !rows.Next() {
 			if err := rows.Err(); err != nil {
 				return err
@@ -53,8 +51,37 @@ func (s *Server) streamReport(x *exchange, r *http.Request, q *query) error {
 			x.WriteHeader(http.StatusNoContent)
 			return nil
 		}
-		return writeRows(x, r, q, st.units, rows)
+		return write(st, rows)
 	})
+}
+
+func (s *Server) run(ctx context.Context, q *query, use func(statement, *sql.Rows) error) error {
+	for _, part := range q.spans() {
+		days := part.utcDays()
+		if err := s.store.ensure(q.apps, max(days.from, s.store.firstDay), min(days.to, q.today)); err != nil {
+			return err
+		}
+	}
+	st, err := s.formulas.build(q)
+	if err != nil {
+		return err
+	}
+	return s.store.query(ctx, st, func(rows *sql.Rows) error { return use(st, rows) })
+}
+
+// endReport answers an error of stream.
+func (s *Server) endReport(x *exchange, r *http.Request, err error) {
+	if err == nil {
+		return
+	}
+	gone := r.Context().Err() != nil // the client, or this server is being closed
+	if !gone {
+		s.opts.Logger.Error("report failed", "path", r.URL.Path, "query", r.URL.RawQuery, "error", err)
+	}
+	if gone || x.status != 0 {
+		panic(http.ErrAbortHandler) // a broken answer must not look like a whole one
+	}
+	x.fail(&serviceError{status: http.StatusInternalServerError, code: codeService, desc: err.Error()})
 }
 
 // query runs a statement on one of the readers' connections.
@@ -76,47 +103,21 @@ func (s *store) query(ctx context.Context, st statement, use func(*sql.Rows) err
 
 // writeRows sends the header and all rows; rows already stands on the first one.
 func writeRows(x *exchange, r *http.Request, q *query, units []unit, rows *sql.Rows) error {
-	skip := q.dropped(x.fault)
+	columns := q.reportColumns(units, x.fault)
 	body := x.body(r, csvType)
 	w := &csvWriter{out: body}
 	q.writeHeader(w, x.fault)
-	nd := len(q.dimensions)
-	cells := make([]any, nd+len(units))
-	into := make([]any, len(cells))
-	for i := range cells {
-		into[i] = &cells[i]
-	}
-	for more := true; more; more = rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		for i, c := range cells {
-			if i == skip {
-				continue
-			}
-			switch v := c.(type) {
-			case string:
-				w.text(v)
-			case float64:
-				w.real(v)
-			case int64:
-				if units[i-nd] == micros {
-					w.micros(v)
-				} else {
-					w.whole(v)
-				}
-			default:
-				return fmt.Errorf("column %d is a %T", i+1, c)
+	err := eachRow(rows, len(q.dimensions)+len(units), func(row []any) error {
+		for _, c := range columns {
+			if text, ok := c.value(row).(string); ok {
+				w.text(text)
+			} else if err := w.number(c.value(row), c.unit); err != nil {
+				return fmt.Errorf("column %s: %w", c.slug, err)
 			}
 		}
-		if x.fault.drifts(DriftExtra) {
-			w.whole(0)
-		}
-		if err := w.endLine(); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
+		return w.endLine()
+	})
+	if err != nil {
 		return err
 	}
 	if err := w.flush(); err != nil {
@@ -143,17 +144,6 @@ func (q *query) writeHeader(w *csvWriter, f *Fault) {
 		w.text("extra")
 	}
 	_ = w.endLine() // the error stays in w
-}
-
-// names are the columns' slugs and readable names, dimensions first.
-func (q *query) names() (slugs, labels []string) {
-	for _, d := range q.dimensions {
-		slugs, labels = append(slugs, d.slug), append(labels, d.label)
-	}
-	for _, m := range q.metrics {
-		slugs, labels = append(slugs, m.slug), append(labels, m.label())
-	}
-	return slugs, labels
 }
 
 func (f *Fault) drifts(how string) bool { return f != nil && f.Kind == FaultDrift && f.Drift == how }

@@ -13,14 +13,13 @@ import (
 
 const reportsPrefix = "/reports-service/"
 
-// Server is the emulated service: an http.Handler over a private SQLite database. Make one with New, end it with Close.
+// Server is the emulated service: an http.Handler over a SQLite database. Make one with New, end it with Close.
 type Server struct {
 	opts     Options
 	apps     []app
 	catalog  eventCatalog
 	formulas formulaTable
 	store    *store
-	firstDay int          // days since 1970-01-01: the first day with data
 	shift    atomic.Int64 // nanoseconds added to Options.Now
 
 	script   script
@@ -45,17 +44,16 @@ func New(o Options) (*Server, error) {
 	s.apps = makeApps(o.Seed, o.Apps)
 	s.catalog = makeEventCatalog(o.Seed, s.apps)
 	s.formulas = makeFormulaTable()
-	s.firstDay = dayOf(o.Now()) - o.Days + 1
 	s.closing, s.end = context.WithCancel(context.Background())
 	s.script.set(o.Faults)
-	if s.store, err = openStore(o.Seed, s.apps, s.catalog); err != nil {
+	if s.store, err = openStore(o, s.apps, s.catalog); err != nil {
 		s.end()
 		return nil, err
 	}
 	return s, nil
 }
 
-// Close ends the in-process client and every running request, then removes the database. Close an http.Server that
+// Close ends the in-process client and every running request, then removes the database unless Options.DB keeps it. Close an http.Server that
 // serves s from outside before it: Close waits for its handlers.
 func (s *Server) Close() error {
 	s.activeMu.Lock()
@@ -118,7 +116,13 @@ func (s *Server) serveReporting(x *exchange, r *http.Request) {
 		s.serveEvents(x, r)
 	case "csv_report":
 		s.serveReport(x, r)
-	case "report", "pivot_report", "parquet_report", "filters_data":
+	case "report":
+		s.serveJSONReport(x, r)
+	case "parquet_report":
+		s.serveParquetReport(x, r)
+	case "filters_data":
+		s.serveFiltersData(x, r)
+	case "pivot_report":
 		x.fail(notYet("%s", r.URL.Path))
 	default:
 		x.fail(&serviceError{status: http.StatusNotFound, code: codeRequest, desc: "Not found: " + r.URL.Path})

@@ -20,7 +20,11 @@ type slice struct {
 	arpu, adpu                                               int // micros of USD that one user brings in the end: purchases, ads
 	retention                                                int // quality of its users, percent of the ordinary
 	networkData                                              bool
+	texts                                                    []string // its dimensions, in the order of sliceTexts
 }
+
+// organicNetwork is the network of users who came by themselves.
+const organicNetwork = "Organic"
 
 type networkDef struct {
 	network, partner string
@@ -62,7 +66,7 @@ func makeSlices(seed int64, appIndex, first int, osNames []string) []slice {
 	}
 	for i, os := range osNames {
 		for j := range 4 {
-			add(slice{osName: os, country: countries[(j+i+appIndex)%len(countries)], network: "Organic", campaign: "unknown",
+			add(slice{osName: os, country: countries[(j+i+appIndex)%len(countries)], network: organicNetwork, campaign: "unknown",
 				campaignNet: "unknown", partner: "Organic", weight: r.between(40, 160)})
 		}
 	}

@@ -6,37 +6,6 @@ import (
 	"strings"
 )
 
-// query is a csv_report request, read and checked.
-type query struct {
-	dimensions []dimension
-	metrics    []column
-	period     period // in the report's zone
-	offset     int    // minutes east of UTC
-	filters    []filter
-	apps       []int // in scope after app_token__in
-	sort       []sortKey
-	readable   bool
-	spendMode  string
-	currency   exchangeRate
-	today      int
-}
-
-// filter keeps facts whose dimension, folded to lower case, is one of values.
-type filter struct {
-	dimension dimension
-	values    []string
-}
-
-type sortKey struct {
-	column     int // from 1, dimensions first
-	descending bool
-}
-
-// utcDays are the days whose facts the period may need: a zone's day lies on two days of UTC.
-func (q *query) utcDays() period {
-	return period{floorDiv(q.period.from*1440-q.offset, 1440), floorDiv((q.period.to+1)*1440-q.offset-1, 1440)}
-}
-
 // statement is SQL with its arguments, and how to print its columns: the dimensions are texts.
 type statement struct {
 	text  string
@@ -44,18 +13,137 @@ type statement struct {
 	units []unit
 }
 
-// sqlBuilder collects the sums that a query's formulas ask for: every distinct row expression is summed once.
+// sqlBuilder writes the grouping of one span. It collects the sums that formulas ask for: every distinct row expression
+// is summed once.
 type sqlBuilder struct {
 	q      *query
+	span   span
+	name   string            // begins the names of its columns
 	rows   *strings.Replacer // what depends on the query only
 	sums   []string
 	known  map[string]int
 	events []int // joined
 }
 
-// build writes the statement: an inner query groups and sums facts, an outer one applies the formulas and sorts.
+// The names of the two groupings that a statement may have.
+const (
+	reportName     = "s"
+	comparisonName = "c"
+)
+
+// build writes the statement: an inner query groups and sums facts, an outer one applies the formulas, drops groups and
+// sorts. A comparison is a second inner query, joined by the dimensions' labels.
 func (t formulaTable) build(q *query) (statement, error) {
-	b := &sqlBuilder{q: q, known: map[string]int{}}
+	var st statement
+	var columns, keep []string
+	for i := range q.dimensions {
+		columns = append(columns, fmt.Sprintf("s_g%d", i))
+	}
+	var builders []*sqlBuilder
+	for i, s := range q.spans() {
+		b := newBuilder(q, s, []string{reportName, comparisonName}[i])
+		builders = append(builders, b)
+		for _, m := range q.metrics {
+			e, err := t.value(m, b)
+			if err != nil {
+				return st, err
+			}
+			columns = append(columns, e.sql)
+			st.units = append(st.units, e.unit)
+		}
+	}
+	main := builders[0]
+	var bounds []any
+	for _, f := range q.bounds {
+		e, err := t.value(f.metric, main)
+		if err != nil {
+			return st, err
+		}
+		keep = append(keep, f.sql(e))
+		bounds = append(bounds, f.bound)
+	}
+	if end := q.longestCohort(); q.maturity == "fully_mature" && end >= 0 {
+		lastDay := main.aggregate("MAX("+main.span.local+"/86400)", whole)
+		keep = append(keep, fmt.Sprintf("%d-%s>%d", q.zoneToday, lastDay.sql, end))
+	}
+	var text strings.Builder
+	text.WriteString("SELECT " + strings.Join(columns, ", ") + " FROM ")
+	for i, b := range builders {
+		inner, args, err := b.inner()
+		if err != nil {
+			return st, err
+		}
+		st.args = append(st.args, args...)
+		if i == 0 {
+			text.WriteString("(" + inner + ")")
+			continue
+		}
+		var same []string
+		for n := range q.dimensions {
+			same = append(same, fmt.Sprintf("s_g%d=c_g%d", n, n))
+		}
+		text.WriteString(" LEFT JOIN (" + inner + ") ON " + strings.Join(same, " AND "))
+	}
+	if len(keep) > 0 {
+		text.WriteString(" WHERE " + strings.Join(keep, " AND "))
+	}
+	st.args = append(st.args, bounds...)
+	text.WriteString(" ORDER BY " + q.order())
+	if q.limit > 0 {
+		fmt.Fprintf(&text, " LIMIT %d", q.limit)
+	}
+	st.text = text.String()
+	return st, nil
+}
+
+// value is a metric over a builder's sums, as it is printed.
+func (t formulaTable) value(m column, b *sqlBuilder) (expr, error) {
+	e, err := t.compile(m, b.sum)
+	if err != nil {
+		return e, fmt.Errorf("metric %s: %w", m.slug, err)
+	}
+	return e, nil
+}
+
+// longestCohort is the last day of age that one of the report's cohort metrics covers, or -1.
+func (q *query) longestCohort() int {
+	longest := -1
+	for _, m := range q.metrics {
+		if m.def.isCohort() {
+			longest = max(longest, m.period.end)
+		}
+	}
+	return longest
+}
+
+func (q *query) order() string {
+	var keys []string
+	seen := map[int]bool{}
+	add := func(k sortKey) {
+		if seen[k.column] {
+			return
+		}
+		seen[k.column] = true
+		text := fmt.Sprint(k.column)
+		if k.descending {
+			text += " DESC"
+		}
+		keys = append(keys, text)
+	}
+	for _, k := range q.sort {
+		add(k)
+	}
+	for i := range q.dimensions {
+		add(sortKey{column: i + 1})
+	}
+	if q.groupsBy("hour") {
+		keys = append(keys, "s_hour")
+	}
+	return strings.Join(keys, ",")
+}
+
+func newBuilder(q *query, s span, name string) *sqlBuilder {
+	b := &sqlBuilder{q: q, span: s, name: name, known: map[string]int{}}
 	cost := "f.spend"
 	switch q.spendMode {
 	case "network":
@@ -63,81 +151,84 @@ func (t formulaTable) build(q *query) (statement, error) {
 	case "mixed":
 		cost = "(CASE WHEN d.has_network=1 THEN " + networkSpend + " ELSE f.spend END)"
 	}
-	b.rows = strings.NewReplacer(b.money(cost, "{cost}")...)
+	amounts := b.amounts()
+	b.rows = strings.NewReplacer(append(amounts, "{cost}", strings.NewReplacer(amounts...).Replace(cost))...)
+	return b
+}
 
-	var st statement
-	outer := make([]string, 0, len(q.dimensions)+len(q.metrics))
-	inner := make([]string, 0, len(q.dimensions)+len(q.metrics))
-	group := make([]string, 0, len(q.dimensions))
+// inner groups the span's facts. Hours are told apart by UTC's, so that the one that a zone repeats in autumn gives two
+// rows; a comparison is joined by labels and can't be.
+func (b *sqlBuilder) inner() (string, []any, error) {
+	q := b.q
+	var columns, group []string
 	for i, d := range q.dimensions {
-		name := fmt.Sprintf("g%d", i)
-		outer = append(outer, name)
+		name := fmt.Sprintf("%s_g%d", b.name, i)
+		columns = append(columns, q.label(d, b.span.shown())+" AS "+name)
 		group = append(group, name)
-		inner = append(inner, d.sql(q.offset)+" AS "+name)
 	}
-	for _, m := range q.metrics {
-		e, err := t.compile(m, b.sum)
-		if err != nil {
-			return st, fmt.Errorf("metric %s: %w", m.slug, err)
-		}
-		if m.def.kind == seconds && e.unit == real {
-			e = expr{"CAST(" + e.sql + " AS INTEGER)", whole}
-		}
-		outer = append(outer, e.sql)
-		st.units = append(st.units, e.unit)
+	if b.name == reportName && q.groupsBy("hour") {
+		columns, group = append(columns, "f.ts AS s_hour"), append(group, "s_hour")
 	}
-	inner = append(inner, b.sums...)
-
-	var where strings.Builder
-	days := q.utcDays()
-	fmt.Fprintf(&where, "f.id>=%d AND f.id<%d", firstFactID(days.from), firstFactID(min(days.to, q.today)+1))
-	fmt.Fprintf(&where, " AND f.ts*60>=%d AND f.ts*60<%d", q.period.from*1440-q.offset, (q.period.to+1)*1440-q.offset)
-	fmt.Fprintf(&where, " AND d.app IN (%s)", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(q.apps)), ","), "[]"))
-	for _, f := range q.filters {
-		left := "d." + f.dimension.column + "_l"
-		if f.dimension.time != "" {
-			left = "lower(" + f.dimension.sql(q.offset) + ")"
-		}
-		where.WriteString(" AND " + left + " IN (?" + strings.Repeat(",?", len(f.values)-1) + ")")
-		for _, v := range f.values {
-			st.args = append(st.args, strings.ToLower(v))
-		}
+	from := " FROM facts f CROSS JOIN slices d ON d.id=f.slice"
+	if q.firstSource {
+		from += " CROSS JOIN slices a ON a.id=f.first_slice"
 	}
-	var joins strings.Builder
 	for _, n := range b.events {
-		fmt.Fprintf(&joins, " LEFT JOIN app_events x%d ON x%d.event=%d AND x%d.app=d.app", n, n, n, n)
+		from += fmt.Sprintf(" LEFT JOIN app_events x%d ON x%d.event=%d AND x%d.app=d.app", n, n, n, n)
 	}
-	st.text = "SELECT " + strings.Join(outer, ", ") + " FROM (SELECT " + strings.Join(inner, ", ") +
-		" FROM facts f CROSS JOIN slices d ON d.id=f.slice" + joins.String() + " WHERE " + where.String() +
-		" GROUP BY " + strings.Join(group, ",") + ") ORDER BY " + b.order()
-	return st, nil
+	where, args, err := b.where()
+	return "SELECT " + strings.Join(append(columns, b.sums...), ", ") + from + " WHERE " + where + " GROUP BY " + strings.Join(group, ","), args, err
 }
 
-func (b *sqlBuilder) order() string {
-	var keys []string
-	for _, k := range b.q.sort {
-		text := fmt.Sprint(k.column)
-		if k.descending {
-			text += " DESC"
-		}
-		keys = append(keys, text)
+func (b *sqlBuilder) where() (string, []any, error) {
+	q, hours, days := b.q, b.span.hours, b.span.utcDays()
+	keep := []string{
+		fmt.Sprintf("f.id>=%d AND f.id<%d", firstFactID(days.from), firstFactID(days.to+1)),
+		fmt.Sprintf("f.ts BETWEEN %d AND %d", hours.first, hours.last),
+		"d.app IN (" + numbers(q.apps) + ")",
+		fmt.Sprintf("f.sandbox=%t", q.sandbox),
 	}
-	for i := 1; i <= len(b.q.dimensions); i++ {
-		if !slices.ContainsFunc(b.q.sort, func(k sortKey) bool { return k.column == i }) {
-			keys = append(keys, fmt.Sprint(i))
-		}
+	if q.reattributed != "all" {
+		keep = append(keep, "f.reattributed="+q.reattributed)
 	}
-	return strings.Join(keys, ",")
+	if q.engagements != nil {
+		keep = append(keep, fmt.Sprintf("f.engagement IN (%d,%s)", engagementNone, numbers(q.engagements)))
+	}
+	var args []any
+	for _, f := range q.factFilters(b.span) {
+		text, arg, err := f.sql()
+		if err != nil {
+			return "", nil, err
+		}
+		keep, args = append(keep, text), append(args, arg)
+	}
+	return strings.Join(keep, " AND "), args, nil
 }
 
-// money are the replacements that bring every amount into the report's currency at its source, so that all that is
-// derived from it stays exactly additive; first may name one more placeholder for a row expression of money.
-func (b *sqlBuilder) money(row, placeholder string) []string {
-	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.q.today)}
-	for _, c := range []string{"f.spend", "f.net_spend", "f.revenue", "f.ad_revenue", "d.arpu", "d.adpu"} {
+// numbers joins ids by commas.
+func numbers(ids []int) string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ids)), ","), "[]")
+}
+
+// amounts are the replacements that bring every amount into the report's currency and mode at its source, so that all
+// that is derived from it stays exactly additive.
+func (b *sqlBuilder) amounts() []string {
+	ads := b.q.adFactor()
+	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.q.today), "{ads}", ads}
+	for _, c := range []string{"f.spend", "f.net_spend"} {
 		out = append(out, c, b.converted(c))
 	}
-	return append(out, placeholder, strings.NewReplacer(out...).Replace(row))
+	for _, c := range []string{"f.revenue", "d.arpu"} {
+		out = append(out, c, b.gross(c))
+	}
+	for _, c := range []string{"f.ad_revenue", "d.adpu"} {
+		amount := b.converted(c)
+		if ads != "1" {
+			amount = "(" + ads + "*" + amount + ")"
+		}
+		out = append(out, c, amount)
+	}
+	return out
 }
 
 func (b *sqlBuilder) converted(column string) string {
@@ -147,11 +238,19 @@ func (b *sqlBuilder) converted(column string) string {
 	return fmt.Sprintf("(%s*%d/%d)", column, b.q.currency.num, b.q.currency.den)
 }
 
+// gross is an amount of in-app revenue: the part that iap_revenue_mode asks for.
+func (b *sqlBuilder) gross(column string) string {
+	if b.q.iapPercent == 100 {
+		return b.converted(column)
+	}
+	return fmt.Sprintf("(%s*%d/100)", b.converted(column), b.q.iapPercent)
+}
+
 // sum asks for the sum of a column's row expression over a group.
 func (b *sqlBuilder) sum(c column) expr {
 	row := c.def.row
 	if row == "{active_days}" {
-		return b.aggregate(fmt.Sprintf("COUNT(DISTINCT (f.ts*60%+d)/1440)", b.q.offset), whole)
+		return b.aggregate("COUNT(DISTINCT "+b.span.local+"/86400)", whole)
 	}
 	row = expandCohorts(row, c.period)
 	row = strings.ReplaceAll(row, "{start}", fmt.Sprint(c.period.start))
@@ -161,8 +260,11 @@ func (b *sqlBuilder) sum(c column) expr {
 			b.events = append(b.events, c.number)
 		}
 		alias := fmt.Sprintf("x%d.", c.number)
-		row = strings.ReplaceAll(row, "xe.price", b.converted(alias+"price"))
+		row = strings.ReplaceAll(row, "xe.price", b.gross(alias+"price"))
 		row = strings.ReplaceAll(row, "xe.", alias)
+	}
+	if b.q.maturity == "mature" && c.def.isCohort() {
+		row = fmt.Sprintf("(%d-%s/86400>%d)*(%s)", b.q.zoneToday, b.span.local, c.period.end, row)
 	}
 	u := whole
 	if c.def.kind == money {
@@ -171,38 +273,19 @@ func (b *sqlBuilder) sum(c column) expr {
 	return b.aggregate("coalesce(SUM("+row+"),0)", u)
 }
 
+// isCohort tells metrics of a cohort's period from others that a formula puts beside them.
+func (m *metricDef) isCohort() bool { return strings.Contains(m.slug, "{p}") }
+
 func (b *sqlBuilder) aggregate(sql string, u unit) expr {
 	n, ok := b.known[sql]
 	if !ok {
 		n = len(b.sums)
 		b.known[sql] = n
-		b.sums = append(b.sums, fmt.Sprintf("%s AS s%d", sql, n))
+		b.sums = append(b.sums, fmt.Sprintf("%s AS %s%d", sql, b.name, n))
 	}
-	return expr{fmt.Sprintf("s%d", n), u}
-}
-
-// expandCohorts replaces {until_end:x}, {until_now:x} and {inside:x}: what a fact's cohort has accumulated of base x by
-// the end of the period, until now, and between the period's first and last day. A cohort is never ahead of its age.
-func expandCohorts(row string, p cohortPeriod) string {
-	var out []string
-	for _, list := range [][]cohortBase{cohortBases, eventBases} {
-		for _, b := range list {
-			end := b.until(fmt.Sprintf("min(%d,{age})", p.end))
-			inside := end
-			if p.start > 0 {
-				inside = "(" + end + "-" + b.until(fmt.Sprintf("min(%d,{age})", p.start-1)) + ")"
-			}
-			out = append(out, "{until_end:"+b.slug+"}", end, "{until_now:"+b.slug+"}", b.until("{age}"), "{inside:"+b.slug+"}", inside)
-		}
+	name := fmt.Sprintf("%s%d", b.name, n)
+	if b.name != reportName {
+		name = "coalesce(" + name + ",0)" // no such group in the comparison period
 	}
-	return strings.NewReplacer(out...).Replace(row)
-}
-
-// until is SQL for what has come by the end of day age of a cohort.
-func (b cohortBase) until(age string) string {
-	grown := fmt.Sprintf("%s*(%s+1)/(%s+%d)", b.amount, age, age, b.half+1)
-	if b.kind == money {
-		return "(" + grown + ")"
-	}
-	return fmt.Sprintf("((%s+(f.salt*%d)%%1000000)/1000000)", grown, b.salt)
+	return expr{name, u}
 }

@@ -1,0 +1,94 @@
+package emulator
+
+import (
+	"slices"
+	"strings"
+)
+
+// dependencyRules say which ids attr_dependency gives for a dimension that is a name, under the ids' slugs.
+var dependencyRules = []struct{ name, id string }{
+	{"campaign", "campaign_id_network"}, {"adgroup", "adgroup_id_network"}, {"creative", "creative_id_network"},
+	{"source_network", "source_id_network"}, {"partner_name", "partner_id"}, {"partner_name", "partner"}, {"app", "app_network"},
+}
+
+// dependencies finds the ids behind the names of a report's rows. An id is left out of a row whose dimensions don't
+// say which of several it is.
+type dependencies struct{ ids []dependency }
+
+type dependency struct {
+	slug  string
+	cells []int               // of a row: what the id depends on
+	known map[string][]string // by these cells, joined
+}
+
+func (s *Server) dependencies(q *query) *dependencies {
+	out := &dependencies{}
+	for _, rule := range dependencyRules {
+		n := slices.IndexFunc(q.dimensions, func(d dimension) bool { return d.slug == rule.name })
+		if n < 0 {
+			continue
+		}
+		out.ids = append(out.ids, s.dependency(q, rule.id, q.dimensions[n].attributed))
+	}
+	return out
+}
+
+// dependency collects an id's values. Under attribution_source=first the attributed dimensions of a row are another
+// slice's than its others, so only those of the same sort say something about the id.
+func (s *Server) dependency(q *query, id string, attributed bool) dependency {
+	d := dependency{slug: id, known: map[string][]string{}}
+	var texts []int
+	for i, dim := range q.dimensions {
+		if dim.text >= 0 && dim.attributed == attributed {
+			d.cells, texts = append(d.cells, i), append(texts, dim.text)
+		}
+	}
+	for _, a := range q.apps {
+		for _, sl := range s.apps[a].slices {
+			var key strings.Builder
+			for _, t := range texts {
+				key.WriteString(sl.texts[t] + "\x00")
+			}
+			value := sl.idText(id)
+			if known := d.known[key.String()]; !slices.Contains(known, value) {
+				d.known[key.String()] = append(known, value)
+			}
+		}
+	}
+	return d
+}
+
+// idText is an id of a slice; app_network is where the app is sold, as "store_type:store_id".
+func (sl *slice) idText(id string) string {
+	if id == "app_network" {
+		return sl.textOf("store_type") + ":" + sl.textOf("store_id")
+	}
+	return sl.textOf(id)
+}
+
+func (sl *slice) textOf(slug string) string {
+	d, bad := findDimension(slug)
+	if bad != nil || d.text < 0 {
+		return ""
+	}
+	return sl.texts[d.text]
+}
+
+// of is a row's attr_dependency. Its values are texts, but for app_network, which is a list: an app has several stores.
+func (d *dependencies) of(row []any) map[string]any {
+	out := map[string]any{}
+	for _, id := range d.ids {
+		var key strings.Builder
+		for _, c := range id.cells {
+			text, _ := row[c].(string) // dimensions are texts
+			key.WriteString(text + "\x00")
+		}
+		switch values := id.known[key.String()]; {
+		case id.slug == "app_network":
+			out[id.slug] = values
+		case len(values) == 1:
+			out[id.slug] = values[0]
+		}
+	}
+	return out
+}

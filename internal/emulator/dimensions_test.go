@@ -1,0 +1,289 @@
+package emulator
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// dimensionForms are the interface document's 35 dimensions with the forms of their values.
+var dimensionForms = []struct {
+	slug, form string
+	rows       int // in the week; 0: at least two
+}{
+	{"hour", `^2026-03-0[1-7]T([01]\d|2[0-3]):00:00$`, 0},
+	{"day", `^2026-03-0[1-7]$`, 7},
+	{"week", `^2026-03-01 - 2026-03-07$`, 1},
+	{"month", `^2026-03$`, 1},
+	{"year", `^2026$`, 1},
+	{"quarter", `^Q1 2026$`, 1},
+	{"os_name", `^(android|ios|unknown|fire-tv|windows)$`, 5},
+	{"device_type", `^(phone|tablet|ipod|tv|pc|unknown)$`, 6},
+	{"app", `.`, 12},
+	{"app_token", `^[a-z][a-z0-9]{11}$`, 12},
+	{"ad_account_id", `^(\d{9}|unknown)$`, 0},
+	{"store_id", `^(com\.example\.[a-z0-9]+|\d{10}|B0[A-Z0-9]{8}|missing)$`, 0},
+	{"store_type", `^(google_play|huawei|samsung_app_store|app_store|amazon|microsoft_store|web|unknown)$`, 0},
+	{"currency", `^US Dollar$`, 1},
+	{"currency_code", `^USD$`, 1},
+	{"network", `.`, 0},
+	{"campaign", ` \(\d+\)$|^unknown$`, 0},
+	{"campaign_network", `.`, 0},
+	{"campaign_id_network", `^(\d+|unknown)$`, 0},
+	{"adgroup", ` \(\d+\)$|^unknown$`, 0},
+	{"adgroup_network", `.`, 0},
+	{"adgroup_id_network", `^(\d+|unknown)$`, 0},
+	{"source_network", `^(Feed|Stories|Audience Network|unknown)$`, 4},
+	{"source_id_network", `^(\d+|unknown)$`, 4},
+	{"creative", ` \(\d+\)$|^unknown$`, 0},
+	{"creative_network", `.`, 0},
+	{"creative_id_network", `^(\d+|unknown)$`, 0},
+	{"country", `^([A-ZT][a-zü]+( [A-Za-z]+)*|unknown)$`, 10},
+	{"country_code", `^([A-Z]{2}|unknown)$`, 10},
+	{"region", `^(AMER|EMEA|APAC|LATAM|unknown)$`, 5},
+	{"partner_name", `.`, 8},
+	{"partner_id", `^(-300|\d+|unknown)$`, 8},
+	{"partner", `^([a-z_]+)$`, 8},
+	{"channel", `.`, 9},
+	{"platform", `^(mobile_app|web|undefined)$`, 3},
+}
+
+func TestDimensionForms(t *testing.T) {
+	s := open(t, Options{Now: atNoon})
+	if len(dimensions) != 35 || len(dimensionForms) != 35 {
+		t.Fatalf("%d dimensions, %d forms, want 35", len(dimensions), len(dimensionForms))
+	}
+	all := report(t, s, "year", "installs", week).sum(t, "installs")
+	readable := map[string]bool{}
+	for _, c := range dimensionForms {
+		a := report(t, s, c.slug, "installs", week)
+		if len(a.rows) != c.rows && c.rows > 0 || len(a.rows) < 2 && c.rows == 0 {
+			t.Errorf("%s: %d rows, want %d", c.slug, len(a.rows), c.rows)
+		}
+		form := regexp.MustCompile(c.form)
+		for i, r := range a.rows {
+			if !form.MatchString(r[0]) {
+				t.Errorf("%s: %q doesn't match %s", c.slug, r[0], c.form)
+			}
+			if i > 0 && a.rows[i-1][0] >= r[0] {
+				t.Errorf("%s: %q comes after %q", c.slug, r[0], a.rows[i-1][0])
+			}
+		}
+		if got := a.sum(t, "installs"); got != all {
+			t.Errorf("%s: %d installs, want %d", c.slug, got, all)
+		}
+		head, _, _ := strings.Cut(get(t, s, "csv_report?dimensions="+c.slug+"&metrics=installs&readable_names=true&"+week, 200), ",")
+		if head == c.slug || readable[head] || strings.ToUpper(head[:1]) != head[:1] {
+			t.Errorf("%s reads %q", c.slug, head)
+		}
+		readable[head] = true
+	}
+	for dims, want := range map[string]string{"week": "2026-03-01 - 2026-03-07", "quarter": "Q1 2026", "year": "2026"} {
+		if got := report(t, s, dims, "installs", "date_period=2026-03-04:2026-03-05").rows; len(got) != 1 || got[0][0] != want {
+			t.Errorf("%s that the period cuts reads %q", dims, got)
+		}
+	}
+	quarters := report(t, s, "month,quarter", "installs", "date_period=2025-12-01:2026-03-01").rows
+	for _, r := range quarters {
+		if want := map[string]string{"2025-12": "Q4 2025"}[r[0]]; r[1] != want && (want != "" || r[1] != "Q1 2026") {
+			t.Errorf("month %s is in %s", r[0], r[1])
+		}
+	}
+	if len(quarters) != 4 {
+		t.Errorf("months and quarters: %q", quarters)
+	}
+}
+
+// TestDimensionsAgree checks that dimensions which name the same thing do so row by row.
+func TestDimensionsAgree(t *testing.T) {
+	s := open(t, Options{Now: atNoon})
+	for _, c := range [][]string{{"country", "country_code"}, {"partner_name", "partner_id"}, {"partner_id", "partner"}, {"partner", "partner_name"},
+		{"country_code", "region"}, {"app", "app_token"}, {"network", "channel"}, {"source_network", "source_id_network"},
+		{"campaign", "campaign_network"}, {"adgroup", "adgroup_network"}, {"creative", "creative_network"}, {"os_name", "platform"}} {
+		seen := map[string]string{}
+		for _, r := range report(t, s, strings.Join(c, ","), "installs", week).rows {
+			if other, ok := seen[r[0]]; ok && other != r[1] {
+				t.Errorf("%s %q has %s %q and %q", c[0], r[0], c[1], other, r[1])
+			}
+			seen[r[0]] = r[1]
+		}
+	}
+	for _, level := range []string{"campaign", "adgroup", "creative"} {
+		for _, r := range report(t, s, level+","+level+"_network,"+level+"_id_network", "installs", week).rows {
+			if r[0] != r[1]+" ("+r[2]+")" && (r[0] != "unknown" || r[2] != "unknown") {
+				t.Errorf("%s %q, its network's %q, ID %q", level, r[0], r[1], r[2])
+			}
+		}
+	}
+	organic := report(t, s, "network,partner_name,partner_id,partner,channel,campaign,adgroup,creative,ad_account_id,campaign_id_network",
+		"installs", week+"&partner_id__in=-300").rows
+	if want := "Organic|Organic|-300|organic|Organic|unknown|unknown|unknown|unknown|unknown"; len(organic) != 1 || strings.Join(organic[0][:10], "|") != want {
+		t.Errorf("organic: %q", organic)
+	}
+	eur := report(t, s, "currency,currency_code", "installs", week+"&currency=eur&currency__starts_with=e").rows
+	if len(eur) != 1 || eur[0][0] != "Euro" || eur[0][1] != "EUR" {
+		t.Errorf("currency of a report in EUR: %q", eur)
+	}
+}
+
+// TestEveryFilterOfEveryDimension compares filtered reports with the rows that a person would pick from the whole one,
+// and with their sum where the report doesn't show the dimension.
+func TestEveryFilterOfEveryDimension(t *testing.T) {
+	s := open(t, Options{Now: atNoon, Apps: 4, Days: 20})
+	for _, d := range dimensions {
+		whole := report(t, s, d.slug, "installs,cost", "date_period=2026-03-01:2026-03-04")
+		labels := make([]string, len(whole.rows))
+		for i, r := range whole.rows {
+			labels[i] = r[0]
+		}
+		for _, op := range dimensionOps {
+			label := labels[len(labels)/2]
+			value := label
+			runes := []rune(label)
+			switch strings.TrimPrefix(op, "not_") {
+			case "in":
+				value = strings.ToUpper(label) + ", no such value"
+				if strings.Contains(label, ",") {
+					continue // can't be said
+				}
+			case "contains", "exclude":
+				value = string(runes[len(runes)/3 : len(runes)/3+(len(runes)+1)/2])
+			case "starts_with":
+				value = string(runes[:(len(runes)+1)/2])
+			case "ends_with":
+				value = string(runes[len(runes)/2:])
+			}
+			var rows []string
+			var installs, cost int64
+			for _, r := range whole.rows {
+				a, b := strings.ToLower(r[0]), strings.ToLower(value)
+				keep := false
+				switch op {
+				case "in", "not_in":
+					keep = (r[0] == label) == (op == "in")
+				case "contains":
+					keep = strings.Contains(a, b)
+				case "exclude":
+					keep = !strings.Contains(a, b)
+				case "starts_with":
+					keep = strings.HasPrefix(a, b)
+				case "not_starts_with":
+					keep = !strings.HasPrefix(a, b)
+				case "ends_with":
+					keep = strings.HasSuffix(a, b)
+				case "not_ends_with":
+					keep = !strings.HasSuffix(a, b)
+				}
+				if keep {
+					rows = append(rows, strings.Join(r, "|"))
+					installs += exact(t, r[1])
+					cost += exact(t, r[2])
+				}
+			}
+			filter := "&" + d.slug + "__" + op + "=" + url.QueryEscape(value)
+			var got []string
+			for _, r := range report(t, s, d.slug, "installs,cost", "date_period=2026-03-01:2026-03-04"+filter).rows {
+				got = append(got, strings.Join(r, "|"))
+			}
+			if !slices.Equal(got, rows) {
+				t.Errorf("%s: %q, want %q", filter, got, rows)
+			}
+			sums := map[string]int64{"installs": 0, "cost": 0}
+			hidden := report(t, s, "os_name", "installs,cost", "date_period=2026-03-01:2026-03-04"+filter)
+			for slug := range sums {
+				if len(hidden.rows) > 0 {
+					sums[slug] = hidden.sum(t, slug)
+				}
+			}
+			if sums["installs"] != installs || sums["cost"] != cost {
+				t.Errorf("%s of a dimension that isn't shown: %v, want %d installs and %d", filter, sums, installs, cost)
+			}
+		}
+	}
+}
+
+func TestFilters(t *testing.T) {
+	s := open(t, Options{Now: atNoon})
+	tokens := []string{s.Apps()[3].Token, s.Apps()[5].Token}
+	a := report(t, s, "app_token", "installs", week+"&app_token__in="+strings.ToUpper(strings.Join(tokens, ",")))
+	got := []string{}
+	for _, r := range a.rows {
+		got = append(got, r[0])
+	}
+	slices.Sort(tokens)
+	if !slices.Equal(got, tokens) {
+		t.Errorf("app_token__in gave %q, want %q", got, tokens)
+	}
+	for _, f := range []string{"app__in=КОШКИ и кофе", "app__contains=КОФЕ", "app__starts_with=кОШ", "app__ends_with= и КОФЕ"} {
+		name, value, _ := strings.Cut(f, "=")
+		if a = report(t, s, "app", "installs", week+"&"+name+"="+url.QueryEscape(value)); len(a.rows) != 1 || a.rows[0][0] != "Кошки и кофе" {
+			t.Errorf("%s gave %q", f, a.rows)
+		}
+	}
+	padded := report(t, s, "campaign", "installs", week+"&campaign_network__in=%20padded%20")
+	if trimmed := report(t, s, "campaign", "installs", week+"&campaign_network__in=padded"); len(padded.rows) == 0 || len(trimmed.rows) != 0 {
+		t.Errorf("blanks at a value's ends: with them %q, without %q", padded.rows, trimmed.rows)
+	}
+	if a = report(t, s, "os_name", "installs", week+"&os_name__in=windows,%20ios,,ios"); len(a.rows) != 2 {
+		t.Errorf("a list with blanks gave %q", a.rows)
+	}
+	all := report(t, s, "os_name", "installs", week).column(t, "installs")
+	a = report(t, s, "month", "installs", week+"&os_names=ios,WINDOWS")
+	if want := exact(t, all["ios"]) + exact(t, all["windows"]); a.sum(t, "installs") != want {
+		t.Errorf("os_names gave %d installs, want %d", a.sum(t, "installs"), want)
+	}
+	if a = report(t, s, "os_name", "installs", week+"&os_names=ios&os_name__in=android"); len(a.rows) != 0 {
+		t.Errorf("os_names and os_name__in together gave %q", a.rows)
+	}
+	both := report(t, s, "day,network", "installs", week+"&day__not_in=2026-03-02&network__exclude=installs&partner__contains=O&installs__gt=100")
+	want := 0
+	for _, r := range report(t, s, "day,network,partner", "installs", week).rows {
+		if r[0] != "2026-03-02" && !strings.Contains(r[1], "Installs") && strings.Contains(r[2], "o") && exact(t, r[3]) > 100*million {
+			want++
+		}
+	}
+	if len(both.rows) != want || want == 0 {
+		t.Errorf("four filters together leave %d rows, want %d", len(both.rows), want)
+	}
+	if a = report(t, s, "day", "installs", week+"&network__in=,&day__contains="); len(a.rows) != 7 {
+		t.Errorf("empty filters leave %d days, want 7", len(a.rows))
+	}
+}
+
+func TestEveryFilterOfMetrics(t *testing.T) {
+	s := open(t, Options{Now: atNoon, Apps: 4, Days: 20})
+	const period = "date_period=2026-03-01:2026-03-10"
+	for _, slug := range []string{"installs", "revenue", "cost", "ecpi", "retention_rate_d1", "daus", "time_spent_per_user_d1", "purchase_events",
+		"network_installs_diff_signed", "revenue_total_d3"} {
+		whole := report(t, s, "day,network", slug, period)
+		var cells []string
+		for _, r := range whole.rows {
+			cells = append(cells, r[2])
+		}
+		slices.SortFunc(cells, func(a, b string) int { return int((double(t, a) - double(t, b)) * 1e6) })
+		bound := cells[len(cells)*2/3]
+		for op := range metricOps {
+			var want []string
+			for _, r := range whole.rows {
+				x, y := double(t, r[2]), double(t, bound)
+				if map[string]bool{"lt": x < y, "lte": x <= y, "gt": x > y, "gte": x >= y, "eq": x == y, "ne": x != y}[op] {
+					want = append(want, r[0]+"|"+r[1])
+				}
+			}
+			if len(want) == 0 || len(want) == len(whole.rows) && op != "lte" && op != "gte" {
+				t.Errorf("%s__%s=%s keeps %d of %d rows: the test shows little", slug, op, bound, len(want), len(whole.rows))
+			}
+			for _, metrics := range []string{slug, "clicks"} { // shown or not
+				var got []string
+				for _, r := range report(t, s, "day,network", metrics, period+"&"+slug+"__"+op+"="+bound).rows {
+					got = append(got, r[0]+"|"+r[1])
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%s__%s=%s of a report of %s: %d rows, want %d", slug, op, bound, metrics, len(got), len(want))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package emulator
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// factFilter keeps facts whose column is one of ids: what filters of dimensions come to once they are worked out on the
+// few texts of slices and labels of hours, in Go, where letters of every script can be folded.
+type factFilter struct {
+	column string
+	ids    []int
+}
+
+func (f factFilter) sql() (text string, arg any, err error) {
+	list, err := json.Marshal(f.ids)
+	return f.column + " IN (SELECT value FROM json_each(?))", string(list), err
+}
+
+// keepSlices works out the filters of the slices' dimensions: which apps and which facts they leave. Under
+// attribution_source=first a fact's own slice and the one that is credited pass filters of different dimensions.
+func (s *Server) keepSlices(q *query) {
+	own, credited := factFilter{column: "f.slice", ids: []int{}}, factFilter{column: "f.first_slice", ids: []int{}}
+	all := 0
+	for i := range s.apps {
+		ofUser, ofEngagement := 0, 0
+		for j := range s.apps[i].slices {
+			sl := &s.apps[i].slices[j]
+			user, engagement := q.passes(sl, false), q.passes(sl, true)
+			if !q.firstSource {
+				user, engagement = user && engagement, user && engagement
+			}
+			if user {
+				own.ids = append(own.ids, sl.id)
+				ofUser++
+			}
+			if engagement {
+				credited.ids = append(credited.ids, sl.id)
+				ofEngagement++
+			}
+		}
+		all += len(s.apps[i].slices)
+		if ofUser > 0 && ofEngagement > 0 {
+			q.apps = append(q.apps, i)
+		}
+	}
+	if len(own.ids) < all {
+		q.kept = append(q.kept, own)
+	}
+	if q.firstSource && len(credited.ids) < all {
+		q.kept = append(q.kept, credited)
+	}
+}
+
+// passes tells whether a slice passes the filters of the dimensions that the engagement decides, or of the others.
+func (q *query) passes(s *slice, attributed bool) bool {
+	for _, f := range q.filters {
+		d := f.dimension
+		if d.time != nil || d.attributed != attributed {
+			continue
+		}
+		text := ""
+		if d.isCurrency() {
+			text = q.currency.label(d.slug)
+		} else {
+			text = s.texts[d.text]
+		}
+		if !f.keeps(text) {
+			return false
+		}
+	}
+	return true
+}
+
+// factFilters are all filters of dimensions over a span.
+func (q *query) factFilters(s span) []factFilter {
+	var dates []dimensionFilter
+	for _, f := range q.filters {
+		if f.dimension.time != nil {
+			dates = append(dates, f)
+		}
+	}
+	if dates == nil {
+		return q.kept
+	}
+	hours := factFilter{"f.ts", []int{}}
+	for hour := s.hours.first; hour <= s.hours.last; hour++ {
+		shown := time.Unix(int64(hour)*3600+int64(offsetAt(q.zone, hour))+int64(s.shift)*daySeconds, 0).UTC()
+		keeps := true
+		for _, f := range dates {
+			keeps = keeps && f.keeps(f.dimension.time.print(shown))
+		}
+		if keeps {
+			hours.ids = append(hours.ids, hour)
+		}
+	}
+	return append(q.kept[:len(q.kept):len(q.kept)], hours)
+}

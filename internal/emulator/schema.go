@@ -1,0 +1,70 @@
+package emulator
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+)
+
+// schema is all the data that reports are made from. Whoever wants to recompute a report by hand needs only this comment.
+//
+// facts holds what one slice did in one hour; every metric is a sum of row expressions over facts, so a filter on facts
+// keeps sums exact. Money is in micros (millionths) of USD.
+//
+//	id            (day*1000+app)*1000+row: ordered by day, then app
+//	day, ts       days and hours since 1970-01-01 UTC; ts/24 = day
+//	slice         slices.id: who the user is, and what the last engagement was
+//	first_slice   slices.id credited under attribution_source=first: the first engagement. Of the same app, and the slice
+//	              itself for organic users; it decides only the dimensions from network to creative_id_network and
+//	              partner to channel ("attributed" in dimensions.go), never a metric
+//	engagement    0 none (organic), 1 click, 2 impression, 3 engaged_ad: attribution_types keeps 0 and the types listed
+//	reattributed  1 for users who were reattributed at some time, else 0
+//	sandbox       1 for test traffic, which only sandbox=true shows, and then nothing else
+//	ad_source     index in adSources: who brought all of this row's ad revenue and ad impressions, by the hour and in
+//	              the cohort; ad_revenue_sources takes other rows' as 0
+//	salt          0..999999: rounds the row's shares up or down, always the same way
+//	installs, clicks, impressions, sessions (without installs), dau (active users of the day)
+//	spend         attributed ad spend; slices.pricing says which of the four costs it is
+//	net_spend     what the ad network says in the end, and net_drift how far it was off at first, in millionths of it
+//	revenue, ad_revenue   by activity date
+//
+// slices holds a combination of dimensions of one app: id; app, its index; organic, has_network, 0 or 1; pricing, 0 none,
+// 1 install, 2 click, 3 impression, 4 event; arpu, adpu: what a user brings in the end by purchases and by ads;
+// retention: quality of its users in percent; then every dimension that isn't a date or a currency under its own slug,
+// but the app's name under app_name.
+//
+// app_events holds how often the users of an app trigger an event (millionths a user and day), and its price.
+var schema = `
+CREATE TABLE facts (id INTEGER PRIMARY KEY, day INT, slice INT, first_slice INT, ts INT, engagement INT, reattributed INT, sandbox INT,
+	ad_source INT, salt INT, installs INT, clicks INT, impressions INT, sessions INT, dau INT, spend INT, net_spend INT, net_drift INT,
+	revenue INT, ad_revenue INT);
+CREATE TABLE slices (id INTEGER PRIMARY KEY, app INT, organic INT, pricing INT, arpu INT, adpu INT, retention INT, has_network INT,
+	` + strings.Join(sliceTexts, " TEXT, ") + ` TEXT);
+CREATE TABLE app_events (event INT, app INT, rate INT, price INT, PRIMARY KEY (event, app)) WITHOUT ROWID;`
+
+const factColumns = 20
+
+// appendValues appends the fact as a row of facts.
+func (f *fact) appendValues(values []any) []any {
+	return append(values, f.id, f.day, f.slice, f.firstSlice, f.ts, f.engagement, f.reattributed, f.sandbox,
+		f.adSource, f.salt, f.installs, f.clicks, f.impressions, f.sessions, f.dau, f.spend, f.netSpend, f.netDrift, f.revenue, f.adRevenue)
+}
+
+func insertSlices(ctx context.Context, tx *sql.Tx, apps []app, catalog eventCatalog) error {
+	var slices, rates []any
+	for i, a := range apps {
+		for _, s := range a.slices {
+			slices = append(slices, s.id, i, s.network == organicNetwork, s.pricing, s.arpu, s.adpu, s.retention, s.networkData)
+			for _, t := range s.texts {
+				slices = append(slices, t)
+			}
+		}
+	}
+	for _, r := range catalog.rates {
+		rates = append(rates, r.event, r.app, r.rate, r.price)
+	}
+	if err := insert(ctx, tx, "slices", 8+len(sliceTexts), slices); err != nil {
+		return err
+	}
+	return insert(ctx, tx, "app_events", 4, rates)
+}

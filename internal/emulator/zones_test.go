@@ -1,0 +1,179 @@
+package emulator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// byHand groups a UTC hour report by labels that Go's own zones give, in the days from..to.
+func byHand(t *testing.T, s *Server, zone *time.Location, from, to string, label func(time.Time) string) (order []string, sums map[string]int64) {
+	t.Helper()
+	day := func(text string, shift int) string {
+		at, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at.AddDate(0, 0, shift).Format(time.DateOnly)
+	}
+	sums = map[string]int64{}
+	for _, r := range report(t, s, "hour", "installs", "date_period="+day(from, -2)+":"+day(to, 2)).rows {
+		at, err := time.Parse("2006-01-02T15:04:05", r[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		local := at.In(zone)
+		if d := local.Format(time.DateOnly); d < from || d > to {
+			continue
+		}
+		name := label(local)
+		if _, ok := sums[name]; !ok {
+			order = append(order, name)
+		}
+		sums[name] += exact(t, r[1])
+	}
+	return order, sums
+}
+
+func TestZonesOfEveryKind(t *testing.T) {
+	autumn := func() time.Time { return time.Date(2025, 11, 20, 12, 0, 0, 0, time.UTC) }
+	s := open(t, Options{Now: autumn, Days: 40, Apps: 4})
+	for _, name := range []string{"Europe/Berlin", "America/New_York", "America/Havana", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Kathmandu",
+		"Pacific/Chatham", "Pacific/Kiritimati", "Pacific/Pago_Pago", "UTC"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for dim, form := range map[string]string{"day": "2006-01-02", "month": "2006-01", "year": "2006"} {
+			order, want := byHand(t, s, zone, "2025-10-20", "2025-11-10", func(at time.Time) string { return at.Format(form) })
+			a := report(t, s, dim, "installs", "date_period=2025-10-20:2025-11-10&timezone_id="+name)
+			got := a.column(t, "installs")
+			if len(got) != len(want) || len(order) < 1 {
+				t.Fatalf("%s in %s: %d rows, want %d", dim, name, len(got), len(want))
+			}
+			for label, n := range got {
+				if exact(t, n) != want[label] {
+					t.Errorf("%s %s in %s: %s installs, want %d", dim, label, name, n, want[label]/million)
+				}
+			}
+		}
+		// Hours are told apart by UTC's: the sums of equal labels are those by hand, and there is one row for each hour.
+		hours := 0
+		_, want := byHand(t, s, zone, "2025-10-25", "2025-11-03", func(at time.Time) string { hours++; return at.Format("2006-01-02T15:00:00") })
+		a := report(t, s, "hour", "installs", "date_period=2025-10-25:2025-11-03&timezone_id="+name)
+		got := map[string]int64{}
+		for i, r := range a.rows {
+			got[r[0]] += exact(t, r[1])
+			if i > 0 && a.rows[i-1][0] > r[0] {
+				t.Errorf("%s: hour %s comes after %s", name, r[0], a.rows[i-1][0])
+			}
+		}
+		if len(a.rows) != hours || len(got) != len(want) {
+			t.Errorf("%s: %d rows of %d hours, want %d of %d", name, len(a.rows), len(got), hours, len(want))
+		}
+		for label, n := range want {
+			if got[label] != n {
+				t.Errorf("hour %s in %s: %d installs, want %d", label, name, got[label], n)
+			}
+		}
+	}
+}
+
+func TestDaysWhenTheClockChanges(t *testing.T) {
+	s := open(t, Options{Now: func() time.Time { return time.Date(2025, 10, 28, 12, 0, 0, 0, time.UTC) }, Days: 20})
+	const day = "date_period=2025-10-26:2025-10-26&timezone_id=Europe/Berlin"
+	utc := report(t, s, "hour", "installs", "date_period=2025-10-25:2025-10-26").column(t, "installs")
+	var twice []string
+	a := report(t, s, "hour", "installs", day)
+	for _, r := range a.rows {
+		if r[0] == "2025-10-26T02:00:00" {
+			twice = append(twice, r[1])
+		}
+	}
+	if want := []string{utc["2025-10-26T00:00:00"], utc["2025-10-26T01:00:00"]}; len(a.rows) != 25 || !slices.Equal(twice, want) {
+		t.Errorf("%d rows, 02:00 has %q, want 25 and %q", len(a.rows), twice, want)
+	}
+	if backwards := report(t, s, "hour", "installs", day+"&sort=-hour"); backwards.rows[21][0] != "2025-10-26T02:00:00" || backwards.rows[21][1] != twice[0] {
+		t.Errorf("backwards, the hours of one label are %q", backwards.rows[21:23])
+	}
+	if two := report(t, s, "hour", "installs", day+"&hour__ends_with=T02:00:00"); len(two.rows) != 2 {
+		t.Errorf("a filter on the label keeps %q", two.rows)
+	}
+	spring := open(t, Options{Now: func() time.Time { return time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) }, Days: 10})
+	a = report(t, spring, "hour", "installs", "date_period=2026-03-29:2026-03-29&timezone_id=Europe/Berlin")
+	if len(a.rows) != 23 || slices.ContainsFunc(a.rows, func(r []string) bool { return strings.Contains(r[0], "T02:") }) {
+		t.Errorf("the day of 23 hours has %d rows", len(a.rows))
+	}
+	// An hour of the comparison period's repeated two goes to both of this period's rows once, and doubles none.
+	plain := report(t, s, "hour", "installs", "date_period=2025-10-27:2025-10-27&timezone_id=Europe/Berlin")
+	compared := report(t, s, "hour", "installs", "date_period=2025-10-27:2025-10-27&timezone_id=Europe/Berlin&period_over_period=previous_day")
+	if len(plain.rows) != len(compared.rows) {
+		t.Errorf("a comparison with a day of 25 hours has %d rows, want %d", len(compared.rows), len(plain.rows))
+	}
+	var sum int64
+	for _, n := range twice {
+		sum += exact(t, n)
+	}
+	if got := exact(t, compared.rows[2][2]); got != sum {
+		t.Errorf("the comparison of 02:00 is %d, want both hours' %d", got, sum)
+	}
+}
+
+func TestZoneParameters(t *testing.T) {
+	s := open(t, Options{Now: atNoon, Apps: 3})
+	same := func(a, b string) bool {
+		x, y := report(t, s, "hour,network", "installs", a), report(t, s, "hour,network", "installs", b)
+		return len(x.rows) > 0 && slices.EqualFunc(x.rows, y.rows, slices.Equal)
+	}
+	for _, c := range [][2]string{
+		{"timezone_id=Asia/Kolkata", "utc_offset=%2B05:30"},
+		{"timezone_id=8", "utc_offset=+05:30"}, // the "+" arrives as a blank
+		{"timezone_id=1", "utc_offset=-00:00"},
+		{"timezone_id=UTC", ""},
+		{"timezone_id=Asia/Tokyo&utc_offset=-03:00", "timezone_id=10"},
+		{"timezone_id=Europe/Berlin", "timezone_id=6"},
+		{"timezone_id=America/Phoenix&", "utc_offset=-07:00"},
+	} {
+		if !same(week+"&"+c[0], week+"&"+c[1]) {
+			t.Errorf("%s and %s differ", c[0], c[1])
+		}
+	}
+	if same(week+"&timezone_id=Asia/Tokyo", week) {
+		t.Error("timezone_id changes nothing")
+	}
+	if half := report(t, s, "hour", "installs", week+"&timezone_id=Asia/Kolkata"); half.rows[0][0] != "2026-03-01T00:00:00" {
+		t.Errorf("the first hour in Kolkata reads %q", half.rows[0])
+	}
+	for i, name := range zoneNumbers {
+		if _, err := time.LoadLocation(name); err != nil || i > 0 && name == "" {
+			t.Errorf("zone %d: %v", i, err)
+		}
+	}
+	for zone, today := range map[string]string{"Pacific/Kiritimati": "2026-03-15", "Asia/Tokyo": "2026-03-14", "Pacific/Pago_Pago": "2026-03-14"} {
+		a := report(t, s, "day", "clicks", "date_period=-2d:-0d&timezone_id="+zone)
+		if last := a.rows[len(a.rows)-1][0]; last != today {
+			t.Errorf("today in %s is %s, want %s", zone, last, today)
+		}
+	}
+}
+
+func TestTodayBeginsWithinAnHourOfUTC(t *testing.T) {
+	for at, today := range map[time.Duration]string{6*time.Hour + 29*time.Minute: "2026-03-14", 6*time.Hour + 30*time.Minute: "2026-03-15"} {
+		s := open(t, Options{Now: func() time.Time { return noon.Add(at) }, Apps: 2})
+		a := report(t, s, "day", "clicks", "date_period=today&timezone_id=Asia/Kolkata")
+		if len(a.rows) != 1 || a.rows[0][0] != today {
+			t.Errorf("at %v UTC today in Kolkata is %q, want %s", noon.Add(at).Format(time.TimeOnly), a.rows, today)
+		}
+	}
+}
+
+func TestTheWholeOfTheDataIsServed(t *testing.T) {
+	s := open(t, Options{Now: atNoon, Days: 3})
+	for _, period := range []string{"1000-01-01:9999-12-31", "-2d:-0d"} {
+		a := report(t, s, "hour", "clicks", "date_period="+period)
+		if first, last := a.rows[0][0], a.rows[len(a.rows)-1][0]; len(a.rows) != 72 || first != "2026-03-12T00:00:00" || last != "2026-03-14T23:00:00" {
+			t.Errorf("%s: %d hours, from %s to %s", period, len(a.rows), first, last)
+		}
+	}
+}
