@@ -1,8 +1,8 @@
 // Package adjust is the typed client of the measurement service; without it every caller would pace, retry, time and
 // check its requests by itself, and one broken answer would be taken for a whole one.
 //
-// It knows HTTP, the limiter, retries and typed errors, and nothing of jobs. So far it holds the reporting half: events
-// and CSV reports.
+// It knows HTTP, the limiter, retries and typed errors, and nothing of jobs. So far it holds the reporting half: events,
+// CSV reports, and what the service says of its own metrics.
 package adjust
 
 import (

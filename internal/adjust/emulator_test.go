@@ -93,7 +93,7 @@ func TestEmulatorRefusals(t *testing.T) {
 		}
 		q.Metrics = []string{"nonsense"}
 		var e *Error
-		if _, _, err := fetch(t.Context(), c, q); !errors.As(err, &e) || e.Status != 400 || !strings.Contains(e.Message, "nonsense") || e.Attempts != 1 {
+		if _, _, err := fetch(t.Context(), c, q); !errors.As(err, &e) || e.Status != 400 || e.Metric != "nonsense" || e.Attempts != 1 {
 			t.Errorf("an unknown metric: %v", err)
 		}
 		q.Metrics = []string{"installs"}
@@ -135,6 +135,48 @@ func TestEmulatorEvents(t *testing.T) {
 		none, err := c.Events(t.Context(), EventsQuery{Contains: "no such event"})
 		if none != nil || err != nil {
 			t.Errorf("%v, %v", none, err)
+		}
+	})
+}
+
+// The emulator takes every parameter that this client can send, in every way of saying it.
+func TestEmulatorParameters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := withEmulator(t, emulator.Options{}, nil)
+		for name, tt := range parameterCases() {
+			q := lastWeek()
+			q.Dimensions = []string{"day", "app"}
+			tt.edit(&q)
+			if q.DatePeriod == "" {
+				q.From, q.Until = lastWeek().From, lastWeek().Until
+			}
+			for _, unknown := range []string{"app_token__in", "x__in", "x__gt", "level__up_events__gte"} {
+				delete(q.Filters, unknown) // the emulator refuses apps and metrics that it doesn't have
+			}
+			if !slices.Contains(q.Dimensions, "day") { // the order in one of the cases names it
+				q.Sort = nil
+			}
+			if _, _, err := fetch(t.Context(), c, q); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestEmulatorFiltersData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := withEmulator(t, emulator.Options{}, nil)
+		got, err := c.FiltersData(t.Context(), []string{"overview_metrics", "apps"})
+		if err != nil || len(got) != 2 || len(got["apps"]) != len(s.Apps()) {
+			t.Fatalf("%v, %v", got, err)
+		}
+		i := slices.IndexFunc(got["overview_metrics"], func(f Filter) bool { return f.ID == "installs" })
+		if i < 0 || got["overview_metrics"][i].Formatting != "integer" || got["overview_metrics"][i].Name != "Installs" {
+			t.Errorf("installs at %d: %v", i, got["overview_metrics"])
+		}
+		var e *Error
+		if _, err := c.FiltersData(t.Context(), []string{"nonsense"}); !errors.As(err, &e) || e.Status != 400 {
+			t.Errorf("an unknown list: %v", err)
 		}
 	})
 }

@@ -22,6 +22,7 @@ type Error struct {
 	Status   int    // of the last answer; 0 when there was none
 	Code     string // the service's error_code
 	Message  string // the service's own words, shortened, on one line
+	Metric   string // the one that a 400 refuses, when its words say so
 	Attempts int
 	Elapsed  time.Duration // from the first slot to the end
 	Err      error         // ErrAuth, ErrTooSlow, the context's error, what broke the connection, the reader's own error
@@ -36,7 +37,12 @@ func (e *Error) Error() string {
 		}
 		parts = append(parts, fmt.Sprintf("%d attempt%s over %v", e.Attempts, s, round(e.Elapsed)))
 	}
-	return strings.Join(append(parts, outcome(e.Status, e.Code, e.Message, e.Err)), ": ")
+	parts = append(parts, outcome(e.Status, e.Code, e.Message, e.Err))
+	if e.Metric != "" {
+		parts = append(parts, fmt.Sprintf("the service refuses the metric %s, and says nothing against the rest of the query; "+
+			"correct its name or leave it out (an event's metrics get other names when the event is renamed)", e.Metric))
+	}
+	return strings.Join(parts, ": ")
 }
 
 func (e *Error) Unwrap() error { return e.Err }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -32,6 +33,7 @@ type request struct {
 	types      []string // media types of the answer, the one for people first
 	never      string   // bytes that the answer can't begin with
 	csv        bool     // counts into Meter.Bytes
+	metrics    []string // asked for; only to find the one that is refused
 	splittable bool
 	read       func(io.Reader) error
 }
@@ -167,6 +169,9 @@ func (t *tries) again(_ error, wait time.Duration) {
 func (t *tries) explain() error {
 	f := t.last
 	e := &Error{Op: t.op, Status: f.status, Code: f.code, Message: f.message, Attempts: t.answer.Attempts, Err: f.err}
+	if f.status == http.StatusBadRequest {
+		e.Metric = refusedMetric(f.message, t.metrics)
+	}
 	if !t.start.IsZero() {
 		e.Elapsed = time.Since(t.start)
 	}

@@ -1,0 +1,190 @@
+package adjust
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cloud.google.com/go/civil"
+)
+
+// A ReportQuery is everything that can change a report's numbers, said in full: the service's defaults have changed
+// before (attribution_types did in July 2026), so nothing that has a default is left to them.
+type ReportQuery struct {
+	Dimensions, Metrics []string   // slugs, in column order; at least one of each
+	From, Until         civil.Date // half open: [From, Until); or else DatePeriod
+	DatePeriod          string     // the service's own text, both ends included: -7d:-1d, last_week
+	UTCOffset           string     // ±HH:MM; or else TimezoneID
+	TimezoneID          string     // the service's name or number of a zone
+	HourBetween         string     // hours back from now, such as -10h:-0h; sent when not empty
+
+	CohortMaturity    string   // immature, mature or fully_mature
+	AttributionTypes  []string // of click, impression, engaged_ad
+	AttributionSource string   // dynamic or first
+	Reattributed      string   // all, true or false
+	IAPRevenueMode    string   // GROSS_100 down to GROSS_50
+	AdSpendMode       string   // adjust, network or mixed
+	Sandbox           bool     // the sandbox's data instead of production's
+	Currency          string   // ISO 4217; may be empty beside a DatePeriod, for the account's own
+	OSNames           []string // sent when not empty
+	AdRevenueSources  []string // display names, sent when not empty
+	PeriodOverPeriod  string   // previous_week and such; sent when not empty
+
+	// Filters has values by parameter, which is a dimension or metric, two underscores and one of Operators. The two
+	// that compare with a list, in and not_in, take many values; the others one.
+	Filters map[string][]string
+
+	Sort          []string // columns, a leading - for falling order; empty: the dimensions, dates first
+	Index         []string // dimensions; sent when not empty
+	ReadableNames bool     // a header of names for people instead of slugs
+	FormatDates   bool     // dates as the service likes them instead of ISO 8601
+	Splittable    bool     // the caller can ask for less at once: see ErrTooSlow
+}
+
+// Operators are what filters compare with: the eight for dimensions, where case doesn't matter, and the six for metrics.
+var Operators = []string{
+	"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with",
+	"lt", "lte", "gt", "gte", "eq", "ne",
+}
+
+// period is the service's date_period, whose both ends are included. It is made here and nowhere else.
+func (q ReportQuery) period() string {
+	if q.DatePeriod != "" {
+		return q.DatePeriod
+	}
+	return q.From.String() + ":" + q.Until.AddDays(-1).String()
+}
+
+func (q ReportQuery) values() (url.Values, error) {
+	v := url.Values{}
+	if err := errors.Join(q.checkPeriod(), q.setZone(v)); err != nil {
+		return nil, err
+	}
+	v.Set("date_period", q.period())
+	v.Set("sandbox", strconv.FormatBool(q.Sandbox))
+	v.Set("readable_names", strconv.FormatBool(q.ReadableNames))
+	v.Set("format_dates", strconv.FormatBool(q.FormatDates))
+	for _, p := range []struct {
+		name     string
+		values   []string
+		required bool
+	}{
+		{"dimensions", q.Dimensions, true},
+		{"metrics", q.Metrics, true},
+		{"cohort_maturity", one(q.CohortMaturity), true},
+		{"attribution_types", q.AttributionTypes, true},
+		{"attribution_source", one(q.AttributionSource), true},
+		{"reattributed", one(q.Reattributed), true},
+		{"iap_revenue_mode", one(q.IAPRevenueMode), true},
+		{"ad_spend_mode", one(q.AdSpendMode), true},
+		{"currency", one(q.Currency), q.DatePeriod == ""},
+		{"sort", q.order(), true},
+		{"hour__between", one(q.HourBetween), false},
+		{"os_names", q.OSNames, false},
+		{"ad_revenue_sources", q.AdRevenueSources, false},
+		{"period_over_period", one(q.PeriodOverPeriod), false},
+		{"index", q.Index, false},
+	} {
+		if p.required && len(p.values) == 0 || slices.Contains(p.values, "") {
+			return nil, fmt.Errorf("the query has no %s", p.name)
+		}
+		if err := set(v, p.name, p.values); err != nil {
+			return nil, err
+		}
+	}
+	return v, q.setFilters(v)
+}
+
+func (q ReportQuery) checkPeriod() error {
+	switch {
+	case q.DatePeriod == "" && (!q.From.IsValid() || !q.Until.IsValid() || !q.From.Before(q.Until)):
+		return fmt.Errorf("the period from %s until %s (not included) holds no day", q.From, q.Until)
+	case q.DatePeriod != "" && (q.From != civil.Date{} || q.Until != civil.Date{}):
+		return fmt.Errorf("the query has both the date_period %s and days, from %s until %s", q.DatePeriod, q.From, q.Until)
+	}
+	return nil
+}
+
+// setZone sends one zone: which of two the service prefers isn't documented.
+func (q ReportQuery) setZone(v url.Values) error {
+	switch {
+	case q.UTCOffset != "" && q.TimezoneID != "":
+		return fmt.Errorf("the query has both the utc_offset %s and the timezone_id %s", q.UTCOffset, q.TimezoneID)
+	case q.UTCOffset != "":
+		v.Set("utc_offset", q.UTCOffset)
+	case q.TimezoneID != "":
+		v.Set("timezone_id", q.TimezoneID)
+	default:
+		return errors.New("the query has no utc_offset and no timezone_id")
+	}
+	return nil
+}
+
+func (q ReportQuery) setFilters(v url.Values) error {
+	for name, values := range q.Filters {
+		if len(values) == 0 {
+			continue
+		}
+		at := strings.LastIndex(name, "__") // an event's slug may hold another
+		if at < 1 {
+			return fmt.Errorf("filter %q names no comparison, such as app_token__in", name)
+		}
+		operator := name[at+2:]
+		switch {
+		case !slices.Contains(Operators, operator):
+			return fmt.Errorf("filter %q: the service has no comparison %q, only %s", name, operator, strings.Join(Operators, ", "))
+		case operator == "in" || operator == "not_in":
+			if err := set(v, name, values); err != nil {
+				return err
+			}
+		case len(values) > 1:
+			return fmt.Errorf("filter %q compares with one value, and %d are given", name, len(values))
+		default:
+			v.Set(name, values[0])
+		}
+	}
+	return nil
+}
+
+// set joins a list the only way the service knows: by commas that nothing can escape.
+func set(v url.Values, name string, values []string) error {
+	for _, s := range values {
+		if strings.Contains(s, ",") {
+			return fmt.Errorf("%s: the value %q holds a comma, which the service would take for two values", name, s)
+		}
+	}
+	if len(values) > 0 {
+		v.Set(name, strings.Join(values, ","))
+	}
+	return nil
+}
+
+func one(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// order is the report's order. Its default has the dates first, so that partitions come one after the other.
+func (q ReportQuery) order() []string {
+	if len(q.Sort) > 0 {
+		return q.Sort
+	}
+	dates := []string{"hour", "day", "week", "month", "quarter", "year"}
+	order := slices.Clone(q.Dimensions)
+	slices.SortStableFunc(order, func(a, b string) int {
+		return rank(!slices.Contains(dates, a)) - rank(!slices.Contains(dates, b))
+	})
+	return order
+}
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
+}
