@@ -13,7 +13,9 @@ import (
 // lease.
 type Claim struct {
 	ledger *Ledger
-	prefix string
+	table  string
+	unit   string
+	prefix string // of its objects
 	number int
 	body   claimBody
 	lease  time.Duration
@@ -48,53 +50,75 @@ func (e *HeldError) Error() string {
 // the error is a *HeldError.
 func (l *Ledger) Claim(ctx context.Context, table, unit, run string, lease time.Duration) (*Claim, error) {
 	c := &Claim{
-		ledger: l, lease: lease, prefix: fmt.Sprintf("tables/%s/claims/%s/", table, unit),
+		ledger: l, table: table, unit: unit, lease: lease, prefix: fmt.Sprintf("tables/%s/claims/%s/", table, unit),
 		body: claimBody{Run: run, Lease: lease}, stopped: make(chan struct{}),
 	}
-	keys, err := l.list(ctx, c.prefix)
+	used, err := c.used(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if last := highest(keys); last > 0 {
-		if err := c.free(ctx, unit, last); err != nil {
+	if last := highest(used.keys); last > used.swept { // else there is none, or what a claimant that was outrun left
+		if err := c.free(ctx, last); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.take(ctx, unit, keys); err != nil {
+	if err := c.take(ctx, used); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// take creates the number after those that were listed, all of which are over.
-func (c *Claim) take(ctx context.Context, unit string, listed []string) error {
-	c.number = highest(listed) + 1
+// used are the numbers of a unit that may not be used again: those of objects, and all up to the last one swept.
+type used struct {
+	keys  []string
+	swept int
+}
+
+func (u used) top() int { return max(highest(u.keys), u.swept) }
+
+// used reads the unit's numbers. The objects come first: the number of one that is swept after the listing is still in
+// it, and that of one that was swept before is in what is read then.
+func (c *Claim) used(ctx context.Context) (u used, err error) {
+	if u.keys, err = c.ledger.list(ctx, c.prefix); err != nil {
+		return u, err
+	}
+	_, swept, err := c.ledger.swept(ctx, c.table)
+	u.swept = swept[c.unit]
+	return u, err
+}
+
+// take creates the number after those that are used, all of which are over.
+func (c *Claim) take(ctx context.Context, before used) error {
+	c.number = before.top() + 1
 	data, err := encodeObject(c.body)
 	if err != nil {
 		return err
 	}
 	start := time.Now()
 	if err := c.ledger.create(ctx, c.key(c.number), data); errors.Is(err, errExists) {
-		return c.outrun(unit)
+		return c.outrun()
 	} else if err != nil {
 		return fmt.Errorf("claim %s: %w", c.ledger.location(c.key(c.number)), err)
 	}
-	// Others may have taken and dropped this number since the listing. The highest number is never dropped, so a second
-	// listing shows it.
-	if top, err := c.top(ctx); err != nil {
+	// Others may have taken and dropped this number since it was looked up. The highest number is never dropped before
+	// it counts as swept, so a second look shows it.
+	after, err := c.used(ctx)
+	if err != nil {
 		return err
-	} else if top != c.number {
-		return c.outrun(unit)
+	}
+	if after.swept >= c.number || highest(after.keys) != c.number {
+		_ = c.ledger.bucket.Delete(ctx, c.key(c.number)) // ours, and void; one that stays is dropped by the next claimant
+		return c.outrun()
 	}
 	c.begin(ctx, start)
-	for _, key := range listed {
+	for _, key := range before.keys {
 		_ = c.ledger.bucket.Delete(ctx, key) // one that stays is lower than ours and means nothing
 	}
 	return nil
 }
 
-func (c *Claim) outrun(unit string) error {
-	return &HeldError{Unit: unit, Run: "(another that was faster)", Free: c.lease}
+func (c *Claim) outrun() error {
+	return &HeldError{Unit: c.unit, Run: "(another that was faster)", Free: c.lease}
 }
 
 // top is the highest number that exists.
@@ -106,13 +130,13 @@ func (c *Claim) top(ctx context.Context) (int, error) {
 func (c *Claim) key(n int) string { return fmt.Sprintf("%s%06d.json", c.prefix, n) }
 
 // free tells, by a nil error, that the claim with number n is over.
-func (c *Claim) free(ctx context.Context, unit string, n int) error {
+func (c *Claim) free(ctx context.Context, n int) error {
 	var other claimBody
 	var damaged *DamagedError
 	err := c.ledger.read(ctx, c.key(n), &other)
 	switch {
 	case isNotFound(err):
-		return c.outrun(unit)
+		return c.outrun()
 	case errors.As(err, &damaged): // a claim is no record: one that can't be read is over when its lease is
 		other = claimBody{Run: "(unreadable)", Lease: c.lease}
 	case err != nil:
@@ -129,13 +153,13 @@ func (c *Claim) free(ctx context.Context, unit string, n int) error {
 	}
 	attrs, err := c.ledger.bucket.Attributes(ctx, c.key(n))
 	if isNotFound(err) {
-		return c.outrun(unit)
+		return c.outrun()
 	}
 	if err != nil {
 		return fmt.Errorf("claim %s: read its age: %w", c.ledger.location(c.key(n)), err)
 	}
 	if left := other.Lease - now.Sub(attrs.ModTime); left >= 0 {
-		return &HeldError{Unit: unit, Run: other.Run, Free: left, beat: other.Beat}
+		return &HeldError{Unit: c.unit, Run: other.Run, Free: left, beat: other.Beat}
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ func segmentKey(table string, n int) string {
 }
 
 // Fold writes all records into one segment when many objects have gathered, so that planning stays a handful of bucket
-// calls however long the table is. Readers and writers may go on meanwhile: records are never changed, a segment holds
-// all that the one before it held, and of two folders at once one wins.
+// calls however long the table is, and sweeps claims. Readers and writers may go on meanwhile: records are never changed,
+// a segment holds all that the one before it held, and of two folders at once one wins.
 func (t *Table) Fold(ctx context.Context) error {
 	if err := t.Refresh(ctx); err != nil {
 		return err
@@ -26,10 +26,12 @@ func (t *Table) Fold(ctx context.Context) error {
 	loose := slices.Sorted(maps.Keys(t.loose))
 	next := t.segment + 1
 	t.mu.Unlock()
-	if len(loose) <= foldAbove {
-		return nil
+	if len(loose) > foldAbove {
+		if err := t.fold(ctx, loose, next); err != nil {
+			return err
+		}
 	}
-	return t.fold(ctx, loose, next)
+	return t.sweep(ctx, sweepAbove)
 }
 
 // fold writes segment number next and drops the loose records that it holds.
@@ -69,9 +71,7 @@ func (t *Table) fold(ctx context.Context, loose []string, next int) error {
 	}
 	if next > 1 {
 		// The one before goes last: a reader that has listed it meanwhile lists again.
-		if err := t.ledger.bucket.Delete(ctx, segmentKey(t.name, next-1)); err != nil && !isNotFound(err) {
-			return fmt.Errorf("ledger: fold %s: delete the older segment: %w", t.name, err)
-		}
+		return t.ledger.drop(ctx, segmentKey(t.name, next-1))
 	}
 	return nil
 }

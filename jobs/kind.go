@@ -28,8 +28,14 @@ type Job struct {
 	Table string // where its claims live
 	Kind  Kind
 
+	Targets []Target // where its partitions go
+
 	// Finish tidies up once no more units are taken; nil: nothing to tidy.
 	Finish func(context.Context) error
+
+	// Inspect says how the table is, from the ledger alone; runs are the last ones, the newest first. Nil: the kind has no
+	// partitions.
+	Inspect func(ctx context.Context, now time.Time, runs []RunRecord) (Inspection, error)
 }
 
 // An Outcome counts what came of a unit, or of many. Partitions are counted once: written, unchanged, empty, kept or
@@ -72,6 +78,20 @@ func (t *Outcome) Add(o Outcome) {
 	t.Nulls += o.Nulls
 	t.CSVBytes += o.CSVBytes
 	t.ParquetBytes += o.ParquetBytes
+}
+
+// Count counts what Publish said of one partition.
+func (t *Outcome) Count(s State) {
+	switch s {
+	case Unchanged:
+		t.Unchanged++
+	case Empty:
+		t.Empty++
+	case Kept:
+		t.Kept++
+	default:
+		t.Written++
+	}
 }
 
 // Done counts the partitions that are as they should be.

@@ -19,7 +19,8 @@ import (
 //	tables/{table}/partitions/{date}.{seq}.json   one record, written once; the highest seq holds
 //	tables/{table}/segments/{n}.json              older records folded into one object; the highest n holds
 //	tables/{table}/shapes/{id}.json               what a record's numbers mean: fingerprint and columns
-//	tables/{table}/claims/{unit}/{n}.json         who works on a unit
+//	tables/{table}/claims/{unit}/{n}.json         who works on a unit, or did last
+//	tables/{table}/swept/{n}.json                 the last claim of each unit whose objects were dropped; the highest n holds
 //	runs/{id}.json                                one execution
 //	clock.json                                    written to read the store's own time
 type Ledger struct {

@@ -253,6 +253,13 @@ func TestRuns(t *testing.T) {
 	if !ran || err != nil || last.Exit != keepRuns+4 {
 		t.Errorf("the last run is %+v, %v", last, err)
 	}
+	three, err := l.Runs(ctx, 3)
+	if err != nil || len(three) != 3 || three[0].Exit != keepRuns+4 || three[2].Exit != keepRuns+2 {
+		t.Errorf("the last three: %+v, %v", three, err)
+	}
+	if all, err := l.Runs(ctx, 1000); err != nil || len(all) != keepRuns {
+		t.Errorf("all: %d, %v", len(all), err)
+	}
 	keys, err := l.list(context.Background(), "runs/")
 	check(t, err)
 	if len(keys) != keepRuns {

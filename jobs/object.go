@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/cespare/xxhash/v2"
@@ -31,9 +32,11 @@ func encodeObject(content any) ([]byte, error) {
 }
 
 func decodeObject(data []byte, content any) error {
-	var e envelope
-	if err := json.Unmarshal(data, &e); err != nil {
-		return err
+	e, plain := plainEnvelope(data)
+	if !plain {
+		if err := json.Unmarshal(data, &e); err != nil {
+			return err
+		}
 	}
 	if e.Version != objectVersion {
 		return fmt.Errorf("version %d, this program reads version %d", e.Version, objectVersion)
@@ -41,9 +44,30 @@ func decodeObject(data []byte, content any) error {
 	if sum := checksum(e.Content); sum != e.Sum {
 		return fmt.Errorf("checksum is %s, its content gives %s", e.Sum, sum)
 	}
+	if entries, ok := content.(*[]Entry); ok {
+		if *entries, ok = decodeEntries(e.Content); ok {
+			return nil
+		}
+		*entries = nil
+	}
 	dec := json.NewDecoder(bytes.NewReader(e.Content))
 	dec.DisallowUnknownFields()
 	return dec.Decode(content)
+}
+
+// plainEnvelope reads an envelope as encodeObject writes it, without a look at the content, which may be large. It
+// answers false for any other.
+func plainEnvelope(data []byte) (e envelope, plain bool) {
+	text, plain := bytes.CutSuffix(data, []byte("}\n"))
+	if !plain {
+		return e, false
+	}
+	text, plain = bytes.CutPrefix(text, fmt.Appendf(nil, `{"v":%d,"xxh64":"`, objectVersion))
+	sum, content, found := bytes.Cut(text, []byte(`","content":`))
+	if !plain || !found || bytes.ContainsAny(sum, `"\`) {
+		return e, false
+	}
+	return envelope{objectVersion, string(sum), content}, true
 }
 
 func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
@@ -68,7 +92,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 // read reads and checks one object. notFound is told apart from damage and from a store that doesn't answer.
 func (l *Ledger) read(ctx context.Context, key string, content any) error {
-	data, err := l.bucket.ReadAll(ctx, key)
+	data, err := l.get(ctx, key)
 	if err != nil {
 		return fmt.Errorf("ledger: read %s: %w", l.location(key), err)
 	}
@@ -76,6 +100,18 @@ func (l *Ledger) read(ctx context.Context, key string, content any) error {
 		return &DamagedError{Location: l.location(key), Err: err}
 	}
 	return nil
+}
+
+// get reads the bytes of an object into as much memory as they need.
+func (l *Ledger) get(ctx context.Context, key string) (data []byte, err error) {
+	r, err := l.bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	b := bytes.NewBuffer(make([]byte, 0, max(0, r.Size())+bytes.MinRead))
+	_, err = b.ReadFrom(r)
+	return b.Bytes(), err
 }
 
 // write replaces an object that only one process writes.

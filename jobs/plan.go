@@ -1,27 +1,11 @@
 package jobs
 
 import (
+	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
-	"github.com/robfig/cron/v3"
 )
-
-// Rules say which partitions a table should have and when they are to be fetched again.
-type Rules struct {
-	Period   Period
-	Page     int            // periods in a cell of the grid, at least 1
-	Start    civil.Date     // the period that holds it is the first one
-	Through  civil.Date     // the period that holds it is the last one; zero: the newest
-	Today    bool           // the unfinished period too
-	Lookback int            // days after its end in which the service restates a period
-	Location *time.Location // of the report: where a day begins and ends
-	Schedule cron.Schedule  // nil: fires always
-	Sinks    []string       // names of the job's targets
-
-	IgnoreSchedule bool
-	IgnoreLedger   bool
-}
 
 // Ledgered is what the ledger holds of a table.
 type Ledgered map[civil.Date]Entry
@@ -30,63 +14,133 @@ type Ledgered map[civil.Date]Entry
 // Windows and the partitions in them ascend. A partition is in at most one window.
 func PlanWindows(now time.Time, r Rules, done Ledgered) []Window {
 	var windows []Window
-	last := r.lastIndex(now)
-	for i := r.Period.Index(r.Start); i <= last; i++ {
+	start, last := r.bounds(now)
+	for i := r.firstOpen(start, done); i <= last; i++ {
 		partition := r.Period.At(i)
-		reason, due := r.due(now, partition, done)
-		if !due {
+		e, recorded := done[partition]
+		if i < start && !r.open(e) {
 			continue
 		}
-		cell := r.Period.At(r.Page * floorDiv(i, r.Page))
+		reason, due := r.due(now, partition, e, recorded)
+		if !due || r.Only != nil && !slices.Contains(r.Only, reason) {
+			continue
+		}
+		cell := r.cell(i)
 		if n := len(windows); n == 0 || windows[n-1].Cell != cell {
 			windows = append(windows, Window{Period: r.Period, Cell: cell})
 		}
 		w := &windows[len(windows)-1]
-		w.Due = append(w.Due, Due{Partition: partition, Reason: reason, Seq: done[partition].Seq})
+		w.Due = append(w.Due, Due{Partition: partition, Reason: reason, Seq: e.Seq})
 	}
 	return windows
 }
 
-// lastIndex is the number of the newest period that may be fetched at all.
-func (r Rules) lastIndex(now time.Time) int {
-	last := r.Period.Index(civil.DateOf(now.In(r.Location)))
-	if !r.Today {
-		last--
+// firstOpen is the number of the oldest period to look at: start, or before it the oldest whose record is open.
+func (r Rules) firstOpen(start int, done Ledgered) int {
+	if r.Through.IsValid() || r.Period == Whole {
+		return start
 	}
-	if r.Through.IsValid() {
-		last = min(last, r.Period.Index(r.Through))
+	first := start
+	for partition, e := range done {
+		if r.open(e) {
+			first = min(first, r.Period.Index(partition))
+		}
 	}
-	return last
+	return first
 }
 
+// open tells whether a record calls for another fetch wherever its partition lies: which rows the sinks show isn't
+// known, or they mean something else than the others.
+func (r Rules) open(e Entry) bool { return e.State == Publishing || r.Stale[e.Shape] != "" }
+
 // due decides for one partition that has begun, and has ended unless the rules ask for today.
-func (r Rules) due(now time.Time, partition civil.Date, done Ledgered) (Reason, bool) {
+func (r Rules) due(now time.Time, partition civil.Date, e Entry, recorded bool) (Reason, bool) {
 	if r.IgnoreLedger {
 		return Forced, true
 	}
-	end := r.Period.Next(partition).In(r.Location)
-	reason, since := Missing, end
-	if end.After(now) {
-		since = partition.In(r.Location)
+	reason, since := r.wanted(now, partition, e, recorded)
+	if reason == "" || since.After(now) {
+		return "", false
 	}
-	if e, recorded := done[partition]; recorded && e.State == Publishing {
-		reason = Interrupted
-	} else if recorded {
-		if !e.reached(r.Sinks) {
-			return Unsunk, r.IgnoreSchedule || Fired(r.Schedule, since, now)
+	if r.IgnoreSchedule {
+		return reason, true
+	}
+	if recorded && !since.After(e.Fetched) {
+		return reason, Fired(r.Schedule, since, now)
+	}
+	return reason, r.firedFrom(since, now)
+}
+
+// firedFrom counts a tick at that very moment too, such as the one of midnight that ends a day.
+func (r Rules) firedFrom(moment, now time.Time) bool { return Fired(r.Schedule, moment.Add(-1), now) }
+
+// wanted says why a partition should be fetched, and since when: a schedule that has fired after that moment makes it
+// due. No reason: it is as it should be.
+func (r Rules) wanted(now time.Time, partition civil.Date, e Entry, recorded bool) (Reason, time.Time) {
+	ready := r.ready(now, partition)
+	stale, isStale := r.Stale[e.Shape]
+	switch {
+	case !recorded:
+		return Missing, ready
+	case e.State == Publishing:
+		return Interrupted, ready
+	case isStale && e.State == Kept: // fetched, and the answer was empty: one more try a tick
+		return stale, later(ready, e.Fetched)
+	case isStale:
+		return stale, ready
+	case !e.reached(r.Sinks):
+		return Unsunk, ready
+	}
+	return r.restated(now, ready, partition, e)
+}
+
+// ready is the moment from which a partition can be fetched: its end, or its beginning while it is unfinished.
+func (r Rules) ready(now time.Time, partition civil.Date) time.Time {
+	switch {
+	case r.Period != Whole:
+		if end := r.end(partition, 0); !end.After(now) {
+			return end
 		}
-		// What counts is how old the partition was when it was last fetched, not how old it is now: after missed
-		// nights the last restatement would be lost otherwise.
-		if !e.Fetched.Before(end.AddDate(0, 0, r.Lookback)) {
-			return "", false
-		}
-		reason = Lookback
-		if e.Fetched.Before(end) {
-			reason = Unfinished
-		}
-		if e.Fetched.After(since) {
-			since = e.Fetched
+		return dayStart(partition, r.Location)
+	case r.Today:
+		return dayStart(r.Start, r.Location)
+	}
+	return dayStart(r.Start.AddDays(1), r.Location)
+}
+
+// restated says why a partition that was recorded should be fetched once more. What counts is how old it was when it
+// was last fetched, not how old it is now: after missed nights the last restatement would be lost otherwise.
+func (r Rules) restated(now, ready time.Time, partition civil.Date, e Entry) (Reason, time.Time) {
+	since := later(ready, e.Fetched)
+	settled := r.Lookback
+	if n := len(r.Horizons); n > 0 {
+		settled = max(settled, r.Horizons[n-1])
+	}
+	switch {
+	case r.Period == Whole && r.newest(e.Fetched).Before(r.newest(now)):
+		return Unfinished, since
+	case r.Period == Whole && r.Lookback > 0: // its newest days are always inside
+		return Lookback, since
+	case r.Period == Whole:
+		return "", since
+	case !e.Fetched.Before(r.end(partition, settled)): // nearly all of a long table
+		return "", since
+	case e.Fetched.Before(r.end(partition, 0)):
+		return Unfinished, since
+	case e.Fetched.Before(r.end(partition, r.Lookback)):
+		return Lookback, since
+	}
+	for _, days := range r.Horizons {
+		if final := r.end(partition, days); e.Fetched.Before(final) {
+			return Horizon, final // one fetch after several horizons settles them all
 		}
 	}
-	return reason, r.IgnoreSchedule || Fired(r.Schedule, since, now)
+	return "", since
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -108,11 +109,12 @@ func drawRules(t *rapid.T) Rules {
 	}
 	offset := rapid.IntRange(-12, 14).Draw(t, "offset")
 	return Rules{
-		Period:   Period(rapid.IntRange(0, int(Month)).Draw(t, "period")),
+		Period:   Period(rapid.IntRange(0, int(Year)).Draw(t, "period")),
 		Page:     rapid.IntRange(1, 40).Draw(t, "page"),
 		Start:    date("2026-01-01").AddDays(rapid.IntRange(-200, 50).Draw(t, "start")),
 		Today:    rapid.Bool().Draw(t, "today"),
 		Lookback: rapid.IntRange(0, 30).Draw(t, "lookback"),
+		Horizons: slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.IntRange(1, 60), 0, 3).Draw(t, "horizons")))),
 		Location: time.FixedZone("", offset*3600),
 		Schedule: s,
 	}
@@ -124,7 +126,7 @@ func drawNow(t *rapid.T) time.Time {
 
 func drawLedgered(t *rapid.T, r Rules, now time.Time) Ledgered {
 	done := Ledgered{}
-	first, last := r.Period.Index(r.Start), r.lastIndex(now)
+	first, last := r.bounds(now)
 	for i := first; i <= last; i++ {
 		if rapid.Bool().Draw(t, "recorded") {
 			p := r.Period.At(i)
@@ -179,7 +181,8 @@ func TestPlanProperties(t *testing.T) {
 				t.Fatalf("runs cover %d of %d partitions", len(joined), len(w.Due))
 			}
 		}
-		for i := r.Period.Index(r.Start); i <= r.lastIndex(now); i++ {
+		first, last := r.bounds(now)
+		for i := first; i <= last; i++ {
 			p := r.Period.At(i)
 			_, recorded := done[p]
 			d, due := planned[p]

@@ -39,7 +39,8 @@ type Publication struct {
 }
 
 // Publish puts a partition where it belongs and records it: the last two steps of the way of the data, in the one
-// order that loses nothing. Content that a sink holds already isn't put again.
+// order that loses nothing. Content that a sink holds already isn't put again, unless its shape is another one: the same
+// cells in files with other columns or another meaning.
 func (t *Table) Publish(ctx context.Context, c *Claim, p Publication, targets []Target) (State, int64, error) {
 	old, existed := t.Entry(p.Part.Partition)
 	had := existed && old.Rows > 0
@@ -98,7 +99,7 @@ const Unchanged State = "unchanged"
 
 // keepReceipts takes over the receipts of targets that hold e's content already, and gives the other targets.
 func (e *Entry) keepReceipts(old Entry, targets []Target) (stale []Target) {
-	same := old.State != Publishing && old.Hash == e.Hash && old.Rows == e.Rows
+	same := old.State != Publishing && old.Hash == e.Hash && old.Rows == e.Rows && old.Shape == e.Shape
 	for _, target := range targets {
 		i := slices.IndexFunc(old.Receipts, func(r sinks.Receipt) bool { return r.Sink == target.Name })
 		if same && i >= 0 {

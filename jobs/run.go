@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
+	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Runs that are kept in the ledger.
@@ -41,20 +43,35 @@ func (l *Ledger) SaveRun(ctx context.Context, r RunRecord) error {
 		return err
 	}
 	for _, key := range keys[:max(0, len(keys)-keepRuns)] {
-		if err := l.bucket.Delete(ctx, key); err != nil && !isNotFound(err) {
-			return fmt.Errorf("ledger: drop %s: %w", l.location(key), err)
+		if err := l.drop(ctx, key); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// Runs are the newest n runs, the newest first.
+func (l *Ledger) Runs(ctx context.Context, n int) ([]RunRecord, error) {
+	keys, err := l.list(ctx, "runs/")
+	if err != nil {
+		return nil, err
+	}
+	keys = keys[max(0, len(keys)-n):]
+	slices.Reverse(keys)
+	runs := make([]RunRecord, len(keys))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for i, key := range keys {
+		g.Go(func() error { return l.read(ctx, key, &runs[i]) })
+	}
+	return runs, g.Wait()
+}
+
 // LastRun is the newest run; false when there is none.
 func (l *Ledger) LastRun(ctx context.Context) (RunRecord, bool, error) {
-	keys, err := l.list(ctx, "runs/")
-	if err != nil || len(keys) == 0 {
+	runs, err := l.Runs(ctx, 1)
+	if err != nil || len(runs) == 0 {
 		return RunRecord{}, false, err
 	}
-	var r RunRecord
-	err = l.read(ctx, keys[len(keys)-1], &r)
-	return r, err == nil, err
+	return runs[0], true, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -30,36 +29,27 @@ type Progress struct {
 	Err    error
 }
 
-// A Result is what came of one job.
-type Result struct {
-	Job     string        `json:"job"`
-	Table   string        `json:"table"`
-	Outcome Outcome       `json:"outcome"`
-	Took    time.Duration `json:"took_ns"`
-	Errs    []error       `json:"-"`
-}
-
-// RunJobs plans and does all jobs and gives their results in order. It returns when every unit that it took is over.
+// RunJobs plans all jobs and does them, and gives their results in order. It returns when every unit that it took is
+// over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job) []Result {
 	results := make([]Result, len(list))
-	for i, job := range list {
-		results[i] = Result{Job: job.Name, Table: job.Table}
-	}
+	plans := PlanJobs(ctx, list, time.Now())
 	var held heldUnits
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))
 	for i, job := range list {
+		results[i] = Result{Job: job.Name, Table: job.Table}
+		if ctx.Err() != nil {
+			continue
+		}
 		ctx, deny := context.WithCancel(ctx)
 		defer deny() // when all jobs are over
 		res := &tally{Result: &results[i], start: time.Now(), deny: deny}
-		units, err := job.Kind.Plan(ctx, time.Now())
-		if ctx.Err() != nil {
-			break
-		}
-		if err != nil {
-			res.fail(err)
+		if err := plans[i].Err; err != nil {
+			res.fail("", err)
 			continue
 		}
+		units := plans[i].Units
 		r.observe(Progress{Job: job.Name, Units: len(units)})
 		for _, u := range units {
 			g.Go(func() error {
@@ -70,14 +60,26 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job) []Result {
 	}
 	_ = g.Wait() // errors are in the results
 	r.secondLook(ctx, &held)
+	r.finish(ctx, list, results)
+	return results
+}
+
+// finish tidies up after all jobs.
+func (r *Runner) finish(ctx context.Context, list []Job, results []Result) {
+	g := &errgroup.Group{}
+	g.SetLimit(planners)
 	for i, job := range list {
-		if job.Finish != nil && ctx.Err() == nil {
+		if job.Finish == nil || ctx.Err() != nil {
+			continue
+		}
+		g.Go(func() error {
 			if err := job.Finish(ctx); err != nil {
 				results[i].Errs = append(results[i].Errs, err)
 			}
-		}
+			return nil
+		})
 	}
-	return results
+	_ = g.Wait() // errors are in the results
 }
 
 func (r *Runner) observe(p Progress) {
@@ -118,7 +120,7 @@ func (r *Runner) over(ctx context.Context, t task, out Outcome, err error) {
 		out.Failed = 0 // the next run goes on with it
 	default:
 		log.Error("window failed", "status", err.Error())
-		t.res.fail(err)
+		t.res.fail(t.unit.Name, err)
 	}
 	out.Windows = 1
 	t.res.add(out)
@@ -139,28 +141,4 @@ func (r *Runner) claimed(ctx context.Context, job Job, u Unit) (out Outcome, err
 		}
 	}()
 	return job.Kind.Do(ctx, u)
-}
-
-// A tally is a result that several goroutines add to.
-type tally struct {
-	*Result
-	mu    sync.Mutex
-	start time.Time
-	deny  context.CancelFunc // ends the job: going on would only repeat the refusal
-}
-
-func (t *tally) add(o Outcome) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.Outcome.Add(o)
-	t.Took = time.Since(t.start)
-}
-
-func (t *tally) fail(err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.Errs = append(t.Errs, err)
-	if Denied(err) {
-		t.deny()
-	}
 }

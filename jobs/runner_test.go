@@ -7,10 +7,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 )
 
 // script is a kind whose units do what their names say.
@@ -138,5 +141,70 @@ func TestExitCodeOfSeveralJobs(t *testing.T) {
 	}
 	if got := ExitCode([]Result{all[ExitUsage]}, true, true); got != ExitInterrupted {
 		t.Errorf("interrupted: %d", got)
+	}
+}
+
+// slowPlan is a kind whose plan takes a second.
+type slowPlan struct {
+	script
+	planning, most *atomic.Int32
+}
+
+func (s *slowPlan) Plan(ctx context.Context, now time.Time) ([]Unit, error) {
+	n := s.planning.Add(1)
+	defer s.planning.Add(-1)
+	for most := s.most.Load(); n > most && !s.most.CompareAndSwap(most, n); most = s.most.Load() {
+	}
+	time.Sleep(time.Second)
+	return s.script.Plan(ctx, now)
+}
+
+// Jobs are planned sixteen at once, and their results, failed plans among them, keep their order.
+func TestJobsArePlannedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var planning, most atomic.Int32
+		var list []Job
+		for i := range 50 {
+			s := &slowPlan{script{units: []string{"a"}}, &planning, &most}
+			switch i % 10 {
+			case 3:
+				s.plan = errors.New("no ledger")
+			case 7:
+				s.units = []string{"a", "bad", "hopeless"}
+			}
+			list = append(list, Job{Name: fmt.Sprint("job", i), Table: fmt.Sprint("table", i), Kind: s})
+		}
+		l := memLedger(t)
+		r := &Runner{Ledger: l, Run: "run", Lease: time.Minute, Parallel: 4, Log: slog.New(slog.DiscardHandler)}
+		start := time.Now()
+		results := r.RunJobs(t.Context(), list)
+		if took := time.Since(start); took != 4*time.Second || most.Load() != planners {
+			t.Errorf("planned in %v, %d at once", took, most.Load())
+		}
+		check(t, l.SaveRun(t.Context(), RunRecord{ID: "r", Results: results}))
+		last, _, err := l.LastRun(t.Context())
+		check(t, err)
+		for i, res := range last.Results {
+			want := map[int]string{
+				3: "[{ no ledger}]", 7: "[{bad broken} {hopeless broken}]",
+			}[i%10]
+			if want == "" {
+				want = "[]"
+			}
+			failures := res.Failures
+			slices.SortFunc(failures, func(a, b Failure) int { return strings.Compare(a.Unit, b.Unit) })
+			if got := fmt.Sprint(failures); got != want || res.Job != list[i].Name || len(results[i].Errs) != len(failures) {
+				t.Errorf("%s: failures %s, want %s", res.Job, got, want)
+			}
+		}
+	})
+}
+
+// What the ledger keeps of an error is bounded, and whole characters.
+func TestFailureIsCut(t *testing.T) {
+	var res Result
+	(&tally{Result: &res}).fail("u", errors.New(strings.Repeat("ä", 5000)))
+	if got := res.Failures[0].Error; len(got) > 510 || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä...") {
+		t.Errorf("%d bytes: %q", len(got), got)
 	}
 }

@@ -50,36 +50,26 @@ func (t *Table) SaveShape(ctx context.Context, s Shape) error {
 	return nil
 }
 
-// LastShape is the shape of the record fetched last; false when there is no record.
-func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
-	var last Entry
-	for _, e := range t.Entries() {
-		if last.Seq == 0 || e.Fetched.After(last.Fetched) {
-			last = e
-		}
-	}
-	if last.Seq == 0 {
-		return Shape{}, false, nil
-	}
-	var s Shape
-	key := t.prefix("shapes") + last.Shape + ".json"
-	err := t.ledger.read(ctx, key, &s)
-	if isNotFound(err) {
-		err = t.gone(key, "the record of "+last.Partition.String())
-	}
-	return s, err == nil, err
-}
-
 // CheckShape refuses a shape whose numbers, or whose columns' types, mean something else than those recorded.
 func CheckShape(table string, recorded, now Shape) error {
-	var diffs []string
-	for _, key := range keysOf(recorded.Fingerprint, now.Fingerprint) {
-		if was, is := recorded.Fingerprint[key], now.Fingerprint[key]; was != is {
+	diffs := recorded.differences(now)
+	if diffs == nil {
+		return nil
+	}
+	return fmt.Errorf("table %s: %w, because its numbers would change their meaning half way: %s; change the config "+
+		"back, or give the job another table, or replace every partition one by one with run --rebaseline",
+		table, ErrRefused, strings.Join(diffs, "; "))
+}
+
+// differences says what gives the numbers of now another meaning than those of s.
+func (s Shape) differences(now Shape) (diffs []string) {
+	for _, key := range keysOf(s.Fingerprint, now.Fingerprint) {
+		if was, is := s.Fingerprint[key], now.Fingerprint[key]; was != is {
 			diffs = append(diffs, fmt.Sprintf("%s was %q and is now %q", key, was, is))
 		}
 	}
 	types := map[string]string{}
-	for _, c := range recorded.Columns {
+	for _, c := range s.Columns {
 		types[c.Name] = c.Type
 	}
 	for _, c := range now.Columns {
@@ -87,11 +77,7 @@ func CheckShape(table string, recorded, now Shape) error {
 			diffs = append(diffs, fmt.Sprintf("column %s was %s and is now %s", c.Name, was, c.Type))
 		}
 	}
-	if diffs == nil {
-		return nil
-	}
-	return fmt.Errorf("table %s: %w, because its numbers would change their meaning half way: %s; change the config "+
-		"back, or give the job another table", table, ErrRefused, strings.Join(diffs, "; "))
+	return diffs
 }
 
 func keysOf(maps ...map[string]string) []string {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Objects of a table that are read at once.
-const readers = 16
+// Objects of a table that are read at once: half of what is loose before it is folded.
+const readers = foldAbove / 2
 
 // A Table is what the ledger holds of one table, as last read. It is safe for concurrent use.
 type Table struct {
@@ -23,11 +23,12 @@ type Table struct {
 	entries Ledgered        // the newest record of each partition
 	loose   map[string]bool // keys of records that are objects of their own, all of them in entries: not yet folded away
 	segment int             // the highest segment, 0 for none
+	shapes  map[string]Shape
 }
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
-	t := &Table{ledger: l, name: name, entries: Ledgered{}, loose: map[string]bool{}}
+	t := &Table{ledger: l, name: name, entries: Ledgered{}, loose: map[string]bool{}, shapes: map[string]Shape{}}
 	return t, t.Refresh(ctx)
 }
 
@@ -75,7 +76,9 @@ func (t *Table) StillDue(ctx context.Context, w Window) (Window, error) {
 }
 
 func (t *Table) refresh(ctx context.Context) error {
-	// Records first: what is folded away after this listing is in the segment that the second listing shows.
+	// Records first: what is folded away after this listing is in the segment that the second listing shows. Neither may
+	// be listed together with the other, nor the records be read before the segment: while a folder drops what it has
+	// folded, they are gone one after the other, and the segment says that they needn't be read.
 	keys, err := t.ledger.list(ctx, t.prefix("partitions"))
 	if err != nil {
 		return err

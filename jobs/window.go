@@ -9,12 +9,15 @@ type Reason string
 
 // The reasons.
 const (
-	Missing     Reason = "missing"     // no record of it
-	Unfinished  Reason = "unfinished"  // last fetched before its period ended
-	Lookback    Reason = "lookback"    // last fetched while the service could still restate it
-	Interrupted Reason = "interrupted" // a put began, and how it ended is not recorded
-	Unsunk      Reason = "new sink"    // a sink of the job has no receipt for it
-	Forced      Reason = "forced"      // asked for again, whatever the ledger holds
+	Missing     Reason = "missing"         // no record of it
+	Unfinished  Reason = "unfinished"      // last fetched before its period ended
+	Lookback    Reason = "lookback"        // last fetched while the service could still restate it
+	Horizon     Reason = "cohort horizon"  // last fetched before a cohort metric was final
+	Interrupted Reason = "interrupted"     // a put began, and how it ended is not recorded
+	Unsunk      Reason = "new sink"        // a sink of the job has no receipt for it
+	Rebased     Reason = "rebaseline"      // recorded when the config gave its numbers another meaning
+	NewColumns  Reason = "missing columns" // recorded when the table had fewer columns
+	Forced      Reason = "forced"          // asked for again, whatever the ledger holds
 )
 
 // A Window is one cell of the fixed grid with those of its partitions that are to be fetched. One request covers a

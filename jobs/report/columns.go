@@ -36,6 +36,9 @@ func fixedColumns(o Options) ([]column, error) {
 	}
 	for _, slug := range o.Query.Metrics {
 		f, known := catalog.Metric(slug)
+		if !known {
+			f, known = catalog.Guess(slug)
+		}
 		typ, declared := o.Types[slug]
 		if !known && !declared {
 			return nil, fmt.Errorf("unknown metric %q: declare its type under `types`", slug)
@@ -43,12 +46,19 @@ func fixedColumns(o Options) ([]column, error) {
 		if !declared {
 			typ = f.Type
 		}
-		cols = append(cols, column{Column: table.Column{Name: slug, Source: slug, Type: typ, Additive: summable(f, typ)}})
+		cols = append(cols, column{Column: table.Column{Name: slug, Source: slug, Type: typ, Additive: o.summable(f, typ)}})
 	}
 	return cols, nil
 }
 
-func summable(f catalog.Field, typ catalog.Type) bool { return f.AdditiveOver("day") && typ != catalog.String }
+// summable tells whether the sum over a partition's rows means something: over every dimension that varies in it. Of
+// dates that is the hour alone.
+func (o Options) summable(f catalog.Field, typ catalog.Type) bool {
+	return typ != catalog.String && !slices.ContainsFunc(o.Query.Dimensions, func(name string) bool {
+		d, _ := catalog.Dimension(name)
+		return !d.Type.IsDate() && !f.AdditiveOver(name)
+	})
+}
 
 // resolve gives the whole table. Events are looked up once a run.
 func (k *Kind) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
@@ -72,15 +82,15 @@ func (k *Kind) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	if err := unique(cols); err != nil {
 		return nil, err
 	}
-	c := &columns{shape: shapeOf(k.o, cols), route: -1}
+	c := &columns{shape: shapeOf(k.o, cols), route: table.NoRoute}
 	if known {
-		if err := jobs.CheckShape(k.o.Table, recorded, c.shape); err != nil {
+		if err := k.checkShape(recorded, c.shape); err != nil {
 			return nil, err
 		}
 	}
 	for i, col := range cols {
 		c.list = append(c.list, col.Column)
-		if col.Dimension && col.Type.IsTime() && (c.route < 0 || finer(col.Type, c.list[c.route].Type)) {
+		if col.Dimension && col.Type.IsTime() && (c.route == table.NoRoute || finer(col.Type, c.list[c.route].Type)) {
 			c.route = i
 		}
 	}
@@ -131,11 +141,11 @@ func (c *columns) metrics() []string {
 func shapeOf(o Options, cols []column) jobs.Shape {
 	q := o.Query
 	s := jobs.Shape{Fingerprint: map[string]string{
-		"account": o.Account, "dimensions": joined(q.Dimensions), "currency": q.Currency, "utc_offset": q.UTCOffset,
+		"account": o.Account, "dimensions": joined(q.Dimensions), "currency": q.Currency, "utc_offset": q.UTCOffset, "timezone_id": q.TimezoneID,
 		"cohort_maturity": q.CohortMaturity, "attribution_types": joined(q.AttributionTypes),
 		"attribution_source": q.AttributionSource, "reattributed": q.Reattributed, "iap_revenue_mode": q.IAPRevenueMode,
 		"ad_spend_mode": q.AdSpendMode, "sandbox": fmt.Sprint(q.Sandbox), "os_names": joined(q.OSNames),
-		"ad_revenue_sources": joined(q.AdRevenueSources), "period": o.Rules.Period.String(),
+		"ad_revenue_sources": joined(q.AdRevenueSources), jobs.FingerprintPeriod: o.Rules.Period.String(),
 	}}
 	for name, values := range q.Filters {
 		s.Fingerprint["filter "+name] = joined(values)

@@ -7,11 +7,13 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
@@ -76,10 +78,17 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date) error {
 	return f.publish(ctx, a)
 }
 
-// advice says what a person can do about a single partition that takes the service too long.
+// advice says what a person can do about a metric that the service refuses, or about a single partition that takes it
+// too long.
 func (f *fetch) advice(err error) string {
 	var failed *adjust.Error
-	if !errors.As(err, &failed) || failed.Status != http.StatusGatewayTimeout || f.splitsByApp() {
+	if !errors.As(err, &failed) {
+		return ""
+	}
+	if near := catalog.Nearest(failed.Metric, catalog.Metrics()); failed.Metric != "" && len(near) > 0 {
+		return fmt.Sprintf("; near %s: %s", failed.Metric, strings.Join(near, ", "))
+	}
+	if failed.Status != http.StatusGatewayTimeout || f.splitsByApp() {
 		return ""
 	}
 	return "; with app_token as a dimension and the apps named under filters: app_token__in, one partition is asked " +
@@ -88,6 +97,9 @@ func (f *fetch) advice(err error) string {
 
 // span names a row of partitions for people.
 func span(row []civil.Date) string {
+	if row[0] == sinks.Whole {
+		return "all"
+	}
 	if len(row) == 1 {
 		return row[0].String()
 	}
@@ -128,7 +140,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date) (answer, error) {
 func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	q := f.o.Query
 	q.Metrics = f.cols.metrics()
-	q.From, q.Until = row[0], f.o.Rules.Period.Next(row[len(row)-1])
+	q.From, q.Until = f.rules.Days(f.now, row)
 	return q
 }
 
@@ -178,16 +190,9 @@ func (f *fetch) publishOne(ctx context.Context, a answer, part table.Part) error
 	}
 	f.out.Rows += part.Rows
 	f.out.ParquetBytes += size
-	switch state {
-	case jobs.Unchanged:
-		f.out.Unchanged++
-	case jobs.Empty:
-		f.out.Empty++
-	case jobs.Kept:
-		f.out.Kept++
+	f.out.Count(state)
+	if state == jobs.Kept {
 		f.o.Log.Warn("the answer has no rows, the old ones stay", "job", f.o.Job, "run", f.o.Run, "window", part.Partition.String())
-	default:
-		f.out.Written++
 	}
 	return nil
 }

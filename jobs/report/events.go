@@ -140,7 +140,7 @@ func (s Selector) of(o Options, found []adjust.Event) ([]column, error) {
 			if c.Type = f.Type; declared {
 				c.Type = typ
 			}
-			c.Additive = summable(f, c.Type)
+			c.Additive = o.summable(f, c.Type)
 			cols = append(cols, c)
 		}
 	}

@@ -2,11 +2,13 @@ package report_test
 
 import (
 	"context"
+	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/civil"
 	"github.com/apache/arrow-go/v18/arrow"
@@ -128,8 +130,27 @@ func typedText(t *testing.T, kind arrow.Type, cell string) string {
 		return strconv.FormatFloat(f, 'g', -1, 64)
 	case arrow.DECIMAL128:
 		return sixDecimals(t, cell)
+	case arrow.DATE32:
+		return firstDay(t, cell)
 	}
 	return cell
+}
+
+// firstDay is the first day of a period as the service writes it.
+func firstDay(t *testing.T, cell string) string {
+	t.Helper()
+	first, _, _ := strings.Cut(cell, " - ") // a week
+	var quarter, year int
+	if n, _ := fmt.Sscanf(cell, "Q%d %d", &quarter, &year); n == 2 {
+		first = fmt.Sprintf("%04d-%02d", year, 3*quarter-2)
+	}
+	for _, layout := range []string{"2006-01-02", "2006-01", "2006"} {
+		if d, err := time.Parse(layout, first); err == nil {
+			return d.Format(time.DateOnly)
+		}
+	}
+	t.Fatalf("%q is no period", cell)
+	return ""
 }
 
 // sixDecimals rounds half to even.

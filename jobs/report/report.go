@@ -30,6 +30,9 @@ type Options struct {
 	Start func(today civil.Date) civil.Date // first day wanted
 	Rules jobs.Rules                        // without Start
 
+	Rebaseline bool // replace partitions of another meaning instead of refusing
+	NewColumns bool // fetch partitions again that lack columns of the config
+
 	Query       adjust.ReportQuery // without From, Until, Splittable and the metrics of events
 	Events      []Selector
 	NullMissing bool // a slug that vanished becomes a column of NULLs instead of an error
@@ -51,6 +54,8 @@ type Kind struct {
 	o     Options
 	fixed []column
 	table *jobs.Table
+	rules jobs.Rules // as planned
+	now   time.Time  // of the plan
 
 	mu      sync.Mutex // guards the resolution of events, which is done once, when first needed
 	columns *columns
@@ -65,31 +70,79 @@ func New(o Options) (*Kind, error) {
 	return &Kind{o: o, fixed: fixed}, nil
 }
 
-// Plan reads the ledger and plans one unit a window. It asks nothing of the service.
+// Plan reads the ledger and plans one unit a window. It asks nothing of the service, unless columns that older
+// partitions lack are asked for, or a rebaseline, and some of them are events'.
 func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
-	var err error
-	if k.table, err = k.o.Ledger.Table(ctx, k.o.Table); err != nil {
+	if err := k.settle(ctx, now); err != nil {
 		return nil, err
 	}
-	recorded, known, err := k.table.LastShape(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if known {
-		if err := jobs.CheckShape(k.o.Table, recorded, shapeOf(k.o, k.fixed)); err != nil {
-			return nil, err
-		}
-	}
-	rules := k.o.Rules
-	for _, target := range k.o.Targets {
-		rules.Sinks = append(rules.Sinks, target.Name)
-	}
-	rules.Start = k.o.Start(civil.DateOf(now.In(rules.Location)))
 	var units []jobs.Unit
-	for _, w := range jobs.PlanWindows(now, rules, k.table.Entries()) {
+	for _, w := range jobs.PlanWindows(now, k.rules, k.table.Entries()) {
 		units = append(units, jobs.Unit{Name: w.Cell.String(), Window: w})
 	}
 	return units, nil
+}
+
+// Inspect says how the table is. It asks nothing of the service.
+func (k *Kind) Inspect(ctx context.Context, now time.Time, runs []jobs.RunRecord) (jobs.Inspection, error) {
+	if err := k.settle(ctx, now); err != nil {
+		return jobs.Inspection{}, err
+	}
+	return jobs.Inspect(now, k.o.Job, k.rules, k.table.Entries(), runs), nil
+}
+
+// settle reads the ledger and completes the rules by what it holds.
+func (k *Kind) settle(ctx context.Context, now time.Time) (err error) {
+	if k.table, err = k.o.Ledger.Table(ctx, k.o.Table); err != nil {
+		return err
+	}
+	recorded, known, err := k.table.LastShape(ctx)
+	if err != nil {
+		return err
+	}
+	shape, err := k.shape(ctx, recorded)
+	if err != nil {
+		return err
+	}
+	if known {
+		if err := k.checkShape(recorded, shape); err != nil {
+			return err
+		}
+	}
+	k.rules, k.now = k.o.Rules, now
+	k.rules.Start = k.o.Start(civil.DateOf(now.In(k.rules.Location)))
+	for _, target := range k.o.Targets {
+		k.rules.Sinks = append(k.rules.Sinks, target.Name)
+	}
+	k.rules.Stale, err = k.table.Stale(ctx, shape, k.o.NewColumns)
+	return err
+}
+
+// shape is the table's, as far as it is known before a window is fetched: the columns of events are those of the record
+// fetched last, unless older partitions are to be held against today's.
+func (k *Kind) shape(ctx context.Context, recorded jobs.Shape) (jobs.Shape, error) {
+	if k.o.NewColumns || k.o.Rebaseline {
+		cols, err := k.resolve(ctx, k.o.Client)
+		if err != nil {
+			return jobs.Shape{}, err
+		}
+		return cols.shape, nil
+	}
+	s := shapeOf(k.o, k.fixed)
+	for _, c := range recorded.Columns {
+		if c.Event != "" {
+			s.Columns = append(s.Columns, c)
+		}
+	}
+	return s, nil
+}
+
+// checkShape refuses a shape whose numbers mean something else, as far as this run isn't there to replace them.
+func (k *Kind) checkShape(recorded, now jobs.Shape) error {
+	if k.o.Rebaseline {
+		return jobs.CheckRebaseline(k.o.Table, recorded, now)
+	}
+	return jobs.CheckShape(k.o.Table, recorded, now)
 }
 
 // Finish is called when a run has no more units of this job: it tidies the ledger.

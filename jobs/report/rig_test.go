@@ -133,16 +133,29 @@ func (r *rig) ok() jobs.Result {
 	return res
 }
 
-// truth asks the service itself for one partition, by another way than the client's: net/http and encoding/csv.
-func (r *rig) truth(partition civil.Date) (header []string, rows [][]string) {
+// truth asks the service itself for one day.
+func (r *rig) truth(day civil.Date) (header []string, rows [][]string) {
+	r.t.Helper()
+	return r.truthOf(day, day)
+}
+
+// truthOf asks the service itself for some days, both ends included, by another way than the client's: net/http and
+// encoding/csv.
+func (r *rig) truthOf(first, last civil.Date) (header []string, rows [][]string) {
 	r.t.Helper()
 	q := r.options.Query
-	metrics := append(slices.Clone(q.Metrics), "purchase_events", "purchase_revenue")
+	metrics := slices.Clone(q.Metrics)
+	if len(r.options.Events) > 0 {
+		metrics = append(metrics, "purchase_events", "purchase_revenue")
+	}
 	v := url.Values{
 		"dimensions": {strings.Join(q.Dimensions, ",")}, "metrics": {strings.Join(metrics, ",")},
-		"date_period": {partition.String() + ":" + partition.String()}, "format_dates": {"false"},
+		"date_period": {first.String() + ":" + last.String()}, "format_dates": {"false"},
 		"attribution_types": {"click,impression,engaged_ad"}, "ad_spend_mode": {q.AdSpendMode}, "currency": {q.Currency},
-		"utc_offset": {q.UTCOffset},
+	}
+	if v.Set("utc_offset", q.UTCOffset); q.TimezoneID != "" {
+		v.Del("utc_offset")
+		v.Set("timezone_id", q.TimezoneID)
 	}
 	for name, values := range q.Filters {
 		v.Set(name, strings.Join(values, ","))
@@ -158,7 +171,7 @@ func (r *rig) truth(partition civil.Date) (header []string, rows [][]string) {
 	}
 	if res.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(res.Body)
-		r.t.Fatalf("truth of %s: %s %s", partition, res.Status, body)
+		r.t.Fatalf("truth of %s to %s: %s %s", first, last, res.Status, body)
 	}
 	all, err := csv.NewReader(res.Body).ReadAll()
 	check(r.t, err)

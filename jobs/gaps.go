@@ -1,0 +1,119 @@
+package jobs
+
+import (
+	"time"
+
+	"cloud.google.com/go/civil"
+)
+
+// An Inspection is what is known of a table without asking the service.
+type Inspection struct {
+	Gaps  []Gap
+	Fresh Freshness
+}
+
+// Inspect is pure: it holds what the ledger has of a table against the rules.
+func Inspect(now time.Time, job string, r Rules, done Ledgered, runs []RunRecord) Inspection {
+	return Inspection{Gaps(now, job, r, done, runs), FreshnessOf(job, r, done, runs)}
+}
+
+// A Gap is a contiguous row of partitions that should be there by now and have no record that counts, all for one
+// reason.
+type Gap struct {
+	Partition  civil.Date `json:"partition"` // the first one
+	Through    civil.Date `json:"through"`   // the last one
+	Partitions int        `json:"partitions"`
+	Reason     GapReason  `json:"reason"`
+	Run        string     `json:"run,omitempty"`   // that failed, or was interrupted
+	Error      string     `json:"error,omitempty"` // of the failure
+}
+
+// A GapReason says why a partition has no record.
+type GapReason string
+
+// The reasons.
+const (
+	NeverFetched GapReason = "never fetched yet"
+	NotDueYet    GapReason = "not due yet" // the schedule hasn't fired since it could be fetched
+	RunFailed    GapReason = "failed"
+	PutCut       GapReason = "interrupted put" // newer rows were on their way; which are visible isn't known
+)
+
+// Gaps is pure: the partitions from the rules' Start to the newest that have no record, or that were interrupted while
+// they were put, ascending. runs are the last ones, the newest first, for the reasons.
+func Gaps(now time.Time, job string, r Rules, done Ledgered, runs []RunRecord) []Gap {
+	var gaps []Gap
+	first, last := r.bounds(now)
+	failed := failuresOf(job, runs)
+	for i := first; i <= last; i++ {
+		partition := r.Period.At(i)
+		e, recorded := done[partition]
+		if recorded && e.State != Publishing {
+			continue
+		}
+		g := r.gap(now, partition, e, failed.of(r.cell(i).String()))
+		if n := len(gaps); n > 0 && gaps[n-1].joins(g, r.Period) {
+			gaps[n-1].Through = partition
+			gaps[n-1].Partitions++
+			continue
+		}
+		gaps = append(gaps, g)
+	}
+	return gaps
+}
+
+// joins tells whether next continues g.
+func (g Gap) joins(next Gap, p Period) bool {
+	return p.Next(g.Through) == next.Partition && g.Reason == next.Reason && g.Run == next.Run && g.Error == next.Error
+}
+
+func (r Rules) gap(now time.Time, partition civil.Date, e Entry, f runFailure) Gap {
+	g := Gap{Partition: partition, Through: partition, Partitions: 1, Reason: NeverFetched}
+	switch {
+	case f.run != "" && f.run >= e.Run: // run IDs sort by time
+		g.Reason, g.Run, g.Error = RunFailed, f.run, f.text
+	case e.State == Publishing:
+		g.Reason, g.Run = PutCut, e.Run
+	case !r.firedFrom(r.ready(now, partition), now):
+		g.Reason = NotDueYet
+	}
+	return g
+}
+
+// failed is what the last runs say of a job.
+type failed struct {
+	units map[string]runFailure // the newest failure of each
+	plan  runFailure            // of the newest run; an older one has been overtaken
+}
+
+type runFailure struct{ run, text string }
+
+// failuresOf collects the failures of a job from runs, the newest first.
+func failuresOf(job string, runs []RunRecord) failed {
+	f := failed{units: map[string]runFailure{}}
+	newest := true
+	for _, run := range runs {
+		for _, res := range run.Results {
+			if res.Job != job {
+				continue
+			}
+			for _, failure := range res.Failures {
+				if _, newer := f.units[failure.Unit]; failure.Unit != "" && !newer {
+					f.units[failure.Unit] = runFailure{run.ID, failure.Error}
+				} else if failure.Unit == "" && newest {
+					f.plan = runFailure{run.ID, failure.Error}
+				}
+			}
+			newest = false
+		}
+	}
+	return f
+}
+
+// of is the newest failure that explains why a unit has no record; the zero one when there is none.
+func (f failed) of(unit string) runFailure {
+	if f.plan.run != "" {
+		return f.plan
+	}
+	return f.units[unit]
+}

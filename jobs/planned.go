@@ -1,0 +1,32 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Jobs that are planned at once. A plan mostly waits for the ledger's bucket.
+const planners = 16
+
+// Planned is what a job would do now, or why that can't be said.
+type Planned struct {
+	Units []Unit
+	Err   error
+}
+
+// PlanJobs plans jobs, several at once, and gives their plans in order. Nothing is claimed or done.
+func PlanJobs(ctx context.Context, list []Job, now time.Time) []Planned {
+	plans := make([]Planned, len(list))
+	g := &errgroup.Group{}
+	g.SetLimit(planners)
+	for i, job := range list {
+		g.Go(func() error {
+			plans[i].Units, plans[i].Err = job.Kind.Plan(ctx, now)
+			return nil
+		})
+	}
+	_ = g.Wait() // errors are in the plans
+	return plans
+}

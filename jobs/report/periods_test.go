@@ -1,0 +1,112 @@
+package report_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// Tables of every period: each partition that is written equals the service's own answer for its days, and a table
+// without a date holds what the service says of all days from start to yesterday.
+func TestEveryPeriodEqualsTheTruth(t *testing.T) {
+	for _, c := range []struct {
+		dimensions []string
+		period     jobs.Period
+		page       int
+		start      string
+		partitions []string // first and last, and how many
+		n          int
+	}{
+		{[]string{"hour", "app_token"}, jobs.Day, 3, "2000-03-20", []string{"2000-03-20", "2000-04-09"}, 21},
+		{[]string{"week", "app_token", "device_type"}, jobs.Week, 2, "2000-02-15", []string{"2000-02-13", "2000-04-02"}, 8},
+		{[]string{"app_token", "month"}, jobs.Month, 2, "2000-01-31", []string{"2000-01-01", "2000-03-01"}, 3},
+		{[]string{"quarter", "country"}, jobs.Quarter, 1, "1999-11-11", []string{"1999-10-01", "2000-01-01"}, 2},
+		{[]string{"year", "partner_name"}, jobs.Year, 1, "1999-11-11", []string{"1999-01-01", "1999-01-01"}, 1},
+		{[]string{"year", "month", "store_type"}, jobs.Month, 1, "2000-02-01", []string{"2000-02-01", "2000-03-01"}, 2},
+		{[]string{"network", "campaign"}, jobs.Whole, 1, "2000-03-01", []string{"all", "all"}, 1},
+	} {
+		t.Run(strings.Join(c.dimensions, ","), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, emulator.Options{Seed: 5, Apps: 2, Days: 200, Rate: -1})
+				defer r.close()
+				time.Sleep(100*24*time.Hour + 6*time.Hour) // 2000-04-10 06:00
+				start, err := civil.ParseDate(c.start)
+				check(t, err)
+				r.from(start)
+				r.options.Events = nil
+				r.options.Query.Dimensions = c.dimensions
+				r.options.Query.Metrics = []string{"installs", "cost", "ctr"}
+				r.options.Rules.Period, r.options.Rules.Page = c.period, c.page
+				if res := r.ok(); res.Outcome.Written != c.n {
+					t.Errorf("written %d partitions, want %d", res.Outcome.Written, c.n)
+				}
+				paths, err := filepath.Glob(filepath.Join(r.out, "installs/dt=*/part-0.parquet"))
+				check(t, err)
+				if len(paths) != c.n {
+					t.Fatalf("%d parts, want %d", len(paths), c.n)
+				}
+				cells := 0
+				for i, path := range paths {
+					name := strings.TrimPrefix(filepath.Base(filepath.Dir(path)), "dt=")
+					if i == 0 && name != c.partitions[0] || i == len(paths)-1 && name != c.partitions[1] {
+						t.Errorf("part %d is %s, want them from %s to %s", i, name, c.partitions[0], c.partitions[1])
+					}
+					first, last := start, civil.Date{Year: 2000, Month: 4, Day: 9}
+					if c.period != jobs.Whole {
+						first, err = civil.ParseDate(name)
+						check(t, err)
+						last = c.period.Next(first).AddDays(-1)
+					}
+					header, rows := r.truthOf(first, last)
+					cells += sameRows(t, first, readParquet(t, path), header, rows)
+				}
+				if cells < 10 {
+					t.Errorf("only %d cells to compare", cells)
+				}
+			})
+		})
+	}
+}
+
+// On the night when clocks go back, two hours have one label: both rows are kept, and a day has its 25 hours.
+func TestTwoHoursOfOneLabel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 5, Apps: 12, Days: 400, Rate: -1})
+		defer r.close()
+		berlin, err := time.LoadLocation("Europe/Berlin")
+		check(t, err)
+		time.Sleep(time.Until(time.Date(2000, 10, 31, 6, 0, 0, 0, berlin)))
+		r.from(civil.Date{Year: 2000, Month: 10, Day: 28})
+		r.options.Events = nil
+		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"hour"}, []string{"installs", "clicks"}
+		r.options.Query.UTCOffset, r.options.Query.TimezoneID = "", "Europe/Berlin"
+		r.options.Rules.Location = berlin
+		r.ok()
+		for day, hours := range map[string]int{"2000-10-28": 24, "2000-10-29": 25, "2000-10-30": 24} {
+			file := readParquet(t, filepath.Join(r.out, "installs/dt="+day+"/part-0.parquet"))
+			twos := 0
+			for _, row := range file.rows {
+				if row[0] == day+"T02:00:00" {
+					twos++
+				}
+			}
+			if want := 1 + hours - 24; len(file.rows) != hours || twos != want {
+				t.Errorf("%s: %d hours, %d of them 02:00; want %d and %d", day, len(file.rows), twos, hours, want)
+			}
+			d, err := civil.ParseDate(day)
+			check(t, err)
+			header, rows := r.truth(d)
+			sameRows(t, d, file, header, rows)
+		}
+		if again := r.ok(); again.Outcome.Written != 0 || again.Outcome.Unchanged != 3 {
+			t.Errorf("the same hours again: %+v", again.Outcome)
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package jobs
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Result is what came of one job.
+type Result struct {
+	Job      string        `json:"job"`
+	Table    string        `json:"table"`
+	Outcome  Outcome       `json:"outcome"`
+	Took     time.Duration `json:"took_ns"`
+	Errs     []error       `json:"-"`
+	Failures []Failure     `json:"failures,omitempty"`
+}
+
+// A Failure is what the ledger keeps of an error.
+type Failure struct {
+	Unit  string `json:"unit,omitempty"` // which failed; empty: the job couldn't be planned
+	Error string `json:"error"`          // its first 500 bytes
+}
+
+// A tally is a result that several goroutines add to.
+type tally struct {
+	*Result
+	mu    sync.Mutex
+	start time.Time
+	deny  context.CancelFunc // ends the job: going on would only repeat the refusal
+}
+
+func (t *tally) add(o Outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Outcome.Add(o)
+	t.Took = time.Since(t.start)
+}
+
+// fail notes that a unit failed, or, without one, the plan.
+func (t *tally) fail(unit string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Errs = append(t.Errs, err)
+	t.Failures = append(t.Failures, Failure{Unit: unit, Error: cut(err.Error())})
+	if Denied(err) {
+		t.deny()
+	}
+}
+
+// cut bounds a text that is kept: a service may answer with a page of HTML, for hundreds of units.
+func cut(text string) string {
+	const longest = 500
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "") + "..."
+}

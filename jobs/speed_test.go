@@ -1,0 +1,170 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// ledgered is a kind that plans as a report does: records, shapes, windows.
+type ledgered struct {
+	ledger *Ledger
+	table  string
+	shape  Shape
+	rules  Rules
+	read   *Table // by the last plan
+}
+
+func (k *ledgered) Plan(ctx context.Context, now time.Time) ([]Unit, error) {
+	table, err := k.ledger.Table(ctx, k.table)
+	if err != nil {
+		return nil, err
+	}
+	k.read = table
+	last, known, err := table.LastShape(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		if err := CheckShape(k.table, last, k.shape); err != nil {
+			return nil, err
+		}
+	}
+	rules := k.rules
+	if rules.Stale, err = table.Stale(ctx, k.shape, false); err != nil {
+		return nil, err
+	}
+	var units []Unit
+	for _, w := range PlanWindows(now, rules, table.Entries()) {
+		units = append(units, Unit{Name: w.Cell.String(), Window: w})
+	}
+	return units, nil
+}
+
+func (k *ledgered) Do(context.Context, Unit) (Outcome, error) { return Outcome{}, nil }
+
+var decade = date("2016-01-01")
+
+const decadeDays = 3650
+
+// typical is a record as large as a report of a dozen metrics makes it.
+func typical(day civil.Date, shape string) Entry {
+	fetched := day.AddDays(100).In(time.UTC)
+	if yesterday := decadeEnd.AddDate(0, 0, -1); fetched.After(yesterday) {
+		fetched = yesterday // by a nightly run
+	}
+	e := Entry{
+		Partition: day, Run: "20260110T043000Z-1f2e3d4c", State: Written, Rows: 18231, Hash: "5f1c9a7e3b2d4f60-18231",
+		Fetched: fetched, Shape: shape, Sums: map[string]string{},
+		Receipts: []sinks.Receipt{{Sink: "gs://warehouse/reports", Key: "campaigns_daily/dt=" + day.String() + "/part-0.parquet", Size: 482113}},
+	}
+	for i := range 10 {
+		e.Sums[fmt.Sprintf("metric_number_%d", i)] = "1234567.890123"
+	}
+	return e
+}
+
+// tenYears fills a table: ten years of days in a segment, the last 64 of them again as loose records, four shapes.
+func tenYears(t testing.TB, l *Ledger, name string) ledgered {
+	t.Helper()
+	ctx := context.Background()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	table, err := l.Table(ctx, name)
+	must(err)
+	k := ledgered{ledger: l, table: name, rules: Rules{
+		Period: Day, Page: 7, Start: decade, Lookback: 14, Horizons: []int{30, 90}, Location: time.UTC,
+	}}
+	k.shape.Fingerprint = map[string]string{"currency": "USD"}
+	for i := range 4 {
+		k.shape.Columns = append(k.shape.Columns, ShapeColumn{Name: fmt.Sprint("m", i), Type: "INT64", Source: "m"})
+		must(table.SaveShape(ctx, k.shape))
+		for d := i * decadeDays / 4; d < (i+1)*decadeDays/4; d++ {
+			e := typical(decade.AddDays(d), k.shape.ID())
+			e.Seq = 1
+			table.entries[e.Partition] = e
+		}
+	}
+	must(table.fold(ctx, nil, 1))
+	for d := decadeDays - foldAbove; d < decadeDays; d++ {
+		must(table.Record(ctx, typical(decade.AddDays(d), k.shape.ID())))
+	}
+	return k
+}
+
+// decades are jobs over a table of ten years, each of which reads it for itself, and the store.
+func decades(t testing.TB, n int) ([]Job, *distant) {
+	t.Helper()
+	l, store := distantLedger(t, nil)
+	kind := tenYears(t, l, "table")
+	var list []Job
+	for i := range n {
+		own := kind
+		list = append(list, Job{Name: fmt.Sprint("job", i), Table: "table", Kind: &own})
+	}
+	store.before = slow
+	store.calls.Store(0)
+	return list, store
+}
+
+var decadeEnd = decade.AddDays(decadeDays).In(time.UTC)
+
+// A store's answer takes time, and a plan waits for one after the other as rarely as it can: on a clock that stands
+// still while there is anything to compute, planning ten years of days takes so many times the store's latency.
+func TestPlanWaitsForFewCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list, store := decades(t, 20)
+		start := time.Now()
+		one := PlanJobs(t.Context(), list[:1], decadeEnd)[0]
+		check(t, one.Err)
+		// records, segments, the segment, twice 32 loose records, shapes
+		if took := time.Since(start); took > 6*latency {
+			t.Errorf("a plan waits for %d calls one after the other, want 6", took/latency)
+		}
+		if calls := store.calls.Load(); calls > 3+foldAbove+4 {
+			t.Errorf("a plan needs %d calls", calls)
+		}
+		due := 0
+		for _, u := range one.Units {
+			due += len(u.Window.Due)
+		}
+		if due != 15+2 {
+			t.Errorf("%d partitions are due of a decade, want yesterday, the lookback and two horizons", due)
+		}
+		start = time.Now()
+		for i, p := range PlanJobs(t.Context(), list, decadeEnd) {
+			if p.Err != nil || len(p.Units) != len(one.Units) {
+				t.Fatalf("table %d: %d units, %v", i, len(p.Units), p.Err)
+			}
+		}
+		if took := time.Since(start); took > 2*6*latency {
+			t.Errorf("20 plans, 16 at once, wait for %d calls one after the other, want twice 6", took/latency)
+		}
+	})
+}
+
+// BenchmarkPlan plans tables of ten years of days on a bucket that answers in 20 ms a call.
+func BenchmarkPlan(b *testing.B) {
+	list, _ := decades(b, 50)
+	for _, tables := range []int{1, 50} {
+		b.Run(fmt.Sprintf("%d tables", tables), func(b *testing.B) {
+			for b.Loop() {
+				for _, p := range PlanJobs(b.Context(), list[:tables], decadeEnd) {
+					if p.Err != nil {
+						b.Fatal(p.Err)
+					}
+				}
+			}
+		})
+	}
+}
