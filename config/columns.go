@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/invopop/jsonschema"
 
 	"github.com/reportferry/reportferry/internal/catalog"
 )
@@ -15,69 +16,80 @@ import (
 // column of it, so no column may have the name.
 const PartitionKey = "dt"
 
-// columns are the parts of a report that name its columns, with their places, for checks across keys.
-type columns struct {
+// parts are what of a report is checked across keys, with its places.
+type parts struct {
 	dimensions, metrics, types []item
+	filtered                   []item // metrics that a filter compares
 	events                     []ast.Node
+	lookback                   lookback
 }
 
-func (d *decoder) dimension(n ast.Node, key string) (string, bool) {
-	s, ok := d.text(n, key)
-	if !ok {
-		return "", false
-	}
-	if _, ok := catalog.Dimension(s); !ok {
-		d.fail(n, "%s: unknown dimension %q%s", key, s, didYouMean(s, catalog.Dimensions()))
-		return "", false
-	}
-	return s, true
+var dimension = shape[string]{
+	func(d *decoder, n ast.Node, key string) (string, bool) {
+		s, ok := d.text(n, key)
+		if !ok {
+			return "", false
+		}
+		if _, ok := catalog.Dimension(s); !ok {
+			d.fail(n, "%s: unknown dimension %q%s", key, s, didYouMean(s, catalog.Dimensions()))
+			return "", false
+		}
+		return s, true
+	},
+	func() *jsonschema.Schema { return oneOf(catalog.Dimensions()...).schema() },
+}
+
+// metric is any name of a column; an editor completes the ones that the catalogue spells out.
+var metric = shape[string]{
+	(*decoder).text,
+	func() *jsonschema.Schema {
+		known := slices.DeleteFunc(catalog.Metrics(), func(slug string) bool { return strings.Contains(slug, "{") })
+		return &jsonschema.Schema{Type: "string", AnyOf: []*jsonschema.Schema{oneOf(known...).schema(), {Pattern: columnPattern.String()}}}
+	},
 }
 
 // checkReport makes the checks that need more than one key, and the defaults that follow from another key.
-func (d *decoder) checkReport(r *Report, job ast.Node, at map[string]ast.Node, cols *columns) {
-	r.Dimensions, r.Metrics = texts(cols.dimensions), texts(cols.metrics)
-	if at["dimensions"] != nil {
-		d.checkPage(r, at)
+func (d *decoder) checkReport(j *Job, job ast.Node, at map[string]ast.Node, p *parts) {
+	r := j.Report
+	r.Dimensions, r.Metrics = texts(p.dimensions), texts(p.metrics)
+	if len(p.dimensions) > 0 {
+		d.checkPeriod(r, at)
 	}
+	d.checkTimezone(j, at)
 	if at["metrics"] == nil && at["events"] == nil {
 		d.fail(job, "a job: want at least one metric, under metrics or events")
 	}
-	for _, m := range cols.metrics {
+	d.checkMetrics(r, p)
+	d.checkColumns(r, p)
+	d.checkLookback(r, p)
+}
+
+// checkMetrics settles the types of metrics that the catalogue lacks. The service has more metrics than any list of
+// them, so an unknown one is asked for, under a type that holds whatever number comes.
+func (d *decoder) checkMetrics(r *Report, p *parts) {
+	for _, m := range p.metrics {
 		_, known := catalog.Metric(m.text)
-		declared := slices.ContainsFunc(cols.types, func(t item) bool { return t.text == m.text })
+		guess, guessed := catalog.Guess(m.text)
 		_, dimension := catalog.Dimension(m.text)
+		declared := slices.ContainsFunc(p.types, func(t item) bool { return t.text == m.text })
 		switch {
 		case dimension:
 			d.fail(m.node, "metrics: %s is a dimension; it belongs under dimensions", m.text)
-		case !known && !declared:
-			d.fail(m.node, "metrics: unknown metric %q%s; types: declares one that the catalogue doesn't know", m.text, didYouMeanMetric(m.text))
+		case known || declared:
+		case guessed:
+			r.Types[m.text] = guess.Type
+		default:
+			r.Types[m.text] = catalog.Double
+			d.warn(m.node, "metrics: the catalogue doesn't know %s%s; the service is asked for it, and its column is DOUBLE; "+
+				"types: sets another type and ends this warning", m.text, didYouMeanMetric(m.text))
 		}
 	}
-	d.checkColumns(r, cols)
-}
-
-// finest is the order of the date dimensions, and the page unit and default page of a report whose finest it is.
-var finest = []struct {
-	dimension string
-	page      Page
-}{{"hour", Page{7, 'd'}}, {"day", Page{7, 'd'}}, {"week", Page{4, 'w'}}, {"month", Page{1, 'm'}}}
-
-func (d *decoder) checkPage(r *Report, at map[string]ast.Node) {
-	for _, f := range finest {
-		if !slices.Contains(r.Dimensions, f.dimension) {
-			continue
+	for _, m := range p.filtered {
+		_, known := catalog.Metric(m.text)
+		_, guessed := catalog.Guess(m.text)
+		if !known && !guessed && !slices.Contains(r.Metrics, m.text) {
+			d.warn(m.node, "filters: the catalogue doesn't know the metric %s%s; the service is asked to compare it", m.text, didYouMeanMetric(m.text))
 		}
-		switch {
-		case at["page"] == nil:
-			r.Page = f.page
-		case r.Page.Unit != 0 && r.Page.Unit != f.page.Unit:
-			d.fail(at["page"], "page: %s doesn't fit a report by %s; want a number and %c, such as %s", r.Page, f.dimension, f.page.Unit, f.page)
-		}
-		return
-	}
-	if len(r.Dimensions) > 0 {
-		d.fail(at["dimensions"], "dimensions: want hour, day, week or month among them; "+
-			"a report by quarter or year alone, or without a date, is not part of this version")
 	}
 }
 
@@ -85,7 +97,7 @@ func (d *decoder) checkPage(r *Report, at map[string]ast.Node) {
 var columnPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
 // checkColumns sees that the columns that are known before the service is asked have good and distinct names.
-func (d *decoder) checkColumns(r *Report, cols *columns) {
+func (d *decoder) checkColumns(r *Report, p *parts) {
 	lines := map[string]int{}
 	add := func(name, key string, n ast.Node) {
 		line, taken := lines[strings.ToLower(name)]
@@ -99,10 +111,10 @@ func (d *decoder) checkColumns(r *Report, cols *columns) {
 		}
 		lines[strings.ToLower(name)] = position(n).Line
 	}
-	for _, c := range cols.dimensions {
+	for _, c := range p.dimensions {
 		add(c.text, "dimensions", c.node)
 	}
-	for _, c := range cols.metrics {
+	for _, c := range p.metrics {
 		add(c.text, "metrics", c.node)
 	}
 	open := false // whether the service's answer will name columns that the file doesn't
@@ -112,10 +124,10 @@ func (d *decoder) checkColumns(r *Report, cols *columns) {
 			continue
 		}
 		for _, m := range e.Metrics {
-			add(e.Column(e.Slug, m), "events", cols.events[i])
+			add(e.Column(e.Slug, m), "events", p.events[i])
 		}
 	}
-	for _, t := range cols.types {
+	for _, t := range p.types {
 		if _, isDimension := catalog.Dimension(t.text); isDimension {
 			d.fail(t.node, "types: the type of dimension %s is fixed", t.text)
 		} else if _, known := lines[strings.ToLower(t.text)]; !known && !open {
@@ -124,39 +136,31 @@ func (d *decoder) checkColumns(r *Report, cols *columns) {
 	}
 }
 
-func (d *decoder) types(n ast.Node, into map[string]catalog.Type) []item {
-	entries, _ := d.collect(n, "types", 0)
-	var items []item
-	for _, e := range entries {
-		items = append(items, item{e.key, e.keyNode})
-		s, ok := d.oneOf(e.value, "types", "string", "int64", "decimal", "double")
-		if !ok {
-			continue
-		}
-		var t catalog.Type
-		if err := t.UnmarshalText([]byte(s)); err != nil {
-			d.fail(e.value, "types: %v", err)
-			continue
-		}
-		into[e.key] = t
-	}
-	return items
-}
+var columnType = oneOf(catalog.String.String(), catalog.Int64.String(), catalog.Decimal.String(), catalog.Double.String())
 
-func (d *decoder) filters(n ast.Node, into map[string][]string) {
-	entries, _ := d.collect(n, "filters", 0)
-	for _, e := range entries {
-		dimension, operator, _ := strings.Cut(e.key, "__")
-		f, ok := catalog.Dimension(dimension)
-		switch {
-		case !ok:
-			d.fail(e.keyNode, "filters: %q is no dimension%s", dimension, didYouMean(dimension, catalog.Dimensions()))
-		case operator != "in":
-			d.fail(e.keyNode, "filters: want %s__in; other operators are not part of this version", dimension)
-		case f.Type.IsTime():
-			d.fail(e.keyNode, "filters: dates are chosen by start, until and page, not by a filter")
-		default:
-			into[e.key] = texts(d.list(e.value, e.key, d.value))
-		}
+// types is a mapping of columns to types; the columns go to *columns.
+func types(columns *[]item) shape[map[string]catalog.Type] {
+	return shape[map[string]catalog.Type]{
+		func(d *decoder, n ast.Node, key string) (map[string]catalog.Type, bool) {
+			entries, ok := d.collect(n, key, 0)
+			into := map[string]catalog.Type{}
+			for _, e := range entries {
+				*columns = append(*columns, item{e.key, e.keyNode})
+				s, ok := columnType.read(d, e.value, key)
+				if !ok {
+					continue
+				}
+				var t catalog.Type
+				if err := t.UnmarshalText([]byte(s)); err != nil {
+					d.fail(e.value, "%s: %v", key, err)
+					continue
+				}
+				into[e.key] = t
+			}
+			return into, ok
+		},
+		func() *jsonschema.Schema {
+			return &jsonschema.Schema{Type: "object", AdditionalProperties: columnType.schema()}
+		},
 	}
 }

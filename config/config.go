@@ -18,6 +18,7 @@ type Config struct {
 	SpoolDir string        // directory of the spool files; empty: the system's directory for temporary files
 	Lease    time.Duration // how long a claim holds without a sign of life
 	Jobs     []Job
+	Warnings []*Error // what is allowed and yet likely a slip, in the order of the file; a file with warnings is good
 }
 
 // Service says where the service is and how gently to ask it.
@@ -39,12 +40,20 @@ type Job struct {
 	Name     string
 	Kind     string
 	Schedule string   // cron, five fields or a descriptor such as @hourly; empty: the job runs only when asked for
-	Zone     string   // IANA zone of the schedule, and of nothing else
+	Zone     string   // IANA zone of the schedule; with Report.TimezoneID also of the report's days
 	Table    string   // unique in the file
 	Sinks    []string // URLs
 	Line     int      // of the entry in the file
 
-	Report *Report // kind report
+	Report *Report // kind report, else nil
+	Events *Events // kind events, else nil
+}
+
+// Events is what a job of kind events asks the service for: the events of the account, as they are on the run's date.
+type Events struct {
+	Apps   []string // app tokens; none: every app of the account
+	Search string   // part of a name, or a whole slug; empty: every event
+	Codec  string   // zstd, snappy or none
 }
 
 // Load reads and checks the file at path. Its errors are those of Parse.
@@ -62,10 +71,10 @@ func Parse(name string, data []byte) (*Config, error) {
 	d := &decoder{file: name}
 	c := d.parse(data)
 	if len(d.errs) == 0 {
+		c.Warnings = inOrder(d.warned)
 		return c, nil
 	}
-	slices.SortStableFunc(d.errs, compareErrors)
-	d.errs = slices.CompactFunc(d.errs, func(a, b *Error) bool { return *a == *b })
+	d.errs = inOrder(d.errs)
 	errs := make([]error, len(d.errs))
 	for i, e := range d.errs {
 		errs[i] = e
@@ -73,7 +82,13 @@ func Parse(name string, data []byte) (*Config, error) {
 	return nil, errors.Join(errs...)
 }
 
-// Error is one mistake and its place. Line and Col count from 1; Col counts characters, not bytes.
+// inOrder sorts by place and drops what was noted twice.
+func inOrder(errs []*Error) []*Error {
+	slices.SortStableFunc(errs, compareErrors)
+	return slices.CompactFunc(errs, func(a, b *Error) bool { return *a == *b })
+}
+
+// Error is one mistake, or one warning, and its place. Line and Col count from 1; Col counts characters, not bytes.
 type Error struct {
 	File      string
 	Line, Col int

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,7 +17,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-var update = flag.Bool("update", false, "write the messages of testdata/bad/*.yml to their .txt files")
+var update = flag.Bool("update", false, "write the messages of testdata to their .txt files, and schema.json")
 
 // Each file of testdata/bad stands beside the exact text of its errors.
 func TestBad(t *testing.T) {
@@ -31,19 +32,7 @@ func TestBad(t *testing.T) {
 				t.Fatal("the file is taken for good")
 			}
 			got := strings.ReplaceAll(err.Error(), "testdata/bad/", "") + "\n"
-			golden := strings.TrimSuffix(path, ".yml") + ".txt"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("got:\n%swant:\n%s", got, want)
-			}
+			golden(t, strings.TrimSuffix(path, ".yml")+".txt", got)
 			if strings.Contains(got, "S3CRET") {
 				t.Error("the message repeats a secret")
 			}
@@ -51,9 +40,49 @@ func TestBad(t *testing.T) {
 	}
 }
 
+// Each file of testdata/warn is taken, and stands beside the exact text of its warnings.
+func TestWarnings(t *testing.T) {
+	files, err := filepath.Glob("testdata/warn/*.yml")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%d files with warnings (%v), want at least 3", len(files), err)
+	}
+	for _, path := range files {
+		c, err := Load(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		var got strings.Builder
+		for _, w := range c.Warnings {
+			fmt.Fprintln(&got, strings.TrimPrefix(w.Error(), "testdata/warn/"))
+		}
+		if got.Len() == 0 {
+			t.Errorf("%s: no warning", path)
+		}
+		golden(t, strings.TrimSuffix(path, ".yml")+".txt", got.String())
+	}
+}
+
+// golden compares with a file, or writes it.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got:\n%swant:\n%s", path, got, want)
+	}
+}
+
 // A message without its config is a leftover.
 func TestBadPairs(t *testing.T) {
-	golden, err := filepath.Glob("testdata/bad/*.txt")
+	golden, err := filepath.Glob("testdata/*/*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +99,11 @@ func TestGood(t *testing.T) {
 		t.Fatalf("%d good files (%v)", len(files), err)
 	}
 	for _, path := range files {
-		if _, err := Load(path); err != nil {
+		c, err := Load(path)
+		if err != nil {
 			t.Error(err)
+		} else if len(c.Warnings) > 0 {
+			t.Errorf("%s: %v", path, c.Warnings)
 		}
 	}
 }
@@ -81,12 +113,15 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !c.Service.Embedded || c.Ledger != "file://./.reportferry" || len(c.Jobs) != 2 {
-		t.Errorf("example: %+v", c)
+	if !c.Service.Embedded || c.Ledger != "file://./.reportferry" || len(c.Jobs) != 3 || len(c.Warnings) != 0 {
+		t.Fatalf("example: %+v", c)
 	}
-	daily, weekly := c.Jobs[0], c.Jobs[1]
-	if daily.Table != "campaigns_daily" || daily.Report.Page != (Page{7, 'd'}) || daily.Report.Lookback != 14 {
+	daily, weekly, slugs := c.Jobs[0], c.Jobs[1], c.Jobs[2]
+	if daily.Table != "campaigns_daily" || daily.Report.Page != (Page{7, 'd'}) || daily.Report.Lookback != 7 {
 		t.Errorf("daily: %+v %+v", daily, daily.Report)
+	}
+	if slugs.Report != nil || !reflect.DeepEqual(slugs.Events, &Events{Codec: "zstd"}) {
+		t.Errorf("slugs: %+v", slugs)
 	}
 	if weekly.Report.Page != (Page{4, 'w'}) || weekly.Report.Lookback != 7 || weekly.Zone != "UTC" {
 		t.Errorf("weekly: %+v %+v", weekly, weekly.Report)
@@ -130,7 +165,7 @@ func TestEveryKey(t *testing.T) {
 			Name: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
 			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, Line: 15,
 			Report: &Report{
-				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Lookback: 0, Page: Page{2, 'w'},
+				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Page: Page{2, 'w'},
 				OnEmpty: "keep", OnMissingEvent: "null",
 				Dimensions: []string{"month", "week", "app"}, Metrics: []string{"installs", "shiny_new"},
 				Events: []EventSelector{
@@ -140,16 +175,45 @@ func TestEveryKey(t *testing.T) {
 					{Section: "conversion_values", Metrics: []string{"self"}},
 					{Name: "Sign up, \"free\"", Metrics: []string{"revenue"}, As: "signup"},
 				},
-				Filters: map[string][]string{"app_token__in": {"123456789012", "abcdefghijkl"}, "country_code__in": {"NO", "DE"}},
-				Types:   map[string]catalog.Type{"shiny_new": catalog.Double, "trial": catalog.Int64},
-				Codec:   "snappy", UTCOffset: "-05:00", CohortMaturity: "mature", AttributionTypes: []string{"click"},
+				Filters: map[string][]string{
+					"app_token__in": {"123456789012", "abcdefghijkl"}, "country_code__not_in": {"NO", "DE"},
+					"network__contains": {"organic, or not"}, "network__exclude": {"x"},
+					"campaign__starts_with": {"2026"}, "campaign__not_starts_with": {"true"},
+					"adgroup__ends_with": {"a"}, "adgroup__not_ends_with": {"b"},
+					"installs__gt": {"0"}, "installs__gte": {"1.5"}, "cost__lt": {"1000000000000000000000"}, "cost__lte": {"1000"},
+					"shiny_new__eq": {"-1"}, "level__up_events__ne": {"3"},
+				},
+				Types: map[string]catalog.Type{"shiny_new": catalog.Double, "trial": catalog.Int64},
+				Codec: "snappy", UTCOffset: "-05:00", CohortMaturity: "mature", AttributionTypes: []string{"click"},
 				AttributionSource: "first", Reattributed: "false", IAPRevenueMode: "GROSS_70", AdSpendMode: "mixed", Sandbox: true,
 				Currency: "EUR", OSNames: []string{"ios", "android"}, AdRevenueSources: []string{"AdMob", "S2S Ad Revenue"},
 			},
+		}, {
+			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, Line: 74,
+			Report: &Report{
+				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30}, Page: Page{1, 'y'},
+				OnEmpty: "guard", OnMissingEvent: "fail", Dimensions: []string{"year", "app"},
+				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost", "purchase_revenue"},
+				Filters: map[string][]string{}, Types: map[string]catalog.Type{"purchase_revenue": catalog.Decimal},
+				Codec: "zstd", TimezoneID: "5", CohortMaturity: "immature", AttributionTypes: []string{"click", "impression", "engaged_ad"},
+				AttributionSource: "dynamic", Reattributed: "all", IAPRevenueMode: "GROSS_100", AdSpendMode: "adjust", Currency: "EUR",
+			},
+		}, {
+			Name: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",
+			Sinks: []string{"gs://bucket/events"}, Line: 84,
+			Events: &Events{Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"},
 		}},
 	}
-	if !reflect.DeepEqual(c, want) {
-		t.Errorf("got  %+v %+v\nwant %+v %+v", c, c.Jobs[0].Report, want, want.Jobs[0].Report)
+	if len(c.Jobs) != len(want.Jobs) {
+		t.Fatalf("%d jobs, want %d", len(c.Jobs), len(want.Jobs))
+	}
+	for i, j := range c.Jobs {
+		if !reflect.DeepEqual(j, want.Jobs[i]) {
+			t.Errorf("got  %+v %+v %+v\nwant %+v %+v %+v", j, j.Report, j.Events, want.Jobs[i], want.Jobs[i].Report, want.Jobs[i].Events)
+		}
+	}
+	if c.Jobs, want.Jobs = nil, nil; !reflect.DeepEqual(c, want) {
+		t.Errorf("got  %+v\nwant %+v", c, want)
 	}
 }
 

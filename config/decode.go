@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -21,6 +20,7 @@ type decoder struct {
 	file    string
 	anchors map[string]ast.Node
 	errs    []*Error
+	warned  []*Error
 }
 
 func (d *decoder) fail(n ast.Node, format string, args ...any) {
@@ -28,11 +28,20 @@ func (d *decoder) fail(n ast.Node, format string, args ...any) {
 }
 
 func (d *decoder) failAt(p *token.Position, format string, args ...any) {
+	d.errs = append(d.errs, d.at(p, format, args...))
+}
+
+// warn notes what is likely a slip and may be meant.
+func (d *decoder) warn(n ast.Node, format string, args ...any) {
+	d.warned = append(d.warned, d.at(position(n), format, args...))
+}
+
+func (d *decoder) at(p *token.Position, format string, args ...any) *Error {
 	e := &Error{File: d.file, Line: 1, Col: 1, Msg: fmt.Sprintf(format, args...)}
 	if p != nil {
 		e.Line, e.Col = max(1, p.Line), max(1, p.Column)
 	}
-	d.errs = append(d.errs, e)
+	return e
 }
 
 // position is where a node begins; the parser's own place of a mapping is its first colon.
@@ -100,41 +109,45 @@ func (d *decoder) describe(n ast.Node) string {
 }
 
 func (d *decoder) text(n ast.Node, key string) (string, bool) {
-	var s string
-	switch v := d.resolve(n).(type) {
-	case *ast.StringNode:
-		s = v.Value
-	case *ast.LiteralNode:
-		s = v.Value.Value
-	default:
+	s, ok := d.textOf(n)
+	switch {
+	case !ok:
 		d.fail(n, "%s: want text, got %s", key, d.describe(n))
-		return "", false
-	}
-	if s == "" {
+	case s == "":
 		d.fail(n, "%s is empty", key)
-		return "", false
+	default:
+		return s, true
 	}
-	return s, true
+	return "", false
 }
 
-// word reads text, and takes a number, true, false or null as it is spelled in the file.
+// textOf gives the text of a node; false when it is something else.
+func (d *decoder) textOf(n ast.Node) (string, bool) {
+	switch v := d.resolve(n).(type) {
+	case *ast.StringNode:
+		return v.Value, true
+	case *ast.LiteralNode:
+		return v.Value.Value, true
+	}
+	return "", false
+}
+
+// word reads text, and takes a number, true or false as it is spelled in the file.
 func (d *decoder) word(n ast.Node, key string) (string, bool) {
 	v := d.resolve(n)
 	switch v.(type) {
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
-		if !missing(v) {
-			return v.GetToken().Value, true
-		}
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return v.GetToken().Value, true
 	}
 	return d.text(n, key)
 }
 
-func (d *decoder) boolean(n ast.Node, key string) bool {
+func (d *decoder) boolean(n ast.Node, key string) (value, ok bool) {
 	if v, ok := d.resolve(n).(*ast.BoolNode); ok {
-		return v.Value
+		return v.Value, true
 	}
 	d.fail(n, "%s: want true or false, got %s", key, d.describe(n))
-	return false
+	return false, false
 }
 
 func (d *decoder) number(n ast.Node, key string) (float64, bool) {
@@ -167,27 +180,14 @@ func (d *decoder) whole(n ast.Node, key string, low, high int) (int, bool) {
 	return 0, false
 }
 
-func (d *decoder) duration(n ast.Node, key string, low time.Duration) (time.Duration, bool) {
-	s, ok := d.word(n, key)
-	if !ok {
-		return 0, false
-	}
-	v, err := time.ParseDuration(s)
-	switch {
-	case err != nil:
-		d.fail(n, "%s: %q is no length of time; write it like 90s, 2m or 1h30m", key, s)
-	case v < low:
-		d.fail(n, "%s: %s is too short; want at least %s", key, s, low)
-	default:
-		return v, true
-	}
-	return 0, false
-}
-
-// oneOf reads one of the allowed words.
+// oneOf reads one of the allowed words, among which null is one too.
 func (d *decoder) oneOf(n ast.Node, key string, allowed ...string) (string, bool) {
-	s, ok := d.word(n, key)
-	if !ok {
+	var s string
+	if v := d.resolve(n); !missing(v) && v.Type() == ast.NullType {
+		s = v.GetToken().Value
+	} else if word, ok := d.word(n, key); ok {
+		s = word
+	} else {
 		return "", false
 	}
 	if !slices.Contains(allowed, s) {

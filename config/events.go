@@ -5,35 +5,53 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/invopop/jsonschema"
 
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-func (d *decoder) events(n ast.Node) ([]EventSelector, []ast.Node) {
-	var out []EventSelector
-	elements := d.elements(n, "events")
-	for _, element := range elements {
-		out = append(out, d.event(element))
+// events is a list of selectors; the places of its elements go to *nodes.
+func events(nodes *[]ast.Node) shape[[]EventSelector] {
+	return shape[[]EventSelector]{
+		func(d *decoder, n ast.Node, key string) ([]EventSelector, bool) {
+			var out []EventSelector
+			*nodes = d.elements(n, key)
+			for _, element := range *nodes {
+				var e EventSelector
+				d.object(element, eventObject(&e))
+				out = append(out, e)
+			}
+			return out, len(out) > 0
+		},
+		func() *jsonschema.Schema { return arrayOf(eventObject(new(EventSelector)).schema()) },
 	}
-	return out, elements
 }
 
 var selectorKeys = []string{"slug", "name", "token", "section", "glob"}
 
-func (d *decoder) event(n ast.Node) EventSelector {
-	var e EventSelector
-	word := func(to *string, key string) field {
-		return field{key, false, func(n ast.Node) { *to, _ = d.word(n, key) }}
+func eventObject(e *EventSelector) object {
+	return object{
+		what: "an event",
+		fields: []field{
+			optional("slug", word, &e.Slug, "The event of this slug."),
+			optional("name", word, &e.Name, "The event of this name."),
+			optional("token", word, &e.Token, "The event of this token."),
+			optional("section", word, &e.Section, "Every event of this section, such as conversion_values."),
+			optional("glob", word, &e.Glob, "Every event whose slug has this form, such as level_*."),
+			optional("app", word, &e.App, "App token: only among this app's events."),
+			required("metrics", textsOf(eventMetric), &e.Metrics, "What follows the slug in a metric's name, such as events, revenue or d7_revenue_cohort; self is the slug alone."),
+			optional("as", name, &e.As, "Stands for the slug in the names of columns."),
+		},
+		check: func(d *decoder, n ast.Node, at map[string]ast.Node) { d.checkEvent(e, n, at) },
+		rules: func(s *jsonschema.Schema) {
+			for _, key := range selectorKeys {
+				s.OneOf = append(s.OneOf, &jsonschema.Schema{Required: []string{key}})
+			}
+		},
 	}
-	at := d.mapping(n, "an event", []field{
-		word(&e.Slug, "slug"), word(&e.Name, "name"), word(&e.Token, "token"), word(&e.Section, "section"), word(&e.Glob, "glob"),
-		word(&e.App, "app"),
-		{"metrics", true, func(n ast.Node) { e.Metrics = texts(d.list(n, "metrics", d.eventMetric)) }},
-		word(&e.As, "as"),
-	}, nil)
-	if at == nil {
-		return e
-	}
+}
+
+func (d *decoder) checkEvent(e *EventSelector, n ast.Node, at map[string]ast.Node) {
 	var chosen []string
 	for _, key := range selectorKeys {
 		if at[key] != nil {
@@ -45,32 +63,21 @@ func (d *decoder) event(n ast.Node) EventSelector {
 		if len(chosen) > 1 {
 			got = strings.Join(chosen, " and ")
 		}
-		d.fail(n, "an event: want exactly one of %s; got %s", strings.Join(selectorKeys, ", "), got)
+		d.fail(n, "an event: want exactly one of %s; got %s", joined(selectorKeys), got)
 	}
-	if at["as"] != nil {
-		switch {
-		case e.Section != "" || e.Glob != "":
-			d.fail(at["as"], "as: section and glob may find several events, which can't share one name")
-		case e.As != "" && !namePattern.MatchString(e.As):
-			d.fail(at["as"], "as: %q is no name: want a small letter, then up to 127 small letters, digits and underscores", e.As)
-			e.As = "" // no second error about the columns
-		}
+	if at["as"] != nil && (e.Section != "" || e.Glob != "") {
+		d.fail(at["as"], "as: section and glob may find several events, which can't share one name")
 	}
 	if _, err := path.Match(e.Glob, ""); err != nil {
 		d.fail(at["glob"], "glob: %q is no pattern: a bracket or a backslash is left open", e.Glob)
 	}
-	return e
 }
 
-func (d *decoder) eventMetric(n ast.Node, key string) (string, bool) {
-	s, ok := d.text(n, key)
-	if !ok || s == "self" {
-		return s, ok
-	}
-	if _, known := catalog.EventMetric(s); !known {
+var eventMetric = checked(text, func(d *decoder, n ast.Node, key, s string) bool {
+	_, known := catalog.EventMetric(s)
+	if !known && s != "self" {
 		d.fail(n, "%s: an event has no metric %q%s; want what follows the event's slug, such as events, revenue or "+
 			"d7_revenue_cohort, or self for the slug alone", key, s, didYouMeanEventMetric(s))
-		return "", false
 	}
-	return s, true
-}
+	return known || s == "self"
+})

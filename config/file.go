@@ -5,8 +5,34 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
+
+func (d *decoder) parse(data []byte) *Config {
+	data, ok := d.plain(data)
+	if !ok {
+		return nil
+	}
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey()) // doubled keys are found by mapping, with the rest
+	if err != nil {
+		d.failSyntax(err)
+		return nil
+	}
+	if len(file.Docs) > 1 {
+		d.fail(file.Docs[1].Body, "a second YAML document begins here; a config is one document")
+		return nil
+	}
+	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
+		d.failAt(nil, "the file is empty; config/example.yml shows what belongs here")
+		return nil
+	}
+	body := file.Docs[0].Body
+	d.findAnchors(body)
+	c := &Config{}
+	d.object(body, configObject(c))
+	return c
+}
 
 // plain drops a byte order mark and refuses what is not text: the parser would read it as something else.
 func (d *decoder) plain(data []byte) ([]byte, bool) {

@@ -8,9 +8,11 @@ import (
 	"testing"
 )
 
-// FuzzParse: any file gives a config or errors with places inside the file, and never a panic.
+// FuzzParse: any file gives a config or errors with places inside the file, and never a panic. The schema takes what
+// the decoder takes.
 func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"example.yml", "testdata/good/*.yml", "testdata/bad/*.yml"} {
+	s := compiled(f)
+	for _, pattern := range []string{"example.yml", "testdata/good/*.yml", "testdata/warn/*.yml", "testdata/bad/*.yml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			f.Fatal(err)
@@ -29,6 +31,18 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("config %v, error %v", c, err)
 		}
 		if err == nil {
+			v, err := plainValue(data)
+			if err != nil {
+				return // the reader of values is stricter about some YAML
+			}
+			if err := s.Validate(v); err != nil {
+				t.Fatalf("the schema rejects a good config: %v", err)
+			}
+			for _, j := range c.Jobs {
+				if (j.Report != nil) != (j.Kind == "report") || (j.Events != nil) != (j.Kind == "events") {
+					t.Fatalf("a job without its kind's part: %+v", j)
+				}
+			}
 			return
 		}
 		for _, line := range strings.Split(err.Error(), "\n") {

@@ -8,54 +8,31 @@ import (
 	_ "time/tzdata" // so that a zone is known where the system has no zone files, as in a bare container
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/invopop/jsonschema"
 	"github.com/robfig/cron/v3"
 )
 
-const (
-	defaultLedger = "file://./.reportferry"
-	defaultLease  = 2 * time.Minute
-)
-
-func (d *decoder) parse(data []byte) *Config {
-	data, ok := d.plain(data)
-	if !ok {
-		return nil
-	}
-	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey()) // doubled keys are found by mapping, with the rest
-	if err != nil {
-		d.failSyntax(err)
-		return nil
-	}
-	if len(file.Docs) > 1 {
-		d.fail(file.Docs[1].Body, "a second YAML document begins here; a config is one document")
-		return nil
-	}
-	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
-		d.failAt(nil, "the file is empty; config/example.yml shows what belongs here")
-		return nil
-	}
-	body := file.Docs[0].Body
-	d.findAnchors(body)
-	return d.config(body)
+func configObject(c *Config) object {
+	c.Ledger, c.Lease = "file://./.reportferry", 2*time.Minute
+	return object{what: "the config", fields: []field{
+		required("service", service, &c.Service, "Where the service is, and how gently to ask it; or the word embedded."),
+		optional("ledger", bucketURL, &c.Ledger, "Bucket that records what is done: a folder (file://./.reportferry), or gs://bucket/prefix when "+
+			"several machines share the work."),
+		optional("spool_dir", text, &c.SpoolDir, "Folder where finished files wait for their sinks; by default the system's temporary one."),
+		optional("lease", duration(time.Second), &c.Lease, "How long a claim holds without a sign of life, such as 2m."),
+		required("jobs", jobList, &c.Jobs, "What to ferry, each job into a table of its own."),
+	}}
 }
 
-func (d *decoder) config(n ast.Node) *Config {
-	c := &Config{Ledger: defaultLedger, Lease: defaultLease}
-	d.mapping(n, "the config", []field{
-		{"service", true, func(n ast.Node) { c.Service = d.service(n) }},
-		{"ledger", false, func(n ast.Node) { c.Ledger, _ = d.bucketURL(n, "ledger") }},
-		{"spool_dir", false, func(n ast.Node) { c.SpoolDir, _ = d.text(n, "spool_dir") }},
-		{"lease", false, func(n ast.Node) { c.Lease, _ = d.duration(n, "lease", time.Second) }},
-		{"jobs", true, func(n ast.Node) { c.Jobs = d.jobs(n) }},
-	}, nil)
-	return c
+var jobList = shape[[]Job]{
+	(*decoder).jobs,
+	func() *jsonschema.Schema { return arrayOf(&jsonschema.Schema{Ref: "#/$defs/job"}) },
 }
 
-func (d *decoder) jobs(n ast.Node) []Job {
+func (d *decoder) jobs(n ast.Node, key string) ([]Job, bool) {
 	var jobs []Job
 	names, tables := map[string]int{}, map[string]int{} // -> line
-	for _, element := range d.elements(n, "jobs") {
+	for _, element := range d.elements(n, key) {
 		j, at := d.job(element)
 		if line, taken := names[j.Name]; taken && j.Name != "" {
 			d.fail(at["name"], "job %s already stands on line %d", j.Name, line)
@@ -69,105 +46,105 @@ func (d *decoder) jobs(n ast.Node) []Job {
 		names[j.Name], tables[j.Table] = j.Line, j.Line
 		jobs = append(jobs, j)
 	}
-	return jobs
+	return jobs, len(jobs) > 0
 }
 
-// Kinds that the design has and this version doesn't.
-var laterKinds = map[string]bool{"events": true, "spend": true, "sharing": true, "apps": true}
-
+// job reads the kind first, because it says which other keys there are.
 func (d *decoder) job(n ast.Node) (Job, map[string]ast.Node) {
-	j := Job{Zone: "UTC", Report: newReport()}
+	var j Job
 	if p := position(n); p != nil {
 		j.Line = p.Line
 	}
-	fields := []field{
-		{"name", true, func(n ast.Node) { j.Name = d.tableName(n, "name") }},
-		{"kind", true, func(n ast.Node) { j.Kind = d.kind(n) }},
-		{"schedule", false, func(n ast.Node) { j.Schedule = d.schedule(n) }},
-		{"zone", false, func(n ast.Node) { j.Zone = d.zone(n) }},
-		{"table", false, func(n ast.Node) { j.Table = d.tableName(n, "table") }},
-		{"sinks", true, func(n ast.Node) { j.Sinks = texts(d.list(n, "sinks", d.bucketURL)) }},
+	o := anyJob(&j)
+	if k, ok := d.kindOf(n); ok {
+		o = jobObject(&j, k)
 	}
-	cols := &columns{}
-	at := d.mapping(n, "a job", append(fields, d.reportFields(j.Report, cols)...), refusedParameters)
-	if at != nil {
-		d.checkReport(j.Report, n, at, cols)
-	}
+	at := d.object(n, o)
 	if j.Table == "" {
 		j.Table = j.Name
 	}
 	return j, at
 }
 
-func (d *decoder) kind(n ast.Node) string {
-	if v, ok := d.resolve(n).(*ast.StringNode); ok && laterKinds[v.Value] {
-		d.fail(n, "kind %s is not part of this version; kinds: report", v.Value)
-		return ""
+// jobFields are the keys that a job of every kind has.
+func jobFields(j *Job) []field {
+	j.Zone = "UTC"
+	return []field{
+		required("name", name, &j.Name, "Name of the job, and of its table unless table gives another."),
+		required("kind", kindName, &j.Kind, "What the job does."),
+		optional("schedule", schedule, &j.Schedule, "When to look for work, as cron: minute, hour, day of month, month, day of week, or @hourly. "+
+			"What is missing is in the ledger. Without a schedule the job runs when it is asked for."),
+		optional("zone", zone, &j.Zone, "IANA zone of the schedule, such as Europe/Berlin. With timezone_id it also says where the report's days begin and end."),
+		optional("table", name, &j.Table, "Name of the table, when it isn't the job's. No two jobs may share one."),
+		required("sinks", textsOf(bucketURL), &j.Sinks, "URLs of the buckets that the table is put into: file://, gs://, s3://, azblob://."),
 	}
-	s, _ := d.oneOf(n, "kind", "report")
-	return s
 }
 
-var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,127}$`)
+var (
+	namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,127}$`)
+	name        = matching(namePattern, "is no name: want a small letter, then up to 127 small letters, digits and underscores")
+)
 
-func (d *decoder) tableName(n ast.Node, key string) string {
-	s, ok := d.word(n, key)
-	if ok && !namePattern.MatchString(s) {
-		d.fail(n, "%s: %q is no name: want a small letter, then up to 127 small letters, digits and underscores", key, s)
-		return ""
-	}
-	return s
+// cronPattern is the outline of what the cron library takes.
+const cronPattern = `^(@\S.*|\s*[^\s@]\S*(\s+\S+){4}\s*)$`
+
+// schedule is a cron expression. The zone has a key of its own, and a schedule that never fires is a mistake: a job
+// that never runs looks like one that has nothing to do.
+var schedule = shape[string]{
+	func(d *decoder, n ast.Node, key string) (string, bool) {
+		s, ok := d.text(n, key)
+		if !ok {
+			return "", false
+		}
+		if strings.Contains(s, "TZ=") { // the library panics on a zone without a space behind it
+			d.fail(n, "%s: write the zone under the key zone", key)
+			return "", false
+		}
+		spec, err := cron.ParseStandard(s)
+		if err != nil {
+			d.fail(n, "%s: %q is no cron expression: %v; want minute, hour, day of month, month, day of week", key, s, err)
+			return "", false
+		}
+		// From a fixed day, so that a file is not right in one year and wrong in another.
+		if spec.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+			d.fail(n, "%s: %q never fires: no year has such a day", key, s)
+			return "", false
+		}
+		return s, true
+	},
+	func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Pattern: cronPattern} },
 }
 
-// schedule checks a cron expression. The zone has a key of its own, and a schedule that never fires is a mistake: a
-// job that never runs looks like one that has nothing to do.
-func (d *decoder) schedule(n ast.Node) string {
-	s, ok := d.text(n, "schedule")
-	if !ok {
-		return ""
+var zone = checked(text, func(d *decoder, n ast.Node, key, s string) bool {
+	if !isZone(s) {
+		d.fail(n, "%s: %q is no zone of the IANA list; want for example UTC or Europe/Berlin", key, s)
 	}
-	if strings.Contains(s, "TZ=") { // the library panics on a zone without a space behind it
-		d.fail(n, "schedule: write the zone under the key zone")
-		return ""
-	}
-	spec, err := cron.ParseStandard(s)
-	if err != nil {
-		d.fail(n, "schedule: %q is no cron expression: %v; want minute, hour, day of month, month, day of week", s, err)
-		return ""
-	}
-	// From a fixed day, so that a file is not right in one year and wrong in another.
-	if spec.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		d.fail(n, "schedule: %q never fires: no year has such a day", s)
-	}
-	return s
-}
+	return isZone(s)
+})
 
-func (d *decoder) zone(n ast.Node) string {
-	s, ok := d.text(n, "zone")
-	if !ok {
-		return ""
-	}
-	if _, err := time.LoadLocation(s); err != nil || s == "Local" {
-		d.fail(n, "zone: %q is no zone of the IANA list; want for example UTC or Europe/Berlin", s)
-	}
-	return s
+func isZone(s string) bool {
+	_, err := time.LoadLocation(s)
+	return err == nil && s != "Local" // Local is the zone of whatever machine runs this
 }
 
 var schemePattern = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://`)
 
-// bucketURL reads the URL of a ledger or sink. Messages don't repeat it: its query may hold a secret.
-func (d *decoder) bucketURL(n ast.Node, key string) (string, bool) {
-	s, ok := d.text(n, key)
-	if !ok {
-		return "", false
-	}
-	if !schemePattern.MatchString(s) {
-		d.fail(n, "%s: want a URL with a scheme, such as file://./out or gs://bucket/prefix", key)
-		return "", false
-	}
-	if _, err := url.Parse(s); err != nil {
-		d.fail(n, "%s: this is no URL", key)
-		return "", false
-	}
-	return s, true
+// bucketURL is the URL of a ledger or sink. Messages don't repeat it: its query may hold a secret.
+var bucketURL = shape[string]{
+	func(d *decoder, n ast.Node, key string) (string, bool) {
+		s, ok := d.text(n, key)
+		if !ok {
+			return "", false
+		}
+		if !schemePattern.MatchString(s) {
+			d.fail(n, "%s: want a URL with a scheme, such as file://./out or gs://bucket/prefix", key)
+			return "", false
+		}
+		if _, err := url.Parse(s); err != nil {
+			d.fail(n, "%s: this is no URL", key)
+			return "", false
+		}
+		return s, true
+	},
+	func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Pattern: schemePattern.String()} },
 }

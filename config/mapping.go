@@ -7,13 +7,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// field is one key that a mapping may have.
-type field struct {
-	key      string
-	required bool
-	read     func(n ast.Node)
-}
-
 // entry is one key of a mapping in the file.
 type entry struct {
 	key     string
@@ -103,7 +96,7 @@ func (d *decoder) mapping(n ast.Node, what string, fields []field, refused map[s
 			d.fail(e.keyNode, "%s has no value", e.key)
 		default:
 			nodes[e.key] = e.value
-			f.read(e.value)
+			f.read(d, e.value)
 		}
 	}
 	for _, f := range fields {

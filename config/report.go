@@ -12,19 +12,22 @@ import (
 type Report struct {
 	Start          Start  // first day wanted
 	Until          string // last day wanted: yesterday or today
+	Period         string // of a partition: day (by hour too), week, month, quarter, year, or whole without a date dimension
 	Lookback       int    // days before today that are fetched again while late data may still change them
-	Page           Page   // length of a window
+	Horizons       []int  // ages in days, ascending, above Lookback: a partition is fetched once more when it is past each
+	Page           Page   // length of a window; zero when Period is whole
 	OnEmpty        string // guard, clear or keep
 	OnMissingEvent string // fail or null
 
 	Dimensions []string
 	Metrics    []string
 	Events     []EventSelector
-	Filters    map[string][]string     // parameter, such as app_token__in -> values
-	Types      map[string]catalog.Type // column -> the type to use instead of the catalogue's: String, Int64, Decimal or Double
+	Filters    map[string][]string     // parameter, such as app_token__in or installs__gt -> values
+	Types      map[string]catalog.Type // column -> String, Int64, Decimal or Double: as configured, or as guessed for a metric that the catalogue lacks
 	Codec      string                  // zstd, snappy or none
 
-	UTCOffset         string // such as +02:00
+	UTCOffset         string // such as +02:00; empty with TimezoneID
+	TimezoneID        string // as the service knows it, a number or an IANA name; Job.Zone is then its IANA name
 	CohortMaturity    string
 	AttributionTypes  []string
 	AttributionSource string
@@ -51,7 +54,7 @@ func (s Start) On(today civil.Date) civil.Date {
 	return today.AddDays(-s.DaysAgo)
 }
 
-// Page is the length of a window: Count days (unit d), weeks (w) or months (m).
+// Page is the length of a window: Count days (unit d), weeks (w), months (m), quarters (q) or years (y).
 type Page struct {
 	Count int
 	Unit  byte

@@ -8,15 +8,21 @@ import (
 
 	"cloud.google.com/go/civil"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/invopop/jsonschema"
 
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
+const (
+	defaultCodec  = "zstd"
+	defaultOffset = "+00:00"
+)
+
 func newReport() *Report {
 	return &Report{
-		Until: "yesterday", Lookback: 7, OnEmpty: "guard", OnMissingEvent: "fail", Codec: "zstd",
+		Until: "yesterday", OnEmpty: "guard", OnMissingEvent: "fail", Codec: defaultCodec,
 		Filters: map[string][]string{}, Types: map[string]catalog.Type{},
-		UTCOffset: "+00:00", CohortMaturity: "immature", AttributionTypes: slices.Clone(attributionTypes),
+		UTCOffset: defaultOffset, CohortMaturity: "immature", AttributionTypes: slices.Clone(attributionTypes),
 		AttributionSource: "dynamic", Reattributed: "all", IAPRevenueMode: "GROSS_100", AdSpendMode: "adjust",
 	}
 }
@@ -36,122 +42,98 @@ var refusedParameters = map[string]string{
 	"format_dates":       "jobs refuse it, because dates are stored as dates; it is for the report command",
 	"sort":               "jobs sort by date; it is for the report command",
 	"date_period":        "jobs make it from start, until and page",
-	"timezone_id":        "not part of this version; use utc_offset",
 }
 
-// reportFields are the keys of kind report; they stand beside the keys that all kinds have.
-func (d *decoder) reportFields(r *Report, cols *columns) []field {
-	word := func(to *string, key string, allowed ...string) field {
-		return field{key, false, func(n ast.Node) { *to, _ = d.oneOf(n, key, allowed...) }}
-	}
-	return []field{
-		{"start", true, func(n ast.Node) { r.Start = d.start(n) }},
-		word(&r.Until, "until", "yesterday", "today"),
-		{"lookback", false, func(n ast.Node) { r.Lookback = d.lookback(n) }},
-		{"page", false, func(n ast.Node) { r.Page = d.page(n) }},
-		word(&r.OnEmpty, "on_empty", "guard", "clear", "keep"),
-		word(&r.OnMissingEvent, "on_missing_event", "fail", "null"),
-		{"dimensions", true, func(n ast.Node) { cols.dimensions = d.list(n, "dimensions", d.dimension) }},
-		{"metrics", false, func(n ast.Node) { cols.metrics = d.list(n, "metrics", d.text) }},
-		{"events", false, func(n ast.Node) { r.Events, cols.events = d.events(n) }},
-		{"filters", false, func(n ast.Node) { d.filters(n, r.Filters) }},
-		{"types", false, func(n ast.Node) { cols.types = d.types(n, r.Types) }},
-		word(&r.Codec, "codec", "zstd", "snappy", "none"),
-		{"utc_offset", false, func(n ast.Node) { r.UTCOffset = d.utcOffset(n) }},
-		word(&r.CohortMaturity, "cohort_maturity", "immature", "mature", "fully_mature"),
-		{"attribution_types", false, func(n ast.Node) {
-			r.AttributionTypes = texts(d.list(n, "attribution_types", func(n ast.Node, key string) (string, bool) {
-				return d.oneOf(n, key, attributionTypes...)
-			}))
-		}},
-		word(&r.AttributionSource, "attribution_source", "dynamic", "first"),
-		word(&r.Reattributed, "reattributed", "all", "true", "false"),
-		word(&r.IAPRevenueMode, "iap_revenue_mode", iapModes...),
-		word(&r.AdSpendMode, "ad_spend_mode", "adjust", "network", "mixed"),
-		{"sandbox", false, func(n ast.Node) { r.Sandbox = d.boolean(n, "sandbox") }},
-		{"currency", true, func(n ast.Node) { r.Currency = d.currency(n) }},
-		{"os_names", false, func(n ast.Node) { r.OSNames = texts(d.list(n, "os_names", d.value)) }},
-		{"ad_revenue_sources", false, func(n ast.Node) { r.AdRevenueSources = texts(d.list(n, "ad_revenue_sources", d.value)) }},
+// reportKeys are the keys of kind report.
+func reportKeys(j *Job) object {
+	r, p := newReport(), &parts{lookback: lookback{auto: true}}
+	j.Report = r
+	return object{
+		refused: refusedParameters,
+		check:   func(d *decoder, n ast.Node, at map[string]ast.Node) { d.checkReport(j, n, at, p) },
+		rules:   reportRules,
+		fields: []field{
+			required("start", start, &r.Start, "First day wanted: a date such as 2026-01-31, or days before today such as -30d."),
+			optional("until", oneOf("yesterday", "today"), &r.Until, "Last day wanted. Today's numbers are unfinished, and fetched again."),
+			optional("lookback", lookbackShape, &p.lookback, "How long a finished period is fetched again, because the service still restates it. auto (the "+
+				"default): for 7 days, 14 with a metric of network cost, then once more after each cohort period among the metrics. Or a number of days."),
+			optional("page", page, &r.Page, "Length of what one request asks for: 7d, 4w, 1m, 1q or 1y, in the unit of the finest date dimension."),
+			optional("on_empty", oneOf("guard", "clear", "keep"), &r.OnEmpty, "A period that had rows and has none now: guard fails it, clear empties it, keep keeps the old rows."),
+			optional("on_missing_event", oneOf("fail", "null"), &r.OnMissingEvent, "An event that is gone: fail the job, or null for columns of NULLs."),
+			required("dimensions", list(dimension), &p.dimensions, "What rows are grouped by. The finest date among them is the table's period; without a date the table "+
+				"is one partition."),
+			optional("metrics", list(metric), &p.metrics, "Slugs of metrics, such as installs or retention_rate_d7."),
+			optional("events", events(&p.events), &r.Events, "Metrics of in-app events, found in the account by slug, name, token, section or pattern."),
+			optional("filters", filters(&p.filtered), &r.Filters, "Rows wanted: <dimension>__in and other operators, and <metric>__gt and other comparisons."),
+			optional("types", types(&p.types), &r.Types, "Types of columns, in place of the catalogue's, and of metrics that it doesn't know."),
+			optional("codec", codec, &r.Codec, "Compression of the files."),
+			optional("utc_offset", utcOffset, &r.UTCOffset, "Where the report's days begin and end, the same all year: -12:00 to +14:00. Or timezone_id."),
+			optional("timezone_id", timezoneID, &r.TimezoneID, "Where the report's days begin and end, with summer time: an IANA name, or the service's number of a zone "+
+				"together with zone. Or utc_offset."),
+			optional("cohort_maturity", oneOf("immature", "mature", "fully_mature"), &r.CohortMaturity, "Cohorts that haven't reached their period: shown as far as they are, as 0, or left out."),
+			optional("attribution_types", textsOf(oneOf(attributionTypes...)), &r.AttributionTypes, "Engagements that count as a cause."),
+			optional("attribution_source", oneOf("dynamic", "first"), &r.AttributionSource, "Whether a reattribution moves a user to another source."),
+			optional("reattributed", oneOf("all", "true", "false"), &r.Reattributed, "Users wanted: all, only reattributed ones, or only others."),
+			optional("iap_revenue_mode", oneOf(iapModes...), &r.IAPRevenueMode, "Percentage of gross in-app revenue that is shown."),
+			optional("ad_spend_mode", oneOf("adjust", "network", "mixed"), &r.AdSpendMode, "Source of ad spend in costs: attribution, the networks' own figures, or these where there are any."),
+			optional("sandbox", boolean, &r.Sandbox, "Sandbox data in place of production."),
+			required("currency", currency, &r.Currency, "Currency of money, as a three-letter code such as USD."),
+			optional("os_names", textsOf(value), &r.OSNames, "Operating systems wanted, such as ios."),
+			optional("ad_revenue_sources", textsOf(value), &r.AdRevenueSources, "Sources of ad revenue wanted, by their display names."),
+		},
 	}
 }
 
-// value reads one value of a list that goes to the service joined by commas, for which it has no escape.
-func (d *decoder) value(n ast.Node, key string) (string, bool) {
-	s, ok := d.word(n, key)
-	if ok && strings.Contains(s, ",") {
+// reportRules is what a schema can say of the rules across keys.
+func reportRules(s *jsonschema.Schema) {
+	s.AnyOf = []*jsonschema.Schema{{Required: []string{"metrics"}}, {Required: []string{"events"}}}
+	s.Not = &jsonschema.Schema{Required: []string{"utc_offset", "timezone_id"}}
+}
+
+var codec = oneOf(defaultCodec, "snappy", "none")
+
+// value is one value of a list that goes to the service joined by commas, for which it has no escape.
+var value = checked(word, func(d *decoder, n ast.Node, key, s string) bool {
+	if strings.Contains(s, ",") {
 		d.fail(n, "%s: %q holds a comma, which the service takes for the end of a value", key, s)
-		return "", false
 	}
-	return s, ok
-}
+	return !strings.Contains(s, ",")
+})
 
-var daysAgo = regexp.MustCompile(`^-([0-9]{1,4})d$`)
+var startPattern = regexp.MustCompile(`^(-[0-9]{1,4}d|[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`)
 
 // The service began in 2012; an earlier start is a slip that would make the plan thousands of empty windows long.
 var earliestStart = civil.Date{Year: 2010, Month: 1, Day: 1}
 
-func (d *decoder) start(n ast.Node) Start {
-	s, ok := d.word(n, "start")
-	if !ok {
-		return Start{}
-	}
-	if m := daysAgo.FindStringSubmatch(s); m != nil {
-		days, _ := strconv.Atoi(m[1]) // four digits at most
-		return Start{DaysAgo: days}
-	}
-	date, err := civil.ParseDate(s)
-	switch {
-	case err != nil:
-		d.fail(n, "start: %q is no day; want a date such as 2026-01-31, or days before today such as -30d", s)
-		return Start{}
-	case date.Before(earliestStart):
-		d.fail(n, "start: %s is before %s", s, earliestStart)
-	}
-	return Start{Date: date}
-}
+const noDay = "is no day; want a date such as 2026-01-31, or days before today such as -30d"
 
-func (d *decoder) lookback(n ast.Node) int {
-	if v, ok := d.resolve(n).(*ast.StringNode); ok && v.Value == "auto" {
-		d.fail(n, "lookback: auto is not part of this version; want a number of days")
-		return 0
-	}
-	days, _ := d.whole(n, "lookback", 0, 3660)
-	return days
-}
-
-var pagePattern = regexp.MustCompile(`^([1-9][0-9]{0,2})([dwm])$`)
-
-func (d *decoder) page(n ast.Node) Page {
-	s, ok := d.word(n, "page")
-	if !ok {
-		return Page{}
-	}
-	m := pagePattern.FindStringSubmatch(s)
-	if m == nil {
-		d.fail(n, "page: %q is no length of a window; want 1 to 999 and d, w or m, such as 7d, 2w or 1m", s)
-		return Page{}
-	}
-	count, _ := strconv.Atoi(m[1]) // three digits at most
-	return Page{Count: count, Unit: m[2][0]}
-}
+var start = func() shape[Start] {
+	form := matching(startPattern, noDay)
+	return shape[Start]{func(d *decoder, n ast.Node, key string) (Start, bool) {
+		s, ok := form.read(d, n, key)
+		if !ok {
+			return Start{}, false
+		}
+		if days, ok := strings.CutPrefix(s, "-"); ok {
+			n, _ := strconv.Atoi(strings.TrimSuffix(days, "d")) // four digits at most
+			return Start{DaysAgo: n}, true
+		}
+		date, err := civil.ParseDate(s)
+		switch {
+		case err != nil: // such as 30 February
+			d.fail(n, "%s: %q %s", key, s, noDay)
+		case date.Before(earliestStart):
+			d.fail(n, "%s: %s is before %s", key, s, earliestStart)
+		default:
+			return Start{Date: date}, true
+		}
+		return Start{}, false
+	}, form.schema}
+}()
 
 var (
 	offsetPattern   = regexp.MustCompile(`^(-(0[0-9]|1[0-2])|\+(0[0-9]|1[0-4])):(00|15|30|45)$`)
+	utcOffset       = matching(offsetPattern, "is no offset; want one from -12:00 to +14:00, such as +02:00")
 	currencyPattern = regexp.MustCompile(`^[A-Z]{3}$`)
+	currency        = matching(currencyPattern, "is no currency code; want three capital letters, such as USD")
 )
-
-func (d *decoder) utcOffset(n ast.Node) string {
-	s, ok := d.text(n, "utc_offset")
-	if ok && !offsetPattern.MatchString(s) {
-		d.fail(n, "utc_offset: %q is no offset; want one from -12:00 to +14:00, such as +02:00", s)
-	}
-	return s
-}
-
-func (d *decoder) currency(n ast.Node) string {
-	s, ok := d.word(n, "currency")
-	if ok && !currencyPattern.MatchString(s) {
-		d.fail(n, "currency: %q is no currency code; want three capital letters, such as USD", s)
-	}
-	return s
-}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"net"
 	"net/url"
 	"regexp"
@@ -8,55 +9,91 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/invopop/jsonschema"
 )
 
-// The addresses have no defaults: the interface document leaves the hosts open, and a wrong one would be sent a token.
-func (d *decoder) service(n ast.Node) Service {
-	s := Service{Rate: 10, InFlight: 4, Attempts: 8, Patience: 15 * time.Minute}
-	if v, ok := d.resolve(n).(*ast.StringNode); ok {
-		if v.Value != "embedded" {
-			d.fail(n, "service: want the word embedded, or a mapping with base_url and token")
-		}
-		s.Embedded = true
-		return s
-	}
-	d.mapping(n, "service", []field{
-		{"base_url", true, func(n ast.Node) { s.BaseURL = d.address(n, "base_url") }},
-		{"s2s_url", false, func(n ast.Node) { s.S2SURL = d.address(n, "s2s_url") }},
-		{"cost_url", false, func(n ast.Node) { s.CostURL = d.address(n, "cost_url") }},
-		{"account_id", false, func(n ast.Node) { s.AccountID, _ = d.word(n, "account_id") }},
-		{"token", true, func(n ast.Node) { s.Token = d.token(n) }},
-		{"rate", false, func(n ast.Node) {
-			if v, ok := d.number(n, "rate"); ok {
-				if v <= 0 {
-					d.fail(n, "rate: want more than 0 requests a second, got %v", v)
-				}
-				s.Rate = v
-			}
-		}},
-		{"in_flight", false, func(n ast.Node) { s.InFlight, _ = d.whole(n, "in_flight", 1, 1000) }},
-		{"attempts", false, func(n ast.Node) { s.Attempts, _ = d.whole(n, "attempts", 1, 1000) }},
-		{"patience", false, func(n ast.Node) { s.Patience, _ = d.duration(n, "patience", time.Second) }},
-	}, nil)
-	return s
+// serviceObject has no defaults of the addresses: the interface document leaves the hosts open, and a wrong one would
+// be sent a token.
+func serviceObject(s *Service) object {
+	*s = Service{Rate: 10, InFlight: 4, Attempts: 8, Patience: 15 * time.Minute}
+	return object{what: "service", fields: []field{
+		required("base_url", address, &s.BaseURL, "Host of automation and reports, such as https://automate.adjust.com."),
+		optional("s2s_url", address, &s.S2SURL, "Host of third-party sharing."),
+		optional("cost_url", address, &s.CostURL, "Host of ad spend."),
+		optional("account_id", word, &s.AccountID, "The account to ask for, when the token's user has several."),
+		required("token", tokenReference, &s.Token, "Where the API token is, never the token itself: ${NAME} of an environment variable, "+
+			"${file:/path}, or a gcpsecretmanager:// or file:// URL."),
+		optional("rate", rate, &s.Rate, "Requests a second. The service takes 50 from one address."),
+		optional("in_flight", whole(1, 1000), &s.InFlight, "Requests at a time."),
+		optional("attempts", whole(1, 1000), &s.Attempts, "Tries of one request."),
+		optional("patience", duration(time.Second), &s.Patience, "Time for all tries of one request, such as 90s or 15m."),
+	}}
 }
 
-// address reads a host's URL. Messages don't repeat it: people paste credentials into URLs.
-func (d *decoder) address(n ast.Node, key string) string {
-	s, ok := d.text(n, key)
-	if !ok {
-		return ""
-	}
-	u, err := url.Parse(s)
-	switch {
-	case err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
-		d.fail(n, "%s: want an address like https://host", key)
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		d.fail(n, "%s: want scheme, host and path only; a credential belongs under token", key)
-	case u.Scheme == "http" && !loopback(u.Hostname()):
-		d.fail(n, "%s: http would send the token in clear to %s; use https", key, u.Hostname())
-	}
-	return strings.TrimSuffix(s, "/")
+const embedded = "embedded"
+
+// service is the word embedded, or a mapping.
+var service = shape[Service]{
+	func(d *decoder, n ast.Node, key string) (Service, bool) {
+		var s Service
+		if word, ok := d.textOf(n); ok {
+			if word != embedded {
+				d.fail(n, "%s: want the word embedded, or a mapping with base_url and token", key)
+			}
+			serviceObject(&s)
+			s.Embedded = true
+			return s, true
+		}
+		return s, d.object(n, serviceObject(&s)) != nil
+	},
+	func() *jsonschema.Schema {
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Const: embedded, Description: "The emulator in this process: no account, made-up numbers."},
+			serviceObject(new(Service)).schema(),
+		}}
+	},
+}
+
+var rate = shape[float64]{
+	func(d *decoder, n ast.Node, key string) (float64, bool) {
+		v, ok := d.number(n, key)
+		if ok && v <= 0 {
+			d.fail(n, "%s: want more than 0 requests a second, got %v", key, v)
+			return 0, false
+		}
+		return v, ok
+	},
+	func() *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "number", ExclusiveMinimum: json.Number("0")}
+	},
+}
+
+// address is a host's URL; the host of a plain http one can only be this machine. Messages don't repeat it: people
+// paste credentials into URLs.
+var address = shape[string]{
+	func(d *decoder, n ast.Node, key string) (string, bool) {
+		s, ok := d.text(n, key)
+		if !ok {
+			return "", false
+		}
+		u, err := url.Parse(s)
+		switch {
+		case err != nil || u.Host == "" || (!strings.HasPrefix(s, "https://") && !strings.HasPrefix(s, "http://")):
+			d.fail(n, "%s: want an address like https://host", key)
+		case u.User != nil || strings.ContainsAny(s, "?#"):
+			d.fail(n, "%s: want scheme, host and path only; a credential belongs under token", key)
+		case u.Scheme == "http" && !loopback(u.Hostname()):
+			d.fail(n, "%s: http would send the token in clear to %s; use https", key, u.Hostname())
+		default:
+			return strings.TrimSuffix(s, "/"), true
+		}
+		return "", false
+	},
+	func() *jsonschema.Schema {
+		return &jsonschema.Schema{
+			Type: "string", Pattern: `^(https://[^/?#@]+|http://(localhost|127(\.[0-9]{1,3}){3}|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?)(/[^?#]*)?$`,
+		}
+	},
 }
 
 func loopback(host string) bool {
@@ -64,16 +101,20 @@ func loopback(host string) bool {
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-// tokenReference is what may stand for a token: an environment variable, a file, or a runtimevar URL of a store that
-// is not the config itself (constant:// would be).
-var tokenReference = regexp.MustCompile(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|file)://\S+)$`)
+// tokenPattern is what may stand for a token: an environment variable, a file, or a runtimevar URL of a store that is
+// not the config itself (constant:// would be).
+var tokenPattern = regexp.MustCompile(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|file)://\S+)$`)
 
-func (d *decoder) token(n ast.Node) string {
-	v, ok := d.resolve(n).(*ast.StringNode)
-	if !ok || !tokenReference.MatchString(v.Value) {
-		d.fail(n, "token: want a reference, never the token itself: ${NAME} of an environment variable, "+
-			"${file:/path}, or a gcpsecretmanager:// or file:// URL")
-		return ""
-	}
-	return v.Value
+// tokenReference is not of matching, whose message repeats the text.
+var tokenReference = shape[string]{
+	func(d *decoder, n ast.Node, key string) (string, bool) {
+		s, _ := d.textOf(n)
+		if !tokenPattern.MatchString(s) {
+			d.fail(n, "%s: want a reference, never the token itself: ${NAME} of an environment variable, "+
+				"${file:/path}, or a gcpsecretmanager:// or file:// URL", key)
+			return "", false
+		}
+		return s, true
+	},
+	func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Pattern: tokenPattern.String()} },
 }

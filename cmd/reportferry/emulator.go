@@ -24,7 +24,11 @@ func newEmulator(f *flags) *cobra.Command {
 		Short: "Serve a made-up account over the service's own interface",
 		Long: `Serve a made-up account over the service's own interface: to try reportferry
 without an account, and to test against. The same seed gives the same numbers.
-It can be told to fail in the ways the real one does: PUT /_emulator/faults.`,
+It can be told to fail in the ways the real one does: PUT /_emulator/faults.
+
+It answers events and csv_report as the service's interface document has them,
+and also filters_data, report (JSON) and parquet_report, which the real service
+has besides: clients of others can be pointed at it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Logger = f.logger(cmd.ErrOrStderr())
@@ -47,6 +51,7 @@ It can be told to fail in the ways the real one does: PUT /_emulator/faults.`,
 	cmd.Flags().IntVar(&o.Burst, "burst", 100, "requests at once before a 429")
 	cmd.Flags().IntVar(&o.MaxPairs, "max-pairs", 0, "day-app pairs of a report before a 504, 0: no limit")
 	cmd.Flags().DurationVar(&o.Latency, "latency", 0, "wait before each answer")
+	cmd.Flags().StringVar(&o.DB, "db", "", "`file` that keeps the data across restarts")
 	cmd.Flags().StringVar(&faults, "faults", "", "JSON `file` of scripted faults")
 	cmd.Flags().IntVar(&o.Bulk, "bulk", 0, "rows that every report has then, for memory tests")
 	return cmd

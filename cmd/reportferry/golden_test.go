@@ -15,16 +15,26 @@ import (
 
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// testdata is found from any folder.
+var testdata = func() string {
+	path, err := filepath.Abs("testdata")
+	if err != nil {
+		panic(err)
+	}
+	return path
+}()
+
 // golden compares what people read with a file, and with the width of a terminal.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
+	path := filepath.Join(testdata, name+".txt")
 	if *update {
-		check(t, os.MkdirAll("testdata", 0o755))
+		check(t, os.MkdirAll(testdata, 0o755))
 		check(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
@@ -43,6 +53,8 @@ func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
 		"help": {"--help"}, "help-run": {"run", "--help"}, "help-backfill": {"backfill", "--help"},
 		"help-plan": {"plan", "--help"}, "help-status": {"status", "--help"}, "help-emulator": {"emulator", "--help"},
+		"help-gaps": {"gaps", "--help"}, "help-check": {"check", "--help"}, "help-serve": {"serve", "--help"}, "help-events": {"events", "--help"},
+		"help-report": {"report", "--help"}, "help-schema": {"schema", "--help"}, "help-completion": {"completion", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -116,7 +128,8 @@ func TestStatusText(t *testing.T) {
 	writeStatus(&out, []tableStatus{
 		{Job: "campaigns_daily", Partitions: 9, Rows: 12345, Empty: 1, Interrupted: 1, Oldest: &oldest, Newest: &newest, Fetched: &fetched},
 		{Job: "networks_weekly"},
-	}, jobs.RunRecord{ID: "20260110T043000Z-1f2e3d4c", Trigger: "manual", Ended: &ended, Exit: 3, Errors: []string{"campaigns_daily: put error"}}, true, now)
-	writeStatus(&out, nil, jobs.RunRecord{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}, true, now)
+		{Job: "campaigns_total", Partitions: 1, Rows: 12, Oldest: &sinks.Whole, Newest: &sinks.Whole, Fetched: &fetched, Stale: "the last success was 26h1m0s ago"},
+	}, []jobs.RunRecord{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "manual", Ended: &ended, Exit: 3, Errors: []string{"campaigns_daily: put error"}}}, now)
+	writeStatus(&out, nil, []jobs.RunRecord{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}}, now)
 	golden(t, "status", out.String())
 }

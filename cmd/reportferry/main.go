@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -102,11 +103,16 @@ partition is replaced whole or not at all; doing it twice equals doing it once.
 			return f.check()
 		},
 	}
-	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().StringVar(&f.config, "config", "reportferry.yml", "config `file`")
 	root.PersistentFlags().StringVar(&f.logFormat, "log-format", "text", "`format`: text or json")
 	root.PersistentFlags().StringVar(&f.logLevel, "log-level", "info", "`level`: debug, info, warn or error")
-	root.AddCommand(newRun(f), newBackfill(f), newPlan(f), newStatus(f), newEmulator(f), newVersion())
+	// Flags wrapped for a terminal of 80 columns, which cobra's own template doesn't do.
+	root.SetUsageTemplate(strings.NewReplacer(
+		".FlagUsages", ".FlagUsagesWrapped 80", `Use "{{.CommandPath}} [command] --help" for more information about a command.`,
+		`"{{.CommandPath}} [command] --help" says more about a command.`,
+	).Replace(root.UsageTemplate()))
+	root.AddCommand(newRun(f), newBackfill(f), newPlan(f), newStatus(f), newGaps(f), newCheck(f),
+		newServe(f), newEvents(f), newReport(f), newSchema(), newEmulator(f), newVersion())
 	return root
 }
 

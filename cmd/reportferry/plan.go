@@ -18,38 +18,38 @@ import (
 func newPlan(f *flags) *cobra.Command {
 	var a ask
 	cmd := &cobra.Command{
-		Use:   "plan [job...]",
-		Short: "Show what run would do, and why, without asking the service",
+		Use:               "plan [job...]",
+		Short:             "Show what run would do, and why, without asking the service",
+		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
+			shared, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, e.Close()) }()
-			e.ask = a
+			e := shared.forRun(a)
+			defer func() { err = errors.Join(err, e.Close(), shared.Close()) }()
 			list, err := e.jobs(cmd.Context(), names)
 			if err != nil {
 				return coded(err)
 			}
-			for _, job := range list {
-				units, err := job.Kind.Plan(cmd.Context(), time.Now())
-				if err != nil {
-					return coded(err)
+			var failed []error
+			for i, p := range jobs.PlanJobs(cmd.Context(), list, time.Now()) {
+				err := p.Err
+				switch {
+				case err != nil:
+				case f.logFormat == "json":
+					err = e.writePlanJSON(cmd.OutOrStdout(), list[i], p.Units)
+				default:
+					e.writePlan(cmd.OutOrStdout(), list[i], p.Units)
 				}
-				if f.logFormat == "json" {
-					err = e.writePlanJSON(cmd.OutOrStdout(), job, units)
-				} else {
-					e.writePlan(cmd.OutOrStdout(), job, units)
-				}
-				if err != nil {
-					return coded(err)
-				}
+				failed = append(failed, err)
 			}
-			return nil
+			return coded(errors.Join(failed...))
 		},
 	}
 	cmd.Flags().BoolVar(&a.now, "now", false, "as run --now")
 	cmd.Flags().BoolVar(&a.force, "force", false, "as run --force")
+	cmd.Flags().BoolVar(&a.rebaseline, "rebaseline", false, "as run --rebaseline")
 	return cmd
 }
 
@@ -67,7 +67,7 @@ func (e *engine) writePlan(w io.Writer, job jobs.Job, units []jobs.Unit) {
 		plural(partitions, "partition"), plural(requests, "request"), e.limiterTime(requests))
 	for _, u := range units {
 		due := u.Window.Due
-		fmt.Fprintf(w, "  window %s  %s to %s  %s\n", u.Name, due[0].Partition, due[len(due)-1].Partition, reasons(due))
+		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, rangeOf(due[0].Partition, due[len(due)-1].Partition), reasons(due))
 	}
 }
 

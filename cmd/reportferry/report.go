@@ -2,98 +2,191 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
-	"cloud.google.com/go/civil"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
-	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
-	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/report"
-	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// reportJob makes a report job from its config entry.
-func reportJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) {
-	r := c.Report
-	rules, err := e.rules(c)
-	if err != nil {
-		return jobs.Job{}, err
+func newReport(f *flags) *cobra.Command {
+	r := &adHoc{}
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Ask the service for one report, with any of its parameters",
+		Long: `Ask the service for one report, with any of its parameters, and print it or
+write it to a file. Nothing goes through the ledger. The defaults are those of
+jobs, and are sent.
+
+A filter is a dimension or metric, two underscores, and an operator:
+  dimensions  in, not_in, contains, exclude, starts_with, not_starts_with,
+              ends_with, not_ends_with
+  metrics     lt, lte, gt, gte, eq, ne`,
+		Example: `  reportferry report --dimensions day,network --metrics installs,cost \
+      --date-period 2026-01-01:2026-01-31 --currency EUR \
+      --filter app_token__in=abc123 --filter installs__gt=10 -o january.parquet`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd, f) },
 	}
-	targets, err := e.targets(ctx, c)
-	if err != nil {
-		return jobs.Job{}, err
-	}
-	o := report.Options{
-		Job: c.Name, Table: c.Table, Run: e.run, Account: account(e.config.Service),
-		Client: e.client, Ledger: e.ledger, Targets: targets,
-		Start: r.Start.On, Rules: rules,
-		Query: adjust.ReportQuery{
-			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, CohortMaturity: r.CohortMaturity,
-			AttributionTypes: r.AttributionTypes, AttributionSource: r.AttributionSource, Reattributed: r.Reattributed,
-			IAPRevenueMode: r.IAPRevenueMode, AdSpendMode: r.AdSpendMode, Sandbox: r.Sandbox, Currency: r.Currency,
-			OSNames: r.OSNames, AdRevenueSources: r.AdRevenueSources, Filters: r.Filters,
-		},
-		NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: jobs.OnEmpty(r.OnEmpty),
-		Codec: r.Codec, SpoolDir: e.spool, Budget: e.budget, Log: e.log,
-	}
-	if e.ask.from.IsValid() {
-		o.Start = func(civil.Date) civil.Date { return e.ask.from }
-	}
-	for _, s := range r.Events {
-		o.Events = append(o.Events, report.Selector(s))
-	}
-	kind, err := report.New(o)
-	if err != nil {
-		return jobs.Job{}, err
-	}
-	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Finish: kind.Finish}, nil
+	r.addFlags(cmd)
+	return cmd
 }
 
-// account names whose numbers these are, for the fingerprint.
-func account(s config.Service) string {
-	if s.Embedded {
-		return "embedded"
-	}
-	return s.AccountID
+// adHoc is the report command's query and where its answer goes.
+type adHoc struct {
+	query   adjust.ReportQuery
+	filters []string
+	format  string
+	output  string
 }
 
-func (e *engine) rules(c config.Job) (jobs.Rules, error) {
-	r := c.Report
-	schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
-	if err != nil {
-		return jobs.Rules{}, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
+func (r *adHoc) addFlags(cmd *cobra.Command) {
+	q, fs := &r.query, cmd.Flags()
+	fs.SortFlags = false
+	list := func(to *[]string, name string, preset []string, usage string) {
+		fs.StringSliceVar(to, name, preset, usage)
 	}
-	offset, err := time.Parse("-07:00", r.UTCOffset)
-	if err != nil {
-		return jobs.Rules{}, fmt.Errorf("job %s: %w: utc_offset: %w", c.Name, jobs.ErrRefused, err)
-	}
-	_, seconds := offset.Zone()
-	return jobs.Rules{
-		Period:   map[byte]jobs.Period{'d': jobs.Day, 'w': jobs.Week, 'm': jobs.Month}[r.Page.Unit],
-		Page:     r.Page.Count,
-		Today:    r.Until == "today",
-		Lookback: r.Lookback,
-		Location: time.FixedZone("UTC"+r.UTCOffset, seconds),
-		Schedule: schedule,
-
-		Through:        e.ask.through,
-		IgnoreSchedule: e.ask.now,
-		IgnoreLedger:   e.ask.force,
-	}, nil
+	list(&q.Dimensions, "dimensions", nil, "what rows are grouped by: `a,b`")
+	list(&q.Metrics, "metrics", nil, "what is counted: `a,b`")
+	fs.StringVar(&q.DatePeriod, "date-period", "-7d:-1d", "both ends included: `FROM:TO` as dates or -7d, or today, yesterday, this_week, last_week, ...")
+	fs.StringArrayVar(&r.filters, "filter", nil, "`d__op=value`, repeatable; see above")
+	fs.StringVar(&q.Currency, "currency", "", "of money, such as `USD`; default: the account's")
+	fs.StringVar(&q.UTCOffset, "utc-offset", "+00:00", "where days begin: `+HH:MM`")
+	fs.StringVar(&q.TimezoneID, "timezone-id", "", "instead of --utc-offset: the service's `ID` of a zone")
+	fs.StringVar(&q.HourBetween, "hour-between", "", "hours relative to now, such as `-10h:-0h`")
+	fs.StringVar(&q.CohortMaturity, "cohort-maturity", "immature", "immature, mature or fully_mature")
+	list(&q.AttributionTypes, "attribution-types", []string{"click", "impression", "engaged_ad"}, "of these three: `a,b`")
+	fs.StringVar(&q.AttributionSource, "attribution-source", "dynamic", "dynamic or first")
+	fs.StringVar(&q.Reattributed, "reattributed", "all", "all, true or false")
+	fs.StringVar(&q.IAPRevenueMode, "iap-revenue-mode", "GROSS_100", "percentage of gross revenue, such as GROSS_70")
+	fs.StringVar(&q.AdSpendMode, "ad-spend-mode", "adjust", "adjust, network or mixed")
+	list(&q.AdRevenueSources, "ad-revenue-sources", nil, "ad revenue of these sources only: `a,b`")
+	list(&q.OSNames, "os-names", nil, "these systems only: `ios,android`")
+	fs.BoolVar(&q.Sandbox, "sandbox", false, "sandbox data instead of production")
+	list(&q.Sort, "sort", nil, "order of the rows: `a,-b`; default: dates first")
+	list(&q.Index, "index", nil, "dimensions that come first in the order: `a,b`")
+	fs.StringVar(&q.PeriodOverPeriod, "period-over-period", "", "compare with this `period`, such as previous_week")
+	fs.BoolVar(&q.ReadableNames, "readable-names", false, "head columns by names for people")
+	fs.BoolVar(&q.FormatDates, "format-dates", false, "dates as the service formats them for people")
+	fs.StringVar(&r.format, "format", "", "csv, table, jsonl or parquet; default: by the file's ending, a table on a terminal, else csv")
+	fs.StringVarP(&r.output, "output", "o", "", "`file`, whole or not there; default: standard output")
 }
 
-// targets opens the sinks of a job; the engine closes them.
-func (e *engine) targets(ctx context.Context, c config.Job) ([]jobs.Target, error) {
-	var targets []jobs.Target
-	for _, rawURL := range c.Sinks {
-		sink, err := sinks.Open(ctx, rawURL, openers)
-		if err != nil {
-			return nil, fmt.Errorf("job %s: %w", c.Name, refused(err))
+func (r *adHoc) run(cmd *cobra.Command, f *flags) (err error) {
+	if err := r.settle(cmd); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	e, err := openService(f, f.logger(cmd.ErrOrStderr()))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	dir, err := os.MkdirTemp(e.config.SpoolDir, spoolPrefix)
+	if err != nil {
+		return coded(fmt.Errorf("make a folder for the answer: %w", err))
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	a, err := fetchAnswer(ctx, e.client, r.query, dir)
+	if err != nil {
+		return coded(named(err))
+	}
+	if a.path == "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "reportferry: the report has no rows")
+	}
+	return coded(a.writeTo(ctx, r.format, r.output, cmd.OutOrStdout()))
+}
+
+// settle reads what the flags leave open.
+func (r *adHoc) settle(cmd *cobra.Command) error {
+	if len(r.query.Dimensions) == 0 || len(r.query.Metrics) == 0 {
+		return errors.New("--dimensions and --metrics: at least one of each; `reportferry report --help` shows an example")
+	}
+	if r.query.TimezoneID != "" {
+		if cmd.Flags().Changed("utc-offset") {
+			return errors.New("--timezone-id and --utc-offset exclude each other")
 		}
-		e.close = append(e.close, sink.Close)
-		targets = append(targets, jobs.Target{Name: sinks.Redact(rawURL), Sink: sink})
+		r.query.UTCOffset = ""
 	}
-	return targets, nil
+	r.query.Filters = map[string][]string{}
+	for _, text := range r.filters {
+		name, value, found := strings.Cut(text, "=")
+		if !found || value == "" {
+			return fmt.Errorf("--filter %q: want a name, = and a value, such as country_code__in=US,DE", text)
+		}
+		if _, twice := r.query.Filters[name]; twice {
+			return fmt.Errorf("--filter %s is given twice; a list goes into one: %s=a,b", name, name)
+		}
+		r.query.Filters[name] = []string{value}
+		if strings.HasSuffix(name, "__in") || strings.HasSuffix(name, "__not_in") {
+			r.query.Filters[name] = strings.Split(value, ",")
+		}
+	}
+	if r.format == "" {
+		r.format = defaultFormat(r.output, cmd.OutOrStdout())
+	}
+	if _, known := formats[r.format]; !known {
+		return fmt.Errorf("--format %q: want csv, table, jsonl or parquet", r.format)
+	}
+	if r.format == "parquet" && r.query.ReadableNames {
+		return errors.New("--readable-names: Parquet columns are named by slug; leave it out, or take another --format")
+	}
+	return nil
+}
+
+func defaultFormat(path string, stdout io.Writer) string {
+	if ending := strings.TrimPrefix(filepath.Ext(path), "."); formats[ending] != nil {
+		return ending
+	}
+	if file, ok := stdout.(*os.File); ok && path == "" && term.IsTerminal(int(file.Fd())) {
+		return "table"
+	}
+	return "csv"
+}
+
+// fetchAnswer asks for one report and keeps it as a file in dir.
+func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuery, dir string) (a answer, err error) {
+	file, err := os.CreateTemp(dir, "answer-*.csv")
+	if err != nil {
+		return a, err
+	}
+	got, err := client.CSVReport(ctx, q, func(from io.Reader) error {
+		if err := file.Truncate(0); err != nil { // the attempt before broke off
+			return err
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		_, err := io.Copy(file, from)
+		return err
+	})
+	if err := errors.Join(err, file.Close()); err != nil {
+		return a, err
+	}
+	if got.Empty {
+		a.header = slices.Concat(q.Dimensions, q.Metrics)
+		return a, nil
+	}
+	a.path = file.Name()
+	a.header, err = readHeader(a.path)
+	return a, err
+}
+
+// named adds to the refusal of a metric those that may have been meant.
+func named(err error) error {
+	var refused *adjust.Error
+	if errors.As(err, &refused) && refused.Metric != "" {
+		if near := catalog.Nearest(refused.Metric, catalog.Metrics()); len(near) > 0 {
+			return fmt.Errorf("%w; near %s: %s", err, refused.Metric, strings.Join(near, ", "))
+		}
+	}
+	return err
 }

@@ -23,54 +23,86 @@ fetched inside the lookback, or hasn't reached a sink that was added. When
 nothing is due, nothing is requested.
 
 ` + exitCodes,
+		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return runJobs(cmd, f, a, "manual", names)
 		},
 	}
 	cmd.Flags().BoolVar(&a.now, "now", false, "ignore the schedule: what is missing or in the lookback is due")
 	cmd.Flags().BoolVar(&a.force, "force", false, "ignore the ledger: fetch everything from start to now again")
+	cmd.Flags().BoolVar(&a.rebaseline, "rebaseline", false, "after a change of what numbers mean (currency, filters, dimensions, ...): replace every partition, one by one")
 	return cmd
 }
 
 func newBackfill(f *flags) *cobra.Command {
-	var from, to string
-	var force bool
+	var b backfill
 	cmd := &cobra.Command{
-		Use:   "backfill <job> --from 2026-01-01 --to 2026-03-31",
+		Use: "backfill <job> --from 2026-01-01 --to 2026-03-31",
+		Example: `  reportferry backfill campaigns_daily --from 2026-01-01 --to 2026-03-31
+  reportferry backfill campaigns_daily --gaps
+  reportferry backfill campaigns_daily --missing-columns`,
 		Short: "Fetch the missing partitions of a range, both ends included",
 		Long: `Fetch the partitions of a range that have no record, or were last fetched inside
 the lookback; the schedule and the job's start don't matter. A backfill that was
 stopped goes on where it was. Several at once share the work.
 
+With --gaps only what has no record is fetched, with --missing-columns only what
+lacks columns that the job has by now; a range is not needed then.
+
 ` + exitCodes,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			a := ask{now: true, force: force}
-			var err error
-			if a.from, err = civil.ParseDate(from); err != nil {
-				return fmt.Errorf("--from %q: want a date such as 2026-01-31", from)
-			}
-			if a.through, err = civil.ParseDate(to); err != nil {
-				return fmt.Errorf("--to %q: want a date such as 2026-01-31", to)
-			}
-			if a.through.Before(a.from) {
-				return fmt.Errorf("--to %s lies before --from %s", to, from)
-			}
-			if tomorrow := civil.DateOf(time.Now().UTC()).AddDays(1); a.from.After(tomorrow) {
-				return fmt.Errorf("--from %s lies in the future", from)
+			a, err := b.ask()
+			if err != nil {
+				return err
 			}
 			return runJobs(cmd, f, a, "backfill", names)
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "first `day`; its whole period is fetched")
-	cmd.Flags().StringVar(&to, "to", "", "last `day`; its whole period is fetched")
-	cmd.Flags().BoolVar(&force, "force", false, "fetch recorded partitions again too")
-	for _, required := range []string{"from", "to"} {
-		if err := cmd.MarkFlagRequired(required); err != nil {
-			panic(err) // the flags are defined above
-		}
+	cmd.Flags().StringVar(&b.from, "from", "", "first `day`; its whole period is fetched")
+	cmd.Flags().StringVar(&b.to, "to", "", "last `day`; its whole period is fetched")
+	cmd.Flags().BoolVar(&b.gaps, "gaps", false, "only what has no record")
+	cmd.Flags().BoolVar(&b.columns, "missing-columns", false, "only what lacks columns that the job has by now")
+	cmd.Flags().BoolVar(&b.force, "force", false, "fetch recorded partitions again too")
+	cmd.MarkFlagsRequiredTogether("from", "to")
+	cmd.MarkFlagsOneRequired("from", "gaps", "missing-columns")
+	for _, only := range []string{"gaps", "missing-columns"} {
+		cmd.MarkFlagsMutuallyExclusive("force", only)
 	}
 	return cmd
+}
+
+// backfill is what its flags say.
+type backfill struct {
+	from, to             string
+	gaps, columns, force bool
+}
+
+func (b backfill) ask() (a ask, err error) {
+	a = ask{now: true, force: b.force, newColumns: b.columns}
+	if b.gaps {
+		a.only = append(a.only, jobs.Missing, jobs.Interrupted)
+	}
+	if b.columns {
+		a.only = append(a.only, jobs.NewColumns)
+	}
+	if b.from == "" {
+		return a, nil
+	}
+	if a.from, err = civil.ParseDate(b.from); err != nil {
+		return a, fmt.Errorf("--from %q: want a date such as 2026-01-31", b.from)
+	}
+	if a.through, err = civil.ParseDate(b.to); err != nil {
+		return a, fmt.Errorf("--to %q: want a date such as 2026-01-31", b.to)
+	}
+	if a.through.Before(a.from) {
+		return a, fmt.Errorf("--to %s lies before --from %s", b.to, b.from)
+	}
+	if tomorrow := civil.DateOf(time.Now().UTC()).AddDays(1); a.from.After(tomorrow) {
+		return a, fmt.Errorf("--from %s lies in the future", b.from)
+	}
+	return a, nil
 }
 
 // runJobs runs the jobs, shows what happens, and keeps a record of the run in the ledger.
@@ -82,20 +114,33 @@ func runJobs(cmd *cobra.Command, f *flags, a ask, trigger string, names []string
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	e.ask = a
-	if err := e.openSpool(); err != nil {
-		return coded(err)
-	}
-	list, err := e.jobs(ctx, names)
+	exit, err := e.once(ctx, a, trigger, names, show)
 	if err != nil {
 		return coded(err)
 	}
+	if exit != jobs.ExitDone {
+		return &exitError{code: exit}
+	}
+	return nil
+}
+
+// once is one run of the jobs that are named, or of all; its exit code is also in its record.
+func (shared *engine) once(ctx context.Context, a ask, trigger string, names []string, show *display) (exit int, err error) {
+	e := shared.forRun(a)
+	defer func() { err = errors.Join(err, e.Close()) }()
+	if err := e.openSpool(); err != nil {
+		return 0, err
+	}
+	list, err := e.jobs(ctx, names)
+	if err != nil {
+		return 0, err
+	}
 	if _, err := e.token.Token(ctx); err != nil { // before anything is claimed or asked
-		return coded(fmt.Errorf("service.token: %w", refused(err)))
+		return 0, fmt.Errorf("service.token: %w", refused(err))
 	}
 	record := jobs.RunRecord{ID: e.run, Trigger: trigger, Started: time.Now().UTC()}
 	if err := e.ledger.SaveRun(ctx, record); err != nil {
-		return coded(err)
+		return 0, err
 	}
 	runner := &jobs.Runner{
 		Ledger: e.ledger, Run: e.run, Lease: e.config.Lease, Parallel: e.config.Service.InFlight,
@@ -110,10 +155,7 @@ func runJobs(cmd *cobra.Command, f *flags, a ask, trigger string, names []string
 		}
 	}
 	show.summary(record)
-	if record.Exit != jobs.ExitDone {
-		return &exitError{code: record.Exit}
-	}
-	return nil
+	return record.Exit, nil
 }
 
 // endRecord writes how the run ended, also when it is being stopped.

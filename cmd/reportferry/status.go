@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -15,56 +17,87 @@ import (
 
 // A tableStatus is what the ledger says of one job's table.
 type tableStatus struct {
-	Job         string       `json:"job"`
-	Table       string       `json:"table"`
-	Partitions  int          `json:"partitions"`
-	Empty       int          `json:"empty"`
-	Interrupted int          `json:"interrupted"` // a put began, and how it ended isn't recorded
-	Rows        int64        `json:"rows"`
-	Oldest      *civil.Date  `json:"oldest,omitempty"`
-	Newest      *civil.Date  `json:"newest,omitempty"`
-	Fetched     *time.Time   `json:"fetched,omitempty"` // the last fetch
-	Records     []jobs.Entry `json:"records,omitempty"`
+	Job         string          `json:"job"`
+	Table       string          `json:"table"`
+	Partitions  int             `json:"partitions"`
+	Empty       int             `json:"empty"`
+	Interrupted int             `json:"interrupted"` // a put began, and how it ended isn't recorded
+	Rows        int64           `json:"rows"`
+	Oldest      *civil.Date     `json:"oldest,omitempty"`
+	Newest      *civil.Date     `json:"newest,omitempty"`
+	Fetched     *time.Time      `json:"fetched,omitempty"` // the last fetch
+	Fresh       *jobs.Freshness `json:"freshness,omitempty"`
+	Stale       string          `json:"stale,omitempty"` // why it is older than --max-age
+	Records     []jobs.Entry    `json:"records,omitempty"`
 }
 
 func newStatus(f *flags) *cobra.Command {
 	var asJSON, records bool
+	var maxAge time.Duration
 	cmd := &cobra.Command{
 		Use:   "status [job...]",
 		Short: "Show what the ledger holds: per table, and of the last run",
+		Long: `Show what the ledger holds: per table, and of the last run. With --max-age the
+exit code is 3 when a table is older than that: the period after its newest one
+ended so long ago, or its last success was.`,
+		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			ctx := cmd.Context()
-			e, err := open(ctx, f, f.logger(cmd.ErrOrStderr()))
+			shared, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, e.Close()) }()
-			chosen, err := e.choose(names)
+			e := shared.forRun(ask{})
+			defer func() { err = errors.Join(err, e.Close(), shared.Close()) }()
+			runs, err := e.ledger.Runs(cmd.Context(), lastRuns)
 			if err != nil {
-				return err
+				return coded(err)
 			}
-			var tables []tableStatus
-			for _, c := range chosen {
-				t, err := e.ledger.Table(ctx, c.Table)
-				if err != nil {
-					return coded(err)
-				}
-				tables = append(tables, statusOf(c.Name, t, records))
-			}
-			last, ran, err := e.ledger.LastRun(ctx)
+			tables, err := e.statuses(cmd.Context(), names, runs, maxAge, records)
 			if err != nil {
 				return coded(err)
 			}
 			if asJSON || f.logFormat == "json" {
-				return writeStatusJSON(cmd.OutOrStdout(), tables, last, ran)
+				err = writeStatusJSON(cmd.OutOrStdout(), tables, runs)
+			} else {
+				writeStatus(cmd.OutOrStdout(), tables, runs, time.Now())
 			}
-			writeStatus(cmd.OutOrStdout(), tables, last, ran, time.Now())
+			if err != nil {
+				return coded(err)
+			}
+			if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" }) {
+				return &exitError{code: jobs.ExitSome}
+			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&records, "records", false, "with --json: every partition's record too")
+	cmd.Flags().DurationVar(&maxAge, "max-age", 0, "exit with 3 when a table is older, such as 26h")
 	return cmd
+}
+
+func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRecord, maxAge time.Duration, records bool) ([]tableStatus, error) {
+	list, err := e.jobs(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	var out []tableStatus
+	for _, job := range list {
+		t, err := e.ledger.Table(ctx, job.Table)
+		if err != nil {
+			return nil, err
+		}
+		s := statusOf(job.Name, t, records)
+		if maxAge > 0 && job.Inspect != nil {
+			in, err := job.Inspect(ctx, time.Now(), runs)
+			if err != nil {
+				return nil, err
+			}
+			s.Fresh, s.Stale = &in.Fresh, in.Fresh.Stale(time.Now(), maxAge)
+		}
+		out = append(out, s)
+	}
+	return out, nil
 }
 
 func statusOf(job string, t *jobs.Table, records bool) tableStatus {
@@ -92,26 +125,27 @@ func statusOf(job string, t *jobs.Table, records bool) tableStatus {
 	return s
 }
 
-func writeStatusJSON(w io.Writer, tables []tableStatus, last jobs.RunRecord, ran bool) error {
+func writeStatusJSON(w io.Writer, tables []tableStatus, runs []jobs.RunRecord) error {
 	out := struct {
 		Tables  []tableStatus   `json:"tables"`
 		LastRun *jobs.RunRecord `json:"last_run,omitempty"`
 	}{Tables: tables}
-	if ran {
-		out.LastRun = &last
+	if len(runs) > 0 {
+		out.LastRun = &runs[0]
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(out)
 }
 
-func writeStatus(w io.Writer, tables []tableStatus, last jobs.RunRecord, ran bool, now time.Time) {
+func writeStatus(w io.Writer, tables []tableStatus, runs []jobs.RunRecord, now time.Time) {
 	for _, s := range tables {
 		if s.Newest == nil {
 			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
+			writeStale(w, s)
 			continue
 		}
-		fmt.Fprintf(w, "%s: %s to %s, %d partitions, %s rows\n", s.Job, s.Oldest, s.Newest, s.Partitions, count(s.Rows))
+		fmt.Fprintf(w, "%s: %s, %s, %s rows\n", s.Job, rangeOf(*s.Oldest, *s.Newest), plural(s.Partitions, "partition"), count(s.Rows))
 		fmt.Fprintf(w, "  last fetch %s ago", now.Sub(*s.Fetched).Round(time.Second))
 		if s.Empty > 0 {
 			fmt.Fprintf(w, ", %d empty", s.Empty)
@@ -120,10 +154,12 @@ func writeStatus(w io.Writer, tables []tableStatus, last jobs.RunRecord, ran boo
 			fmt.Fprintf(w, ", %d interrupted while being published", s.Interrupted)
 		}
 		fmt.Fprintln(w)
+		writeStale(w, s)
 	}
-	if !ran {
+	if len(runs) == 0 {
 		return
 	}
+	last := runs[0]
 	fmt.Fprintf(w, "last run: %s (%s), ", last.ID, last.Trigger)
 	if last.Ended == nil {
 		fmt.Fprintf(w, "it goes on, or was killed\n")
@@ -132,5 +168,11 @@ func writeStatus(w io.Writer, tables []tableStatus, last jobs.RunRecord, ran boo
 	fmt.Fprintf(w, "exit code %d, %s ago\n", last.Exit, now.Sub(*last.Ended).Round(time.Second))
 	for _, msg := range last.Errors {
 		fmt.Fprintf(w, "  %s\n", msg)
+	}
+}
+
+func writeStale(w io.Writer, s tableStatus) {
+	if s.Stale != "" {
+		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
 	}
 }

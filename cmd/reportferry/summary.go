@@ -90,7 +90,11 @@ func writeOutcome(w io.Writer, o jobs.Outcome) {
 		rows += fmt.Sprintf(", %s blank ones NULL", count(o.Nulls))
 	}
 	row(w, "rows", rows)
-	row(w, "bytes", fmt.Sprintf("CSV in %s, Parquet out %s", size(o.CSVBytes), size(o.ParquetBytes)))
+	bytes := "Parquet out " + size(o.ParquetBytes)
+	if o.CSVBytes > 0 {
+		bytes = "CSV in " + size(o.CSVBytes) + ", " + bytes
+	}
+	row(w, "bytes", bytes)
 }
 
 func row(w io.Writer, label, text string) { fmt.Fprintf(w, "  %-10s  %s\n", label, text) }

@@ -23,6 +23,7 @@ import (
 // kinds lists every kind of job: one folder under jobs/ each.
 var kinds = map[string]func(context.Context, *engine, config.Job) (jobs.Job, error){
 	"report": reportJob,
+	"events": eventsJob,
 }
 
 // openers lists every sink by the schemes of its URLs: one folder under sinks/ each. Not mem://, which is gone when the
@@ -42,29 +43,54 @@ type engine struct {
 	token  adjust.TokenSource
 	budget *table.Budget
 	log    *slog.Logger
-	run    string
-	spool  string // folder of this run's part files
-	ask    ask
-	close  []func() error
+
+	// Of one run:
+	run   string
+	ask   ask
+	spool string // folder of its part files
+
+	close []func() error
+}
+
+// forRun is the engine of a run of its own: what was opened once is shared, and closing it closes only what is the run's.
+func (e *engine) forRun(a ask) *engine {
+	r := *e
+	r.run, r.ask, r.spool, r.close = jobs.NewRunID(time.Now()), a, "", nil
+	return &r
 }
 
 // ask is what a command line asks beyond the config.
 type ask struct {
-	now, force    bool       // ignore the schedule, the ledger
-	from, through civil.Date // both valid: only the periods between
+	now, force    bool          // ignore the schedule, the ledger
+	from, through civil.Date    // both valid: only the periods between
+	only          []jobs.Reason // nil: whatever the reason
+	rebaseline    bool          // replace partitions of another meaning
+	newColumns    bool          // fetch partitions again that lack columns
 }
 
 // open reads the config and opens the ledger. Nothing is asked of the service.
 func open(ctx context.Context, f *flags, log *slog.Logger) (*engine, error) {
+	e, err := openService(f, log)
+	if err != nil {
+		return nil, err
+	}
+	if e.ledger, err = openLedger(ctx, e.config.Ledger); err != nil {
+		return nil, errors.Join(coded(fmt.Errorf("open the ledger: %w", refused(err))), e.Close())
+	}
+	e.close = append(e.close, e.ledger.Close)
+	return e, nil
+}
+
+// openService reads the config and makes the service's client, for commands that need no ledger.
+func openService(f *flags, log *slog.Logger) (*engine, error) {
 	c, err := config.Load(f.config)
 	if err != nil {
 		return nil, &exitError{jobs.ExitUsage, err}
 	}
-	e := &engine{config: c, log: log, run: jobs.NewRunID(time.Now()), budget: table.NewBudget(table.DefaultBudget)}
-	if e.ledger, err = openLedger(ctx, c.Ledger); err != nil {
-		return nil, coded(fmt.Errorf("open the ledger: %w", refused(err)))
+	for _, w := range c.Warnings {
+		log.Warn(w.Error())
 	}
-	e.close = append(e.close, e.ledger.Close)
+	e := &engine{config: c, log: log, budget: table.NewBudget(table.DefaultBudget)}
 	if e.client, err = e.service(log); err != nil {
 		return nil, errors.Join(coded(err), e.Close())
 	}

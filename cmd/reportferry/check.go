@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+func newCheck(f *flags) *cobra.Command {
+	var live bool
+	var sample int
+	var seed uint64
+	cmd := &cobra.Command{
+		Use:   "check [job...]",
+		Short: "Hold the config, and what the sinks hold, against the ledger",
+		Long: `Check the config, and read every recorded part back from its sink: its rows and
+its content hash must be those of the ledger. With --live also ask the service:
+is the token good, are some partitions, chosen at random among those that are
+restated no more, still what was recorded, and does the service's own list of
+metrics agree with the types of the columns.
+
+The exit code is 3 when something isn't as recorded. Nothing is changed.`,
+		ValidArgsFunction: f.completeJobs,
+		RunE: func(cmd *cobra.Command, names []string) (err error) {
+			shared, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
+			if err != nil {
+				return err
+			}
+			e := shared.forRun(ask{})
+			defer func() { err = errors.Join(err, e.Close(), shared.Close()) }()
+			if err := e.openSpool(); err != nil {
+				return coded(err)
+			}
+			c := &checker{engine: e, out: cmd.OutOrStdout(), dice: rand.New(rand.NewPCG(seed, seed)), sample: sample}
+			if err := c.check(cmd.Context(), names, live); err != nil {
+				return coded(err)
+			}
+			if c.wrong > 0 {
+				return &exitError{code: jobs.ExitSome}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&live, "live", false, "ask the service too")
+	cmd.Flags().IntVar(&sample, "sample", 3, "with --live: partitions of each job to fetch again")
+	cmd.Flags().Uint64Var(&seed, "seed", rand.Uint64(), "chooses the sample; default: another each time")
+	cmd.Flags().Lookup("seed").DefValue = "0" // help is the same every time, and 0 isn't shown
+	return cmd
+}
+
+// A checker compares and counts what is wrong.
+type checker struct {
+	*engine
+	out    io.Writer
+	dice   *rand.Rand
+	sample int
+	wrong  int
+}
+
+func (c *checker) check(ctx context.Context, names []string, live bool) error {
+	list, err := c.jobs(ctx, names)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "config: %s, no mistakes\n", plural(len(c.config.Jobs), "job"))
+	for _, job := range list {
+		if err := c.table(ctx, job); err != nil {
+			return err
+		}
+	}
+	if live {
+		return c.live(ctx, list)
+	}
+	return nil
+}
+
+// table reads back what the sinks of a job hold.
+func (c *checker) table(ctx context.Context, job jobs.Job) error {
+	t, err := c.ledger.Table(ctx, job.Table)
+	if err != nil {
+		return err
+	}
+	shapes, err := t.Shapes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, target := range job.Targets {
+		reader, ok := target.Sink.(sinks.Reader)
+		if !ok {
+			fmt.Fprintf(c.out, "%s: %s can't be read back\n", job.Name, target.Name)
+			continue
+		}
+		if err := c.sink(ctx, job, t, shapes, target.Name, reader); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sink reads back the parts that one sink should hold.
+func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape, name string, reader sinks.Reader) error {
+	held := slices.DeleteFunc(t.Sorted(), func(e jobs.Entry) bool {
+		return !slices.ContainsFunc(e.Receipts, func(r sinks.Receipt) bool { return r.Sink == name })
+	})
+	found := make([]string, len(held)) // by entry: what is wrong with it
+	var broken error
+	var mu sync.Mutex
+	g := &errgroup.Group{}
+	g.SetLimit(c.config.Service.InFlight)
+	for i, e := range held {
+		g.Go(func() error {
+			text, err := c.part(ctx, reader, job.Table, e, shapes[e.Shape])
+			mu.Lock()
+			defer mu.Unlock()
+			found[i], broken = text, errors.Join(broken, err)
+			return nil
+		})
+	}
+	_ = g.Wait() // errors are in broken
+	if broken != nil {
+		return broken
+	}
+	wrong := 0
+	for _, text := range found {
+		if text != "" {
+			wrong++
+		}
+	}
+	if c.wrong += wrong; wrong == 0 {
+		fmt.Fprintf(c.out, "%s in %s: %s, as recorded\n", job.Name, name, plural(len(held), "part"))
+		return nil
+	}
+	fmt.Fprintf(c.out, "%s in %s: %d of %s not as recorded\n", job.Name, name, wrong, plural(len(held), "part"))
+	for i, text := range found {
+		if text != "" {
+			fmt.Fprintf(c.out, "  %s  %s\n", rangeOf(held[i].Partition, held[i].Partition), text)
+		}
+	}
+	fmt.Fprintf(c.out, "  to put one again:\n    reportferry backfill %s --from DAY --to DAY --force\n", job.Name)
+	return nil
+}
+
+// part reads one part back and says what is wrong with it; an error means that it couldn't be read at all.
+func (c *checker) part(ctx context.Context, reader sinks.Reader, name string, e jobs.Entry, shape jobs.Shape) (wrong string, err error) {
+	from, err := reader.Read(ctx, name, e.Partition)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "is missing", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp(c.spool, "check-*.parquet")
+	if err != nil {
+		return "", errors.Join(err, from.Close())
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // a spool file
+	size, err := io.Copy(file, from)
+	if err = errors.Join(err, from.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("read %s/%s: %w", name, e.Partition, err), file.Close())
+	}
+	rows, hash, err := table.Measure(ctx, file, size, columnsOf(shape))
+	if closeErr := file.Close(); closeErr != nil {
+		return "", closeErr
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return fmt.Sprintf("can't be taken for a part: %v", err), nil
+	case rows != e.Rows:
+		return fmt.Sprintf("holds %s rows, recorded are %s", count(rows), count(e.Rows)), nil
+	case hash != e.Hash:
+		return fmt.Sprintf("holds %s other rows than recorded", count(rows)), nil
+	}
+	return "", nil
+}
+
+// columnsOf are the columns of a shape, as far as reading needs them.
+func columnsOf(s jobs.Shape) []table.Column {
+	var columns []table.Column
+	for _, c := range s.Columns {
+		var t catalog.Type
+		if err := t.UnmarshalText([]byte(c.Type)); err != nil {
+			t = catalog.String // of a later version: the hash won't fit then, which is said
+		}
+		columns = append(columns, table.Column{Name: c.Name, Type: t})
+	}
+	return columns
+}

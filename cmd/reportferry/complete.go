@@ -1,0 +1,24 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/config"
+)
+
+// completeJobs offers the config's jobs that aren't on the command line yet.
+func (f *flags) completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	c, err := config.Load(f.config)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, job := range c.Jobs {
+		if !slices.Contains(given, job.Name) {
+			names = append(names, job.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

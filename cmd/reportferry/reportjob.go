@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/report"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// reportJob makes a report job from its config entry.
+func reportJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) {
+	r := c.Report
+	if r.Period == "whole" && e.ask.from.IsValid() {
+		return jobs.Job{}, fmt.Errorf("job %s: %w: its table has no periods, and a range of days would become all of it; use run --force", c.Name, jobs.ErrRefused)
+	}
+	rules, err := e.rules(c)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	targets, err := e.targets(ctx, c)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	o := report.Options{
+		Job: c.Name, Table: c.Table, Run: e.run, Account: account(e.config.Service),
+		Client: e.client, Ledger: e.ledger, Targets: targets,
+		Start: r.Start.On, Rules: rules, Rebaseline: e.ask.rebaseline, NewColumns: e.ask.newColumns,
+		Query: adjust.ReportQuery{
+			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, CohortMaturity: r.CohortMaturity,
+			AttributionTypes: r.AttributionTypes, AttributionSource: r.AttributionSource, Reattributed: r.Reattributed,
+			IAPRevenueMode: r.IAPRevenueMode, AdSpendMode: r.AdSpendMode, Sandbox: r.Sandbox, Currency: r.Currency,
+			OSNames: r.OSNames, AdRevenueSources: r.AdRevenueSources, Filters: r.Filters,
+			TimezoneID: r.TimezoneID,
+		},
+		NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: jobs.OnEmpty(r.OnEmpty),
+		Codec: r.Codec, SpoolDir: e.spool, Budget: e.budget, Log: e.log,
+	}
+	if e.ask.from.IsValid() {
+		o.Start = func(civil.Date) civil.Date { return e.ask.from }
+	}
+	for _, s := range r.Events {
+		o.Events = append(o.Events, report.Selector(s))
+	}
+	kind, err := report.New(o)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets, Finish: kind.Finish, Inspect: kind.Inspect}, nil
+}
+
+// account names whose numbers these are, for the fingerprint.
+func account(s config.Service) string {
+	if s.Embedded {
+		return "embedded"
+	}
+	return s.AccountID
+}
+
+func (e *engine) rules(c config.Job) (jobs.Rules, error) {
+	r := c.Report
+	schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
+	if err != nil {
+		return jobs.Rules{}, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
+	}
+	location, err := reportZone(c)
+	if err != nil {
+		return jobs.Rules{}, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
+	}
+	period, known := periods[r.Period]
+	if !known {
+		return jobs.Rules{}, fmt.Errorf("job %s: %w: no period %q", c.Name, jobs.ErrRefused, r.Period)
+	}
+	return jobs.Rules{
+		Period:   period,
+		Page:     max(1, r.Page.Count),
+		Today:    r.Until == "today",
+		Lookback: r.Lookback,
+		Horizons: r.Horizons,
+		Location: location,
+		Schedule: schedule,
+
+		Through:        e.ask.through,
+		Only:           e.ask.only,
+		IgnoreSchedule: e.ask.now,
+		IgnoreLedger:   e.ask.force,
+	}, nil
+}
+
+// periods are the config's words for the length of a partition.
+var periods = map[string]jobs.Period{
+	"day": jobs.Day, "week": jobs.Week, "month": jobs.Month, "quarter": jobs.Quarter, "year": jobs.Year, "whole": jobs.Whole,
+}
+
+// reportZone is where the report's days begin and end. With a timezone_id, which may be a number of the service's own,
+// the job's zone says it in IANA's words.
+func reportZone(c config.Job) (*time.Location, error) {
+	if c.Report.TimezoneID != "" {
+		return time.LoadLocation(c.Zone)
+	}
+	offset, err := time.Parse("-07:00", c.Report.UTCOffset)
+	if err != nil {
+		return nil, fmt.Errorf("utc_offset: %w", err)
+	}
+	_, seconds := offset.Zone()
+	return time.FixedZone("UTC"+c.Report.UTCOffset, seconds), nil
+}
+
+// targets opens the sinks of a job; the engine closes them.
+func (e *engine) targets(ctx context.Context, c config.Job) ([]jobs.Target, error) {
+	var targets []jobs.Target
+	for _, rawURL := range c.Sinks {
+		sink, err := sinks.Open(ctx, rawURL, openers)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", c.Name, refused(err))
+		}
+		e.close = append(e.close, sink.Close)
+		targets = append(targets, jobs.Target{Name: sinks.Redact(rawURL), Sink: sink})
+	}
+	return targets, nil
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+func newServe(f *flags) *cobra.Command {
+	var health string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Stay, and run each job when its schedule fires",
+		Long: `Stay, and run each job when its schedule fires, until SIGTERM: then take no more
+windows, abort the open ones, record, and end with 0. At the start every job is
+looked at once, so that a schedule which fired while nobody served is not lost.
+A job that still runs when its schedule fires again is left alone: it does all
+that is due anyway.
+
+GET /healthz on a loopback address answers what each job did and does next.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			ctx := cmd.Context()
+			newRunDisplay := func() *display {
+				return newDisplay(f, cmd.OutOrStdout(), struct{ io.Writer }{cmd.ErrOrStderr()}) // lines, never bars
+			}
+			e, err := open(ctx, f, newRunDisplay().log)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, e.Close()) }()
+			d, err := newDaemon(e, newRunDisplay)
+			if err != nil {
+				return coded(err)
+			}
+			if health != "" {
+				stop, err := d.serveHealth(ctx, health, cmd.ErrOrStderr())
+				if err != nil {
+					return coded(err)
+				}
+				defer stop()
+			}
+			d.run(ctx)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&health, "health", "127.0.0.1:8081", "loopback `address` of /healthz; empty: none")
+	return cmd
+}
+
+// A daemon runs the jobs of a config by their schedules.
+type daemon struct {
+	engine  *engine
+	display func() *display // a new one for each run
+	jobs    []*scheduled
+}
+
+// scheduled is one job and what is known of it.
+type scheduled struct {
+	name     string
+	schedule cron.Schedule
+
+	mu      sync.Mutex
+	running bool
+	last    *look
+}
+
+// A look is what came of the last time that a job was looked at.
+type look struct {
+	At   time.Time `json:"at"`
+	Exit int       `json:"exit"`
+}
+
+func newDaemon(e *engine, newDisplay func() *display) (*daemon, error) {
+	d := &daemon{engine: e, display: newDisplay}
+	for _, c := range e.config.Jobs {
+		schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
+		case schedule == nil:
+			e.log.Warn("the job has no schedule, so it runs only when asked for by name", "job", c.Name)
+		default:
+			d.jobs = append(d.jobs, &scheduled{name: c.Name, schedule: schedule})
+		}
+	}
+	if len(d.jobs) == 0 {
+		return nil, fmt.Errorf("%w: no job has a schedule, so there is nothing to serve", jobs.ErrRefused)
+	}
+	return d, nil
+}
+
+// run looks at every job at once and then by its schedule, until ctx ends and what that stopped has been recorded.
+func (d *daemon) run(ctx context.Context) {
+	log := cronLog{d.engine.log}
+	c := cron.New(cron.WithLogger(log), cron.WithChain(cron.Recover(log), cron.SkipIfStillRunning(log)))
+	var first sync.WaitGroup
+	for _, s := range d.jobs {
+		id := c.Schedule(s.schedule, cron.FuncJob(func() { d.look(ctx, s) }))
+		first.Go(c.Entry(id).WrappedJob.Run) // with its chain, so that a firing meanwhile is skipped
+	}
+	c.Start()
+	<-ctx.Done()
+	d.engine.log.Info("stopping")
+	<-c.Stop().Done()
+	first.Wait()
+}
+
+// look runs what is due of one job.
+func (d *daemon) look(ctx context.Context, s *scheduled) {
+	if ctx.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	s.running = true
+	s.mu.Unlock()
+	done := look{At: time.Now().UTC(), Exit: jobs.ExitFailed} // also when it panics, which cron recovers from
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.running, s.last = false, &done
+	}()
+	exit, err := d.engine.once(ctx, ask{}, "schedule", []string{s.name}, d.display())
+	done.Exit = exit
+	if err != nil {
+		var exit *exitError
+		if errors.As(coded(err), &exit) {
+			done.Exit = exit.code
+		}
+		d.engine.log.Error("the job could not be run", "job", s.name, "status", err.Error())
+	}
+}
+
+// cronLog gives the scheduler's own words to the log: what it does each minute is of no interest, what it skips is.
+type cronLog struct{ log *slog.Logger }
+
+func (l cronLog) Info(msg string, args ...any) {
+	level := slog.LevelDebug
+	if msg == "skip" {
+		level, msg = slog.LevelInfo, "the job still runs, so this firing of its schedule is skipped"
+	}
+	l.log.Log(context.Background(), level, msg, args...)
+}
+
+func (l cronLog) Error(err error, msg string, args ...any) {
+	l.log.Error("the scheduler: "+msg, append(args, "status", err.Error())...)
+}

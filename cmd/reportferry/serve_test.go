@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Snappy, because the zstd coders keep channels that belong to no bubble.
+const servedConfig = `
+service: embedded
+ledger: file://%[1]s/ledger
+spool_dir: %[1]s/spool
+jobs:
+  - name: daily
+    kind: report
+    schedule: "0 6 * * *"
+    sinks: [file://%[1]s/out]
+    start: -3d
+    lookback: 0
+    codec: snappy
+    currency: USD
+    dimensions: [day, app_token]
+    metrics: [installs]
+  - name: by_hand
+    kind: report
+    sinks: [file://%[1]s/out]
+    start: -3d
+    currency: USD
+    dimensions: [day]
+    metrics: [installs]
+`
+
+func served(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(dir, "c.yml"), []byte(fmt.Sprintf(servedConfig, dir)), 0o600))
+	return dir
+}
+
+// Three days of serving: what fired before the start is done at the start, then a day more with every night.
+func TestServeByTheSchedule(t *testing.T) {
+	dir := served(t)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(10*365*24*time.Hour + 7*time.Hour) // the bubble begins at a midnight of 2000, before any start
+		var out strings.Builder
+		f := &flags{config: filepath.Join(dir, "c.yml"), logFormat: "text", logLevel: "info"}
+		show := func() *display { return newDisplay(f, &out, &out) }
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		e, err := open(ctx, f, show().log)
+		check(t, err)
+		d, err := newDaemon(e, show)
+		check(t, err)
+		done := make(chan struct{})
+		go func() { defer close(done); d.run(ctx) }()
+		for day, want := range []int{3, 4, 5} {
+			synctest.Wait()
+			parts, err := filepath.Glob(filepath.Join(dir, "out/daily/*/*.parquet"))
+			check(t, err)
+			if len(parts) != want {
+				t.Fatalf("after %d nights: %d parts, want %d; %s", day, len(parts), want, &out)
+			}
+			h := d.health(time.Now())
+			if len(h.Jobs) != 1 || h.Status != "ok" || h.Jobs[0].Last == nil || h.Jobs[0].Running || !h.Jobs[0].Next.After(time.Now()) {
+				t.Errorf("health: %+v", h)
+			}
+			time.Sleep(24 * time.Hour)
+		}
+		last, ran, err := e.ledger.LastRun(ctx)
+		if err != nil || !ran || last.Trigger != "schedule" || last.Exit != 0 {
+			t.Errorf("the last run: %+v %v", last, err)
+		}
+		stop()
+		<-done
+		check(t, e.Close())
+	})
+	if _, err := os.Stat(filepath.Join(dir, "out/by_hand")); !os.IsNotExist(err) {
+		t.Errorf("a job without a schedule was run: %v", err)
+	}
+}
+
+// The process answers /healthz on the loopback, and ends with 0 when it is told to.
+func TestServeEndsWell(t *testing.T) {
+	s := startService(t, "--apps", "2", "--days", "30", "--latency", "20s")
+	p := newPlace(t, s, 5, 1, living)
+	path := filepath.Join(p.dir, "reportferry.yml")
+	data, err := os.ReadFile(path)
+	check(t, err)
+	check(t, os.WriteFile(path, []byte(strings.Replace(string(data), "kind: report", "kind: report\n    schedule: \"* * * * *\"", 1)), 0o600))
+
+	cmd, _ := p.command(t.Context(), "serve", "--health", "127.0.0.1:0")
+	cmd.Stderr = nil
+	stderr, err := cmd.StderrPipe()
+	check(t, err)
+	check(t, cmd.Start())
+	lines := bufio.NewReader(stderr)
+	first, err := lines.ReadString('\n')
+	check(t, err)
+	_, url, found := strings.Cut(first, "http://")
+	if !found {
+		t.Fatalf("serve says %q", first)
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	url, _, _ = strings.Cut(url, " ")
+	var h health
+	for deadline := time.Now().Add(20 * time.Second); len(h.Jobs) == 0 || !h.Jobs[0].Running; time.Sleep(20 * time.Millisecond) {
+		res, err := http.Get("http://" + url)
+		check(t, err)
+		check(t, json.NewDecoder(res.Body).Decode(&h))
+		check(t, res.Body.Close())
+		if time.Now().After(deadline) {
+			t.Fatalf("it runs nothing: %+v", h)
+		}
+	}
+	begun := time.Now()
+	check(t, cmd.Process.Signal(syscall.SIGTERM)) // in the middle of an answer that takes 20 s
+	if err := cmd.Wait(); err != nil || time.Since(begun) > 9*time.Second {
+		t.Errorf("it ends after %v: %v", time.Since(begun), err)
+	}
+}
+
+func TestServeRefuses(t *testing.T) {
+	dir := served(t)
+	t.Chdir(dir)
+	for _, c := range []struct{ name, old, new, health, says string }{
+		{"an address that others reach", "", "", "0.0.0.0:0", "want a loopback address"},
+		{"no address", "", "", "8081", "want an address such as"},
+		{"nothing to serve", `schedule: "0 6 * * *"`, "", "127.0.0.1:0", "no job has a schedule"},
+	} {
+		text := strings.Replace(fmt.Sprintf(servedConfig, dir), c.old, c.new, 1)
+		check(t, os.WriteFile("c.yml", []byte(text), 0o600))
+		var out strings.Builder
+		if code := execute(t.Context(), []string{"serve", "--config", "c.yml", "--health", c.health}, &out, &out); code != 2 || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: exit code %d: %s", c.name, code, &out)
+		}
+	}
+}

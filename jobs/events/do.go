@@ -1,0 +1,93 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// Do takes the snapshot of a day and publishes it.
+func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
+	window, err := k.table.StillDue(ctx, u.Window)
+	if err != nil || len(window.Due) == 0 {
+		return jobs.Outcome{}, err
+	}
+	var m adjust.Meter
+	var out jobs.Outcome
+	day := window.Due[0].Partition // a cell of the grid is one day
+	if out, err = k.snapshot(ctx, u.Claim, k.o.Client.Metered(&m), day); err != nil {
+		out.Failed, err = 1, fmt.Errorf("fetch %s/%s: %w", k.o.Table, day, err)
+	}
+	out.Requests, out.Retries, out.CSVBytes = m.Requests.Load(), m.Retries.Load(), m.Bytes.Load()
+	out.Limiter, out.Backoff = time.Duration(m.Limiter.Load()), time.Duration(m.Backoff.Load())
+	if errors.Is(err, adjust.ErrAuth) {
+		err = fmt.Errorf("%w: %w", jobs.ErrDenied, err)
+	}
+	return out, err
+}
+
+func (k *Kind) snapshot(ctx context.Context, c *jobs.Claim, client *adjust.Client, day civil.Date) (out jobs.Outcome, err error) {
+	fetched := time.Now()
+	list, err := client.Events(ctx, adjust.EventsQuery{Contains: k.o.Search, AppTokens: k.o.Apps, TokensMapping: true})
+	if err != nil {
+		return out, err
+	}
+	part, err := k.part(ctx, day, list)
+	if err != nil {
+		return out, err
+	}
+	defer os.Remove(part.Path) //nolint:errcheck // a spool file
+	shape := k.shape()
+	if err := k.table.SaveShape(ctx, shape); err != nil {
+		return out, err
+	}
+	state, size, err := k.table.Publish(ctx, c, jobs.Publication{
+		Part: sinks.Part{
+			Table: k.o.Table, Partition: day, Rows: part.Rows, Size: part.Size, Hash: part.Hash,
+			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
+		},
+		Run: k.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.GuardEmpty,
+		Again: k.o.Rules.IgnoreLedger,
+	}, k.o.Targets)
+	if err != nil {
+		return out, err
+	}
+	out.Rows, out.ParquetBytes = part.Rows, size
+	out.Count(state)
+	return out, nil
+}
+
+// part makes the Parquet file of a snapshot.
+func (k *Kind) part(ctx context.Context, day civil.Date, list []adjust.Event) (table.Part, error) {
+	data, err := encode(day, list)
+	if err != nil {
+		return table.Part{}, err
+	}
+	conv, err := table.New(table.Options{
+		Columns: columns, Partitions: []civil.Date{day}, Dir: k.o.SpoolDir, Codec: k.o.Codec, Budget: k.o.Budget,
+		Metadata: map[string]string{"table": k.o.Table, "fingerprint": k.shape().FingerprintID()},
+	})
+	if err != nil {
+		return table.Part{}, err
+	}
+	defer conv.Abort()
+	if err := conv.Read(ctx, bytes.NewReader(data)); err != nil {
+		return table.Part{}, err
+	}
+	parts, err := conv.Finish()
+	if err != nil {
+		return table.Part{}, err
+	}
+	return parts[0], nil
+}

@@ -1,0 +1,112 @@
+// Package events keeps the account's event slugs, a snapshot a day. Without it nobody could say which events a slug
+// stood for last month: the service knows only today's, and a renamed event takes its history along.
+package events
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// Options describe one events job.
+type Options struct {
+	Job, Table string
+	Run        string // the run's ID
+	Account    string // part of the fingerprint: the account the events belong to
+
+	Client  *adjust.Client
+	Ledger  *jobs.Ledger
+	Targets []jobs.Target
+	Rules   jobs.Rules // Location, Schedule and what the command line asks; the rest is the kind's own
+
+	Rebaseline bool // go on with other apps or another search than older snapshots have
+
+	Apps     []string // only events of these apps
+	Search   string   // a whole slug, or part of a name
+	Codec    string
+	SpoolDir string
+	Budget   *table.Budget
+}
+
+// Kind is the kind of an events job. It lives for one run.
+type Kind struct {
+	o     Options
+	table *jobs.Table
+}
+
+// New makes the kind. Nothing is asked of the service.
+func New(o Options) *Kind { return &Kind{o: o} }
+
+// Plan wants today's snapshot, and no other: what the events were yesterday can't be asked any more.
+func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
+	rules, err := k.settle(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	var units []jobs.Unit
+	for _, w := range jobs.PlanWindows(now, rules, k.table.Entries()) {
+		units = append(units, jobs.Unit{Name: w.Cell.String(), Window: w})
+	}
+	return units, nil
+}
+
+// Inspect says how the table is: gaps are the days since the first snapshot that have none.
+func (k *Kind) Inspect(ctx context.Context, now time.Time, runs []jobs.RunRecord) (jobs.Inspection, error) {
+	rules, err := k.settle(ctx, now)
+	if err != nil {
+		return jobs.Inspection{}, err
+	}
+	if all := k.table.Sorted(); len(all) > 0 {
+		rules.Start = all[0].Partition
+	}
+	return jobs.Inspect(now, k.o.Job, rules, k.table.Entries(), runs), nil
+}
+
+// settle reads the ledger and gives the rules of a snapshot of today.
+func (k *Kind) settle(ctx context.Context, now time.Time) (rules jobs.Rules, err error) {
+	if k.table, err = k.o.Ledger.Table(ctx, k.o.Table); err != nil {
+		return rules, err
+	}
+	recorded, known, err := k.table.LastShape(ctx)
+	if err != nil {
+		return rules, err
+	}
+	if known && !k.o.Rebaseline { // older snapshots keep their meaning all the same: they can't be taken again
+		if err := jobs.CheckShape(k.o.Table, recorded, k.shape()); err != nil {
+			return rules, err
+		}
+	}
+	rules = k.o.Rules
+	rules.Period, rules.Page, rules.Today = jobs.Day, 1, true
+	rules.Start = civil.DateOf(now.In(rules.Location))
+	rules.Through = rules.Start // an older one that was interrupted can't be taken again
+	for _, target := range k.o.Targets {
+		rules.Sinks = append(rules.Sinks, target.Name)
+	}
+	return rules, nil
+}
+
+// Finish is called when a run has no more units of this job: it tidies the ledger.
+func (k *Kind) Finish(ctx context.Context) error {
+	if k.table == nil {
+		return nil
+	}
+	return k.table.Fold(ctx)
+}
+
+// shape is what the ledger keeps of the table's meaning.
+func (k *Kind) shape() jobs.Shape {
+	s := jobs.Shape{Fingerprint: map[string]string{
+		"kind": "events", "account": k.o.Account, "apps": strings.Join(sorted(k.o.Apps), ","), "search": k.o.Search,
+	}}
+	for _, c := range columns {
+		s.Columns = append(s.Columns, jobs.ShapeColumn{Name: c.Name, Type: c.Type.String(), Source: c.Source})
+	}
+	return s
+}

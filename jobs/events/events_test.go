@@ -1,0 +1,257 @@
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/events"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A rig is the service, a ledger and a bucket. Each run is what a fresh process would do.
+type rig struct {
+	t       *testing.T
+	server  *emulator.Server
+	ledger  *jobs.Ledger
+	sink    sinks.Sink
+	out     string
+	options events.Options
+	runs    []jobs.RunRecord // the newest first
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	server, err := emulator.New(emulator.Options{Seed: 3, Apps: 4, Rate: -1})
+	check(t, err)
+	out := t.TempDir()
+	sink, err := blobsink.Open(t.Context(), "file://"+out)
+	check(t, err)
+	schedule, err := jobs.ParseSchedule("0 6 * * *", "Europe/Berlin")
+	check(t, err)
+	location, err := time.LoadLocation("Europe/Berlin")
+	check(t, err)
+	return &rig{
+		t: t, server: server, sink: sink, out: out,
+		ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"}),
+		options: events.Options{
+			Job: "account_events", Table: "account_events", Account: "test",
+			Rules: jobs.Rules{Location: location, Schedule: schedule},
+			// Snappy: the zstd coders keep channels that belong to no bubble.
+			Codec: "snappy", SpoolDir: t.TempDir(), Budget: table.NewBudget(table.DefaultBudget),
+		},
+	}
+}
+
+func (r *rig) close() {
+	check(r.t, errors.Join(r.server.Close(), r.ledger.Close(), r.sink.Close()))
+}
+
+func (r *rig) kind() *events.Kind {
+	r.t.Helper()
+	token, err := adjust.ParseToken("${T}", func(string) string { return "test" })
+	check(r.t, err)
+	client, err := adjust.New(adjust.Options{
+		BaseURL: "http://service", Token: token, HTTP: r.server.Client(), Attempts: 2, Logger: slog.New(slog.DiscardHandler),
+	})
+	check(r.t, err)
+	o := r.options
+	o.Client, o.Ledger, o.Run = client, r.ledger, fmt.Sprintf("run-%03d", len(r.runs)+1)
+	o.Targets = []jobs.Target{{Name: "out", Sink: r.sink}}
+	return events.New(o)
+}
+
+func (r *rig) run() jobs.Result {
+	r.t.Helper()
+	kind, started := r.kind(), time.Now()
+	id := fmt.Sprintf("run-%03d", len(r.runs)+1)
+	runner := &jobs.Runner{Ledger: r.ledger, Run: id, Lease: time.Hour, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+	res := runner.RunJobs(r.t.Context(), []jobs.Job{{Name: r.options.Job, Table: r.options.Table, Kind: kind, Finish: kind.Finish}})[0]
+	ended := time.Now()
+	r.runs = slices.Insert(r.runs, 0, jobs.RunRecord{ID: id, Started: started, Ended: &ended, Results: []jobs.Result{res}})
+	return res
+}
+
+// snapshot reads the rows of a day as text, with arrow-go.
+func (r *rig) snapshot(day string) (rows []string) {
+	r.t.Helper()
+	f, err := file.OpenParquetFile(filepath.Join(r.out, "account_events", "dt="+day, "part-0.parquet"), false)
+	check(r.t, err)
+	defer func() { check(r.t, f.Close()) }()
+	reader, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
+	check(r.t, err)
+	content, err := reader.ReadTable(context.Background())
+	check(r.t, err)
+	defer content.Release()
+	records := array.NewTableReader(content, -1)
+	defer records.Release()
+	for records.Next() {
+		record := records.RecordBatch()
+		for i := range int(record.NumRows()) {
+			var cells []string
+			for _, c := range record.Columns() {
+				cells = append(cells, c.ValueStr(i))
+			}
+			rows = append(rows, strings.Join(cells, "|"))
+		}
+	}
+	return rows
+}
+
+func (r *rig) days() []string {
+	r.t.Helper()
+	found, err := filepath.Glob(filepath.Join(r.out, "account_events/*/part-0.parquet"))
+	check(r.t, err)
+	var days []string
+	for _, path := range found {
+		days = append(days, strings.TrimPrefix(filepath.Base(filepath.Dir(path)), "dt="))
+	}
+	return days
+}
+
+// A snapshot a day, taken once; a night that failed is a gap for ever, and said to be one.
+func TestASnapshotADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		time.Sleep(6*time.Hour + 30*time.Minute) // 2000-01-01 07:30 in Berlin
+		for day := range 5 {
+			if day == 2 {
+				r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultStatus, Status: 503}})
+			}
+			res := r.run()
+			if failed := len(res.Errs) > 0; failed != (day == 2) {
+				t.Fatalf("day %d: %v", day, res.Errs)
+			}
+			r.server.SetFaults(nil)
+			time.Sleep(time.Minute)
+			if day != 2 {
+				if again := r.run(); again.Outcome.Windows != 0 || len(again.Errs) > 0 {
+					t.Errorf("day %d: a second run does %+v %v", day, again.Outcome, again.Errs)
+				}
+			}
+			time.Sleep(24*time.Hour - time.Minute)
+		}
+		want := []string{"2000-01-01", "2000-01-02", "2000-01-04", "2000-01-05"}
+		if got := r.days(); !slices.Equal(got, want) {
+			t.Errorf("snapshots of %v, want %v", got, want)
+		}
+		in, err := r.kind().Inspect(t.Context(), time.Now(), r.runs)
+		check(t, err)
+		if len(in.Gaps) != 2 || in.Gaps[0].Partition.String() != "2000-01-03" || in.Gaps[0].Reason != jobs.RunFailed ||
+			in.Gaps[1].Partition.String() != "2000-01-06" {
+			t.Errorf("gaps: %+v", in.Gaps)
+		}
+		if first, last := r.snapshot("2000-01-01"), r.snapshot("2000-01-05"); len(first) < 20 || len(first) != len(last) {
+			t.Errorf("%d and %d rows", len(first), len(last))
+		}
+	})
+}
+
+// The rows are the service's own, one for each token in an app.
+func TestRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.options.Rules.IgnoreSchedule = true
+		if res := r.run(); len(res.Errs) > 0 || res.Outcome.Written != 1 {
+			t.Fatalf("%+v %v", res.Outcome, res.Errs)
+		}
+		rows := r.snapshot("2000-01-01")
+		for _, app := range r.server.Apps() {
+			for _, e := range app.Events {
+				if !slices.ContainsFunc(rows, func(row string) bool {
+					return strings.HasPrefix(row, "2000-01-01|"+e.Slug+"|"+e.Name+"|") && strings.Contains(row, "|"+app.Token+"|"+e.Token+"|")
+				}) {
+					t.Errorf("no row of event %s of app %s with token %s", e.Slug, app.Token, e.Token)
+				}
+			}
+		}
+		cells := func(a, b string) int { return slices.Compare(strings.Split(a, "|"), strings.Split(b, "|")) }
+		if !slices.IsSortedFunc(rows, cells) || len(slices.Compact(slices.Clone(rows))) != len(rows) {
+			t.Error("rows are out of order, or doubled")
+		}
+		if !slices.ContainsFunc(rows, func(row string) bool { return strings.HasSuffix(row, "|true") }) {
+			t.Error("no event of SKAdNetwork among the rows")
+		}
+	})
+}
+
+// Other apps or another search are another table, unless a person says that they aren't.
+func TestChangedQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.options.Rules.IgnoreSchedule = true
+		r.options.Search = "level"
+		if res := r.run(); len(res.Errs) > 0 {
+			t.Fatal(res.Errs)
+		}
+		few := len(r.snapshot("2000-01-01"))
+		r.options.Search = ""
+		if res := r.run(); len(res.Errs) != 1 || !errors.Is(res.Errs[0], jobs.ErrRefused) {
+			t.Errorf("another search: %v", res.Errs)
+		}
+		r.options.Rebaseline = true
+		if res := r.run(); len(res.Errs) > 0 {
+			t.Fatal(res.Errs)
+		}
+		if all := len(r.snapshot("2000-01-01")); all <= few || few == 0 {
+			t.Errorf("%d rows of all events, %d with level in their names", all, few)
+		}
+	})
+}
+
+// An account whose events are all gone at noon is no account: the morning's snapshot stays.
+func TestNoEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.options.Rules.IgnoreSchedule = true
+		if res := r.run(); len(res.Errs) > 0 {
+			t.Fatal(res.Errs)
+		}
+		before := r.snapshot("2000-01-01")
+		r.options.Rebaseline, r.options.Search = true, "no event has this name"
+		res := r.run()
+		if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), "the old rows stay") {
+			t.Errorf("%v", res.Errs)
+		}
+		if !slices.Equal(r.snapshot("2000-01-01"), before) {
+			t.Error("the snapshot has changed")
+		}
+		time.Sleep(24 * time.Hour)
+		if res := r.run(); len(res.Errs) > 0 || res.Outcome.Empty != 1 {
+			t.Errorf("a day that never had any: %+v %v", res.Outcome, res.Errs)
+		}
+		if left, err := os.ReadDir(r.options.SpoolDir); err != nil || len(left) > 0 {
+			t.Errorf("left in the spool: %v %v", left, err)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package events
+
+import (
+	"bytes"
+	"encoding/csv"
+	"slices"
+	"strconv"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+)
+
+// columns of a snapshot: a row for each token of a slug in an app. All belong to the key, so a blank stays ”.
+var columns = []table.Column{
+	dimension("snapshot_date", catalog.Day),
+	dimension("slug", catalog.String),
+	dimension("name", catalog.String),
+	dimension("short_name", catalog.String),
+	dimension("section", catalog.String),
+	dimension("formatting", catalog.String),
+	dimension("description", catalog.String),
+	dimension("app_token", catalog.String),
+	dimension("event_token", catalog.String),
+	dimension("is_skad_event", catalog.String), // true or false
+}
+
+func dimension(name string, t catalog.Type) table.Column {
+	return table.Column{Name: name, Source: name, Type: t, Dimension: true}
+}
+
+// encode writes the snapshot of a day as CSV.
+func encode(day civil.Date, list []adjust.Event) ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	header := make([]string, len(columns))
+	for i, c := range columns {
+		header[i] = c.Source
+	}
+	if err := w.Write(header); err != nil {
+		return nil, err
+	}
+	for _, row := range rows(day, list) {
+		if err := w.Write(row); err != nil {
+			return nil, err
+		}
+	}
+	w.Flush()
+	return b.Bytes(), w.Error()
+}
+
+// rows are ordered, so that the same events give the same file.
+func rows(day civil.Date, list []adjust.Event) [][]string {
+	var out [][]string
+	for _, e := range list {
+		for _, at := range owners(e) {
+			out = append(out, []string{
+				day.String(), e.ID, e.Name, e.ShortName, e.Section, e.Formatting, e.Description, at.app, at.token,
+				strconv.FormatBool(e.IsSKAdEvent),
+			})
+		}
+	}
+	slices.SortFunc(out, slices.Compare[[]string])
+	return out
+}
+
+// owner is one token of an event, and the app in which it has it.
+type owner struct{ app, token string }
+
+// owners takes the mapping where the service gives one. Without it, which token is of which app isn't known.
+func owners(e adjust.Event) []owner {
+	var out []owner
+	for app, tokens := range e.TokensByApp {
+		for _, token := range tokens {
+			out = append(out, owner{app, token})
+		}
+		if len(tokens) == 0 {
+			out = append(out, owner{app: app})
+		}
+	}
+	if e.TokensByApp != nil && len(out) > 0 {
+		return out
+	}
+	for _, app := range e.AppTokens {
+		out = append(out, owner{app: app})
+	}
+	for _, token := range e.Tokens {
+		out = append(out, owner{token: token})
+	}
+	if out == nil {
+		return []owner{{}}
+	}
+	return out
+}
+
+func sorted(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list
+}
