@@ -124,3 +124,17 @@ func TestDecodeObjectByHand(t *testing.T) {
 		t.Errorf("a field of another program: %v", err)
 	}
 }
+
+// What encoding/json reads in another way, or refuses, is left to it.
+func TestDecodeEntriesLeavesOddTexts(t *testing.T) {
+	for _, odd := range []string{
+		"[{\"run\":\"\xff\"}]", "[{\"run\":\"\x01\"}]", "[{\"run\":\"\n\"}]", `[{"run":"\x"}]`, `[{"run":"a}]`,
+		`[{"seq":01}]`, `[{"seq":-0}]`, `[{"seq":-}]`, `[{"seq":1e3}]`, `[{"seq":99999999999999999999}]`, `[{"seq":"1"}]`,
+		`[{"partition":"2026-02-30"}]`, `[{"fetched":"2026-02-01"}]`, `[{"seq":1,}]`, `[{"seq":1}`, `[{"seq":1}],`, `[ ]`, ``, `{}`,
+		`null`, `[null]`, `[{"Seq":1}]`,
+	} {
+		if got, ok := decodeEntries([]byte(odd)); ok {
+			t.Errorf("%q was read as %+v", odd, got)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func Gaps(now time.Time, job string, r Rules, done Ledgered, runs []RunRecord) [
 		if recorded && e.State != Publishing {
 			continue
 		}
-		g := r.gap(now, partition, e, failed.of(r.cell(i).String()))
+		g := r.gap(now, partition, e, failed.of(cellName(r.Period, r.cell(i))))
 		if n := len(gaps); n > 0 && gaps[n-1].joins(g, r.Period) {
 			gaps[n-1].Through = partition
 			gaps[n-1].Partitions++

@@ -9,7 +9,7 @@ import (
 )
 
 // A Kind plans units of work and does them. The runner claims a unit, does it, and repeats it after a failure or a
-// crash: doing it twice equals doing it once.
+// crash: doing it twice equals doing it once. Plans of several jobs are made at once, and so are their Finish calls.
 type Kind interface {
 	Plan(ctx context.Context, now time.Time) ([]Unit, error)
 	Do(ctx context.Context, u Unit) (Outcome, error)

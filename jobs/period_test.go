@@ -73,6 +73,7 @@ func TestDayStart(t *testing.T) {
 		{"Europe/Berlin", "2026-10-26", "2026-10-25T23:00:00Z"},  // after one of 25
 		{"Africa/Cairo", "2025-04-25", "2025-04-24T22:00:00Z"},   // there is no midnight: 01:00
 		{"America/Havana", "2025-11-02", "2025-11-02T04:00:00Z"}, // midnight comes twice
+		{"Asia/Amman", "2021-10-29", "2021-10-28T21:00:00Z"},
 		{"America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00Z"},
 		{"Pacific/Apia", "2011-12-30", "2011-12-30T10:00:00Z"}, // a day that was left out
 		{"Pacific/Apia", "2011-12-31", "2011-12-30T10:00:00Z"},

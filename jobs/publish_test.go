@@ -93,6 +93,23 @@ func TestPublishPutsOnlyWhatChanged(t *testing.T) {
 	}
 }
 
+// The same cells under another shape are put: the file that holds them is another one.
+func TestPublishUnderAnotherShape(t *testing.T) {
+	s := newShelf()
+	p := newPublisher(t, Target{"s", s})
+	for i, c := range []struct {
+		shape string
+		want  State
+	}{{"euros", Written}, {"euros", Unchanged}, {"dollars", Written}, {"dollars", Unchanged}} {
+		state, _, err := openTable(t, p.ledger).Publish(t.Context(), p.claim, Publication{
+			Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: 1, Hash: "A"}, Shape: c.shape,
+		}, p.target)
+		if err != nil || state != c.want || p.recorded().Shape != c.shape {
+			t.Errorf("step %d: %s %v, recorded %+v", i, state, err, p.recorded())
+		}
+	}
+}
+
 // Content A, then B that lands though its put answers an error, then A again: the third put must happen, though the
 // last complete record says A.
 func TestPublishAfterALostAnswer(t *testing.T) {

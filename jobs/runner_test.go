@@ -203,7 +203,7 @@ func TestJobsArePlannedAtOnce(t *testing.T) {
 // What the ledger keeps of an error is bounded, and whole characters.
 func TestFailureIsCut(t *testing.T) {
 	var res Result
-	(&tally{Result: &res}).fail("u", errors.New(strings.Repeat("ä", 5000)))
+	(&tally{Result: &res}).fail("u", errors.New("x"+strings.Repeat("ä", 5000)))
 	if got := res.Failures[0].Error; len(got) > 510 || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä...") {
 		t.Errorf("%d bytes: %q", len(got), got)
 	}

@@ -55,6 +55,9 @@ func TestSweep(t *testing.T) {
 		check(t, live.Release(t.Context()))
 		sweep(t, l)
 		sweep(t, l)
+		// What was to be dropped long ago and is still there doesn't set its number back.
+		check(t, l.create(t.Context(), a.key(2), mustEncode(t, claimBody{Released: true})))
+		sweep(t, l)
 		n, last, err := l.swept(t.Context(), "installs")
 		check(t, err)
 		if got := fmt.Sprint(n, last); got != "2 map[a:4 b:3 live:1]" {
@@ -120,6 +123,31 @@ func TestSlowClaimantMeetsSweeper(t *testing.T) {
 				check(t, holder.Release(t.Context()))
 			}
 		})
+	}
+}
+
+// A claimant creates a number that was used and dropped, between a sweeper's listing and what that drops: it must look
+// for higher numbers before it reads what was swept, not after.
+func TestClaimantBetweenListingAndSweep(t *testing.T) {
+	l, d := distantLedger(t, nil)
+	table := openTable(t, l)
+	at(d, "create", "u/000001.json", func() {
+		for range 2 {
+			check(t, claimed(t, l, "u").Release(t.Context()))
+		}
+		at(d, "list", "claims/u/", func() { // the sweeper has listed number 2 alone
+			if won, err := table.recordSwept(t.Context(), 1, map[string]int{"u": 2}); !won || err != nil {
+				t.Fatal(won, err)
+			}
+			check(t, l.drop(t.Context(), "tables/installs/claims/u/000002.json"))
+		})
+	})
+	var held *HeldError
+	if c, err := l.Claim(t.Context(), "installs", "u", "slow", time.Minute); !errors.As(err, &held) {
+		t.Errorf("holds a number that was used: %v, %v", c.number, err)
+	}
+	if c := claimed(t, l, "u"); c.number != 3 {
+		t.Errorf("the next number is %d", c.number)
 	}
 }
 

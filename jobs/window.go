@@ -35,6 +35,16 @@ type Due struct {
 	Seq       int        `json:"-"` // of the record the plan was made from; a newer one means another process did it meanwhile
 }
 
+// Name names the unit that does the window, and its claim: the cell's first day.
+func (w Window) Name() string { return cellName(w.Period, w.Cell) }
+
+func cellName(p Period, cell civil.Date) string {
+	if p == Whole {
+		return "all"
+	}
+	return cell.String()
+}
+
 // Runs cuts the window into its contiguous rows of partitions, each one request.
 func (w Window) Runs() [][]civil.Date {
 	var runs [][]civil.Date

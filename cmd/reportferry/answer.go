@@ -21,6 +21,7 @@ import (
 
 // An answer is one report as the service sent it, kept as a file: an attempt that breaks half way shows nothing.
 type answer struct {
+	dir    string // for files made on the way
 	path   string // CSV under a header; empty when the answer was 204
 	header []string
 }
@@ -168,14 +169,9 @@ func appendJSON(b []byte, text string) []byte {
 	return append(b, quoted...)
 }
 
-func (a answer) writeParquet(ctx context.Context, w io.Writer) (err error) {
-	dir, err := os.MkdirTemp("", spoolPrefix)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
 	conv, err := table.New(table.Options{
-		Columns: a.columns(), Route: table.NoRoute, Partitions: []civil.Date{sinks.Whole}, Dir: dir,
+		Columns: a.columns(), Route: table.NoRoute, Partitions: []civil.Date{sinks.Whole}, Dir: a.dir,
 	})
 	if err != nil {
 		return err

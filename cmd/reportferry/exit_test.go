@@ -75,6 +75,29 @@ func TestExitCodes(t *testing.T) {
 			check(t, err)
 			check(t, os.WriteFile(paths[0], []byte("{"), 0o600))
 		}, nil, 1, "is damaged"},
+		{"a filter without a value", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in"}, nil, nil, 2, "want a name, = and a value"},
+		{"a filter twice", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in=a", "--filter", "app__in=b"}, nil, nil, 2, "is given twice"},
+		{"a filter of no operator", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__like=a"}, nil, nil, 2, "no comparison"},
+		{"a report of nothing", []string{"report", "--metrics", "installs"}, nil, nil, 2, "at least one of each"},
+		{"two zones", []string{"report", "--dimensions", "day", "--metrics", "installs", "--timezone-id", "1", "--utc-offset", "+01:00"}, nil, nil, 2, "exclude each other"},
+		{"a format that isn't one", []string{"report", "--dimensions", "day", "--metrics", "installs", "--format", "xlsx"}, nil, nil, 2, "want csv, table, jsonl or parquet"},
+		{"a report without permission", []string{"report", "--dimensions", "day", "--metrics", "installs"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},
+		{"events without permission", []string{"events"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},
+		{"a backfill of nothing", []string{"backfill", "installs"}, nil, nil, 2, "at least one of the flags"},
+		{"half a range", []string{"backfill", "installs", "--from", "2026-01-01"}, nil, nil, 2, "[to]"},
+		{"a range of a table without periods", []string{"backfill", "installs", "--from", "2026-01-01", "--to", "2026-01-02"},
+			func(t *testing.T, p *place) {
+				replace("    page: 2d\n", "")(t, p)
+				replace("dimensions: [day, app_token", "dimensions: [app_token")(t, p)
+			}, nil, 2, "use run --force"},
+		{"a table that is old", []string{"status", "--max-age", "26h"}, nil, nil, 3, "stale: the next period ended"},
+		{"a table that is new", []string{"status", "--max-age", "26h"}, func(_ *testing.T, p *place) { p.here("run") }, nil, 0, "last fetch"},
+		{"a part that is damaged", []string{"check"}, func(t *testing.T, p *place) {
+			p.here("run")
+			paths, err := filepath.Glob(filepath.Join(p.dir, "out/installs/*/*.parquet"))
+			check(t, err)
+			check(t, os.WriteFile(paths[0], []byte("PAR1"), 0o600))
+		}, nil, 3, "can't be taken for a part"},
 		{"a token that isn't there", []string{"run"}, replace("TEST_TOKEN", "NO_SUCH_TOKEN"), nil, 2, "NO_SUCH_TOKEN"},
 		{"a range in the future", []string{"backfill", "installs", "--from", "2999-01-01", "--to", "2999-01-02"}, nil, nil, 2, "in the future"},
 		{"a sink that forgets", []string{"run"}, replace("sinks: [file://", "sinks: [mem://"), nil, 2, `unknown scheme "mem"`},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -68,7 +69,7 @@ func coded(err error) error {
 		return err
 	case errors.Is(err, jobs.ErrRefused):
 		return &exitError{jobs.ExitUsage, err}
-	case jobs.Denied(err):
+	case jobs.Denied(err), errors.Is(err, adjust.ErrAuth):
 		return &exitError{jobs.ExitDenied, err}
 	}
 	return &exitError{jobs.ExitFailed, err}

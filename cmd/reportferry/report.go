@@ -90,12 +90,10 @@ func (r *adHoc) run(cmd *cobra.Command, f *flags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	dir, err := os.MkdirTemp(e.config.SpoolDir, spoolPrefix)
-	if err != nil {
-		return coded(fmt.Errorf("make a folder for the answer: %w", err))
+	if err := e.openSpool(); err != nil {
+		return coded(err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	a, err := fetchAnswer(ctx, e.client, r.query, dir)
+	a, err := fetchAnswer(ctx, e.client, r.query, e.spool)
 	if err != nil {
 		return coded(named(err))
 	}
@@ -121,6 +119,10 @@ func (r *adHoc) settle(cmd *cobra.Command) error {
 		name, value, found := strings.Cut(text, "=")
 		if !found || value == "" {
 			return fmt.Errorf("--filter %q: want a name, = and a value, such as country_code__in=US,DE", text)
+		}
+		at := strings.LastIndex(name, "__")
+		if at < 1 || !slices.Contains(adjust.Operators, name[at+2:]) {
+			return fmt.Errorf("--filter %q: no comparison that the service has; want a name, __ and one of %s", text, strings.Join(adjust.Operators, ", "))
 		}
 		if _, twice := r.query.Filters[name]; twice {
 			return fmt.Errorf("--filter %s is given twice; a list goes into one: %s=a,b", name, name)
@@ -154,6 +156,7 @@ func defaultFormat(path string, stdout io.Writer) string {
 
 // fetchAnswer asks for one report and keeps it as a file in dir.
 func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuery, dir string) (a answer, err error) {
+	a.dir = dir
 	file, err := os.CreateTemp(dir, "answer-*.csv")
 	if err != nil {
 		return a, err

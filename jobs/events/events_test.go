@@ -174,6 +174,41 @@ func TestASnapshotADay(t *testing.T) {
 	})
 }
 
+// A snapshot whose put was cut can't be taken again on another day: today's events under yesterday's date would be a lie.
+func TestACutSnapshotStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.options.Rules.IgnoreSchedule = true
+		if res := r.run(); len(res.Errs) > 0 {
+			t.Fatal(res.Errs)
+		}
+		whole := r.sink
+		r.sink = full{whole}
+		r.options.Rules.IgnoreLedger = true
+		if res := r.run(); len(res.Errs) != 1 {
+			t.Fatalf("a full disk: %v", res.Errs)
+		}
+		r.sink, r.options.Rules.IgnoreLedger = whole, false
+		time.Sleep(24 * time.Hour)
+		if res := r.run(); len(res.Errs) > 0 || res.Outcome.Written != 1 {
+			t.Errorf("the next day: %+v %v", res.Outcome, res.Errs)
+		}
+		in, err := r.kind().Inspect(t.Context(), time.Now(), r.runs)
+		check(t, err)
+		if len(in.Gaps) != 1 || in.Gaps[0].Partition.String() != "2000-01-01" {
+			t.Errorf("gaps: %+v", in.Gaps)
+		}
+	})
+}
+
+// full is a sink without space.
+type full struct{ sinks.Sink }
+
+func (full) Put(context.Context, sinks.Part) (sinks.Receipt, error) {
+	return sinks.Receipt{}, errors.New("no space left")
+}
+
 // The rows are the service's own, one for each token in an app.
 func TestRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -78,7 +78,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
 	}
 	var units []jobs.Unit
 	for _, w := range jobs.PlanWindows(now, k.rules, k.table.Entries()) {
-		units = append(units, jobs.Unit{Name: w.Cell.String(), Window: w})
+		units = append(units, jobs.Unit{Name: w.Name(), Window: w})
 	}
 	return units, nil
 }
