@@ -11,12 +11,22 @@ process.chdir(root);
 const db = await (await DuckDBInstance.create(':memory:')).connect();
 const rows = async (sql) => (await db.runAndReadAll(sql)).getRowsJson();
 
-// The README's own query.
+// The README's own queries.
 const readme = readFileSync('README.md', 'utf8');
-const query = readme.match(/```sql\n([\s\S]*?)```/)[1];
+const [query, history] = [...readme.matchAll(/```sql\n([\s\S]*?)```/g)].map((m) => m[1]);
 const answer = await rows(query);
 assert(answer.length >= 7, `the README's query gives ${answer.length} rows`);
 console.log(`README query: ${answer.length} rows, the first: ${answer[0].join(' | ')}`);
+
+const slugs = await rows(history);
+assert(slugs.length > 20 && slugs.every((r) => r.at(-1) === null), 'every slug of the one snapshot is valid still');
+// A name that was another for a day, and then the old one again.
+await db.run(`COPY (SELECT DATE '2026-01-01' + d::INTEGER AS snapshot_date, 'purchase' AS slug, if(d = 2, 'Buy', 'Purchase') AS name, 'a' AS app_token,
+  't' AS event_token FROM range(4) r(d)) TO '${join(samples, 'snapshots.parquet')}' (FORMAT parquet)`);
+const renamed = await rows(history.replace('out/event_slugs/*/*.parquet', join(samples, 'snapshots.parquet')));
+assert.deepEqual(renamed.map((r) => [r[1], r[4], r[5]]),
+  [['Purchase', '2026-01-01', '2026-01-02'], ['Buy', '2026-01-03', '2026-01-03'], ['Purchase', '2026-01-04', null]]);
+console.log(`event history: ${slugs.length} meanings, a renamed one in three spans`);
 
 const table = "read_parquet('out/campaigns_daily/*/*.parquet', hive_partitioning=true, union_by_name=true)";
 const types = Object.fromEntries((await rows(`DESCRIBE SELECT * FROM ${table}`)).map((r) => [r[0], r[1]]));

@@ -84,6 +84,7 @@ func TestServeByTheSchedule(t *testing.T) {
 		stop()
 		<-done
 		check(t, e.Close())
+		golden(t, "serve", steady(out.String()))
 	})
 	if _, err := os.Stat(filepath.Join(dir, "out/by_hand")); !os.IsNotExist(err) {
 		t.Errorf("a job without a schedule was run: %v", err)

@@ -11,8 +11,7 @@ var dependencyRules = []struct{ name, id string }{
 	{"source_network", "source_id_network"}, {"partner_name", "partner_id"}, {"partner_name", "partner"}, {"app", "app_network"},
 }
 
-// dependencies finds the ids behind the names of a report's rows. An id is left out of a row whose dimensions don't
-// say which of several it is.
+// dependencies finds the ids behind the names of a report's rows. In this account's data a name has one id.
 type dependencies struct{ ids []dependency }
 
 type dependency struct {
@@ -86,7 +85,7 @@ func (d *dependencies) of(row []any) map[string]any {
 		switch values := id.known[key.String()]; {
 		case id.slug == "app_network":
 			out[id.slug] = values
-		case len(values) == 1:
+		case len(values) > 0:
 			out[id.slug] = values[0]
 		}
 	}

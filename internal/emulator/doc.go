@@ -12,8 +12,7 @@
 //   - GET /reports-service/report: csv_report's rows as JSON. Field names and types: the service's OpenAPI description.
 //     Columns go by slug whatever readable_names says. totals count what metric filters and limit leave out, and under
 //     fully_mature they are mature's. Guessed: the contents of data_warnings ("type" and "message"; warnings is the same),
-//     of immature_cohorts (a metric's days that haven't completed its period), and that attr_dependency leaves out an
-//     id of which a row has several.
+//     of immature_cohorts (a metric's days that haven't completed its period), and which names attr_dependency has ids for.
 //   - GET /reports-service/parquet_report: csv_report's rows as Parquet, Brotli, in the order asked for. Guessed:
 //     dimensions, dates too, are STRING, what csv_report prints without a decimal point INT64, all else DOUBLE, no NULLs.
 //   - GET /reports-service/filters_data: the values of filters and modes, and the metrics. Guessed: x__contains looks for

@@ -21,14 +21,14 @@ const (
 	FaultSlow   FaultKind = "slow"   // wait Fault.Delay before the first byte, then answer as ever
 	FaultCut    FaultKind = "cut"    // end the connection within a row, after Fault.AfterBytes bytes of uncompressed body
 	FaultReset  FaultKind = "reset"  // drop the connection in the middle of the answer's header
-	FaultDrift  FaultKind = "drift"  // change the CSV header: Fault.Drift
+	FaultDrift  FaultKind = "drift"  // change a report's columns: Fault.Drift
 	FaultHTML   FaultKind = "html"   // 200 text/html
 	FaultEmpty  FaultKind = "empty"  // 200 text/csv without a byte
 )
 
-// Ways a CSV header drifts.
+// Ways the columns of a report drift, CSV, JSON or Parquet.
 const (
-	DriftRename  = "rename"  // Column (default: the last) is headed "<column>_v2"
+	DriftRename  = "rename"  // Column (default: the last) is named "<column>_v2"
 	DriftMissing = "missing" // Column (default: the last) is left out, cells too
 	DriftExtra   = "extra"   // a column "extra" of zeros is appended
 )

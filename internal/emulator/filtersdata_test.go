@@ -66,6 +66,13 @@ func TestFiltersDataShapes(t *testing.T) {
 			}
 		}
 	}
+	for slug, def := range s.formulas {
+		for _, list := range metricLists {
+			if def.hidden && slices.Contains(idsOf(all[list]), slug) {
+				t.Errorf("%s lists %s, which is hidden", list, slug)
+			}
+		}
+	}
 	for _, d := range dimensions {
 		if !slices.Contains(idsOf(all["dimensions"]), d.slug) {
 			t.Errorf("dimension %s isn't listed", d.slug)
@@ -93,6 +100,9 @@ func TestFiltersDataFiltersAndRefuses(t *testing.T) {
 	byName := filters(t, s, "required_filters=overview_metrics,os_names&overview_metrics__contains=EcPi")
 	if got := idsOf(byName["overview_metrics"]); !slices.Equal(got, []string{"ecpi", "ecpi_all"}) || len(byName["os_names"]) != len(osNames) {
 		t.Errorf("contains=EcPi gives %q, and %d OS names", got, len(byName["os_names"]))
+	}
+	if got := idsOf(filters(t, s, "required_filters=os_names&os_names__contains=TV")["os_names"]); !slices.Equal(got, []string{"android-tv", "apple-tv", "fire-tv"}) {
+		t.Errorf("OS names with TV: %q", got)
 	}
 	if got := filters(t, s, "required_filters=cohort_metrics&cohort_metrics__contains=7D%20retention"); !slices.Contains(idsOf(got["cohort_metrics"]), "retention_rate_d7") {
 		t.Errorf("contains=7D retention gives %q", idsOf(got["cohort_metrics"]))
@@ -156,8 +166,8 @@ func TestFiltersDataIsTrue(t *testing.T) {
 			a := report(t, s, "os_name", strings.ReplaceAll(strings.Join(slugs, ","), " ", "%20"), "date_period=-2d:-0d")
 			for c, slug := range slugs {
 				for _, row := range a.rows {
-					integer := formatting[slug] == "integer" || formatting[slug] == "timeperiod"
-					if checked++; integer != whole.MatchString(row[c+1]) && formatting[slug] != "integer" {
+					integer := (formatting[slug] == "integer" || formatting[slug] == "timeperiod") && slug != "installs_per_mile"
+					if checked++; integer != whole.MatchString(row[c+1]) {
 						t.Errorf("%s is said to be %s, csv_report says %s", slug, formatting[slug], row[c+1])
 					}
 				}

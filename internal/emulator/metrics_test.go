@@ -230,6 +230,25 @@ func TestPartsAddUp(t *testing.T) {
 	}
 }
 
+func TestTrackingAnswersAddUpToInstallsOnIOS(t *testing.T) {
+	s := open(t, Options{Now: atNoon, Apps: 3, Days: 30})
+	a := report(t, s, "os_name,day", "installs,att_status_authorized,att_status_denied,att_status_non_determined,att_status_restricted", "date_period=-29d:-1d")
+	ios := 0
+	for _, row := range a.rows {
+		want := int64(0)
+		if row[0] == "ios" {
+			want = exact(t, row[2])
+			ios++
+		}
+		if sum := exact(t, row[3]) + exact(t, row[4]) + exact(t, row[5]) + exact(t, row[6]); sum != want {
+			t.Errorf("%q: the answers add up to %d, want %d", row, sum, want)
+		}
+	}
+	if ios < 20 || a.sum(t, "att_status_restricted") == 0 {
+		t.Errorf("%d days on iOS, %d restricted", ios, a.sum(t, "att_status_restricted"))
+	}
+}
+
 func TestConversionBitsAndTotals(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 3, Days: 45})
 	for _, prefix := range []string{"", "skad_", "skad_direct_"} {

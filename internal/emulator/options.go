@@ -21,9 +21,9 @@ type Options struct {
 	Now      func() time.Time // clock of the data, default time.Now (fake inside testing/synctest)
 	Rate     float64          // requests a second per token, default 50; negative means no limit
 	Burst    int              // size of the token bucket, default 100
-	MaxPairs int              // a csv_report over more day-app pairs is answered 504; 0 means no limit
+	MaxPairs int              // a report over more day-app pairs is answered 504; 0 means no limit
 	Latency  time.Duration    // waited before the first byte of every reporting answer
-	Bulk     int              // > 0: csv_report streams that many made-up rows without SQL
+	Bulk     int              // > 0: csv_report streams that many made-up rows without SQL, the other reports are 400
 	Faults   []Fault          // scripted faults, see Fault
 	DB       string           // a file that keeps all that is made: made when missing, else with its own first day; "" keeps nothing
 	Logger   *slog.Logger     // default: discard

@@ -116,25 +116,19 @@ func (q *query) longestCohort() int {
 	return longest
 }
 
+// order names every dimension at the end, so that rows come in one order whatever sort says; a column that is named again
+// changes nothing.
 func (q *query) order() string {
 	var keys []string
-	seen := map[int]bool{}
-	add := func(k sortKey) {
-		if seen[k.column] {
-			return
-		}
-		seen[k.column] = true
+	for _, k := range q.sort {
 		text := fmt.Sprint(k.column)
 		if k.descending {
 			text += " DESC"
 		}
 		keys = append(keys, text)
 	}
-	for _, k := range q.sort {
-		add(k)
-	}
 	for i := range q.dimensions {
-		add(sortKey{column: i + 1})
+		keys = append(keys, fmt.Sprint(i+1))
 	}
 	if q.groupsBy("hour") {
 		keys = append(keys, "s_hour")

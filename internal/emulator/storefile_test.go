@@ -134,19 +134,16 @@ func TestSeveralEmulatorsOnOneFile(t *testing.T) {
 	want := get(t, open(t, Options{Now: atNoon, Seed: 9, Apps: 3}), wideQuery, 200)
 	o := Options{Now: atNoon, Seed: 9, Apps: 3, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1}
 	var wg sync.WaitGroup
-	opened := make(chan *Server, 6)
-	for range cap(opened) {
+	servers := make([]*Server, 6)
+	for i := range servers {
 		wg.Go(func() {
-			s, err := New(o)
-			if err != nil {
+			var err error
+			if servers[i], err = New(o); err != nil {
 				t.Error(err)
-				return
 			}
-			opened <- s
 		})
 	}
 	wg.Wait()
-	close(opened)
 	db, err := sql.Open("sqlite", o.DB)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +155,10 @@ func TestSeveralEmulatorsOnOneFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for s := range opened {
+	for _, s := range servers {
+		if s == nil {
+			continue
+		}
 		defer func() {
 			if err := s.Close(); err != nil {
 				t.Error(err)

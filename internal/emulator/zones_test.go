@@ -155,6 +155,10 @@ func TestZoneParameters(t *testing.T) {
 		if last := a.rows[len(a.rows)-1][0]; last != today {
 			t.Errorf("today in %s is %s, want %s", zone, last, today)
 		}
+		compared := report(t, s, "day", "clicks", "date_period=today&period_over_period=-2d&timezone_id="+zone)
+		if got, want := compared.rows[0][2], a.rows[0][1]; got != want {
+			t.Errorf("two days ago in %s there were %s clicks, want %s", zone, got, want)
+		}
 	}
 }
 

@@ -43,11 +43,15 @@ type Kind struct {
 // New makes the kind. Nothing is asked of the service.
 func New(o Options) *Kind { return &Kind{o: o} }
 
-// Plan wants today's snapshot, and no other: what the events were yesterday can't be asked any more.
+// Plan wants today's snapshot, and no other: what the events were yesterday can't be asked any more. So the first one of
+// a day doesn't wait for the schedule; when that fires later, the snapshot is taken again.
 func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
 	rules, err := k.settle(ctx, now)
 	if err != nil {
 		return nil, err
+	}
+	if _, taken := k.table.Entry(rules.Start); !taken {
+		rules.IgnoreSchedule = true
 	}
 	var units []jobs.Unit
 	for _, w := range jobs.PlanWindows(now, rules, k.table.Entries()) {

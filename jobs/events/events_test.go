@@ -209,6 +209,21 @@ func (full) Put(context.Context, sinks.Part) (sinks.Receipt, error) {
 	return sinks.Receipt{}, errors.New("no space left")
 }
 
+// The first snapshot of a day doesn't wait for the schedule, which may fire when nobody looks; when it has fired, the
+// snapshot is taken again.
+func TestTheFirstSnapshotOfADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		for hour, windows := range []int{1, 0, 0, 0, 0, 1, 0} { // from 01:00 in Berlin on; the schedule fires at 06:00
+			if res := r.run(); res.Outcome.Windows != windows || len(res.Errs) > 0 {
+				t.Errorf("at %d:00: %+v %v", hour+1, res.Outcome, res.Errs)
+			}
+			time.Sleep(time.Hour)
+		}
+	})
+}
+
 // The rows are the service's own, one for each token in an app.
 func TestRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
