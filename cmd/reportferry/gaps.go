@@ -95,10 +95,10 @@ func writeGapsJSON(w io.Writer, job jobs.Job, gaps []jobs.Gap) error {
 
 // rangeOf names a row of partitions.
 func rangeOf(first, last civil.Date) string {
-	switch {
-	case first == sinks.Whole:
+	switch first {
+	case sinks.Whole:
 		return "all"
-	case first == last:
+	case last:
 		return first.String()
 	}
 	return first.String() + ".." + last.String()

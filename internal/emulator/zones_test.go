@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -154,6 +155,14 @@ func TestZoneParameters(t *testing.T) {
 		a := report(t, s, "day", "clicks", "date_period=-2d:-0d&timezone_id="+zone)
 		if last := a.rows[len(a.rows)-1][0]; last != today {
 			t.Errorf("today in %s is %s, want %s", zone, last, today)
+		}
+		var users float64
+		days := report(t, s, "day", "daus", "date_period=-3d:-1d&timezone_id="+zone).rows
+		for _, r := range days {
+			users += double(t, r[1])
+		}
+		if mean := double(t, report(t, s, "currency", "daus", "date_period=-3d:-1d&timezone_id="+zone).rows[0][1]); math.Abs(mean-users/3) > 1e-6 {
+			t.Errorf("daus of three days in %s: %v, of each day %q", zone, mean, days)
 		}
 		compared := report(t, s, "day", "clicks", "date_period=today&period_over_period=-2d&timezone_id="+zone)
 		if got, want := compared.rows[0][2], a.rows[0][1]; got != want {

@@ -20,7 +20,7 @@ type Column struct {
 	Additive bool
 }
 
-// NoRoute, as Options.Route, takes every row into the one partition that is expected: a table without periods.
+// NoRoute as Options.Route takes every row into the one partition that is expected: a table without periods.
 const NoRoute = -1
 
 // Options describe a table and the partitions that answers for it may hold.
