@@ -36,12 +36,11 @@ metrics agree with the types of the columns.
 The exit code is 3 when something isn't as recorded. Nothing is changed.`,
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			shared, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
+			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
 			if err != nil {
 				return err
 			}
-			e := shared.forRun(ask{})
-			defer func() { err = errors.Join(err, e.Close(), shared.Close()) }()
+			defer func() { err = errors.Join(err, e.Close()) }()
 			if err := e.openSpool(); err != nil {
 				return coded(err)
 			}

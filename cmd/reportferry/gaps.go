@@ -23,12 +23,11 @@ func newGaps(f *flags) *cobra.Command {
 and why. Nothing is asked of the service. To fetch them: backfill <job> --gaps.`,
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			shared, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
+			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
 			if err != nil {
 				return err
 			}
-			e := shared.forRun(ask{})
-			defer func() { err = errors.Join(err, e.Close(), shared.Close()) }()
+			defer func() { err = errors.Join(err, e.Close()) }()
 			list, err := e.jobs(cmd.Context(), names)
 			if err != nil {
 				return coded(err)

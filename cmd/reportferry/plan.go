@@ -22,12 +22,12 @@ func newPlan(f *flags) *cobra.Command {
 		Short:             "Show what run would do, and why, without asking the service",
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			shared, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
+			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
 			if err != nil {
 				return err
 			}
-			e := shared.forRun(a)
-			defer func() { err = errors.Join(err, e.Close(), shared.Close()) }()
+			defer func() { err = errors.Join(err, e.Close()) }()
+			e.ask = a
 			list, err := e.jobs(cmd.Context(), names)
 			if err != nil {
 				return coded(err)

@@ -42,12 +42,11 @@ exit code is 3 when a table is older than that: the period after its newest one
 ended so long ago, or its last success was.`,
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			shared, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
+			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
 			if err != nil {
 				return err
 			}
-			e := shared.forRun(ask{})
-			defer func() { err = errors.Join(err, e.Close(), shared.Close()) }()
+			defer func() { err = errors.Join(err, e.Close()) }()
 			runs, err := e.ledger.Runs(cmd.Context(), lastRuns)
 			if err != nil {
 				return coded(err)
@@ -77,25 +76,34 @@ ended so long ago, or its last success was.`,
 }
 
 func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRecord, maxAge time.Duration, records bool) ([]tableStatus, error) {
-	list, err := e.jobs(ctx, names)
+	chosen, err := e.choose(names)
 	if err != nil {
 		return nil, err
 	}
 	var out []tableStatus
-	for _, job := range list {
-		t, err := e.ledger.Table(ctx, job.Table)
+	for _, c := range chosen {
+		t, err := e.ledger.Table(ctx, c.Table)
 		if err != nil {
 			return nil, err
 		}
-		s := statusOf(job.Name, t, records)
-		if maxAge > 0 && job.Inspect != nil {
-			in, err := job.Inspect(ctx, time.Now(), runs)
-			if err != nil {
-				return nil, err
-			}
-			s.Fresh, s.Stale = &in.Fresh, in.Fresh.Stale(time.Now(), maxAge)
+		out = append(out, statusOf(c.Name, t, records))
+	}
+	if maxAge == 0 {
+		return out, nil // what the ledger holds needs no sink and no kind
+	}
+	list, err := e.jobs(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	for i, job := range list {
+		if job.Inspect == nil {
+			continue
 		}
-		out = append(out, s)
+		in, err := job.Inspect(ctx, time.Now(), runs)
+		if err != nil {
+			return nil, err
+		}
+		out[i].Fresh, out[i].Stale = &in.Fresh, in.Fresh.Stale(time.Now(), maxAge)
 	}
 	return out, nil
 }
