@@ -24,11 +24,11 @@ type RunRecord struct {
 	Errors  []string   `json:"errors,omitempty"`
 }
 
-// NewRunID is an ID that sorts by time: 20260131T060000Z-1f2e3d4c.
+// NewRunID is an ID that sorts by time: 20260131T060000.123Z-1f2e3d4c.
 func NewRunID(now time.Time) string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
-	return now.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:])
+	return now.UTC().Format("20060102T150405.000Z") + "-" + hex.EncodeToString(b[:])
 }
 
 func runKey(id string) string { return "runs/" + id + ".json" }

@@ -23,6 +23,9 @@ type Sink interface {
 type Reader interface {
 	// Read opens the file of a partition. When the sink holds none, the error is fs.ErrNotExist.
 	Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error)
+
+	// Keys are those of everything that a reader of the table finds, whoever put it there, ascending.
+	Keys(ctx context.Context, table string) ([]string, error)
 }
 
 // A Part is one finished Parquet file: the whole content of one partition.

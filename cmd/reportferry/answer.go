@@ -198,22 +198,45 @@ func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
 	return errors.Join(err, f.Close())
 }
 
-// writeTo gives the answer out in a format, to a file or to w. A file is whole or not there.
+// writeTo gives the answer out in a format, to a file or to w. A file is whole or not there, and a link to one stays a
+// link. What is no file, such as a pipe, is written to as it is.
 func (a answer) writeTo(ctx context.Context, format, path string, w io.Writer) error {
 	if path == "" {
 		return formats[format](a, ctx, w)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
+	write := a.writeFile
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		write = a.writeThrough
+	} else if err == nil {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	}
+	if err := write(ctx, format, path); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	err = formats[format](a, ctx, f)
+	return nil
+}
+
+func (a answer) writeFile(ctx context.Context, format, path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(f.Chmod(0o644), formats[format](a, ctx, f)) // the temporary file's own mode is for its maker alone
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return nil
+	return err
+}
+
+func (a answer) writeThrough(ctx context.Context, format, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(formats[format](a, ctx, f), f.Close())
 }

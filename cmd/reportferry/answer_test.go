@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -96,8 +97,39 @@ func TestAnswerFileIsWhole(t *testing.T) {
 	}
 }
 
+// A link stays a link, and a pipe stays a pipe: renaming a file over /dev/stdout would take it from the machine.
+func TestAnswerToWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	a := answerOf(t, "day,installs\n2026-01-02,1\n")
+	file, link, pipe := filepath.Join(dir, "file.csv"), filepath.Join(dir, "link.csv"), filepath.Join(dir, "pipe.csv")
+	check(t, os.WriteFile(file, []byte("old"), 0o600))
+	check(t, os.Symlink(file, link))
+	check(t, syscall.Mkfifo(pipe, 0o600))
+	check(t, a.writeTo(t.Context(), "csv", link, nil))
+	if data, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(data), "day,") {
+		t.Errorf("behind the link: %q %v", data, err)
+	}
+	read := make(chan string)
+	go func() {
+		data, err := os.ReadFile(pipe)
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		read <- string(data)
+	}()
+	check(t, a.writeTo(t.Context(), "csv", pipe, nil))
+	if got := <-read; !strings.HasPrefix(got, "day,") {
+		t.Errorf("through the pipe: %q", got)
+	}
+	for path, want := range map[string]os.FileMode{link: os.ModeSymlink, pipe: os.ModeNamedPipe} {
+		if info, err := os.Lstat(path); err != nil || info.Mode().Type() != want {
+			t.Errorf("%s is %v now (%v)", path, info.Mode(), err)
+		}
+	}
+}
+
 func TestDefaultFormat(t *testing.T) {
-	for path, want := range map[string]string{"": "csv", "a.parquet": "parquet", "b.jsonl": "jsonl", "c.txt": "csv", "d.table": "table"} {
+	for path, want := range map[string]string{"": "csv", "a.parquet": "parquet", "b.jsonl": "jsonl", "c.txt": "", "none": "", "d.table": "table"} {
 		if got := defaultFormat(path, &bytes.Buffer{}); got != want {
 			t.Errorf("%q: %s, want %s", path, got, want)
 		}

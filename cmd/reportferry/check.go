@@ -141,7 +141,7 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes 
 	}
 	if c.wrong += wrong; wrong == 0 {
 		fmt.Fprintf(c.out, "%s in %s: %s, as recorded\n", job.Name, name, plural(len(held), "part"))
-		return nil
+		return c.strangers(ctx, job, held, name, reader)
 	}
 	fmt.Fprintf(c.out, "%s in %s: %d of %s not as recorded\n", job.Name, name, wrong, plural(len(held), "part"))
 	for i, text := range found {
@@ -150,6 +150,32 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes 
 		}
 	}
 	fmt.Fprintf(c.out, "  to put one again:\n    reportferry backfill %s --from DAY --to DAY --force\n", job.Name)
+	return c.strangers(ctx, job, held, name, reader)
+}
+
+// strangers finds files that readers of the table find and no record names: their rows count twice, or not at all.
+func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry, name string, reader sinks.Reader) error {
+	keys, err := reader.Keys(ctx, job.Table)
+	if err != nil {
+		return err
+	}
+	keys = slices.DeleteFunc(keys, func(key string) bool {
+		return slices.ContainsFunc(held, func(e jobs.Entry) bool {
+			return slices.ContainsFunc(e.Receipts, func(r sinks.Receipt) bool { return r.Sink == name && r.Key == key })
+		})
+	})
+	if len(keys) == 0 {
+		return nil
+	}
+	c.wrong += len(keys)
+	fmt.Fprintf(c.out, "%s in %s: %s that no record names\n", job.Name, name, plural(len(keys), "file"))
+	for i, key := range keys {
+		if i == 5 {
+			fmt.Fprintf(c.out, "  and %d more\n", len(keys)-i)
+			break
+		}
+		fmt.Fprintf(c.out, "  %s\n", key)
+	}
 	return nil
 }
 
@@ -183,7 +209,7 @@ func (c *checker) part(ctx context.Context, reader sinks.Reader, name string, e 
 	case rows != e.Rows:
 		return fmt.Sprintf("holds %s rows, recorded are %s", count(rows), count(e.Rows)), nil
 	case hash != e.Hash:
-		return fmt.Sprintf("holds %s other rows than recorded", count(rows)), nil
+		return fmt.Sprintf("holds %s rows, whose content hash isn't the recorded one", count(rows)), nil
 	}
 	return "", nil
 }

@@ -40,7 +40,7 @@ jobs:
     codec: snappy
 `
 
-var runID = regexp.MustCompile(`(\d{8}T\d{6}Z)-[0-9a-f]{8}`)
+var runID = regexp.MustCompile(`(\d{8}T\d{6}\.\d{3}Z)-[0-9a-f]{8}`)
 
 // What people see of every command, one after the other in one folder: the clock is the bubble's, so all of it is the
 // same every time.
@@ -65,10 +65,14 @@ func TestCommandsText(t *testing.T) {
 		{"status-fresh", "status --max-age 26h", 0, nil},
 		{"check", "check", 0, nil},
 		{"check-live", "check --live --seed 1", 0, nil},
-		{"check-missing", "check campaigns_daily", 3, func() { check(t, os.Remove(part)) }},
+		{"check-missing", "check campaigns_daily", 3, func() {
+			check(t, os.Rename(part, filepath.Join(filepath.Dir(part), "copy.parquet")))
+		}},
 		{"backfill-force", "backfill campaigns_daily --from 2009-12-24 --to 2009-12-24 --force", 0, nil},
-		{"check-mended", "check campaigns_daily", 0, nil},
+		{"check-stranger", "check campaigns_daily", 3, nil},
+		{"check-mended", "check campaigns_daily", 0, func() { check(t, os.Remove(filepath.Join(filepath.Dir(part), "copy.parquet"))) }},
 		{"rebaseline-refused", "run campaigns_daily", 2, change(t, "currency: USD\n    dimensions: [day", "currency: EUR\n    dimensions: [day")},
+		{"status-failed", "status campaigns_daily", 0, nil},
 		{"rebaseline", "run campaigns_daily --rebaseline", 0, nil},
 		{"missing-columns", "backfill campaigns_daily --missing-columns", 0, change(t, "ecpi_all]", "ecpi_all, clicks]")},
 		{"gaps-earlier", "gaps campaigns_daily", 0, change(t, "start: -12d\n    lookback: 2", "start: -15d\n    lookback: 2")},

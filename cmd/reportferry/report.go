@@ -135,6 +135,12 @@ func (r *adHoc) settle(cmd *cobra.Command) error {
 	if r.format == "" {
 		r.format = defaultFormat(r.output, cmd.OutOrStdout())
 	}
+	if r.format == "" {
+		return fmt.Errorf("--output %s: which --format? csv, table, jsonl and parquet are known by their endings too", r.output)
+	}
+	if info, err := os.Stat(r.output); err == nil && info.IsDir() {
+		return fmt.Errorf("--output %s: this is a folder; want the name of a file", r.output)
+	}
 	if _, known := formats[r.format]; !known {
 		return fmt.Errorf("--format %q: want csv, table, jsonl or parquet", r.format)
 	}
@@ -144,11 +150,16 @@ func (r *adHoc) settle(cmd *cobra.Command) error {
 	return nil
 }
 
+// defaultFormat goes by a file's ending; an unknown one gives none.
 func defaultFormat(path string, stdout io.Writer) string {
-	if ending := strings.TrimPrefix(filepath.Ext(path), "."); formats[ending] != nil {
+	if path != "" {
+		ending := strings.TrimPrefix(filepath.Ext(path), ".")
+		if formats[ending] == nil {
+			return ""
+		}
 		return ending
 	}
-	if file, ok := stdout.(*os.File); ok && path == "" && term.IsTerminal(int(file.Fd())) {
+	if file, ok := stdout.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		return "table"
 	}
 	return "csv"

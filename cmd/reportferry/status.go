@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -27,7 +28,8 @@ type tableStatus struct {
 	Newest      *civil.Date     `json:"newest,omitempty"`
 	Fetched     *time.Time      `json:"fetched,omitempty"` // the last fetch
 	Fresh       *jobs.Freshness `json:"freshness,omitempty"`
-	Stale       string          `json:"stale,omitempty"` // why it is older than --max-age
+	Stale       string          `json:"stale,omitempty"`  // why it is older than --max-age
+	Failed      string          `json:"failed,omitempty"` // how the job's last run failed
 	Records     []jobs.Entry    `json:"records,omitempty"`
 }
 
@@ -86,7 +88,9 @@ func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRe
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, statusOf(c.Name, t, records))
+		s := statusOf(c.Name, t, records)
+		s.Failed = failureOf(c.Name, runs)
+		out = append(out, s)
 	}
 	if maxAge == 0 {
 		return out, nil // what the ledger holds needs no sink and no kind
@@ -106,6 +110,24 @@ func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRe
 		out[i].Fresh, out[i].Stale = &in.Fresh, in.Fresh.Stale(time.Now(), maxAge)
 	}
 	return out, nil
+}
+
+// failureOf says how the newest run of a job failed: several jobs may have runs of their own.
+func failureOf(job string, runs []jobs.RunRecord) string {
+	for _, run := range runs {
+		for _, res := range run.Results {
+			if res.Job != job {
+				continue
+			}
+			if n := len(res.Failures); n > 1 {
+				return fmt.Sprintf("in run %s: %s (and %d more)", run.ID, firstLine(res.Failures[0].Error), n-1)
+			} else if n == 1 {
+				return fmt.Sprintf("in run %s: %s", run.ID, firstLine(res.Failures[0].Error))
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 func statusOf(job string, t *jobs.Table, records bool) tableStatus {
@@ -147,10 +169,14 @@ func writeStatusJSON(w io.Writer, tables []tableStatus, runs []jobs.RunRecord) e
 }
 
 func writeStatus(w io.Writer, tables []tableStatus, runs []jobs.RunRecord, now time.Time) {
+	last := "no run"
+	if len(runs) > 0 {
+		last = runs[0].ID
+	}
 	for _, s := range tables {
 		if s.Newest == nil {
 			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
-			writeStale(w, s)
+			writeTroubles(w, s, last)
 			continue
 		}
 		fmt.Fprintf(w, "%s: %s, %s, %s rows\n", s.Job, rangeOf(*s.Oldest, *s.Newest), plural(s.Partitions, "partition"), count(s.Rows))
@@ -162,25 +188,28 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []jobs.RunRecord, now t
 			fmt.Fprintf(w, ", %d interrupted while being published", s.Interrupted)
 		}
 		fmt.Fprintln(w)
-		writeStale(w, s)
+		writeTroubles(w, s, last)
 	}
 	if len(runs) == 0 {
 		return
 	}
-	last := runs[0]
-	fmt.Fprintf(w, "last run: %s (%s), ", last.ID, last.Trigger)
-	if last.Ended == nil {
+	run := runs[0]
+	fmt.Fprintf(w, "last run: %s (%s), ", run.ID, run.Trigger)
+	if run.Ended == nil {
 		fmt.Fprintf(w, "it goes on, or was killed\n")
 		return
 	}
-	fmt.Fprintf(w, "exit code %d, %s ago\n", last.Exit, now.Sub(*last.Ended).Round(time.Second))
-	for _, msg := range last.Errors {
-		fmt.Fprintf(w, "  %s\n", msg)
+	fmt.Fprintf(w, "exit code %d, %s ago\n", run.Exit, now.Sub(*run.Ended).Round(time.Second))
+	for _, msg := range run.Errors {
+		fmt.Fprintf(w, "  error in %s\n", msg)
 	}
 }
 
-func writeStale(w io.Writer, s tableStatus) {
+func writeTroubles(w io.Writer, s tableStatus, last string) {
 	if s.Stale != "" {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
+	}
+	if s.Failed != "" && !strings.Contains(s.Failed, last) { // the last run's errors are shown below
+		fmt.Fprintf(w, "  error %s\n", s.Failed)
 	}
 }

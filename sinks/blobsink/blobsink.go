@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -165,6 +166,24 @@ func (s *Sink) Read(ctx context.Context, table string, partition civil.Date) (io
 		return nil, fmt.Errorf("read key %s of %s: %w", key, s.url, err)
 	}
 	return r, nil
+}
+
+// Keys lists what lies below the part of the layout that comes before the date: Parquet files, under any name.
+func (s *Sink) Keys(ctx context.Context, table string) ([]string, error) {
+	prefix, _ := s.key.temporary(table)
+	var keys []string
+	for it := s.bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
+		o, err := it.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return keys, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list %s of %s: %w", prefix, s.url, err)
+		}
+		if strings.HasSuffix(o.Key, ".parquet") {
+			keys = append(keys, o.Key)
+		}
+	}
 }
 
 // Close closes the bucket.

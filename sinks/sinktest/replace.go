@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,8 +83,9 @@ func testRead(t *testing.T, p *place) {
 		return
 	}
 	parts := []*part{p.part(table, day, 1, 100_000), p.part(table, day, 2, 40_000), p.part(table, sinks.Whole.String(), 3, 10)}
+	want := map[string]bool{}
 	for _, part := range parts {
-		p.mustPut(t, part)
+		want[p.mustPut(t, part).Key] = true
 		r, err := reader.Read(t.Context(), part.Table, part.Partition)
 		if err != nil {
 			t.Fatal(err)
@@ -91,6 +94,11 @@ func testRead(t *testing.T, p *place) {
 		if err := errors.Join(err, r.Close()); err != nil || !bytes.Equal(got, part.content) {
 			t.Errorf("%s: %d bytes were read back (%v), want %d", part.Partition, len(got), err, len(part.content))
 		}
+	}
+	p.mustPut(t, p.part("installs2", day, 4, 10))
+	keys, err := reader.Keys(t.Context(), table)
+	if err != nil || !slices.Equal(keys, slices.Sorted(maps.Keys(want))) {
+		t.Errorf("keys %q (%v), want those of %v", keys, err, want)
 	}
 	if _, err := reader.Read(t.Context(), "sessions", parts[0].Partition); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a part that was never put: %v", err)
