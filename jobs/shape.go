@@ -56,9 +56,12 @@ func CheckShape(table string, recorded, now Shape) error {
 	if diffs == nil {
 		return nil
 	}
-	return fmt.Errorf("table %s: %w, because its numbers would change their meaning half way: %s; change the config "+
-		"back, or give the job another table, or replace every partition one by one with run --rebaseline",
-		table, ErrRefused, strings.Join(diffs, "; "))
+	advice := "change the config back, or give the job another table"
+	if CheckRebaseline(table, recorded, now) == nil {
+		advice += ", or replace every partition one by one with run --rebaseline"
+	}
+	return fmt.Errorf("table %s: %w, because its numbers would change their meaning half way: %s; %s", table, ErrRefused,
+		strings.Join(diffs, "; "), advice)
 }
 
 // differences says what gives the numbers of now another meaning than those of s.

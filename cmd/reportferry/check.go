@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -17,6 +18,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -45,6 +47,9 @@ The exit code is 3 when something isn't as recorded. Nothing is changed.`,
 				return coded(err)
 			}
 			c := &checker{engine: e, out: cmd.OutOrStdout(), dice: rand.New(rand.NewPCG(seed, seed)), sample: sample}
+			if cmd.Flags().Changed("config") {
+				c.flag = " --config " + f.config
+			}
 			if err := c.check(cmd.Context(), names, live); err != nil {
 				return coded(err)
 			}
@@ -66,6 +71,7 @@ type checker struct {
 	*engine
 	out    io.Writer
 	dice   *rand.Rand
+	flag   string // that names the config, when it isn't the default
 	sample int
 	wrong  int
 }
@@ -97,6 +103,16 @@ func (c *checker) table(ctx context.Context, job jobs.Job) error {
 	if err != nil {
 		return err
 	}
+	if job.Inspect != nil { // a config that contradicts the ledger is refused as run refuses it
+		if _, err := job.Inspect(ctx, time.Now(), nil); err != nil {
+			return err
+		}
+	}
+	if _, replaced := job.Kind.(*report.Kind); replaced { // snapshots keep the meaning that they had
+		if err := c.meaning(ctx, job, t, shapes); err != nil {
+			return err
+		}
+	}
 	for _, target := range job.Targets {
 		reader, ok := target.Sink.(sinks.Reader)
 		if !ok {
@@ -107,6 +123,26 @@ func (c *checker) table(ctx context.Context, job jobs.Job) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// meaning counts the partitions whose numbers mean something else than the newest ones'.
+func (c *checker) meaning(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape) error {
+	last, known, err := t.LastShape(ctx)
+	if err != nil || !known {
+		return err
+	}
+	n := 0
+	for _, e := range t.Entries() {
+		if !shapes[e.Shape].SameMeaning(last) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	c.wrong += n
+	fmt.Fprintf(c.out, "%s: %s from before a rebaseline that isn't finished;\n  run goes on with it\n", job.Name, plural(n, "partition"))
 	return nil
 }
 
@@ -149,7 +185,7 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes 
 			fmt.Fprintf(c.out, "  %s  %s\n", rangeOf(held[i].Partition, held[i].Partition), text)
 		}
 	}
-	fmt.Fprintf(c.out, "  to put one again:\n    reportferry backfill %s --from DAY --to DAY --force\n", job.Name)
+	fmt.Fprintf(c.out, "  to put one again:\n    reportferry backfill %s --from DAY --to DAY --force%s\n", job.Name, c.flag)
 	return c.strangers(ctx, job, held, name, reader)
 }
 

@@ -92,6 +92,27 @@ func TestExitCodes(t *testing.T) {
 			}, nil, 2, "use run --force"},
 		{"a table that is old", []string{"status", "--max-age", "26h"}, nil, nil, 3, "stale: the next period ended"},
 		{"a table that is new", []string{"status", "--max-age", "26h"}, func(_ *testing.T, p *place) { p.here("run") }, nil, 0, "last fetch"},
+		{"a report with a column missing", []string{"report", "--dimensions", "day", "--metrics", "installs,cost"}, nil,
+			every(emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftMissing, Column: "installs"}), 1, "no column installs"},
+		{"a report with a column more", []string{"report", "--dimensions", "day", "--metrics", "installs,cost"}, nil,
+			every(emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftExtra}), 1, "wasn't asked for"},
+		{"a check of another meaning", []string{"check"}, func(t *testing.T, p *place) {
+			p.here("run")
+			replace("currency: USD", "currency: EUR")(t, p)
+		}, nil, 2, "run --rebaseline"},
+		{"a check of half a rebaseline", []string{"check"}, func(t *testing.T, p *place) {
+			p.here("run")
+			replace("currency: USD", "currency: EUR")(t, p)
+			s.admin(t, "PUT", "faults", []emulator.Fault{{Path: "csv_report", Nth: 2, Kind: emulator.FaultStatus, Status: 400}})
+			if out, code := p.here("run", "--rebaseline"); code != 3 {
+				t.Fatalf("half a rebaseline: exit code %d: %s", code, out)
+			}
+		}, nil, 3, "2 partitions from before a rebaseline that isn't finished"},
+		{"days become weeks", []string{"run"}, func(t *testing.T, p *place) {
+			p.here("run")
+			replace("    page: 2d\n", "")(t, p)
+			replace("dimensions: [day", "dimensions: [week")(t, p)
+		}, nil, 2, "or give the job another table\n"},
 		{"a part that is damaged", []string{"check"}, func(t *testing.T, p *place) {
 			p.here("run")
 			paths, err := filepath.Glob(filepath.Join(p.dir, "out/installs/*/*.parquet"))

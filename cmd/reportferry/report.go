@@ -190,8 +190,30 @@ func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuer
 		return a, nil
 	}
 	a.path = file.Name()
-	a.header, err = readHeader(a.path)
-	return a, err
+	if a.header, err = readHeader(a.path); err != nil {
+		return a, err
+	}
+	return a, checkHeader(a.header, q)
+}
+
+// checkHeader wants the columns that were asked for, and no other but those of a comparison. Names for people are the
+// service's own choice.
+func checkHeader(header []string, q adjust.ReportQuery) error {
+	if q.ReadableNames {
+		return nil
+	}
+	asked := slices.Concat(q.Dimensions, q.Metrics)
+	for _, name := range asked {
+		if !slices.Contains(header, name) {
+			return fmt.Errorf("the answer has no column %s, which was asked for; its columns are %s", name, strings.Join(header, ", "))
+		}
+	}
+	for _, name := range header {
+		if !slices.Contains(asked, name) && q.PeriodOverPeriod == "" {
+			return fmt.Errorf("the answer has a column %s that wasn't asked for", name)
+		}
+	}
+	return nil
 }
 
 // named adds to the refusal of a metric those that may have been meant.
