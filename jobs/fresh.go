@@ -52,7 +52,7 @@ func (r Rules) complete(partition civil.Date, e Entry) (civil.Date, bool) {
 	if r.Period == Whole {
 		return civil.DateOf(e.Fetched.In(r.Location)).AddDays(-1), true
 	}
-	return partition, !e.Fetched.Before(r.end(partition, 0))
+	return partition, r.Snapshots || !e.Fetched.Before(r.end(partition, 0))
 }
 
 func (f *Freshness) succeeded(at time.Time) {
@@ -62,7 +62,7 @@ func (f *Freshness) succeeded(at time.Time) {
 }
 
 // Stale says why a table is older than it may be; empty when it isn't. A period counts from its end: with 26h, yesterday
-// is missed from 02:00 today, and a table of months isn't stale on the 20th.
+// is missed from 02:00 tomorrow, and a table of months isn't stale on the 20th.
 func (f Freshness) Stale(now time.Time, maxAge time.Duration) string {
 	if late := now.Sub(f.Awaited); late > maxAge {
 		have := "none is recorded"

@@ -15,10 +15,10 @@ type Ledgered map[civil.Date]Entry
 func PlanWindows(now time.Time, r Rules, done Ledgered) []Window {
 	var windows []Window
 	start, last := r.bounds(now)
-	for i := r.firstOpen(start, done); i <= last; i++ {
+	for i := r.firstOpen(now, start, done); i <= last; i++ {
 		partition := r.Period.At(i)
 		e, recorded := done[partition]
-		if i < start && !r.open(e) {
+		if i < start && !recorded {
 			continue
 		}
 		reason, due := r.due(now, partition, e, recorded)
@@ -35,23 +35,21 @@ func PlanWindows(now time.Time, r Rules, done Ledgered) []Window {
 	return windows
 }
 
-// firstOpen is the number of the oldest period to look at: start, or before it the oldest whose record is open.
-func (r Rules) firstOpen(start int, done Ledgered) int {
+// firstOpen is the number of the oldest period to look at: start, or before it the oldest whose record isn't final. A
+// start that moves on with the days would else leave partitions behind before their last restatement, or half published.
+func (r Rules) firstOpen(now time.Time, start int, done Ledgered) int {
 	if r.Through.IsValid() || r.Period == Whole {
 		return start
 	}
 	first := start
 	for partition, e := range done {
-		if r.open(e) {
-			first = min(first, r.Period.Index(partition))
+		i := r.Period.Index(partition)
+		if reason, _ := r.wanted(now, partition, e, true); i < first && reason != "" {
+			first = i
 		}
 	}
 	return first
 }
-
-// open tells whether a record calls for another fetch wherever its partition lies: which rows the sinks show isn't
-// known, or they mean something else than the others.
-func (r Rules) open(e Entry) bool { return e.State == Publishing || r.Stale[e.Shape] != "" }
 
 // due decides for one partition that has begun, and has ended unless the rules ask for today.
 func (r Rules) due(now time.Time, partition civil.Date, e Entry, recorded bool) (Reason, bool) {

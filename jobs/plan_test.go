@@ -81,8 +81,15 @@ func TestPlanReasons(t *testing.T) {
 		{"a put that was cut before the start", "2026-01-10T06:00", with(func(r *Rules) { r.Start = date("2026-01-09") }),
 			Ledgered{
 				date("2025-11-30"): {Seq: 2, State: Publishing, Fetched: at("2026-01-02T06:00")},
-				date("2025-12-01"): {Seq: 1, State: Written, Fetched: at("2025-12-02T06:00")},
+				date("2025-12-01"): {Seq: 1, State: Written, Fetched: at("2025-12-20T06:00")},
 			}, "2025-11-30 11-30=interrupted\n2026-01-04 01-09=missing\n"},
+		{"before a start that has moved on, what isn't final", "2026-03-01T06:00",
+			with(func(r *Rules) { r.Start, r.Through, r.Horizons = date("2026-02-28"), civil.Date{}, []int{30} }),
+			Ledgered{
+				date("2026-01-01"): {Seq: 1, State: Written, Fetched: at("2026-02-05T06:00")},
+				date("2026-01-20"): {Seq: 1, State: Written, Fetched: at("2026-02-05T06:00")},
+				date("2026-02-10"): {Seq: 1, State: Written, Fetched: at("2026-02-25T06:00")},
+			}, "2026-01-18 01-20=cohort horizon\n2026-02-22 02-28=missing\n"},
 		{"a put that was cut, and another range is asked for", "2026-01-10T06:00",
 			with(func(r *Rules) { r.Start, r.Through = date("2026-01-09"), date("2026-01-09") }),
 			Ledgered{date("2025-11-30"): {Seq: 2, State: Publishing, Fetched: at("2026-01-02T06:00")}}, "2026-01-04 01-09=missing\n"},

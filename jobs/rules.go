@@ -11,7 +11,7 @@ import (
 type Rules struct {
 	Period   Period
 	Page     int            // periods in a cell of the grid, at least 1
-	Start    civil.Date     // the period that holds it is the first one
+	Start    civil.Date     // the period that holds it is the first one that is fetched when it has no record
 	Through  civil.Date     // the period that holds it is the last one; zero: the newest. Nothing to Whole
 	Today    bool           // the unfinished period too
 	Lookback int            // days after its end in which the service restates a period
@@ -20,10 +20,11 @@ type Rules struct {
 	Schedule cron.Schedule  // nil: fires always
 	Sinks    []string       // names of the job's targets
 
-	// Stale says, by the ID of its shape, why a partition must be fetched again: Rebased or NewColumns. Such a one is due
-	// wherever it lies, before Start too, unless Through says that a range was asked for; and so is an interrupted one.
+	// Stale says, by the ID of its shape, why a partition must be fetched again: Rebased or NewColumns. Like every other
+	// recorded partition that isn't final, it is due before Start too, unless Through says that a range was asked for.
 	Stale map[string]Reason
 
+	Snapshots      bool     // partitions are made while their period goes on, and never afterwards
 	Only           []Reason // nil: whatever the reason
 	IgnoreSchedule bool
 	IgnoreLedger   bool

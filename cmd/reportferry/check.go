@@ -82,10 +82,12 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 		return err
 	}
 	fmt.Fprintf(c.out, "config: %s, no mistakes\n", plural(len(c.config.Jobs), "job"))
+	var failed []error // of one job, which says nothing about the others
 	for _, job := range list {
-		if err := c.table(ctx, job); err != nil {
-			return err
-		}
+		failed = append(failed, c.table(ctx, job))
+	}
+	if err := errors.Join(failed...); err != nil {
+		return err
 	}
 	if live {
 		return c.live(ctx, list)

@@ -36,24 +36,22 @@ and why. Nothing is asked of the service. To fetch them: backfill <job> --gaps.`
 			if err != nil {
 				return coded(err)
 			}
+			var failed []error // of one job, which says nothing about the others
 			for _, job := range list {
 				if job.Inspect == nil {
 					continue
 				}
 				in, err := job.Inspect(cmd.Context(), time.Now(), runs)
-				if err != nil {
-					return coded(err)
-				}
-				if asJSON || f.logFormat == "json" {
+				switch {
+				case err != nil:
+				case asJSON || f.logFormat == "json":
 					err = writeGapsJSON(cmd.OutOrStdout(), job, in.Gaps)
-				} else {
+				default:
 					writeGaps(cmd.OutOrStdout(), job, in.Gaps)
 				}
-				if err != nil {
-					return coded(err)
-				}
+				failed = append(failed, err)
 			}
-			return nil
+			return coded(errors.Join(failed...))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a job")

@@ -53,16 +53,13 @@ ended so long ago, or its last success was.`,
 			if err != nil {
 				return coded(err)
 			}
-			tables, err := e.statuses(cmd.Context(), names, runs, maxAge, records)
-			if err != nil {
-				return coded(err)
-			}
+			tables, damaged := e.statuses(cmd.Context(), names, runs, maxAge, records)
 			if asJSON || f.logFormat == "json" {
 				err = writeStatusJSON(cmd.OutOrStdout(), tables, runs)
 			} else {
 				writeStatus(cmd.OutOrStdout(), tables, runs, time.Now())
 			}
-			if err != nil {
+			if err := errors.Join(damaged, err); err != nil {
 				return coded(err)
 			}
 			if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" }) {
@@ -77,23 +74,26 @@ ended so long ago, or its last success was.`,
 	return cmd
 }
 
+// statuses are those of the tables that can be read. What is wrong with one says nothing about the others.
 func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRecord, maxAge time.Duration, records bool) ([]tableStatus, error) {
 	chosen, err := e.choose(names)
 	if err != nil {
 		return nil, err
 	}
 	var out []tableStatus
+	var damaged []error
 	for _, c := range chosen {
 		t, err := e.ledger.Table(ctx, c.Table)
 		if err != nil {
-			return nil, err
+			damaged = append(damaged, err)
+			continue
 		}
 		s := statusOf(c.Name, t, records)
 		s.Failed = failureOf(c.Name, runs)
 		out = append(out, s)
 	}
-	if maxAge == 0 {
-		return out, nil // what the ledger holds needs no sink and no kind
+	if maxAge == 0 || damaged != nil {
+		return out, errors.Join(damaged...) // what the ledger holds needs no sink and no kind
 	}
 	list, err := e.jobs(ctx, names)
 	if err != nil {

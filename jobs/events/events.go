@@ -87,7 +87,7 @@ func (k *Kind) settle(ctx context.Context, now time.Time) (rules jobs.Rules, err
 		}
 	}
 	rules = k.o.Rules
-	rules.Period, rules.Page, rules.Today = jobs.Day, 1, true
+	rules.Period, rules.Page, rules.Today, rules.Snapshots = jobs.Day, 1, true, true
 	rules.Start = civil.DateOf(now.In(rules.Location))
 	rules.Through = rules.Start // an older one that was interrupted can't be taken again
 	for _, target := range k.o.Targets {

@@ -168,6 +168,12 @@ func TestASnapshotADay(t *testing.T) {
 			in.Gaps[1].Partition.String() != "2000-01-06" {
 			t.Errorf("gaps: %+v", in.Gaps)
 		}
+		if stale := in.Fresh.Stale(time.Now(), 26*time.Hour); stale != "" {
+			t.Errorf("snapshots until yesterday, and the table is stale: %s", stale)
+		}
+		if in.Fresh.Stale(time.Now().Add(72*time.Hour), 26*time.Hour) == "" {
+			t.Error("three days without a snapshot, and the table isn't stale")
+		}
 		if first, last := r.snapshot("2000-01-01"), r.snapshot("2000-01-05"); len(first) < 20 || len(first) != len(last) {
 			t.Errorf("%d and %d rows", len(first), len(last))
 		}
