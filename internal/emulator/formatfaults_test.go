@@ -47,7 +47,7 @@ func TestReportFormatsRefuseWhatCSVRefuses(t *testing.T) {
 	bulk := open(t, Options{Now: atNoon, Bulk: 10})
 	for _, path := range []string{"report?", "parquet_report?"} {
 		for query, status := range map[string]int{
-			twoDays: 200, "": 400, twoDays + "&currency=XXX": 400, "dimensions=day&metrics=nope&date_period=today": 400,
+			twoDays: 200, "": 400, twoDays + "&currency=QQQ": 400, "dimensions=day&metrics=nope&date_period=today": 400,
 			"dimensions=day&metrics=installs&date_period=2026-03-01:2026-03-09": 504, "dimensions=day&metrics=installs&date_period=2019-03-01:2019-03-02": 204,
 		} {
 			get(t, s, path+query, status)
