@@ -28,6 +28,12 @@ type Reader interface {
 	Keys(ctx context.Context, table string) ([]string, error)
 }
 
+// A Settler is told when a part that it was given is recorded in the ledger: only then may what was kept for a repeated
+// Put be thrown away. A sink that keeps nothing doesn't have it.
+type Settler interface {
+	Settle(ctx context.Context, p Part) error
+}
+
 // A Part is one finished Parquet file: the whole content of one partition.
 type Part struct {
 	Table     string
@@ -35,6 +41,10 @@ type Part struct {
 	Rows      int64
 	Size      int64  // bytes of the file
 	Hash      string // content hash: the same rows give the same hash, whatever their order
+	Run       string // the ID of the run that publishes it
+
+	// Schema is the table's; nil where only files are kept.
+	Schema *Schema
 
 	// Open opens the file for one reading from its start. A sink closes what it opened.
 	Open func() (io.ReadCloser, error)

@@ -18,6 +18,7 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
+	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
 // kinds lists every kind of job: one folder under jobs/ each.
@@ -33,6 +34,8 @@ var openers = map[string]sinks.Opener{
 	"gs":     blobsink.Open,
 	"s3":     blobsink.Open,
 	"azblob": blobsink.Open,
+
+	"bigquery": bqsink.Open,
 }
 
 // An engine is everything that the commands share: opened once, closed once.

@@ -49,23 +49,7 @@ func testEnded(t *testing.T, p *place) {
 
 func testFailedRead(t *testing.T, p *place) {
 	broken := errors.New("the disk is gone")
-	failures := map[string]func(*part){
-		"open fails":      func(p *part) { p.openErr = broken },
-		"close fails":     func(p *part) { p.closeErr = broken },
-		"one byte more":   func(p *part) { p.extra = []byte{1} },
-		"a megabyte more": func(p *part) { p.extra = make([]byte, 1<<20) },
-	}
-	for name, at := range map[string]func(size int) int{
-		"at the start": func(int) int { return 0 }, "in the middle": func(size int) int { return size / 2 },
-		"at the last byte": func(size int) int { return size - 1 },
-	} {
-		failures["error "+name] = func(p *part) {
-			p.at, p.onRead = at(len(p.content)), func() (bool, error) { return true, broken }
-		}
-		failures["end "+name] = func(p *part) {
-			p.at, p.onRead = at(len(p.content)), func() (bool, error) { return true, io.EOF }
-		}
-	}
+	failures := spoilings(broken)
 	var old []*part
 	check := func(when string, sizes ...int) {
 		for _, size := range sizes {
@@ -87,6 +71,28 @@ func testFailedRead(t *testing.T, p *place) {
 	old = []*part{p.part(table, day, 1, 50_000)}
 	p.mustPut(t, old[0])
 	check("old rows there before", sizes...)
+}
+
+// spoilings are the ways in which the reading of a part fails, by their names.
+func spoilings(broken error) map[string]func(*part) {
+	spoil := map[string]func(*part){
+		"open fails":      func(p *part) { p.openErr = broken },
+		"close fails":     func(p *part) { p.closeErr = broken },
+		"one byte more":   func(p *part) { p.extra = []byte{1} },
+		"a megabyte more": func(p *part) { p.extra = make([]byte, 1<<20) },
+	}
+	for name, at := range map[string]func(size int) int{
+		"at the start": func(int) int { return 0 }, "in the middle": func(size int) int { return size / 2 },
+		"at the last byte": func(size int) int { return size - 1 },
+	} {
+		spoil["error "+name] = func(p *part) {
+			p.at, p.onRead = at(len(p.content)), func() (bool, error) { return true, broken }
+		}
+		spoil["end "+name] = func(p *part) {
+			p.at, p.onRead = at(len(p.content)), func() (bool, error) { return true, io.EOF }
+		}
+	}
+	return spoil
 }
 
 // Claims keep writers apart; if one day they don't, readers still see one part or the other.

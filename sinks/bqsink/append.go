@@ -1,0 +1,71 @@
+package bqsink
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	bq "google.golang.org/api/bigquery/v2"
+	"google.golang.org/api/googleapi"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// Append adds rows to a table, once for a run: the job's ID is made of the table and the run alone, so whoever repeats it
+// finds the job that did it (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). Rows are keyed by the
+// columns' names. They go by a load job, never by a stream.
+func (s *Sink) Append(ctx context.Context, table string, schema *sinks.Schema, run string, rows []map[string]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	var lines bytes.Buffer
+	enc := json.NewEncoder(&lines)
+	for _, row := range rows {
+		if err := enc.Encode(row); err != nil {
+			return fmt.Errorf("append to %s of %s: %w", table, s.url, err)
+		}
+	}
+	if err := s.append(ctx, table, schema, run, lines.Bytes()); err != nil {
+		return fmt.Errorf("append to %s of %s: %w", table, s.url, s.explain(err))
+	}
+	return nil
+}
+
+func (s *Sink) append(ctx context.Context, name string, schema *sinks.Schema, run string, lines []byte) error {
+	if _, err := s.locateDataset(ctx); err != nil {
+		return err
+	}
+	table, err := s.ensure(ctx, name, schema)
+	if err != nil {
+		return err
+	}
+	id := fmt.Sprintf("reportferry_%s_%s_%s", labelText(s.datasetLabel()), labelText(name), labelText(run))
+	var job *bq.Job
+	err = repeat(ctx, func() (err error) {
+		call := s.service.Jobs.Insert(s.jobProject, &bq.Job{
+			JobReference: &bq.JobReference{ProjectId: s.jobProject, JobId: id, Location: s.where.location},
+			Configuration: &bq.JobConfiguration{
+				Labels: map[string]string{ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(name), runLabel: labelText(run)},
+				Load: &bq.JobConfigurationLoad{
+					DestinationTable: s.reference(name), SourceFormat: "NEWLINE_DELIMITED_JSON", Schema: table.Schema,
+					WriteDisposition: "WRITE_APPEND", CreateDisposition: "CREATE_NEVER",
+				},
+			},
+		}).Context(ctx)
+		job, err = call.Media(bytes.NewReader(lines), googleapi.ContentType("application/json")).Do()
+		if hasStatus(err, http.StatusConflict) {
+			job, err = s.getJob(ctx, id)
+		}
+		return err
+	})
+	if err == nil {
+		_, err = s.wait(ctx, job)
+	}
+	if err == nil && job == nil {
+		err = errors.New("the job was made, and BigQuery says nothing of it")
+	}
+	return err
+}

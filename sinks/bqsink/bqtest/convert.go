@@ -1,0 +1,113 @@
+package bqtest
+
+import (
+	"strings"
+
+	bq "google.golang.org/api/bigquery/v2"
+)
+
+// mostErrors is how many errors a job reports.
+const mostErrors = 10
+
+// target is the table's schema once the load is through.
+func (l *loading) target() []*bq.TableFieldSchema {
+	if l.table.Rows == "" || l.replacesTable() {
+		return l.schema.Fields
+	}
+	return append(append([]*bq.TableFieldSchema{}, l.table.Doc.Schema.Fields...), l.schemas.added...)
+}
+
+// convert makes the files' columns rows of the table. Names count, not the order of columns.
+func (l *loading) convert() []*refusal {
+	fields := l.target()
+	p := l.table.partitioned()
+	for _, src := range l.sources {
+		columns, bad := l.match(src, fields)
+		if len(bad) > 0 {
+			return bad
+		}
+		for i := range src.rows {
+			r := row{cells: make([]any, len(fields))}
+			part := any(nil)
+			for j, f := range fields {
+				var v any
+				if columns[j] != nil {
+					v = columns[j].values[i]
+				}
+				if v == nil && l.required(f) {
+					bad = append(bad, refuse("invalid", "Error while reading data, error message: Required column value for column '%s' is missing in row %d.%s", f.Name, i+1, src.location()))
+				}
+				r.cells[j] = v
+				r.bytes += logicalBytes(f.Type, v)
+				if p != nil && strings.EqualFold(f.Name, p.Field) {
+					part = v
+				}
+			}
+			var outside *refusal
+			if r.part, outside = l.partOf(p, part); outside != nil {
+				bad = append(bad, outside)
+			}
+			if len(bad) >= mostErrors {
+				return bad
+			}
+			l.bytes += r.bytes
+			l.rows = append(l.rows, r)
+		}
+		if len(bad) > 0 {
+			return bad
+		}
+	}
+	return nil
+}
+
+func (l *loading) required(f *bq.TableFieldSchema) bool {
+	relaxed := fieldOf(l.schema, f.Name)
+	return f.Mode == "REQUIRED" && (relaxed == nil || relaxed.Mode == "REQUIRED")
+}
+
+// partOf is the partition of a row; one that isn't the decorator's is an error.
+func (l *loading) partOf(p *bq.TimePartitioning, value any) (string, *refusal) {
+	switch {
+	case p == nil:
+		return wholePartition, nil
+	case p.Field == "" && l.decorated:
+		return l.decorator, nil
+	case p.Field == "":
+		value = l.j.Created * 1000
+	}
+	id, err := partitionOf(p, value)
+	if err != nil {
+		return "", refuse("invalid", "%v", err)
+	}
+	if l.decorated && id != l.decorator {
+		return "", refuse("invalid", "Some rows belong to different partitions rather than destination partition %s$%s", legacyName(l.dst), l.decorator)
+	}
+	return id, nil
+}
+
+// match finds each field's column. A column that the file lacks reads NULL; one that the table lacks is refused, unless
+// ignoreUnknownValues is set.
+func (l *loading) match(src *source, fields []*bq.TableFieldSchema) ([]*sourceColumn, []*refusal) {
+	columns := make([]*sourceColumn, len(fields))
+	var bad []*refusal
+	known := map[string]bool{}
+	for i, f := range fields {
+		for j := range src.columns {
+			c := &src.columns[j]
+			if !strings.EqualFold(c.name, f.Name) {
+				continue
+			}
+			known[c.name] = true
+			columns[i] = c
+			if c.kind != f.Type {
+				bad = append(bad, refuse("invalid", "Error while reading data, error message: Parquet column '%s' has type %s which does not match the target type %s.%s", f.Name, c.kind, f.Type, src.location()))
+			}
+		}
+	}
+	for _, c := range src.columns {
+		if !known[c.name] && !l.load.IgnoreUnknownValues {
+			bad = append(bad, refuse("invalid", "Error while reading data, error message: Parquet column '%s' is not in the schema.%s", c.name, src.location()))
+		}
+	}
+	return columns, bad
+}

@@ -1,0 +1,259 @@
+package bqtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	bq "google.golang.org/api/bigquery/v2"
+)
+
+// A job as the store keeps it. Its state is a matter of the clock: RUNNING until Ends, then settled by the next call.
+type job struct {
+	Ref       bq.JobReference
+	Config    *bq.JobConfiguration
+	User      string
+	Created   int64 // ms since 1970
+	Ends      int64 // ms since 1970
+	Serial    int64 // orders jobs of one millisecond
+	Done      bool
+	Scripted  *bq.ErrorProto   `json:",omitempty"` // what a fault lets it end with
+	Errors    []*bq.ErrorProto `json:",omitempty"` // the first one is the result
+	Load      bq.JobStatistics3
+	Result    *result `json:",omitempty"` // of a query
+	Statement string  `json:",omitempty"`
+	Request   string  `json:",omitempty"` // requestId of jobs.query
+	Modified  int     `json:",omitempty"` // partitions
+}
+
+var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// key is the job's full name.
+func (j *job) key() string { return j.Ref.ProjectId + ":" + j.Ref.Location + "." + j.Ref.JobId }
+
+func (j *job) state() string {
+	if j.Done {
+		return "DONE"
+	}
+	return "RUNNING"
+}
+
+// jobKey is what finds a job: locations are the same in capitals and small letters.
+func jobKey(project, location, id string) string {
+	return project + ":" + strings.ToLower(location) + "." + id
+}
+
+func (s *Server) keepJob(j *job) error {
+	s.jobs[jobKey(j.Ref.ProjectId, j.Ref.Location, j.Ref.JobId)] = j
+	if j.Done {
+		delete(s.running, j)
+	} else {
+		s.running[j] = true
+	}
+	return s.store.keep("job", jobKey(j.Ref.ProjectId, j.Ref.Location, j.Ref.JobId), j)
+}
+
+// resource is the job as jobs.get answers it.
+func (j *job) resource() *bq.Job {
+	r := &bq.Job{
+		Kind: "bigquery#job", Id: j.key(), Etag: etag(j.Ends), UserEmail: j.User,
+		JobReference: &j.Ref, Configuration: j.Config,
+		Status:     &bq.JobStatus{State: j.state()},
+		Statistics: &bq.JobStatistics{CreationTime: j.Created, StartTime: j.Created},
+	}
+	if j.Config.Load != nil {
+		load := j.Load
+		r.Statistics.Load = &load
+	}
+	if j.Config.Query != nil {
+		r.Statistics.Query = &bq.JobStatistics2{StatementType: j.Statement}
+		if j.Result != nil && j.Statement == "DELETE" {
+			r.Statistics.Query.NumDmlAffectedRows = j.Result.Affected
+			r.Statistics.Query.DmlStats = &bq.DmlStatistics{DeletedRowCount: j.Result.Affected}
+		} else if j.Result != nil {
+			r.Statistics.Query.Schema = j.Result.Schema
+		}
+	}
+	if j.Done {
+		r.Statistics.EndTime = j.Ends
+		r.Status.Errors = j.Errors
+		if len(j.Errors) > 0 {
+			r.Status.ErrorResult = j.Errors[0]
+		}
+	}
+	return r
+}
+
+// findJob is the job of an ID. The location may be left out in the multi-regions US and EU alone.
+// https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/get
+func (s *Server) findJob(project, id, location string) (*job, *refusal) {
+	places := []string{location}
+	if location == "" {
+		places = []string{"US", "EU"}
+	}
+	for _, place := range places {
+		if j := s.jobs[jobKey(project, place, id)]; j != nil {
+			return j, nil
+		}
+	}
+	named := project + ":" + id
+	if location != "" {
+		named = project + ":" + location + "." + id
+	}
+	return nil, refuse("notFound", "Not found: Job %s", named)
+}
+
+func (s *Server) getJob(c *call) (any, *refusal) {
+	j, r := s.findJob(c.project, c.job, c.query.Get("location"))
+	if r != nil {
+		return nil, r
+	}
+	return j.resource(), nil
+}
+
+func (s *Server) cancelJob(c *call) (any, *refusal) {
+	j, r := s.findJob(c.project, c.job, c.query.Get("location"))
+	if r != nil {
+		return nil, r
+	}
+	if !j.Done {
+		j.Scripted = &bq.ErrorProto{Reason: "stopped", Message: "Job execution was cancelled: User requested cancellation"}
+		j.Ends = s.now().UnixMilli()
+		s.finish(c.r.Context(), j)
+	}
+	return &bq.JobCancelResponse{Kind: "bigquery#jobCancelResponse", Job: j.resource()}, nil
+}
+
+// listJobs: newest first; labels come with projection=full, there is no filter by them.
+// https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/list
+func (s *Server) listJobs(c *call) (any, *refusal) {
+	if c.query.Get("allUsers") == "true" && slices.Contains(s.denied, "bigquery.jobs.listAll") {
+		return nil, c.denied("bigquery.jobs.listAll")
+	}
+	states := c.query["stateFilter"]
+	for i, st := range states {
+		states[i] = strings.ToUpper(st)
+		if !slices.Contains([]string{"DONE", "PENDING", "RUNNING"}, states[i]) {
+			return nil, refuse("invalid", "Invalid value \"%s\" of stateFilter: done, pending or running", st)
+		}
+	}
+	from, to, size, skip := int64(0), int64(1<<62), int64(50), int64(0)
+	for name, into := range map[string]*int64{"minCreationTime": &from, "maxCreationTime": &to, "maxResults": &size, "pageToken": &skip} {
+		if text := c.query.Get(name); text != "" {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return nil, refuse("invalid", "Invalid value \"%s\" of %s", text, name)
+			}
+			*into = n
+		}
+	}
+	var all []*job
+	for _, j := range s.jobs {
+		if j.Ref.ProjectId == c.project && j.Created >= from && j.Created <= to && (len(states) == 0 || slices.Contains(states, j.state())) {
+			all = append(all, j)
+		}
+	}
+	slices.SortFunc(all, func(a, b *job) int {
+		return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(b.Serial, a.Serial))
+	})
+	list := &bq.JobList{Kind: "bigquery#jobList"}
+	skip = min(max(skip, 0), int64(len(all)))
+	all = all[skip:]
+	if size > 0 && int64(len(all)) > size {
+		all = all[:size]
+		list.NextPageToken = strconv.FormatInt(skip+size, 10)
+	}
+	for _, j := range all {
+		r := j.resource()
+		entry := &bq.JobListJobs{
+			Kind: r.Kind, Id: r.Id, JobReference: r.JobReference, State: r.Status.State, ErrorResult: r.Status.ErrorResult,
+			Statistics: r.Statistics, Status: r.Status, UserEmail: r.UserEmail,
+		}
+		if c.query.Get("projection") == "full" {
+			entry.Configuration = r.Configuration
+		}
+		list.Jobs = append(list.Jobs, entry)
+	}
+	return list, nil
+}
+
+// begin takes a checked job: from here on it runs, whatever becomes of the answer.
+func (s *Server) begin(c *call, ref bq.JobReference, config *bq.JobConfiguration, media []byte) (*job, *refusal) {
+	if ref.JobId == "" {
+		s.serial++
+		ref.JobId = fmt.Sprintf("bqtest_job_%d", s.serial)
+	}
+	if !jobID.MatchString(ref.JobId) || len(ref.JobId) > mostName {
+		return nil, refuse("invalid", "Invalid job ID \"%s\". Job IDs must be alphanumeric (plus underscores and dashes) and must be at most 1024 characters long.", ref.JobId)
+	}
+	s.serial++
+	j := &job{Ref: ref, Config: config, User: s.opts.User, Created: s.now().UnixMilli(), Serial: s.serial}
+	if s.jobs[jobKey(ref.ProjectId, ref.Location, ref.JobId)] != nil {
+		return nil, refuse("duplicate", "Already Exists: Job %s", j.key())
+	}
+	j.Ends = j.Created + s.opts.JobTime.Milliseconds()
+	if f := c.fault; f != nil && f.Kind == FaultSlowJob {
+		j.Ends = j.Created + f.Delay.Milliseconds()
+	}
+	if f := c.fault; f != nil && f.Kind == FaultFailJob {
+		j.Scripted = f.refusal().proto()
+	}
+	broken(s.store.within(func() error {
+		if media != nil {
+			if _, err := s.store.exec("INSERT INTO media VALUES (?, ?)", j.key(), media); err != nil {
+				return err
+			}
+		}
+		return s.keepJob(j)
+	}))
+	return j, nil
+}
+
+// settle ends the jobs whose time has come, in the order in which they end.
+func (s *Server) settle(ctx context.Context) {
+	now := s.now().UnixMilli()
+	var due []*job
+	for j := range s.running {
+		if j.Ends <= now {
+			due = append(due, j)
+		}
+	}
+	slices.SortFunc(due, func(a, b *job) int { return cmp.Or(cmp.Compare(a.Ends, b.Ends), cmp.Compare(a.Serial, b.Serial)) })
+	for _, j := range due {
+		s.finish(ctx, j)
+	}
+}
+
+// finish does what the job was for, all or nothing, and settles its verdict.
+func (s *Server) finish(ctx context.Context, j *job) {
+	// A caller that goes away must not fail the job that it happened to settle.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	broken(s.store.within(func() error {
+		switch {
+		case j.Scripted != nil:
+			j.Errors = []*bq.ErrorProto{j.Scripted}
+			if j.Config.Load != nil {
+				s.countLoad(j, 0)
+			}
+		case j.Config.Load != nil:
+			if err := s.load(ctx, j); err != nil {
+				return err
+			}
+		case j.Config.Query != nil:
+			if err := s.query(j); err != nil {
+				return err
+			}
+		}
+		j.Done = true
+		if _, err := s.store.exec("DELETE FROM media WHERE job = ?", j.key()); err != nil {
+			return err
+		}
+		return s.keepJob(j)
+	}))
+}

@@ -1,0 +1,324 @@
+package bqtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	bq "google.golang.org/api/bigquery/v2"
+)
+
+// A loading is a load job at its end: its files are read and it may be refused in many ways, then the rows are written.
+type loading struct {
+	j         *job
+	load      *bq.JobConfigurationLoad
+	dst       *bq.TableReference // without decorator
+	decorator string
+	decorated bool
+	table     *table // nil until it exists
+	sources   []*source
+	schema    *bq.TableSchema // of the rows that come
+	schemas   schemaChanges
+	rows      []row
+	bytes     int64
+}
+
+// load does a load job. Its verdict goes to the job; an error is of the database alone.
+func (s *Server) load(ctx context.Context, j *job) error {
+	l := &loading{j: j, load: j.Config.Load}
+	ref := *l.load.DestinationTable
+	ref.TableId, l.decorator, l.decorated = splitDecorator(ref.TableId)
+	l.dst = &ref
+	l.table = s.tables[tableKey(l.dst)]
+	for _, step := range []func() []*refusal{
+		func() []*refusal { return s.checkAccess(l) },
+		func() []*refusal { return s.checkLoads(l) },
+		func() []*refusal { return s.readSources(ctx, l) },
+		func() []*refusal { return l.checkDestination() },
+		func() []*refusal { return l.convert() },
+		func() []*refusal { return s.checkPartitions(l) },
+	} {
+		if bad := step(); len(bad) > 0 {
+			for _, r := range bad {
+				j.Errors = append(j.Errors, r.proto())
+			}
+			for _, e := range j.Errors {
+				if len(l.load.SourceUris) > 0 && strings.HasPrefix(e.Message, "Error while reading data") {
+					e.Location = l.load.SourceUris[0]
+				}
+			}
+			s.countLoad(j, 0)
+			return nil
+		}
+	}
+	if err := s.write(l); err != nil {
+		return err
+	}
+	for _, src := range l.sources {
+		j.Load.InputFiles++
+		j.Load.InputFileBytes += src.size
+	}
+	j.Load.OutputRows, j.Load.OutputBytes = int64(len(l.rows)), l.bytes
+	s.countLoad(j, l.modified())
+	return nil
+}
+
+// checkAccess: what a load needs besides bigquery.jobs.create is found missing when it runs.
+// https://cloud.google.com/bigquery/docs/batch-loading-data#required_permissions
+func (s *Server) checkAccess(l *loading) []*refusal {
+	if _, r := s.findDataset(l.dst.ProjectId, l.dst.DatasetId); r != nil { // deleted while the job ran
+		return []*refusal{r}
+	}
+	needed := []string{"bigquery.tables.updateData"}
+	if l.table == nil {
+		needed = append(needed, "bigquery.tables.create")
+	}
+	for _, permission := range needed {
+		if slices.Contains(s.denied, permission) {
+			c := &call{project: l.dst.ProjectId, dataset: l.dst.DatasetId, table: l.dst.TableId}
+			return []*refusal{c.denied(permission)}
+		}
+	}
+	return nil
+}
+
+// modified is how many partitions the load changes; one that is emptied counts as well.
+func (l *loading) modified() int { return max(len(l.parts()), 1) }
+
+// parts are the IDs of those partitions, as far as they have rows or are named.
+func (l *loading) parts() []string {
+	if l.decorated {
+		return []string{l.decorator}
+	}
+	seen := map[string]bool{}
+	for _, r := range l.rows {
+		seen[r.part] = true
+	}
+	return slices.Collect(maps.Keys(seen))
+}
+
+func (s *Server) readSources(ctx context.Context, l *loading) []*refusal {
+	add := func(name string, content []byte) *refusal {
+		src, err := l.read(ctx, name, content)
+		if err != nil {
+			return refuse("invalid", "Error while reading data, error message: %v", err)
+		}
+		l.sources = append(l.sources, src)
+		return nil
+	}
+	if len(l.load.SourceUris) == 0 {
+		rows, err := s.store.rows("SELECT file FROM media WHERE job = ?", l.j.key())
+		broken(err)
+		content, _ := rows[0][0].([]byte) // an empty one comes back as nil
+		if r := add("", content); r != nil {
+			return []*refusal{r}
+		}
+		return nil
+	}
+	for _, uri := range slices.Sorted(slices.Values(l.load.SourceUris)) {
+		content, r := s.fetch(ctx, uri)
+		if r == nil {
+			r = add(uri, content)
+		}
+		if r != nil {
+			return []*refusal{r}
+		}
+	}
+	return nil
+}
+
+// read takes one file apart. JSON has no types of its own: it has those of the job's schema, or the table's.
+func (l *loading) read(ctx context.Context, name string, content []byte) (*source, error) {
+	if l.load.SourceFormat == formatParquet {
+		return readParquet(ctx, name, content, l.load.DecimalTargetTypes)
+	}
+	schema := l.load.Schema
+	if schema == nil && l.table != nil {
+		schema = l.table.Doc.Schema
+	}
+	if schema == nil {
+		return nil, fmt.Errorf("no schema specified on job or table")
+	}
+	return readNDJSON(name, content, schema)
+}
+
+// fileSchema is the schema of the alphabetically last file, which counts when the job gives none.
+// https://cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#parquet_schemas
+func (l *loading) fileSchema() *bq.TableSchema {
+	s := &bq.TableSchema{}
+	for _, c := range l.sources[len(l.sources)-1].columns {
+		mode := "NULLABLE"
+		if c.required {
+			mode = "REQUIRED"
+		}
+		s.Fields = append(s.Fields, &bq.TableFieldSchema{Name: c.name, Type: c.kind, Mode: mode})
+	}
+	return s
+}
+
+// checkDestination settles the table's definition: of one to be made, or how the present one takes the load.
+func (l *loading) checkDestination() []*refusal {
+	l.schema = l.load.Schema
+	if l.schema == nil && l.load.SourceFormat == formatJSON {
+		l.schema = l.table.Doc.Schema
+	}
+	if l.schema == nil {
+		l.schema = l.fileSchema()
+		if r := tidySchema(l.schema); r != nil {
+			return []*refusal{r}
+		}
+	}
+	if l.table == nil {
+		return l.checkNewTable()
+	}
+	t := l.table
+	if t.isView() {
+		return []*refusal{refuse("invalid", "Cannot load into %s: it is a view", t.Doc.Id)}
+	}
+	if p := l.load.TimePartitioning; p != nil {
+		p.Type = strings.ToUpper(p.Type)
+		if have, want := specOf(t.partitioned()), specOf(p); have != want {
+			return []*refusal{refuse("invalid", "Incompatible table partitioning specification. Expected partitioning specification %s, but input partitioning specification is %s", have, want)}
+		}
+	}
+	if c := l.load.Clustering; c != nil {
+		if have, want := specOfClustering(t.Doc.Clustering), specOfClustering(c); have != want {
+			return []*refusal{refuse("invalid", "Incompatible table partitioning specification. Expected clustering %s, but input clustering is %s", have, want)}
+		}
+	}
+	if l.decorated {
+		if r := checkDecorator(l.dst, l.decorator, t.partitioned()); r != nil {
+			return []*refusal{r}
+		}
+	}
+	if l.replacesTable() {
+		if r := checkPartitioning(t.partitioned(), l.schema); r != nil {
+			return []*refusal{r}
+		}
+		if r := checkClustering(t.Doc.Clustering, l.schema); r != nil {
+			return []*refusal{r}
+		}
+		return nil
+	}
+	l.schemas = compareSchemas(t.Doc.Schema, l.schema)
+	options := l.load.SchemaUpdateOptions
+	var bad []*refusal
+	for _, msg := range l.schemas.all(slices.Contains(options, "ALLOW_FIELD_ADDITION"), slices.Contains(options, "ALLOW_FIELD_RELAXATION")) {
+		bad = append(bad, refuse("invalid", "Provided Schema does not match Table %s. %s", legacyName(l.dst), msg))
+	}
+	return bad
+}
+
+// replacesTable: all rows and the schema make way for the job's.
+func (l *loading) replacesTable() bool {
+	return l.load.WriteDisposition == "WRITE_TRUNCATE" && !l.decorated
+}
+
+func (l *loading) checkNewTable() []*refusal {
+	if l.load.CreateDisposition == "CREATE_NEVER" {
+		return []*refusal{refuse("notFound", "Not found: Table %s", legacyName(l.dst))}
+	}
+	if l.decorated && l.load.TimePartitioning == nil {
+		l.load.TimePartitioning = &bq.TimePartitioning{Type: "DAY"}
+	}
+	doc := bq.Table{
+		TableReference: l.dst, Schema: l.schema, TimePartitioning: l.load.TimePartitioning, Clustering: l.load.Clustering,
+		EncryptionConfiguration: l.load.DestinationEncryptionConfiguration,
+	}
+	if p := l.load.DestinationTableProperties; p != nil {
+		doc.Description, doc.FriendlyName, doc.Labels = p.Description, p.FriendlyName, p.Labels
+	}
+	if r := checkTable(&doc); r != nil {
+		return []*refusal{r}
+	}
+	if l.decorated {
+		if r := checkDecorator(l.dst, l.decorator, doc.TimePartitioning); r != nil {
+			return []*refusal{r}
+		}
+	}
+	l.table = &table{Doc: doc} // made when the rows are written
+	return nil
+}
+
+// write makes the rows visible, in the transaction of the job's end: readers see all the old ones or all the new ones.
+func (s *Server) write(l *loading) (err error) {
+	t := l.table
+	switch {
+	case t.Rows == "":
+		d := s.datasets[l.dst.ProjectId+"."+l.dst.DatasetId]
+		if t, err = s.createTable(t.Doc, d.Doc.Location); err != nil {
+			return err
+		}
+	case l.replacesTable():
+		if _, err := s.store.exec("DROP TABLE " + t.Rows); err != nil {
+			return err
+		}
+		t.Doc.Schema = l.schema
+		if err := s.createRows(t); err != nil {
+			return err
+		}
+	default:
+		t.Doc.Schema = &bq.TableSchema{Fields: append(slices.Clone(t.Doc.Schema.Fields), l.schemas.added...)}
+		for _, name := range l.schemas.relaxed {
+			relaxed := *fieldOf(t.Doc.Schema, name)
+			relaxed.Mode = "NULLABLE"
+			*fieldOf(t.Doc.Schema, name) = relaxed
+		}
+		if err := s.addColumns(t, l.schemas.added); err != nil {
+			return err
+		}
+		if l.load.WriteDisposition == "WRITE_TRUNCATE" {
+			if _, err := s.store.exec("DELETE FROM "+t.Rows+" WHERE "+partColumn+" = ?", l.decorator); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.insertRows(t, l.rows); err != nil {
+		return err
+	}
+	if err := s.touched(t, time.UnixMilli(l.j.Ends), l.parts()...); err != nil {
+		return err
+	}
+	return s.keepTable(t)
+}
+
+// checkPartitions holds the rows against WRITE_EMPTY and the limits of partitions.
+func (s *Server) checkPartitions(l *loading) []*refusal {
+	have := map[string]bool{}
+	if l.table.Rows != "" {
+		var err error
+		have, err = s.partitions(l.table)
+		broken(err)
+	}
+	if l.load.WriteDisposition == "WRITE_EMPTY" && (have[l.decorator] || !l.decorated && len(have) > 0) {
+		return []*refusal{refuse("duplicate", "Already Exists: Table %s", legacyName(l.load.DestinationTable))}
+	}
+	if l.table.partitioned() == nil {
+		return nil
+	}
+	if most, ok := limit(s.quotas.PartitionsPerJob, 4000); ok && l.modified() > most {
+		return []*refusal{refuse("invalid", "Too many partitions produced by query, allowed %d, query produces at least %d partitions", most, l.modified())}
+	}
+	after := map[string]bool{}
+	if !l.replacesTable() {
+		maps.Copy(after, have)
+	}
+	for _, r := range l.rows {
+		after[r.part] = true
+	}
+	if most, ok := limit(s.quotas.PartitionsPerTable, 10000); ok && len(after) > most {
+		return []*refusal{refuse("quotaExceeded", "Quota exceeded: Your table exceeded quota for Number of partitions. Table %s would have %d partitions, allowed %d", legacyName(l.dst), len(after), most)}
+	}
+	return nil
+}
+
+// location names the source in a message, when it has a name.
+func (src *source) location() string {
+	if src.name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" File: %s", src.name)
+}

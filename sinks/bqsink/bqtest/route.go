@@ -1,0 +1,201 @@
+package bqtest
+
+import (
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A call is one request that was recognised.
+type call struct {
+	name    string // such as "jobs.insert"
+	r       *http.Request
+	query   url.Values
+	project string
+	dataset string
+	table   string
+	job     string
+	body    []byte // the JSON metadata
+	media   []byte // the file of an upload
+	fault   *Fault
+}
+
+// A handler does a call under the server's lock.
+type handler func(*call) (any, *refusal)
+
+// Shapes of a URL's path.
+const (
+	pathDatasets = "/projects/{project}/datasets"
+	pathDataset  = pathDatasets + "/{dataset}"
+	pathTables   = pathDataset + "/tables"
+	pathTable    = pathTables + "/{table}"
+	pathJobs     = "/projects/{project}/jobs"
+	pathQueries  = "/projects/{project}/queries"
+)
+
+func (s *Server) routes() {
+	s.mux = http.NewServeMux()
+	for _, e := range []struct {
+		name, pattern, permission string
+		do                        handler
+	}{
+		{"datasets.list", "GET " + pathDatasets, "bigquery.datasets.get", s.listDatasets},
+		{"datasets.insert", "POST " + pathDatasets, "bigquery.datasets.create", s.insertDataset},
+		{"datasets.get", "GET " + pathDataset, "bigquery.datasets.get", s.getDataset},
+		{"datasets.patch", "PATCH " + pathDataset, "bigquery.datasets.update", s.patchDataset},
+		{"datasets.delete", "DELETE " + pathDataset, "bigquery.datasets.delete", s.deleteDataset},
+		{"tables.list", "GET " + pathTables, "bigquery.tables.list", s.listTables},
+		{"tables.insert", "POST " + pathTables, "bigquery.tables.create", s.insertTable},
+		{"tables.get", "GET " + pathTable, "bigquery.tables.get", s.getTable},
+		{"tables.patch", "PATCH " + pathTable, "bigquery.tables.update", s.patchTable},
+		{"tables.update", "PUT " + pathTable, "bigquery.tables.update", s.updateTable},
+		{"tables.delete", "DELETE " + pathTable, "bigquery.tables.delete", s.deleteTable},
+		{"tabledata.list", "GET " + pathTable + "/data", "bigquery.tables.getData", s.listRows},
+		{"jobs.insert", "POST " + pathJobs, "bigquery.jobs.create", s.insertJob},
+		{"jobs.list", "GET " + pathJobs, "bigquery.jobs.list", s.listJobs},
+		{"jobs.get", "GET " + pathJobs + "/{job}", "bigquery.jobs.get", s.getJob},
+		{"jobs.cancel", "POST " + pathJobs + "/{job}/cancel", "bigquery.jobs.update", s.cancelJob},
+		{"jobs.query", "POST " + pathQueries, "bigquery.jobs.create", s.runQuery},
+		{"jobs.getQueryResults", "GET " + pathQueries + "/{job}", "bigquery.jobs.get", s.queryResults},
+	} {
+		s.mux.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) {
+			c := newCall(e.name, r)
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				panic(http.ErrAbortHandler) // the client is gone
+			}
+			c.body = body
+			if e.name == "jobs.insert" || e.name == "jobs.query" {
+				c.job = namedJob(body)
+			}
+			s.serve(w, c, e.permission, e.do)
+		})
+	}
+	s.mux.HandleFunc("/upload"+pathJobs, s.serveUpload)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.serve(w, newCall("unknown", r), "", func(c *call) (any, *refusal) {
+			return nil, refuse("notFound", "%s %s: this server doesn't know the call", c.r.Method, c.r.URL.Path)
+		})
+	})
+}
+
+func newCall(name string, r *http.Request) *call {
+	original, _ := r.Context().Value(originalKey{}).(*http.Request)
+	if original == nil {
+		original = r
+	}
+	return &call{
+		name: name, r: original, query: r.URL.Query(), project: r.PathValue("project"),
+		dataset: r.PathValue("dataset"), table: r.PathValue("table"), job: r.PathValue("job"),
+	}
+}
+
+// serve does a call from its faults to its answer and its line in the log.
+func (s *Server) serve(w http.ResponseWriter, c *call, permission string, do handler) {
+	c.fault = s.script.next(c)
+	entry := Request{
+		Call: c.name, Method: c.r.Method, Path: c.r.URL.Path, Query: c.query, Job: c.job, Match: c.r.Header.Get("If-Match"),
+	}
+	if mediaType, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type")); len(c.body) > 0 && c.name != "uploads.chunk" && mediaType != "" {
+		entry.Body = slices.Clone(c.body)
+	}
+	if c.fault != nil {
+		entry.Fault = c.fault.Kind
+	}
+	answer, refused := s.answer(c, permission, do)
+	if _, raw := answer.(func(http.ResponseWriter)); refused == nil && !raw {
+		answer, refused = c.partial(answer)
+	}
+	entry.Status = http.StatusOK
+	if refused != nil {
+		entry.Status, entry.Reason = refused.status, refused.reason
+	}
+	dropped := c.fault != nil && (c.fault.Kind == FaultReset || c.fault.Kind == FaultLost)
+	if dropped {
+		entry.Status = 0
+	}
+	s.mu.Lock()
+	entry.Time = s.now()
+	s.mu.Unlock()
+	s.log.add(entry)
+	s.opts.Logger.Debug("answered", "call", c.name, "path", c.r.URL.Path, "job", c.job, "status", entry.Status, "reason", entry.Reason, "fault", entry.Fault)
+	switch {
+	case dropped:
+		drop(w)
+	case refused != nil:
+		writeRefusal(w, refused)
+	default:
+		if raw, ok := answer.(func(http.ResponseWriter)); ok {
+			raw(w)
+			return
+		}
+		if answer == nil {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		writeJSON(w, http.StatusOK, answer)
+	}
+}
+
+// answer does the call unless a fault, the credentials or a missing permission stand before it.
+func (s *Server) answer(c *call, permission string, do handler) (any, *refusal) {
+	if f := c.fault; f != nil {
+		switch f.Kind {
+		case FaultReset:
+			return nil, nil
+		case FaultStatus:
+			return nil, f.refusal()
+		case FaultDelay:
+			t := time.NewTimer(f.Delay)
+			defer t.Stop()
+			select {
+			case <-t.C:
+			case <-c.r.Context().Done():
+				panic(http.ErrAbortHandler)
+			}
+		}
+	}
+	if s.opts.Token != "" && c.r.Header.Get("Authorization") != "Bearer "+s.opts.Token {
+		return nil, refuse("authError", "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.denied, permission) {
+		return nil, c.denied(permission)
+	}
+	s.settle(c.r.Context())
+	return do(c)
+}
+
+// denied words a missing permission as BigQuery does: by the thing that it is missing on.
+func (c *call) denied(permission string) *refusal {
+	what := "Project " + c.project
+	switch {
+	case c.table != "":
+		what = "Table " + c.project + ":" + c.dataset + "." + c.table
+	case c.dataset != "":
+		what = "Dataset " + c.project + ":" + c.dataset
+	}
+	lower := strings.ToLower(what[:1]) + what[1:]
+	return refuse("accessDenied", "Access Denied: %s: Permission %s denied on %s (or it may not exist).", what, permission, lower)
+}
+
+// drop ends the connection within the answer's first line. Some bytes are sent because net/http silently repeats a GET
+// whose kept-alive connection ends before the first byte, and the fault would never be seen.
+func drop(w http.ResponseWriter) {
+	conn, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer func() { _ = conn.Close() }()
+	_, _ = rw.WriteString("HTTP/1.1 200 OK\r\n")
+	_ = rw.Flush()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // RST instead of FIN
+	}
+}

@@ -1,0 +1,69 @@
+package bqsink
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// BigQuery's limits (https://cloud.google.com/bigquery/quotas, Load jobs, Standard tables and Partitioned tables). Jobs that
+// fail count too. A job here modifies one partition, so 4,000 partitions a job is never reached, and the pace keeps to
+// 50 modifications in 10 s.
+const (
+	MostPartitions    = 10_000  // of a table
+	MostModifications = 30_000  // of a table's partitions in a day
+	MostOperations    = 1_500   // of a table without partitions in a day
+	MostLoads         = 100_000 // of a project in a day
+)
+
+// nearly is the share of a quota at which a plan is worth a warning: jobs that fail and other programs use it too.
+const nearly = 0.8
+
+// A Load is one load job of a plan.
+type Load struct {
+	Table     string
+	Partition civil.Date // or sinks.Whole
+}
+
+// Quota compares a plan with a day's quotas. The warnings are for people, in the order of their tables; the error refuses
+// a plan that no day can do: a table of more than MostPartitions. It knows what is in the plan only, not what the tables
+// hold already nor what was loaded earlier today.
+func Quota(plan []Load) (warnings []string, err error) {
+	loads := map[string]int{}
+	partitions := map[string]map[civil.Date]bool{}
+	for _, l := range plan {
+		loads[l.Table]++
+		if partitions[l.Table] == nil {
+			partitions[l.Table] = map[civil.Date]bool{}
+		}
+		partitions[l.Table][l.Partition] = true
+	}
+	for _, table := range slices.Sorted(maps.Keys(loads)) {
+		if n := len(partitions[table]); n > MostPartitions {
+			return nil, fmt.Errorf("plan %s: %d partitions, and BigQuery holds at most %d in a table; start later, or use a longer "+
+				"period than the day", table, n, MostPartitions)
+		}
+		most, what := MostModifications, "partition modifications of a table"
+		if partitions[table][sinks.Whole] {
+			most, what = MostOperations, "loads of a table without partitions"
+		}
+		warnings = warn(warnings, table, loads[table], most, what)
+	}
+	return warn(warnings, "the whole plan", len(plan), MostLoads, "load jobs of a project"), nil
+}
+
+func warn(warnings []string, whose string, n, most int, what string) []string {
+	switch {
+	case n > most:
+		return append(warnings, fmt.Sprintf("%s: %d load jobs, and BigQuery allows %d %s in a day: it takes %d days; the rest waits, or fails "+
+			"with quotaExceeded and is done by later runs", whose, n, most, what, (n+most-1)/most))
+	case float64(n) >= nearly*float64(most):
+		return append(warnings, fmt.Sprintf("%s: %d load jobs, and BigQuery allows %d %s in a day; jobs that fail count too",
+			whose, n, most, what))
+	}
+	return warnings
+}

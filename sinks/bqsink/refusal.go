@@ -1,0 +1,108 @@
+package bqsink
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	bq "google.golang.org/api/bigquery/v2"
+	"google.golang.org/api/googleapi"
+)
+
+// mostErrors is how many of a job's errors a message repeats: the first ones say what is wrong, and there may be one
+// for each row.
+const mostErrors = 5
+
+// A JobError is a job that ended with an error. It changed nothing.
+type JobError struct {
+	Job    string // its ID
+	Reason string // https://cloud.google.com/bigquery/docs/error-messages
+	text   string
+}
+
+func (e *JobError) Error() string { return e.text }
+
+// verdict is the error of a job that is done, or nil.
+func verdict(j *bq.Job) error {
+	if j.Status == nil || j.Status.ErrorResult == nil {
+		return nil
+	}
+	result := j.Status.ErrorResult
+	lines := []string{errorText(result)}
+	for _, e := range j.Status.Errors {
+		if text := errorText(e); text != lines[0] {
+			lines = append(lines, text)
+		}
+	}
+	if more := len(lines) - mostErrors; more > 0 {
+		lines = append(lines[:mostErrors], fmt.Sprintf("and %d more", more))
+	}
+	return &JobError{
+		Job: j.JobReference.JobId, Reason: result.Reason,
+		text: fmt.Sprintf("job %s failed: %s", j.JobReference.JobId, strings.Join(lines, "; ")),
+	}
+}
+
+func errorText(e *bq.ErrorProto) string {
+	text := e.Reason + ": " + strings.TrimRight(e.Message, ". \n")
+	if e.Location != "" {
+		text += " (at " + e.Location + ")"
+	}
+	return text
+}
+
+// explain says what came back in a line, and what to do where that is known.
+func (s *Sink) explain(err error) error {
+	var answer *googleapi.Error
+	var job *JobError
+	why := ""
+	switch {
+	case errors.As(err, &answer):
+		why = reason(answer)
+		text := cmp.Or(strings.TrimRight(answer.Message, ". \n"), "no message")
+		if why != "" {
+			text = why + ": " + text
+		}
+		text = fmt.Sprintf("BigQuery answered %d %s", answer.Code, text)
+		err = &refusal{text: strings.Replace(err.Error(), answer.Error(), text, 1), cause: err, denied: denied(answer.Code, why)}
+	case errors.As(err, &job):
+		why = job.Reason
+	}
+	if advice := s.advice(why); advice != "" {
+		return fmt.Errorf("%w; %s", err, advice)
+	}
+	return err
+}
+
+func (s *Sink) advice(reason string) string {
+	switch reason {
+	case "accessDenied":
+		return fmt.Sprintf("the account that runs this needs the roles BigQuery Job User (roles/bigquery.jobUser) on project %s "+
+			"and BigQuery Data Editor (roles/bigquery.dataEditor) on dataset %s.%s", s.jobProject, s.project, s.dataset)
+	case "quotaExceeded":
+		return "the plan command counts the load jobs that are due; fetch fewer days at a time, or longer periods"
+	case "rateLimitExceeded":
+		return "too much was asked at once; is another program at work on this table or with this account?"
+	case "billingNotEnabled":
+		return fmt.Sprintf("project %s has no billing account", s.jobProject)
+	}
+	return ""
+}
+
+// A refusal is an error with the answer in a line; the client's own text of it is long and repeats the body.
+type refusal struct {
+	text   string
+	cause  error
+	denied bool // going on would only repeat it: to callers it is fs.ErrPermission
+}
+
+// denied tells a missing permission from the other causes of a 403, quotas above all.
+func denied(status int, reason string) bool { return status == 401 || reason == "accessDenied" }
+
+func (r *refusal) Error() string { return r.text }
+func (r *refusal) Unwrap() error { return r.cause }
+
+// Is makes a missing permission known to those who know no BigQuery.
+func (r *refusal) Is(target error) bool { return r.denied && target == fs.ErrPermission }

@@ -1,0 +1,112 @@
+package bqsink
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	bq "google.golang.org/api/bigquery/v2"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// mostClustered is how many columns a table may be clustered by
+// (https://cloud.google.com/bigquery/docs/clustered-tables#limitations).
+const mostClustered = 4
+
+// maxDescription is the length of a column's description in characters (https://cloud.google.com/bigquery/quotas).
+const maxDescription = 1024
+
+// mayHold are the types of the columns that a part's file can fill.
+var mayHold = []sinks.ColumnType{sinks.String, sinks.Date, sinks.DateTime, sinks.Int64, sinks.Numeric, sinks.Float64}
+
+// checkSchema refuses what BigQuery could only refuse later and less clearly.
+func checkSchema(schema *sinks.Schema) error {
+	seen := map[string]bool{}
+	for _, c := range schema.Columns {
+		if !slices.Contains(mayHold, c.Type) {
+			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
+		}
+		name := strings.ToLower(c.Name) // to BigQuery they are the same
+		if seen[name] {
+			return fmt.Errorf("column %s: there are two of that name, and BigQuery doesn't tell A from a", c.Name)
+		}
+		seen[name] = true
+	}
+	if len(schema.Columns) == 0 {
+		return errors.New("the table's schema has no columns")
+	}
+	if len(schema.ClusterBy) > mostClustered {
+		return fmt.Errorf("a table is clustered by at most %d columns, not by %s", mostClustered, strings.Join(schema.ClusterBy, ", "))
+	}
+	for _, name := range schema.ClusterBy {
+		if !seen[strings.ToLower(name)] {
+			return fmt.Errorf("the table should be clustered by %s, which is no column of it", name)
+		}
+	}
+	if schema.Period == "whole" {
+		if schema.Expiration != 0 || schema.RequireFilter {
+			return errors.New("expiration and require_partition_filter are of partitions, and the table has none")
+		}
+		return nil
+	}
+	i := slices.IndexFunc(schema.Columns, func(c sinks.Column) bool { return c.Name == schema.On })
+	if i < 0 || (schema.Columns[i].Type != sinks.Date && schema.Columns[i].Type != sinks.DateTime) {
+		return fmt.Errorf("the table should be partitioned by %q, which is no DATE or DATETIME column of it", schema.On)
+	}
+	return nil
+}
+
+// newTable is the table as it is created.
+func (s *Sink) newTable(name string, schema *sinks.Schema) (*bq.Table, error) {
+	labels, err := tableLabels(schema.Labels)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := partitioning(schema.Period)
+	if err != nil {
+		return nil, err
+	}
+	t := &bq.Table{
+		TableReference: s.reference(name), Labels: labels, Schema: &bq.TableSchema{}, Clustering: clustering(schema),
+		EncryptionConfiguration: encryption(schema),
+	}
+	for _, c := range schema.Columns {
+		t.Schema.Fields = append(t.Schema.Fields, field(c, c.Required))
+	}
+	if kind != "" {
+		t.TimePartitioning = &bq.TimePartitioning{Type: kind, Field: schema.On, ExpirationMs: schema.Expiration.Milliseconds()}
+		t.RequirePartitionFilter = schema.RequireFilter
+	}
+	return t, nil
+}
+
+func (s *Sink) reference(table string) *bq.TableReference {
+	return &bq.TableReference{ProjectId: s.project, DatasetId: s.dataset, TableId: table}
+}
+
+func clustering(schema *sinks.Schema) *bq.Clustering {
+	if len(schema.ClusterBy) == 0 {
+		return nil
+	}
+	return &bq.Clustering{Fields: schema.ClusterBy}
+}
+
+func encryption(schema *sinks.Schema) *bq.EncryptionConfiguration {
+	if schema.KMSKey == "" {
+		return nil
+	}
+	return &bq.EncryptionConfiguration{KmsKeyName: schema.KMSKey}
+}
+
+func field(c sinks.Column, required bool) *bq.TableFieldSchema {
+	f := &bq.TableFieldSchema{Name: c.Name, Type: string(c.Type), Mode: nullableMode, Description: c.Description}
+	if r := []rune(f.Description); len(r) > maxDescription {
+		f.Description = string(r[:maxDescription])
+	}
+	if required {
+		f.Mode = requiredMode
+	}
+	return f
+}

@@ -1,0 +1,83 @@
+package bqsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A source is a part's file on its way into the warehouse. It says io.EOF only when the file had exactly the part's
+// size, was closed without an error, and the context still lasts: whoever uploads it ends the upload at io.EOF and not
+// before, so a part that was cut short is never loaded.
+type source struct {
+	ctx    context.Context
+	file   io.ReadCloser
+	size   int64
+	read   int64
+	closed bool
+	err    error       // of an earlier Read
+	sent   atomic.Bool // all of it was handed out, so the other side may have the whole part
+}
+
+func openSource(ctx context.Context, p sinks.Part) (*source, error) {
+	file, err := p.Open()
+	if err != nil {
+		return nil, fmt.Errorf("open the part: %w", err)
+	}
+	return &source{ctx: ctx, file: file, size: p.Size}, nil
+}
+
+// errSource marks errors of the part's file, which no repetition of a call mends.
+var errSource = errors.New("read the part")
+
+func (s *source) Read(b []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.next(b)
+	if err != nil {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *source) next(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, s.broken(err)
+	}
+	n, err := s.file.Read(b)
+	s.read += int64(n)
+	switch {
+	case s.read > s.size:
+		return 0, s.broken(fmt.Errorf("it is longer than its %d bytes", s.size))
+	case err == nil:
+		return n, nil
+	case !errors.Is(err, io.EOF):
+		return 0, s.broken(err)
+	case s.read < s.size:
+		return 0, s.broken(fmt.Errorf("it ends after %d of %d bytes: %w", s.read, s.size, io.ErrUnexpectedEOF))
+	}
+	if err := s.Close(); err != nil {
+		return 0, s.broken(err)
+	}
+	if err := s.ctx.Err(); err != nil {
+		return 0, s.broken(err)
+	}
+	s.sent.Store(true)
+	return n, io.EOF
+}
+
+func (s *source) broken(err error) error { return fmt.Errorf("%w: %w", errSource, err) }
+
+// Close closes the file once.
+func (s *source) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.file.Close()
+}

@@ -1,0 +1,102 @@
+package bqsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	_ "gocloud.dev/blob/gcsblob" // gs://, the only store that BigQuery loads from
+	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// staleAge is how old a staged file is when no load can still need it: a job ends after 6 h at the latest
+// (https://cloud.google.com/bigquery/quotas#load_jobs).
+const staleAge = 24 * time.Hour
+
+// staging is where files lie from before their load to after their record.
+type staging struct {
+	bucket *blob.Bucket
+	url    string // gs://bucket
+	prefix string // empty, or ends with a slash
+}
+
+func openStaging(ctx context.Context, rawURL string) (*staging, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("open staging: %w", err)
+	}
+	st := &staging{url: "gs://" + u.Host}
+	if prefix := strings.Trim(u.Path, "/"); prefix != "" {
+		st.prefix = prefix + "/"
+	}
+	if st.bucket, err = blob.OpenBucket(ctx, st.url); err != nil {
+		return nil, fmt.Errorf("open staging %s: %w", st.url, err)
+	}
+	return st, nil
+}
+
+// dir is where the files of a partition lie, and key where one of them does. Two runs never write to one key, though the
+// content be the same: the file of the first may be under way into a table while the second's is written.
+func (st *staging) dir(at place) string { return st.prefix + at.table + "/" + at.label() + "/" }
+
+func (st *staging) key(at place, p sinks.Part) string {
+	return st.dir(at) + labelText(p.Hash) + "." + labelText(p.Run) + ".parquet"
+}
+
+// upload writes the part's file and gives its URI.
+func (st *staging) upload(ctx context.Context, at place, p sinks.Part) (string, error) {
+	key := st.key(at, p)
+	fail := func(err error) (string, error) {
+		return "", fmt.Errorf("stage the part at %s/%s: %w; nothing was changed", st.url, key, err)
+	}
+	ctx, abort := context.WithCancel(ctx)
+	defer abort()
+	file, err := openSource(ctx, p)
+	if err != nil {
+		return fail(err)
+	}
+	w, err := st.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/vnd.apache.parquet", BufferSize: chunkSize})
+	if err != nil {
+		return fail(errors.Join(err, file.Close()))
+	}
+	if _, err = io.Copy(w, file); err != nil {
+		abort()
+		_ = w.Close() // frees the writer; its context is cancelled, so nothing is kept, and err says why
+		return fail(errors.Join(err, file.Close()))
+	}
+	if err := w.Close(); err != nil {
+		return fail(err)
+	}
+	return st.url + "/" + key, nil
+}
+
+// settle deletes the part's file, and what killed runs left of the partition long ago.
+func (st *staging) settle(ctx context.Context, p sinks.Part, now time.Time) error {
+	at, err := locate(p)
+	if err != nil {
+		return err
+	}
+	files := st.bucket.List(&blob.ListOptions{Prefix: st.dir(at)})
+	for {
+		f, err := files.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("clean up staging %s/%s: %w", st.url, st.dir(at), err)
+		}
+		if f.Key != st.key(at, p) && now.Sub(f.ModTime) < staleAge {
+			continue
+		}
+		if err := st.bucket.Delete(ctx, f.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+			return fmt.Errorf("clean up staging %s/%s: %w", st.url, f.Key, err)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package bqsink
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+
+	bq "google.golang.org/api/bigquery/v2"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// mostRaces is how often a table may be changed by others between a look at it and our change.
+const mostRaces = 10
+
+// whereabouts is the dataset's location, looked up once.
+type whereabouts struct {
+	turn
+	location string
+}
+
+// locateDataset gives the location that jobs must run in, and refuses a dataset that isn't where the URL says.
+func (s *Sink) locateDataset(ctx context.Context) (string, error) {
+	if err := s.where.take(ctx); err != nil {
+		return "", err
+	}
+	defer s.where.give()
+	if s.where.location != "" {
+		return s.where.location, nil
+	}
+	var d *bq.Dataset
+	err := repeat(ctx, func() (err error) {
+		d, err = s.service.Datasets.Get(s.project, s.dataset).Context(ctx).Do()
+		return err
+	})
+	if hasStatus(err, http.StatusNotFound) {
+		return "", fmt.Errorf("the dataset %s.%s isn't there: %w; create it where its rows may be kept, for example by "+
+			"bq --location=%s mk --dataset %s:%s", s.project, s.dataset, s.explain(err), cmp.Or(s.location, "EU"), s.project, s.dataset)
+	}
+	if err != nil {
+		return "", fmt.Errorf("look up the dataset: %w", s.explain(err))
+	}
+	if s.location != "" && !strings.EqualFold(s.location, d.Location) {
+		return "", fmt.Errorf("the dataset %s.%s is in %s, and the sink's URL says location=%s; a dataset can't be moved: "+
+			"mend the URL, or name a dataset that is there", s.project, s.dataset, d.Location, s.location)
+	}
+	s.where.location = cmp.Or(d.Location, s.location)
+	return s.where.location, nil
+}
+
+// tables holds the tables that were found right, so that a run looks at each once.
+type tables struct {
+	mu    sync.Mutex
+	known map[string]*knownTable
+}
+
+type knownTable struct {
+	turn
+	schema *sinks.Schema
+	table  *bq.Table // nil: not looked at
+}
+
+func (t *tables) of(name string) *knownTable {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil {
+		t.known = map[string]*knownTable{}
+	}
+	if t.known[name] == nil {
+		t.known[name] = &knownTable{turn: newTurn()}
+	}
+	return t.known[name]
+}
+
+// ensure gives the table as it is in BigQuery, made or widened to hold the schema's columns.
+func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema) (*bq.Table, error) {
+	k := s.tables.of(name)
+	if err := k.take(ctx); err != nil {
+		return nil, err
+	}
+	defer k.give()
+	if k.table != nil && (k.schema == schema || reflect.DeepEqual(k.schema, schema)) {
+		return k.table, nil
+	}
+	if err := checkSchema(schema); err != nil {
+		return nil, err
+	}
+	table, err := s.agree(ctx, name, schema)
+	if err != nil {
+		return nil, err
+	}
+	k.schema, k.table = schema, table
+	return table, nil
+}
+
+// forget has the next Put look at the table again: a job failed, and the table may be why.
+func (t *tables) forget(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.known, name)
+}
+
+// agree brings the table and the schema together. What another process does at the same time is looked at again.
+func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*bq.Table, error) {
+	for range mostRaces {
+		have, err := s.getTable(ctx, name)
+		if hasStatus(err, http.StatusNotFound) {
+			if have, err = s.createTable(ctx, name, schema); hasStatus(err, http.StatusConflict) {
+				continue // it was made since, perhaps by our own request whose answer was lost
+			}
+			return have, err
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look up the table: %w", s.explain(err))
+		}
+		missing, err := compare(have, schema)
+		if err != nil || len(missing) == 0 {
+			return have, err
+		}
+		have, err = s.widen(ctx, have, missing)
+		if hasStatus(err, http.StatusPreconditionFailed) {
+			continue
+		}
+		return have, err
+	}
+	return nil, fmt.Errorf("the table %s changed %d times while columns were added to it; is another program at work on it?", name, mostRaces)
+}
+
+func (s *Sink) getTable(ctx context.Context, name string) (t *bq.Table, err error) {
+	err = repeat(ctx, func() (err error) {
+		t, err = s.service.Tables.Get(s.project, s.dataset, name).Context(ctx).Do()
+		return err
+	})
+	return t, err
+}
+
+func (s *Sink) createTable(ctx context.Context, name string, schema *sinks.Schema) (*bq.Table, error) {
+	wanted, err := s.newTable(name, schema)
+	if err != nil {
+		return nil, err
+	}
+	var made *bq.Table
+	err = repeat(ctx, func() (err error) {
+		made, err = s.service.Tables.Insert(s.project, s.dataset, wanted).Context(ctx).Do()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the table: %w", s.explain(err))
+	}
+	return made, nil
+}
+
+// widen adds columns, unless the table changed since it was looked at. The whole list of columns is sent, because a
+// patch replaces lists.
+func (s *Sink) widen(ctx context.Context, have *bq.Table, missing []*bq.TableFieldSchema) (*bq.Table, error) {
+	patch := &bq.Table{Schema: &bq.TableSchema{}}
+	if have.Schema != nil {
+		patch.Schema.Fields = append(patch.Schema.Fields, have.Schema.Fields...)
+	}
+	patch.Schema.Fields = append(patch.Schema.Fields, missing...)
+	var made *bq.Table
+	err := repeat(ctx, func() (err error) {
+		call := s.service.Tables.Patch(s.project, s.dataset, have.TableReference.TableId, patch).Context(ctx)
+		call.Header().Set("If-Match", have.Etag)
+		made, err = call.Do()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("add columns to the table: %w", s.explain(err))
+	}
+	return made, nil
+}

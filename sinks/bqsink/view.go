@@ -1,0 +1,130 @@
+package bqsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/http"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/bigquery"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// freshnessView is the view of how fresh every table is.
+const freshnessView = "_reportferry_freshness"
+
+// View writes a view in BigQuery's SQL (https://cloud.google.com/bigquery/docs/reference/standard-sql/query-syntax).
+func (s *Sink) View(v sinks.View) (name, query string, err error) {
+	prefix := s.project + "." + s.dataset + "."
+	if v.Freshness {
+		return prefix + freshnessView, fmt.Sprintf(freshnessSQL, prefix), nil
+	}
+	kept := slices.Clone(v.By)
+	if v.On != "" {
+		kept = append([]string{v.On}, kept...)
+	}
+	var columns, groups []string
+	for _, c := range kept {
+		columns = append(columns, quote(c))
+		groups = append(groups, quote(c))
+	}
+	for _, c := range v.Sums {
+		columns = append(columns, "SUM("+quote(c)+") AS "+quote(c))
+	}
+	for _, r := range v.Ratios {
+		sql, err := formulaSQL(r.Formula)
+		if err != nil {
+			return "", "", fmt.Errorf("write the view of %s: column %s: %w", v.Table, r.Name, err)
+		}
+		columns = append(columns, sql+" AS "+quote(r.Name))
+	}
+	query = "SELECT\n  " + strings.Join(columns, ",\n  ") + "\nFROM " + quote(prefix+v.Table)
+	if len(groups) > 0 {
+		query += "\nGROUP BY " + strings.Join(groups, ", ")
+	}
+	return prefix + strings.Join(append([]string{v.Table, "by"}, kept...), "_"), query, nil
+}
+
+// freshnessSQL reads what BigQuery itself knows of every table's partitions
+// (https://cloud.google.com/bigquery/docs/information-schema-partitions).
+const freshnessSQL = `SELECT
+  table_name,
+  MAX(IF(total_rows > 0, partition_id, NULL)) AS last_period,
+  SUM(total_rows) AS row_count,
+  MAX(last_modified_time) AS last_load,
+  TIMESTAMP_DIFF(CURRENT_TIMESTAMP(), MAX(last_modified_time), MINUTE) AS age_minutes,
+  IF(SUM(total_rows) > 0, 'filled', 'empty') AS state
+FROM ` + "`%sINFORMATION_SCHEMA.PARTITIONS`" + `
+WHERE SUBSTR(table_name, 1, 1) != '_'
+GROUP BY table_name`
+
+func quote(name string) string { return "`" + name + "`" }
+
+// formulaSQL turns a formula over sums into SQL. A quotient by zero is NULL: nothing to show, and no error.
+func formulaSQL(formula string) (string, error) {
+	e, err := parser.ParseExpr(formula)
+	if err != nil {
+		return "", fmt.Errorf("formula %q: %w", formula, err)
+	}
+	return exprSQL(e)
+}
+
+func exprSQL(e ast.Expr) (string, error) {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return "SUM(" + quote(e.Name) + ")", nil
+	case *ast.BasicLit:
+		return e.Value, nil
+	case *ast.ParenExpr:
+		inner, err := exprSQL(e.X)
+		return "(" + inner + ")", err
+	case *ast.CallExpr:
+		if f, ok := e.Fun.(*ast.Ident); ok && f.Name == "abs" && len(e.Args) == 1 {
+			inner, err := exprSQL(e.Args[0])
+			return "ABS(" + inner + ")", err
+		}
+	case *ast.BinaryExpr:
+		left, err := exprSQL(e.X)
+		if err != nil {
+			return "", err
+		}
+		right, err := exprSQL(e.Y)
+		if err != nil {
+			return "", err
+		}
+		switch e.Op {
+		case token.QUO: // as a double: a NUMERIC has nine decimals only
+			return "SAFE_DIVIDE(CAST(" + left + " AS FLOAT64), " + right + ")", nil
+		case token.ADD, token.SUB, token.MUL:
+			return left + " " + e.Op.String() + " " + right, nil
+		}
+	}
+	return "", errors.New("only names, numbers, + - * / ( ) and abs( ) are known")
+}
+
+// SaveView makes the view, or replaces its query. It goes through cloud.google.com/go/bigquery, which repeats a call
+// until the context ends: a view may be made twice.
+func (s *Sink) SaveView(ctx context.Context, name, query string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("save view %s: %w", name, s.explain(err))
+		}
+	}()
+	client, err := bigquery.NewClient(ctx, s.project, s.options...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	view := client.Dataset(s.dataset).Table(name[strings.LastIndexByte(name, '.')+1:])
+	err = view.Create(ctx, &bigquery.TableMetadata{ViewQuery: query, Description: "Made by reportferry views"})
+	if hasStatus(err, http.StatusConflict) {
+		_, err = view.Update(ctx, bigquery.TableMetadataToUpdate{ViewQuery: query}, "")
+	}
+	return err
+}
