@@ -15,6 +15,7 @@ import (
 type Config struct {
 	Service  Service
 	Ledger   string        // bucket URL of the ledger
+	Audit    string        // sink URL of the tables of what runs did; empty: none
 	SpoolDir string        // directory of the spool files; empty: the system's directory for temporary files
 	Lease    time.Duration // how long a claim holds without a sign of life
 	Jobs     []Job
@@ -44,6 +45,8 @@ type Job struct {
 	Table    string   // unique in the file
 	Sinks    []string // URLs
 	Line     int      // of the entry in the file
+
+	Warehouse Warehouse // of its sinks that keep tables
 
 	Report *Report // kind report, else nil
 	Events *Events // kind events, else nil

@@ -160,10 +160,10 @@ func TestEveryKey(t *testing.T) {
 			BaseURL: "https://host.example/api", S2SURL: "https://s2s.example", CostURL: "http://127.0.0.1:8080",
 			AccountID: "0042", Token: "${file:/run/secrets/token}", Rate: 2.5, InFlight: 2, Attempts: 3, Patience: 90 * time.Second,
 		},
-		Ledger: "gs://bucket/ledger", SpoolDir: "/var/spool", Lease: 30 * time.Second,
+		Ledger: "gs://bucket/ledger", Audit: "bigquery://project/audit", SpoolDir: "/var/spool", Lease: 30 * time.Second,
 		Jobs: []Job{{
 			Name: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
-			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, Line: 15,
+			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, Line: 16,
 			Report: &Report{
 				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Page: Page{2, 'w'},
 				OnEmpty: "keep", OnMissingEvent: "null",
@@ -189,7 +189,7 @@ func TestEveryKey(t *testing.T) {
 				Currency: "EUR", OSNames: []string{"ios", "android"}, AdRevenueSources: []string{"AdMob", "S2S Ad Revenue"},
 			},
 		}, {
-			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, Line: 74,
+			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, Line: 75,
 			Report: &Report{
 				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30}, Page: Page{1, 'y'},
 				OnEmpty: "guard", OnMissingEvent: "fail", Dimensions: []string{"year", "app"},
@@ -200,8 +200,12 @@ func TestEveryKey(t *testing.T) {
 			},
 		}, {
 			Name: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",
-			Sinks: []string{"gs://bucket/events"}, Line: 84,
+			Sinks: []string{"gs://bucket/events"}, Line: 85,
 			Events: &Events{Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"},
+			Warehouse: Warehouse{
+				ClusterBy: []string{"slug"}, RequireFilter: true, ExpireDays: 400,
+				KMSKey: "projects/p/locations/eu/keyRings/r/cryptoKeys/k", Labels: map[string]string{"team": "data", "cost-center": "42"},
+			},
 		}},
 	}
 	if len(c.Jobs) != len(want.Jobs) {

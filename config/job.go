@@ -18,6 +18,8 @@ func configObject(c *Config) object {
 		required("service", service, &c.Service, "Where the service is, and how gently to ask it; or the word embedded."),
 		optional("ledger", bucketURL, &c.Ledger, "Bucket that records what is done: a folder (file://./.reportferry), or gs://bucket/prefix when "+
 			"several machines share the work."),
+		optional("audit", bucketURL, &c.Audit, "A bigquery:// URL of the dataset that keeps the tables _reportferry_runs and _reportferry_partitions, of "+
+			"what each run did. Without it there are none."),
 		optional("spool_dir", text, &c.SpoolDir, "Folder where finished files wait for their sinks; by default the system's temporary one."),
 		optional("lease", duration(time.Second), &c.Lease, "How long a claim holds without a sign of life, such as 2m."),
 		required("jobs", jobList, &c.Jobs, "What to ferry, each job into a table of its own."),
@@ -76,7 +78,8 @@ func jobFields(j *Job) []field {
 			"What is missing is in the ledger. Without a schedule the job runs when it is asked for."),
 		optional("zone", zone, &j.Zone, "IANA zone of the schedule, such as Europe/Berlin. With timezone_id it also says where the report's days begin and end."),
 		optional("table", name, &j.Table, "Name of the table, when it isn't the job's. No two jobs may share one."),
-		required("sinks", textsOf(bucketURL), &j.Sinks, "URLs of the buckets that the table is put into: file://, gs://, s3://, azblob://."),
+		required("sinks", textsOf(bucketURL), &j.Sinks, "URLs of what the table is put into: the buckets file://, gs://, s3://, azblob://, and bigquery://project/dataset."),
+		optional("bigquery", warehouse, &j.Warehouse, "What the tables that BigQuery makes are like."),
 	}
 }
 

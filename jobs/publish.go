@@ -36,6 +36,9 @@ type Publication struct {
 	Sums    map[string]string
 	OnEmpty OnEmpty
 	Again   bool // put it whatever the ledger says the sinks hold
+
+	// Warn hears of what a sink couldn't tidy up after the record, which does no harm; nil: nobody.
+	Warn func(error)
 }
 
 // Publish puts a partition where it belongs and records it: the last two steps of the way of the data, in the one
@@ -91,7 +94,21 @@ func (t *Table) Publish(ctx context.Context, c *Claim, p Publication, targets []
 	if len(stale) == 0 {
 		return Unchanged, 0, nil
 	}
+	p.settle(ctx, stale)
 	return e.State, size, nil
+}
+
+// settle tells the sinks that what they hold is recorded.
+func (p Publication) settle(ctx context.Context, targets []Target) {
+	for _, target := range targets {
+		settler, ok := target.Sink.(sinks.Settler)
+		if !ok {
+			continue
+		}
+		if err := settler.Settle(ctx, p.Part); err != nil && p.Warn != nil {
+			p.Warn(err)
+		}
+	}
 }
 
 // Unchanged is what Publish says of content that every sink held already. It is never recorded.

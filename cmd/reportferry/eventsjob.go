@@ -34,7 +34,8 @@ func eventsJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) {
 			Location: location, Schedule: schedule, IgnoreSchedule: e.ask.now, IgnoreLedger: e.ask.force,
 		},
 		Rebaseline: e.ask.rebaseline, Apps: c.Events.Apps, Search: c.Events.Search,
-		Codec: c.Events.Codec, SpoolDir: e.spool, Budget: e.budget,
+		Codec: c.Events.Codec, SpoolDir: e.spool, Budget: e.budget, Log: e.log,
+		Warehouse: tablesOf(c.Warehouse),
 	})
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets, Finish: kind.Finish, Inspect: kind.Inspect}, nil
 }

@@ -39,7 +39,7 @@ func reportJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) {
 			OSNames: r.OSNames, AdRevenueSources: r.AdRevenueSources, Filters: r.Filters,
 			TimezoneID: r.TimezoneID,
 		},
-		NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: jobs.OnEmpty(r.OnEmpty),
+		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: jobs.OnEmpty(r.OnEmpty),
 		Codec: r.Codec, SpoolDir: e.spool, Budget: e.budget, Log: e.log,
 	}
 	if e.ask.from.IsValid() {
@@ -53,6 +53,14 @@ func reportJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) {
 		return jobs.Job{}, err
 	}
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets, Finish: kind.Finish, Inspect: kind.Inspect}, nil
+}
+
+// tablesOf is what the config says of tables, as sinks take it.
+func tablesOf(w config.Warehouse) sinks.Schema {
+	return sinks.Schema{
+		ClusterBy: w.ClusterBy, RequireFilter: w.RequireFilter, Expiration: time.Duration(w.ExpireDays) * 24 * time.Hour,
+		KMSKey: w.KMSKey, Labels: w.Labels,
+	}
 }
 
 // account names whose numbers these are, for the fingerprint.

@@ -54,11 +54,12 @@ func (k *Kind) snapshot(ctx context.Context, c *jobs.Claim, client *adjust.Clien
 	}
 	state, size, err := k.table.Publish(ctx, c, jobs.Publication{
 		Part: sinks.Part{
-			Table: k.o.Table, Partition: day, Rows: part.Rows, Size: part.Size, Hash: part.Hash,
+			Table: k.o.Table, Partition: day, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: k.o.Run, Schema: schema(k.o.Warehouse),
 			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
 		},
 		Run: k.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.GuardEmpty,
 		Again: k.o.Rules.IgnoreLedger,
+		Warn:  func(err error) { k.o.Log.Warn("left behind", "job", k.o.Job, "run", k.o.Run, "status", err.Error()) },
 	}, k.o.Targets)
 	if err != nil {
 		return out, err

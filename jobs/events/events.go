@@ -4,6 +4,7 @@ package events
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // Options describe one events job.
@@ -27,11 +29,13 @@ type Options struct {
 
 	Rebaseline bool // go on with other apps or another search than older snapshots have
 
-	Apps     []string // only events of these apps
-	Search   string   // a whole slug, or part of a name
-	Codec    string
-	SpoolDir string
-	Budget   *table.Budget
+	Apps      []string // only events of these apps
+	Search    string   // a whole slug, or part of a name
+	Codec     string
+	SpoolDir  string
+	Budget    *table.Budget
+	Warehouse sinks.Schema // what the config says of tables
+	Log       *slog.Logger
 }
 
 // Kind is the kind of an events job. It lives for one run.

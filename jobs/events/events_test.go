@@ -64,7 +64,7 @@ func newRig(t *testing.T) *rig {
 			Job: "account_events", Table: "account_events", Account: "test",
 			Rules: jobs.Rules{Location: location, Schedule: schedule},
 			// Snappy: the zstd coders keep channels that belong to no bubble.
-			Codec: "snappy", SpoolDir: t.TempDir(), Budget: table.NewBudget(table.DefaultBudget),
+			Codec: "snappy", SpoolDir: t.TempDir(), Budget: table.NewBudget(table.DefaultBudget), Log: slog.New(slog.DiscardHandler),
 		},
 	}
 }

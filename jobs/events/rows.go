@@ -11,6 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // columns of a snapshot: a row for each token of a slug in an app. All belong to the key, so a blank stays ”.
@@ -29,6 +31,30 @@ var columns = []table.Column{
 
 func dimension(name string, t catalog.Type) table.Column {
 	return table.Column{Name: name, Source: name, Type: t, Dimension: true}
+}
+
+// descriptions are those of the columns, in their order.
+var descriptions = []string{
+	"Day of the snapshot", "Event slug, which names metrics", "Event name", "Short name", "Section of the service's pickers",
+	"How the service shows the event's data", "Description", "Token of an app that has the event", "Token of the event in that app",
+	"Whether it is an event of SKAdNetwork: true or false",
+}
+
+// schema is the table's definition for sinks that keep tables.
+func schema(warehouse sinks.Schema) *sinks.Schema {
+	s := warehouse
+	s.Period, s.On = jobs.Day.String(), columns[0].Name
+	for i, c := range columns {
+		col := sinks.Column{Name: c.Name, Type: sinks.String, Required: true, Description: descriptions[i]}
+		if i == 0 {
+			col.Type = sinks.Date
+		}
+		s.Columns = append(s.Columns, col)
+	}
+	if s.ClusterBy == nil {
+		s.ClusterBy = []string{"slug", "app_token"}
+	}
+	return &s
 }
 
 // encode writes the snapshot of a day as CSV.

@@ -180,10 +180,12 @@ func (f *fetch) publishOne(ctx context.Context, a answer, part table.Part) error
 	state, size, err := f.table.Publish(ctx, f.claim, jobs.Publication{
 		Part: sinks.Part{
 			Table: f.o.Table, Partition: part.Partition, Rows: part.Rows, Size: part.Size, Hash: part.Hash,
+			Run: f.o.Run, Schema: f.cols.schema(f.o),
 			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
 		},
 		Run: f.o.Run, Fetched: a.fetched, Cause: a.cause(), Shape: f.cols.shape.ID(), Sums: part.Sums,
 		OnEmpty: f.o.OnEmpty, Again: f.o.Rules.IgnoreLedger,
+		Warn: func(err error) { f.o.Log.Warn("left behind", "job", f.o.Job, "run", f.o.Run, "status", err.Error()) },
 	}, f.o.Targets)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // Options describe one report job.
@@ -35,7 +36,8 @@ type Options struct {
 
 	Query       adjust.ReportQuery // without From, Until, Splittable and the metrics of events
 	Events      []Selector
-	NullMissing bool // a slug that vanished becomes a column of NULLs instead of an error
+	Warehouse   sinks.Schema // what the config says of tables: clustering, expiration and such; the rest is made here
+	NullMissing bool         // a slug that vanished becomes a column of NULLs instead of an error
 	Types       map[string]catalog.Type
 	OnEmpty     jobs.OnEmpty
 	Codec       string
