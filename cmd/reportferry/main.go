@@ -113,7 +113,7 @@ partition is replaced whole or not at all; doing it twice equals doing it once.
 		".FlagUsages", ".FlagUsagesWrapped 80", `Use "{{.CommandPath}} [command] --help" for more information about a command.`,
 		`"{{.CommandPath}} [command] --help" says more about a command.`,
 	).Replace(root.UsageTemplate()))
-	root.AddCommand(newRun(f), newBackfill(f), newPlan(f), newStatus(f), newGaps(f), newCheck(f),
+	root.AddCommand(newRun(f), newBackfill(f), newPlan(f), newStatus(f), newGaps(f), newCheck(f), newViews(f),
 		newServe(f), newEvents(f), newReport(f), newSchema(), newEmulator(f), newVersion())
 	return root
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
 func newPlan(f *flags) *cobra.Command {
@@ -33,7 +34,8 @@ func newPlan(f *flags) *cobra.Command {
 				return coded(err)
 			}
 			var failed []error
-			for i, p := range jobs.PlanJobs(cmd.Context(), list, time.Now()) {
+			plans := jobs.PlanJobs(cmd.Context(), list, time.Now())
+			for i, p := range plans {
 				err := p.Err
 				switch {
 				case err != nil:
@@ -44,13 +46,38 @@ func newPlan(f *flags) *cobra.Command {
 				}
 				failed = append(failed, err)
 			}
-			return coded(errors.Join(failed...))
+			return coded(errors.Join(append(failed, e.quotas(list, plans))...))
 		},
 	}
 	cmd.Flags().BoolVar(&a.now, "now", false, "as run --now")
 	cmd.Flags().BoolVar(&a.force, "force", false, "as run --force")
 	cmd.Flags().BoolVar(&a.rebaseline, "rebaseline", false, "as run --rebaseline")
 	return cmd
+}
+
+// quotas warns of load jobs that a day doesn't allow, and refuses what no day does.
+func (e *engine) quotas(list []jobs.Job, plans []jobs.Planned) error {
+	var loads []bqsink.Load
+	for i, p := range plans {
+		for _, target := range list[i].Targets {
+			if !strings.HasPrefix(target.Name, "bigquery:") {
+				continue
+			}
+			for _, u := range p.Units {
+				for _, d := range u.Window.Due {
+					loads = append(loads, bqsink.Load{Table: list[i].Table, Partition: d.Partition})
+				}
+			}
+		}
+	}
+	warnings, err := bqsink.Quota(loads)
+	for _, w := range warnings {
+		e.log.Warn(w)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", jobs.ErrRefused, err)
+	}
+	return nil
 }
 
 func (e *engine) writePlan(w io.Writer, job jobs.Job, units []jobs.Unit) {

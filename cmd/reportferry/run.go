@@ -154,6 +154,12 @@ func (shared *engine) once(ctx context.Context, a ask, trigger string, names []s
 			record.Exit = jobs.ExitFailed
 		}
 	}
+	if err := e.audit(ctx, record); err != nil {
+		show.log.Error("the audit tables could not be written", "run", e.run, "status", err.Error())
+		if record.Exit == jobs.ExitDone {
+			record.Exit = jobs.ExitFailed
+		}
+	}
 	show.summary(record)
 	return record.Exit, nil
 }

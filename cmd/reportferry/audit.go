@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// The tables of what runs have done.
+const (
+	auditRuns       = "_reportferry_runs"
+	auditPartitions = "_reportferry_partitions"
+)
+
+var auditRunsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
+	{Name: "run", Type: sinks.String, Required: true, Description: "ID of the run; it sorts by time"},
+	{Name: "trigger", Type: sinks.String, Description: "schedule, manual or backfill"},
+	{Name: "job", Type: sinks.String, Required: true, Description: "Job of the config"},
+	{Name: "table_name", Type: sinks.String, Description: "Its table"},
+	{Name: "started", Type: sinks.DateTime, Description: "UTC"},
+	{Name: "ended", Type: sinks.DateTime, Description: "UTC"},
+	{Name: "exit_code", Type: sinks.Int64, Description: "Of the run, over all its jobs"},
+	{Name: "written", Type: sinks.Int64, Description: "Partitions that were put"},
+	{Name: "unchanged", Type: sinks.Int64, Description: "Partitions whose content the sinks held already"},
+	{Name: "empty", Type: sinks.Int64, Description: "Partitions without rows"},
+	{Name: "failed", Type: sinks.Int64, Description: "Partitions that failed"},
+	{Name: "requests", Type: sinks.Int64, Description: "Asked of the service"},
+	{Name: "row_count", Type: sinks.Int64, Description: "Rows fetched"},
+	{Name: "error", Type: sinks.String, Description: "The first error"},
+}}
+
+var auditPartitionsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
+	{Name: "run", Type: sinks.String, Required: true, Description: "ID of the run that recorded the partition"},
+	{Name: "table_name", Type: sinks.String, Required: true, Description: "Table"},
+	{Name: "partition_date", Type: sinks.Date, Description: "First day of the period; NULL for a table without periods"},
+	{Name: "state", Type: sinks.String, Description: "written, empty, cleared or kept"},
+	{Name: "row_count", Type: sinks.Int64, Description: "Rows of the partition"},
+	{Name: "hash", Type: sinks.String, Description: "Content hash"},
+	{Name: "fetched", Type: sinks.DateTime, Description: "UTC; start of the first request"},
+}}
+
+// audit appends what a run did to the tables that dashboards read, where the config asks for that.
+func (e *engine) audit(ctx context.Context, r jobs.RunRecord) error {
+	if e.config.Audit == "" {
+		return nil
+	}
+	sink, err := sinks.Open(ctx, e.config.Audit, openers)
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	e.close = append(e.close, sink.Close)
+	auditor, ok := sink.(sinks.Auditor)
+	if !ok {
+		return fmt.Errorf("audit: %w: only a bigquery:// sink keeps audit tables", jobs.ErrRefused)
+	}
+	var runs, partitions []map[string]any
+	for _, res := range r.Results {
+		runs = append(runs, auditRun(r, res))
+		t, err := e.ledger.Table(ctx, res.Table)
+		if err != nil {
+			return fmt.Errorf("audit: %w", err)
+		}
+		for _, entry := range t.Sorted() {
+			if entry.Run == r.ID && entry.State != jobs.Publishing {
+				partitions = append(partitions, auditPartition(res.Table, entry))
+			}
+		}
+	}
+	if err := auditor.Append(ctx, auditRuns, auditRunsSchema, r.ID, runs); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	if err := auditor.Append(ctx, auditPartitions, auditPartitionsSchema, r.ID, partitions); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	return nil
+}
+
+func auditRun(r jobs.RunRecord, res jobs.Result) map[string]any {
+	row := map[string]any{
+		"run": r.ID, "trigger": r.Trigger, "job": res.Job, "table_name": res.Table, "started": dateTime(r.Started),
+		"exit_code": r.Exit, "written": res.Outcome.Written, "unchanged": res.Outcome.Unchanged, "empty": res.Outcome.Empty,
+		"failed": res.Outcome.Failed, "requests": res.Outcome.Requests, "row_count": res.Outcome.Rows,
+	}
+	if r.Ended != nil {
+		row["ended"] = dateTime(*r.Ended)
+	}
+	if len(res.Failures) > 0 {
+		row["error"] = res.Failures[0].Error
+	}
+	return row
+}
+
+func auditPartition(table string, e jobs.Entry) map[string]any {
+	row := map[string]any{
+		"run": e.Run, "table_name": table, "state": string(e.State), "row_count": e.Rows, "hash": e.Hash, "fetched": dateTime(e.Fetched),
+	}
+	if e.Partition != sinks.Whole {
+		row["partition_date"] = e.Partition.String()
+	}
+	return row
+}
+
+// dateTime is a moment as a DATETIME of UTC.
+func dateTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }

@@ -1,0 +1,344 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math/big"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
+)
+
+// A warehouse is BigQuery on the loopback, and a place whose job puts its table there.
+type warehouse struct {
+	*bqtest.Server
+	*place
+	url string
+}
+
+const warehouseTable = "proj.ds.installs"
+
+func newWarehouse(t *testing.T, s *service, days int, lease string) *warehouse {
+	t.Helper()
+	server, err := bqtest.New(bqtest.Options{Datasets: []string{"proj.ds"}, Location: "EU"})
+	check(t, err)
+	t.Cleanup(func() { check(t, server.Close()) })
+	at, err := server.Listen()
+	check(t, err)
+	w := &warehouse{Server: server, place: newPlace(t, s, days, 2, lease), url: "bigquery://proj/ds?location=EU&endpoint=" + at}
+	w.edit(t, "sinks: [file://"+w.dir+"/out]", "sinks: [\""+w.url+"\"]")
+	return w
+}
+
+// edit changes the config.
+func (p *place) edit(t *testing.T, before, after string) {
+	t.Helper()
+	path := filepath.Join(p.dir, "reportferry.yml")
+	data, err := os.ReadFile(path)
+	check(t, err)
+	if !strings.Contains(string(data), before) {
+		t.Fatalf("the config has no %q:\n%s", before, data)
+	}
+	check(t, os.WriteFile(path, []byte(strings.Replace(string(data), before, after, 1)), 0o600))
+}
+
+// truth asks the service itself for days, both ends included, and writes the rows as the warehouse's reader does.
+func (s *service) truth(t *testing.T, first, last civil.Date) [][]string {
+	t.Helper()
+	rows := s.grouped(t, "day,app_token,country_code,network,campaign",
+		"installs,clicks,cost,all_revenue,ecpi_all,purchase_events,purchase_revenue", first, last)
+	for _, row := range rows {
+		for _, money := range []int{7, 8, 9, 11} { // cost, all_revenue, ecpi_all, purchase_revenue
+			row[money] = roundedMoney(t, row[money])
+		}
+	}
+	slices.SortFunc(rows, slices.Compare)
+	return rows
+}
+
+// grouped is the service's own answer.
+func (s *service) grouped(t *testing.T, dimensions, metrics string, first, last civil.Date) [][]string {
+	t.Helper()
+	v := url.Values{
+		"dimensions": {dimensions}, "metrics": {metrics}, "currency": {"USD"},
+		"date_period": {first.String() + ":" + last.String()},
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/reports-service/csv_report?"+v.Encode(), nil)
+	check(t, err)
+	req.Header.Set("Authorization", "Bearer truth")
+	res, err := http.DefaultClient.Do(req)
+	check(t, err)
+	body, err := io.ReadAll(res.Body)
+	check(t, err)
+	check(t, res.Body.Close())
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("truth: %s %s", res.Status, body)
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(body))).ReadAll()
+	check(t, err)
+	return rows[1:]
+}
+
+// roundedMoney has six decimals, half to even, and no zeros at its end.
+func roundedMoney(t *testing.T, cell string) string {
+	t.Helper()
+	r, ok := new(big.Rat).SetString(cell)
+	if !ok {
+		t.Fatalf("%q is no money", cell)
+	}
+	scaled := r.Mul(r, big.NewRat(1_000_000, 1))
+	whole := new(big.Int).Div(scaled.Num(), scaled.Denom())
+	rest := new(big.Rat).Sub(scaled, new(big.Rat).SetInt(whole))
+	if c := rest.Cmp(big.NewRat(1, 2)); c > 0 || c == 0 && whole.Bit(0) == 1 {
+		whole.Add(whole, big.NewInt(1))
+	}
+	text := new(big.Rat).SetFrac(whole, big.NewInt(1_000_000)).FloatString(6)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+// holds wants the table to be equal to the service's own rows.
+func (w *warehouse) holds(t *testing.T, want [][]string) {
+	t.Helper()
+	got, err := w.Rows(warehouseTable)
+	check(t, err)
+	if !slices.EqualFunc(got, want, slices.Equal) {
+		for i := range max(len(got), len(want)) {
+			if i >= len(got) || i >= len(want) || !slices.Equal(got[i], want[i]) {
+				t.Fatalf("%d rows, want %d; the first that differs:\n%q, want\n%q", len(got), len(want), got[min(i, len(got)-1)], want[min(i, len(want)-1)])
+			}
+		}
+	}
+}
+
+// Sixty days land equal to the service's own answer; a second run loads nothing; a day fetched again replaces only
+// itself, and leaves no row of campaigns that are gone.
+func TestBigQueryHoldsTheTruth(t *testing.T) {
+	days := 60
+	if testing.Short() {
+		days = 8
+	}
+	s := startService(t, "--days", "80")
+	w := newWarehouse(t, s, days, living)
+	if out, code := w.run("run"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	today := civil.DateOf(time.Now().UTC())
+	first, last := today.AddDays(-days), today.AddDays(-1)
+	w.holds(t, s.truth(t, first, last))
+	jobs := len(w.Jobs())
+	if out, code := w.run("run", "--now"); code != 0 || len(w.Jobs()) != jobs {
+		t.Errorf("a second run: exit code %d, %d jobs more: %s", code, len(w.Jobs())-jobs, out)
+	}
+
+	other := startService(t, "--days", "80", "--seed", "11") // other campaigns under other names
+	day := today.AddDays(-5)
+	w.edit(t, s.url, other.url)
+	if out, code := w.run("backfill", "installs", "--from", day.String(), "--to", day.String(), "--force"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	want := slices.Concat(s.truth(t, first, day.AddDays(-1)), other.truth(t, day, day), s.truth(t, day.AddDays(1), last))
+	w.holds(t, want)
+}
+
+// A job with two sinks of which one fails is completed by the next run, which leaves the other alone.
+func TestABucketAndBigQuery(t *testing.T) {
+	s := startService(t, "--days", "30", "--apps", "3")
+	w := newWarehouse(t, s, 3, living)
+	w.edit(t, "sinks: [", "sinks: [file://"+w.dir+"/out, ")
+	w.SetFaults(bqtest.Fault{Call: "jobs.insert", Every: 1, Kind: bqtest.FaultStatus, Status: 403, Reason: "accessDenied"})
+	if out, code := w.run("run"); code != 5 || !strings.Contains(out, "roles/bigquery.jobUser") {
+		t.Errorf("without permission: exit code %d: %s", code, out)
+	}
+	if files := w.files(); len(files) == 0 {
+		t.Error("nothing is in the bucket")
+	}
+	w.SetFaults(bqtest.Fault{Call: "jobs.insert", Nth: 4, Every: 2, Kind: bqtest.FaultLost}) // the answers about the audit's jobs
+	w.edit(t, "ledger: ", "audit: \""+w.url+"\"\nledger: ")
+	if out, code := w.run("run"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	w.audited(t, 1, 3)
+	today := civil.DateOf(time.Now().UTC())
+	w.holds(t, s.truth(t, today.AddDays(-3), today.AddDays(-1)))
+	if files := w.files(); len(files) != 3 {
+		t.Errorf("%d files in the bucket", len(files))
+	}
+}
+
+// Runs with a fault at a random call, or killed at a random moment, each followed by a clean one: the table equals the
+// truth, and at no time a reader sees a partition that is neither empty nor whole.
+func TestBigQueryWhateverBreaks(t *testing.T) {
+	s := startService(t, "--days", "30", "--apps", "2", "--latency", "20ms")
+	today := civil.DateOf(time.Now().UTC())
+	const days = 4
+	want := s.truth(t, today.AddDays(-days), today.AddDays(-1))
+	whole := map[string]int{}
+	for _, row := range want {
+		whole[row[0]]++
+	}
+	dice := rand.New(rand.NewPCG(*killSeed, 1))
+	t.Logf("seed %d, %d runs", *killSeed, *kills)
+	for i := range *kills {
+		b := draw(dice)
+		t.Run(fmt.Sprintf("%03d %s", i, b), func(t *testing.T) {
+			w := newWarehouse(t, s, days, dying)
+			done := make(chan struct{})
+			var reader sync.WaitGroup
+			reader.Go(func() { w.poll(t, whole, done) })
+			w.SetFaults(b.warehouse...)
+			s.admin(t, http.MethodPut, "faults", append([]emulator.Fault{}, b.service...))
+			cmd, _ := w.command(t.Context(), "run")
+			check(t, cmd.Start())
+			if b.kill > 0 {
+				time.Sleep(b.kill)
+				_ = cmd.Process.Signal(syscall.SIGKILL) // it may have ended
+			}
+			_ = cmd.Wait() // whatever becomes of it
+			w.SetFaults()
+			s.admin(t, http.MethodPut, "faults", []emulator.Fault{})
+			w.untilDone()
+			close(done)
+			reader.Wait()
+			w.holds(t, want)
+		})
+	}
+}
+
+// poll looks at the table again and again: each partition has no rows or all of them.
+func (w *warehouse) poll(t *testing.T, whole map[string]int, done chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+		rows, err := w.Rows(warehouseTable)
+		if err != nil {
+			continue // not made yet
+		}
+		seen := map[string]int{}
+		for _, row := range rows {
+			seen[row[0]]++
+		}
+		for day, n := range seen {
+			if n != whole[day] {
+				t.Errorf("%s has %d rows at a time, whole it has %d", day, n, whole[day])
+				return
+			}
+		}
+	}
+}
+
+// A breakage is what goes wrong in a run: a call to the warehouse or the service, or the process after some time.
+type breakage struct {
+	warehouse []bqtest.Fault
+	service   []emulator.Fault
+	kill      time.Duration
+}
+
+func draw(dice *rand.Rand) (b breakage) {
+	f := bqtest.Fault{Nth: 1 + dice.IntN(30)}
+	insert := func() { f.Call, f.Nth = "jobs.insert", 1+dice.IntN(4) }
+	switch dice.IntN(10) {
+	case 0:
+		f.Kind = bqtest.FaultReset
+	case 1:
+		f.Kind = bqtest.FaultLost
+	case 2:
+		insert()
+		f.Kind = bqtest.FaultLost
+	case 3:
+		f.Kind, f.Status = bqtest.FaultStatus, []int{500, 502, 503}[dice.IntN(3)]
+	case 4:
+		insert()
+		f.Kind, f.Reason = bqtest.FaultFailJob, []string{"backendError", "internalError", "rateLimitExceeded", "invalid"}[dice.IntN(4)]
+	case 5: // the job goes on while its run is gone
+		insert()
+		f.Kind, f.Delay = bqtest.FaultSlowJob, 3*time.Second
+		b.kill = time.Duration(200+dice.IntN(1500)) * time.Millisecond
+	case 6:
+		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultCut, AfterBytes: int64(dice.IntN(20_000))}}
+	case 7:
+		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultStatus, Status: []int{400, 429, 503, 504}[dice.IntN(4)]}}
+	default:
+		b.kill = time.Duration(50+dice.IntN(2500)) * time.Millisecond
+	}
+	if f.Kind != "" {
+		b.warehouse = []bqtest.Fault{f}
+	}
+	return b
+}
+
+func (b breakage) String() string {
+	var parts []string
+	for _, f := range b.warehouse {
+		parts = append(parts, fmt.Sprintf("%s %s %s%d", f.Kind, f.Call, f.Reason, f.Nth))
+	}
+	for _, f := range b.service {
+		parts = append(parts, fmt.Sprintf("service %s %d", f.Kind, f.Nth))
+	}
+	if b.kill > 0 {
+		parts = append(parts, "killed after "+b.kill.String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+// A run that is killed while its load job goes on, and a backfill of the same days at the same time: what was fetched
+// last is what the table holds, though the dead run's job ends late.
+func TestALateJobOfADeadRun(t *testing.T) {
+	old, restated := startService(t, "--days", "30", "--apps", "2"), startService(t, "--days", "30", "--apps", "2", "--seed", "11")
+	today := civil.DateOf(time.Now().UTC())
+	first, last := today.AddDays(-2), today.AddDays(-1)
+	for nth := 1; nth <= 2; nth++ {
+		w := newWarehouse(t, old, 2, dying)
+		w.SetFaults(bqtest.Fault{Call: "jobs.insert", Nth: nth, Kind: bqtest.FaultSlowJob, Delay: 6 * time.Second})
+		night, _ := w.command(t.Context(), "run")
+		check(t, night.Start())
+		for deadline := time.Now().Add(20 * time.Second); len(w.Jobs()) < nth; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the night makes no job")
+			}
+		}
+		w.edit(t, old.url, restated.url)
+		backfill, out := w.command(t.Context(), "backfill", "installs", "--from", first.String(), "--to", last.String(), "--force")
+		check(t, backfill.Start())
+		check(t, night.Process.Kill())
+		_ = night.Wait() // killed
+		if err := backfill.Wait(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		w.Advance(time.Minute) // whatever is under way ends
+		w.holds(t, restated.truth(t, first, last))
+		for day, run := range w.recorded() {
+			if !strings.HasPrefix(run, "20") || len(day) != 10 {
+				t.Errorf("%s is recorded by run %q", day, run)
+			}
+		}
+	}
+}
+
+// audited wants so many rows in the audit tables: each run once, though answers were lost.
+func (w *warehouse) audited(t *testing.T, runs, partitions int) {
+	t.Helper()
+	for table, want := range map[string]int{auditRuns: runs, auditPartitions: partitions} {
+		rows, err := w.Rows("proj.ds." + table)
+		check(t, err)
+		if len(rows) != want {
+			t.Errorf("%s has %d rows, want %d: %q", table, len(rows), want, rows)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package catalog
+
+import (
+	"go/ast"
+	"go/parser"
+	"strings"
+	"testing"
+)
+
+func TestFormula(t *testing.T) {
+	for slug, want := range map[string]string{
+		"installs": "", "ecpi_all": "cost/installs", "installs_per_mile": "(installs*1000)/impressions",
+		"network_cost_diff": "abs(network_cost-adjust_cost)", "retention_rate_d7": "retained_users_d7/cohort_size_d7",
+		"time_spent_per_user_w1": "time_spent_w1/cohort_size_w1", "gross_profit": "all_revenue-cost",
+	} {
+		f, ok := Metric(slug)
+		if got := f.Formula(); !ok || got != want {
+			t.Errorf("%s = %q, want %q", slug, got, want)
+		}
+	}
+	if f, _ := Guess("purchase_d7_events_rate_cohort"); f.Formula() != "purchase_d7_events_cohort/installs" {
+		t.Errorf("an event's: %q", f.Formula())
+	}
+}
+
+// Every formula is made of operators and of slugs that are metrics themselves.
+func TestFormulasAreOfMetrics(t *testing.T) {
+	n := 0
+	for _, slug := range []string{"d1", "w2", "m3"} {
+		for _, pattern := range Metrics() {
+			f, ok := Metric(strings.NewReplacer("{p}", slug, "{src}", "admob", "{value}", "3", "{bit}", "2").Replace(pattern))
+			formula := f.Formula()
+			if !ok || formula == "" {
+				continue
+			}
+			n++
+			e, err := parser.ParseExpr(formula)
+			if err != nil {
+				t.Errorf("%s = %s: %v", f.Slug, formula, err)
+				continue
+			}
+			ast.Inspect(e, func(node ast.Node) bool {
+				if id, ok := node.(*ast.Ident); ok && id.Name != "abs" {
+					if _, known := Metric(id.Name); !known {
+						t.Errorf("%s = %s: %s is no metric", f.Slug, formula, id.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	if n < 200 {
+		t.Errorf("only %d formulas", n)
+	}
+}
