@@ -54,7 +54,7 @@ func TestHelp(t *testing.T) {
 		"help": {"--help"}, "help-run": {"run", "--help"}, "help-backfill": {"backfill", "--help"},
 		"help-plan": {"plan", "--help"}, "help-status": {"status", "--help"}, "help-emulator": {"emulator", "--help"},
 		"help-gaps": {"gaps", "--help"}, "help-check": {"check", "--help"}, "help-serve": {"serve", "--help"}, "help-events": {"events", "--help"},
-		"help-report": {"report", "--help"}, "help-schema": {"schema", "--help"}, "help-completion": {"completion", "--help"},
+		"help-report": {"report", "--help"}, "help-views": {"views", "--help"}, "help-schema": {"schema", "--help"}, "help-completion": {"completion", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

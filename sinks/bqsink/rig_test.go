@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ type handled struct{ http.Handler }
 func (h handled) RoundTrip(r *http.Request) (answer *http.Response, err error) {
 	defer func() {
 		if recover() != nil {
-			answer, err = nil, io.ErrUnexpectedEOF // the connection was dropped
+			answer, err = nil, syscall.ECONNRESET
 		}
 		if r.Body != nil {
 			_ = r.Body.Close()

@@ -45,8 +45,8 @@
 // Of GoogleSQL (reference/standard-sql/query-syntax, dml-syntax#delete_statement) it runs, by jobs.insert and jobs.query:
 // DELETE with any condition; SELECT with WITH, joins by ON, WHERE, GROUP BY, HAVING, QUALIFY, UNION ALL, ORDER BY and
 // LIMIT, the functions in functionTable, and views, which are checked when they are made. NUMERIC is exact. A table that requires a
-// partition filter refuses a query that doesn't compare its partitioning column beside the table itself: a filter around
-// a subquery or view isn't pushed down. Anything else is refused as notImplemented, with its place in the query.
+// partition filter refuses a query that doesn't compare its partitioning column, beside the table or around a view or
+// subquery that passes the column on (querying-partitioned-tables); a filter behind a WITH isn't looked through. Anything else is refused as notImplemented, with its place in the query.
 //
 // Not here: partitions don't expire, bytes on disk and slots aren't counted, and all jobs are one account's. DDL, INSERT and MERGE,
 // copy and extract jobs, streaming inserts, range partitioning, nested and repeated columns, wildcards in URIs and

@@ -134,6 +134,9 @@ func TestLoadsFromCloudStorage(t *testing.T) {
 	if st := status.Statistics.Details.(*bigquery.LoadStatistics); st.InputFiles != 2 || st.OutputRows != 2 {
 		t.Errorf("statistics %+v", st)
 	}
+	gcs.CreateObject(fakestorage.Object{ObjectAttrs: fakestorage.ObjectAttrs{BucketName: "bkt", Name: "stage/b.parquet"}, Content: wider(t, "2026-01-01")})
+	last := []string{"gs://bkt/stage/c.parquet", "gs://bkt/stage/b.parquet"}
+	b.wantFailure(load{id: "last", to: "new", uris: last}, "invalid", "Parquet column 'clicks' is not in the schema") // the last by name has no clicks
 	b.wantFailure(load{id: "none", to: "installs$20260101", uris: []string{"gs://bkt/stage/none"}, schema: installSchema}, "notFound", "Not found: URI gs://bkt/stage/none")
 	outside := b.wantFailure(load{id: "outside", to: "installs$20260102", uris: []string{"gs://bkt/stage/c.parquet"}, schema: changed(func(s bigquery.Schema) bigquery.Schema { return s })}, "invalid", "Some rows belong")
 	if outside.Errors[0].Location != "" {

@@ -138,7 +138,7 @@ func (s *Server) viewSchema(key, query string) (*bq.TableSchema, *refusal) {
 	if st.query == nil {
 		return nil, refuse("invalidQuery", "A view is made of a SELECT")
 	}
-	c := &compiler{s: s, query: query, now: time.Unix(0, 0), views: []string{key}, functions: functionTable()}
+	c := &compiler{s: s, query: query, now: time.Unix(0, 0), views: []string{key}, anyPart: true, functions: functionTable()}
 	q, r := c.trySelection(st.query)
 	return &bq.TableSchema{Fields: q.fields}, r
 }

@@ -260,13 +260,22 @@ func TestTablesThatAskForAFilter(t *testing.T) {
 	if status != 200 {
 		t.Fatal(answer)
 	}
+	view := &bigquery.TableMetadata{ViewQuery: "SELECT date, SUM(installs) AS n FROM `p.d.installs` GROUP BY date"} // made without a filter
+	if err := b.client.Dataset("d").Table("sums").Create(t.Context(), view); err != nil {
+		t.Fatal(err)
+	}
 	for query, ok := range map[string]bool{
-		"SELECT COUNT(*) FROM `p.d.installs`":                                               false,
-		"SELECT MAX(date) FROM `p.d.installs` WHERE app = 'a'":                              false,
-		"SELECT MAX(date) FROM `p.d.installs` WHERE date > '2026-01-01'":                    true,
-		"SELECT MAX(i.date) FROM `p.d.installs` i WHERE i.app = 'a' AND i.date IS NOT NULL": true,
-		"DELETE FROM `p.d.installs` WHERE app = 'none'":                                     false,
-		"DELETE FROM `p.d.installs` WHERE date = '2020-01-01'":                              true,
+		"SELECT COUNT(*) FROM `p.d.installs`":                                                                   false,
+		"SELECT MAX(date) FROM `p.d.installs` WHERE app = 'a'":                                                  false,
+		"SELECT MAX(date) FROM `p.d.installs` WHERE date > '2026-01-01'":                                        true,
+		"SELECT MAX(i.date) FROM `p.d.installs` i WHERE i.app = 'a' AND i.date IS NOT NULL":                     true,
+		"SELECT n FROM `p.d.sums` WHERE date = '2026-02-27'":                                                    true,
+		"SELECT n FROM `p.d.sums` WHERE n > 1":                                                                  false,
+		"SELECT x.d FROM (SELECT date AS d FROM `p.d.installs`) x WHERE x.d = '2026-02-27'":                     true,
+		"SELECT x.d FROM (SELECT MAX(date) AS d FROM `p.d.installs`) x WHERE x.d = '2026-02-27'":                false,
+		"SELECT d FROM (SELECT * FROM `p.d.installs`) i, (SELECT 1 AS d) WHERE i.date = '2026-02-27' AND d = 1": true,
+		"DELETE FROM `p.d.installs` WHERE app = 'none'":                                                         false,
+		"DELETE FROM `p.d.installs` WHERE date = '2020-01-01'":                                                  true,
 	} {
 		_, _, err := b.read(query)
 		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "Cannot query over table 'p.d.installs' without a filter over column(s) 'date'") {
@@ -320,6 +329,27 @@ func TestRowsByPages(t *testing.T) {
 	}
 	if len(rows) != 4 {
 		t.Errorf("rows %v", rows)
+	}
+}
+
+func TestTimestampsAreSecondsUnlessAskedFor(t *testing.T) {
+	b := newSums(t)
+	q := b.client.Query("SELECT TIMESTAMP '2026-01-01 00:00:00.5Z' AS t")
+	q.JobID = "now"
+	if _, err := q.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{"": `{"v":"1.7672256005E+09"}`, "?formatOptions.useInt64Timestamp=true": `{"v":"1767225600500000"}`} {
+		if _, answer, _ := b.send("GET", "/bigquery/v2/projects/p/queries/now"+query, nil, nil); !strings.Contains(answer, want) {
+			t.Errorf("%q: %s", query, answer)
+		}
+	}
+	b.mustLoad(load{id: "load", to: "installs$20260101", file: oneRow(t, "2026-01-01", "a", 1), schema: installSchema})
+	if status, _, _ := b.send("GET", "/bigquery/v2/projects/p/queries/load", nil, nil); status != 400 {
+		t.Errorf("the results of a load: %d", status)
+	}
+	if status, _, _ := b.send("GET", "/bigquery/v2/projects/p/queries/now?maxResults=-1", nil, nil); status != 400 {
+		t.Errorf("a negative page: %d", status)
 	}
 }
 

@@ -90,6 +90,9 @@ func TestSchemaChangesOfALoad(t *testing.T) {
 			c.l.id = "one"
 			b.mustLoad(c.l)
 			b.wantRows("installs", c.want...)
+			if mode := b.Tables()["p.d.installs"].Schema.Fields[1].Mode; (mode == "NULLABLE") != (c.name == "relaxation") {
+				t.Errorf("app is %s", mode)
+			}
 		})
 	}
 }

@@ -19,6 +19,8 @@ type compiler struct {
 	now      time.Time
 	views    []string // those being expanded
 	aliases  int
+	pushed   map[string]bool // columns of the query being compiled that the query around it filters by, in small letters
+	anyPart  bool            // a view is being made: who reads it brings the partition filter
 
 	functions map[string]function
 }
@@ -43,11 +45,9 @@ type scope struct {
 }
 
 type scopeSource struct {
-	alias   string // as the query names it
-	name    string // in the SQL
-	fields  []*bq.TableFieldSchema
-	table   *table // when it is one
-	columns map[string]bool
+	alias  string // as the query names it
+	name   string // in the SQL
+	fields []*bq.TableFieldSchema
 }
 
 func (c *compiler) fail(pos int, format string, args ...any) {
@@ -105,7 +105,7 @@ func (c *compiler) relation(r relation, ctes map[string]compiled) (compiled, *ta
 	if slices.Contains(c.views, t.key()) {
 		c.fail(r.pos, "View %s references itself", t.key())
 	}
-	inner := &compiler{s: c.s, query: t.Doc.View.Query, location: c.location, now: c.now, views: append(slices.Clone(c.views), t.key()), aliases: c.aliases, functions: c.functions}
+	inner := &compiler{s: c.s, query: t.Doc.View.Query, location: c.location, now: c.now, views: append(slices.Clone(c.views), t.key()), aliases: c.aliases, functions: c.functions, pushed: c.pushed, anyPart: c.anyPart}
 	st, refused := parseStatement(inner.query)
 	if refused != nil {
 		panic(refused)

@@ -91,12 +91,16 @@ func (c *compiler) from(p *selectPart, sc *scope) string {
 		return ""
 	}
 	sql := " FROM "
+	outside := c.pushed
+	defer func() { c.pushed = outside }()
 	for i, item := range p.from {
-		q, t := c.relation(item.relation, sc.ctes)
-		src := &scopeSource{name: c.alias(), alias: item.alias, fields: q.fields, table: t, columns: map[string]bool{}}
-		if src.alias == "" {
-			src.alias = item.path[strings.LastIndex(item.path, ".")+1:]
+		alias := item.alias
+		if alias == "" {
+			alias = item.path[strings.LastIndex(item.path, ".")+1:]
 		}
+		c.pushed = pushedTo(p, alias, item.on, outside)
+		q, t := c.relation(item.relation, sc.ctes)
+		src := &scopeSource{name: c.alias(), alias: alias, fields: q.fields}
 		sc.sources = append(sc.sources, src)
 		if i > 0 {
 			sql += " " + item.join + " "
@@ -105,38 +109,62 @@ func (c *compiler) from(p *selectPart, sc *scope) string {
 		if item.on != nil {
 			sql += " ON " + c.condition(item.on, sc)
 		}
-		if t != nil && t.Doc.RequirePartitionFilter {
-			c.requireFilter(t, src, p.where, item.on)
+		if t != nil {
+			c.requireFilter(t, c.pushed)
 		}
 	}
 	return sql
 }
 
-// requireFilter refuses to read a table whole that says it mustn't be.
-// https://cloud.google.com/bigquery/docs/querying-partitioned-tables#require-partition-filter
-func (c *compiler) requireFilter(t *table, src *scopeSource, conditions ...*expr) {
-	column := t.partitioned().Field
-	for _, e := range conditions {
-		if filters(e, column, src.alias) {
-			return
+// pushedTo is the columns of a source that the query filters by: its own conditions do, or the query around it does by a
+// column that it passes on.
+func pushedTo(p *selectPart, alias string, on *expr, outside map[string]bool) map[string]bool {
+	names := map[string]bool{}
+	filtered(p.where, alias, names)
+	filtered(on, alias, names)
+	for _, item := range p.items {
+		switch {
+		case item.value.is(opStar):
+			maps.Copy(names, outside)
+		case item.value.is(opColumn):
+			column := strings.ToLower(item.value.text[strings.LastIndex(item.value.text, ".")+1:])
+			if outside[column] && item.alias == "" || outside[strings.ToLower(item.alias)] {
+				names[column] = true
+			}
 		}
 	}
-	panic(refuse("invalidQuery", "Cannot query over table '%s' without a filter over column(s) '%s' that can be used for partition elimination", t.key(), column))
+	return names
 }
 
-// filters tells whether the condition compares the column.
-func filters(e *expr, column, alias string) bool {
+// filtered adds the columns of a source that the condition compares.
+func filtered(e *expr, alias string, into map[string]bool) {
 	if e == nil {
-		return false
+		return
 	}
 	compares := slices.Contains([]string{"=", "<", "<=", ">", ">=", "BETWEEN", "IN", "IS NULL"}, e.op)
 	for _, a := range e.args {
-		named := a.is(opColumn) && (strings.EqualFold(a.text, column) || strings.EqualFold(a.text, alias+"."+column))
-		if compares && named || filters(a, column, alias) {
-			return true
+		if compares && a.is(opColumn) {
+			owner, name, qualified := strings.Cut(a.text, ".")
+			if !qualified {
+				into[strings.ToLower(owner)] = true
+			} else if strings.EqualFold(owner, alias) {
+				into[strings.ToLower(name)] = true
+			}
 		}
+		filtered(a, alias, into)
 	}
-	return false
+}
+
+// requireFilter refuses to read a table whole that says it mustn't be.
+// https://cloud.google.com/bigquery/docs/querying-partitioned-tables#require-partition-filter
+func (c *compiler) requireFilter(t *table, filters map[string]bool) {
+	if !t.Doc.RequirePartitionFilter || c.anyPart {
+		return
+	}
+	column := t.partitioned().Field
+	if !filters[strings.ToLower(column)] {
+		panic(refuse("invalidQuery", "Cannot query over table '%s' without a filter over column(s) '%s' that can be used for partition elimination", t.key(), column))
+	}
 }
 
 func (c *compiler) expandStars(items []selectItem, sc *scope) []selectItem {
@@ -268,13 +296,13 @@ func (c *compiler) deletion(d *deletion) (string, *table) {
 	if t.isView() {
 		c.fail(d.table.pos, "%s is a view and can't be modified", t.key())
 	}
-	src := &scopeSource{name: t.Rows, alias: d.table.alias, fields: t.Doc.Schema.Fields, table: t}
+	src := &scopeSource{name: t.Rows, alias: d.table.alias, fields: t.Doc.Schema.Fields}
 	if src.alias == "" {
 		src.alias = t.Doc.TableReference.TableId
 	}
-	if t.Doc.RequirePartitionFilter {
-		c.requireFilter(t, src, d.where)
-	}
+	filters := map[string]bool{}
+	filtered(d.where, src.alias, filters)
+	c.requireFilter(t, filters)
 	return c.condition(d.where, &scope{sources: []*scopeSource{src}}), t
 }
 

@@ -60,6 +60,27 @@ func TestTableMetadataComesBack(t *testing.T) {
 	}
 }
 
+func TestUpdateReplacesTheWholeDefinition(t *testing.T) {
+	b := newBench(t, Options{})
+	b.createInstalls()
+	const path = "/bigquery/v2/projects/p/datasets/d/tables/installs"
+	_, _, _ = b.send("PATCH", path, nil, []byte(`{"description":"x","labels":{"a":"b","c":"d"}}`))
+	if _, answer, _ := b.send("PATCH", path, nil, []byte(`{"labels":{"a":null}}`)); !strings.Contains(answer, `"labels":{"c":"d"}`) || !strings.Contains(answer, `"description":"x"`) {
+		t.Errorf("a patch left %s", answer)
+	}
+	put := []byte(`{"timePartitioning":{"type":"DAY","field":"date"},"labels":{"e":"f"}}`)
+	status, answer, _ := b.send("PUT", path, nil, put)
+	if status != 200 || !strings.Contains(answer, `"labels":{"e":"f"}`) || strings.Contains(answer, "description") || !strings.Contains(answer, `"installs"`) {
+		t.Errorf("an update gave %d %s", status, answer)
+	}
+	if status, answer, _ := b.send("PUT", path, nil, []byte(`{}`)); status != 400 || !strings.Contains(answer, "input partitioning specification is none") {
+		t.Errorf("an update without partitioning gave %d %s", status, answer)
+	}
+	if status, _, _ := b.send("PATCH", path, nil, []byte(`{`)); status != 400 {
+		t.Errorf("no JSON gave %d", status)
+	}
+}
+
 func TestPatchOfASchema(t *testing.T) {
 	for _, c := range []struct {
 		name    string
