@@ -19,8 +19,8 @@ func newRun(f *flags) *cobra.Command {
 		Short: "Do what is due, of all jobs or of those named",
 		Long: `Do what is due. A partition is due when the job's schedule has fired since the
 later of the partition's end and its last fetch, and it is missing, was last
-fetched inside the lookback, or hasn't reached a sink that was added. When
-nothing is due, nothing is requested.
+fetched inside the lookback or before a cohort metric was final, or hasn't
+reached a sink that was added. When nothing is due, nothing is requested.
 
 ` + exitCodes,
 		ValidArgsFunction: f.completeJobs,
