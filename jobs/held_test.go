@@ -38,7 +38,8 @@ func TestSecondLook(t *testing.T) {
 			s := &script{units: []string{"a", "x", "b"}}
 			r := &Runner{Ledger: l, Run: "run", Lease: lease, Parallel: 2, Log: slog.New(slog.DiscardHandler)}
 			start := time.Now()
-			res := r.RunJobs(t.Context(), []Job{{Name: "j", Table: "installs", Kind: s}})[0]
+			list := []Job{{Name: "j", Table: "installs", Kind: s}}
+			res := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))[0]
 			if took := time.Since(start); took > c.longest {
 				t.Errorf("took %v, want %v at the most", took, c.longest)
 			}

@@ -29,11 +29,10 @@ type Progress struct {
 	Err    error
 }
 
-// RunJobs plans all jobs and does them, and gives their results in order. It returns when every unit that it took is
-// over.
-func (r *Runner) RunJobs(ctx context.Context, list []Job) []Result {
+// RunJobs does what PlanJobs planned of the jobs, and gives their results in order. It returns when every unit that it
+// took is over.
+func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []Result {
 	results := make([]Result, len(list))
-	plans := PlanJobs(ctx, list, time.Now())
 	var held heldUnits
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))

@@ -68,7 +68,7 @@ func runScripts(t *testing.T, scripts ...*script) ([]Result, bool) {
 		list = append(list, Job{Name: fmt.Sprint("job", i), Table: fmt.Sprint("table", i), Kind: s})
 	}
 	r := &Runner{Ledger: l, Run: "run", Lease: time.Minute, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
-	results := r.RunJobs(ctx, list)
+	results := r.RunJobs(ctx, list, PlanJobs(ctx, list, time.Now()))
 	return results, Stopped(ctx)
 }
 
@@ -177,7 +177,7 @@ func TestJobsArePlannedAtOnce(t *testing.T) {
 		l := memLedger(t)
 		r := &Runner{Ledger: l, Run: "run", Lease: time.Minute, Parallel: 4, Log: slog.New(slog.DiscardHandler)}
 		start := time.Now()
-		results := r.RunJobs(t.Context(), list)
+		results := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))
 		if took := time.Since(start); took != 4*time.Second || most.Load() != planners {
 			t.Errorf("planned in %v, %d at once", took, most.Load())
 		}

@@ -75,6 +75,10 @@ func TestExitCodes(t *testing.T) {
 			check(t, err)
 			check(t, os.WriteFile(paths[0], []byte("{"), 0o600))
 		}, nil, 1, "is damaged"},
+		{"more partitions than a table holds", []string{"backfill", "installs", "--from", "1990-01-01", "--to", "2026-01-01"},
+			func(t *testing.T, p *place) {
+				p.edit(t, "file://"+p.dir+"/out", `"bigquery://proj/ds?endpoint=http://127.0.0.1:1"`)
+			}, nil, 2, "BigQuery holds at most 10000 in a table"},
 		{"a filter without a value", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in"}, nil, nil, 2, "want a name, = and a value"},
 		{"a filter twice", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in=a", "--filter", "app__in=b"}, nil, nil, 2, "is given twice"},
 		{"a filter of no operator", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__like=a"}, nil, nil, 2, "no comparison"},

@@ -138,6 +138,10 @@ func (shared *engine) once(ctx context.Context, a ask, trigger string, names []s
 	if _, err := e.token.Token(ctx); err != nil { // before anything is claimed or asked
 		return 0, fmt.Errorf("service.token: %w", refused(err))
 	}
+	plans := jobs.PlanJobs(ctx, list, time.Now())
+	if err := e.quotas(list, plans); err != nil {
+		return 0, err
+	}
 	record := jobs.RunRecord{ID: e.run, Trigger: trigger, Started: time.Now().UTC()}
 	if err := e.ledger.SaveRun(ctx, record); err != nil {
 		return 0, err
@@ -146,7 +150,7 @@ func (shared *engine) once(ctx context.Context, a ask, trigger string, names []s
 		Ledger: e.ledger, Run: e.run, Lease: e.config.Lease, Parallel: e.config.Service.InFlight,
 		Log: show.log, Observe: show.progress,
 	}
-	record.Results = runner.RunJobs(ctx, list)
+	record.Results = runner.RunJobs(ctx, list, plans)
 	record.Exit = jobs.ExitCode(record.Results, jobs.Stopped(ctx), len(names) > 0)
 	if err := e.endRecord(ctx, &record); err != nil {
 		show.log.Error("the run's record could not be written", "run", e.run, "status", err.Error())

@@ -92,7 +92,8 @@ func (r *rig) run() jobs.Result {
 	kind, started := r.kind(), time.Now()
 	id := fmt.Sprintf("run-%03d", len(r.runs)+1)
 	runner := &jobs.Runner{Ledger: r.ledger, Run: id, Lease: time.Hour, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
-	res := runner.RunJobs(r.t.Context(), []jobs.Job{{Name: r.options.Job, Table: r.options.Table, Kind: kind, Finish: kind.Finish}})[0]
+	list := []jobs.Job{{Name: r.options.Job, Table: r.options.Table, Kind: kind, Finish: kind.Finish}}
+	res := runner.RunJobs(r.t.Context(), list, jobs.PlanJobs(r.t.Context(), list, time.Now()))[0]
 	ended := time.Now()
 	r.runs = slices.Insert(r.runs, 0, jobs.RunRecord{ID: id, Started: started, Ended: &ended, Results: []jobs.Result{res}})
 	return res

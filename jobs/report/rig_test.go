@@ -120,7 +120,8 @@ func (r *rig) runAs(ctx context.Context, o report.Options) jobs.Result {
 	runner := &jobs.Runner{
 		Ledger: r.ledger, Run: o.Run, Lease: time.Hour, Parallel: r.parallel, Log: o.Log,
 	}
-	return runner.RunJobs(ctx, []jobs.Job{{Name: o.Job, Table: o.Table, Kind: kind, Finish: kind.Finish}})[0]
+	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: kind, Finish: kind.Finish}}
+	return runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, time.Now()))[0]
 }
 
 // ok runs and wants no errors.
