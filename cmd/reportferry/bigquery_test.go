@@ -27,19 +27,36 @@ import (
 type warehouse struct {
 	*bqtest.Server
 	*place
-	url string
+	url   string
+	cloud *cloud // of the ledger and the staged files; nil: the ledger is a folder, and files go with their jobs
 }
 
 const warehouseTable = "proj.ds.installs"
 
 func newWarehouse(t *testing.T, s *service, days int, lease string) *warehouse {
 	t.Helper()
-	server, err := bqtest.New(bqtest.Options{Datasets: []string{"proj.ds"}, Location: "EU"})
+	return openWarehouse(t, s, days, lease, bqtest.Options{}, "")
+}
+
+// newCloudWarehouse has its ledger and its staged files in a bucket.
+func newCloudWarehouse(t *testing.T, s *service, days int, lease string) *warehouse {
+	t.Helper()
+	c := startCloud(t)
+	w := openWarehouse(t, s, days, lease, bqtest.Options{GCS: "http://" + c.addr}, "&staging=gs://bkt/staged")
+	w.cloud, w.env = c, []string{"STORAGE_EMULATOR_HOST=" + c.addr}
+	w.edit(t, "file://"+w.dir+"/ledger", "gs://bkt/ledger")
+	return w
+}
+
+func openWarehouse(t *testing.T, s *service, days int, lease string, o bqtest.Options, query string) *warehouse {
+	t.Helper()
+	o.Datasets, o.Location = []string{"proj.ds"}, "EU"
+	server, err := bqtest.New(o)
 	check(t, err)
 	t.Cleanup(func() { check(t, server.Close()) })
 	at, err := server.Listen()
 	check(t, err)
-	w := &warehouse{Server: server, place: newPlace(t, s, days, 2, lease), url: "bigquery://proj/ds?location=EU&endpoint=" + at}
+	w := &warehouse{Server: server, place: newPlace(t, s, days, 2, lease), url: "bigquery://proj/ds?location=EU&endpoint=" + at + query}
 	w.edit(t, "sinks: [file://"+w.dir+"/out]", "sinks: [\""+w.url+"\"]")
 	return w
 }
@@ -179,8 +196,9 @@ func TestABucketAndBigQuery(t *testing.T) {
 	}
 }
 
-// Runs with a fault at a random call, or killed at a random moment, each followed by a clean one: the table equals the
-// truth, and at no time a reader sees a partition that is neither empty nor whole.
+// Runs with a fault at a random call of the warehouse, the bucket or the service, or killed at a random moment, each
+// followed by a clean one: the table equals the truth, and at no time a reader sees a partition that is neither empty nor
+// whole. In every second the ledger and the files on their way lie in a bucket.
 func TestBigQueryWhateverBreaks(t *testing.T) {
 	s := startService(t, "--days", "30", "--apps", "2", "--latency", "20ms")
 	today := civil.DateOf(time.Now().UTC())
@@ -196,6 +214,10 @@ func TestBigQueryWhateverBreaks(t *testing.T) {
 		b := draw(dice)
 		t.Run(fmt.Sprintf("%03d %s", i, b), func(t *testing.T) {
 			w := newWarehouse(t, s, days, dying)
+			if b.bucket.nth > 0 || i%2 == 1 {
+				w = newCloudWarehouse(t, s, days, dying)
+				w.cloud.breaks(b.bucket)
+			}
 			done := make(chan struct{})
 			var reader sync.WaitGroup
 			reader.Go(func() { w.poll(t, whole, done) })
@@ -209,6 +231,9 @@ func TestBigQueryWhateverBreaks(t *testing.T) {
 			}
 			_ = cmd.Wait() // whatever becomes of it
 			w.SetFaults()
+			if w.cloud != nil {
+				t.Logf("calls of the bucket: %d", w.cloud.breaks(cloudFault{}))
+			}
 			s.admin(t, http.MethodPut, "faults", []emulator.Fault{})
 			w.untilDone()
 			close(done)
@@ -243,9 +268,11 @@ func (w *warehouse) poll(t *testing.T, whole map[string]int, done chan struct{})
 	}
 }
 
-// A breakage is what goes wrong in a run: a call to the warehouse or the service, or the process after some time.
+// A breakage is what goes wrong in a run: a call to the warehouse, the bucket or the service, or the process after some
+// time.
 type breakage struct {
 	warehouse []bqtest.Fault
+	bucket    cloudFault
 	service   []emulator.Fault
 	kill      time.Duration
 }
@@ -253,7 +280,7 @@ type breakage struct {
 func draw(dice *rand.Rand) (b breakage) {
 	f := bqtest.Fault{Nth: 1 + dice.IntN(30)}
 	insert := func() { f.Call, f.Nth = "jobs.insert", 1+dice.IntN(4) }
-	switch dice.IntN(10) {
+	switch dice.IntN(12) {
 	case 0:
 		f.Kind = bqtest.FaultReset
 	case 1:
@@ -274,6 +301,8 @@ func draw(dice *rand.Rand) (b breakage) {
 		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultCut, AfterBytes: int64(dice.IntN(20_000))}}
 	case 7:
 		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultStatus, Status: []int{400, 429, 503, 504}[dice.IntN(4)]}}
+	case 8, 9, 10:
+		b.bucket = cloudFault{nth: 1 + dice.IntN(52), kind: []string{"503", "reset", "lost"}[dice.IntN(3)]}
 	default:
 		b.kill = time.Duration(50+dice.IntN(2500)) * time.Millisecond
 	}
@@ -287,6 +316,9 @@ func (b breakage) String() string {
 	var parts []string
 	for _, f := range b.warehouse {
 		parts = append(parts, fmt.Sprintf("%s %s %s%d", f.Kind, f.Call, f.Reason, f.Nth))
+	}
+	if b.bucket.nth > 0 {
+		parts = append(parts, b.bucket.String())
 	}
 	for _, f := range b.service {
 		parts = append(parts, fmt.Sprintf("service %s %d", f.Kind, f.Nth))

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +47,7 @@ type place struct {
 	t       testing.TB
 	dir     string
 	token   string
+	env     []string // besides this process's own
 	service *service
 }
 
@@ -158,7 +160,7 @@ func (p *place) command(ctx context.Context, args ...string) (*exec.Cmd, *bytes.
 	check(p.t, err)
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "TEST_TOKEN="+p.token)
+	cmd.Env = slices.Concat(os.Environ(), p.env, []string{"TEST_TOKEN=" + p.token})
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	return cmd, &out
