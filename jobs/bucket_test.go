@@ -19,6 +19,7 @@ type distant struct {
 	*blob.Bucket
 	calls  atomic.Int64
 	before func(call, key string)
+	answer func(key string, err error) error // what the caller of a write is told; nil: the truth
 }
 
 // distantLedger is a ledger over distant memory.
@@ -94,12 +95,13 @@ func (d *distant) NewRangeReader(
 // distantWriter reaches the store when it is closed.
 type distantWriter struct {
 	*blob.Writer
-	call func()
+	call   func()
+	answer func(error) error
 }
 
 func (w distantWriter) Close() error {
 	w.call()
-	return w.Writer.Close()
+	return w.answer(w.Writer.Close())
 }
 
 func (d *distant) NewTypedWriter(ctx context.Context, key, contentType string, o *driver.WriterOptions) (driver.Writer, error) {
@@ -108,7 +110,13 @@ func (d *distant) NewTypedWriter(ctx context.Context, key, contentType string, o
 	if o.IfNotExist {
 		call = "create"
 	}
-	return distantWriter{w, func() { d.call(call, key) }}, err
+	answer := func(err error) error {
+		if d.answer != nil {
+			return d.answer(key, err)
+		}
+		return err
+	}
+	return distantWriter{w, func() { d.call(call, key) }, answer}, err
 }
 
 func (d *distant) Delete(ctx context.Context, key string) error {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -30,6 +31,7 @@ type Claim struct {
 
 type claimBody struct {
 	Run      string        `json:"run"`
+	Name     string        `json:"name"` // of this claim alone
 	Lease    time.Duration `json:"lease_ns"`
 	Beat     int           `json:"beat"`
 	Released bool          `json:"released"`
@@ -51,7 +53,7 @@ func (e *HeldError) Error() string {
 func (l *Ledger) Claim(ctx context.Context, table, unit, run string, lease time.Duration) (*Claim, error) {
 	c := &Claim{
 		ledger: l, table: table, unit: unit, lease: lease, prefix: fmt.Sprintf("tables/%s/claims/%s/", table, unit),
-		body: claimBody{Run: run, Lease: lease}, stopped: make(chan struct{}),
+		body: claimBody{Run: run, Name: rand.Text(), Lease: lease}, stopped: make(chan struct{}),
 	}
 	used, err := c.used(ctx)
 	if err != nil {
@@ -95,9 +97,9 @@ func (c *Claim) take(ctx context.Context, before used) error {
 		return err
 	}
 	start := time.Now()
-	if err := c.ledger.create(ctx, c.key(c.number), data); errors.Is(err, errExists) {
+	if err := c.ledger.create(ctx, c.key(c.number), data); errors.Is(err, errExists) && !c.mine(ctx) {
 		return c.outrun()
-	} else if err != nil {
+	} else if err != nil && !errors.Is(err, errExists) {
 		return fmt.Errorf("claim %s: %w", c.ledger.location(c.key(c.number)), err)
 	}
 	// Others may have taken and dropped this number since it was looked up. The highest number is never dropped before
@@ -115,6 +117,13 @@ func (c *Claim) take(ctx context.Context, before used) error {
 		_ = c.ledger.bucket.Delete(ctx, key) // one that stays is lower than ours and means nothing
 	}
 	return nil
+}
+
+// mine tells whether the object with the claim's number is this claim's own: the store's answer to its creation was lost,
+// and the second request found what the first one made.
+func (c *Claim) mine(ctx context.Context) bool {
+	var body claimBody
+	return c.ledger.read(ctx, c.key(c.number), &body) == nil && body == c.body
 }
 
 func (c *Claim) outrun() error {

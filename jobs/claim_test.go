@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 )
 
@@ -115,4 +116,24 @@ func TestClaimByStaleListing(t *testing.T) {
 	if err := stale.take(ctx, used{}); !errors.As(err, &held) {
 		t.Errorf("took a used number: %v", err)
 	}
+}
+
+// A store's client that repeats a creation whose answer was lost is told that the object exists: it is the claim's own.
+func TestClaimWhoseAnswerWasLost(t *testing.T) {
+	l, d := distantLedger(t, nil)
+	d.answer = func(key string, err error) error {
+		check(t, err)
+		return d.WriteAll(t.Context(), key, nil, &blob.WriterOptions{IfNotExist: true})
+	}
+	c, err := l.Claim(t.Context(), "installs", "u", "a", time.Minute)
+	check(t, err)
+	d.answer = nil
+	_, done, err := c.Guard(t.Context())
+	check(t, err)
+	done()
+	var held *HeldError
+	if _, err := l.Claim(t.Context(), "installs", "u", "a", time.Minute); !errors.As(err, &held) {
+		t.Errorf("a second claim of the same run: %v", err)
+	}
+	check(t, c.Release(t.Context()))
 }
