@@ -28,6 +28,7 @@ type Options struct {
 	Rate      float64       // requests a second; default 10
 	Burst     int           // size of the token bucket; default twice the rate rounded up, at least 1
 	InFlight  int           // attempts between sending and the end of reading; default 4
+	Share     Share         // this process's part of Rate and InFlight; default: all
 	Attempts  int           // tries of one request, the first included; default 8
 	Patience  time.Duration // time of one request with all its tries, from its first slot on; default 15 minutes
 	FirstByte time.Duration // from sending to the first byte of the body; default 5 minutes
@@ -69,13 +70,15 @@ func New(o Options) (*Client, error) {
 		return nil, errors.New("open service: no token source")
 	case o.Rate < 0, math.IsNaN(o.Rate), math.IsInf(o.Rate, 0):
 		return nil, fmt.Errorf("open service: rate %v is not a number of requests a second", o.Rate)
+	case o.Share != Share{} && (o.Share.Index < 0 || o.Share.Index >= o.Share.Count):
+		return nil, fmt.Errorf("open service: share %d of %d doesn't exist", o.Share.Index, o.Share.Count)
 	case o.Burst < 0, o.InFlight < 0, o.Attempts < 0, o.Patience < 0, o.FirstByte < 0, o.Idle < 0:
 		return nil, errors.New("open service: burst, in-flight cap, attempts and times must not be negative")
 	}
-	o = withDefaults(o)
+	o = withDefaults(o).divided()
 	c := &Client{
 		base: base, account: o.AccountID, agent: o.UserAgent, token: o.Token,
-		limiter: newLimiter(o.Rate, o.Burst), slots: make(chan struct{}, o.InFlight),
+		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, o.InFlight),
 		secrets: &secrets{}, draw: guarded(o.Rand),
 		attempts: o.Attempts, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle,
 		log: o.Logger, meter: &Meter{},

@@ -25,11 +25,12 @@ type limiter struct {
 	pace   float64 // the rate at present
 	until  time.Time
 	halved time.Time // when the rate was last halved
+	turns  turns
 	raised time.Time // from here on quiet seconds count towards the next raises
 }
 
-func newLimiter(perSecond float64, burst int) *limiter {
-	return &limiter{bucket: rate.NewLimiter(rate.Limit(perSecond), burst), full: perSecond, pace: perSecond}
+func newLimiter(perSecond float64, burst int, t turns) *limiter {
+	return &limiter{bucket: rate.NewLimiter(rate.Limit(perSecond), burst), full: perSecond, pace: perSecond, turns: t}
 }
 
 // wait takes one token. It doesn't begin a wait that would go beyond end.
@@ -65,7 +66,7 @@ func (l *limiter) next(now time.Time, taken bool) (time.Duration, *rate.Reservat
 	}
 	l.raise(now)
 	r := l.bucket.ReserveN(now, 1)
-	return r.DelayFrom(now), r
+	return l.turns.after(now.Add(r.DelayFrom(now))).Sub(now), r
 }
 
 // throttled takes note of a 429 and of the pause that came with it, if any.

@@ -38,7 +38,7 @@ func check(t *testing.T, what string, got []time.Duration, want ...time.Duration
 
 func TestBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(4, 3)
+		l := newLimiter(4, 3, turns{})
 		check(t, "a burst of 3, then 4 a second", times(t, l, 6), 0, 0, 0, sec/4, sec/2, 3*sec/4)
 		l.throttled(time.Now(), 0)
 		check(t, "then 2 a second", times(t, l, 2), sec/2, sec)
@@ -47,7 +47,7 @@ func TestBucket(t *testing.T) {
 
 func TestHalving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(8, 100)
+		l := newLimiter(8, 100, turns{})
 		pace := func(want float64) {
 			t.Helper()
 			if math.Abs(l.pace-want) > 1e-9 || math.Abs(float64(l.bucket.Limit())-want) > 1e-9 {
@@ -84,7 +84,7 @@ func TestHalving(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(4, 20)
+		l := newLimiter(4, 20, turns{})
 		l.throttled(time.Now(), 10*sec)
 		time.Sleep(2 * sec)
 		l.throttled(time.Now(), 3*sec) // a shorter pause doesn't shorten the longer one, but its 429 halves again
@@ -98,7 +98,7 @@ func TestPause(t *testing.T) {
 // A pause holds back those too that already wait for a token that is theirs.
 func TestPauseWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(1, 1)
+		l := newLimiter(1, 1, turns{})
 		check(t, "the first", times(t, l, 1), 0)
 		var wg sync.WaitGroup
 		wg.Go(func() { check(t, "the second", times(t, l, 1), 30*sec+sec/2) })
@@ -110,7 +110,7 @@ func TestPauseWhileWaiting(t *testing.T) {
 
 func TestLimiterGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(1, 1)
+		l := newLimiter(1, 1, turns{})
 		l.throttled(time.Now(), time.Minute)
 		if err := l.wait(t.Context(), time.Now().Add(59*sec)); err == nil || err.Error() != "the limiter asks for 1m0s, more than the 59s left" {
 			t.Errorf("error %v", err)
@@ -127,7 +127,7 @@ func TestLimiterGivesUp(t *testing.T) {
 // A token that was reserved and not used goes to the next.
 func TestTokenGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(1, 1)
+		l := newLimiter(1, 1, turns{})
 		check(t, "the first", times(t, l, 1), 0)
 		ctx, cancel := context.WithTimeout(t.Context(), sec/2)
 		defer cancel()
