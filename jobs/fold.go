@@ -45,14 +45,14 @@ func (t *Table) fold(ctx context.Context, loose []string, next int) error {
 	slices.SortFunc(entries, func(a, b Entry) int { return a.Partition.Compare(b.Partition) })
 	data, err := encodeObject(entries)
 	if err != nil {
-		return fmt.Errorf("ledger: fold %s: %w", t.name, err)
+		return fmt.Errorf("%w: fold %s: %w", ErrLedger, t.name, err)
 	}
 	err = t.ledger.create(ctx, segmentKey(t.name, next), data)
 	if errors.Is(err, errExists) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("ledger: fold %s: %w", t.ledger.location(segmentKey(t.name, next)), err)
+		return fmt.Errorf("%w: fold %s: %w", ErrLedger, t.ledger.location(segmentKey(t.name, next)), err)
 	}
 	// A slow folder may have created a number that was used and deleted long ago; what it would drop now may not be in
 	// the segment that holds.

@@ -103,6 +103,10 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrDenied: the service or a store refused the credentials; going on would only repeat that.
 	ErrDenied = errors.New("access denied")
+	// ErrEmptied: the answer is empty where rows are recorded, and on_empty is guard.
+	ErrEmptied = errors.New("the answer has no rows")
+	// ErrLedger: the ledger's bucket could not be read or written.
+	ErrLedger = errors.New("ledger")
 	// ErrLost: the claim was lost to another process, or its lease ended; nothing more may be published under it.
 	ErrLost = errors.New("claim lost")
 )

@@ -70,7 +70,7 @@ func (l *Ledger) list(ctx context.Context, prefix string) (keys []string, err er
 		keys, err = listBucket(ctx, l.bucket, prefix)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ledger: list %s: %w", l.location(prefix), err)
+		return nil, fmt.Errorf("%w: list %s: %w", ErrLedger, l.location(prefix), err)
 	}
 	return slices.DeleteFunc(keys, func(key string) bool { return !strings.HasSuffix(key, ".json") }), nil
 }
@@ -97,7 +97,7 @@ func (l *Ledger) now(ctx context.Context) (time.Time, error) {
 	}
 	attrs, err := l.bucket.Attributes(ctx, key)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("ledger: read the store's time from %s: %w", l.location(key), err)
+		return time.Time{}, fmt.Errorf("%w: read the store's time from %s: %w", ErrLedger, l.location(key), err)
 	}
 	return attrs.ModTime, nil
 }

@@ -94,7 +94,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 func (l *Ledger) read(ctx context.Context, key string, content any) error {
 	data, err := l.get(ctx, key)
 	if err != nil {
-		return fmt.Errorf("ledger: read %s: %w", l.location(key), err)
+		return fmt.Errorf("%w: read %s: %w", ErrLedger, l.location(key), err)
 	}
 	if err := decodeObject(data, content); err != nil {
 		return &DamagedError{Location: l.location(key), Err: err}
@@ -121,7 +121,7 @@ func (l *Ledger) write(ctx context.Context, key string, content any) error {
 		err = l.put(ctx, key, data, &blob.WriterOptions{ContentType: "application/json"})
 	}
 	if err != nil {
-		return fmt.Errorf("ledger: write %s: %w", l.location(key), err)
+		return fmt.Errorf("%w: write %s: %w", ErrLedger, l.location(key), err)
 	}
 	return nil
 }

@@ -66,8 +66,8 @@ func (t *Table) Publish(ctx context.Context, c *Claim, p Publication, targets []
 		case p.OnEmpty == ClearEmpty:
 			e.State = Cleared
 		default:
-			return "", 0, fmt.Errorf("put %s/%s: the answer has no rows (%s) where %d were recorded on %s; the old rows "+
-				"stay; if they should go, set on_empty: clear", t.name, e.Partition, p.Cause, old.Rows,
+			return "", 0, fmt.Errorf("put %s/%s: %w (%s) where %d were recorded on %s; the old rows "+
+				"stay; if they should go, set on_empty: clear", t.name, e.Partition, ErrEmptied, p.Cause, old.Rows,
 				old.Fetched.UTC().Format(time.DateOnly))
 		}
 	}
@@ -128,6 +128,12 @@ func (e *Entry) keepReceipts(old Entry, targets []Target) (stale []Target) {
 	return stale
 }
 
+// A SinkError is what a sink's Put says, and says who says it.
+type SinkError struct{ Err error }
+
+func (e *SinkError) Error() string { return e.Err.Error() }
+func (e *SinkError) Unwrap() error { return e.Err }
+
 // put gives the part to each target and adds the receipts. Bytes are counted over all targets.
 func (e *Entry) put(ctx context.Context, c *Claim, part sinks.Part, targets []Target) (size int64, err error) {
 	for _, target := range targets {
@@ -141,7 +147,7 @@ func (e *Entry) put(ctx context.Context, c *Claim, part sinks.Part, targets []Ta
 		}
 		done()
 		if err != nil {
-			return 0, err
+			return 0, &SinkError{err}
 		}
 		r.Sink = target.Name
 		e.Receipts = append(e.Receipts, r)

@@ -18,14 +18,14 @@ func (t *Table) Record(ctx context.Context, e Entry) error {
 	key := entryKey(t.name, e.Partition, e.Seq)
 	data, err := encodeObject(e)
 	if err != nil {
-		return fmt.Errorf("ledger: record %s: %w", t.ledger.location(key), err)
+		return fmt.Errorf("%w: record %s: %w", ErrLedger, t.ledger.location(key), err)
 	}
 	err = t.ledger.create(ctx, key, data)
 	if errors.Is(err, errExists) && !t.isMine(ctx, key, e) {
-		return fmt.Errorf("ledger: record %s: another run has recorded it meanwhile: %w", t.ledger.location(key), ErrLost)
+		return fmt.Errorf("%w: record %s: another run has recorded it meanwhile: %w", ErrLedger, t.ledger.location(key), ErrLost)
 	}
 	if err != nil && !errors.Is(err, errExists) {
-		return fmt.Errorf("ledger: record %s: %w", t.ledger.location(key), err)
+		return fmt.Errorf("%w: record %s: %w", ErrLedger, t.ledger.location(key), err)
 	}
 
 	t.mu.Lock()

@@ -45,7 +45,7 @@ func (t *Table) SaveShape(ctx context.Context, s Shape) error {
 	}
 	key := t.prefix("shapes") + s.ID() + ".json"
 	if err := t.ledger.create(ctx, key, data); err != nil && !errors.Is(err, errExists) {
-		return fmt.Errorf("ledger: save %s: %w", t.ledger.location(key), err)
+		return fmt.Errorf("%w: save %s: %w", ErrLedger, t.ledger.location(key), err)
 	}
 	return nil
 }

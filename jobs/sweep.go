@@ -81,13 +81,13 @@ func (t *Table) sweep(ctx context.Context, above int) error {
 func (t *Table) recordSwept(ctx context.Context, n int, numbers map[string]int) (won bool, err error) {
 	data, err := encodeObject(numbers)
 	if err != nil {
-		return false, fmt.Errorf("ledger: sweep claims of %s: %w", t.name, err)
+		return false, fmt.Errorf("%w: sweep claims of %s: %w", ErrLedger, t.name, err)
 	}
 	key := sweptKey(t.name, n)
 	if err := t.ledger.create(ctx, key, data); errors.Is(err, errExists) {
 		return false, nil
 	} else if err != nil {
-		return false, fmt.Errorf("ledger: sweep claims: %s: %w", t.ledger.location(key), err)
+		return false, fmt.Errorf("%w: sweep claims: %s: %w", ErrLedger, t.ledger.location(key), err)
 	}
 	// A slow sweeper may have created a number that was used and dropped long ago: it doesn't hold then.
 	keys, err := t.ledger.list(ctx, t.prefix("swept"))
@@ -148,7 +148,7 @@ func (t *Table) parseClaimKey(key string) (unit string, number int, ok bool) {
 // drop deletes an object that may be gone already.
 func (l *Ledger) drop(ctx context.Context, key string) error {
 	if err := l.bucket.Delete(ctx, key); err != nil && !isNotFound(err) {
-		return fmt.Errorf("ledger: drop %s: %w", l.location(key), err)
+		return fmt.Errorf("%w: drop %s: %w", ErrLedger, l.location(key), err)
 	}
 	return nil
 }
