@@ -20,15 +20,16 @@ const (
 )
 
 // ExitCode is the exit code of a run over these results: of several jobs the first that applies of 2, 5, 1, 3, 4, 0.
-// A run that was stopped is 130. named says that a person asked for these jobs; units that others hold all are no
+// A run that was stopped, or had no time for some units, is 130. named says that a person asked for these jobs; units that others hold all are no
 // failure of a scheduled run.
 func ExitCode(results []Result, stopped, named bool) int {
-	if stopped {
-		return ExitInterrupted
-	}
 	seen := map[int]bool{}
 	for _, r := range results {
 		seen[r.exit(named)] = true
+		stopped = stopped || r.Left > 0
+	}
+	if stopped {
+		return ExitInterrupted
 	}
 	for _, code := range []int{ExitUsage, ExitDenied, ExitFailed, ExitSome, ExitHeld} {
 		if seen[code] {

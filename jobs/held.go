@@ -46,7 +46,8 @@ func (h *heldUnits) showAlive(run string) {
 // secondLook goes through the units that others held, when there is nothing else left to do. A holder that lives shows
 // it within a third of its lease, and its units stay its own; one that was killed never does, and its units would be
 // missing until the next night while this run calls itself done.
-func (r *Runner) secondLook(ctx context.Context, held *heldUnits) {
+func (r *Runner) secondLook(ctx context.Context, s *shift) {
+	held := &s.held
 	if len(held.units) == 0 || ctx.Err() != nil {
 		return
 	}
@@ -56,7 +57,7 @@ func (r *Runner) secondLook(ctx context.Context, held *heldUnits) {
 	g.SetLimit(max(1, r.Parallel))
 	for _, u := range held.units {
 		g.Go(func() error {
-			r.await(u, held)
+			r.await(u, s)
 			return nil
 		})
 	}
@@ -64,9 +65,13 @@ func (r *Runner) secondLook(ctx context.Context, held *heldUnits) {
 }
 
 // await does a unit once it is free, or counts it as held when its holder lives.
-func (r *Runner) await(u heldUnit, held *heldUnits) {
-	first := u.by
+func (r *Runner) await(u heldUnit, s *shift) {
+	first, held := u.by, &s.held
 	for u.ctx.Err() == nil && !held.isAlive(first.Run) {
+		if s.time.late(r.Deadline) {
+			r.leave(u.task)
+			return
+		}
 		out, err := r.claimed(u.ctx, u.task.job, u.task.unit)
 		var now *HeldError
 		if !errors.As(err, &now) {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,6 +15,13 @@ const planners = 16
 type Planned struct {
 	Units []Unit
 	Err   error
+}
+
+// From begins the plan at the index-th of count parts of it, and ends with what was skipped: of tasks that share a plan,
+// each begins elsewhere.
+func (p *Planned) From(index, count int) {
+	i := len(p.Units) * index / count
+	p.Units = slices.Concat(p.Units[i:], p.Units[:i])
 }
 
 // PlanJobs plans jobs, several at once, and gives their plans in order. Nothing is claimed or done.

@@ -12,6 +12,7 @@ type Result struct {
 	Job      string        `json:"job"`
 	Table    string        `json:"table"`
 	Outcome  Outcome       `json:"outcome"`
+	Left     int           `json:"left,omitempty"` // units for which there was no time before the deadline
 	Took     time.Duration `json:"took_ns"`
 	Errs     []error       `json:"-"`
 	Failures []Failure     `json:"failures,omitempty"`
@@ -36,6 +37,14 @@ func (t *tally) add(o Outcome) {
 	defer t.mu.Unlock()
 	t.Outcome.Add(o)
 	t.Took = time.Since(t.start)
+}
+
+// leave counts a unit that wasn't begun, and gives how many there are.
+func (t *tally) leave() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Left++
+	return t.Left
 }
 
 // fail notes that a unit failed, or, without one, the plan.

@@ -15,6 +15,7 @@ type Runner struct {
 	Ledger   *Ledger
 	Run      string        // the run's ID: in claims, records and logs
 	Lease    time.Duration // of claims
+	Deadline time.Time     // no unit is begun that would hardly be over by then; zero: none
 	Parallel int           // units at once, over all jobs
 	Log      *slog.Logger
 	Observe  func(Progress) // called from several goroutines; nil: nobody looks
@@ -33,7 +34,7 @@ type Progress struct {
 // took is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []Result {
 	results := make([]Result, len(list))
-	var held heldUnits
+	s := &shift{}
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))
 	for i, job := range list {
@@ -52,13 +53,13 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []Res
 		r.observe(Progress{Job: job.Name, Units: len(units)})
 		for _, u := range units {
 			g.Go(func() error {
-				r.unit(ctx, task{job, u, len(units), res}, &held)
+				r.unit(ctx, task{job, u, len(units), res}, s)
 				return nil
 			})
 		}
 	}
 	_ = g.Wait() // errors are in the results
-	r.secondLook(ctx, &held)
+	r.secondLook(ctx, s)
 	r.finish(ctx, list, results)
 	return results
 }
@@ -95,17 +96,29 @@ type task struct {
 	res     *tally
 }
 
+// A shift is what the goroutines of one RunJobs share.
+type shift struct {
+	held heldUnits
+	time timing
+}
+
 // unit does one unit under its claim, or puts it aside when another run holds it.
-func (r *Runner) unit(ctx context.Context, t task, aside *heldUnits) {
+func (r *Runner) unit(ctx context.Context, t task, s *shift) {
 	if ctx.Err() != nil {
 		return // the process is being stopped, or the job was denied, which has been said
 	}
+	if s.time.late(r.Deadline) {
+		r.leave(t)
+		return
+	}
+	start := time.Now()
 	out, err := r.claimed(ctx, t.job, t.unit)
 	var held *HeldError
 	if errors.As(err, &held) {
-		aside.add(heldUnit{ctx, t, held})
+		s.held.add(heldUnit{ctx, t, held})
 		return
 	}
+	s.time.took(time.Since(start))
 	r.over(ctx, t, out, err)
 }
 

@@ -1,0 +1,98 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// steady is a kind whose units take ten seconds each.
+type steady struct{ script }
+
+func (s *steady) Do(ctx context.Context, u Unit) (Outcome, error) {
+	time.Sleep(10 * time.Second)
+	return s.script.Do(ctx, u)
+}
+
+// No unit is begun that would be under way at the deadline; the run is then one that goes on.
+func TestDeadline(t *testing.T) {
+	for _, c := range []struct {
+		deadline  time.Duration
+		parallel  int
+		did, left int
+	}{{0, 1, 8, 0}, {35 * time.Second, 1, 3, 5}, {40 * time.Second, 1, 4, 4}, {35 * time.Second, 2, 6, 2}, {time.Minute, 2, 8, 0}, {-time.Second, 2, 0, 8}} {
+		t.Run(fmt.Sprint(c), synctested(func(t *testing.T) {
+			k := &steady{}
+			for i := range 8 {
+				k.units = append(k.units, fmt.Sprint("u", i))
+			}
+			list := []Job{{Name: "j", Table: "installs", Kind: k}}
+			r := &Runner{Ledger: memLedger(t), Run: "run", Lease: time.Minute, Parallel: c.parallel, Log: slog.New(slog.DiscardHandler)}
+			if c.deadline != 0 {
+				r.Deadline = time.Now().Add(c.deadline)
+			}
+			res := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))
+			if len(k.done) != c.did || res[0].Left != c.left || res[0].Outcome.Windows != c.did {
+				t.Errorf("did %d, left %d: %+v", len(k.done), res[0].Left, res[0].Outcome)
+			}
+			want := ExitDone
+			if c.left > 0 {
+				want = ExitInterrupted
+			}
+			if got := ExitCode(res, false, true); got != want {
+				t.Errorf("exit code %d, want %d", got, want)
+			}
+		}))
+	}
+}
+
+// A unit of a dead run whose lease ends too late is left, and not waited for beyond the deadline.
+func TestDeadlineOfHeldUnits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := memLedger(t)
+		dead, err := l.Claim(t.Context(), "installs", "a", "dead", 2*time.Minute)
+		check(t, err)
+		dead.stop()
+		<-dead.stopped
+		s := &script{units: []string{"a", "b"}}
+		list := []Job{{Name: "j", Table: "installs", Kind: s}}
+		start := time.Now()
+		r := &Runner{Ledger: l, Run: "run", Lease: 2 * time.Minute, Parallel: 2, Log: slog.New(slog.DiscardHandler), Deadline: start.Add(time.Minute)}
+		res := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))[0]
+		if took := time.Since(start); took > 75*time.Second || res.Left != 1 || !slices.Equal(s.done, []string{"b"}) {
+			t.Errorf("after %v: did %v, left %d", took, s.done, res.Left)
+		}
+	})
+}
+
+// Each of several tasks begins elsewhere in the plan and goes through all of it.
+func TestPlanFrom(t *testing.T) {
+	for n := range 12 {
+		var all []Unit
+		for i := range n {
+			all = append(all, Unit{Name: fmt.Sprint(i)})
+		}
+		firsts := map[string]bool{}
+		for i := range 4 {
+			p := Planned{Units: slices.Clone(all)}
+			p.From(i, 4)
+			seen := map[string]bool{}
+			for _, u := range p.Units {
+				seen[u.Name] = true
+			}
+			if len(seen) != n || len(p.Units) != n {
+				t.Errorf("task %d of 4 over %d units has %v", i, n, p.Units)
+			}
+			if n > 0 {
+				firsts[p.Units[0].Name] = true
+			}
+		}
+		if len(firsts) != min(n, 4) {
+			t.Errorf("over %d units, the tasks begin at %v", n, firsts)
+		}
+	}
+}
