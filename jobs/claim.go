@@ -64,10 +64,20 @@ func (l *Ledger) Claim(ctx context.Context, table, unit, run string, lease time.
 			return nil, err
 		}
 	}
-	if err := c.take(ctx, used); err != nil {
+	// Not cut short half way: a claim that was made and isn't known of is waited for until its lease ends.
+	whole, done := outliving(ctx, 3*time.Second)
+	defer done()
+	if err := c.take(whole, used); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// outliving gives a context that ends some time after ctx does.
+func outliving(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
+	return longer, func() { stop(); cancel() }
 }
 
 // used are the numbers of a unit that may not be used again: those of objects, and all up to the last one swept.

@@ -137,3 +137,28 @@ func TestClaimWhoseAnswerWasLost(t *testing.T) {
 	}
 	check(t, c.Release(t.Context()))
 }
+
+// A claim is made whole or not at all: a process that is stopped in the middle leaves none that the next one waits for.
+func TestClaimIsNotCutShort(t *testing.T) {
+	for _, at := range []string{"create", "list"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		created := false
+		l, _ := distantLedger(t, func(call, _ string) {
+			if created = created || call == "create"; created && call == at {
+				cancel()
+			}
+		})
+		if c, err := l.Claim(ctx, "installs", "u", "a", time.Minute); err == nil {
+			check(t, c.Release(t.Context()))
+		}
+		if ctx.Err() == nil {
+			t.Fatalf("no %s after the creation", at)
+		}
+		next, err := l.Claim(t.Context(), "installs", "u", "b", time.Minute)
+		if err != nil {
+			t.Errorf("cut short at %s: %v", at, err)
+			continue
+		}
+		check(t, next.Release(t.Context()))
+	}
+}
