@@ -20,7 +20,10 @@ type Planned struct {
 // From begins the plan at the index-th of count parts of it, and ends with what was skipped: of tasks that share a plan,
 // each begins elsewhere.
 func (p *Planned) From(index, count int) {
-	i := len(p.Units) * index / count
+	i, end := len(p.Units)*index/count, len(p.Units)*(index+1)/count
+	for j := range p.Units {
+		p.Units[j].Shared = j < i || j >= end
+	}
 	p.Units = slices.Concat(p.Units[i:], p.Units[:i])
 }
 

@@ -111,6 +111,10 @@ func (r *Runner) unit(ctx context.Context, t task, s *shift) {
 		r.leave(t)
 		return
 	}
+	if over, err := looked(ctx, t); over || err != nil {
+		r.over(ctx, t, Outcome{}, err)
+		return
+	}
 	start := time.Now()
 	out, err := r.claimed(ctx, t.job, t.unit)
 	var held *HeldError
@@ -122,6 +126,15 @@ func (r *Runner) unit(ctx context.Context, t task, s *shift) {
 	r.over(ctx, t, out, err)
 }
 
+// looked tells whether another task has done the unit.
+func looked(ctx context.Context, t task) (bool, error) {
+	kind, ok := t.job.Kind.(Looker)
+	if !ok || !t.unit.Shared {
+		return false, nil
+	}
+	return kind.Over(ctx, t.unit)
+}
+
 // over tallies what came of a unit.
 func (r *Runner) over(ctx context.Context, t task, out Outcome, err error) {
 	log := r.Log.With("job", t.job.Name, "run", r.Run, "window", t.unit.Name)
@@ -131,7 +144,7 @@ func (r *Runner) over(ctx context.Context, t task, out Outcome, err error) {
 		log.Info("window stopped")
 		out.Failed = 0 // the next run goes on with it
 	default:
-		log.Error("window failed", "status", err.Error())
+		log.Error("window failed", "status", err)
 		t.res.fail(t.unit.Name, err)
 	}
 	out.Windows = 1

@@ -63,8 +63,8 @@ func (t *Table) Refresh(ctx context.Context) error {
 	return err
 }
 
-// StillDue reads what other processes have recorded since the plan was made, and gives the window without it. It is
-// called under the window's claim.
+// StillDue reads what other processes have recorded since the plan was made, and gives the window without it. Only
+// under the window's claim nobody records more.
 func (t *Table) StillDue(ctx context.Context, w Window) (Window, error) {
 	if err := t.Refresh(ctx); err != nil {
 		return Window{}, err

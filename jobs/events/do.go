@@ -59,7 +59,7 @@ func (k *Kind) snapshot(ctx context.Context, c *jobs.Claim, client *adjust.Clien
 		},
 		Run: k.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.GuardEmpty,
 		Again: k.o.Rules.IgnoreLedger,
-		Warn:  func(err error) { k.o.Log.Warn("left behind", "job", k.o.Job, "run", k.o.Run, "status", err.Error()) },
+		Warn:  func(err error) { k.o.Log.Warn("left behind", "job", k.o.Job, "run", k.o.Run, "status", err) },
 	}, k.o.Targets)
 	if err != nil {
 		return out, err

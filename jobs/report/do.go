@@ -44,6 +44,12 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 	return f.out, err
 }
 
+// Over tells whether all that a window lacked has been recorded since it was planned.
+func (k *Kind) Over(ctx context.Context, u jobs.Unit) (bool, error) {
+	window, err := k.table.StillDue(ctx, u.Window)
+	return err == nil && len(window.Due) == 0, err
+}
+
 // A fetch does one window.
 type fetch struct {
 	*Kind
@@ -164,7 +170,10 @@ func (f *fetch) publish(ctx context.Context, a answer) error {
 			errs = append(errs, err)
 		}
 		if ctx.Err() != nil || errors.Is(err, jobs.ErrLost) {
-			f.out.Failed += len(a.parts) - i - 1
+			if rest := len(a.parts) - i - 1; rest > 0 {
+				f.out.Failed += rest
+				errs = append(errs, ctx.Err()) // nil when the claim is lost, which has been said
+			}
 			for _, rest := range a.parts[i+1:] {
 				_ = os.Remove(rest.Path) // spool files; the next run makes them anew
 			}
@@ -185,7 +194,7 @@ func (f *fetch) publishOne(ctx context.Context, a answer, part table.Part) error
 		},
 		Run: f.o.Run, Fetched: a.fetched, Cause: a.cause(), Shape: f.cols.shape.ID(), Sums: part.Sums,
 		OnEmpty: f.o.OnEmpty, Again: f.o.Rules.IgnoreLedger,
-		Warn: func(err error) { f.o.Log.Warn("left behind", "job", f.o.Job, "run", f.o.Run, "status", err.Error()) },
+		Warn: func(err error) { f.o.Log.Warn("left behind", "job", f.o.Job, "run", f.o.Run, "status", err) },
 	}, f.o.Targets)
 	if err != nil {
 		return err
