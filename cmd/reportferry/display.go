@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -98,6 +100,8 @@ func lineOf(o jobs.Outcome, err error) string {
 		}
 	}
 	switch {
+	case len(parts) == 0 && errors.Is(err, context.Canceled):
+		return "stopped"
 	case len(parts) == 0 && err != nil:
 		return "failed"
 	case len(parts) == 0:

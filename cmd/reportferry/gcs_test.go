@@ -73,3 +73,14 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.store.HTTPHandler().ServeHTTP(w, r)
 	}
 }
+
+// names are those of the objects under a prefix.
+func (c *cloud) names(t *testing.T, prefix string) (names []string) {
+	t.Helper()
+	list, err := c.store.ListObjectsWithOptionsPaginated("bkt", fakestorage.ListOptions{Prefix: prefix})
+	check(t, err)
+	for _, o := range list.Objects {
+		names = append(names, o.Name)
+	}
+	return names
+}

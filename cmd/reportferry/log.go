@@ -9,22 +9,36 @@ import (
 	"sync"
 )
 
-func (f *flags) level() (slog.Level, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return level, fmt.Errorf("--log-level %q: want debug, info, warn or error", f.logLevel)
-	}
-	return level, nil
-}
-
 // logger writes for machines when JSON is asked for, else one short line for people.
 func (f *flags) logger(w io.Writer) *slog.Logger {
 	level, _ := f.level() // checked before any command
 	if f.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+		return slog.New(reasoner{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: cloudNames})}.WithAttrs(f.task.attrs()))
 	}
 	// People see the progress itself; of the log, what needs their attention.
 	return slog.New(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{}, debug: level < slog.LevelInfo})
+}
+
+// cloudNames gives what every line has the names that Cloud Logging reads
+// (https://cloud.google.com/logging/docs/structured-logging).
+func cloudNames(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) > 0 {
+		return a
+	}
+	switch a.Key {
+	case slog.LevelKey:
+		level, ours := a.Value.Any().(slog.Level)
+		if !ours {
+			return a
+		}
+		a.Key = "severity"
+		if level == slog.LevelWarn {
+			a.Value = slog.StringValue("WARNING")
+		}
+	case slog.MessageKey:
+		a.Key = "message"
+	}
+	return a
 }
 
 // A lineHandler writes a record as one line of plain text: level, message, then the attributes.

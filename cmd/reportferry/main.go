@@ -34,7 +34,8 @@ func main() {
 
 // execute runs one command line and gives its exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+	f := &flags{}
+	root := newRoot(f)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -46,7 +47,15 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if !errors.As(err, &exit) {
 		exit = &exitError{jobs.ExitUsage, err} // cobra's own: unknown command, flag or argument
 	}
-	if exit.err != nil {
+	switch {
+	case exit.err == nil: // all was said already
+	case f.logFormat == "json":
+		why := reason(exit)
+		if exit.code == jobs.ExitUsage {
+			why = reason(jobs.ErrRefused)
+		}
+		f.logger(stdout).Error(exit.Error(), "exit", exit.code, "reason", why)
+	default:
 		fmt.Fprintf(stderr, "reportferry: %v\n", exit.err)
 	}
 	return exit.code
@@ -86,8 +95,7 @@ const exitCodes = `Exit codes:
   130  interrupted; the next run goes on
 `
 
-func newRoot() *cobra.Command {
-	f := &flags{}
+func newRoot(f *flags) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "reportferry",
 		Short: "Ferry measurement reports into partitioned tables",
@@ -98,6 +106,9 @@ restates them, never doubled, never silently missing.
 The schedule only says when to look; the ledger says what is missing; a
 partition is replaced whole or not at all; doing it twice equals doing it once.
 
+REPORTFERRY_CONFIG, REPORTFERRY_LOG_FORMAT, REPORTFERRY_LOG_LEVEL and
+REPORTFERRY_DEADLINE are the defaults of the flags of these names.
+
 ` + exitCodes,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -105,9 +116,7 @@ partition is replaced whole or not at all; doing it twice equals doing it once.
 			return f.check()
 		},
 	}
-	root.PersistentFlags().StringVar(&f.config, "config", "reportferry.yml", "config `file`")
-	root.PersistentFlags().StringVar(&f.logFormat, "log-format", "text", "`format`: text or json")
-	root.PersistentFlags().StringVar(&f.logLevel, "log-level", "info", "`level`: debug, info, warn or error")
+	f.add(root)
 	// Flags wrapped for a terminal of 80 columns, which cobra's own template doesn't do.
 	root.SetUsageTemplate(strings.NewReplacer(
 		".FlagUsages", ".FlagUsagesWrapped 80", `Use "{{.CommandPath}} [command] --help" for more information about a command.`,
@@ -116,17 +125,4 @@ partition is replaced whole or not at all; doing it twice equals doing it once.
 	root.AddCommand(newRun(f), newBackfill(f), newPlan(f), newStatus(f), newGaps(f), newCheck(f), newViews(f),
 		newServe(f), newEvents(f), newReport(f), newSchema(), newEmulator(f), newVersion())
 	return root
-}
-
-// flags are those that every command has.
-type flags struct {
-	config, logFormat, logLevel string
-}
-
-func (f *flags) check() error {
-	if f.logFormat != "text" && f.logFormat != "json" {
-		return fmt.Errorf("--log-format %q: want text or json", f.logFormat)
-	}
-	_, err := f.level()
-	return err
 }

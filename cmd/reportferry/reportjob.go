@@ -124,6 +124,9 @@ func reportZone(c config.Job) (*time.Location, error) {
 func (e *engine) targets(ctx context.Context, c config.Job) ([]jobs.Target, error) {
 	var targets []jobs.Target
 	for _, rawURL := range c.Sinks {
+		if err := e.task.lasting(rawURL); err != nil {
+			return nil, fmt.Errorf("job %s: sink %w", c.Name, err)
+		}
 		sink, err := sinks.Open(ctx, rawURL, openers)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", c.Name, refused(err))

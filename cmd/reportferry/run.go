@@ -14,6 +14,7 @@ import (
 
 func newRun(f *flags) *cobra.Command {
 	var a ask
+	var deadline deadlineFlag
 	cmd := &cobra.Command{
 		Use:   "run [job...]",
 		Short: "Do what is due, of all jobs or of those named",
@@ -25,17 +26,20 @@ reached a sink that was added. When nothing is due, nothing is requested.
 ` + exitCodes,
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
+			a.stop = deadline.stop()
 			return runJobs(cmd, f, a, "manual", names)
 		},
 	}
 	cmd.Flags().BoolVar(&a.now, "now", false, "ignore the schedule: what is missing or in the lookback is due")
 	cmd.Flags().BoolVar(&a.force, "force", false, "ignore the ledger: fetch everything from start to now again")
 	cmd.Flags().BoolVar(&a.rebaseline, "rebaseline", false, "after a change of what numbers mean (currency, filters, dimensions, ...): replace every partition, one by one")
+	deadline.add(cmd)
 	return cmd
 }
 
 func newBackfill(f *flags) *cobra.Command {
 	var b backfill
+	var deadline deadlineFlag
 	cmd := &cobra.Command{
 		Use: "backfill <job> --from 2026-01-01 --to 2026-03-31",
 		Example: `  reportferry backfill campaigns_daily --from 2026-01-01 --to 2026-03-31
@@ -57,6 +61,7 @@ lacks columns that the job has by now; a range is not needed then.
 			if err != nil {
 				return err
 			}
+			a.stop = deadline.stop()
 			return runJobs(cmd, f, a, "backfill", names)
 		},
 	}
@@ -65,6 +70,7 @@ lacks columns that the job has by now; a range is not needed then.
 	cmd.Flags().BoolVar(&b.gaps, "gaps", false, "only what has no record")
 	cmd.Flags().BoolVar(&b.columns, "missing-columns", false, "only what lacks columns that the job has by now")
 	cmd.Flags().BoolVar(&b.force, "force", false, "fetch recorded partitions again too")
+	deadline.add(cmd)
 	cmd.MarkFlagsRequiredTogether("from", "to")
 	cmd.MarkFlagsOneRequired("from", "gaps", "missing-columns")
 	for _, only := range []string{"gaps", "missing-columns"} {
@@ -126,6 +132,18 @@ func runJobs(cmd *cobra.Command, f *flags, a ask, trigger string, names []string
 
 // once is one run of the jobs that are named, or of all; its exit code is also in its record.
 func (shared *engine) once(ctx context.Context, a ask, trigger string, names []string, show *display) (exit int, err error) {
+	if !a.stop.IsZero() {
+		var release context.CancelFunc
+		ctx, release = context.WithCancel(ctx)
+		defer release()
+		defer time.AfterFunc(time.Until(a.stop), release).Stop()
+	}
+	defer func() {
+		if err != nil && jobs.Stopped(ctx) && errors.Is(err, context.Canceled) {
+			show.log.Info("interrupted before anything was begun")
+			exit, err = jobs.ExitInterrupted, nil
+		}
+	}()
 	e := shared.forRun(a)
 	defer func() { err = errors.Join(err, e.Close()) }()
 	if err := e.openSpool(); err != nil {
@@ -142,24 +160,25 @@ func (shared *engine) once(ctx context.Context, a ask, trigger string, names []s
 	if err := e.quotas(list, plans); err != nil {
 		return 0, err
 	}
+	e.task.begin(plans)
 	record := jobs.RunRecord{ID: e.run, Trigger: trigger, Started: time.Now().UTC()}
 	if err := e.ledger.SaveRun(ctx, record); err != nil {
 		return 0, err
 	}
 	runner := &jobs.Runner{
-		Ledger: e.ledger, Run: e.run, Lease: e.config.Lease, Parallel: e.config.Service.InFlight,
+		Ledger: e.ledger, Run: e.run, Lease: e.config.Lease, Parallel: e.parallel(), Deadline: a.stop,
 		Log: show.log, Observe: show.progress,
 	}
 	record.Results = runner.RunJobs(ctx, list, plans)
-	record.Exit = jobs.ExitCode(record.Results, jobs.Stopped(ctx), len(names) > 0)
+	record.Exit = jobs.ExitCode(record.Results, jobs.Stopped(ctx), len(names) > 0 && e.task.alone())
 	if err := e.endRecord(ctx, &record); err != nil {
-		show.log.Error("the run's record could not be written", "run", e.run, "status", err.Error())
+		show.log.Error("the run's record could not be written", "run", e.run, "status", err)
 		if record.Exit == jobs.ExitDone {
 			record.Exit = jobs.ExitFailed
 		}
 	}
 	if err := e.audit(ctx, record); err != nil {
-		show.log.Error("the audit tables could not be written", "run", e.run, "status", err.Error())
+		show.log.Error("the audit tables could not be written", "run", e.run, "status", err)
 		if record.Exit == jobs.ExitDone {
 			record.Exit = jobs.ExitFailed
 		}

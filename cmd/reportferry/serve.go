@@ -136,7 +136,7 @@ func (d *daemon) look(ctx context.Context, s *scheduled) {
 		if errors.As(coded(err), &exit) {
 			done.Exit = exit.code
 		}
-		d.engine.log.Error("the job could not be run", "job", s.name, "status", err.Error())
+		d.engine.log.Error("the job could not be run", "job", s.name, "status", err)
 	}
 }
 
@@ -152,5 +152,5 @@ func (l cronLog) Info(msg string, args ...any) {
 }
 
 func (l cronLog) Error(err error, msg string, args ...any) {
-	l.log.Error("the scheduler: "+msg, append(args, "status", err.Error())...)
+	l.log.Error("the scheduler: "+msg, append(args, "status", err)...)
 }

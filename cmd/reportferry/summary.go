@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +31,7 @@ func (d *display) summary(r jobs.RunRecord) {
 		writeResult(d.out, res)
 	}
 	if d.json {
-		d.log.Info("run over", "run", r.ID, "exit", r.Exit)
+		d.logEnd(r)
 	} else if r.Exit == jobs.ExitInterrupted {
 		fmt.Fprintln(d.out, "Interrupted. The next run goes on where this one was.")
 	}
@@ -39,27 +41,39 @@ func (d *display) logResult(r jobs.RunRecord, res jobs.Result) {
 	o := res.Outcome
 	args := []any{
 		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
-		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "requests", o.Requests,
+		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "left", res.Left, "requests", o.Requests,
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
 		"parquet_bytes", o.ParquetBytes, "took", res.Took.Seconds(),
 	}
 	if len(res.Errs) > 0 {
-		d.log.Error("job failed", append(args, "status", strings.Join(grouped(res.Errs), "\n"))...)
+		d.log.Error("job failed", append(args, "status", strings.Join(grouped(res.Errs), "\n"), "reason", reason(errors.Join(res.Errs...)))...)
 		return
 	}
 	d.log.Info("job over", args...)
 }
 
+// logEnd is the last line of a run, which alerts count.
+func (d *display) logEnd(r jobs.RunRecord) {
+	level := slog.LevelError
+	if r.Exit == jobs.ExitDone || r.Exit == jobs.ExitHeld || r.Exit == jobs.ExitInterrupted {
+		level = slog.LevelInfo
+	}
+	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "took", r.Ended.Sub(r.Started).Seconds())
+}
+
 // writeResult writes the closing table of one job, at most 80 columns wide but for errors.
 func writeResult(w io.Writer, r jobs.Result) {
 	o := r.Outcome
-	if o.Windows == 0 && len(r.Errs) == 0 {
+	if o.Windows == 0 && len(r.Errs) == 0 && r.Left == 0 {
 		fmt.Fprintf(w, "%s: all is up to date, nothing was requested\n", r.Job)
 		return
 	}
 	fmt.Fprintf(w, "%s (%s)\n", r.Job, r.Took.Round(10*time.Millisecond))
 	if o.Windows > 0 {
 		writeOutcome(w, o)
+	}
+	if r.Left > 0 {
+		row(w, "left", plural(r.Left, "window")+" for the next run: the deadline is near")
 	}
 	for _, err := range grouped(r.Errs) {
 		row(w, "error", err)

@@ -46,6 +46,7 @@ type engine struct {
 	token  adjust.TokenSource
 	budget *table.Budget
 	log    *slog.Logger
+	task   task // what the platform says of this process
 
 	// Of one run:
 	run   string
@@ -68,6 +69,7 @@ type ask struct {
 	from, through civil.Date    // both valid: only the periods between
 	only          []jobs.Reason // nil: whatever the reason
 	rebaseline    bool          // replace partitions of another meaning
+	stop          time.Time     // when to begin to end; zero: never
 	newColumns    bool          // fetch partitions again that lack columns
 }
 
@@ -76,6 +78,9 @@ func open(ctx context.Context, f *flags, log *slog.Logger) (*engine, error) {
 	e, err := openService(f, log)
 	if err != nil {
 		return nil, err
+	}
+	if err := e.task.lasting(e.config.Ledger); err != nil {
+		return nil, errors.Join(coded(fmt.Errorf("ledger %w", err)), e.Close())
 	}
 	if e.ledger, err = openLedger(ctx, e.config.Ledger); err != nil {
 		return nil, errors.Join(coded(fmt.Errorf("open the ledger: %w", refused(err))), e.Close())
@@ -93,7 +98,7 @@ func openService(f *flags, log *slog.Logger) (*engine, error) {
 	for _, w := range c.Warnings {
 		log.Warn(w.Error())
 	}
-	e := &engine{config: c, log: log, budget: table.NewBudget(table.DefaultBudget)}
+	e := &engine{config: c, log: log, task: f.task, budget: table.NewBudget(table.DefaultBudget)}
 	if e.client, err = e.service(log); err != nil {
 		return nil, errors.Join(coded(err), e.Close())
 	}
@@ -133,12 +138,15 @@ func (e *engine) Close() error {
 	return errors.Join(errs...)
 }
 
+// parallel is how many windows are under way at once.
+func (e *engine) parallel() int { return max(1, e.config.Service.InFlight/max(1, e.task.count)) }
+
 // service makes the client of the service, which is the emulator in this process when the config says so.
 func (e *engine) service(log *slog.Logger) (*adjust.Client, error) {
 	s := e.config.Service
 	o := adjust.Options{
 		BaseURL: s.BaseURL, S2SURL: s.S2SURL, CostURL: s.CostURL, AccountID: s.AccountID,
-		Rate: s.Rate, InFlight: s.InFlight, Attempts: s.Attempts, Patience: s.Patience,
+		Rate: s.Rate, InFlight: s.InFlight, Share: e.task.share(), Attempts: s.Attempts, Patience: s.Patience,
 		Logger: log, UserAgent: "reportferry/" + version(),
 	}
 	token, getenv := s.Token, os.Getenv
