@@ -8,8 +8,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is the module's version as the Go toolchain stamped it: a tag, a revision, or "devel".
+// released is the version that the image's build was given; empty elsewhere. The linker sets it: -X main.released=v1.2.3.
+var released string
+
+// version is that of the image, or the module's version as the Go toolchain stamped it: a tag, a revision, or "devel".
 func version() string {
+	if released != "" {
+		return released
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "devel"

@@ -1,0 +1,40 @@
+# The image: one static binary on a base without a shell. README.md says how it is built and started.
+#
+# Both bases may be replaced. The builder needs Go and a shell; the runtime base needs certificates of authorities, and
+# nothing else: time zones are in the binary.
+ARG BUILDER=docker.io/library/golang:1.26-bookworm
+ARG RUNTIME=gcr.io/distroless/static-debian12:nonroot
+
+FROM ${BUILDER} AS build
+WORKDIR /src
+# Modules are a layer of their own: it stays until go.mod or go.sum changes.
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=devel
+# The tag leaves out the gRPC transport of Google's storage client, 12 MB of code: gs:// goes over HTTPS with JSON.
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags disable_grpc_modules \
+    -ldflags "-s -w -X main.released=${VERSION}" -o /image/reportferry ./cmd/reportferry \
+ && mkdir /image/spool
+
+FROM ${RUNTIME}
+ARG VERSION=devel
+ARG REVISION=
+LABEL org.opencontainers.image.title="reportferry" \
+      org.opencontainers.image.description="Ferries reports of a mobile-measurement service into partitioned tables" \
+      org.opencontainers.image.source="https://github.com/reportferry/reportferry" \
+      org.opencontainers.image.documentation="https://github.com/reportferry/reportferry/blob/main/README.md" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+COPY --from=build /image/reportferry /reportferry
+COPY --from=build --chown=65532:65532 /image/spool /spool
+# The only folder that is written, so the root file system may be read-only. Parts of windows in flight lie there.
+VOLUME /spool
+ENV REPORTFERRY_CONFIG=/etc/reportferry/config.yml \
+    REPORTFERRY_LOG_FORMAT=json \
+    TMPDIR=/spool
+WORKDIR /
+# By number, so that Kubernetes' runAsNonRoot can tell; 65532 is "nonroot" of the base.
+USER 65532:65532
+ENTRYPOINT ["/reportferry"]
+CMD ["run"]
