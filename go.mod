@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	cloud.google.com/go v0.123.0
+	cloud.google.com/go/auth v0.23.0
 	cloud.google.com/go/bigquery v1.86.0
 	github.com/apache/arrow-go/v18 v18.5.2
 	github.com/cenkalti/backoff/v5 v5.0.3
@@ -28,7 +29,6 @@ require (
 
 require (
 	cel.dev/expr v0.25.2 // indirect
-	cloud.google.com/go/auth v0.23.0 // indirect
 	cloud.google.com/go/auth/oauth2adapt v0.2.8 // indirect
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect
 	cloud.google.com/go/iam v1.12.0 // indirect

@@ -7,18 +7,19 @@ import (
 	"net/http"
 	"time"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 )
 
 // abandonTime bounds what is still asked after a Put's context has ended: a process that is told to stop has 10 s.
 const abandonTime = 5 * time.Second
 
 // abandon cancels a job that nobody waits for any more, and adds to the error what is known of its outcome. A job that
-// isn't cancelled could land long after, on top of what the next holder of the claim has loaded.
-func (s *Sink) abandon(ctx context.Context, at *slot, id string, cause error) error {
+// isn't cancelled could land long after, on top of what the next holder of the claim has loaded. The job is nil when no
+// answer told of it.
+func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bigquery.Job, cause error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer stop()
-	job, err := s.cancel(ctx, id)
+	job, err := s.cancel(ctx, id, job)
 	var failed *JobError
 	switch {
 	case err != nil:
@@ -34,20 +35,23 @@ func (s *Sink) abandon(ctx context.Context, at *slot, id string, cause error) er
 }
 
 // cancel asks for the job's end and waits for it.
-func (s *Sink) cancel(ctx context.Context, id string) (*bq.Job, error) {
+func (s *Sink) cancel(ctx context.Context, id string, job *bigquery.Job) (*bigquery.Job, error) {
 	asked := false
 	for {
 		var err error
-		if !asked {
-			_, err = s.service.Jobs.Cancel(s.jobProject, id).Location(s.where.location).Context(ctx).Do()
+		if job == nil {
+			job, err = s.getJob(ctx, id)
+		}
+		if err == nil && !asked {
+			err = job.Cancel(ctx)
 			asked = err == nil
 		}
-		if asked {
-			var job *bq.Job
-			if job, err = s.getJob(ctx, id); err == nil && done(job) {
+		if err == nil {
+			if _, err = job.Status(ctx); err == nil && done(job) {
 				return job, nil
 			}
 		}
+		err = plain(err)
 		if hasStatus(err, http.StatusNotFound) || (err != nil && remedyFor(err) == nothing) {
 			return nil, err
 		}

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
 
 	"github.com/reportferry/reportferry/sinks"
@@ -42,30 +41,22 @@ func (s *Sink) append(ctx context.Context, name string, schema *sinks.Schema, ru
 	if err != nil {
 		return err
 	}
-	id := fmt.Sprintf("reportferry_%s_%s_%s", labelText(s.datasetLabel()), labelText(name), labelText(run))
-	var job *bq.Job
+	id := fmt.Sprintf(jobPrefix+"%s_%s_%s", labelText(s.datasetLabel()), labelText(name), labelText(run))
+	labels := map[string]string{ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(name), runLabel: labelText(run)}
+	var job *bigquery.Job
 	err = repeat(ctx, func() (err error) {
-		call := s.service.Jobs.Insert(s.jobProject, &bq.Job{
-			JobReference: &bq.JobReference{ProjectId: s.jobProject, JobId: id, Location: s.where.location},
-			Configuration: &bq.JobConfiguration{
-				Labels: map[string]string{ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(name), runLabel: labelText(run)},
-				Load: &bq.JobConfigurationLoad{
-					DestinationTable: s.reference(name), SourceFormat: "NEWLINE_DELIMITED_JSON", Schema: table.Schema,
-					WriteDisposition: "WRITE_APPEND", CreateDisposition: "CREATE_NEVER",
-				},
-			},
-		}).Context(ctx)
-		job, err = call.Media(bytes.NewReader(lines), googleapi.ContentType("application/json")).Do()
-		if hasStatus(err, http.StatusConflict) {
+		rows := bigquery.NewReaderSource(bytes.NewReader(lines))
+		rows.SourceFormat, rows.Schema = bigquery.JSON, table.Schema
+		load := s.loader(name, rows, id, labels)
+		load.WriteDisposition = bigquery.WriteAppend
+		load.MediaOptions = []googleapi.MediaOption{googleapi.ContentType("application/json")}
+		if job, err = load.Run(ctx); hasStatus(err, http.StatusConflict) {
 			job, err = s.getJob(ctx, id)
 		}
 		return err
 	})
-	if err == nil {
-		_, err = s.wait(ctx, job)
+	if err != nil {
+		return err
 	}
-	if err == nil && job == nil {
-		err = errors.New("the job was made, and BigQuery says nothing of it")
-	}
-	return err
+	return s.wait(ctx, job)
 }

@@ -7,31 +7,29 @@
 // first request made (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). A load that an earlier run
 // left behind is waited for, so that it can't land after a newer one. Rows are never streamed.
 //
-// It uses google.golang.org/api/bigquery/v2, the calls that cloud.google.com/go/bigquery is made of, and not that
-// client: its methods repeat a failed call until their context ends, which would be a second layer of retries below the
-// one here, without a limit and unseen. Views, which may be made twice, go through that client.
+// Everything goes through cloud.google.com/go/bigquery. Left to itself that client repeats a failed call until the
+// context ends; a transport below it (once) hides failures from it, so that a call of it is one request and the retries
+// here, which end and are told of, are the only ones but those of an upload's chunks.
 package bqsink
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/option"
 
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// userAgent names the caller in the audit logs of a project.
-const userAgent = "reportferry"
-
 // A Sink is one dataset. It may be used by many goroutines.
 type Sink struct {
 	target
-	service *bq.Service
-	options []option.ClientOption
-	staging *staging // nil: files are uploaded with their jobs
+	client  *bigquery.Client // of the project that pays for the jobs
+	staging *staging         // nil: files are uploaded with their jobs
 	where   whereabouts
 	tables  tables
 	places  places
@@ -48,28 +46,33 @@ type Sink struct {
 // application's default ones (https://cloud.google.com/docs/authentication/application-default-credentials).
 // Open calls neither BigQuery nor the bucket.
 func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
-	s, err := open(ctx, rawURL)
+	s, err := open(ctx, rawURL, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open sink %s: %w", sinks.Redact(rawURL), err)
 	}
 	return s, nil
 }
 
-// open takes options of the client besides those that the URL asks for: tests bring a transport.
-func open(ctx context.Context, rawURL string, opts ...option.ClientOption) (*Sink, error) {
+// open sends by the transport; without one, by one that is logged in as the URL asks for. Tests bring theirs.
+func open(ctx context.Context, rawURL string, transport http.RoundTripper) (*Sink, error) {
 	t, err := parseURL(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, option.WithUserAgent(userAgent))
+	if transport == nil {
+		if transport, err = login(t.endpoint != "", nil); err != nil {
+			return nil, err
+		}
+	}
+	opts := []option.ClientOption{option.WithHTTPClient(&http.Client{Transport: once{transport}})}
 	if t.endpoint != "" {
-		opts = append(opts, option.WithEndpoint(t.endpoint), option.WithoutAuthentication())
+		opts = append(opts, option.WithEndpoint(t.endpoint))
 	}
-	service, err := bq.NewService(ctx, opts...)
+	client, err := bigquery.NewClient(ctx, t.jobProject, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("find credentials: %w; log in by gcloud auth application-default login, or run under a service account", err)
+		return nil, err
 	}
-	s := &Sink{target: t, service: service, options: opts, where: whereabouts{turn: newTurn()}}
+	s := &Sink{target: t, client: client, where: whereabouts{turn: newTurn()}}
 	if t.staging != "" {
 		if s.staging, err = openStaging(ctx, t.staging); err != nil {
 			return nil, err
@@ -86,10 +89,11 @@ func (s *Sink) Settle(ctx context.Context, p sinks.Part) error {
 	return s.staging.settle(ctx, p, time.Now())
 }
 
-// Close closes the staging bucket.
+// Close closes the client and the staging bucket.
 func (s *Sink) Close() error {
-	if s.staging == nil {
-		return nil
+	err := s.client.Close()
+	if s.staging != nil {
+		err = errors.Join(err, s.staging.bucket.Close())
 	}
-	return s.staging.bucket.Close()
+	return err
 }

@@ -3,23 +3,13 @@ package bqsink
 import (
 	"fmt"
 
-	bq "google.golang.org/api/bigquery/v2"
-
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// clearing is the work of a part without rows: a DELETE that covers exactly the partition. It scans nothing, because it
+// deletion is the work of a part without rows: a DELETE that covers exactly the partition. It scans nothing, because it
 // takes a partition whole (https://cloud.google.com/bigquery/docs/using-dml-with-partitioned-tables). A load of a file
 // without rows would do too, but not every such file has a row group, and a load of nothing is easily taken for one
 // that did nothing.
-func (s *Sink) clearing(at place, p sinks.Part, labels map[string]string) *work {
-	standard := false
-	return &work{at: at, part: p, config: &bq.JobConfiguration{
-		Labels: labels,
-		Query:  &bq.JobConfigurationQuery{Query: s.deletion(at, p.Schema), UseLegacySql: &standard},
-	}}
-}
-
 func (s *Sink) deletion(at place, schema *sinks.Schema) string {
 	table := fmt.Sprintf("`%s.%s.%s`", s.project, s.dataset, at.table)
 	if at.kind == "" {

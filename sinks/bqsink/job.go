@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
 
 	"github.com/reportferry/reportferry/sinks"
@@ -26,15 +25,20 @@ const (
 type work struct {
 	at     place
 	part   sinks.Part
-	config *bq.JobConfiguration
-	upload bool // the part's file goes with the request
+	labels map[string]string
+	query  string                  // of a part without rows; the rest is of the others
+	table  *bigquery.TableMetadata // that is loaded into
+	staged string                  // gs:// of the part's file; empty: it goes with the request
 
 	maybe bool // a request went out whole and was not refused, so there may be a job
 }
 
+// jobPrefix is how the IDs of our jobs begin.
+const jobPrefix = "reportferry_"
+
 // jobID names a job by its table, partition, run and attempt. IDs are unique in a project, so the dataset is in it too.
 func (s *Sink) jobID(at place, run string, attempt int) string {
-	return fmt.Sprintf("reportferry_%s_%s_%s_%s_%d", labelText(s.datasetLabel()), labelText(at.table), at.label(), labelText(run), attempt)
+	return fmt.Sprintf(jobPrefix+"%s_%s_%s_%s_%d", labelText(s.datasetLabel()), labelText(at.table), at.label(), labelText(run), attempt)
 }
 
 func (s *Sink) datasetLabel() string { return s.project + "-" + s.dataset } // no dataset has a - in it
@@ -44,7 +48,7 @@ var errTaken = errors.New("the job ID is taken")
 
 // run does the work by one job, under the next attempt of the slot. When the error is a *JobError, the job changed
 // nothing; any other says itself what is known.
-func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bq.Job, error) {
+func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bigquery.Job, error) {
 	w.maybe = false
 	at.attempt++
 	id := s.jobID(w.at, w.part.Run, at.attempt)
@@ -56,7 +60,7 @@ func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bq.Job, error) {
 		}
 	}
 	if err == nil {
-		job, err = s.wait(ctx, job)
+		err = s.wait(ctx, job)
 	}
 	var failed *JobError
 	switch {
@@ -64,13 +68,13 @@ func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bq.Job, error) {
 		at.settled = true
 	case w.maybe:
 		at.settled = false
-		err = s.abandon(ctx, at, id, err)
+		err = s.abandon(ctx, at, id, job, err)
 	}
 	return job, err
 }
 
 // submit asks for the job until it is known to be there, or known not to be.
-func (s *Sink) submit(ctx context.Context, w *work, id string) (job *bq.Job, err error) {
+func (s *Sink) submit(ctx context.Context, w *work, id string) (job *bigquery.Job, err error) {
 	err = repeat(ctx, func() error {
 		if err := s.pace.wait(ctx, w.at.table); err != nil {
 			return err
@@ -86,21 +90,26 @@ func (s *Sink) submit(ctx context.Context, w *work, id string) (job *bq.Job, err
 	return job, nil
 }
 
-func (s *Sink) ask(ctx context.Context, w *work, id string) (*bq.Job, error) {
-	call := s.service.Jobs.Insert(s.jobProject, &bq.Job{
-		JobReference:  &bq.JobReference{ProjectId: s.jobProject, JobId: id, Location: s.where.location},
-		Configuration: w.config,
-	}).Context(ctx)
-	if !w.upload {
-		job, err := call.Do()
-		w.maybe = w.maybe || !refused(err)
-		return job, err
+func (s *Sink) ask(ctx context.Context, w *work, id string) (*bigquery.Job, error) {
+	if w.query != "" {
+		deletion := s.client.Query(w.query)
+		deletion.JobID, deletion.Location, deletion.Labels = id, s.where.location, w.labels
+		return w.asked(deletion.Run(ctx))
+	}
+	if w.staged != "" {
+		file := bigquery.NewGCSReference(w.staged)
+		file.FileConfig = w.format()
+		return w.asked(s.replacement(w, file, id).Run(ctx))
 	}
 	file, err := openSource(ctx, w.part)
 	if err != nil {
 		return nil, err
 	}
-	job, err := call.Media(file, googleapi.ContentType("application/octet-stream"), googleapi.ChunkSize(chunkSize)).Do()
+	rows := bigquery.NewReaderSource(file)
+	rows.FileConfig = w.format()
+	load := s.replacement(w, rows, id)
+	load.MediaOptions = []googleapi.MediaOption{googleapi.ContentType("application/octet-stream"), googleapi.ChunkSize(chunkSize)}
+	job, err := load.Run(ctx)
 	closeErr := file.Close()
 	w.maybe = w.maybe || (file.sent.Load() && !refused(err))
 	switch {
@@ -112,6 +121,13 @@ func (s *Sink) ask(ctx context.Context, w *work, id string) (*bq.Job, error) {
 	return job, err
 }
 
+// asked takes note of the answer to a request that is always sent whole.
+func (w *work) asked(job *bigquery.Job, err error) (*bigquery.Job, error) {
+	err = plain(err)
+	w.maybe = w.maybe || !refused(err)
+	return job, err
+}
+
 // refused tells whether an answer says that there is no job of this request.
 func refused(err error) bool {
 	var answer *googleapi.Error
@@ -120,7 +136,7 @@ func refused(err error) bool {
 
 // attach fetches the job that has the ID already, and takes it for ours when it is one of this very Put, with the same
 // destination and content: our own request made it, and its answer was lost.
-func (s *Sink) attach(ctx context.Context, w *work, id string) (*bq.Job, error) {
+func (s *Sink) attach(ctx context.Context, w *work, id string) (*bigquery.Job, error) {
 	job, err := s.getJob(ctx, id)
 	if err != nil {
 		return nil, err
@@ -132,21 +148,19 @@ func (s *Sink) attach(ctx context.Context, w *work, id string) (*bq.Job, error) 
 	return job, nil
 }
 
-func (s *Sink) ours(job *bq.Job, w *work) bool {
-	c := job.Configuration
-	if c == nil || c.Labels[putLabel] != w.config.Labels[putLabel] || c.Labels[hashLabel] != w.config.Labels[hashLabel] {
+func (s *Sink) ours(job *bigquery.Job, w *work) bool {
+	labels := labelsOf(job)
+	if labels[putLabel] != w.labels[putLabel] || labels[hashLabel] != w.labels[hashLabel] {
 		return false
 	}
-	if w.config.Load == nil {
-		return c.Query != nil && c.Query.Query == w.config.Query.Query
+	config, _ := job.Config() // labelsOf has read it
+	switch c := config.(type) {
+	case *bigquery.LoadConfig:
+		return w.query == "" && c.Dst != nil && c.Dst.FullyQualifiedName() == s.table(w.at.destination()).FullyQualifiedName()
+	case *bigquery.QueryConfig:
+		return c.Q == w.query
 	}
-	return c.Load != nil && s.into(c.Load, w.at)
-}
-
-// into tells whether a load goes into the place.
-func (s *Sink) into(l *bq.JobConfigurationLoad, at place) bool {
-	d := l.DestinationTable
-	return d != nil && d.ProjectId == s.project && d.DatasetId == s.dataset && d.TableId == at.destination()
+	return false
 }
 
 // nextFree finds the first attempt after this one that no job has.
@@ -166,26 +180,25 @@ func (s *Sink) nextFree(ctx context.Context, w *work, attempt int) (int, error) 
 	}
 }
 
-func (s *Sink) getJob(ctx context.Context, id string) (*bq.Job, error) {
-	return s.service.Jobs.Get(s.jobProject, id).Location(s.where.location).Context(ctx).Do()
+func (s *Sink) getJob(ctx context.Context, id string) (*bigquery.Job, error) {
+	return s.client.JobFromIDLocation(ctx, id, s.where.location)
 }
 
 // wait waits for the job's end and gives its verdict.
-func (s *Sink) wait(ctx context.Context, job *bq.Job) (*bq.Job, error) {
-	id := job.JobReference.JobId
+func (s *Sink) wait(ctx context.Context, job *bigquery.Job) error {
 	for pause := firstPoll; !done(job); pause = min(pause*3/2, mostPoll) {
 		if err := sleep(ctx, pause); err != nil {
-			return nil, fmt.Errorf("wait for job %s: %w", id, err)
+			return fmt.Errorf("wait for job %s: %w", job.ID(), err)
 		}
-		err := repeat(ctx, func() (err error) {
-			job, err = s.getJob(ctx, id)
+		err := repeat(ctx, func() error {
+			_, err := job.Status(ctx)
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("wait for job %s: %w", id, s.explain(err))
+			return fmt.Errorf("wait for job %s: %w", job.ID(), s.explain(err))
 		}
 	}
-	return job, verdict(job)
+	return verdict(job)
 }
 
-func done(j *bq.Job) bool { return j.Status != nil && strings.EqualFold(j.Status.State, "DONE") }
+func done(job *bigquery.Job) bool { return job.LastStatus() != nil && job.LastStatus().Done() }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
+	"google.golang.org/api/iterator"
 )
 
 // Keys of the labels that jobs carry. What a value's text is, is in labelText.
@@ -19,9 +21,6 @@ const (
 	putLabel       = "put"  // a random name of one call of Put: it alone tells a lost answer from another's job
 )
 
-// listed are the fields of a listing that are read; the whole of a job is much more.
-const listed = "nextPageToken,jobs(jobReference,state,configuration(labels,load(destinationTable)))"
-
 // settle waits until no job is under way that could land in the place: of an earlier run, or of an earlier Put whose
 // outcome wasn't known. Their verdicts don't matter, because ours comes after them.
 func (s *Sink) settle(ctx context.Context, at place) error {
@@ -29,9 +28,8 @@ func (s *Sink) settle(ctx context.Context, at place) error {
 	if err != nil {
 		return fmt.Errorf("look for unfinished jobs of earlier runs: %w", s.explain(err))
 	}
-	for _, j := range jobs {
-		job := &bq.Job{JobReference: j.JobReference}
-		if _, err := s.wait(ctx, job); err != nil && !isJobError(err) {
+	for _, job := range jobs {
+		if err := s.wait(ctx, job); err != nil && !isJobError(err) {
 			return fmt.Errorf("an earlier run's job is unfinished, and the new rows can't go before it: %w; nothing was changed", err)
 		}
 	}
@@ -40,7 +38,7 @@ func (s *Sink) settle(ctx context.Context, at place) error {
 
 // unfinished lists the jobs of any run and any account that are under way into the place. An account that may not see
 // the jobs of others sees its own. Jobs that another project pays for are not seen.
-func (s *Sink) unfinished(ctx context.Context, at place) ([]*bq.JobListJobs, error) {
+func (s *Sink) unfinished(ctx context.Context, at place) ([]*bigquery.Job, error) {
 	jobs, err := s.list(ctx, at, true)
 	var answer *googleapi.Error
 	if errors.As(err, &answer) && reason(answer) == "accessDenied" {
@@ -49,35 +47,54 @@ func (s *Sink) unfinished(ctx context.Context, at place) ([]*bq.JobListJobs, err
 	return jobs, err
 }
 
-func (s *Sink) list(ctx context.Context, at place, all bool) (found []*bq.JobListJobs, err error) {
-	token := ""
-	for {
-		var page *bq.JobList
+func (s *Sink) list(ctx context.Context, at place, all bool) (found []*bigquery.Job, err error) {
+	for _, state := range []bigquery.State{bigquery.Pending, bigquery.Running} { // as a job goes, so that none slips through
+		var some []*bigquery.Job
 		err := repeat(ctx, func() (err error) {
-			call := s.service.Jobs.List(s.jobProject).AllUsers(all).Projection("full").StateFilter("pending", "running").
-				PageToken(token).Fields(googleapi.Field(listed)).Context(ctx)
-			page, err = call.Do()
+			jobs := s.client.Jobs(ctx)
+			jobs.AllUsers, jobs.State = all, state
+			some, err = s.landing(jobs, at)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		for _, j := range page.Jobs {
-			if s.mayLand(j, at) {
-				found = append(found, j)
-			}
-		}
-		if token = page.NextPageToken; token == "" {
+		found = append(found, some...)
+	}
+	return found, nil
+}
+
+// landing picks the jobs of ours that will change the place.
+func (s *Sink) landing(jobs *bigquery.JobIterator, at place) (found []*bigquery.Job, err error) {
+	for {
+		job, err := jobs.Next()
+		if errors.Is(err, iterator.Done) {
 			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		labels := labelsOf(job)
+		if labels[ownLabel] == labelText(s.datasetLabel()) && labels[tableLabel] == labelText(at.table) && labels[partitionLabel] == at.label() {
+			found = append(found, job)
 		}
 	}
 }
 
-// mayLand tells whether a job is one of ours that will change the place.
-func (s *Sink) mayLand(j *bq.JobListJobs, at place) bool {
-	c := j.Configuration
-	if c == nil || j.JobReference == nil || c.Labels[ownLabel] != labelText(s.datasetLabel()) {
-		return false
+// labelsOf are a job's labels, if it is one of the two kinds that are made here.
+func labelsOf(job *bigquery.Job) map[string]string {
+	if !strings.HasPrefix(job.ID(), jobPrefix) {
+		return nil // what others made needn't be understood
 	}
-	return c.Labels[tableLabel] == labelText(at.table) && c.Labels[partitionLabel] == at.label()
+	config, err := job.Config()
+	if err != nil {
+		return nil
+	}
+	switch c := config.(type) {
+	case *bigquery.LoadConfig:
+		return c.Labels
+	case *bigquery.QueryConfig:
+		return c.Labels
+	}
+	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -68,45 +68,48 @@ func (s *Sink) put(ctx context.Context, at place, p sinks.Part) error {
 }
 
 // work makes the work of a part, and stages its file where there is a staging bucket.
-func (s *Sink) work(ctx context.Context, at place, p sinks.Part, table *bq.Table) (*work, error) {
-	labels := map[string]string{
+func (s *Sink) work(ctx context.Context, at place, p sinks.Part, table *bigquery.TableMetadata) (w *work, err error) {
+	w = &work{at: at, part: p, table: table, labels: map[string]string{
 		ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(p.Table), partitionLabel: at.label(),
 		runLabel: labelText(p.Run), hashLabel: labelText(p.Hash), putLabel: strings.ToLower(rand.Text()),
+	}}
+	switch {
+	case p.Rows == 0:
+		w.query = s.deletion(at, p.Schema)
+	case s.staging != nil:
+		w.staged, err = s.staging.upload(ctx, at, p)
 	}
-	if p.Rows == 0 {
-		return s.clearing(at, p, labels), nil
-	}
-	w := s.loading(at, p, table, labels)
-	if s.staging != nil {
-		uri, err := s.staging.upload(ctx, at, p)
-		if err != nil {
-			return nil, err
-		}
-		w.upload, w.config.Load.SourceUris = false, []string{uri}
-	}
-	return w, nil
+	return w, err
 }
 
-// loading is the work of a part with rows. The schema sent is the table's own: a column of it that the file doesn't have
-// is NULL, and stays a column even when a whole table is truncated, which takes over the schema of the load.
-func (s *Sink) loading(at place, p sinks.Part, table *bq.Table, labels map[string]string) *work {
-	load := &bq.JobConfigurationLoad{
-		DestinationTable:                   s.reference(at.destination()),
-		SourceFormat:                       "PARQUET",
-		Schema:                             table.Schema,
-		WriteDisposition:                   "WRITE_TRUNCATE",
-		CreateDisposition:                  "CREATE_NEVER", // a table that is gone would come back without partitions
-		DecimalTargetTypes:                 []string{"NUMERIC"},
-		DestinationEncryptionConfiguration: table.EncryptionConfiguration,
+// format is the file's. The schema sent is the table's own: a column of it that the file doesn't have is NULL, and stays
+// a column even when a whole table is truncated, which takes over the schema of the load.
+func (w *work) format() bigquery.FileConfig {
+	return bigquery.FileConfig{SourceFormat: bigquery.Parquet, Schema: w.table.Schema}
+}
+
+// replacement is a load in the place of what is there.
+func (s *Sink) replacement(w *work, file bigquery.LoadSource, id string) *bigquery.Loader {
+	load := s.loader(w.at.destination(), file, id, w.labels)
+	load.WriteDisposition = bigquery.WriteTruncate
+	load.DecimalTargetTypes = []bigquery.DecimalTargetType{bigquery.NumericTargetType}
+	load.DestinationEncryptionConfig = w.table.EncryptionConfig
+	if w.at.kind == "" {
+		load.Clustering = w.table.Clustering
 	}
-	if at.kind == "" {
-		load.Clustering = table.Clustering
-	}
-	return &work{at: at, part: p, upload: true, config: &bq.JobConfiguration{Labels: labels, Load: load}}
+	return load
+}
+
+// loader is a load job under an ID. It never makes a table: one that is gone would come back without partitions.
+func (s *Sink) loader(table string, file bigquery.LoadSource, id string, labels map[string]string) *bigquery.Loader {
+	load := s.table(table).LoaderFrom(file)
+	load.JobID, load.Location, load.Labels = id, s.where.location, labels
+	load.CreateDisposition = bigquery.CreateNever
+	return load
 }
 
 // attempt does the work under one attempt after the other, as long as the reasons of the failures pass by themselves.
-func (s *Sink) attempt(ctx context.Context, w *work, slot *slot) (*bq.Job, error) {
+func (s *Sink) attempt(ctx context.Context, w *work, slot *slot) (*bigquery.Job, error) {
 	var p patience
 	for {
 		job, err := s.run(ctx, w, slot)
@@ -128,17 +131,29 @@ func isJobError(err error) bool {
 }
 
 // counted compares what the job says it wrote with the part.
-func counted(job *bq.Job, w *work) error {
-	if w.config.Load == nil {
+func counted(job *bigquery.Job, w *work) error {
+	if w.query != "" {
 		return nil
 	}
-	id := job.JobReference.JobId
-	if job.Statistics == nil || job.Statistics.Load == nil {
-		return fmt.Errorf("job %s is done, but doesn't say how many rows it wrote; the new rows are visible, whole; repeat the put", id)
+	wrote, told := loaded(job)
+	if !told {
+		return fmt.Errorf("job %s is done, but doesn't say how many rows it wrote; the new rows are visible, whole; repeat the put", job.ID())
 	}
-	if got := job.Statistics.Load.OutputRows; got != w.part.Rows {
+	if wrote != w.part.Rows {
 		return fmt.Errorf("job %s is done and wrote %d rows, and the part has %d: its file or its count is wrong; what was written "+
-			"is visible; fetch the partition again", id, got, w.part.Rows)
+			"is visible; fetch the partition again", job.ID(), wrote, w.part.Rows)
 	}
 	return nil
+}
+
+// loaded is the number of rows that a load says it wrote, if it says it.
+func loaded(job *bigquery.Job) (rows int64, told bool) {
+	if job.LastStatus() == nil || job.LastStatus().Statistics == nil {
+		return 0, false
+	}
+	load, told := job.LastStatus().Statistics.Details.(*bigquery.LoadStatistics)
+	if !told {
+		return 0, false
+	}
+	return load.OutputRows, true
 }

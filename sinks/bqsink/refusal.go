@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"strings"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/auth"
+	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
 )
 
@@ -25,13 +26,18 @@ type JobError struct {
 func (e *JobError) Error() string { return e.text }
 
 // verdict is the error of a job that is done, or nil.
-func verdict(j *bq.Job) error {
-	if j.Status == nil || j.Status.ErrorResult == nil {
-		return nil
+func verdict(job *bigquery.Job) error {
+	status := job.LastStatus()
+	var result *bigquery.Error
+	if errors.As(status.Err(), &result) {
+		return failure(job.ID(), result, status.Errors)
 	}
-	result := j.Status.ErrorResult
+	return status.Err()
+}
+
+func failure(id string, result *bigquery.Error, all []*bigquery.Error) *JobError {
 	lines := []string{errorText(result)}
-	for _, e := range j.Status.Errors {
+	for _, e := range all {
 		if text := errorText(e); text != lines[0] {
 			lines = append(lines, text)
 		}
@@ -39,13 +45,10 @@ func verdict(j *bq.Job) error {
 	if more := len(lines) - mostErrors; more > 0 {
 		lines = append(lines[:mostErrors], fmt.Sprintf("and %d more", more))
 	}
-	return &JobError{
-		Job: j.JobReference.JobId, Reason: result.Reason,
-		text: fmt.Sprintf("job %s failed: %s", j.JobReference.JobId, strings.Join(lines, "; ")),
-	}
+	return &JobError{Job: id, Reason: result.Reason, text: fmt.Sprintf("job %s failed: %s", id, strings.Join(lines, "; "))}
 }
 
-func errorText(e *bq.ErrorProto) string {
+func errorText(e *bigquery.Error) string {
 	text := e.Reason + ": " + strings.TrimRight(e.Message, ". \n")
 	if e.Location != "" {
 		text += " (at " + e.Location + ")"
@@ -57,6 +60,7 @@ func errorText(e *bq.ErrorProto) string {
 func (s *Sink) explain(err error) error {
 	var answer *googleapi.Error
 	var job *JobError
+	var token *auth.Error
 	why := ""
 	switch {
 	case errors.As(err, &answer):
@@ -69,6 +73,13 @@ func (s *Sink) explain(err error) error {
 		err = &refusal{text: strings.Replace(err.Error(), answer.Error(), text, 1), cause: err, denied: denied(answer.Code, why)}
 	case errors.As(err, &job):
 		why = job.Reason
+	case errors.As(err, &token):
+		text := strings.Join(strings.Fields(token.Error()), " ") // it has lines, and the answer's own
+		gone := tokenRefused(err)
+		err = &refusal{text: strings.Replace(err.Error(), token.Error(), text, 1), cause: err, denied: gone}
+		if gone {
+			why = noToken
+		}
 	}
 	if advice := s.advice(why); advice != "" {
 		return fmt.Errorf("%w; %s", err, advice)
@@ -76,8 +87,14 @@ func (s *Sink) explain(err error) error {
 	return err
 }
 
+// noToken stands where no answer of BigQuery gives a reason.
+const noToken = "noToken"
+
 func (s *Sink) advice(reason string) string {
 	switch reason {
+	case noToken:
+		return "the credentials that this runs with are not taken: log in again by gcloud auth application-default login, or see whether " +
+			"the service account and its key are still there and enabled"
 	case "accessDenied":
 		return fmt.Sprintf("the account that runs this needs the roles BigQuery Job User (roles/bigquery.jobUser) on project %s "+
 			"and BigQuery Data Editor (roles/bigquery.dataEditor) on dataset %s.%s", s.jobProject, s.project, s.dataset)

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
@@ -78,13 +78,12 @@ func TestRefusedQuota(t *testing.T) {
 
 // A message has the first five errors of a job, with their places.
 func TestJobErrors(t *testing.T) {
-	j := &bq.Job{JobReference: &bq.JobReference{JobId: "j"}, Status: &bq.JobStatus{
-		ErrorResult: &bq.ErrorProto{Reason: "invalid", Message: "too many errors", Location: "gs://b/o"},
-	}}
+	result := &bigquery.Error{Reason: "invalid", Message: "too many errors", Location: "gs://b/o"}
+	var all []*bigquery.Error
 	for i := range 9 {
-		j.Status.Errors = append(j.Status.Errors, &bq.ErrorProto{Reason: "invalid", Message: fmt.Sprint("row ", i), Location: "file-0"})
+		all = append(all, &bigquery.Error{Reason: "invalid", Message: fmt.Sprint("row ", i), Location: "file-0"})
 	}
-	golden(t, "joberrors", verdict(j).Error())
+	golden(t, "joberrors", failure("j", result, all).Error())
 }
 
 func TestURL(t *testing.T) {

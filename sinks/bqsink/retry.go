@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,8 +15,9 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-// This file is the only layer of retries. The generated client has one of its own for one thing, which is left to it:
-// a chunk of a resumable upload is sent again for up to 32 s, within the one session that only the client knows.
+// This file is the only layer of retries of calls; once keeps the client's own from them. Two things are left to others: a
+// chunk of a resumable upload is sent again by the client for up to 32 s, within the one session that only it knows, and
+// net/http sends a request again that went down a connection which had been closed before it.
 
 const (
 	mostTries  = 8 // of what passes in seconds: a minute in all, on average
@@ -48,8 +50,9 @@ func remedyFor(err error) remedy {
 	var job *JobError
 	var answer *googleapi.Error
 	var transport *url.Error
+	var socket *net.OpError
 	switch {
-	case errors.Is(err, errSource):
+	case errors.Is(err, errSource), tokenRefused(err):
 		return nothing
 	case errors.As(err, &job):
 		return remedies[job.Reason]
@@ -61,7 +64,7 @@ func remedyFor(err error) remedy {
 			return seconds
 		}
 		return nothing
-	case errors.As(err, &transport), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+	case errors.As(err, &transport), errors.As(err, &socket), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return seconds
 	}
 	return nothing
@@ -113,7 +116,7 @@ func (p *patience) again(ctx context.Context, err error) error {
 func repeat(ctx context.Context, call func() error) error {
 	var p patience
 	for {
-		err := call()
+		err := plain(call())
 		if err == nil {
 			return nil
 		}

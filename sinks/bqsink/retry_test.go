@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
 )
 
@@ -169,4 +170,63 @@ func TestCallsAreTriedAgain(t *testing.T) {
 			})
 		}
 	}
+}
+
+// There is one layer of retries: a call that never succeeds is asked for as often as this package says, and not more.
+func TestOneLayerOfRetries(t *testing.T) {
+	narrow := func(p sinks.Part) sinks.Part { // the warehouse's table lacks columns of the others
+		schema := *p.Schema
+		schema.Columns = schema.Columns[:2]
+		return filePart("2026-01-30", "run", &schema, []plainRow{{20483, "narrow"}})
+	}
+	for _, call := range []string{"datasets.get", "tables.get", "tables.insert", "tables.patch", "jobs.list", "jobs.get", "jobs.insert", "view"} {
+		for _, fault := range []bqtest.Fault{
+			{Kind: bqtest.FaultStatus, Status: 503}, {Kind: bqtest.FaultStatus, Reason: "internalError"},
+			{Kind: bqtest.FaultStatus, Reason: "rateLimitExceeded"}, {Kind: bqtest.FaultReset},
+		} {
+			t.Run(fmt.Sprint(call, " ", fault.Kind, fault.Status, fault.Reason), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					server := newServer(t, bqtest.Options{JobTime: time.Second})
+					s := openOn(t, server, testURL)
+					p := testPart("2026-01-31", "run")
+					if call == "tables.patch" {
+						mustPut(t, s, narrow(p))
+					}
+					fault.Call, fault.Every = call, 1
+					save := func() error { _, err := s.Put(t.Context(), p); return err }
+					if call == "view" {
+						fault.Call = "tables.insert"
+						save = func() error { return s.SaveView(t.Context(), "proj.ds.v", "SELECT 1 AS one") }
+					}
+					server.SetFaults(fault)
+					mustContain(t, save(), "(tries: 8)")
+					tries := 0
+					for _, r := range server.Requests() {
+						if r.Call == "jobs.cancel" {
+							break // what is asked then has a limit of its own
+						}
+						if r.Fault != "" {
+							tries++
+						}
+					}
+					if tries != mostTries {
+						t.Errorf("%d tries, want %d", tries, mostTries)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A view whose making was lost is there already: its query is set once more.
+func TestLostView(t *testing.T) {
+	within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
+		server.SetFaults(bqtest.Fault{Call: "tables.insert", Kind: bqtest.FaultLost}, bqtest.Fault{Call: "tables.patch", Kind: bqtest.FaultStatus, Status: 503})
+		if err := s.SaveView(t.Context(), "proj.ds.v", "SELECT campaign FROM `proj.ds.installs`"); err != nil {
+			t.Fatal(err)
+		}
+		if v := server.Tables()["proj.ds.v"]; v == nil || v.View == nil || len(asked(server, "tables.patch")) != 2 {
+			t.Errorf("%+v after %d patches", v, len(asked(server, "tables.patch")))
+		}
+	})
 }

@@ -19,7 +19,6 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/parquet-go/parquet-go"
 	bq "google.golang.org/api/bigquery/v2"
-	"google.golang.org/api/option"
 
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
@@ -67,7 +66,7 @@ const testURL = "bigquery://proj/ds?location=EU"
 
 func openOn(t *testing.T, server http.Handler, rawURL string) *Sink {
 	t.Helper()
-	s, err := open(t.Context(), rawURL, option.WithHTTPClient(&http.Client{Transport: handled{server}}))
+	s, err := open(t.Context(), rawURL, handled{server})
 	if err != nil {
 		t.Fatal(err)
 	}

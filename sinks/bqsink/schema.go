@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -59,7 +59,7 @@ func checkSchema(schema *sinks.Schema) error {
 }
 
 // newTable is the table as it is created.
-func (s *Sink) newTable(name string, schema *sinks.Schema) (*bq.Table, error) {
+func newTable(schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 	labels, err := tableLabels(schema.Labels)
 	if err != nil {
 		return nil, err
@@ -68,45 +68,29 @@ func (s *Sink) newTable(name string, schema *sinks.Schema) (*bq.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &bq.Table{
-		TableReference: s.reference(name), Labels: labels, Schema: &bq.TableSchema{}, Clustering: clustering(schema),
-		EncryptionConfiguration: encryption(schema),
+	t := &bigquery.TableMetadata{Labels: labels}
+	if len(schema.ClusterBy) > 0 {
+		t.Clustering = &bigquery.Clustering{Fields: schema.ClusterBy}
+	}
+	if schema.KMSKey != "" {
+		t.EncryptionConfig = &bigquery.EncryptionConfig{KMSKeyName: schema.KMSKey}
 	}
 	for _, c := range schema.Columns {
-		t.Schema.Fields = append(t.Schema.Fields, field(c, c.Required))
+		t.Schema = append(t.Schema, field(c, c.Required))
 	}
 	if kind != "" {
-		t.TimePartitioning = &bq.TimePartitioning{Type: kind, Field: schema.On, ExpirationMs: schema.Expiration.Milliseconds()}
+		t.TimePartitioning = &bigquery.TimePartitioning{
+			Type: bigquery.TimePartitioningType(kind), Field: schema.On, Expiration: schema.Expiration,
+		}
 		t.RequirePartitionFilter = schema.RequireFilter
 	}
 	return t, nil
 }
 
-func (s *Sink) reference(table string) *bq.TableReference {
-	return &bq.TableReference{ProjectId: s.project, DatasetId: s.dataset, TableId: table}
-}
-
-func clustering(schema *sinks.Schema) *bq.Clustering {
-	if len(schema.ClusterBy) == 0 {
-		return nil
-	}
-	return &bq.Clustering{Fields: schema.ClusterBy}
-}
-
-func encryption(schema *sinks.Schema) *bq.EncryptionConfiguration {
-	if schema.KMSKey == "" {
-		return nil
-	}
-	return &bq.EncryptionConfiguration{KmsKeyName: schema.KMSKey}
-}
-
-func field(c sinks.Column, required bool) *bq.TableFieldSchema {
-	f := &bq.TableFieldSchema{Name: c.Name, Type: string(c.Type), Mode: nullableMode, Description: c.Description}
+func field(c sinks.Column, required bool) *bigquery.FieldSchema {
+	f := &bigquery.FieldSchema{Name: c.Name, Type: bigquery.FieldType(c.Type), Required: required, Description: c.Description}
 	if r := []rune(f.Description); len(r) > maxDescription {
 		f.Description = string(r[:maxDescription])
-	}
-	if required {
-		f.Mode = requiredMode
 	}
 	return f
 }

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -32,9 +33,10 @@ func (s *Sink) locateDataset(ctx context.Context) (string, error) {
 	if s.where.location != "" {
 		return s.where.location, nil
 	}
-	var d *bq.Dataset
+	var d *bigquery.DatasetMetadata
 	err := repeat(ctx, func() (err error) {
-		d, err = s.service.Datasets.Get(s.project, s.dataset).Context(ctx).Do()
+		// The view leaves out the access list, of which the client refuses entries of kinds that are newer than it.
+		d, err = s.client.DatasetInProject(s.project, s.dataset).MetadataWithOptions(ctx, bigquery.WithDatasetView(bigquery.DatasetMetadataView))
 		return err
 	})
 	if hasStatus(err, http.StatusNotFound) {
@@ -61,7 +63,7 @@ type tables struct {
 type knownTable struct {
 	turn
 	schema *sinks.Schema
-	table  *bq.Table // nil: not looked at
+	table  *bigquery.TableMetadata // nil: not looked at
 }
 
 func (t *tables) of(name string) *knownTable {
@@ -77,7 +79,7 @@ func (t *tables) of(name string) *knownTable {
 }
 
 // ensure gives the table as it is in BigQuery, made or widened to hold the schema's columns.
-func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema) (*bq.Table, error) {
+func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 	k := s.tables.of(name)
 	if err := k.take(ctx); err != nil {
 		return nil, err
@@ -105,23 +107,23 @@ func (t *tables) forget(name string) {
 }
 
 // agree brings the table and the schema together. What another process does at the same time is looked at again.
-func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*bq.Table, error) {
+func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 	for range mostRaces {
 		have, err := s.getTable(ctx, name)
 		if hasStatus(err, http.StatusNotFound) {
-			if have, err = s.createTable(ctx, name, schema); hasStatus(err, http.StatusConflict) {
-				continue // it was made since, perhaps by our own request whose answer was lost
+			if err = s.createTable(ctx, name, schema); err != nil && !hasStatus(err, http.StatusConflict) {
+				return nil, err
 			}
-			return have, err
+			continue // it is there, made by us or by another, perhaps by a request of ours whose answer was lost
 		}
 		if err != nil {
 			return nil, fmt.Errorf("look up the table: %w", s.explain(err))
 		}
-		missing, err := compare(have, schema)
+		missing, err := compare(name, have, schema)
 		if err != nil || len(missing) == 0 {
 			return have, err
 		}
-		have, err = s.widen(ctx, have, missing)
+		have, err = s.widen(ctx, name, have, missing)
 		if hasStatus(err, http.StatusPreconditionFailed) {
 			continue
 		}
@@ -130,43 +132,37 @@ func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*b
 	return nil, fmt.Errorf("the table %s changed %d times while columns were added to it; is another program at work on it?", name, mostRaces)
 }
 
-func (s *Sink) getTable(ctx context.Context, name string) (t *bq.Table, err error) {
+func (s *Sink) table(name string) *bigquery.Table {
+	return s.client.DatasetInProject(s.project, s.dataset).Table(name)
+}
+
+func (s *Sink) getTable(ctx context.Context, name string) (t *bigquery.TableMetadata, err error) {
 	err = repeat(ctx, func() (err error) {
-		t, err = s.service.Tables.Get(s.project, s.dataset, name).Context(ctx).Do()
+		t, err = s.table(name).Metadata(ctx)
 		return err
 	})
 	return t, err
 }
 
-func (s *Sink) createTable(ctx context.Context, name string, schema *sinks.Schema) (*bq.Table, error) {
-	wanted, err := s.newTable(name, schema)
+func (s *Sink) createTable(ctx context.Context, name string, schema *sinks.Schema) error {
+	wanted, err := newTable(schema)
 	if err != nil {
-		return nil, err
-	}
-	var made *bq.Table
-	err = repeat(ctx, func() (err error) {
-		made, err = s.service.Tables.Insert(s.project, s.dataset, wanted).Context(ctx).Do()
 		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("create the table: %w", s.explain(err))
 	}
-	return made, nil
+	if err := repeat(ctx, func() error { return s.table(name).Create(ctx, wanted) }); err != nil {
+		return fmt.Errorf("create the table: %w", s.explain(err))
+	}
+	return nil
 }
 
-// widen adds columns, unless the table changed since it was looked at. The whole list of columns is sent, because a
-// patch replaces lists.
-func (s *Sink) widen(ctx context.Context, have *bq.Table, missing []*bq.TableFieldSchema) (*bq.Table, error) {
-	patch := &bq.Table{Schema: &bq.TableSchema{}}
-	if have.Schema != nil {
-		patch.Schema.Fields = append(patch.Schema.Fields, have.Schema.Fields...)
-	}
-	patch.Schema.Fields = append(patch.Schema.Fields, missing...)
-	var made *bq.Table
-	err := repeat(ctx, func() (err error) {
-		call := s.service.Tables.Patch(s.project, s.dataset, have.TableReference.TableId, patch).Context(ctx)
-		call.Header().Set("If-Match", have.Etag)
-		made, err = call.Do()
+// widen adds columns, unless the table changed since it was looked at. The whole list of columns is sent, with all that
+// the client knows of them, because a patch replaces lists.
+func (s *Sink) widen(
+	ctx context.Context, name string, have *bigquery.TableMetadata, missing bigquery.Schema,
+) (made *bigquery.TableMetadata, err error) {
+	wanted := bigquery.TableMetadataToUpdate{Schema: slices.Concat(have.Schema, missing)}
+	err = repeat(ctx, func() (err error) {
+		made, err = s.table(name).Update(ctx, wanted, have.ETag)
 		return err
 	})
 	if err != nil {

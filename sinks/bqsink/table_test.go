@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cloud.google.com/go/bigquery"
 	"golang.org/x/time/rate"
-	bq "google.golang.org/api/bigquery/v2"
 
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
@@ -29,7 +29,7 @@ func TestTableIsMade(t *testing.T) {
 	}
 	var columns []string
 	for _, f := range got.Schema.Fields {
-		columns = append(columns, fmt.Sprint(f.Name, " ", typeName(f.Type), " ", f.Mode, " ", len([]rune(f.Description))))
+		columns = append(columns, fmt.Sprint(f.Name, " ", typeName(bigquery.FieldType(f.Type)), " ", f.Mode, " ", len([]rune(f.Description))))
 	}
 	if got, want := strings.Join(columns, "; "), "day DATE REQUIRED 24; campaign STRING REQUIRED 1024; installs INT64 NULLABLE 8; "+
 		"cost NUMERIC NULLABLE 5; ratio FLOAT64 NULLABLE 0"; got != want {
@@ -45,6 +45,9 @@ func TestTableIsMade(t *testing.T) {
 	if string(made) != want {
 		t.Errorf("got  %s\nwant %s", made, want)
 	}
+	if key := theJob(t, server).Configuration.Load.DestinationEncryptionConfiguration; key == nil || key.KmsKeyName != p.Schema.KMSKey {
+		t.Errorf("the job's key: %+v", key)
+	}
 }
 
 // The job says everything itself, and nothing is left to what BigQuery would guess.
@@ -56,6 +59,9 @@ func TestLoadJob(t *testing.T) {
 	if want := "reportferry_proj-ds_installs_20260131_20260201t060000_123z-1f2e3d4c-"; !strings.HasPrefix(job.JobReference.JobId, want) ||
 		!strings.HasSuffix(job.JobReference.JobId, "_1") || job.JobReference.Location != "EU" || job.JobReference.ProjectId != "payer" {
 		t.Errorf("%+v", job.JobReference)
+	}
+	if got := asked(server, "datasets.get")[0].Query.Get("datasetView"); got != "METADATA" {
+		t.Errorf("the dataset is looked at as %q", got)
 	}
 	labels := job.Configuration.Labels
 	if len(labels[putLabel]) != 26 {
@@ -222,11 +228,54 @@ func TestColumnsComeAndGo(t *testing.T) {
 		t.Errorf("%v, %v\nwant %s", rows, err, want)
 	}
 	f := server.Tables()["proj.ds.installs"].Schema.Fields[2]
-	if f.Name != "installs" || f.Description != "Installs" || f.Mode != nullableMode {
+	if f.Name != "installs" || f.Description != "Installs" || f.Mode != "NULLABLE" {
 		t.Errorf("%+v", f)
 	}
 	if n := len(asked(server, "tables.patch")); n != 1 {
 		t.Errorf("%d patches", n)
+	}
+}
+
+// A column that others have described and guarded stays as it is when columns are added beside it.
+func TestAddedColumnsLeaveTheOthers(t *testing.T) {
+	server := newServer(t, bqtest.Options{})
+	s := openOn(t, server, testURL)
+	schema := testPart("2026-01-31", "run").Schema
+	have := bigquery.Schema{
+		{Name: "day", Type: "DATE", Required: true, Description: "Theirs"},
+		{Name: "campaign", Type: "STRING", Description: "Theirs too", Collation: "und:ci", DefaultValueExpression: "'none'",
+			PolicyTags: &bigquery.PolicyTagList{Names: []string{"projects/p/locations/eu/taxonomies/1/policyTags/2"}}},
+		{Name: "cost", Type: "NUMERIC", RoundingMode: bigquery.RoundHalfEven},
+		{Name: "note", Type: "STRING", Description: "Nobody's"},
+	}
+	schema.Columns[1].Required = false
+	if err := s.table("installs").Create(t.Context(), &bigquery.TableMetadata{
+		Schema: have, Description: "A table", Clustering: &bigquery.Clustering{Fields: []string{"campaign"}},
+		TimePartitioning: &bigquery.TimePartitioning{Type: bigquery.DayPartitioningType, Field: "day", Expiration: time.Hour},
+	}); err != nil {
+		t.Fatal(plain(err))
+	}
+	before := server.Tables()["proj.ds.installs"]
+	if _, err := s.ensure(t.Context(), "installs", schema); err != nil {
+		t.Fatal(err)
+	}
+	after := server.Tables()["proj.ds.installs"]
+	if len(after.Schema.Fields) != 6 || after.Description != "A table" {
+		t.Fatalf("%d columns, %q", len(after.Schema.Fields), after.Description)
+	}
+	for i, f := range before.Schema.Fields {
+		was, _ := json.Marshal(f)
+		is, _ := json.Marshal(after.Schema.Fields[i])
+		if string(was) != string(is) {
+			t.Errorf("%s\nbecame %s", was, is)
+		}
+	}
+	was, _ := json.Marshal([]any{before.TimePartitioning, before.Clustering})
+	if is, _ := json.Marshal([]any{after.TimePartitioning, after.Clustering}); string(was) != string(is) {
+		t.Errorf("%s became %s", was, is)
+	}
+	if tags := before.Schema.Fields[1].PolicyTags; tags == nil || len(tags.Names) != 1 || before.Schema.Fields[1].DefaultValueExpression == "" {
+		t.Errorf("the server keeps less than it was told: %+v", before.Schema.Fields[1])
 	}
 }
 
@@ -328,21 +377,20 @@ func TestRowsAreCounted(t *testing.T) {
 	p.Rows = 3
 	_, err := openOn(t, server, testURL).Put(t.Context(), p)
 	mustContain(t, err, "is done and wrote 2 rows, and the part has 3", "fetch the partition again")
-	w := &work{part: p, config: &bq.JobConfiguration{Load: &bq.JobConfigurationLoad{}}}
-	mustContain(t, counted(&bq.Job{JobReference: &bq.JobReference{JobId: "j"}}, w), "doesn't say how many rows")
+	mustContain(t, counted(&bigquery.Job{}, &work{part: p}), "doesn't say how many rows")
 }
 
 // A column of SQL's names and one of the older names are the same.
 func TestCompareKnowsBothNamesOfTypes(t *testing.T) {
-	have := &bq.Table{
-		TableReference: &bq.TableReference{TableId: "t"}, TimePartitioning: &bq.TimePartitioning{Type: "DAY", Field: "Day"},
-		Clustering: &bq.Clustering{Fields: []string{"Campaign"}},
-		Schema: &bq.TableSchema{Fields: []*bq.TableFieldSchema{
-			{Name: "Day", Type: "DATE", Mode: requiredMode}, {Name: "CAMPAIGN", Type: "STRING"}, {Name: "installs", Type: "INTEGER"},
+	have := &bigquery.TableMetadata{
+		TimePartitioning: &bigquery.TimePartitioning{Type: "DAY", Field: "Day"},
+		Clustering:       &bigquery.Clustering{Fields: []string{"Campaign"}},
+		Schema: bigquery.Schema{
+			{Name: "Day", Type: "DATE", Required: true}, {Name: "CAMPAIGN", Type: "STRING"}, {Name: "installs", Type: "INTEGER"},
 			{Name: "cost", Type: "NUMERIC"}, {Name: "ratio", Type: "FLOAT"}, {Name: "note", Type: "STRING"},
-		}},
+		},
 	}
-	if missing, err := compare(have, testSchema()); err != nil || len(missing) != 0 {
+	if missing, err := compare("t", have, testSchema()); err != nil || len(missing) != 0 {
 		t.Errorf("%v, %v", missing, err)
 	}
 }

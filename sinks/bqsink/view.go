@@ -108,23 +108,20 @@ func exprSQL(e ast.Expr) (string, error) {
 	return "", errors.New("only names, numbers, + - * / ( ) and abs( ) are known")
 }
 
-// SaveView makes the view, or replaces its query. It goes through cloud.google.com/go/bigquery, which repeats a call
-// until the context ends: a view may be made twice.
-func (s *Sink) SaveView(ctx context.Context, name, query string) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("save view %s: %w", name, s.explain(err))
-		}
-	}()
-	client, err := bigquery.NewClient(ctx, s.project, s.options...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, client.Close()) }()
-	view := client.Dataset(s.dataset).Table(name[strings.LastIndexByte(name, '.')+1:])
-	err = view.Create(ctx, &bigquery.TableMetadata{ViewQuery: query, Description: "Made by reportferry views"})
+// SaveView makes the view, or replaces its query.
+func (s *Sink) SaveView(ctx context.Context, name, query string) error {
+	view := s.table(name[strings.LastIndexByte(name, '.')+1:])
+	err := repeat(ctx, func() error {
+		return view.Create(ctx, &bigquery.TableMetadata{ViewQuery: query, Description: "Made by reportferry views"})
+	})
 	if hasStatus(err, http.StatusConflict) {
-		_, err = view.Update(ctx, bigquery.TableMetadataToUpdate{ViewQuery: query}, "")
+		err = repeat(ctx, func() error {
+			_, err := view.Update(ctx, bigquery.TableMetadataToUpdate{ViewQuery: query}, "")
+			return err
+		})
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("save view %s: %w", name, s.explain(err))
+	}
+	return nil
 }
