@@ -33,6 +33,8 @@ var layers = []layer{
 	{"sinks/*", []string{"sinks"}, proving},
 	{"sinks/bqsink/bqtest", nil, nil}, // never a writer of ours: it reads Parquet with another library
 
+	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
+
 	{"internal/adjust", []string{"internal/catalog"}, proving},
 	{"internal/catalog", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
@@ -110,6 +112,8 @@ var layerRules = []rule{{
 		"sinks/a.go":                      importing("jobs"),
 		"sinks/a/a.go":                    importing("sinks", "sinks/b", "jobs", "internal/catalog"),
 		"sinks/a/a_test.go":               importing("sinks/a", "sinks/sinktest", "sinks/b"),
+		"deploy/a.go":                     importing("config"),
+		"deploy/a_test.go":                importing("config", "internal/emulator", "sinks/bqsink/bqtest", "jobs", "cmd/m"),
 		"internal/adjust/a.go":            importing("internal/catalog", "jobs", "sinks", "config", "internal/table", "internal/emulator"),
 		"internal/adjust/a_test.go":       importing("internal/emulator", "jobs"),
 		"internal/catalog/a.go":           importing("sinks"),
@@ -129,6 +133,9 @@ var layerRules = []rule{{
 		"config/a.go:4: config imports jobs",
 		"config/a.go:5: config imports internal/adjust",
 		"config/a_test.go:4: a test of config imports internal/emulator",
+		"deploy/a.go:3: deploy imports config",
+		"deploy/a_test.go:6: a test of deploy imports jobs",
+		"deploy/a_test.go:7: a test of deploy imports cmd/m",
 		"internal/adjust/a.go:4: internal/adjust imports jobs",
 		"internal/adjust/a.go:5: internal/adjust imports sinks",
 		"internal/adjust/a.go:6: internal/adjust imports config",

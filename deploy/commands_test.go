@@ -1,0 +1,127 @@
+package deploy
+
+import (
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// here is the cloud's config for a folder of this machine: the made-up account, and folders instead of a bucket and a
+// warehouse.
+func here(t *testing.T, dir, service string) string {
+	t.Helper()
+	text := read(t, "config.yml")
+	for _, change := range [][2]string{
+		{"https://automate.adjust.com", service},
+		{"gs://my-project-reportferry/ledger", "file://" + dir + "/ledger"},
+		{`"bigquery://my-project/reportferry?location=EU"`, "file://" + dir + "/out"},
+	} {
+		if !strings.Contains(text, change[0]) {
+			t.Fatalf("config.yml has no %s", change[0])
+		}
+		text = strings.ReplaceAll(text, change[0], change[1])
+	}
+	return text
+}
+
+// Every command of the guide that is one of ours does what it says, against the made-up account: those of --args too.
+func TestCommandsOfTheGuide(t *testing.T) {
+	service := httptest.NewServer(account(t, 7, 2, 0))
+	t.Cleanup(service.Close)
+	dir := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(dir, "my.yml"), []byte(here(t, dir, service.URL)), 0o600))
+	p := program{dir: dir, env: []string{"ADJUST_TOKEN=made-up", "REPORTFERRY_CONFIG=my.yml"}}
+	p.accept(t, []string{"run", "--config", "my.yml"})
+
+	ran := map[string]int{}
+	for _, s := range steps(read(t, "README.md")) {
+		args, ok := ours(s.line)
+		if !ok {
+			continue
+		}
+		ran[args[0]]++
+		if !strings.Contains(s.line, "--config") { // in the image it is REPORTFERRY_CONFIG
+			args = append(args, "--config", "my.yml")
+		}
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			accepted := []int{}
+			if args[0] == "gaps" { // 3: there are some
+				accepted = append(accepted, 3)
+			}
+			p.accept(t, append(slices.Clone(args), "--help"))
+			p.accept(t, args, accepted...)
+		})
+	}
+	for _, command := range []string{"events", "report", "status", "gaps", "plan", "check", "backfill"} {
+		if ran[command] == 0 {
+			t.Errorf("the guide has no %s any more", command)
+		}
+	}
+}
+
+// And every other list of arguments in this folder.
+func TestArgumentsOfTheManifests(t *testing.T) {
+	lists := regexp.MustCompile(`args(?:\s*=|:)\s*\[(.*)\]`)
+	files, err := filepath.Glob("*/*")
+	check(t, err)
+	found := 0
+	for _, name := range files {
+		for _, m := range lists.FindAllStringSubmatch(read(t, name), -1) {
+			args := []string{}
+			for arg := range strings.SplitSeq(m[1], ",") {
+				args = append(args, strings.Trim(arg, ` "`))
+			}
+			found++
+			program{dir: t.TempDir()}.accept(t, append(args, "--help"))
+		}
+	}
+	if found < 4 {
+		t.Errorf("%d lists of arguments found; job, cron job, backfill and module have one each", found)
+	}
+}
+
+var inline = regexp.MustCompile("`([^`\n]+)`")
+
+// The top README's blocks and its table of commands name commands and flags that there are.
+func TestCommandsOfTheTopREADME(t *testing.T) {
+	page := read(t, "../README.md")
+	p := program{dir: t.TempDir(), env: []string{"ADJUST_TOKEN=made-up"}}
+	found := 0
+	for _, s := range steps(page) {
+		if args, ok := ours(s.line); ok {
+			found++
+			p.accept(t, append(args, "--help"))
+		}
+	}
+	if found == 0 {
+		t.Error("no block runs the program")
+	}
+	found = 0
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?) \\|").FindAllStringSubmatch(page, -1) {
+		command := ""
+		for _, span := range inline.FindAllStringSubmatch(row[1], -1) {
+			w := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(span[1]))
+			if strings.HasSuffix(w[0], "://") || strings.Contains(w[0], "/") {
+				continue
+			}
+			if !strings.HasPrefix(w[0], "-") {
+				command, w = w[0], w[1:]
+			}
+			w = slices.DeleteFunc(w, func(word string) bool { return strings.HasPrefix(word, "<") || strings.HasSuffix(word, "...") })
+			found++
+			p.accept(t, slices.Concat([]string{command}, w, []string{"--help"}))
+		}
+	}
+	if found < 15 {
+		t.Errorf("%d commands found in the table", found)
+	}
+	for _, span := range inline.FindAllStringSubmatch(page, -1) {
+		if args, ok := ours(span[1]); ok {
+			p.accept(t, append(args, "--help"))
+		}
+	}
+}
