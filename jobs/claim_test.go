@@ -12,7 +12,7 @@ import (
 )
 
 func TestClaimIsExclusiveUntilReleased(t *testing.T) {
-	bothLedgers(t, func(t *testing.T, l *Ledger) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
 		ctx := t.Context()
 		a, err := l.Claim(ctx, "installs", "2026-01-04", "a", time.Minute)
 		check(t, err)
@@ -102,20 +102,22 @@ func TestGuardEndsBeforeTheLease(t *testing.T) {
 
 // Whoever was listing while others came and went must not take a number that was used before.
 func TestClaimByStaleListing(t *testing.T) {
-	l, ctx := memLedger(t), t.Context()
-	for range 3 {
-		c, err := l.Claim(ctx, "installs", "u", "a", time.Minute)
-		check(t, err)
-		check(t, c.Release(ctx))
-	}
-	// Numbers 1 and 2 are gone; a process whose listing was empty creates number 1 now.
-	stale := &Claim{
-		ledger: l, table: "installs", unit: "u", prefix: "tables/installs/claims/u/", lease: time.Minute, stopped: make(chan struct{}),
-	}
-	var held *HeldError
-	if err := stale.take(ctx, used{}); !errors.As(err, &held) {
-		t.Errorf("took a used number: %v", err)
-	}
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx := t.Context()
+		for range 3 {
+			c, err := l.Claim(ctx, "installs", "u", "a", time.Minute)
+			check(t, err)
+			check(t, c.Release(ctx))
+		}
+		// Numbers 1 and 2 are gone; a process whose listing was empty creates number 1 now.
+		stale := &Claim{
+			ledger: l, table: "installs", unit: "u", prefix: "tables/installs/claims/u/", lease: time.Minute, stopped: make(chan struct{}),
+		}
+		var held *HeldError
+		if err := stale.take(ctx, used{}); !errors.As(err, &held) {
+			t.Errorf("took a used number: %v", err)
+		}
+	})
 }
 
 // A store's client that repeats a creation whose answer was lost is told that the object exists: it is the claim's own.

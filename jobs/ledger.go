@@ -78,8 +78,9 @@ func (l *Ledger) list(ctx context.Context, prefix string) (keys []string, err er
 func listBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (keys []string, err error) {
 	it := bucket.List(&blob.ListOptions{Prefix: prefix})
 	for {
-		o, err := it.Next(ctx)
-		if errors.Is(err, io.EOF) {
+		call, done := bounded(ctx)
+		o, err := it.Next(call)
+		if err = done(err); errors.Is(err, io.EOF) {
 			return keys, nil
 		}
 		if err != nil {

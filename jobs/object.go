@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 	"gocloud.dev/blob"
@@ -102,8 +103,26 @@ func (l *Ledger) read(ctx context.Context, key string, content any) error {
 	return nil
 }
 
+// callTimeout bounds one call to the store, retries of its client included. Some clients repeat for ever what is
+// answered with 503, and a connection can be silent for as long; a ledger's objects are small.
+const callTimeout = time.Minute
+
+// bounded gives a call's context, and a function that ends it and adds to the call's error that it took too long.
+func bounded(ctx context.Context) (context.Context, func(error) error) {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	return call, func(err error) error {
+		if err != nil && call.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("the store gave no good answer within %v: %w", callTimeout, err)
+		}
+		cancel()
+		return err
+	}
+}
+
 // get reads the bytes of an object into as much memory as they need.
 func (l *Ledger) get(ctx context.Context, key string) (data []byte, err error) {
+	ctx, done := bounded(ctx)
+	defer func() { err = done(err) }()
 	r, err := l.bucket.NewReader(ctx, key, nil)
 	if err != nil {
 		return nil, err
@@ -126,11 +145,18 @@ func (l *Ledger) write(ctx context.Context, key string, content any) error {
 	return nil
 }
 
+// writeBuffer is what a client keeps ready for one object. Google's own figure is 16 MiB, made afresh for the few hundred
+// bytes of each record; S3 takes no less than 5.
+const writeBuffer = 5 << 20
+
 // put writes an object whole or not at all. The bucket's own WriteAll closes its writer after an error, which publishes
 // what was written so far; a cancelled one publishes nothing.
-func (l *Ledger) put(ctx context.Context, key string, data []byte, o *blob.WriterOptions) error {
+func (l *Ledger) put(ctx context.Context, key string, data []byte, o *blob.WriterOptions) (err error) {
+	ctx, done := bounded(ctx)
+	defer func() { err = done(err) }()
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
+	o.BufferSize = writeBuffer
 	w, err := l.bucket.NewWriter(ctx, key, o)
 	if err != nil {
 		return err

@@ -16,20 +16,18 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"gocloud.dev/blob/fileblob"
 )
 
 var rounds = flag.Int("n", 100, "rounds of processes racing for one claim")
 
 // TestMain lets the test binary be a process of its own in the race for claims.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("CLAIM_RACER_DIR"); dir != "" {
+	if url := os.Getenv("CLAIM_RACER_URL"); url != "" {
 		run := race
 		if os.Getenv("CLAIM_RACER_DESK") != "" {
 			run = share
 		}
-		if err := run(dir, os.Getenv("CLAIM_RACER_NAME")); err != nil {
+		if err := run(url, os.Getenv("CLAIM_RACER_NAME")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -38,15 +36,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func openFiles(dir string) (*Ledger, error) {
-	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
-	return OpenLedger(LedgerOptions{Bucket: bucket, Dir: dir, URL: "file://" + dir}), err
-}
-
 // race tries for the claim of each unit named on standard input, and answers with the number that it won, or with 0.
 // It gives back what it won before it tries for the next.
-func race(dir, name string) error {
-	l, err := openFiles(dir)
+func race(url, name string) error {
+	l, err := openURL(context.Background(), url)
 	if err != nil {
 		return err
 	}
@@ -77,8 +70,8 @@ func race(dir, name string) error {
 
 // share works on units as often as CLAIM_RACER_TIMES says. While it holds one, nobody else may be at its desk, where it
 // writes down the claim's number.
-func share(dir, name string) error {
-	l, err := openFiles(dir)
+func share(url, name string) error {
+	l, err := openURL(context.Background(), url)
 	if err != nil {
 		return err
 	}
@@ -121,10 +114,9 @@ func (c *Claim) work(desk, unit string) error {
 }
 
 // sweepAlways drops claims that were given back until the test is over.
-func sweepAlways(t *testing.T, dir string) {
+func sweepAlways(t *testing.T, l *Ledger) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	l := fileLedger(t, dir)
 	sweeps := 0
 	wg.Go(func() {
 		table, err := l.Table(ctx, "installs")
@@ -142,23 +134,30 @@ func sweepAlways(t *testing.T, dir string) {
 	})
 }
 
-func racer(dir string, i int, env ...string) *exec.Cmd {
+func racer(url string, i int, env ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(append(os.Environ(), "CLAIM_RACER_DIR="+dir, fmt.Sprintf("CLAIM_RACER_NAME=p%d", i)), env...)
+	cmd.Env = append(append(os.Environ(), "CLAIM_RACER_URL="+url, fmt.Sprintf("CLAIM_RACER_NAME=p%d", i)), env...)
 	cmd.Stderr = os.Stderr
 	return cmd
 }
 
 const processes = 8
 
-// Eight processes race for one claim on plain files, a hundred times, while claims are swept: one winner each, and of a
-// unit each number once.
+// Eight processes race for one claim, a hundred times on plain files and twenty on a server, while claims are swept: one
+// winner each, and of a unit each number once.
 func TestProcessesRaceForOneClaim(t *testing.T) {
-	dir := t.TempDir()
+	everyPlace(t, func(t *testing.T, p place) {
+		if p.url != "" { // other processes don't see this one's memory
+			raceForOneClaim(t, p)
+		}
+	})
+}
+
+func raceForOneClaim(t *testing.T, p place) {
 	var in []io.WriteCloser
 	var out []*bufio.Scanner
 	for i := range processes {
-		cmd := racer(dir, i)
+		cmd := racer(p.url, i)
 		stdin, err := cmd.StdinPipe()
 		check(t, err)
 		stdout, err := cmd.StdoutPipe()
@@ -170,7 +169,7 @@ func TestProcessesRaceForOneClaim(t *testing.T) {
 		})
 		in, out = append(in, stdin), append(out, bufio.NewScanner(stdout))
 	}
-	sweepAlways(t, dir)
+	sweepAlways(t, p.open(t))
 	all := func(line string) (answers []string) {
 		for _, w := range in { // all of them, before any answer is read
 			_, err := fmt.Fprintln(w, line)
@@ -185,7 +184,7 @@ func TestProcessesRaceForOneClaim(t *testing.T) {
 		return answers
 	}
 	last := map[string]int{}
-	for round := range *rounds {
+	for round := range p.rounds {
 		unit, winners := fmt.Sprint("unit-", round%3), 0
 		for _, answer := range all(unit) {
 			number, err := strconv.Atoi(answer)
@@ -204,21 +203,28 @@ func TestProcessesRaceForOneClaim(t *testing.T) {
 		}
 		all("give back")
 	}
-	t.Logf("%d rounds of %d processes, one winner each", *rounds, processes)
+	t.Logf("%d rounds of %d processes, one winner each", p.rounds, processes)
 }
 
 // Eight processes take and give back two units as fast as they can, while claims are swept: never two at one, and its
 // numbers ascend.
 func TestProcessesRaceWithSweeper(t *testing.T) {
-	dir, desk := t.TempDir(), t.TempDir()
-	times := max(1, *rounds/5)
+	everyPlace(t, func(t *testing.T, p place) {
+		if p.url != "" {
+			raceWithSweeper(t, p)
+		}
+	})
+}
+
+func raceWithSweeper(t *testing.T, p place) {
+	desk, times := t.TempDir(), max(1, p.rounds/5)
 	var racers []*exec.Cmd
 	for i := range processes {
-		cmd := racer(dir, i, "CLAIM_RACER_DESK="+desk, fmt.Sprint("CLAIM_RACER_TIMES=", times))
+		cmd := racer(p.url, i, "CLAIM_RACER_DESK="+desk, fmt.Sprint("CLAIM_RACER_TIMES=", times))
 		check(t, cmd.Start())
 		racers = append(racers, cmd)
 	}
-	sweepAlways(t, dir)
+	sweepAlways(t, p.open(t))
 	for _, cmd := range racers {
 		if err := cmd.Wait(); err != nil {
 			t.Error(err)

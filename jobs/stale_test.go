@@ -57,7 +57,7 @@ func TestShapesCompared(t *testing.T) {
 
 // A rebaseline that is interrupted goes on without being asked, one partition after the other, until none is old.
 func TestInterruptedRebaseline(t *testing.T) {
-	bothLedgers(t, func(t *testing.T, l *Ledger) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
 		ctx, fetched := t.Context(), moment("2026-02-01T06:00")
 		old, narrow, now := shapeWith("EUR", "day DATE"), shapeWith("USD", "day DATE"), shapeWith("USD", "day DATE", "cost DECIMAL")
 		record := func(day int, s Shape, state State) {

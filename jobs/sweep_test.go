@@ -32,7 +32,7 @@ func claimKeys(t *testing.T, l *Ledger) []string {
 
 // Claims that were given back are dropped, and their numbers go on; those that weren't stay.
 func TestSweep(t *testing.T) {
-	bothLedgers(t, func(t *testing.T, l *Ledger) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
 		live := claimed(t, l, "live")
 		for range 3 {
 			for _, unit := range []string{"a", "b"} {
@@ -153,17 +153,18 @@ func TestClaimantBetweenListingAndSweep(t *testing.T) {
 
 // What a claimant that was outrun leaves, if it dies at once, holds nobody up: its number counts as swept.
 func TestVoidClaimHoldsNobodyUp(t *testing.T) {
-	l := memLedger(t)
-	for range 2 {
-		check(t, claimed(t, l, "u").Release(t.Context()))
-	}
-	sweep(t, l)
-	check(t, l.create(t.Context(), "tables/installs/claims/u/000002.json", mustEncode(t, claimBody{Run: "dead", Lease: time.Hour})))
-	c := claimed(t, l, "u")
-	if keys := claimKeys(t, l); c.number != 3 || len(keys) != 1 {
-		t.Errorf("number %d, objects %v", c.number, keys)
-	}
-	check(t, c.Release(t.Context()))
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		for range 2 {
+			check(t, claimed(t, l, "u").Release(t.Context()))
+		}
+		sweep(t, l)
+		check(t, l.create(t.Context(), "tables/installs/claims/u/000002.json", mustEncode(t, claimBody{Run: "dead", Lease: time.Hour})))
+		c := claimed(t, l, "u")
+		if keys := claimKeys(t, l); c.number != 3 || len(keys) != 1 {
+			t.Errorf("number %d, objects %v", c.number, keys)
+		}
+		check(t, c.Release(t.Context()))
+	})
 }
 
 // Of two sweepers one wins, and one that is late doesn't bring back numbers.

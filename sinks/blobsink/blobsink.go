@@ -111,7 +111,11 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part) error {
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: ContentType,
 		BufferSize:  bufferSize,
-		BeforeWrite: func(as func(any) bool) error { as(&file); return nil }, // file stays nil in other stores
+		BeforeWrite: func(as func(any) bool) error {
+			as(&file) // stays nil in other stores
+			boundUpload(as)
+			return nil
+		},
 	})
 	if err != nil {
 		return errors.Join(err, part.Close())

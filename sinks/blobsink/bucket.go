@@ -32,6 +32,9 @@ func OpenBucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 		prefix = strings.Trim(u.Path, "/")
 		u.Path, u.RawPath = "", ""
 	}
+	if u.Scheme == "s3" {
+		completeS3URL(u)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", sinks.Redact(rawURL), err)
 	}
@@ -41,6 +44,7 @@ func OpenBucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 		reason := strings.ReplaceAll(err.Error(), u.String(), sinks.Redact(u.String()))
 		return nil, fmt.Errorf("open bucket %s: %s", sinks.Redact(rawURL), reason)
 	}
+	ridesOut(bucket)
 	if prefix != "" {
 		bucket = blob.PrefixedBucket(bucket, prefix+"/")
 	}

@@ -11,7 +11,8 @@ import (
 const staleAge = time.Hour
 
 // sweep removes, once per table, the temporary files that killed writers left in a directory. Readers that look for
-// *.parquet don't see them, but they take space. Other stores drop unfinished uploads by themselves. What can't be
+// *.parquet don't see them, but they take space. Azure and Google drop unfinished uploads by themselves after a week; S3 needs a lifecycle rule
+// for those that a killed writer left. What can't be
 // looked at or removed stays, for nothing depends on it: above all, files of living writers come and go meanwhile,
 // which the bucket's own listing takes for an error.
 func (s *Sink) sweep(table string) {

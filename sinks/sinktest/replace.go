@@ -75,6 +75,25 @@ func testWhole(t *testing.T, p *place) {
 	p.mustShow(t, b, other)
 }
 
+// A store's protocol has its own ideas of what these mean in an address.
+func testNames(t *testing.T, p *place) {
+	var parts []*part
+	for i, name := range []string{"installs täglich", "日本の広告", "a+b & c=d", "50%25 off #1?", "naïve/é'\"~*();:@$,!"} {
+		made := p.part(name, day, byte(i), 1000+i)
+		if receipt := p.mustPut(t, made); p.Visible(t)[receipt.Key] == nil {
+			t.Errorf("%s: the receipt names key %q, which is not there", name, receipt.Key)
+		}
+		parts = append(parts, made)
+		p.mustShow(t, parts...)
+		if reader, ok := p.Sink.(sinks.Reader); ok {
+			keys, err := reader.Keys(t.Context(), name)
+			if err != nil || len(keys) != 1 {
+				t.Errorf("%s: keys %q, %v", name, keys, err)
+			}
+		}
+	}
+}
+
 // testRead holds for sinks that can be read: a put replaces what is read, and what was never put is told apart from
 // what can't be read.
 func testRead(t *testing.T, p *place) {

@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"replacement there and back", testReplacement},
 		{"partitions and tables are apart", testApart},
 		{"a table without periods", testWhole},
+		{"names with spaces and other letters", testNames},
 		{"no rows", testNoRows},
 		{"what was put can be read", testRead},
 		{"a big part", testBig},

@@ -1,0 +1,278 @@
+//go:build servers
+
+package blobsink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/sinktest"
+)
+
+// The suite on the servers that .ci/servers starts. On mem:// and file:// it runs with every go test.
+func TestServers(t *testing.T) {
+	before := openUploads(t)
+	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
+		sinktest.Run(t, func(t *testing.T) sinktest.Fixture {
+			place := s.Elsewhere()
+			return sinktest.Fixture{Sink: mustOpen(t, place.URL(t)), Visible: readBucket(mustOpenBucket(t, place.URL(t)))}
+		})
+	})
+	noneLeft(t, before)
+}
+
+// openUploads counts what S3 keeps of uploads that were neither completed nor aborted, for ever and for money. The folders
+// are those of versitygw: one for each key, and in it one for each upload.
+func openUploads(t *testing.T) int {
+	t.Helper()
+	open, err := filepath.Glob(filepath.Join(os.Getenv("SERVERS_S3_DIR"), ".sgwtmp", "multipart", "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(open)
+}
+
+// noneLeft checks that no upload was left open since: where the store can be reached, all are aborted.
+func noneLeft(t *testing.T, before int) {
+	t.Helper()
+	if after := openUploads(t); after != before {
+		t.Errorf("%d uploads are left open on S3, %d before", after, before)
+	}
+}
+
+// a place that shows old rows, reached through a bad cable.
+type cabled struct {
+	*sinktest.Cable
+	sink    sinks.Sink
+	visible func(*testing.T) map[string][]byte // past the cable
+}
+
+func newCabled(t *testing.T, s sinktest.Server) cabled {
+	t.Helper()
+	s = s.Elsewhere()
+	direct := mustOpen(t, s.URL(t))
+	if _, err := direct.Put(t.Context(), part("old rows")); err != nil {
+		t.Fatal(err)
+	}
+	c := cabled{visible: readBucket(mustOpenBucket(t, s.URL(t)))}
+	far, cable := s.Cabled(t)
+	c.Cable, c.sink = cable, mustOpen(t, far.URL(t))
+	return c
+}
+
+// shows checks that the place has one key, with one of these contents.
+func (c cabled) shows(t *testing.T, when string, contents ...string) {
+	t.Helper()
+	seen := c.visible(t)
+	for _, want := range contents {
+		if len(seen) == 1 && string(seen[partKey]) == want {
+			return
+		}
+	}
+	t.Errorf("%s: %d keys are visible, and at %s %d bytes that nobody wrote or that shouldn't be there", when, len(seen),
+		partKey, len(seen[partKey]))
+}
+
+const (
+	small  = 100_000
+	pieces = 2*bufferSize + 1<<20 // so large that every store takes it in pieces
+)
+
+// A put over a bad connection: what readers see stays whole, and the next put over a good one succeeds.
+func TestBadConnection(t *testing.T) {
+	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
+		var wg sync.WaitGroup
+		for _, size := range []int{small, pieces} {
+			for _, bad := range badConnections {
+				c := newCabled(t, s)
+				wg.Go(func() { bad.put(t, c, strings.Repeat("n", size)) })
+			}
+		}
+		wg.Wait()
+	})
+}
+
+type badConnection struct {
+	name, kind, stream string
+	attributes         map[string]int
+	outcome            outcome
+}
+
+type outcome int
+
+const (
+	fails    outcome = iota
+	unknown          // only the answer is lost: an error, and the new rows may be there
+	succeeds         // it is only slow
+)
+
+var badConnections = []badConnection{
+	{"cut in the middle", "limit_data", "upstream", map[string]int{"bytes": 40_000}, fails},
+	{"reset", "reset_peer", "upstream", map[string]int{"timeout": 0}, fails},
+	{"reset after a while", "reset_peer", "upstream", map[string]int{"timeout": 3}, unknown},
+	{"silent", "timeout", "upstream", map[string]int{"timeout": 0}, fails},
+	{"silent and then closed", "timeout", "upstream", map[string]int{"timeout": 200}, fails},
+	{"the answer is cut", "limit_data", "downstream", map[string]int{"bytes": 20}, unknown},
+	{"the answer is lost", "timeout", "downstream", map[string]int{"timeout": 200}, unknown},
+	{"slow", "latency", "upstream", map[string]int{"latency": 100}, succeeds},
+}
+
+func (b badConnection) put(t *testing.T, c cabled, fresh string) {
+	c.Spoil(t, b.kind, b.stream, b.attributes)
+	limit := patience
+	if b.outcome == succeeds {
+		limit = time.Minute // on a machine that does a lot at once
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	start := time.Now()
+	_, err := c.sink.Put(ctx, part(fresh))
+	took := time.Since(start)
+	when := fmt.Sprintf("%s, %d bytes, after %v (%v)", b.name, len(fresh), took.Round(time.Millisecond), err)
+	t.Log(when)
+	switch {
+	case took > limit+tolerance:
+		t.Errorf("%s: its context ended after %v", when, limit)
+	case (err == nil) != (b.outcome == succeeds):
+		t.Errorf("%s: want an error: %v", when, b.outcome != succeeds)
+	}
+	switch b.outcome {
+	case fails:
+		c.shows(t, when, "old rows")
+	case unknown:
+		c.shows(t, when, "old rows", fresh)
+	case succeeds:
+		c.shows(t, when, fresh)
+	}
+	c.Mend(t)
+	if _, err := c.sink.Put(t.Context(), part(fresh)); err != nil {
+		t.Errorf("%s: over the mended connection: %v", when, err)
+	}
+	c.shows(t, when+", mended", fresh)
+}
+
+const (
+	patience  = 2 * time.Second
+	tolerance = 5 * time.Second
+)
+
+// An upload that is given up while its bytes are on a slow way.
+func TestGivenUpOverASlowConnection(t *testing.T) {
+	before := openUploads(t)
+	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
+		for _, size := range []int{small, pieces} {
+			c := newCabled(t, s)
+			c.Spoil(t, "latency", "upstream", map[string]int{"latency": 100})
+			ctx, cancel := context.WithCancel(t.Context())
+			p := part(strings.Repeat("n", size))
+			p.Open = func() (io.ReadCloser, error) {
+				half := strings.NewReader(strings.Repeat("n", size/2))
+				return io.NopCloser(io.MultiReader(half, cancelling{cancel}, strings.NewReader(strings.Repeat("n", size-size/2)))), nil
+			}
+			if _, err := c.sink.Put(ctx, p); !errors.Is(err, context.Canceled) {
+				t.Errorf("%d bytes: %v", size, err)
+			}
+			c.Mend(t)
+			time.Sleep(300 * time.Millisecond) // what was on its way has arrived
+			c.shows(t, "after the cancellation", "old rows")
+			if _, err := c.sink.Put(t.Context(), part("new rows")); err != nil {
+				t.Error(err)
+			}
+			c.shows(t, "after the next put", "new rows")
+		}
+	})
+	noneLeft(t, before)
+}
+
+type cancelling struct{ cancel func() }
+
+func (c cancelling) Read([]byte) (int, error) { c.cancel(); return 0, io.EOF }
+
+// A store that answers 503 for a while is ridden out; one that goes on doing so gives an error, and nothing is visible.
+func TestBusyStore(t *testing.T) {
+	before := openUploads(t)
+	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
+		var wg sync.WaitGroup
+		for _, size := range []int{small, pieces} {
+			for _, times := range []int64{2, always} {
+				place := s.Elsewhere()
+				visible := readBucket(mustOpenBucket(t, place.URL(t)))
+				var seen atomic.Int64
+				busy := mustOpen(t, place.Behind(t, sinktest.Busy(times, func() int64 { return seen.Add(1) })).URL(t))
+				wg.Go(func() {
+					start := time.Now()
+					fresh := strings.Repeat("n", size)
+					_, err := busy.Put(t.Context(), part(fresh))
+					when := fmt.Sprintf("%d bytes, %d times 503, %d requests, %v (%v)", size, times, seen.Load(), time.Since(start).Round(time.Millisecond), err)
+					t.Log(when)
+					if times == always {
+						if err == nil || !strings.Contains(err.Error(), "503") {
+							t.Errorf("%s: want an error that names 503", when)
+						}
+						if got := visible(t); len(got) != 0 {
+							t.Errorf("%s: %d keys are visible", when, len(got))
+						}
+						return
+					}
+					if got := visible(t); err != nil || len(got) != 1 || string(got[partKey]) != fresh {
+						t.Errorf("%s: %d keys are visible", when, len(got))
+					}
+				})
+			}
+		}
+		wg.Wait()
+	})
+	noneLeft(t, before)
+}
+
+const always = 1 << 40
+
+// Of many clients that create one object, one wins, also when it is sent in pieces.
+func TestOneCreates(t *testing.T) {
+	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
+		const clients = 4
+		var buckets []*blob.Bucket
+		for range clients {
+			buckets = append(buckets, mustOpenBucket(t, s.URL(t)))
+		}
+		for _, size := range []int{100, pieces} {
+			key := fmt.Sprintf("one/%d.bin", size)
+			var wg sync.WaitGroup
+			var won atomic.Int64
+			var winner atomic.Value
+			for i, b := range buckets {
+				wg.Go(func() {
+					content := bytes.Repeat([]byte{byte('a' + i)}, size)
+					err := b.WriteAll(t.Context(), key, content, &blob.WriterOptions{IfNotExist: true, BufferSize: bufferSize})
+					switch {
+					case err == nil:
+						won.Add(1)
+						winner.Store(content)
+					case gcerrors.Code(err) != gcerrors.FailedPrecondition:
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			got, err := buckets[0].ReadAll(t.Context(), key)
+			want, _ := winner.Load().([]byte)
+			if won.Load() != 1 || err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d bytes: %d winners; %d bytes are stored, the winner's: %v; %v", size, won.Load(), len(got), bytes.Equal(got, want), err)
+			}
+		}
+	})
+}
