@@ -50,7 +50,7 @@ func TestExitCodes(t *testing.T) {
 		says   string
 	}{
 		{"done", []string{"run"}, nil, nil, 0, "written 5, unchanged 0"},
-		{"done in JSON", []string{"run", "--log-format", "json"}, nil, nil, 0, `"msg":"job over"`},
+		{"done in JSON", []string{"run", "--log-format", "json"}, nil, nil, 0, `"message":"run ended"`},
 		{"help", []string{"--help"}, nil, nil, 0, "Exit codes:"},
 		{"an unknown flag", []string{"run", "--nwo"}, nil, nil, 2, "unknown flag: --nwo"},
 		{"an unknown command", []string{"rnu"}, nil, nil, 2, `unknown command "rnu"`},
