@@ -28,7 +28,9 @@ It can be told to fail in the ways the real one does: PUT /_emulator/faults.
 
 It answers events and csv_report as the service's interface document has them,
 and also filters_data, report (JSON) and parquet_report, which the real service
-has besides: clients of others can be pointed at it.`,
+has besides: clients of others can be pointed at it. POST /cost takes ad spend
+for what emulator engagements lists; csv_report then has it in its costs, and
+GET /_emulator/spend says what arrived.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Logger = f.logger(cmd.ErrOrStderr())
@@ -43,8 +45,7 @@ has besides: clients of others can be pointed at it.`,
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:8080", "address to listen on")
-	cmd.Flags().Int64Var(&o.Seed, "seed", 7, "what the numbers are made from")
-	cmd.Flags().IntVar(&o.Apps, "apps", 12, "apps of the account")
+	accountFlags(cmd, &o)
 	cmd.Flags().IntVar(&o.Days, "days", 120, "days that have data, ending today")
 	cmd.Flags().StringVar(&o.Token, "token", "", "the only API `token` that is let in; empty: any")
 	cmd.Flags().Float64Var(&o.Rate, "rate", 50, "requests a second before a 429; -1: any")
@@ -54,7 +55,17 @@ has besides: clients of others can be pointed at it.`,
 	cmd.Flags().StringVar(&o.DB, "db", "", "`file` that keeps the data across restarts")
 	cmd.Flags().StringVar(&faults, "faults", "", "JSON `file` of scripted faults")
 	cmd.Flags().IntVar(&o.Bulk, "bulk", 0, "rows that every report has then, for memory tests")
+	cmd.Flags().StringToStringVar(&o.Partners, "partner", nil, "`key=network` that may post ad spend; empty: any key, any network")
+	cmd.Flags().StringVar(&o.SpendHeader, "spend-header", "", "`header` of the partner's key; empty: Authorization, as Bearer")
+	cmd.Flags().BoolVar(&o.OpenSpend, "open-spend", false, "take ad spend without a key")
+	cmd.AddCommand(newEngagements())
 	return cmd
+}
+
+// accountFlags say which account it is.
+func accountFlags(cmd *cobra.Command, o *emulator.Options) {
+	cmd.Flags().Int64Var(&o.Seed, "seed", 7, "what the numbers are made from")
+	cmd.Flags().IntVar(&o.Apps, "apps", 12, "apps of the account")
 }
 
 // readFaults reads a script of faults, the same JSON that PUT /_emulator/faults takes.

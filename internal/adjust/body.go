@@ -135,8 +135,12 @@ const errorBodyLimit = 64 << 10
 // it may be half a token, which nothing would recognize.
 func errorText(b *body) string {
 	raw, err := io.ReadAll(io.LimitReader(b, errorBodyLimit))
-	text := string(raw)
-	if err != nil || len(raw) == errorBodyLimit {
+	return wholeWords(string(raw), err)
+}
+
+// wholeWords leaves the last word out when the text was cut there, err says why, or may have been.
+func wholeWords(text string, err error) string {
+	if err != nil || len(text) == errorBodyLimit {
 		text = text[:strings.LastIndexAny(text, " \t\r\n\"',:<>(){}[]")+1]
 	}
 	return text

@@ -1,8 +1,12 @@
 // Package adjust is the typed client of the measurement service; without it every caller would pace, retry, time and
 // check its requests by itself, and one broken answer would be taken for a whole one.
 //
-// It knows HTTP, the limiter, retries and typed errors, and nothing of jobs. So far it holds the reporting half: events,
-// CSV reports, and what the service says of its own metrics.
+// It knows HTTP, the limiter, retries and typed errors, and nothing of jobs. So far it holds the reporting half (events,
+// CSV reports, and what the service says of its own metrics) and ad spend.
+//
+// What the interface document leaves open of ad spend is guessed here: the key is a Bearer token unless SpendAuth names
+// another header; 429 and 503, which aren't among the documented answers, mean that nothing was taken; any 200 but a page
+// of HTML means that the record was.
 package adjust
 
 import (
@@ -20,18 +24,19 @@ import (
 
 // Options say how to reach the service and how hard to press it. Zero values stand for the defaults named below.
 type Options struct {
-	BaseURL   string        // reporting and automation, such as https://automate.adjust.com; required
+	BaseURL   string        // reporting and automation, such as https://automate.adjust.com; may be empty beside CostURL
 	S2SURL    string        // third-party sharing; not used yet
-	CostURL   string        // ad spend; not used yet
+	CostURL   string        // ad spend, such as https://app.adjust.com
 	AccountID string        // sent as X-Account-ID when not empty
-	Token     TokenSource   // required
+	Token     TokenSource   // required with BaseURL
+	SpendAuth SpendAuth     // required with CostURL when there is no BaseURL
 	Rate      float64       // requests a second; default 10
 	Burst     int           // size of the token bucket; default twice the rate rounded up, at least 1
 	InFlight  int           // attempts between sending and the end of reading; default 4
 	Share     Share         // this process's part of Rate and InFlight; default: all
 	Attempts  int           // tries of one request, the first included; default 8
 	Patience  time.Duration // time of one request with all its tries, from its first slot on; default 15 minutes
-	FirstByte time.Duration // from sending to the first byte of the body; default 5 minutes
+	FirstByte time.Duration // from sending to the first byte of the body; default 5 minutes, or 30 seconds without BaseURL
 	Idle      time.Duration // between two pieces of the body; default 2 minutes
 	HTTP      *http.Client  // transport and time-out to use; the redirect policy is set on a copy. Default: a pool of its own
 	Rand      *rand.Rand    // source of the jitter, guarded by the client; default: a random seed
@@ -42,7 +47,9 @@ type Options struct {
 // Client asks the service. Its limiter and its in-flight cap belong to all clients derived from it by Metered.
 // It is safe for concurrent use. A read function given to it must not ask through the same client: it holds a slot.
 type Client struct {
-	base      *url.URL
+	base      *url.URL // nil: this client is for ad spend only
+	cost      *url.URL // of the endpoint itself; nil: not for ad spend
+	spend     spendState
 	account   string
 	agent     string
 	token     TokenSource
@@ -61,13 +68,17 @@ type Client struct {
 
 // New checks the options and makes a client. It sends nothing.
 func New(o Options) (*Client, error) {
-	base, err := parseBase(o.BaseURL)
+	base, cost, err := o.addresses()
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case o.Token == nil:
+	case base != nil && o.Token == nil:
 		return nil, errors.New("open service: no token source")
+	case base == nil && o.SpendAuth.Key == nil:
+		return nil, errors.New("open service: no key for ad spend")
+	case o.SpendAuth.Header != "" && !headerName.MatchString(o.SpendAuth.Header):
+		return nil, fmt.Errorf("open service: %q can't be the name of a header", o.SpendAuth.Header)
 	case o.Rate < 0, math.IsNaN(o.Rate), math.IsInf(o.Rate, 0):
 		return nil, fmt.Errorf("open service: rate %v is not a number of requests a second", o.Rate)
 	case o.Share != Share{} && (o.Share.Index < 0 || o.Share.Index >= o.Share.Count):
@@ -77,7 +88,7 @@ func New(o Options) (*Client, error) {
 	}
 	o = withDefaults(o).divided()
 	c := &Client{
-		base: base, account: o.AccountID, agent: o.UserAgent, token: o.Token,
+		base: base, cost: cost, account: o.AccountID, agent: o.UserAgent, token: o.Token,
 		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, o.InFlight),
 		secrets: &secrets{}, draw: guarded(o.Rand),
 		attempts: o.Attempts, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle,
@@ -86,6 +97,7 @@ func New(o Options) (*Client, error) {
 	hc := *o.HTTP
 	hc.CheckRedirect = c.checkRedirect
 	c.http = &hc
+	c.spend = newSpendState(o)
 	return c, nil
 }
 
@@ -96,13 +108,28 @@ func (c *Client) Metered(m *Meter) *Client {
 	return &d
 }
 
-func parseBase(s string) (*url.URL, error) {
+// addresses reads BaseURL, which may be missing beside CostURL, and CostURL.
+func (o Options) addresses() (base, cost *url.URL, err error) {
+	if o.CostURL != "" {
+		if cost, err = parseBase("cost_url", o.CostURL, "https://app.adjust.com"); err != nil {
+			return nil, nil, err
+		}
+		cost.Path += "/cost" // JoinPath leaves out the slash where there is no path
+		if o.BaseURL == "" {
+			return nil, cost, nil
+		}
+	}
+	base, err = parseBase("base_url", o.BaseURL, "https://automate.adjust.com")
+	return base, cost, err
+}
+
+func parseBase(name, s, example string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(s, "/"))
 	switch {
 	case err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
-		return nil, errors.New("open service: base_url must look like https://automate.adjust.com")
+		return nil, fmt.Errorf("open service: %s must look like %s", name, example)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("open service: base_url must be a bare address, without user, query or fragment")
+		return nil, fmt.Errorf("open service: %s must be a bare address, without user, query or fragment", name)
 	}
 	return u, nil
 }
@@ -117,11 +144,15 @@ func withDefaults(o Options) Options {
 	o.InFlight = orElse(o.InFlight, 4)
 	o.Attempts = orElse(o.Attempts, 8)
 	o.Patience = orElse(o.Patience, 15*time.Minute)
+	if o.BaseURL == "" && o.CostURL != "" {
+		o.FirstByte = orElse(o.FirstByte, 30*time.Second) // one record is no report
+	}
 	o.FirstByte = orElse(o.FirstByte, 5*time.Minute)
 	o.Idle = orElse(o.Idle, 2*time.Minute)
 	o.UserAgent = orElse(o.UserAgent, "reportferry")
 	if o.HTTP == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConns = 0 // what follows is all that is needed
 		t.MaxIdleConnsPerHost = o.InFlight
 		o.HTTP = &http.Client{Transport: t}
 	}

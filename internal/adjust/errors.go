@@ -12,6 +12,10 @@ import (
 var (
 	// ErrAuth means that the service answered 401 or 403.
 	ErrAuth = errors.New("authentication or permission refused, check service.token, service.account_id and the rights of the token's user")
+	// ErrRejected means that the service answered 400 to a record of ad spend: it will never take it.
+	ErrRejected = errors.New("the record is refused")
+	// ErrUnknown means that a record of ad spend was sent and may have been taken: no answer came, or none that says so.
+	ErrUnknown = errors.New("it isn't known whether the record was taken")
 	// ErrTooSlow means twice a 504 or a time-out on a request that its caller can split. The cure is a smaller question.
 	ErrTooSlow = errors.New("the query takes too long, ask for less at once")
 )
@@ -25,7 +29,7 @@ type Error struct {
 	Metric   string // the one that a 400 refuses, when its words say so
 	Attempts int
 	Elapsed  time.Duration // from the first slot to the end
-	Err      error         // ErrAuth, ErrTooSlow, the context's error, what broke the connection, the reader's own error
+	Err      error         // ErrAuth, ErrTooSlow, ErrRejected, ErrUnknown, the context's error, what broke the connection, the reader's own error
 }
 
 func (e *Error) Error() string {

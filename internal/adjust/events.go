@@ -78,7 +78,7 @@ func (c *Client) Events(ctx context.Context, q EventsQuery) ([]Event, error) {
 
 // fetchJSON asks an endpoint of the reports for one JSON value; its zero value stands for 204.
 func fetchJSON[T any](ctx context.Context, c *Client, endpoint string, v url.Values, what string) (T, error) {
-	at := c.base.String() + "/reports-service/" + endpoint
+	at := c.reports(endpoint)
 	if len(v) > 0 {
 		at += "?" + v.Encode()
 	}

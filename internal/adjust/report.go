@@ -17,7 +17,7 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 	}
 	return c.do(ctx, request{
 		op:    op,
-		url:   c.base.String() + "/reports-service/csv_report?" + v.Encode(),
+		url:   c.reports("csv_report") + "?" + v.Encode(),
 		types: []string{"text/csv", "application/csv", "text/comma-separated-values", "text/plain", "application/octet-stream"},
 		never: "<{", csv: true, metrics: q.Metrics, splittable: q.Splittable, read: read,
 	})

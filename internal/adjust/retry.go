@@ -53,7 +53,18 @@ type tries struct {
 	refreshed bool
 }
 
+// reports is the address of an endpoint of the reports; do refuses it when there is none.
+func (c *Client) reports(endpoint string) string {
+	if c.base == nil {
+		return ""
+	}
+	return c.base.String() + "/reports-service/" + endpoint
+}
+
 func (c *Client) do(ctx context.Context, r request) (Answer, error) {
+	if c.base == nil {
+		return Answer{}, &Error{Op: r.op, Err: errors.New("this client has no base_url, it is for ad spend only")}
+	}
 	t := &tries{Client: c, request: r, ctx: ctx, cancel: func() {}}
 	defer func() { t.cancel() }()
 	_, err := backoff.Retry(ctx, t.once, backoff.WithBackOff(t), backoff.WithMaxTries(uint(c.attempts)),

@@ -1,7 +1,9 @@
 package emulator
 
 import (
+	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -16,6 +18,8 @@ const adminPrefix = "/_emulator/"
 //	PUT  /_emulator/faults          replace the fault script: a JSON array of Fault
 //	POST /_emulator/clock           {"shift": "24h"} moves the data's clock; answers {"now": ...}
 //	POST /_emulator/reset-requests  empty the request log
+//	GET  /_emulator/spend           what arrived at /cost: a SpendBooks
+//	GET  /_emulator/spend-records   every Cost ID of it as CSV: see SpendRecord
 func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w}
 	if !isLocal(r.RemoteAddr) {
@@ -55,6 +59,11 @@ func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request) {
 		}
 		s.Shift(shift)
 		answer = map[string]time.Time{"now": s.now()}
+	case "GET spend":
+		answer = s.Spend()
+	case "GET spend-records":
+		s.writeSpendRecords(x)
+		return
 	case "POST reset-requests":
 		s.log.reset()
 		answer = struct{}{}
@@ -86,4 +95,15 @@ func isLocal(remote string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
+}
+
+// writeSpendRecords prints the books record by record.
+func (s *Server) writeSpendRecords(x *exchange) {
+	x.Header().Set("Content-Type", csvType)
+	w := csv.NewWriter(x)
+	_ = w.Write([]string{"cost_id", "cost_type", "cost_currency", "cost_amount", "tag", "state", "day", "times", "replaced"})
+	for _, r := range s.SpendRecords() {
+		_ = w.Write([]string{r.CostID, r.CostType, r.Currency, r.Amount, r.Tag, r.State, r.Day, fmt.Sprint(r.Times), fmt.Sprint(r.Replaced)})
+	}
+	w.Flush() // a client that is gone needs no answer
 }

@@ -1,7 +1,7 @@
 // Package emulator is the measurement service itself, small enough to run inside a test: without it nothing of
 // reportferry could be shown to work offline, since every claim about paging, retries and money is checked against it.
 //
-// It answers GET /reports-service/events and GET /reports-service/csv_report from facts that it makes up on first touch
+// It answers GET /reports-service/events, GET /reports-service/csv_report and POST /cost from facts that it makes up on first touch
 // from (seed, app, day) alone, keeps them in SQLite, and filters and aggregates them by SQL. It shares no code with the
 // service's client, and has formulas of its own, so that one misreading of the interface can't hide in both. The database
 // is private and gone with the process, or it is the file Options.DB, which another process may open later.
@@ -20,7 +20,25 @@
 //     found by x__contains for all; cost_metrics are what networks report; which metrics increase_is_negative marks.
 //     It is 204 when nothing is found; lists that the emulator has nothing for are 400.
 //
-// What the service's documents leave open is guessed here, always in the documented shapes:
+// Ad spend that POST /cost takes is booked on its engagement's day, by the engagement's hour: in the cost metrics of its
+// campaign and in no other. Engagements lists what can be paid for; GET /_emulator/spend says what arrived. Guessed there:
+//
+//   - The key is a Bearer token, or the value of the header Options.SpendHeader; absent or unknown it is 401, and 403 when
+//     the engagement is another network's. Then come the parameters: 400. Bodies are the statuses' names, 200's is OK.
+//   - Parameters come in the query or as a form, the query going first; an empty one is missing. Letters' case matters in
+//     names, types and currencies, not in the rest. Lengths are in characters, amounts plain decimals of at most nine
+//     digits before the point and five behind it, zero included. Currencies are those of ISO 4217 that people pay in.
+//   - cpc is a click's cost, cpm an impression's, cpi an install's, cpe an event's, whatever the campaign is paid by. A cpm
+//     amount is for a thousand impressions, so a thousandth of it is booked.
+//   - The same cost_id with the same content is answered 200 and counted; with other content it replaces what was there.
+//   - Within seven days of its engagement spend is booked; later it is answered 200 and booked nowhere, because the real
+//     service matches afterwards. Spend of nobody's engagement is pending for seven days, then expired; the emulator makes
+//     no engagement of it later.
+//   - Amounts are kept exactly and become micros of USD once a row of facts, rounded up. Currencies that reports don't
+//     know are booked nowhere. ad_spend_mode=network, and mixed where the network reports spend, leave it out.
+//   - A kept file holds every record before it is answered 200, and only one process at a time should take spend into it.
+//
+// What the service's documents leave open of the rest is guessed here, always in the documented shapes:
 //
 //   - Today is served whole from its first hour. What changes with the clock changes at midnight UTC: cohorts mature,
 //     and network spend is restated until a day is 14 days old.

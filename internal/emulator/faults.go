@@ -24,6 +24,7 @@ const (
 	FaultDrift  FaultKind = "drift"  // change a report's columns: Fault.Drift
 	FaultHTML   FaultKind = "html"   // 200 text/html
 	FaultEmpty  FaultKind = "empty"  // 200 text/csv without a byte
+	FaultLost   FaultKind = "lost"   // do what was asked, then drop the connection, or answer Fault.Status if it is set
 )
 
 // Ways the columns of a report drift, CSV, JSON or Parquet.
@@ -33,9 +34,12 @@ const (
 	DriftExtra   = "extra"   // a column "extra" of zeros is appended
 )
 
-// Fault is one line of a fault script. Path, MinDays and Query say which reporting requests it looks at; it counts them
-// from 1 since the script was set and strikes at number Nth (default 1), and then every Every-th, at most Times times
-// (default: once, or without end when Every is set). Of several that strike at one request the first is taken.
+// Fault is one line of a fault script. Path, MinDays and Query say which requests it looks at, reporting ones and /cost;
+// it counts them from 1 since the script was set and strikes at number Nth (default 1), and then every Every-th, at most
+// Times times (default: once, or without end when Every is set). Of several that strike at one request the first is taken.
+//
+// /cost takes what it answers under slow, cut, empty and lost, and nothing under status, reset and html; drift means
+// nothing there.
 type Fault struct {
 	Nth     int    `json:"nth,omitempty"`
 	Every   int    `json:"every,omitempty"`
@@ -45,7 +49,7 @@ type Fault struct {
 	Query   string `json:"query,omitempty"`    // only requests whose decoded query contains this
 
 	Kind       FaultKind     `json:"kind"`
-	Status     int           `json:"status,omitempty"`      // FaultStatus: 400 to 599
+	Status     int           `json:"status,omitempty"`      // FaultStatus, FaultLost: 400 to 599
 	RetryAfter int           `json:"retry_after,omitempty"` // FaultStatus: seconds; 0 sends no Retry-After
 	Delay      time.Duration `json:"-"`                     // FaultSlow; in JSON "delay": "1.5s"
 	AfterBytes int64         `json:"after_bytes,omitempty"` // FaultCut
@@ -108,9 +112,13 @@ func (f *Fault) validate() error {
 		if f.Drift != DriftRename && f.Drift != DriftMissing && f.Drift != DriftExtra {
 			return fmt.Errorf("drift %q is not rename, missing or extra", f.Drift)
 		}
+	case FaultLost:
+		if f.Status != 0 && (f.Status < 400 || f.Status > 599) {
+			return fmt.Errorf("status %d is not between 400 and 599", f.Status)
+		}
 	case FaultSlow, FaultCut, FaultReset, FaultHTML, FaultEmpty:
 	default:
-		return fmt.Errorf("kind %q is not status, slow, cut, reset, drift, html or empty", f.Kind)
+		return fmt.Errorf("kind %q is not status, slow, cut, reset, drift, html, empty or lost", f.Kind)
 	}
 	if f.Nth < 0 || f.Every < 0 || f.Times < 0 || f.MinDays < 0 || f.AfterBytes < 0 || f.Delay < 0 || f.RetryAfter < 0 {
 		return fmt.Errorf("negative numbers mean nothing here")
@@ -134,9 +142,12 @@ func (s *script) set(faults []Fault) {
 
 // next counts the request and returns a copy of the fault that strikes it, or nil.
 func (s *script) next(r *http.Request, now time.Time) *Fault {
-	query := r.URL.Query()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.faults) == 0 {
+		return nil
+	}
+	query := r.URL.Query()
 	var hit *Fault
 	for i := range s.faults {
 		f := &s.faults[i]
@@ -212,6 +223,13 @@ func (s *Server) faultInstead(x *exchange, r *http.Request) bool {
 	case FaultEmpty:
 		x.Header().Set("Content-Type", "text/csv; charset=utf-8")
 		x.WriteHeader(http.StatusOK)
+		return true
+	case FaultLost:
+		if f.Status == 0 {
+			reset(x)
+			return true
+		}
+		x.fail(&serviceError{status: f.Status, code: codeService, desc: http.StatusText(f.Status) + " (scripted)", retryAfter: f.RetryAfter})
 		return true
 	case FaultReset:
 		reset(x)

@@ -10,6 +10,7 @@ type fact struct {
 	spend              int // attributed ad spend
 	netSpend, netDrift int // the network's final ad spend, and how far its first word was off, in parts per million
 	revenue, adRevenue int // by activity date
+	pricing            int // what spend is paid for
 
 	firstSlice, engagement, reattributed, sandbox, adSource int // see schema
 }
@@ -54,7 +55,7 @@ func makeDay(seed int64, appIndex int, a *app, day int) []fact {
 		for range parts {
 			f := fact{
 				id:  (day*maxApps+appIndex)*rowsPerDay + len(facts),
-				day: day, slice: s.id, ts: day*24 + r.hour(), salt: r.below(million),
+				day: day, slice: s.id, ts: day*24 + r.hour(), salt: r.below(million), pricing: s.pricing,
 			}
 			f.installs = (volume*s.weight*r.between(60, 140)/100/parts + r.below(1000)) / 1000
 			if s.network != organicNetwork {
@@ -126,7 +127,7 @@ func makeTests(seed int64, appIndex int, a *app, day, firstRow int) []fact {
 		s := &a.slices[r.below(len(a.slices))]
 		facts[i] = fact{
 			id:  (day*maxApps+appIndex)*rowsPerDay + firstRow + i,
-			day: day, slice: s.id, ts: day*24 + r.hour(), salt: r.below(million), sandbox: 1,
+			day: day, slice: s.id, ts: day*24 + r.hour(), salt: r.below(million), sandbox: 1, pricing: s.pricing,
 			installs: r.between(1, 4), clicks: r.between(4, 9), impressions: r.between(9, 30), sessions: r.between(2, 12),
 			dau: r.between(4, 6), revenue: r.between(0, 9) * 990_000, adRevenue: r.between(0, 900_000),
 		}

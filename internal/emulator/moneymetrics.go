@@ -38,13 +38,13 @@ var revenueMetrics = []metricDef{
 }
 
 var costMetrics = []metricDef{
-	{slug: "click_cost", label: "Click Cost", kind: money, section: "Cost", row: "(d.pricing=2)*f.spend"},
-	{slug: "impression_cost", label: "Impression Cost", kind: money, section: "Cost", row: "(d.pricing=3)*f.spend"},
+	{slug: "click_cost", label: "Click Cost", kind: money, section: "Cost", row: "(f.pricing=2)*f.spend"},
+	{slug: "impression_cost", label: "Impression Cost", kind: money, section: "Cost", row: "(f.pricing=3)*f.spend"},
 	{slug: "paid_clicks", label: "Clicks (paid)", section: "Cost", row: "(f.spend>0)*f.clicks"},
 	{slug: "paid_impressions", label: "Impressions (paid)", section: "Cost", row: "(f.spend>0)*f.impressions"},
 	{slug: "paid_installs", label: "Installs (paid)", section: "Cost", row: "(f.spend>0)*f.installs"},
-	{slug: "install_cost", label: "Install Cost", kind: money, section: "Cost", row: "(d.pricing=1)*f.spend"},
-	{slug: "event_cost", label: "Event Cost", kind: money, section: "Cost", row: "(d.pricing=4)*f.spend"},
+	{slug: "install_cost", label: "Install Cost", kind: money, section: "Cost", row: "(f.pricing=1)*f.spend"},
+	{slug: "event_cost", label: "Event Cost", kind: money, section: "Cost", row: "(f.pricing=4)*f.spend"},
 	{slug: "adjust_cost", label: "Ad Spend (Attribution)", kind: money, section: "Cost", formula: "((install_cost+click_cost)+impression_cost)+event_cost"},
 	{slug: "cost", label: "Ad Spend", kind: money, section: "Cost", row: "{cost}"},
 	{slug: "ecpc", label: "Effective Cost per Click (eCPC)", kind: money, section: "Cost", formula: "cost/paid_clicks"},

@@ -32,6 +32,7 @@ type naiveWorld struct {
 func openNaive(t *testing.T, name string, o Options, later time.Duration, days int) *naiveWorld {
 	t.Helper()
 	s := open(t, o)
+	naiveSpend(t, s)
 	s.Shift(later)
 	w := &naiveWorld{name: name, s: s, now: s.now(), slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
 		matched: map[string]naiveMetric{}, exprs: map[string]naiveExpr{}}
@@ -70,6 +71,23 @@ func openNaive(t *testing.T, name string, o Options, later time.Duration, days i
 	}
 	w.defs = naiveGlossary(t, s)
 	return w
+}
+
+// naiveSpend posts partners' spend of every type, in several currencies, some of it too late: rows of facts like others.
+func naiveSpend(t *testing.T, s *Server) {
+	t.Helper()
+	for i, e := range engagements(s, 20, 0, 2) {
+		amount := fmt.Sprintf("%d.%05d", i*37%250, i*7919%100_000)
+		if w := postCost(s, cost(costTypes[i%4], []string{"usd", "eur", "idr", "kwd"}[i%3], amount, e.CostID, "t"), true); w.Code != 200 {
+			t.Fatal(w.Code)
+		}
+	}
+	if err := s.books.publish(s.store); err != nil {
+		t.Fatal(err)
+	}
+	if states := s.Spend().States; states["matched"] < 12 {
+		t.Fatalf("spend %v", states)
+	}
 }
 
 // read runs a SELECT and returns its columns' places; slices' first column must be its id.

@@ -17,8 +17,8 @@ attribution_impressions|Impressions (Attribution)|count|= f.impressions
 installs|Installs|count|= f.installs
 organic_install_rate|Organic install rate|ratio|organic_installs/installs
 reinstalls|Reinstalls|count|
-click_cost|Click Cost|money|= CASE WHEN d.pricing=2 THEN f.spend ELSE 0 END
-impression_cost|Impression Cost|money|= CASE WHEN d.pricing=3 THEN f.spend ELSE 0 END
+click_cost|Click Cost|money|= CASE WHEN f.pricing=2 THEN f.spend ELSE 0 END
+impression_cost|Impression Cost|money|= CASE WHEN f.pricing=3 THEN f.spend ELSE 0 END
 paid_clicks|Clicks (paid)|count|= CASE WHEN f.spend>0 THEN f.clicks ELSE 0 END
 paid_impressions|Impressions (paid)|count|= CASE WHEN f.spend>0 THEN f.impressions ELSE 0 END
 paid_installs|Installs (paid)|count|= CASE WHEN f.spend>0 THEN f.installs ELSE 0 END
@@ -50,8 +50,8 @@ limit_ad_tracking_reattribution_rate|Limit Ad Tracking Reattribution Rate|ratio|
 ad_revenue|Ad Revenue|money|= f.ad_revenue
 ad_impressions|Ad Impressions|count|
 ad_rpm|Ad RPM|money|(ad_revenue/ad_impressions)*1000
-install_cost|Install Cost|money|= CASE WHEN d.pricing=1 THEN f.spend ELSE 0 END
-event_cost|Event Cost|money|= CASE WHEN d.pricing=4 THEN f.spend ELSE 0 END
+install_cost|Install Cost|money|= CASE WHEN f.pricing=1 THEN f.spend ELSE 0 END
+event_cost|Event Cost|money|= CASE WHEN f.pricing=4 THEN f.spend ELSE 0 END
 adjust_cost|Ad Spend (Attribution)|money|((install_cost+click_cost)+impression_cost)+event_cost
 cost|Ad Spend|money|= {cost}
 ecpc|Effective Cost per Click (eCPC)|money|cost/paid_clicks

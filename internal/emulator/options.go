@@ -1,8 +1,10 @@
 package emulator
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 )
 
@@ -22,11 +24,15 @@ type Options struct {
 	Rate     float64          // requests a second per token, default 50; negative means no limit
 	Burst    int              // size of the token bucket, default 100
 	MaxPairs int              // a report over more day-app pairs is answered 504; 0 means no limit
-	Latency  time.Duration    // waited before the first byte of every reporting answer
+	Latency  time.Duration    // waited before the first byte of every answer, the admin calls' excepted
 	Bulk     int              // > 0: csv_report streams that many made-up rows without SQL, the other reports are 400
 	Faults   []Fault          // scripted faults, see Fault
 	DB       string           // a file that keeps all that is made: made when missing, else with its own first day; "" keeps nothing
 	Logger   *slog.Logger     // default: discard
+
+	Partners    map[string]string // keys that /cost takes, and the network whose spend each may post, "" for any; empty: any key
+	SpendHeader string            // header that the key is the value of; default Authorization, where it is a Bearer token
+	OpenSpend   bool              // /cost asks for no key
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -48,6 +54,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Burst == 0 {
 		o.Burst = 100
 	}
+	o.SpendHeader = http.CanonicalHeaderKey(cmp.Or(o.SpendHeader, "Authorization"))
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

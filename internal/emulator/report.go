@@ -62,6 +62,9 @@ func (s *Server) run(ctx context.Context, q *query, use func(statement, *sql.Row
 			return err
 		}
 	}
+	if err := s.books.publish(s.store); err != nil {
+		return fmt.Errorf("write spend: %w", err)
+	}
 	st, err := s.formulas.build(q)
 	if err != nil {
 		return err

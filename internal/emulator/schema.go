@@ -24,37 +24,40 @@ import (
 //	              the cohort; ad_revenue_sources takes other rows' as 0
 //	salt          0..999999: rounds the row's shares up or down, always the same way
 //	installs, clicks, impressions, sessions (without installs), dau (active users of the day)
-//	spend         attributed ad spend; slices.pricing says which of the four costs it is
+//	spend         attributed ad spend
+//	pricing       which of the four costs the spend is: 0 none, 1 install, 2 click, 3 impression, 4 event
 //	net_spend     what the ad network says in the end, and net_drift how far it was off at first, in millionths of it
 //	revenue, ad_revenue   by activity date
 //
-// slices holds a combination of dimensions of one app: id; app, its index; organic, has_network, 0 or 1; pricing, 0 none,
-// 1 install, 2 click, 3 impression, 4 event; arpu, adpu: what a user brings in the end by purchases and by ads;
-// retention: quality of its users in percent; then every dimension that isn't a date or a currency under its own slug,
-// but the app's name under app_name.
+// What partners post to /cost is in rows of their own, one for each way of paying and row whose engagements it is for:
+// equal to that row in who and when, with spend and pricing, and 0 in every other number.
+//
+// slices holds a combination of dimensions of one app: id; app, its index; organic, has_network, 0 or 1; arpu, adpu: what a
+// user brings in the end by purchases and by ads; retention: quality of its users in percent; then every dimension that
+// isn't a date or a currency under its own slug, but the app's name under app_name.
 //
 // app_events holds how often the users of an app trigger an event (millionths a user and day), and its price.
 var schema = `
 CREATE TABLE facts (id INTEGER PRIMARY KEY, day INT, slice INT, first_slice INT, ts INT, engagement INT, reattributed INT, sandbox INT,
 	ad_source INT, salt INT, installs INT, clicks INT, impressions INT, sessions INT, dau INT, spend INT, net_spend INT, net_drift INT,
-	revenue INT, ad_revenue INT);
-CREATE TABLE slices (id INTEGER PRIMARY KEY, app INT, organic INT, pricing INT, arpu INT, adpu INT, retention INT, has_network INT,
+	revenue INT, ad_revenue INT, pricing INT);
+CREATE TABLE slices (id INTEGER PRIMARY KEY, app INT, organic INT, arpu INT, adpu INT, retention INT, has_network INT,
 	` + strings.Join(sliceTexts, " TEXT, ") + ` TEXT);
 CREATE TABLE app_events (event INT, app INT, rate INT, price INT, PRIMARY KEY (event, app)) WITHOUT ROWID;`
 
-const factColumns = 20
+const factColumns = 21
 
 // appendValues appends the fact as a row of facts.
 func (f *fact) appendValues(values []any) []any {
 	return append(values, f.id, f.day, f.slice, f.firstSlice, f.ts, f.engagement, f.reattributed, f.sandbox,
-		f.adSource, f.salt, f.installs, f.clicks, f.impressions, f.sessions, f.dau, f.spend, f.netSpend, f.netDrift, f.revenue, f.adRevenue)
+		f.adSource, f.salt, f.installs, f.clicks, f.impressions, f.sessions, f.dau, f.spend, f.netSpend, f.netDrift, f.revenue, f.adRevenue, f.pricing)
 }
 
 func insertSlices(ctx context.Context, tx *sql.Tx, apps []app, catalog eventCatalog) error {
 	var slices, rates []any
 	for i, a := range apps {
 		for _, s := range a.slices {
-			slices = append(slices, s.id, i, s.network == organicNetwork, s.pricing, s.arpu, s.adpu, s.retention, s.networkData)
+			slices = append(slices, s.id, i, s.network == organicNetwork, s.arpu, s.adpu, s.retention, s.networkData)
 			for _, t := range s.texts {
 				slices = append(slices, t)
 			}
@@ -63,7 +66,7 @@ func insertSlices(ctx context.Context, tx *sql.Tx, apps []app, catalog eventCata
 	for _, r := range catalog.rates {
 		rates = append(rates, r.event, r.app, r.rate, r.price)
 	}
-	if err := insert(ctx, tx, "slices", 8+len(sliceTexts), slices); err != nil {
+	if err := insert(ctx, tx, "slices", 7+len(sliceTexts), slices); err != nil {
 		return err
 	}
 	return insert(ctx, tx, "app_events", 4, rates)

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,6 +21,8 @@ type Server struct {
 	catalog  eventCatalog
 	formulas formulaTable
 	store    *store
+	paid     paidDays
+	books    *books
 	shift    atomic.Int64 // nanoseconds added to Options.Now
 
 	script   script
@@ -50,6 +53,9 @@ func New(o Options) (*Server, error) {
 		s.end()
 		return nil, err
 	}
+	if err := s.openBooks(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
@@ -71,7 +77,7 @@ func (s *Server) Close() error {
 // now is the emulator's clock: Options.Now and what was shifted since.
 func (s *Server) now() time.Time { return s.opts.Now().Add(time.Duration(s.shift.Load())) }
 
-// ServeHTTP answers the reporting endpoints, and /_emulator/ to callers on this machine. A scripted cut panics with
+// ServeHTTP answers the reporting endpoints, /cost, and /_emulator/ to callers on this machine. A scripted cut panics with
 // http.ErrAbortHandler, as net/http asks of a handler that gives up in the middle of an answer.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.activeMu.Lock()
@@ -84,6 +90,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.active.Done()
 	if strings.HasPrefix(r.URL.Path, adminPrefix) {
 		s.serveAdmin(w, r)
+		return
+	}
+	if strings.TrimSuffix(r.URL.Path, "/") == costPath {
+		s.serveCost(w, r)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())

@@ -2,7 +2,7 @@ package emulator
 
 import "fmt"
 
-// Ways of paying for a slice's traffic; they say which part of attributed spend it books.
+// Ways of paying for traffic; they say which of the four costs its spend is.
 const (
 	payNothing = iota
 	payInstall

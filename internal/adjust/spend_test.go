@@ -1,0 +1,397 @@
+package adjust
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func record() Spend {
+	return Spend{Type: "cpi", Currency: "usd", Amount: "1.99", CostID: "Company&Name+ID=3f2a77é", Tag: "a tag & more"}
+}
+
+// openSpend makes a client for ad spend only, of h.
+func openSpend(t *testing.T, h http.Handler, edit func(*Options)) (*Client, *Meter) {
+	t.Helper()
+	return open(t, h, func(o *Options) {
+		o.BaseURL, o.Token = "", nil
+		o.CostURL, o.SpendAuth.Key = "http://cost.test", &fixed{tokens: []string{secretToken}}
+		if edit != nil {
+			edit(o)
+		}
+	})
+}
+
+func words200(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, "OK")
+}
+
+// page answers anything.
+func page(code int, kind, body string, headers ...string) reply {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// cutSpend promises more than it sends.
+func cutSpend(code int) reply {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "20")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, "Service")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// silent takes the record and never answers.
+func silent(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection isn't noticed
+	<-r.Context().Done()
+}
+
+func TestSpendRequest(t *testing.T) {
+	for _, c := range []struct {
+		auth                SpendAuth
+		costURL, path       string
+		header, value, none string
+	}{
+		{SpendAuth{}, "http://cost.test", "cost.test/cost", "Authorization", "Bearer " + secretToken, "X-Partner-Key"},
+		{SpendAuth{Header: "authorization"}, "http://cost.test/", "cost.test/cost", "Authorization", "Bearer " + secretToken, "X-Partner-Key"},
+		{SpendAuth{Header: "x-partner-key"}, "http://cost.test/v1/", "cost.test/v1/cost", "X-Partner-Key", secretToken, "Authorization"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var got, method, kind string
+			s := play(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				got, method, kind = string(body), r.Method, r.Header.Get("Content-Type")
+				words200(w, r)
+			})
+			c.auth.Key = &fixed{tokens: []string{secretToken}}
+			client, m := openSpend(t, s, func(o *Options) {
+				o.CostURL, o.SpendAuth = c.costURL, c.auth
+				o.AccountID = "1"
+				o.UserAgent = "ferry/1"
+			})
+			for range 2 {
+				if err := client.SubmitSpend(t.Context(), record()); err != nil {
+					t.Fatal(err)
+				}
+				v, err := url.ParseQuery(got)
+				r := record()
+				if err != nil || method != "POST" || kind != "application/x-www-form-urlencoded" || len(v) != 5 || v.Get("cost_type") != r.Type ||
+					v.Get("cost_currency") != r.Currency || v.Get("cost_amount") != r.Amount || v.Get("cost_id") != r.CostID || v.Get("tag") != r.Tag {
+					t.Errorf("%s %s %q, %v", method, kind, got, err)
+				}
+			}
+			h := s.heads[1]
+			if s.urls[1] != c.path || h.Get(c.header) != c.value || h.Get(c.none) != "" || h.Get("X-Account-ID") != "" || h.Get("User-Agent") != "ferry/1" {
+				t.Errorf("%s %v", s.urls[1], h)
+			}
+			if m.Requests.Load() != 2 || m.Retries.Load() != 0 {
+				t.Errorf("%d requests, %d retries", m.Requests.Load(), m.Retries.Load())
+			}
+		})
+	}
+}
+
+// Which answers are asked again, and what the error says of the record.
+func TestSpendAnswers(t *testing.T) {
+	const known, maybe, refused, denied, other = "", "unknown", "rejected", "auth", "not taken"
+	for _, c := range []struct {
+		name  string
+		first reply
+		sent  int // requests: 2 when the first answer is asked again
+		want  string
+		code  int
+	}{
+		{"200", words200, 1, known, 0},
+		{"200 without a word", page(200, "text/plain", ""), 1, known, 0},
+		{"200 in JSON", page(200, "application/json", `{"status":"OK"}`), 1, known, 0},
+		{"200 in HTML", page(200, "text/html; charset=utf-8", "wait"), 1, maybe, 200},
+		{"200 that looks like HTML", page(200, "text/plain", "\n<!doctype html>"), 1, maybe, 200},
+		{"200, cut", cutSpend(200), 1, maybe, 200},
+		{"201", page(201, "text/plain", "OK"), 1, maybe, 201},
+		{"202", page(202, "text/plain", "OK"), 1, maybe, 202},
+		{"204", page(204, "text/plain", ""), 1, maybe, 204},
+		{"301", page(301, "text/plain", "", "Location", "http://elsewhere.test/cost"), 1, other, 301},
+		{"307", page(307, "text/plain", "", "Location", "http://elsewhere.test/cost"), 1, other, 307},
+		{"308", page(308, "text/plain", "", "Location", "/v2/cost"), 1, other, 308},
+		{"400", page(400, "text/plain", "Bad Request"), 1, refused, 400},
+		{"400, cut", cutSpend(400), 1, refused, 400},
+		{"401 twice", page(401, "text/plain", "Unauthorized"), 1, denied, 401},
+		{"403", page(403, "text/plain", "Forbidden"), 1, denied, 403},
+		{"404", page(404, "text/plain", "Not Found"), 1, other, 404},
+		{"405", page(405, "text/plain", ""), 1, other, 405},
+		{"408", page(408, "text/plain", ""), 1, maybe, 408},
+		{"413", page(413, "text/plain", ""), 1, other, 413},
+		{"422", page(422, "application/json", `{"error":"no"}`), 1, other, 422},
+		{"429", page(429, "text/plain", "Too Many Requests"), 2, known, 0},
+		{"429 with Retry-After", page(429, "text/plain", "", "Retry-After", "7"), 2, known, 0},
+		{"429, cut", cutSpend(429), 2, known, 0},
+		{"500", page(500, "text/plain", "Internal Server Error"), 1, maybe, 500},
+		{"501", page(501, "text/plain", ""), 1, maybe, 501},
+		{"502", page(502, "text/html", "<html>Bad Gateway"), 1, maybe, 502},
+		{"503", page(503, "text/plain", "Service Unavailable"), 2, known, 0},
+		{"503, cut", cutSpend(503), 2, known, 0},
+		{"504", page(504, "text/plain", "Gateway Timeout"), 1, maybe, 504},
+		{"reset", reset, 1, maybe, 0},
+		{"no answer", silent, 1, maybe, 0},
+		{"not HTTP", raw("hello", nil), 1, maybe, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := play(c.first, words200)
+			client, _ := openSpend(t, s, nil)
+			start := time.Now()
+			err := client.SubmitSpend(t.Context(), record())
+			got := map[string]error{maybe: ErrUnknown, refused: ErrRejected, denied: ErrAuth}
+			for name, is := range got {
+				if errors.Is(err, is) != (c.want == name) {
+					t.Errorf("%s: %v, want %q", c.name, err, c.want)
+				}
+			}
+			if (err == nil) != (c.want == known) {
+				t.Errorf("%s: %v, want %q", c.name, err, c.want)
+			}
+			var e *Error
+			if err != nil && (!errors.As(err, &e) || e.Status != c.code || e.Op != "cost" || e.Attempts != c.sent || !strings.HasPrefix(err.Error(), "cost: ")) {
+				t.Errorf("%s: %+v", c.name, e)
+			}
+			if n := len(s.when()); n != c.sent {
+				t.Errorf("%s: %d requests, want %d", c.name, n, c.sent)
+			}
+			switch took := time.Since(start); {
+			case c.name == "429 with Retry-After" && took != 7*time.Second:
+				t.Errorf("%s: after %v", c.name, took)
+			case c.name == "no answer" && took != 30*time.Second:
+				t.Errorf("%s: after %v", c.name, took)
+			}
+		})
+	}
+}
+
+// A 429 slows all records down, not only its own.
+func TestSpendThrottled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(page(429, "text/plain", "", "Retry-After", "10"), words200)
+		client, _ := openSpend(t, s, func(o *Options) { o.Rate, o.Burst, o.InFlight = 100, 1, 1 })
+		for range 50 {
+			if err := client.SubmitSpend(t.Context(), record()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at := s.when()
+		if at[1] < 10*time.Second || at[1] > 11*time.Second {
+			t.Errorf("the second request came after %v", at[1])
+		}
+		if took := at[50] - at[1]; took < 900*time.Millisecond || took > 1100*time.Millisecond {
+			t.Errorf("50 records at half of 100 a second took %v", took)
+		}
+	})
+}
+
+// What can't be delivered is given up with what was said last, and is not unknown.
+func TestSpendGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(page(503, "text/plain", "Service Unavailable"))
+		client, m := openSpend(t, s, nil)
+		err := client.SubmitSpend(t.Context(), record())
+		var e *Error
+		if !errors.As(err, &e) || e.Status != 503 || e.Attempts != 8 || errors.Is(err, ErrUnknown) || errors.Is(err, ErrRejected) {
+			t.Errorf("%v", err)
+		}
+		if at := s.when(); !slices.Equal(at, sums(jitter(7))) {
+			t.Errorf("requests at %v, want %v", at, sums(jitter(7)))
+		}
+		if m.Retries.Load() != 7 || m.Backoff.Load() == 0 {
+			t.Errorf("%d retries, %d ns of backoff", m.Retries.Load(), m.Backoff.Load())
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := play(page(429, "text/plain", "", "Retry-After", "3600"))
+		client, _ := openSpend(t, s, nil)
+		start := time.Now()
+		if err := client.SubmitSpend(t.Context(), record()); err == nil || !strings.Contains(err.Error(), "429") || len(s.when()) != 1 || time.Since(start) > time.Second {
+			t.Errorf("Retry-After beyond all patience: %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// A key that changed is read again once, and once only for all records that met the 401.
+func TestSpendKeyIsReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keys := &fixed{tokens: []string{"old-key", "new-key"}}
+		client, _ := openSpend(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Second)
+			if r.Header.Get("Authorization") != "Bearer new-key" {
+				w.WriteHeader(401)
+			}
+		}), func(o *Options) { o.SpendAuth.Key = keys })
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if err := client.SubmitSpend(t.Context(), record()); err != nil {
+					t.Error(err)
+				}
+			})
+			time.Sleep(10 * time.Millisecond)
+		}
+		wg.Wait()
+		if keys.refreshes != 1 {
+			t.Errorf("the key was read again %d times", keys.refreshes)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := play(page(401, "text/plain", "Unauthorized"))
+		client, _ := openSpend(t, s, func(o *Options) { o.SpendAuth.Key = &fixed{tokens: []string{"old-key", "new-key", "newest-key"}} })
+		if err := client.SubmitSpend(t.Context(), record()); !errors.Is(err, ErrAuth) || len(s.when()) != 2 || !strings.Contains(err.Error(), "partner's key") {
+			t.Errorf("%v after %d requests", err, len(s.when()))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // once for a record, whatever comes between
+		keys := &fixed{tokens: []string{"old-key", "new-key", "newest-key"}}
+		s := play(page(401, "text/plain", ""), page(503, "text/plain", ""), page(401, "text/plain", ""), words200)
+		client, _ := openSpend(t, s, func(o *Options) { o.SpendAuth.Key = keys })
+		if err := client.SubmitSpend(t.Context(), record()); !errors.Is(err, ErrAuth) || len(s.when()) != 3 || keys.refreshes != 1 {
+			t.Errorf("%v after %d requests", err, len(s.when()))
+		}
+	})
+}
+
+// A connection that never came about has carried no record; one that broke while the record was written may have.
+func TestSpendConnections(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+	synctest.Test(t, func(t *testing.T) {
+		inner := serve(t, words200).Transport.(*http.Transport)
+		dials := 0
+		client, m := openSpend(t, play(words200), func(o *Options) {
+			o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if dials++; dials < 4 {
+					return nil, refused
+				}
+				return inner.DialContext(ctx, network, addr)
+			}, DisableKeepAlives: true}}
+		})
+		if err := client.SubmitSpend(t.Context(), record()); err != nil || dials != 4 || m.Requests.Load() != 4 {
+			t.Errorf("%v after %d dials", err, dials)
+		}
+		dials = -100
+		if err := client.SubmitSpend(t.Context(), record()); err == nil || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("never connected: %v", err)
+		}
+	})
+	for _, whole := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			dials := 0
+			client, _ := openSpend(t, play(words200), func(o *Options) {
+				o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+					dials++
+					here, there := net.Pipe()
+					go func() { // takes a part of the request and breaks
+						n := 10
+						if whole {
+							n = 1 << 20
+						}
+						_ = there.SetReadDeadline(time.Now().Add(time.Second))
+						_, _ = io.CopyN(io.Discard, there, int64(n))
+						_ = there.Close()
+					}()
+					return here, nil
+				}}}
+			})
+			if err := client.SubmitSpend(t.Context(), record()); !errors.Is(err, ErrUnknown) || dials != 1 {
+				t.Errorf("broken, whole %t: %v after %d dials", whole, err, dials)
+			}
+		})
+	}
+}
+
+// The caller's end: known to be unsent, or unknown.
+func TestSpendIsInterrupted(t *testing.T) {
+	stop := errors.New("the task is stopped")
+	for name, c := range map[string]struct {
+		handler reply
+		unknown bool
+	}{
+		"while the answer is awaited": {silent, true},
+		"between two attempts":        {page(503, "text/plain", ""), false},
+		"during a pause":              {page(429, "text/plain", "", "Retry-After", "60"), false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := openSpend(t, play(c.handler), func(o *Options) {
+				o.Rand = rand.New(rand.NewPCG(1, 2))
+				o.Attempts = 1000
+			})
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() { time.Sleep(5 * time.Second); cancel(stop) }()
+			err := client.SubmitSpend(ctx, record())
+			if !errors.Is(err, context.Canceled) || !errors.Is(err, stop) || errors.Is(err, ErrUnknown) != c.unknown {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := play(words200)
+		client, _ := openSpend(t, s, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := client.SubmitSpend(ctx, record()); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnknown) || len(s.when()) != 0 {
+			t.Errorf("before: %v, %d requests", err, len(s.when()))
+		}
+	})
+}
+
+func TestSpendOptions(t *testing.T) {
+	key := &fixed{tokens: []string{"k"}}
+	for want, o := range map[string]Options{
+		"no key for ad spend":                  {CostURL: "https://a.test"},
+		"base_url must look like":              {SpendAuth: SpendAuth{Key: key}},
+		"cost_url must look like https://app.": {CostURL: "a.test", SpendAuth: SpendAuth{Key: key}},
+		"cost_url must be a bare address":      {CostURL: "https://a.test?x=y", SpendAuth: SpendAuth{Key: key}},
+		"can't be the name of a header":        {CostURL: "https://a.test", SpendAuth: SpendAuth{Key: key, Header: "a: b"}},
+	} {
+		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), "open service: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	// Each half refuses the other's work, without a request.
+	spend, err := New(Options{CostURL: "http://127.0.0.1:1", SpendAuth: SpendAuth{Key: key}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = spend.Events(t.Context(), EventsQuery{})
+	_, _, err2 := fetch(t.Context(), spend, query())
+	if fmt.Sprint(err) != "events: this client has no base_url, it is for ad spend only" || !strings.Contains(fmt.Sprint(err2), "no base_url") {
+		t.Errorf("%v; %v", err, err2)
+	}
+	for _, o := range []Options{{}, {CostURL: "http://127.0.0.1:1"}} {
+		o.BaseURL, o.Token = "http://127.0.0.1:1", key
+		reports, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := reports.SubmitSpend(t.Context(), record()); err == nil || !strings.Contains(err.Error(), "no cost_url, or no key") || errors.Is(err, ErrUnknown) {
+			t.Errorf("%v", err) // the reports' token isn't the partner's key
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package emulator
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// spendWindow is how long after an engagement its spend is taken. Source: the service's interface document.
+const spendWindow = 7 * 24 * time.Hour
+
+// The states of a Cost ID. A pending one is nobody's engagement yet, and expires after spendWindow.
+const (
+	spendMatched = iota // booked on its engagement's day
+	spendLate           // came after the window: answered 200, because the service matches afterwards, but booked nowhere
+	spendPending
+	spendUnrated // in a currency that the emulator has no rate of: booked nowhere
+)
+
+var spendStates = []string{"matched", "late", "pending", "unrated"}
+
+// booked is what the books hold of one Cost ID.
+type booked struct {
+	amount   int64
+	tag      string
+	received int64 // when it came first, in seconds since 1970
+	row      int   // id of the fact that it is part of; 0: none
+	times    uint32
+	replaced uint32
+	pricing  uint8
+	currency uint8
+	state    uint8
+}
+
+// books hold the spend that was taken. Every record is taken for good once it was answered 200: with a kept file it is
+// there by then.
+type books struct {
+	keep *spendLog // nil: nothing is kept
+
+	mu       sync.Mutex
+	records  map[string]booked // by Cost ID
+	rows     map[int]*spendRow // by the fact's id
+	dirty    map[int]bool      // rows that the facts lack
+	statuses map[int]int
+	refused  map[string]int
+	faults   int
+	same     int // arrivals of what was there
+	other    int // that replaced what was there
+	tooLate  int // that changed nothing because the window was over
+}
+
+func newBooks() *books {
+	return &books{records: map[string]booked{}, rows: map[int]*spendRow{}, dirty: map[int]bool{}, statuses: map[int]int{}, refused: map[string]int{}}
+}
+
+func (b *books) faulted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.faults++
+}
+
+func (b *books) answered(status int, refused string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.statuses[status]++
+	if refused != "" {
+		b.refused[refused]++
+	}
+}
+
+// take books a record, and returns when it is kept.
+func (b *books) take(rec spend, e engagement, found bool, now time.Time) error {
+	b.mu.Lock()
+	b.book(rec, e, found, now)
+	kept := b.keep.add(rec, now) // under the same lock: the log has the order of the books
+	b.mu.Unlock()
+	return kept.wait()
+}
+
+// book is take in memory. The same content again changes nothing, other content replaces what was there, unless the
+// engagement is too old by now.
+func (b *books) book(rec spend, e engagement, found bool, now time.Time) {
+	old, known := b.records[rec.costID]
+	late := found && now.Sub(e.time) > spendWindow
+	r := booked{amount: rec.amount, tag: strings.Clone(rec.tag), received: now.Unix(), pricing: rec.pricing, currency: rec.currency, state: spendPending, times: 1}
+	if known {
+		r.received, r.times, r.replaced = old.received, old.times+1, old.replaced
+		same := old.amount == rec.amount && old.tag == rec.tag && old.pricing == rec.pricing && old.currency == rec.currency
+		if same || late {
+			old.times++
+			b.records[rec.costID] = old
+			if same {
+				b.same++
+			} else {
+				b.tooLate++
+			}
+			return
+		}
+		b.other++
+		r.replaced++
+		b.move(old, nil, -1)
+	}
+	switch {
+	case !found:
+	case late:
+		r.state = spendLate
+		b.tooLate++
+	case spendRates[rec.currency].num == 0:
+		r.state = spendUnrated
+	default:
+		r.state = spendMatched
+		r.row = e.spendRow(int(rec.pricing))
+		b.move(r, e.fact, +1)
+	}
+	b.records[strings.Clone(rec.costID)] = r // alone, without the request that it is a piece of
+}
+
+// SpendBooks is what arrived at /cost.
+type SpendBooks struct {
+	Statuses   map[int]int    `json:"statuses"`   // answers by status, those of scripted faults left out
+	Refused    map[string]int `json:"refused"`    // why, in fixed words
+	Faulted    int            `json:"faulted"`    // answered by a scripted fault, and not taken
+	Records    int            `json:"records"`    // different Cost IDs that were taken
+	Duplicates int            `json:"duplicates"` // arrivals of a Cost ID with the content that it had
+	Replaced   int            `json:"replaced"`   // arrivals with other content, which replaced it
+	TooLate    int            `json:"too_late"`   // arrivals after the window, which are in no report
+	States     map[string]int `json:"states"`     // different Cost IDs: matched, late, pending, expired, unrated
+	Totals     []SpendTotal   `json:"totals"`     // of the matched ones
+}
+
+// SpendTotal is the spend of one day of engagements, by UTC.
+type SpendTotal struct {
+	Day      string `json:"day"`
+	CostType string `json:"cost_type"`
+	Currency string `json:"cost_currency"` // lower case
+	Records  int    `json:"records"`
+	Amount   string `json:"amount"` // the sum of cost_amount, exact
+}
+
+// SpendRecord is one Cost ID with what was sent of it last.
+type SpendRecord struct {
+	CostType, Currency, Amount, CostID, Tag string
+
+	State    string // matched, late, pending, expired or unrated
+	Day      string // of the engagement by UTC; "" unless matched
+	Times    int    // arrivals that were answered 200
+	Replaced int    // how often other content came
+}
+
+// Spend sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that were refused.
+func (s *Server) Spend() SpendBooks {
+	b, now := s.books, s.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := SpendBooks{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: len(b.records),
+		Duplicates: b.same, Replaced: b.other, TooLate: b.tooLate, States: map[string]int{}, Totals: []SpendTotal{}}
+	for _, r := range b.records {
+		out.States[r.stateAt(now)]++
+	}
+	type key struct{ day, costType, currency string }
+	sums := map[key]spendEntry{}
+	for _, row := range b.rows {
+		for _, e := range row.entries {
+			k := key{dayTime(row.fact.day).Format(time.DateOnly), costTypes[row.pricing-1], strings.ToLower(isoCodes[e.currency])}
+			t := sums[k]
+			sums[k] = spendEntry{records: t.records + e.records, sum: t.sum + e.sum}
+		}
+	}
+	for k, t := range sums {
+		out.Totals = append(out.Totals, SpendTotal{k.day, k.costType, k.currency, t.records, amountText(t.sum)})
+	}
+	slices.SortFunc(out.Totals, func(a, b SpendTotal) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.CostType, b.CostType), cmp.Compare(a.Currency, b.Currency))
+	})
+	return out
+}
+
+// SpendRecords lists every Cost ID that was taken, sorted.
+func (s *Server) SpendRecords() []SpendRecord {
+	b, now := s.books, s.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]SpendRecord, 0, len(b.records))
+	for id, r := range b.records {
+		rec := SpendRecord{CostType: costTypes[r.pricing-1], Currency: strings.ToLower(isoCodes[r.currency]), Amount: amountText(r.amount),
+			CostID: id, Tag: r.tag, State: r.stateAt(now), Times: int(r.times), Replaced: int(r.replaced)}
+		if r.row != 0 {
+			rec.Day = dayTime(b.rows[r.row].fact.day).Format(time.DateOnly)
+		}
+		out = append(out, rec)
+	}
+	slices.SortFunc(out, func(a, b SpendRecord) int { return strings.Compare(a.CostID, b.CostID) })
+	return out
+}
+
+func (r booked) stateAt(now time.Time) string {
+	if r.state == spendPending && now.Sub(time.Unix(r.received, 0)) > spendWindow {
+		return "expired"
+	}
+	return spendStates[r.state]
+}

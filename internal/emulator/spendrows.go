@@ -1,0 +1,140 @@
+package emulator
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+)
+
+// firstSpendRow is the first row of an app's day that is made of spend; makeDay's rows are below. Each of them has four
+// places from here on, one for each way of paying.
+const firstSpendRow = 200
+
+// spendRates has the rate of each of isoCodes; num is 0 where the emulator has none.
+var spendRates = func() []exchangeRate {
+	out := make([]exchangeRate, len(isoCodes))
+	for _, r := range rates {
+		out[slices.Index(isoCodes, r.code)] = r
+	}
+	return out
+}()
+
+// spendRow is a row of facts that is made of spend.
+type spendRow struct {
+	fact    *fact // whose engagements it is for
+	pricing uint8
+	entries []spendEntry
+}
+
+// spendEntry is a row's spend in one currency.
+type spendEntry struct {
+	currency uint8
+	records  int
+	sum      int64
+}
+
+// spendRow is the id of the fact that spend for the engagement is part of.
+func (e engagement) spendRow(pricing int) int {
+	return (e.fact.day*maxApps+e.app)*rowsPerDay + firstSpendRow + e.place*4 + pricing - 1
+}
+
+// move adds a record to its row, sign 1, or takes it out again, sign -1. f is the row's when it may be new.
+func (b *books) move(r booked, f *fact, sign int) {
+	if r.row == 0 {
+		return
+	}
+	row := b.rows[r.row]
+	if row == nil {
+		row = &spendRow{fact: f, pricing: r.pricing}
+		b.rows[r.row] = row
+	}
+	i := slices.IndexFunc(row.entries, func(e spendEntry) bool { return e.currency == r.currency })
+	if i < 0 {
+		i = len(row.entries)
+		row.entries = append(row.entries, spendEntry{currency: r.currency})
+	}
+	e := &row.entries[i]
+	e.records += sign
+	e.sum += int64(sign) * r.amount
+	if e.records == 0 {
+		row.entries = slices.Delete(row.entries, i, i+1)
+	}
+	b.dirty[r.row] = true
+}
+
+// micros is the row's spend in micros of USD. It is rounded up, so that a report in the record's own currency, which
+// rounds down, shows what was sent, where a micro of USD is no more than a micro of the currency.
+func (row *spendRow) micros() (usd int64) {
+	for _, e := range row.entries {
+		amount := e.sum * 10 // a unit is ten micros
+		if row.pricing == payImpression {
+			amount = up(amount, 1000) // the price is for a thousand impressions
+		}
+		rate := spendRates[e.currency]
+		usd += up(amount*int64(rate.den), int64(rate.num))
+	}
+	return usd
+}
+
+// up divides what isn't negative and rounds up.
+func up(a, b int64) int64 { return (a + b - 1) / b }
+
+// publish brings the facts up to what the books say. Whoever has the connection is the only one that does, so that what
+// is written is never older than what was there.
+func (b *books) publish(s *store) (err error) {
+	b.mu.Lock()
+	none := len(b.rows) == 0
+	b.mu.Unlock()
+	if none {
+		return nil
+	}
+	conn := <-s.edit
+	defer func() { s.edit <- conn }()
+	ids, values := b.changed()
+	if len(ids) == 0 {
+		return nil
+	}
+	defer func() {
+		if err != nil {
+			b.mark(ids)
+		}
+	}()
+	ctx := context.Background()
+	return inTx(ctx, conn, func(tx *sql.Tx) error {
+		for _, id := range ids {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM facts WHERE id=?", id); err != nil {
+				return err
+			}
+		}
+		return insert(ctx, tx, "facts", factColumns, values)
+	})
+}
+
+// changed takes the rows that the facts lack: the ids of all of them, and what they are by now. A row whose last record
+// was moved elsewhere is nothing.
+func (b *books) changed() (ids []int, values []any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ids = slices.Sorted(maps.Keys(b.dirty))
+	clear(b.dirty)
+	for _, id := range ids {
+		row := b.rows[id]
+		if len(row.entries) == 0 {
+			continue
+		}
+		f := fact{id: id, day: row.fact.day, slice: row.fact.slice, ts: row.fact.ts, firstSlice: row.fact.firstSlice,
+			engagement: row.fact.engagement, reattributed: row.fact.reattributed, adSource: row.fact.adSource,
+			pricing: int(row.pricing), spend: int(row.micros())}
+		values = f.appendValues(values)
+	}
+	return ids, values
+}
+
+func (b *books) mark(ids []int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range ids {
+		b.dirty[id] = true
+	}
+}
