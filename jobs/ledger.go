@@ -21,6 +21,7 @@ import (
 //	tables/{table}/shapes/{id}.json               what a record's numbers mean: fingerprint and columns
 //	tables/{table}/claims/{unit}/{n}.json         who works on a unit, or did last
 //	tables/{table}/swept/{n}.json                 the last claim of each unit whose objects were dropped; the highest n holds
+//	tables/{table}/outbox/...                     what was pushed of files: package jobs/outbox
 //	runs/{id}.json                                one execution
 //	clock.json                                    written to read the store's own time
 type Ledger struct {
@@ -63,7 +64,12 @@ func (l *Ledger) create(ctx context.Context, key string, data []byte) error {
 
 // list gives the keys under a prefix that ends in a slash, ascending. What a killed writer of the file driver left is
 // no key.
-func (l *Ledger) list(ctx context.Context, prefix string) (keys []string, err error) {
+func (l *Ledger) list(ctx context.Context, prefix string) ([]string, error) {
+	keys, err := l.listAll(ctx, prefix)
+	return slices.DeleteFunc(keys, func(key string) bool { return !strings.HasSuffix(key, ".json") }), err
+}
+
+func (l *Ledger) listAll(ctx context.Context, prefix string) (keys []string, err error) {
 	if l.dir != "" {
 		keys, err = listFiles(l.dir, prefix)
 	} else {
@@ -72,7 +78,7 @@ func (l *Ledger) list(ctx context.Context, prefix string) (keys []string, err er
 	if err != nil {
 		return nil, fmt.Errorf("%w: list %s: %w", ErrLedger, l.location(prefix), err)
 	}
-	return slices.DeleteFunc(keys, func(key string) bool { return !strings.HasSuffix(key, ".json") }), nil
+	return keys, nil
 }
 
 func listBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (keys []string, err error) {

@@ -78,12 +78,16 @@ type DamagedError struct {
 	Location string // where a person finds it
 	Err      error
 	Gone     string // the table's folder, when the object isn't there at all though others need it
+	Cost     string // of deleting it; empty: what it recorded counts as missing and is fetched again
 }
 
 func (e *DamagedError) Error() string {
 	if e.Gone != "" {
 		return fmt.Sprintf("ledger: %s is gone: %v; restore it from a copy, or delete all of %s: what was recorded there "+
 			"then counts as missing and is fetched again", e.Location, e.Err, e.Gone)
+	}
+	if e.Cost != "" {
+		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy; don't delete it: %s", e.Location, e.Err, e.Cost)
 	}
 	return fmt.Sprintf("ledger: %s is damaged: %v; inspect it (it is one line of JSON) and restore it from a copy, or "+
 		"delete it: what it recorded then counts as missing and is fetched again", e.Location, e.Err)

@@ -1,0 +1,58 @@
+package outbox
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// append writes the next segment of a push. Only the holder of the claim does; when another one has gone on meanwhile, the
+// error is jobs.ErrLost.
+func (o *Outbox) append(ctx context.Context, p *push, s segment) error {
+	n := p.last + 1
+	s.Base, s.Writer, s.At = p.base, rand.Text(), time.Now().UTC()
+	if s.Head != nil {
+		s.Base = n
+	}
+	var err error
+	for try := range 3 {
+		if try > 0 {
+			select {
+			case <-time.After(250 * time.Millisecond << (2*try - 2)):
+			case <-ctx.Done():
+				return err
+			}
+		}
+		var created bool
+		if created, err = o.folder.Create(ctx, p.key(n), s); err != nil {
+			continue
+		}
+		var there segment
+		if !created && (o.folder.Read(ctx, p.key(n), &there) != nil || there.Writer != s.Writer) {
+			return fmt.Errorf("%s is there already: another process has gone on with %s: %w", o.folder.Location(p.key(n)), p.head.Name, jobs.ErrLost)
+		}
+		dropped := p.base
+		p.last, p.base = n, s.Base
+		if s.Head != nil && dropped > 0 {
+			o.sweep(ctx, p, dropped)
+		}
+		return nil
+	}
+	return err
+}
+
+// sweep drops the segments before the last whole one, the last of them first, so that what stays of a sweep that is cut
+// short is what the next one begins with. Those that stay do no harm.
+func (o *Outbox) sweep(ctx context.Context, p *push, from int) {
+	g := &errgroup.Group{}
+	g.SetLimit(8)
+	for n := p.base - 1; n >= from; n-- {
+		g.Go(func() error { return o.folder.Drop(ctx, p.key(n)) })
+	}
+	_ = g.Wait() // nothing reads them
+}

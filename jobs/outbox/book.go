@@ -1,0 +1,117 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gocloud.dev/gcerrors"
+	"golang.org/x/sync/errgroup"
+)
+
+// list gives the pushes of the table, by the time they started, without their content.
+func (o *Outbox) list(ctx context.Context) (pushes []*push, orphans []string, err error) {
+	keys, err := o.folder.Keys(ctx, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	byID := map[string]*push{}
+	for _, key := range keys {
+		id, name, _ := strings.Cut(key, "/")
+		p := byID[id]
+		if p == nil {
+			p = &push{id: id}
+			byID[id] = p
+		}
+		var n int
+		if _, err := fmt.Sscanf(name, "%06d.json", &n); err == nil {
+			p.last = max(p.last, n)
+		}
+		p.records = p.records || name == "records"
+	}
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		if p := byID[id]; p.last > 0 {
+			pushes = append(pushes, p)
+		} else {
+			orphans = append(orphans, p.recordsKey()) // its push ended before anything was sent
+		}
+	}
+	return pushes, orphans, nil
+}
+
+// pushes reads all pushes of the table. Another process may go on meanwhile.
+func (o *Outbox) pushes(ctx context.Context) (pushes []*push, orphans []string, err error) {
+	const tries = 5 // segments may be replaced by a whole one between the listing and the reading
+	for range tries {
+		if pushes, orphans, err = o.list(ctx); err != nil {
+			return nil, nil, err
+		}
+		g, gctx := errgroup.WithContext(ctx)
+		g.SetLimit(8)
+		for _, p := range pushes {
+			g.Go(func() error { return o.load(gctx, p) })
+		}
+		if err = g.Wait(); gcerrors.Code(err) != gcerrors.NotFound {
+			break
+		}
+	}
+	return pushes, orphans, err
+}
+
+// load reads the segments of a push.
+func (o *Outbox) load(ctx context.Context, p *push) error {
+	var last segment
+	if err := o.folder.Read(ctx, p.key(p.last), &last); err != nil {
+		return err
+	}
+	p.base = last.Base
+	read := make([]segment, p.last-p.base+1)
+	if p.base < 1 || p.base > p.last {
+		return o.folder.Damaged(p.key(p.last), fmt.Errorf("it adds to segment %d", p.base))
+	}
+	read[p.last-p.base] = last
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(8)
+	for n := p.base; n < p.last; n++ {
+		g.Go(func() error { return o.folder.Read(gctx, p.key(n), &read[n-p.base]) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if read[0].Head == nil {
+		return o.folder.Damaged(p.key(p.base), fmt.Errorf("%s adds to it, and it isn't whole", p.key(p.last)))
+	}
+	p.head = *read[0].Head
+	p.words, p.sums = map[int64]Rejection{}, map[string]Sum{}
+	if p.done() && p.base == p.last {
+		p.spans = read[0].Spans
+		p.take(read[0])
+		return nil
+	}
+	p.states = &states{}
+	for i, s := range read {
+		if err := p.states.apply(s.Spans); err != nil {
+			return o.folder.Damaged(p.key(p.base+i), err)
+		}
+		p.take(s)
+	}
+	p.doubt()
+	return nil
+}
+
+// done tells whether the states of the records needn't be known: each was accepted.
+func (p *push) done() bool {
+	return !p.open() && (p.head.Pruned || p.head.Counts.Accepted == p.head.Records)
+}
+
+// doubt marks what the end of the process left open: rows that were reserved and aren't settled may have been sent.
+func (p *push) doubt() {
+	for row := int64(1); row <= p.reserved; row++ {
+		if p.states.get(row)&^doubt == pending {
+			p.states.set(row, unknown)
+		}
+	}
+	p.reserved = 0
+}

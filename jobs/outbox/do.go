@@ -1,0 +1,145 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Push says what to do with one file.
+type Push[V any] struct {
+	Name   string // of the file, the same in every run; it is logged
+	Source Source[V]
+
+	Send     func(context.Context, V) error // several at once
+	InFlight int                            // how many; 0: 32
+	Tally    func(V) (string, int64)        // key and amount of a record in File.Sums; nil: no sums
+
+	Quiet         time.Duration // a file that was modified more recently is left for the next run; 0: none is
+	MaxRejects    *Most         // nil: no limit
+	RejectsKey    string        // of the rejects file; empty: Name and ".rejects.csv"
+	Conflict      Rejection     // what the rejects file says of a conflict; zero: a general text
+	ParkUnknown   bool          // leave records in doubt for a person, instead of sending them again
+	SendConflicts bool          // send a record whose ID was sent with other content, instead of rejecting it
+
+	Again bool // read a file that ended though its version is the same: what is a good record may be another now
+
+	Observe func(File) // called after each segment, and waited for; nil: nobody looks
+}
+
+// A Report is what came of a push, or of a check.
+type Report struct {
+	File
+	Same    bool  // finished before with this content: nothing was done
+	Changed bool  // the name is known with other content
+	Sent    int64 // calls of Send in this run
+	Resent  int64 // of them, for records that the service may have had
+	Spool   int64 // bytes of disk used
+	Index   int64 // bytes read of what was pushed before
+}
+
+// Do pushes what is missing of a file: it reads the file, finds what was sent already, sends the rest, and writes the
+// rejects. Doing it twice equals doing it once. When it ends early, what was settled is on record and the next Do goes on.
+func Do[V any](ctx context.Context, o *Outbox, p Push[V]) (report Report, err error) {
+	h, err := o.hold(ctx)
+	if err != nil {
+		return Report{}, fmt.Errorf("push %s: %w", p.Name, err)
+	}
+	w := newWork(o, p)
+	defer w.spool.close()
+	err = w.do(h)
+	if cause := context.Cause(h.lease); cause != nil {
+		err = errors.Join(cause, err)
+	}
+	err = errors.Join(err, h.release())
+	if err != nil {
+		err = fmt.Errorf("push %s: %w", p.Name, err)
+	}
+	return w.report, err
+}
+
+// Check does what Do does up to the sending, and writes nothing: neither the ledger nor the rejects.
+func Check[V any](ctx context.Context, o *Outbox, p Push[V]) (Report, error) {
+	w := newWork(o, p)
+	w.check = true
+	defer w.spool.close()
+	if err := w.prepare(ctx, nil); err != nil {
+		return w.report, fmt.Errorf("check %s: %w", p.Name, err)
+	}
+	return w.report, nil
+}
+
+// A work is one Do or Check.
+type work[V any] struct {
+	o *Outbox
+	p Push[V]
+
+	check   bool
+	stat    Stat
+	pushes  []*push
+	orphans []string
+	resumed *push // the push of this very content; nil: there is none
+	states  *states
+	digest  *digest
+	spool   *spool
+	report  Report
+
+	sent, maybe []uint64 // of judge
+	kept        []item
+}
+
+func newWork[V any](o *Outbox, p Push[V]) *work[V] {
+	if p.InFlight == 0 {
+		p.InFlight = 32
+	}
+	if p.RejectsKey == "" {
+		p.RejectsKey = p.Name + ".rejects.csv"
+	}
+	if p.Conflict == (Rejection{}) {
+		p.Conflict.Reason = "the same record was pushed before with other content"
+	}
+	w := &work[V]{o: o, p: p, states: &states{}, spool: &spool{dir: o.o.SpoolDir}}
+	w.report.File = File{Name: p.Name}
+	return w
+}
+
+func (w *work[V]) do(h hold) error {
+	fresh := &push{}
+	var ix *indexWriter
+	begin := func() (*indexWriter, error) {
+		w.o.sweepOrphans(h.ctx, w.orphans)
+		started := time.Now().UTC()
+		fresh.id = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
+		fresh.head = head{Name: w.p.Name, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
+		var err error
+		ix, err = writeIndex(h.ctx, w.o.folder, fresh.recordsKey())
+		return ix, err
+	}
+	err := w.prepare(h.ctx, begin)
+	switch {
+	case err != nil && ix != nil:
+		ix.drop()
+		fallthrough
+	case err != nil:
+		if errors.Is(err, ErrTooMany) {
+			err = errors.Join(err, w.explain(h.ctx))
+		}
+		return err
+	case w.report.Same:
+		return w.touch(h.ctx)
+	}
+	p := w.resumed
+	if p == nil {
+		if err := ix.commit(); err != nil {
+			return fmt.Errorf("write %s: %w", w.o.folder.Location(fresh.recordsKey()), err)
+		}
+		fresh.head.Records, fresh.head.Sum = ix.count, fmt.Sprintf("%016x", ix.sum.Sum64())
+		fresh.words, fresh.sums = map[int64]Rejection{}, map[string]Sum{}
+		p = fresh
+	}
+	p.states, p.head.Version, p.head.Ended, p.run = w.states, w.stat.Version, time.Time{}, w.o.o.Run
+	err = w.send(h, p)
+	w.report.File = p.file(w.states.tally())
+	return err
+}

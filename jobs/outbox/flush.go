@@ -1,0 +1,90 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// keepFlushing puts what is settled on record, after half a window or the time of a flush.
+func (s *sender[V]) keepFlushing(ctx context.Context, over <-chan struct{}) {
+	tick := time.NewTicker(s.work.o.o.Flush)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-s.wake:
+		case <-tick.C:
+		}
+		if err := s.flush(ctx, false); err != nil {
+			s.fail(err)
+			return
+		}
+	}
+}
+
+// flush writes the next segment and, unless it is the last one, reserves as many rows as it settles.
+func (s *sender[V]) flush(ctx context.Context, last bool) error {
+	s.mu.Lock()
+	if len(s.settled) == 0 && !last {
+		s.mu.Unlock()
+		return nil
+	}
+	seg := segment{Run: s.work.o.o.Run, Sums: s.sums}
+	seg.Words, seg.Rejected = listWords(s.words)
+	slices.Sort(s.settled)
+	seg.Spans = spansOf(s.work.states, s.settled)
+	left := s.booked - int64(len(s.settled))
+	row, booked := s.reserve(left)
+	if last {
+		row = 0
+	}
+	seg.Reserved = row
+	s.push.take(seg)
+	if last || s.push.last-s.push.base >= foldAbove {
+		seg = s.push.whole(s.work.o.o.Run)
+	}
+	s.settled, s.words, s.sums = nil, map[int64]Rejection{}, map[string]Sum{}
+	file := s.push.file(s.counts)
+	s.mu.Unlock()
+
+	if err := s.work.o.append(ctx, s.push, seg); err != nil {
+		return err
+	}
+	if s.work.p.Observe != nil {
+		s.work.p.Observe(file)
+	}
+	s.mu.Lock()
+	s.reserved, s.booked = row, booked
+	s.moved.Broadcast()
+	s.mu.Unlock()
+	return nil
+}
+
+// leave puts on record what is settled, and that nothing is on its way.
+func (s *sender[V]) leave(ctx context.Context) error {
+	err := s.flush(ctx, true)
+	if err != nil {
+		err = fmt.Errorf("the last of what was sent isn't on record and may be sent again: %w", err)
+	}
+	return err
+}
+
+// finish publishes the rejects and ends the push.
+func (s *sender[V]) finish(ctx context.Context) error {
+	if n := s.counts.Pending; n > 0 {
+		return fmt.Errorf("%d records of the first reading didn't come up in the second", n)
+	}
+	var err error
+	if s.push.head.Rejects, err = s.work.publish(ctx, s.rejects); err != nil {
+		return err
+	}
+	s.push.head.Counts, s.push.head.Ended = s.counts, time.Now().UTC()
+	if err := s.flush(ctx, true); err != nil {
+		s.push.head.Ended = time.Time{}
+		return err
+	}
+	return s.work.supersede(ctx, s.push)
+}

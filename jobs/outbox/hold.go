@@ -1,0 +1,56 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// A hold is the right to push.
+type hold struct {
+	ctx     context.Context // ends with the caller's, and with the lease
+	lease   context.Context // ends with the lease alone
+	release func() error
+}
+
+// hold waits for other pushes of this process, and takes the claim. When another process has it, the error is a
+// *jobs.HeldError.
+func (o *Outbox) hold(ctx context.Context) (h hold, err error) {
+	select {
+	case o.turn <- struct{}{}:
+	case <-ctx.Done():
+		return h, ctx.Err()
+	}
+	defer func() {
+		if err != nil {
+			<-o.turn
+		}
+	}()
+	claim, err := o.o.Ledger.Claim(ctx, o.o.Table, "push", o.o.Run, o.o.Lease)
+	if err != nil {
+		return h, err
+	}
+	giveBack := func() error {
+		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := claim.Release(release); err != nil {
+			return fmt.Errorf("release the claim on pushing %s: %w", o.o.Table, err)
+		}
+		return nil
+	}
+	lease, free, err := claim.Guard(context.WithoutCancel(ctx))
+	if err != nil {
+		_ = giveBack() // err says why
+		return h, err
+	}
+	held, cancel := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(lease, func() { cancel(context.Cause(lease)) })
+	return hold{held, lease, func() error {
+		unhook()
+		cancel(nil)
+		free()
+		err := giveBack()
+		<-o.turn
+		return err
+	}}, nil
+}

@@ -1,0 +1,63 @@
+package outbox
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestSame judges rows of one ID: contents are letters, states before and after are given row by row, and those elsewhere
+// are accepted ("+a") or unknown ("?a").
+func TestSame(t *testing.T) {
+	short := map[string]state{
+		"p": pending, "P": pending | doubt, "a": accepted, "u": unknown, "d": duplicate, "c": conflict, "j": rejected, "A": accepted | doubt,
+	}
+	for _, c := range []struct {
+		rows, before, elsewhere, after string
+		live                           string // rows
+		send                           bool   // conflicts
+	}{
+		{rows: "a a b", before: "p p p", after: "p d c", live: "1"},
+		{rows: "a b a b", before: "p p p p", after: "p p d d", live: "1 2", send: true},
+		{rows: "a", before: "p", elsewhere: "+a", after: "d"},
+		{rows: "a", before: "p", elsewhere: "+b", after: "c"},
+		{rows: "a", before: "p", elsewhere: "+b +a", after: "d"},
+		{rows: "a", before: "p", elsewhere: "+b", after: "p", live: "1", send: true},
+		{rows: "a a", before: "p p", elsewhere: "?a", after: "u d", live: "1"},
+		{rows: "b", before: "p", elsewhere: "?a", after: "c"},
+		{rows: "a", before: "p", elsewhere: "+a ?a", after: "d"},
+		// Of an earlier run.
+		{rows: "a", before: "u", elsewhere: "?a", after: "u", live: "1"},
+		{rows: "a", before: "P", elsewhere: "?a", after: "P", live: "1"},
+		{rows: "a", before: "u", elsewhere: "+b", after: "u", live: "1"},
+		{rows: "a b a", before: "a c d", after: "a c d"},
+		{rows: "a b a", before: "A c d", elsewhere: "+b", after: "A d d"},
+		{rows: "a a", before: "j d", after: "j d"},
+		{rows: "a a", before: "p d", elsewhere: "+b", after: "c c"},
+		{rows: "a b", before: "p c", elsewhere: "+b", after: "c d"},
+		{rows: "a b", before: "p c", elsewhere: "?b", after: "c d"},
+	} {
+		w := newWork(&Outbox{}, Push[int]{SendConflicts: c.send})
+		var items []item
+		var others []verdict
+		for i, state := range strings.Fields(c.before) {
+			w.states.set(int64(i)+1, short[state])
+			items = append(items, item{content: uint64(strings.Fields(c.rows)[i][0]), row: uint32(i) + 1})
+		}
+		for _, s := range strings.Fields(c.elsewhere) {
+			others = append(others, verdict{item{content: uint64(s[1])}, map[byte]state{'+': accepted, '?': unknown}[s[0]]})
+		}
+		var live []string
+		for _, it := range w.same(items, others) {
+			live = append(live, fmt.Sprint(it.row))
+		}
+		for i, want := range strings.Fields(c.after) {
+			if got := w.states.get(int64(i) + 1); got != short[want] {
+				t.Errorf("%+v: row %d is %d", c, i+1, got)
+			}
+		}
+		if got := strings.Join(live, " "); got != c.live {
+			t.Errorf("%+v: %q are sent", c, got)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+// Package outbox pushes files of records to a service that takes them one by one, and remembers what became of each.
+// Without it a crash in the middle of a file would lose its rest or send its beginning twice, and so would a file that
+// repeats last night's records.
+package outbox
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// Options describe the outbox of one table.
+type Options struct {
+	Ledger *jobs.Ledger
+	Table  string
+	Run    string        // the run's ID
+	Lease  time.Duration // of the claim on pushing
+
+	SpoolDir string       // 28 bytes a record of the file that is pushed
+	Rejects  *blob.Bucket // where rejects files go; nil: nowhere
+
+	Keep   time.Duration // of records, so that they aren't sent again by another file; 0: nine days
+	Window int           // records that may be sent and not yet be on record: what a kill leaves unknown; 0: 1,000
+	Flush  time.Duration // at the latest, a settled record is on record then; 0: two seconds
+	Log    *slog.Logger  // nil: nothing is logged
+}
+
+// An Outbox is the ledger of a push kind, below tables/{table}/outbox/:
+//
+//	{push}/records      what one content of a file has to send, by ID; written before the first of it is sent
+//	{push}/{n}.json     what became of which rows, and which may be sent before n+1 is there
+//
+// Files of one table are pushed one after the other, by all processes together, so that what two of them have in common
+// is sent once. It is safe for concurrent use.
+type Outbox struct {
+	o      Options
+	folder *jobs.Folder
+	turn   chan struct{}
+	pause  func(try int) time.Duration // before a record in doubt is sent again
+}
+
+// New makes the outbox. Nothing is read yet.
+func New(o Options) *Outbox {
+	if o.Keep == 0 {
+		o.Keep = 9 * 24 * time.Hour
+	}
+	if o.Window == 0 {
+		o.Window = 1000
+	}
+	if o.Flush == 0 {
+		o.Flush = 2 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Outbox{
+		o: o, turn: make(chan struct{}, 1), pause: pause,
+		folder: o.Ledger.Folder(o.Table, "outbox", "what it says was sent would be sent again"),
+	}
+}
+
+// A File is one push: a name with one content. Rows are counted once each, but for Doubtful.
+type File struct {
+	Name, Version, Digest string
+	Run                   string // the last that worked on it
+	Started, Ended        time.Time
+	Rows                  int64
+	Pending               int64 // to be sent
+	Accepted              int64
+	Rejected              int64 // by the service
+	Unknown               int64 // the service may have them
+	Refused               int64 // before they were sent
+	Duplicates            int64 // sent from another row or file
+	Conflicts             int64 // sent from there with other content
+	Doubtful              int64 // of all, those that may have been sent more than once
+	Sums                  map[string]Sum
+	Rejects               string // key of the rejects file; empty: there is none
+}
+
+// Open tells whether there is something left to do.
+func (f File) Open() bool { return f.Ended.IsZero() }
+
+// Files gives what is known of all files, the latest first. A file that changed is there several times.
+func (o *Outbox) Files(ctx context.Context) ([]File, error) {
+	pushes, _, err := o.pushes(ctx)
+	var files []File
+	for _, p := range slices.Backward(pushes) {
+		files = append(files, p.file(p.tally()))
+	}
+	return files, err
+}
+
+func (p *push) file(c counts) File {
+	h := p.head
+	return File{
+		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.run, Started: h.Started, Ended: h.Ended, Rows: h.Rows,
+		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Unknown: c.Unknown, Refused: c.Refused,
+		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.sums), Rejects: h.Rejects,
+	}
+}

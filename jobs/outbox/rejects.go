@@ -1,0 +1,131 @@
+package outbox
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// rejects is the file of records that aren't taken, while it is written: row, field, reason, and the original cells.
+// Rows ascend, but for those that the service refused: they come when its answer does.
+type rejects struct {
+	header func() []string
+	file   *os.File
+	csv    *csv.Writer
+	rows   int64
+	cells  []string
+}
+
+func newRejects(dir string, header func() []string) (*rejects, error) {
+	f, err := os.CreateTemp(dir, "outbox-*.rejects")
+	if err != nil {
+		return nil, fmt.Errorf("spool rejects: %w", err)
+	}
+	return &rejects{header: header, file: f, csv: csv.NewWriter(f)}, nil
+}
+
+func (r *rejects) add(row int64, why Rejection, cells []string) error {
+	if r.rows == 0 {
+		if err := r.csv.Write(append([]string{"row", "field", "reason"}, r.header()...)); err != nil {
+			return fmt.Errorf("spool rejects: %w", err)
+		}
+	}
+	r.rows++
+	r.cells = append(r.cells[:0], strconv.FormatInt(row, 10), why.Field, why.Reason)
+	r.cells = append(r.cells, cells...)
+	if err := r.csv.Write(r.cells); err != nil {
+		return fmt.Errorf("spool rejects: %w", err)
+	}
+	return nil
+}
+
+func (r *rejects) drop() {
+	_ = r.file.Close()
+	_ = os.Remove(r.file.Name())
+}
+
+// put makes the file visible under key, whole or not at all, or removes the one of an earlier run when nothing is rejected.
+func (r *rejects) put(ctx context.Context, bucket *blob.Bucket, key string) (put bool, err error) {
+	if r.rows == 0 {
+		if err := bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+			return false, fmt.Errorf("remove %s, for nothing is rejected any more: %w", key, err)
+		}
+		return false, nil
+	}
+	r.csv.Flush()
+	if err := r.csv.Error(); err != nil {
+		return false, fmt.Errorf("spool rejects: %w", err)
+	}
+	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
+		return false, fmt.Errorf("read spooled rejects: %w", err)
+	}
+	ctx, abort := context.WithCancel(ctx)
+	defer abort()
+	w, err := bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "text/csv"})
+	if err == nil {
+		if _, err = io.Copy(w, r.file); err != nil {
+			abort() // a writer that is closed after an error publishes what it has
+		}
+		err = errors.Join(err, w.Close())
+	}
+	if err != nil {
+		return false, fmt.Errorf("write rejects to %s: %w", key, err)
+	}
+	return true, nil
+}
+
+// publish puts the rejects where the options say, and gives their key.
+func (w *work[V]) publish(ctx context.Context, r *rejects) (string, error) {
+	if w.o.o.Rejects == nil {
+		return "", nil
+	}
+	put, err := r.put(ctx, w.o.o.Rejects, w.p.RejectsKey)
+	if err != nil || !put {
+		return "", err
+	}
+	return w.p.RejectsKey, nil
+}
+
+// note writes a record that isn't taken to the rejects; words are those of the service.
+func (w *work[V]) note(r *rejects, l letter[V], words map[int64]Rejection) error {
+	switch w.states.get(l.row) &^ doubt {
+	case refused:
+		if l.refusal == nil {
+			l.refusal = &Rejection{Reason: "refused by an earlier reading"}
+		}
+		return r.add(l.row, *l.refusal, l.cells)
+	case conflict:
+		return r.add(l.row, w.p.Conflict, l.cells)
+	case rejected:
+		return r.add(l.row, words[l.row], l.cells)
+	}
+	return nil
+}
+
+// explain reads a file of which nothing is sent for the second time, to publish what is wrong with it.
+func (w *work[V]) explain(ctx context.Context) error {
+	if w.o.o.Rejects == nil {
+		return nil
+	}
+	r, err := newRejects(w.o.o.SpoolDir, w.p.Source.Header)
+	if err != nil {
+		return err
+	}
+	defer r.drop()
+	var words map[int64]Rejection
+	if w.resumed != nil {
+		words = w.resumed.words
+	}
+	if err := w.reread(ctx, func(l letter[V]) error { return w.note(r, l, words) }); err != nil {
+		return err
+	}
+	w.report.Rejects, err = w.publish(ctx, r)
+	return err
+}

@@ -1,0 +1,52 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+)
+
+// reread reads the file for the second time, and gives its records, a block at a time, once the block is known to be the
+// one that was validated.
+func (w *work[V]) reread(ctx context.Context, each func(letter[V]) error) error {
+	again := newDigest()
+	var waiting []letter[V]
+	deliver := func() error {
+		for _, l := range waiting {
+			if err := each(l); err != nil {
+				return err
+			}
+		}
+		waiting = waiting[:0]
+		return nil
+	}
+	differs := fmt.Errorf("%w: its second reading gave other records than the first", ErrGrowing)
+	err := w.p.Source.Read(ctx, true, func(r *Record[V]) error {
+		full, err := add(again, r)
+		if err != nil {
+			return err
+		}
+		l := letter[V]{row: r.Row, value: r.Value, cells: r.Cells}
+		if r.Refusal != nil {
+			refusal := *r.Refusal
+			l.refusal = &refusal
+		}
+		waiting = append(waiting, l)
+		switch {
+		case !full:
+			return nil
+		case !again.agrees(w.digest):
+			return differs
+		}
+		return deliver()
+	})
+	if err == nil && !again.same(w.digest) {
+		err = differs
+	}
+	if err == nil {
+		err = deliver()
+	}
+	if err == nil {
+		err = w.pinned(ctx)
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// memo is a source in memory: one line a record, "id content"; a line that begins with # is refused.
+type memo struct {
+	lines   []string
+	version string
+	read    func(sending bool, row int64) // before each record
+	age     time.Duration
+}
+
+func lines(text string) *memo {
+	return &memo{lines: strings.Split(text, "\n"), version: "1", age: time.Hour}
+}
+
+func (m *memo) Stat(context.Context) (Stat, error) {
+	return Stat{Version: m.version, Modified: time.Now().Add(-m.age), Size: int64(len(m.lines))}, nil
+}
+
+func (m *memo) Header() []string { return []string{"line"} }
+
+func (m *memo) Read(ctx context.Context, sending bool, each func(*Record[string]) error) error {
+	for i, line := range m.lines {
+		if m.read != nil {
+			m.read(sending, int64(i)+1)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if line == "" {
+			continue
+		}
+		if err := each(lineRecord(int64(i)+1, line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lineRecord(row int64, line string) *Record[string] {
+	id, content, _ := strings.Cut(line, " ")
+	r := &Record[string]{Row: row, Value: line, Cells: []string{line}}
+	r.ID, r.Content = hashes(id, content)
+	switch {
+	case strings.HasPrefix(line, "#"):
+		r.Refusal = &Rejection{"line", "is a comment"}
+	case strings.HasPrefix(content, "old"):
+		r.Refusal, r.Expired = &Rejection{"line", "is too old"}, true
+	}
+	return r
+}
+
+func hashes(id, content string) (h [16]byte, c uint64) {
+	sum := sha256.Sum256([]byte(id))
+	other := sha256.Sum256([]byte(content))
+	return [16]byte(sum[:16]), binary.BigEndian.Uint64(other[:])
+}
+
+// receiver is the service: it counts what arrives.
+type receiver struct {
+	mu    sync.Mutex
+	got   map[string]int
+	order []string
+	say   func(line string, times int) error // nil: accepted
+}
+
+func (r *receiver) send(_ context.Context, line string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.got == nil {
+		r.got = map[string]int{}
+	}
+	r.got[line]++
+	r.order = append(r.order, line)
+	if r.say != nil {
+		return r.say(line, r.got[line])
+	}
+	return nil
+}
+
+// take gives what arrived since the last call, in order of arrival when one was sent at a time.
+func (r *receiver) take() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := strings.Join(r.order, ", ")
+	r.order = nil
+	return s
+}
+
+type rig struct {
+	*Outbox
+	t       testing.TB
+	bucket  *blob.Bucket
+	rejects *blob.Bucket
+	service receiver
+}
+
+func newRig(t testing.TB) *rig {
+	r := &rig{t: t, bucket: memblob.OpenBucket(nil), rejects: memblob.OpenBucket(nil)}
+	r.Outbox = r.open()
+	return r
+}
+
+// open makes another outbox of the same table, as another process would.
+func (r *rig) open() *Outbox {
+	o := New(Options{
+		Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: r.bucket, URL: "mem://ledger"}),
+		Table:  "spend", Run: "run", Lease: time.Minute, SpoolDir: r.t.TempDir(), Rejects: r.rejects, Log: slog.New(slog.DiscardHandler),
+	})
+	o.pause = func(int) time.Duration { return 0 }
+	return o
+}
+
+func (r *rig) push(name string, m *memo) Push[string] {
+	return Push[string]{
+		Name: name, Source: m, Send: r.service.send, InFlight: 1,
+		Tally: func(line string) (string, int64) { return line[:1], int64(len(line)) },
+	}
+}
+
+func (r *rig) do(p Push[string]) Report {
+	r.t.Helper()
+	report, err := Do(context.Background(), r.Outbox, p)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return report
+}
+
+// want compares the counts of a file.
+func (r *rig) want(f File, want string) {
+	r.t.Helper()
+	var b strings.Builder
+	for _, c := range []struct {
+		name string
+		n    int64
+	}{
+		{"pending", f.Pending}, {"accepted", f.Accepted}, {"rejected", f.Rejected}, {"unknown", f.Unknown}, {"refused", f.Refused},
+		{"duplicates", f.Duplicates}, {"conflicts", f.Conflicts}, {"doubtful", f.Doubtful},
+	} {
+		if c.n != 0 {
+			fmt.Fprintf(&b, "%d %s, ", c.n, c.name)
+		}
+	}
+	state := "ended"
+	if f.Open() {
+		state = "open"
+	}
+	if got := b.String() + state; got != want {
+		r.t.Errorf("%s is %s, want %s", f.Name, got, want)
+	}
+}
+
+func (r *rig) sent(want string) {
+	r.t.Helper()
+	if got := r.service.take(); got != want {
+		r.t.Errorf("sent %q, want %q", got, want)
+	}
+}
+
+func (r *rig) rejected(key, want string) {
+	r.t.Helper()
+	data, err := r.rejects.ReadAll(context.Background(), key)
+	if err != nil {
+		data = nil
+	}
+	if got := string(bytes.TrimSpace(data)); got != want {
+		r.t.Errorf("rejects of %s are\n%s\nwant\n%s", key, got, want)
+	}
+}
+
+var errDown = errors.New("the service is down")

@@ -1,0 +1,84 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// grace is how long records that are on their way may take when the process is being stopped. The process has ten
+// seconds, and the last segment is written after it.
+const grace = 3 * time.Second
+
+// A letter is a record on its way.
+type letter[V any] struct {
+	row     int64
+	value   V
+	refusal *Rejection
+	cells   []string
+}
+
+// send reads the file for the second time and sends what is pending.
+func (w *work[V]) send(h hold, p *push) (err error) {
+	ctx, stop := context.WithCancel(h.lease) // a letter on its way isn't torn up at once
+	defer stop()
+	unhook := context.AfterFunc(h.ctx, func() { time.AfterFunc(grace, stop) })
+	defer unhook()
+
+	s := newSender(w, p, ctx)
+	if s.rejects, err = newRejects(w.o.o.SpoolDir, w.p.Source.Header); err != nil {
+		return err
+	}
+	defer s.rejects.drop()
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	wake := context.AfterFunc(h.ctx, s.broadcast)
+	defer wake()
+
+	letters := make(chan letter[V], w.p.InFlight)
+	var workers, flusher sync.WaitGroup
+	for range w.p.InFlight {
+		workers.Go(func() {
+			for l := range letters {
+				s.deliver(h.ctx, l)
+			}
+		})
+	}
+	over := make(chan struct{})
+	flusher.Go(func() { s.keepFlushing(h.lease, over) })
+	err = w.reread(h.ctx, func(l letter[V]) error {
+		if ok, err := s.may(h.ctx, l); !ok {
+			return err
+		}
+		letters <- l
+		return nil
+	})
+	close(letters)
+	workers.Wait()
+	close(over)
+	flusher.Wait()
+	w.report.Sent, w.report.Resent = s.sent, s.resent
+	if err == nil {
+		err = context.Cause(h.ctx) // the reading was over, and not all that waited was sent
+	}
+	if s.err != nil {
+		err = s.err
+	}
+	if errors.Is(err, ErrTooMany) { // of the rows that were read
+		_, unpublished := w.publish(h.ctx, s.rejects)
+		err = errors.Join(err, unpublished)
+	}
+	if err == nil {
+		err = s.finish(h.ctx)
+	}
+	if err != nil && h.lease.Err() == nil && !errors.Is(err, jobs.ErrLost) {
+		last, done := context.WithTimeout(h.lease, 5*time.Second)
+		defer done()
+		err = errors.Join(err, s.leave(last))
+	}
+	return err
+}

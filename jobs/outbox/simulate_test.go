@@ -1,0 +1,247 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
+	"gocloud.dev/gcerrors"
+)
+
+// A night is a simulated row of runs over a few files that share records, with a service and a process that fail.
+type night struct {
+	*rig
+	rng    *rand.Rand
+	files  []*memo
+	lines  map[string][]string // by version
+	mu     sync.Mutex
+	frozen bool          // the process is dead: what it sends isn't sent
+	dead   chan struct{} // closed then
+	buried chan struct{} // closed when its bucket has been copied
+	stop   context.CancelFunc
+}
+
+// TestNights runs many nights and compares what arrived with what must have: nothing is lost, nothing is sent twice
+// unless it was in doubt, and no record is sent with two contents.
+func TestNights(t *testing.T) {
+	for i := range 60 {
+		seed := rand.Uint64()
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			defer func() {
+				if t.Failed() {
+					t.Logf("seed %d", seed)
+				}
+			}()
+			n := &night{lines: map[string][]string{}, rig: newRig(t), rng: rand.New(rand.NewPCG(seed, 0))}
+			n.service.say = n.say
+			n.service.got = map[string]int{}
+			ids := 20 + n.rng.IntN(1500)
+			for range 1 + n.rng.IntN(4) {
+				n.files = append(n.files, n.file(ids))
+			}
+			for range 30 {
+				n.run(ids)
+			}
+			n.calm()
+			n.compare()
+		})
+	}
+}
+
+func (n *night) file(ids int) *memo {
+	m := &memo{version: fmt.Sprint(n.rng.Uint64()), age: time.Hour}
+	for range n.rng.IntN(1500) {
+		content := 1
+		if n.rng.IntN(50) == 0 {
+			content = 2
+		}
+		line := fmt.Sprintf("id%d %d", n.rng.IntN(ids), content)
+		if n.rng.IntN(40) == 0 {
+			line = "# no"
+		}
+		m.lines = append(m.lines, line)
+	}
+	n.lines[m.version] = m.lines
+	return m
+}
+
+// say is the service on a bad night. The receiver has counted the line already.
+func (n *night) say(line string, _ int) error {
+	n.mu.Lock()
+	luck := n.rng.IntN(3000)
+	if n.frozen {
+		n.service.got[line]--
+		n.mu.Unlock()
+		n.service.mu.Unlock() // others come here meanwhile
+		<-n.buried
+		n.service.mu.Lock()
+		return ErrUnknown
+	}
+	defer n.mu.Unlock()
+	switch {
+	case luck < 40:
+		return ErrUnknown
+	case luck < 80:
+		n.service.got[line]--
+		return fmt.Errorf("lost: %w", ErrUnknown)
+	case luck < 83:
+		n.service.got[line]--
+		return errDown
+	case luck < 85:
+		n.stop()
+	case luck < 88 && n.dead != nil:
+		n.frozen = true
+		close(n.dead)
+	}
+	return nil
+}
+
+// run pushes one of the files, which may have changed, until the end or until something happens.
+func (n *night) run(ids int) {
+	name := n.rng.IntN(len(n.files))
+	if n.rng.IntN(12) == 0 {
+		m := n.file(ids)
+		m.lines = append(m.lines, n.files[name].lines...)
+		n.files[name], n.lines[m.version] = m, m.lines
+	}
+	ctx, stop := context.WithCancel(n.t.(*testing.T).Context())
+	defer stop()
+	n.mu.Lock()
+	n.stop, n.dead, n.buried, n.frozen = stop, make(chan struct{}), make(chan struct{}), false
+	n.mu.Unlock()
+	n.Outbox = n.open()
+	n.o.Window, n.o.Flush = 8+n.rng.IntN(100), 5*time.Millisecond
+	p := n.push(fmt.Sprint(name), n.files[name])
+	p.InFlight = 1 + n.rng.IntN(6)
+	over := make(chan error, 1)
+	go func() {
+		_, err := Do(ctx, n.Outbox, p)
+		over <- err
+	}()
+	var err error
+	select {
+	case err = <-over:
+		close(n.buried)
+	case <-n.dead:
+		survivor := n.bury()
+		stop()
+		close(n.buried)
+		<-over //nolint:errcheck // it is dead
+		n.bucket = survivor
+	}
+	if err != nil && !errors.Is(err, errDown) && !errors.Is(err, ErrUnknown) && !errors.Is(err, context.Canceled) {
+		n.t.Fatal(err)
+	}
+}
+
+// bury copies the bucket as the dead process left it, but for its claims.
+func (n *night) bury() *blob.Bucket {
+	ctx, survivor := context.Background(), memblob.OpenBucket(nil)
+	for it := n.bucket.List(nil); ; {
+		o, err := it.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return survivor
+		}
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		data, err := n.bucket.ReadAll(ctx, o.Key)
+		if gcerrors.Code(err) == gcerrors.NotFound { // the last it dropped: again
+			it, survivor = n.bucket.List(nil), memblob.OpenBucket(nil)
+			continue
+		}
+		if err == nil && !strings.Contains(o.Key, "/claims/") {
+			err = survivor.WriteAll(ctx, o.Key, data, nil)
+		}
+		if err != nil {
+			n.t.Fatal(err)
+		}
+	}
+}
+
+// calm pushes all files to their end.
+func (n *night) calm() {
+	n.service.mu.Lock()
+	n.service.say = nil
+	n.service.mu.Unlock()
+	for i, m := range n.files {
+		n.Outbox = n.open()
+		report := n.do(n.push(fmt.Sprint(i), m))
+		if sum := int64(0); report.Open() || report.Pending+report.Unknown > 0 {
+			n.t.Fatalf("%+v", report)
+		} else {
+			for _, s := range report.Sums {
+				sum += s.Records
+			}
+			if sum != report.Accepted {
+				n.t.Errorf("sums have %d records of %d", sum, report.Accepted)
+			}
+		}
+	}
+}
+
+func (n *night) compare() {
+	t := n.t.(*testing.T)
+	contents := map[string]int{}
+	for line, times := range n.service.got {
+		if times > 0 {
+			id, _, _ := strings.Cut(line, " ")
+			contents[id]++
+		}
+	}
+	for id, different := range contents {
+		if different > 1 {
+			t.Errorf("%s was sent with %d contents", id, different)
+		}
+	}
+	pushes, _, err := n.pushes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	doubtful := map[string]bool{}
+	for _, p := range pushes {
+		fates := ended(t, n.Outbox, p)
+		for i, line := range n.lines[p.head.Version] {
+			s := fates.get(int64(i) + 1)
+			doubtful[line] = doubtful[line] || s&doubt != 0 || s == unknown
+		}
+	}
+	for i, m := range n.files {
+		var last *push
+		for _, p := range pushes {
+			if p.head.Name == fmt.Sprint(i) && p.head.Version == m.version {
+				last = p
+			}
+		}
+		fates := ended(t, n.Outbox, last)
+		for j, line := range m.lines {
+			s := fates.get(int64(j) + 1)
+			id, _, _ := strings.Cut(line, " ")
+			switch {
+			case line == "# no":
+				if s != refused {
+					t.Errorf("file %d row %d is %d", i, j+1, s)
+				}
+			case s == conflict && contents[id] == 1 && n.service.got[line] == 0:
+			case n.service.got[line] == 0:
+				t.Errorf("file %d row %d (%s) is %d and never arrived", i, j+1, line, s)
+			case s&^doubt != accepted && s&^doubt != duplicate:
+				t.Errorf("file %d row %d (%s) is %d", i, j+1, line, s)
+			}
+		}
+	}
+	for line, times := range n.service.got {
+		if times > 1 && !doubtful[line] {
+			t.Errorf("%s arrived %d times and isn't in doubt", line, times)
+		}
+	}
+}

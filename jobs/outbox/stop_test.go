@@ -1,0 +1,222 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gocloud.dev/blob/fileblob"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+func many(n int) *memo {
+	m := &memo{version: "1", age: time.Hour}
+	for i := range n {
+		m.lines = append(m.lines, fmt.Sprintf("id%d 1", i))
+	}
+	return m
+}
+
+// A stop lets what is on its way arrive, sends nothing more, and leaves nothing in doubt.
+func TestStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		p := r.push("f", many(1000))
+		p.InFlight = 4
+		p.Send = func(ctx context.Context, line string) error {
+			if line == "id99 1" {
+				stop()
+			}
+			select {
+			case <-time.After(50 * time.Millisecond):
+				return r.service.send(ctx, line)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		report, err := Do(ctx, r.Outbox, p)
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if report.Unknown != 0 || report.Accepted < 96 || report.Accepted > 104 || int(report.Accepted) != len(r.service.got) {
+			t.Errorf("%+v, %d arrived", report, len(r.service.got))
+		}
+		p.Send = r.service.send
+		if report = r.do(p); report.Doubtful != 0 || report.Accepted != 1000 || report.Sent > 904 {
+			t.Errorf("%+v", report)
+		}
+	})
+}
+
+// What doesn't arrive within the time of grace is in doubt, whatever Send says then.
+func TestStopWhileTheServiceHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		ctx, stop := context.WithCancel(t.Context())
+		p := r.push("f", many(100))
+		p.InFlight = 3
+		p.Send = func(ctx context.Context, line string) error {
+			stop()
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		start := time.Now()
+		report, err := Do(ctx, r.Outbox, p)
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took > 8*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if report.Unknown < 1 || report.Unknown > 3 || report.Unknown+report.Pending != 100 {
+			t.Errorf("%+v", report)
+		}
+	})
+}
+
+// Not more than a window of records is sent beyond what is on record, however long the ledger takes.
+func TestWindow(t *testing.T) {
+	dir := t.TempDir()
+	r := newRig(t)
+	var sent, flushed atomic.Int64
+	o := fileBox(t, dir, time.Minute)
+	o.o.Window = 100
+	_, err := Do(t.Context(), o, Push[string]{
+		Name: "f", Source: many(20_000), InFlight: 8,
+		Send: func(ctx context.Context, line string) error {
+			if n := sent.Add(1); n > flushed.Load()+100 {
+				t.Errorf("%d sent, %d on record", n, flushed.Load())
+			}
+			return r.service.send(ctx, line)
+		},
+		Observe: func(f File) {
+			flushed.Store(f.Accepted)
+			if keys, err := o.folder.Keys(t.Context(), ""); err != nil || len(keys) > foldAbove+3 {
+				t.Errorf("%d objects, %v", len(keys), err)
+			}
+		},
+	})
+	if err != nil || sent.Load() != 20_000 {
+		t.Fatal(sent.Load(), err)
+	}
+	keys, err := o.folder.Keys(t.Context(), "")
+	if err != nil || len(keys) != 2 { // the records and one segment
+		t.Errorf("%v, %v", keys, err)
+	}
+}
+
+func fileBox(t *testing.T, dir string, lease time.Duration) *Outbox {
+	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(Options{
+		Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
+		Table:  "spend", Run: "run", Lease: lease, SpoolDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+// breakLedger makes what is below a table unwritable, for root too.
+func breakLedger(t *testing.T, dir, folder string) {
+	path := filepath.Join(dir, "tables", "spend", folder)
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLedgerFails(t *testing.T) {
+	dir := t.TempDir()
+	o := fileBox(t, dir, time.Minute)
+	o.o.Window = 100
+	sent := 0
+	_, err := Do(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) error {
+		if sent++; sent == 10 {
+			breakLedger(t, dir, "outbox")
+		}
+		return nil
+	}})
+	if !errors.Is(err, jobs.ErrLedger) || !strings.Contains(err.Error(), "may be sent again") || sent > 100 {
+		t.Errorf("%d sent, %v", sent, err)
+	}
+}
+
+func TestLeaseEnds(t *testing.T) {
+	dir := t.TempDir()
+	o := fileBox(t, dir, 300*time.Millisecond)
+	var sent atomic.Int64
+	_, err := Do(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) error {
+		if sent.Add(1) == 1 {
+			breakLedger(t, dir, "claims")
+		}
+		time.Sleep(5 * time.Millisecond)
+		return nil
+	}})
+	if !errors.Is(err, jobs.ErrLost) || sent.Load() > 60 {
+		t.Errorf("%d sent, %v", sent.Load(), err)
+	}
+}
+
+// Another process has gone on with the push, because this one was suspended.
+func TestTakenOver(t *testing.T) {
+	r := newRig(t)
+	r.o.Window = 4
+	p := r.push("f", many(100))
+	p.Send = func(ctx context.Context, line string) error {
+		if line == "id20 1" {
+			pushes, _, err := r.list(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			for n := range 3 { // one of them may be there
+				_, _ = r.folder.Create(t.Context(), pushes[0].key(pushes[0].last+1+n), segment{Base: 1, Writer: "another"})
+			}
+		}
+		return r.service.send(ctx, line)
+	}
+	if _, err := Do(t.Context(), r.Outbox, p); !errors.Is(err, jobs.ErrLost) {
+		t.Fatal(err)
+	}
+	if n := len(r.service.got); n > 30 {
+		t.Errorf("%d were sent", n)
+	}
+}
+
+// Files of one table are pushed one after the other.
+func TestOneAtATime(t *testing.T) {
+	r := newRig(t)
+	var other error
+	p := r.push("f", lines("a 1"))
+	over := make(chan Report, 1)
+	p.Send = func(ctx context.Context, line string) error {
+		_, other = Do(ctx, r.open(), r.push("g", lines("a 1")))
+		go func() {
+			report, err := Do(t.Context(), r.Outbox, r.push("h", lines("a 1\nb 2")))
+			if err != nil {
+				t.Error(err)
+			}
+			over <- report
+		}()
+		return r.service.send(ctx, line)
+	}
+	r.do(p)
+	var held *jobs.HeldError
+	if !errors.As(other, &held) {
+		t.Errorf("another process: %v", other)
+	}
+	r.want((<-over).File, "1 accepted, 1 duplicates, ended")
+	r.sent("a 1, b 2")
+}
