@@ -34,6 +34,13 @@ type Service struct {
 	InFlight  int           // requests at a time
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
+	Spend     SpendLogin    // at CostURL
+}
+
+// SpendLogin is a partner's credential at the ad spend host. The service's document doesn't say how it is sent.
+type SpendLogin struct {
+	Token  string // a reference, as of Service
+	Header string // that carries it; Authorization: as a Bearer token, any other: alone
 }
 
 // Job is one entry under jobs. The parameters of its kind are in the field of that kind.
@@ -43,13 +50,14 @@ type Job struct {
 	Schedule string   // cron, five fields or a descriptor such as @hourly; empty: the job runs only when asked for
 	Zone     string   // IANA zone of the schedule; with Report.TimezoneID also of the report's days
 	Table    string   // unique in the file
-	Sinks    []string // URLs
+	Sinks    []string // URLs; none of kind spend
 	Line     int      // of the entry in the file
 
 	Warehouse Warehouse // of its sinks that keep tables
 
 	Report *Report // kind report, else nil
 	Events *Events // kind events, else nil
+	Spend  *Spend  // kind spend, else nil
 }
 
 // Events is what a job of kind events asks the service for: the events of the account, as they are on the run's date.

@@ -142,6 +142,7 @@ func TestExampleService(t *testing.T) {
 	}
 	want := Service{
 		BaseURL: "https://automate.adjust.com", Token: "${ADJUST_TOKEN}", AccountID: "1234",
+		CostURL: "https://app.adjust.com", Spend: SpendLogin{Token: "${PARTNER_KEY}", Header: "Authorization"},
 		Rate: 10, InFlight: 4, Attempts: 8, Patience: 15 * time.Minute,
 	}
 	if c.Service != want {

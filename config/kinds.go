@@ -14,16 +14,21 @@ type kind struct {
 	name, doc string
 	// keys makes the kind's part of j, with its defaults, and gives the keys that fill it.
 	keys func(j *Job) object
+	// without are keys of every other kind of job that this one has not, and why.
+	without map[string]string
 }
 
 // kinds lists every kind of job. One that comes later is one more line here, and a field of Job.
 var kinds = []kind{
-	{"report", "Numbers by dimensions, one partition a period.", reportKeys},
-	{"events", "The account's events and their slugs, one snapshot a run date.", eventsKeys},
+	{name: "report", doc: "Numbers by dimensions, one partition a period.", keys: reportKeys},
+	{name: "events", doc: "The account's events and their slugs, one snapshot a run date.", keys: eventsKeys},
+	{name: "spend", doc: "Files of ad spend, record by record to the cost endpoint.", keys: spendKeys, without: map[string]string{
+		"sinks": "a job of kind spend fills no table; its files come from source", "bigquery": "a job of kind spend fills no table",
+	}},
 }
 
 // laterKinds are kinds that the design has and this version doesn't.
-var laterKinds = []string{"spend", "sharing", "apps"}
+var laterKinds = []string{"sharing", "apps"}
 
 func kindNames() []string {
 	var names []string
@@ -60,13 +65,15 @@ func (d *decoder) kindOf(n ast.Node) (kind, bool) {
 func jobObject(j *Job, of kind) object {
 	o := of.keys(j)
 	o.what = "a job"
-	o.fields = append(jobFields(j), o.fields...)
+	common := slices.DeleteFunc(jobFields(j), func(f field) bool { return of.without[f.key] != "" })
+	o.fields = append(common, o.fields...)
 	refused := map[string]string{} // asked only about keys that the kind doesn't have
 	for _, other := range kinds {
 		for _, f := range other.keys(new(Job)).fields {
 			refused[f.key] = fmt.Sprintf("a job of kind %s has no such key; it belongs to kind %s", of.name, other.name)
 		}
 	}
+	maps.Copy(refused, of.without)
 	maps.Copy(refused, o.refused)
 	o.refused = refused
 	return o

@@ -35,6 +35,8 @@ var beyondSchema = map[string]string{
 	"page_year":              "crosskey",
 	"schedule_never":         "cron",
 	"schedule_syntax":        "cron",
+	"spend_constants":        "crosskey",
+	"spend_login":            "crosskey",
 	"start_early":            "range",
 	"start_no_day":           "calendar",
 	"syntax_quote":           "syntax",

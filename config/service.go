@@ -20,6 +20,7 @@ func serviceObject(s *Service) object {
 		required("base_url", address, &s.BaseURL, "Host of automation and reports, such as https://automate.adjust.com."),
 		optional("s2s_url", address, &s.S2SURL, "Host of third-party sharing."),
 		optional("cost_url", address, &s.CostURL, "Host of ad spend."),
+		optional("spend", spendLogin, &s.Spend, "The partner's credential at cost_url. The API token is never sent there."),
 		optional("account_id", word, &s.AccountID, "The account to ask for, when the token's user has several."),
 		required("token", tokenReference, &s.Token, "Where the API token is, never the token itself: ${NAME} of an environment variable, "+
 			"${file:/path}, or a gcpsecretmanager:// or file:// URL."),
@@ -29,6 +30,24 @@ func serviceObject(s *Service) object {
 		optional("patience", duration(time.Second), &s.Patience, "Time for all tries of one request, such as 90s or 15m."),
 	}}
 }
+
+// spendLogin is the block spend: of the service.
+var spendLogin = shape[SpendLogin]{
+	func(d *decoder, n ast.Node, _ string) (SpendLogin, bool) {
+		l := SpendLogin{Header: "Authorization"}
+		return l, d.object(n, spendLoginObject(&l)) != nil
+	},
+	func() *jsonschema.Schema { return spendLoginObject(&SpendLogin{Header: "Authorization"}).schema() },
+}
+
+func spendLoginObject(l *SpendLogin) object {
+	return object{what: "spend", fields: []field{
+		required("token", tokenReference, &l.Token, "Where the credential is, never the credential itself; as token of the service."),
+		optional("header", headerName, &l.Header, "HTTP header that carries it: Authorization as a Bearer token, any other alone."),
+	}}
+}
+
+var headerName = matching(regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`), "is no name of an HTTP header")
 
 const embedded = "embedded"
 

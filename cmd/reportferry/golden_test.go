@@ -53,6 +53,8 @@ func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
 		"help": {"--help"}, "help-run": {"run", "--help"}, "help-backfill": {"backfill", "--help"},
 		"help-plan": {"plan", "--help"}, "help-status": {"status", "--help"}, "help-emulator": {"emulator", "--help"}, "help-engagements": {"emulator", "engagements", "--help"},
+		"help-spend": {"spend", "--help"}, "help-spend-push": {"spend", "push", "--help"}, "help-spend-check": {"spend", "check", "--help"},
+		"help-spend-status": {"spend", "status", "--help"}, "help-spend-reconcile": {"spend", "reconcile", "--help"}, "help-spend-requeue": {"spend", "requeue", "--help"},
 		"help-gaps": {"gaps", "--help"}, "help-check": {"check", "--help"}, "help-serve": {"serve", "--help"}, "help-events": {"events", "--help"},
 		"help-report": {"report", "--help"}, "help-views": {"views", "--help"}, "help-schema": {"schema", "--help"}, "help-completion": {"completion", "--help"},
 	} {

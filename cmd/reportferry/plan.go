@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/spend"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
@@ -81,6 +82,10 @@ func (e *engine) quotas(list []jobs.Job, plans []jobs.Planned) error {
 }
 
 func (e *engine) writePlan(w io.Writer, job jobs.Job, units []jobs.Unit) {
+	if k, ok := job.Kind.(*spend.Kind); ok {
+		e.writeSpendPlan(w, job.Name, k, units)
+		return
+	}
 	if len(units) == 0 {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
 // reason is a stable word for what kind of failure an error is. Alerts are made of these words, so none of them changes;
@@ -31,6 +32,8 @@ func reason(err error) string {
 		return "ledger"
 	case errors.Is(err, jobs.ErrEmptied):
 		return "emptied"
+	case errors.Is(err, outbox.ErrTooMany), errors.Is(err, outbox.ErrForgotten):
+		return "file"
 	case errors.As(err, &sink):
 		return "sink"
 	case errors.As(err, &header), errors.As(err, &cell), errors.Is(err, table.ErrEmpty):

@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -82,6 +83,7 @@ func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRe
 	}
 	var out []tableStatus
 	var damaged []error
+	chosen = slices.DeleteFunc(chosen, func(c config.Job) bool { return c.Spend != nil }) // spend status shows them
 	for _, c := range chosen {
 		t, err := e.ledger.Table(ctx, c.Table)
 		if err != nil {
@@ -99,10 +101,8 @@ func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRe
 	if err != nil {
 		return nil, err
 	}
+	list = slices.DeleteFunc(list, func(job jobs.Job) bool { return job.Inspect == nil }) // as above
 	for i, job := range list {
-		if job.Inspect == nil {
-			continue
-		}
 		in, err := job.Inspect(ctx, time.Now(), runs)
 		if err != nil {
 			return nil, err

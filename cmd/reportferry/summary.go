@@ -104,6 +104,9 @@ func writeOutcome(w io.Writer, o jobs.Outcome) {
 		rows += fmt.Sprintf(", %s blank ones NULL", count(o.Nulls))
 	}
 	row(w, "rows", rows)
+	if o.CSVBytes+o.ParquetBytes == 0 {
+		return // nothing was fetched
+	}
 	bytes := "Parquet out " + size(o.ParquetBytes)
 	if o.CSVBytes > 0 {
 		bytes = "CSV in " + size(o.CSVBytes) + ", " + bytes

@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
 func TestTaskOf(t *testing.T) {
@@ -85,6 +86,7 @@ func TestReasons(t *testing.T) {
 		"ledger":         fmt.Errorf("%w: read x: timeout", jobs.ErrLedger),
 		"claim_lost":     fmt.Errorf("%w: record: %w", jobs.ErrLedger, jobs.ErrLost),
 		"emptied":        fmt.Errorf("put: %w (204)", jobs.ErrEmptied),
+		"file":           fmt.Errorf("push x: %w", outbox.ErrTooMany),
 		"sink":           &jobs.SinkError{Err: errors.New("put x: no space")},
 		"answer":         &adjust.Error{Err: &table.CellError{Row: 1}},
 		"service_slow":   &adjust.Error{Status: 504, Err: adjust.ErrTooSlow},

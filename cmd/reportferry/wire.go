@@ -25,6 +25,7 @@ import (
 var kinds = map[string]func(context.Context, *engine, config.Job) (jobs.Job, error){
 	"report": reportJob,
 	"events": eventsJob,
+	"spend":  spendJob,
 }
 
 // openers lists every sink by the schemes of its URLs: one folder under sinks/ each. Not mem://, which is gone when the
@@ -47,6 +48,8 @@ type engine struct {
 	budget *table.Budget
 	log    *slog.Logger
 	task   task // what the platform says of this process
+
+	embedded *emulator.Server // the service, when the config says so
 
 	// Of one run:
 	run   string
@@ -71,6 +74,7 @@ type ask struct {
 	rebaseline    bool          // replace partitions of another meaning
 	stop          time.Time     // when to begin to end; zero: never
 	newColumns    bool          // fetch partitions again that lack columns
+	files         []string      // push these files of spend, and no others
 }
 
 // open reads the config and opens the ledger. Nothing is asked of the service.
@@ -145,7 +149,7 @@ func (e *engine) parallel() int { return max(1, e.config.Service.InFlight/max(1,
 func (e *engine) service(log *slog.Logger) (*adjust.Client, error) {
 	s := e.config.Service
 	o := adjust.Options{
-		BaseURL: s.BaseURL, S2SURL: s.S2SURL, CostURL: s.CostURL, AccountID: s.AccountID,
+		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID,
 		Rate: s.Rate, InFlight: s.InFlight, Share: e.task.share(), Attempts: s.Attempts, Patience: s.Patience,
 		Logger: log, UserAgent: "reportferry/" + version(),
 	}
@@ -156,6 +160,7 @@ func (e *engine) service(log *slog.Logger) (*adjust.Client, error) {
 			return nil, fmt.Errorf("start the embedded service: %w", err)
 		}
 		e.close = append(e.close, server.Close)
+		e.embedded = server
 		o.BaseURL, o.HTTP = "http://embedded", server.Client()
 		token, getenv = "${TOKEN}", func(string) string { return "embedded" }
 	}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+)
+
+const spendConfig = `
+service: embedded
+ledger: file://./ledger
+spool_dir: spool
+jobs:
+  - name: nightly_spend
+    kind: spend
+    schedule: "30 2 * * *"
+    source: file://./in/{date}/*.csv
+    columns: {cost_id: click_id, cost_amount: spend, engaged_at: click_time}
+    constants: {cost_type: cpi, tag: nightly}
+    rejects: file://./rejects
+    wait_until_quiet: false
+    rate: 1000
+`
+
+var logLine = regexp.MustCompile(`(?m)^(warn .*) job=.*\n`)
+
+// spendFileOf makes a partner's file of the made-up account's engagements, from the first-th to before the last-th.
+func spendFileOf(t *testing.T, first, last int, more ...string) string {
+	t.Helper()
+	server, err := emulator.New(emulator.Options{})
+	check(t, err)
+	defer server.Close() //nolint:errcheck // it was only asked for a list
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	check(t, w.Write([]string{"click_id", "cost_currency", "spend", "click_time"}))
+	n := 0
+	for e := range server.Engagements(time.Now().AddDate(0, 0, -3), time.Now(), 10) {
+		if n++; n >= first && n < last {
+			check(t, w.Write([]string{e.CostID, []string{"USD", "EUR"}[n%2], fmt.Sprintf("%d.50", n%5), e.Time.Format(time.RFC3339)}))
+		}
+	}
+	w.Flush()
+	for _, line := range more {
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// What people see of every command on spend, one after the other in one folder. The clock is the bubble's.
+func TestSpendText(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	check(t, os.WriteFile("reportferry.yml", []byte(spendConfig), 0o600))
+	put := func(path string, first, last int, more ...string) func() {
+		return func() {
+			check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			check(t, os.WriteFile(path, []byte(spendFileOf(t, first, last, more...)), 0o600))
+		}
+	}
+	today := "in/2009-12-29/"
+	for i, s := range []struct {
+		name   string
+		args   string
+		code   int
+		before func()
+	}{
+		{"none", "spend status", 0, nil},
+		{"check", "spend check", 3, put(today+"partner.csv", 1, 61, "tooshort,USD,1,2009-12-29T00:00:00Z", "long-enough-but-old,USD,1,2009-01-01T00:00:00Z",
+			"long-enough-id,USD,1e3,2009-12-29T00:00:00Z", "long-enough-ie,USD,1e3,2009-12-29T00:00:00Z")},
+		{"plan", "plan --now", 0, nil},
+		{"push", "spend push", 0, nil},
+		{"again", "spend push", 0, nil},
+		{"file-again", "spend push in/2009-12-29/partner.csv", 0, nil},
+		{"by-hand", "spend push more.csv", 0, put("more.csv", 41, 81)},
+		{"no-file", "spend push nothing.csv", 2, nil},
+		{"bad", "spend check bad.csv", 3, func() { check(t, os.WriteFile("bad.csv", []byte("a;b\n"), 0o600)) }},
+		{"too-many", "spend push in/bad2.csv", 1, put("in/bad2.csv", 81, 83, "x,USD,1,", "x,USD,1,", "x,USD,1,")},
+		{"status", "spend status", 0, nil},
+		{"reconcile", "spend reconcile --from 2009-12-20 --to 2009-12-31", 0, nil},
+		{"reconcile-none", "spend reconcile --from 2001-01-01 --to 2001-01-31", 0, nil},
+		{"requeue", "spend requeue", 0, nil},
+		{"backfill", "backfill nightly_spend --from 2009-12-01 --to 2009-12-02", 2, nil},
+		{"gaps", "gaps", 0, nil},
+		{"table-status", "status --max-age 26h", 0, nil},
+		{"other-job", "spend status --job campaigns", 2, nil},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			var out, err bytes.Buffer
+			synctest.Test(t, func(t *testing.T) {
+				// A morning of 2009-12-29, a minute later for each command.
+				time.Sleep(10*365*24*time.Hour + 7*time.Hour + time.Duration(i)*time.Minute)
+				if s.before != nil {
+					s.before()
+				}
+				if code := execute(t.Context(), strings.Fields(s.args), &out, &err); code != s.code {
+					t.Errorf("exit code %d, want %d: %s%s", code, s.code, &out, &err)
+				}
+			})
+			said := strings.ReplaceAll(err.String()+out.String(), dir, "/dir")
+			said = logLine.ReplaceAllString(said, "$1 ...\n") // wider than people's lines
+			golden(t, "spend-"+s.name, "$ reportferry "+wrapped(s.args)+steady(said))
+			if all := err.String() + out.String(); strings.Contains(all, "long-enough") || strings.Contains(all, "emu-") {
+				t.Errorf("a Cost ID is shown:\n%s", all)
+			}
+		})
+	}
+	rejects, err := os.ReadFile("rejects/2009-12-29/partner.csv.rejects.csv")
+	check(t, err)
+	want := `row,field,reason,click_id,cost_currency,spend,click_time
+61,cost_id,has 8 characters; want 12 to 256,tooshort,USD,1,2009-12-29T00:00:00Z
+62,engaged_at,is more than seven days ago: expired,long-enough-but-old,USD,1,2009-01-01T00:00:00Z
+63,cost_amount,is no plain decimal number such as 1.25,long-enough-id,USD,1e3,2009-12-29T00:00:00Z
+64,cost_amount,is no plain decimal number such as 1.25,long-enough-ie,USD,1e3,2009-12-29T00:00:00Z
+`
+	if string(rejects) != want {
+		t.Errorf("rejects:\n%s", rejects)
+	}
+}

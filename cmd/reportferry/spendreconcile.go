@@ -1,0 +1,180 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/civil"
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/spend"
+)
+
+// costMetrics are the metrics that spend of a type shows up in.
+var costMetrics = map[string]string{"cpc": "click_cost", "cpm": "impression_cost", "cpi": "install_cost", "cpe": "event_cost"}
+
+func (s *spendFlags) reconcile() *cobra.Command {
+	var b backfill
+	var network string
+	cmd := &cobra.Command{
+		Use:   "reconcile --from 2026-01-01 --to 2026-01-31",
+		Short: "Show what was pushed beside what the service's reports say cost is",
+		Long: `Show what was accepted, by day, type and currency, beside what csv_report says
+was spent that way on that day (UTC). The report's figure is all spend of that
+type, of other partners too, in that currency; --network narrows it. The service
+may take a while to match spend with clicks and impressions.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			period, err := b.ask()
+			if err != nil {
+				return err
+			}
+			return s.on(cmd, ask{}, func(ctx context.Context, e *engine, c config.Job, k *spend.Kind) error {
+				files, err := k.Outbox().Files(ctx)
+				if err != nil {
+					return err
+				}
+				rows, err := pushedSums(files, period.from, period.through)
+				if err != nil {
+					return err
+				}
+				if len(rows) == 0 {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing was accepted for %s\n", c.Name, rangeOf(period.from, period.through))
+					return nil
+				}
+				if err := e.reported(ctx, rows, period.from, period.through, network); err != nil {
+					return err
+				}
+				writeSums(cmd.OutOrStdout(), rows)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&b.from, "from", "", "first `day`")
+	cmd.Flags().StringVar(&b.to, "to", "", "last `day`")
+	cmd.Flags().StringVar(&network, "network", "", "only what was spent on this `network`, in the report's figure")
+	cmd.MarkFlagsRequiredTogether("from", "to")
+	cmd.MarkFlagsOneRequired("from")
+	return cmd
+}
+
+// A spendSum is what was accepted under one key, and what the report says.
+type spendSum struct {
+	spend.Key
+	records  int64
+	amount   big.Int // in units of spend.Decimals
+	reported string
+}
+
+// pushedSums adds up what was accepted of the days from first to last.
+func pushedSums(files []outbox.File, first, last civil.Date) ([]*spendSum, error) {
+	byKey := map[spend.Key]*spendSum{}
+	var sums []*spendSum
+	for _, f := range files {
+		for text, sum := range f.Sums {
+			key, err := spend.ParseKey(text)
+			if err != nil {
+				return nil, err
+			}
+			if key.Day < first.String() || key.Day > last.String() {
+				continue
+			}
+			s := byKey[key]
+			if s == nil {
+				s = &spendSum{Key: key}
+				byKey[key], sums = s, append(sums, s)
+			}
+			s.records += sum.Records
+			s.amount.Add(&s.amount, sum.Amount)
+		}
+	}
+	slices.SortFunc(sums, func(a, b *spendSum) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Currency, b.Currency))
+	})
+	return sums, nil
+}
+
+// reported asks for the service's figures: one report for each currency, because a report has one.
+func (e *engine) reported(ctx context.Context, sums []*spendSum, first, last civil.Date, network string) error {
+	q := adjust.ReportQuery{
+		Dimensions: []string{"day"}, Metrics: []string{"click_cost", "impression_cost", "install_cost", "event_cost"},
+		From: first, Until: last.AddDays(1), UTCOffset: "+00:00", CohortMaturity: "immature",
+		AttributionTypes: []string{"click", "impression", "engaged_ad"}, AttributionSource: "dynamic", Reattributed: "all",
+		IAPRevenueMode: "GROSS_100", AdSpendMode: "adjust",
+	}
+	if network != "" {
+		q.Filters = map[string][]string{"network__in": {network}}
+	}
+	answers := map[string]map[string]string{} // by currency: day and metric to figure
+	for _, s := range sums {
+		if answers[s.Currency] == nil {
+			q.Currency = strings.ToUpper(s.Currency)
+			figures, err := dailyFigures(ctx, e.client, q)
+			if err != nil {
+				return err
+			}
+			answers[s.Currency] = figures
+		}
+		s.reported = answers[s.Currency][s.Day+" "+costMetrics[s.Type]]
+	}
+	return nil
+}
+
+// dailyFigures reads a report by day into cells by day and metric.
+func dailyFigures(ctx context.Context, client *adjust.Client, q adjust.ReportQuery) (figures map[string]string, err error) {
+	figures = map[string]string{}
+	_, err = client.CSVReport(ctx, q, func(body io.Reader) error {
+		clear(figures) // the attempt before broke off
+		r := csv.NewReader(body)
+		header, err := r.Read()
+		if err != nil {
+			return err
+		}
+		day := slices.Index(header, "day")
+		if day < 0 {
+			return errors.New("the answer has no column day, which was asked for")
+		}
+		for {
+			cells, err := r.Read()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			for i, metric := range header {
+				figures[cells[day]+" "+metric] = cells[i]
+			}
+		}
+	})
+	return figures, err
+}
+
+func writeSums(w io.Writer, sums []*spendSum) {
+	g := grid{
+		heads: []string{"day", "type", "currency", "records", "pushed", "metric", "report"},
+		right: []bool{false, false, false, true, true, false, true},
+	}
+	for _, s := range sums {
+		g.rows = append(g.rows, []string{
+			s.Day, s.Type, strings.ToUpper(s.Currency), count(s.records), decimal(&s.amount, spend.Decimals), costMetrics[s.Type], cmp.Or(s.reported, "-"),
+		})
+	}
+	g.write(w)
+}
+
+// decimal writes a whole number of so many decimals, exactly, without needless zeros.
+func decimal(n *big.Int, decimals int) string {
+	text := new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)).FloatString(decimals)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}

@@ -1,0 +1,275 @@
+//go:build !fuzz
+
+package spend
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/outbox"
+)
+
+// A rig is a spend job with all that it needs, in memory.
+type rig struct {
+	server          *emulator.Server
+	ledger          *jobs.Ledger
+	source, rejects *blob.Bucket
+	client          *adjust.Client
+	log             bytes.Buffer
+	runs            int
+	o               Options
+}
+
+func newRig(t *testing.T, key string, faults ...emulator.Fault) *rig {
+	t.Helper()
+	r := &rig{source: memblob.OpenBucket(nil), rejects: memblob.OpenBucket(nil)}
+	var err error
+	r.server, err = emulator.New(emulator.Options{Apps: 2, Days: 10, Rate: -1, Faults: faults, Partners: map[string]string{"partner-key": ""}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.server.Close() })
+	secret, err := adjust.ParseToken("${KEY}", func(string) string { return key })
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.client, err = adjust.New(adjust.Options{
+		CostURL: "http://embedded", SpendAuth: adjust.SpendAuth{Key: secret}, Rate: 100_000, InFlight: 8, HTTP: r.server.Client(), Logger: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ledger = jobs.OpenLedger(jobs.LedgerOptions{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	source, err := ParseSource("gs://bucket/spend/{date}/*.csv*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.o = Options{
+		Job: "nightly", Table: "nightly", Client: r.client, Ledger: r.ledger, Lease: time.Minute, Source: source, Bucket: r.source, Window: 7,
+		Mapping: Mapping{Columns: map[string]string{"engaged_at": "time"}, Constants: map[string]string{"cost_type": "cpi", "tag": "test"}},
+		Zone:    time.UTC, Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.5}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
+	}
+	return r
+}
+
+// run is one night.
+func (r *rig) run(t *testing.T) jobs.Result {
+	t.Helper()
+	r.runs++
+	o := r.o
+	o.Run = fmt.Sprintf("run-%d", r.runs)
+	k := New(o)
+	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: k, Finish: k.Finish}}
+	runner := &jobs.Runner{Ledger: r.ledger, Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
+	return runner.RunJobs(context.Background(), list, jobs.PlanJobs(context.Background(), list, time.Now()))[0]
+}
+
+func (r *rig) put(t *testing.T, key, data string) {
+	t.Helper()
+	if err := r.source.WriteAll(context.Background(), key, []byte(data), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// file makes a file of the emulator's engagements, some of them bad.
+func (r *rig) file(from, to int) (text string, good int) {
+	var b strings.Builder
+	b.WriteString("cost_id,cost_currency,cost_amount,time\n")
+	n := 0
+	now := time.Now()
+	for e := range r.server.Engagements(now.AddDate(0, 0, -5), now, 40) {
+		if n++; n < from || n >= to {
+			continue
+		}
+		fmt.Fprintf(&b, "%s,EUR,%d.250,%s\n", e.CostID, n%7, e.Time.Format(time.RFC3339))
+		good++
+	}
+	return b.String(), good
+}
+
+func today(daysAgo int) string { return time.Now().UTC().AddDate(0, 0, -daysAgo).Format(time.DateOnly) }
+
+// Nights in a row: each record is sent once, whatever is repeated, added, changed or late, and the emulator's books agree.
+func TestNights(t *testing.T) {
+	r := newRig(t, "partner-key")
+	first, n := r.file(1, 101)
+	r.put(t, today(1)+"/a.csv", first+"short,EUR,1,2026-01-01T00:00:00Z\n"+"long-enough-but-old,EUR,1,2026-01-01T00:00:00Z\n")
+	res := r.run(t)
+	if len(res.Errs) > 0 || res.Outcome.Written != 1 || res.Outcome.Rows != int64(n) {
+		t.Fatalf("first night: %+v", res)
+	}
+	rejects, err := r.rejects.ReadAll(context.Background(), today(1)+"/a.csv"+RejectsSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"cost_id,has 5 characters; want 12 to 256,short,EUR,1,", "engaged_at,is more than seven days ago"} {
+		if !strings.Contains(string(rejects), want) {
+			t.Errorf("rejects:\n%swant %s", rejects, want)
+		}
+	}
+	if files, err := New(r.o).Outbox().Files(context.Background()); err != nil || len(files) != 1 || files[0].Refused != 2 || files[0].Rejected != 0 {
+		t.Errorf("both bad rows are refused before anything is sent: %+v, %v", files, err)
+	}
+	if res = r.run(t); res.Outcome.Windows != 0 || len(res.Errs) > 0 {
+		t.Errorf("nothing is new: %+v", res)
+	}
+	// The next night repeats fifty and has fifty more; a late file lies in an older folder; another is no file of the window.
+	second, _ := r.file(51, 151)
+	third, _ := r.file(151, 181)
+	r.put(t, today(0)+"/b.csv.gz", string(gzipped(t, []byte(second))))
+	r.put(t, today(6)+"/late.csv", third)
+	r.put(t, today(9)+"/ancient.csv", third)
+	r.put(t, today(0)+"/other.txt", third)
+	if res = r.run(t); len(res.Errs) > 0 || res.Outcome.Written != 2 || res.Outcome.Rows != 80 {
+		t.Errorf("second night: %+v", res)
+	}
+	// A file that has grown.
+	more, _ := r.file(151, 201)
+	r.put(t, today(6)+"/late.csv", more)
+	if res = r.run(t); len(res.Errs) > 0 || res.Outcome.Written != 1 || res.Outcome.Rows != 20 {
+		t.Errorf("third night: %+v", res)
+	}
+	// The same Cost IDs with other amounts.
+	r.put(t, today(2)+"/c.csv", strings.ReplaceAll(third, ".250,", ".500,"))
+	if res = r.run(t); len(res.Errs) == 0 || !errors.Is(res.Errs[0], outbox.ErrTooMany) {
+		t.Errorf("conflicts: %+v", res)
+	}
+	books := r.server.Spend()
+	if books.Records != 200 || books.Duplicates+books.Replaced != 0 || books.States["matched"] != 200 {
+		t.Errorf("books: %+v", books)
+	}
+	files, err := New(r.o).Outbox().Files(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := map[string]int64{}
+	for _, f := range files {
+		for key, sum := range f.Sums {
+			ours[key] += sum.Records
+		}
+	}
+	for _, total := range books.Totals {
+		key := Key{total.Day, total.CostType, total.Currency}.String()
+		if ours[key] != int64(total.Records) {
+			t.Errorf("%s: pushed %d, the service has %d", key, ours[key], total.Records)
+		}
+		delete(ours, key)
+	}
+	if len(ours) > 0 {
+		t.Errorf("pushed, and not in the books: %v", ours)
+	}
+	r.clean(t)
+}
+
+// clean sees that no Cost ID and no key is in the log.
+func (r *rig) clean(t *testing.T) {
+	t.Helper()
+	for e := range r.server.Engagements(time.Now().AddDate(0, 0, -9), time.Now(), 40) {
+		if strings.Contains(r.log.String(), e.CostID) {
+			t.Fatalf("the log holds a Cost ID:\n%s", r.log.String())
+		}
+	}
+	if strings.Contains(r.log.String(), "partner-key") || strings.Contains(r.log.String(), "long-enough") {
+		t.Errorf("the log holds a key or an identifier:\n%s", r.log.String())
+	}
+}
+
+// Lost answers and refusals: all is taken, and what was sent twice is counted as unknown.
+func TestFaults(t *testing.T) {
+	r := newRig(t, "partner-key",
+		emulator.Fault{Path: "cost", Kind: "lost", Times: 7}, emulator.Fault{Path: "cost", Kind: "status", Status: 503, Times: 5})
+	text, n := r.file(1, 301)
+	r.put(t, today(0)+"/a.csv", text)
+	if res := r.run(t); len(res.Errs) > 0 || res.Outcome.Rows != int64(n) {
+		t.Errorf("%+v", res)
+	}
+	files, err := New(r.o).Outbox().Files(context.Background())
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	books := r.server.Spend()
+	if f := files[0]; books.Records != n || int64(books.Duplicates) > f.Doubtful || f.Accepted != int64(n) || books.Duplicates == 0 {
+		t.Errorf("books %+v, file %+v", books, f)
+	}
+	r.clean(t)
+}
+
+// A key that is refused stops the job, and nothing counts as sent.
+func TestDenied(t *testing.T) {
+	r := newRig(t, "wrong-key")
+	text, _ := r.file(1, 50)
+	r.put(t, today(0)+"/a.csv", text)
+	r.put(t, today(1)+"/b.csv", text)
+	res := r.run(t)
+	if code := jobs.ExitCode([]jobs.Result{res}, false, true); code != jobs.ExitDenied {
+		t.Errorf("exit code %d, %+v", code, res)
+	}
+	if books := r.server.Spend(); books.Records != 0 {
+		t.Errorf("books: %+v", books)
+	}
+}
+
+// A file that hasn't been quiet is left alone, and is no failure.
+func TestGrowing(t *testing.T) {
+	r := newRig(t, "partner-key")
+	r.o.Quiet = time.Hour
+	text, _ := r.file(1, 50)
+	r.put(t, today(0)+"/a.csv", text)
+	if res := r.run(t); len(res.Errs) > 0 || res.Outcome.Written != 0 || r.server.Spend().Records != 0 {
+		t.Errorf("%+v", res)
+	}
+}
+
+// One file that can't be read doesn't stop the next.
+func TestOneBadFile(t *testing.T) {
+	r := newRig(t, "partner-key")
+	text, n := r.file(1, 50)
+	r.put(t, today(0)+"/a.csv", "click;spend\n1;2\n")
+	r.put(t, today(0)+"/b.csv", text)
+	res := r.run(t)
+	if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), `none of its 1 columns is "cost_id"`) || res.Outcome.Rows != int64(n) {
+		t.Errorf("%+v", res)
+	}
+	if code := jobs.ExitCode([]jobs.Result{res}, false, false); code != jobs.ExitSome {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// Check counts the reasons and sends nothing.
+func TestCheck(t *testing.T) {
+	r := newRig(t, "partner-key")
+	text, _ := r.file(1, 11)
+	r.put(t, "x.csv", text+"short,EUR,1,2026-01-01T00:00:00Z\nshoot,EUR,1,2026-01-01T00:00:00Z\nlong-enough-id,EUR,-1,2026-01-01T00:00:00Z\n")
+	r.o.Files = []Path{{"x.csv", r.source, "x.csv"}}
+	k := New(r.o)
+	plan, err := k.Plan(context.Background(), time.Now())
+	if err != nil || len(plan) != 1 || k.Describe(plan[0]) != "x.csv" {
+		t.Fatal(plan, err)
+	}
+	report, problems, err := k.Check(context.Background(), plan[0])
+	want := []Problem{{Refusal{"cost_id", "has 5 characters; want 12 to 256"}, 2, 11}, {Refusal{"cost_amount", "is negative"}, 1, 13}}
+	if err != nil || report.Rows != 13 || report.Refused != 3 || fmt.Sprint(problems) != fmt.Sprint(want) || r.server.Spend().Records != 0 {
+		t.Errorf("%+v, %+v, %v", report, problems, err)
+	}
+}
+
+// A record may expire while those before it are sent; it isn't sent then.
+func TestExpiredOnTheWay(t *testing.T) {
+	err := submit(context.Background(), nil, Record{CostID: goodID, Engaged: time.Now().Add(-Late - time.Second)})
+	if !errors.Is(err, outbox.ErrRejected) || !strings.Contains(err.Error(), isExpired) {
+		t.Error(err)
+	}
+}

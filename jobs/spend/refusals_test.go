@@ -1,0 +1,281 @@
+package spend
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// outcome is what came of a file, for tests.
+type outcome struct {
+	records []Record
+	refused []string // row: field reason
+	cells   [][]string
+	header  []string
+	err     error
+}
+
+func readAll(t testing.TB, data []byte, m Mapping) (o outcome) {
+	t.Helper()
+	c := newChecker(m, []string{"QQQ"}, time.UTC)
+	o.err = read(context.Background(), bytes.NewReader(data), c, t.TempDir(), func(h []string) { o.header = h }, func(l *line) error {
+		if l.refused == nil {
+			o.records = append(o.records, l.record)
+			return nil
+		}
+		if len(o.refused) == 2000 {
+			return nil // a bomb's
+		}
+		o.refused = append(o.refused, fmt.Sprintf("%d: %v", l.row, l.refused))
+		o.cells = append(o.cells, bytesOf(l.cells()))
+		return nil
+	})
+	return o
+}
+
+func bytesOf(cells []string) []string { return append([]string(nil), cells...) }
+
+const goodID = "0f8fad5b-d9cd-469f-a165-70867728950e"
+
+var timed = Mapping{Columns: map[string]string{"engaged_at": "engaged_at"}}
+
+// Each row has one thing wrong. The reasons are exact, because people search for them.
+func TestRefusals(t *testing.T) {
+	at := "2026-01-31T08:30:00Z"
+	good := values{goodID, "cpi", "usd", "1.25", "tonight", at}
+	var tests []struct {
+		v    values
+		want string
+	}
+	bad := func(f field, cell, want string) {
+		v := good
+		v[f] = cell
+		tests = append(tests, struct {
+			v    values
+			want string
+		}{v, names[f] + " " + want})
+	}
+	const (
+		notDecimal = "is no plain decimal number such as 1.25"
+		notType    = "is none of cpc, cpi, cpe, cpm"
+		notMoney   = "is no currency of ISO 4217, nor listed under currencies"
+		notTime    = "is no time such as 2026-01-31T08:30:00Z"
+		blankEnds  = "begins or ends with a blank"
+	)
+	bad(costID, "", "is missing")
+	bad(costID, "elevenchars", "has 11 characters; want 12 to 256")
+	bad(costID, "a", "has 1 characters; want 12 to 256")
+	bad(costID, strings.Repeat("é", 11), "has 11 characters; want 12 to 256")
+	bad(costID, strings.Repeat("a", 257), "has 257 characters; want 12 to 256")
+	bad(costID, strings.Repeat("𝄞", 257), "has 257 characters; want 12 to 256")
+	bad(costID, "tab\tinside-the-id", "holds the control character U+0009")
+	bad(costID, "nul\x00inside-the-id", "holds the control character U+0000")
+	bad(costID, "line\ninside-the-id", "holds the control character U+000A")
+	bad(costID, "return\rinside-the-id", "holds the control character U+000D")
+	bad(costID, "delete\x7finside-the-id", "holds the control character U+007F")
+	bad(costID, "next line\u0085inside", "holds the control character U+0085")
+	bad(costID, "latin \xe9 one here", "is not UTF-8")
+	bad(costID, "cut at the end \xe2\x82", "is not UTF-8")
+	bad(costID, "lost \ufffd character", "holds U+FFFD, which stands for a character that was lost")
+	bad(costID, " "+goodID, blankEnds)
+	bad(costID, goodID+" ", blankEnds)
+	bad(costID, goodID+"\u00a0", blankEnds)
+	bad(costID, "\u2003"+goodID, blankEnds)
+	bad(costID, "            ", blankEnds)
+	bad(costType, "", "is missing")
+	bad(costType, "cpa", notType)
+	bad(costType, " cpc", notType)
+	bad(costType, "cpc ", notType)
+	bad(costType, "cp\u0441", notType) // a Cyrillic letter
+	bad(costType, "cpc\x00", notType)
+	bad(costCurrency, "", "is missing")
+	bad(costCurrency, "us", notMoney)
+	bad(costCurrency, "usdt", notMoney)
+	bad(costCurrency, "DEM", notMoney) // gone since 2002
+	bad(costCurrency, "XXX", notMoney)
+	bad(costCurrency, "XTS", notMoney)
+	bad(costCurrency, "zzz", notMoney)
+	bad(costCurrency, "840", notMoney)
+	bad(costCurrency, "$", notMoney)
+	bad(costCurrency, " USD", notMoney)
+	bad(costAmount, "", "is missing")
+	bad(costAmount, "1e-3", notDecimal)
+	bad(costAmount, "1E5", notDecimal)
+	bad(costAmount, "1,25", notDecimal)
+	bad(costAmount, "1,000.00", notDecimal)
+	bad(costAmount, "1.2.3", notDecimal)
+	bad(costAmount, ".", notDecimal)
+	bad(costAmount, "-", notDecimal)
+	bad(costAmount, "--1", notDecimal)
+	bad(costAmount, "+1", notDecimal)
+	bad(costAmount, " 1", notDecimal)
+	bad(costAmount, "1 ", notDecimal)
+	bad(costAmount, "1_000", notDecimal)
+	bad(costAmount, "0x10", notDecimal)
+	bad(costAmount, "NaN", notDecimal)
+	bad(costAmount, "Infinity", notDecimal)
+	bad(costAmount, "-inf", notDecimal)
+	bad(costAmount, "$1", notDecimal)
+	bad(costAmount, "١٢", notDecimal) // Arabic digits
+	bad(costAmount, "-1", "is negative")
+	bad(costAmount, "-0", "is negative")
+	bad(costAmount, "-0.000001", "is negative")
+	bad(costAmount, "0.000001", "has 6 decimals; at most 5")
+	bad(costAmount, "1.100001", "has 6 decimals; at most 5")
+	bad(costAmount, "0.30000000000000004", "has 17 decimals; at most 5")
+	bad(costAmount, "1234567890123", "has 13 digits before the point; at most 12")
+	bad(tag, "", "is missing")
+	bad(tag, strings.Repeat("é", 129), "has 129 characters; at most 128")
+	bad(tag, "line\nend", "holds the control character U+000A")
+	bad(tag, "bell\a", "holds the control character U+0007")
+	bad(tag, "\xff", "is not UTF-8")
+	bad(tag, "tonight ", blankEnds)
+	bad(engagedAt, "", "is missing")
+	bad(engagedAt, "yesterday", notTime)
+	bad(engagedAt, "2026-01-31", notTime)
+	bad(engagedAt, "2026-02-30T00:00:00Z", notTime)
+	bad(engagedAt, "31.01.2026 08:30:00", notTime)
+	bad(engagedAt, "2026-01-31T25:00:00Z", notTime)
+	bad(engagedAt, "2026-01-31T08:30:00+25:00", notTime)
+	bad(engagedAt, "176985", notTime)
+	bad(engagedAt, "17698590001234567890", notTime)
+	bad(engagedAt, "2026-01-31 08:30:00 CET", notTime)
+	if len(tests) < 60 {
+		t.Fatalf("%d rows, want at least 60", len(tests))
+	}
+	c := newChecker(timed, nil, time.UTC)
+	if _, refused := c.record(&good); refused != nil {
+		t.Fatalf("the good row: %v", refused)
+	}
+	for _, test := range tests {
+		_, refused := c.record(&test.v)
+		if refused == nil {
+			t.Errorf("%q is taken, want: %s", test.v, test.want)
+		} else if refused.Error() != test.want {
+			t.Errorf("%q: got %q, want %q", test.v, refused.Error(), test.want)
+		}
+	}
+}
+
+// What is right, and how it is sent.
+func TestRecords(t *testing.T) {
+	at := time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newChecker(timed, []string{"QQQ"}, berlin)
+	for _, test := range []struct {
+		f    field
+		cell string
+		want Record
+	}{
+		{costID, strings.Repeat("é", 12), Record{CostID: strings.Repeat("é", 12)}},
+		{costID, strings.Repeat("𝄞", 256), Record{CostID: strings.Repeat("𝄞", 256)}},
+		{costID, "3P4OXS8dMAQbqn4Y inner blank", Record{CostID: "3P4OXS8dMAQbqn4Y inner blank"}},
+		{costType, "CPM", Record{Type: "cpm"}},
+		{costType, "Cpe", Record{Type: "cpe"}},
+		{costCurrency, "EUR", Record{Currency: "eur"}},
+		{costCurrency, "Sle", Record{Currency: "sle"}}, // Sierra Leone since 2022
+		{costCurrency, "ZWG", Record{Currency: "zwg"}}, // Zimbabwe since 2024
+		{costCurrency, "qqq", Record{Currency: "qqq"}}, // of the config
+		{costAmount, "1.100000", Record{Amount: "1.1"}},
+		{costAmount, "0", Record{Amount: "0"}},
+		{costAmount, "0.00000", Record{Amount: "0"}},
+		{costAmount, "00.50", Record{Amount: "0.5"}},
+		{costAmount, ".5", Record{Amount: "0.5"}},
+		{costAmount, "5.", Record{Amount: "5"}},
+		{costAmount, "007", Record{Amount: "7"}},
+		{costAmount, "0.00001", Record{Amount: "0.00001"}},
+		{costAmount, "999999999999.99999", Record{Amount: "999999999999.99999"}},
+		{costAmount, "100", Record{Amount: "100"}},
+		{tag, strings.Repeat("é", 128), Record{Tag: strings.Repeat("é", 128)}},
+		{tag, "t", Record{Tag: "t"}},
+		{engagedAt, "2026-01-31T08:30:00Z", Record{Engaged: at}},
+		{engagedAt, "2026-01-31T09:30:00+01:00", Record{Engaged: at}},
+		{engagedAt, "2026-01-31 08:30:00 UTC", Record{Engaged: at}},
+		{engagedAt, "2026-01-31 08:30:00.25 UTC", Record{Engaged: at.Add(250 * time.Millisecond)}},
+		{engagedAt, "2026-01-31 03:30:00-05:00", Record{Engaged: at}},
+		{engagedAt, "2026-01-31 09:30:00", Record{Engaged: at}}, // in Berlin
+		{engagedAt, "2026-01-31T09:30:00.000", Record{Engaged: at}},
+		{engagedAt, "1769848200", Record{Engaged: at}},
+		{engagedAt, "1769848200000", Record{Engaged: at}},
+	} {
+		v := values{goodID, "cpi", "usd", "1.25", "tonight", "2026-01-31T08:30:00Z"}
+		v[test.f] = test.cell
+		want := Record{"cpi", "usd", "1.25", goodID, "tonight", at}
+		switch w := test.want; test.f {
+		case costID:
+			want.CostID = w.CostID
+		case costType:
+			want.Type = w.Type
+		case costCurrency:
+			want.Currency = w.Currency
+		case costAmount:
+			want.Amount = w.Amount
+		case tag:
+			want.Tag = w.Tag
+		case engagedAt:
+			want.Engaged = w.Engaged
+		}
+		got, refused := c.record(&v)
+		if refused != nil {
+			t.Errorf("%s %q: %v", names[test.f], test.cell, refused)
+			continue
+		}
+		if !got.Engaged.Equal(want.Engaged) {
+			t.Errorf("%s %q: engaged %v, want %v", names[test.f], test.cell, got.Engaged, want.Engaged)
+		}
+		if got.Engaged = want.Engaged; got != want {
+			t.Errorf("%s %q: got %+v, want %+v", names[test.f], test.cell, got, want)
+		}
+	}
+}
+
+// The seventh day is inside; a moment later is not. Without a time nothing expires.
+func TestExpired(t *testing.T) {
+	now := time.Date(2026, 2, 7, 8, 30, 0, 0, time.UTC)
+	for _, test := range []struct {
+		engaged time.Time
+		want    bool
+	}{{now.AddDate(0, 0, -7), false}, {now.AddDate(0, 0, -7).Add(-time.Nanosecond), true}, {now.Add(time.Hour), false}, {time.Time{}, false}} {
+		if got := (Record{Engaged: test.engaged}).Expired(now); got != test.want {
+			t.Errorf("engaged %v: expired %v", test.engaged, got)
+		}
+	}
+}
+
+// Without engaged_at in the mapping the field isn't looked at; a constant is as good as a column.
+func TestConstants(t *testing.T) {
+	m := Mapping{
+		Columns:   map[string]string{"cost_id": "click_id", "cost_amount": "spend"},
+		Constants: map[string]string{"cost_type": "CPC", "cost_currency": "EUR", "tag": "partner"},
+	}
+	o := readAll(t, []byte("spend,engaged_at,click_id\n2.50,nonsense,"+goodID+"\n"), m)
+	want := Record{Type: "cpc", Currency: "eur", Amount: "2.5", CostID: goodID, Tag: "partner"}
+	if o.err != nil || len(o.records) != 1 || o.records[0] != want {
+		t.Errorf("got %+v", o)
+	}
+}
+
+// Records that are sent alike are alike, however their files spell them; a NUL can't move from one value to the next.
+func TestHashes(t *testing.T) {
+	a := Record{Type: "cpi", Currency: "usd", Amount: "1.5", CostID: goodID, Tag: "x"}
+	b := a
+	b.Engaged = time.Now()
+	if a.ID() != b.ID() || a.Content() != b.Content() {
+		t.Error("the time of the engagement changes the record, though it isn't sent")
+	}
+	for i, other := range []Record{{"cpc", "usd", "1.5", goodID, "x", time.Time{}}, {"cpi", "eur", "1.5", goodID, "x", time.Time{}},
+		{"cpi", "usd", "1.51", goodID, "x", time.Time{}}, {"cpi", "usd", "1.5", goodID, "y", time.Time{}}, {"cpiu", "sd", "1.5", goodID, "x", time.Time{}}} {
+		if other.Content() == a.Content() || other.ID() != a.ID() {
+			t.Errorf("%d: content %x, ID %x", i, other.Content(), other.ID())
+		}
+	}
+	if b.CostID += "x"; a.ID() == b.ID() {
+		t.Error("two engagements have one ID")
+	}
+}

@@ -1,0 +1,141 @@
+package spend
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bojanz/currency"
+)
+
+// A Refusal is why a row isn't sent. It holds nothing of the row: a column that was mapped wrongly may be full of Cost
+// IDs.
+type Refusal struct {
+	Field  string // cost_id, ...; empty: the row as a whole
+	Reason string
+}
+
+func (r *Refusal) Error() string { return strings.TrimSpace(r.Field + " " + r.Reason) }
+
+// refuse is a Refusal for one field.
+func refuse(f field, reason string) *Refusal { return &Refusal{names[f], reason} }
+
+const (
+	isMissing = "is missing"
+	// isExpired is the only refusal that depends on the clock.
+	isExpired = "is more than seven days ago: expired"
+)
+
+// types of cost that the service knows.
+var types = []string{"cpc", "cpi", "cpe", "cpm"}
+
+// A checker makes records of rows.
+type checker struct {
+	mapping    Mapping
+	timed      bool
+	zone       *time.Location    // of times without one
+	types      map[string]string // as spelled -> as sent
+	currencies map[string]string
+}
+
+// newChecker makes a checker that takes the currencies of ISO 4217 and those of more.
+func newChecker(m Mapping, more []string, zone *time.Location) *checker {
+	c := &checker{mapping: m, timed: m.timed(), zone: zone, types: map[string]string{}, currencies: map[string]string{}}
+	for _, t := range types {
+		c.types[t], c.types[strings.ToUpper(t)] = t, t
+	}
+	for _, list := range [][]string{currency.GetCurrencyCodes(), more} {
+		for _, code := range list {
+			lower := strings.ToLower(code)
+			c.currencies[lower], c.currencies[strings.ToUpper(code)] = lower, lower
+		}
+	}
+	return c
+}
+
+// record checks a row, field by field; the first that isn't right is the reason. Whether the engagement has expired is
+// for the caller.
+func (c *checker) record(v *values) (r Record, refused *Refusal) {
+	c.mapping.fill(v)
+	var reason string
+	if reason = text(v[costID], 12, 256); reason != "" {
+		return r, refuse(costID, reason)
+	}
+	r.CostID = v[costID]
+	if r.Type, reason = lookup(c.types, v[costType], "is none of "+strings.Join(types, ", ")); reason != "" {
+		return r, refuse(costType, reason)
+	}
+	if r.Currency, reason = lookup(c.currencies, v[costCurrency], "is no currency of ISO 4217, nor listed under currencies"); reason != "" {
+		return r, refuse(costCurrency, reason)
+	}
+	if r.Amount, reason = amount(v[costAmount]); reason != "" {
+		return r, refuse(costAmount, reason)
+	}
+	if reason = text(v[tag], 1, 128); reason != "" {
+		return r, refuse(tag, reason)
+	}
+	r.Tag = v[tag]
+	if !c.timed {
+		return r, nil
+	}
+	if v[engagedAt] == "" {
+		return r, refuse(engagedAt, isMissing)
+	}
+	at, ok := engaged(v[engagedAt], c.zone)
+	if !ok {
+		return r, refuse(engagedAt, "is no time such as 2026-01-31T08:30:00Z")
+	}
+	r.Engaged = at
+	return r, nil
+}
+
+// lookup finds a word that capitals don't change.
+func lookup(known map[string]string, s, complaint string) (sent, reason string) {
+	if s == "" {
+		return "", isMissing
+	}
+	sent, ok := known[s]
+	if !ok {
+		sent, ok = known[strings.ToLower(s)]
+	}
+	if !ok {
+		return "", complaint
+	}
+	return sent, ""
+}
+
+// text gives the reason why s isn't a text of so many characters that is sent as it is.
+func text(s string, least, most int) string {
+	if s == "" {
+		return isMissing
+	}
+	count := 0
+	for i, r := range s {
+		count++
+		if r >= ' ' && r < 0x7f { // nearly all
+			continue
+		}
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
+				return "is not UTF-8"
+			}
+			return "holds U+FFFD, which stands for a character that was lost"
+		}
+		if unicode.IsControl(r) {
+			return fmt.Sprintf("holds the control character %U", r)
+		}
+	}
+	first, _ := utf8.DecodeRuneInString(s)
+	last, _ := utf8.DecodeLastRuneInString(s)
+	switch {
+	case unicode.IsSpace(first) || unicode.IsSpace(last):
+		return "begins or ends with a blank"
+	case count >= least && count <= most:
+		return ""
+	case least > 1:
+		return fmt.Sprintf("has %d characters; want %d to %d", count, least, most)
+	}
+	return fmt.Sprintf("has %d characters; at most %d", count, most)
+}
