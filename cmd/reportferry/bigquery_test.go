@@ -141,7 +141,7 @@ func (w *warehouse) holds(t *testing.T, want [][]string) {
 	}
 }
 
-// Sixty days land equal to the service's own answer; a second run loads nothing; a day fetched again replaces only
+// Through a bucket, sixty days land equal to the service's own answer; a second run loads nothing; a day fetched again replaces only
 // itself, and leaves no row of campaigns that are gone.
 func TestBigQueryHoldsTheTruth(t *testing.T) {
 	days := 60
@@ -149,7 +149,7 @@ func TestBigQueryHoldsTheTruth(t *testing.T) {
 		days = 8
 	}
 	s := startService(t, "--days", "80")
-	w := newWarehouse(t, s, days, living)
+	w := newCloudWarehouse(t, s, days, living)
 	if out, code := w.run("run"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
@@ -169,6 +169,9 @@ func TestBigQueryHoldsTheTruth(t *testing.T) {
 	}
 	want := slices.Concat(s.truth(t, first, day.AddDays(-1)), other.truth(t, day, day), s.truth(t, day.AddDays(1), last))
 	w.holds(t, want)
+	if left := w.cloud.names(t, "staged/"); len(left) > 0 {
+		t.Errorf("staged files are left after their record: %v", left)
+	}
 }
 
 // A job with two sinks of which one fails is completed by the next run, which leaves the other alone.
