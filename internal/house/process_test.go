@@ -15,12 +15,15 @@ var process = map[string][]string{ // names by import path; none named: the pack
 	"syscall":   {"Clearenv", "Environ", "Getenv", "Setenv", "Unsetenv"},
 }
 
+// Where a driver stands in for one of a library that reads the same variables itself.
+var drivers = []string{"sinks/blobsink/azure.go"}
+
 const onlyCmd = "only cmd touches arguments, environment and signals"
 
 func checkProcess(t *tree) []string {
 	var findings []string
 	for _, f := range t.code() {
-		if strings.HasPrefix(f.folder, "cmd/") {
+		if strings.HasPrefix(f.folder, "cmd/") || slices.Contains(drivers, f.path) {
 			continue
 		}
 		for _, s := range f.Imports {

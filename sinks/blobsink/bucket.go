@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gocloud.dev/blob"
+	"gocloud.dev/blob/azureblob"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -38,7 +39,11 @@ func OpenBucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", sinks.Redact(rawURL), err)
 	}
-	bucket, err := blob.DefaultURLMux().OpenBucketURL(ctx, u)
+	open := blob.DefaultURLMux().OpenBucketURL
+	if u.Scheme == azureblob.Scheme {
+		open = openAzure
+	}
+	bucket, err := open(ctx, u)
 	if err != nil {
 		// Drivers quote the whole URL.
 		reason := strings.ReplaceAll(err.Error(), u.String(), sinks.Redact(u.String()))

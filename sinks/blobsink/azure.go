@@ -1,0 +1,110 @@
+package blobsink
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/azureblob"
+)
+
+// openAzure opens an azblob URL as gocloud does, with a transport of ours.
+func openAzure(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
+	o := azureblob.URLOpener{MakeClient: azureClient, ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions()}
+	return o.OpenBucketURL(ctx, u)
+}
+
+// azureClient takes the credentials from the variables that gocloud names in
+// https://pkg.go.dev/gocloud.dev/blob/azureblob, in its order.
+func azureClient(service azureblob.ServiceURL, name azureblob.ContainerName) (*container.Client, error) {
+	options := &container.ClientOptions{}
+	options.Transport = azureHTTP()
+	at, err := url.JoinPath(string(service), string(name))
+	if err != nil {
+		return nil, err
+	}
+	account, key := os.Getenv("AZURE_STORAGE_ACCOUNT"), os.Getenv("AZURE_STORAGE_KEY")
+	connection := cmp.Or(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), os.Getenv("AZURE_STORAGEBLOB_CONNECTIONSTRING"))
+	switch {
+	case account != "" && key != "":
+		shared, err := container.NewSharedKeyCredential(account, key)
+		if err != nil {
+			return nil, fmt.Errorf("AZURE_STORAGE_KEY: %w", err)
+		}
+		return container.NewClientWithSharedKeyCredential(at, shared, options)
+	case os.Getenv("AZURE_STORAGE_SAS_TOKEN") != "": // it is in the service's URL
+		return container.NewClientWithNoCredential(at, options)
+	case connection != "":
+		return container.NewClientFromConnectionString(connection, string(name), options)
+	}
+	identity, err := azidentity.NewDefaultAzureCredential(nil)
+	if err != nil {
+		return nil, err
+	}
+	return container.NewClient(at, identity, options)
+}
+
+var azureHTTP = sync.OnceValue(func() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	t.MaxIdleConnsPerHost = 10
+	return &http.Client{Transport: ownBodies{t}}
+})
+
+// ownBodies ends the reading of a request's body when its answer is there. A transport may go on reading it when the
+// answer came early, such as a 503 to an upload. Azure's client unmaps the memory that the body lies in by then
+// (azblob v1.6.4 to v1.8.0, internal/shared/mmf_unix.go), and such a read would end the process with SIGSEGV.
+type ownBodies struct{ next http.RoundTripper }
+
+func (o ownBodies) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return o.next.RoundTrip(req)
+	}
+	end := &ending{}
+	defer end.now()
+	sent := *req // a transport's caller keeps its request as it was
+	sent.Body = endingBody{req.Body, end}
+	if again := req.GetBody; again != nil {
+		sent.GetBody = func() (io.ReadCloser, error) {
+			body, err := again()
+			return endingBody{body, end}, err
+		}
+	}
+	return o.next.RoundTrip(&sent)
+}
+
+// An ending is known to all bodies of a request.
+type ending struct {
+	mu   sync.Mutex
+	over bool
+}
+
+// now waits for a read that is going on.
+func (e *ending) now() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.over = true
+}
+
+type endingBody struct {
+	io.ReadCloser
+	end *ending
+}
+
+func (b endingBody) Read(p []byte) (int, error) {
+	b.end.mu.Lock()
+	defer b.end.mu.Unlock()
+	if b.end.over {
+		return 0, io.ErrClosedPipe
+	}
+	return b.ReadCloser.Read(p)
+}
