@@ -1,12 +1,3 @@
-// Package adjust is the typed client of the measurement service; without it every caller would pace, retry, time and
-// check its requests by itself, and one broken answer would be taken for a whole one.
-//
-// It knows HTTP, the limiter, retries and typed errors, and nothing of jobs. So far it holds the reporting half (events,
-// CSV reports, and what the service says of its own metrics) and ad spend.
-//
-// What the interface document leaves open of ad spend is guessed here: the key is a Bearer token unless SpendAuth names
-// another header; 429 and 503, which aren't among the documented answers, mean that nothing was taken; any 200 but a page
-// of HTML means that the record was.
 package adjust
 
 import (
@@ -24,32 +15,33 @@ import (
 
 // Options say how to reach the service and how hard to press it. Zero values stand for the defaults named below.
 type Options struct {
-	BaseURL   string        // reporting and automation, such as https://automate.adjust.com; may be empty beside CostURL
-	S2SURL    string        // third-party sharing; not used yet
-	CostURL   string        // ad spend, such as https://app.adjust.com
-	AccountID string        // sent as X-Account-ID when not empty
-	Token     TokenSource   // required with BaseURL
-	SpendAuth SpendAuth     // required with CostURL when there is no BaseURL
-	Rate      float64       // requests a second; default 10
-	Burst     int           // size of the token bucket; default twice the rate rounded up, at least 1
-	InFlight  int           // attempts between sending and the end of reading; default 4
-	Share     Share         // this process's part of Rate and InFlight; default: all
-	Attempts  int           // tries of one request, the first included; default 8
-	Patience  time.Duration // time of one request with all its tries, from its first slot on; default 15 minutes
-	FirstByte time.Duration // from sending to the first byte of the body; default 5 minutes, or 30 seconds without BaseURL
-	Idle      time.Duration // between two pieces of the body; default 2 minutes
-	HTTP      *http.Client  // transport and time-out to use; the redirect policy is set on a copy. Default: a pool of its own
-	Rand      *rand.Rand    // source of the jitter, guarded by the client; default: a random seed
-	Logger    *slog.Logger  // hears of every retry; default: discards
-	UserAgent string        // default "reportferry"
+	BaseURL     string        // reporting and automation, such as https://automate.adjust.com; may be empty beside another
+	S2SURL      string        // third-party sharing, such as https://s2s.adjust.com
+	CostURL     string        // ad spend, such as https://app.adjust.com
+	AccountID   string        // sent as X-Account-ID when not empty
+	Token       TokenSource   // required with BaseURL
+	SpendAuth   SpendAuth     // required with CostURL when there is nothing else
+	SharingAuth SpendAuth     // for S2SURL; without a key nothing is proved there
+	Rate        float64       // requests a second; default 10
+	Burst       int           // size of the token bucket; default twice the rate rounded up, at least 1
+	InFlight    int           // attempts between sending and the end of reading; default 4
+	Share       Share         // this process's part of Rate and InFlight; default: all
+	Attempts    int           // tries of one request, the first included; default 8
+	Patience    time.Duration // time of one request with all its tries, from its first slot on; default 15 minutes
+	FirstByte   time.Duration // from sending to the first byte of the body; default 5 minutes, or 30 seconds without BaseURL
+	Idle        time.Duration // between two pieces of the body; default 2 minutes
+	HTTP        *http.Client  // transport and time-out to use; the redirect policy is set on a copy. Default: a pool of its own
+	Rand        *rand.Rand    // source of the jitter, guarded by the client; default: a random seed
+	Logger      *slog.Logger  // hears of every retry; default: discards
+	UserAgent   string        // default "reportferry"
 }
 
 // Client asks the service. Its limiter and its in-flight cap belong to all clients derived from it by Metered.
 // It is safe for concurrent use. A read function given to it must not ask through the same client: it holds a slot.
 type Client struct {
-	base      *url.URL // nil: this client is for ad spend only
-	cost      *url.URL // of the endpoint itself; nil: not for ad spend
-	spend     spendState
+	base      *url.URL // nil: not for reports and app automation
+	spend     *outlet  // nil: not for ad spend
+	sharing   *outlet  // nil: not for third-party sharing
 	account   string
 	agent     string
 	token     TokenSource
@@ -68,17 +60,19 @@ type Client struct {
 
 // New checks the options and makes a client. It sends nothing.
 func New(o Options) (*Client, error) {
-	base, cost, err := o.addresses()
+	base, cost, s2s, err := o.addresses()
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case base != nil && o.Token == nil:
 		return nil, errors.New("open service: no token source")
-	case base == nil && o.SpendAuth.Key == nil:
+	case base == nil && s2s == nil && o.SpendAuth.Key == nil:
 		return nil, errors.New("open service: no key for ad spend")
-	case o.SpendAuth.Header != "" && !headerName.MatchString(o.SpendAuth.Header):
+	case !o.SpendAuth.valid():
 		return nil, fmt.Errorf("open service: %q can't be the name of a header", o.SpendAuth.Header)
+	case !o.SharingAuth.valid():
+		return nil, fmt.Errorf("open service: %q can't be the name of a header", o.SharingAuth.Header)
 	case o.Rate < 0, math.IsNaN(o.Rate), math.IsInf(o.Rate, 0):
 		return nil, fmt.Errorf("open service: rate %v is not a number of requests a second", o.Rate)
 	case o.Share != Share{} && (o.Share.Index < 0 || o.Share.Index >= o.Share.Count):
@@ -88,7 +82,7 @@ func New(o Options) (*Client, error) {
 	}
 	o = withDefaults(o).divided()
 	c := &Client{
-		base: base, cost: cost, account: o.AccountID, agent: o.UserAgent, token: o.Token,
+		base: base, spend: newSpendOutlet(o, cost), sharing: newSharingOutlet(o, s2s), account: o.AccountID, agent: o.UserAgent, token: o.Token,
 		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, o.InFlight),
 		secrets: &secrets{}, draw: guarded(o.Rand),
 		attempts: o.Attempts, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle,
@@ -97,7 +91,6 @@ func New(o Options) (*Client, error) {
 	hc := *o.HTTP
 	hc.CheckRedirect = c.checkRedirect
 	c.http = &hc
-	c.spend = newSpendState(o)
 	return c, nil
 }
 
@@ -108,19 +101,24 @@ func (c *Client) Metered(m *Meter) *Client {
 	return &d
 }
 
-// addresses reads BaseURL, which may be missing beside CostURL, and CostURL.
-func (o Options) addresses() (base, cost *url.URL, err error) {
+// addresses reads those that are given, BaseURL also when none is.
+func (o Options) addresses() (base, cost, s2s *url.URL, err error) {
 	if o.CostURL != "" {
 		if cost, err = parseBase("cost_url", o.CostURL, "https://app.adjust.com"); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		cost.Path += "/cost" // JoinPath leaves out the slash where there is no path
-		if o.BaseURL == "" {
-			return nil, cost, nil
-		}
 	}
-	base, err = parseBase("base_url", o.BaseURL, "https://automate.adjust.com")
-	return base, cost, err
+	if o.S2SURL != "" {
+		if s2s, err = parseBase("s2s_url", o.S2SURL, "https://s2s.adjust.com"); err != nil {
+			return nil, nil, nil, err
+		}
+		s2s.Path += "/third_party_sharing"
+	}
+	if o.BaseURL != "" || cost == nil && s2s == nil {
+		base, err = parseBase("base_url", o.BaseURL, "https://automate.adjust.com")
+	}
+	return base, cost, s2s, err
 }
 
 func parseBase(name, s, example string) (*url.URL, error) {
@@ -144,7 +142,7 @@ func withDefaults(o Options) Options {
 	o.InFlight = orElse(o.InFlight, 4)
 	o.Attempts = orElse(o.Attempts, 8)
 	o.Patience = orElse(o.Patience, 15*time.Minute)
-	if o.BaseURL == "" && o.CostURL != "" {
+	if o.BaseURL == "" && (o.CostURL != "" || o.S2SURL != "") {
 		o.FirstByte = orElse(o.FirstByte, 30*time.Second) // one record is no report
 	}
 	o.FirstByte = orElse(o.FirstByte, 5*time.Minute)

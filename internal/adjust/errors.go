@@ -12,13 +12,24 @@ import (
 var (
 	// ErrAuth means that the service answered 401 or 403.
 	ErrAuth = errors.New("authentication or permission refused, check service.token, service.account_id and the rights of the token's user")
-	// ErrRejected means that the service answered 400 to a record of ad spend: it will never take it.
+	// ErrRejected means that the service answered 400 to a record of ad spend or of third-party sharing: it will never
+	// take it.
 	ErrRejected = errors.New("the record is refused")
-	// ErrUnknown means that a record of ad spend was sent and may have been taken: no answer came, or none that says so.
+	// ErrUnknown means that a record of ad spend or of third-party sharing was sent and may have been taken: no answer
+	// came, or none that says so.
 	ErrUnknown = errors.New("it isn't known whether the record was taken")
 	// ErrTooSlow means twice a 504 or a time-out on a request that its caller can split. The cure is a smaller question.
 	ErrTooSlow = errors.New("the query takes too long, ask for less at once")
 )
+
+// A refusal is one of the errors above in the words of one area.
+type refusal struct {
+	text string
+	is   error
+}
+
+func (r *refusal) Error() string        { return r.text }
+func (r *refusal) Is(target error) bool { return target == r.is }
 
 // An Error tells what was asked, how often and for how long, and what came back last.
 type Error struct {
@@ -92,19 +103,24 @@ type errorBody struct {
 
 const messageLimit = 400 // runes: enough for the longest sentence seen, short enough for a log line
 
-// words draws the code and the message out of an error's body; text that isn't the service's own form is shown as it is.
-// What was escaped is scrubbed after unescaping, and before half of it is cut away.
-func words(body string, scrub func(string) string) (code, message string) {
+// words draws the code, the message and the fields that are wrong out of an error's body; text that isn't the service's
+// own form is shown as it is. What was escaped is scrubbed after unescaping, and before half of it is cut away.
+func words(body string, scrub func(string) string) (code, message string, fields []Field) {
 	var b errorBody
 	// A field of another type than expected is left empty; the others are filled all the same.
-	if err := json.Unmarshal([]byte(body), &b); b.Desc+b.Plain == "" || errors.As(err, new(*json.SyntaxError)) {
-		return "", shorten(scrub(body))
+	if err := json.Unmarshal([]byte(body), &b); b.Desc+b.Plain == "" && len(b.Details) == 0 || errors.As(err, new(*json.SyntaxError)) {
+		return "", shorten(scrub(body)), nil
 	}
-	message = b.Desc + b.Plain
 	for _, d := range b.Details {
-		message += fmt.Sprintf(" (%s: %s)", strings.Trim(fmt.Sprint(d.Loc), "[]"), d.Msg)
+		f := Field{Msg: shorten(scrub(d.Msg))}
+		for i, part := range d.Loc {
+			if name := fmt.Sprint(part); i > 0 || name != "body" {
+				f.Loc = append(f.Loc, shorten(scrub(name)))
+			}
+		}
+		fields = append(fields, f)
 	}
-	return shorten(scrub(b.Code)), shorten(scrub(message))
+	return shorten(scrub(b.Code)), shorten(scrub(b.Desc + b.Plain)), fields
 }
 
 func shorten(s string) string {

@@ -20,8 +20,6 @@ type Filter struct {
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-var filterFields = []string{"id", "name", "short_name", "section", "formatting", "description"}
-
 // UnmarshalJSON reads an item. A number serves as an ID too, and null as no text.
 func (f *Filter) UnmarshalJSON(b []byte) (err error) {
 	type fields Filter
@@ -44,7 +42,7 @@ func (f *Filter) UnmarshalJSON(b []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	item.Unknown, err = without(b, filterFields)
+	item.Unknown, err = without(b, fieldsOf[Filter]())
 	*f = Filter(item.fields)
 	return err
 }
@@ -63,5 +61,5 @@ func (c *Client) FiltersData(ctx context.Context, filters []string) (map[string]
 	if err := set(v, "required_filters", filters); err != nil {
 		return nil, &Error{Op: "filters_data", Err: err}
 	}
-	return fetchJSON[map[string][]Filter](ctx, c, "filters_data", v, "an object of lists")
+	return fetchReport[map[string][]Filter](ctx, c, "filters_data", v, "an object of lists")
 }

@@ -18,7 +18,9 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 	return c.do(ctx, request{
 		op:    op,
 		url:   c.reports("csv_report") + "?" + v.Encode(),
-		types: []string{"text/csv", "application/csv", "text/comma-separated-values", "text/plain", "application/octet-stream"},
+		types: csvTypes,
 		never: "<{", csv: true, metrics: q.Metrics, splittable: q.Splittable, read: read,
 	})
 }
+
+var csvTypes = []string{"text/csv", "application/csv", "text/comma-separated-values", "text/plain", "application/octet-stream"}

@@ -27,9 +27,15 @@ type Answer struct {
 }
 
 // A request is asked until one answer is read whole, the budget ends, or asking again can't help.
+// One that writes must be safe to repeat: that an answer was lost doesn't tell that nothing was done.
 type request struct {
 	op         string
+	method     string // default GET
 	url        string
+	body       []byte   // JSON; nil: none
+	hidden     []string // values that no error and no log may show
+	denied     error    // ErrAuth in words of its own; may be nil
+	private    bool     // what a 200 holds is shown to nobody. Of app automation
 	types      []string // media types of the answer, the one for people first
 	never      string   // bytes that the answer can't begin with
 	csv        bool     // counts into Meter.Bytes
@@ -42,6 +48,7 @@ type request struct {
 type tries struct {
 	*Client
 	request
+	veil      veil
 	ctx       context.Context // the caller's
 	budget    context.Context // ends with the patience; nil until the first slot
 	cancel    context.CancelFunc
@@ -63,9 +70,9 @@ func (c *Client) reports(endpoint string) string {
 
 func (c *Client) do(ctx context.Context, r request) (Answer, error) {
 	if c.base == nil {
-		return Answer{}, &Error{Op: r.op, Err: errors.New("this client has no base_url, it is for ad spend only")}
+		return Answer{}, &Error{Op: r.op, Err: errors.New("this client has no base_url, it is for ad spend or sharing only")}
 	}
-	t := &tries{Client: c, request: r, ctx: ctx, cancel: func() {}}
+	t := &tries{Client: c, request: r, veil: veil{c.secrets, r.hidden, "[secret]"}, ctx: ctx, cancel: func() {}}
 	defer func() { t.cancel() }()
 	_, err := backoff.Retry(ctx, t.once, backoff.WithBackOff(t), backoff.WithMaxTries(uint(c.attempts)),
 		backoff.WithMaxElapsedTime(0), backoff.WithNotify(t.again))
@@ -80,7 +87,7 @@ func (t *tries) once() (struct{}, error) {
 	release, token, err := t.admit()
 	if err != nil {
 		if t.last == nil { // else the last answer says more than a wait that the budget didn't allow
-			t.last = &failure{err: t.secrets.scrubError(err)}
+			t.last = &failure{err: t.veil.scrubError(err)}
 		}
 		return struct{}{}, backoff.Permanent(err)
 	}
@@ -145,7 +152,7 @@ func (t *tries) refresh(old string, f *failure) *failure {
 	t.refreshed = true
 	token, err := t.token.Refresh(t.budget)
 	if err != nil {
-		f.err = fmt.Errorf("%w; reading it again: %w", f.err, t.secrets.scrubError(err))
+		f.err = fmt.Errorf("%w; reading it again: %w", f.err, t.veil.scrubError(err))
 		return f
 	}
 	if token == old || t.limit() != nil {
@@ -180,8 +187,12 @@ func (t *tries) again(_ error, wait time.Duration) {
 func (t *tries) explain() error {
 	f := t.last
 	e := &Error{Op: t.op, Status: f.status, Code: f.code, Message: f.message, Attempts: t.answer.Attempts, Err: f.err}
-	if f.status == http.StatusBadRequest {
-		e.Metric = refusedMetric(f.message, t.metrics)
+	if f.status == http.StatusBadRequest && t.metrics != nil {
+		text := f.message
+		if f.err != nil {
+			text += " " + f.err.Error()
+		}
+		e.Metric = refusedMetric(text, t.metrics)
 	}
 	if !t.start.IsZero() {
 		e.Elapsed = time.Since(t.start)

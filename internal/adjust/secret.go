@@ -1,8 +1,6 @@
 package adjust
 
 import (
-	"errors"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -54,33 +52,3 @@ func (s *secrets) scrub(text string) string {
 	}
 	return text
 }
-
-const errorLimit = 2000 // bytes: no error of anybody is that long unless a server's answer is in it
-
-// scrubError keeps err as it is unless its text shows a token or has no end. Then only the text is left, and errors.Is.
-func (s *secrets) scrubError(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err // the address is long, and it may be one that a redirect made up
-	}
-	if err == nil {
-		return nil
-	}
-	clean := s.scrub(err.Error())
-	if len(clean) > errorLimit {
-		clean = shorten(clean)
-	}
-	if clean == err.Error() {
-		return err
-	}
-	return &scrubbed{text: clean, was: err}
-}
-
-// scrubbed has no Unwrap: what it was would print the token.
-type scrubbed struct {
-	text string
-	was  error
-}
-
-func (e *scrubbed) Error() string        { return e.text }
-func (e *scrubbed) Is(target error) bool { return errors.Is(e.was, target) }

@@ -1,10 +1,12 @@
 package adjust
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -31,12 +33,23 @@ func (t *tries) send(token string) *failure {
 	t.secrets.add(token)
 	ctx, end := context.WithCancelCause(t.budget)
 	defer end(nil)
-	w := newWatch(end, t.firstByte, t.idle)
+	first := t.firstByte
+	if t.private {
+		first = min(first, automationWait)
+	}
+	w := newWatch(end, first, t.idle)
 	defer w.stop()
 
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url, nil)
+	var body io.Reader
+	if t.body != nil {
+		body = bytes.NewReader(t.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, orElse(t.method, http.MethodGet), t.url, body)
 	if err != nil {
-		return &failure{final: true, err: t.secrets.scrubError(err)}
+		return &failure{final: true, err: t.veil.scrubError(err)}
+	}
+	if t.body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	if t.account != "" {
@@ -72,8 +85,11 @@ func (t *tries) send(token string) *failure {
 // accept gives a 200 to the reader.
 func (t *tries) accept(ctx context.Context, resp *http.Response, b *body) *failure {
 	if err := checkType(resp, t.types); err != nil {
-		_, message := words(errorText(b), t.secrets.scrub)
-		return &failure{status: http.StatusOK, message: message, err: t.secrets.scrubError(err)}
+		f := &failure{status: http.StatusOK, err: t.veil.scrubError(err)}
+		if !t.private {
+			_, f.message, _ = words(errorText(b), t.veil.scrub)
+		}
+		return f
 	}
 	if err := checkEnd(resp); err != nil {
 		return &failure{status: http.StatusOK, err: err}
@@ -86,7 +102,7 @@ func (t *tries) accept(ctx context.Context, resp *http.Response, b *body) *failu
 	case b.broken != nil: // whatever the reader made of it
 		return t.broken(ctx, http.StatusOK, b.broken)
 	case err != nil:
-		return &failure{status: http.StatusOK, final: true, reader: true, err: t.secrets.scrubError(err)}
+		return &failure{status: http.StatusOK, final: true, reader: true, err: t.veil.scrubError(err)}
 	}
 	t.answer.Bytes = b.n
 	return nil
@@ -95,26 +111,40 @@ func (t *tries) accept(ctx context.Context, resp *http.Response, b *body) *failu
 // refused sorts the answers that aren't 200 or 204.
 func (t *tries) refused(resp *http.Response, b *body) *failure {
 	f := &failure{status: resp.StatusCode, away: !sameHost(resp.Request.URL, t.base)}
-	f.code, f.message = words(errorText(b), t.secrets.scrub)
+	var wrong []Field
+	if f.code, f.message, wrong = words(errorText(b), t.veil.scrub); wrong != nil || f.status == http.StatusUnprocessableEntity {
+		f.err = &ValidationError{wrong}
+	}
 	switch s := resp.StatusCode; {
+	case s >= 300 && s < 400:
+		f.final, f.err = true, errRedirect
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
-		f.final, f.err = true, ErrAuth
+		f.final, f.err = true, t.denied
+		if f.err == nil {
+			f.err = ErrAuth
+		}
 		if f.away {
 			f.err = fmt.Errorf("answered by %s after a redirect, where no token is sent: %w", resp.Request.URL.Host, ErrAuth)
 		}
 	case s == http.StatusTooManyRequests:
-		f.pause = retryAfter(resp.Header)
-		if f.pause > 0 {
-			f.err = fmt.Errorf("Retry-After asks to wait %v", round(f.pause))
-		}
-		t.limiter.throttled(time.Now(), f.pause)
+		f.throttled(t.limiter, resp.Header)
 	case s == http.StatusGatewayTimeout:
 		f.slow = true
 	case s == http.StatusRequestTimeout:
+	case t.private && absent(s, f.message):
+		f.final, f.err = true, ErrNotFound
 	case s < 500, s == http.StatusNotImplemented, s == http.StatusHTTPVersionNotSupported:
 		f.final = true
 	}
 	return f
+}
+
+// throttled takes note of a 429 and of the pause that it asks for.
+func (f *failure) throttled(l *limiter, h http.Header) {
+	if f.pause = retryAfter(h); f.pause > 0 {
+		f.err = fmt.Errorf("Retry-After asks to wait %v", round(f.pause))
+	}
+	l.throttled(time.Now(), f.pause)
 }
 
 // broken is an attempt without an answer, or with half of one. ctx is the attempt's.
@@ -125,7 +155,7 @@ func (t *tries) broken(ctx context.Context, status int, err error) *failure {
 	var untrusted *tls.CertificateVerificationError
 	return &failure{
 		status: status,
-		err:    t.secrets.scrubError(err),
+		err:    t.veil.scrubError(err),
 		slow:   timedOut(err),
 		final:  errors.Is(err, errRedirect) || errors.As(err, &untrusted),
 	}

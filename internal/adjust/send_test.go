@@ -142,7 +142,7 @@ func TestErrorBodies(t *testing.T) {
 	tests := []struct{ name, head, body, want string }{
 		{"the service's", "", `{"error_code":"request_error","error_desc":"Unsupported dimension: x","error_desc_details":null}`, "400 Bad Request: request_error: Unsupported dimension: x"},
 		{"details", "", `{"error_code":"validation_error","error_desc":"Invalid","error_desc_details":[{"loc":["body","platform"],"msg":"Field required"}]}`,
-			"validation_error: Invalid (body platform: Field required)"},
+			"validation_error: Invalid: platform: Field required"},
 		{"odd details", "", `{"error_desc":"Invalid","error_desc_details":{"x":1},"error_code":7}`, "400 Bad Request: Invalid"},
 		{"the sharing endpoint's", "", `{"error":"App not found"}`, "400 Bad Request: App not found"},
 		{"text", "", "so\n  not ", "400 Bad Request: so not"},

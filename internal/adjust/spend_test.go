@@ -381,7 +381,7 @@ func TestSpendOptions(t *testing.T) {
 	}
 	_, err = spend.Events(t.Context(), EventsQuery{})
 	_, _, err2 := fetch(t.Context(), spend, query())
-	if fmt.Sprint(err) != "events: this client has no base_url, it is for ad spend only" || !strings.Contains(fmt.Sprint(err2), "no base_url") {
+	if fmt.Sprint(err) != "events: this client has no base_url, it is for ad spend or sharing only" || !strings.Contains(fmt.Sprint(err2), "no base_url") {
 		t.Errorf("%v; %v", err, err2)
 	}
 	for _, o := range []Options{{}, {CostURL: "http://127.0.0.1:1"}} {

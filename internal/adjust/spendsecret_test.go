@@ -94,13 +94,13 @@ func TestCostIDIsScrubbed(t *testing.T) {
 		}
 	}
 	// Other words stay.
-	if got := blotRuns("cost_amount: not a number, 50% off", "3P4OXS8dMAQbqn4Y"); got != "cost_amount: not a number, 50% off" {
+	if got := blotRuns("cost_amount: not a number, 50% off", "3P4OXS8dMAQbqn4Y", "[cost_id]"); got != "cost_amount: not a number, 50% off" {
 		t.Error(got)
 	}
-	if got := blotRuns("a 3p4oxs8dMAQbqn4y b", "3P4OXS8dMAQbqn4Y"); got != "a [cost_id] b" {
+	if got := blotRuns("a 3p4oxs8dMAQbqn4y b", "3P4OXS8dMAQbqn4Y", "[cost_id]"); got != "a [cost_id] b" {
 		t.Error(got)
 	}
-	if got := blotRuns("short: abc", "abc"); got != "short: [cost_id]" {
+	if got := blotRuns("short: abc", "abc", "[cost_id]"); got != "short: [cost_id]" {
 		t.Error(got)
 	}
 }

@@ -1,0 +1,141 @@
+package adjust
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// errAutomationAuth is ErrAuth in the words of app automation.
+var errAutomationAuth = &refusal{"authentication or permission refused, check service.token, that its user is an Admin or Editor, " +
+	"that app automation is switched on for the account, and that the app belongs to it", ErrAuth}
+
+// pathPart is what may stand between two slashes: the tokens and numbers of the service do, and nothing that leads to
+// another endpoint.
+var pathPart = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
+// A call is one request to app automation.
+type call struct {
+	op     string
+	method string     // default GET
+	path   []string   // below /app-automation
+	query  url.Values // may be nil
+	body   any        // sent as JSON; nil: none
+	hidden []string   // values that no error and no log may show
+	what   string     // of the answer, such as "an app"
+
+	mayBeEmpty bool // 204 is an answer too
+}
+
+// request makes the request of a call.
+func (c *Client) automation(q call) (request, error) {
+	r := request{op: q.op, method: q.method, hidden: q.hidden, denied: errAutomationAuth, private: true}
+	if c.base == nil {
+		return r, nil // do refuses it
+	}
+	for _, part := range q.path {
+		if !pathPart.MatchString(part) {
+			return r, &Error{Op: q.op, Err: fmt.Errorf("%q can't be a token or an ID: only letters, digits, - and _ are, 128 at most", shorten(part))}
+		}
+	}
+	r.url = c.base.String() + "/app-automation/" + strings.Join(q.path, "/")
+	if len(q.query) > 0 {
+		r.url += "?" + q.query.Encode()
+	}
+	if q.body == nil {
+		return r, nil
+	}
+	var err error
+	switch r.body, err = json.Marshal(q.body); {
+	case err != nil:
+		return r, &Error{Op: q.op, Err: fmt.Errorf("what is to be sent has no form in JSON: %T", q.body)} // err may show a value
+	case len(r.body) > bodyLimit:
+		return r, &Error{Op: q.op, Err: fmt.Errorf("what is to be sent is %d bytes long, more than %d", len(r.body), bodyLimit)}
+	}
+	r.hidden = append(r.hidden, secretsIn(r.body)...)
+	return r, nil
+}
+
+// automationWait is the longest wait for the first byte of an answer: the work of app automation is done in jobs.
+const automationWait = time.Minute
+
+// bodyLimit is what one request may send: far more than an app with a thousand events needs, and what a service that
+// refuses bodies says is 1 MB at a sibling endpoint (dev.adjust.com/en/api/s2s-api, "Request size too large").
+const bodyLimit = 1 << 20
+
+// automate sends a call and reads its answer, which must be there.
+func automate[T any](ctx context.Context, c *Client, q call) (T, error) {
+	r, err := c.automation(q)
+	if err != nil {
+		return *new(T), err
+	}
+	got, a, err := fetchJSON[T](ctx, c, r, q.what)
+	if err == nil && a.Empty && !q.mayBeEmpty {
+		err = &Error{Op: q.op, Status: http.StatusNoContent, Attempts: a.Attempts, Err: errors.New("the answer is empty")}
+	}
+	return got, err
+}
+
+// absent tells whether an answer means that something isn't there.
+func absent(status int, message string) bool {
+	return status == http.StatusNotFound || status == http.StatusBadRequest && notFound.MatchString(message)
+}
+
+var notFound = regexp.MustCompile(`(?i)\bnot found\b`)
+
+// opPart is a piece of a path as it may stand in an error.
+func opPart(s string) string {
+	if !pathPart.MatchString(s) {
+		return "?"
+	}
+	return s
+}
+
+// secretName is the name of a field whose value is a secret. Tokens of apps aren't.
+var (
+	secretName = regexp.MustCompile(`(?i)secret|password|credential|(^|_)(key|token)s?$`)
+	appToken   = regexp.MustCompile(`(^|_)app_tokens?$`)
+)
+
+// secretsIn finds the secrets in what is sent as JSON.
+func secretsIn(body []byte) []string {
+	var v any
+	if json.Unmarshal(body, &v) != nil {
+		return nil
+	}
+	return leaves(nil, v, false)
+}
+
+// secretsOfText is all texts of a credential, which may be JSON.
+func secretsOfText(data string) []string {
+	var v any
+	if json.Unmarshal([]byte(data), &v) != nil {
+		v = data
+	}
+	return leaves([]string{}, v, true)
+}
+
+// leaves adds the texts below v that are secrets, or all of them. Short ones would blot out words that aren't meant.
+func leaves(found []string, v any, all bool) []string {
+	switch v := v.(type) {
+	case string:
+		if all && len(v) >= 4 {
+			found = append(found, v)
+		}
+	case []any:
+		for _, item := range v {
+			found = leaves(found, item, all)
+		}
+	case map[string]any:
+		for name, item := range v {
+			found = leaves(found, item, all || secretName.MatchString(name) && !appToken.MatchString(name))
+		}
+	}
+	return found
+}

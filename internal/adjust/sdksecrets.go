@@ -1,0 +1,120 @@
+package adjust
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+)
+
+// Secrets are an app's SDK secrets. Their shape is that of
+// dev.adjust.com/en/api/app-automation-api/sdk-secrets-endpoint.
+type Secrets struct {
+	Combined CombinedSecrets `json:"combined_secrets"`
+	Revoked  int             `json:"revoked"` // how many RevokeOutdatedSecrets has revoked: 0 when a repeat found it done
+	// Unknown holds the fields that this version doesn't know.
+	Unknown map[string]json.RawMessage `json:"-"`
+}
+
+// CombinedSecrets are the secrets of all versions.
+type CombinedSecrets struct {
+	EnforceInstallSigning bool     `json:"enforce_install_signing"`
+	Secrets               []Secret `json:"secrets"`
+	// Unknown holds the fields that this version doesn't know.
+	Unknown map[string]json.RawMessage `json:"-"`
+}
+
+// A Secret is one SDK secret. Its value is hidden however it is printed, and Unknown may hold another.
+type Secret struct {
+	ID              Text   `json:"id"` // a number
+	Version         int    `json:"version"`
+	Active          bool   `json:"active"`
+	Name            string `json:"name"`             // versions 1 and 2
+	Value           Hidden `json:"value"`            // versions 1 and 2: a list of four strings, as JSON
+	InternalVersion Text   `json:"internal_version"` // a number; of version 3 a text such as 3.47.0
+	Platform        string `json:"platform"`         // version 3, as what follows
+	Label           string `json:"label"`
+	Scope           string `json:"scope"` // such as all-traffic
+	Algorithm       string `json:"algorithm"`
+	CreatedAt       string `json:"created_at"` // RFC 3339
+	UpdatedAt       string `json:"updated_at"`
+	// Unknown holds the fields that this version doesn't know.
+	Unknown map[string]json.RawMessage `json:"-"`
+}
+
+// Hidden is a value of an answer that isn't printed: a secret's. Text tells it, as JSON.
+type Hidden struct{ json string }
+
+// Text is the value itself.
+func (h Hidden) Text() string { return h.json }
+
+// String hides the value.
+func (h Hidden) String() string { return "[secret]" }
+
+// GoString hides the value.
+func (h Hidden) GoString() string { return h.String() }
+
+// MarshalJSON hides the value.
+func (h Hidden) MarshalJSON() ([]byte, error) { return json.Marshal(h.String()) }
+
+// UnmarshalJSON takes any value.
+func (h *Hidden) UnmarshalJSON(b []byte) error {
+	h.json = string(b)
+	return nil
+}
+
+// UnmarshalJSON reads an answer and keeps its unknown fields.
+func (s *Secrets) UnmarshalJSON(b []byte) (err error) {
+	type fields Secrets
+	s.Unknown, err = unmarshalRecord(b, (*fields)(s))
+	return err
+}
+
+// UnmarshalJSON reads an answer and keeps its unknown fields.
+func (s *CombinedSecrets) UnmarshalJSON(b []byte) (err error) {
+	type fields CombinedSecrets
+	s.Unknown, err = unmarshalRecord(b, (*fields)(s))
+	return err
+}
+
+// UnmarshalJSON reads a secret and keeps its unknown fields.
+func (s *Secret) UnmarshalJSON(b []byte) (err error) {
+	type fields Secret
+	s.Unknown, err = unmarshalRecord(b, (*fields)(s))
+	return err
+}
+
+// Outdated says which SDK secrets RevokeOutdatedSecrets revokes.
+type Outdated struct {
+	MinActiveVersion int  `json:"min_active_version,omitempty"` // versions below are revoked; 0: the service's default, 3
+	Force            bool `json:"force,omitempty"`              // also when no active one would be left, which is refused otherwise
+}
+
+// RevokeOutdatedSecrets revokes an app's SDK secrets of old versions: POST /app/{token}/secrets/revoke_outdated. It is
+// sent again after a lost answer: what is revoked stays so.
+func (c *Client) RevokeOutdatedSecrets(ctx context.Context, token string, o Outdated) (Secrets, error) {
+	return c.secretsCall(ctx, call{op: "revoke outdated secrets of app " + opPart(token), path: []string{"app", token, "secrets", "revoke_outdated"}, body: o})
+}
+
+// RevokeSecret revokes one SDK secret: POST /app/{token}/secrets/{id}/revoke. The documents show neither payload nor
+// answer; nothing is sent, and the answer is taken for that of RevokeOutdatedSecrets. It is sent again after a lost
+// answer: what is revoked stays so.
+func (c *Client) RevokeSecret(ctx context.Context, token, id string) (Secrets, error) {
+	return c.secretsCall(ctx, call{op: "revoke secret " + opPart(id) + " of app " + opPart(token), path: []string{"app", token, "secrets", id, "revoke"}, body: struct{}{}})
+}
+
+// ReactivateSecret makes sure that an SDK secret is active and, when scope isn't empty, has that scope, which only
+// version 3 knows: POST /app/{token}/secrets/{id}/reactivate. Payload and answer are guesses. It is sent again after a
+// lost answer: it sets values, and the same values twice are the same.
+func (c *Client) ReactivateSecret(ctx context.Context, token, id, scope string) (Secrets, error) {
+	return c.secretsCall(ctx, call{
+		op: "reactivate secret " + opPart(id) + " of app " + opPart(token), path: []string{"app", token, "secrets", id, "reactivate"},
+		body: struct {
+			Scope string `json:"scope,omitempty"`
+		}{scope},
+	})
+}
+
+func (c *Client) secretsCall(ctx context.Context, q call) (Secrets, error) {
+	q.method, q.what = http.MethodPost, "an object of secrets"
+	return automate[Secrets](ctx, c, q)
+}

@@ -1,0 +1,45 @@
+package adjust
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+)
+
+// Settings reads an app's settings by section, all sections when none is named: GET /app/{token}/settings. Any app of
+// the account has them. What is in a section is left as it is: see
+// dev.adjust.com/en/api/app-automation-api/app-settings-endpoint for those whose shape is known. Sections such as
+// sdk_secrets hold secrets.
+func (c *Client) Settings(ctx context.Context, token string, sections ...string) (map[string]json.RawMessage, error) {
+	return automate[map[string]json.RawMessage](ctx, c, call{
+		op: "read settings of app " + opPart(token), path: []string{"app", token, "settings"}, query: url.Values{"sections": sections}, what: "an object of sections",
+	})
+}
+
+// SettingsCSV writes the settings of apps to w, as CSV in UTF-8: GET /settings/csv. No tokens are all apps of the
+// account, no sections all sections; both parameters' names are guesses, and so are the columns. w gets the whole answer
+// or nothing; an answer of more than answerLimit bytes is an error. Nothing matching (204) writes nothing.
+func (c *Client) SettingsCSV(ctx context.Context, w io.Writer, tokens, sections []string) error {
+	r, err := c.automation(call{
+		op: "export settings", path: []string{"settings", "csv"}, query: url.Values{"app_tokens": tokens, "sections": sections},
+	})
+	if err != nil {
+		return err
+	}
+	r.types, r.never = csvTypes, "<{"
+	var whole []byte
+	r.read = func(from io.Reader) error {
+		var err error
+		whole, err = io.ReadAll(&limited{from, answerLimit})
+		return err
+	}
+	if _, err := c.do(ctx, r); err != nil {
+		return err
+	}
+	if _, err := w.Write(whole); err != nil {
+		return &Error{Op: r.op, Err: fmt.Errorf("write what came: %w", err)}
+	}
+	return nil
+}

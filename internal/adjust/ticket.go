@@ -1,0 +1,165 @@
+package adjust
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+var (
+	// ErrTicketFailed means that a job of app automation has failed. The ticket that comes with it says which sections.
+	ErrTicketFailed = errors.New("the job has failed")
+	// ErrTicketOpen means that a job of app automation wasn't over when the wait for it was.
+	ErrTicketOpen = errors.New("the job isn't over yet, ask for its ticket later")
+)
+
+// A Ticket tells how a job of app automation goes. Its shape is that of
+// dev.adjust.com/en/api/app-automation-api/status-endpoint.
+type Ticket struct {
+	Status string                   `json:"status"` // new, opened, completed or failed
+	Kind   string                   `json:"kind"`   // migration; there may be others
+	Result map[string]SectionResult `json:"result"` // by section, those that are finished
+	// Unknown holds the fields that this version doesn't know.
+	Unknown map[string]json.RawMessage `json:"-"`
+}
+
+// A SectionResult is what came of one section.
+type SectionResult struct {
+	Successes []string  `json:"successes"` // names of events, slugs of partners
+	Failures  []Failure `json:"failures"`
+	Section   string    `json:"section"` // only of a section that never began
+	Detail    Text      `json:"detail"`  // why it never began
+	// Unknown holds the fields that this version doesn't know.
+	Unknown map[string]json.RawMessage `json:"-"`
+}
+
+// A Failure is an item that wasn't applied. The documents don't show one: a text, and an object with a name (or a
+// section) and a detail, are understood, and anything is kept.
+type Failure struct {
+	Name   string
+	Detail string
+	Raw    json.RawMessage // all of it
+}
+
+// Done tells whether the job is over, well or not.
+func (t Ticket) Done() bool { return t.Completed() || t.Failed() }
+
+// Completed tells whether the job is over and went well, which sections with failures don't contradict.
+func (t Ticket) Completed() bool { return strings.EqualFold(t.Status, "completed") }
+
+// Failed tells whether the job has failed.
+func (t Ticket) Failed() bool { return strings.EqualFold(t.Status, "failed") }
+
+// Problems lists what wasn't applied, by section and item, in order: "events purchase: name is taken".
+func (t Ticket) Problems() []string {
+	var list []string
+	for _, section := range slices.Sorted(maps.Keys(t.Result)) {
+		r := t.Result[section]
+		if r.Detail != "" {
+			list = append(list, section+": "+shorten(string(r.Detail)))
+		}
+		for _, f := range r.Failures {
+			list = append(list, section+" "+f.String())
+		}
+	}
+	return list
+}
+
+func (f Failure) String() string {
+	switch {
+	case f.Name != "" && f.Detail != "":
+		return shorten(f.Name + ": " + f.Detail)
+	case f.Name+f.Detail != "":
+		return shorten(f.Name + f.Detail)
+	}
+	return shorten(string(f.Raw))
+}
+
+// UnmarshalJSON takes any value.
+func (f *Failure) UnmarshalJSON(b []byte) error {
+	*f = Failure{Raw: slices.Clone(b)}
+	if json.Unmarshal(b, &f.Name) == nil {
+		return nil
+	}
+	var item struct {
+		Name, Section, Detail, Details Text
+	}
+	if json.Unmarshal(b, &item) == nil {
+		f.Name, f.Detail = orElse(string(item.Name), string(item.Section)), orElse(string(item.Detail), string(item.Details))
+	}
+	return nil
+}
+
+// UnmarshalJSON reads an answer and keeps its unknown fields.
+func (t *Ticket) UnmarshalJSON(b []byte) (err error) {
+	type fields Ticket
+	t.Unknown, err = unmarshalRecord(b, (*fields)(t))
+	return err
+}
+
+// UnmarshalJSON reads an answer and keeps its unknown fields.
+func (r *SectionResult) UnmarshalJSON(b []byte) (err error) {
+	type fields SectionResult
+	r.Unknown, err = unmarshalRecord(b, (*fields)(r))
+	return err
+}
+
+// Ticket reads how a job goes: GET /status/{ticket}.
+func (c *Client) Ticket(ctx context.Context, ticket string) (Ticket, error) {
+	t, err := automate[Ticket](ctx, c, call{op: ticketOp(ticket), path: []string{"status", ticket}, what: "the status of a job"})
+	if err == nil && t.Status == "" {
+		err = &Error{Op: ticketOp(ticket), Err: errors.New("the answer tells no status")}
+	}
+	return t, err
+}
+
+func ticketOp(ticket string) string { return "read ticket " + opPart(ticket) }
+
+// A Wait says how WaitTicket waits. Zero values stand for the defaults.
+type Wait struct {
+	First   time.Duration // before the second look, twice as long before each further one; default 1 second
+	Longest time.Duration // between two looks; default 30 seconds
+	Most    time.Duration // of all; default 30 minutes
+	Seen    func(Ticket)  // hears of every look; may be nil
+}
+
+// WaitTicket looks at a job until it is over, at once and then after First, doubled up to Longest, each time shortened by
+// up to a half at random. It returns the ticket as it was seen last, with nil when the job is completed, ErrTicketFailed
+// when it has failed, ErrTicketOpen when it took longer than Most, or the error that Ticket or ctx ended with. All errors
+// are an *Error.
+func (c *Client) WaitTicket(ctx context.Context, ticket string, w Wait) (Ticket, error) {
+	wait, longest, most := orElse(w.First, time.Second), orElse(w.Longest, 30*time.Second), orElse(w.Most, 30*time.Minute)
+	late := fmt.Errorf("%w, after %v", ErrTicketOpen, round(most))
+	bounded, cancel := context.WithTimeoutCause(ctx, most, late)
+	defer cancel()
+	var last Ticket
+	for looks := 1; ; looks++ {
+		t, err := c.Ticket(bounded, ticket)
+		switch {
+		case err != nil && bounded.Err() != nil && ctx.Err() == nil:
+			return last, &Error{Op: ticketOp(ticket), Attempts: looks, Err: late}
+		case err != nil:
+			return last, err
+		}
+		last = t
+		if w.Seen != nil {
+			w.Seen(t)
+		}
+		switch {
+		case t.Completed():
+			return t, nil
+		case t.Failed():
+			return t, &Error{Op: ticketOp(ticket), Attempts: looks, Err: ErrTicketFailed}
+		}
+		half := min(wait, longest) / 2
+		if err := sleep(bounded, half+time.Duration(c.draw(int64(half)+1))); err != nil {
+			return last, &Error{Op: ticketOp(ticket), Attempts: looks, Err: ended(ctx, err)}
+		}
+		wait = min(2*wait, longest)
+	}
+}
