@@ -19,6 +19,7 @@ import (
 func newEmulator(f *flags) *cobra.Command {
 	var addr, faults string
 	var o emulator.Options
+	var apps automation
 	cmd := &cobra.Command{
 		Use:   "emulator",
 		Short: "Serve a made-up account over the service's own interface",
@@ -30,10 +31,12 @@ It answers events and csv_report as the service's interface document has them,
 and also filters_data, report (JSON) and parquet_report, which the real service
 has besides: clients of others can be pointed at it. POST /cost takes ad spend
 for what emulator engagements lists; csv_report then has it in its costs, and
-GET /_emulator/spend says what arrived.`,
+GET /_emulator/spend says what arrived. Under /app-automation apps are made from
+a template; their jobs advance with the clock, or by POST /_emulator/tickets.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Logger = f.logger(cmd.ErrOrStderr())
+			apps.apply(&o)
 			if err := readFaults(faults, &o.Faults); err != nil {
 				return &exitError{jobs.ExitUsage, err}
 			}
@@ -58,6 +61,7 @@ GET /_emulator/spend says what arrived.`,
 	cmd.Flags().StringToStringVar(&o.Partners, "partner", nil, "`key=network` that may post ad spend; empty: any key, any network")
 	cmd.Flags().StringVar(&o.SpendHeader, "spend-header", "", "`header` of the partner's key; empty: Authorization, as Bearer")
 	cmd.Flags().BoolVar(&o.OpenSpend, "open-spend", false, "take ad spend without a key")
+	apps.flags(cmd, &o)
 	cmd.AddCommand(newEngagements())
 	return cmd
 }

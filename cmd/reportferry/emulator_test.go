@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -49,6 +54,83 @@ func TestEngagementsCommand(t *testing.T) {
 	for _, args := range [][]string{{"--per-day", "0"}, {"--days", "-1"}, {"--apps", "9999"}, {"more"}} {
 		if code := execute(t.Context(), append([]string{"emulator", "engagements"}, args...), &out, &errs); code != 2 {
 			t.Errorf("%v: exit code %d", args, code)
+		}
+	}
+}
+
+// The flags reach the emulator: each refuses or fails something that it wouldn't without.
+func TestEmulatorAutomationFlags(t *testing.T) {
+	const app = `{"name":"n","bundle_id":"b","store_id":"com.b","platform":"android"}`
+	for _, c := range []struct {
+		args  []string
+		token string
+		want  string // status of POST /app, then that of its job
+	}{
+		{nil, "x", "200 completed"},
+		{[]string{"--role", "ed=Editor,re=Reader"}, "ed", "200 completed"},
+		{[]string{"--role", "ed=Editor,re=Reader"}, "re", "403 "},
+		{[]string{"--role", "ed=Editor"}, "x", "401 "},
+		{[]string{"--no-automation"}, "x", "403 "},
+		{[]string{"--no-template"}, "x", "422 "},
+		{[]string{"--ticket-step", "-1s"}, "x", "200 new"},
+		{[]string{"--fail-job", "s2s"}, "x", "200 failed"},
+		{[]string{"--fail-job", "s2s@com.b"}, "x", "200 failed"},
+		{[]string{"--fail-job", "s2s@com.other,trackers@other"}, "x", "200 completed"},
+	} {
+		base, stop := serveEmulator(t, append(c.args, "--apps", "1", "--days", "1")...)
+		ask := func(method, path, body string) (int, string) {
+			r, err := http.NewRequestWithContext(t.Context(), method, base+"/app-automation/"+path, strings.NewReader(body))
+			check(t, err)
+			r.Header.Set("Authorization", "Bearer "+c.token)
+			resp, err := http.DefaultClient.Do(r)
+			check(t, err)
+			defer func() { _ = resp.Body.Close() }()
+			var fields struct {
+				Ticket string `json:"ticket_token"`
+				Status string `json:"status"`
+			}
+			check(t, json.NewDecoder(resp.Body).Decode(&fields))
+			return resp.StatusCode, fields.Ticket + fields.Status
+		}
+		status, ticket := ask("POST", "app", app)
+		state := ""
+		if status == http.StatusOK {
+			_, state = ask("GET", "status/"+ticket, "")
+		}
+		if got := fmt.Sprint(status, " ", state); got != c.want {
+			t.Errorf("%v: %s, want %s", c.args, got, c.want)
+		}
+		stop()
+	}
+	var out, errs bytes.Buffer
+	for _, args := range [][]string{{"--role", "x"}, {"--role", "x=admin"}, {"--fail-job", "app_info"}, {"--fail-job", "@x"}} {
+		if code := execute(t.Context(), append([]string{"emulator", "--addr", "127.0.0.1:0"}, args...), &out, &errs); code != 2 {
+			t.Errorf("%v: exit code %d: %s", args, code, &errs)
+		}
+	}
+}
+
+// serveEmulator runs the command until stop.
+func serveEmulator(t *testing.T, args ...string) (base string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	read, write := io.Pipe()
+	code := make(chan int)
+	go func() {
+		n := execute(ctx, append([]string{"emulator", "--addr", "127.0.0.1:0"}, args...), io.Discard, write)
+		_ = write.Close()
+		code <- n
+	}()
+	lines := bufio.NewScanner(read)
+	for base == "" && lines.Scan() {
+		_, base, _ = strings.Cut(lines.Text(), "serving on ")
+	}
+	go func() { _, _ = io.Copy(io.Discard, read) }()
+	return base, func() {
+		t.Helper()
+		cancel()
+		if n := <-code; n != 0 && n != 130 {
+			t.Errorf("%v: exit code %d", args, n)
 		}
 	}
 }

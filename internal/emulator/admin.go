@@ -20,6 +20,10 @@ const adminPrefix = "/_emulator/"
 //	POST /_emulator/reset-requests  empty the request log
 //	GET  /_emulator/spend           what arrived at /cost: a SpendBooks
 //	GET  /_emulator/spend-records   every Cost ID of it as CSV: see SpendRecord
+//	GET  /_emulator/apps            what app automation made or updated: ManagedApps
+//	PUT  /_emulator/job-faults      replace what fails in jobs: a JSON array of JobFault
+//	POST /_emulator/tickets         {"steps": 1, "ticket": ""} lets jobs take steps, "" all of them; answers {"open": ...}
+//	POST /_emulator/reset-token     {"token": ...} as a user resets it; answers {"token": ...}, the new one
 func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w}
 	if !isLocal(r.RemoteAddr) {
@@ -59,6 +63,12 @@ func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request) {
 		}
 		s.Shift(shift)
 		answer = map[string]time.Time{"now": s.now()}
+	case "GET apps", "PUT job-faults", "POST tickets", "POST reset-token":
+		var err error
+		if answer, err = s.administerApps(r); err != nil {
+			x.fail(badRequest("%v", err))
+			return
+		}
 	case "GET spend":
 		answer = s.Spend()
 	case "GET spend-records":

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,16 +13,18 @@ import (
 
 // The error_code values of the service's error body.
 const (
-	codeRequest = "request_error"
-	codeAuth    = "auth_error"
-	codeService = "service_error"
+	codeRequest    = "request_error"
+	codeAuth       = "auth_error"
+	codeValidation = "validation_error"
+	codeService    = "service_error"
 )
 
 // serviceError is an answer other than 200 and 204, with the service's error body.
 type serviceError struct {
 	status     int
 	code, desc string
-	retryAfter int // seconds; 0 sends no Retry-After
+	details    []fieldError // of a validation error
+	retryAfter int          // seconds; 0 sends no Retry-After
 }
 
 func (e *serviceError) Error() string { return fmt.Sprintf("%d %s: %s", e.status, e.code, e.desc) }
@@ -61,17 +62,32 @@ func (x *exchange) Write(b []byte) (int, error) {
 	return x.ResponseWriter.Write(b)
 }
 
-func (x *exchange) fail(e *serviceError) {
-	body, err := json.Marshal(map[string]string{"error_code": e.code, "error_desc": e.desc})
+func (x *exchange) fail(e *serviceError) { x.send(e.reply()) }
+
+func (e *serviceError) reply() reply {
+	body, err := json.Marshal(struct {
+		Code    string       `json:"error_code"`
+		Desc    string       `json:"error_desc"`
+		Details []fieldError `json:"error_desc_details,omitempty"`
+	}{e.code, e.desc, e.details})
 	if err != nil {
 		body = []byte(`{"error_code":"service_error","error_desc":"unprintable"}`)
 	}
-	x.Header().Set("Content-Type", "application/json")
-	if e.retryAfter > 0 {
-		x.Header().Set("Retry-After", strconv.Itoa(e.retryAfter))
+	return reply{status: e.status, retryAfter: e.retryAfter, contentType: "application/json", body: body}
+}
+
+// scriptedError is the answer of a fault that asks for a status.
+func scriptedError(status, retryAfter int) reply {
+	code := codeRequest
+	switch {
+	case status >= 500:
+		code = codeService
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		code = codeAuth
+	case status == http.StatusUnprocessableEntity:
+		code = codeValidation
 	}
-	x.WriteHeader(e.status)
-	_, _ = x.Write(body) // a client that is gone needs no answer
+	return (&serviceError{status: status, code: code, desc: http.StatusText(status) + " (scripted)", retryAfter: retryAfter}).reply()
 }
 
 var gzips = sync.Pool{New: func() any {

@@ -3,9 +3,7 @@ package emulator
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -17,7 +15,7 @@ var errClosing = errors.New("the emulator is being closed")
 // serveCost answers POST /cost. It isn't in the request log, whose lines would hold Cost IDs: the books are.
 func (s *Server) serveCost(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w}
-	if x.fault = s.script.next(r, s.now()); x.fault != nil && s.costFault(x, r, x.fault) {
+	if x.fault = s.script.next(r, s.now()); s.struck(x, r, plain) {
 		s.books.faulted()
 		return
 	}
@@ -30,7 +28,7 @@ func (s *Server) serveCost(w http.ResponseWriter, r *http.Request) {
 		status, refused = http.StatusInternalServerError, "books: not written"
 	}
 	s.books.answered(status, refused)
-	s.answerCost(x, status)
+	x.deliver(plain(status, 0), plain)
 }
 
 // takeCost does what the request asks, in the order of credential, form, permission.
@@ -70,30 +68,6 @@ func (s *Server) partner(h http.Header) (network string, known bool) {
 	return network, known && key != ""
 }
 
-// answerCost answers as the request's fault wants it; the documented bodies are the statuses' names.
-func (s *Server) answerCost(x *exchange, status int) {
-	f := x.fault
-	if f == nil {
-		f = &Fault{}
-	}
-	switch {
-	case f.Kind == FaultLost && f.Status == 0:
-		reset(x)
-	case f.Kind == FaultLost:
-		x.plain(f.Status, f.RetryAfter)
-	case f.Kind == FaultEmpty:
-		x.WriteHeader(status)
-	case f.Kind == FaultCut:
-		x.Header().Set("Content-Length", strconv.Itoa(len(costWords(status))))
-		x.WriteHeader(status)
-		_, _ = io.WriteString(x, costWords(status)[:1])
-		_ = http.NewResponseController(x).Flush()
-		panic(http.ErrAbortHandler)
-	default:
-		x.plain(status, 0)
-	}
-}
-
 func costWords(status int) string {
 	if status == http.StatusOK {
 		return "OK"
@@ -101,32 +75,9 @@ func costWords(status int) string {
 	return http.StatusText(status)
 }
 
-// plain answers with the status's name.
-func (x *exchange) plain(status, retryAfter int) {
-	x.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if retryAfter > 0 {
-		x.Header().Set("Retry-After", strconv.Itoa(retryAfter))
-	}
-	x.WriteHeader(status)
-	_, _ = io.WriteString(x, costWords(status)) // a client that is gone needs no answer
-}
-
-// costFault answers in place of the service, when the request's fault asks for that; nothing is taken then.
-func (s *Server) costFault(x *exchange, r *http.Request, f *Fault) bool {
-	switch f.Kind {
-	case FaultStatus:
-		x.plain(f.Status, f.RetryAfter)
-		return true
-	case FaultSlow:
-		if s.wait(r, f.Delay) != nil {
-			panic(http.ErrAbortHandler)
-		}
-		return false
-	case FaultHTML, FaultReset:
-		return s.faultInstead(x, r)
-	default:
-		return false
-	}
+// plain answers with the status's name, as the documents have it for /cost.
+func plain(status, retryAfter int) reply {
+	return reply{status: status, retryAfter: retryAfter, contentType: "text/plain; charset=utf-8", body: []byte(costWords(status))}
 }
 
 // wait sleeps until d is over, the client gone, or the server about to be closed.

@@ -34,12 +34,12 @@ const (
 	DriftExtra   = "extra"   // a column "extra" of zeros is appended
 )
 
-// Fault is one line of a fault script. Path, MinDays and Query say which requests it looks at, reporting ones and /cost;
+// Fault is one line of a fault script. Path, MinDays and Query say which requests it looks at, all but admin calls;
 // it counts them from 1 since the script was set and strikes at number Nth (default 1), and then every Every-th, at most
 // Times times (default: once, or without end when Every is set). Of several that strike at one request the first is taken.
 //
-// /cost takes what it answers under slow, cut, empty and lost, and nothing under status, reset and html; drift means
-// nothing there.
+// Outside of reports what is asked is done under slow, cut, empty and lost, and not under status, reset and html; drift
+// means nothing there.
 type Fault struct {
 	Nth     int    `json:"nth,omitempty"`
 	Every   int    `json:"every,omitempty"`
@@ -210,11 +210,7 @@ func (s *Server) faultInstead(x *exchange, r *http.Request) bool {
 	}
 	switch f := x.fault; f.Kind {
 	case FaultStatus:
-		code := codeRequest
-		if f.Status >= 500 {
-			code = codeService
-		}
-		x.fail(&serviceError{status: f.Status, code: code, desc: http.StatusText(f.Status) + " (scripted)", retryAfter: f.RetryAfter})
+		x.send(scriptedError(f.Status, f.RetryAfter))
 		return true
 	case FaultHTML:
 		x.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -229,7 +225,7 @@ func (s *Server) faultInstead(x *exchange, r *http.Request) bool {
 			reset(x)
 			return true
 		}
-		x.fail(&serviceError{status: f.Status, code: codeService, desc: http.StatusText(f.Status) + " (scripted)", retryAfter: f.RetryAfter})
+		x.send(scriptedError(f.Status, f.RetryAfter))
 		return true
 	case FaultReset:
 		reset(x)

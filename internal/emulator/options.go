@@ -27,12 +27,19 @@ type Options struct {
 	Latency  time.Duration    // waited before the first byte of every answer, the admin calls' excepted
 	Bulk     int              // > 0: csv_report streams that many made-up rows without SQL, the other reports are 400
 	Faults   []Fault          // scripted faults, see Fault
-	DB       string           // a file that keeps all that is made: made when missing, else with its own first day; "" keeps nothing
+	DB       string           // a file that keeps all that is made: made when missing, else with its own first day; "" keeps nothing. Its vault's key is in DB.key
 	Logger   *slog.Logger     // default: discard
 
 	Partners    map[string]string // keys that /cost takes, and the network whose spend each may post, "" for any; empty: any key
 	SpendHeader string            // header that the key is the value of; default Authorization, where it is a Bearer token
 	OpenSpend   bool              // /cost asks for no key
+
+	Tokens       map[string]Role // Bearer tokens with the roles of their users; with any, Token alone is let in besides, as an Admin's
+	NoAutomation bool            // app automation isn't enabled for the account
+	Template     string          // token of the template app, "": the first app's
+	NoTemplate   bool            // the account has no template app
+	TicketStep   time.Duration   // what each step of a job takes by Now; 0: no time; negative: steps are taken by AdvanceTickets only
+	JobFaults    []JobFault      // what fails in jobs, see JobFault
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -67,6 +74,16 @@ func (o Options) withDefaults() (Options, error) {
 	for i, f := range o.Faults {
 		if err := f.validate(); err != nil {
 			return o, fmt.Errorf("new emulator: fault %d: %w", i+1, err)
+		}
+	}
+	for i, f := range o.JobFaults {
+		if err := f.validate(); err != nil {
+			return o, fmt.Errorf("new emulator: job fault %d: %w", i+1, err)
+		}
+	}
+	for _, role := range o.Tokens {
+		if err := role.validate(); err != nil {
+			return o, fmt.Errorf("new emulator: %w", err)
 		}
 	}
 	return o, nil

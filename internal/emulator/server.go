@@ -12,7 +12,10 @@ import (
 	"golang.org/x/time/rate"
 )
 
-const reportsPrefix = "/reports-service/"
+const (
+	reportsPrefix    = "/reports-service/"
+	automationPrefix = "/app-automation/"
+)
 
 // Server is the emulated service: an http.Handler over a SQLite database. Make one with New, end it with Close.
 type Server struct {
@@ -24,6 +27,9 @@ type Server struct {
 	paid     paidDays
 	books    *books
 	shift    atomic.Int64 // nanoseconds added to Options.Now
+	callers  callers
+	jobs     jobScript
+	vault    vaultKey
 
 	script   script
 	log      requestLog
@@ -49,11 +55,13 @@ func New(o Options) (*Server, error) {
 	s.formulas = makeFormulaTable()
 	s.closing, s.end = context.WithCancel(context.Background())
 	s.script.set(o.Faults)
+	s.callers.set(o)
+	s.jobs.set(o.JobFaults)
 	if s.store, err = openStore(o, s.apps, s.catalog); err != nil {
 		s.end()
 		return nil, err
 	}
-	if err := s.openBooks(); err != nil {
+	if err := errors.Join(s.openBooks(), s.openVault()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -77,7 +85,7 @@ func (s *Server) Close() error {
 // now is the emulator's clock: Options.Now and what was shifted since.
 func (s *Server) now() time.Time { return s.opts.Now().Add(time.Duration(s.shift.Load())) }
 
-// ServeHTTP answers the reporting endpoints, /cost, and /_emulator/ to callers on this machine. A scripted cut panics with
+// ServeHTTP answers the reporting endpoints, app automation, /cost, and /_emulator/ to callers on this machine. A scripted cut panics with
 // http.ErrAbortHandler, as net/http asks of a handler that gives up in the middle of an answer.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.activeMu.Lock()
@@ -104,12 +112,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, started: time.Now()}
 	entry := s.log.begin(r, x.started)
 	defer func() { s.log.end(entry, x.status) }()
-	if strings.HasPrefix(r.URL.Path, reportsPrefix) {
+	automation := strings.HasPrefix(r.URL.Path, automationPrefix)
+	if automation || strings.HasPrefix(r.URL.Path, reportsPrefix) {
 		if x.fault = s.script.next(r, s.now()); x.fault != nil {
 			s.log.faulted(entry, x.fault.String())
 		}
 	}
-	s.serveReporting(x, r)
+	if automation {
+		s.serveAutomation(x, r)
+	} else {
+		s.serveReporting(x, r)
+	}
 	s.opts.Logger.Debug("answered", "method", r.Method, "path", r.URL.Path, "status", x.status, "took", time.Since(x.started))
 }
 
@@ -141,16 +154,9 @@ func (s *Server) serveReporting(x *exchange, r *http.Request) {
 
 // admit checks method, credentials, account and the token's bucket, in this order.
 func (s *Server) admit(r *http.Request) *serviceError {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	token = strings.TrimSpace(token)
-	switch {
-	case !ok || token == "":
-		return &serviceError{status: http.StatusUnauthorized, code: codeAuth, desc: "Authorization header with a Bearer token is required"}
-	case s.opts.Token != "" && token != s.opts.Token:
-		return &serviceError{status: http.StatusUnauthorized, code: codeAuth, desc: "Invalid API token"}
-	}
-	if id := r.Header.Get("X-Account-ID"); id != "" && id != AccountID {
-		return &serviceError{status: http.StatusForbidden, code: codeAuth, desc: "No access to account " + id}
+	token, _, e := s.authenticate(r)
+	if e != nil {
+		return e
 	}
 	if !s.allow(token) {
 		return &serviceError{status: http.StatusTooManyRequests, code: codeRequest, desc: "Rate limit exceeded", retryAfter: 1}

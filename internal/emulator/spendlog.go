@@ -91,10 +91,8 @@ func (l *spendLog) write() {
 }
 
 func (s *store) writeSpend(lines []byte) error {
-	conn := <-s.edit
-	defer func() { s.edit <- conn }()
 	ctx := context.Background()
-	return inTx(ctx, conn, func(tx *sql.Tx) error { return insert(ctx, tx, "spend", 2, []any{nil, string(lines)}) })
+	return s.change(ctx, func(tx *sql.Tx) error { return insert(ctx, tx, "spend", 2, []any{nil, string(lines)}) })
 }
 
 // openBooks makes the books, of a kept file what its log comes to.

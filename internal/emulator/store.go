@@ -46,6 +46,13 @@ func inTx(ctx context.Context, conn *sql.Conn, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
+// change runs do in a transaction of its own: nobody else writes meanwhile.
+func (s *store) change(ctx context.Context, do func(*sql.Tx) error) error {
+	conn := <-s.edit
+	defer func() { s.edit <- conn }()
+	return inTx(ctx, conn, do)
+}
+
 // ensure makes the facts of the apps on the days from..to, each pair once, and waits for those that others are making.
 // It isn't cut short by a request's end: others may be waiting for the same days.
 func (s *store) ensure(apps []int, from, to int) error {
@@ -97,10 +104,8 @@ func (s *store) release(pairs []appDay, err error) {
 // make writes the facts of those pairs that the database hasn't got yet: another process or an earlier run may have made
 // them.
 func (s *store) make(pairs []appDay) error {
-	conn := <-s.edit
-	defer func() { s.edit <- conn }()
 	ctx := context.Background()
-	return inTx(ctx, conn, func(tx *sql.Tx) error {
+	return s.change(ctx, func(tx *sql.Tx) error {
 		missing, err := markMade(ctx, tx, pairs)
 		if err != nil {
 			return err

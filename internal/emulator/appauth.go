@@ -1,0 +1,107 @@
+package emulator
+
+import (
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// Role is what a token's user may do. Readers have no access to app automation; reports are open to all.
+type Role string
+
+// The roles of the service's users.
+const (
+	RoleAdmin  Role = "Admin"
+	RoleEditor Role = "Editor"
+	RoleReader Role = "Reader"
+)
+
+func (r Role) validate() error {
+	switch r {
+	case RoleAdmin, RoleEditor, RoleReader:
+		return nil
+	}
+	return fmt.Errorf("role %q is not Admin, Editor or Reader", string(r))
+}
+
+// callers are the tokens that are let in.
+type callers struct {
+	mu    sync.Mutex
+	any   bool            // every token is, but for those that were reset
+	roles map[string]Role // of tokens that aren't an Admin's, or that alone are let in
+	past  map[string]bool // reset
+}
+
+func (c *callers) set(o Options) {
+	c.roles, c.past = map[string]Role{}, map[string]bool{}
+	maps.Copy(c.roles, o.Tokens)
+	if o.Token != "" {
+		c.roles[o.Token] = RoleAdmin
+	}
+	c.any = len(c.roles) == 0
+}
+
+func (c *callers) role(token string) (Role, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.past[token] {
+		return "", false
+	}
+	if role, ok := c.roles[token]; ok || !c.any {
+		return role, ok
+	}
+	return RoleAdmin, true
+}
+
+// ResetToken makes a new token for the user of the old one, which is refused from then on: "" and false when old isn't
+// let in. Resets last as long as s.
+func (s *Server) ResetToken(old string) (token string, ok bool) {
+	role, ok := s.callers.role(old)
+	if !ok || old == "" {
+		return "", false
+	}
+	token = strings.ToLower(rand.Text())
+	s.callers.mu.Lock()
+	defer s.callers.mu.Unlock()
+	delete(s.callers.roles, old)
+	s.callers.past[old] = true
+	s.callers.roles[token] = role
+	return token, true
+}
+
+// authenticate checks credentials and account, in this order.
+func (s *Server) authenticate(r *http.Request) (token string, role Role, e *serviceError) {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	token = strings.TrimSpace(token)
+	if !ok || token == "" {
+		return "", "", &serviceError{status: http.StatusUnauthorized, code: codeAuth, desc: "Authorization header with a Bearer token is required"}
+	}
+	if role, ok = s.callers.role(token); !ok {
+		return "", "", &serviceError{status: http.StatusUnauthorized, code: codeAuth, desc: "Invalid API token"}
+	}
+	if id := r.Header.Get("X-Account-ID"); id != "" && id != AccountID {
+		return "", "", forbidden("No access to account " + id)
+	}
+	return token, role, nil
+}
+
+// mayAutomate checks what app automation asks for besides a token.
+func (s *Server) mayAutomate(r *http.Request) *serviceError {
+	_, role, e := s.authenticate(r)
+	switch {
+	case e != nil:
+		return e
+	case s.opts.NoAutomation:
+		return forbidden("App automation is not enabled for this account")
+	case role == RoleReader:
+		return forbidden("App automation needs an Admin's or an Editor's token")
+	}
+	return nil
+}
+
+func forbidden(desc string) *serviceError {
+	return &serviceError{status: http.StatusForbidden, code: codeAuth, desc: desc}
+}
