@@ -10,7 +10,7 @@ import (
 // A Freshness says how new a table is.
 type Freshness struct {
 	Newest  *civil.Date `json:"newest_complete,omitempty"` // the newest partition fetched after its end; of Whole, its newest day
-	Awaited time.Time   `json:"awaited_since"`             // end of the period after it, or of the first one
+	Awaited time.Time   `json:"awaited_since,omitzero"`    // end of the period after it, or of the first one; zero: there are no periods
 	Success *time.Time  `json:"last_success,omitempty"`    // the last fetch recorded, or run without an error
 }
 
@@ -28,12 +28,8 @@ func FreshnessOf(job string, r Rules, done Ledgered, runs []RunRecord) Freshness
 			f.Newest = &newest
 		}
 	}
-	for _, run := range runs {
-		for _, res := range run.Results {
-			if res.Job == job && len(res.Failures) == 0 && run.Ended != nil && run.Exit != ExitInterrupted {
-				f.succeeded(*run.Ended)
-			}
-		}
+	if at := SuccessOf(job, runs); at != nil {
+		f.succeeded(*at)
 	}
 	period := r.Period
 	if period == Whole {
@@ -45,6 +41,19 @@ func FreshnessOf(job string, r Rules, done Ledgered, runs []RunRecord) Freshness
 	}
 	f.Awaited = dayStart(period.Next(next), r.Location)
 	return f
+}
+
+// SuccessOf is when the last of some runs ended in which a job failed at nothing; nil: there is none among them.
+func SuccessOf(job string, runs []RunRecord) *time.Time {
+	var f Freshness
+	for _, run := range runs {
+		for _, res := range run.Results {
+			if res.Job == job && len(res.Failures) == 0 && run.Ended != nil && run.Exit != ExitInterrupted {
+				f.succeeded(*run.Ended)
+			}
+		}
+	}
+	return f.Success
 }
 
 // complete tells whether a record was made when its period was over, and which day names it.

@@ -40,6 +40,7 @@ a template; their jobs advance with the clock, or by POST /_emulator/tickets.`,
 			if err := readFaults(faults, &o.Faults); err != nil {
 				return &exitError{jobs.ExitUsage, err}
 			}
+			freeHeap() // it keeps all spend that it is sent
 			server, err := emulator.New(o)
 			if err != nil {
 				return &exitError{jobs.ExitUsage, err}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"runtime/debug"
 )
@@ -13,5 +14,13 @@ const heapLimit = 96 << 20
 func limitHeap() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(heapLimit)
+	}
+}
+
+// freeHeap takes the limit back where memory grows with what is kept: near a limit that is too low, the garbage collector
+// takes half of the processor.
+func freeHeap() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(math.MaxInt64)
 	}
 }

@@ -54,6 +54,7 @@ type place struct {
 // A service is an emulator in a process of its own.
 type service struct {
 	url string
+	pid int // 0: it is in this process
 }
 
 func startService(t testing.TB, args ...string) *service {
@@ -76,7 +77,7 @@ func startService(t testing.TB, args ...string) *service {
 	if !found {
 		t.Fatalf("the emulator says %q", line[:n])
 	}
-	return &service{address}
+	return &service{address, cmd.Process.Pid}
 }
 
 func (s *service) admin(t testing.TB, method, path string, body any) []byte {

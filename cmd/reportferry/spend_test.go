@@ -91,6 +91,7 @@ func TestSpendText(t *testing.T) {
 		{"backfill", "backfill nightly_spend --from 2009-12-01 --to 2009-12-02", 2, nil},
 		{"gaps", "gaps", 0, nil},
 		{"table-status", "status --max-age 26h", 0, nil},
+		{"table-stale", "status --max-age 5m", 3, nil},
 		{"other-job", "spend status --job campaigns", 2, nil},
 	} {
 		t.Run(s.name, func(t *testing.T) {
@@ -123,5 +124,44 @@ func TestSpendText(t *testing.T) {
 `
 	if string(rejects) != want {
 		t.Errorf("rejects:\n%s", rejects)
+	}
+}
+
+// A job of spend has no table whose age would tell: its last success does, however many runs of other jobs came after it.
+func TestSpendGrowsStale(t *testing.T) {
+	t.Chdir(t.TempDir())
+	clock := 10 * 365 * 24 * time.Hour // of the next command, since the bubble's beginning
+	check(t, os.MkdirAll("in", 0o755))
+	check(t, os.WriteFile("reportferry.yml", []byte(spendConfig+"  - {name: other, kind: spend, source: file://./in/*.csv, rejects: file://./rejects}\n"), 0o600))
+	for _, s := range []struct {
+		args  string
+		times int
+		pause time.Duration
+		code  int
+		want  string
+	}{
+		{"status nightly_spend --max-age 26h", 1, time.Minute, 3, "nightly_spend: no run of it has succeeded yet\n  stale: no run of it that ended without a failure is recorded of the last 26h0m0s\n"},
+		{"status nightly_spend", 1, time.Minute, 0, "nightly_spend: no run of it has succeeded yet\n"},
+		{"run nightly_spend", 1, time.Minute, 0, ""},
+		{"run other", 25, time.Minute, 0, ""},
+		{"status --max-age 26h", 1, 26 * time.Hour, 0, "nightly_spend: last success 26m0s ago; spend status shows its files\n"},
+		{"status nightly_spend --max-age 26h", 1, time.Minute, 3, "stale: no run of it that ended"},
+		{"run nightly_spend", 1, time.Minute, 0, ""},
+		{"status nightly_spend --max-age 26h", 1, 27 * time.Hour, 0, "last success 1m0s ago"},
+		{"status nightly_spend --max-age 26h --json", 1, time.Minute, 3, `"stale": "the last success was 27h1m0s ago"`},
+	} {
+		for range s.times {
+			var out bytes.Buffer
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(clock)
+				if code := execute(t.Context(), strings.Fields(s.args), &out, &out); code != s.code {
+					t.Errorf("%s: exit code %d, want %d: %s", s.args, code, s.code, &out)
+				}
+				if !strings.Contains(out.String(), s.want) {
+					t.Errorf("%s says\n%swant\n%s", s.args, &out, s.want)
+				}
+			})
+			clock += s.pause
+		}
 	}
 }

@@ -85,7 +85,8 @@ func spendKind(ctx context.Context, e *engine, c config.Job) (*spend.Kind, error
 func (e *engine) spendClient(ctx context.Context, s *config.Spend) (*adjust.Client, error) {
 	service := e.config.Service
 	o := adjust.Options{
-		CostURL: service.CostURL, Rate: s.Rate, InFlight: s.InFlight, Share: e.task.share(), Attempts: service.Attempts,
+		CostURL: service.CostURL, Rate: s.Rate, Burst: max(1, int(s.Rate/4)), // of a quarter of a second: rate is what a person reckons with
+		InFlight: s.InFlight, Share: e.task.share(), Attempts: service.Attempts,
 		Patience: service.Patience, Logger: e.log, UserAgent: "reportferry/" + version(),
 	}
 	key, getenv := service.Spend.Token, os.Getenv

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -16,96 +16,120 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
+var spendRecords = flag.Int("records", 20_000, "records of ad spend that a program that is killed pushes")
+
 const spendKillConfig = `
-service: {base_url: %s, cost_url: %s, token: "${TEST_TOKEN}", spend: {token: "${TEST_TOKEN}"}}
+service: {base_url: %s, cost_url: %s, token: "${TEST_TOKEN}", spend: {token: "${TEST_KEY}"}}
 ledger: file://%s/ledger
 spool_dir: %s/spool
-lease: %s
+lease: 1s
 jobs:
   - name: nightly_spend
     kind: spend
-    source: file://%s/in/{date}/*.csv
+    source: file://%s/in/{date}/*
     columns: {cost_amount: spend, engaged_at: time}
-    constants: {cost_type: cpi, cost_currency: USD, tag: nightly}
     rejects: file://%s/rejects
     wait_until_quiet: false
     rate: 1000000
     in_flight: 8
 `
 
-// A push is killed at random moments, meets lost answers, resets, 429 and 503, and goes on: every good record is taken,
-// none is sent twice but those that are counted as doubtful, and no output holds a Cost ID or a credential.
-func TestSpendKilledAtAnyMoment(t *testing.T) {
-	const rows = 12_000
-	s := startService(t, "--apps", "3", "--days", "40")
+const spendKey = "partner-key-of-the-test"
+
+func newSpendPlace(t testing.TB, s *service) *place {
+	t.Helper()
 	dir := t.TempDir()
-	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, spendKillConfig, s.url, s.url, dir, dir, dying, dir, dir), 0o600))
-	p := &place{t: t, dir: dir, token: "secret-token-of-the-test", service: s}
+	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, spendKillConfig, s.url, s.url, dir, dir, dir, dir), 0o600))
+	return &place{t: t, dir: dir, token: "secret-token-of-the-test", env: []string{"TEST_KEY=" + spendKey}, service: s}
+}
+
+// A push of several nights' files is killed at random moments, meets lost answers, resets, bursts of 429, and 503, and
+// goes on: every good record is taken with its own content, none came twice but for some of those that are counted as
+// doubtful, the sums are equal, and nothing that was said or kept holds a Cost ID or a credential.
+func TestSpendKilledAtAnyMoment(t *testing.T) {
+	s := startService(t, "--apps", "3", "--days", "40")
+	p := newSpendPlace(t, s)
 	account, err := emulator.New(emulator.Options{Seed: 7, Apps: 3, Days: 40})
 	check(t, err)
 	defer account.Close() //nolint:errcheck // it was only asked for a list
-	var file bytes.Buffer
-	file.WriteString("cost_id,spend,time\nbad,1,\n")
-	now, n := time.Now(), 0
-	for e := range account.Engagements(now.AddDate(0, 0, -4), now, rows) {
-		if n++; n > rows {
-			break
-		}
-		fmt.Fprintf(&file, "%s,%d.25,%s\n", e.CostID, n%9, e.Time.Format(time.RFC3339))
-	}
-	path := filepath.Join(dir, "in", now.UTC().Format(time.DateOnly), "a.csv")
-	check(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	check(t, os.WriteFile(path, file.Bytes(), 0o600))
-	s.admin(t, http.MethodPut, "faults", []emulator.Fault{
-		{Path: "cost", Kind: "lost", Every: 501}, {Path: "cost", Kind: emulator.FaultStatus, Status: 429, Every: 997, RetryAfter: 0},
-		{Path: "cost", Kind: emulator.FaultStatus, Status: 503, Every: 701}, {Path: "cost", Kind: "lost", Status: 504, Every: 1201},
-	})
-	t.Logf("seed %d, %d kills", *killSeed, *kills)
+	t.Logf("seed %d, %d records, %d kills", *killSeed, *spendRecords, *kills)
 	dice := rand.New(rand.NewPCG(*killSeed, 0))
-	said, partly := "", 0
-	for range *kills {
-		cmd, out := p.command(t.Context(), "run", "--log-level", "debug")
-		before := arrived(t, s)
+	n := newNights(t, p.dir, account, *spendRecords, dice)
+	faults := []emulator.Fault{
+		{Path: "cost", Kind: emulator.FaultLost, Every: 501}, {Path: "cost", Kind: emulator.FaultLost, Status: 504, Every: 1201},
+		{Path: "cost", Kind: emulator.FaultReset, Every: 907}, {Path: "cost", Kind: emulator.FaultStatus, Status: 503, Every: 701},
+		{Path: "cost", Kind: emulator.FaultCut, Every: 1601}, {Path: "cost", Kind: emulator.FaultHTML, Every: 2003},
+		{Path: "cost", Kind: emulator.FaultStatus, Status: 429, RetryAfter: 1, Nth: *spendRecords / 3},
+	}
+	for i := range 12 { // a burst
+		faults = append(faults, emulator.Fault{Path: "cost", Kind: emulator.FaultStatus, Status: 429, Nth: 4001 + i, Every: 15_013})
+	}
+	s.admin(t, http.MethodPut, "faults", faults)
+	start, said, partly, worst := time.Now(), &strings.Builder{}, 0, int64(0)
+	for left := *kills; left > 0; left-- {
+		before := s.books(t).Records
+		target := before + 1 + dice.IntN(max(1, 2*(*spendRecords-before)/(left+1)))
+		cmd, out := p.command(t.Context(), "run", "--log-level", "debug", "--log-format", []string{"text", "json"}[left%2])
 		check(t, cmd.Start())
-		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline) && arrived(t, s) == before; { // a claim waits for the dead one's lease
-			time.Sleep(10 * time.Millisecond)
+		over := make(chan struct{})
+		go func() {
+			_ = cmd.Wait() // killed or refused
+			close(over)
+		}()
+		ended := waitFor(over, func() bool { return s.books(t).Records >= target }, time.Duration(dice.IntN(50))*time.Millisecond)
+		if !ended {
+			worst = max(worst, peakMemory(cmd.Process.Pid))
+			check(t, cmd.Process.Kill())
+			<-over
 		}
-		time.Sleep(time.Duration(dice.Int64N(int64(150 * time.Millisecond))))
-		check(t, cmd.Process.Kill())
-		_ = cmd.Wait() // killed
-		said += out.String()
-		if now := arrived(t, s); now > 0 && now < rows {
+		said.WriteString(out.String())
+		if now := s.books(t).Records; !ended && now > 0 && now < *spendRecords {
 			partly++
 		}
 	}
 	var files []outbox.File
-	for range 20 {
-		out, _ := p.run("run", "--log-level", "debug")
-		said += out
-		if files = p.pushed(); len(files) == 1 && !files[0].Open() {
+	for range 30 {
+		out, _ := p.run("run", "--log-level", "debug") // 3 when a record was sent eight times and always lost
+		said.WriteString(out)
+		if files = p.pushed(); len(files) == n.files && addUp(files).open == 0 {
 			break
 		}
 	}
-	var books emulator.SpendBooks
-	check(t, json.Unmarshal(s.admin(t, http.MethodGet, "spend", nil), &books))
-	if len(files) != 1 || files[0].Open() || files[0].Accepted != rows || files[0].Refused != 1 {
-		t.Fatalf("files %+v\n%s", files, said)
+	took := time.Since(start)
+	twice := n.agree(t, s, files)
+	if sent := s.books(t); sent.Faulted == 0 {
+		t.Errorf("no fault struck: %+v", sent)
 	}
-	if books.Records != rows || books.Replaced != 0 || int64(books.Duplicates) > files[0].Doubtful {
-		t.Errorf("the service has %d records of %d, %d twice, %d replaced; %d are doubtful here", books.Records, rows, books.Duplicates, books.Replaced, files[0].Doubtful)
+	p.keepsSecrets(said.String())
+	all := addUp(files)
+	t.Logf("%d of %d kills hit a push half way; %d rows, %d accepted, %d rejected, %d refused, %d duplicates, %d conflicts; "+
+		"%d records came more than once, %d are doubtful; %v, %d MiB at most", partly, *kills, all.Rows, all.Accepted, all.Rejected,
+		all.Refused, all.Duplicates, all.Conflicts, twice, all.Doubtful, took.Round(time.Second), worst>>20)
+	if partly < *kills/2 {
+		t.Errorf("only %d of %d kills hit a push half way", partly, *kills)
 	}
-	if strings.Contains(said, "emu-") || strings.Contains(said, p.token) {
-		t.Error("an output holds a Cost ID or a credential")
-	}
-	t.Logf("%d of %d kills hit a push half way; %d records came twice, %d are doubtful", partly, *kills, books.Duplicates, files[0].Doubtful)
 }
 
-// arrived is how many different records the service has.
-func arrived(t *testing.T, s *service) int {
-	t.Helper()
-	var books emulator.SpendBooks
-	check(t, json.Unmarshal(s.admin(t, http.MethodGet, "spend", nil), &books))
-	return books.Records
+// waitFor waits until something holds, and then some more. It tells whether the process had ended by itself.
+func waitFor(over <-chan struct{}, holds func() bool, more time.Duration) (ended bool) {
+	for pause := time.Millisecond; ; {
+		select {
+		case <-over:
+			return true
+		case <-time.After(pause):
+		}
+		asked := time.Now()
+		if holds() {
+			break
+		}
+		pause = max(5*time.Millisecond, 4*time.Since(asked)) // a large account takes its time to look at its books
+	}
+	select {
+	case <-over:
+		return true
+	case <-time.After(more):
+		return false
+	}
 }
 
 // pushed is what spend status says.
@@ -121,4 +145,57 @@ func (p *place) pushed() (files []outbox.File) {
 		files = append(files, f)
 	}
 	return files
+}
+
+// keepsSecrets looks for Cost IDs and credentials in what was said, in what every command on spend says now, and in all
+// files of the ledger and the spool. The rejects alone may hold Cost IDs, because they are for the partner.
+func (p *place) keepsSecrets(said string) {
+	p.t.Helper()
+	texts := map[string]string{"what was said": said}
+	day := time.Now().UTC()
+	for _, args := range []string{
+		"spend status", "spend status --json", "spend check", "status", "status --json --records", "plan --now", "gaps",
+		"spend requeue", "spend reconcile --from " + day.AddDate(0, 0, -6).Format(time.DateOnly) + " --to " + day.Format(time.DateOnly),
+	} {
+		for _, format := range []string{"text", "json"} {
+			out, _ := p.run(append(strings.Fields(args), "--log-level", "debug", "--log-format", format)...)
+			texts[args+" as "+format] = out
+		}
+	}
+	for _, folder := range []string{"ledger", "spool"} {
+		check(p.t, filepath.WalkDir(filepath.Join(p.dir, folder), func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			texts[path] = path + "\n" + string(data)
+			return err
+		}))
+	}
+	kinds := map[string]int{}
+	for place, text := range texts {
+		kinds[filepath.Ext(place)] += len(text)
+		text = strings.ToLower(text)
+		for what, mark := range map[string]string{
+			"a Cost ID": "emu-20", "a Cost ID of the partner's": strings.ToLower(ownID), "the token": p.token, "the partner's key": spendKey,
+		} {
+			if i := strings.Index(text, mark); i >= 0 {
+				p.t.Errorf("%s holds %s: %q", place, what, text[max(0, i-200):min(len(text), i+100)])
+			}
+		}
+	}
+	if len(said) == 0 || kinds[".json"] == 0 {
+		p.t.Errorf("there was little to look through: %v", kinds)
+	}
+	p.t.Logf("looked through %d texts and files, %d kB of output", len(texts), len(said)/1000)
+}
+
+// peakMemory is the most that a process had in memory so far, in bytes; 0 where there is no /proc. Its usage as waited for
+// would be at least that of this process, which it is forked from.
+func peakMemory(pid int) (bytes int64) {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if _, after, found := strings.Cut(string(data), "VmHWM:"); found {
+		_, _ = fmt.Sscan(after, &bytes)
+	}
+	return bytes << 10
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/spend"
 )
@@ -75,4 +76,27 @@ func writeSpendStatus(w io.Writer, job string, files []outbox.File, now time.Tim
 			row(w, "rejects", f.Rejects)
 		}
 	}
+}
+
+// spendStatus is what status says of a job of spend. Its runs alone tell when it last looked for files and failed at
+// nothing, and so many runs of other jobs may lie between that all those of maxAge are read.
+func (e *engine) spendStatus(ctx context.Context, c config.Job, runs []jobs.RunRecord, maxAge time.Duration) (tableStatus, error) {
+	now, success := time.Now(), jobs.SuccessOf(c.Name, runs)
+	for n := len(runs); success == nil && n >= lastRuns && n == len(runs) && now.Sub(runs[n-1].Started) <= maxAge; {
+		var err error
+		n *= 4
+		if runs, err = e.ledger.Runs(ctx, n); err != nil {
+			return tableStatus{}, err
+		}
+		success = jobs.SuccessOf(c.Name, runs)
+	}
+	s := tableStatus{Job: c.Name, Table: c.Table, Kind: "spend", Fresh: &jobs.Freshness{Success: success}, Failed: failureOf(c.Name, runs)}
+	switch {
+	case maxAge == 0:
+	case success == nil:
+		s.Stale = fmt.Sprintf("no run of it that ended without a failure is recorded of the last %v", maxAge)
+	case now.Sub(*success) > maxAge:
+		s.Stale = fmt.Sprintf("the last success was %v ago", now.Sub(*success).Round(time.Minute))
+	}
+	return s, nil
 }

@@ -13,7 +13,6 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -21,6 +20,7 @@ import (
 type tableStatus struct {
 	Job         string          `json:"job"`
 	Table       string          `json:"table"`
+	Kind        string          `json:"kind,omitempty"` // spend: it has no partitions, and spend status shows its files
 	Partitions  int             `json:"partitions"`
 	Empty       int             `json:"empty"`
 	Interrupted int             `json:"interrupted"` // a put began, and how it ended isn't recorded
@@ -42,7 +42,8 @@ func newStatus(f *flags) *cobra.Command {
 		Short: "Show what the ledger holds: per table, and of the last run",
 		Long: `Show what the ledger holds: per table, and of the last run. With --max-age the
 exit code is 3 when a table is older than that: the period after its newest one
-ended so long ago, or its last success was.`,
+ended so long ago, or its last success was. A job of kind spend has no periods:
+it is too old when no run of it that long has ended without a failure.`,
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
 			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
@@ -71,7 +72,7 @@ ended so long ago, or its last success was.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&records, "records", false, "with --json: every partition's record too")
-	cmd.Flags().DurationVar(&maxAge, "max-age", 0, "exit with 3 when a table is older, such as 26h")
+	cmd.Flags().DurationVar(&maxAge, "max-age", 0, "exit with 3 when a table, or the last success of a job of spend, is older, such as 26h")
 	return cmd
 }
 
@@ -83,8 +84,13 @@ func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRe
 	}
 	var out []tableStatus
 	var damaged []error
-	chosen = slices.DeleteFunc(chosen, func(c config.Job) bool { return c.Spend != nil }) // spend status shows them
 	for _, c := range chosen {
+		if c.Spend != nil {
+			s, err := e.spendStatus(ctx, c, runs, maxAge)
+			damaged = append(damaged, err)
+			out = append(out, s)
+			continue
+		}
 		t, err := e.ledger.Table(ctx, c.Table)
 		if err != nil {
 			damaged = append(damaged, err)
@@ -94,15 +100,17 @@ func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRe
 		s.Failed = failureOf(c.Name, runs)
 		out = append(out, s)
 	}
-	if maxAge == 0 || damaged != nil {
-		return out, errors.Join(damaged...) // what the ledger holds needs no sink and no kind
+	if err := errors.Join(damaged...); maxAge == 0 || err != nil {
+		return out, err // what the ledger holds needs no sink and no kind
 	}
 	list, err := e.jobs(ctx, names)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(job jobs.Job) bool { return job.Inspect == nil }) // as above
 	for i, job := range list {
+		if job.Inspect == nil {
+			continue // of spend
+		}
 		in, err := job.Inspect(ctx, time.Now(), runs)
 		if err != nil {
 			return nil, err
@@ -174,8 +182,15 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []jobs.RunRecord, now t
 		last = runs[0].ID
 	}
 	for _, s := range tables {
-		if s.Newest == nil {
+		switch {
+		case s.Kind != "" && s.Fresh.Success == nil:
+			fmt.Fprintf(w, "%s: no run of it has succeeded yet\n", s.Job)
+		case s.Kind != "":
+			fmt.Fprintf(w, "%s: last success %s; spend status shows its files\n", s.Job, ago(now, *s.Fresh.Success))
+		case s.Newest == nil:
 			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
+		}
+		if s.Newest == nil {
 			writeTroubles(w, s, last)
 			continue
 		}

@@ -278,6 +278,43 @@ func TestSpendKeyIsReadAgain(t *testing.T) {
 	})
 }
 
+// lostKey is a key that can't be read: at all, or again.
+type lostKey struct {
+	fixed
+	again bool
+}
+
+func (k *lostKey) Token(ctx context.Context) (string, error) {
+	if !k.again {
+		return "", errors.New("the key's file is gone")
+	}
+	return k.fixed.Token(ctx)
+}
+
+func (k *lostKey) Refresh(context.Context) (string, error) {
+	return "", errors.New("the key's file is gone")
+}
+
+// A key that can't be read is said to be so at once: waiting won't bring it back.
+func TestSpendKeyIsLost(t *testing.T) {
+	for again, requests := range map[bool]int{false: 0, true: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := play(page(401, "text/plain", "Unauthorized"))
+			began := time.Now()
+			client, _ := openSpend(t, s, func(o *Options) {
+				o.SpendAuth.Key = &lostKey{fixed{tokens: []string{"old-key"}}, again}
+			})
+			err := client.SubmitSpend(t.Context(), record())
+			if err == nil || !strings.Contains(err.Error(), "the key's file is gone") || len(s.when()) != requests || time.Since(began) > 0 {
+				t.Errorf("%v after %d requests and %v", err, len(s.when()), time.Since(began))
+			}
+			if errors.Is(err, ErrAuth) != again || errors.Is(err, ErrUnknown) {
+				t.Errorf("what became of the record: %v", err)
+			}
+		})
+	}
+}
+
 // A connection that never came about has carried no record; one that broke while the record was written may have.
 func TestSpendConnections(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}

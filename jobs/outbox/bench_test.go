@@ -23,6 +23,12 @@ import (
 // prior is how many records were pushed before, in eight pushes.
 const prior = 30_000_000
 
+// historyDir and historyRows are for a benchmark of the whole program.
+var (
+	historyDir  = flag.String("history", "", "folder that TestHistory makes a ledger in, of the table nightly_spend")
+	historyRows = flag.Int64("prior", prior, "records of that ledger")
+)
+
 var benchRows = flag.Int64("rows", 1_000_000, "records of the file that the benchmark pushes")
 
 // spread is a source of made-up records; a tenth of them is among the prior ones.
@@ -65,15 +71,7 @@ func BenchmarkPush(b *testing.B) {
 }
 
 func benchmarkPush(b *testing.B, before int64) {
-	dir := b.TempDir()
-	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
-	if err != nil {
-		b.Fatal(err)
-	}
-	o := New(Options{
-		Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
-		Table:  "spend", Run: "run", Lease: time.Minute, SpoolDir: b.TempDir(), Log: slog.New(slog.DiscardHandler),
-	})
+	o := onDisk(b, b.TempDir(), "spend")
 	for i := range int64(8) {
 		if before > 0 {
 			history(b, o, i*before/8, (i+1)*before/8)
@@ -98,8 +96,37 @@ func benchmarkPush(b *testing.B, before int64) {
 	b.ReportMetric(float64(peak())/(1<<20), "peak-MiB")
 }
 
+// onDisk is an outbox whose ledger is in a folder.
+func onDisk(tb testing.TB, dir, table string) *Outbox {
+	tb.Helper()
+	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return New(Options{
+		Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
+		Table:  table, Run: "run", Lease: time.Minute, SpoolDir: tb.TempDir(), Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+// TestHistory puts records on record as another night's: by default a few, in a folder of its own.
+func TestHistory(t *testing.T) {
+	dir, rows := *historyDir, *historyRows
+	if dir == "" {
+		dir, rows = t.TempDir(), 80_000
+	}
+	o := onDisk(t, dir, "nightly_spend")
+	for i := range int64(8) {
+		history(t, o, i*rows/8, (i+1)*rows/8)
+	}
+	files, err := o.Files(t.Context())
+	if err != nil || len(files) != 8 || files[0].Accepted != rows/8 {
+		t.Errorf("%+v, %v", files, err)
+	}
+}
+
 // history puts a push on record whose records were all accepted.
-func history(b *testing.B, o *Outbox, from, to int64) {
+func history(b testing.TB, o *Outbox, from, to int64) {
 	p := &push{id: fmt.Sprintf("20260101T000000.000Z-%016x", from)}
 	x, err := writeIndex(b.Context(), o.folder, p.recordsKey())
 	if err != nil {

@@ -28,6 +28,7 @@ func newRejects(dir string, header func() []string) (*rejects, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spool rejects: %w", err)
 	}
+	_ = os.Remove(f.Name()) // a process that is killed must not leave it behind: it says whom the records are of
 	return &rejects{header: header, file: f, csv: csv.NewWriter(f)}, nil
 }
 

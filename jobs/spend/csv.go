@@ -65,7 +65,7 @@ func (r *csvRows) header() []string { return r.columns }
 func (r *csvRows) cells() []string  { return r.last }
 
 func (r *csvRows) next(v *values) error {
-	r.in.left = longestRow
+	r.in.left, r.in.row = longestRow, r.csv.InputOffset()
 	row, err := r.csv.Read()
 	if errors.Is(err, io.EOF) {
 		return io.EOF
@@ -98,7 +98,7 @@ func (r *csvRows) broken(err error) error {
 	case p.StartLine != p.Line:
 		return fmt.Errorf("row %d: a quote opens on line %d and isn't closed rightly; the rows after it can't be told apart", r.count, p.StartLine)
 	}
-	r.last = nil // encoding/csv doesn't give them
+	r.last = []string{r.in.text(r.csv.InputOffset())} // as it stands there: it can't be cut
 	return &Refusal{Reason: fmt.Sprintf("line %d has a quote in the wrong place", p.Line)}
 }
 
@@ -123,11 +123,16 @@ func isParseError(err error) bool {
 	return errors.As(err, &p)
 }
 
-// bounded gives at most left bytes, so that encoding/csv, which has no bound, doesn't keep a row without an end.
+// bounded gives at most left bytes, so that encoding/csv, which has no bound, doesn't keep a row without an end. It
+// remembers what it gave since the row began, because encoding/csv doesn't tell what it can't cut into cells.
 type bounded struct {
 	r    io.Reader
 	left int
 	over bool
+
+	row  int64  // where the row begins
+	kept []byte // from at on
+	at   int64
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -137,5 +142,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.r.Read(p[:min(len(p), b.left)])
 	b.left -= n
+	b.kept = append(b.kept[:copy(b.kept, b.kept[b.row-b.at:])], p[:n]...)
+	b.at = b.row
 	return n, err
+}
+
+// text is the row up to its end, without blank lines before and the line end behind.
+func (b *bounded) text(end int64) string {
+	return strings.Trim(string(b.kept[b.row-b.at:end-b.at]), "\r\n")
 }

@@ -126,6 +126,10 @@ func TestNights(t *testing.T) {
 	if res = r.run(t); res.Outcome.Windows != 0 || len(res.Errs) > 0 {
 		t.Errorf("nothing is new: %+v", res)
 	}
+	r.put(t, today(1)+"/a.csv", first+"short,EUR,1,2026-01-01T00:00:00Z\n"+"long-enough-but-old,EUR,1,2026-01-01T00:00:00Z\n")
+	if res = r.run(t); res.Outcome.Windows != 1 || res.Outcome.Unchanged != 1 || res.Outcome.Written != 0 || len(res.Errs) > 0 {
+		t.Errorf("a file was put there again as it is: %+v", res)
+	}
 	// The next night repeats fifty and has fifty more; a late file lies in an older folder; another is no file of the window.
 	second, _ := r.file(51, 151)
 	third, _ := r.file(151, 181)
@@ -271,5 +275,23 @@ func TestExpiredOnTheWay(t *testing.T) {
 	err := submit(context.Background(), nil, Record{CostID: goodID, Engaged: time.Now().Add(-Late - time.Second)})
 	if !errors.Is(err, outbox.ErrRejected) || !strings.Contains(err.Error(), isExpired) {
 		t.Error(err)
+	}
+}
+
+// Reasons that have numbers of the row's own in them don't fill the memory or the screen.
+func TestManyReasons(t *testing.T) {
+	c := &counting{seen: map[Refusal]*Problem{}}
+	for row := int64(1); row <= 3000; row++ {
+		c.count(Refusal{Reason: fmt.Sprintf("has %d cells", row%1500)}, row)
+	}
+	var rows int64
+	for _, p := range c.order {
+		rows += p.Rows
+	}
+	if last := c.order[len(c.order)-1]; len(c.order) != mostProblems+1 || rows != 3000 || *last != (Problem{Refusal{Reason: "(other reasons)"}, 1000, 1001}) {
+		t.Errorf("%d problems of %d rows, the last is %+v", len(c.order), rows, last)
+	}
+	if first := c.order[0]; *first != (Problem{Refusal{Reason: "has 1 cells"}, 2, 1}) {
+		t.Errorf("the first is %+v", first)
 	}
 }

@@ -27,8 +27,9 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	}
 	remove := func() {
 		_ = file.Close()           // only read
-		_ = os.Remove(file.Name()) // a spool file
+		_ = os.Remove(file.Name()) // where an open file can't be removed
 	}
+	_ = os.Remove(file.Name()) // a process that is killed must not leave the copy behind
 	defer func() {
 		if p := recover(); p != nil { // the library trusts what it reads more than a stranger's file deserves
 			err = fmt.Errorf("is no Parquet file that can be read: %v", p)
