@@ -26,6 +26,8 @@ func newEmulator(f *flags) *cobra.Command {
 		Long: `Serve a made-up account over the service's own interface: to try reportferry
 without an account, and to test against. The same seed gives the same numbers.
 It can be told to fail in the ways the real one does: PUT /_emulator/faults.
+What POST /third_party_sharing was told of a device, GET /_emulator/sharing
+tells again.
 
 It answers events and csv_report as the service's interface document has them,
 and also filters_data, report (JSON) and parquet_report, which the real service
@@ -59,6 +61,8 @@ a template; their jobs advance with the clock, or by POST /_emulator/tickets.`,
 	cmd.Flags().StringVar(&o.DB, "db", "", "`file` that keeps the data across restarts")
 	cmd.Flags().StringVar(&faults, "faults", "", "JSON `file` of scripted faults")
 	cmd.Flags().IntVar(&o.Bulk, "bulk", 0, "rows that every report has then, for memory tests")
+	cmd.Flags().StringToStringVar(&o.SharingTokens, "sharing-token", nil, "`token=app` that third-party sharing of the app asks for; token= is for all apps")
+	cmd.Flags().StringSliceVar(&o.SharingPartners, "sharing-partner", nil, "`partner` that sharing knows besides the thirteen of the channel setup")
 	cmd.Flags().StringToStringVar(&o.Partners, "partner", nil, "`key=network` that may post ad spend; empty: any key, any network")
 	cmd.Flags().StringVar(&o.SpendHeader, "spend-header", "", "`header` of the partner's key; empty: Authorization, as Bearer")
 	cmd.Flags().BoolVar(&o.OpenSpend, "open-spend", false, "take ad spend without a key")

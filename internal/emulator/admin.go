@@ -20,6 +20,12 @@ const adminPrefix = "/_emulator/"
 //	POST /_emulator/reset-requests  empty the request log
 //	GET  /_emulator/spend           what arrived at /cost: a SpendBooks
 //	GET  /_emulator/spend-records   every Cost ID of it as CSV: see SpendRecord
+//	GET  /_emulator/sharing         ?app_token=&device=[&id_type=][&partner=]: what holds for a device, a SharingState
+//	GET  /_emulator/sharing-books   what arrived at /third_party_sharing: a SharingBooks
+//	GET  /_emulator/sharing-log     [?app_token=&device=] every arrival in its order as CSV: see SharingArrival
+//	GET  /_emulator/sharing-devices what holds for every device as CSV. settings: partner=0 or 1 for each of SharingMetrics,
+//	                                of partners that were named, and of all others as *; sharing isn't worked into them
+//	POST /_emulator/reset-sharing   forget devices, arrivals and counts
 //	GET  /_emulator/apps            what app automation made or updated: ManagedApps
 //	PUT  /_emulator/job-faults      replace what fails in jobs: a JSON array of JobFault
 //	POST /_emulator/tickets         {"steps": 1, "ticket": ""} lets jobs take steps, "" all of them; answers {"open": ...}
@@ -31,7 +37,7 @@ func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var answer any
-	switch r.Method + " " + strings.TrimPrefix(r.URL.Path, adminPrefix) {
+	switch call := r.Method + " " + strings.TrimPrefix(r.URL.Path, adminPrefix); call {
 	case "GET requests":
 		answer = s.Requests()
 	case "PUT faults":
@@ -78,6 +84,12 @@ func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request) {
 		s.log.reset()
 		answer = struct{}{}
 	default:
+		var known bool
+		if answer, known = s.sharingAdmin(x, r, call); known && answer == nil {
+			return // it has answered
+		} else if known {
+			break
+		}
 		x.fail(&serviceError{status: http.StatusNotFound, code: codeRequest, desc: "No such admin call: " + r.Method + " " + r.URL.Path})
 		return
 	}

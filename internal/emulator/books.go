@@ -38,7 +38,7 @@ type booked struct {
 // books hold the spend that was taken. Every record is taken for good once it was answered 200: with a kept file it is
 // there by then.
 type books struct {
-	keep *spendLog // nil: nothing is kept
+	keep *lineLog // nil: nothing is kept
 
 	mu       sync.Mutex
 	records  map[string]booked // by Cost ID
@@ -75,7 +75,7 @@ func (b *books) answered(status int, refused string) {
 func (b *books) take(rec spend, e engagement, found bool, now time.Time) error {
 	b.mu.Lock()
 	b.book(rec, e, found, now)
-	kept := b.keep.add(rec, now) // under the same lock: the log has the order of the books
+	kept := b.keepSpend(rec, now) // under the same lock: the log has the order of the books
 	b.mu.Unlock()
 	return kept.wait()
 }

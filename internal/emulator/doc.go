@@ -39,6 +39,25 @@
 //     know are booked nowhere. ad_spend_mode=network, and mixed where the network reports spend, leave it out.
 //   - A kept file holds every record before it is answered 200, and only one process at a time should take spend into it.
 //
+// POST /third_party_sharing keeps what each device of an app shares with whom. GET /_emulator/sharing says what holds for a
+// device, sharing-log what arrived. Guessed there:
+//
+//   - Query, form and JSON bodies are taken, the body going first name by name; of a repeated plain parameter the first
+//     counts, objects add up. Partner settings are {partner: {metric: bool}}, {partnerName, key, value} objects, alone or
+//     in an array, or the same in brackets: partner_sharing_settings[0][key]=... Options may be in brackets too.
+//   - Requests over 1 MiB are 400. Answers are 200, 202 and 400 only, in the words of the one documented error. No token is
+//     asked for unless Options.SharingTokens has one of the app; without it the request is 400.
+//   - What is invalid in sharing, settings and options is skipped and named: 202 if something else says something, else 400.
+//     Partners are those of the channel setup, by both names, and Options.SharingPartners; partners and metrics in exact case.
+//   - idfa and gps_adid are two devices, by the exact text; a request with both is taken for both. No control characters.
+//   - A partner's setting of a metric, else of the nearest group above it, else of its all; else the same of the partner
+//     all; else it is shared. dynamic_callbacks is a partner like others. Only session and install have metrics below them.
+//   - Within a request the order doesn't matter, but of two settings of the same the last counts. A later request's setting
+//     of a group goes over older ones of the metrics below it, of that partner name only: a later all doesn't go over what
+//     was said of one partner. sharing=disable goes over all, and enable lifts it and keeps the settings.
+//   - Options are kept key by key. google_dma, or partner_dma, takes "1" and "0", and JSON's 1, 0, true and false; eea is
+//     taken without the consents. One 0 of Facebook's two makes both 0. Other groups are partners, and apple_ads, with any texts.
+//
 // App automation keeps what it makes in tables of its own; reports go on about Options.Apps alone. It is done by one
 // request at a time, whole or not at all. Jobs have no goroutine: before a request, those steps are taken that the data's
 // clock says are due. Its faults are the other endpoints', and JobFault. Rate limits are for reports. Guessed there:

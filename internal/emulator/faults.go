@@ -52,6 +52,7 @@ type Fault struct {
 	Status     int           `json:"status,omitempty"`      // FaultStatus, FaultLost: 400 to 599
 	RetryAfter int           `json:"retry_after,omitempty"` // FaultStatus: seconds; 0 sends no Retry-After
 	Delay      time.Duration `json:"-"`                     // FaultSlow; in JSON "delay": "1.5s"
+	Random     bool          `json:"random,omitempty"`      // FaultSlow: wait anything up to Delay, the same in each run
 	AfterBytes int64         `json:"after_bytes,omitempty"` // FaultCut
 	Drift      string        `json:"drift,omitempty"`       // FaultDrift
 	Column     string        `json:"column,omitempty"`      // FaultDrift
@@ -88,6 +89,11 @@ func (f *Fault) UnmarshalJSON(b []byte) error {
 	var err error
 	f.Delay, err = time.ParseDuration(j.Delay)
 	return err
+}
+
+// refuses says that the fault answers before anything is done.
+func (f *Fault) refuses() bool {
+	return f != nil && (f.Kind == FaultStatus || f.Kind == FaultHTML || f.Kind == FaultReset)
 }
 
 // String names the fault for the request log.
@@ -157,6 +163,9 @@ func (s *script) next(r *http.Request, now time.Time) *Fault {
 		s.seen[i]++
 		if hit == nil && f.strikes(s.seen[i]) {
 			c := *f
+			if f.Random && f.Delay > 0 {
+				c.Delay = time.Duration(newRandom(int64(i), s.seen[i]).below(int(f.Delay) + 1))
+			}
 			hit = &c
 		}
 	}

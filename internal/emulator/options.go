@@ -34,6 +34,9 @@ type Options struct {
 	SpendHeader string            // header that the key is the value of; default Authorization, where it is a Bearer token
 	OpenSpend   bool              // /cost asks for no key
 
+	SharingTokens   map[string]string // Bearer tokens of /third_party_sharing, and the app each is of, "" for any; an app with none isn't asked for one
+	SharingPartners []string          // what settings may name besides the thirteen partners of the channel setup
+
 	Tokens       map[string]Role // Bearer tokens with the roles of their users; with any, Token alone is let in besides, as an Admin's
 	NoAutomation bool            // app automation isn't enabled for the account
 	Template     string          // token of the template app, "": the first app's

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Request is one line of the request log: everything but /cost and the admin calls, in order of arrival.
+// Request is one line of the request log: everything but /cost, /third_party_sharing and the admin calls, in order of arrival.
 type Request struct {
 	Method  string    `json:"method"`
 	Path    string    `json:"path"`

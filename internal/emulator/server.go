@@ -26,6 +26,7 @@ type Server struct {
 	store    *store
 	paid     paidDays
 	books    *books
+	shared   *sharingBooks
 	shift    atomic.Int64 // nanoseconds added to Options.Now
 	callers  callers
 	jobs     jobScript
@@ -64,6 +65,9 @@ func New(o Options) (*Server, error) {
 	if err := errors.Join(s.openBooks(), s.openVault()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	if err := s.openSharing(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
@@ -79,13 +83,14 @@ func (s *Server) Close() error {
 	}
 	s.inproc.close()
 	s.active.Wait()
-	return s.store.close()
+	return errors.Join(s.shared.settle(), s.store.close())
 }
 
 // now is the emulator's clock: Options.Now and what was shifted since.
 func (s *Server) now() time.Time { return s.opts.Now().Add(time.Duration(s.shift.Load())) }
 
-// ServeHTTP answers the reporting endpoints, app automation, /cost, and /_emulator/ to callers on this machine. A scripted cut panics with
+// ServeHTTP answers the reporting endpoints, app automation, /cost, /third_party_sharing, and /_emulator/ to callers on this
+// machine. A scripted cut panics with
 // http.ErrAbortHandler, as net/http asks of a handler that gives up in the middle of an answer.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.activeMu.Lock()
@@ -102,6 +107,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if strings.TrimSuffix(r.URL.Path, "/") == costPath {
 		s.serveCost(w, r)
+		return
+	}
+	if strings.TrimSuffix(r.URL.Path, "/") == sharingPath {
+		s.serveSharing(w, r)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())

@@ -36,7 +36,7 @@ type store struct {
 // what the facts were made from.
 const keepSchema = `
 CREATE TABLE made (day INT, app INT, PRIMARY KEY (day, app)) WITHOUT ROWID;
-CREATE TABLE made_from (seed INT, apps INT, first_day INT, version TEXT);` + spendSchema + automationSchema
+CREATE TABLE made_from (seed INT, apps INT, first_day INT, version TEXT);` + spendSchema + automationSchema + sharingSchema
 
 func openStore(o Options, apps []app, catalog eventCatalog) (_ *store, err error) {
 	s := &store{seed: o.Seed, apps: apps, firstDay: dayOf(o.Now()) - o.Days + 1, made: map[appDay]*making{},

@@ -1,0 +1,116 @@
+package emulator
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"time"
+)
+
+// lineLog keeps lines in their order, in a table of two columns: id and lines. A row of the table is what one transaction
+// wrote, because a row for each line would take longer than all the rest of its way. What arrives while a transaction is
+// under way shares the next one.
+type lineLog struct {
+	store *store
+	table string
+
+	mu      sync.Mutex
+	next    *lineBatch // what arrived since
+	last    *lineBatch // the newest, written or not
+	writing bool
+	failed  error // what a batch failed with that nobody may have waited for
+}
+
+// lineBatch is one transaction's lines.
+type lineBatch struct {
+	lines []byte
+	done  chan struct{} // closed when the lines are in the file, or err says why not
+	err   error
+}
+
+// add hands over a line, without its end; the batch tells when it is in the file. Without a log nothing is to be waited for.
+func (l *lineLog) add(line []byte) *lineBatch {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.next == nil {
+		l.next = &lineBatch{done: make(chan struct{})}
+		l.last = l.next
+	}
+	l.next.lines = append(append(l.next.lines, line...), '\n')
+	batch := l.next
+	if !l.writing {
+		l.writing = true
+		go l.write()
+	}
+	return batch
+}
+
+func (b *lineBatch) wait() error {
+	if b == nil {
+		return nil
+	}
+	<-b.done
+	return b.err
+}
+
+// gather is what a batch waits for company: a transaction costs as much as a dozen records.
+const gather = 500 * time.Microsecond
+
+// write writes batches until none is left.
+func (l *lineLog) write() {
+	for more := true; more; {
+		time.Sleep(gather)
+		l.mu.Lock()
+		batch := l.next
+		l.next = nil
+		l.mu.Unlock()
+		batch.err = l.store.writeLines(l.table, batch.lines)
+		l.mu.Lock()
+		if batch.err != nil {
+			l.failed = batch.err
+		}
+		more = l.next != nil
+		l.writing = more
+		l.mu.Unlock()
+		close(batch.done)
+	}
+}
+
+func (s *store) writeLines(table string, lines []byte) error {
+	ctx := context.Background()
+	return s.change(ctx, func(tx *sql.Tx) error { return insert(ctx, tx, table, 2, []any{nil, string(lines)}) })
+}
+
+// settle waits until all that was added is in the file, and says what wasn't written.
+func (l *lineLog) settle() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	last := l.last
+	l.mu.Unlock()
+	err := last.wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(err, l.failed)
+}
+
+// rows hands out what one transaction each wrote, in their order.
+func (l *lineLog) rows(ctx context.Context, use func(lines string) error) error {
+	return l.store.query(ctx, statement{text: "SELECT lines FROM " + l.table + " ORDER BY id"}, func(rows *sql.Rows) error {
+		for rows.Next() {
+			var lines string
+			if err := rows.Scan(&lines); err != nil {
+				return err
+			}
+			if err := use(lines); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}

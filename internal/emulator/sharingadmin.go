@@ -1,0 +1,168 @@
+package emulator
+
+import (
+	"encoding/csv"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// SharingState is what holds for a device.
+type SharingState struct {
+	AppToken string                       `json:"app_token"`
+	IDType   string                       `json:"id_type"` // idfa or gps_adid
+	Device   string                       `json:"device"`
+	Arrivals int                          `json:"arrivals"` // 0: nothing was said of it
+	Sharing  string                       `json:"sharing"`  // what was said last: enable, disable or nothing
+	Partners map[string]map[string]bool   `json:"partners"` // partner, metric: what is shared; nothing under disable
+	Options  map[string]map[string]string `json:"options"`  // group, key, value
+}
+
+// SharingOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
+func (s *Server) SharingOf(app, idType, device string) SharingState {
+	b := s.shared
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := deviceKey{app: app, id: device}
+	if idType == idTypes[1] || idType == "" && b.devices[key] == nil {
+		key.idType = 1
+	}
+	d := b.devices[key]
+	if d == nil {
+		d = &sharedDevice{}
+		if idType == "" {
+			key.idType = 0
+		}
+	}
+	out := SharingState{AppToken: app, IDType: idTypes[key.idType], Device: device, Arrivals: d.arrivals, Sharing: d.master,
+		Partners: map[string]map[string]bool{}, Options: shownOptions(d.options)}
+	for place, name := range b.partners.names {
+		if place == everyPartner {
+			continue
+		}
+		shared := d.choices.effective(place)
+		if d.master == "disable" {
+			shared = 0
+		}
+		metrics := make(map[string]bool, len(sharingMetrics))
+		for i, metric := range sharingMetrics {
+			metrics[metric] = shared>>i&1 == 1
+		}
+		out.Partners[name] = metrics
+	}
+	return out
+}
+
+// bits writes a set as 0 and 1, in the order of sharingMetrics.
+func (m metricSet) bits() string {
+	out := make([]byte, len(sharingMetrics))
+	for i := range out {
+		out[i] = '0' + byte(m>>i&1)
+	}
+	return string(out)
+}
+
+// settingsText is what holds for the partners that were named, and as "*" for all others, whatever the master switch says.
+func (b *sharingBooks) settingsText(d *sharedDevice) string {
+	var words []string
+	for place, name := range b.partners.names {
+		if place != everyPartner && d.choices.of(place).said != 0 {
+			words = append(words, escape(name)+"="+d.choices.effective(place).bits())
+		}
+	}
+	return strings.Join(append(words, "*="+d.choices.effective(everyPartner).bits()), " ")
+}
+
+// sharingAdmin answers the admin calls of third-party sharing; ok is false for other calls. See serveAdmin.
+func (s *Server) sharingAdmin(x *exchange, r *http.Request, call string) (answer any, ok bool) {
+	q := r.URL.Query()
+	fail := func(format string, args ...any) { x.fail(badRequest("Sharing: "+format, args...)) }
+	switch call {
+	case "GET sharing":
+		app, device, idType, partner := q.Get("app_token"), q.Get("device"), q.Get("id_type"), q.Get("partner")
+		if !s.hasApp(app) || device == "" || idType != "" && !slices.Contains(idTypes[:], idType) {
+			fail("want app_token of the account, device, and id_type idfa, gps_adid or none")
+			return nil, true
+		}
+		state := s.SharingOf(app, idType, device)
+		if partner != "" {
+			place, known := s.shared.partners.find(partner)
+			if !known || place == everyPartner {
+				fail("no such partner: %s", partner)
+				return nil, true
+			}
+			name := s.shared.partners.names[place]
+			state.Partners = map[string]map[string]bool{name: state.Partners[name]}
+		}
+		return state, true
+	case "GET sharing-books":
+		return s.Sharing(), true
+	case "GET sharing-log":
+		s.writeSharingLog(x, q.Get("app_token"), q.Get("device"))
+		return nil, true
+	case "GET sharing-devices":
+		s.writeSharingDevices(x)
+		return nil, true
+	case "POST reset-sharing":
+		if err := s.ResetSharing(); err != nil {
+			fail("%v", err)
+			return nil, true
+		}
+		return struct{}{}, true
+	default:
+		return nil, false
+	}
+}
+
+// writeSharingLog prints the arrivals, of one app or device if those are given.
+func (s *Server) writeSharingLog(x *exchange, app, device string) {
+	x.Header().Set("Content-Type", csvType)
+	w := csv.NewWriter(x)
+	_ = w.Write([]string{"n", "received", "status", "app_token", "idfa", "gps_adid", "sharing", "settings", "options"})
+	err := s.SharingLog(func(a SharingArrival) bool {
+		if (app == "" || app == a.AppToken) && (device == "" || device == a.IDFA || device == a.GPSADID) {
+			_ = w.Write([]string{fmt.Sprint(a.N), a.Received.Format(time.RFC3339), fmt.Sprint(a.Status), a.AppToken, a.IDFA, a.GPSADID,
+				a.Sharing, a.Settings, a.Options})
+		}
+		return w.Error() == nil
+	})
+	w.Flush()
+	if err != nil {
+		s.opts.Logger.Error("log of sharing not readable", "error", err)
+		panic(http.ErrAbortHandler) // the answer must not look whole
+	}
+}
+
+// writeSharingDevices prints what holds for each device.
+func (s *Server) writeSharingDevices(x *exchange) {
+	x.Header().Set("Content-Type", csvType)
+	b := s.shared
+	b.mu.Lock()
+	keys := make([]deviceKey, 0, len(b.devices))
+	for k := range b.devices {
+		keys = append(keys, k)
+	}
+	b.mu.Unlock()
+	slices.SortFunc(keys, deviceKey.compare)
+	w := csv.NewWriter(x)
+	_ = w.Write([]string{"app_token", "id_type", "device", "arrivals", "sharing", "settings", "options"})
+	for _, k := range keys {
+		if row := b.deviceRow(k); row != nil {
+			_ = w.Write(row)
+		}
+	}
+	w.Flush() // a client that is gone needs no answer
+}
+
+// deviceRow is nil when the device was forgotten meanwhile.
+func (b *sharingBooks) deviceRow(k deviceKey) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	d := b.devices[k]
+	if d == nil {
+		return nil
+	}
+	return []string{k.app, idTypes[k.idType], k.id, fmt.Sprint(d.arrivals), d.master, b.settingsText(d), optionsText(d.options)}
+}

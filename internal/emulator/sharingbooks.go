@@ -1,0 +1,222 @@
+package emulator
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// deviceKey names a device of an app.
+type deviceKey struct {
+	app    string
+	idType uint8 // place in idTypes
+	id     string
+}
+
+var idTypes = [...]string{"idfa", "gps_adid"}
+
+func (req *sharingRequest) devices() []deviceKey {
+	keys := make([]deviceKey, 0, len(idTypes))
+	for i, id := range [...]string{req.idfa, req.gpsADID} {
+		if id != "" {
+			keys = append(keys, deviceKey{req.app, uint8(i), id})
+		}
+	}
+	return keys
+}
+
+// sharedDevice is what was said of a device.
+type sharedDevice struct {
+	master   string
+	choices  choices
+	options  []option
+	arrivals int
+	last     uint64 // a hash of the content that came last
+}
+
+// sharingBooks hold the devices' settings. They are what comes of the log.
+type sharingBooks struct {
+	partners *sharingPartners
+	log      *lineLog
+	kept     bool     // an answer waits for the log
+	apps     sync.Map // tokens of apps that weren't made up here, which are known to be of the account
+	hash     maphash.Seed
+
+	mu         sync.Mutex
+	devices    map[deviceKey]*sharedDevice
+	underWay   map[deviceKey]int
+	statuses   map[int]int
+	refused    map[string]int
+	faults     int
+	records    int
+	duplicates int
+	overlaps   int
+}
+
+func newSharingBooks(partners *sharingPartners) *sharingBooks {
+	b := &sharingBooks{partners: partners, hash: maphash.MakeSeed()}
+	b.clear()
+	return b
+}
+
+func (b *sharingBooks) clear() {
+	b.devices, b.underWay = map[deviceKey]*sharedDevice{}, map[deviceKey]int{}
+	b.statuses, b.refused = map[int]int{}, map[string]int{}
+	b.faults, b.records, b.duplicates, b.overlaps = 0, 0, 0, 0
+}
+
+func (b *sharingBooks) faulted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.faults++
+}
+
+func (b *sharingBooks) answered(status int, refused string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.statuses[status]++
+	if refused != "" {
+		b.refused[refused]++
+	}
+}
+
+// enter notes that a request of these devices is under way, until leave.
+func (b *sharingBooks) enter(req sharingRequest) (leave func()) {
+	keys := req.devices()
+	if len(keys) == 0 {
+		return func() {}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	busy, here := false, b.underWay
+	for _, k := range keys {
+		busy = busy || here[k] > 0
+		here[k]++
+	}
+	if busy {
+		b.overlaps++
+	}
+	return sync.OnceFunc(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, k := range keys {
+			if here[k]--; here[k] == 0 {
+				delete(here, k)
+			}
+		}
+	})
+}
+
+// take books a request, and returns when it is kept.
+func (b *sharingBooks) take(req sharingRequest, now time.Time) error {
+	line := b.line(req, now)
+	b.mu.Lock()
+	b.book(req, line[contentOf(line):])
+	batch := b.log.add(line) // under the same lock: the log has the order of the books
+	b.mu.Unlock()
+	if !b.kept {
+		return nil
+	}
+	return batch.wait()
+}
+
+// book is take in memory; content is the part of its line that says what is asked for.
+func (b *sharingBooks) book(req sharingRequest, content []byte) {
+	sum := maphash.Bytes(b.hash, content)
+	same, master := true, strings.Clone(req.master) // alone, without the request that they are pieces of
+	options := make([]option, len(req.options))
+	for i, o := range req.options {
+		options[i] = option{strings.Clone(o.group), strings.Clone(o.key), strings.Clone(o.value)}
+	}
+	for _, k := range req.devices() {
+		d := b.devices[k]
+		if d == nil {
+			k.id = strings.Clone(k.id)
+			d = &sharedDevice{}
+			b.devices[k] = d
+		}
+		same = same && d.arrivals > 0 && d.last == sum
+		d.arrivals++
+		d.last = sum
+		if req.master != "" {
+			d.master = master
+		}
+		d.choices = d.choices.with(req.settings)
+		d.options = mergedOptions(d.options, options)
+	}
+	b.records++
+	if same {
+		b.duplicates++
+	}
+}
+
+// SharingBooks is what arrived at /third_party_sharing.
+type SharingBooks struct {
+	Statuses   map[int]int    `json:"statuses"`   // answers by status, those of scripted faults left out
+	Refused    map[string]int `json:"refused"`    // why, in fixed words
+	Faulted    int            `json:"faulted"`    // answered by a scripted fault, and not taken
+	Records    int            `json:"records"`    // arrivals that were taken
+	Devices    int            `json:"devices"`    // different ones: app, type of ID and ID
+	Duplicates int            `json:"duplicates"` // arrivals with the content of the same device's one before
+	Overlaps   int            `json:"overlaps"`   // that came while one of the same device was under way
+}
+
+// Sharing sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
+// refused.
+func (s *Server) Sharing() SharingBooks {
+	b := s.shared
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return SharingBooks{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: b.records,
+		Devices: len(b.devices), Duplicates: b.duplicates, Overlaps: b.overlaps}
+}
+
+// ResetSharing forgets all devices, the log and the counts.
+func (s *Server) ResetSharing() error {
+	b := s.shared
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.log.erase(); err != nil {
+		return fmt.Errorf("reset sharing: %w", err)
+	}
+	b.clear()
+	return nil
+}
+
+// openSharing makes the books, of a kept file what its log comes to.
+func (s *Server) openSharing() error {
+	if slices.Contains(s.opts.SharingPartners, "") {
+		return errors.New("new emulator: a sharing partner without a name")
+	}
+	b := newSharingBooks(makeSharingPartners(s.opts.SharingPartners))
+	b.log, b.kept = &lineLog{store: s.store, table: "sharing"}, s.opts.DB != ""
+	s.shared = b
+	for token, app := range s.opts.SharingTokens {
+		if token == "" || app != "" && !s.hasApp(app) {
+			return fmt.Errorf("new emulator: sharing token %q of app %q: want a token, and an app of the account or none", token, app)
+		}
+	}
+	err := b.eachLine(func(line string) error {
+		req, _, err := b.parseLine(line)
+		if err != nil {
+			return err
+		}
+		b.book(req, []byte(line)[contentOf([]byte(line)):])
+		b.statuses[req.status]++
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("open emulator database %s: read the log of sharing: %w", s.opts.DB, err)
+	}
+	return nil
+}
+
+func (k deviceKey) compare(other deviceKey) int {
+	return cmp.Or(strings.Compare(k.app, other.app), cmp.Compare(k.idType, other.idType), strings.Compare(k.id, other.id))
+}

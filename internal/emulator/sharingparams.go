@@ -1,0 +1,185 @@
+package emulator
+
+import (
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// The parameters of /third_party_sharing that are plain texts, and the two that are objects.
+const (
+	sharingS2S = iota
+	sharingApp
+	sharingIDFA
+	sharingGPSADID
+	sharingSwitch
+)
+
+var sharingNames = [...]string{"s2s", "app_token", "idfa", "gps_adid", "sharing"}
+
+const (
+	settingsName = "partner_sharing_settings"
+	optionsName  = "granular_third_party_sharing_options"
+
+	sharingLimit = 1 << 20 // bytes. Source: the service's page on server-to-server calls
+)
+
+// sharingParams are parameters as they were sent in one place. Of a plain one that is repeated the first counts.
+type sharingParams struct {
+	plain             [len(sharingNames)]string
+	settings, options objectParam
+}
+
+// objectParam is an object that came as JSON texts, or piece by piece as name[a][b]=value, or both.
+type objectParam struct {
+	texts  []json.RawMessage // not yet checked
+	pieces []piece
+}
+
+type piece struct {
+	path  []string // a, b; nil when the brackets make no sense
+	value string
+}
+
+func (p objectParam) empty() bool { return len(p.texts) == 0 && len(p.pieces) == 0 }
+
+// readSharingParams reads query and body, of which the body goes first, name by name. refused is the service's word for
+// what can't be read at all.
+func readSharingParams(r *http.Request) (p sharingParams, refused string) {
+	if r.Method != http.MethodPost {
+		return p, "Method not allowed"
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, sharingLimit+1))
+	if len(body) > sharingLimit || len(r.URL.RawQuery) > sharingLimit {
+		return p, "Request size too large"
+	}
+	if err != nil {
+		return p, "Malformed request body"
+	}
+	var query sharingParams
+	if refused = query.readForm(r.URL.RawQuery); refused != "" {
+		return p, refused
+	}
+	switch contentType := r.Header.Get("Content-Type"); {
+	case isForm(contentType):
+		refused = p.readForm(string(body))
+	case isJSON(contentType) && len(body) > 0:
+		refused = p.readJSON(body)
+	}
+	for i, value := range query.plain {
+		if p.plain[i] == "" {
+			p.plain[i] = value
+		}
+	}
+	if p.settings.empty() {
+		p.settings = query.settings
+	}
+	if p.options.empty() {
+		p.options = query.options
+	}
+	return p, refused
+}
+
+func isJSON(contentType string) bool {
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && kind == "application/json"
+}
+
+func (p *sharingParams) readForm(encoded string) (refused string) {
+	for encoded != "" {
+		var pair string
+		pair, encoded, _ = strings.Cut(encoded, "&")
+		name, value, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(name)
+		if err == nil {
+			value, err = url.QueryUnescape(value)
+		}
+		if err != nil {
+			return "Malformed request (bad escape)"
+		}
+		if value != "" { // an empty parameter is a missing one
+			p.put(name, value)
+		}
+	}
+	return ""
+}
+
+func (p *sharingParams) put(name, value string) {
+	if i := slices.Index(sharingNames[:], name); i >= 0 {
+		if p.plain[i] == "" {
+			p.plain[i] = value
+		}
+		return
+	}
+	base, brackets, pieced := strings.Cut(name, "[")
+	object := p.object(base)
+	switch {
+	case object == nil:
+	case pieced:
+		object.pieces = append(object.pieces, piece{bracketPath(brackets), value})
+	default:
+		object.texts = append(object.texts, json.RawMessage(value))
+	}
+}
+
+func (p *sharingParams) object(name string) *objectParam {
+	switch name {
+	case settingsName:
+		return &p.settings
+	case optionsName:
+		return &p.options
+	default:
+		return nil
+	}
+}
+
+// bracketPath reads "a][b]".
+func bracketPath(s string) []string {
+	s, ok := strings.CutSuffix(s, "]")
+	if !ok {
+		return nil
+	}
+	path := strings.Split(s, "][")
+	if slices.ContainsFunc(path, func(s string) bool { return strings.ContainsAny(s, "[]") }) {
+		return nil
+	}
+	return path
+}
+
+func (p *sharingParams) readJSON(body []byte) (refused string) {
+	const malformed = "Malformed request body"
+	members, ok := jsonParts(body, '{')
+	if !ok {
+		return malformed
+	}
+	for _, m := range members {
+		text, isText := textOf(m.value)
+		if object := p.object(m.name); object != nil {
+			switch {
+			case !isText:
+				object.texts = append(object.texts, m.value)
+			case text != "":
+				object.texts = append(object.texts, json.RawMessage(text))
+			}
+			continue
+		}
+		i := slices.Index(sharingNames[:], m.name)
+		switch {
+		case i < 0 || string(m.value) == "null" || p.plain[i] != "":
+		case isText:
+			p.plain[i] = text
+		case m.value[0] == '{' || m.value[0] == '[':
+			return malformed
+		default:
+			p.plain[i] = string(m.value)
+		}
+	}
+	for _, object := range []*objectParam{&p.settings, &p.options} {
+		object.texts = slices.DeleteFunc(object.texts, func(raw json.RawMessage) bool { return string(raw) == "null" })
+	}
+	return ""
+}

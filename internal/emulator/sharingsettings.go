@@ -1,0 +1,177 @@
+package emulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// readSettings reads partner_sharing_settings in each of its forms; what is invalid goes to bad, the rest is returned.
+func (p *sharingPartners) readSettings(o objectParam, bad *issues) []setting {
+	r := settingsReader{partners: p, bad: bad}
+	for _, raw := range o.texts {
+		r.text(raw)
+	}
+	r.pieces(o.pieces)
+	return inOrder(r.out)
+}
+
+type settingsReader struct {
+	partners *sharingPartners
+	bad      *issues
+	out      []setting
+}
+
+// text reads {partner: {metric: bool}}, a form object, or an array of form objects.
+func (r *settingsReader) text(raw json.RawMessage) {
+	if list, ok := jsonParts(raw, '['); ok {
+		for _, one := range list {
+			if members, ok := jsonParts(one.value, '{'); ok {
+				r.formObject(members)
+			} else {
+				r.bad.add("Invalid " + settingsName)
+			}
+		}
+		return
+	}
+	members, ok := jsonParts(raw, '{')
+	switch {
+	case !ok:
+		r.bad.add("Invalid " + settingsName)
+	case slices.ContainsFunc(members, func(m member) bool { return m.name == "partnerName" }):
+		r.formObject(members)
+	default:
+		for _, m := range members {
+			r.partner(m.name, m.value)
+		}
+	}
+}
+
+// partner reads one partner's {metric: bool}.
+func (r *settingsReader) partner(name string, raw json.RawMessage) {
+	partner, known := r.partners.find(name)
+	if !known {
+		r.bad.add("Unknown partner", name)
+		return
+	}
+	members, ok := jsonParts(raw, '{')
+	if !ok {
+		r.bad.add("Invalid settings of partner", name)
+		return
+	}
+	for _, m := range members {
+		r.metric(partner, name, m.name, string(m.value))
+	}
+}
+
+func (r *settingsReader) metric(partner int, name, metric, value string) {
+	switch {
+	case covered[metric] == 0:
+		r.bad.add("Unknown metric", name, metric)
+	case value != "true" && value != "false":
+		r.bad.add("Invalid value", name, metric)
+	default:
+		r.out = append(r.out, setting{partner, metric, value == "true"})
+	}
+}
+
+// formObject reads {partnerName, key, value}. Values are booleans or their names.
+func (r *settingsReader) formObject(members []member) {
+	var f formObject
+	for _, m := range members {
+		text, isText := textOf(m.value)
+		if !isText {
+			text = string(m.value)
+		}
+		f.put(m.name, text)
+	}
+	r.form(f)
+}
+
+// formObject is one setting as an object of a form.
+type formObject struct{ partnerName, key, value string }
+
+func (f *formObject) put(name, value string) (known bool) {
+	switch name {
+	case "partnerName":
+		f.partnerName = value
+	case "key":
+		f.key = value
+	case "value":
+		f.value = value
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *settingsReader) form(f formObject) {
+	if f.partnerName == "" || f.key == "" {
+		r.bad.add("Invalid " + settingsName)
+		return
+	}
+	partner, known := r.partners.find(f.partnerName)
+	if !known {
+		r.bad.add("Unknown partner", f.partnerName)
+		return
+	}
+	r.metric(partner, f.partnerName, f.key, f.value)
+}
+
+// pieces reads form objects that came as [0][partnerName]=..., [0][key]=..., [0][value]=...
+func (r *settingsReader) pieces(list []piece) {
+	place := map[string]int{}
+	var forms []formObject
+	for _, p := range list {
+		if len(p.path) != 2 {
+			r.bad.add("Invalid " + settingsName)
+			continue
+		}
+		i, known := place[p.path[0]]
+		if !known {
+			i = len(forms)
+			place[p.path[0]] = i
+			forms = append(forms, formObject{})
+		}
+		if !forms[i].put(p.path[1], p.value) {
+			r.bad.add("Invalid " + settingsName)
+		}
+	}
+	for _, f := range forms {
+		r.form(f)
+	}
+}
+
+// sharingPartners are the names that settings go by.
+type sharingPartners struct {
+	names []string
+	place map[string]int // of names and of other words for them
+}
+
+func makeSharingPartners(more []string) *sharingPartners {
+	p := &sharingPartners{place: map[string]int{}}
+	p.learn("all") // everyPartner
+	p.learn("dynamic_callbacks")
+	for i, c := range channels {
+		p.place[fmt.Sprint("partner_", i+1)] = p.learn(c.slug)
+	}
+	for _, name := range more {
+		p.learn(name)
+	}
+	return p
+}
+
+// learn is the place of a name, which is made known if it wasn't.
+func (p *sharingPartners) learn(name string) int {
+	if i, known := p.place[name]; known {
+		return i
+	}
+	p.place[name] = len(p.names)
+	p.names = append(p.names, name)
+	return len(p.names) - 1
+}
+
+func (p *sharingPartners) find(name string) (int, bool) {
+	i, known := p.place[name]
+	return i, known
+}
