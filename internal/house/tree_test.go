@@ -27,6 +27,7 @@ type file struct {
 	test         bool
 	generated    bool
 	lines        int
+	src          string
 	*ast.File
 }
 
@@ -74,7 +75,7 @@ func (t *tree) add(fsys fs.FS, name string) error {
 	}
 	t.files = append(t.files, &file{
 		path: name, folder: path.Dir(name), test: strings.HasSuffix(name, "_test.go"),
-		generated: ast.IsGenerated(parsed), lines: bytes.Count(src, []byte("\n")), File: parsed,
+		generated: ast.IsGenerated(parsed), lines: bytes.Count(src, []byte("\n")), src: string(src), File: parsed,
 	})
 	return nil
 }

@@ -1,0 +1,78 @@
+// Command tests reads what `go test -json` prints: it writes it down in the file that its argument names, and prints what
+// `go test` would. Without it, a failure would have to be picked out of a hundred thousand lines of JSON.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// An event is one of test2json's: https://pkg.go.dev/cmd/test2json
+type event struct {
+	Action, Package, Test, Output string
+}
+
+func main() {
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "tests:", err)
+		os.Exit(1)
+	}
+}
+
+func run(name string) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	said := map[event]*strings.Builder{} // by package and test, until it is known whether somebody wants to read it
+	lines := bufio.NewReader(os.Stdin)
+	for {
+		line, end := lines.ReadBytes('\n')
+		if _, err := file.Write(line); err != nil {
+			return err
+		}
+		var e event
+		switch {
+		case len(line) == 0:
+		case json.Unmarshal(line, &e) != nil: // not a test's, such as what a compiler says
+			fmt.Print(string(line))
+		default:
+			show(e, said)
+		}
+		if end != nil { // the go command's exit code says whether it has said everything
+			for test, text := range said { // a process that died
+				fmt.Printf("unfinished: %s %s\n%s", test.Package, test.Test, text)
+			}
+			return file.Close()
+		}
+	}
+}
+
+func show(e event, said map[event]*strings.Builder) {
+	test := event{Package: e.Package, Test: e.Test}
+	switch e.Action {
+	case "build-output":
+		fmt.Print(e.Output)
+	case "output":
+		if said[test] == nil {
+			said[test] = &strings.Builder{}
+		}
+		said[test].WriteString(e.Output)
+	case "pass", "skip", "fail":
+		text := ""
+		if said[test] != nil {
+			text = said[test].String()
+			delete(said, test)
+		}
+		switch {
+		case e.Action == "fail":
+			fmt.Print(text)
+		case e.Test == "": // the last line is that of the package: ok, its name and its time
+			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+			fmt.Println(lines[len(lines)-1])
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package house
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"io"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The interface document is kept whole: what this project builds is what was asked for there. The table beside it names
+// for each of its items the tests that hold it.
+const (
+	documentPath = root + "/internal/emulator/interface.md"
+	tablePath    = root + "/internal/emulator/conformance.md"
+	documentSum  = "603b83ebcad7fe438daa883455b3553b262bb133bddd56a44387570463e78d55"
+)
+
+var ran = flag.String("ran", "", "what go test -json ./... printed: the tests that the table names must have passed in it")
+
+// A conformanceRow is a line of the table: an item, in words what holds it, and the tests, each as package.Test or
+// package.Test/subtest, where package is the last element of the folder.
+type conformanceRow struct {
+	item
+	line  int
+	held  string
+	tests []string
+}
+
+// tableRows reads the table; its headings are the document's.
+func tableRows(table string) (rows []conformanceRow) {
+	section := ""
+	lines := strings.Split(table, "\n")
+	for i := 0; i < len(lines); i++ {
+		if strings.HasPrefix(lines[i], "#") {
+			section = heading(lines[i])
+		}
+		if !strings.HasPrefix(lines[i], "|") {
+			continue
+		}
+		cells := markdownTable(lines[i:])
+		for n, c := range cells[1:] {
+			row := conformanceRow{item: item{section, c[0]}, line: i + n + 3}
+			if len(c) == 3 && c[2] != "" {
+				row.held, row.tests = c[1], strings.Split(c[2], ", ")
+			}
+			rows = append(rows, row)
+		}
+		i += len(cells)
+	}
+	return rows
+}
+
+// word is what a test of the item can't do without: a field's name, a code; "" of what has only words.
+func (it item) word() string {
+	kind, name, _ := strings.Cut(it.name, " ")
+	if slices.Contains([]string{"Text", "Rule", "Limit"}, kind) {
+		return ""
+	}
+	name = name[strings.LastIndexByte(name, ' ')+1:]
+	return name[strings.LastIndex(name, ">__")+1:]
+}
+
+// mentions reports whether a test's name or its file has the word, by itself.
+func mentions(test, src, word string) bool {
+	by := regexp.MustCompile(`(^|[^a-z_])` + regexp.QuoteMeta(strings.TrimPrefix(word, "__")) + `($|[^a-z_])`)
+	return by.MatchString(test) || by.MatchString(src)
+}
+
+// checkConformance compares the document's items, the table's rows and the tests that there are: their files by name.
+func checkConformance(document, table string, tests map[string]string) (findings []string) {
+	wrong := func(line int, format string, args ...any) {
+		findings = append(findings, fmt.Sprintf("conformance.md:%d: ", line)+fmt.Sprintf(format, args...))
+	}
+	items, at := documentItems(document), map[item]int{}
+	for _, it := range items {
+		if at[it] != 0 {
+			findings = append(findings, fmt.Sprintf("interface.md: %q is twice under %q; tell them apart in documentItems", it.name, it.section))
+		}
+		at[it] = -1
+	}
+	for _, row := range tableRows(table) {
+		switch first, is := at[row.item]; {
+		case !is:
+			wrong(row.line, "%q is nothing under %q in interface.md", row.name, row.section)
+		case first > 0:
+			wrong(row.line, "%q has a row in line %d", row.name, first)
+		default:
+			at[row.item] = row.line
+		}
+		if row.held == "" || len(row.tests) == 0 {
+			wrong(row.line, "%q doesn't say what holds it, or names no test; want | item | what holds it | tests |", row.name)
+		}
+		mentioned := row.word() == ""
+		for _, name := range row.tests {
+			test, _, _ := strings.Cut(name, "/")
+			src, ok := tests[test]
+			if !ok {
+				wrong(row.line, "%q names %s, and there is no such test", row.name, test)
+			}
+			mentioned = mentioned || mentions(name, src, row.word())
+		}
+		if !mentioned {
+			wrong(row.line, "%q names tests whose files don't have the word %q", row.name, row.word())
+		}
+	}
+	for _, it := range items {
+		if at[it] == -1 {
+			findings = append(findings, fmt.Sprintf("conformance.md: no row for %q under %q", it.name, it.section))
+			at[it] = 0
+		}
+	}
+	return findings
+}
+
+var testName = regexp.MustCompile(`^Test($|[^a-z])`)
+
+// tests gives the file of every test of the tree by the name that the table uses, and finds packages of one name.
+func (t *tree) tests() (files, folders map[string]string, findings []string) {
+	files, folders = map[string]string{}, map[string]string{}
+	for _, f := range t.files {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || !f.test || fn.Recv != nil || !testName.MatchString(fn.Name.Name) || fn.Name.Name == "TestMain" {
+				continue
+			}
+			name := path.Base(f.folder)
+			if other, ok := folders[name]; ok && other != f.folder {
+				findings = append(findings, fmt.Sprintf("%s: tests of two folders are named %s.Test...; the other is %s", f.folder, name, other))
+			}
+			folders[name] = f.folder
+			files[name+"."+fn.Name.Name] = f.src
+		}
+	}
+	return files, folders, findings
+}
+
+// checkRan reads what go test -json printed and finds the named tests that didn't pass in it, or of which a part was
+// skipped.
+func checkRan(log io.Reader, module, table string, folders map[string]string) ([]string, error) {
+	names := map[string]string{} // of packages, by what go test calls them
+	for name, folder := range folders {
+		names[path.Join(module, folder)] = name
+	}
+	passed, bad := map[string]bool{}, map[string]string{}
+	events := json.NewDecoder(log)
+	for {
+		var e struct{ Action, Package, Test string }
+		if err := events.Decode(&e); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("read what go test -json printed: %w", err)
+		}
+		name := names[e.Package] + "." + e.Test
+		switch e.Action {
+		case "pass":
+			passed[name] = true
+		case "fail", "skip":
+			for ; ; name = name[:strings.LastIndexByte(name, '/')] { // it and the tests that it is a part of
+				if bad[name] == "" {
+					bad[name] = e.Action
+				}
+				if !strings.Contains(name, "/") {
+					break
+				}
+			}
+		}
+	}
+	var findings []string
+	for _, row := range tableRows(table) {
+		for _, name := range row.tests {
+			what := map[string]string{"fail": "failed", "skip": "was skipped, or a part of it"}[bad[name]]
+			if what == "" && !passed[name] {
+				what = "didn't run"
+			}
+			if what != "" {
+				findings = append(findings, fmt.Sprintf("conformance.md:%d: %q: %s %s", row.line, row.name, name, what))
+			}
+		}
+	}
+	return findings, nil
+}
+
+// TestConformance has a row of the table for each item of the interface document, and tests by the names that it names.
+// With -ran it also wants those tests to have passed in that run.
+func TestConformance(t *testing.T) {
+	repo, err := load(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, table := text(t, documentPath), text(t, tablePath)
+	if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(document))); sum != documentSum {
+		t.Errorf("interface.md isn't the document that was agreed on: its SHA-256 is %s, want %s", sum, documentSum)
+	}
+	tests, folders, findings := repo.tests()
+	findings = append(findings, checkConformance(document, table, tests)...)
+	if *ran != "" {
+		more, err := checkRan(strings.NewReader(text(t, *ran)), repo.module, table, folders)
+		if err != nil {
+			t.Fatal(err)
+		}
+		findings = append(findings, more...)
+	}
+	for _, finding := range findings {
+		t.Error(finding)
+	}
+	t.Logf("%d items, %d rows, %d tests in the tree", len(documentItems(document)), len(tableRows(table)), len(tests))
+}
+
+func text(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

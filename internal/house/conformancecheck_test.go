@@ -1,0 +1,158 @@
+package house
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A small document and its table.
+const (
+	smallDocument = `# The service
+
+What it does, in short, and for whom it does so.
+
+## Sizes
+
+1. Small.
+2. Large: 404 is no code here.
+
+| Key | Parameter | Type |
+|---|---|---|
+| p_1 (first) | ` + "`a`" + ` | string |
+| p_2 (second) | b | string |
+| p_2 | c | boolean |
+
+| Limit | Value |
+|---|---|
+| length | 12 to 256 |
+
+Complete list of sizes: not shown.
+Status codes: 200 fine; 429 too many.
+
+### Names of ` + "`{url}`" + `
+
+Filters: ` + "`<d>__in` and `<m>__lt`" + `.
+
+Allowed metric names: all, one.
+`
+	smallTable = `# How it is held
+
+| not of | the | table |
+
+## The service
+
+| Item | Held by | Tests |
+|---|---|---|
+| Text What it does, in short, and | words | a.TestA |
+
+## Sizes
+
+| Item | Held by | Tests |
+|---|---|---|
+| Rule 1 | words | a.TestA, b.TestB/a_part,_of_it |
+| Rule 2 | words | b.TestB |
+| Key ` + "`p_1 a`" + ` | words | a.TestA |
+| Key ` + "`p_2 b`" + ` | words | a.TestA |
+| Key ` + "`p_2 c`" + ` | words | a.TestA |
+| Limit length | words | a.TestA |
+| Status 200 | words | a.TestA |
+| Status 429 | words | a.TestA |
+
+## Names of {url}
+
+| Item | Held by | Tests |
+|---|---|---|
+| Filter ` + "`<d>__in`" + ` | words | a.TestA |
+| Filter ` + "`<m>__lt`" + ` | words | a.TestA |
+| Metric all | words | a.TestA |
+| Metric one | words | c.TestC |
+`
+)
+
+var smallTests = map[string]string{"a.TestA": "a, b and c; length; 200, 429; in(lt), all", "b.TestB": "", "c.TestC": "one"}
+
+func TestConformanceNoticesEveryChange(t *testing.T) {
+	for _, c := range []struct{ name, document, table, change, to, want string }{
+		{"nothing", "", "", "", "", ""},
+		{"a row is gone", "", "*", "| Rule 2 | words | b.TestB |\n", "", `conformance.md: no row for "Rule 2" under "Sizes"`},
+		{"a row of another section", "", "*", "## Names of {url}", "## Names", `conformance.md:28: "Filter <d>__in" is nothing under "Names" in interface.md`},
+		{"a row of nothing", "", "*", "| Rule 2", "| Rule 3", `conformance.md:16: "Rule 3" is nothing under "Sizes" in interface.md`},
+		{"a row twice", "", "*", "| Rule 2", "| Rule 1", `conformance.md:16: "Rule 1" has a row in line 15`},
+		{"no words", "", "*", "| Rule 2 | words |", "| Rule 2 | |", `conformance.md:16: "Rule 2" doesn't say what holds it`},
+		{"no test", "", "*", "| b.TestB |", "| |", `conformance.md:16: "Rule 2" doesn't say what holds it, or names no test`},
+		{"two cells", "", "*", "words | b.TestB |", "b.TestB |", `conformance.md:16: "Rule 2" doesn't say what holds it, or names no test`},
+		{"a test of another name", "", "*", "c.TestC", "c.TestD", `conformance.md:31: "Metric one" names c.TestD, and there is no such test`},
+		{"a test of another package", "", "*", "c.TestC", "a.TestC", `conformance.md:31: "Metric one" names a.TestC, and there is no such test`},
+		{"another test", "", "*", "c.TestC", "a.TestA", `conformance.md:31: "Metric one" names tests whose files don't have the word "one"`},
+		{"a rule more", "*", "", "1. Small.", "1. Small.\n3. Tiny.", `conformance.md: no row for "Rule 3" under "Sizes"`},
+		{"a rule by two", "*", "", "2. Large", "1. Large", `interface.md: "Rule 1" is twice under "Sizes"`},
+		{"a line more", "*", "", "| length |", "| depth | 3 |\n| length |", `conformance.md: no row for "Limit depth" under "Sizes"`},
+		{"a parameter of another name", "*", "", "| p_2 | c", "| p_2 | d", `conformance.md: no row for "Key p_2 d" under "Sizes"`},
+		{"a code more", "*", "", "429 too many", "429 too many; 503 none", `conformance.md: no row for "Status 503" under "Sizes"`},
+		{"a filter more", "*", "", " and `<m>__lt`", ", `<m>__gt` and `<m>__lt`", `conformance.md: no row for "Filter <m>__gt"`},
+		{"a metric more", "*", "", "all, one", "all, two, one", `conformance.md: no row for "Metric two"`},
+		{"a paragraph more", "*", "", "1. Small.", "Sizes are in mm.\n1. Small.", `conformance.md: no row for "Text Sizes are in mm" under "Sizes"`},
+	} {
+		document, table := smallDocument, smallTable
+		for _, text := range []*string{&document, &table} {
+			if on := map[*string]string{&document: c.document, &table: c.table}[text]; on == "*" {
+				if strings.Count(*text, c.change) != 1 {
+					t.Fatalf("%s: %q isn't there once", c.name, c.change)
+				}
+				*text = strings.Replace(*text, c.change, c.to, 1)
+			}
+		}
+		got := checkConformance(document, table, smallTests)
+		if c.want == "" && len(got) > 0 || c.want != "" && !slices.ContainsFunc(got, func(f string) bool { return strings.HasPrefix(f, c.want) }) {
+			t.Errorf("%s: findings\n%s\nwant %q", c.name, strings.Join(got, "\n"), c.want)
+		}
+	}
+	if got := len(documentItems(smallDocument)); got != 13 {
+		t.Errorf("%d items, want 13: %v", got, documentItems(smallDocument))
+	}
+}
+
+func TestOnlyTestsThatRanAndPassedCount(t *testing.T) {
+	folders := map[string]string{"a": "in/a", "b": "b", "c": "in/c"}
+	event := func(action, folder, test string) string {
+		return fmt.Sprintf(`{"Action":%q,"Package":"example.org/m/%s","Test":%q}`+"\n", action, folder, test)
+	}
+	passed := []string{event("run", "in/a", "TestA"), event("pass", "in/a", "TestA"), event("run", "b", "TestB"),
+		event("pass", "b", "TestB/another"), event("pass", "b", "TestB/a_part,_of_it"), event("pass", "b", "TestB"),
+		event("skip", "in/a", "TestOther"), event("pass", "in/c", "TestC"), event("fail", "in/a", "TestLast"), event("pass", "in/c", "")}
+	for _, c := range []struct{ name, change, to, want string }{
+		{"all pass", "", "", ""},
+		{"one is skipped", event("pass", "in/c", "TestC"), event("skip", "in/c", "TestC"), `conformance.md:31: "Metric one": c.TestC was skipped`},
+		{"one fails", event("pass", "in/c", "TestC"), event("fail", "in/c", "TestC"), `conformance.md:31: "Metric one": c.TestC failed`},
+		{"one doesn't run", event("pass", "in/c", "TestC"), "", `conformance.md:31: "Metric one": c.TestC didn't run`},
+		{"one runs elsewhere", event("pass", "in/c", "TestC"), event("pass", "c", "TestC"), `conformance.md:31: "Metric one": c.TestC didn't run`},
+		{"one never ends", event("pass", "in/a", "TestA"), "", `conformance.md:9: "Text What it does, in short, and": a.TestA didn't run`},
+		{"a part is skipped", event("pass", "b", "TestB/another"), event("skip", "b", "TestB/another/deep"), `conformance.md:16: "Rule 2": b.TestB was skipped, or a part of it`},
+		{"the named part doesn't run", event("pass", "b", "TestB/a_part,_of_it"), "", `conformance.md:15: "Rule 1": b.TestB/a_part,_of_it didn't run`},
+		{"passed, then failed", event("pass", "in/c", "TestC"), event("pass", "in/c", "TestC") + event("fail", "in/c", "TestC"), `conformance.md:31: "Metric one": c.TestC failed`},
+	} {
+		log := strings.Replace(strings.Join(passed, ""), c.change, c.to, 1)
+		got, err := checkRan(strings.NewReader(log), "example.org/m", smallTable, folders)
+		if err != nil || c.want == "" && len(got) > 0 || c.want != "" && (len(got) == 0 || !strings.HasPrefix(got[0], c.want)) {
+			t.Errorf("%s: findings\n%s\n%v, want %q", c.name, strings.Join(got, "\n"), err, c.want)
+		}
+	}
+	if _, err := checkRan(strings.NewReader("ok  \texample.org/m/a\t0.1s\n"), "example.org/m", smallTable, folders); err == nil {
+		t.Error("what go test prints without -json is read as JSON")
+	}
+}
+
+func TestTestsAreFoundByName(t *testing.T) {
+	src := "func TestA(t *testing.T) {}\nfunc Testing() {}\nfunc TestMain(m *testing.M) {}\nfunc (x) TestX() {}\nfunc BenchmarkB(b *testing.B) {}\n"
+	tests, folders, findings := tempTree(t, map[string]string{
+		"in/a/a_test.go": "package a\n" + src, "in/b/b.go": "package b\n" + src, "c/c_test.go": "package c_test\nfunc Test(t *testing.T) {}\n",
+		"other/a/a_test.go": "package a\n" + strings.ReplaceAll(src, "TestA", "Test_b"),
+	}).tests()
+	if got := slices.Sorted(maps.Keys(tests)); !slices.Equal(got, []string{"a.TestA", "a.Test_b", "c.Test"}) || !strings.Contains(tests["c.Test"], "c_test") || folders["c"] != "c" ||
+		!slices.Equal(findings, []string{"other/a: tests of two folders are named a.Test...; the other is in/a"}) {
+		t.Errorf("tests %v in %v, findings %q", tests, folders, findings)
+	}
+}
