@@ -58,6 +58,8 @@ type Job struct {
 	Report *Report // kind report, else nil
 	Events *Events // kind events, else nil
 	Spend  *Spend  // kind spend, else nil
+
+	Apps *AppsJob // kind apps, else nil
 }
 
 // Events is what a job of kind events asks the service for: the events of the account, as they are on the run's date.
@@ -81,16 +83,21 @@ func Load(path string) (*Config, error) {
 func Parse(name string, data []byte) (*Config, error) {
 	d := &decoder{file: name}
 	c := d.parse(data)
-	if len(d.errs) == 0 {
-		c.Warnings = inOrder(d.warned)
-		return c, nil
+	if err := d.mistakes(); err != nil {
+		return nil, err
 	}
+	c.Warnings = inOrder(d.warned)
+	return c, nil
+}
+
+// mistakes joins what is wrong with the file, in its order; nil: nothing.
+func (d *decoder) mistakes() error {
 	d.errs = inOrder(d.errs)
 	errs := make([]error, len(d.errs))
 	for i, e := range d.errs {
 		errs[i] = e
 	}
-	return nil, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // inOrder sorts by place and drops what was noted twice.

@@ -10,6 +10,18 @@ import (
 )
 
 func (d *decoder) parse(data []byte) *Config {
+	body := d.document(data, "config/example.yml")
+	if body == nil {
+		return nil
+	}
+	c := &Config{}
+	d.object(body, configObject(c))
+	return c
+}
+
+// document gives the one YAML document of a file, and nil when there is none, which is noted; example is a file that shows
+// what belongs there.
+func (d *decoder) document(data []byte, example string) ast.Node {
 	data, ok := d.plain(data)
 	if !ok {
 		return nil
@@ -24,14 +36,12 @@ func (d *decoder) parse(data []byte) *Config {
 		return nil
 	}
 	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
-		d.failAt(nil, "the file is empty; config/example.yml shows what belongs here")
+		d.failAt(nil, "the file is empty; %s shows what belongs here", example)
 		return nil
 	}
 	body := file.Docs[0].Body
 	d.findAnchors(body)
-	c := &Config{}
-	d.object(body, configObject(c))
-	return c
+	return body
 }
 
 // plain drops a byte order mark and refuses what is not text: the parser would read it as something else.

@@ -25,10 +25,13 @@ var kinds = []kind{
 	{name: "spend", doc: "Files of ad spend, record by record to the cost endpoint.", keys: spendKeys, without: map[string]string{
 		"sinks": "a job of kind spend fills no table; its files come from source", "bigquery": "a job of kind spend fills no table",
 	}},
+	{name: "apps", doc: "Apps as a file declares them, by app automation.", keys: appsKeys, without: map[string]string{
+		"sinks": "a job of kind apps fills no table; its apps come from file", "bigquery": "a job of kind apps fills no table",
+	}},
 }
 
 // laterKinds are kinds that the design has and this version doesn't.
-var laterKinds = []string{"sharing", "apps"}
+var laterKinds = []string{"sharing"}
 
 func kindNames() []string {
 	var names []string

@@ -31,9 +31,22 @@ func Schema() ([]byte, error) {
 		s.Definitions[k.name] = jobObject(new(Job), k).schema()
 	}
 	s.Definitions["job"] = job
+	return indented(s)
+}
+
+// AppsSchema is the JSON Schema of a file of apps. It takes every file that ParseApps takes.
+func AppsSchema() ([]byte, error) {
+	s := appsFileObject(new([]App)).schema()
+	s.Version = jsonschema.Version
+	s.Title = "reportferry apps"
+	s.Description = "The apps that a job of kind apps keeps as they are declared here."
+	return indented(s)
+}
+
+func indented(s *jsonschema.Schema) ([]byte, error) {
 	out, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("write the config's schema: %w", err)
+		return nil, fmt.Errorf("write a schema: %w", err)
 	}
 	return append(out, '\n'), nil
 }

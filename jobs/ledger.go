@@ -22,6 +22,7 @@ import (
 //	tables/{table}/claims/{unit}/{n}.json         who works on a unit, or did last
 //	tables/{table}/swept/{n}.json                 the last claim of each unit whose objects were dropped; the highest n holds
 //	tables/{table}/outbox/...                     what was pushed of files: package jobs/outbox
+//	tables/{table}/apps/...                       how far declared apps are: package jobs/apps
 //	runs/{id}.json                                one execution
 //	clock.json                                    written to read the store's own time
 type Ledger struct {

@@ -55,6 +55,13 @@ func TestHelp(t *testing.T) {
 		"help-plan": {"plan", "--help"}, "help-status": {"status", "--help"}, "help-emulator": {"emulator", "--help"}, "help-engagements": {"emulator", "engagements", "--help"},
 		"help-spend": {"spend", "--help"}, "help-spend-push": {"spend", "push", "--help"}, "help-spend-check": {"spend", "check", "--help"},
 		"help-spend-status": {"spend", "status", "--help"}, "help-spend-reconcile": {"spend", "reconcile", "--help"}, "help-spend-requeue": {"spend", "requeue", "--help"},
+		"help-apps": {"apps", "--help"}, "help-apps-plan": {"apps", "plan", "--help"}, "help-apps-apply": {"apps", "apply", "--help"},
+		"help-apps-status": {"apps", "status", "--help"}, "help-apps-list": {"apps", "list", "--help"}, "help-apps-get": {"apps", "get", "--help"},
+		"help-apps-settings": {"apps", "settings", "--help"}, "help-apps-export": {"apps", "export", "--help"}, "help-apps-events": {"apps", "events", "--help"},
+		"help-apps-signature": {"apps", "signature", "--help"}, "help-apps-secrets": {"apps", "secrets", "--help"},
+		"help-apps-revoke-outdated": {"apps", "secrets", "revoke-outdated", "--help"}, "help-apps-revoke": {"apps", "secrets", "revoke", "--help"},
+		"help-apps-reactivate": {"apps", "secrets", "reactivate", "--help"}, "help-apps-vault": {"apps", "vault", "--help"},
+		"help-apps-vault-list": {"apps", "vault", "list", "--help"}, "help-apps-vault-put": {"apps", "vault", "put", "--help"},
 		"help-gaps": {"gaps", "--help"}, "help-check": {"check", "--help"}, "help-serve": {"serve", "--help"}, "help-events": {"events", "--help"},
 		"help-report": {"report", "--help"}, "help-views": {"views", "--help"}, "help-schema": {"schema", "--help"}, "help-completion": {"completion", "--help"},
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/jobs/spend"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
@@ -88,6 +89,10 @@ func (e *engine) writePlan(w io.Writer, job jobs.Job, units []jobs.Unit) {
 	}
 	if len(units) == 0 {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
+		return
+	}
+	if _, ok := job.Kind.(*apps.Kind); ok {
+		fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
 		return
 	}
 	partitions, requests := 0, 0

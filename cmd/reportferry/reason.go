@@ -8,6 +8,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
@@ -34,6 +35,8 @@ func reason(err error) string {
 		return "emptied"
 	case errors.Is(err, outbox.ErrTooMany), errors.Is(err, outbox.ErrForgotten):
 		return "file"
+	case errors.Is(err, apps.ErrMigration):
+		return "migration"
 	case errors.As(err, &sink):
 		return "sink"
 	case errors.As(err, &header), errors.As(err, &cell), errors.Is(err, table.ErrEmpty):

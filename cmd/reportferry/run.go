@@ -144,6 +144,7 @@ func (shared *engine) once(ctx context.Context, a ask, trigger string, names []s
 			exit, err = jobs.ExitInterrupted, nil
 		}
 	}()
+	a.progress = show.err
 	e := shared.forRun(a)
 	defer func() { err = errors.Join(err, e.Close()) }()
 	if err := e.openSpool(); err != nil {

@@ -8,15 +8,19 @@ import (
 
 func newSchema() *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of the config, for editors",
-		Long: `Print the JSON Schema of the config. An editor that knows YAML completes and
-checks a config whose first line names the file it is kept in:
+		Use:   "schema [config|apps]",
+		Short: "Print the JSON Schema of the config or of apps, for editors",
+		Long: `Print the JSON Schema of the config, or of a file of apps. An editor that knows
+YAML completes and checks a file whose first line names the one it is kept in:
 
   # yaml-language-server: $schema=schema.json`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []string{"config", "apps"},
+		RunE: func(cmd *cobra.Command, args []string) error {
 			schema, err := config.Schema()
+			if len(args) == 1 && args[0] == "apps" {
+				schema, err = config.AppsSchema()
+			}
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(schema)
 			}

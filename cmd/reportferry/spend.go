@@ -35,25 +35,6 @@ lost, and none of a file that was stopped half way is left out.`,
 	return cmd
 }
 
-// choose finds the job of kind spend that is meant.
-func (s *spendFlags) choose(c *config.Config) (config.Job, error) {
-	var found []config.Job
-	for _, j := range c.Jobs {
-		if j.Spend != nil && (s.job == "" || s.job == j.Name) {
-			found = append(found, j)
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return config.Job{}, &exitError{jobs.ExitUsage, errors.New("the config has several jobs of kind spend; say which: --job")}
-	case s.job != "":
-		return config.Job{}, &exitError{jobs.ExitUsage, fmt.Errorf("no job %q of kind spend in the config", s.job)}
-	}
-	return config.Job{}, &exitError{jobs.ExitUsage, errors.New("the config has no job of kind spend")}
-}
-
 // on opens what a command needs, and calls do with the chosen job.
 func (s *spendFlags) on(cmd *cobra.Command, a ask, do func(ctx context.Context, e *engine, c config.Job, k *spend.Kind) error) (err error) {
 	ctx := cmd.Context()
@@ -62,7 +43,7 @@ func (s *spendFlags) on(cmd *cobra.Command, a ask, do func(ctx context.Context, 
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	c, err := s.choose(e.config)
+	c, err := chooseJob(e.config, "spend", s.job)
 	if err != nil {
 		return err
 	}
@@ -92,7 +73,7 @@ before is not pushed again.
 			if err != nil {
 				return &exitError{jobs.ExitUsage, err}
 			}
-			job, err := s.choose(c)
+			job, err := chooseJob(c, "spend", s.job)
 			if err != nil {
 				return err
 			}

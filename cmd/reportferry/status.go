@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -84,6 +85,7 @@ func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRe
 	}
 	var out []tableStatus
 	var damaged []error
+	chosen = slices.DeleteFunc(chosen, func(c config.Job) bool { return c.Sinks == nil && c.Spend == nil })
 	for _, c := range chosen {
 		if c.Spend != nil {
 			s, err := e.spendStatus(ctx, c, runs, maxAge)

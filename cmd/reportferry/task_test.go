@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
@@ -87,6 +88,7 @@ func TestReasons(t *testing.T) {
 		"claim_lost":     fmt.Errorf("%w: record: %w", jobs.ErrLedger, jobs.ErrLost),
 		"emptied":        fmt.Errorf("put: %w (204)", jobs.ErrEmptied),
 		"file":           fmt.Errorf("push x: %w", outbox.ErrTooMany),
+		"migration":      fmt.Errorf("apply x: %w: events", apps.ErrMigration),
 		"sink":           &jobs.SinkError{Err: errors.New("put x: no space")},
 		"answer":         &adjust.Error{Err: &table.CellError{Row: 1}},
 		"service_slow":   &adjust.Error{Status: 504, Err: adjust.ErrTooSlow},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 	"github.com/reportferry/reportferry/sinks/bqsink"
@@ -26,6 +28,7 @@ var kinds = map[string]func(context.Context, *engine, config.Job) (jobs.Job, err
 	"report": reportJob,
 	"events": eventsJob,
 	"spend":  spendJob,
+	"apps":   appsJob,
 }
 
 // openers lists every sink by the schemes of its URLs: one folder under sinks/ each. Not mem://, which is gone when the
@@ -75,6 +78,10 @@ type ask struct {
 	stop          time.Time     // when to begin to end; zero: never
 	newColumns    bool          // fetch partitions again that lack columns
 	files         []string      // push these files of spend, and no others
+	apps          []string      // apply these apps, and no others
+	migrate       bool          // copy the template to apps again, though nothing differs
+	tell          func(io.Writer, apps.Report)
+	progress      io.Writer // of the run's display
 }
 
 // open reads the config and opens the ledger. Nothing is asked of the service.

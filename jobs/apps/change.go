@@ -1,0 +1,142 @@
+package apps
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Change is one field that differs, or whose value the service doesn't show.
+type Change struct {
+	Path       string `json:"field"` // such as channel_setup.facebook.app_id
+	Have, Want string // as JSON, cleaned of credentials
+	by         request
+	migrates   bool   // takes effect by a job that must be asked for
+	sum        string // of both values: how it is recognised once it stands settled
+}
+
+// MarshalJSON writes the change for machines.
+func (c Change) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"field": c.Path, "have": c.Have, "want": c.Want})
+}
+
+// A request is what sends a change.
+type request int
+
+const (
+	byApp request = iota
+	byEvents
+	bySignature
+)
+
+const unseen = "(not shown by the service)"
+
+// A comparison collects what differs between a declared app and the service.
+type comparison struct {
+	salt    string
+	by      request
+	migrate bool
+	changes []Change
+}
+
+// note adds a change. Of a hidden value only that it differs is kept.
+func (c *comparison) note(path []string, have, want any, seen, hidden bool) {
+	one := Change{Path: pathText(path), by: c.by, migrates: c.migrate, sum: c.sum(have, want)}
+	one.Have, one.Want = shown(have, path...), shown(want, path...)
+	if hidden {
+		one.Have, one.Want = hiddenText(have), hiddenText(want)
+	}
+	if !seen {
+		one.Have = unseen
+	}
+	c.changes = append(c.changes, one)
+}
+
+func hiddenText(v any) string {
+	if v == nil {
+		return "(none)"
+	}
+	return notShown
+}
+
+// sum is of values that may be secrets: it is salted for each app, and stands in the ledger only.
+func (c *comparison) sum(values ...any) string {
+	data, err := json.Marshal(canonical(values))
+	if err != nil {
+		panic("apps: canonical values are plain data: " + err.Error())
+	}
+	sum := sha256.Sum256(append([]byte(c.salt), data...))
+	return hex.EncodeToString(sum[:16])
+}
+
+func pathText(path []string) string { return strings.ReplaceAll(strings.Join(path, "."), ".[", "[") }
+
+// value compares one that the service shows; nil: there is none.
+func (c *comparison) value(have, want any, path ...string) {
+	c.walk(canonical(have), want, path, false)
+}
+
+// unshown notes a value that the service never shows. It is compared with what was sent before, by the record.
+func (c *comparison) unshown(want any, path ...string) {
+	_, secret := want.(Secret)
+	c.note(path, nil, want, false, secret || hides(path))
+}
+
+// walk goes down as long as both sides are mappings, or lists of items with names.
+func (c *comparison) walk(have, want any, path []string, hidden bool) {
+	_, secret := want.(Secret)
+	hidden = hidden || secret || hides(path)
+	if equal(have, canonical(want)) {
+		return
+	}
+	haveMap, isMap := mapOf(have)
+	wantMap, wantIsMap := mapOf(want)
+	if !isMap && !wantIsMap || !isMap && have != nil || !wantIsMap && want != nil {
+		c.note(path, have, want, true, hidden || len(secrets(want)) > 0)
+		return
+	}
+	if len(haveMap)+len(wantMap) == 0 { // nothing on one side, an empty mapping on the other
+		return
+	}
+	for _, key := range keys(haveMap, wantMap) {
+		if h, w := haveMap[key], wantMap[key]; w != nil || !isDefault(append(slices.Clone(path), key), h) {
+			c.walk(h, w, append(slices.Clone(path), key), hidden)
+		}
+	}
+}
+
+func keys(maps_ ...map[string]any) []string {
+	all := map[string]bool{}
+	for _, m := range maps_ {
+		for k := range m {
+			all[k] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// mapOf gives a mapping, or a list of items that have names of their own as a mapping of them.
+func mapOf(v any) (map[string]any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		return v, true
+	case []any:
+		m := map[string]any{}
+		for _, item := range v {
+			id := idOf(item)
+			if id == "" || m["["+id+"]"] != nil {
+				return nil, false
+			}
+			m["["+id+"]"] = item
+		}
+		return m, len(v) > 0
+	}
+	return nil, false
+}
+
+// String writes the change on one line.
+func (c Change) String() string { return fmt.Sprintf("%s: %s -> %s", c.Path, c.Have, c.Want) }

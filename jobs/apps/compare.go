@@ -1,0 +1,271 @@
+package apps
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// A state is what the service shows of an app.
+type state struct {
+	exists  bool // made or updated through the API
+	details adjust.AppDetails
+
+	bundle    *string           // nil: not shown
+	stores    map[string]string // nil: not shown
+	events    map[string]bool   // name -> unique
+	signature map[string]any
+}
+
+// look asks the service for an app: two requests, or one when there is none.
+func look(ctx context.Context, client *adjust.Client, a App) (state, error) {
+	var s state
+	var err error
+	s.details, err = client.AppByStore(ctx, a.StoreID, a.Platform, "")
+	if errors.Is(err, adjust.ErrNotFound) {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	s.exists = true
+	sections := []string{"app_info"}
+	if len(a.Events) > 0 {
+		sections = append(sections, "events")
+	}
+	if a.Signature != nil {
+		sections = append(sections, "signature")
+	}
+	settings, err := client.Settings(ctx, s.details.AppToken, sections...)
+	if err != nil {
+		return s, err
+	}
+	return s, s.read(settings)
+}
+
+// Events are those of any app of the account.
+func Events(ctx context.Context, client *adjust.Client, token string) ([]adjust.AppEvent, error) {
+	settings, err := client.Settings(ctx, token, "events")
+	if err != nil || settings["events"] == nil {
+		return nil, err
+	}
+	var events []adjust.AppEvent
+	if err := json.Unmarshal(settings["events"], &events); err != nil {
+		return nil, fmt.Errorf("read the events of app %s: %w", token, err)
+	}
+	return events, nil
+}
+
+// read takes what is known of the sections. What isn't there, or has another shape, counts as not shown.
+func (s *state) read(settings map[string]json.RawMessage) error {
+	var info struct {
+		Bundle *string `json:"bundle_id"`
+		Stores map[string]struct {
+			StoreID string `json:"store_id"`
+		} `json:"stores"`
+	}
+	if json.Unmarshal(settings["app_info"], &info) == nil {
+		s.bundle = info.Bundle
+		if info.Stores != nil {
+			s.stores = map[string]string{}
+			for kind, store := range info.Stores {
+				s.stores[kind] = store.StoreID
+			}
+		}
+	}
+	if s.details.BundleID != "" {
+		s.bundle = &s.details.BundleID
+	}
+	var events []adjust.AppEvent
+	if raw := settings["events"]; raw != nil {
+		if err := json.Unmarshal(raw, &events); err != nil {
+			return fmt.Errorf("read the events of app %s: %w", s.details.AppToken, err)
+		}
+	}
+	s.events = map[string]bool{}
+	for _, e := range events {
+		s.events[e.Name] = e.Unique
+	}
+	if raw := settings["signature"]; raw != nil {
+		_ = json.Unmarshal(raw, &s.signature) // of another shape: not shown
+	}
+	return nil
+}
+
+// differences are what must be sent, and what only differs as it did when the app was applied last.
+func differences(a App, s state, r record) (changes, settled []Change) {
+	c := &comparison{salt: r.Salt}
+	c.details(a, s)
+	if a.Setup != nil {
+		want := map[string]any{}
+		for partner, parameters := range a.Setup {
+			want[partner] = parameters
+		}
+		have := map[string]any{}
+		for partner, parameters := range s.details.ChannelSetup {
+			have[partner] = parameters
+		}
+		c.migrate = true
+		c.value(have, want, "channel_setup")
+		c.migrate = false
+	}
+	if a.Overrides != nil {
+		c.value(s.details.AdditionalInfo.Overrides, a.Overrides, "override_settings")
+	}
+	c.hidden(a, r)
+	c.by = byEvents
+	for _, e := range a.Events {
+		unique, there := s.events[e.Name]
+		if have := any(map[string]any{"unique": unique}); !there {
+			c.value(nil, map[string]any{"unique": e.Unique}, "events", "["+e.Name+"]")
+		} else {
+			c.value(have, map[string]any{"unique": e.Unique}, "events", "["+e.Name+"]")
+		}
+	}
+	c.by = bySignature
+	c.signature(a.Signature, s)
+	for _, change := range c.changes {
+		if s.exists && r.Settled[change.Path] == change.sum {
+			settled = append(settled, change)
+		} else {
+			changes = append(changes, change)
+		}
+	}
+	return changes, settled
+}
+
+// open is what must be sent. What the service never shows is there when the very declaration was sent, and its migration is
+// over.
+func open(a App, s state, r record) []Change {
+	changes, _ := differences(a, s, r)
+	if over := r.State == Done || r.State == Failed; over && r.Sent == a.sum(r.Salt) {
+		changes = slices.DeleteFunc(changes, func(c Change) bool { return c.by == byApp && c.Have == unseen })
+	}
+	return changes
+}
+
+func (c *comparison) details(a App, s state) {
+	if !s.exists {
+		c.value(nil, a.StoreID, "store_id")
+	}
+	c.value(orNil(s.details.Name), a.Name, "name")
+	switch {
+	case s.bundle != nil:
+		c.value(*s.bundle, a.BundleID, "bundle_id")
+	case s.exists:
+		c.unshown(a.BundleID, "bundle_id")
+	default:
+		c.value(nil, a.BundleID, "bundle_id")
+	}
+	for _, kind := range keys(anyMap(a.Stores)) {
+		if s.exists && s.stores == nil {
+			c.unshown(a.Stores[kind], "additional_stores", kind)
+		} else {
+			c.value(orNil(s.stores[kind]), a.Stores[kind], "additional_stores", kind)
+		}
+	}
+}
+
+// hidden are the values that the service never shows. One that isn't declared any more differs from what was sent.
+func (c *comparison) hidden(a App, r record) {
+	for _, f := range []struct {
+		name    string
+		value   any
+		none    bool
+		migrate bool
+	}{
+		{"template_app_token", a.Template, a.Template == "", true},
+		{"sections", a.Sections, len(a.Sections) == 0, true},
+		{"editors", a.Editors, len(a.Editors) == 0, false},
+		{"ios_pv_shared_secret", a.IOSSecret, a.IOSSecret == "", false},
+		{"verification", a.Verify, !a.Verify, false},
+	} {
+		if f.none && r.Settled[f.name] == "" {
+			continue
+		}
+		c.migrate = f.migrate
+		if f.none {
+			f.value = nil
+		}
+		c.unshown(f.value, f.name)
+	}
+	c.migrate = false
+}
+
+func (c *comparison) signature(want *Signature, s state) {
+	if want == nil {
+		return
+	}
+	value := func(key string, have, want any) {
+		if s.exists && have == nil {
+			c.unshown(want, "signature", key)
+		} else {
+			c.value(have, want, "signature", key)
+		}
+	}
+	if want.Enforce != nil {
+		value("enforce_install_signing", s.signature["enforce_install_signing"], *want.Enforce)
+	}
+	if want.Fingerprints != nil {
+		have, _ := s.signature["android_fingerprints"].([]any)
+		var shown any
+		if have != nil {
+			shown = upper(have)
+		}
+		list := make([]any, len(want.Fingerprints))
+		for i, f := range want.Fingerprints {
+			list[i] = f
+		}
+		value("android_fingerprints", shown, upper(list))
+	}
+}
+
+// upper gives fingerprints one spelling and order.
+func upper(list []any) []any {
+	out := make([]string, len(list))
+	for i, e := range list {
+		out[i] = strings.ToUpper(fmt.Sprint(e))
+	}
+	slices.Sort(out)
+	sorted := make([]any, len(out))
+	for i, e := range out {
+		sorted[i] = e
+	}
+	return sorted
+}
+
+// isDefault tells whether the service shows a partner's flag that nobody sent.
+func isDefault(path []string, have any) bool {
+	if len(path) != 3 || path[0] != "channel_setup" {
+		return false
+	}
+	for _, p := range catalog.Partners() {
+		for _, s := range p.Setup {
+			if p.Slug == path[1] && s.Name == path[2] && s.Type == catalog.SetupFlag && !s.Required {
+				return have == s.Default
+			}
+		}
+	}
+	return false
+}
+
+func orNil(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func anyMap(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}

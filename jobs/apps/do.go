@@ -1,0 +1,240 @@
+package apps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// ErrMigration means that the service took an app, and didn't make it as it is declared.
+var ErrMigration = errors.New("the migration failed")
+
+// work is making one app as it is declared.
+type work struct {
+	k      *Kind
+	app    App
+	mem    *remembered
+	client *adjust.Client
+	claim  *jobs.Claim
+	rep    Report
+	sent   bool // something was, by this run
+}
+
+// do looks, sends what differs, waits for the migration, and sends what follows it. Each step is recorded before it is
+// taken, so that a killed run is taken up by the next one: every request may be sent twice.
+func (w *work) do(ctx context.Context) Report {
+	w.rep = Report{ID: w.app.ID(), Name: w.app.Name, Result: Unchanged, Ticket: w.mem.Ticket, Token: w.mem.Token}
+	if err := w.steps(ctx); err != nil {
+		w.rep.Err = fmt.Errorf("apply app %s: %w", w.app.ID(), err)
+	}
+	return w.rep
+}
+
+func (w *work) steps(ctx context.Context) error {
+	if w.mem.State == Waiting && w.mem.Sent == w.app.sum(w.mem.Salt) {
+		if err := w.wait(ctx); err != nil {
+			return err
+		}
+	}
+	s, err := look(ctx, w.client, w.app)
+	if err != nil {
+		return err
+	}
+	if w.rep.Changes = open(w.app, s, w.mem.record); w.needsApp(s) {
+		if err := w.send(ctx, s); err != nil {
+			return err
+		}
+		if s, err = look(ctx, w.client, w.app); err != nil {
+			return err
+		}
+	}
+	return w.follow(ctx, s)
+}
+
+// touched notes that the app wasn't as declared.
+func (w *work) touched() {
+	if w.rep.Result == Unchanged {
+		w.rep.Result = Changed
+	}
+	if w.mem.New {
+		w.rep.Result = Created
+	}
+}
+
+// needsApp tells whether POST /app is to be sent: for a field that it carries, or because it isn't known how the last
+// one ended.
+func (w *work) needsApp(s state) bool {
+	return !s.exists || w.k.o.Migrate || w.mem.Again || w.mem.State == Sending || w.mem.State == Waiting ||
+		slices.ContainsFunc(w.rep.Changes, func(c Change) bool { return c.by == byApp })
+}
+
+// send makes or updates the app, and waits for the migration.
+func (w *work) send(ctx context.Context, s state) error {
+	r := w.app.request()
+	// An app that was being made by a run that was killed needs no job besides the one of its creation.
+	making := w.mem.State == Sending && w.mem.New
+	r.ForceUpdate = s.exists && !making &&
+		(w.k.o.Migrate || w.mem.Again || slices.ContainsFunc(w.rep.Changes, func(c Change) bool { return c.migrates }))
+	if r.ChannelSetup == nil && s.exists {
+		r.ChannelSetup = s.details.ChannelSetup // what isn't sent is cleared
+	}
+	w.mem.State, w.mem.Sent, w.mem.New = Sending, w.app.sum(w.mem.Salt), making || !s.exists
+	w.touched()
+	if err := w.save(ctx); err != nil {
+		return err
+	}
+	guarded, done, err := w.claim.Guard(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	created, err := w.client.CreateApp(guarded, r)
+	if err != nil {
+		return err
+	}
+	w.sent = true
+	w.mem.State, w.mem.Token, w.mem.Ticket, w.mem.Again = Waiting, created.AppToken, created.Ticket, false
+	w.rep.Token, w.rep.Ticket = created.AppToken, created.Ticket
+	if err := w.save(ctx); err != nil {
+		return err
+	}
+	return w.wait(ctx)
+}
+
+// wait waits for the migration of the recorded ticket.
+func (w *work) wait(ctx context.Context) error {
+	w.touched()
+	if w.mem.Ticket == "" { // no job was needed
+		w.mem.State = Done
+		return nil
+	}
+	ticket, err := w.client.WaitTicket(ctx, w.mem.Ticket, adjust.Wait{First: w.k.o.FirstPoll, Most: w.k.o.TicketWait})
+	w.rep.Sections = sectionsOf(ticket, w.app.scrub)
+	why := failures(w.rep.Sections)
+	switch {
+	case errors.Is(err, adjust.ErrTicketOpen):
+		return fmt.Errorf("%w; the next run goes on waiting", err)
+	case errors.Is(err, adjust.ErrNotFound):
+		return w.failed(ctx, true, fmt.Errorf("%w: %w; the next run asks for another", ErrMigration, err))
+	case errors.Is(err, adjust.ErrTicketFailed), err == nil && why != "":
+		return w.failed(ctx, true, fmt.Errorf("%w: %s; the next run asks for another", ErrMigration, cmp.Or(why, "the service doesn't say why")))
+	case err != nil:
+		return err
+	}
+	w.mem.State, w.sent = Done, true
+	return nil
+}
+
+// failed records that the app isn't as declared, and why.
+func (w *work) failed(ctx context.Context, again bool, why error) error {
+	w.mem.State, w.mem.Again, w.mem.New = Failed, again, false
+	return errors.Join(why, w.save(ctx))
+}
+
+func (w *work) save(ctx context.Context) error {
+	w.mem.Run, w.mem.At = w.k.o.Run, time.Now().UTC()
+	return w.mem.place.write(ctx, w.mem.record)
+}
+
+// follow sends what a migration doesn't carry, and records the app as it is then.
+func (w *work) follow(ctx context.Context, s state) error {
+	changes, _ := differences(w.app, s, w.mem.record)
+	again := false
+	for _, step := range []struct {
+		by   request
+		send func(context.Context, state, []Change) error
+	}{{byEvents, w.events}, {bySignature, w.signature}} {
+		mine := slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.by != step.by })
+		if len(mine) == 0 {
+			continue
+		}
+		guarded, done, err := w.claim.Guard(ctx)
+		if err != nil {
+			return err
+		}
+		err = step.send(guarded, s, mine)
+		done()
+		if err != nil {
+			return err
+		}
+		again = true
+	}
+	if again {
+		w.sent = true
+		w.touched()
+		var err error
+		if s, err = look(ctx, w.client, w.app); err != nil {
+			return err
+		}
+	}
+	return w.settle(ctx, s)
+}
+
+// settle records what differs though everything was sent. Nothing is written when nothing is new.
+func (w *work) settle(ctx context.Context, s state) error {
+	left, stood := differences(w.app, s, w.mem.record)
+	if !w.sent && len(left) == 0 && w.mem.place.n > 0 && w.mem.State == Done {
+		w.rep.Otherwise = visible(stood)
+		return nil
+	}
+	all := append(left, stood...)
+	w.rep.Otherwise = visible(all)
+	w.mem.Settled = map[string]string{}
+	for _, c := range all {
+		w.mem.Settled[c.Path] = c.sum
+	}
+	w.mem.State, w.mem.New, w.mem.Again, w.mem.Token = Done, false, false, s.details.AppToken
+	w.rep.Token = s.details.AppToken
+	return w.save(ctx)
+}
+
+// events creates or updates the declared events that differ.
+func (w *work) events(ctx context.Context, s state, changes []Change) error {
+	var list []adjust.EventSpec
+	for _, e := range w.app.Events {
+		unique, there := s.events[e.Name]
+		if !there || unique != e.Unique {
+			list = append(list, adjust.EventSpec{Name: e.Name, Unique: e.Unique})
+		}
+	}
+	done, err := w.client.SubmitEvents(ctx, []string{s.details.AppToken}, list)
+	if err != nil {
+		return err
+	}
+	section := Section{Name: "declared events"}
+	for _, e := range done.Successes {
+		section.Successes = append(section.Successes, w.app.scrub(e.Event.Name))
+	}
+	for _, f := range done.Failures {
+		section.Failures = append(section.Failures, w.app.scrub(f.Name+": "+string(f.Details)))
+	}
+	w.rep.Sections = append(w.rep.Sections, section)
+	if why := failures([]Section{section}); why != "" {
+		return w.failed(ctx, false, fmt.Errorf("%w: %s", ErrMigration, why))
+	}
+	return nil
+}
+
+func (w *work) signature(ctx context.Context, s state, changes []Change) error {
+	_, err := w.client.UpdateSignature(ctx, s.details.AppToken, adjust.SignatureSettings{
+		EnforceInstallSigning: w.app.Signature.Enforce, AndroidFingerprints: w.app.Signature.Fingerprints,
+	})
+	if err == nil {
+		w.rep.Sections = append(w.rep.Sections, Section{Name: "declared signature", Successes: fieldsOf(changes)})
+	}
+	return err
+}
+
+func fieldsOf(changes []Change) (names []string) {
+	for _, c := range changes {
+		names = append(names, strings.TrimPrefix(c.Path, "signature."))
+	}
+	return names
+}

@@ -1,0 +1,231 @@
+package apps
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// Options describe one job of kind apps.
+type Options struct {
+	Job, Table string
+	Run        string // the run's ID
+
+	Client *adjust.Client
+	Ledger *jobs.Ledger
+
+	Apps []App
+	Only []string // IDs of these apps and no others; nil: all
+
+	Migrate bool // copy the template again, though nothing differs
+
+	TicketWait time.Duration // for one migration, before it is left for the next run
+	FirstPoll  time.Duration // after a request, before its ticket is asked for; 0: the client's own
+
+	Schedule       cron.Schedule // nil: always
+	IgnoreSchedule bool
+
+	Tell func(Report) // called after each app, from several goroutines; nil: nobody looks
+	Log  *slog.Logger
+}
+
+// Kind is the kind of a job that keeps apps as they are declared. It lives for one run.
+type Kind struct {
+	o      Options
+	folder *jobs.Folder
+}
+
+// New makes the kind. Nothing is read yet.
+func New(o Options) *Kind {
+	if o.Tell == nil {
+		o.Tell = func(Report) {}
+	}
+	return &Kind{o: o, folder: o.Ledger.Folder(o.Table, "apps", "the next run would compare every field again, and ask for migrations that were done")}
+}
+
+// unit is the one unit of a job: the declared apps.
+const unit = "apps"
+
+// Plan wants the apps when the declarations have changed, when an app isn't as declared yet, or when the schedule has
+// fired since all were. Nothing is asked of the service.
+func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
+	last, _, err := k.lastCheck(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if k.o.Only == nil && !k.o.IgnoreSchedule && last.Sum != "" && last.Sum == k.sum(last.Salt) && !jobs.Fired(k.o.Schedule, last.At, now) {
+		return nil, nil
+	}
+	return []jobs.Unit{{Name: unit}}, nil
+}
+
+// sum is of all declarations.
+func (k *Kind) sum(salt string) string {
+	c := &comparison{salt: salt}
+	var all []any
+	for _, a := range k.o.Apps {
+		all = append(all, a.declared())
+	}
+	return c.sum(all...)
+}
+
+// chosen are the apps that are meant, in the order of the file.
+func (k *Kind) chosen() ([]App, error) {
+	if k.o.Only == nil {
+		return k.o.Apps, nil
+	}
+	var list []App
+	for _, id := range k.o.Only {
+		i := slices.IndexFunc(k.o.Apps, func(a App) bool { return a.ID() == id })
+		if i < 0 {
+			return nil, fmt.Errorf("%w: no app %s is declared", jobs.ErrRefused, id)
+		}
+		list = append(list, k.o.Apps[i])
+	}
+	return list, nil
+}
+
+// atOnce is how many apps are under way: nearly all of them wait for a migration. The client bounds the requests.
+const atOnce = 256
+
+// each calls do for every chosen app, several at once, and gives the reports in the order of the file. A refusal of the
+// credentials ends all.
+func (k *Kind) each(ctx context.Context, do func(context.Context, App, *remembered) Report) ([]Report, error) {
+	list, err := k.chosen()
+	if err != nil {
+		return nil, err
+	}
+	known, err := k.records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reports := make([]Report, len(list))
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	g := &errgroup.Group{}
+	g.SetLimit(atOnce)
+	for i, a := range list {
+		mem := k.of(a, known)
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				reports[i] = Report{ID: a.ID(), Name: a.Name, Err: ctx.Err()}
+				return nil
+			}
+			reports[i] = do(ctx, a, mem)
+			if errors.Is(reports[i].Err, adjust.ErrAuth) {
+				stop()
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // errors are in the reports
+	return reports, nil
+}
+
+// Diff compares every app with the service, and sends nothing.
+func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
+	return k.each(ctx, func(ctx context.Context, a App, mem *remembered) Report {
+		rep := Report{ID: a.ID(), Name: a.Name, Result: Unchanged, Ticket: mem.Ticket}
+		s, err := look(ctx, k.o.Client, a)
+		if err != nil {
+			rep.Err = fmt.Errorf("compare app %s: %w", a.ID(), err)
+			return rep
+		}
+		rep.Token = s.details.AppToken
+		_, settled := differences(a, s, mem.record)
+		rep.Changes, rep.Otherwise = open(a, s, mem.record), visible(settled)
+		rep.Unfinished = mem.State != "" && mem.State != Done
+		switch {
+		case !s.exists:
+			rep.Result = Created
+		case len(rep.Changes) > 0 || rep.Unfinished:
+			rep.Result = Changed
+		}
+		return rep
+	})
+}
+
+// Do makes the apps as they are declared. What failed, or wasn't reached, is done by the next run.
+func (k *Kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error) {
+	var m adjust.Meter
+	client := k.o.Client.Metered(&m)
+	var telling sync.Mutex
+	reports, err := k.each(ctx, func(ctx context.Context, a App, mem *remembered) Report {
+		rep := (&work{k: k, app: a, mem: mem, client: client, claim: u.Claim}).do(ctx)
+		telling.Lock()
+		defer telling.Unlock()
+		k.log(rep)
+		k.o.Tell(rep)
+		return rep
+	})
+	out.Requests, out.Retries = m.Requests.Load(), m.Retries.Load()
+	out.Limiter, out.Backoff = time.Duration(m.Limiter.Load()), time.Duration(m.Backoff.Load())
+	errs := []error{err}
+	denied := false
+	for _, rep := range reports {
+		switch {
+		case rep.Err == nil && rep.Result == Unchanged:
+			out.Unchanged++
+		case rep.Err == nil:
+			out.Written++
+		case denied || !errors.Is(rep.Err, context.Canceled):
+			out.Failed++
+			errs = append(errs, rep.Err)
+		}
+		denied = denied || errors.Is(rep.Err, adjust.ErrAuth)
+	}
+	switch {
+	case denied:
+		return out, fmt.Errorf("%w: %w", jobs.ErrDenied, firstDenied(errs))
+	case ctx.Err() != nil:
+		return out, ctx.Err()
+	case errors.Join(errs...) != nil:
+		return out, errors.Join(errs...)
+	case k.o.Only != nil:
+		return out, nil
+	}
+	return out, k.checked(ctx)
+}
+
+// firstDenied is the refusal itself: the others were given up because of it.
+func firstDenied(errs []error) error {
+	i := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, adjust.ErrAuth) })
+	return errs[i]
+}
+
+// checked records that all apps are as declared.
+func (k *Kind) checked(ctx context.Context) error {
+	_, at, err := k.lastCheck(ctx)
+	if err != nil {
+		return err
+	}
+	salt := rand.Text()
+	return at.write(ctx, checked{At: time.Now().UTC(), Salt: salt, Sum: k.sum(salt)})
+}
+
+// log says what came of an app. A failure isn't logged as an error here: the runner does it.
+func (k *Kind) log(rep Report) {
+	log := k.o.Log.With("job", k.o.Job, "run", k.o.Run, "app", rep.ID)
+	if len(rep.Sections) > 0 {
+		log.Info("app's sections", "sections", rep.Sections)
+	}
+	if rep.Err != nil {
+		log.Info("app failed", "status", rep.Err)
+		return
+	}
+	log.Info("app over", "result", rep.Result, "ticket", rep.Ticket, "changes", len(rep.Changes))
+	if len(rep.Otherwise) > 0 && rep.Result != Unchanged {
+		log.Warn("the service took values and shows others", "fields", paths(rep.Otherwise))
+	}
+}

@@ -1,0 +1,66 @@
+package apps
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+)
+
+// request is the body of POST /app, complete but for force_update.
+func (a App) request() adjust.App {
+	r := adjust.App{
+		Name: a.Name, BundleID: a.BundleID, StoreID: a.StoreID, Platform: a.Platform, TemplateAppToken: a.Template,
+		Sections: a.Sections, Editors: a.Editors, IOSPVSharedSecret: string(a.IOSSecret), Verification: a.Verify,
+		OverrideSettings: plainMap(a.Overrides),
+	}
+	if a.Setup != nil {
+		r.ChannelSetup = map[string]map[string]any{}
+		for partner, parameters := range a.Setup {
+			r.ChannelSetup[partner] = plainMap(parameters)
+		}
+	}
+	for kind, id := range a.Stores {
+		if r.AdditionalStores == nil {
+			r.AdditionalStores = map[string]adjust.Store{}
+		}
+		r.AdditionalStores[kind] = adjust.Store{StoreID: id}
+	}
+	return r
+}
+
+// sum is of all that is declared.
+func (a App) sum(salt string) string {
+	c := &comparison{salt: salt}
+	return c.sum(a.declared())
+}
+
+// declared is all that is declared, for a sum.
+func (a App) declared() map[string]any {
+	setup := map[string]any{}
+	for partner, parameters := range a.Setup {
+		setup[partner] = parameters
+	}
+	return map[string]any{
+		"name": a.Name, "bundle_id": a.BundleID, "store_id": a.StoreID, "platform": a.Platform, "template": a.Template, "sections": a.Sections,
+		"setup": setup, "has_setup": a.Setup != nil, "overrides": a.Overrides, "stores": a.Stores, "events": a.Events, "signature": a.Signature,
+		"editors": a.Editors, "ios": a.IOSSecret, "verify": a.Verify,
+	}
+}
+
+// scrub takes the app's secrets out of the service's words, as they are and as JSON writes them.
+func (a App) scrub(text string) string {
+	setup := map[string]any{}
+	for partner, parameters := range a.Setup {
+		setup[partner] = parameters
+	}
+	for _, secret := range secrets([]any{setup, a.Overrides, a.IOSSecret}) {
+		quoted, _ := json.Marshal(secret) // a text can be quoted
+		for _, form := range []string{secret, strings.Trim(string(quoted), `"`)} {
+			if len(form) >= 4 {
+				text = strings.ReplaceAll(text, form, "(secret)")
+			}
+		}
+	}
+	return text
+}

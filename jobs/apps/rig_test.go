@@ -1,0 +1,190 @@
+package apps
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A rig is a job of kind apps with all that it needs, in memory.
+type rig struct {
+	*testing.T
+	server *emulator.Server
+	ledger *jobs.Ledger
+	log    bytes.Buffer
+	runs   int
+	told   []Report
+	o      Options
+}
+
+const rigToken = "token-of-the-test"
+
+func newRig(t *testing.T, o emulator.Options, list ...App) *rig {
+	t.Helper()
+	r := &rig{T: t}
+	o.Apps, o.Days, o.Rate = 3, 10, -1
+	var err error
+	r.server, err = emulator.New(o)
+	r.check(err)
+	t.Cleanup(func() { _ = r.server.Close() })
+	log := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.ledger = jobs.OpenLedger(jobs.LedgerOptions{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	r.o = Options{
+		Job: "account", Table: "account", Ledger: r.ledger, Apps: list, TicketWait: 10 * time.Second, FirstPoll: time.Millisecond,
+		IgnoreSchedule: true, Log: log, Client: r.client(rigToken),
+	}
+	return r
+}
+
+func (r *rig) client(token string) *adjust.Client { return r.clientOver(token, r.server.Client()) }
+
+func (r *rig) clientOver(token string, over *http.Client) *adjust.Client {
+	secret, err := adjust.ParseToken("${T}", func(string) string { return token })
+	r.check(err)
+	c, err := adjust.New(adjust.Options{
+		BaseURL: "http://embedded", Token: secret, Rate: 100_000, InFlight: 8, Attempts: 1, HTTP: over, Logger: r.o.Log,
+	})
+	r.check(err)
+	return c
+}
+
+func (r *rig) check(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// A dying connection does what is asked so many times; the next time it does it and loses the answer, and then nothing more.
+type dying struct {
+	left int
+	http.RoundTripper
+}
+
+func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
+	d.left--
+	if d.left < -1 {
+		return nil, errors.New("dead")
+	}
+	res, err := d.RoundTripper.RoundTrip(r)
+	if d.left < 0 && err == nil {
+		_ = res.Body.Close()
+		return nil, errors.New("dead in the middle")
+	}
+	return res, err
+}
+
+// A shouting connection shows a word in the place of another, wherever the service shows it.
+type shouting struct {
+	name, word string
+	http.RoundTripper
+}
+
+func (s *shouting) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := s.RoundTripper.RoundTrip(r)
+	if err != nil || r.Method != http.MethodGet {
+		return res, err
+	}
+	body, err := io.ReadAll(res.Body)
+	if err = errors.Join(err, res.Body.Close()); err != nil {
+		return nil, err
+	}
+	body = bytes.ReplaceAll(body, []byte(s.name), []byte(s.word))
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	res.Header.Del("Content-Length")
+	return res, nil
+}
+
+// run is one execution.
+func (r *rig) run() jobs.Result {
+	r.Helper()
+	return r.within(context.Background())
+}
+
+func (r *rig) within(ctx context.Context) jobs.Result {
+	r.Helper()
+	r.runs++
+	o := r.o
+	o.Run, r.told = fmt.Sprintf("run-%d", r.runs), nil
+	o.Tell = func(rep Report) { r.told = append(r.told, rep) }
+	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: New(o)}}
+	runner := &jobs.Runner{Ledger: r.ledger, Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
+	return runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, time.Now()))[0]
+}
+
+// wants fails unless so many apps were written, unchanged and failed.
+func (r *rig) wants(res jobs.Result, written, unchanged, failed int) {
+	r.Helper()
+	if o := res.Outcome; o.Written != written || o.Unchanged != unchanged || o.Failed != failed {
+		r.Fatalf("written %d, unchanged %d, failed %d; want %d, %d, %d: %v", o.Written, o.Unchanged, o.Failed, written, unchanged, failed, res.Errs)
+	}
+}
+
+// diff gives the lines of a plan.
+func (r *rig) diff() []string {
+	r.Helper()
+	reports, err := New(r.o).Diff(context.Background())
+	r.check(err)
+	var lines []string
+	for _, rep := range reports {
+		r.check(rep.Err)
+		for _, c := range rep.Changes {
+			lines = append(lines, rep.ID+" "+c.String())
+		}
+	}
+	return lines
+}
+
+func (r *rig) plans(want ...string) {
+	r.Helper()
+	if got := r.diff(); !slices.Equal(got, want) {
+		r.Fatalf("the plan is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// tickets counts the jobs of each managed app, by ID.
+func (r *rig) tickets() map[string]int {
+	r.Helper()
+	managed, err := r.server.ManagedApps()
+	r.check(err)
+	counts := map[string]int{}
+	for _, a := range managed {
+		if counts[a.Platform+"/"+a.StoreID] > 0 {
+			r.Errorf("two apps of %s/%s", a.Platform, a.StoreID)
+		}
+		counts[a.Platform+"/"+a.StoreID] = len(a.Tickets)
+	}
+	return counts
+}
+
+// details are what the service shows of a declared app.
+func (r *rig) details(a App) adjust.AppDetails {
+	r.Helper()
+	d, err := r.o.Client.AppByStore(context.Background(), a.StoreID, a.Platform, "")
+	r.check(err)
+	return d
+}
+
+func game(n int) App {
+	return App{
+		Name: fmt.Sprintf("Game %d", n), BundleID: fmt.Sprintf("com.example.g%d", n), StoreID: fmt.Sprintf("com.example.g%d", n), Platform: "android",
+		Setup: map[string]map[string]any{
+			"facebook": {"app_id": fmt.Sprint(1000 + n)}, "ironsource": {"advertiser_id": "77", "password": Secret("pass-word-zz")},
+			"applovin": {"sdk_keys": []any{Secret("sdk-key-one-zz"), Secret("sdk-key-two-zz")}}, "tiktok": {"app_id": "5"},
+		},
+	}
+}
