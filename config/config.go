@@ -34,11 +34,12 @@ type Service struct {
 	InFlight  int           // requests at a time
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
-	Spend     SpendLogin    // at CostURL
+	Spend     Login         // at CostURL
+	Sharing   Login         // at S2SURL; no token: none is sent
 }
 
-// SpendLogin is a partner's credential at the ad spend host. The service's document doesn't say how it is sent.
-type SpendLogin struct {
+// Login is a credential at another host than that of reports. The service's document doesn't say how it is sent.
+type Login struct {
 	Token  string // a reference, as of Service
 	Header string // that carries it; Authorization: as a Bearer token, any other: alone
 }
@@ -59,7 +60,8 @@ type Job struct {
 	Events *Events // kind events, else nil
 	Spend  *Spend  // kind spend, else nil
 
-	Apps *AppsJob // kind apps, else nil
+	Sharing *Sharing // kind sharing, else nil
+	Apps    *AppsJob // kind apps, else nil
 }
 
 // Events is what a job of kind events asks the service for: the events of the account, as they are on the run's date.

@@ -135,14 +135,15 @@ func TestExampleService(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Replace(string(data), "\nservice: embedded\n", "\n", 1)
-	text = regexp.MustCompile(`(?m)^# (service:|  [a-z_]+: )`).ReplaceAllString(text, "$1")
+	text = regexp.MustCompile(`(?m)^# (service:|  [a-z0-9_]+: )`).ReplaceAllString(text, "$1")
 	c, err := Parse("example.yml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Service{
 		BaseURL: "https://automate.adjust.com", Token: "${ADJUST_TOKEN}", AccountID: "1234",
-		CostURL: "https://app.adjust.com", Spend: SpendLogin{Token: "${PARTNER_KEY}", Header: "Authorization"},
+		CostURL: "https://app.adjust.com", Spend: Login{Token: "${PARTNER_KEY}", Header: "Authorization"},
+		S2SURL: "https://s2s.adjust.com", Sharing: Login{Token: "${S2S_TOKEN}", Header: "Authorization"},
 		Rate: 10, InFlight: 4, Attempts: 8, Patience: 15 * time.Minute,
 	}
 	if c.Service != want {

@@ -23,7 +23,7 @@ func configObject(c *Config) object {
 		optional("spool_dir", text, &c.SpoolDir, "Folder where finished files wait for their sinks; by default the system's temporary one."),
 		optional("lease", duration(time.Second), &c.Lease, "How long a claim holds without a sign of life, such as 2m."),
 		required("jobs", jobList, &c.Jobs, "What to ferry, each job into a table of its own."),
-	}, check: func(d *decoder, _ ast.Node, at map[string]ast.Node) { d.checkSpend(c, at) }}
+	}, check: func(d *decoder, _ ast.Node, at map[string]ast.Node) { d.checkSpend(c, at); d.checkSharing(c, at) }}
 }
 
 var jobList = shape[[]Job]{

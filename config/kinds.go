@@ -25,13 +25,13 @@ var kinds = []kind{
 	{name: "spend", doc: "Files of ad spend, record by record to the cost endpoint.", keys: spendKeys, without: map[string]string{
 		"sinks": "a job of kind spend fills no table; its files come from source", "bigquery": "a job of kind spend fills no table",
 	}},
+	{name: "sharing", doc: "Files of devices' choices on third-party sharing, record by record and in order.", keys: sharingKeys, without: map[string]string{
+		"sinks": "a job of kind sharing fills no table; its files come from source", "bigquery": "a job of kind sharing fills no table",
+	}},
 	{name: "apps", doc: "Apps as a file declares them, by app automation.", keys: appsKeys, without: map[string]string{
 		"sinks": "a job of kind apps fills no table; its apps come from file", "bigquery": "a job of kind apps fills no table",
 	}},
 }
-
-// laterKinds are kinds that the design has and this version doesn't.
-var laterKinds = []string{"sharing"}
 
 func kindNames() []string {
 	var names []string
@@ -43,10 +43,6 @@ func kindNames() []string {
 
 var kindName = shape[string]{
 	func(d *decoder, n ast.Node, key string) (string, bool) {
-		if s, _ := d.textOf(n); slices.Contains(laterKinds, s) {
-			d.fail(n, "kind %s is not part of this version; kinds: %s", s, joined(kindNames()))
-			return "", false
-		}
 		return d.oneOf(n, key, kindNames()...)
 	},
 	func() *jsonschema.Schema { return oneOf(kindNames()...).schema() },
@@ -73,7 +69,9 @@ func jobObject(j *Job, of kind) object {
 	refused := map[string]string{} // asked only about keys that the kind doesn't have
 	for _, other := range kinds {
 		for _, f := range other.keys(new(Job)).fields {
-			refused[f.key] = fmt.Sprintf("a job of kind %s has no such key; it belongs to kind %s", of.name, other.name)
+			if refused[f.key] == "" {
+				refused[f.key] = fmt.Sprintf("a job of kind %s has no such key; it belongs to kind %s", of.name, other.name)
+			}
 		}
 	}
 	maps.Copy(refused, of.without)

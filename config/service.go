@@ -20,7 +20,8 @@ func serviceObject(s *Service) object {
 		required("base_url", address, &s.BaseURL, "Host of automation and reports, such as https://automate.adjust.com."),
 		optional("s2s_url", address, &s.S2SURL, "Host of third-party sharing."),
 		optional("cost_url", address, &s.CostURL, "Host of ad spend."),
-		optional("spend", spendLogin, &s.Spend, "The partner's credential at cost_url. The API token is never sent there."),
+		optional("spend", login("spend"), &s.Spend, "The partner's credential at cost_url. The API token is never sent there."),
+		optional("sharing", login("sharing"), &s.Sharing, "The credential at s2s_url, where apps ask for one. The API token is never sent there."),
 		optional("account_id", word, &s.AccountID, "The account to ask for, when the token's user has several."),
 		required("token", tokenReference, &s.Token, "Where the API token is, never the token itself: ${NAME} of an environment variable, "+
 			"${file:/path}, or a gcpsecretmanager:// or file:// URL."),
@@ -31,20 +32,19 @@ func serviceObject(s *Service) object {
 	}}
 }
 
-// spendLogin is the block spend: of the service.
-var spendLogin = shape[SpendLogin]{
-	func(d *decoder, n ast.Node, _ string) (SpendLogin, bool) {
-		l := SpendLogin{Header: "Authorization"}
-		return l, d.object(n, spendLoginObject(&l)) != nil
-	},
-	func() *jsonschema.Schema { return spendLoginObject(&SpendLogin{Header: "Authorization"}).schema() },
-}
-
-func spendLoginObject(l *SpendLogin) object {
-	return object{what: "spend", fields: []field{
-		required("token", tokenReference, &l.Token, "Where the credential is, never the credential itself; as token of the service."),
-		optional("header", headerName, &l.Header, "HTTP header that carries it: Authorization as a Bearer token, any other alone."),
-	}}
+// login is the block of a host's credential.
+func login(what string) shape[Login] {
+	object := func(l *Login) object {
+		*l = Login{Header: "Authorization"}
+		return object{what: what, fields: []field{
+			required("token", tokenReference, &l.Token, "Where the credential is, never the credential itself; as token of the service."),
+			optional("header", headerName, &l.Header, "HTTP header that carries it: Authorization as a Bearer token, any other alone."),
+		}}
+	}
+	return shape[Login]{
+		func(d *decoder, n ast.Node, _ string) (l Login, ok bool) { return l, d.object(n, object(&l)) != nil },
+		func() *jsonschema.Schema { return object(new(Login)).schema() },
+	}
 }
 
 var headerName = matching(regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`), "is no name of an HTTP header")

@@ -10,15 +10,15 @@ func TestSpend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (SpendLogin{"${file:/run/secrets/partner}", "X-Partner-Key"}); c.Service.Spend != want {
+	if want := (Login{"${file:/run/secrets/partner}", "X-Partner-Key"}); c.Service.Spend != want {
 		t.Errorf("login %+v", c.Service.Spend)
 	}
 	want := &Spend{
-		Source: "gs://bucket/spend/{date}/*.csv", Rejects: "gs://bucket/spend-rejects/",
+		Push: Push{Source: "gs://bucket/spend/{date}/*.csv", Rejects: "gs://bucket/spend-rejects/", MaxRejects: MaxRejects{Share: 0.025},
+			OnUnknown: "park", WindowDays: 3, Rate: 500, InFlight: 64},
 		Columns:    SpendFields{CostID: "click_id", CostAmount: "spend", EngagedAt: "click_time"},
 		Constants:  SpendFields{CostType: "CPC", CostCurrency: "qqq", Tag: "partner"},
-		MaxRejects: MaxRejects{Share: 0.025}, Currencies: []string{"QQQ"}, ParkDoubt: true, SendOther: true,
-		WindowDays: 3, Rate: 500, InFlight: 64,
+		Currencies: []string{"QQQ"}, SendOther: true,
 	}
 	if got := c.Jobs[0]; got.Table != "spend_log" || got.Sinks != nil || !reflect.DeepEqual(got.Spend, want) {
 		t.Errorf("first: %+v\nwant %+v", got.Spend, want)
@@ -27,8 +27,8 @@ func TestSpend(t *testing.T) {
 		t.Errorf("columns %v", got)
 	}
 	second := &Spend{
-		Source: "file://./in/spend.parquet", Rejects: "file://./in", Constants: SpendFields{CostAmount: "0.10000"},
-		WindowDays: 7, Quiet: true, Rate: 10, InFlight: 8,
+		Push: Push{Source: "file://./in/spend.parquet", Rejects: "file://./in", OnUnknown: "resend", WindowDays: 7, Quiet: true, Rate: 10,
+			InFlight: 8}, Constants: SpendFields{CostAmount: "0.10000"},
 	}
 	if got := c.Jobs[1].Spend; !reflect.DeepEqual(got, second) {
 		t.Errorf("second: %+v\nwant %+v", got, second)

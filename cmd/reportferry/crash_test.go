@@ -21,6 +21,7 @@ import (
 var (
 	kills    = flag.Int("n", 8, "moments at which the program is killed")
 	killSeed = flag.Uint64("seed", 1, "seed of the moments")
+	records  = flag.Int("records", 0, "records that are pushed meanwhile; 0: a few thousand")
 )
 
 // The program is killed at random moments and run again: it ends equal to a run that wasn't, nothing half-written is
@@ -100,7 +101,7 @@ func TestEightProcessesShareTheWork(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	s.admin(t, http.MethodPost, "reset-requests", nil)
-	p := newPlace(t, s, days, 1, sharing)
+	p := newPlace(t, s, days, 1, racing)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

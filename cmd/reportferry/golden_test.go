@@ -62,6 +62,8 @@ func TestHelp(t *testing.T) {
 		"help-apps-revoke-outdated": {"apps", "secrets", "revoke-outdated", "--help"}, "help-apps-revoke": {"apps", "secrets", "revoke", "--help"},
 		"help-apps-reactivate": {"apps", "secrets", "reactivate", "--help"}, "help-apps-vault": {"apps", "vault", "--help"},
 		"help-apps-vault-list": {"apps", "vault", "list", "--help"}, "help-apps-vault-put": {"apps", "vault", "put", "--help"},
+		"help-sharing": {"sharing", "--help"}, "help-sharing-push": {"sharing", "push", "--help"}, "help-sharing-check": {"sharing", "check", "--help"},
+		"help-sharing-status": {"sharing", "status", "--help"}, "help-sharing-requeue": {"sharing", "requeue", "--help"}, "help-sharing-explain": {"sharing", "explain", "--help"},
 		"help-gaps": {"gaps", "--help"}, "help-check": {"check", "--help"}, "help-serve": {"serve", "--help"}, "help-events": {"events", "--help"},
 		"help-report": {"report", "--help"}, "help-views": {"views", "--help"}, "help-schema": {"schema", "--help"}, "help-completion": {"completion", "--help"},
 	} {
@@ -123,10 +125,10 @@ func TestPlanText(t *testing.T) {
 		return jobs.Unit{Name: w.Cell.String(), Window: w}
 	}
 	var out bytes.Buffer
-	e.writePlan(&out, jobs.Job{Name: "campaigns_daily"}, []jobs.Unit{
+	check(t, e.writePlan(t.Context(), &out, jobs.Job{Name: "campaigns_daily"}, []jobs.Unit{
 		window(3, jobs.Missing, 3, 4, 5, 6, 9), window(10, jobs.Interrupted, 10), window(17, jobs.Unfinished, 17, 18),
-	})
-	e.writePlan(&out, jobs.Job{Name: "networks_weekly"}, nil)
+	}))
+	check(t, e.writePlan(t.Context(), &out, jobs.Job{Name: "networks_weekly"}, nil))
 	golden(t, "plan", out.String())
 }
 

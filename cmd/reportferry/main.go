@@ -123,6 +123,6 @@ REPORTFERRY_DEADLINE are the defaults of the flags of these names.
 		`"{{.CommandPath}} [command] --help" says more about a command.`,
 	).Replace(root.UsageTemplate()))
 	root.AddCommand(newRun(f), newBackfill(f), newPlan(f), newStatus(f), newGaps(f), newCheck(f), newViews(f),
-		newServe(f), newEvents(f), newReport(f), newSpend(f), newApps(f), newSchema(), newEmulator(f), newVersion())
+		newServe(f), newEvents(f), newReport(f), newSpend(f), newSharing(f), newApps(f), newSchema(), newEmulator(f), newVersion())
 	return root
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
-	"github.com/reportferry/reportferry/jobs/spend"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
@@ -44,7 +44,7 @@ func newPlan(f *flags) *cobra.Command {
 				case f.logFormat == "json":
 					err = e.writePlanJSON(cmd.OutOrStdout(), list[i], p.Units)
 				default:
-					e.writePlan(cmd.OutOrStdout(), list[i], p.Units)
+					err = e.writePlan(cmd.Context(), cmd.OutOrStdout(), list[i], p.Units)
 				}
 				failed = append(failed, err)
 			}
@@ -82,18 +82,19 @@ func (e *engine) quotas(list []jobs.Job, plans []jobs.Planned) error {
 	return nil
 }
 
-func (e *engine) writePlan(w io.Writer, job jobs.Job, units []jobs.Unit) {
-	if k, ok := job.Kind.(*spend.Kind); ok {
-		e.writeSpendPlan(w, job.Name, k, units)
-		return
+func (e *engine) writePlan(ctx context.Context, w io.Writer, job jobs.Job, units []jobs.Unit) error {
+	if k, ok := job.Kind.(pusher); ok {
+		due, err := k.Due(ctx, time.Now())
+		writePushPlan(w, job.Name, due)
+		return err
 	}
 	if len(units) == 0 {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
-		return
+		return nil
 	}
 	if _, ok := job.Kind.(*apps.Kind); ok {
 		fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
-		return
+		return nil
 	}
 	partitions, requests := 0, 0
 	for _, u := range units {
@@ -106,6 +107,7 @@ func (e *engine) writePlan(w io.Writer, job jobs.Job, units []jobs.Unit) {
 		due := u.Window.Due
 		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, rangeOf(due[0].Partition, due[len(due)-1].Partition), reasons(due))
 	}
+	return nil
 }
 
 // writePlanJSON writes one object a line for each job.

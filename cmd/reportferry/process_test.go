@@ -144,7 +144,7 @@ jobs:
 `
 
 // Leases: short where a run is to be killed and followed, long where a busy machine must not take a run for dead.
-const dying, sharing, living = "2s", "10s", "1m"
+const dying, racing, living = "2s", "10s", "1m"
 
 func newPlace(t testing.TB, s *service, days, inFlight int, lease string) *place {
 	t.Helper()

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -15,8 +15,6 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
-
-var spendRecords = flag.Int("records", 20_000, "records of ad spend that a program that is killed pushes")
 
 const spendKillConfig = `
 service: {base_url: %s, cost_url: %s, token: "${TEST_TOKEN}", spend: {token: "${TEST_KEY}"}}
@@ -52,14 +50,15 @@ func TestSpendKilledAtAnyMoment(t *testing.T) {
 	account, err := emulator.New(emulator.Options{Seed: 7, Apps: 3, Days: 40})
 	check(t, err)
 	defer account.Close() //nolint:errcheck // it was only asked for a list
-	t.Logf("seed %d, %d records, %d kills", *killSeed, *spendRecords, *kills)
+	rows := cmp.Or(*records, 20_000)
+	t.Logf("seed %d, %d records, %d kills", *killSeed, rows, *kills)
 	dice := rand.New(rand.NewPCG(*killSeed, 0))
-	n := newNights(t, p.dir, account, *spendRecords, dice)
+	n := newNights(t, p.dir, account, rows, dice)
 	faults := []emulator.Fault{
 		{Path: "cost", Kind: emulator.FaultLost, Every: 501}, {Path: "cost", Kind: emulator.FaultLost, Status: 504, Every: 1201},
 		{Path: "cost", Kind: emulator.FaultReset, Every: 907}, {Path: "cost", Kind: emulator.FaultStatus, Status: 503, Every: 701},
 		{Path: "cost", Kind: emulator.FaultCut, Every: 1601}, {Path: "cost", Kind: emulator.FaultHTML, Every: 2003},
-		{Path: "cost", Kind: emulator.FaultStatus, Status: 429, RetryAfter: 1, Nth: *spendRecords / 3},
+		{Path: "cost", Kind: emulator.FaultStatus, Status: 429, RetryAfter: 1, Nth: rows / 3},
 	}
 	for i := range 12 { // a burst
 		faults = append(faults, emulator.Fault{Path: "cost", Kind: emulator.FaultStatus, Status: 429, Nth: 4001 + i, Every: 15_013})
@@ -68,7 +67,7 @@ func TestSpendKilledAtAnyMoment(t *testing.T) {
 	start, said, partly, worst := time.Now(), &strings.Builder{}, 0, int64(0)
 	for left := *kills; left > 0; left-- {
 		before := s.books(t).Records
-		target := before + 1 + dice.IntN(max(1, 2*(*spendRecords-before)/(left+1)))
+		target := before + 1 + dice.IntN(max(1, 2*(rows-before)/(left+1)))
 		cmd, out := p.command(t.Context(), "run", "--log-level", "debug", "--log-format", []string{"text", "json"}[left%2])
 		check(t, cmd.Start())
 		over := make(chan struct{})
@@ -83,7 +82,7 @@ func TestSpendKilledAtAnyMoment(t *testing.T) {
 			<-over
 		}
 		said.WriteString(out.String())
-		if now := s.books(t).Records; !ended && now > 0 && now < *spendRecords {
+		if now := s.books(t).Records; !ended && now > 0 && now < rows {
 			partly++
 		}
 	}
@@ -133,9 +132,13 @@ func waitFor(over <-chan struct{}, holds func() bool, more time.Duration) (ended
 }
 
 // pushed is what spend status says.
-func (p *place) pushed() (files []outbox.File) {
+func (p *place) pushed() []outbox.File { return p.statusOf("spend") }
+
+func (p *place) choices() []outbox.File { return p.statusOf("sharing") }
+
+func (p *place) statusOf(kind string) (files []outbox.File) {
 	p.t.Helper()
-	out, code := p.run("spend", "status", "--json")
+	out, code := p.run(kind, "status", "--json")
 	if code != 0 {
 		p.t.Fatalf("exit code %d: %s", code, out)
 	}

@@ -23,7 +23,7 @@ import (
 // costMetrics are the metrics that spend of a type shows up in.
 var costMetrics = map[string]string{"cpc": "click_cost", "cpm": "impression_cost", "cpi": "install_cost", "cpe": "event_cost"}
 
-func (s *spendFlags) reconcile() *cobra.Command {
+func (s *pushFlags) reconcile() *cobra.Command {
 	var b backfill
 	var network string
 	cmd := &cobra.Command{
@@ -39,7 +39,7 @@ may take a while to match spend with clicks and impressions.`,
 			if err != nil {
 				return err
 			}
-			return s.on(cmd, ask{}, func(ctx context.Context, e *engine, c config.Job, k *spend.Kind) error {
+			return s.on(cmd, ask{}, func(ctx context.Context, e *engine, c config.Job, k pusher) error {
 				files, err := k.Outbox().Files(ctx)
 				if err != nil {
 					return err

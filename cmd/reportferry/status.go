@@ -13,7 +13,6 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -21,7 +20,7 @@ import (
 type tableStatus struct {
 	Job         string          `json:"job"`
 	Table       string          `json:"table"`
-	Kind        string          `json:"kind,omitempty"` // spend: it has no partitions, and spend status shows its files
+	Kind        string          `json:"kind,omitempty"` // of a job without partitions; a command of this name has a status that shows more
 	Partitions  int             `json:"partitions"`
 	Empty       int             `json:"empty"`
 	Interrupted int             `json:"interrupted"` // a put began, and how it ended isn't recorded
@@ -43,8 +42,9 @@ func newStatus(f *flags) *cobra.Command {
 		Short: "Show what the ledger holds: per table, and of the last run",
 		Long: `Show what the ledger holds: per table, and of the last run. With --max-age the
 exit code is 3 when a table is older than that: the period after its newest one
-ended so long ago, or its last success was. A job of kind spend has no periods:
-it is too old when no run of it that long has ended without a failure.`,
+ended so long ago, or its last success was. A job of kind spend, sharing or apps
+has no periods: it is too old when no run of it that long has ended without a
+failure.`,
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
 			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
@@ -73,7 +73,7 @@ it is too old when no run of it that long has ended without a failure.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&records, "records", false, "with --json: every partition's record too")
-	cmd.Flags().DurationVar(&maxAge, "max-age", 0, "exit with 3 when a table, or the last success of a job of spend, is older, such as 26h")
+	cmd.Flags().DurationVar(&maxAge, "max-age", 0, "exit with 3 when a table, or the last success of a job without one, is older, such as 26h")
 	return cmd
 }
 
@@ -85,10 +85,9 @@ func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRe
 	}
 	var out []tableStatus
 	var damaged []error
-	chosen = slices.DeleteFunc(chosen, func(c config.Job) bool { return c.Sinks == nil && c.Spend == nil })
 	for _, c := range chosen {
-		if c.Spend != nil {
-			s, err := e.spendStatus(ctx, c, runs, maxAge)
+		if c.Sinks == nil {
+			s, err := e.runStatus(ctx, c, runs, maxAge)
 			damaged = append(damaged, err)
 			out = append(out, s)
 			continue
@@ -111,7 +110,7 @@ func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRe
 	}
 	for i, job := range list {
 		if job.Inspect == nil {
-			continue // of spend
+			continue // it has no partitions
 		}
 		in, err := job.Inspect(ctx, time.Now(), runs)
 		if err != nil {
@@ -188,7 +187,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []jobs.RunRecord, now t
 		case s.Kind != "" && s.Fresh.Success == nil:
 			fmt.Fprintf(w, "%s: no run of it has succeeded yet\n", s.Job)
 		case s.Kind != "":
-			fmt.Fprintf(w, "%s: last success %s; spend status shows its files\n", s.Job, ago(now, *s.Fresh.Success))
+			fmt.Fprintf(w, "%s: last success %s; %s status says more\n", s.Job, ago(now, *s.Fresh.Success), s.Kind)
 		case s.Newest == nil:
 			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
 		}

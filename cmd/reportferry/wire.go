@@ -25,10 +25,11 @@ import (
 
 // kinds lists every kind of job: one folder under jobs/ each.
 var kinds = map[string]func(context.Context, *engine, config.Job) (jobs.Job, error){
-	"report": reportJob,
-	"events": eventsJob,
-	"spend":  spendJob,
-	"apps":   appsJob,
+	"report":  reportJob,
+	"events":  eventsJob,
+	"spend":   spendJob,
+	"sharing": sharingJob,
+	"apps":    appsJob,
 }
 
 // openers lists every sink by the schemes of its URLs: one folder under sinks/ each. Not mem://, which is gone when the
@@ -77,11 +78,12 @@ type ask struct {
 	rebaseline    bool          // replace partitions of another meaning
 	stop          time.Time     // when to begin to end; zero: never
 	newColumns    bool          // fetch partitions again that lack columns
-	files         []string      // push these files of spend, and no others
 	apps          []string      // apply these apps, and no others
 	migrate       bool          // copy the template to apps again, though nothing differs
 	tell          func(io.Writer, apps.Report)
 	progress      io.Writer // of the run's display
+	files         []string  // push these files, and no others
+	showIDs       bool      // log devices whose records weren't taken
 }
 
 // open reads the config and opens the ledger. Nothing is asked of the service.

@@ -19,15 +19,16 @@ type layer struct {
 var proving = []string{"internal/emulator", "sinks/blobsink", "sinks/bqsink/bqtest", "sinks/sinktest"}
 
 var layers = []layer{
-	{"cmd/*", []string{"config", "jobs", "jobs/*", "sinks", "sinks/*", "internal/*"}, proving},
+	{"cmd/*", []string{"config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*"}, proving},
 
 	{"config", []string{"internal/catalog"}, nil},
 
 	// The engine knows no service, no file format and no config: a kind brings the first two, cmd the third.
 	{"jobs", []string{"sinks"}, proving},
 	{"jobs/outbox", []string{"jobs"}, proving},
+	{"jobs/outbox/*", []string{"jobs", "jobs/outbox"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
-	{"jobs/*", []string{"jobs", "jobs/outbox", "sinks", "internal/*"}, proving},
+	{"jobs/*", []string{"jobs", "jobs/outbox", "jobs/outbox/*", "sinks", "internal/*"}, proving},
 
 	{"sinks", nil, proving},
 	{"sinks/*", []string{"sinks"}, proving},
@@ -106,8 +107,9 @@ var layerRules = []rule{{
 		"config/a_test.go":                importing("config", "internal/emulator"),
 		"jobs/a.go":                       importing("sinks", "internal/adjust", "internal/table", "internal/emulator", "config"),
 		"jobs/a_test.go":                  importing("jobs", "internal/emulator", "sinks/blobsink", "jobs/report"),
-		"jobs/outbox/a.go":                importing("jobs", "config"),
-		"jobs/report/a.go":                importing("jobs", "jobs/outbox", "sinks", "internal/adjust", "jobs/events", "config", "cmd/m"),
+		"jobs/outbox/a.go":                importing("jobs", "config", "jobs/outbox/in"),
+		"jobs/outbox/in/a.go":             importing("jobs", "jobs/outbox", "jobs/report", "internal/adjust"),
+		"jobs/report/a.go":                importing("jobs", "jobs/outbox", "jobs/outbox/in", "internal/adjust", "jobs/events", "config", "cmd/m"),
 		"jobs/report/a_test.go":           importing("jobs/report", "internal/emulator", "sinks/blobsink", "jobs/events", "cmd/m"),
 		"sinks/a.go":                      importing("jobs"),
 		"sinks/a/a.go":                    importing("sinks", "sinks/b", "jobs", "internal/catalog"),
@@ -156,6 +158,9 @@ var layerRules = []rule{{
 		"jobs/a.go:7: jobs imports config",
 		"jobs/a_test.go:6: a test of jobs imports jobs/report",
 		"jobs/outbox/a.go:4: jobs/outbox imports config",
+		"jobs/outbox/a.go:5: jobs/outbox imports jobs/outbox/in",
+		"jobs/outbox/in/a.go:5: jobs/outbox/in imports jobs/report",
+		"jobs/outbox/in/a.go:6: jobs/outbox/in imports internal/adjust",
 		"jobs/report/a.go:7: jobs/report imports jobs/events",
 		"jobs/report/a.go:8: jobs/report imports config",
 		"jobs/report/a.go:9: jobs/report imports cmd/m",

@@ -57,6 +57,13 @@ func (o *Outbox) pushes(ctx context.Context) (pushes []*push, orphans []string, 
 			break
 		}
 	}
+	newest := map[string]*push{}
+	for _, p := range pushes {
+		newest[p.head.Name] = p
+	}
+	for _, p := range newest {
+		p.newest = true
+	}
 	return pushes, orphans, err
 }
 
@@ -106,10 +113,14 @@ func (p *push) done() bool {
 	return !p.open() && (p.head.Pruned || p.head.Counts.Accepted == p.head.Records)
 }
 
-// doubt marks what the end of the process left open: rows that were reserved and aren't settled may have been sent.
+// doubt marks what the end of the process left open: rows that were reserved and aren't settled may have been sent. Those
+// that waited weren't, and wait no more.
 func (p *push) doubt() {
-	for row := int64(1); row <= p.reserved; row++ {
-		if p.states.get(row)&^doubt == pending {
+	for row := int64(1); row <= p.states.rows; row++ {
+		switch now := p.states.get(row); {
+		case now == waiting:
+			p.states.set(row, pending)
+		case row <= p.reserved && now&^doubt == pending:
 			p.states.set(row, unknown)
 		}
 	}

@@ -31,6 +31,10 @@ func (s *states) tally() counts {
 
 // move adds n rows of a state.
 func (c *counts) move(s state, n int64) {
+	if s == waiting {
+		c.Pending += n
+		return
+	}
 	if s&doubt != 0 {
 		c.Doubtful += n
 	}

@@ -23,6 +23,9 @@ func (s *sender[V]) deliver(ctx context.Context, l letter[V]) {
 	if !s.goOn(ctx) {
 		return // it wasn't sent
 	}
+	if s.skip(l) {
+		return
+	}
 	for try := 1; ; try++ {
 		err := s.attempt(l)
 		var r *Rejection
@@ -45,6 +48,10 @@ func (s *sender[V]) deliver(ctx context.Context, l letter[V]) {
 			return
 		}
 		s.mark(l)
+		if try == tries && s.lanes != nil && s.giveUp() {
+			s.settle(l, unknown, nil)
+			return
+		}
 		if try == tries {
 			s.fail(fmt.Errorf("row %d was sent %d times: %w", l.row, tries, err))
 		}

@@ -21,7 +21,12 @@ type Push[V any] struct {
 	RejectsKey    string        // of the rejects file; empty: Name and ".rejects.csv"
 	Conflict      Rejection     // what the rejects file says of a conflict; zero: a general text
 	ParkUnknown   bool          // leave records in doubt for a person, instead of sending them again
-	SendConflicts bool          // send a record whose ID was sent with other content, instead of rejecting it
+	SendConflicts bool          // send a record whose ID was sent with other content (with Order: from a later file), instead of rejecting it
+
+	// Order makes the rows of one ID keep their places: each is sent, also one that equals an earlier one, and none before
+	// those above it, and those of files of a lesser Order, are settled. Files of the same Order come as they are pushed.
+	// Empty: rows of one ID and one Content are one record, which is sent once, whatever is sent before it.
+	Order string
 
 	Again bool // read a file that ended though its version is the same: what is a good record may be another now
 
@@ -87,6 +92,9 @@ type work[V any] struct {
 
 	sent, maybe []uint64 // of judge
 	kept        []item
+
+	before *push                 // with Order: the file as it was, when it has changed
+	stuck  map[[16]byte]struct{} // with Order: IDs that have a record in doubt which isn't sent; no later one of theirs is
 }
 
 func newWork[V any](o *Outbox, p Push[V]) *work[V] {
@@ -99,7 +107,7 @@ func newWork[V any](o *Outbox, p Push[V]) *work[V] {
 	if p.Conflict == (Rejection{}) {
 		p.Conflict.Reason = "the same record was pushed before with other content"
 	}
-	w := &work[V]{o: o, p: p, states: &states{}, spool: &spool{dir: o.o.SpoolDir}}
+	w := &work[V]{o: o, p: p, states: &states{}, stuck: map[[16]byte]struct{}{}, spool: &spool{dir: o.o.SpoolDir}}
 	w.report.File = File{Name: p.Name}
 	return w
 }
@@ -111,7 +119,7 @@ func (w *work[V]) do(h hold) error {
 		w.o.sweepOrphans(h.ctx, w.orphans)
 		started := time.Now().UTC()
 		fresh.id = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
-		fresh.head = head{Name: w.p.Name, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
+		fresh.head = head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
 		var err error
 		ix, err = writeIndex(h.ctx, w.o.folder, fresh.recordsKey())
 		return ix, err

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -74,12 +75,19 @@ func (s *sender[V]) leave(ctx context.Context) error {
 
 // finish publishes the rejects and ends the push.
 func (s *sender[V]) finish(ctx context.Context) error {
-	if n := s.counts.Pending; n > 0 {
+	if n := s.counts.Pending; n > 0 && s.lanes == nil {
 		return fmt.Errorf("%d records of the first reading didn't come up in the second", n)
 	}
 	var err error
 	if s.push.head.Rejects, err = s.work.publish(ctx, s.rejects); err != nil {
 		return err
+	}
+	switch doubtful := s.counts.Unknown; {
+	case doubtful > 0 && !s.work.p.ParkUnknown:
+		err := fmt.Errorf("%d records were sent %d times and more and are still in doubt; the next run sends them again", doubtful, tries)
+		return errors.Join(err, s.leave(ctx))
+	case s.counts.Pending > 0:
+		return s.leave(ctx) // they wait for others, and so does the file
 	}
 	s.push.head.Counts, s.push.head.Ended = s.counts, time.Now().UTC()
 	if err := s.flush(ctx, true); err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// The records of a push are one object: a line that names the form, then its items by ID. All such objects together are
+// The records of a push are one object: a line that names the form, then its items by ID (with Order: by its first byte,
+// then by row). All such objects together are
 // the index of what was pushed; what became of an item is in the states of its push.
 const magic = "reportferry outbox records 1\n"
 
@@ -123,18 +124,26 @@ func (x *indexReader) check() error {
 	return nil
 }
 
-// join reads up to the end of a bucket, whose items are given by ID, and gives what the service has, or may have, of the
-// same IDs.
+// join reads up to the end of a bucket, whose items are given by ID, and gives what became of those of the same IDs.
 func (x *indexReader) join(bucket int, items []item, hit func(it item, s state)) error {
 	for x.more && x.next.bucket() <= bucket {
 		for len(items) > 0 && items[0].compareID(x.next) < 0 {
 			items = items[1:]
 		}
 		if len(items) > 0 && items[0].compareID(x.next) == 0 {
-			if s := x.push.fate(int64(x.next.row)); s == accepted || s == unknown {
-				hit(x.next, s)
-			}
+			hit(x.next, x.push.fate(int64(x.next.row)))
 		}
+		if err := x.advance(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each reads up to the end of a bucket, and gives all of it. In a push with Order the items of a bucket are by row.
+func (x *indexReader) each(bucket int, hit func(it item, s state)) error {
+	for x.more && x.next.bucket() <= bucket {
+		hit(x.next, x.push.fate(int64(x.next.row)))
 		if err := x.advance(); err != nil {
 			return err
 		}

@@ -30,13 +30,23 @@ func (w *work[V]) judge(ctx context.Context, ix *indexWriter) (err error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if w.p.Order != "" {
+			if err := w.inOrder(b, readers, ix); err != nil {
+				return err
+			}
+			continue
+		}
 		items, err := w.spool.load(b)
 		if err != nil {
 			return err
 		}
 		others = others[:0]
 		for _, r := range readers {
-			err := r.join(b, items, func(it item, s state) { others = append(others, verdict{it, s}) })
+			err := r.join(b, items, func(it item, s state) {
+				if s == accepted || s == unknown {
+					others = append(others, verdict{it, s})
+				}
+			})
 			if err != nil {
 				return err
 			}

@@ -97,13 +97,16 @@ func (w *work[V]) recall() error {
 		return nil
 	}
 	if last.head.Digest != w.digest.String() {
-		w.report.Changed = true
+		w.report.Changed, w.before = true, last
 		if last.head.Pruned {
 			return fmt.Errorf("%w (pushed %s); give what is new a file of its own", ErrForgotten, last.head.Started.Format(time.DateOnly))
 		}
 		return nil
 	}
 	w.resumed = last
+	if w.p.Order != "" {
+		w.p.Order = last.head.Order // the file may have been copied anew since
+	}
 	if !last.open() {
 		w.report.Same, w.report.File = true, last.file(last.tally())
 		return nil

@@ -31,7 +31,7 @@ type Stat struct {
 // A Record is one row of a file. ID, Content and Refusal come out the same in every reading.
 type Record[V any] struct {
 	Row     int64    // from 1, ascending; gaps are allowed
-	ID      [16]byte // 128-bit hash of what identifies it; evenly spread
+	ID      [16]byte // 128-bit hash of what identifies it, or, with Push.Order, what it is about; evenly spread
 	Content uint64   // hash of the rest
 	Value   V
 	Refusal *Rejection // not nil: it isn't sent

@@ -69,7 +69,7 @@ func (r *rejects) put(ctx context.Context, bucket *blob.Bucket, key string) (put
 	}
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
-	w, err := bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "text/csv"})
+	w, err := bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "text/csv", BeforeWrite: private})
 	if err == nil {
 		if _, err = io.Copy(w, r.file); err != nil {
 			abort() // a writer that is closed after an error publishes what it has
@@ -80,6 +80,16 @@ func (r *rejects) put(ctx context.Context, bucket *blob.Bucket, key string) (put
 		return false, fmt.Errorf("write rejects to %s: %w", key, err)
 	}
 	return true, nil
+}
+
+// private lets nobody else read a file of rejects: its cells identify people. What keeps others out of a bucket of objects
+// is the bucket's own rules.
+func private(as func(any) bool) error {
+	var f *os.File
+	if as(&f) {
+		return f.Chmod(0o600)
+	}
+	return nil
 }
 
 // publish puts the rejects where the options say, and gives their key.

@@ -25,7 +25,7 @@ func (w *work[V]) reread(ctx context.Context, each func(letter[V]) error) error 
 		if err != nil {
 			return err
 		}
-		l := letter[V]{row: r.Row, value: r.Value, cells: r.Cells}
+		l := letter[V]{row: r.Row, id: r.ID, value: r.Value, cells: r.Cells}
 		if r.Refusal != nil {
 			refusal := *r.Refusal
 			l.refusal = &refusal

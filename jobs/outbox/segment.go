@@ -32,6 +32,7 @@ type wordsOf struct {
 // A head is what a push is about.
 type head struct {
 	Name    string    `json:"file"`
+	Order   string    `json:"order,omitempty"`
 	Version string    `json:"version"`
 	Digest  string    `json:"digest"`
 	Started time.Time `json:"started"`
@@ -52,6 +53,7 @@ type push struct {
 	base     int    // of the last whole one
 	head     head
 	run      string
+	newest   bool    // of its name
 	states   *states // nil: it has ended, and all its records were accepted
 	spans    []byte  // then, the states as they are on record
 	words    map[int64]Rejection
@@ -71,6 +73,8 @@ func (p *push) fate(row int64) state {
 	switch s := p.states.get(row); s {
 	case pending | doubt:
 		return unknown
+	case waiting:
+		return pending
 	default:
 		return s &^ doubt
 	}

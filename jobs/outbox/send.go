@@ -16,6 +16,7 @@ const grace = 3 * time.Second
 // A letter is a record on its way.
 type letter[V any] struct {
 	row     int64
+	id      [16]byte
 	value   V
 	refusal *Rejection
 	cells   []string
@@ -44,7 +45,9 @@ func (w *work[V]) send(h hold, p *push) (err error) {
 	for range w.p.InFlight {
 		workers.Go(func() {
 			for l := range letters {
-				s.deliver(h.ctx, l)
+				for more := true; more; l, more = s.lanes.next(l) {
+					s.deliver(h.ctx, l)
+				}
 			}
 		})
 	}
@@ -54,7 +57,9 @@ func (w *work[V]) send(h hold, p *push) (err error) {
 		if ok, err := s.may(h.ctx, l); !ok {
 			return err
 		}
-		letters <- l
+		if s.lanes.enter(l) {
+			letters <- l
+		}
 		return nil
 	})
 	close(letters)

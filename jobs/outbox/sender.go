@@ -17,6 +17,7 @@ type sender[V any] struct {
 	ctx     context.Context // of Send
 	rejects *rejects
 	window  int64
+	lanes   *lanes[V] // nil: without Order
 	wake    chan struct{}
 
 	mu       sync.Mutex
@@ -30,6 +31,7 @@ type sender[V any] struct {
 	counts   counts
 	sent     int64
 	resent   int64
+	given    int // records in a row that were given up
 }
 
 func newSender[V any](w *work[V], p *push, ctx context.Context) *sender[V] {
@@ -40,6 +42,9 @@ func newSender[V any](w *work[V], p *push, ctx context.Context) *sender[V] {
 		counts: w.states.tally(), words: map[int64]Rejection{}, sums: map[string]Sum{},
 	}
 	s.moved = sync.NewCond(&s.mu)
+	if w.p.Order != "" {
+		s.lanes = &lanes[V]{behind: map[[16]byte][]letter[V]{}}
+	}
 	return s
 }
 
@@ -157,6 +162,11 @@ func (s *sender[V]) settle(l letter[V], now state, r *Rejection) {
 	}
 	s.put(l.row, now)
 	s.settled = append(s.settled, l.row)
+	if now&^doubt == unknown && s.lanes != nil {
+		s.work.stuck[l.id] = struct{}{}
+	} else {
+		s.given = 0
+	}
 	switch {
 	case now&^doubt == accepted && s.work.p.Tally != nil:
 		key, amount := s.work.p.Tally(l.value)

@@ -21,6 +21,12 @@ func newItem(id [16]byte, content uint64, row int64) item {
 	return item{binary.BigEndian.Uint64(id[:]), binary.BigEndian.Uint64(id[8:]), content, uint32(row)}
 }
 
+func (it item) id() (id [16]byte) {
+	binary.BigEndian.PutUint64(id[:], it.hi)
+	binary.BigEndian.PutUint64(id[8:], it.lo)
+	return id
+}
+
 func (it item) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, it.hi)
 	b = binary.BigEndian.AppendUint64(b, it.lo)
@@ -111,6 +117,28 @@ func (s *spool) load(b int) ([]item, error) {
 	s.parse(s.full[b])
 	slices.SortFunc(s.space, item.compare)
 	return s.space, nil
+}
+
+// each gives the items of a bucket by row, without keeping them.
+func (s *spool) each(b int, do func(item) error) error {
+	if s.buf == nil {
+		s.buf = make([]byte, chunk)
+	}
+	for i := 0; i <= len(s.chunks[b]); i++ {
+		items := s.full[b]
+		if i < len(s.chunks[b]) {
+			items = s.buf
+			if _, err := s.file.ReadAt(items, s.chunks[b][i]); err != nil {
+				return fmt.Errorf("read spooled records: %w", err)
+			}
+		}
+		for ; len(items) > 0; items = items[itemSize:] {
+			if err := do(parseItem(items)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (s *spool) parse(b []byte) {

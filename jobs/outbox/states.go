@@ -19,6 +19,8 @@ const (
 	conflict               // the service has another content of it
 
 	doubt state = 8 // a flag: it may have been sent more than once
+
+	waiting = none | doubt // pending, but for this push: an earlier record of its ID isn't settled
 )
 
 // maxRow is the highest row that fits an index entry.

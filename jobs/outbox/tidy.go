@@ -14,12 +14,8 @@ const forget = 400 * 24 * time.Hour
 // files. It gives how many there are.
 func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) {
 	err = o.held(ctx, func(ctx context.Context, pushes []*push) error {
-		latest := map[string]*push{}
 		for _, p := range pushes {
-			latest[p.head.Name] = p
-		}
-		for _, p := range latest {
-			if p.states == nil || p.head.Pruned || name != "" && p.head.Name != name {
+			if !p.newest || p.states == nil || p.head.Pruned || name != "" && p.head.Name != name {
 				continue
 			}
 			var found int64

@@ -34,7 +34,7 @@ func BenchmarkRead(b *testing.B) {
 		{"parquet", parquetFile(b, table, parquet.Compression(&parquet.Snappy))},
 	} {
 		b.Run(file.name, func(b *testing.B) {
-			c := newChecker(timed, nil, time.UTC)
+			c := newReader(timed, nil, time.UTC)
 			b.ReportAllocs()
 			b.SetBytes(int64(len(file.data)))
 			for b.Loop() {

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"regexp"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
 // Do pushes what is missing of one file. A file that is being written is left for the next run, and is no failure.
@@ -23,34 +22,17 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error
 	report, err := outbox.Do(ctx, k.outbox, k.push(p, k.o.Client.Metered(&m)))
 	out.Requests, out.Retries = m.Requests.Load(), m.Retries.Load()
 	out.Limiter, out.Backoff = time.Duration(m.Limiter.Load()), time.Duration(m.Backoff.Load())
-	log := k.o.Log.With("job", k.o.Job, "run", k.o.Run, "window", p.Name)
-	var held *jobs.HeldError
-	switch {
-	case errors.Is(err, outbox.ErrGrowing):
-		log.Info("left for the next run", "status", err)
-		return out, nil
-	case errors.As(err, &held):
-		return out, err
-	case err != nil:
-		out.Failed = 1
-		return out, err
-	case report.Same:
-		out.Unchanged = 1
-		return out, nil
-	}
-	out.Written, out.Rows = 1, report.Accepted
-	k.tell(log, report)
-	return out, nil
+	err = files.Outcome(k.o.Log.With("job", k.o.Job, "run", k.o.Run, "window", p.Name), &out, report, err)
+	return out, err
 }
 
 // push is what is done with a file.
-func (k *Kind) push(p Path, client *adjust.Client) outbox.Push[Record] {
-	source := k.source(p)
-	day := dayOf(p.Key)
+func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Push[Record] {
+	day := files.DayOf(p.Key)
 	return outbox.Push[Record]{
-		Name: p.Name, Source: source,
+		Name: p.Name, Source: k.file(p),
 		Send:     func(ctx context.Context, r Record) error { return submit(ctx, client, r) },
-		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + RejectsSuffix,
+		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix,
 		Tally: func(r Record) (string, int64) {
 			return Key{Day: r.day(day), Type: r.Type, Currency: r.Currency}.String(), units(r.Amount)
 		},
@@ -83,42 +65,6 @@ func submit(ctx context.Context, client *adjust.Client, r Record) error {
 	return err
 }
 
-// tell logs what a person should know of a file that was pushed.
-func (k *Kind) tell(log *slog.Logger, r outbox.Report) {
-	args := []any{
-		"rows", r.Rows, "accepted", r.Accepted, "duplicates", r.Duplicates, "refused", r.Refused, "rejected", r.Rejected,
-		"conflicts", r.Conflicts, "unknown", r.Unknown, "resent", r.Resent, "status", pushed(r),
-	}
-	if r.Refused+r.Rejected+r.Conflicts+r.Unknown > 0 {
-		log.Warn("pushed, but for some rows", args...)
-		return
-	}
-	log.Info("pushed", args...)
-}
-
-func pushed(r outbox.Report) string {
-	status := "the file is new"
-	if r.Changed {
-		status = "the file has changed since it was pushed; only its new records were sent"
-	}
-	if r.Rejects != "" {
-		status += "; rows that were not taken are in " + r.Rejects
-	}
-	return status
-}
-
-var date = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
-
-// dayOf is the day that a file's name says; empty: none.
-func dayOf(key string) string {
-	for _, s := range date.FindAllString(key, -1) {
-		if _, err := time.Parse(time.DateOnly, s); err == nil {
-			return s
-		}
-	}
-	return ""
-}
-
 // day is the day that the spend is of, in UTC: the engagement's, the file's, or else today.
 func (r Record) day(file string) string {
 	switch {
@@ -130,11 +76,8 @@ func (r Record) day(file string) string {
 	return time.Now().UTC().Format(time.DateOnly)
 }
 
-// Check does what Do does up to the sending, and writes nothing. The problems are the reasons why rows would be refused.
-func (k *Kind) Check(ctx context.Context, u jobs.Unit) (outbox.Report, []Problem, error) {
-	push := k.push(k.files[u.Name], nil)
-	counted := &counting{Source: push.Source, seen: map[Refusal]*Problem{}}
-	push.Source, push.Quiet = counted, 0
-	report, err := outbox.Check(ctx, k.outbox, push)
-	return report, counted.problems, err
+// Check does what a push would do up to the sending, and writes nothing. The problems are the reasons why rows would be
+// refused.
+func (k *Kind) Check(ctx context.Context, p files.Path) (outbox.Report, []files.Problem, error) {
+	return files.Check(ctx, k.outbox, k.push(p, nil), k.file(p))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-var anyChecker = newChecker(Mapping{}, nil, time.UTC)
+var anyChecker = newReader(plain, nil, time.UTC)
 
 // fuzzed reads data, and holds what must be so of any file: a record obeys the rules whatever it was read from, rows are
 // counted without gaps, and a second reading gives the same.

@@ -155,7 +155,7 @@ func TestHostile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			before := heap()
 			peak := watch(t)
-			o := readAll(t, test.data, Mapping{})
+			o := readAll(t, test.data, plain)
 			if got := peak() - before; got > 128<<20 {
 				t.Errorf("%d MiB of memory", got>>20)
 			}
@@ -185,7 +185,7 @@ func TestParquetPageBomb(t *testing.T) {
 			if data[i] == 0x15 && data[i+2] == 0x15 && data[i+3] != 0 && data[i+3] < 0x80 {
 				mutant := bytes.Clone(data)
 				mutant[i+3] = 0
-				o := readAll(t, mutant, Mapping{})
+				o := readAll(t, mutant, plain)
 				if o.err != nil && strings.Contains(o.err.Error(), "larger than it says") {
 					lied++
 				}
@@ -205,7 +205,7 @@ func TestErrorsHoldNothing(t *testing.T) {
 		columnNames + "\n" + secret + "\",cpi,usd,1,t", columnNames + "\ncpi," + secret + ",usd,1,t", columnNames + "\n" + goodID + ",cpi," + secret + ",1,t",
 		columnNames + "\n" + goodID + ",cpi,usd," + secret + ",t", columnNames + "\n" + goodID + "," + secret + ",usd,1,t",
 	} {
-		o := readAll(t, []byte(data), Mapping{})
+		o := readAll(t, []byte(data), plain)
 		if o.err == nil && len(o.refused) == 0 {
 			t.Errorf("%q is taken", data)
 		}
@@ -220,7 +220,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	rows := 0
 	in := io.MultiReader(strings.NewReader(columnNames+"\n"), endless(row(1, "1")+"\n", 1<<40))
-	err := read(ctx, in, newChecker(Mapping{}, nil, time.UTC), t.TempDir(), func([]string) {}, func(*line) error {
+	err := read(ctx, in, newReader(plain, nil, time.UTC), t.TempDir(), func([]string) {}, func(*line) error {
 		if rows++; rows == 5000 {
 			cancel()
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
 // A rig is a spend job with all that it needs, in memory.
@@ -53,14 +54,14 @@ func newRig(t *testing.T, key string, faults ...emulator.Fault) *rig {
 		t.Fatal(err)
 	}
 	r.ledger = jobs.OpenLedger(jobs.LedgerOptions{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
-	source, err := ParseSource("gs://bucket/spend/{date}/*.csv*")
+	source, err := files.ParseSource("gs://bucket/spend/{date}/*.csv*")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.o = Options{
-		Job: "nightly", Table: "nightly", Client: r.client, Ledger: r.ledger, Lease: time.Minute, Source: source, Bucket: r.source, Window: 7,
-		Mapping: Mapping{Columns: map[string]string{"engaged_at": "time"}, Constants: map[string]string{"cost_type": "cpi", "tag": "test"}},
-		Zone:    time.UTC, Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.5}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
+		Job: "nightly", Table: "nightly", Client: r.client, Ledger: r.ledger, Lease: time.Minute, Shelf: files.Shelf{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
+		Columns: map[string]string{"engaged_at": "time"}, Constants: map[string]string{"cost_type": "cpi", "tag": "test"},
+		Zone: time.UTC, Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.5}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
 	}
 	return r
 }
@@ -111,7 +112,7 @@ func TestNights(t *testing.T) {
 	if len(res.Errs) > 0 || res.Outcome.Written != 1 || res.Outcome.Rows != int64(n) {
 		t.Fatalf("first night: %+v", res)
 	}
-	rejects, err := r.rejects.ReadAll(context.Background(), today(1)+"/a.csv"+RejectsSuffix)
+	rejects, err := r.rejects.ReadAll(context.Background(), today(1)+"/a.csv"+files.RejectsSuffix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,14 +258,14 @@ func TestCheck(t *testing.T) {
 	r := newRig(t, "partner-key")
 	text, _ := r.file(1, 11)
 	r.put(t, "x.csv", text+"short,EUR,1,2026-01-01T00:00:00Z\nshoot,EUR,1,2026-01-01T00:00:00Z\nlong-enough-id,EUR,-1,2026-01-01T00:00:00Z\n")
-	r.o.Files = []Path{{"x.csv", r.source, "x.csv"}}
+	r.o.Shelf.Files = []files.Path{{Name: "x.csv", Bucket: r.source, Key: "x.csv"}}
 	k := New(r.o)
 	plan, err := k.Plan(context.Background(), time.Now())
 	if err != nil || len(plan) != 1 || k.Describe(plan[0]) != "x.csv" {
 		t.Fatal(plan, err)
 	}
-	report, problems, err := k.Check(context.Background(), plan[0])
-	want := []Problem{{Refusal{"cost_id", "has 5 characters; want 12 to 256"}, 2, 11}, {Refusal{"cost_amount", "is negative"}, 1, 13}}
+	report, problems, err := k.Check(context.Background(), r.o.Shelf.Files[0])
+	want := []files.Problem{{Refusal: *refuse(costID, "has 5 characters; want 12 to 256"), Rows: 2, First: 11}, {Refusal: *refuse(costAmount, "is negative"), Rows: 1, First: 13}}
 	if err != nil || report.Rows != 13 || report.Refused != 3 || fmt.Sprint(problems) != fmt.Sprint(want) || r.server.Spend().Records != 0 {
 		t.Errorf("%+v, %+v, %v", report, problems, err)
 	}
@@ -275,23 +276,5 @@ func TestExpiredOnTheWay(t *testing.T) {
 	err := submit(context.Background(), nil, Record{CostID: goodID, Engaged: time.Now().Add(-Late - time.Second)})
 	if !errors.Is(err, outbox.ErrRejected) || !strings.Contains(err.Error(), isExpired) {
 		t.Error(err)
-	}
-}
-
-// Reasons that have numbers of the row's own in them don't fill the memory or the screen.
-func TestManyReasons(t *testing.T) {
-	c := &counting{seen: map[Refusal]*Problem{}}
-	for row := int64(1); row <= 3000; row++ {
-		c.count(Refusal{Reason: fmt.Sprintf("has %d cells", row%1500)}, row)
-	}
-	var rows int64
-	for _, p := range c.order {
-		rows += p.Rows
-	}
-	if last := c.order[len(c.order)-1]; len(c.order) != mostProblems+1 || rows != 3000 || *last != (Problem{Refusal{Reason: "(other reasons)"}, 1000, 1001}) {
-		t.Errorf("%d problems of %d rows, the last is %+v", len(c.order), rows, last)
-	}
-	if first := c.order[0]; *first != (Problem{Refusal{Reason: "has 1 cells"}, 2, 1}) {
-		t.Errorf("the first is %+v", first)
 	}
 }

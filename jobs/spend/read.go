@@ -1,47 +1,44 @@
 package spend
 
 import (
-	"context"
-	"errors"
-	"io"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// A line is what came of one row of a file.
-type line struct {
-	row     int64 // from 1; names and blank lines don't count
-	record  Record
-	refused *Refusal // not nil: there is no record
-	cells   func() []string
+// mapping says where a record's fields come from. A file needn't have the times of engagements.
+func mapping(columns, constants map[string]string) files.Mapping {
+	m := files.Mapping{Columns: columns, Constants: constants}
+	for f, name := range names {
+		from := files.Own
+		if field(f) == engagedAt {
+			from = files.Named
+		}
+		m.Fields = append(m.Fields, files.Field{Name: name, From: from})
+	}
+	return m
 }
 
-// read reads a file once, row by row; l is each's for the call only. What it returns stops the file: an error of each,
-// of the file's store, or of a file that can't be cut into rows.
-func read(ctx context.Context, in io.Reader, c *checker, dir string, names func([]string), each func(l *line) error) error {
-	r, done, err := openRows(in, c.mapping, dir)
-	if err != nil {
-		return err
-	}
-	defer done()
-	names(r.header())
-	var v values
-	l := line{cells: r.cells}
-	for {
-		err := r.next(&v)
-		if errors.Is(err, io.EOF) {
-			return nil
+func (k *Kind) file(p files.Path) *files.File[Record] {
+	return fileOf(p, k.mapping, k.check, k.o.SpoolDir, time.Now())
+}
+
+// fileOf is a file of spend for the outbox. What has expired is judged by one clock for both readings.
+func fileOf(p files.Path, m files.Mapping, c *checker, spool string, now time.Time) *files.File[Record] {
+	return &files.File[Record]{Path: p, Mapping: m, Spool: spool, Record: func(cells []string, o *outbox.Record[Record]) {
+		r, refused := c.record((*values)(cells))
+		switch {
+		case refused != nil:
+			o.Refusal = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}
+			return
+		case r.Expired(now):
+			o.Expired, o.Refusal = true, expired()
 		}
-		l.row++
-		if l.refused = nil; err != nil && !errors.As(err, &l.refused) {
-			return err
-		}
-		if l.refused == nil {
-			l.record, l.refused = c.record(&v)
-		}
-		if err := each(&l); err != nil {
-			return err
-		}
-		if l.row%1024 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-	}
+		o.ID, o.Content, o.Value = r.ID(), r.Content(), r
+	}}
+}
+
+func expired() *outbox.Rejection {
+	return &outbox.Rejection{Field: names[engagedAt], Reason: isExpired}
 }

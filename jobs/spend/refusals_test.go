@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
 // outcome is what came of a file, for tests.
@@ -18,9 +21,9 @@ type outcome struct {
 	err     error
 }
 
-func readAll(t testing.TB, data []byte, m Mapping) (o outcome) {
+func readAll(t testing.TB, data []byte, m files.Mapping) (o outcome) {
 	t.Helper()
-	c := newChecker(m, []string{"QQQ"}, time.UTC)
+	c := newReader(m, []string{"QQQ"}, time.UTC)
 	o.err = read(context.Background(), bytes.NewReader(data), c, t.TempDir(), func(h []string) { o.header = h }, func(l *line) error {
 		if l.refused == nil {
 			o.records = append(o.records, l.record)
@@ -40,7 +43,39 @@ func bytesOf(cells []string) []string { return append([]string(nil), cells...) }
 
 const goodID = "0f8fad5b-d9cd-469f-a165-70867728950e"
 
-var timed = Mapping{Columns: map[string]string{"engaged_at": "engaged_at"}}
+var (
+	plain = mapping(nil, nil)
+	timed = mapping(map[string]string{"engaged_at": "engaged_at"}, nil)
+)
+
+// A reader makes records of files, for tests.
+type reader struct {
+	files.Mapping
+	*checker
+}
+
+func newReader(m files.Mapping, more []string, zone *time.Location) reader {
+	return reader{m, newChecker(m.Has(names[engagedAt]), more, zone)}
+}
+
+// A line is what came of one row.
+type line struct {
+	row     int64
+	record  Record
+	refused *files.Refusal
+	cells   func() []string
+}
+
+// read reads a file once.
+func read(ctx context.Context, in io.Reader, r reader, dir string, names func([]string), each func(*line) error) error {
+	return files.Read(ctx, in, r.Mapping, dir, names, func(l *files.Line) error {
+		mine := line{row: l.Row, refused: l.Refused, cells: l.Cells}
+		if l.Refused == nil {
+			mine.record, mine.refused = r.record((*values)(l.Values))
+		}
+		return each(&mine)
+	})
+}
 
 // Each row has one thing wrong. The reasons are exact, because people search for them.
 func TestRefusals(t *testing.T) {
@@ -146,7 +181,7 @@ func TestRefusals(t *testing.T) {
 	if len(tests) < 60 {
 		t.Fatalf("%d rows, want at least 60", len(tests))
 	}
-	c := newChecker(timed, nil, time.UTC)
+	c := newReader(timed, nil, time.UTC)
 	if _, refused := c.record(&good); refused != nil {
 		t.Fatalf("the good row: %v", refused)
 	}
@@ -167,7 +202,7 @@ func TestRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newChecker(timed, []string{"QQQ"}, berlin)
+	c := newReader(timed, []string{"QQQ"}, berlin)
 	for _, test := range []struct {
 		f    field
 		cell string
@@ -250,10 +285,8 @@ func TestExpired(t *testing.T) {
 
 // Without engaged_at in the mapping the field isn't looked at; a constant is as good as a column.
 func TestConstants(t *testing.T) {
-	m := Mapping{
-		Columns:   map[string]string{"cost_id": "click_id", "cost_amount": "spend"},
-		Constants: map[string]string{"cost_type": "CPC", "cost_currency": "EUR", "tag": "partner"},
-	}
+	m := mapping(map[string]string{"cost_id": "click_id", "cost_amount": "spend"},
+		map[string]string{"cost_type": "CPC", "cost_currency": "EUR", "tag": "partner"})
 	o := readAll(t, []byte("spend,engaged_at,click_id\n2.50,nonsense,"+goodID+"\n"), m)
 	want := Record{Type: "cpc", Currency: "eur", Amount: "2.5", CostID: goodID, Tag: "partner"}
 	if o.err != nil || len(o.records) != 1 || o.records[0] != want {

@@ -62,5 +62,5 @@ const (
 // names are the fields' names in a config and, but for engaged_at, in the service's interface.
 var names = [fields]string{"cost_id", "cost_type", "cost_currency", "cost_amount", "tag", "engaged_at"}
 
-// values are those of one row, as the file spells them. They are the row's own: they stay as they are.
+// values are those of one row, as the file spells them.
 type values [fields]string

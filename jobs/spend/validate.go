@@ -8,19 +8,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/bojanz/currency"
+
+	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// A Refusal is why a row isn't sent. It holds nothing of the row: a column that was mapped wrongly may be full of Cost
-// IDs.
-type Refusal struct {
-	Field  string // cost_id, ...; empty: the row as a whole
-	Reason string
+// refuse refuses a row for one field.
+func refuse(f field, reason string) *files.Refusal {
+	return &files.Refusal{Field: names[f], Reason: reason}
 }
-
-func (r *Refusal) Error() string { return strings.TrimSpace(r.Field + " " + r.Reason) }
-
-// refuse is a Refusal for one field.
-func refuse(f field, reason string) *Refusal { return &Refusal{names[f], reason} }
 
 const (
 	isMissing = "is missing"
@@ -33,7 +28,6 @@ var types = []string{"cpc", "cpi", "cpe", "cpm"}
 
 // A checker makes records of rows.
 type checker struct {
-	mapping    Mapping
 	timed      bool
 	zone       *time.Location    // of times without one
 	types      map[string]string // as spelled -> as sent
@@ -41,8 +35,8 @@ type checker struct {
 }
 
 // newChecker makes a checker that takes the currencies of ISO 4217 and those of more.
-func newChecker(m Mapping, more []string, zone *time.Location) *checker {
-	c := &checker{mapping: m, timed: m.timed(), zone: zone, types: map[string]string{}, currencies: map[string]string{}}
+func newChecker(timed bool, more []string, zone *time.Location) *checker {
+	c := &checker{timed: timed, zone: zone, types: map[string]string{}, currencies: map[string]string{}}
 	for _, t := range types {
 		c.types[t], c.types[strings.ToUpper(t)] = t, t
 	}
@@ -57,8 +51,7 @@ func newChecker(m Mapping, more []string, zone *time.Location) *checker {
 
 // record checks a row, field by field; the first that isn't right is the reason. Whether the engagement has expired is
 // for the caller.
-func (c *checker) record(v *values) (r Record, refused *Refusal) {
-	c.mapping.fill(v)
+func (c *checker) record(v *values) (r Record, refused *files.Refusal) {
 	var reason string
 	if reason = text(v[costID], 12, 256); reason != "" {
 		return r, refuse(costID, reason)

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// runStatus is what status says of a job that fills no table. Its runs alone tell when it last looked for what is due and
+// failed at nothing, and so many runs of other jobs may lie between that all those of maxAge are read.
+func (e *engine) runStatus(ctx context.Context, c config.Job, runs []jobs.RunRecord, maxAge time.Duration) (tableStatus, error) {
+	now, success := time.Now(), jobs.SuccessOf(c.Name, runs)
+	for n := len(runs); success == nil && n >= lastRuns && n == len(runs) && now.Sub(runs[n-1].Started) <= maxAge; {
+		var err error
+		n *= 4
+		if runs, err = e.ledger.Runs(ctx, n); err != nil {
+			return tableStatus{}, err
+		}
+		success = jobs.SuccessOf(c.Name, runs)
+	}
+	s := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &jobs.Freshness{Success: success}, Failed: failureOf(c.Name, runs)}
+	switch {
+	case maxAge == 0:
+	case success == nil:
+		s.Stale = fmt.Sprintf("no run of it that ended without a failure is recorded of the last %v", maxAge)
+	case now.Sub(*success) > maxAge:
+		s.Stale = fmt.Sprintf("the last success was %v ago", now.Sub(*success).Round(time.Minute))
+	}
+	return s, nil
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	varint "encoding/binary"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+// A consent is one record of a made-up file of choices. Its number among those of its device is in a free option, so that
+// the service's log shows the order.
+type consent struct {
+	device, number             int
+	app, idType, id            string
+	sharing, settings, options string
+	bad                        bool // of an app that isn't there
+}
+
+// A consents is what a few files hold, made anew from its seed each time that it is walked over.
+type consents struct {
+	seed     uint64
+	apps     []string
+	files    []int // records of each
+	devices  int
+	rejected int // of the first walk: taken in part, or not at all
+}
+
+// each walks over the records, by file and row.
+func (c *consents) each(do func(file, row int, r consent)) {
+	dice := rand.New(rand.NewPCG(c.seed, 0))
+	numbers := make([]int32, c.devices+1)
+	partners := []string{"facebook", "google", "tiktok", "partner_7", "all", "dynamic_callbacks"}
+	metrics := append(emulator.SharingMetrics(), "all", "session", "install")
+	c.rejected = 0
+	for file, rows := range c.files {
+		for row := 1; row <= rows; row++ {
+			r := consent{device: dice.IntN(c.devices)}
+			if dice.IntN(200) == 0 {
+				r.device = 0 // a busy one
+			}
+			if r.bad = dice.IntN(5000) == 0; r.bad {
+				r.device = c.devices
+			}
+			numbers[r.device]++
+			r.number = int(numbers[r.device])
+			r.app, r.id = c.apps[r.device%len(c.apps)], fmt.Sprintf("c0ffee00-0000-4000-8000-%012x", r.device)
+			if r.idType = "gps_adid"; r.device%2 == 0 {
+				r.idType, r.id = "idfa", strings.ToUpper(r.id)
+			}
+			if r.bad {
+				r.app = "nosuchapp"
+			}
+			r.sharing = []string{"", "", "enable", "disable"}[dice.IntN(4)]
+			set := map[string]map[string]bool{}
+			for range dice.IntN(3) {
+				p := partners[dice.IntN(len(partners))]
+				if set[p] == nil {
+					set[p] = map[string]bool{}
+				}
+				set[p][metrics[dice.IntN(len(metrics))]] = dice.IntN(2) == 0
+			}
+			partly := dice.IntN(1000) == 0
+			if partly {
+				set["ghostnet"] = map[string]bool{"install": true} // the config knows it, and the service doesn't
+			}
+			if partly || r.bad {
+				c.rejected++
+			}
+			if len(set) > 0 {
+				text, _ := json.Marshal(set) // maps of texts and booleans
+				r.settings = string(text)
+			}
+			r.options = fmt.Sprintf(`{"apple_ads":{"n":"%d"},"google_dma":{"eea":"%d"}}`, r.number, dice.IntN(2))
+			do(file, row, r)
+		}
+	}
+}
+
+// write makes the files: CSV and JSON Lines in turn.
+func (c *consents) write(t *testing.T, paths []string) {
+	t.Helper()
+	var w *csv.Writer
+	var b *bufio.Writer
+	var f *os.File
+	end := func() {
+		if f == nil {
+			return
+		}
+		if w != nil {
+			w.Flush()
+			check(t, w.Error())
+		}
+		check(t, b.Flush())
+		check(t, f.Close())
+	}
+	last := -1
+	c.each(func(file, _ int, r consent) {
+		if file != last {
+			end()
+			last = file
+			check(t, os.MkdirAll(filepath.Dir(paths[file]), 0o755))
+			var err error
+			f, err = os.Create(paths[file])
+			check(t, err)
+			b = bufio.NewWriter(f)
+			if w = nil; strings.HasSuffix(paths[file], ".csv") {
+				w = csv.NewWriter(b)
+				check(t, w.Write([]string{"app_token", "idfa", "gps_adid", "sharing", "partner_sharing_settings", "granular_third_party_sharing_options"}))
+			}
+		}
+		if w != nil {
+			ids := []string{r.id, ""}
+			if r.idType == "gps_adid" {
+				ids = []string{"", r.id}
+			}
+			check(t, w.Write([]string{r.app, ids[0], ids[1], r.sharing, r.settings, r.options}))
+			return
+		}
+		line := fmt.Sprintf(`{"app_token":%q,"id_type":%q,"device_id":%q`, r.app, r.idType, r.id)
+		if r.sharing != "" {
+			line += fmt.Sprintf(`,"sharing":%q`, r.sharing)
+		}
+		if r.settings != "" {
+			line += `,"partner_sharing_settings":` + r.settings
+		}
+		_, err := b.WriteString(line + `,"granular_third_party_sharing_options":` + r.options + "}\n")
+		check(t, err)
+	})
+	end()
+}
+
+// replay sends the records to another emulator, those of a device one after the other, and gives its final state.
+func (c *consents) replay(t *testing.T) []string {
+	t.Helper()
+	other, err := emulator.New(emulator.Options{Seed: 7, Apps: 3, Days: 40, Rate: -1})
+	check(t, err)
+	defer other.Close() //nolint:errcheck // a test's
+	client := other.Client()
+	const workers = 4
+	var lanes [workers]chan url.Values
+	var wait sync.WaitGroup
+	for i := range lanes {
+		lanes[i] = make(chan url.Values, 256)
+		wait.Go(func() {
+			for v := range lanes[i] {
+				res, err := client.PostForm("http://embedded/third_party_sharing", v)
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				_, _ = io.Copy(io.Discard, res.Body)
+				_ = res.Body.Close()
+			}
+		})
+	}
+	c.each(func(_, _ int, r consent) {
+		v := url.Values{"s2s": {"1"}, "app_token": {r.app}, r.idType: {r.id}, "granular_third_party_sharing_options": {r.options}}
+		if r.sharing != "" {
+			v.Set("sharing", r.sharing)
+		}
+		if r.settings != "" {
+			v.Set("partner_sharing_settings", r.settings)
+		}
+		lanes[r.device%workers] <- v
+	})
+	for _, lane := range lanes {
+		close(lane)
+	}
+	wait.Wait()
+	var state []string
+	res, err := client.Get("http://embedded/_emulator/sharing-devices")
+	check(t, err)
+	eachLine(t, res, func(line string) { state = append(state, withoutArrivals(line)) })
+	return state
+}
+
+// withoutArrivals drops how often something arrived of a device.
+func withoutArrivals(line string) string {
+	cells := strings.SplitN(line, ",", 5)
+	return strings.Join(slices.Delete(cells, 3, 4), ",")
+}
+
+func eachLine(t *testing.T, res *http.Response, do func(line string)) {
+	t.Helper()
+	defer res.Body.Close() //nolint:errcheck // read
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	for first := true; lines.Scan(); first = false {
+		if !first {
+			do(lines.Text())
+		}
+	}
+	check(t, lines.Err())
+}
+
+// get asks the emulator's admin for lines.
+func (s *service) get(t *testing.T, path string) *http.Response {
+	t.Helper()
+	res, err := http.Get(s.url + "/_emulator/" + path)
+	check(t, err)
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s", path, res.Status)
+	}
+	return res
+}
+
+// numberOf finds a record's number in the service's log.
+func numberOf(t *testing.T, options string) int {
+	t.Helper()
+	_, rest, _ := strings.Cut(options, "apple_ads.n=")
+	rest, _, _ = strings.Cut(rest, " ")
+	n, err := strconv.Atoi(rest)
+	check(t, err)
+	return n
+}
+
+// settledRows reads from the ledger itself which rows of which files are on record as settled.
+func settledRows(t *testing.T, ledgerURL, table string, settled func(file string, row int64)) {
+	t.Helper()
+	ctx := context.Background()
+	bucket, err := blobsink.OpenBucket(ctx, ledgerURL)
+	check(t, err)
+	defer bucket.Close() //nolint:errcheck // only read
+	folder := jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, URL: ledgerURL}).Folder(table, "outbox", "")
+	keys, err := folder.Keys(ctx, "")
+	check(t, err)
+	type segment struct {
+		Base  int
+		Spans []byte
+		Head  *struct{ File string }
+	}
+	read := func(key string) (s segment) {
+		var raw json.RawMessage
+		check(t, folder.Read(ctx, key, &raw))
+		check(t, json.Unmarshal(raw, &s))
+		return s
+	}
+	last := map[string]string{}
+	for _, key := range keys {
+		if id, name, _ := strings.Cut(key, "/"); strings.HasSuffix(name, ".json") {
+			last[id] = name
+		}
+	}
+	for id, name := range last {
+		end := read(id + "/" + name)
+		to, err := strconv.Atoi(strings.TrimSuffix(name, ".json"))
+		check(t, err)
+		states, file := map[int64]byte{}, ""
+		for n := end.Base; n <= to; n++ {
+			s := read(fmt.Sprintf("%s/%06d.json", id, n))
+			if s.Head != nil {
+				file = s.Head.File
+			}
+			row := int64(1)
+			for b := s.Spans; len(b) > 0; {
+				gap, i := varint.Uvarint(b)
+				length, j := varint.Uvarint(b[i:])
+				b = b[i+j:]
+				row += int64(gap)
+				for end := row + int64(length>>4); row < end; row++ {
+					states[row] = byte(length & 7)
+				}
+			}
+		}
+		for row, state := range states {
+			if state == 2 || state == 3 { // accepted, rejected
+				settled(file, row)
+			}
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package files
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// mostColumns of a file.
+const mostColumns = 1000
+
+// csvRows are those of a CSV file (RFC 4180) with names in its first row. Lines end in LF or CRLF, also in one file;
+// blank ones don't count.
+type csvRows struct {
+	in      *bounded
+	csv     *csv.Reader
+	columns []string
+	at      []int // columns of the fields
+	last    []string
+	count   int64 // of rows, without that of names
+}
+
+func newCSVRows(in io.Reader, m Mapping) (*csvRows, error) {
+	b := &bounded{r: in, left: longestRow}
+	r := &csvRows{in: b, csv: csv.NewReader(b)}
+	r.csv.FieldsPerRecord = -1
+	r.csv.ReuseRecord = true
+	header, err := r.csv.Read()
+	switch {
+	case b.over:
+		return nil, fmt.Errorf("the row of names %w", errLongRow)
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("is empty: not even names of columns")
+	case isParseError(err):
+		return nil, errors.New("the row of names has a quote in the wrong place")
+	case err != nil:
+		return nil, err
+	case len(header) > mostColumns:
+		return nil, fmt.Errorf("has %d columns; at most %d", len(header), mostColumns)
+	}
+	r.columns = slices.Clone(header)
+	if r.at, err = m.find(r.columns); err != nil {
+		return nil, fmt.Errorf("%w%s", err, strangeEnds(header))
+	}
+	return r, nil
+}
+
+// strangeEnds says what else a row of names may suffer from.
+func strangeEnds(header []string) string {
+	for _, name := range header {
+		switch {
+		case strings.Contains(name, "\r"):
+			return " Lines must end in LF or CRLF; here a carriage return stands alone."
+		case len(header) == 1 && strings.ContainsAny(name, ";\t|"):
+			return " Cells must be separated by commas."
+		}
+	}
+	return ""
+}
+
+func (r *csvRows) header() []string { return r.columns }
+func (r *csvRows) cells() []string  { return r.last }
+
+func (r *csvRows) next(values []string) error {
+	r.in.left, r.in.row = longestRow, r.csv.InputOffset()
+	row, err := r.csv.Read()
+	if errors.Is(err, io.EOF) {
+		return io.EOF
+	}
+	r.count++
+	r.last = row
+	if err != nil {
+		return r.broken(err)
+	}
+	if len(row) != len(r.columns) {
+		return r.uneven(row)
+	}
+	for f, i := range r.at {
+		values[f] = ""
+		if i >= 0 {
+			values[f] = row[i]
+		}
+	}
+	return nil
+}
+
+// broken says what is wrong with a row that can't be cut into cells. When that can only be this row, it is refused.
+func (r *csvRows) broken(err error) error {
+	var p *csv.ParseError
+	switch {
+	case r.in.over:
+		return fmt.Errorf("row %d %w", r.count, errLongRow)
+	case !errors.As(err, &p):
+		return err
+	case p.StartLine != p.Line:
+		return fmt.Errorf("row %d: a quote opens on line %d and isn't closed rightly; the rows after it can't be told apart", r.count, p.StartLine)
+	}
+	r.last = []string{r.in.text(r.csv.InputOffset())} // as it stands there: it can't be cut
+	return &Refusal{Reason: fmt.Sprintf("line %d has a quote in the wrong place", p.Line)}
+}
+
+// uneven refuses a row of too few or too many cells. Over several lines it may have swallowed other rows.
+func (r *csvRows) uneven(row []string) error {
+	line, _ := r.csv.FieldPos(0)
+	reason := fmt.Sprintf("has %d cells, the names are %d", len(row), len(r.columns))
+	for _, cell := range row {
+		if strings.Contains(cell, "\n") {
+			return fmt.Errorf("row %d, from line %d, %s; a quote may be missing, and the rows after it can't be told apart", r.count, line, reason)
+		}
+		if strings.Contains(cell, "\r") {
+			reason += "; a carriage return stands alone in it, where lines must end in LF or CRLF"
+			break
+		}
+	}
+	return &Refusal{Reason: reason}
+}
+
+func isParseError(err error) bool {
+	var p *csv.ParseError
+	return errors.As(err, &p)
+}
+
+// bounded gives at most left bytes, so that encoding/csv, which has no bound, doesn't keep a row without an end. It
+// remembers what it gave since the row began, because encoding/csv doesn't tell what it can't cut into cells.
+type bounded struct {
+	r    io.Reader
+	left int
+	over bool
+
+	row  int64  // where the row begins
+	kept []byte // from at on
+	at   int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		b.over = true
+		return 0, errLongRow
+	}
+	n, err := b.r.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	b.kept = append(b.kept[:copy(b.kept, b.kept[b.row-b.at:])], p[:n]...)
+	b.at = b.row
+	return n, err
+}
+
+// text is the row up to its end, without blank lines before and the line end behind.
+func (b *bounded) text(end int64) string {
+	return strings.Trim(string(b.kept[b.row-b.at:end-b.at]), "\r\n")
+}

@@ -1,0 +1,80 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/jobs/outbox"
+)
+
+// A Path is where one file is, and how it is called in every run.
+type Path struct {
+	Name   string // in the ledger, in logs, and before RejectsSuffix
+	Bucket *blob.Bucket
+	Key    string
+}
+
+// Stat pins the file by what its store knows: an ETag where there is one, and size and time in any case.
+func (p Path) Stat(ctx context.Context) (outbox.Stat, error) {
+	a, err := p.Bucket.Attributes(ctx, p.Key)
+	if err != nil {
+		return outbox.Stat{}, fmt.Errorf("look at the file: %w", err)
+	}
+	version := fmt.Sprintf("%s %d %s", a.ETag, a.Size, a.ModTime.UTC().Format(time.RFC3339Nano))
+	return outbox.Stat{Version: version, Modified: a.ModTime, Size: a.Size}, nil
+}
+
+// A File is one that the outbox reads, twice.
+type File[V any] struct {
+	Path
+	Mapping Mapping
+	Spool   string // folder of a Parquet file's copy
+
+	// Record makes a record of the values of a row: ID, Content and Value, or a Refusal.
+	Record func(values []string, o *outbox.Record[V])
+
+	names    []string
+	problems *problems // nil: they aren't counted
+}
+
+// Header names the original cells.
+func (f *File[V]) Header() []string { return f.names }
+
+// Read reads the file once.
+func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Record[V]) error) (err error) {
+	in, err := f.Bucket.NewReader(ctx, f.Key, nil)
+	if err != nil {
+		return fmt.Errorf("open the file: %w", err)
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	var o outbox.Record[V]
+	return Read(ctx, in, f.Mapping, f.Spool, func(names []string) { f.names = names }, func(l *Line) error {
+		o = outbox.Record[V]{Row: l.Row}
+		if l.Refused != nil {
+			o.Refusal = &outbox.Rejection{Field: l.Refused.Field, Reason: l.Refused.Reason}
+		} else {
+			f.Record(l.Values, &o)
+		}
+		if sending || o.Refusal != nil {
+			o.Cells = slices.Clone(l.Cells())
+		}
+		if o.Refusal != nil && !sending && f.problems != nil {
+			f.problems.count(Refusal(*o.Refusal), l.Row)
+		}
+		return each(&o)
+	})
+}
+
+// Check does what a push would do up to the sending, and writes nothing. The problems are the reasons why rows would be
+// refused.
+func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Push[V], f *File[V]) (outbox.Report, []Problem, error) {
+	f.problems = &problems{seen: map[Refusal]*Problem{}}
+	push.Source, push.Quiet = f, 0
+	report, err := outbox.Check(ctx, o, push)
+	return report, f.problems.list(), err
+}

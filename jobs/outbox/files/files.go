@@ -1,0 +1,59 @@
+// Package files reads the files that push kinds take: CSV, JSON Lines or Parquet, plain or under gzip or zstd, from any
+// bucket. Without it, each kind would have its own idea of what a damaged or hostile file may do to a run, and of which
+// file is due.
+package files
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+)
+
+// A Refusal is why a row isn't sent. It holds nothing of the row: a column that was mapped wrongly may be full of what
+// identifies a person.
+type Refusal struct {
+	Field  string // of the record; empty: the row as a whole
+	Reason string
+}
+
+func (r *Refusal) Error() string { return strings.TrimSpace(r.Field + " " + r.Reason) }
+
+// A Line is what came of one row of a file.
+type Line struct {
+	Row     int64    // from 1; names and blank lines don't count
+	Values  []string // one for each field of the mapping, as the file spells it
+	Refused *Refusal // not nil: there are no values
+	Cells   func() []string
+}
+
+// Read reads a file once, row by row; l is each's for the call only. What it returns stops the file: an error of each,
+// of the file's store, or of a file that can't be cut into rows. dir is for a Parquet file's copy.
+func Read(ctx context.Context, in io.Reader, m Mapping, dir string, names func([]string), each func(l *Line) error) error {
+	r, done, err := openRows(in, m, dir)
+	if err != nil {
+		return err
+	}
+	defer done()
+	names(r.header())
+	l := Line{Values: make([]string, len(m.Fields)), Cells: r.cells}
+	for {
+		err := r.next(l.Values)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		l.Row++
+		if l.Refused = nil; err != nil && !errors.As(err, &l.Refused) {
+			return err
+		}
+		if l.Refused == nil {
+			m.fill(l.Values)
+		}
+		if err := each(&l); err != nil {
+			return err
+		}
+		if l.Row%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// jsonRows are those of a JSON Lines file: one object a line. Blank lines don't count.
+type jsonRows struct {
+	in      *bufio.Reader
+	mapping Mapping
+	keys    []string // of the fields
+	seen    []bool
+	last    []byte
+	count   int64
+}
+
+func newJSONRows(in io.Reader, m Mapping) *jsonRows {
+	keys, _ := m.sources()
+	return &jsonRows{in: bufio.NewReaderSize(in, longestRow), mapping: m, keys: keys, seen: make([]bool, len(keys))}
+}
+
+// header is one column: objects needn't have the same keys, so the line stands for its cells.
+func (r *jsonRows) header() []string { return []string{"line"} }
+func (r *jsonRows) cells() []string  { return []string{string(r.last)} }
+
+func (r *jsonRows) next(values []string) error {
+	for {
+		line, err := r.in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return fmt.Errorf("row %d %w", r.count+1, errLongRow)
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if r.last = bytes.TrimSpace(line); len(r.last) > 0 {
+			r.count++
+			return r.read(values)
+		}
+		if err != nil {
+			return io.EOF
+		}
+	}
+}
+
+// read takes the fields out of the line.
+func (r *jsonRows) read(values []string) error {
+	if !json.Valid(r.last) || r.last[0] != '{' {
+		return &Refusal{Reason: "is no JSON object"}
+	}
+	clear(values)
+	clear(r.seen)
+	s := scan{r.last, 1}
+	for s.more('}') {
+		key := s.value()
+		value := s.value()
+		taken := false
+		for f, want := range r.keys {
+			if want == "" || !isKey(key, want) {
+				continue
+			}
+			taken = true
+			field := r.mapping.Fields[f]
+			if r.seen[f] {
+				return &Refusal{field.Name, "stands twice"}
+			}
+			r.seen[f] = true
+			var ok bool
+			if values[f], ok = plainText(value); !ok && !field.JSON {
+				return &Refusal{field.Name, "is an object or a list; want a text or a number"}
+			} else if !ok {
+				values[f] = string(value)
+			}
+		}
+		if !taken && r.mapping.Strict && !r.ignored(key) {
+			return &Refusal{Reason: "has a key that no field is taken from, and that isn't among those to ignore"}
+		}
+	}
+	return nil
+}
+
+func (r *jsonRows) ignored(key []byte) bool {
+	return slices.ContainsFunc(r.mapping.Ignore, func(name string) bool { return isKey(key, name) })
+}
+
+func isKey(raw []byte, want string) bool {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1:len(raw)-1]) == want
+	}
+	key, _ := plainText(raw)
+	return key == want
+}
+
+// plainText is the text of a value: a number as it is spelled, null as nothing.
+func plainText(raw []byte) (string, bool) {
+	switch raw[0] {
+	case '{', '[':
+		return "", false
+	case 'n':
+		return "", true
+	case '"':
+		if bytes.IndexByte(raw, '\\') < 0 {
+			return string(raw[1 : len(raw)-1]), true
+		}
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err == nil
+	}
+	return string(raw), true
+}
+
+// scan walks over JSON that is known to be valid.
+type scan struct {
+	data []byte
+	pos  int
+}
+
+// more goes to the next element, and tells whether there is one before the end mark.
+func (s *scan) more(end byte) bool {
+	for ; ; s.pos++ {
+		switch s.data[s.pos] {
+		case ' ', '\t', '\r', '\n', ',', ':':
+		case end:
+			return false
+		default:
+			return true
+		}
+	}
+}
+
+// value goes over one value and gives its bytes.
+func (s *scan) value() []byte {
+	s.more(0)
+	start, depth := s.pos, 0
+	for {
+		switch s.data[s.pos] {
+		case '{', '[':
+			depth++
+			s.pos++
+		case '}', ']':
+			depth--
+			s.pos++
+		case '"':
+			s.text()
+		case ',', ':', ' ', '\t', '\r', '\n':
+			s.pos++
+			continue
+		default:
+			for s.pos < len(s.data) && bytes.IndexByte([]byte(",:}] \t\r\n"), s.data[s.pos]) < 0 {
+				s.pos++
+			}
+		}
+		if depth == 0 {
+			return s.data[start:s.pos]
+		}
+	}
+}
+
+// text goes over a string.
+func (s *scan) text() {
+	for s.pos++; s.data[s.pos] != '"'; s.pos++ {
+		if s.data[s.pos] == '\\' {
+			s.pos++
+		}
+	}
+	s.pos++
+}

@@ -1,0 +1,116 @@
+package files
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// A Field is one value of a record.
+type Field struct {
+	Name string
+	From From
+	JSON bool // an object of a JSON file is taken as its text
+}
+
+// From says where a field comes from that a Mapping doesn't name.
+type From int
+
+// The ways.
+const (
+	Own   From = iota // the column of its own name, which must be there
+	Found             // the column of its own name, where a file has one
+	Named             // nowhere
+)
+
+// A Mapping says where the fields of a record come from.
+type Mapping struct {
+	Fields    []Field
+	Columns   map[string]string // field -> column of the file, or key of its objects
+	Constants map[string]string // field -> its value in every record
+
+	Strict bool     // a column that no field is taken from is an error, unless
+	Ignore []string // it is one of these
+}
+
+// sources are the columns of the fields; empty: the field has none. must says which the file has to have.
+func (m Mapping) sources() (from []string, must []bool) {
+	from, must = make([]string, len(m.Fields)), make([]bool, len(m.Fields))
+	for i, f := range m.Fields {
+		_, constant := m.Constants[f.Name]
+		column, mapped := m.Columns[f.Name]
+		switch {
+		case constant:
+		case mapped:
+			from[i], must[i] = column, true
+		case f.From != Named:
+			from[i], must[i] = f.Name, f.From == Own
+		}
+	}
+	return from, must
+}
+
+// Has tells whether the mapping says where a field comes from.
+func (m Mapping) Has(field string) bool {
+	_, constant := m.Constants[field]
+	_, mapped := m.Columns[field]
+	return constant || mapped
+}
+
+// fill sets the fields that are the same in every record.
+func (m Mapping) fill(values []string) {
+	if len(m.Constants) == 0 {
+		return
+	}
+	for i, f := range m.Fields {
+		if s, ok := m.Constants[f.Name]; ok {
+			values[i] = s
+		}
+	}
+}
+
+// find gives where the fields' columns are; -1: nowhere. Its errors don't list what the file has: without a header, that
+// would be its first record.
+func (m Mapping) find(columns []string) (at []int, err error) {
+	from, must := m.sources()
+	at = make([]int, len(from))
+	for f, column := range from {
+		at[f] = -1
+		if column == "" {
+			continue
+		}
+		name := m.Fields[f].Name
+		if at[f] = slices.Index(columns, column); at[f] < 0 {
+			if !must[f] {
+				continue
+			}
+			hint := "; is the row of names missing?"
+			if i := slices.IndexFunc(columns, func(c string) bool { return letters(c) == letters(column) }); i >= 0 {
+				hint = fmt.Sprintf("; did you mean %q?", columns[i])
+			}
+			return at, fmt.Errorf("none of its %d columns is %q, which %s is taken from%s", len(columns), column, name, hint)
+		}
+		if slices.Contains(columns[at[f]+1:], column) {
+			return at, fmt.Errorf("two of its columns are %q, which %s is taken from", column, name)
+		}
+	}
+	if m.Strict {
+		for i, column := range columns {
+			if !slices.Contains(at, i) && !slices.Contains(m.Ignore, column) {
+				return at, fmt.Errorf("no field is taken from column %d of %d; is its name misspelt, or not among those to ignore?", i+1, len(columns))
+			}
+		}
+	}
+	return at, nil
+}
+
+// letters is a name without what people write differently.
+func letters(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, name)
+}

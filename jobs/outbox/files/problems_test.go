@@ -1,0 +1,24 @@
+package files
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Reasons that have numbers of the row's own in them don't fill the memory or the screen.
+func TestManyReasons(t *testing.T) {
+	c := &problems{seen: map[Refusal]*Problem{}}
+	for row := int64(1); row <= 3000; row++ {
+		c.count(Refusal{Reason: fmt.Sprintf("has %d cells", row%1500)}, row)
+	}
+	var rows int64
+	for _, p := range c.order {
+		rows += p.Rows
+	}
+	if last := c.order[len(c.order)-1]; len(c.order) != mostProblems+1 || rows != 3000 || *last != (Problem{Refusal{Reason: "(other reasons)"}, 1000, 1001}) {
+		t.Errorf("%d problems of %d rows, the last is %+v", len(c.order), rows, last)
+	}
+	if first := c.order[0]; *first != (Problem{Refusal{Reason: "has 1 cells"}, 2, 1}) {
+		t.Errorf("the first is %+v", first)
+	}
+}

@@ -1,0 +1,101 @@
+package files
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/outbox"
+)
+
+// A Shelf is where the files of a job are.
+type Shelf struct {
+	Source Source
+	Bucket *blob.Bucket   // Source.Bucket, opened
+	Window int            // files of so many days back are looked at
+	Zone   *time.Location // of {date}
+
+	Files          []Path        // these and no others, asked for by a person; nil: those of Source
+	Schedule       cron.Schedule // nil: always
+	IgnoreSchedule bool
+}
+
+// Due gives the files that are new, have changed, or weren't finished. A file waits for the schedule to fire after its
+// last change; one that was begun doesn't.
+func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) ([]Path, error) {
+	if s.Files != nil {
+		return s.Files, nil
+	}
+	known, err := o.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	latest := map[string]outbox.File{}
+	for _, f := range known { // the latest first
+		if _, newer := latest[f.Name]; !newer {
+			latest[f.Name] = f
+		}
+	}
+	now = now.In(s.Zone)
+	found, err := list(ctx, s.Bucket, s.Source, now.AddDate(0, 0, -s.Window), now)
+	if err != nil {
+		return nil, err
+	}
+	var paths []Path
+	for _, key := range found {
+		p := Path{Name: key, Bucket: s.Bucket, Key: key}
+		due, err := s.due(ctx, p, latest[key], now)
+		if err != nil {
+			return nil, err
+		}
+		if due {
+			paths = append(paths, p)
+		}
+	}
+	return paths, nil
+}
+
+// due tells whether there is something to do for a file.
+func (s Shelf) due(ctx context.Context, p Path, known outbox.File, now time.Time) (bool, error) {
+	stat, err := p.Stat(ctx)
+	switch {
+	case err != nil:
+		return false, err
+	case known.Name != "" && known.Open():
+		return true, nil
+	case known.Version == stat.Version:
+		return false, nil
+	}
+	return s.IgnoreSchedule || jobs.Fired(s.Schedule, stat.Modified, now), nil
+}
+
+// UnitName makes one folder's name of a file's name, which may have several.
+func UnitName(file string) string {
+	sum := sha256.Sum256([]byte(file))
+	plain := strings.Map(func(r rune) rune {
+		if r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, file)
+	return fmt.Sprintf("%s-%x", plain[max(0, len(plain)-80):], sum[:4])
+}
+
+var date = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
+
+// DayOf is the day that a file's name says; empty: none.
+func DayOf(key string) string {
+	for _, s := range date.FindAllString(key, -1) {
+		if _, err := time.Parse(time.DateOnly, s); err == nil {
+			return s
+		}
+	}
+	return ""
+}

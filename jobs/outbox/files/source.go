@@ -1,0 +1,57 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// A Source is where a job's files are, such as gs://bucket/in/{date}/*.csv.
+type Source struct {
+	Bucket string // URL of the folder above the first place that varies; its query may hold a secret
+	glob   string // the rest: {date} is a day such as 2026-01-31, * any characters but a slash
+}
+
+const datePlace = "{date}"
+
+var variable = regexp.MustCompile(`\{date\}|\*`)
+
+// ParseSource reads the URL of files. Its errors don't repeat the URL.
+func ParseSource(raw string) (Source, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme == "" {
+		return Source{}, errors.New("want a URL such as gs://bucket/in/{date}/*.csv or file://./in/*.csv")
+	}
+	rest := strings.ReplaceAll(u.Path, datePlace, "")
+	switch {
+	case strings.Contains(u.Host, "*"):
+		return Source{}, errors.New("the bucket itself can't vary; * belongs behind it")
+	case strings.HasSuffix(u.Path, "/") || u.Path == "":
+		return Source{}, errors.New("this is a folder; name its files, such as .../*.csv")
+	case strings.ContainsAny(rest, "{}"):
+		return Source{}, errors.New("the only word in braces is {date}, which stands for a day such as 2026-01-31")
+	case strings.Contains(rest, "**"):
+		return Source{}, errors.New("** isn't known; * stands for any characters but a slash")
+	}
+	folders := strings.Split(strings.TrimPrefix(u.Path, "/"), "/")
+	fixed := 0
+	for fixed < len(folders)-1 && !variable.MatchString(folders[fixed]) {
+		fixed++
+	}
+	bucket := *u
+	bucket.Path, bucket.RawPath = "/"+strings.Join(folders[:fixed], "/"), ""
+	return Source{bucket.String(), strings.Join(folders[fixed:], "/")}, nil
+}
+
+// dated tells whether the files' names say of which day they are.
+func (s Source) dated() bool { return strings.Contains(s.glob, datePlace) }
+
+// keys gives the pattern of the keys of a day, and what they begin with.
+func (s Source) keys(day string) (pattern *regexp.Regexp, prefix string) {
+	glob := strings.ReplaceAll(s.glob, datePlace, day)
+	prefix, _, _ = strings.Cut(glob, "*")
+	quoted := strings.ReplaceAll(regexp.QuoteMeta(glob), `\*`, `[^/]*`)
+	return regexp.MustCompile(fmt.Sprintf("^%s$", quoted)), prefix
+}

@@ -1,0 +1,70 @@
+package outbox
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob/fileblob"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// alone is a source whose records are all of one ID, or of as many as there are records.
+type alone struct {
+	spread
+	one bool
+}
+
+func (s alone) Read(ctx context.Context, sending bool, each func(*Record[int64]) error) error {
+	return s.spread.Read(ctx, sending, func(r *Record[int64]) error {
+		if s.one {
+			r.ID, _ = mixed(7)
+		}
+		return each(r)
+	})
+}
+
+// BenchmarkOrder pushes a file in order, with segments on a disk: of as many IDs as records, and of one ID alone; then the
+// same file with one more record. 1,000,000 records stay below 150 MiB.
+func BenchmarkOrder(b *testing.B) {
+	for name, one := range map[string]bool{"IDs=many": false, "IDs=1": true} {
+		b.Run(name, func(b *testing.B) {
+			dir := b.TempDir()
+			bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+			if err != nil {
+				b.Fatal(err)
+			}
+			o := New(Options{
+				Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
+				Table:  "sharing", Run: "run", Lease: time.Minute, SpoolDir: b.TempDir(), Log: slog.New(slog.DiscardHandler),
+			})
+			debug.FreeOSMemory()
+			peak := watch()
+			sent := int64(0)
+			for b.Loop() {
+				for more := range int64(2) {
+					report, err := Do(b.Context(), o, Push[int64]{
+						Name: "a", Order: "1", Source: alone{spread{0, *benchRows + more, string('1' + rune(more))}, one},
+						Send: func(context.Context, int64) error { return nil },
+					})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if want := []int64{*benchRows, 1}[more]; report.Sent != want {
+						b.Fatalf("%d sent, want %d: %+v", report.Sent, want, report)
+					}
+					sent += report.Sent
+				}
+			}
+			most := peak()
+			b.ReportMetric(float64(sent)/b.Elapsed().Seconds(), "records/s")
+			b.ReportMetric(float64(most)/(1<<20), "peak-MiB")
+			if most > 150<<20 {
+				b.Errorf("a peak of %d MiB", most>>20)
+			}
+		})
+	}
+}

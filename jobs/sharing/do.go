@@ -1,0 +1,100 @@
+package sharing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/outbox/files"
+)
+
+// Do pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the
+// devices that it has records of left, theirs wait.
+func (k *Kind) Do(ctx context.Context, _ jobs.Unit) (out jobs.Outcome, err error) {
+	var m adjust.Meter
+	client := k.o.Client.Metered(&m)
+	for _, p := range k.due {
+		one := k.do(ctx, p, client, &out)
+		err = errors.Join(err, one)
+		var held *jobs.HeldError
+		if ctx.Err() != nil || errors.As(one, &held) || jobs.Denied(one) {
+			break
+		}
+	}
+	out.Requests, out.Retries = m.Requests.Load(), m.Retries.Load()
+	out.Limiter, out.Backoff = time.Duration(m.Limiter.Load()), time.Duration(m.Backoff.Load())
+	return out, err
+}
+
+func (k *Kind) do(ctx context.Context, p files.Path, client *adjust.Client, out *jobs.Outcome) error {
+	push, err := k.push(ctx, p, client)
+	if err != nil {
+		out.Failed++
+		return fmt.Errorf("push %s: %w", p.Name, err)
+	}
+	report, err := outbox.Do(ctx, k.outbox, push)
+	return files.Outcome(k.o.Log.With("job", k.o.Job, "run", k.o.Run, "window", p.Name), out, report, err)
+}
+
+// push is what is done with a file.
+func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client) (outbox.Push[Record], error) {
+	day, err := k.dayOf(ctx, p)
+	return outbox.Push[Record]{
+		Name: p.Name, Source: k.file(p), Order: day,
+		Send:     func(ctx context.Context, r Record) error { return k.submit(ctx, client, r) },
+		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix,
+		MaxRejects: k.o.MaxRejects, ParkUnknown: k.o.ParkUnknown, SendConflicts: k.o.SendLate,
+		Conflict: outbox.Rejection{Reason: "comes after a file of a later day that has choices of the same device"},
+	}, err
+}
+
+// submit sends one record, and says in the outbox's words what came of it.
+func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Record) error {
+	s := adjust.Sharing{AppToken: r.App, Choice: r.Choice, Partners: r.Partners, Options: r.Options}
+	if r.IDType == names[idfa] {
+		s.IDFA = r.Device
+	} else {
+		s.GPSAdID = r.Device
+	}
+	err := inOutbox(client.ShareThirdParty(ctx, s))
+	if err != nil && k.o.ShowIDs {
+		k.o.Log.Warn("not taken", "job", k.o.Job, "run", k.o.Run, "device", r.IDType+" "+r.Device, "status", err)
+	}
+	return err
+}
+
+func inOutbox(err error) error {
+	var partly *adjust.PartialError
+	var refused *adjust.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, adjust.ErrAuth):
+		return fmt.Errorf("%w: %w", jobs.ErrDenied, err)
+	case errors.As(err, &partly):
+		return &outbox.Rejection{Reason: "the service took a part of it: " + partly.Words}
+	case errors.Is(err, adjust.ErrRejected) && errors.As(err, &refused):
+		reason := fmt.Sprintf("the service answered %d", refused.Status)
+		if refused.Message != "" {
+			reason += ": " + refused.Message
+		}
+		return &outbox.Rejection{Reason: reason}
+	case errors.Is(err, adjust.ErrUnknown):
+		return fmt.Errorf("%w: %w", outbox.ErrUnknown, err)
+	}
+	return err
+}
+
+// Check does what a push would do up to the sending, and writes nothing. The problems are the reasons why rows would be
+// refused.
+func (k *Kind) Check(ctx context.Context, p files.Path) (outbox.Report, []files.Problem, error) {
+	push, err := k.push(ctx, p, nil)
+	if err != nil {
+		return outbox.Report{}, nil, err
+	}
+	return files.Check(ctx, k.outbox, push, k.file(p))
+}

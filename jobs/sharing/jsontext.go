@@ -1,0 +1,104 @@
+package sharing
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+)
+
+// mostText is what one cell of JSON may have of bytes. All metrics of all partners are a sixth of it.
+const mostText = 64 << 10
+
+// A pair is one value of an object of objects.
+type pair struct {
+	outer, inner int    // which of the outer object's keys it is below, and of the inner one's, from 1
+	group, key   string // these keys
+	value        any    // bool, string, json.Number
+}
+
+var (
+	errNoJSON = errors.New("is no JSON object of objects")
+	errTwice  = errors.New("has a key twice")
+	errEmpty  = errors.New("is an empty object, or holds one")
+	errLong   = errors.New("is longer than 65536 bytes")
+	errValue  = errors.New("has a value that is an object, a list or null")
+)
+
+// pairs reads {"group": {"key": value}}, in the order of the text. No error quotes it.
+func pairs(text string) ([]pair, error) {
+	if len(text) > mostText {
+		return nil, errLong
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var list []pair
+	groups := 0
+	err := object(d, func(group string) error {
+		groups++
+		before := len(list)
+		err := object(d, func(key string) error {
+			v, err := d.Token()
+			if err != nil {
+				return errNoJSON
+			}
+			switch v.(type) {
+			case bool, string, json.Number:
+			default:
+				return errValue
+			}
+			list = append(list, pair{groups, len(list) - before + 1, group, key, v})
+			return nil
+		})
+		if err == nil && len(list) == before {
+			return errEmpty
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errNoJSON
+	}
+	if len(list) == 0 {
+		return nil, errEmpty
+	}
+	return list, nil
+}
+
+// object reads one object; each reads the value of a key.
+func object(d *json.Decoder, each func(key string) error) error {
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return errNoJSON
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		t, err := d.Token()
+		key, ok := t.(string)
+		if err != nil || !ok {
+			return errNoJSON
+		}
+		if seen[key] {
+			return errTwice
+		}
+		seen[key] = true
+		if err := each(key); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return errNoJSON
+	}
+	return nil
+}
+
+// jsonText is the one spelling of an object of objects: sorted, without blanks.
+func jsonText[V any](objects map[string]map[string]V) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(objects) // maps of texts and booleans
+	return strings.TrimSuffix(b.String(), "\n")
+}

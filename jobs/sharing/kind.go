@@ -1,0 +1,136 @@
+package sharing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/outbox/files"
+)
+
+// Options describe one sharing job.
+type Options struct {
+	Job, Table string
+	Run        string // the run's ID
+
+	Client *adjust.Client // at the host of third-party sharing, with a limiter of its own
+	Ledger *jobs.Ledger
+	Lease  time.Duration
+
+	Shelf              files.Shelf
+	Columns, Constants map[string]string // of files.Mapping
+	Ignore             []string          // columns of files that aren't read; any other must be a field's
+	Partners           Partners
+	Rejects            *blob.Bucket
+
+	MaxRejects  *outbox.Most
+	ParkUnknown bool
+	SendLate    bool          // send records of a device of which a file of a later day was sent, instead of rejecting them
+	Quiet       time.Duration // a file that was modified more recently waits for the next run
+	InFlight    int
+	ShowIDs     bool // log the devices whose records weren't taken
+
+	SpoolDir string
+	Log      *slog.Logger
+}
+
+// Kind is the kind of a sharing job. It lives for one run.
+type Kind struct {
+	o      Options
+	check  checker
+	outbox *outbox.Outbox
+	due    []files.Path // of Plan
+}
+
+// New makes the kind. Nothing is read yet.
+func New(o Options) *Kind {
+	return &Kind{
+		o: o, check: checker{o.Partners},
+		outbox: outbox.New(outbox.Options{
+			Ledger: o.Ledger, Table: o.Table, Run: o.Run, Lease: o.Lease, SpoolDir: o.SpoolDir, Rejects: o.Rejects,
+			Keep: time.Duration(max(o.Shelf.Window, 7)+2) * 24 * time.Hour, Log: o.Log,
+		}),
+	}
+}
+
+// Outbox is what is known of the job's files.
+func (k *Kind) Outbox() *outbox.Outbox { return k.outbox }
+
+// Plan wants the files that are due, all of them as one unit: a run does units in any order, and files have theirs.
+func (k *Kind) Plan(ctx context.Context, now time.Time) (units []jobs.Unit, err error) {
+	if k.due, err = k.Due(ctx, now); err != nil || len(k.due) == 0 {
+		return nil, err
+	}
+	return []jobs.Unit{{Name: "files"}}, nil
+}
+
+// Due gives the files that a run would push, in the order of their days, and of their names.
+func (k *Kind) Due(ctx context.Context, now time.Time) ([]files.Path, error) {
+	due, err := k.o.Shelf.Due(ctx, k.outbox, now)
+	if err != nil {
+		return nil, err
+	}
+	days := map[string]string{}
+	for _, p := range due {
+		if days[p.Name], err = k.dayOf(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(due, func(a, b files.Path) int {
+		return cmp.Or(strings.Compare(days[a.Name], days[b.Name]), strings.Compare(a.Name, b.Name))
+	})
+	return due, nil
+}
+
+// dayOf is the day that the file's name says, or else that of its last change.
+func (k *Kind) dayOf(ctx context.Context, p files.Path) (string, error) {
+	if day := files.DayOf(p.Key); day != "" {
+		return day, nil
+	}
+	stat, err := p.Stat(ctx)
+	return stat.Modified.In(k.o.Shelf.Zone).Format(time.DateOnly), err
+}
+
+// Finish drops what is known of records that no file of the window comes before.
+func (k *Kind) Finish(ctx context.Context) error {
+	err := k.outbox.Prune(ctx, time.Now())
+	var held *jobs.HeldError
+	if errors.As(err, &held) { // the other run does it
+		return nil
+	}
+	return err
+}
+
+// mapping says where a record's fields come from. A column that is none of theirs is a mistake: a misspelt one would be
+// choices that nobody sends.
+func (k *Kind) mapping() files.Mapping {
+	m := files.Mapping{Columns: k.o.Columns, Constants: k.o.Constants, Strict: true, Ignore: k.o.Ignore}
+	for f, name := range names {
+		one := files.Field{Name: name, From: files.Found, JSON: field(f) == partnerSettings || field(f) == options}
+		if field(f) == appToken {
+			one.From = files.Own
+		}
+		m.Fields = append(m.Fields, one)
+	}
+	return m
+}
+
+func (k *Kind) file(p files.Path) *files.File[Record] {
+	return &files.File[Record]{Path: p, Mapping: k.mapping(), Spool: k.o.SpoolDir, Record: func(cells []string, o *outbox.Record[Record]) {
+		r, refused := k.check.record((*values)(cells))
+		if refused != nil {
+			o.Refusal = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}
+			return
+		}
+		o.ID, o.Content, o.Value = r.ID(), r.Content(), r
+	}}
+}
