@@ -135,7 +135,7 @@ func TestAppsEmulatorRefuses(t *testing.T) {
 		ctx := t.Context()
 		for want, app := range map[string]App{
 			"name: Field required; bundle_id: Field required; store_id: Field required; platform: Field required": {},
-			"channel_setup.facebook.app_id: Field required": {Name: "n", BundleID: "b", StoreID: "s", Platform: "android", ChannelSetup: map[string]map[string]any{"facebook": {}}},
+			"channel_setup.facebook.app_id: Field required":                                                       {Name: "n", BundleID: "b", StoreID: "s", Platform: "android", ChannelSetup: map[string]map[string]any{"facebook": {}}},
 			"sections.1: ": {Name: "n", BundleID: "b", StoreID: "s", Platform: "android", Sections: []string{"events", "nonsense"}},
 			"platform: Input should be 'android' or 'ios'": {Name: "n", BundleID: "b", StoreID: "s", Platform: "windows"},
 			"channel_setup.nobody: ":                       {Name: "n", BundleID: "b", StoreID: "s", Platform: "android", ChannelSetup: map[string]map[string]any{"nobody": {}}},
