@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
 )
 
 // A display shows a run while it goes on: bars on a terminal, plain lines elsewhere, JSON for machines.
@@ -23,6 +24,8 @@ type display struct {
 	out  io.Writer // the closing table
 	err  io.Writer // progress
 	json bool
+
+	units map[string]string // job -> what its units hold, where that isn't partitions
 
 	mu   sync.Mutex
 	bars *mpb.Progress
@@ -47,6 +50,19 @@ func newDisplay(f *flags, stdout, stderr io.Writer) *display {
 	}
 	d.log = f.logger(d.err)
 	return d
+}
+
+// expect says which jobs the run has.
+func (d *display) expect(list []jobs.Job) {
+	d.units = map[string]string{}
+	for _, j := range list {
+		switch j.Kind.(type) {
+		case pusher:
+			d.units[j.Name] = "file"
+		case *apps.Kind:
+			d.units[j.Name] = "app"
+		}
+	}
 }
 
 // progress is called from several goroutines.
@@ -82,7 +98,11 @@ func (d *display) logProgress(p jobs.Progress, j *jobProgress) {
 }
 
 func (d *display) line(p jobs.Progress, j *jobProgress) {
-	fmt.Fprintf(d.err, "%s  window %s  %d/%d  %s\n", p.Job, p.Unit, j.done, p.Units, lineOf(*p.Result, p.Err))
+	unit := p.Unit
+	if d.units[p.Job] == "" {
+		unit = "window " + unit
+	}
+	fmt.Fprintf(d.err, "%s  %s  %d/%d  %s\n", p.Job, unit, j.done, p.Units, lineOf(*p.Result, p.Err))
 }
 
 // lineOf says what came of one window.
@@ -117,7 +137,7 @@ func (d *display) bar(p jobs.Progress, j *jobProgress) {
 		}
 		j.bar = d.bars.AddBar(int64(p.Units),
 			mpb.PrependDecorators(decor.Name(p.Job, decor.WCSyncSpaceR)),
-			mpb.AppendDecorators(decor.CountersNoUnit("%d/%d windows "), decor.Any(func(decor.Statistics) string {
+			mpb.AppendDecorators(decor.CountersNoUnit("%d/%d "), decor.Any(func(decor.Statistics) string {
 				d.mu.Lock()
 				defer d.mu.Unlock()
 				return count(j.sum.Rows) + " rows"

@@ -154,6 +154,7 @@ func (shared *engine) once(ctx context.Context, a ask, trigger string, names []s
 	if err != nil {
 		return 0, err
 	}
+	show.expect(list)
 	if _, err := e.token.Token(ctx); err != nil { // before anything is claimed or asked
 		return 0, fmt.Errorf("service.token: %w", refused(err))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func (d *display) summary(r jobs.RunRecord) {
 			d.logResult(r, res)
 			continue
 		}
-		writeResult(d.out, res)
+		writeResult(d.out, res, d.units[res.Job])
 	}
 	if d.json {
 		d.logEnd(r)
@@ -61,8 +62,9 @@ func (d *display) logEnd(r jobs.RunRecord) {
 	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "took", r.Ended.Sub(r.Started).Seconds())
 }
 
-// writeResult writes the closing table of one job, at most 80 columns wide but for errors.
-func writeResult(w io.Writer, r jobs.Result) {
+// writeResult writes the closing table of one job, at most 80 columns wide but for errors. Of a job without partitions,
+// each is what its units hold.
+func writeResult(w io.Writer, r jobs.Result, each string) {
 	o := r.Outcome
 	if o.Windows == 0 && len(r.Errs) == 0 && r.Left == 0 {
 		fmt.Fprintf(w, "%s: all is up to date, nothing was requested\n", r.Job)
@@ -70,32 +72,34 @@ func writeResult(w io.Writer, r jobs.Result) {
 	}
 	fmt.Fprintf(w, "%s (%s)\n", r.Job, r.Took.Round(10*time.Millisecond))
 	if o.Windows > 0 {
-		writeOutcome(w, o)
+		writeOutcome(w, o, each)
 	}
 	if r.Left > 0 {
-		row(w, "left", plural(r.Left, "window")+" for the next run: the deadline is near")
+		row(w, "left", plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
 	}
 	for _, err := range grouped(r.Errs) {
 		row(w, "error", err)
 	}
 }
 
-func writeOutcome(w io.Writer, o jobs.Outcome) {
-	windows := fmt.Sprint(o.Windows)
-	if o.Held > 0 {
-		windows += fmt.Sprintf(", %d of them held by another run", o.Held)
+func writeOutcome(w io.Writer, o jobs.Outcome, each string) {
+	if each == "" {
+		writePartitions(w, o)
+	} else {
+		sent := fmt.Sprintf("sent %d, unchanged %d, failed %d", o.Written, o.Unchanged, o.Failed)
+		if o.Held > 0 {
+			sent += ", the others held by another run"
+		}
+		row(w, each+"s", sent)
 	}
-	row(w, "windows", windows)
-	partitions := fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d", o.Written, o.Unchanged, o.Empty, o.Failed)
-	if o.Kept > 0 {
-		partitions += fmt.Sprintf(", kept %d", o.Kept)
-	}
-	row(w, "partitions", partitions)
 	retries := fmt.Sprint(o.Retries)
 	if o.Backoff > 0 {
 		retries += fmt.Sprintf(" after %.1f s", o.Backoff.Seconds())
 	}
 	row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s on the limiter", o.Requests, retries, o.Limiter.Seconds()))
+	if each == "app" {
+		return
+	}
 	rows := count(o.Rows)
 	if o.Rounded > 0 {
 		rows += fmt.Sprintf(", %s cells rounded to six decimals", count(o.Rounded))
@@ -112,6 +116,19 @@ func writeOutcome(w io.Writer, o jobs.Outcome) {
 		bytes = "CSV in " + size(o.CSVBytes) + ", " + bytes
 	}
 	row(w, "bytes", bytes)
+}
+
+func writePartitions(w io.Writer, o jobs.Outcome) {
+	windows := fmt.Sprint(o.Windows)
+	if o.Held > 0 {
+		windows += fmt.Sprintf(", %d of them held by another run", o.Held)
+	}
+	row(w, "windows", windows)
+	partitions := fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d", o.Written, o.Unchanged, o.Empty, o.Failed)
+	if o.Kept > 0 {
+		partitions += fmt.Sprintf(", kept %d", o.Kept)
+	}
+	row(w, "partitions", partitions)
 }
 
 func row(w io.Writer, label, text string) { fmt.Fprintf(w, "  %-10s  %s\n", label, text) }

@@ -117,7 +117,7 @@ func (w *work[V]) do(h hold) error {
 	var ix *indexWriter
 	begin := func() (*indexWriter, error) {
 		w.o.sweepOrphans(h.ctx, w.orphans)
-		started := time.Now().UTC()
+		started := w.start(time.Now().UTC())
 		fresh.id = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
 		fresh.head = head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
 		var err error
@@ -150,4 +150,16 @@ func (w *work[V]) do(h hold) error {
 	err = w.send(h, p)
 	w.report.File = p.file(w.states.tally())
 	return err
+}
+
+// start is when a push starts by its ID, to the millisecond: after all others, so that which is the newest doesn't depend
+// on the clocks of several machines, or on how quickly one push comes after the other.
+func (w *work[V]) start(now time.Time) time.Time {
+	now = now.Truncate(time.Millisecond)
+	for _, p := range w.pushes {
+		if next := p.head.Started.Add(time.Millisecond); now.Before(next) {
+			now = next
+		}
+	}
+	return now
 }

@@ -109,7 +109,10 @@ func TestOrderParked(t *testing.T) {
 }
 
 // The last record of an ID is in doubt: its file is over, and later files' records of it wait all the same.
-func TestOrderParkedAtTheEnd(t *testing.T) {
+// All of it happens in one moment of the bubble's clock.
+func TestOrderParkedAtTheEnd(t *testing.T) { synctest.Test(t, orderParkedAtTheEnd) }
+
+func orderParkedAtTheEnd(t *testing.T) {
 	r := newRig(t)
 	r.service.say = func(string, int) error { return ErrUnknown }
 	first := r.ordered("1", "1", lines("a 1"))
