@@ -77,7 +77,7 @@ func TestAppsConverge(t *testing.T) {
 		{App: "com.example.g8", Section: "events"}, {App: "com.example.g9", Section: "partners", Item: "facebook", Times: 3},
 	}}, 3, manyApps(n))
 	p.env = appSecrets
-	most := (*kills + 1) / 2 // each costs a lease
+	most := (*kills + 3) / 4 // each costs a lease
 	t.Logf("seed %d, %d kills", *killSeed, most)
 	dice := rand.New(rand.NewPCG(*killSeed, 0))
 	said, partly := "", 0
@@ -118,7 +118,7 @@ func TestAppsConverge(t *testing.T) {
 	}
 	before := len(server.Requests())
 	out, code = p.run("apps", "apply", "--log-level", "debug")
-	if said += out; code != 0 || !strings.Contains(out, "written 0, unchanged 200,") {
+	if said += out; code != 0 || !strings.Contains(out, "sent 0, unchanged 200,") {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	for _, r := range server.Requests()[before:] {
@@ -215,7 +215,7 @@ func TestAppsTerminated(t *testing.T) {
 	if _, err := server.AdvanceTickets(100, ""); err != nil {
 		t.Fatal(err)
 	}
-	if said, code := p.run("apps", "apply"); code != 0 || !strings.Contains(said, "written 20, unchanged 0,") {
+	if said, code := p.run("apps", "apply"); code != 0 || !strings.Contains(said, "sent 20, unchanged 0,") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 	managed, err := server.ManagedApps()

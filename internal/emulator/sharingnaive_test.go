@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-var sharingRuns = flag.Int("devices", 0, "devices of the naive evaluator's test of sharing; 0 means 100000, or 5000 in short mode")
+var sharingRuns = flag.Int("devices", 0, "devices of the naive evaluator's test of sharing; 0 means 20000, or 5000 in short mode")
 
 // naiveParents are the rules' words: session has five children, install one, and all stands above the rest.
 var naiveParents = map[string]string{
@@ -198,7 +198,7 @@ func (d *naiveDraw) request(pairs []string) *http.Request {
 func TestAnySharingEqualsANaiveEvaluation(t *testing.T) {
 	n := *sharingRuns
 	if n == 0 {
-		n = 100_000 / slowdown
+		n = 20_000 / slowdown
 		if testing.Short() {
 			n = 5_000 / slowdown
 		}
