@@ -1,29 +1,25 @@
 package table
 
-import (
-	"runtime"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // DefaultBudget is the memory, in bytes, that gathers rows before they are written. Pages, codecs and garbage come on top:
 // BenchmarkWindow prints the peak of one and of four windows in flight.
-const DefaultBudget = 24 << 20
+const DefaultBudget = 40 << 20
 
 // inFlight is the number of converters among which a budget is divided when fewer are open: a window that begins later
-// must not find that the first took everything.
-const inFlight = 4
+// must not find that the first took everything. As more are open, each makes room at its next block.
+const inFlight = 2
 
-// Budget is the memory that all open converters of a process share for rows that wait for their row group. It also lets no
-// more of them encode at once than there are cores: more would take memory for pages and go no faster.
+// Budget is the memory that all open converters of a process share for rows, and pages of them, that wait for their row
+// group.
 type Budget struct {
 	bytes int64
 	open  atomic.Int64
-	slots chan struct{} // taken while a row group is encoded
 }
 
 // NewBudget makes a budget of so many bytes.
 func NewBudget(bytes int64) *Budget {
-	return &Budget{bytes: bytes, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	return &Budget{bytes: bytes}
 }
 
 // largestShare keeps the texts of a row group within the 32 bits of their offsets.

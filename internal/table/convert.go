@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"math"
 	"unicode/utf8"
 
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -47,7 +48,7 @@ func (c *Converter) column(b *batch, i int) bool {
 	case t.IsTime():
 		return b.times(i, at, t, &c.times[i])
 	default:
-		if !b.numbers(i, at, numberParser(t), !c.columns[i].Dimension) {
+		if !b.numbers(i, at, t, !c.columns[i].Dimension) {
 			return false
 		}
 		if c.columns[i].Additive {
@@ -56,6 +57,10 @@ func (c *Converter) column(b *batch, i int) bool {
 		return true
 	}
 }
+
+// mostDecimals are those that a number of few digits may have to be read at once; eight digits can't be too many before
+// the point.
+var mostDecimals = [...]int{catalog.Int64: 0, catalog.Decimal: decimalScale, catalog.Double: 8}
 
 func numberParser(t catalog.Type) func([]byte) (int64, verdict) {
 	switch t {
@@ -88,7 +93,10 @@ func (b *batch) null(i, k int) {
 }
 
 func (b *batch) texts(i, at int, dimension bool) bool {
-	ids, dict := b.chunk.ids[i][b.first:b.first+len(b.rows)], b.group.dicts[i]
+	ids, dict := b.chunk.ids[i][b.first:b.first+len(b.rows)], b.group.texts[i]
+	if raw := &b.group.raws[i]; raw.on {
+		return b.rawTexts(i, at, dimension, raw)
+	}
 	for k, row := range b.rows {
 		text := b.block.text(int(row), at)
 		if len(text) == 0 && !dimension {
@@ -101,6 +109,23 @@ func (b *batch) texts(i, at int, dimension bool) bool {
 		}
 		ids[k] = id
 		b.hashes[k] = hashValue(b.hashes[k], hash)
+	}
+	return true
+}
+
+// rawTexts are the texts of a column that hardly repeat.
+func (b *batch) rawTexts(i, at int, dimension bool, raw *rawTexts) bool {
+	for k, row := range b.rows {
+		text := b.block.text(int(row), at)
+		if len(text) == 0 && !dimension {
+			b.null(i, k)
+			continue
+		}
+		if !utf8.Valid(text) {
+			return false
+		}
+		raw.add(text)
+		b.hashes[k] = hashValue(b.hashes[k], hashText(text))
 	}
 	return true
 }
@@ -118,10 +143,24 @@ func (b *batch) times(i, at int, t catalog.Type, cache *timeCache) bool {
 	return true
 }
 
-func (b *batch) numbers(i, at int, parse func([]byte) (int64, verdict), nullable bool) bool {
+func (b *batch) numbers(i, at int, t catalog.Type, nullable bool) bool {
 	values := b.chunk.values[i][b.first : b.first+len(b.rows)]
+	parse, most := numberParser(t), mostDecimals[t]
+	data, cells := b.block.data, b.block.cells[at:]
 	for k, row := range b.rows {
-		text := b.block.text(int(row), at)
+		c := cells[int(row)*b.block.width]
+		if word, size, ok := short(data, c); ok {
+			if digits, decimals, ok := eightDigits(word, size); ok && decimals <= most {
+				v := int64(digits * powersOfTen[most-decimals])
+				if t == catalog.Double {
+					v = int64(math.Float64bits(float64(digits) / exactDoubles[decimals])) // both exact: the nearest double
+				}
+				values[k] = v
+				b.hashes[k] = hashValue(b.hashes[k], uint64(v))
+				continue
+			}
+		}
+		text := data[c.start:c.end]
 		if len(text) == 0 && nullable {
 			b.null(i, k)
 			continue

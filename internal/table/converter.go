@@ -78,7 +78,7 @@ func newConverter(o Options) (*Converter, error) {
 		c.byDay[day] = i
 		c.partitions = append(c.partitions, &partition{date: date, tally: make([]tally, len(o.Columns))})
 	}
-	c.memory = newMemory(o.Budget, newLayout(o.Columns))
+	c.memory = newMemory(o.Budget, o.Columns, len(o.Partitions))
 	c.hashes = make([]uint64, c.memory.layout.rows)
 	return c, nil
 }
@@ -183,7 +183,7 @@ func (c *Converter) finish(p *partition) (Part, error) {
 			return Part{}, err
 		}
 	}
-	return p.part(c.columns)
+	return p.part(c.columns, c.encoder)
 }
 
 // label names a partition in the file's name and metadata.

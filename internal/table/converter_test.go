@@ -190,7 +190,7 @@ func TestBudget(t *testing.T) {
 	}
 	groups := map[int64]int{}
 	var first []Part
-	for _, budget := range []int64{0, 4 << 20, 64 << 20} {
+	for _, budget := range []int64{0, 8 << 20, 64 << 20} {
 		parts, err := convert(windowOptions(t.TempDir(), NewBudget(budget)), bytes.NewReader(text.Bytes()))
 		if err != nil {
 			t.Fatal(err)
@@ -205,7 +205,7 @@ func TestBudget(t *testing.T) {
 			}
 		}
 	}
-	if groups[64<<20] != 7 || groups[4<<20] < 14 || groups[4<<20] > 70 || groups[0] < 2*groups[4<<20] {
+	if groups[64<<20] != 7 || groups[8<<20] < 8 || groups[8<<20] > 35 || groups[0] < 2*groups[8<<20] {
 		t.Errorf("row groups by budget: %v", groups)
 	}
 }
@@ -213,7 +213,7 @@ func TestBudget(t *testing.T) {
 // More distinct texts than a dictionary takes, in row groups that are written one after the other.
 func TestManyTexts(t *testing.T) {
 	o := smallOptions(t)
-	o.Budget = NewBudget(8 << 20)
+	o.Budget = NewBudget(4 << 20)
 	var text strings.Builder
 	text.WriteString(smallHeader)
 	want := func(i int) (campaign, note string) {
@@ -228,7 +228,7 @@ func TestManyTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := readPart(t, parts[0], o.Columns)
-	if got.rowGroups < 3 || len(got.rows) != 60_000 {
+	if got.rowGroups < 2 || len(got.rows) != 60_000 {
 		t.Fatalf("%d rows in %d row groups", len(got.rows), got.rowGroups)
 	}
 	for i, row := range got.rows {
@@ -260,7 +260,13 @@ func TestSharedBudget(t *testing.T) {
 			watch := func() {
 				mu.Lock()
 				defer mu.Unlock()
-				most = max(most, int64(c.memory.used+len(c.memory.chunks))*c.memory.layout.bytes)
+				held := c.memory.idle()
+				for _, p := range c.partitions {
+					if p.group != nil {
+						held += p.group.bytes(c.memory.layout)
+					}
+				}
+				most = max(most, held)
 			}
 			if err := c.Read(context.Background(), watched{newWindowReader(uint64(i), 4e6, i%2 == 0), watch}); err != nil {
 				t.Error(err)
@@ -269,7 +275,7 @@ func TestSharedBudget(t *testing.T) {
 	}
 	wg.Wait()
 	if share := int64(bytes / inFlight); most > share || most < share/2 {
-		t.Errorf("a converter held %d bytes of chunks, its share is %d", most, share)
+		t.Errorf("a converter held %d bytes, its share is %d", most, share)
 	}
 	if n := budget.open.Load(); n != 0 {
 		t.Errorf("%d converters are open still", n)

@@ -1,31 +1,25 @@
 package table
 
 import (
+	"bufio"
 	"fmt"
-	"maps"
-	"math"
 	"os"
-	"slices"
-	"strconv"
+	"sync"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
-
-	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/parquet-go/parquet-go/format"
 )
 
-// This file alone writes by parquet-go: whoever finds a faster way to write pages changes nothing else.
+// Files are written here page by page: parquet-go's writer, which takes values one by one, needed half of the time of a
+// conversion. Of parquet-go there remain the structs of the footer, the types and the codecs.
 
-const (
-	// A page of at most 128 KiB is one Zstandard block: the encoder then keeps no history, which would be 8 MiB for every
-	// one at work (github.com/klauspost/compress/zstd, Encoder.EncodeAll).
-	pageBytes       = 128 << 10
-	dictionaryBytes = 128 << 10 // a column chunk with more text than that goes on without its dictionary
-)
-
-// pageBuffers hold the pages of a row group until it is whole: in small pieces, because a wide table has many columns with
-// little in them.
-var pageBuffers = parquet.NewChunkBufferPool(4 << 10)
+// A window of half a megabyte keeps the compressor's memory small; dictionaries and texts are about as large.
+var zstandard = sync.OnceValues(func() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(512<<10),
+		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+})
 
 func codec(name string) (compress.Codec, error) {
 	switch name {
@@ -39,85 +33,71 @@ func codec(name string) (compress.Codec, error) {
 	return nil, fmt.Errorf("unknown codec %q; want zstd, snappy or none", name)
 }
 
-// rootNode is a group with its fields in the order of the table; parquet.Group sorts them by name.
-type rootNode struct {
-	parquet.Group
-	fields []parquet.Field
-}
-
-func (n rootNode) Fields() []parquet.Field { return n.fields }
-
-func newSchema(columns []Column) *parquet.Schema {
-	root := rootNode{Group: parquet.Group{}}
-	for _, c := range columns {
-		root.Group[c.Name] = columnNode(c)
-	}
-	byName := map[string]parquet.Field{}
-	for _, f := range root.Group.Fields() {
-		byName[f.Name()] = f
-	}
-	for _, c := range columns {
-		root.fields = append(root.fields, byName[c.Name])
-	}
-	return parquet.NewSchema("table", root)
-}
-
-func columnNode(c Column) parquet.Node {
-	var n parquet.Node
-	switch {
-	case c.Type == catalog.String:
-		n = parquet.String()
-	case c.Type.IsDate():
-		n = parquet.Date()
-	case c.Type == catalog.Hour:
-		n = parquet.TimestampAdjusted(parquet.Microsecond, false)
-	case c.Type == catalog.Int64:
-		n = parquet.Int(64)
-	case c.Type == catalog.Decimal:
-		n = parquet.Decimal(decimalScale, decimalPrecision, parquet.Int64Type)
-	default:
-		n = parquet.Leaf(parquet.DoubleType)
-	}
-	switch {
-	case c.Type == catalog.String || c.Type.IsTime():
-		n = parquet.Encoded(n, &parquet.RLEDictionary)
-	case c.Type != catalog.Double:
-		n = parquet.Encoded(n, &parquet.DeltaBinaryPacked)
-	}
-	if c.Dimension {
-		return parquet.Required(n)
-	}
-	return parquet.Optional(n)
-}
-
 // encoder writes the files of one table.
 type encoder struct {
 	columns  []Column
-	schema   *parquet.Schema
+	schema   []format.SchemaElement
 	codec    compress.Codec
+	zstd     bool
+	general  *zstd.Encoder
+	frames   frames
 	dir      string
 	metadata map[string]string
-	paths    [][]string      // of all columns
-	values   []parquet.Value // of one chunk and column
+	out      *bufio.Writer // of the file at work
+	raw      []int         // by column: of so many of the next row groups the texts are taken for ones that hardly repeat
+
+	// Of the page at work:
+	values []int64
+	ids    []uint32
+	plain  []byte // before compression
+	size   int    // of plain, which isn't always made
+	body   []byte // compressed
+	levels []byte
+	head   []byte
 }
 
-func newEncoder(o Options) (*encoder, error) {
-	codec, err := codec(o.Codec)
-	if err != nil {
+func newEncoder(o Options) (e *encoder, err error) {
+	e = &encoder{columns: o.Columns, schema: schemaElements(o.Columns), dir: o.Dir, metadata: o.Metadata, raw: make([]int, len(o.Columns)), out: bufio.NewWriterSize(nil, 64<<10)}
+	if e.codec, err = codec(o.Codec); err != nil {
 		return nil, err
 	}
-	e := &encoder{columns: o.Columns, schema: newSchema(o.Columns), codec: codec, dir: o.Dir, metadata: o.Metadata}
-	for _, c := range o.Columns {
-		e.paths = append(e.paths, []string{c.Name})
+	if e.zstd = e.codec.CompressionCodec() == format.Zstd; e.zstd {
+		e.general, err = zstandard()
 	}
-	return e, nil
+	return e, err
+}
+
+// compress makes the body of what is plain.
+func (e *encoder) compress() (err error) {
+	e.size = len(e.plain)
+	switch {
+	case e.zstd && e.size == 0:
+		e.body = e.frames.store(e.body[:0], nil)
+	case e.zstd:
+		e.body = e.general.EncodeAll(e.plain, e.body[:0])
+	default:
+		e.body, err = e.codec.Encode(e.body[:0], e.plain)
+	}
+	return err
+}
+
+// begin tells a new row group what its predecessors found out, now and then excepted: texts may begin to repeat.
+func (e *encoder) begin(g *rowGroup) {
+	for i := range e.raw {
+		if e.raw[i] > 0 {
+			e.raw[i]--
+			g.raws[i].on = true
+		}
+	}
 }
 
 // partFile holds the row groups of one partition.
 type partFile struct {
-	path   string
-	file   *os.File
-	writer *parquet.GenericWriter[any]
+	path     string
+	file     *os.File
+	metadata format.FileMetaData
+	offset   int64
+	bounds   []columnIndexes // by row group and column
 }
 
 func (e *encoder) create(partition string) (*partFile, error) {
@@ -125,99 +105,104 @@ func (e *encoder) create(partition string) (*partFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a spool file: %w", err)
 	}
-	metadata := map[string]string{}
-	maps.Copy(metadata, e.metadata)
-	metadata["partition"] = partition
-	w := parquet.NewGenericWriter[any](f, &parquet.WriterConfig{
-		Schema:           e.schema,
-		Compression:      e.codec,
-		KeyValueMetadata: metadata,
-		PageBufferSize:   pageBytes,
-		// Many files are open, and few are active.
-		WriteBufferSize:    4 << 10,
-		ColumnPageBuffers:  pageBuffers,
-		DictionaryMaxBytes: dictionaryBytes,
-		// Bounds stand whole in the chunk and in the page index. In page headers nobody reads them, and bounds cut to
-		// a number of bytes need not be UTF-8.
-		SkipPageStatistics:   e.paths,
-		ColumnIndexSizeLimit: func([]string) int { return 0 },
-	})
-	return &partFile{path: f.Name(), file: f, writer: w}, nil
+	p := &partFile{path: f.Name(), file: f}
+	p.metadata = format.FileMetaData{Version: 2, Schema: e.schema, CreatedBy: "reportferry", ColumnOrders: columnOrders(len(e.columns))}
+	for _, key := range sortedKeys(e.metadata) {
+		p.note(key, e.metadata[key])
+	}
+	p.note("partition", partition)
+	return p, nil
 }
 
-// write appends a row group to a file, one column after the other.
-func (e *encoder) write(f *partFile, g *rowGroup) error {
-	// The columns of a row group writer keep their memory after a commit, and an idle file would hold it for nothing: so
-	// every row group has a writer of its own.
-	rg := f.writer.BeginRowGroup()
-	for i, w := range rg.ColumnWriters() {
-		if err := e.writeColumn(w, g, i); err != nil {
-			return fmt.Errorf("write column %s: %w", e.columns[i].Name, err)
-		}
+// note adds key-value metadata.
+func (f *partFile) note(key, value string) {
+	f.metadata.KeyValueMetadata = append(f.metadata.KeyValueMetadata, format.KeyValue{Key: key, Value: value})
+}
+
+// put appends bytes to the file at work.
+func (e *encoder) put(f *partFile, b []byte) error {
+	n, err := e.out.Write(b)
+	f.offset += int64(n)
+	return err
+}
+
+// write appends a row group, whose rows are all pages, to a file, one column after the other.
+func (e *encoder) write(f *partFile, g *rowGroup) (err error) {
+	e.out.Reset(f.file)
+	if f.offset == 0 {
+		err = e.put(f, magic)
 	}
-	if _, err := rg.Commit(); err != nil {
+	group := format.RowGroup{NumRows: int64(g.rows), FileOffset: f.offset, Ordinal: int16(len(f.metadata.RowGroups))}
+	for i := range e.columns {
+		if err != nil {
+			break
+		}
+		var chunk format.ColumnChunk
+		if chunk, err = e.writeColumn(f, g, i); err != nil {
+			err = fmt.Errorf("column %s: %w", e.columns[i].Name, err)
+		}
+		group.TotalByteSize += chunk.MetaData.TotalUncompressedSize
+		group.TotalCompressedSize += chunk.MetaData.TotalCompressedSize
+		group.Columns = append(group.Columns, chunk)
+	}
+	if err == nil {
+		err = e.out.Flush()
+	}
+	if err != nil {
 		return fmt.Errorf("write a row group of %d rows: %w", g.rows, err)
 	}
+	f.metadata.RowGroups = append(f.metadata.RowGroups, group)
+	f.metadata.NumRows += int64(g.rows)
 	return nil
 }
 
-func (e *encoder) writeColumn(w *parquet.ColumnWriter, g *rowGroup, i int) error {
-	for _, chunk := range g.chunks {
-		e.values = slices.Grow(e.values[:0], chunk.rows)[:chunk.rows]
-		chunk.fill(e.values, i, e.columns[i], g.dicts[i])
-		if _, err := w.WriteRowValues(e.values); err != nil {
-			return err
-		}
+func (e *encoder) writeColumn(f *partFile, g *rowGroup, i int) (format.ColumnChunk, error) {
+	m := format.ColumnMetaData{
+		Type: e.schema[1+i].Type.V, PathInSchema: []string{e.columns[i].Name}, Codec: e.codec.CompressionCodec(), NumValues: int64(g.rows),
+		Statistics: e.statistics(g, i),
 	}
-	return w.Flush()
+	begin := f.offset
+	if err := e.dictionaryPage(&m, f, g, i); err != nil {
+		return format.ColumnChunk{}, err
+	}
+	m.DataPageOffset = f.offset
+	at := f.offset
+	for _, p := range g.pages[i] {
+		if err := e.put(f, p.data); err != nil {
+			return format.ColumnChunk{}, err
+		}
+		m.TotalUncompressedSize += int64(p.content)
+	}
+	m.TotalCompressedSize = f.offset - begin
+	m.Encoding = encodings(g.pages[i], m.DictionaryPageOffset > 0)
+	indexes, err := e.indexes(g.pages[i], i, at)
+	f.bounds = append(f.bounds, indexes)
+	return format.ColumnChunk{MetaData: m}, err
 }
 
-// fill makes parquet values of column i of the chunk.
-func (c *chunk) fill(values []parquet.Value, i int, column Column, dict *dictionary) {
+// dictionaryPage writes the dictionary of a column, if there is one.
+func (e *encoder) dictionaryPage(m *format.ColumnMetaData, f *partFile, g *rowGroup, i int) error {
+	n := 0
+	e.plain, e.body = e.plain[:0], e.body[:0]
 	switch {
-	case column.Type == catalog.String:
-		for row, id := range c.ids[i][:c.rows] {
-			if c.null[i] == 0 || !c.isNull(i, row) {
-				values[row] = parquet.ByteArrayValue(dict.text(id))
-			}
-		}
-	case column.Type.IsDate():
-		for row, v := range c.values[i][:c.rows] {
-			values[row] = parquet.Int32Value(int32(v))
-		}
-	case column.Type == catalog.Double:
-		for row, v := range c.values[i][:c.rows] {
-			values[row] = parquet.DoubleValue(math.Float64frombits(uint64(v)))
-		}
-	default:
-		for row, v := range c.values[i][:c.rows] {
-			values[row] = parquet.Int64Value(v)
-		}
+	case g.texts[i] != nil:
+		n = len(g.texts[i].ends)
+		e.plain = g.texts[i].appendPlain(e.plain)
+	case g.numbers[i] != nil:
+		n = len(g.numbers[i].values)
+		e.plain = appendPlain(e.plain, e.columns[i].Type, g.numbers[i].values)
 	}
-	if column.Dimension {
-		return // a value is born with the levels of a required column
+	if n == 0 {
+		return nil
 	}
-	for row := range values {
-		if c.null[i] > 0 && c.isNull(i, row) {
-			values[row] = parquet.NullValue().Level(0, 0, i)
-		} else {
-			values[row] = values[row].Level(0, 1, i)
-		}
+	if err := e.compress(); err != nil {
+		return err
 	}
-}
-
-// close ends the file and tells its size.
-func (f *partFile) close(rows int64) (int64, error) {
-	f.writer.SetKeyValueMetadata("rows", strconv.FormatInt(rows, 10))
-	if err := f.writer.Close(); err != nil {
-		return 0, fmt.Errorf("end the file: %w", err)
+	e.head = dictionaryPageHeader(e.head[:0], n, len(e.plain), len(e.body))
+	m.DictionaryPageOffset = f.offset
+	m.TotalUncompressedSize += int64(len(e.head) + len(e.plain))
+	if err := e.put(f, e.head); err != nil {
+		return err
 	}
-	info, err := f.file.Stat()
-	if err != nil {
-		return 0, fmt.Errorf("end the file: %w", err)
-	}
-	if err := f.file.Close(); err != nil {
-		return 0, fmt.Errorf("end the file: %w", err)
-	}
-	return info.Size(), nil
+	return e.put(f, e.body)
 }

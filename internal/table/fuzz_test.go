@@ -23,6 +23,7 @@ func FuzzDecodeRows(f *testing.F) {
 		r.FieldsPerRecord = -1
 		want, wantErr := r.ReadAll()
 		data = bytes.Clone(data) // cells are changed in place, and the fuzzer's bytes may not be
+		sameCuts(t, data)
 		var got [][]string
 		var end cutting
 		for p := 0; p < len(data) && end == whole; {
@@ -85,4 +86,29 @@ func FuzzDecodeAnswer(f *testing.F) {
 			t.Fatalf("%q: %d rows, encoding/csv finds %d records: %v", data, n, len(records), err)
 		}
 	})
+}
+
+// sameCuts holds cutRows against cutRow: the same cells of the same rows, up to where it leaves the judgement to cutRow.
+func sameCuts(t *testing.T, data []byte) {
+	t.Helper()
+	first, _, end := cutRow(data, 0, false, nil)
+	if end != whole {
+		return
+	}
+	s := specials{data: data, base: -64}
+	fast, rows, stopped := cutRows(&s, 0, len(first), nil)
+	var slow []cell
+	p := 0
+	for range rows {
+		kept := len(slow)
+		if slow, p, end = cutRow(data, p, false, slow); end != whole || len(slow)-kept != len(first) {
+			t.Fatalf("%q: a row was cut that ends %d with %d cells", data, end, len(slow)-kept)
+		}
+	}
+	if p != stopped || !slices.Equal(fast, slow) {
+		t.Fatalf("%q: cut up to %d into %v, want %d and %v", data, stopped, fast, p, slow)
+	}
+	if next, _, end := cutRow(data, p, false, nil); rows == 0 && end == whole && len(next) == len(first) && len(data) > p+1 && data[0] != '"' && !bytes.ContainsRune(data, '\r') {
+		t.Fatalf("%q: the first row isn't cut", data)
+	}
 }

@@ -9,53 +9,66 @@ type memory struct {
 	layout layout
 	used   int       // chunks that hold rows
 	chunks []*chunk  // that hold none
+	blocks [][]byte  // of pages, empty
 	spare  *rowGroup // with dictionaries that are warm
 }
 
-func newMemory(b *Budget, l layout) memory {
+// newMemory begins with chunks so small that one of each partition takes half of the share at most, if that can be.
+func newMemory(b *Budget, columns []Column, partitions int) memory {
 	b.open.Add(1)
-	return memory{budget: b, layout: l}
+	return memory{budget: b, layout: newLayout(columns, b.share()/2/int64(partitions))}
 }
 
 func (m *memory) release() {
 	m.budget.open.Add(-1)
-	m.chunks, m.spare = nil, nil
+	m.chunks, m.blocks, m.spare = nil, nil, nil
+}
+
+// idle is the memory of what holds no rows.
+func (m *memory) idle() int64 {
+	n := int64(len(m.chunks))*m.layout.bytes + int64(len(m.blocks))*arenaBlock
+	if m.spare != nil {
+		n += m.spare.bytes(m.layout)
+	}
+	return n
+}
+
+// trim gives up what holds no rows until it takes so many bytes at most: blocks first, of which there are many.
+func (m *memory) trim(most int64) {
+	over := m.idle() - most
+	if n := int(over+arenaBlock-1) / arenaBlock; over > 0 && n <= len(m.blocks) {
+		clear(m.blocks[len(m.blocks)-n:])
+		m.blocks = m.blocks[:len(m.blocks)-n]
+	} else if over > 0 {
+		m.chunks, m.blocks, m.spare = nil, nil, nil
+	}
 }
 
 func (m *memory) newGroup() *rowGroup {
-	if g := m.spare; g != nil {
-		m.spare = nil
-		return g
+	g := m.spare
+	if m.spare = nil; g == nil {
+		g = m.layout.newRowGroup()
 	}
-	return m.layout.newRowGroup()
-}
-
-func (m *memory) newChunk() *chunk {
 	m.used++
 	if n := len(m.chunks); n > 0 {
-		c := m.chunks[n-1]
+		g.chunk = m.chunks[n-1]
 		m.chunks = m.chunks[:n-1]
-		return c
+	} else {
+		g.chunk = m.layout.newChunk()
 	}
-	return m.layout.newChunk()
+	return g
 }
 
 // recycle takes back a row group that is written.
 func (m *memory) recycle(g *rowGroup) {
-	m.used -= len(g.chunks)
-	for _, c := range g.chunks {
-		c.reset()
-		if int64(m.used+len(m.chunks)+1)*m.layout.bytes <= m.budget.share() {
-			m.chunks = append(m.chunks, c)
-		}
+	m.used--
+	g.chunk.reset()
+	if int64(m.used+len(m.chunks)+1)*m.layout.bytes <= m.budget.share() {
+		m.chunks = append(m.chunks, g.chunk)
 	}
-	for _, d := range g.dicts {
-		if d != nil {
-			d.reset()
-		}
-	}
-	clear(g.chunks)
-	g.chunks, g.rows = g.chunks[:0], 0
+	g.chunk = nil
+	g.arena.empty(&m.blocks, int(m.budget.share()/arenaBlock))
+	g.reset()
 	m.spare = g
 }
 
@@ -73,15 +86,10 @@ func (c *Converter) makeRoom(more int64) error {
 				largest, most = p, n
 			}
 		}
-		if c.memory.spare != nil {
-			held += c.memory.spare.bytes(c.memory.layout)
-		}
-		if held <= c.memory.budget.share() || largest == nil {
+		share := c.memory.budget.share()
+		c.memory.trim(share - held)
+		if held <= share || largest == nil {
 			return nil
-		}
-		if c.memory.spare != nil && c.memory.spare.bytes(c.memory.layout) > most {
-			c.memory.spare = nil
-			continue
 		}
 		if err := c.flush(largest); err != nil {
 			return err
@@ -90,25 +98,29 @@ func (c *Converter) makeRoom(more int64) error {
 }
 
 // room finds a chunk of the partition that isn't full.
-func (c *Converter) room(p *partition) (*rowGroup, *chunk, error) {
+func (c *Converter) room(p *partition) (*rowGroup, error) {
 	if g := p.group; g != nil {
-		if last := g.chunks[len(g.chunks)-1]; last.rows < c.memory.layout.rows {
-			return g, last, nil
+		if g.chunk.rows < c.memory.layout.rows {
+			return g, nil
 		}
-		if g.rows >= longestRowGroup {
-			if err := c.flush(p); err != nil {
-				return nil, nil, err
-			}
+		if err := c.encoder.seal(g, &c.memory.blocks); err != nil {
+			return nil, err
+		}
+		if g.rows < longestRowGroup {
+			return g, nil
+		}
+		if err := c.flush(p); err != nil {
+			return nil, err
 		}
 	}
 	if err := c.makeRoom(c.memory.layout.bytes); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if p.group == nil {
 		p.group = c.memory.newGroup()
+		c.encoder.begin(p.group)
 	}
-	p.group.chunks = append(p.group.chunks, c.memory.newChunk())
-	return p.group, p.group.chunks[len(p.group.chunks)-1], nil
+	return p.group, nil
 }
 
 // flush writes the rows that a partition has gathered as one row group.
@@ -122,16 +134,13 @@ func (c *Converter) flush(p *partition) error {
 			return err
 		}
 	}
-	if err := c.encode(p); err != nil {
+	if err := c.encoder.seal(p.group, &c.memory.blocks); err != nil {
+		return err
+	}
+	if err := c.encoder.write(p.file, p.group); err != nil {
 		return err
 	}
 	c.memory.recycle(p.group)
 	p.group = nil
 	return nil
-}
-
-func (c *Converter) encode(p *partition) error {
-	c.memory.budget.slots <- struct{}{}
-	defer func() { <-c.memory.budget.slots }()
-	return c.encoder.write(p.file, p.group)
 }

@@ -13,40 +13,9 @@ const (
 )
 
 var (
-	powersOfTen  = [...]uint64{1, 10, 100, 1_000, 10_000, 100_000, 1_000_000}
+	powersOfTen  = [...]uint64{1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}
 	exactDoubles = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 )
-
-// plain reads a number without an exponent of at most 15 digits: nearly every cell is one. Its value is ±digits/10^decimals.
-func plain(text []byte) (digits uint64, decimals int, negative, ok bool) {
-	i := 0
-	if len(text) > 0 && text[0] == '-' {
-		negative, i = true, 1
-	}
-	if len(text)-i > 16 {
-		return 0, 0, false, false
-	}
-	count, point := 0, -1
-	for ; i < len(text); i++ {
-		d := text[i] - '0'
-		if d <= 9 {
-			digits = digits*10 + uint64(d)
-			count++
-			continue
-		}
-		if text[i] != '.' || point >= 0 {
-			return 0, 0, false, false
-		}
-		point = count
-	}
-	if count == 0 || count > 15 {
-		return 0, 0, false, false
-	}
-	if point >= 0 {
-		decimals = count - point
-	}
-	return digits, decimals, negative, true
-}
 
 func signed(magnitude uint64, negative bool) int64 {
 	if negative {

@@ -18,8 +18,8 @@ type partition struct {
 }
 
 // part closes the partition's file and describes it.
-func (p *partition) part(columns []Column) (Part, error) {
-	size, err := p.file.close(p.digest.rows)
+func (p *partition) part(columns []Column, e *encoder) (Part, error) {
+	size, err := e.close(p.file, p.digest.rows)
 	if err != nil {
 		return Part{}, err
 	}

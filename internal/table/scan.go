@@ -26,6 +26,8 @@ type scanner struct {
 	rows   int64 // rows cut so far, without the header
 	line   int64 // line of buffer[from], from 1
 	block  block
+
+	specials specials
 }
 
 // block is a run of whole rows, all of the same width.
@@ -95,7 +97,7 @@ func (s *scanner) next(width int) (*block, error) {
 			}
 		}
 		*b = block{data: s.buffer[s.from:s.to], cells: b.cells[:0], width: width, first: s.rows + 1, line: s.line}
-		at := 0
+		at := s.cut(b)
 		for at < len(b.data) {
 			kept := len(b.cells)
 			cells, next, end := cutRow(b.data, at, s.final, b.cells)
@@ -122,6 +124,14 @@ func (s *scanner) next(width int) (*block, error) {
 			return nil, io.EOF
 		}
 	}
+}
+
+// cut cuts the rows of a block that are nothing special, up to where it tells.
+func (s *scanner) cut(b *block) (at int) {
+	s.specials = specials{data: b.data, base: -64}
+	b.cells, b.rows, at = cutRows(&s.specials, 0, b.width, b.cells)
+	undouble(b.data, b.cells)
+	return at
 }
 
 // broken describes the row at a place of the block, which isn't whole or has a wrong number of cells.

@@ -71,10 +71,11 @@ func (c *Converter) routeRows(b *block) bool {
 // gather converts rows of a block that belong to one partition; false when a cell doesn't fit.
 func (c *Converter) gather(b *block, p *partition, rows []int32) (bool, error) {
 	for len(rows) > 0 {
-		group, chunk, err := c.room(p)
+		group, err := c.room(p)
 		if err != nil {
 			return false, err
 		}
+		chunk := group.chunk
 		n := min(len(rows), c.memory.layout.rows-chunk.rows)
 		bt := batch{block: b, rows: rows[:n], group: group, chunk: chunk, first: chunk.rows, hashes: c.hashes[:n], tally: p.tally}
 		for k := range bt.hashes {

@@ -1,0 +1,79 @@
+package table
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// plain reads a number without an exponent of at most 15 digits: nearly every cell is one. Its value is ±digits/10^decimals.
+func plain(text []byte) (digits uint64, decimals int, negative, ok bool) {
+	i := 0
+	if len(text) > 0 && text[0] == '-' {
+		negative, i = true, 1
+	}
+	if len(text)-i > 16 {
+		return 0, 0, false, false
+	}
+	count, point := 0, -1
+	for ; i < len(text); i++ {
+		d := text[i] - '0'
+		if d <= 9 {
+			digits = digits*10 + uint64(d)
+			count++
+			continue
+		}
+		if text[i] != '.' || point >= 0 {
+			return 0, 0, false, false
+		}
+		point = count
+	}
+	if count == 0 || count > 15 {
+		return 0, 0, false, false
+	}
+	if point >= 0 {
+		decimals = count - point
+	}
+	return digits, decimals, negative, true
+}
+
+// eightDigits reads up to eight bytes that are digits, with at most one point among them: nearly every cell is such a one.
+// The bytes are the lowest of word.
+func eightDigits(word uint64, size int) (digits uint64, decimals int, ok bool) {
+	const zeros = '0' * ones
+	word &= 1<<(8*size) - 1 // all bits for eight
+	point := word ^ '.'*ones
+	point = ^(point | (point&lows + lows)) & highs // the high bit of each point
+	if point != 0 {
+		at := bits.TrailingZeros64(point) - 7 // bits before the first one
+		before := uint64(1)<<at - 1
+		word = word&before | word>>8&^before
+		size--
+		decimals = size - at/8
+	}
+	if size == 0 {
+		return 0, 0, false
+	}
+	word = word<<(64-8*size) | zeros>>(8*size)
+	if (word&(0xf0*ones))|(word+0x06*ones)&(0xf0*ones)>>4 != 0x33*ones {
+		return 0, 0, false
+	}
+	word = word & (0x0f * ones) * (10<<8 + 1) >> 8
+	word = word & 0x00ff00ff00ff00ff * (100<<16 + 1) >> 16
+	word = word & 0x0000ffff0000ffff * (10000<<32 + 1) >> 32
+	return word, decimals, true
+}
+
+// short loads a cell of one to eight bytes.
+func short(data []byte, c cell) (word uint64, size int, ok bool) {
+	size = int(c.end - c.start)
+	if uint(size-1) > 7 {
+		return 0, 0, false
+	}
+	if int(c.start)+8 <= len(data) {
+		return binary.LittleEndian.Uint64(data[c.start:]), size, true
+	}
+	for i, b := range data[c.start:c.end] {
+		word |= uint64(b) << (8 * i)
+	}
+	return word, size, true
+}
