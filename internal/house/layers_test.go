@@ -37,6 +37,7 @@ var layers = []layer{
 	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
 
 	{"internal/adjust", []string{"internal/catalog"}, proving},
+	{"internal/bench", []string{"internal/catalog", "internal/table"}, nil},
 	{"internal/catalog", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
 	{"internal/emulator", []string{"internal/catalog"}, nil},

@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"fmt"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+)
+
+// Shape is a kind of answer that a team fetches.
+type Shape struct {
+	Name      string
+	Campaigns int // distinct ones
+	Cohorts   int // metrics of cohorts behind the seventeen columns, in threes: a count, money, a ratio
+	Rows      int64
+	Shuffled  bool // the days are mixed; else they come one after the other
+}
+
+// Shapes are those that the table has: rows are chosen so that the larger answers have about as many bytes.
+func Shapes() []Shape {
+	const million = 1_000_000
+	shapes := []Shape{
+		{Name: "17 columns", Campaigns: 3000, Rows: 3 * million},
+		{Name: "wide", Campaigns: 3000, Cohorts: 60, Rows: million},
+		{Name: "tall", Campaigns: 2 * million, Rows: 3 * million},
+	}
+	var all []Shape
+	for _, s := range shapes {
+		shuffled := s
+		shuffled.Name, shuffled.Shuffled = s.Name+", shuffled", true
+		all = append(all, s, shuffled)
+	}
+	return all
+}
+
+const days = 7
+
+// Days are the dates of an answer, each a partition.
+func Days() []civil.Date {
+	var all []civil.Date
+	for i := range days {
+		all = append(all, civil.Date{Year: 2026, Month: 3, Day: 1 + i})
+	}
+	return all
+}
+
+// Columns are those of an answer, in the order of its header: the first is its day.
+func (s Shape) Columns() []table.Column {
+	var all []table.Column
+	add := func(t catalog.Type, dimension bool, names ...string) {
+		for _, n := range names {
+			additive := t == catalog.Int64 || t == catalog.Decimal
+			all = append(all, table.Column{Name: n, Source: n, Type: t, Dimension: dimension, Additive: additive})
+		}
+	}
+	add(catalog.Day, true, "day")
+	add(catalog.String, true, "app", "app_token", "partner_name", "campaign_network", "campaign_id_network", "country_code", "os_name")
+	add(catalog.Int64, false, "impressions", "clicks", "installs", "sessions", "daus")
+	add(catalog.Decimal, false, "cost", "network_cost", "all_revenue")
+	add(catalog.Double, false, "retention_rate_d7")
+	for d := range s.Cohorts / 3 {
+		add(catalog.Int64, false, fmt.Sprintf("retained_users_d%d", d))
+		add(catalog.Decimal, false, fmt.Sprintf("revenue_total_d%d", d))
+		add(catalog.Double, false, fmt.Sprintf("retention_rate_c_d%d", d))
+	}
+	return all
+}
