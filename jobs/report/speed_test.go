@@ -1,0 +1,68 @@
+package report_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+)
+
+// watchedService counts what a client does to the service.
+type watchedService struct {
+	http.RoundTripper
+	sent, sending, most, refused atomic.Int64
+}
+
+func (w *watchedService) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.sent.Add(1)
+	if n := w.sending.Add(1); n > w.most.Load() {
+		w.most.Store(n)
+	}
+	defer w.sending.Add(-1)
+	res, err := w.RoundTripper.RoundTrip(r)
+	if err == nil && res.StatusCode == http.StatusTooManyRequests {
+		w.refused.Add(1)
+	}
+	return res, err
+}
+
+// A year, a day a request, answers that take two seconds, and five requests a second, which the service enforces: the
+// limiter is what bounds the time, to three percent, and nothing else is waited for.
+func TestTheLimiterIsKeptFull(t *testing.T) {
+	const (
+		days, rate, burst = 365, 5, 2 * 5 // the burst is the client's default
+		latency           = 2 * time.Second
+		inFlight          = burst + rate*2 + 1 // a burst and what is sent while it is answered
+	)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: days + 5, Rate: rate, Burst: burst, Latency: latency})
+		defer r.close()
+		r.options.Events = nil // it is asked for under a lock, and while others wait for one a bubble's clock stands still
+		r.options.Rules.Page = 1
+		r.options.Query.Dimensions = []string{"day", "app_token"}
+		r.options.Query.Metrics = []string{"installs", "cost"}
+		r.start(days)
+		r.client.Rate, r.client.InFlight, r.parallel = rate, inFlight, inFlight
+		service := &watchedService{RoundTripper: r.client.HTTP.Transport}
+		r.client.HTTP = &http.Client{Transport: service}
+
+		began := time.Now()
+		r.ok()
+		took, requests := time.Since(began), service.sent.Load()
+		bound := time.Duration(float64(time.Second) * float64(requests-burst) / rate * 1.03)
+		t.Logf("%d requests in %v; the limiter allows %v, one answer takes %v; at most %d at once",
+			requests, took, time.Duration(requests-burst)*time.Second/rate, latency, service.most.Load())
+		if took > bound+latency {
+			t.Errorf("%d requests took %v; at most %v", requests, took, bound+latency)
+		}
+		if n := service.refused.Load(); n > 0 || requests != days {
+			t.Errorf("%d requests for %d days, %d of them refused", requests, days, n)
+		}
+		if n := service.most.Load(); n >= inFlight {
+			t.Errorf("%d requests at once: the cap of %d bound", n, inFlight)
+		}
+	})
+}
