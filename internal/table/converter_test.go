@@ -213,7 +213,7 @@ func TestBudget(t *testing.T) {
 // More distinct texts than a dictionary takes, in row groups that are written one after the other.
 func TestManyTexts(t *testing.T) {
 	o := smallOptions(t)
-	o.Budget = NewBudget(4 << 20)
+	o.Budget = NewBudget(2 << 20)
 	var text strings.Builder
 	text.WriteString(smallHeader)
 	want := func(i int) (campaign, note string) {

@@ -66,7 +66,7 @@ func (e *encoder) statistics(g *rowGroup, i int) format.Statistics {
 
 func textBounds(d *dictionary, r *rawTexts) (low, high []byte) {
 	low, high = r.low, r.high
-	for id := range d.ends {
+	for id := range d.texts {
 		text := d.text(uint32(id))
 		if low == nil || bytes.Compare(text, low) < 0 {
 			low = text

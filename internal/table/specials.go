@@ -3,6 +3,7 @@ package table
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // specials finds the bytes that mean something to a cell, commas, line feeds and quotes, 64 bytes at a time.
@@ -61,43 +62,53 @@ func (s *specials) look(p int) {
 // cutRows cuts rows of so many cells, from p on, as cutRow does, and tells where it stopped: before a row that is broken,
 // not whole, or of another width, which cutRow then judges.
 func cutRows(s *specials, p, width int, cells []cell) (_ []cell, rows, next int) {
-	data := s.data
 	for {
-		begin, kept := p, len(cells)
-		for n := 1; ; n++ {
-			at, end, mark := p, 0, uint32(0)
-			if p < len(data) && data[p] == '"' {
-				at++
-				if end, mark = closingQuote(s, at); end == len(data) {
-					return cells[:kept], rows, begin
-				}
-				p = end + 1
-				if p+1 < len(data) && data[p] == '\r' && data[p+1] == '\n' {
-					p++
-				}
-			} else {
-				end = s.next(p)
-				p = end
-				if end > at && end < len(data) && data[end] == '\n' && data[end-1] == '\r' {
-					end--
-				}
-			}
-			if p == len(data) || n > width {
-				return cells[:kept], rows, begin
-			}
-			cells = append(cells, cell{uint32(at), uint32(end) | mark})
-			c := data[p]
-			p++
-			if c == ',' {
-				continue
-			}
-			if c == '\n' && n == width {
-				rows++
-				break
-			}
-			return cells[:kept], rows, begin
+		begin := len(cells)
+		cells = slices.Grow(cells, width)[:begin+width]
+		next := cutPlainRow(s, p, cells[begin:])
+		if next < 0 {
+			return cells[:begin], rows, p
 		}
+		rows++
+		p = next
 	}
+}
+
+// cutPlainRow cuts a row and tells where the next one begins; -1 when there is anything special about it.
+func cutPlainRow(s *specials, p int, cells []cell) (next int) {
+	data := s.data
+	for i := range cells {
+		at, end, mark := p, 0, uint32(0)
+		if p < len(data) && data[p] == '"' {
+			at++
+			if end, mark = closingQuote(s, at); end == len(data) {
+				return -1
+			}
+			p = end + 1
+			if p+1 < len(data) && data[p] == '\r' && data[p+1] == '\n' {
+				p++
+			}
+		} else {
+			end = s.next(p)
+			p = end
+		}
+		if p >= len(data) {
+			return -1
+		}
+		want := byte(',')
+		if i == len(cells)-1 {
+			want = '\n'
+			if data[end] == '\n' && end > at && data[end-1] == '\r' {
+				end--
+			}
+		}
+		if data[p] != want {
+			return -1
+		}
+		p++
+		cells[i] = cell{uint32(at), uint32(end) | mark}
+	}
+	return p
 }
 
 // closingQuote is the place of the quote that ends a cell whose content begins at p; len(data) when there is none.
