@@ -35,16 +35,17 @@ type Converter struct {
 	hashes []uint64 // by row of a batch
 }
 
-// New begins the conversion of answers for one table and a set of partitions. Finish or Abort ends it.
-func New(o Options) (*Converter, error) {
-	c, err := newConverter(o)
+// New begins the conversion of answers for one table and a set of partitions. Finish or Abort ends it. While eight
+// converters of the budget are open, New waits for one of them to end, or for the context.
+func New(ctx context.Context, o Options) (*Converter, error) {
+	c, err := newConverter(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("convert a table: %w", err)
 	}
 	return c, nil
 }
 
-func newConverter(o Options) (*Converter, error) {
+func newConverter(ctx context.Context, o Options) (*Converter, error) {
 	if err := checkColumns(o.Columns, o.Route); err != nil {
 		return nil, err
 	}
@@ -77,6 +78,9 @@ func newConverter(o Options) (*Converter, error) {
 		}
 		c.byDay[day] = i
 		c.partitions = append(c.partitions, &partition{date: date, tally: make([]tally, len(o.Columns))})
+	}
+	if err := o.Budget.enter(ctx); err != nil {
+		return nil, err
 	}
 	c.memory = newMemory(o.Budget, o.Columns, len(o.Partitions))
 	c.hashes = make([]uint64, c.memory.layout.rows)

@@ -34,7 +34,7 @@ func TestOptions(t *testing.T) {
 	} {
 		o := smallOptions(t)
 		change(&o)
-		if _, err := New(o); err == nil || err.Error() != want {
+		if _, err := New(context.Background(), o); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -100,7 +100,7 @@ func TestNoRoute(t *testing.T) {
 func TestEnds(t *testing.T) {
 	o := smallOptions(t)
 	o.Budget = NewBudget(0)
-	c, err := New(o)
+	c, err := New(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,11 +123,11 @@ func TestEnds(t *testing.T) {
 	c.Abort()
 	c.Abort()
 	noFiles(t, o.Dir)
-	if n := o.Budget.open.Load(); n != 0 {
+	if n := len(o.Budget.seats); n != 0 {
 		t.Errorf("%d converters are open still", n)
 	}
 
-	if c, err = New(o); err != nil {
+	if c, err = New(context.Background(), o); err != nil {
 		t.Fatal(err)
 	}
 	parts, err := c.Finish()
@@ -141,7 +141,7 @@ func TestEnds(t *testing.T) {
 	if _, err := os.Stat(parts[0].Path); err != nil {
 		t.Errorf("Abort after Finish: %v", err)
 	}
-	if n := o.Budget.open.Load(); n != 0 {
+	if n := len(o.Budget.seats); n != 0 {
 		t.Errorf("%d converters are open still", n)
 	}
 	o.Dir += "/gone"
@@ -251,7 +251,7 @@ func TestSharedBudget(t *testing.T) {
 	most := int64(0)
 	for i := range 6 {
 		wg.Go(func() {
-			c, err := New(windowOptions(t.TempDir(), budget))
+			c, err := New(context.Background(), windowOptions(t.TempDir(), budget))
 			if err != nil {
 				t.Error(err)
 				return
@@ -274,10 +274,10 @@ func TestSharedBudget(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if share := int64(bytes / inFlight); most > share || most < share/2 {
+	if share := int64(bytes / fewestShares); most > share || most < share/2 {
 		t.Errorf("a converter held %d bytes, its share is %d", most, share)
 	}
-	if n := budget.open.Load(); n != 0 {
+	if n := len(budget.seats); n != 0 {
 		t.Errorf("%d converters are open still", n)
 	}
 }

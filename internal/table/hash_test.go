@@ -3,6 +3,7 @@
 package table
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -95,7 +96,7 @@ func TestHashProperty(t *testing.T) {
 			for i, row := range rows {
 				lines[i] = strings.Join(row, ",")
 			}
-			c, err := New(o)
+			c, err := New(context.Background(), o)
 			if err != nil {
 				t.Fatal(err)
 			}

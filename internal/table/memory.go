@@ -15,12 +15,11 @@ type memory struct {
 
 // newMemory begins with chunks so small that one of each partition takes half of the share at most, if that can be.
 func newMemory(b *Budget, columns []Column, partitions int) memory {
-	b.open.Add(1)
 	return memory{budget: b, layout: newLayout(columns, b.share()/2/int64(partitions))}
 }
 
 func (m *memory) release() {
-	m.budget.open.Add(-1)
+	m.budget.leave()
 	m.chunks, m.blocks, m.spare = nil, nil, nil
 }
 

@@ -75,7 +75,7 @@ func (k *Kind) part(ctx context.Context, day civil.Date, list []adjust.Event) (t
 	if err != nil {
 		return table.Part{}, err
 	}
-	conv, err := table.New(table.Options{
+	conv, err := table.New(ctx, table.Options{
 		Columns: columns, Partitions: []civil.Date{day}, Dir: k.o.SpoolDir, Codec: k.o.Codec, Budget: k.o.Budget,
 		Metadata: map[string]string{"table": k.o.Table, "fingerprint": k.shape().FingerprintID()},
 	})

@@ -123,19 +123,20 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date) (answer, error) {
 		}
 	}()
 	got, err := f.client.CSVReport(ctx, q, func(r io.Reader) (err error) {
-		if conv != nil {
-			conv.Abort() // the attempt before broke off
-		}
-		if conv, err = f.converter(row); err != nil {
+		if conv, err = f.converter(ctx, row); err != nil {
 			return err
 		}
-		return conv.Read(ctx, r)
+		if err = conv.Read(ctx, r); err != nil {
+			conv.Abort() // before the pause: others wait to convert
+			conv = nil
+		}
+		return err
 	})
 	if err != nil {
 		return answer{}, err
 	}
 	if conv == nil { // 204: parts without rows
-		if conv, err = f.converter(row); err != nil {
+		if conv, err = f.converter(ctx, row); err != nil {
 			return answer{}, err
 		}
 	}
@@ -150,8 +151,8 @@ func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	return q
 }
 
-func (f *fetch) converter(row []civil.Date) (*table.Converter, error) {
-	return table.New(table.Options{
+func (f *fetch) converter(ctx context.Context, row []civil.Date) (*table.Converter, error) {
+	return table.New(ctx, table.Options{
 		Columns: f.cols.list, Route: f.cols.route, Partitions: row, Dir: f.o.SpoolDir, Codec: f.o.Codec,
 		Budget: f.o.Budget,
 		Metadata: map[string]string{

@@ -2,7 +2,9 @@ package report_test
 
 import (
 	"errors"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,6 +140,35 @@ func TestALongAnswerThatBreaksOff(t *testing.T) {
 		}
 		if left := spooled(t, r.spool); len(left) > 0 {
 			t.Errorf("left in the spool: %v", left)
+		}
+	})
+}
+
+// emptySecond answers the second request for a report with 204, instead of the service.
+type emptySecond struct {
+	http.RoundTripper
+	reports atomic.Int64
+}
+
+func (e *emptySecond) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/csv_report") && e.reports.Add(1) == 2 {
+		return &http.Response{StatusCode: http.StatusNoContent, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+	}
+	return e.RoundTripper.RoundTrip(r)
+}
+
+// No rows is an answer, also when the one before it broke off.
+func TestABrokenAnswerThenNoRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Days: 3, Rate: -1, Faults: []emulator.Fault{
+			{Path: "csv_report", Nth: 1, Kind: emulator.FaultCut, AfterBytes: 100},
+		}})
+		defer r.close()
+		r.options.Rules.Page = 1
+		r.start(1)
+		r.client.HTTP = &http.Client{Transport: &emptySecond{RoundTripper: r.client.HTTP.Transport}}
+		if res := r.ok(); res.Outcome.Retries != 1 || res.Outcome.Empty != 1 {
+			t.Errorf("%+v, want an empty day after one retry", res.Outcome)
 		}
 	})
 }
