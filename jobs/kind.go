@@ -87,6 +87,11 @@ func (t *Outcome) Add(o Outcome) {
 	t.ParquetBytes += o.ParquetBytes
 }
 
+// Measure sets what the unit cost the service and waited for, as the kind's client has counted it.
+func (t *Outcome) Measure(requests, retries, csvBytes int64, limiter, backoff time.Duration) {
+	t.Requests, t.Retries, t.CSVBytes, t.Limiter, t.Backoff = requests, retries, csvBytes, limiter, backoff
+}
+
 // Count counts what Publish said of one partition.
 func (t *Outcome) Count(s State) {
 	switch s {

@@ -119,6 +119,13 @@ func TestRunner(t *testing.T) {
 	}
 }
 
+func TestMeasure(t *testing.T) {
+	var o Outcome
+	if o.Measure(1, 2, 3, 4, 5); o != (Outcome{Requests: 1, Retries: 2, CSVBytes: 3, Limiter: 4, Backoff: 5}) {
+		t.Errorf("%+v", o)
+	}
+}
+
 // Of several jobs the first that applies of 2, 5, 1, 3, 4, 0 is the exit code.
 func TestExitCodeOfSeveralJobs(t *testing.T) {
 	all := map[int]Result{

@@ -22,27 +22,19 @@ import (
 // quiet is how long a file must not have changed. Whoever writes one in several goes does so in less.
 const quiet = 5 * time.Minute
 
-// A pushing is what kinds that push are made of.
-type pushing struct {
-	shelf      files.Shelf
-	rejects    *blob.Bucket
-	maxRejects *outbox.Most
-	park       bool
-	quiet      time.Duration
-	inFlight   int
-}
-
 // pushing opens what a job's entry says of files.
-func (e *engine) pushing(ctx context.Context, c config.Job, p config.Push) (out pushing, err error) {
+func (e *engine) pushing(ctx context.Context, c config.Job, p config.Push) (out files.Options, err error) {
 	if e.ask.from.IsValid() || e.ask.only != nil {
 		return out, fmt.Errorf("job %s: %w: a job of %s has nothing to fetch", c.Name, jobs.ErrRefused, c.Kind)
 	}
 	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, refused(err)) }
-	out = pushing{
-		maxRejects: &outbox.Most{Count: int64(p.MaxRejects.Count), Share: p.MaxRejects.Share}, park: p.OnUnknown == "park",
-		inFlight: max(1, p.InFlight/max(1, e.task.count)),
+	out = files.Options{
+		Job: c.Name, Table: c.Table, Run: e.run, Ledger: e.ledger, Lease: e.config.Lease,
+		MaxRejects:  &outbox.Most{Count: int64(p.MaxRejects.Count), Share: p.MaxRejects.Share},
+		ParkUnknown: p.OnUnknown == "park", InFlight: max(1, p.InFlight/max(1, e.task.count)),
+		SpoolDir: e.spool, Log: e.log,
 	}
-	shelf := &out.shelf
+	shelf := &out.Shelf
 	shelf.Window, shelf.IgnoreSchedule = p.WindowDays, e.ask.now
 	if shelf.Schedule, err = jobs.ParseSchedule(c.Schedule, c.Zone); err != nil {
 		return out, refuse(err)
@@ -54,12 +46,12 @@ func (e *engine) pushing(ctx context.Context, c config.Job, p config.Push) (out 
 		return out, refuse(fmt.Errorf("source: %w", err))
 	}
 	if p.Quiet && e.ask.files == nil {
-		out.quiet = quiet
+		out.Quiet = quiet
 	}
 	if shelf.Bucket, err = e.bucket(ctx, shelf.Source.Bucket); err != nil {
 		return out, fmt.Errorf("job %s: source: %w", c.Name, err)
 	}
-	if out.rejects, err = e.bucket(ctx, p.Rejects); err != nil {
+	if out.Rejects, err = e.bucket(ctx, p.Rejects); err != nil {
 		return out, fmt.Errorf("job %s: rejects: %w", c.Name, err)
 	}
 	for _, arg := range e.ask.files {

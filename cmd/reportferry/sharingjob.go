@@ -19,10 +19,8 @@ func sharingJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) 
 		return jobs.Job{}, err
 	}
 	o := sharing.Options{
-		Job: c.Name, Table: c.Table, Run: e.run, Ledger: e.ledger, Lease: e.config.Lease,
-		Shelf: p.shelf, Columns: s.Columns, Constants: s.Constants, Ignore: s.Ignore, Partners: sharing.NewPartners(s.Partners),
-		Rejects: p.rejects, MaxRejects: p.maxRejects, ParkUnknown: p.park, SendLate: s.SendLate, Quiet: p.quiet,
-		InFlight: p.inFlight, ShowIDs: e.ask.showIDs, SpoolDir: e.spool, Log: e.log,
+		Options: p, Columns: s.Columns, Constants: s.Constants, Ignore: s.Ignore, Partners: sharing.NewPartners(s.Partners),
+		SendLate: s.SendLate, ShowIDs: e.ask.showIDs,
 	}
 	if e.run != "" { // else nothing is sent
 		if o.Client, err = e.sharingClient(ctx, s); err != nil {

@@ -19,10 +19,8 @@ func spendJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) {
 		return jobs.Job{}, err
 	}
 	o := spend.Options{
-		Job: c.Name, Table: c.Table, Run: e.run, Ledger: e.ledger, Lease: e.config.Lease,
-		Shelf: p.shelf, Columns: s.Columns.Map(), Constants: s.Constants.Map(), More: s.Currencies, Zone: p.shelf.Zone,
-		Rejects: p.rejects, MaxRejects: p.maxRejects, ParkUnknown: p.park, SendConflicts: s.SendOther, Quiet: p.quiet,
-		InFlight: p.inFlight, SpoolDir: e.spool, Log: e.log,
+		Options: p, Columns: s.Columns.Map(), Constants: s.Constants.Map(), More: s.Currencies, Zone: p.Shelf.Zone,
+		SendConflicts: s.SendOther,
 	}
 	if e.run != "" { // else nothing is sent
 		if o.Client, err = e.spendClient(ctx, s); err != nil {

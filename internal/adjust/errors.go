@@ -62,6 +62,20 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// Refusal is why the service will never take a record (ErrRejected), or not all of it (ErrPartly); empty: it may.
+func (e *Error) Refusal() string {
+	var partly *PartialError
+	switch {
+	case errors.As(e.Err, &partly):
+		return "the service took a part of it: " + partly.Words
+	case !errors.Is(e.Err, ErrRejected):
+		return ""
+	case e.Message == "":
+		return fmt.Sprintf("the service answered %d", e.Status)
+	}
+	return fmt.Sprintf("the service answered %d: %s", e.Status, e.Message)
+}
+
 // outcome says in one line what came back.
 func outcome(status int, code, message string, err error) string {
 	var parts []string

@@ -298,8 +298,8 @@ func TestMeterAndLog(t *testing.T) {
 		if _, _, err := fetch(t.Context(), c, query()); err != nil {
 			t.Fatal(err)
 		}
-		if b, l := time.Duration(m.Backoff.Load()), time.Duration(m.Limiter.Load()); b != jitter(1)[0] || l != 20*time.Second {
-			t.Errorf("backed off %v, waited %v for the limiter", b, l)
+		if n, again, _, l, b := m.Totals(); n != 3 || again != 2 || b != jitter(1)[0] || l != 20*time.Second {
+			t.Errorf("%d requests, %d of them again, backed off %v, waited %v for the limiter", n, again, b, l)
 		}
 		for _, w := range []string{"attempt 1 of 8 failed: 503 Service Unavailable", "status=503", "wait=" + jitter(1)[0].String(), "status=429", "wait=20s"} {
 			if !strings.Contains(log.String(), w) {

@@ -169,8 +169,7 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error
 		k.o.Tell(rep)
 		return rep
 	})
-	out.Requests, out.Retries = m.Requests.Load(), m.Retries.Load()
-	out.Limiter, out.Backoff = time.Duration(m.Limiter.Load()), time.Duration(m.Backoff.Load())
+	out.Measure(m.Totals())
 	errs := []error{err}
 	denied := false
 	for _, rep := range reports {

@@ -29,8 +29,7 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 	if out, err = k.snapshot(ctx, u.Claim, k.o.Client.Metered(&m), day); err != nil {
 		out.Failed, err = 1, fmt.Errorf("fetch %s/%s: %w", k.o.Table, day, err)
 	}
-	out.Requests, out.Retries, out.CSVBytes = m.Requests.Load(), m.Retries.Load(), m.Bytes.Load()
-	out.Limiter, out.Backoff = time.Duration(m.Limiter.Load()), time.Duration(m.Backoff.Load())
+	out.Measure(m.Totals())
 	if errors.Is(err, adjust.ErrAuth) {
 		err = fmt.Errorf("%w: %w", jobs.ErrDenied, err)
 	}

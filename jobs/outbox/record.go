@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs"
 )
 
 // A Source is a file that can be read twice.
@@ -61,6 +63,21 @@ var (
 	// ErrUnknown: the service may have taken it.
 	ErrUnknown = errors.New("it isn't known whether the record was taken")
 )
+
+// SendError puts the error of a service's client in the words of Send. denied and unknown are what the client says for
+// jobs.ErrDenied and ErrUnknown; a record that the service will never take has an error with a Refusal, which says why.
+func SendError(err, denied, unknown error) error {
+	var r interface{ Refusal() string }
+	switch {
+	case errors.Is(err, denied):
+		return fmt.Errorf("%w: %w", jobs.ErrDenied, err)
+	case errors.As(err, &r) && r.Refusal() != "":
+		return &Rejection{Reason: r.Refusal()}
+	case errors.Is(err, unknown):
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return err
+}
 
 // What Do says of a file.
 var (

@@ -203,6 +203,9 @@ func TestOneAtATime(t *testing.T) {
 	over := make(chan Report, 1)
 	p.Send = func(ctx context.Context, line string) error {
 		_, other = Do(ctx, r.open(), r.push("g", lines("a 1")))
+		if err := r.open().Prune(ctx, time.Now().Add(10*day)); err != nil {
+			t.Errorf("another process prunes: %v", err)
+		}
 		go func() {
 			report, err := Do(t.Context(), r.Outbox, r.push("h", lines("a 1\nb 2")))
 			if err != nil {

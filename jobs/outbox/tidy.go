@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs"
 )
 
 // forget is how long it is remembered that a file was pushed, so that it isn't taken for a new one.
@@ -43,7 +45,8 @@ func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) 
 }
 
 // Prune drops the records of pushes that are older than Options.Keep, and all of those that are older than 400 days. What
-// was pushed of a file, by count and sum, stays known that long.
+// was pushed of a file, by count and sum, stays known that long. While another process has the claim, nothing is done,
+// and that is no error.
 func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 	pushes, orphans, err := o.pushes(ctx)
 	if err != nil {
@@ -64,6 +67,10 @@ func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 		}
 		return nil
 	})
+	var held *jobs.HeldError
+	if errors.As(err, &held) {
+		return nil
+	}
 	if err != nil {
 		err = fmt.Errorf("prune what was pushed of %s: %w", o.o.Table, err)
 	}

@@ -35,9 +35,7 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 	} else {
 		f.out.Failed = len(window.Due)
 	}
-	f.out.Requests, f.out.Retries = m.Requests.Load(), m.Retries.Load()
-	f.out.Limiter, f.out.Backoff = time.Duration(m.Limiter.Load()), time.Duration(m.Backoff.Load())
-	f.out.CSVBytes = m.Bytes.Load()
+	f.out.Measure(m.Totals())
 	if errors.Is(err, adjust.ErrAuth) {
 		err = fmt.Errorf("%w: %w", jobs.ErrDenied, err)
 	}

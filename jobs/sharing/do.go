@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
@@ -25,8 +24,7 @@ func (k *Kind) Do(ctx context.Context, _ jobs.Unit) (out jobs.Outcome, err error
 			break
 		}
 	}
-	out.Requests, out.Retries = m.Requests.Load(), m.Retries.Load()
-	out.Limiter, out.Backoff = time.Duration(m.Limiter.Load()), time.Duration(m.Backoff.Load())
+	out.Measure(m.Totals())
 	return out, err
 }
 
@@ -60,31 +58,9 @@ func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Record) erro
 	} else {
 		s.GPSAdID = r.Device
 	}
-	err := inOutbox(client.ShareThirdParty(ctx, s))
+	err := outbox.SendError(client.ShareThirdParty(ctx, s), adjust.ErrAuth, adjust.ErrUnknown)
 	if err != nil && k.o.ShowIDs {
 		k.o.Log.Warn("not taken", "job", k.o.Job, "run", k.o.Run, "device", r.IDType+" "+r.Device, "status", err)
-	}
-	return err
-}
-
-func inOutbox(err error) error {
-	var partly *adjust.PartialError
-	var refused *adjust.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, adjust.ErrAuth):
-		return fmt.Errorf("%w: %w", jobs.ErrDenied, err)
-	case errors.As(err, &partly):
-		return &outbox.Rejection{Reason: "the service took a part of it: " + partly.Words}
-	case errors.Is(err, adjust.ErrRejected) && errors.As(err, &refused):
-		reason := fmt.Sprintf("the service answered %d", refused.Status)
-		if refused.Message != "" {
-			reason += ": " + refused.Message
-		}
-		return &outbox.Rejection{Reason: reason}
-	case errors.Is(err, adjust.ErrUnknown):
-		return fmt.Errorf("%w: %w", outbox.ErrUnknown, err)
 	}
 	return err
 }

@@ -3,13 +3,9 @@ package sharing
 import (
 	"cmp"
 	"context"
-	"errors"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
-
-	"gocloud.dev/blob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
@@ -19,28 +15,16 @@ import (
 
 // Options describe one sharing job.
 type Options struct {
-	Job, Table string
-	Run        string // the run's ID
+	files.Options
 
 	Client *adjust.Client // at the host of third-party sharing, with a limiter of its own
-	Ledger *jobs.Ledger
-	Lease  time.Duration
 
-	Shelf              files.Shelf
 	Columns, Constants map[string]string // of files.Mapping
 	Ignore             []string          // columns of files that aren't read; any other must be a field's
 	Partners           Partners
-	Rejects            *blob.Bucket
 
-	MaxRejects  *outbox.Most
-	ParkUnknown bool
-	SendLate    bool          // send records of a device of which a file of a later day was sent, instead of rejecting them
-	Quiet       time.Duration // a file that was modified more recently waits for the next run
-	InFlight    int
-	ShowIDs     bool // log the devices whose records weren't taken
-
-	SpoolDir string
-	Log      *slog.Logger
+	SendLate bool // send records of a device of which a file of a later day was sent, instead of rejecting them
+	ShowIDs  bool // log the devices whose records weren't taken
 }
 
 // Kind is the kind of a sharing job. It lives for one run.
@@ -53,13 +37,7 @@ type Kind struct {
 
 // New makes the kind. Nothing is read yet.
 func New(o Options) *Kind {
-	return &Kind{
-		o: o, check: checker{o.Partners},
-		outbox: outbox.New(outbox.Options{
-			Ledger: o.Ledger, Table: o.Table, Run: o.Run, Lease: o.Lease, SpoolDir: o.SpoolDir, Rejects: o.Rejects,
-			Keep: time.Duration(max(o.Shelf.Window, 7)+2) * 24 * time.Hour, Log: o.Log,
-		}),
-	}
+	return &Kind{o: o, check: checker{o.Partners}, outbox: o.Outbox()}
 }
 
 // Outbox is what is known of the job's files.
@@ -102,12 +80,7 @@ func (k *Kind) dayOf(ctx context.Context, p files.Path) (string, error) {
 
 // Finish drops what is known of records that no file of the window comes before.
 func (k *Kind) Finish(ctx context.Context) error {
-	err := k.outbox.Prune(ctx, time.Now())
-	var held *jobs.HeldError
-	if errors.As(err, &held) { // the other run does it
-		return nil
-	}
-	return err
+	return k.outbox.Prune(ctx, time.Now())
 }
 
 // mapping says where a record's fields come from. A column that is none of theirs is a mistake: a misspelt one would be

@@ -57,9 +57,12 @@ func newRig(t *testing.T, e emulator.Options, key string) *rig {
 		t.Fatal(err)
 	}
 	r.o = Options{
-		Job: "choices", Table: "choices", Client: client, Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: r.bucket, URL: "mem://"}), Lease: time.Minute,
-		Shelf:    files.Shelf{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
-		Partners: NewPartners([]string{"ghostnet"}), Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.9}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
+		Options: files.Options{
+			Job: "choices", Table: "choices", Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: r.bucket, URL: "mem://"}), Lease: time.Minute,
+			Shelf:   files.Shelf{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
+			Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.9}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
+		},
+		Client: client, Partners: NewPartners([]string{"ghostnet"}),
 	}
 	return r
 }

@@ -2,7 +2,6 @@ package spend
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -20,8 +19,7 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error
 	}
 	var m adjust.Meter
 	report, err := outbox.Do(ctx, k.outbox, k.push(p, k.o.Client.Metered(&m)))
-	out.Requests, out.Retries = m.Requests.Load(), m.Retries.Load()
-	out.Limiter, out.Backoff = time.Duration(m.Limiter.Load()), time.Duration(m.Backoff.Load())
+	out.Measure(m.Totals())
 	err = files.Outcome(k.o.Log.With("job", k.o.Job, "run", k.o.Run, "window", p.Name), &out, report, err)
 	return out, err
 }
@@ -47,22 +45,7 @@ func submit(ctx context.Context, client *adjust.Client, r Record) error {
 		return expired()
 	}
 	err := client.SubmitSpend(ctx, adjust.Spend{Type: r.Type, Currency: r.Currency, Amount: r.Amount, CostID: r.CostID, Tag: r.Tag})
-	var refused *adjust.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, adjust.ErrAuth):
-		return fmt.Errorf("%w: %w", jobs.ErrDenied, err)
-	case errors.Is(err, adjust.ErrRejected) && errors.As(err, &refused):
-		reason := fmt.Sprintf("the service answered %d", refused.Status)
-		if refused.Message != "" {
-			reason += ": " + refused.Message
-		}
-		return &outbox.Rejection{Reason: reason}
-	case errors.Is(err, adjust.ErrUnknown):
-		return fmt.Errorf("%w: %w", outbox.ErrUnknown, err)
-	}
-	return err
+	return outbox.SendError(err, adjust.ErrAuth, adjust.ErrUnknown)
 }
 
 // day is the day that the spend is of, in UTC: the engagement's, the file's, or else today.

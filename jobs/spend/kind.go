@@ -3,11 +3,7 @@ package spend
 import (
 	"cmp"
 	"context"
-	"errors"
-	"log/slog"
 	"time"
-
-	"gocloud.dev/blob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
@@ -17,27 +13,14 @@ import (
 
 // Options describe one spend job.
 type Options struct {
-	Job, Table string
-	Run        string // the run's ID
+	files.Options
 
 	Client *adjust.Client // at the ad spend host, with a limiter of its own
-	Ledger *jobs.Ledger
-	Lease  time.Duration
 
-	Shelf              files.Shelf
 	Columns, Constants map[string]string // of files.Mapping
 	More               []string          // currency codes beside those of ISO 4217
 	Zone               *time.Location    // of times in files that have none
-	Rejects            *blob.Bucket
-
-	MaxRejects    *outbox.Most
-	ParkUnknown   bool
-	SendConflicts bool
-	Quiet         time.Duration // a file that was modified more recently waits for the next run
-	InFlight      int
-
-	SpoolDir string
-	Log      *slog.Logger
+	SendConflicts      bool
 }
 
 // Kind is the kind of a spend job. It lives for one run.
@@ -54,10 +37,7 @@ func New(o Options) *Kind {
 	m := mapping(o.Columns, o.Constants)
 	return &Kind{
 		o: o, mapping: m, check: newChecker(m.Has(names[engagedAt]), o.More, o.Zone), files: map[string]files.Path{},
-		outbox: outbox.New(outbox.Options{
-			Ledger: o.Ledger, Table: o.Table, Run: o.Run, Lease: o.Lease, SpoolDir: o.SpoolDir, Rejects: o.Rejects,
-			Keep: time.Duration(max(o.Shelf.Window, 7)+2) * 24 * time.Hour, Log: o.Log,
-		}),
+		outbox: o.Outbox(),
 	}
 }
 
@@ -86,10 +66,5 @@ func (k *Kind) Describe(u jobs.Unit) string { return cmp.Or(k.files[u.Name].Name
 
 // Finish drops what is known of records that no file of the window can repeat.
 func (k *Kind) Finish(ctx context.Context) error {
-	err := k.outbox.Prune(ctx, time.Now())
-	var held *jobs.HeldError
-	if errors.As(err, &held) { // the other run does it
-		return nil
-	}
-	return err
+	return k.outbox.Prune(ctx, time.Now())
 }

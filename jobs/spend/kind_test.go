@@ -59,9 +59,11 @@ func newRig(t *testing.T, key string, faults ...emulator.Fault) *rig {
 		t.Fatal(err)
 	}
 	r.o = Options{
-		Job: "nightly", Table: "nightly", Client: r.client, Ledger: r.ledger, Lease: time.Minute, Shelf: files.Shelf{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
-		Columns: map[string]string{"engaged_at": "time"}, Constants: map[string]string{"cost_type": "cpi", "tag": "test"},
-		Zone: time.UTC, Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.5}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
+		Options: files.Options{
+			Job: "nightly", Table: "nightly", Ledger: r.ledger, Lease: time.Minute, Shelf: files.Shelf{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
+			Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.5}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
+		},
+		Client: r.client, Columns: map[string]string{"engaged_at": "time"}, Constants: map[string]string{"cost_type": "cpi", "tag": "test"}, Zone: time.UTC,
 	}
 	return r
 }
