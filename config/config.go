@@ -31,7 +31,7 @@ type Service struct {
 	AccountID string        // sent as X-Account-ID; may be empty
 	Token     string        // a reference, never a token: ${ENV}, ${file:/path} or a runtimevar URL
 	Rate      float64       // requests a second
-	InFlight  int           // requests at a time
+	InFlight  int           // requests at a time; 0: as many as the rate needs
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
 	Spend     Login         // at CostURL

@@ -15,7 +15,7 @@ import (
 // serviceObject has no defaults of the addresses: the interface document leaves the hosts open, and a wrong one would
 // be sent a token.
 func serviceObject(s *Service) object {
-	*s = Service{Rate: 10, InFlight: 4, Attempts: 8, Patience: 15 * time.Minute}
+	*s = Service{Rate: 10, Attempts: 8, Patience: 15 * time.Minute}
 	return object{what: "service", fields: []field{
 		required("base_url", address, &s.BaseURL, "Host of automation and reports, such as https://automate.adjust.com."),
 		optional("s2s_url", address, &s.S2SURL, "Host of third-party sharing."),
@@ -26,7 +26,7 @@ func serviceObject(s *Service) object {
 		required("token", tokenReference, &s.Token, "Where the API token is, never the token itself: ${NAME} of an environment variable, "+
 			"${file:/path}, or a gcpsecretmanager:// or file:// URL."),
 		optional("rate", rate, &s.Rate, "Requests a second. The service takes 50 from one address."),
-		optional("in_flight", whole(1, 1000), &s.InFlight, "Requests at a time."),
+		optional("in_flight", whole(1, 1000), &s.InFlight, "Requests at a time, and windows under way. Default: what the rate needs while answers take two seconds, at most 50."),
 		optional("attempts", whole(1, 1000), &s.Attempts, "Tries of one request."),
 		optional("patience", duration(time.Second), &s.Patience, "Time for all tries of one request, such as 90s or 15m."),
 	}}

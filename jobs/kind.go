@@ -37,6 +37,9 @@ type Job struct {
 
 	Targets []Target // where its partitions go
 
+	// AtOnce bounds the units of the job that are under way at once; 0: as many as the runner takes.
+	AtOnce int
+
 	// Finish tidies up once no more units are taken; nil: nothing to tidy.
 	Finish func(context.Context) error
 

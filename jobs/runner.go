@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,9 +52,16 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []Res
 		}
 		units := plans[i].Units
 		r.observe(Progress{Job: job.Name, Units: len(units)})
+		queue := make(chan Unit, len(units))
 		for _, u := range units {
+			queue <- u
+		}
+		close(queue)
+		for range min(cmp.Or(job.AtOnce, len(units)), len(units)) {
 			g.Go(func() error {
-				r.unit(ctx, task{job, u, len(units), res}, s)
+				for u := range queue {
+					r.unit(ctx, task{job, u, len(units), res}, s)
+				}
 				return nil
 			})
 		}

@@ -215,3 +215,51 @@ func TestFailureIsCut(t *testing.T) {
 		t.Errorf("%d bytes: %q", len(got), got)
 	}
 }
+
+// slowUnits is a kind whose units take a second.
+type slowUnits struct {
+	count     int
+	mu        sync.Mutex
+	now, most int
+}
+
+func (s *slowUnits) Plan(context.Context, time.Time) (units []Unit, _ error) {
+	for i := range s.count {
+		units = append(units, Unit{Name: fmt.Sprint(i)})
+	}
+	return units, nil
+}
+
+func (s *slowUnits) Do(context.Context, Unit) (Outcome, error) {
+	s.under(1)
+	defer s.under(-1)
+	time.Sleep(time.Second)
+	return Outcome{Written: 1}, nil
+}
+
+func (s *slowUnits) under(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now += n
+	s.most = max(s.most, s.now)
+}
+
+// Units of a job that bounds them don't keep other jobs from what the runner takes beside them.
+func TestAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		few, many := &slowUnits{count: 10}, &slowUnits{count: 10}
+		list := []Job{
+			{Name: "few", Table: "few", Kind: few, AtOnce: 2},
+			{Name: "many", Table: "many", Kind: many},
+		}
+		r := &Runner{Ledger: memLedger(t), Run: "run", Lease: time.Minute, Parallel: 5, Log: slog.New(slog.DiscardHandler)}
+		began := time.Now()
+		res := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("ten units, two at once, took %v", took)
+		}
+		if few.most != 2 || many.most != 3 || res[0].Outcome.Windows != 10 || res[1].Outcome.Windows != 10 {
+			t.Errorf("%d and %d at once; %+v", few.most, many.most, res)
+		}
+	})
+}

@@ -157,7 +157,7 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes 
 	var broken error
 	var mu sync.Mutex
 	g := &errgroup.Group{}
-	g.SetLimit(c.config.Service.InFlight)
+	g.SetLimit(4) // parts, each whole on the disk
 	for i, e := range held {
 		g.Go(func() error {
 			text, err := c.part(ctx, reader, job.Table, e, shapes[e.Shape])

@@ -22,6 +22,9 @@ import (
 // quiet is how long a file must not have changed. Whoever writes one in several goes does so in less.
 const quiet = 5 * time.Minute
 
+// filesAtOnce are pushed side by side: each takes memory, and one alone keeps the limiter busy.
+const filesAtOnce = 4
+
 // pushing opens what a job's entry says of files.
 func (e *engine) pushing(ctx context.Context, c config.Job, p config.Push) (out files.Options, err error) {
 	if e.ask.from.IsValid() || e.ask.only != nil {

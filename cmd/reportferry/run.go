@@ -168,7 +168,7 @@ func (shared *engine) once(ctx context.Context, a ask, trigger string, names []s
 		return 0, err
 	}
 	runner := &jobs.Runner{
-		Ledger: e.ledger, Run: e.run, Lease: e.config.Lease, Parallel: e.parallel(), Deadline: a.stop,
+		Ledger: e.ledger, Run: e.run, Lease: e.config.Lease, Parallel: e.client.InFlight(), Deadline: a.stop,
 		Log: show.log, Observe: show.progress,
 	}
 	record.Results = runner.RunJobs(ctx, list, plans)

@@ -151,9 +151,6 @@ func (e *engine) Close() error {
 	return errors.Join(errs...)
 }
 
-// parallel is how many windows are under way at once.
-func (e *engine) parallel() int { return max(1, e.config.Service.InFlight/max(1, e.task.count)) }
-
 // service makes the client of the service, which is the emulator in this process when the config says so.
 func (e *engine) service(log *slog.Logger) (*adjust.Client, error) {
 	s := e.config.Service

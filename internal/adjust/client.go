@@ -24,7 +24,7 @@ type Options struct {
 	SharingAuth SpendAuth     // for S2SURL; without a key nothing is proved there
 	Rate        float64       // requests a second; default 10
 	Burst       int           // size of the token bucket; default twice the rate rounded up, at least 1
-	InFlight    int           // attempts between sending and the end of reading; default 4
+	InFlight    int           // attempts between sending and the end of reading; default: as many as Rate needs
 	Share       Share         // this process's part of Rate and InFlight; default: all
 	Attempts    int           // tries of one request, the first included; default 8
 	Patience    time.Duration // time of one request with all its tries, from its first slot on; default 15 minutes
@@ -94,6 +94,9 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
+// InFlight is how many attempts may be under way at once.
+func (c *Client) InFlight() int { return cap(c.slots) }
+
 // Metered is the same client, with the same limiter and transport, that counts into m.
 func (c *Client) Metered(m *Meter) *Client {
 	d := *c
@@ -132,6 +135,15 @@ func parseBase(name, s, example string) (*url.URL, error) {
 	return u, nil
 }
 
+const (
+	// usualLatency is the seconds of an answer for which the default of InFlight keeps the limiter busy: a burst is then
+	// on its way, and what follows it at the rate.
+	usualLatency = 2
+
+	// mostInFlight is what older pages of the service's help take at a time from one address.
+	mostInFlight = 50
+)
+
 func withDefaults(o Options) Options {
 	if o.Rate == 0 {
 		// A fifth of the documented 50 requests a second per address
@@ -139,7 +151,7 @@ func withDefaults(o Options) Options {
 		o.Rate = 10
 	}
 	o.Burst = orElse(o.Burst, max(1, int(math.Ceil(2*o.Rate))))
-	o.InFlight = orElse(o.InFlight, 4)
+	o.InFlight = orElse(o.InFlight, min(o.Burst+int(math.Ceil(usualLatency*o.Rate))+1, mostInFlight))
 	o.Attempts = orElse(o.Attempts, 8)
 	o.Patience = orElse(o.Patience, 15*time.Minute)
 	if o.BaseURL == "" && (o.CostURL != "" || o.S2SURL != "") {

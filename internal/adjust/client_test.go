@@ -35,7 +35,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	o := withDefaults(Options{})
-	if o.Rate != 10 || o.Burst != 20 || o.InFlight != 4 || o.Attempts != 8 || o.Patience != 15*time.Minute ||
+	if o.Rate != 10 || o.Burst != 20 || o.InFlight != 41 || o.Attempts != 8 || o.Patience != 15*time.Minute ||
 		o.FirstByte != 5*time.Minute || o.Idle != 2*time.Minute || o.HTTP == nil || o.Rand == nil || o.Logger == nil {
 		t.Errorf("%+v", o)
 	}

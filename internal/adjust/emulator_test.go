@@ -196,7 +196,7 @@ func TestEmulatorRate(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if n := m.Retries.Load(); n == 0 || n > 60 {
+		if n := m.Retries.Load(); n == 0 || n > 120 {
 			t.Errorf("%d retries for 60 requests", n)
 		}
 	})
