@@ -56,6 +56,7 @@ func (s *sender[V]) deliver(ctx context.Context, l letter[V]) {
 			s.fail(fmt.Errorf("row %d was sent %d times: %w", l.row, tries, err))
 		}
 		if !s.goOn(ctx) || !sleep(ctx, s.work.o.pause(try)) {
+			s.halt()
 			s.settle(l, unknown, nil)
 			return
 		}

@@ -37,8 +37,10 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	seg.Words, seg.Rejected = listWords(s.words)
 	slices.Sort(s.settled)
 	seg.Spans = spansOf(s.work.states, s.settled)
-	left := s.booked - int64(len(s.settled))
-	row, booked := s.reserve(left)
+	row, booked := s.reserved, s.booked-int64(len(s.settled))
+	if s.err == nil && !s.halted { // else what is settled as unknown would be in doubt beside a whole window
+		row, booked = s.reserve(booked)
+	}
 	if last {
 		row = 0
 	}

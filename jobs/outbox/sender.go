@@ -23,6 +23,7 @@ type sender[V any] struct {
 	mu       sync.Mutex
 	moved    *sync.Cond // reserved, err
 	err      error      // the first; nothing more is sent then
+	halted   bool       // without an error: the push is being stopped
 	reserved int64      // rows up to this one may be sent
 	booked   int64      // of them, those that aren't settled on record
 	settled  []int64    // rows, since the last segment
@@ -97,6 +98,13 @@ func (s *sender[V]) goOn(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err == nil && ctx.Err() == nil
+}
+
+// halt says that nothing more is sent.
+func (s *sender[V]) halt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.halted = true
 }
 
 func (s *sender[V]) fail(err error) {

@@ -45,7 +45,7 @@ func TestTheLimiterIsKeptFull(t *testing.T) {
 		r.options.Query.Dimensions = []string{"day", "app_token"}
 		r.options.Query.Metrics = []string{"installs", "cost"}
 		r.start(days)
-		r.client.Rate, r.client.InFlight, r.parallel = rate, inFlight, inFlight
+		r.client.Rate, r.client.InFlight, r.parallel = rate, 0, inFlight // 0: the default
 		service := &watchedService{RoundTripper: r.client.HTTP.Transport}
 		r.client.HTTP = &http.Client{Transport: service}
 
