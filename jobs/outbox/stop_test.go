@@ -59,6 +59,42 @@ func TestStop(t *testing.T) {
 	})
 }
 
+// A kill in the middle of a stop leaves no more than a window in doubt either: what waits to be sent again is in doubt
+// already, and makes no room for others.
+func TestKillWhileStopping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const window = 40
+		r := newRig(t)
+		r.o.Window, r.o.Flush = window, 100*time.Millisecond
+		r.pause = func(int) time.Duration { return time.Minute }
+		ctx, stop := context.WithCancel(t.Context())
+		p := r.push("f", many(100))
+		p.InFlight = 4
+		p.Send = func(_ context.Context, line string) error {
+			switch line {
+			case "id0 1", "id1 1", "id2 1":
+				return ErrUnknown
+			case "id10 1":
+				time.Sleep(time.Second)
+				stop()
+				time.Sleep(time.Second) // segments are written in the meantime
+			}
+			return nil
+		}
+		looks := 0
+		p.Observe = func(File) {
+			files, err := r.open().Files(t.Context()) // what a kill now would leave
+			if err != nil || len(files) != 1 || files[0].Unknown > window {
+				t.Errorf("%+v, %v", files, err)
+			}
+			looks++
+		}
+		if _, err := Do(ctx, r.Outbox, p); !errors.Is(err, context.Canceled) || looks == 0 {
+			t.Fatal(looks, err)
+		}
+	})
+}
+
 // What doesn't arrive within the time of grace is in doubt, whatever Send says then.
 func TestStopWhileTheServiceHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
