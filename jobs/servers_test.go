@@ -21,10 +21,10 @@ import (
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
-// onServers runs a test on each of the servers that .ci/servers has started.
-func onServers(t *testing.T, test func(t *testing.T, url string)) {
+// everyPlace runs a test of the ledger's suite on each of the servers that .ci/servers has started.
+func everyPlace(t *testing.T, test func(*testing.T, place)) {
 	t.Helper()
-	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) { test(t, s.URL(t)) })
+	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) { test(t, placeAt(s.URL(t), max(1, *rounds/5))) })
 }
 
 // Ten thousand objects: a listing of many pages is whole and in order. fake-gcs-server takes minutes to store so many; it

@@ -19,17 +19,6 @@ type place struct {
 	open   func(t *testing.T) *Ledger // another client of it
 }
 
-// everyPlace runs a test of the ledger's suite on memory and on files; with the tag servers also on a server of every
-// kind of bucket.
-func everyPlace(t *testing.T, test func(*testing.T, place)) {
-	t.Run("mem", func(t *testing.T) {
-		l := memLedger(t)
-		test(t, place{open: func(*testing.T) *Ledger { return l }})
-	})
-	t.Run("file", func(t *testing.T) { test(t, placeAt("file://"+t.TempDir(), *rounds)) })
-	onServers(t, func(t *testing.T, url string) { test(t, placeAt(url, max(1, *rounds/5))) })
-}
-
 // everyLedger is everyPlace for tests of one client.
 func everyLedger(t *testing.T, test func(*testing.T, *Ledger)) {
 	everyPlace(t, func(t *testing.T, p place) { test(t, p.open(t)) })
