@@ -1,7 +1,6 @@
 package config
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -78,8 +77,8 @@ func sectionNames(more []string) []string {
 }
 
 var (
-	controlCharacter = regexp.MustCompile(`\p{Cc}`)
-	allDigits        = regexp.MustCompile(`^[0-9]+$`)
+	controlCharacter = expr(`\p{Cc}`)
+	allDigits        = expr(`^[0-9]+$`)
 )
 
 // clip bounds what a message repeats.
@@ -126,21 +125,21 @@ var (
 		}
 		return isAppToken.MatchString(s)
 	})
-	isAppToken = regexp.MustCompile(`^[a-z0-9]+$`)
+	isAppToken = expr(`^[a-z0-9]+$`)
 	email      = checked(clean(text, 254), func(d *decoder, n ast.Node, key, s string) bool {
 		if !isEmail.MatchString(s) {
 			d.fail(n, "%s: %q is no e-mail address", key, clip(s))
 		}
 		return isEmail.MatchString(s)
 	})
-	isEmail     = regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)
+	isEmail     = expr(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)
 	fingerprint = checked(clean(text, 255), func(d *decoder, n ast.Node, key, s string) bool {
 		if !isFingerprint.MatchString(s) {
 			d.fail(n, "%s: %q is no SHA-1 fingerprint; want 20 bytes as hex digits with colons between, such as C4:BD:07:...", key, clip(s))
 		}
 		return isFingerprint.MatchString(s)
 	})
-	isFingerprint = regexp.MustCompile(`^([0-9A-Fa-f]{2}:){19}[0-9A-Fa-f]{2}$`)
+	isFingerprint = expr(`^([0-9A-Fa-f]{2}:){19}[0-9A-Fa-f]{2}$`)
 )
 
 func appEventObject(e *AppEvent) object {

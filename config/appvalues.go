@@ -1,7 +1,6 @@
 package config
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,8 +12,8 @@ import (
 
 // What stands for a secret: not a runtimevar URL, which the service's own token may be, because an app has dozens.
 var (
-	referencePattern = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*|file:[^}\p{Cc}]+)\}$`)
-	secretKey        = regexp.MustCompile(`(?i)secret|password|passwd|private_?key|credential`)
+	referencePattern = expr(`^\$\{([A-Za-z_][A-Za-z0-9_]*|file:[^}\p{Cc}]+)\}$`)
+	secretKey        = expr(`(?i)secret|password|passwd|private_?key|credential`)
 )
 
 const wantReference = "want a reference, never the secret itself: ${NAME} of an environment variable, or ${file:/path}"
@@ -137,7 +136,7 @@ var channelSetup = shape[map[string]map[string]any]{
 	},
 }
 
-var storeType = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+var storeType = expr(`^[a-z][a-z0-9_-]{0,63}$`)
 
 // additionalStores maps store types to IDs.
 var additionalStores = shape[map[string]string]{

@@ -2,7 +2,6 @@ package config
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -94,7 +93,7 @@ func (d *decoder) checkMetrics(r *Report, p *parts) {
 }
 
 // columnPattern is what Parquet readers and warehouses take as a name without quoting.
-var columnPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+var columnPattern = expr(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
 // checkColumns sees that the columns that are known before the service is asked have good and distinct names.
 func (d *decoder) checkColumns(r *Report, p *parts) {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 	_ "time/tzdata" // so that a zone is known where the system has no zone files, as in a bare container
@@ -84,7 +83,7 @@ func jobFields(j *Job) []field {
 }
 
 var (
-	namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,127}$`)
+	namePattern = expr(`^[a-z][a-z0-9_]{0,127}$`)
 	name        = matching(namePattern, "is no name: want a small letter, then up to 127 small letters, digits and underscores")
 )
 
@@ -130,7 +129,7 @@ func isZone(s string) bool {
 	return err == nil && s != "Local" // Local is the zone of whatever machine runs this
 }
 
-var schemePattern = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://`)
+var schemePattern = expr(`^[a-z][a-z0-9+.-]*://`)
 
 // bucketURL is the URL of a ledger or sink. Messages don't repeat it: its query may hold a secret.
 var bucketURL = shape[string]{

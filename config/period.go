@@ -1,7 +1,6 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -44,7 +43,7 @@ func (d *decoder) checkPeriod(r *Report, at map[string]ast.Node) {
 	}
 }
 
-var pagePattern = regexp.MustCompile(`^([1-9][0-9]{0,2})([dwmqy])$`)
+var pagePattern = expr(`^([1-9][0-9]{0,2})([dwmqy])$`)
 
 var page = func() shape[Page] {
 	form := matching(pagePattern, "is no length of a window; want 1 to 999 and d, w, m, q or y, such as 7d, 4w or 1m")

@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -45,7 +44,7 @@ type MaxRejects struct {
 	Share float64 // 0.05 is 5 %
 }
 
-var sourceWords = regexp.MustCompile(`[{}]|\*\*`)
+var sourceWords = expr(`[{}]|\*\*`)
 
 // pushSource is the URL of files. Messages don't repeat it: its query may hold a secret.
 var pushSource = checked(bucketURL, func(d *decoder, n ast.Node, key, s string) bool {
@@ -65,7 +64,7 @@ var pushSource = checked(bucketURL, func(d *decoder, n ast.Node, key, s string) 
 	return false
 })
 
-var sharePattern = regexp.MustCompile(`^[0-9]{1,3}(\.[0-9]+)?%$`)
+var sharePattern = expr(`^[0-9]{1,3}(\.[0-9]+)?%$`)
 
 // maxRejects is a number of rows, or a share with a percent sign.
 var maxRejects = shape[MaxRejects]{

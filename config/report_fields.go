@@ -1,7 +1,6 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,7 +99,7 @@ var value = checked(word, func(d *decoder, n ast.Node, key, s string) bool {
 	return !strings.Contains(s, ",")
 })
 
-var startPattern = regexp.MustCompile(`^(-[0-9]{1,4}d|[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`)
+var startPattern = expr(`^(-[0-9]{1,4}d|[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`)
 
 // The service began in 2012; an earlier start is a slip that would make the plan thousands of empty windows long.
 var earliestStart = civil.Date{Year: 2010, Month: 1, Day: 1}
@@ -132,8 +131,8 @@ var start = func() shape[Start] {
 }()
 
 var (
-	offsetPattern   = regexp.MustCompile(`^(-(0[0-9]|1[0-2])|\+(0[0-9]|1[0-4])):(00|15|30|45)$`)
+	offsetPattern   = expr(`^(-(0[0-9]|1[0-2])|\+(0[0-9]|1[0-4])):(00|15|30|45)$`)
 	utcOffset       = matching(offsetPattern, "is no offset; want one from -12:00 to +14:00, such as +02:00")
-	currencyPattern = regexp.MustCompile(`^[A-Z]{3}$`)
+	currencyPattern = expr(`^[A-Z]{3}$`)
 	currency        = matching(currencyPattern, "is no currency code; want three capital letters, such as USD")
 )

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -47,7 +46,7 @@ func login(what string) shape[Login] {
 	}
 }
 
-var headerName = matching(regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`), "is no name of an HTTP header")
+var headerName = matching(expr(`^[A-Za-z][A-Za-z0-9-]{0,63}$`), "is no name of an HTTP header")
 
 const embedded = "embedded"
 
@@ -122,7 +121,7 @@ func loopback(host string) bool {
 
 // tokenPattern is what may stand for a token: an environment variable, a file, or a runtimevar URL of a store that is
 // not the config itself (constant:// would be).
-var tokenPattern = regexp.MustCompile(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|file)://\S+)$`)
+var tokenPattern = expr(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|file)://\S+)$`)
 
 // tokenReference is not of matching, whose message repeats the text.
 var tokenReference = shape[string]{

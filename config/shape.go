@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"time"
 
@@ -38,7 +37,7 @@ var word = shape[string]{
 
 // matching is text of one form; complaint is what is said of other text. The expression is in the syntax that Go and
 // JSON Schema share.
-func matching(re *regexp.Regexp, complaint string) shape[string] {
+func matching(re expression, complaint string) shape[string] {
 	return shape[string]{
 		func(d *decoder, n ast.Node, key string) (string, bool) {
 			read := d.word
@@ -104,7 +103,7 @@ func whole(low, high int) shape[int] {
 	}
 }
 
-var durationPattern = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
+var durationPattern = expr(`^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
 
 // duration is a length of time, at least low.
 func duration(low time.Duration) shape[time.Duration] {

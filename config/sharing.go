@@ -1,7 +1,6 @@
 package config
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -58,7 +57,7 @@ func sharingKeys(j *Job) object {
 	}
 }
 
-var partnerName = matching(regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$`), "is no partner's ID or name: want up to 64 letters, digits, blanks, dots, dashes and underscores")
+var partnerName = matching(expr(`^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$`), "is no partner's ID or name: want up to 64 letters, digits, blanks, dots, dashes and underscores")
 
 // textsByName reads texts under the names of a list, and gives those that aren't empty; look checks them, with their
 // places.

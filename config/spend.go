@@ -1,7 +1,6 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -100,8 +99,8 @@ func spendFields(what string, s shape[string], look func(d *decoder, f SpendFiel
 }
 
 var (
-	constantAmount = regexp.MustCompile(`^0*[0-9]{1,12}(\.[0-9]{0,5}0*)?$`)
-	controls       = regexp.MustCompile(`\p{Cc}`)
+	constantAmount = expr(`^0*[0-9]{1,12}(\.[0-9]{0,5}0*)?$`)
+	controls       = expr(`\p{Cc}`)
 )
 
 // checkConstants finds what would be the reason to refuse every record.
@@ -127,7 +126,7 @@ func (d *decoder) checkConstants(f SpendFields, at map[string]ast.Node) {
 }
 
 var (
-	isCurrencyCode = regexp.MustCompile(`^[A-Za-z]{3}$`)
+	isCurrencyCode = expr(`^[A-Za-z]{3}$`)
 	currencyCode   = matching(isCurrencyCode, notACode)
 )
 

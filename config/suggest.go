@@ -1,7 +1,6 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,8 +10,8 @@ import (
 const eventPrefix = "{e}_"
 
 var (
-	trailingPeriod = regexp.MustCompile(`_([dwm][0-9]{1,3})$`)
-	leadingPeriod  = regexp.MustCompile(`^([dwm][0-9]{1,3})_`)
+	trailingPeriod = expr(`_([dwm][0-9]{1,3})$`)
+	leadingPeriod  = expr(`^([dwm][0-9]{1,3})_`)
 )
 
 // didYouMeanMetric compares with the catalogue's slugs, its patterns filled with the period that the name has.
@@ -26,9 +25,9 @@ func didYouMeanEventMetric(name string) string {
 	return didYouMean(name, slices.DeleteFunc(names, func(n string) bool { _, ok := catalog.EventMetric(n); return !ok }))
 }
 
-func filled(name string, period *regexp.Regexp, keep func(slug string) (string, bool)) []string {
+func filled(name string, period expression, keep func(slug string) (string, bool)) []string {
 	p := "d7"
-	if m := period.FindStringSubmatch(name); m != nil {
+	if m := period.compiled().FindStringSubmatch(name); m != nil {
 		p = m[1]
 	}
 	var names []string

@@ -1,15 +1,13 @@
 package config
 
 import (
-	"regexp"
-
 	"github.com/goccy/go-yaml/ast"
 	"github.com/invopop/jsonschema"
 )
 
 var (
-	zoneNumber  = regexp.MustCompile(`^[0-9]{1,6}$`)
-	zonePattern = regexp.MustCompile(`^[A-Za-z0-9_+/-]+$`)
+	zoneNumber  = expr(`^[0-9]{1,6}$`)
+	zonePattern = expr(`^[A-Za-z0-9_+/-]+$`)
 )
 
 // timezoneID is a zone as the service knows it: a number of its own (its documentation shows timezone_id=1), or an

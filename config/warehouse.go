@@ -1,8 +1,6 @@
 package config
 
 import (
-	"regexp"
-
 	"github.com/goccy/go-yaml/ast"
 	"github.com/invopop/jsonschema"
 )
@@ -56,14 +54,14 @@ var clusters = shape[[]string]{
 
 var columnName = matching(columnPattern, "is no name of a column: want letters, digits and underscores")
 
-var kmsKey = matching(regexp.MustCompile(`^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$`),
+var kmsKey = matching(expr(`^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$`),
 	"is no key; want projects/P/locations/L/keyRings/R/cryptoKeys/K")
 
 // labelPattern is what BigQuery takes as the key or value of a label (cloud.google.com/bigquery/docs/labels-intro),
 // without the other scripts that it also takes.
-var labelPattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
+var labelPattern = expr(`^[a-z][a-z0-9_-]{0,62}$`)
 
-var labelValue = regexp.MustCompile(`^[a-z0-9_-]{0,63}$`)
+var labelValue = expr(`^[a-z0-9_-]{0,63}$`)
 
 const notALabel = "is no label: want a small letter, then up to 62 small letters, digits, underscores and hyphens"
 

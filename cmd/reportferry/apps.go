@@ -76,22 +76,22 @@ func (a *appsFlags) asking(cmd *cobra.Command, do func(ctx context.Context, clie
 	return coded(do(cmd.Context(), e.client))
 }
 
-var plainToken = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+var plainToken = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
 // appToken gives the token of an app that a command line names.
 func appToken(ctx context.Context, client *adjust.Client, arg string) (string, error) {
-	if platform, store, ok := strings.Cut(arg, "/"); ok && (platform == "android" || platform == "ios") && cleanID.MatchString(store) {
+	if platform, store, ok := strings.Cut(arg, "/"); ok && (platform == "android" || platform == "ios") && len(store) <= 255 && cleanID.MatchString(store) {
 		app, err := client.AppByStore(ctx, store, platform, "")
 		return app.AppToken, err
 	}
 	return arg, checkToken(arg, "an app's token, nor such as android/com.example.game")
 }
 
-var cleanID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
+var cleanID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // checkToken refuses what would be another path. The text isn't repeated: it may be a secret in the wrong place.
 func checkToken(arg, what string) error {
-	if !plainToken.MatchString(arg) {
+	if len(arg) > 64 || !plainToken.MatchString(arg) {
 		return fmt.Errorf("%w: the argument is not %s", jobs.ErrRefused, what)
 	}
 	return nil

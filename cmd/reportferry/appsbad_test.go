@@ -61,6 +61,8 @@ func TestAppsBadInput(t *testing.T) {
 		{"a header in a token", "", append(strings.Fields(get), "abc\r\nX-Evil: zz-1"), "the argument is not an app's token"},
 		{"a path in a token", "", append(strings.Fields(get), "../vault"), "the argument is not an app's token"},
 		{"a query in a store ID", "", append(strings.Fields(get), "android/a?b=zz-"), "the argument is not an app's token"},
+		{"a long token", "", append(strings.Fields(get), strings.Repeat("a", 65)), "the argument is not an app's token"},
+		{"a long store ID", "", append(strings.Fields(get), "android/"+strings.Repeat("a", 256)), "the argument is not an app's token"},
 		{"a path in a ticket", "", []string{"apps", "status", "a/../b"}, "the argument is not a ticket"},
 		{"a path in a secret's ID", "", []string{"apps", "secrets", "revoke", "abc", "../../vault"}, "the argument is not the ID of a secret"},
 		{"a header in a scope", "", []string{"apps", "secrets", "reactivate", "abc", "1", "--scope", "a\r\nb"}, "the argument is not a scope"},

@@ -18,7 +18,9 @@ var errAutomationAuth = &refusal{"authentication or permission refused, check se
 
 // pathPart is what may stand between two slashes: the tokens and numbers of the service do, and nothing that leads to
 // another endpoint.
-var pathPart = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+func pathPart(s string) bool { return len(s) <= 128 && pathWord.MatchString(s) }
+
+var pathWord = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // A call is one request to app automation.
 type call struct {
@@ -40,7 +42,7 @@ func (c *Client) automation(q call) (request, error) {
 		return r, nil // do refuses it
 	}
 	for _, part := range q.path {
-		if !pathPart.MatchString(part) {
+		if !pathPart(part) {
 			return r, &Error{Op: q.op, Err: fmt.Errorf("%q can't be a token or an ID: only letters, digits, - and _ are, 128 at most", shorten(part))}
 		}
 	}
@@ -91,7 +93,7 @@ var notFound = regexp.MustCompile(`(?i)\bnot found\b`)
 
 // opPart is a piece of a path as it may stand in an error.
 func opPart(s string) string {
-	if !pathPart.MatchString(s) {
+	if !pathPart(s) {
 		return "?"
 	}
 	return s

@@ -24,7 +24,7 @@ var metricsTSV string
 var (
 	dimensions = readDimensions()
 	metrics    = readMetrics()
-	patterns   = compilePatterns(metrics)
+	patterns   = readPatterns(metrics)
 )
 
 // Dimension finds a dimension by its name.

@@ -2,10 +2,8 @@ package emulator
 
 import "fmt"
 
-// adSourceMetrics are the per-source ad revenue families. A fact's ads come from one source, so the sources add up to
+// makeAdSourceMetrics makes the per-source ad revenue families. A fact's ads come from one source, so the sources add up to
 // ad_revenue, ad_impressions and their cohort forms.
-var adSourceMetrics = makeAdSourceMetrics()
-
 func makeAdSourceMetrics() []metricDef {
 	var out []metricDef
 	for n, src := range adSources {

@@ -64,7 +64,7 @@ func readApp(f fields, platform string) appRequest {
 	return q
 }
 
-var storeKind = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
+var storeKind = regexp.MustCompile(`^[a-z0-9_]+$`)
 
 // readStores reads the additional stores, which are Android's.
 func readStores(f fields, platform string) map[string]otherStore {
@@ -76,7 +76,7 @@ func readStores(f fields, platform string) map[string]otherStore {
 	out := map[string]otherStore{}
 	for _, kind := range slices.Sorted(maps.Keys(o.values)) {
 		switch {
-		case !storeKind.MatchString(kind):
+		case len(kind) > 64 || !storeKind.MatchString(kind):
 			o.wrong(kind, "A store type is of a-z, 0-9 and _")
 		case kind == defaultStores[android]:
 			o.wrong(kind, "This is the default store: its ID is store_id")

@@ -89,6 +89,8 @@ func TestCreateAppFields(t *testing.T) {
 		{"stores without ID", garden("additional_stores", object{"amazon": object{}}), "body.additional_stores.amazon.store_id: Field required"},
 		{"a header in a store", garden("additional_stores", object{"amazon": object{"store_id": "a\r\nb"}}), "body.additional_stores.amazon.store_id: " + control},
 		{"a store's type", garden("additional_stores", object{"Amazon Store": object{"store_id": "B0"}}), "body.additional_stores.Amazon Store: A store type is of a-z, 0-9 and _"},
+		{"a store's long type", garden("additional_stores", object{strings.Repeat("a", 65): object{"store_id": "B0"}}),
+			"body.additional_stores." + strings.Repeat("a", 65) + ": A store type is of a-z, 0-9 and _"},
 		{"the default store", garden("additional_stores", object{"google_play": object{"store_id": "x"}}), "body.additional_stores.google_play: This is the default store: its ID is store_id"},
 		{"stores on ios", iosGarden("additional_stores", object{"amazon": object{"store_id": "x"}}), "body.additional_stores: Only Android apps have additional stores"},
 		{"all at once", garden("name", nil, "platform", "x", "sections", []any{"x"}, "channel_setup", object{"tapjoy": object{}}),

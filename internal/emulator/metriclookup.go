@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -64,7 +65,7 @@ type formulaTable map[string]*metricDef
 
 func makeFormulaTable() formulaTable {
 	t := formulaTable{}
-	for _, defs := range append(metricTables[:len(metricTables):len(metricTables)], innerMetrics, eventMetrics) {
+	for _, defs := range slices.Concat(metricTables(), [][]metricDef{innerMetrics, eventMetrics}) {
 		for i := range defs {
 			t[defs[i].slug] = &defs[i]
 		}

@@ -1,6 +1,9 @@
 package emulator
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // kind is how a metric's value is written.
 type kind int
@@ -28,9 +31,13 @@ type metricDef struct {
 
 // metricTables are all metrics that can be asked for, in the order of the service's glossary; eventMetrics, whose slugs
 // begin with an event's, aren't among them. Where the row expression is a guess (most shares of a base column are) it
-// only has to be plausible. Names, kinds, sections and formulas: the metrics catalogue in the service's glossary.
-var metricTables = [][]metricDef{conversionMetrics, revenueMetrics, costMetrics, fraudMetrics, networkMetrics, assistMetrics, skanMetrics,
-	skanRevenueMetrics, skanRanges, cohortMetrics, cohortRevenueMetrics, adSourceMetrics, subscriptionMetrics, subscriptionCohortMetrics}
+// only has to be plausible. Names, kinds, sections and formulas: the metrics catalogue in the service's glossary. Made
+// when first needed, because every command of the program has this package in it.
+var metricTables = sync.OnceValue(func() [][]metricDef {
+	return [][]metricDef{conversionMetrics, revenueMetrics, costMetrics, fraudMetrics, networkMetrics, assistMetrics, skanMetrics,
+		skanRevenueMetrics, makeSkanRanges(), cohortMetrics, cohortRevenueMetrics, makeAdSourceMetrics(), makeSubscriptionMetrics(),
+		makeSubscriptionCohortMetrics()}
+})
 
 // innerMetrics serve formulas and can't be asked for.
 var innerMetrics = []metricDef{

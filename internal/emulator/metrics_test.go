@@ -327,7 +327,7 @@ func TestOrderOfMetrics(t *testing.T) {
 func TestSKANIsOfPaidIOSAlone(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 3, Days: 45})
 	var metrics []string
-	for _, defs := range [][]metricDef{skanMetrics, skanRevenueMetrics, skanRanges} {
+	for _, defs := range [][]metricDef{skanMetrics, skanRevenueMetrics, makeSkanRanges()} {
 		for _, d := range defs {
 			metrics = append(metrics, d.slug)
 		}
@@ -354,7 +354,7 @@ var sameByIntent = map[string]string{
 func TestMetricsDiffer(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 13})
 	columns := map[string]string{} // cells to slug
-	for _, defs := range append(metricTables[:len(metricTables):len(metricTables)], eventMetrics) {
+	for _, defs := range slices.Concat(metricTables(), [][]metricDef{eventMetrics}) {
 		for chunk := range slices.Chunk(defs, 50) {
 			var metrics []string
 			for _, d := range chunk {

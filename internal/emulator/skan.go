@@ -39,14 +39,12 @@ var skanMetrics = []metricDef{
 	{slug: "skad_direct_conversion_value_null", label: "Direct Conversion Value Null", section: "Direct Conversion Values", formula: "(skad_direct_installs+skad_direct_reinstalls)-skad_direct_valid_conversions"},
 }
 
-// skanRanges are the families that are numbered: conversion values 0 to 63, their bits 1 to 6, coarse values.
-var skanRanges = makeSkanRanges()
-
 const (
 	valueCount = 64 // conversion values have six bits. Source: Apple, SKAdNetwork
 	bitCount   = 6
 )
 
+// makeSkanRanges makes the families that are numbered: conversion values 0 to 63, their bits 1 to 6, coarse values.
 func makeSkanRanges() []metricDef {
 	var out []metricDef
 	for _, f := range []struct {

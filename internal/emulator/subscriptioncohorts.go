@@ -16,9 +16,7 @@ func makeSubscriptionBases() []cohortBase {
 	return out
 }
 
-// subscriptionCohortMetrics are dated by install.
-var subscriptionCohortMetrics = makeSubscriptionCohortMetrics()
-
+// makeSubscriptionCohortMetrics makes those that are dated by install.
 func makeSubscriptionCohortMetrics() []metricDef {
 	var out []metricDef
 	add := func(d metricDef) {

@@ -63,9 +63,7 @@ func sumOf(pattern string) string {
 	return strings.Join(terms, "+")
 }
 
-// subscriptionMetrics are dated by the day on which the event happened.
-var subscriptionMetrics = makeSubscriptionMetrics()
-
+// makeSubscriptionMetrics makes those that are dated by the day on which the event happened.
 func makeSubscriptionMetrics() []metricDef {
 	var out []metricDef
 	for i, e := range append(subscriptionEvents[:len(subscriptionEvents):len(subscriptionEvents)], unknownSubscription) {
