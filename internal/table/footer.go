@@ -64,6 +64,10 @@ func (e *encoder) statistics(g *rowGroup, i int) format.Statistics {
 	return s
 }
 
+// longestBounds are the bytes from which on texts are no bounds: a footer is read whole, for every question. A part of a
+// text as a bound would be wrong for readers that answer min() and max() by it. Arrow and parquet-java draw the same line.
+const longestBounds = 4096
+
 func textBounds(d *dictionary, r *rawTexts) (low, high []byte) {
 	low, high = r.low, r.high
 	for id := range d.texts {
@@ -74,6 +78,9 @@ func textBounds(d *dictionary, r *rawTexts) (low, high []byte) {
 		if high == nil || bytes.Compare(text, high) > 0 {
 			high = text
 		}
+	}
+	if len(low)+len(high) > longestBounds {
+		return nil, nil
 	}
 	return append([]byte{}, low...), append([]byte{}, high...)
 }

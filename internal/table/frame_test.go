@@ -3,7 +3,6 @@
 package table
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
@@ -38,26 +37,58 @@ func TestFramesAreZstandard(t *testing.T) {
 			values[i] = int64(v)
 			plain = binary.LittleEndian.AppendUint64(plain, v)
 		}
-		packed := f.pack(nil, plain)
-		if got, err := decoder.DecodeAll(packed, nil); err != nil || !bytes.Equal(got, plain) {
-			t.Fatalf("a packed frame gives %d bytes of %d: %v", len(got), len(plain), err)
-		}
-		if len(packed) > len(plain)+12 {
-			t.Fatalf("%d bytes grow to %d", len(plain), len(packed))
-		}
-		words, ok := f.packWords([]byte("before"), values)
-		all := int64(0)
-		for _, v := range values {
-			all |= v
-		}
-		if ok != (n >= fewestWords && all >= 0 && all < 1<<40) {
-			t.Fatalf("%d words below %d: ok is %v", n, all, ok)
-		}
-		if !ok {
-			return
-		}
-		if got, err := decoder.DecodeAll(bytes.TrimPrefix(words, []byte("before")), nil); err != nil || !bytes.Equal(got, plain) {
-			t.Fatalf("a frame of words gives %d bytes of %d: %v", len(got), len(plain), err)
-		}
+		holdFrame(t, decoder, f.pack(nil, plain), plain)
+		holdFrame(t, decoder, f.store(nil, plain), plain)
+		holdWords(t, decoder, &f, values)
 	})
+}
+
+// The sizes at which a frame's, a block's or a section's header changes.
+func TestFrameSizes(t *testing.T) {
+	decoder, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer decoder.Close()
+	var f frames
+	r := rand.New(rand.NewPCG(3, 4))
+	for name, draw := range map[string]func() byte{
+		"zeros":            func() byte { return 0 },
+		"any bytes":        func() byte { return byte(r.Uint32()) },
+		"few bits":         func() byte { return byte(r.Uint32()) & 7 },
+		"one that is rare": func() byte { return byte(1 / (1 + r.IntN(500))) },
+		"skewed":           func() byte { return byte(r.ExpFloat64() * 9) },
+		"nearly even":      func() byte { return byte(r.IntN(200)) },
+	} {
+		for _, n := range []int{0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1022, 1023, 1024, 1025, 4095, 4096, 4097, 16383, 16384, 16385, 65535, 65536, 65535 + 256, 65536 + 256, 65537 + 256, largestBlock - 1, largestBlock, largestBlock + 1, 2 * largestBlock, 2*largestBlock + 1} {
+			content := make([]byte, n)
+			for i := range content {
+				content[i] = draw()
+			}
+			holdFrame(t, decoder, f.store(nil, content), content)
+			if n > largestBlock {
+				continue
+			}
+			packed := f.pack(nil, content)
+			holdFrame(t, decoder, packed, content)
+			if len(packed) > n+12 || name == "zeros" && n > 64 && len(packed) > 20 || name == "few bits" && n > 1000 && len(packed) > n/2 {
+				t.Errorf("%s: %d bytes are packed into %d", name, n, len(packed))
+			}
+		}
+	}
+	for _, n := range []int{0, 1, 15, 16, 17, 31, 32, 33, 129, 130, 131, 2047, 8191, 8192, 16383, 16384, 16385} {
+		for width := range 7 {
+			for _, run := range []int{1, 2, 3, 5, 100, 1 << 20} {
+				values := make([]int64, n)
+				for i := range values {
+					if i == 0 || i%run == 0 && r.IntN(3) > 0 {
+						values[i] = r.Int64() & (1<<(8*width) - 1)
+					} else {
+						values[i] = values[i-1]
+					}
+				}
+				holdWords(t, decoder, &f, values)
+			}
+		}
+	}
 }

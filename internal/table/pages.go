@@ -168,6 +168,9 @@ func bounds(t catalog.Type, values []int64) (low, high int64) {
 		f := math.Float64frombits(uint64(v))
 		from, to = min(from, f), max(to, f)
 	}
+	if from == 0 {
+		from = math.Copysign(0, -1) // as the format asks (parquet.thrift, ColumnOrder): a reader may look for minus zero
+	}
 	return int64(math.Float64bits(from)), int64(math.Float64bits(to))
 }
 

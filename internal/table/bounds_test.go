@@ -1,0 +1,163 @@
+//go:build !fuzz
+
+package table
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+func footer(t *testing.T, p Part) (m format.FileMetaData, size int) {
+	t.Helper()
+	data, err := os.ReadFile(p.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size = int(binary.LittleEndian.Uint32(data[len(data)-8:]))
+	if err := thrift.Unmarshal(&protocol, data[len(data)-8-size:len(data)-8], &m); err != nil {
+		t.Fatal(err)
+	}
+	return m, size
+}
+
+// A text of megabytes stays out of the footer, be it in a dictionary or not, and short ones are bounds, also when blank.
+func TestBoundsOfLongTexts(t *testing.T) {
+	half := longestBounds / 2
+	for _, c := range []struct {
+		texts   []string
+		bounded bool
+	}{
+		{[]string{""}, true},
+		{[]string{"a", "", "b"}, true},
+		{[]string{strings.Repeat("a", half), strings.Repeat("z", half)}, true},
+		{[]string{strings.Repeat("a", half+1), strings.Repeat("z", half)}, false},
+		{[]string{strings.Repeat("x", longestBounds)}, false},
+		{[]string{"a", strings.Repeat("m", 9<<20), "z"}, true}, // not a bound
+		{[]string{strings.Repeat("x", 15<<20), "z"}, false},
+		{[]string{"\x00", "\xf4\x8f\xbf\xbf"}, true},
+	} {
+		for _, raw := range []bool{false, true} {
+			conv, err := New(context.Background(), smallOptions(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if raw {
+				conv.encoder.raw[1] = 1
+			}
+			var csv strings.Builder
+			csv.WriteString(smallHeader)
+			for _, text := range c.texts {
+				fmt.Fprintf(&csv, "2026-01-01,%s,1,1,1,\n", text)
+			}
+			if err := conv.Read(t.Context(), strings.NewReader(csv.String())); err != nil {
+				t.Fatal(err)
+			}
+			parts, err := conv.Finish()
+			if err != nil {
+				t.Fatal(err)
+			}
+			readPart(t, parts[0], smallColumns) // holds the bounds against the texts
+			m, size := footer(t, parts[0])
+			s := m.RowGroups[0].Columns[1].MetaData.Statistics
+			if bounded := s.MinValue != nil && s.MaxValue != nil; bounded != c.bounded || size > 2*longestBounds {
+				t.Errorf("%d texts, the first of %d bytes: bounded %v, in a footer of %d bytes", len(c.texts), len(c.texts[0]), bounded, size)
+			}
+			if dictionary := m.RowGroups[0].Columns[1].MetaData.DictionaryPageOffset > 0; dictionary == raw {
+				t.Errorf("a dictionary: %v", dictionary)
+			}
+		}
+	}
+}
+
+// The wrong cell of an answer is named by its row and line, whatever lies before it and wherever blocks end.
+func TestErrorPlaces(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	names := []string{"a", "", `"a ""b"""`, "\"two\nlines\"", "\"crlf\r\ninside\"", "\"汇\n\n量\"", "cr\rinside", `""""`, strings.Repeat("long", 20)}
+	for n := range 500 {
+		rows, line := 1+r.IntN(40), int64(2)
+		wrong := r.IntN(rows)
+		var csv strings.Builder
+		var want CellError
+		csv.WriteString(smallHeader)
+		for row := range rows {
+			cells := []string{"2026-01-01", names[r.IntN(len(names))], "12", "3.5", "0.25", names[r.IntN(len(names))]}
+			if row == wrong {
+				want = CellError{Row: int64(row + 1), Line: line}
+				switch r.IntN(5) {
+				case 0:
+					cells[2], want.Column, want.Value = "1-2", "installs", `"1-2"`
+				case 1:
+					cells[3], want.Column, want.Value = "1:2", "cost", `"1:2"`
+				case 2:
+					cells[4], want.Column, want.Value = "123456789x", "rate", `"123456789x"`
+				case 3:
+					cells[0], want.Column, want.Value = "2026-01-09", "day", `"2026-01-09"`
+				case 4:
+					cells = append(cells[:3], "4") // two cells less
+				}
+			} else if row > wrong && r.IntN(3) == 0 {
+				cells[2] = "x" // later ones don't matter
+			}
+			text := strings.Join(cells, ",") + []string{"\n", "\r\n"}[r.IntN(2)]
+			line += int64(strings.Count(text, "\n"))
+			csv.WriteString(text)
+		}
+		c, err := New(context.Background(), smallOptions(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.scanner.buffer = make([]byte, 300+r.IntN(500))
+		err = c.read(context.Background(), strings.NewReader(csv.String()))
+		c.Abort()
+		var got *CellError
+		if !errors.As(err, &got) || got.Row != want.Row || got.Line != want.Line || got.Column != want.Column || want.Value != "" && got.Value != want.Value {
+			t.Fatalf("answer %d: %v, want %+v\n%q", n, err, want, csv.String())
+		}
+	}
+}
+
+// Converters at once share the budget and the compressor, and nothing else.
+func TestFourAtOnce(t *testing.T) {
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(newWindowReader(11, 3e6, true)); err != nil {
+		t.Fatal(err)
+	}
+	want, err := convert(windowOptions(t.TempDir(), nil), bytes.NewReader(text.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	budget := NewBudget(4 << 20)
+	var all [4][]Part
+	var wg sync.WaitGroup
+	for i := range all {
+		dir := t.TempDir()
+		wg.Go(func() {
+			var err error
+			if all[i], err = convert(windowOptions(dir, budget), bytes.NewReader(text.Bytes())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for i, parts := range all {
+		for k, p := range parts {
+			if p.Hash != want[k].Hash || p.Sums["cost"] != want[k].Sums["cost"] {
+				t.Errorf("converter %d: part %s is another", i, p.Partition)
+			}
+			if rows, hash, err := measure(p, windowColumns); err != nil || rows != p.Rows || hash != p.Hash {
+				t.Errorf("converter %d: part %s measures %d rows and %s: %v", i, p.Partition, rows, hash, err)
+			}
+		}
+	}
+}
