@@ -6,25 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// dictionary holds the distinct texts of one column of a row group. A text is checked, and kept, once. What a lookup
-// touches is small, for the dictionaries of many columns and days share a core's cache.
+// dictionary holds the distinct texts of one column of a row group. A text is checked, and kept, once.
 type dictionary struct {
 	slots  []slot // by key; a power of two long, at most half full
 	shift  uint8  // 64 less the bits of a place among the slots
-	texts  []text // by id
-	data   []byte // of the texts, one behind the other
+	ends   []uint32
+	data   []byte // texts, one behind the other; by id, ends tells where
 	sealed int    // so many of the ids are in pages
 }
 
+// slot is what a lookup needs of a text, in one place: half a cache line.
 type slot struct {
-	key  uint64
-	size uint32
-	id   uint32 // one more than it; 0 for an empty slot
-}
-
-type text struct {
-	hash        uint64 // hashText
-	start, size uint32 // in data
+	key   uint64
+	hash  uint64 // hashText
+	id    uint32 // one more than it; 0 for an empty slot
+	start uint32 // in data
+	size  uint32
 }
 
 const fewestSlots = 64
@@ -41,42 +38,44 @@ func (d *dictionary) resize(n int) {
 }
 
 func (d *dictionary) text(id uint32) []byte {
-	t := d.texts[id]
-	return d.data[t.start : t.start+t.size : t.start+t.size]
+	begin := uint32(0)
+	if id > 0 {
+		begin = d.ends[id-1]
+	}
+	return d.data[begin:d.ends[id]:d.ends[id]]
 }
 
 // id finds or adds a text; not ok when it isn't valid UTF-8.
-func (d *dictionary) id(bytes []byte) (id uint32, hash uint64, ok bool) {
-	key, size := textKey(bytes), uint32(len(bytes))
-	i := d.place(key, size)
+func (d *dictionary) id(text []byte) (id uint32, hash uint64, ok bool) {
+	key := textKey(text)
+	i := d.place(key, len(text))
 	mask := len(d.slots) - 1
 	for {
 		s := &d.slots[i&mask]
 		if s.id == 0 {
 			break
 		}
-		if s.key == key && s.size == size {
-			if t := &d.texts[s.id-1]; size <= 8 || sameText(bytes, d.data[t.start:t.start+size]) {
-				return s.id - 1, t.hash, true
-			}
+		if s.key == key && int(s.size) == len(text) && (len(text) <= 8 || sameText(text, d.data[s.start:s.start+s.size])) {
+			return s.id - 1, s.hash, true
 		}
 		i++
 	}
-	if !utf8.Valid(bytes) {
+	if !utf8.Valid(text) {
 		return 0, 0, false
 	}
-	hash = hashText(bytes)
-	d.texts = append(d.texts, text{hash: hash, start: uint32(len(d.data)), size: size})
-	d.data = append(d.data, bytes...)
-	d.slots[i&mask] = slot{key: key, size: size, id: uint32(len(d.texts))}
-	if 2*len(d.texts) > len(d.slots) {
+	hash = hashText(text)
+	s := slot{key: key, hash: hash, id: uint32(len(d.ends)) + 1, start: uint32(len(d.data)), size: uint32(len(text))}
+	d.slots[i&mask] = s
+	d.data = append(d.data, text...)
+	d.ends = append(d.ends, uint32(len(d.data)))
+	if 2*len(d.ends) > len(d.slots) {
 		d.grow()
 	}
-	return uint32(len(d.texts)) - 1, hash, true
+	return s.id - 1, hash, true
 }
 
 // place is where the search for a text begins.
-func (d *dictionary) place(key uint64, size uint32) int {
+func (d *dictionary) place(key uint64, size int) int {
 	return int((key + uint64(size)) * prime1 >> d.shift)
 }
 
@@ -88,7 +87,7 @@ func (d *dictionary) grow() {
 		if s.id == 0 {
 			continue
 		}
-		i := d.place(s.key, s.size)
+		i := d.place(s.key, int(s.size))
 		for d.slots[i&mask].id != 0 {
 			i++
 		}
@@ -138,9 +137,11 @@ func sameText(a, b []byte) bool {
 
 // appendPlain appends the texts as Parquet's PLAIN encoding has them.
 func (d *dictionary) appendPlain(dst []byte) []byte {
-	for _, t := range d.texts {
-		dst = binary.LittleEndian.AppendUint32(dst, t.size)
-		dst = append(dst, d.data[t.start:t.start+t.size]...)
+	from := uint32(0)
+	for _, end := range d.ends {
+		dst = binary.LittleEndian.AppendUint32(dst, end-from)
+		dst = append(dst, d.data[from:end]...)
+		from = end
 	}
 	return dst
 }
@@ -148,10 +149,10 @@ func (d *dictionary) appendPlain(dst []byte) []byte {
 // reset forgets the texts and keeps the memory.
 func (d *dictionary) reset() {
 	clear(d.slots)
-	d.texts, d.data, d.sealed = d.texts[:0], d.data[:0], 0
+	d.ends, d.data, d.sealed = d.ends[:0], d.data[:0], 0
 }
 
 // bytes is the memory in use.
 func (d *dictionary) bytes() int64 {
-	return int64(16*cap(d.slots) + 16*cap(d.texts) + cap(d.data))
+	return int64(32*cap(d.slots) + 4*cap(d.ends) + cap(d.data))
 }

@@ -186,7 +186,7 @@ func (e *encoder) dictionaryPage(m *format.ColumnMetaData, f *partFile, g *rowGr
 	e.plain, e.body = e.plain[:0], e.body[:0]
 	switch {
 	case g.texts[i] != nil:
-		n = len(g.texts[i].texts)
+		n = len(g.texts[i].ends)
 		e.plain = g.texts[i].appendPlain(e.plain)
 	case g.numbers[i] != nil:
 		n = len(g.numbers[i].values)

@@ -70,7 +70,7 @@ const longestBounds = 4096
 
 func textBounds(d *dictionary, r *rawTexts) (low, high []byte) {
 	low, high = r.low, r.high
-	for id := range d.texts {
+	for id := range d.ends {
 		text := d.text(uint32(id))
 		if low == nil || bytes.Compare(text, low) < 0 {
 			low = text

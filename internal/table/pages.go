@@ -108,12 +108,12 @@ func (e *encoder) texts(p *page, g *rowGroup, i int) (err error) {
 		ids = e.ids
 	}
 	p.encoding = format.RLEDictionary
-	fresh := len(dict.texts) - dict.sealed
-	dict.sealed = len(dict.texts)
-	if len(dict.texts) > fewestTexts && fresh > len(ids)/2 {
+	fresh := len(dict.ends) - dict.sealed
+	dict.sealed = len(dict.ends)
+	if len(dict.ends) > fewestTexts && fresh > len(ids)/2 {
 		raw.on, e.raw[i] = true, 16
 	}
-	return e.packIDs(ids, len(dict.texts))
+	return e.packIDs(ids, len(dict.ends))
 }
 
 // packIDs makes the body of a page of ids.
