@@ -77,7 +77,9 @@ func (m *matches) scale() {
 			most = code
 		}
 	}
-	m.norm[most] += left // at most 52 codes got more than their share: the most frequent one can spare it
+	// Lengths are multiples of eight less a width, of which there are some twenty codes: few got more than their share, and
+	// the most frequent one can spare it.
+	m.norm[most] += left
 }
 
 // build makes the table of states, as a decoder does of the same counts.
