@@ -119,7 +119,11 @@ func printTable(s Shape, size int64, names []string, all map[string][]result, co
 	}
 	_ = w.Flush()
 	for _, name := range names {
-		fmt.Printf("types by %s: %s\n", name, shortTypes(contents[name].types))
+		types := "those of " + ours
+		if name == ours || !slices.Equal(contents[name].types, contents[ours].types) {
+			types = shortTypes(contents[name].types)
+		}
+		fmt.Printf("types by %s: %s\n", name, types)
 	}
 }
 
@@ -133,9 +137,6 @@ func shortTypes(types []string) string {
 		}
 		out = append(out, fmt.Sprintf("%d %s", n, types[i]))
 		i += n
-		if len(out) == 12 && i < len(types) {
-			return strings.Join(out, ", ") + ", ..."
-		}
 	}
 	return strings.Join(out, ", ")
 }

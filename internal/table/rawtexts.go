@@ -9,14 +9,12 @@ import (
 type rawTexts struct {
 	on        bool // texts of the row group come here, no more into the dictionary
 	data      []byte
-	count     int
 	low, high []byte // bounds of all that came here in the row group; nil before the first
 }
 
 func (r *rawTexts) add(text []byte) {
 	r.data = binary.LittleEndian.AppendUint32(r.data, uint32(len(text)))
 	r.data = append(r.data, text...)
-	r.count++
 	if r.low == nil {
 		r.low, r.high = append([]byte{}, text...), append([]byte{}, text...)
 		return
@@ -29,6 +27,6 @@ func (r *rawTexts) add(text []byte) {
 }
 
 // written forgets the page's texts.
-func (r *rawTexts) written() { r.data, r.count = r.data[:0], 0 }
+func (r *rawTexts) written() { r.data = r.data[:0] }
 
 func (r *rawTexts) reset() { *r = rawTexts{data: r.data[:0]} }
