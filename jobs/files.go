@@ -14,7 +14,8 @@ import (
 // files of other processes do.
 
 // createFile writes a file that must not exist yet, in one step: of several links to one name one succeeds.
-func createFile(path string, data []byte) error {
+func createFile(dir, key string, data []byte) error {
+	path := filepath.Join(dir, filepath.FromSlash(key))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
@@ -38,7 +39,26 @@ func createFile(path string, data []byte) error {
 	} else if err != nil {
 		return err
 	}
-	return nil
+	return syncFolders(filepath.Dir(path), dir)
+}
+
+// syncFolders makes new names last through a power cut: that of a file in its folder, and those of the folders above it,
+// which may be as new.
+func syncFolders(at, root string) error {
+	for {
+		folder, err := os.Open(at)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
+			return fmt.Errorf("sync the folder %s: %w", at, err)
+		}
+		up := filepath.Dir(at)
+		if at == filepath.Clean(root) || up == at {
+			return nil
+		}
+		at = up
+	}
 }
 
 // listFiles gives the keys of the files below a folder, ascending. A folder that doesn't exist has none.
