@@ -18,37 +18,30 @@ func Line(s string) string { return escaped(s, false) }
 // Text is Line that keeps tabs and line ends, for texts that the program has put together itself.
 func Text(s string) string { return escaped(s, true) }
 
-func escaped(s string, layout bool) string {
-	at := 0
-	for at < len(s) {
-		r, size := utf8.DecodeRuneInString(s[at:])
-		if unsafe(r, size, layout) {
-			break
-		}
-		at += size
-	}
-	if at == len(s) {
-		return s
-	}
-	return string(appendEscaped([]byte(s[:at]), []byte(s[at:]), layout))
-}
+func escaped(s string, layout bool) string { return string(appendEscaped(nil, []byte(s), layout)) }
 
 // appendEscaped writes what is unsafe as JSON would, so that the bytes of a JSON text stand for the same values as before.
 // A byte that is no UTF-8, which some terminals take for a control character, isn't JSON anyway.
 func appendEscaped(b, text []byte, layout bool) []byte {
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		switch {
-		case !unsafe(r, size, layout):
-			b = append(b, text[:size]...)
-		case r == utf8.RuneError:
-			b = fmt.Appendf(b, `\x%02x`, text[0])
-		default:
-			b = fmt.Appendf(b, `\u%04x`, r)
+	from := 0
+	for at := 0; at < len(text); {
+		if c := text[at]; c >= ' ' && c < 0x7f {
+			at++
+			continue
 		}
-		text = text[size:]
+		r, size := utf8.DecodeRune(text[at:])
+		if unsafe(r, size, layout) {
+			b = append(b, text[from:at]...)
+			if r == utf8.RuneError {
+				b = fmt.Appendf(b, `\x%02x`, text[at])
+			} else {
+				b = fmt.Appendf(b, `\u%04x`, r)
+			}
+			from = at + size
+		}
+		at += size
 	}
-	return b
+	return append(b, text[from:]...)
 }
 
 func unsafe(r rune, size int, layout bool) bool {
