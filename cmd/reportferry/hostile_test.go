@@ -298,3 +298,46 @@ func TestHostileArgumentsAreShownEscaped(t *testing.T) {
 		shown(t, fmt.Sprintf("%.40q", args), out.String())
 	}
 }
+
+// The same of app automation: the values that the service shows, the words with which it fails a migration.
+func TestHostileAppsAreShownEscaped(t *testing.T) {
+	p, server := newAppsPlace(t, emulator.Options{}, 2, twoApps)
+	lying := httptest.NewServer(&liar{account: server})
+	t.Cleanup(lying.Close)
+	for _, secret := range appSecrets {
+		name, value, _ := strings.Cut(secret, "=")
+		t.Setenv(name, value)
+	}
+	const app = "android/com.example.puzzle"
+	look := func(code int, args ...string) {
+		t.Helper()
+		said, got := p.here(args...)
+		if got != code {
+			t.Errorf("%v: exit code %d, want %d: %s", args, got, code, said)
+		}
+		shown(t, strings.Join(args, " "), said)
+	}
+	server.SetJobFaults([]emulator.JobFault{{App: "com.example.puzzle", Section: "partners", Item: "facebook", Detail: evil, Times: 1}})
+	look(3, "apps", "apply")
+	managed, err := server.ManagedApps()
+	check(t, err)
+	for _, m := range managed {
+		if m.StoreID == "com.example.puzzle" {
+			look(3, "apps", "status", m.Tickets[0])
+			look(3, "apps", "status", m.Tickets[0], "--json")
+		}
+	}
+	p.here("apps", "vault", "put", "csv_upload_settings", "reportferry.yml")
+	path := filepath.Join(p.dir, "reportferry.yml")
+	config, err := os.ReadFile(path)
+	check(t, err)
+	check(t, os.WriteFile(path, bytes.ReplaceAll(config, []byte(p.service.url), []byte(lying.URL)), 0o600))
+	look(0, "apps", "plan")
+	look(0, "apps", "plan", "--json")
+	look(0, "apps", "list")
+	look(0, "apps", "list", "--json")
+	look(0, "apps", "get", app)
+	look(0, "apps", "settings", app)
+	look(0, "apps", "events", app)
+	look(0, "apps", "events", app, "--add", "level_up")
+}
