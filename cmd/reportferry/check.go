@@ -17,6 +17,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
@@ -223,7 +224,7 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry
 			fmt.Fprintf(c.out, "  and %d more\n", len(keys)-i)
 			break
 		}
-		fmt.Fprintf(c.out, "  %s\n", key)
+		fmt.Fprintf(c.out, "  %s\n", terminal.Line(key))
 	}
 	return nil
 }
