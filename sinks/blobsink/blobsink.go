@@ -246,8 +246,5 @@ func (s *Sink) Read(ctx context.Context, table string, partition civil.Date) (io
 	return r, nil
 }
 
-// Key is the object key of a partition's part.
-func (s *Sink) Key(table string, partition civil.Date) string { return s.key.at(table, partition) }
-
 // Close closes the bucket.
 func (s *Sink) Close() error { return s.bucket.Close() }
