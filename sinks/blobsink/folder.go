@@ -21,19 +21,22 @@ import (
 // lookLocked holds a condition where the store doesn't: right before the file takes its place. In a folder that place
 // is locked meanwhile, so that of two writers on one machine the second sees what the first did. The lock is on the
 // folder itself (flock(2)), which leaves no file behind; a network's file system that can't lock leaves the look alone.
+// Elsewhere the puts of this process wait for each other.
 func (s *Sink) lookLocked(ctx context.Context, key string, over sinks.Condition) (unlock func(), err error) {
-	unlock = func() {}
-	if s.dir != "" {
+	if s.dir == "" {
+		s.turn <- struct{}{}
+		unlock = func() { <-s.turn }
+	} else {
 		folder, err := os.Open(filepath.Dir(s.path(key)))
 		if err != nil {
-			return unlock, err
+			return nil, err
 		}
 		_ = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
 		unlock = func() { _ = folder.Close() } // which unlocks it; nothing was written through it
 	}
 	if err = s.look(ctx, key, over); err != nil {
 		unlock()
-		return func() {}, err
+		return nil, err
 	}
 	return unlock, nil
 }
