@@ -192,7 +192,7 @@ func (t *tries) explain() error {
 		if f.err != nil {
 			text += " " + f.err.Error()
 		}
-		e.Metric = refusedMetric(text, t.metrics)
+		e.Metric, e.AnyDays = refusedMetric(text, t.metrics), refusedQuery(text)
 	}
 	if !t.start.IsZero() {
 		e.Elapsed = time.Since(t.start)

@@ -31,6 +31,9 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 	if f.cols, err = k.resolve(ctx, f.client); err == nil {
 		for _, run := range window.Runs() {
 			err = errors.Join(err, f.partitions(ctx, run))
+			if errors.Is(err, jobs.ErrStop) {
+				break
+			}
 		}
 	} else {
 		f.out.Failed = len(window.Due)
@@ -120,7 +123,11 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date) (answer, error) {
 			conv.Abort()
 		}
 	}()
+	if err := f.trial.begin(ctx); err != nil {
+		return answer{}, err
+	}
 	got, err := f.client.CSVReport(ctx, q, func(r io.Reader) (err error) {
+		f.trial.end()
 		if conv, err = f.converter(ctx, row); err != nil {
 			return err
 		}
@@ -130,7 +137,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date) (answer, error) {
 		}
 		return err
 	})
-	if err != nil {
+	if err = f.trial.verdict(err); err != nil {
 		return answer{}, err
 	}
 	if conv == nil { // 204: parts without rows
