@@ -105,3 +105,27 @@ func TestCheckTriesEachStep(t *testing.T) {
 		})
 	}
 }
+
+// A bucket that refuses the keys ends a run with 5 and the reason "denied", be it a sink's or the ledger's.
+func TestABucketThatRefusesTheKeys(t *testing.T) {
+	s := startService(t, "--apps", "1", "--days", "30", "--token", "secret-token-of-the-test")
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/xml")
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `<Error><Code>SignatureDoesNotMatch</Code><Message>Check your key.</Message></Error>`)
+	}))
+	t.Cleanup(refuses.Close)
+	t.Setenv("AWS_ACCESS_KEY_ID", "wrong")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+	bucket := "s3://bkt/prefix?region=us-east-1&use_path_style=true&endpoint=" + refuses.URL
+	for _, what := range []string{"ledger", "out"} {
+		t.Run(what, func(t *testing.T) {
+			p := newPlace(t, s, 5, 1, living)
+			p.edit(t, "file://"+p.dir+"/"+what, bucket)
+			text, code := p.here("run", "--log-format", "json")
+			if code != 5 || !strings.Contains(text, `"reason":"denied"`) || !strings.Contains(text, "AWS_SECRET_ACCESS_KEY") {
+				t.Errorf("exit code %d, want 5: %s", code, text)
+			}
+		})
+	}
+}
