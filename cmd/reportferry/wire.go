@@ -111,7 +111,7 @@ func (e *engine) openLedger(ctx context.Context) (err error) {
 
 // openService reads the config and makes the service's client, for commands that need no ledger.
 func openService(f *flags, log *slog.Logger) (*engine, error) {
-	c, err := config.Load(f.config)
+	c, err := config.Load(f.config, os.LookupEnv)
 	if err != nil {
 		return nil, &exitError{jobs.ExitUsage, err}
 	}

@@ -62,7 +62,9 @@ var openers = map[string]opener{azureblob.Scheme: openAzure, s3blob.Scheme: open
 type opener func(context.Context, *url.URL) (*blob.Bucket, error)
 
 // OpenBucketURL makes it a blob.BucketURLOpener.
-func (o opener) OpenBucketURL(ctx context.Context, u *url.URL) (*blob.Bucket, error) { return o(ctx, u) }
+func (o opener) OpenBucketURL(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
+	return o(ctx, u)
+}
 
 // completeFileURL makes the directory absolute and sets the options that an atomic replacement needs: a temporary file
 // on the same file system, and no second file beside the first.
