@@ -164,6 +164,9 @@ func (t *tries) refresh(old string, f *failure) *failure {
 // NextBackOff is the full-jitter policy. It stops when the wait would outlast the patience.
 func (t *tries) NextBackOff() time.Duration {
 	if t.last.pause > 0 {
+		if time.Since(t.start)+t.last.pause > t.patience {
+			return backoff.Stop
+		}
 		return 0 // the limiter holds everybody back for that long
 	}
 	wait := time.Duration(t.draw(int64(min(backoffCeiling, backoffBase<<min(t.step, 10)))))

@@ -108,7 +108,7 @@ func azureWords(resp *http.Response) string {
 		return ""
 	}
 	text, _, _ := strings.Cut(said.Message, "RequestId:")
-	return oneLine(text)
+	return strings.TrimRight(oneLine(text), ".")
 }
 
 var azureHTTP = sync.OnceValue(func() *http.Client {

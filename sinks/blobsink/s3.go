@@ -116,8 +116,9 @@ func (e explainedCredentials) Retrieve(ctx context.Context) (aws.Credentials, er
 }
 
 // Codes of S3 about credentials whatever the status (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html).
-// A clock that is wrong is none of them, though the status is 403 too.
-var s3Codes = []string{"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "AuthorizationHeaderMalformed"}
+// A clock that is wrong is none of them, though the status is 403 too. The last one is versitygw's, of a key that it
+// doesn't know.
+var s3Codes = []string{"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "AuthorizationHeaderMalformed", "XAdminUserNotFound"}
 
 const s3Skew = "RequestTimeTooSkewed"
 

