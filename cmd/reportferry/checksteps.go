@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
@@ -82,11 +83,22 @@ func (e *engine) spoolParent() string {
 
 // store opens the ledger and tries it; what can't be used isn't kept.
 func (c *checker) store(ctx context.Context) {
+	detail := probed
 	err := c.openLedger(ctx)
 	if err == nil {
 		err = c.ledger.Probe(ctx)
 	}
-	c.step("ledger "+sinks.Redact(c.config.Ledger), err, probed)
+	if err == nil {
+		var theirs time.Time
+		var known bool
+		if theirs, known, err = c.ledger.Clock(ctx); known {
+			var warning string
+			if warning, err = adjust.CheckClock("the bucket", theirs, time.Now()); warning != "" {
+				detail += "; " + warning
+			}
+		}
+	}
+	c.step("ledger "+sinks.Redact(c.config.Ledger), err, detail)
 	if err != nil {
 		c.ledger = nil
 	}
@@ -111,6 +123,9 @@ func (c *checker) account(ctx context.Context) map[string]adjust.Filter {
 		// The lists are outside the interface document: an account without them is none the worse.
 		detail += "; its lists of metrics can't be had"
 		_, err = c.client.Events(ctx, adjust.EventsQuery{})
+	}
+	if warning := c.client.ClockWarning(); warning != "" {
+		detail += "; " + warning
 	}
 	c.step("service", err, detail)
 	if err != nil {

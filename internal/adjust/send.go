@@ -67,11 +67,17 @@ func (t *tries) send(token string) *failure {
 	} else {
 		t.meter.Retries.Add(1)
 	}
+	sent := time.Now()
 	resp, err := t.http.Do(req)
 	if err != nil {
 		return t.broken(ctx, 0, err)
 	}
 	defer func() { _ = resp.Body.Close() }() // what reading it had to say is known by then
+	if resp.StatusCode < http.StatusMultipleChoices {
+		if err := t.look(resp.Header, sent); err != nil {
+			return &failure{final: true, err: err}
+		}
+	}
 	if resp.StatusCode == http.StatusNoContent {
 		t.answer.Empty = true
 		return nil

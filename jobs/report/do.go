@@ -39,8 +39,11 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 		f.out.Failed = len(window.Due)
 	}
 	f.out.Measure(m.Totals())
-	if errors.Is(err, adjust.ErrAuth) {
+	switch {
+	case errors.Is(err, adjust.ErrAuth):
 		err = fmt.Errorf("%w: %w", jobs.ErrDenied, err)
+	case errors.Is(err, adjust.ErrClock):
+		err = fmt.Errorf("%w: %w", jobs.ErrStop, err)
 	}
 	return f.out, err
 }
