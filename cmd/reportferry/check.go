@@ -37,13 +37,13 @@ metric and event of the reports against the service's own lists, in one request.
 What isn't in the lists is asked for by a report of one day.
 
 Then read every recorded part back from its sink: its rows and its content hash
-must be those of the ledger. With --live also fetch some partitions again, chosen
-at random among those that are restated no more, and hold the types of columns
+must be those of the ledger. With --live also fetch some partitions again, of
+those that are restated no more chosen at random, and hold the types of columns
 against the service's list of metrics.
 
-The exit code is 2 when the config asks for what can't be, 5 when credentials are
-refused, 1 when another step fails, and 3 when something isn't as recorded.
-Nothing is changed.`,
+The exit code is 2 when the config asks for what can't be, 5 when credentials
+are refused, 1 when another step fails, and 3 when something isn't as recorded.
+Nothing that is recorded or published is changed.`,
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
 			e, err := openService(f, f.logger(cmd.ErrOrStderr()))
