@@ -126,6 +126,8 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrDenied: the service or a store refused the credentials; going on would only repeat that.
 	ErrDenied = errors.New("access denied")
+	// ErrStop: what one unit was refused for holds for every unit of the job; going on would only repeat that.
+	ErrStop = errors.New("the job goes no further")
 	// ErrEmptied: the answer is empty where rows are recorded, and on_empty is guard.
 	ErrEmptied = errors.New("the answer has no rows")
 	// ErrLedger: the ledger's bucket could not be read or written.

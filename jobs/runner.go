@@ -151,9 +151,8 @@ func (r *Runner) over(ctx context.Context, t task, out Outcome, err error) {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		log.Info("window stopped")
 		out.Failed = 0 // the next run goes on with it
-	default:
+	case t.res.fail(t.unit.Name, err):
 		log.Error("window failed", "status", err)
-		t.res.fail(t.unit.Name, err)
 	}
 	out.Windows = 1
 	t.res.add(out)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,7 +76,7 @@ before is not pushed again.
 
 ` + exitCodes,
 		RunE: func(cmd *cobra.Command, files []string) error {
-			c, err := config.Load(s.config)
+			c, err := config.Load(s.config, os.LookupEnv)
 			if err != nil {
 				return &exitError{jobs.ExitUsage, err}
 			}
