@@ -36,6 +36,13 @@ type tally struct {
 	over  bool               // deny was called
 }
 
+// ended tells whether the job goes no further.
+func (t *tally) ended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
 func (t *tally) add(o Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

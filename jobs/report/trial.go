@@ -28,10 +28,13 @@ type trial struct {
 // begin gives the first caller leave to send, and others once it is known whether that was right.
 func (t *trial) begin(ctx context.Context) error {
 	t.mu.Lock()
-	over := t.gate()
+	over, refusal := t.gate(), t.refusal
 	first := !t.begun
 	t.begun = true
 	t.mu.Unlock()
+	if refusal != nil {
+		return refusal
+	}
 	if first {
 		time.AfterFunc(trialTime, t.end)
 		return nil
@@ -67,6 +70,7 @@ func (t *trial) end() {
 }
 
 // verdict ends the trial with what came of a query, and makes an error that other days would meet too one of the job.
+// Those that wait then aren't let go: the runner ends the job, and they have nothing to say that hasn't been said.
 func (t *trial) verdict(err error) error {
 	var refused *adjust.Error
 	if errors.As(err, &refused) && refused.AnyDays {
@@ -74,6 +78,7 @@ func (t *trial) verdict(err error) error {
 		t.mu.Lock()
 		t.refusal = err
 		t.mu.Unlock()
+		return err
 	}
 	t.end()
 	return err

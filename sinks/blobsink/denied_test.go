@@ -47,7 +47,7 @@ func TestRefusedCredentials(t *testing.T) {
 				w.Header().Set("Content-Type", "application/xml")
 				w.Header().Set("X-Ms-Error-Code", c.code)
 				w.WriteHeader(c.status)
-				fmt.Fprintf(w, "<?xml version=\"1.0\"?>\n<Error><Code>%s</Code><Message>In the words\nof the store.</Message></Error>", c.code)
+				_, _ = fmt.Fprintf(w, "<?xml version=\"1.0\"?>\n<Error><Code>%s</Code><Message>In the words\nof the store.</Message></Error>", c.code)
 			}))
 			t.Cleanup(server.Close)
 			rawURL := c.url + strings.TrimPrefix(server.URL, "http://")
@@ -80,7 +80,7 @@ func TestGCSRefuses(t *testing.T) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusForbidden)
-				fmt.Fprintf(w, `{"error": {"code": 403, "message": "In the words\nof the store.", "errors": [{"reason": %q}]}}`, reason)
+				_, _ = fmt.Fprintf(w, `{"error": {"code": 403, "message": "In the words\nof the store.", "errors": [{"reason": %q}]}}`, reason)
 			}))
 			t.Cleanup(server.Close)
 			t.Setenv("STORAGE_EMULATOR_HOST", strings.TrimPrefix(server.URL, "http://"))
@@ -131,6 +131,26 @@ func TestMissingCredentials(t *testing.T) {
 		}
 		if err == nil || errors.Is(err, fs.ErrPermission) != c.refused || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: want one line with %q: %v", c.url, c.says, err)
+		}
+	}
+}
+
+// The parameters that gocloud reads of an s3 URL are read here, and mean the same.
+func TestS3Parameters(t *testing.T) {
+	for query, wrong := range map[string]string{
+		"region=x&ssetype=AES256&kmskeyid=k&accelerate=false&disable_https=true&s3ForcePathStyle=true": "",
+		"region=x&prefix=a/": "", "region=x&ssetype=aws:KMS&use_path_style=": "",
+		"region=x&use_path_style=perhaps": "use_path_style: want true or false",
+		"region=x&ssetype=none":           "ssetype",
+		"region=x&nosuch=1":               "nosuch",
+		"profile=nobody-has-it":           "nobody-has-it",
+	} {
+		bucket, err := OpenBucket(t.Context(), "s3://bkt?"+query)
+		if err == nil {
+			err = bucket.Close()
+		}
+		if (err == nil) != (wrong == "") || err != nil && !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%s: %v, want %q", query, err, wrong)
 		}
 	}
 }

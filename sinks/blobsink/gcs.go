@@ -102,5 +102,5 @@ func (g *gcsTransport) RoundTrip(req *http.Request) (resp *http.Response, err er
 		return resp, nil
 	}
 	said := cmp.Or(body.Error.Message, reason, http.StatusText(resp.StatusCode))
-	return nil, deny(fmt.Errorf("Google Cloud Storage answered %d: %s", resp.StatusCode, said), gcsRights)
+	return nil, deny(fmt.Errorf("answered by Google Cloud Storage: %d: %s", resp.StatusCode, said), gcsRights)
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -89,7 +90,7 @@ func splitS3(q url.Values) (func(*s3.Options), *s3blob.Options, error) {
 	options := &s3blob.Options{KMSEncryptionID: q.Get("kmskeyid")}
 	if name := q.Get("ssetype"); name != "" {
 		for _, known := range options.EncryptionType.Values() {
-			if string(known) == name {
+			if strings.EqualFold(string(known), name) {
 				options.EncryptionType = known
 			}
 		}
