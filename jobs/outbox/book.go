@@ -25,10 +25,7 @@ func (o *Outbox) list(ctx context.Context) (pushes []*push, orphans []string, er
 			p = &push{id: id}
 			byID[id] = p
 		}
-		var n int
-		if _, err := fmt.Sscanf(name, "%06d.json", &n); err == nil {
-			p.last = max(p.last, n)
-		}
+		p.last = max(p.last, segmentNumber(key))
 		p.records = p.records || name == "records"
 	}
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
@@ -113,8 +110,8 @@ func (p *push) done() bool {
 	return !p.open() && (p.head.Pruned || p.head.Counts.Accepted == p.head.Records)
 }
 
-// doubt marks what the end of the process left open: rows that were reserved and aren't settled may have been sent. Those
-// that waited weren't, and wait no more.
+// doubt marks what the end of the process left open. Rows that waited weren't sent, and wait no more; those that an earlier
+// version had reserved may have been.
 func (p *push) doubt() {
 	for row := int64(1); row <= p.states.rows; row++ {
 		switch now := p.states.get(row); {

@@ -26,7 +26,7 @@ type Options struct {
 	Rejects  *blob.Bucket // where rejects files go; nil: nowhere
 
 	Keep   time.Duration // of records, so that they aren't sent again by another file; 0: nine days
-	Window int           // records that may be sent and not yet be on record: what a kill leaves unknown; 0: 1,000
+	Window int           // records read ahead of those sent, so that an ID that is slow holds up no others; 0: 1,000
 	Flush  time.Duration // at the latest, a settled record is on record then; 0: two seconds
 	Log    *slog.Logger  // nil: nothing is logged
 }
@@ -34,7 +34,7 @@ type Options struct {
 // An Outbox is the ledger of a push kind, below tables/{table}/outbox/:
 //
 //	{push}/records      what one content of a file has to send, by ID; written before the first of it is sent
-//	{push}/{n}.json     what became of which rows, and which may be sent before n+1 is there
+//	{push}/{n}.json     what became of which rows, and which may be sent once it is there
 //
 // Files of one table are pushed one after the other, by all processes together, so that what two of them have in common
 // is sent once. It is safe for concurrent use.

@@ -3,7 +3,9 @@ package outbox
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -15,8 +17,8 @@ type segment struct {
 	Writer   string         `json:"writer"` // this object's alone, to know it again
 	Run      string         `json:"run"`
 	At       time.Time      `json:"at"`
-	Reserved int64          `json:"reserved"` // pending rows up to this one may be sent before the next segment
-	Spans    []byte         `json:"spans"`    // of rows that changed, or of all
+	Reserved int64          `json:"reserved"` // of earlier versions: pending rows up to this one may have been sent
+	Spans    []byte         `json:"spans"`    // of rows that changed, or of all; what may be sent next is in doubt
 	Words    []string       `json:"words,omitempty"`
 	Rejected []wordsOf      `json:"rejected,omitempty"` // by the service
 	Sums     map[string]Sum `json:"sums,omitempty"`     // of what was accepted
@@ -63,7 +65,18 @@ type push struct {
 
 func (p *push) key(n int) string   { return fmt.Sprintf("%s/%06d.json", p.id, n) }
 func (p *push) recordsKey() string { return p.id + "/records" }
-func (p *push) open() bool         { return p.head.Ended.IsZero() }
+
+// segmentNumber is the number of a segment by its key, however many digits it has; 0 when it is none.
+func segmentNumber(key string) int {
+	name, is := strings.CutSuffix(path.Base(key), ".json")
+	n, err := strconv.Atoi(name)
+	if !is || err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+func (p *push) open() bool { return p.head.Ended.IsZero() }
 
 // fate is what became of a row, for another push that has the same record.
 func (p *push) fate(row int64) state {
@@ -97,7 +110,7 @@ func (p *push) take(s segment) {
 // whole gives the segment that says everything.
 func (p *push) whole(run string) segment {
 	h := p.head
-	s := segment{Run: run, Head: &h, Sums: p.sums, Reserved: p.reserved, Spans: p.spans}
+	s := segment{Run: run, Head: &h, Sums: p.sums, Spans: p.spans}
 	if p.states != nil {
 		s.Spans = p.states.encode()
 	}

@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 
 	"github.com/reportferry/reportferry/jobs"
@@ -258,4 +260,39 @@ func TestOneAtATime(t *testing.T) {
 	}
 	r.want((<-over).File, "1 accepted, 1 duplicates, ended")
 	r.sent("a 1, b 2")
+}
+
+// A kill leaves in doubt what may have been sent, and no more than is in flight beside it: of a night's 300 records, killed
+// after 37, the others are pending, whether what is in doubt is parked or sent again.
+func TestOnlyWhatMayHaveBeenSentIsInDoubt(t *testing.T) {
+	for _, park := range []bool{false, true} {
+		r := newRig(t)
+		n := &night{rig: r}
+		p := r.push("f", many(300))
+		p.InFlight, p.ParkUnknown = 8, park
+		var sent atomic.Int64
+		var survivor *blob.Bucket
+		var dying sync.RWMutex
+		p.Send = func(context.Context, string) error {
+			if sent.Add(1) == 37 {
+				dying.Lock() // others that are on their way stay so
+				defer dying.Unlock()
+				survivor = n.bury()
+				return nil
+			}
+			dying.RLock()
+			defer dying.RUnlock()
+			return nil
+		}
+		r.do(p)
+		r.bucket = survivor
+		files, err := r.open().Files(t.Context())
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		f := files[0]
+		if f.Accepted+f.Unknown+f.Pending != 300 || f.Accepted+f.Unknown < 37 || f.Accepted+f.Unknown > 37+4*8 || f.Unknown > 4*8 {
+			t.Errorf("park %v: %d accepted, %d in doubt, %d pending", park, f.Accepted, f.Unknown, f.Pending)
+		}
+	}
 }

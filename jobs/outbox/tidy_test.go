@@ -66,7 +66,7 @@ func TestOrphans(t *testing.T) {
 
 // What is damaged stops the push before anything is sent, and the error doesn't advise to delete it.
 func TestDamaged(t *testing.T) {
-	for _, what := range []string{"records", "shorter records", "longer records", "000002.json"} {
+	for _, what := range []string{"records", "shorter records", "longer records", ".json"} {
 		t.Run(what, func(t *testing.T) {
 			r := newRig(t)
 			m := lines("a 1\nb 2\nc 3")
