@@ -83,7 +83,7 @@ type work[V any] struct {
 	check   bool
 	stat    Stat
 	pushes  []*push
-	orphans []string
+	orphans []*push
 	resumed *push // the push of this very content; nil: there is none
 	states  *states
 	digest  *digest
@@ -121,7 +121,10 @@ func (w *work[V]) do(h hold) error {
 		started := w.start(time.Now().UTC())
 		fresh.id = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
 		fresh.head = head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
-		var err error
+		err := w.o.append(h.ctx, fresh, fresh.whole(w.o.o.Run))
+		if err != nil {
+			return nil, err
+		}
 		ix, err = writeIndex(h.ctx, w.o.folder, fresh.recordsKey())
 		return ix, err
 	}

@@ -41,7 +41,7 @@ type head struct {
 	Ended   time.Time `json:"ended,omitzero"` // zero: open
 	Rows    int64     `json:"rows"`           // those that are records
 	Records int64     `json:"records"`        // in the object of records
-	Sum     string    `json:"xxh64"`          // of that object
+	Sum     string    `json:"xxh64"`          // of that object; empty: it isn't written yet, and nothing was sent
 	Pruned  bool      `json:"pruned,omitempty"`
 	Rejects string    `json:"rejects,omitempty"`
 	Counts  counts    `json:"counts"` // once it has ended

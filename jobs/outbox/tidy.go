@@ -1,9 +1,11 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reportferry/reportferry/jobs"
@@ -101,11 +103,7 @@ func (o *Outbox) prune(ctx context.Context, p *push, now time.Time) error {
 		return nil
 	}
 	if p.age(now) > forget {
-		keys, err := o.folder.Keys(ctx, p.id+"/")
-		for _, key := range keys { // ascending: what is cut short leaves the segment that holds
-			err = errors.Join(err, o.folder.Drop(ctx, key))
-		}
-		return err
+		return o.forget(ctx, p)
 	}
 	return o.folder.Drop(ctx, p.recordsKey())
 }
@@ -126,10 +124,23 @@ func (o *Outbox) held(ctx context.Context, do func(context.Context, []*push) err
 
 // sweepOrphans drops records of which nothing was ever sent. Only the holder of the claim may: those of another process
 // are so while it begins.
-func (o *Outbox) sweepOrphans(ctx context.Context, orphans []string) {
-	for _, key := range orphans {
-		_ = o.folder.Drop(ctx, key) // the next holder tries again
+func (o *Outbox) sweepOrphans(ctx context.Context, orphans []*push) {
+	for _, p := range orphans {
+		_ = o.forget(ctx, p) // the next holder tries again
 	}
+}
+
+// forget drops all of a push: its records first and the newest segment last, so that what is cut short is none that has lost
+// something.
+func (o *Outbox) forget(ctx context.Context, p *push) error {
+	keys, err := o.folder.Keys(ctx, p.id+"/")
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(segmentNumber(a), segmentNumber(b)) })
+	for _, key := range keys {
+		if err == nil {
+			err = o.folder.Drop(ctx, key)
+		}
+	}
+	return err
 }
 
 // touch notes the new version of a file whose content is known.
