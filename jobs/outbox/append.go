@@ -67,7 +67,7 @@ func (o *Outbox) alone(ctx context.Context, p *push, n int) error {
 	g.Go(func() error {
 		keys, err := o.folder.Keys(gctx, p.id+"/")
 		for _, key := range keys {
-			top = max(top, segmentNumber(key))
+			top = max(top, jobs.NumberOf(key))
 		}
 		return err
 	})

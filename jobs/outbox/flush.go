@@ -61,10 +61,10 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 		}
 		return err
 	}
-	s.hand(gone)
 	if s.work.p.Observe != nil {
 		s.work.p.Observe(file)
 	}
+	s.hand(gone)
 	return nil
 }
 

@@ -3,9 +3,7 @@ package outbox
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -65,16 +63,6 @@ type push struct {
 
 func (p *push) key(n int) string   { return fmt.Sprintf("%s/%06d.json", p.id, n) }
 func (p *push) recordsKey() string { return p.id + "/records" }
-
-// segmentNumber is the number of a segment by its key, however many digits it has; 0 when it is none.
-func segmentNumber(key string) int {
-	name, is := strings.CutSuffix(path.Base(key), ".json")
-	n, err := strconv.Atoi(name)
-	if !is || err != nil || n < 0 {
-		return 0
-	}
-	return n
-}
 
 func (p *push) open() bool { return p.head.Ended.IsZero() }
 

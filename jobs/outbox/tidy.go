@@ -134,7 +134,7 @@ func (o *Outbox) sweepOrphans(ctx context.Context, orphans []*push) {
 // something.
 func (o *Outbox) forget(ctx context.Context, p *push) error {
 	keys, err := o.folder.Keys(ctx, p.id+"/")
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(segmentNumber(a), segmentNumber(b)) })
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(jobs.NumberOf(a), jobs.NumberOf(b)) })
 	for _, key := range keys {
 		if err == nil {
 			err = o.folder.Drop(ctx, key)
