@@ -45,8 +45,8 @@ func (o *Outbox) list(ctx context.Context) (pushes []*push, err error) {
 	return pushes, nil
 }
 
-// pushes reads all pushes of the table, and tells apart those that ended before anything was sent. Another process may go on
-// meanwhile.
+// pushes reads all pushes of the table, and tells apart those that ended before anything was sent: orphans, but for what is
+// told of a file that is refused. Another process may go on meanwhile.
 func (o *Outbox) pushes(ctx context.Context) (pushes, orphans []*push, err error) {
 	const tries = 5 // segments may be replaced by a whole one between the listing and the reading
 	for range tries {
@@ -114,7 +114,10 @@ func (o *Outbox) load(ctx context.Context, p *push) error {
 		return o.folder.Damaged(p.key(p.base), fmt.Errorf("%s adds to it, and it isn't whole", p.key(p.last)))
 	}
 	p.head = *read[0].Head
-	if !p.records && !p.head.Pruned && p.head.Sum != "" {
+	if p.head.Sum == "" {
+		return nil
+	}
+	if !p.records && !p.head.Pruned {
 		return o.folder.Damaged(p.recordsKey(), fmt.Errorf("%w, and %s needs it", errGone, p.key(p.last)))
 	}
 	p.words, p.sums = map[int64]Rejection{}, map[string]Sum{}

@@ -117,7 +117,7 @@ func (w *work[V]) do(h hold) error {
 	fresh := &push{}
 	var ix *indexWriter
 	begin := func() (*indexWriter, error) {
-		w.o.sweepOrphans(h.ctx, w.orphans)
+		w.o.sweepOrphans(h.ctx, w.orphans, w.p.Name)
 		started := w.start(time.Now().UTC())
 		fresh.id = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
 		fresh.head = head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
@@ -135,7 +135,7 @@ func (w *work[V]) do(h hold) error {
 		fallthrough
 	case err != nil:
 		if errors.Is(err, ErrTooMany) {
-			err = errors.Join(err, w.explain(h.ctx))
+			err = errors.Join(err, w.explain(h.ctx), w.refuse(h.ctx, fresh, err))
 		}
 		return err
 	case w.report.Same:

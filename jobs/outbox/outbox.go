@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"gocloud.dev/blob"
@@ -81,6 +82,7 @@ type File struct {
 	Doubtful              int64 // of all, those that may have been sent more than once
 	Sums                  map[string]Sum
 	Rejects               string // key of the rejects file; empty: there is none
+	Error                 string `json:",omitempty"` // why nothing of it was sent; empty: it may be
 }
 
 // Open tells whether there is something left to do.
@@ -88,7 +90,13 @@ func (f File) Open() bool { return f.Ended.IsZero() }
 
 // Files gives what is known of all files, the latest first. A file that changed is there several times.
 func (o *Outbox) Files(ctx context.Context) ([]File, error) {
-	pushes, _, err := o.pushes(ctx)
+	pushes, orphans, err := o.pushes(ctx)
+	for _, p := range orphans {
+		if p.head.Error != "" {
+			pushes = append(pushes, p)
+		}
+	}
+	slices.SortFunc(pushes, func(a, b *push) int { return strings.Compare(a.id, b.id) })
 	var files []File
 	for _, p := range slices.Backward(pushes) {
 		files = append(files, p.file(p.tally()))
@@ -101,6 +109,6 @@ func (p *push) file(c counts) File {
 	return File{
 		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.run, Started: h.Started, Ended: h.Ended, Rows: h.Rows,
 		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Unknown: c.Unknown, Refused: c.Refused,
-		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.sums), Rejects: h.Rejects,
+		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.sums), Rejects: h.Rejects, Error: h.Error,
 	}
 }

@@ -42,7 +42,8 @@ type head struct {
 	Sum     string    `json:"xxh64"`          // of that object; empty: it isn't written yet, and nothing was sent
 	Pruned  bool      `json:"pruned,omitempty"`
 	Rejects string    `json:"rejects,omitempty"`
-	Counts  counts    `json:"counts"` // once it has ended
+	Error   string    `json:"error,omitempty"` // why nothing of it was sent
+	Counts  counts    `json:"counts"`          // once it has ended
 }
 
 // A push is a name with one content, as read from its segments.
