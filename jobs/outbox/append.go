@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,22 +23,22 @@ func (o *Outbox) append(ctx context.Context, p *push, s segment) error {
 	if s.Head != nil {
 		s.Base = n
 	}
-	if err := o.create(ctx, p, n, s); err != nil {
-		return err
-	}
-	if err := o.alone(ctx, p, n); err != nil {
+	if err := o.again(ctx, func() error { return o.create(ctx, p, n, s) }); err != nil {
 		return err
 	}
 	dropped := p.base
 	p.last, p.base = n, s.Base
+	if err := o.again(ctx, func() error { return o.alone(ctx, p, n) }); err != nil {
+		return err
+	}
 	if s.Head != nil && dropped > 0 {
 		o.sweep(ctx, p, dropped)
 	}
 	return nil
 }
 
-// create writes segment n, which mustn't be there.
-func (o *Outbox) create(ctx context.Context, p *push, n int, s segment) (err error) {
+// again asks a store that fails three times at most.
+func (o *Outbox) again(ctx context.Context, do func() error) (err error) {
 	for try := range 3 {
 		if try > 0 {
 			select {
@@ -46,17 +47,24 @@ func (o *Outbox) create(ctx context.Context, p *push, n int, s segment) (err err
 				return err
 			}
 		}
-		var created bool
-		if created, err = o.folder.Create(ctx, p.key(n), s); err != nil {
-			continue
+		if err = do(); err == nil || errors.Is(err, jobs.ErrLost) {
+			return err
 		}
-		var there segment
-		if !created && (o.folder.Read(ctx, p.key(n), &there) != nil || there.Writer != s.Writer) {
-			return o.outrun(p, n)
-		}
-		return nil
 	}
 	return err
+}
+
+// create writes segment n, which mustn't be there unless it is this very one.
+func (o *Outbox) create(ctx context.Context, p *push, n int, s segment) error {
+	created, err := o.folder.Create(ctx, p.key(n), s)
+	if err != nil || created {
+		return err
+	}
+	var there segment
+	if o.folder.Read(ctx, p.key(n), &there) != nil || there.Writer != s.Writer {
+		return o.outrun(p, n)
+	}
+	return nil
 }
 
 // alone looks again once segment n was created: that its number was free is no proof, because whoever has gone past it may

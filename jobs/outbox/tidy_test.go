@@ -126,6 +126,31 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
+// A push of an earlier version says up to which row its pending records may have been sent.
+func TestReservedByAnEarlierVersion(t *testing.T) {
+	r := newRig(t)
+	m := lines("a 1\nb 2\nc 3")
+	r.service.say = func(string, int) error { return errDown }
+	if _, err := Do(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, errDown) {
+		t.Fatal(err)
+	}
+	pushes, _, err := r.pushes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := pushes[0].whole("run")
+	s.Reserved = 2
+	if err := r.append(t.Context(), pushes[0], s); err != nil {
+		t.Fatal(err)
+	}
+	files, err := r.Files(t.Context())
+	if err != nil || files[0].Unknown != 2 || files[0].Pending != 1 {
+		t.Errorf("%+v, %v", files, err)
+	}
+	r.service.say = nil
+	r.want(r.do(r.push("f", m)).File, "3 accepted, 2 doubtful, ended")
+}
+
 // What is damaged stops the push before anything is sent, and the error doesn't advise to delete it.
 func TestDamaged(t *testing.T) {
 	for _, what := range []string{"records", "shorter records", "longer records", ".json"} {
