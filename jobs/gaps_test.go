@@ -94,7 +94,7 @@ func TestFreshness(t *testing.T) {
 			"the next period ended 31h0m0s ago, and the newest recorded is 2026-01-08"},
 	} {
 		r := Rules{Period: c.period, Page: 1, Start: date("2026-01-01"), Location: time.UTC}
-		f := FreshnessOf("j", r, c.done, c.runs)
+		f := FreshnessOf("j", r, c.done, Past{Runs: c.runs})
 		if got := f.Stale(moment(c.now), 26*time.Hour); got != c.want {
 			t.Errorf("%s: %q, want %q (%+v)", c.name, got, c.want, f)
 		}

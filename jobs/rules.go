@@ -20,9 +20,11 @@ type Rules struct {
 	Schedule cron.Schedule  // nil: fires always
 	Sinks    []string       // names of the job's targets
 
-	// Stale says, by the ID of its shape, why a partition must be fetched again: Rebased or NewColumns. Like every other
-	// recorded partition that isn't final, it is due before Start too, unless Through says that a range was asked for.
-	Stale map[string]Reason
+	// Stale says, by the ID of its shape, why a partition must be fetched again. Like every other recorded partition that
+	// isn't final, it is due before Start too, unless Through says that a range was asked for.
+	Stale map[string]Stale
+
+	LaterColumns bool // what only lacks columns isn't due
 
 	Snapshots      bool     // partitions are made while their period goes on, and never afterwards
 	Only           []Reason // nil: whatever the reason

@@ -82,6 +82,7 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 		return err
 	}
 	fmt.Fprintf(c.out, "config: %s, no mistakes\n", plural(len(c.config.Jobs), "job"))
+	c.warn(names)
 	var failed []error // of one job, which says nothing about the others
 	for _, job := range list {
 		failed = append(failed, c.table(ctx, job))
@@ -106,7 +107,7 @@ func (c *checker) table(ctx context.Context, job jobs.Job) error {
 		return err
 	}
 	if job.Inspect != nil { // a config that contradicts the ledger is refused as run refuses it
-		if _, err := job.Inspect(ctx, time.Now(), nil); err != nil {
+		if _, err := job.Inspect(ctx, time.Now(), jobs.Past{}); err != nil {
 			return err
 		}
 	}
