@@ -37,9 +37,8 @@ type tally struct {
 	*Result
 	mu    sync.Mutex
 	start time.Time
-
-	deny   context.CancelFunc // ends the job: going on would only repeat the refusal
-	denied bool
+	deny  context.CancelFunc // ends the job: going on would only repeat the refusal
+	over  bool               // deny was called
 }
 
 func (t *tally) add(o Outcome) {
@@ -54,7 +53,7 @@ func (t *tally) add(o Outcome) {
 func (t *tally) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.denied {
+	if !t.over {
 		t.Left++
 		t.Stopped = true
 	}
@@ -75,7 +74,7 @@ func (t *tally) fail(unit string, err error) {
 	t.Errs = append(t.Errs, err)
 	t.Failures = append(t.Failures, Failure{Unit: unit, Error: cut(err.Error())})
 	if Denied(err) {
-		t.denied = true
+		t.over = true
 		t.deny()
 	}
 }

@@ -44,11 +44,11 @@ func newStatus(f *flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [job...]",
 		Short: "Show what the ledger holds: per table, and of the last run",
-		Long: `Show what the ledger holds: per table, and of the last run. With --max-age the
-exit code is 3 when a table is older than that: the period after its newest one
-ended so long ago, or its last success was. A job of kind spend, sharing or apps
-has no periods: it is too old when no run of it that long has ended without a
-failure.`,
+		Long: `Show what the ledger holds: per table, how many partitions of its range are
+missing or lack columns, and of the last run. With --max-age the exit code is 3
+when a table is older than that: the period after its newest one ended so long
+ago, or its last success was. A job of kind spend, sharing or apps has no
+periods: it is too old when no run of it that long has ended without a failure.`,
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
 			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
