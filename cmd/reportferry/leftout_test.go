@@ -102,6 +102,15 @@ func TestAddedEvent(t *testing.T) {
 	s.says("plan", 0, "12 partitions", "missing columns 7")
 	s.says("run", 0, "written 12")
 	s.says("run", 0, "all is up to date")
+	change(t, "metrics: [events, revenue]", "metrics: [events, revenue, d7_revenue_cohort]")()
+	s.says("status", 0, "12 partitions lack purchase_d7_revenue_cohort")
+	s.says("run", 0, "written 12")
+	change(t, ", {glob: 'level*', metrics: [events]}", "")()
+	s.says("run", 0, "all is up to date")
+	change(t, "{name: Purchase, ", "{slug: buy, ")() // another way to the same columns
+	s.says("plan", 0, "nothing is due")
+	change(t, "as: purchase}", "as: bought}")()
+	s.says("gaps", 0, "12 partitions lack bought_d7_revenue_cohort and 2 more")
 }
 
 // With new_columns: later older partitions stay as they are, and every command says so.
@@ -216,8 +225,8 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 		{"stopped", jobs.Result{Left: 3, Stopped: true, Outcome: jobs.Outcome{Windows: 1}}, false, 130, interrupted, "3 windows for the next run: this one was stopped"},
 		{"not begun", jobs.Result{Left: 1, Stopped: true}, false, 130, interrupted, "job: not begun\n  left        1 window for the next run"},
 		{"not planned", jobs.Result{Stopped: true}, false, 130, interrupted, "job: not begun\n  left        all of it"},
-		{"columns for later", jobs.Result{Rest: jobs.Rest{Lacking: jobs.Lacking{Partitions: 1, Columns: []string{"a", "b", "c", "d", "e"}, Later: true}}}, true, 0, left,
-			"1 partition lacks a, b, c and 2 more\n              to fetch: backfill job --missing-columns"},
+		{"columns for later", jobs.Result{Rest: jobs.Rest{Lacking: jobs.Lacking{Partitions: 1, Columns: []string{"clicks", "cost", "revenue", "sessions", "waus"}, Later: true}}}, true, 0, left,
+			"1 partition lacks clicks, cost, revenue and 2 more\n              to fetch: backfill job --missing-columns"},
 		{"columns that were found meanwhile", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Written: 1}, Rest: jobs.Rest{Lacking: jobs.Lacking{Partitions: 2, Columns: []string{"a"}}}},
 			true, 0, left, "2 partitions lack a\n              the next run fetches them"},
 		{"rows that were kept", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Kept: 1}, Rest: jobs.Rest{Kept: 1}}, true, 0, left, "1 partition with older rows"},

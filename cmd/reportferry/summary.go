@@ -127,16 +127,22 @@ func writeRest(w io.Writer, r jobs.Result) {
 	}
 }
 
-// lacking says how many partitions lack what.
+// lacking says how many partitions lack what, in about half a line.
 func lacking(l jobs.Lacking) string {
-	const most = 3
+	const usual = 45
 	text := plural(l.Partitions, "partition") + " lack"
 	if l.Partitions == 1 {
 		text += "s"
 	}
-	text += " " + strings.Join(l.Columns[:min(most, len(l.Columns))], ", ")
-	if more := len(l.Columns) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+	for i, name := range l.Columns {
+		switch {
+		case i == 0:
+			text += " " + name
+		case len(text)+len(name) > usual:
+			return text + fmt.Sprintf(" and %d more", len(l.Columns)-i)
+		default:
+			text += ", " + name
+		}
 	}
 	return text
 }
