@@ -6,7 +6,7 @@ import (
 )
 
 func TestSharing(t *testing.T) {
-	c, err := Load("testdata/good/sharing.yml")
+	c, err := Load("testdata/good/sharing.yml", testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 func TestSpend(t *testing.T) {
-	c, err := Load("testdata/good/spend.yml")
+	c, err := Load("testdata/good/spend.yml", testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}

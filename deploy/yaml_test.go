@@ -3,6 +3,7 @@ package deploy
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,7 +76,7 @@ func TestCloudRunJob(t *testing.T) {
 		}
 	}
 	deadline(t, env["REPORTFERRY_DEADLINE"], 1, time.Duration(task.TimeoutSeconds)*time.Second)
-	if secrets["ADJUST_TOKEN"] != "adjust-token" {
+	if secrets["ADJUST_TOKEN"] != "reportferry-token" {
 		t.Errorf("ADJUST_TOKEN is of secret %q", secrets["ADJUST_TOKEN"])
 	}
 	v, m := task.Volumes[0], c.VolumeMounts[0]
@@ -182,7 +183,7 @@ func TestStrictDecodingRefuses(t *testing.T) {
 }
 
 func TestConfigIsOurs(t *testing.T) {
-	c, err := config.Load("config.yml")
+	c, err := config.Load("config.yml", os.LookupEnv)
 	check(t, err)
 	if len(c.Warnings) > 0 {
 		t.Errorf("warnings: %v", c.Warnings)

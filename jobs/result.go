@@ -2,9 +2,12 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/terminal"
 )
 
 // A Result is what came of one job.
@@ -23,7 +26,7 @@ type Result struct {
 // A Failure is what the ledger keeps of an error.
 type Failure struct {
 	Unit  string `json:"unit,omitempty"` // which failed; empty: the job couldn't be planned
-	Error string `json:"error"`          // its first 500 bytes
+	Error string `json:"error"`          // its first 500 bytes, as a terminal may show them
 }
 
 // Succeeded tells whether the job did all that was due and was its own to do.
@@ -67,16 +70,22 @@ func (t *tally) leave() int {
 	return t.Left
 }
 
-// fail notes that a unit failed, or, without one, the plan.
-func (t *tally) fail(unit string, err error) {
+// fail notes that a unit failed, or, without one, the plan. What ends the job is noted once, and false is given when that
+// has been done: other units may have met the same at the same time.
+func (t *tally) fail(unit string, err error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	over := Denied(err) || errors.Is(err, ErrStop)
+	if over && t.over {
+		return false
+	}
 	t.Errs = append(t.Errs, err)
-	t.Failures = append(t.Failures, Failure{Unit: unit, Error: cut(err.Error())})
-	if Denied(err) {
+	t.Failures = append(t.Failures, Failure{Unit: unit, Error: cut(terminal.Text(err.Error()))})
+	if over {
 		t.over = true
 		t.deny()
 	}
+	return true
 }
 
 // cut bounds a text that is kept: a service may answer with a page of HTML, for hundreds of units.

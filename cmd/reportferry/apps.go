@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
 )
@@ -191,6 +193,7 @@ func writeAppsPlan(w io.Writer, reports []apps.Report) {
 // writeChange writes one line, or three when a terminal is too narrow for it.
 func writeChange(w io.Writer, c apps.Change, fresh bool) {
 	const width = 80
+	c.Path, c.Have, c.Want = terminal.Line(c.Path), terminal.Line(c.Have), terminal.Line(c.Want)
 	if fresh {
 		fmt.Fprintln(w, runewidth.Truncate("  "+c.Path+": "+c.Want, width, "…"))
 		return
@@ -217,7 +220,7 @@ was. An app is named as apps plan shows it; without a name, all are meant.
 
 ` + exitCodes,
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			c, err := config.Load(a.config)
+			c, err := config.Load(a.config, os.LookupEnv)
 			if err != nil {
 				return &exitError{jobs.ExitUsage, err}
 			}
@@ -262,7 +265,7 @@ func writeSections(w io.Writer, reports []apps.Report) {
 		if r.Err == nil && r.Result == apps.Unchanged {
 			continue
 		}
-		fmt.Fprintln(w, strings.TrimSpace(r.ID+": "+resultOf(r)+" "+r.Token))
+		fmt.Fprintln(w, strings.TrimSpace(terminal.Line(r.ID+": "+resultOf(r)+" "+r.Token)))
 		writeResultOfSections(w, r.Sections)
 		if len(r.Otherwise) > 0 {
 			fmt.Fprintln(w, "  the service took these, and shows values of its own:")
@@ -280,10 +283,10 @@ func writeResultOfSections(w io.Writer, sections []apps.Section) {
 			done += ": " + strings.Join(s.Successes, ", ")
 		}
 		if len(s.Successes) > 0 || len(s.Failures) == 0 {
-			fmt.Fprintln(w, runewidth.Truncate(fmt.Sprintf("  %-25s  %s", s.Name, done), 80, "…"))
+			fmt.Fprintln(w, runewidth.Truncate(terminal.Line(fmt.Sprintf("  %-25s  %s", s.Name, done)), 80, "…"))
 		}
 		for _, f := range s.Failures {
-			fmt.Fprintf(w, "  %-25s  error: %s\n", s.Name, f)
+			fmt.Fprintln(w, terminal.Line(fmt.Sprintf("  %-25s  error: %s", s.Name, f)))
 		}
 	}
 }

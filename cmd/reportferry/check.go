@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
@@ -28,33 +30,40 @@ func newCheck(f *flags) *cobra.Command {
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "check [job...]",
-		Short: "Hold the config, and what the sinks hold, against the ledger",
-		Long: `Check the config, and read every recorded part back from its sink: its rows and
-its content hash must be those of the ledger. With --live also ask the service:
-is the token good, are some partitions, chosen at random among those that are
-restated no more, still what was recorded, and does the service's own list of
-metrics agree with the types of the columns.
+		Short: "Try all that a run needs, and hold the sinks against the ledger",
+		Long: `Try each step of a run, and say which works: the config; the room in the spool
+folder; the ledger and each sink, by writing, reading and deleting a probe, in
+BigQuery a table and a query; the service's token and account; each dimension,
+metric and event of the reports against the service's own lists, in one request.
+What isn't in the lists is asked for by a report of one day.
 
-The exit code is 3 when something isn't as recorded. Nothing is changed.`,
+Then read every recorded part back from its sink: its rows and its content hash
+must be those of the ledger. With --live also fetch some partitions again, of
+those that are restated no more chosen at random, and hold the types of columns
+against the service's list of metrics.
+
+The exit code is 2 when the config asks for what can't be, 5 when credentials
+are refused, 1 when another step fails, and 3 when something isn't as recorded.
+Nothing that is recorded or published is changed.`,
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
+			e, err := openService(f, f.logger(cmd.ErrOrStderr()))
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, e.Close()) }()
-			if err := e.openSpool(); err != nil {
-				return coded(err)
-			}
 			c := &checker{engine: e, out: cmd.OutOrStdout(), dice: rand.New(rand.NewPCG(seed, seed)), sample: sample}
 			if cmd.Flags().Changed("config") {
 				c.flag = " --config " + f.config
 			}
+			if f.logFormat == "json" {
+				c.tell = e.log
+			}
 			if err := c.check(cmd.Context(), names, live); err != nil {
 				return coded(err)
 			}
-			if c.wrong > 0 {
-				return &exitError{code: jobs.ExitSome}
+			if code := c.exit(); code != jobs.ExitDone {
+				return &exitError{code: code}
 			}
 			return nil
 		},
@@ -74,30 +83,42 @@ type checker struct {
 	flag   string // that names the config, when it isn't the default
 	sample int
 	wrong  int
+	tell   *slog.Logger // hears of steps that failed too; may be nil
+	codes  []int        // of steps that failed
 }
 
+// check tries what a run needs, step by step, and holds the sinks against the ledger. A step that failed says nothing about
+// the others.
 func (c *checker) check(ctx context.Context, names []string, live bool) error {
-	list, err := c.jobs(ctx, names)
+	chosen, err := c.choose(names)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "config: %s, no mistakes\n", plural(len(c.config.Jobs), "job"))
 	c.warn(names)
-	var failed []error // of one job, which says nothing about the others
+	c.step("config", nil, plural(len(c.config.Jobs), "job"))
+	c.room()
+	c.store(ctx)
+	lists := c.account(ctx)
+	list, good := c.places(ctx, chosen)
+	if lists != nil {
+		c.queries(ctx, list, lists)
+	}
 	for _, job := range list {
-		failed = append(failed, c.table(ctx, job))
+		if c.ledger == nil || ctx.Err() != nil {
+			break
+		}
+		if err := c.table(ctx, job, good); err != nil {
+			c.step(job.Name, err, "")
+		}
 	}
-	if err := errors.Join(failed...); err != nil {
-		return err
+	if live && lists != nil && c.ledger != nil && ctx.Err() == nil {
+		return c.live(ctx, list, lists)
 	}
-	if live {
-		return c.live(ctx, list)
-	}
-	return nil
+	return ctx.Err()
 }
 
-// table reads back what the sinks of a job hold.
-func (c *checker) table(ctx context.Context, job jobs.Job) error {
+// table reads back what those sinks of a job hold that are good.
+func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool) error {
 	t, err := c.ledger.Table(ctx, job.Table)
 	if err != nil {
 		return err
@@ -118,11 +139,14 @@ func (c *checker) table(ctx context.Context, job jobs.Job) error {
 	}
 	for _, target := range job.Targets {
 		reader, ok := target.Sink.(sinks.Reader)
+		if !good[target.Name] {
+			continue // that has been said
+		}
 		if !ok {
 			fmt.Fprintf(c.out, "%s: %s can't be read back\n", job.Name, target.Name)
 			continue
 		}
-		if err := c.sink(ctx, job, t, shapes, target.Name, reader); err != nil {
+		if err := c.sink(ctx, job, t, shapes, target, reader); err != nil {
 			return err
 		}
 	}
@@ -150,9 +174,10 @@ func (c *checker) meaning(ctx context.Context, job jobs.Job, t *jobs.Table, shap
 }
 
 // sink reads back the parts that one sink should hold.
-func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape, name string, reader sinks.Reader) error {
+func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape, target jobs.Target, reader sinks.Reader) error {
+	name := target.Name
 	held := slices.DeleteFunc(t.Sorted(), func(e jobs.Entry) bool {
-		return !slices.ContainsFunc(e.Receipts, func(r sinks.Receipt) bool { return r.Sink == name })
+		return !slices.ContainsFunc(e.Receipts, target.Gave)
 	})
 	found := make([]string, len(held)) // by entry: what is wrong with it
 	var broken error
@@ -180,7 +205,7 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes 
 	}
 	if c.wrong += wrong; wrong == 0 {
 		fmt.Fprintf(c.out, "%s in %s: %s, as recorded\n", job.Name, name, plural(len(held), "part"))
-		return c.strangers(ctx, job, held, name, reader)
+		return c.strangers(ctx, job, held, target, reader)
 	}
 	fmt.Fprintf(c.out, "%s in %s: %d of %s not as recorded\n", job.Name, name, wrong, plural(len(held), "part"))
 	for i, text := range found {
@@ -189,20 +214,30 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes 
 		}
 	}
 	fmt.Fprintf(c.out, "  to put one again:\n    reportferry backfill %s --from DAY --to DAY --force%s\n", job.Name, c.flag)
-	return c.strangers(ctx, job, held, name, reader)
+	return c.strangers(ctx, job, held, target, reader)
 }
 
 // strangers finds files that readers of the table find and no record names: their rows count twice, or not at all.
-func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry, name string, reader sinks.Reader) error {
-	keys, err := reader.Keys(ctx, job.Table)
+func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry, target jobs.Target, reader sinks.Reader) error {
+	name := target.Name
+	objects, err := reader.List(ctx, job.Table)
 	if err != nil {
 		return err
 	}
-	keys = slices.DeleteFunc(keys, func(key string) bool {
-		return slices.ContainsFunc(held, func(e jobs.Entry) bool {
-			return slices.ContainsFunc(e.Receipts, func(r sinks.Receipt) bool { return r.Sink == name && r.Key == key })
-		})
-	})
+	recorded := map[string]bool{}
+	for _, e := range held {
+		for _, r := range e.Receipts {
+			if target.Gave(r) {
+				recorded[r.Key] = true
+			}
+		}
+	}
+	var keys []string
+	for _, o := range objects {
+		if !recorded[o.Key] {
+			keys = append(keys, o.Key)
+		}
+	}
 	if len(keys) == 0 {
 		return nil
 	}
@@ -213,7 +248,7 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry
 			fmt.Fprintf(c.out, "  and %d more\n", len(keys)-i)
 			break
 		}
-		fmt.Fprintf(c.out, "  %s\n", key)
+		fmt.Fprintf(c.out, "  %s\n", terminal.Line(key))
 	}
 	return nil
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
@@ -74,7 +76,7 @@ before is not pushed again.
 
 ` + exitCodes,
 		RunE: func(cmd *cobra.Command, files []string) error {
-			c, err := config.Load(s.config)
+			c, err := config.Load(s.config, os.LookupEnv)
 			if err != nil {
 				return &exitError{jobs.ExitUsage, err}
 			}
@@ -124,7 +126,7 @@ func writePushPlan(w io.Writer, job string, due []files.Path) {
 	}
 	fmt.Fprintf(w, "%s: %s\n", job, plural(len(due), "file"))
 	for _, p := range due {
-		fmt.Fprintf(w, "  file %s\n", p.Name)
+		fmt.Fprintf(w, "  file %s\n", terminal.Line(p.Name))
 	}
 }
 

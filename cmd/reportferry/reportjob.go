@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -123,12 +124,11 @@ func reportZone(c config.Job) (*time.Location, error) {
 
 // targets opens the sinks of a job; the engine closes them.
 func (e *engine) targets(ctx context.Context, c config.Job) ([]jobs.Target, error) {
+	if e.ask.look {
+		return nil, nil
+	}
 	var targets []jobs.Target
 	for _, rawURL := range c.Sinks {
-		if e.ask.look {
-			targets = append(targets, jobs.Target{Name: sinks.Redact(rawURL)})
-			continue
-		}
 		if err := e.task.lasting(rawURL); err != nil {
 			return nil, fmt.Errorf("job %s: sink %w", c.Name, err)
 		}
@@ -137,7 +137,12 @@ func (e *engine) targets(ctx context.Context, c config.Job) ([]jobs.Target, erro
 			return nil, fmt.Errorf("job %s: %w", c.Name, refused(err))
 		}
 		e.close = append(e.close, sink.Close)
-		targets = append(targets, jobs.Target{Name: sinks.Redact(rawURL), Sink: sink})
+		t := jobs.Target{Name: sinks.Redact(rawURL), Sink: sink, Store: sink.Store(), NamesMore: sinks.NamesMore(rawURL)}
+		if i := slices.IndexFunc(targets, func(other jobs.Target) bool { return other.Store == t.Store }); i >= 0 {
+			return nil, fmt.Errorf("job %s: %w: the sinks %s and %s are one place, %s; leave one of them out", c.Name,
+				jobs.ErrRefused, targets[i].Name, t.Name, t.Store)
+		}
+		targets = append(targets, t)
 	}
 	return targets, nil
 }

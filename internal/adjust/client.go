@@ -56,6 +56,7 @@ type Client struct {
 	idle      time.Duration
 	log       *slog.Logger
 	meter     *Meter
+	clock     *clock
 }
 
 // New checks the options and makes a client. It sends nothing.
@@ -86,7 +87,7 @@ func New(o Options) (*Client, error) {
 		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, o.InFlight),
 		secrets: &secrets{}, draw: guarded(o.Rand),
 		attempts: o.Attempts, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle,
-		log: o.Logger, meter: &Meter{},
+		log: o.Logger, meter: &Meter{}, clock: &clock{},
 	}
 	hc := *o.HTTP
 	hc.CheckRedirect = c.checkRedirect

@@ -210,6 +210,17 @@ func TestSpendThrottled(t *testing.T) {
 	})
 }
 
+// A 503 that says how long to wait is believed.
+func TestSpendPausesFor503(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(page(503, "text/plain", "", "Retry-After", "10"), words200)
+		client, _ := openSpend(t, s, nil)
+		if err := client.SubmitSpend(t.Context(), record()); err != nil || !slices.Equal(s.when(), []time.Duration{0, 10 * time.Second}) {
+			t.Errorf("requests at %v: %v", s.when(), err)
+		}
+	})
+}
+
 // What can't be delivered is given up with what was said last, and is not unknown.
 func TestSpendGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

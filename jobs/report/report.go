@@ -64,6 +64,7 @@ type Kind struct {
 
 	mu      sync.Mutex // guards the resolution of events, which is done once, when first needed
 	columns *columns
+	trial   trial
 }
 
 // New checks the columns that are known without the service. Events are resolved when the first window is fetched.
@@ -80,6 +81,10 @@ func New(o Options) (*Kind, error) {
 // the newest first: what a table gets of an added metric never holds up the night's own work.
 func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
 	if err := k.settle(ctx, now); err != nil {
+		return nil, err
+	}
+	var err error
+	if k.rules.Changed, err = k.table.Look(ctx, k.o.Targets); err != nil {
 		return nil, err
 	}
 	var units, wider []jobs.Unit
@@ -136,12 +141,13 @@ func (k *Kind) settle(ctx context.Context, now time.Time) (err error) {
 		if err := k.checkShape(recorded, shape); err != nil {
 			return err
 		}
+		if holds(recorded, shape) && recorded.SameMeaning(shape) {
+			k.trial.end()
+		}
 	}
 	k.rules, k.now = k.o.Rules, now
 	k.rules.Start = k.o.Start(civil.DateOf(now.In(k.rules.Location)))
-	for _, target := range k.o.Targets {
-		k.rules.Sinks = append(k.rules.Sinks, target.Name)
-	}
+	k.rules.Targets = k.o.Targets
 	k.planned = shape
 	k.rules.Stale, err = k.table.Stale(ctx, shape)
 	return err
