@@ -225,6 +225,7 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 		{"stopped", jobs.Result{Left: 3, Stopped: true, Outcome: jobs.Outcome{Windows: 1}}, false, 130, interrupted, "3 windows for the next run: this one was stopped"},
 		{"not begun", jobs.Result{Left: 1, Stopped: true}, false, 130, interrupted, "job: not begun\n  left        1 window for the next run"},
 		{"not planned", jobs.Result{Stopped: true}, false, 130, interrupted, "job: not begun\n  left        all of it"},
+		{"a file that may still grow", jobs.Result{Outcome: jobs.Outcome{Windows: 2, Written: 1, Waiting: 1}}, true, 0, left, "1 window that may still be growing"},
 		{"columns for later", jobs.Result{Rest: jobs.Rest{Lacking: jobs.Lacking{Partitions: 1, Columns: []string{"clicks", "cost", "revenue", "sessions", "waus"}, Later: true}}}, true, 0, left,
 			"1 partition lacks clicks, cost, revenue and 2 more\n              to fetch: backfill job --missing-columns"},
 		{"columns that were found meanwhile", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Written: 1}, Rest: jobs.Rest{Lacking: jobs.Lacking{Partitions: 2, Columns: []string{"a"}}}},
