@@ -270,8 +270,8 @@ func TestHostileNamesAreShownEscaped(t *testing.T) {
 	l.refuse.Store(http.StatusBadRequest)
 	look(3, "check", "--live", "daily")
 	check(t, os.RemoveAll("ledger/tables/daily"))
-	look(0, "gaps", "daily")
-	look(0, "gaps", "daily", "--json")
+	look(3, "gaps", "daily")
+	look(3, "gaps", "daily", "--json")
 
 	// What runs leave in the ledger is escaped already.
 	runs, err := filepath.Glob("ledger/runs/*.json")

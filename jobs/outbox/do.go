@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -160,7 +161,7 @@ func (w *work[V]) do(h hold) error {
 // on the clocks of several machines, or on how quickly one push comes after the other.
 func (w *work[V]) start(now time.Time) time.Time {
 	now = now.Truncate(time.Millisecond)
-	for _, p := range w.pushes {
+	for _, p := range slices.Concat(w.pushes, w.orphans) {
 		if next := p.head.Started.Add(time.Millisecond); now.Before(next) {
 			now = next
 		}
