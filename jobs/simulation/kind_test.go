@@ -1,0 +1,155 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+const table = "installs"
+
+// work is one run of the program: it plans what is due, and does it.
+func (p *process) work(ctx context.Context) {
+	ledger := p.open()
+	defer ledger.Close() //nolint:errcheck // a simulated one
+	sink, err := blobsink.Open(ctx, lakeURL)
+	if err != nil {
+		p.finish([]error{err}, jobs.Outcome{})
+		return
+	}
+	defer sink.Close() //nolint:errcheck // as above
+	k := &kind{process: p, ledger: ledger, targets: []jobs.Target{{Name: lakeURL, Sink: sink}}}
+	list := []jobs.Job{{Name: table, Table: table, Kind: k, Targets: k.targets, Finish: k.Finish}}
+	runner := &jobs.Runner{Ledger: ledger, Run: p.name, Lease: lease, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+	wall, _ := p.clock()
+	res := runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, wall))[0]
+	p.finish(res.Errs, res.Outcome)
+}
+
+func (p *process) open() *jobs.Ledger {
+	return openLedger(p, &link{p, p.world.ledger})
+}
+
+// finish says what came of the run.
+func (p *process) finish(errs []error, out jobs.Outcome) {
+	p.outcome = fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d, held %d, errors %d",
+		out.Written, out.Unchanged, out.Empty, out.Failed, out.Held, len(errs))
+	err := errors.Join(errs...)
+	if err != nil {
+		p.outcome += ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	if errors.Is(err, jobs.ErrLost) {
+		p.world.stats.claims++
+	}
+	if p.clean && (err != nil || out.Held > 0) {
+		p.world.violate("one clean run suffices", "%s", p.outcome)
+	}
+}
+
+// A kind does what package report does with a window: it looks again what is due, asks, and publishes day by day.
+type kind struct {
+	process *process
+	ledger  *jobs.Ledger
+	targets []jobs.Target
+	table   *jobs.Table
+}
+
+var shape = jobs.Shape{Fingerprint: map[string]string{jobs.FingerprintPeriod: "day"}, Columns: []jobs.ShapeColumn{{Name: "installs"}}}
+
+func (k *kind) Plan(ctx context.Context, now time.Time) (units []jobs.Unit, err error) {
+	if k.table, err = k.ledger.Table(ctx, table); err != nil {
+		return nil, err
+	}
+	if _, _, err := k.table.LastShape(ctx); err != nil {
+		return nil, err
+	}
+	rules := jobs.Rules{
+		Period: jobs.Day, Page: k.process.page, Start: firstDay, Through: firstDay.AddDays(len(k.process.world.truth.days) - 1),
+		Lookback: 300, Location: time.UTC, Sinks: []string{k.targets[0].Name}, IgnoreSchedule: true, IgnoreLedger: k.process.force,
+	}
+	for _, w := range jobs.PlanWindows(now, rules, k.table.Entries()) {
+		units = append(units, jobs.Unit{Name: w.Name(), Window: w})
+	}
+	return units, nil
+}
+
+func (k *kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error) {
+	k.process.world.books.claimed(k.process, u.Name)
+	window, err := k.table.StillDue(ctx, u.Window)
+	if err != nil || len(window.Due) == 0 {
+		return out, err
+	}
+	k.process.world.books.read(k.process, k.table)
+	k.process.world.watch.works(k.process, window)
+	defer func() { k.process.holding = nil }()
+	if err := k.table.SaveShape(ctx, shape); err != nil {
+		out.Failed = len(window.Due)
+		return out, err
+	}
+	var errs []error
+	for _, row := range window.Runs() {
+		err := k.publish(ctx, u.Claim, row, &out)
+		errs = append(errs, err)
+		if errors.Is(err, jobs.ErrLost) || ctx.Err() != nil {
+			break
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func (k *kind) publish(ctx context.Context, c *jobs.Claim, row []civil.Date, out *jobs.Outcome) error {
+	fetched, _ := k.process.clock()
+	res := k.process.call(ctx, nil, request{op: "ask", key: row[0].String()})
+	if res.err != nil {
+		out.Failed += len(row)
+		return res.err
+	}
+	var errs []error
+	for _, a := range res.truth {
+		if !slices.Contains(row, a.day) {
+			continue
+		}
+		state, err := k.publishOne(ctx, c, a, fetched)
+		if err != nil {
+			out.Failed++
+			errs = append(errs, err)
+		} else {
+			out.Count(state)
+		}
+		if errors.Is(err, jobs.ErrLost) || ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (k *kind) publishOne(ctx context.Context, c *jobs.Claim, a answer, fetched time.Time) (jobs.State, error) {
+	books := &k.process.world.books
+	books.begins(k.process)
+	state, _, err := k.table.Publish(ctx, c, jobs.Publication{
+		Part: sinks.Part{
+			Table: table, Partition: a.day, Rows: a.rows, Size: int64(len(a.data)), Hash: a.hash, Run: k.process.name,
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(a.data)), nil },
+		},
+		Run: k.process.name, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.ClearEmpty,
+		Sums: map[string]string{"restatement": fmt.Sprint(a.restatement)}, Again: k.process.force,
+	}, k.targets)
+	if err == nil {
+		books.recorded(k.process)
+	}
+	return state, err
+}
+
+func (k *kind) Finish(ctx context.Context) error { return k.table.Fold(ctx) }
