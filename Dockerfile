@@ -2,8 +2,12 @@
 #
 # Both bases may be replaced. The builder needs Go and a shell; the runtime base needs certificates of authorities, and
 # nothing else: time zones are in the binary.
-ARG BUILDER=docker.io/library/golang:1.26-bookworm
-ARG RUNTIME=gcr.io/distroless/static-debian12:nonroot
+#
+# They are named by the digest of their index, of all platforms; the tag is for people. For newer ones, look with
+#   docker buildx imagetools inspect golang:1.26.8-bookworm
+# and put the line Digest here. deploy/agree_test.go wants one.
+ARG BUILDER=docker.io/library/golang:1.26.8-bookworm@sha256:a688600ca24f8a4d3ca77f95b0dd40704a9fc787c826660eb7ba0b641b8b175d
+ARG RUNTIME=gcr.io/distroless/static-debian12:nonroot@sha256:afa5c872c891853ca7fcf1f12c3edb23f7eeef36189728842dd51042ff57f7ab
 
 FROM ${BUILDER} AS build
 WORKDIR /src

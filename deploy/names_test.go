@@ -81,7 +81,7 @@ func TestNamesAgree(t *testing.T) {
 	}{
 		{"image", `[\w$.{}]*REGION[}\w ]*-docker\.pkg\.dev/[^/\s]+/(reportferry/reportferry)`, []string{
 			"README.md", "cloudrun/job.yaml", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},
-		{"secret of the token", `(adjust-token)\b`, []string{
+		{"secret of the token", `(reportferry-token)\b`, []string{
 			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},
 		{"config", `(reportferry-config)\b`, []string{
 			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},

@@ -75,7 +75,7 @@ func TestCloudRunJob(t *testing.T) {
 		}
 	}
 	deadline(t, env["REPORTFERRY_DEADLINE"], 1, time.Duration(task.TimeoutSeconds)*time.Second)
-	if secrets["ADJUST_TOKEN"] != "adjust-token" {
+	if secrets["ADJUST_TOKEN"] != "reportferry-token" {
 		t.Errorf("ADJUST_TOKEN is of secret %q", secrets["ADJUST_TOKEN"])
 	}
 	v, m := task.Volumes[0], c.VolumeMounts[0]

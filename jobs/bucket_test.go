@@ -17,9 +17,10 @@ import (
 // that one: a store in another data centre.
 type distant struct {
 	*blob.Bucket
-	calls  atomic.Int64
-	before func(call, key string)
-	answer func(key string, err error) error // what the caller of a write is told; nil: the truth
+	calls    atomic.Int64
+	before   func(call, key string)
+	careless bool                              // creates what exists already, as some stores do
+	answer   func(key string, err error) error // what the caller of a write is told; nil: the truth
 }
 
 // distantLedger is a ledger over distant memory.
@@ -105,7 +106,7 @@ func (w distantWriter) Close() error {
 }
 
 func (d *distant) NewTypedWriter(ctx context.Context, key, contentType string, o *driver.WriterOptions) (driver.Writer, error) {
-	w, err := d.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType, IfNotExist: o.IfNotExist})
+	w, err := d.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType, IfNotExist: o.IfNotExist && !d.careless})
 	call := "write"
 	if o.IfNotExist {
 		call = "create"

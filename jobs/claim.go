@@ -22,7 +22,7 @@ type Claim struct {
 	lease  time.Duration
 
 	mu      sync.Mutex
-	until   time.Time // end of the lease by this process's clock, a tenth early for clocks that run apart
+	renewed instant // when the last write that is known to have succeeded began
 	stop    context.CancelFunc
 	stopped chan struct{}
 	ctx     context.Context // ends with ErrLost when the lease does
@@ -106,7 +106,7 @@ func (c *Claim) take(ctx context.Context, before used) error {
 	if err != nil {
 		return err
 	}
-	start := time.Now()
+	start := c.ledger.instant()
 	if err := c.ledger.create(ctx, c.key(c.number), data); errors.Is(err, errExists) && !c.mine(ctx) {
 		return c.outrun()
 	} else if err != nil && !errors.Is(err, errExists) {
@@ -183,56 +183,78 @@ func (c *Claim) free(ctx context.Context, n int) error {
 	return nil
 }
 
-func (c *Claim) begin(ctx context.Context, start time.Time) {
-	c.until = start.Add(c.lease - c.lease/10)
+func (c *Claim) begin(ctx context.Context, start instant) {
+	c.renewed = start
 	c.ctx, c.lose = context.WithCancelCause(context.WithoutCancel(ctx))
 	beat, stop := context.WithCancel(c.ctx)
 	c.stop = stop
 	go c.keepAlive(beat)
 }
 
-// keepAlive rewrites the claim three times a lease, and ends the claim's context when that fails for too long.
+// left is how long the lease lasts by this process's clocks, a tenth less for clocks that run apart.
+func (c *Claim) left() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lease - c.lease/10 - c.ledger.instant().since(c.renewed)
+}
+
+// keepAlive rewrites the claim three times a lease, and ends the claim's context when that fails for too long. It looks at
+// the clocks more often than that: a timer stands still while the machine sleeps.
 func (c *Claim) keepAlive(ctx context.Context) {
 	defer close(c.stopped)
 	tick := time.NewTicker(c.lease / 3)
 	defer tick.Stop()
 	for {
-		end := time.NewTimer(time.Until(c.deadline()))
-		select {
-		case <-ctx.Done():
-			end.Stop()
-			return
-		case <-end.C:
+		left := c.left()
+		if left <= 0 {
 			c.lose(fmt.Errorf("%s: the lease of %v ended before it could be renewed: %w", c.key(c.number), c.lease, ErrLost))
 			return
+		}
+		look := time.NewTimer(min(left, c.lease/12))
+		select {
+		case <-ctx.Done():
+			look.Stop()
+			return
+		case <-look.C:
 		case <-tick.C:
-			end.Stop()
+			look.Stop()
 			c.beat(ctx)
 		}
 	}
 }
 
-func (c *Claim) deadline() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.until
-}
-
-// beat renews the lease. A failure is no harm until the lease ends.
+// beat renews the lease, the heartbeat of a claim. A failure is no harm until the lease ends. A claim that was taken over
+// is lost, whatever the clocks say.
 func (c *Claim) beat(ctx context.Context) {
-	start := time.Now()
-	if !start.Before(c.deadline()) {
+	start, left := c.ledger.instant(), c.left()
+	if left <= 0 {
 		return // stopped or suspended for too long: the unit may be another's by now
 	}
-	write, cancel := context.WithDeadline(ctx, c.deadline())
+	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
+	switch top, err := c.top(ctx); {
+	case err != nil:
+		return
+	case top != c.number:
+		c.lose(c.overtaken())
+		return
+	}
 	c.body.Beat++
-	if err := c.ledger.write(write, c.key(c.number), c.body); err != nil {
+	if err := c.ledger.write(ctx, c.key(c.number), c.body); err != nil {
+		return
+	}
+	// A machine may have slept while the write was on its way, for longer than the lease that it was to renew: another may
+	// have found that one over, and taken the unit, before the write reached the store.
+	if c.left() <= 0 {
 		return
 	}
 	c.mu.Lock()
-	c.until = start.Add(c.lease - c.lease/10)
+	c.renewed = start
 	c.mu.Unlock()
+}
+
+func (c *Claim) overtaken() error {
+	return fmt.Errorf("%s: another run has taken the unit over: %w", c.key(c.number), ErrLost)
 }
 
 // Guard allows one put: it checks that no higher number exists, and gives a context that ends when the lease does.
@@ -242,9 +264,9 @@ func (c *Claim) Guard(ctx context.Context) (context.Context, context.CancelFunc,
 		return nil, nil, err
 	}
 	if top != c.number {
-		return nil, nil, fmt.Errorf("%s: another run has taken the unit over: %w", c.key(c.number), ErrLost)
+		return nil, nil, c.overtaken()
 	}
-	if !time.Now().Before(c.deadline()) {
+	if c.left() <= 0 {
 		return nil, nil, fmt.Errorf("%s: the lease of %v is over: %w", c.key(c.number), c.lease, ErrLost)
 	}
 	guarded, cancel := context.WithCancelCause(ctx)
@@ -256,7 +278,7 @@ func (c *Claim) Guard(ctx context.Context) (context.Context, context.CancelFunc,
 func (c *Claim) Release(ctx context.Context) error {
 	c.stop()
 	<-c.stopped
-	lost := context.Cause(c.ctx) != nil || !time.Now().Before(c.deadline())
+	lost := context.Cause(c.ctx) != nil || c.left() <= 0
 	c.lose(nil)
 	if lost {
 		return nil

@@ -68,6 +68,10 @@ func (c *cursor) receipt() (r sinks.Receipt) {
 			r.Key = c.string()
 		case "size":
 			r.Size = c.int()
+		case "store":
+			r.Store = c.string()
+		case "version":
+			r.Version = c.string()
 		default:
 			c.bad = true
 		}

@@ -26,7 +26,8 @@ func drawEntry(t *rapid.T) Entry {
 		Sums: rapid.MapOfN(text, text, 0, 20).Draw(t, "sums"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "receipts") {
-		e.Receipts = append(e.Receipts, sinks.Receipt{Sink: text.Draw(t, "sink"), Key: text.Draw(t, "key"), Size: rapid.Int64().Draw(t, "size")})
+		e.Receipts = append(e.Receipts, sinks.Receipt{Sink: text.Draw(t, "sink"), Key: text.Draw(t, "key"), Size: rapid.Int64().Draw(t, "size"),
+			Store: text.Draw(t, "store"), Version: text.Draw(t, "version")})
 	}
 	return e
 }

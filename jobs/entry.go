@@ -42,11 +42,21 @@ const (
 	Publishing State = "publishing"
 )
 
-// reached tells whether each of the sinks holds the partition, as far as there is anything to hold.
-func (e Entry) reached(names []string) bool {
-	return e.State == Empty || !slices.ContainsFunc(names, func(name string) bool {
-		return !slices.ContainsFunc(e.Receipts, func(r sinks.Receipt) bool { return r.Sink == name })
+// reached tells whether each of the targets holds the partition, as far as there is anything to hold.
+func (e Entry) reached(targets []Target) bool {
+	return e.State == Empty || !slices.ContainsFunc(targets, func(t Target) bool {
+		_, has := e.receipt(t)
+		return !has
 	})
+}
+
+// receipt is the one that the target gave.
+func (e Entry) receipt(t Target) (sinks.Receipt, bool) {
+	i := slices.IndexFunc(e.Receipts, t.Gave)
+	if i < 0 {
+		return sinks.Receipt{}, false
+	}
+	return e.Receipts[i], true
 }
 
 func entryKey(table string, partition civil.Date, seq int) string {

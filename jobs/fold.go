@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Loose records above which they are folded.
-const foldAbove = 64
+// Loose records above which they are folded, unless the ledger's options say otherwise.
+const defaultFoldAbove = 64
 
 func segmentKey(table string, n int) string {
 	return fmt.Sprintf("tables/%s/segments/%06d.json", table, n)
@@ -26,12 +26,12 @@ func (t *Table) Fold(ctx context.Context) error {
 	loose := slices.Sorted(maps.Keys(t.loose))
 	next := t.segment + 1
 	t.mu.Unlock()
-	if len(loose) > foldAbove {
+	if len(loose) > t.ledger.foldAbove {
 		if err := t.fold(ctx, loose, next); err != nil {
 			return err
 		}
 	}
-	return t.sweep(ctx, sweepAbove)
+	return t.sweep(ctx, t.ledger.foldAbove/2)
 }
 
 // fold writes segment number next and drops the loose records that it holds.

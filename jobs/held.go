@@ -72,7 +72,7 @@ func (r *Runner) await(u heldUnit, s *shift) {
 			r.leave(u.task)
 			return
 		}
-		out, err := r.claimed(u.ctx, u.task.job, u.task.unit)
+		out, err := r.claimed(u.ctx, u.task.job, u.task.unit, s)
 		var now *HeldError
 		if !errors.As(err, &now) {
 			r.over(u.ctx, u.task, out, err)

@@ -17,10 +17,18 @@ type Kind interface {
 
 // A Unit is what a kind plans and does under one claim.
 type Unit struct {
-	Name   string // names the claim inside its table; a window: the first day of its grid cell
+	Name   string // inside its table; a window: the first day of its grid cell
 	Window Window
-	Claim  *Claim // set by the runner before Do
-	Shared bool   // another task begins with it, so that it's probably done when this one comes to it
+	Claim  Hold // set by the runner before Do
+	Shared bool // another task begins with it, so that it's probably done when this one comes to it
+}
+
+// claims names the claims that the unit is done under.
+func (u Unit) claims() []string {
+	if names := u.Window.Claims(); len(names) > 0 {
+		return names
+	}
+	return []string{u.Name}
 }
 
 // A Looker is a kind that can tell without a claim whether a unit is done by now. It saves tasks that come to each

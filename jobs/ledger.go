@@ -1,12 +1,13 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,10 +26,14 @@ import (
 //	tables/{table}/apps/...                       how far declared apps are: package jobs/apps
 //	runs/{id}.json                                one execution
 //	clock.json                                    written to read the store's own time
+//	probe.json                                    created to see that the store creates nothing twice
 type Ledger struct {
-	bucket *blob.Bucket
-	dir    string
-	url    string
+	bucket    *blob.Bucket
+	dir       string
+	url       string
+	clock     func() (time.Time, time.Duration)
+	foldAbove int
+	proof     proof
 }
 
 // LedgerOptions say where the ledger is.
@@ -36,11 +41,30 @@ type LedgerOptions struct {
 	Bucket *blob.Bucket
 	Dir    string // the bucket's folder when it is local, else empty
 	URL    string // for messages; without secrets
+
+	// Clock tells the time twice: by the wall, which people set, and by how long this process has been running, which may
+	// stand still while the machine sleeps. Leases go by the one that says more. Nil: the machine's own.
+	Clock func() (wall time.Time, running time.Duration)
+
+	// FoldAbove is how many records may be objects of their own, and half of it how many claims, before they are folded
+	// away; 0: 64.
+	FoldAbove int
 }
 
 // OpenLedger takes the bucket over: Close closes it.
 func OpenLedger(o LedgerOptions) *Ledger {
-	return &Ledger{bucket: o.Bucket, dir: o.Dir, url: strings.TrimSuffix(o.URL, "/")}
+	l := &Ledger{
+		bucket: o.Bucket, dir: o.Dir, url: strings.TrimSuffix(o.URL, "/"), clock: o.Clock,
+		foldAbove: cmp.Or(o.FoldAbove, defaultFoldAbove), proof: proof{turn: make(chan struct{}, 1)},
+	}
+	if l.clock == nil {
+		began := time.Now()
+		l.clock = func() (time.Time, time.Duration) {
+			now := time.Now()
+			return now.Round(0), now.Sub(began) // without and with the monotonic reading
+		}
+	}
+	return l
 }
 
 // Close closes the bucket.
@@ -54,8 +78,15 @@ var errExists = errors.New("exists")
 // create writes an object that must not exist yet. Of several writers one wins, the others get errExists.
 func (l *Ledger) create(ctx context.Context, key string, data []byte) error {
 	if l.dir != "" {
-		return createFile(filepath.Join(l.dir, filepath.FromSlash(key)), data)
+		return createFile(l.dir, key, data)
 	}
+	if err := l.prove(ctx); err != nil {
+		return err
+	}
+	return l.createObject(ctx, key, data)
+}
+
+func (l *Ledger) createObject(ctx context.Context, key string, data []byte) error {
 	err := l.put(ctx, key, data, &blob.WriterOptions{IfNotExist: true, ContentType: "application/json"})
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
 		return errExists
@@ -110,10 +141,10 @@ func (l *Ledger) now(ctx context.Context) (time.Time, error) {
 	return attrs.ModTime, nil
 }
 
-// numbered reads the number at the end of a key such as segments/000012.json.
+// numbered reads the number at the end of a key such as segments/000012.json. From a million on a number has more digits,
+// and keys no longer ascend with their numbers.
 func numbered(key string) (int, bool) {
 	name := strings.TrimSuffix(key[strings.LastIndexByte(key, '/')+1:], ".json")
-	n := 0
-	_, err := fmt.Sscanf(name, "%06d", &n)
-	return n, err == nil && name == fmt.Sprintf("%06d", n)
+	n, err := strconv.Atoi(name)
+	return n, err == nil && n >= 0 && name == fmt.Sprintf("%06d", n)
 }

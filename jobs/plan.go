@@ -86,8 +86,10 @@ func (r Rules) wanted(now time.Time, partition civil.Date, e Entry, recorded boo
 		return stale, later(ready, e.Fetched)
 	case isStale:
 		return stale, ready
-	case !e.reached(r.Sinks):
+	case !e.reached(r.Targets):
 		return Unsunk, ready
+	case r.Changed[partition]:
+		return Changed, ready
 	}
 	return r.restated(now, ready, partition, e)
 }

@@ -95,7 +95,7 @@ func TestPlanReasons(t *testing.T) {
 			Ledgered{date("2025-11-30"): {Seq: 2, State: Publishing, Fetched: at("2026-01-02T06:00")}}, "2026-01-04 01-09=missing\n"},
 		{"everything again", "2026-01-02T06:00", with(func(r *Rules) { r.IgnoreLedger = true }),
 			fetched("2026-01-01", "2026-01-20T12:00"), "2025-12-28 01-01=forced\n"},
-		{"a sink that is new", "2026-03-01T06:00", with(func(r *Rules) { r.Sinks = []string{"a", "b"}; r.Through = date("2026-01-03") }),
+		{"a sink that is new", "2026-03-01T06:00", with(func(r *Rules) { r.Targets = []Target{{Name: "a"}, {Name: "b"}}; r.Through = date("2026-01-03") }),
 			Ledgered{
 				date("2026-01-01"): {Seq: 1, State: Written, Fetched: at("2026-01-09T06:00"), Receipts: []sinks.Receipt{{Sink: "a"}}},
 				date("2026-01-02"): {Seq: 1, State: Empty, Fetched: at("2026-01-09T06:00")},

@@ -4,17 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/reportferry/reportferry/sinks"
 )
-
-// A Target is a sink of a job under the name that receipts carry.
-type Target struct {
-	Name string // the sink's URL without what may be secret
-	Sink sinks.Sink
-}
 
 // OnEmpty says what becomes of a partition that had rows when the answer has none.
 type OnEmpty string
@@ -29,73 +22,134 @@ const (
 // A Publication is one fetched partition on its way to the sinks and the ledger.
 type Publication struct {
 	Part    sinks.Part
+	Base    Entry // the partition's record before the fetch, as StillDue gave it; the zero one: there was none
 	Run     string
 	Fetched time.Time // start of the first request
 	Cause   string    // of zero rows: what the answer was
 	Shape   string
 	Sums    map[string]string
 	OnEmpty OnEmpty
-	Again   bool // put it whatever the ledger says the sinks hold
+	Again   bool // put it whatever the ledger says the sinks hold, and over what others put there
 
-	// Warn hears of what a sink couldn't tidy up after the record, which does no harm; nil: nobody.
+	// Warn hears of what does no harm: what a sink couldn't tidy up after the record, or can't promise; nil: nobody.
 	Warn func(error)
 }
 
 // Publish puts a partition where it belongs and records it: the last two steps of the way of the data, in the one
 // order that loses nothing. Content that a sink holds already isn't put again, unless its shape is another one: the same
 // cells in files with other columns or another meaning.
-func (t *Table) Publish(ctx context.Context, c *Claim, p Publication, targets []Target) (State, int64, error) {
-	old, existed := t.Entry(p.Part.Partition)
-	had := existed && old.Rows > 0
+//
+//	look at sinks in doubt ─ record the doubt ─ put, each on its condition ─ record
+//
+// Each step stands on the one before it: the conditions are those of the state before the doubt was recorded, so that
+// whoever records a newer doubt in between has the older put refused, and the last record's number is the one after the
+// doubt's. Who loses at the put or at the record leaves the partition in doubt, and the next run fetches it again.
+func (t *Table) Publish(ctx context.Context, c Hold, p Publication, targets []Target) (State, int64, error) {
+	old := p.Base
 	e := Entry{
-		Partition: p.Part.Partition, Run: p.Run, Fetched: p.Fetched, State: Written,
+		Partition: p.Part.Partition, Seq: old.Seq + 1, Run: p.Run, Fetched: p.Fetched, State: Written,
 		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
 	}
 	if p.Part.Rows == 0 {
-		e.Cause = p.Cause
-		switch {
-		case !had && !existed, !had && old.State == Empty:
-			e.State = Empty
-			return Empty, 0, t.Record(ctx, e)
-		case !had: // cleared before, and zero rows are still what the sinks show
-			e.State = Cleared
-		case p.OnEmpty == KeepEmpty:
-			e.State, e.Rows, e.Hash, e.Shape = Kept, old.Rows, old.Hash, old.Shape
-			e.Sums, e.Receipts = old.Sums, old.Receipts
-			return Kept, 0, t.Record(ctx, e)
-		case p.OnEmpty == ClearEmpty:
-			e.State = Cleared
-		default:
-			return "", 0, fmt.Errorf("put %s/%s: %w (%s) where %d were recorded on %s; the old rows "+
-				"stay; if they should go, set on_empty: clear", t.name, e.Partition, ErrEmptied, p.Cause, old.Rows,
-				old.Fetched.UTC().Format(time.DateOnly))
+		over, err := t.empty(&e, p, targets)
+		if err != nil {
+			return "", 0, err
+		}
+		if over {
+			return e.State, 0, t.Record(ctx, e)
 		}
 	}
 	stale := targets
 	if !p.Again {
-		stale = e.keepReceipts(old, targets)
+		stale = t.keepReceipts(&e, old, targets)
 	}
-	if len(stale) > 0 && existed {
-		// What a sink holds is in doubt from here to the record. Said beforehand, a crash in between can't make the
-		// older record vouch for rows that are gone (content A, then B put and not recorded, then A again).
-		doubt := e
-		doubt.State, doubt.Hash, doubt.Rows, doubt.Sums = Publishing, "", max(old.Rows, e.Rows), nil
-		if err := t.Record(ctx, doubt); err != nil {
+	if len(stale) == 0 {
+		if err := t.Record(ctx, e); err != nil {
 			return "", 0, err
 		}
+		return Unchanged, 0, nil
 	}
-	size, err := e.put(ctx, c, p.Part, stale)
+	over, err := t.conditions(ctx, p, stale)
+	if err != nil {
+		return "", 0, err
+	}
+	// What a sink holds is in doubt from here to the record. Said beforehand, a crash in between can't make the older
+	// record vouch for rows that are gone (content A, then B put and not recorded, then A again), or none vouch for
+	// nothing being there.
+	doubt := e
+	doubt.State, doubt.Hash, doubt.Rows, doubt.Sums = Publishing, "", max(old.Rows, e.Rows), nil
+	if err := t.Record(ctx, doubt); err != nil {
+		return "", 0, err
+	}
+	e.Seq = doubt.Seq + 1
+	size, err := e.put(ctx, c, p, stale, over)
 	if err != nil {
 		return "", 0, err
 	}
 	if err := t.Record(ctx, e); err != nil {
+		if errors.Is(err, ErrLost) {
+			err = errors.Join(err, t.doubt(ctx, doubt))
+		}
 		return "", 0, err
-	}
-	if len(stale) == 0 {
-		return Unchanged, 0, nil
 	}
 	p.settle(ctx, stale)
 	return e.State, size, nil
+}
+
+// empty decides on an answer without rows, and tells whether the record is all that it takes.
+func (t *Table) empty(e *Entry, p Publication, targets []Target) (over bool, err error) {
+	old := p.Base
+	existed, had := old.Seq > 0, old.Rows > 0
+	e.Cause = p.Cause
+	switch {
+	case had && p.OnEmpty == KeepEmpty && old.State == Publishing:
+		return false, fmt.Errorf("put %s/%s: %w (%s), and which rows the sinks show isn't known, so that none can be kept; "+
+			"the next run tries again", t.name, e.Partition, ErrEmptied, p.Cause)
+	case had && p.OnEmpty == KeepEmpty:
+		e.State, e.Rows, e.Hash, e.Shape = Kept, old.Rows, old.Hash, old.Shape
+		e.Sums, e.Receipts = old.Sums, old.Receipts
+		return true, nil
+	case had && p.OnEmpty == ClearEmpty:
+		e.State = Cleared
+	case had:
+		return false, fmt.Errorf("put %s/%s: %w (%s) where %d were recorded on %s; the old rows stay; if they should go, "+
+			"set on_empty: clear", t.name, e.Partition, ErrEmptied, p.Cause, old.Rows, old.Fetched.UTC().Format(time.DateOnly))
+	case existed && old.State != Empty: // cleared before, and zero rows are still what the sinks show
+		e.State = Cleared
+	case !existed && t.shows(e.Partition, targets):
+		if p.OnEmpty != ClearEmpty {
+			return false, fmt.Errorf("put %s/%s: %w (%s) where a sink shows a part that no record names; it stays; if it "+
+				"should go, set on_empty: clear", t.name, e.Partition, ErrEmptied, p.Cause)
+		}
+		e.State = Cleared
+	default:
+		e.State = Empty
+		return true, nil
+	}
+	return false, nil
+}
+
+// doubt records a partition as being published, after whatever was recorded last: a writer that lost put its rows, and
+// whether they are still visible isn't known to whoever recorded meanwhile.
+func (t *Table) doubt(ctx context.Context, e Entry) error {
+	ctx, done := outliving(ctx, 3*time.Second)
+	defer done()
+	const tries = 5
+	var err error
+	for range tries {
+		if err = t.Refresh(ctx); err != nil {
+			return err
+		}
+		newest, _ := t.Entry(e.Partition)
+		if newest.State == Publishing {
+			return nil
+		}
+		e.Seq, e.Rows = newest.Seq+1, max(e.Rows, newest.Rows)
+		if err = t.Record(ctx, e); err == nil || !errors.Is(err, ErrLost) {
+			return err
+		}
+	}
+	return err
 }
 
 // settle tells the sinks that what they hold is recorded.
@@ -115,17 +169,40 @@ func (p Publication) settle(ctx context.Context, targets []Target) {
 const Unchanged State = "unchanged"
 
 // keepReceipts takes over the receipts of targets that hold e's content already, and gives the other targets.
-func (e *Entry) keepReceipts(old Entry, targets []Target) (stale []Target) {
+func (t *Table) keepReceipts(e *Entry, old Entry, targets []Target) (stale []Target) {
 	same := old.State != Publishing && old.Hash == e.Hash && old.Rows == e.Rows && old.Shape == e.Shape
 	for _, target := range targets {
-		i := slices.IndexFunc(old.Receipts, func(r sinks.Receipt) bool { return r.Sink == target.Name })
-		if same && i >= 0 {
-			e.Receipts = append(e.Receipts, old.Receipts[i])
+		if r, has := old.receipt(target); same && has && !t.changed(old, target) {
+			e.Receipts = append(e.Receipts, r)
 		} else {
 			stale = append(stale, target)
 		}
 	}
 	return stale
+}
+
+// conditions says, target by target, what the part may replace: what the ledger names, or what is there when the ledger
+// doesn't know.
+func (t *Table) conditions(ctx context.Context, p Publication, targets []Target) ([]sinks.Condition, error) {
+	over := make([]sinks.Condition, len(targets))
+	for i, target := range targets {
+		r, has := p.Base.receipt(target)
+		reader, readable := target.Sink.(sinks.Reader)
+		switch {
+		case !readable: // it has other means
+		case !p.Again && has && r.Version != "" && p.Base.State != Publishing && !t.changed(p.Base, target):
+			over[i].Version = r.Version
+		case !p.Again && !has && p.Base.State != Publishing && !t.shows(p.Part.Partition, targets[i:i+1]):
+			over[i].Absent = true
+		default:
+			var err error
+			// Of an earlier version's receipt nobody knows the version, but that this program wrote the object.
+			if over[i], err = reader.Look(ctx, p.Part.Table, p.Part.Partition, !p.Again && !(has && r.Version == "")); err != nil {
+				return nil, &SinkError{err}
+			}
+		}
+	}
+	return over, nil
 }
 
 // A SinkError is what a sink's Put says, and says who says it.
@@ -135,21 +212,27 @@ func (e *SinkError) Error() string { return e.Err.Error() }
 func (e *SinkError) Unwrap() error { return e.Err }
 
 // put gives the part to each target and adds the receipts. Bytes are counted over all targets.
-func (e *Entry) put(ctx context.Context, c *Claim, part sinks.Part, targets []Target) (size int64, err error) {
-	for _, target := range targets {
+func (e *Entry) put(ctx context.Context, c Hold, p Publication, targets []Target, over []sinks.Condition) (size int64, err error) {
+	part := p.Part
+	part.Warn = p.Warn
+	for i, target := range targets {
 		guarded, done, err := c.Guard(ctx)
 		if err != nil {
 			return 0, fmt.Errorf("put %s/%s: %w", part.Table, part.Partition, err)
 		}
+		part.Over = over[i]
 		r, err := target.Sink.Put(guarded, part)
 		if cause := context.Cause(guarded); err != nil && errors.Is(cause, ErrLost) {
 			err = fmt.Errorf("%w: %w", err, cause)
 		}
 		done()
+		if errors.Is(err, sinks.ErrConflict) {
+			return 0, fmt.Errorf("%w; the next run fetches the partition again: %w", err, ErrLost)
+		}
 		if err != nil {
 			return 0, &SinkError{err}
 		}
-		r.Sink = target.Name
+		r.Sink, r.Store = target.Name, target.identity()
 		e.Receipts = append(e.Receipts, r)
 		size += r.Size
 	}

@@ -30,12 +30,14 @@ func (s *shelf) Put(_ context.Context, p sinks.Part) (sinks.Receipt, error) {
 	return sinks.Receipt{Key: p.Partition.String(), Size: p.Size}, s.fail
 }
 
+func (s *shelf) Store() string { return "shelf" }
+
 func (s *shelf) Close() error { return nil }
 
 type publisher struct {
 	t      *testing.T
 	ledger *Ledger
-	claim  *Claim
+	claim  Hold
 	target []Target
 }
 
@@ -44,14 +46,15 @@ func newPublisher(t *testing.T, targets ...Target) *publisher {
 	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
 	check(t, err)
 	t.Cleanup(func() { check(t, c.Release(context.Background())) })
-	return &publisher{t, l, c, targets}
+	return &publisher{t, l, Hold{c}, targets}
 }
 
 // again publishes whatever the ledger says.
 func (p *publisher) again(hash string, rows int64) (State, error) {
 	table := openTable(p.t, p.ledger)
+	base, _ := table.Entry(date("2026-01-01"))
 	state, _, err := table.Publish(p.t.Context(), p.claim, Publication{
-		Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Hash: hash}, Again: true,
+		Base: base, Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Hash: hash}, Again: true,
 	}, p.target)
 	return state, err
 }
@@ -59,7 +62,9 @@ func (p *publisher) again(hash string, rows int64) (State, error) {
 // publish does what a fresh process would do.
 func (p *publisher) publish(hash string, rows int64, onEmpty OnEmpty) (State, error) {
 	table := openTable(p.t, p.ledger)
+	base, _ := table.Entry(date("2026-01-01"))
 	state, _, err := table.Publish(p.t.Context(), p.claim, Publication{
+		Base:    base,
 		Part:    sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Size: 10, Hash: hash},
 		Fetched: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Cause: "204", OnEmpty: onEmpty,
 	}, p.target)
@@ -73,7 +78,7 @@ func (p *publisher) recorded() Entry {
 
 func TestPublishPutsOnlyWhatChanged(t *testing.T) {
 	s := newShelf()
-	p := newPublisher(t, Target{"s", s})
+	p := newPublisher(t, Target{Name: "s", Sink: s})
 	for i, c := range []struct {
 		hash string
 		want State
@@ -96,13 +101,13 @@ func TestPublishPutsOnlyWhatChanged(t *testing.T) {
 // The same cells under another shape are put: the file that holds them is another one.
 func TestPublishUnderAnotherShape(t *testing.T) {
 	s := newShelf()
-	p := newPublisher(t, Target{"s", s})
+	p := newPublisher(t, Target{Name: "s", Sink: s})
 	for i, c := range []struct {
 		shape string
 		want  State
 	}{{"euros", Written}, {"euros", Unchanged}, {"dollars", Written}, {"dollars", Unchanged}} {
 		state, _, err := openTable(t, p.ledger).Publish(t.Context(), p.claim, Publication{
-			Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: 1, Hash: "A"}, Shape: c.shape,
+			Base: p.recorded(), Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: 1, Hash: "A"}, Shape: c.shape,
 		}, p.target)
 		if err != nil || state != c.want || p.recorded().Shape != c.shape {
 			t.Errorf("step %d: %s %v, recorded %+v", i, state, err, p.recorded())
@@ -114,7 +119,7 @@ func TestPublishUnderAnotherShape(t *testing.T) {
 // last complete record says A.
 func TestPublishAfterALostAnswer(t *testing.T) {
 	s := newShelf()
-	p := newPublisher(t, Target{"s", s})
+	p := newPublisher(t, Target{Name: "s", Sink: s})
 	_, err := p.publish("A", 5, GuardEmpty)
 	check(t, err)
 	s.fail, s.landed = errors.New("the answer was lost"), true
@@ -136,10 +141,10 @@ func TestPublishAfterALostAnswer(t *testing.T) {
 // A sink that has failed is behind the others: it gets the rows, and the others aren't asked again.
 func TestPublishToSeveralSinks(t *testing.T) {
 	a, b := newShelf(), newShelf()
-	p := newPublisher(t, Target{"a", a})
+	p := newPublisher(t, Target{Name: "a", Sink: a})
 	_, err := p.publish("A", 5, GuardEmpty)
 	check(t, err)
-	p.target = append(p.target, Target{"b", b})
+	p.target = append(p.target, Target{Name: "b", Sink: b})
 	state, err := p.publish("A", 5, GuardEmpty)
 	if err != nil || state != Written || a.puts != 1 || b.puts != 1 {
 		t.Errorf("a sink that is new: %s %v, puts %d and %d", state, err, a.puts, b.puts)
@@ -178,7 +183,7 @@ func TestPublishEmpty(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newShelf()
-			p := newPublisher(t, Target{"s", s})
+			p := newPublisher(t, Target{Name: "s", Sink: s})
 			if c.had >= 0 {
 				hash := "old"
 				if c.had == 0 {
@@ -212,8 +217,8 @@ func TestPublishEmpty(t *testing.T) {
 
 func TestPublishWithoutTheClaim(t *testing.T) {
 	s := newShelf()
-	p := newPublisher(t, Target{"s", s})
-	check(t, p.ledger.create(t.Context(), p.claim.key(2), mustEncode(t, claimBody{Run: "other"})))
+	p := newPublisher(t, Target{Name: "s", Sink: s})
+	check(t, p.ledger.create(t.Context(), p.claim[0].key(2), mustEncode(t, claimBody{Run: "other"})))
 	if _, err := p.publish("A", 5, GuardEmpty); !errors.Is(err, ErrLost) || s.puts != 0 {
 		t.Errorf("a put without the claim: %v, %d puts", err, s.puts)
 	}

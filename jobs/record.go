@@ -1,52 +1,83 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 )
 
-// Record commits e as the newest record of its partition; e's Seq and Segment are filled in. When another process has
-// recorded the partition meanwhile, nothing is written and the error is ErrLost.
+// Record commits e as the newest record of its partition. e's Segment is filled in, and so is its Seq when it has none:
+// it then comes after what this table has read. When another process has recorded the partition meanwhile, the error is
+// ErrLost, and e isn't the newest record.
 func (t *Table) Record(ctx context.Context, e Entry) error {
 	t.mu.Lock()
-	previous, existed := t.entries[e.Partition]
-	e.Seq, e.Segment = previous.Seq+1, t.segment
+	newest := t.entries[e.Partition].Seq
+	if e.Seq == 0 {
+		e.Seq = newest + 1
+	}
+	e.Segment = t.segment
 	t.mu.Unlock()
 
 	key := entryKey(t.name, e.Partition, e.Seq)
+	lost := fmt.Errorf("%w: record %s: another run has recorded it meanwhile: %w", ErrLedger, t.ledger.location(key), ErrLost)
+	if newest >= e.Seq {
+		return lost
+	}
 	data, err := encodeObject(e)
 	if err != nil {
 		return fmt.Errorf("%w: record %s: %w", ErrLedger, t.ledger.location(key), err)
 	}
 	err = t.ledger.create(ctx, key, data)
 	if errors.Is(err, errExists) && !t.isMine(ctx, key, e) {
-		return fmt.Errorf("%w: record %s: another run has recorded it meanwhile: %w", ErrLedger, t.ledger.location(key), ErrLost)
+		return lost
 	}
 	if err != nil && !errors.Is(err, errExists) {
 		return fmt.Errorf("%w: record %s: %w", ErrLedger, t.ledger.location(key), err)
 	}
-
+	if err := t.lookAgain(ctx, e); err != nil {
+		return err
+	}
 	t.mu.Lock()
 	t.loose[key] = true
 	t.keep(e)
+	after := t.entries[e.Partition]
 	t.mu.Unlock()
-	if existed {
-		t.drop(ctx, entryKey(t.name, e.Partition, previous.Seq))
+	if after.Seq > e.Seq || !same(after, e) {
+		return lost // its number had been used before, and folded away
 	}
 	return nil
 }
 
-// isMine tells whether the object under key is e: its creation was answered by an error though it had succeeded.
-func (t *Table) isMine(ctx context.Context, key string, e Entry) bool {
-	var stored, mine Entry
-	data, err := encodeObject(e)
-	return err == nil && decodeObject(data, &mine) == nil &&
-		t.ledger.read(ctx, key, &stored) == nil && reflect.DeepEqual(stored, mine)
+// lookAgain reads the segment that holds, when it is a newer one than this table has read. That an object could be created
+// proves that nobody has its number only as long as no number was deleted, and records are deleted by folding alone: what
+// was deleted before the segment was read that e names is older than e, and what was deleted since is in a newer one.
+func (t *Table) lookAgain(ctx context.Context, e Entry) error {
+	segments, err := t.ledger.list(ctx, t.prefix("segments"))
+	if err != nil {
+		return err
+	}
+	if highest(segments) <= e.Segment {
+		return nil
+	}
+	return t.Refresh(ctx)
 }
 
-// drop deletes a record that a newer one or a segment has replaced. One that stays does no harm: its seq is lower.
+// isMine tells whether the object under key is e: its creation was answered by an error though it had succeeded.
+func (t *Table) isMine(ctx context.Context, key string, e Entry) bool {
+	var stored Entry
+	return t.ledger.read(ctx, key, &stored) == nil && same(stored, e)
+}
+
+// same tells whether a record that was read is the one that was written.
+func same(stored, written Entry) bool {
+	a, err := json.Marshal(stored)
+	b, again := json.Marshal(written)
+	return err == nil && again == nil && bytes.Equal(a, b)
+}
+
+// drop deletes a record that a segment holds, or a newer one than it. One that stays does no harm: its seq is lower.
 func (t *Table) drop(ctx context.Context, key string) {
 	t.mu.Lock()
 	loose := t.loose[key]

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/terminal"
 )
 
 // A Result is what came of one job.
@@ -21,7 +23,7 @@ type Result struct {
 // A Failure is what the ledger keeps of an error.
 type Failure struct {
 	Unit  string `json:"unit,omitempty"` // which failed; empty: the job couldn't be planned
-	Error string `json:"error"`          // its first 500 bytes
+	Error string `json:"error"`          // its first 500 bytes, as a terminal may show them
 }
 
 // A tally is a result that several goroutines add to.
@@ -52,7 +54,7 @@ func (t *tally) fail(unit string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.Errs = append(t.Errs, err)
-	t.Failures = append(t.Failures, Failure{Unit: unit, Error: cut(err.Error())})
+	t.Failures = append(t.Failures, Failure{Unit: unit, Error: cut(terminal.Text(err.Error()))})
 	if Denied(err) {
 		t.deny()
 	}

@@ -18,11 +18,14 @@ type Rules struct {
 	Horizons []int          // days after a period's end from which a cohort metric of it is final, ascending
 	Location *time.Location // of the report: where a day begins and ends
 	Schedule cron.Schedule  // nil: fires always
-	Sinks    []string       // names of the job's targets
+	Targets  []Target       // of the job
 
 	// Stale says, by the ID of its shape, why a partition must be fetched again: Rebased or NewColumns. Like every other
 	// recorded partition that isn't final, it is due before Start too, unless Through says that a range was asked for.
 	Stale map[string]Reason
+
+	// Changed are the partitions of which a target holds something else than what was put: see Table.Look.
+	Changed map[civil.Date]bool
 
 	Snapshots      bool     // partitions are made while their period goes on, and never afterwards
 	Only           []Reason // nil: whatever the reason

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -35,7 +34,7 @@ type Progress struct {
 // took is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []Result {
 	results := make([]Result, len(list))
-	s := &shift{}
+	s := &shift{desk: newDesk(r)}
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))
 	for i, job := range list {
@@ -108,6 +107,7 @@ type task struct {
 type shift struct {
 	held heldUnits
 	time timing
+	desk *desk
 }
 
 // unit does one unit under its claim, or puts it aside when another run holds it.
@@ -124,7 +124,7 @@ func (r *Runner) unit(ctx context.Context, t task, s *shift) {
 		return
 	}
 	start := time.Now()
-	out, err := r.claimed(ctx, t.job, t.unit)
+	out, err := r.claimed(ctx, t.job, t.unit, s)
 	var held *HeldError
 	if errors.As(err, &held) {
 		s.held.add(heldUnit{ctx, t, held})
@@ -160,18 +160,12 @@ func (r *Runner) over(ctx context.Context, t task, out Outcome, err error) {
 	r.observe(Progress{Job: t.job.Name, Units: t.planned, Unit: t.unit.Name, Result: &out, Err: err})
 }
 
-func (r *Runner) claimed(ctx context.Context, job Job, u Unit) (out Outcome, err error) {
-	u.Claim, err = r.Ledger.Claim(ctx, job.Table, u.Name, r.Run, r.Lease)
+func (r *Runner) claimed(ctx context.Context, job Job, u Unit, s *shift) (out Outcome, err error) {
+	hold, release, err := s.desk.take(ctx, job, u)
 	if err != nil {
 		return out, err
 	}
-	defer func() {
-		// Released also when the run is being stopped, so that the next one needn't wait for the lease.
-		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		if releaseErr := u.Claim.Release(release); releaseErr != nil {
-			err = errors.Join(err, fmt.Errorf("release %s/%s: %w", job.Table, u.Name, releaseErr))
-		}
-	}()
+	defer func() { err = errors.Join(err, release()) }()
+	u.Claim = hold
 	return job.Kind.Do(ctx, u)
 }

@@ -62,7 +62,8 @@ func typical(day civil.Date, shape string) Entry {
 	e := Entry{
 		Partition: day, Run: "20260110T043000Z-1f2e3d4c", State: Written, Rows: 18231, Hash: "5f1c9a7e3b2d4f60-18231",
 		Fetched: fetched, Shape: shape, Sums: map[string]string{},
-		Receipts: []sinks.Receipt{{Sink: "gs://warehouse/reports", Key: "campaigns_daily/dt=" + day.String() + "/part-0.parquet", Size: 482113}},
+		Receipts: []sinks.Receipt{{Sink: "gs://warehouse/reports", Key: "campaigns_daily/dt=" + day.String() + "/part-0.parquet", Size: 482113,
+			Store: "gs://warehouse/reports", Version: "1764460800123456"}},
 	}
 	for i := range 10 {
 		e.Sums[fmt.Sprintf("metric_number_%d", i)] = "1234567.890123"
@@ -96,7 +97,7 @@ func tenYears(t testing.TB, l *Ledger, name string) ledgered {
 		}
 	}
 	must(table.fold(ctx, nil, 1))
-	for d := decadeDays - foldAbove; d < decadeDays; d++ {
+	for d := decadeDays - defaultFoldAbove; d < decadeDays; d++ {
 		must(table.Record(ctx, typical(decade.AddDays(d), k.shape.ID())))
 	}
 	return k
@@ -131,7 +132,7 @@ func TestPlanWaitsForFewCalls(t *testing.T) {
 		if took := time.Since(start); took > 6*latency {
 			t.Errorf("a plan waits for %d calls one after the other, want 6", took/latency)
 		}
-		if calls := store.calls.Load(); calls > 3+foldAbove+4 {
+		if calls := store.calls.Load(); calls > 3+defaultFoldAbove+4 {
 			t.Errorf("a plan needs %d calls", calls)
 		}
 		due := 0

@@ -103,7 +103,7 @@ func TestNames(t *testing.T) {
 			check(t, err)
 			keys, err := l.list(ctx, "tables/"+name+"/")
 			check(t, err)
-			if got := again.Sorted(); len(got) != 1 || got[0].Run != "b" || len(keys) != 2 {
+			if got := again.Sorted(); len(got) != 1 || got[0].Run != "b" || len(keys) != 3 {
 				t.Errorf("%s: %+v, objects %q", name, got, keys)
 			}
 		}

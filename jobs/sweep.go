@@ -11,9 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Claim objects of a table above which those that are over are swept.
-const sweepAbove = 32
-
 func sweptKey(table string, n int) string { return fmt.Sprintf("tables/%s/swept/%06d.json", table, n) }
 
 // swept reads the last number swept of each unit, and the number of the object that says so, 0 for none.
@@ -107,10 +104,10 @@ func (t *Table) recordSwept(ctx context.Context, n int, numbers map[string]int) 
 
 // released gives, of the units whose last claim was given back, its number. A claim that can't be read wasn't.
 func (t *Table) released(ctx context.Context, keys []string) (map[string]int, error) {
-	last := map[string]string{} // keys ascend
+	last, number := map[string]string{}, map[string]int{}
 	for _, key := range keys {
-		if unit, _, ok := t.parseClaimKey(key); ok {
-			last[unit] = key
+		if unit, n, ok := t.parseClaimKey(key); ok && n >= number[unit] {
+			last[unit], number[unit] = key, n
 		}
 	}
 	units := slices.Sorted(maps.Keys(last))
@@ -132,7 +129,7 @@ func (t *Table) released(ctx context.Context, keys []string) (map[string]int, er
 	err := g.Wait()
 	for i, unit := range units {
 		if bodies[i].Released {
-			_, over[unit], _ = t.parseClaimKey(last[unit])
+			over[unit] = number[unit]
 		}
 	}
 	return over, err

@@ -12,7 +12,7 @@ import (
 )
 
 // Objects of a table that are read at once: half of what is loose before it is folded.
-const readers = foldAbove / 2
+const readers = defaultFoldAbove / 2
 
 // A Table is what the ledger holds of one table, as last read. It is safe for concurrent use.
 type Table struct {
@@ -24,11 +24,14 @@ type Table struct {
 	loose   map[string]bool // keys of records that are objects of their own, all of them in entries: not yet folded away
 	segment int             // the highest segment, 0 for none
 	shapes  map[string]Shape
+	seen    map[string]listing // by store: what a sink showed when it was looked at
 }
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
-	t := &Table{ledger: l, name: name, entries: Ledgered{}, loose: map[string]bool{}, shapes: map[string]Shape{}}
+	t := &Table{
+		ledger: l, name: name, entries: Ledgered{}, loose: map[string]bool{}, shapes: map[string]Shape{}, seen: map[string]listing{},
+	}
 	return t, t.Refresh(ctx)
 }
 
@@ -63,16 +66,24 @@ func (t *Table) Refresh(ctx context.Context) error {
 	return err
 }
 
-// StillDue reads what other processes have recorded since the plan was made, and gives the window without it. Only
-// under the window's claim nobody records more.
+// StillDue reads what other processes have recorded since the plan was made, and gives the window without it, and with
+// the records on which what is fetched now is to be published. Only under the window's claim nobody records more.
 func (t *Table) StillDue(ctx context.Context, w Window) (Window, error) {
 	if err := t.Refresh(ctx); err != nil {
 		return Window{}, err
 	}
-	return w.Without(func(d Due) bool {
-		e, recorded := t.Entry(d.Partition)
+	base := t.Entries()
+	w = w.Without(func(d Due) bool {
+		e, recorded := base[d.Partition]
 		return recorded && e.Seq > d.Seq && e.State != Publishing
-	}), nil
+	})
+	w.Base = Ledgered{}
+	for _, d := range w.Due {
+		if e, recorded := base[d.Partition]; recorded {
+			w.Base[d.Partition] = e
+		}
+	}
+	return w, nil
 }
 
 func (t *Table) refresh(ctx context.Context) error {
@@ -117,20 +128,23 @@ func (t *Table) readSegment(ctx context.Context, n int) error {
 
 func (t *Table) readEntries(ctx context.Context, keys []string) error {
 	loose := map[string]bool{}
+	newest := map[civil.Date]int{}
+	for _, key := range keys {
+		if partition, seq, ok := parseEntryKey(key); ok {
+			loose[key] = true
+			newest[partition] = max(newest[partition], seq)
+		}
+	}
 	var unread []string
 	t.mu.Lock()
-	for _, key := range keys {
-		partition, seq, ok := parseEntryKey(key)
-		if !ok {
-			continue
-		}
-		loose[key] = true
+	for partition, seq := range newest {
 		if t.entries[partition].Seq < seq {
-			unread = append(unread, key)
+			unread = append(unread, entryKey(t.name, partition, seq))
 		}
 	}
 	segment := t.segment
 	t.mu.Unlock()
+	slices.Sort(unread) // a damaged one is the same in every run
 
 	read := make([]Entry, len(unread))
 	g, ctx := errgroup.WithContext(ctx)

@@ -17,6 +17,7 @@ const (
 	Unsunk      Reason = "new sink"        // a sink of the job has no receipt for it
 	Rebased     Reason = "rebaseline"      // recorded when the config gave its numbers another meaning
 	NewColumns  Reason = "missing columns" // recorded when the table had fewer columns
+	Changed     Reason = "changed outside" // a sink holds something else than what was put, or nothing
 	Forced      Reason = "forced"          // asked for again, whatever the ledger holds
 )
 
@@ -26,6 +27,10 @@ type Window struct {
 	Period Period
 	Cell   civil.Date // first day of the cell, the same for every process: it names the claim
 	Due    []Due      // ascending
+
+	// Base are the records of the partitions as they were under the claim and before the fetch, which is what the ledger
+	// holds new ones against. Another unit of the process may read newer ones meanwhile.
+	Base Ledgered
 }
 
 // Due is a partition to fetch.
@@ -37,6 +42,23 @@ type Due struct {
 
 // Name names the unit that does the window, and its claim: the cell's first day.
 func (w Window) Name() string { return cellName(w.Period, w.Cell) }
+
+// lockCells are the periods in a cell of the grid of claims, by Period: as many as a page has unless the config says
+// otherwise. Claims don't depend on the page, so that processes with pages of 7 and of 30 days can't hold one day at once.
+var lockCells = [...]int{Day: 7, Week: 4, Month: 1, Quarter: 1, Year: 1, Whole: 1}
+
+// Claims names the claims under which the window is done, ascending: those of all cells that its due partitions lie in.
+func (w Window) Claims() []string {
+	var names []string
+	n := lockCells[w.Period]
+	for _, d := range w.Due {
+		name := cellName(w.Period, w.Period.At(n*floorDiv(w.Period.Index(d.Partition), n)))
+		if last := len(names) - 1; last < 0 || names[last] != name {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 func cellName(p Period, cell civil.Date) string {
 	if p == Whole {
@@ -60,7 +82,7 @@ func (w Window) Runs() [][]civil.Date {
 
 // Without is the window without the partitions that drop names.
 func (w Window) Without(drop func(Due) bool) Window {
-	kept := Window{Period: w.Period, Cell: w.Cell}
+	kept := Window{Period: w.Period, Cell: w.Cell, Base: w.Base}
 	for _, d := range w.Due {
 		if !drop(d) {
 			kept.Due = append(kept.Due, d)

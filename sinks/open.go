@@ -36,3 +36,10 @@ func Redact(rawURL string) string {
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
 }
+
+// NamesMore tells whether a sink's URL has a parameter that says which store, or which layout in it, is meant. Receipts of
+// earlier versions know the URL without its parameters, so they don't vouch for such a store.
+func NamesMore(rawURL string) bool {
+	u, err := url.Parse(rawURL)
+	return err != nil || slices.ContainsFunc([]string{"key", "endpoint", "region", "domain", "protocol", "localemu"}, u.Query().Has)
+}

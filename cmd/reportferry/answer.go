@@ -16,6 +16,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -199,31 +200,39 @@ func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
 }
 
 // writeTo gives the answer out in a format, to a file or to w. A file is whole or not there, and a link to one stays a
-// link. What is no file, such as a pipe, is written to as it is.
+// link. What is no file, such as a pipe, is written to as it is. The umask decides the mode of a new file; one that was
+// there keeps its own.
 func (a answer) writeTo(ctx context.Context, format, path string, w io.Writer) error {
 	if path == "" {
 		return formats[format](a, ctx, w)
 	}
-	write := a.writeFile
+	write := func() error { return a.writeFile(ctx, format, path, 0) }
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		write = a.writeThrough
+		write = func() error { return a.writeThrough(ctx, format, path) }
 	} else if err == nil {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return err
 		}
+		write = func() error { return a.writeFile(ctx, format, path, info.Mode().Perm()) }
 	}
-	if err := write(ctx, format, path); err != nil {
+	if err := write(); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-func (a answer) writeFile(ctx context.Context, format, path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+// writeFile gives the file a mode, unless that is 0.
+func (a answer) writeFile(ctx context.Context, format, path string, mode os.FileMode) error {
+	f, err := jobs.CreateBeside(path)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(f.Chmod(0o644), formats[format](a, ctx, f)) // the temporary file's own mode is for its maker alone
+	if mode != 0 {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = formats[format](a, ctx, f)
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}

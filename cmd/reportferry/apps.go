@@ -15,6 +15,7 @@ import (
 
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
 )
@@ -191,6 +192,7 @@ func writeAppsPlan(w io.Writer, reports []apps.Report) {
 // writeChange writes one line, or three when a terminal is too narrow for it.
 func writeChange(w io.Writer, c apps.Change, fresh bool) {
 	const width = 80
+	c.Path, c.Have, c.Want = terminal.Line(c.Path), terminal.Line(c.Have), terminal.Line(c.Want)
 	if fresh {
 		fmt.Fprintln(w, runewidth.Truncate("  "+c.Path+": "+c.Want, width, "…"))
 		return
@@ -262,7 +264,7 @@ func writeSections(w io.Writer, reports []apps.Report) {
 		if r.Err == nil && r.Result == apps.Unchanged {
 			continue
 		}
-		fmt.Fprintln(w, strings.TrimSpace(r.ID+": "+resultOf(r)+" "+r.Token))
+		fmt.Fprintln(w, strings.TrimSpace(terminal.Line(r.ID+": "+resultOf(r)+" "+r.Token)))
 		writeResultOfSections(w, r.Sections)
 		if len(r.Otherwise) > 0 {
 			fmt.Fprintln(w, "  the service took these, and shows values of its own:")
@@ -280,10 +282,10 @@ func writeResultOfSections(w io.Writer, sections []apps.Section) {
 			done += ": " + strings.Join(s.Successes, ", ")
 		}
 		if len(s.Successes) > 0 || len(s.Failures) == 0 {
-			fmt.Fprintln(w, runewidth.Truncate(fmt.Sprintf("  %-25s  %s", s.Name, done), 80, "…"))
+			fmt.Fprintln(w, runewidth.Truncate(terminal.Line(fmt.Sprintf("  %-25s  %s", s.Name, done)), 80, "…"))
 		}
 		for _, f := range s.Failures {
-			fmt.Fprintf(w, "  %-25s  error: %s\n", s.Name, f)
+			fmt.Fprintln(w, terminal.Line(fmt.Sprintf("  %-25s  error: %s", s.Name, f)))
 		}
 	}
 }

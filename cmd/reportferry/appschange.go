@@ -12,6 +12,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
 )
@@ -108,10 +109,10 @@ func addEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens [
 		return err
 	}
 	for _, s := range done.Successes {
-		fmt.Fprintf(w, "%s: %s is there, token %s\n", s.AppToken, s.Event.Name, s.Event.Token)
+		fmt.Fprintln(w, terminal.Line(fmt.Sprintf("%s: %s is there, token %s", s.AppToken, s.Event.Name, s.Event.Token)))
 	}
 	for _, f := range done.Failures {
-		fmt.Fprintf(w, "%s: %s: error: %s\n", f.AppToken, f.Name, cmp.Or(string(f.Details), "the service doesn't say why"))
+		fmt.Fprintln(w, terminal.Line(fmt.Sprintf("%s: %s: error: %s", f.AppToken, f.Name, cmp.Or(string(f.Details), "the service doesn't say why"))))
 	}
 	switch {
 	case len(done.Failures) > 0 && len(done.Successes) > 0:

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
 )
@@ -176,7 +177,7 @@ because its credentials can't be told; --raw writes it as it is.`,
 					}
 				}
 				if path == "" {
-					_, err := out.WriteTo(cmd.OutOrStdout())
+					_, err := out.WriteTo(terminal.Data(cmd.OutOrStdout()))
 					return err
 				}
 				return writePrivately(path, out.Bytes())
@@ -265,7 +266,7 @@ func (a *appsFlags) ticket(cmd *cobra.Command, ticket string, wait, asJSON bool)
 		if asJSON {
 			err = writeMasked(cmd.OutOrStdout(), map[string]any{"status": t.Status, "kind": t.Kind, "sections": apps.SectionsOf(t)})
 		} else {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", t.Kind, t.Status)
+			fmt.Fprintln(cmd.OutOrStdout(), terminal.Line(string(t.Kind)+" "+string(t.Status)))
 			writeResultOfSections(cmd.OutOrStdout(), apps.SectionsOf(t))
 			err = nil
 		}

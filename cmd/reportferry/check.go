@@ -17,6 +17,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
@@ -121,7 +122,7 @@ func (c *checker) table(ctx context.Context, job jobs.Job) error {
 			fmt.Fprintf(c.out, "%s: %s can't be read back\n", job.Name, target.Name)
 			continue
 		}
-		if err := c.sink(ctx, job, t, shapes, target.Name, reader); err != nil {
+		if err := c.sink(ctx, job, t, shapes, target, reader); err != nil {
 			return err
 		}
 	}
@@ -149,9 +150,10 @@ func (c *checker) meaning(ctx context.Context, job jobs.Job, t *jobs.Table, shap
 }
 
 // sink reads back the parts that one sink should hold.
-func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape, name string, reader sinks.Reader) error {
+func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape, target jobs.Target, reader sinks.Reader) error {
+	name := target.Name
 	held := slices.DeleteFunc(t.Sorted(), func(e jobs.Entry) bool {
-		return !slices.ContainsFunc(e.Receipts, func(r sinks.Receipt) bool { return r.Sink == name })
+		return !slices.ContainsFunc(e.Receipts, target.Gave)
 	})
 	found := make([]string, len(held)) // by entry: what is wrong with it
 	var broken error
@@ -179,7 +181,7 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes 
 	}
 	if c.wrong += wrong; wrong == 0 {
 		fmt.Fprintf(c.out, "%s in %s: %s, as recorded\n", job.Name, name, plural(len(held), "part"))
-		return c.strangers(ctx, job, held, name, reader)
+		return c.strangers(ctx, job, held, target, reader)
 	}
 	fmt.Fprintf(c.out, "%s in %s: %d of %s not as recorded\n", job.Name, name, wrong, plural(len(held), "part"))
 	for i, text := range found {
@@ -188,20 +190,30 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes 
 		}
 	}
 	fmt.Fprintf(c.out, "  to put one again:\n    reportferry backfill %s --from DAY --to DAY --force%s\n", job.Name, c.flag)
-	return c.strangers(ctx, job, held, name, reader)
+	return c.strangers(ctx, job, held, target, reader)
 }
 
 // strangers finds files that readers of the table find and no record names: their rows count twice, or not at all.
-func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry, name string, reader sinks.Reader) error {
-	keys, err := reader.Keys(ctx, job.Table)
+func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry, target jobs.Target, reader sinks.Reader) error {
+	name := target.Name
+	objects, err := reader.List(ctx, job.Table)
 	if err != nil {
 		return err
 	}
-	keys = slices.DeleteFunc(keys, func(key string) bool {
-		return slices.ContainsFunc(held, func(e jobs.Entry) bool {
-			return slices.ContainsFunc(e.Receipts, func(r sinks.Receipt) bool { return r.Sink == name && r.Key == key })
-		})
-	})
+	recorded := map[string]bool{}
+	for _, e := range held {
+		for _, r := range e.Receipts {
+			if target.Gave(r) {
+				recorded[r.Key] = true
+			}
+		}
+	}
+	var keys []string
+	for _, o := range objects {
+		if !recorded[o.Key] {
+			keys = append(keys, o.Key)
+		}
+	}
 	if len(keys) == 0 {
 		return nil
 	}
@@ -212,7 +224,7 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry
 			fmt.Fprintf(c.out, "  and %d more\n", len(keys)-i)
 			break
 		}
-		fmt.Fprintf(c.out, "  %s\n", key)
+		fmt.Fprintf(c.out, "  %s\n", terminal.Line(key))
 	}
 	return nil
 }

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"sync"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
 
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
 )
@@ -44,9 +43,9 @@ func newDisplay(f *flags, stdout, stderr io.Writer) *display {
 		d.log = f.logger(stdout)
 		return d
 	}
-	if file, ok := stderr.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		d.bars = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))
-		d.err = d.bars // lines of the log go above the bars
+	if terminal.Is(stderr) {
+		d.bars = mpb.New(mpb.WithOutput(terminal.Raw(stderr)), mpb.WithWidth(32))
+		d.err = terminal.NewWriter(d.bars) // lines of the log go above the bars
 	}
 	d.log = f.logger(d.err)
 	return d
@@ -102,7 +101,7 @@ func (d *display) line(p jobs.Progress, j *jobProgress) {
 	if d.units[p.Job] == "" {
 		unit = "window " + unit
 	}
-	fmt.Fprintf(d.err, "%s  %s  %d/%d  %s\n", p.Job, unit, j.done, p.Units, lineOf(*p.Result, p.Err))
+	fmt.Fprintf(d.err, "%s  %s  %d/%d  %s\n", p.Job, terminal.Line(unit), j.done, p.Units, lineOf(*p.Result, p.Err))
 }
 
 // lineOf says what came of one window.

@@ -34,7 +34,12 @@ and also filters_data, report (JSON) and parquet_report, which the real service
 has besides: clients of others can be pointed at it. POST /cost takes ad spend
 for what emulator engagements lists; csv_report then has it in its costs, and
 GET /_emulator/spend says what arrived. Under /app-automation apps are made from
-a template; their jobs advance with the clock, or by POST /_emulator/tickets.`,
+a template; their jobs advance with the clock, or by POST /_emulator/tickets.
+
+It answers to localhost, loopback addresses and the host of --addr; a request
+for another host is answered with 421, because a page in a browser may have
+sent it. As a container of its own: --addr NAME:8080, with the name that others
+call it by.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Logger = f.logger(cmd.ErrOrStderr())
@@ -50,7 +55,7 @@ a template; their jobs advance with the clock, or by POST /_emulator/tickets.`,
 			return coded(errors.Join(serve(cmd, addr, server), server.Close()))
 		},
 	}
-	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:8080", "address to listen on")
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:8080", "`address` to listen on; see above")
 	accountFlags(cmd, &o)
 	cmd.Flags().IntVar(&o.Days, "days", 120, "days that have data, ending today")
 	cmd.Flags().StringVar(&o.Token, "token", "", "the only API `token` that is let in; empty: any")
@@ -100,7 +105,7 @@ func serve(cmd *cobra.Command, addr string, handler http.Handler) error {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "emulator: serving on http://%s\n", listener.Addr())
-	s := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	s := &http.Server{Handler: onlyKnownHosts(addr, handler), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()

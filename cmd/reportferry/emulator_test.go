@@ -134,3 +134,11 @@ func serveEmulator(t *testing.T, args ...string) (base string, stop func()) {
 		}
 	}
 }
+
+func TestEmulatorAnswersOnlyToItsHosts(t *testing.T) {
+	base, stop := serveEmulator(t, "--apps", "1", "--days", "1")
+	defer stop()
+	for path, good := range map[string]int{"/reports-service/events": 200, "/_emulator/requests": 200, "/nowhere": 404, "/cost": 400} {
+		answersOnlyToItsHosts(t, base+path, good)
+	}
+}

@@ -73,7 +73,7 @@ func TestExitCodes(t *testing.T) {
 			p.here("run")
 			paths, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/installs/partitions/*.json"))
 			check(t, err)
-			check(t, os.WriteFile(paths[0], []byte("{"), 0o600))
+			check(t, os.WriteFile(paths[len(paths)-1], []byte("{"), 0o600)) // the newest of the last day
 		}, nil, 1, "is damaged"},
 		{"more partitions than a table holds", []string{"backfill", "installs", "--from", "1990-01-01", "--to", "2026-01-01"},
 			func(t *testing.T, p *place) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/mattn/go-runewidth"
+
+	"github.com/reportferry/reportferry/internal/terminal"
 )
 
 // A grid is rows of text under headings, for people: columns as wide as their widest cell.
@@ -23,7 +25,7 @@ func (g grid) write(w io.Writer) {
 	for r, cells := range lines {
 		shown := make([]string, len(cells))
 		for i, c := range cells {
-			shown[i] = strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "\t", " ").Replace(c)
+			shown[i] = terminal.Line(strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "\t", " ").Replace(c))
 			if i < len(g.most) && g.most[i] > 0 {
 				shown[i] = runewidth.Truncate(shown[i], g.most[i], "…")
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
 )
@@ -36,7 +37,7 @@ func (c *checker) live(ctx context.Context, list []jobs.Job) error {
 			return err
 		}
 		for _, d := range kind.Disagreements(formatting) {
-			fmt.Fprintf(c.out, "%s live: %s is %s here, %s to the service\n", job.Name, d.Metric, d.Type, d.Formatting)
+			fmt.Fprintf(c.out, "%s live: %s is %s here, %s to the service\n", job.Name, d.Metric, d.Type, terminal.Line(d.Formatting))
 			fmt.Fprintf(c.out, "  nothing is changed by that; to change it: types: {%s: ...}\n", d.Metric)
 		}
 	}

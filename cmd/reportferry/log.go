@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+
+	"github.com/reportferry/reportferry/internal/terminal"
 )
 
 // logger writes for machines when JSON is asked for, else one short line for people.
@@ -54,10 +56,10 @@ func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >
 
 func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s", strings.ToLower(r.Level.String()), r.Message)
+	fmt.Fprintf(&b, "%s %s", strings.ToLower(r.Level.String()), terminal.Line(r.Message))
 	add := func(a slog.Attr) bool {
 		if a.Key != "run" { // the same on every line of a run
-			fmt.Fprintf(&b, " %s=%s", a.Key, firstLine(a.Value.String()))
+			fmt.Fprintf(&b, " %s=%s", a.Key, terminal.Line(firstLine(a.Value.String())))
 		}
 		return true
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -32,9 +33,11 @@ func main() {
 	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// execute runs one command line and gives its exit code.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// execute runs one command line and gives its exit code. All that it prints is escaped here, whoever said it.
+func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	f := &flags{}
+	stdout, stderr := terminal.NewWriter(rawOut), terminal.NewWriter(rawErr)
+	defer func() { _ = errors.Join(stdout.Flush(), stderr.Flush()) }() // half a character: nothing depends on it
 	root := newRoot(f)
 	root.SetArgs(args)
 	root.SetOut(stdout)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
@@ -124,7 +125,7 @@ func writePushPlan(w io.Writer, job string, due []files.Path) {
 	}
 	fmt.Fprintf(w, "%s: %s\n", job, plural(len(due), "file"))
 	for _, p := range due {
-		fmt.Fprintf(w, "  file %s\n", p.Name)
+		fmt.Fprintf(w, "  file %s\n", terminal.Line(p.Name))
 	}
 }
 

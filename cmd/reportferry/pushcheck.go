@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
@@ -52,7 +53,7 @@ would be refused, or a file can't be read.`,
 
 // writeCheck writes what a file would come to, and tells whether something is wrong with it.
 func (s *pushFlags) writeCheck(w io.Writer, name string, r outbox.Report, problems []files.Problem, err error) (wrong bool) {
-	fmt.Fprintln(w, name)
+	fmt.Fprintln(w, terminal.Line(name))
 	if err != nil && !errors.Is(err, outbox.ErrTooMany) {
 		row(w, "error", err.Error())
 		return true

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
@@ -56,7 +57,7 @@ func (s *pushFlags) writeStatus(w io.Writer, job string, files []outbox.File, no
 		if f.Open() {
 			state = "begun " + ago(now, f.Started) + " and not finished"
 		}
-		fmt.Fprintf(w, "%s: %s\n", f.Name, state)
+		fmt.Fprintf(w, "%s: %s\n", terminal.Line(f.Name), state)
 		row(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", count(f.Rows), count(f.Accepted), count(f.Duplicates)))
 		if n := f.Refused + f.Rejected + f.Conflicts; n > 0 {
 			row(w, "not taken", fmt.Sprintf("%s: refused %s, rejected %s, conflicts %s", count(n), count(f.Refused), count(f.Rejected), count(f.Conflicts)))
@@ -71,7 +72,7 @@ func (s *pushFlags) writeStatus(w io.Writer, job string, files []outbox.File, no
 			row(w, "doubtful", count(f.Doubtful)+" may have been sent more than once")
 		}
 		if f.Rejects != "" {
-			row(w, "rejects", f.Rejects)
+			row(w, "rejects", terminal.Line(f.Rejects))
 		}
 	}
 }

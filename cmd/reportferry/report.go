@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/terminal"
 )
 
 func newReport(f *flags) *cobra.Command {
@@ -24,7 +24,8 @@ func newReport(f *flags) *cobra.Command {
 		Short: "Ask the service for one report, with any of its parameters",
 		Long: `Ask the service for one report, with any of its parameters, and print it or
 write it to a file. Nothing goes through the ledger. The defaults are those of
-jobs, and are sent.
+jobs, and are sent. Control characters in names are escaped in tables, JSON and
+on a terminal; a file of CSV or Parquet, or a pipe, gets them as they are.
 
 A filter is a dimension or metric, two underscores, and an operator:
   dimensions  in, not_in, contains, exclude, starts_with, not_starts_with,
@@ -100,7 +101,11 @@ func (r *adHoc) run(cmd *cobra.Command, f *flags) (err error) {
 	if a.path == "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "reportferry: the report has no rows")
 	}
-	return coded(a.writeTo(ctx, r.format, r.output, cmd.OutOrStdout()))
+	out := cmd.OutOrStdout()
+	if r.format == "csv" || r.format == "parquet" { // no escape of these means the same as before
+		out = terminal.Data(out)
+	}
+	return coded(a.writeTo(ctx, r.format, r.output, out))
 }
 
 // settle reads what the flags leave open.
@@ -159,7 +164,7 @@ func defaultFormat(path string, stdout io.Writer) string {
 		}
 		return ending
 	}
-	if file, ok := stdout.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if terminal.Is(stdout) {
 		return "table"
 	}
 	return "csv"

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -132,7 +133,12 @@ func (e *engine) targets(ctx context.Context, c config.Job) ([]jobs.Target, erro
 			return nil, fmt.Errorf("job %s: %w", c.Name, refused(err))
 		}
 		e.close = append(e.close, sink.Close)
-		targets = append(targets, jobs.Target{Name: sinks.Redact(rawURL), Sink: sink})
+		t := jobs.Target{Name: sinks.Redact(rawURL), Sink: sink, Store: sink.Store(), NamesMore: sinks.NamesMore(rawURL)}
+		if i := slices.IndexFunc(targets, func(other jobs.Target) bool { return other.Store == t.Store }); i >= 0 {
+			return nil, fmt.Errorf("job %s: %w: the sinks %s and %s are one place, %s; leave one of them out", c.Name,
+				jobs.ErrRefused, targets[i].Name, t.Name, t.Store)
+		}
+		targets = append(targets, t)
 	}
 	return targets, nil
 }

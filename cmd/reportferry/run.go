@@ -9,6 +9,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -195,7 +196,7 @@ func (e *engine) endRecord(ctx context.Context, r *jobs.RunRecord) error {
 	r.Ended = &ended
 	for _, res := range r.Results {
 		for _, g := range grouped(res.Errs) {
-			r.Errors = append(r.Errors, res.Job+": "+g)
+			r.Errors = append(r.Errors, res.Job+": "+terminal.Text(g)) // who reads the ledger needs no such care
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)

@@ -26,7 +26,9 @@ looked at once, so that a schedule which fired while nobody served is not lost.
 A job that still runs when its schedule fires again is left alone: it does all
 that is due anyway.
 
-GET /healthz on a loopback address answers what each job did and does next.`,
+GET /healthz on a loopback address answers what each job did and does next. A
+request for another host than localhost or such an address is answered with 421,
+because a page in a browser may have sent it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -124,6 +125,7 @@ func TestServeEndsWell(t *testing.T) {
 			t.Fatalf("it runs nothing: %+v", h)
 		}
 	}
+	answersOnlyToItsHosts(t, "http://"+url, http.StatusOK)
 	begun := time.Now()
 	check(t, cmd.Process.Signal(syscall.SIGTERM)) // in the middle of an answer that takes 20 s
 	if err := cmd.Wait(); err != nil || time.Since(begun) > 9*time.Second {
@@ -144,6 +146,49 @@ func TestServeRefuses(t *testing.T) {
 		var out strings.Builder
 		if code := execute(t.Context(), []string{"serve", "--config", "c.yml", "--health", c.health}, &out, &out); code != 2 || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%s: exit code %d: %s", c.name, code, &out)
+		}
+	}
+}
+
+// answersOnlyToItsHosts asks under several names for what is at the URL. A page in a browser on this machine can have a name
+// of its own lead here, but not change the name that the browser says it asks for.
+func answersOnlyToItsHosts(t *testing.T, url string, good int) {
+	t.Helper()
+	own := strings.Split(url, "/")[2]
+	for host, want := range map[string]int{
+		own: good, "localhost": good, "LocalHost:1": good, "127.0.0.1": good, "127.8.9.1:8080": good, "[::1]": good, "[::1]:8081": good,
+		"evil.example": 421, "evil.example:8081": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example:8081": 421,
+		"192.0.2.1": 421, "[2001:db8::1]:8081": 421, "0.0.0.0:8081": 421, "1": 421,
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		check(t, err)
+		r.Host = host
+		r.Header.Set("Authorization", "Bearer x")
+		res, err := http.DefaultClient.Do(r)
+		check(t, err)
+		body, err := io.ReadAll(res.Body)
+		check(t, err)
+		check(t, res.Body.Close())
+		if res.StatusCode != want {
+			t.Errorf("Host %q: %s %s", host, res.Status, body)
+		} else if want == 421 && (!strings.Contains(string(body), "want localhost") || strings.Contains(string(body), "jobs")) {
+			t.Errorf("Host %q: %s", host, body)
+		}
+	}
+}
+
+func TestHostsOfAnAddress(t *testing.T) {
+	local := &net.TCPAddr{IP: net.ParseIP("192.0.2.7"), Port: 8080}
+	for _, c := range []struct {
+		host, listen string
+		want         bool
+	}{
+		{"192.0.2.7:8080", "0.0.0.0:8080", true}, {"192.0.2.7", ":8080", true}, {"[::ffff:192.0.2.7]", ":8080", true}, {"192.0.2.8", "0.0.0.0:8080", false},
+		{"0.0.0.0:80", "0.0.0.0:80", true}, {"[::]:80", "[::]:80", true}, {"emulator:8080", "emulator:8080", true}, {"EMULATOR", "emulator:80", true}, {"emulator2", "emulator:80", false}, {"", ":8080", false},
+		{"localhost", "emulator:80", true}, {"[fe80::1%25eth0]:80", ":80", false}, {"a:b:c", ":80", false},
+	} {
+		if got := knownHost(c.host, c.listen, local); got != c.want {
+			t.Errorf("Host %q at %s: %v", c.host, c.listen, got)
 		}
 	}
 }

@@ -34,9 +34,10 @@ func (e *engine) openSpool() error {
 	return nil
 }
 
-// lockDir locks a folder for as long as the file is open: a process that is killed gives its lock up.
+// lockDir locks a folder for as long as the file is open: a process that is killed gives its lock up. It takes no link to a
+// folder, and doesn't wait for a pipe's other end.
 func lockDir(path string) (*os.File, error) {
-	dir, err := os.Open(path)
+	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -46,17 +47,28 @@ func lockDir(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// sweepSpools removes the folders whose process is gone. What can't be removed stays: it is only space.
+// sweepSpools removes the folders of this user whose process is gone. What can't be removed stays: it is only space. Others
+// may write to the folder around them too, and name a pipe or a link so.
 func sweepSpools(parent string) {
 	paths, _ := filepath.Glob(filepath.Join(parent, spoolPrefix+"*"))
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil || time.Since(info.ModTime()) < time.Minute { // it may be about to be locked
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute { // it may be about to be locked
 			continue
 		}
-		if dir, err := lockDir(path); err == nil {
-			_ = os.RemoveAll(path)
-			_ = dir.Close()
+		dir, err := lockDir(path)
+		if err != nil {
+			continue
 		}
+		if locked, err := dir.Stat(); err == nil && os.SameFile(locked, info) && own(locked) {
+			_ = os.RemoveAll(path)
+		}
+		_ = dir.Close()
 	}
+}
+
+// own says whether a file is this process's user's.
+func own(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
 }

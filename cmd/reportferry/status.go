@@ -217,7 +217,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []jobs.RunRecord, now t
 	}
 	fmt.Fprintf(w, "exit code %d, %s ago\n", run.Exit, now.Sub(*run.Ended).Round(time.Second))
 	for _, msg := range run.Errors {
-		fmt.Fprintf(w, "  error in %s\n", msg)
+		fmt.Fprintf(w, "  error in %s\n", strings.ReplaceAll(msg, "\n", "\n    "))
 	}
 }
 

@@ -131,7 +131,11 @@ func writePartitions(w io.Writer, o jobs.Outcome) {
 	row(w, "partitions", partitions)
 }
 
-func row(w io.Writer, label, text string) { fmt.Fprintf(w, "  %-10s  %s\n", label, text) }
+// row writes what there is to say under a label. Lines after the first are set under it, so that a line end in somebody's
+// name makes no line of the program's own.
+func row(w io.Writer, label, text string) {
+	fmt.Fprintf(w, "  %-10s  %s\n", label, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 14)))
+}
 
 // grouped are the messages of errors, each once, with how often it came: one cause may fail every window.
 func grouped(errs []error) []string {

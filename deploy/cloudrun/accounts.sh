@@ -15,6 +15,6 @@ gcloud storage buckets add-iam-policy-binding "gs://$PROJECT-reportferry" --memb
 gcloud projects add-iam-policy-binding "$PROJECT" --member="serviceAccount:$runner" --role=roles/bigquery.jobUser --condition=None
 bq query --use_legacy_sql=false "GRANT \`roles/bigquery.dataEditor\` ON SCHEMA \`$PROJECT.reportferry\` TO 'serviceAccount:$runner'"
 # The token and the config.
-for secret in adjust-token reportferry-config; do
+for secret in reportferry-token reportferry-config; do
 	gcloud secrets add-iam-policy-binding "$secret" --member="serviceAccount:$runner" --role=roles/secretmanager.secretAccessor
 done

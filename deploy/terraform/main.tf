@@ -53,7 +53,7 @@ resource "google_cloud_run_v2_job" "night" {
           value_source {
             secret_key_ref {
               secret  = google_secret_manager_secret.token.secret_id
-              version = google_secret_manager_secret_version.token.version
+              version = "latest" # the next run takes a new one
             }
           }
         }
@@ -76,7 +76,7 @@ resource "google_cloud_run_v2_job" "night" {
         secret {
           secret = google_secret_manager_secret.config.secret_id
           items {
-            version = google_secret_manager_secret_version.config.version
+            version = "latest" # the next run takes a new one
             path    = "config.yml"
           }
         }
@@ -84,8 +84,13 @@ resource "google_cloud_run_v2_job" "night" {
     }
   }
 
-  # Cloud Run looks whether the account can read the secrets when it makes the job.
-  depends_on = [google_project_service.used, google_secret_manager_secret_iam_member.runner]
+  # Cloud Run looks whether the account can read the secrets, and a version is there, when it makes the job.
+  depends_on = [
+    google_project_service.used,
+    google_secret_manager_secret_iam_member.runner,
+    google_secret_manager_secret_version.token,
+    google_secret_manager_secret_version.config,
+  ]
 }
 
 resource "google_cloud_scheduler_job" "morning" {

@@ -6,6 +6,19 @@ resource "google_storage_bucket" "ledger" {
   public_access_prevention    = "enforced"
   force_destroy               = false
 
+  # What of the ledger was deleted or written over can be had again: deploy/README.md, When a night fails.
+  versioning {
+    enabled = true
+  }
+  lifecycle_rule {
+    condition {
+      days_since_noncurrent_time = 30
+    }
+    action {
+      type = "Delete"
+    }
+  }
+
   # What a killed run left on its way to BigQuery.
   lifecycle_rule {
     condition {
@@ -45,6 +58,10 @@ resource "google_secret_manager_secret_version" "token" {
   secret                 = google_secret_manager_secret.token.id
   secret_data_wo         = var.token
   secret_data_wo_version = var.token_version
+
+  lifecycle {
+    create_before_destroy = true # a run that starts meanwhile needs one
+  }
 }
 
 resource "google_secret_manager_secret" "config" {
@@ -64,6 +81,8 @@ resource "google_secret_manager_secret_version" "config" {
   secret_data = file(var.config_file)
 
   lifecycle {
+    create_before_destroy = true # a run that starts meanwhile needs one
+
     precondition {
       condition     = strcontains(file(var.config_file), "ledger: gs://${google_storage_bucket.ledger.name}/")
       error_message = "The config's ledger isn't in the bucket that is made here: want ledger: gs://${local.bucket}/..."

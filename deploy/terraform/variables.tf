@@ -62,7 +62,7 @@ variable "token" {
 }
 
 variable "token_version" {
-  description = "Raise it by one to store another token."
+  description = "Raise it by one to store another token; the next run takes it."
   type        = number
   default     = 1
 

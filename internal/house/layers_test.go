@@ -24,7 +24,7 @@ var layers = []layer{
 	{"config", []string{"internal/catalog"}, nil},
 
 	// The engine knows no service, no file format and no config: a kind brings the first two, cmd the third.
-	{"jobs", []string{"sinks"}, proving},
+	{"jobs", []string{"sinks", "internal/terminal"}, proving},
 	{"jobs/outbox", []string{"jobs"}, proving},
 	{"jobs/outbox/*", []string{"jobs", "jobs/outbox"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
@@ -43,6 +43,7 @@ var layers = []layer{
 	{"internal/emulator", []string{"internal/catalog"}, nil},
 	{"internal/house", nil, nil},
 	{"internal/table", []string{"internal/catalog"}, proving},
+	{"internal/terminal", nil, nil},
 }
 
 func checkLayers(t *tree) []string {

@@ -22,7 +22,7 @@ type work struct {
 	app    App
 	mem    *remembered
 	client *adjust.Client
-	claim  *jobs.Claim
+	claim  jobs.Hold
 	rep    Report
 	sent   bool // something was, by this run
 }

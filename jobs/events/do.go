@@ -3,6 +3,7 @@ package events
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 	var m adjust.Meter
 	var out jobs.Outcome
 	day := window.Due[0].Partition // a cell of the grid is one day
-	if out, err = k.snapshot(ctx, u.Claim, k.o.Client.Metered(&m), day); err != nil {
+	if out, err = k.snapshot(ctx, u.Claim, k.o.Client.Metered(&m), day, window.Base[day]); err != nil {
 		out.Failed, err = 1, fmt.Errorf("fetch %s/%s: %w", k.o.Table, day, err)
 	}
 	out.Measure(m.Totals())
@@ -36,7 +37,7 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 	return out, err
 }
 
-func (k *Kind) snapshot(ctx context.Context, c *jobs.Claim, client *adjust.Client, day civil.Date) (out jobs.Outcome, err error) {
+func (k *Kind) snapshot(ctx context.Context, c jobs.Hold, client *adjust.Client, day civil.Date, base jobs.Entry) (out jobs.Outcome, err error) {
 	fetched := time.Now()
 	list, err := client.Events(ctx, adjust.EventsQuery{Contains: k.o.Search, AppTokens: k.o.Apps, TokensMapping: true})
 	if err != nil {
@@ -56,9 +57,10 @@ func (k *Kind) snapshot(ctx context.Context, c *jobs.Claim, client *adjust.Clien
 			Table: k.o.Table, Partition: day, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: k.o.Run, Schema: schema(k.o.Warehouse),
 			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
 		},
-		Run: k.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.GuardEmpty,
+		Base: base,
+		Run:  k.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.GuardEmpty,
 		Again: k.o.Rules.IgnoreLedger,
-		Warn:  func(err error) { k.o.Log.Warn("left behind", "job", k.o.Job, "run", k.o.Run, "status", err) },
+		Warn:  func(err error) { k.o.Log.Warn("the sink has a remark", "job", k.o.Job, "run", k.o.Run, "status", err) },
 	}, k.o.Targets)
 	if err != nil {
 		return out, err
@@ -76,7 +78,9 @@ func (k *Kind) part(ctx context.Context, day civil.Date, list []adjust.Event) (t
 	}
 	conv, err := table.New(ctx, table.Options{
 		Columns: columns, Partitions: []civil.Date{day}, Dir: k.o.SpoolDir, Codec: k.o.Codec, Budget: k.o.Budget,
-		Metadata: map[string]string{"table": k.o.Table, "fingerprint": k.shape().FingerprintID()},
+		Metadata: map[string]string{
+			"table": k.o.Table, "fingerprint": k.shape().FingerprintID(), "fetch": rand.Text(), // as in a report's files
+		},
 	})
 	if err != nil {
 		return table.Part{}, err

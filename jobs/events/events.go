@@ -54,6 +54,14 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
 	if err != nil {
 		return nil, err
 	}
+	if rules.Changed, err = k.table.Look(ctx, k.o.Targets); err != nil {
+		return nil, err
+	}
+	for day := range rules.Changed {
+		if day != rules.Start {
+			k.o.Log.Warn("a sink holds another snapshot than was put, or none; it can't be taken again", "job", k.o.Job, "window", day.String())
+		}
+	}
 	if _, taken := k.table.Entry(rules.Start); !taken {
 		rules.IgnoreSchedule = true
 	}
@@ -94,9 +102,7 @@ func (k *Kind) settle(ctx context.Context, now time.Time) (rules jobs.Rules, err
 	rules.Period, rules.Page, rules.Today, rules.Snapshots = jobs.Day, 1, true, true
 	rules.Start = civil.DateOf(now.In(rules.Location))
 	rules.Through = rules.Start // an older one that was interrupted can't be taken again
-	for _, target := range k.o.Targets {
-		rules.Sinks = append(rules.Sinks, target.Name)
-	}
+	rules.Targets = k.o.Targets
 	return rules, nil
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 		return jobs.Outcome{}, err
 	}
 	var m adjust.Meter
-	f := &fetch{Kind: k, claim: u.Claim, client: k.o.Client.Metered(&m)}
+	f := &fetch{Kind: k, claim: u.Claim, base: window.Base, client: k.o.Client.Metered(&m)}
 	if f.cols, err = k.resolve(ctx, f.client); err == nil {
 		for _, run := range window.Runs() {
 			err = errors.Join(err, f.partitions(ctx, run))
@@ -51,7 +52,8 @@ func (k *Kind) Over(ctx context.Context, u jobs.Unit) (bool, error) {
 // A fetch does one window.
 type fetch struct {
 	*Kind
-	claim  *jobs.Claim
+	claim  jobs.Hold
+	base   jobs.Ledgered // what the ledger held before the fetch
 	client *adjust.Client
 	cols   *columns
 	out    jobs.Outcome
@@ -155,6 +157,9 @@ func (f *fetch) converter(ctx context.Context, row []civil.Date) (*table.Convert
 		Budget: f.o.Budget,
 		Metadata: map[string]string{
 			"table": f.o.Table, "fingerprint": f.cols.shape.FingerprintID(),
+			// Makes every file another one, also of the same rows: S3's ETag, which conditional writes go by, is a sum over
+			// the bytes, and a late write meant for an older file of the same rows must not pass for one meant for this.
+			"fetch": rand.Text(),
 		},
 	})
 }
@@ -191,9 +196,10 @@ func (f *fetch) publishOne(ctx context.Context, a answer, part table.Part) error
 			Run: f.o.Run, Schema: f.cols.schema(f.o),
 			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
 		},
-		Run: f.o.Run, Fetched: a.fetched, Cause: a.cause(), Shape: f.cols.shape.ID(), Sums: part.Sums,
+		Base: f.base[part.Partition],
+		Run:  f.o.Run, Fetched: a.fetched, Cause: a.cause(), Shape: f.cols.shape.ID(), Sums: part.Sums,
 		OnEmpty: f.o.OnEmpty, Again: f.o.Rules.IgnoreLedger,
-		Warn: func(err error) { f.o.Log.Warn("left behind", "job", f.o.Job, "run", f.o.Run, "status", err) },
+		Warn: func(err error) { f.o.Log.Warn("the sink has a remark", "job", f.o.Job, "run", f.o.Run, "status", err) },
 	}, f.o.Targets)
 	if err != nil {
 		return err

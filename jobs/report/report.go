@@ -78,6 +78,10 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
 	if err := k.settle(ctx, now); err != nil {
 		return nil, err
 	}
+	var err error
+	if k.rules.Changed, err = k.table.Look(ctx, k.o.Targets); err != nil {
+		return nil, err
+	}
 	var units []jobs.Unit
 	for _, w := range jobs.PlanWindows(now, k.rules, k.table.Entries()) {
 		units = append(units, jobs.Unit{Name: w.Name(), Window: w})
@@ -113,9 +117,7 @@ func (k *Kind) settle(ctx context.Context, now time.Time) (err error) {
 	}
 	k.rules, k.now = k.o.Rules, now
 	k.rules.Start = k.o.Start(civil.DateOf(now.In(k.rules.Location)))
-	for _, target := range k.o.Targets {
-		k.rules.Sinks = append(k.rules.Sinks, target.Name)
-	}
+	k.rules.Targets = k.o.Targets
 	k.rules.Stale, err = k.table.Stale(ctx, shape, k.o.NewColumns)
 	return err
 }

@@ -35,7 +35,7 @@ func (opener) OpenBucketURL(context.Context, *url.URL) (*blob.Bucket, error) {
 func init() { blob.DefaultURLMux().RegisterBucket("sim", opener{}) }
 
 func (l *link) ErrorCode(err error) gcerrors.ErrorCode {
-	var refused *storeError
+	var refused *refusal
 	if errors.As(err, &refused) {
 		return refused.code
 	}

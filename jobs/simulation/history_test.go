@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/civil"
 	"github.com/anishathalye/porcupine"
@@ -75,15 +76,18 @@ func (h *history) issued(c *call) {
 	}
 }
 
-// claimed: the process has the unit, by the number that it tried last.
-func (h *history) claimed(p *process, unit string) {
+// claimed: the process has the window, by the numbers that it tried last.
+func (h *history) claimed(p *process, w jobs.Window) {
+	p.beats = map[string]time.Duration{}
 	for _, c := range p.claims {
-		if strings.HasSuffix(c.register, "/claims/"+unit) {
+		unit := c.register[strings.LastIndexByte(c.register, '/')+1:]
+		if slices.Contains(w.Claims(), unit) {
 			h.add(p, c.register, step{true, c.number, p.name}, c.tick)
-			if c.at > p.beat {
-				p.beat, p.slept = c.at, p.suspension >= c.at
-			}
+			p.beats[c.register] = c.at
 		}
+	}
+	if len(p.beats) != len(w.Claims()) {
+		h.world.violate("work is claimed", "%s works on %v and has claimed %v", p.name, w.Claims(), p.beats)
 	}
 	p.claims = nil
 	p.looked = h.world.tick

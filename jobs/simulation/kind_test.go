@@ -3,6 +3,7 @@ package simulation
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+	"gocloud.dev/blob"
 
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
@@ -22,7 +24,7 @@ const table = "installs"
 
 // work is one run of the program: it plans what is due, and does it.
 func (p *process) work(ctx context.Context) {
-	ledger := p.open()
+	ledger := p.openLedger()
 	defer ledger.Close() //nolint:errcheck // a simulated one
 	sink, err := blobsink.Open(ctx, lakeURL)
 	if err != nil {
@@ -30,7 +32,7 @@ func (p *process) work(ctx context.Context) {
 		return
 	}
 	defer sink.Close() //nolint:errcheck // as above
-	k := &kind{process: p, ledger: ledger, targets: []jobs.Target{{Name: lakeURL, Sink: sink}}}
+	k := &kind{process: p, ledger: ledger, targets: []jobs.Target{{Name: lakeURL, Sink: sink, Store: sink.Store()}}}
 	list := []jobs.Job{{Name: table, Table: table, Kind: k, Targets: k.targets, Finish: k.Finish}}
 	runner := &jobs.Runner{Ledger: ledger, Run: p.name, Lease: lease, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 	wall, _ := p.clock()
@@ -38,8 +40,13 @@ func (p *process) work(ctx context.Context) {
 	p.finish(res.Errs, res.Outcome)
 }
 
-func (p *process) open() *jobs.Ledger {
-	return openLedger(p, &link{p, p.world.ledger})
+// openLedger opens the ledger as one process sees it, by its own clocks.
+func (p *process) openLedger() *jobs.Ledger {
+	o := jobs.LedgerOptions{Bucket: blob.NewBucket(&link{p, p.world.ledger}), URL: "sim://ledger", Clock: p.clock}
+	if p.world.fate.low {
+		o.FoldAbove = 4
+	}
+	return jobs.OpenLedger(o)
 }
 
 // finish says what came of the run.
@@ -75,9 +82,13 @@ func (k *kind) Plan(ctx context.Context, now time.Time) (units []jobs.Unit, err 
 	if _, _, err := k.table.LastShape(ctx); err != nil {
 		return nil, err
 	}
+	changed, err := k.table.Look(ctx, k.targets)
+	if err != nil {
+		return nil, err
+	}
 	rules := jobs.Rules{
 		Period: jobs.Day, Page: k.process.page, Start: firstDay, Through: firstDay.AddDays(len(k.process.world.truth.days) - 1),
-		Lookback: 300, Location: time.UTC, Sinks: []string{k.targets[0].Name}, IgnoreSchedule: true, IgnoreLedger: k.process.force,
+		Lookback: 300, Location: time.UTC, Targets: k.targets, Changed: changed, IgnoreSchedule: true, IgnoreLedger: k.process.force,
 	}
 	for _, w := range jobs.PlanWindows(now, rules, k.table.Entries()) {
 		units = append(units, jobs.Unit{Name: w.Name(), Window: w})
@@ -86,7 +97,7 @@ func (k *kind) Plan(ctx context.Context, now time.Time) (units []jobs.Unit, err 
 }
 
 func (k *kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error) {
-	k.process.world.books.claimed(k.process, u.Name)
+	k.process.world.books.claimed(k.process, u.Window)
 	window, err := k.table.StillDue(ctx, u.Window)
 	if err != nil || len(window.Due) == 0 {
 		return out, err
@@ -100,7 +111,7 @@ func (k *kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error
 	}
 	var errs []error
 	for _, row := range window.Runs() {
-		err := k.publish(ctx, u.Claim, row, &out)
+		err := k.publish(ctx, u.Claim, row, window.Base, &out)
 		errs = append(errs, err)
 		if errors.Is(err, jobs.ErrLost) || ctx.Err() != nil {
 			break
@@ -109,7 +120,7 @@ func (k *kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error
 	return out, errors.Join(errs...)
 }
 
-func (k *kind) publish(ctx context.Context, c *jobs.Claim, row []civil.Date, out *jobs.Outcome) error {
+func (k *kind) publish(ctx context.Context, c jobs.Hold, row []civil.Date, base jobs.Ledgered, out *jobs.Outcome) error {
 	fetched, _ := k.process.clock()
 	res := k.process.call(ctx, nil, request{op: "ask", key: row[0].String()})
 	if res.err != nil {
@@ -121,7 +132,7 @@ func (k *kind) publish(ctx context.Context, c *jobs.Claim, row []civil.Date, out
 		if !slices.Contains(row, a.day) {
 			continue
 		}
-		state, err := k.publishOne(ctx, c, a, fetched)
+		state, err := k.publishOne(ctx, c, a, base[a.day], fetched)
 		if err != nil {
 			out.Failed++
 			errs = append(errs, err)
@@ -135,15 +146,16 @@ func (k *kind) publish(ctx context.Context, c *jobs.Claim, row []civil.Date, out
 	return errors.Join(errs...)
 }
 
-func (k *kind) publishOne(ctx context.Context, c *jobs.Claim, a answer, fetched time.Time) (jobs.State, error) {
+func (k *kind) publishOne(ctx context.Context, c jobs.Hold, a answer, base jobs.Entry, fetched time.Time) (jobs.State, error) {
 	books := &k.process.world.books
 	books.begins(k.process)
+	file := slices.Concat([]byte("fetch "+rand.Text()+"\n"), a.data) // each file is another one, as package report's are
 	state, _, err := k.table.Publish(ctx, c, jobs.Publication{
 		Part: sinks.Part{
-			Table: table, Partition: a.day, Rows: a.rows, Size: int64(len(a.data)), Hash: a.hash, Run: k.process.name,
-			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(a.data)), nil },
+			Table: table, Partition: a.day, Rows: a.rows, Size: int64(len(file)), Hash: a.hash, Run: k.process.name,
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file)), nil },
 		},
-		Run: k.process.name, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.ClearEmpty,
+		Base: base, Run: k.process.name, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.ClearEmpty,
 		Sums: map[string]string{"restatement": fmt.Sprint(a.restatement)}, Again: k.process.force,
 	}, k.targets)
 	if err == nil {

@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -38,20 +39,19 @@ type process struct {
 	stop     context.CancelFunc
 
 	// What follows is the world's.
-	pending    []*call // sent and not answered
-	controls   []*event
-	suspended  bool
-	over       bool
-	gone       chan struct{} // closed when the bubble is
-	next       func()        // what comes after it
-	outcome    string
-	claims     []won         // numbers it has created since its last unit began
-	records    []won         // that it has created since its last publication began
-	looked     int64         // when it began its unit
-	holding    []civil.Date  // partitions that it is at work on
-	beat       time.Duration // when it sent the last sign of life that the store has answered
-	slept      bool          // since then
-	suspension time.Duration // when it was suspended last
+	pending   []*call // sent and not answered
+	controls  []*event
+	suspended bool
+	over      bool
+	gone      chan struct{} // closed when the bubble is
+	next      func()        // what comes after it
+	outcome   string
+	claims    []won                    // numbers it has created since its last unit began
+	records   []won                    // that it has created since its last publication began
+	looked    int64                    // when it began its unit
+	holding   []civil.Date             // partitions that it is at work on
+	beats     map[string]time.Duration // by claim: when it sent the last sign of life that the store has answered
+	slept     time.Duration            // when it was suspended last
 }
 
 // A jump is a step of the wall clock.
@@ -108,6 +108,15 @@ func (p *process) clock() (wall time.Time, running time.Duration) {
 // right tells whether the process's wall clock has run on from one time to another, and hasn't been put back.
 func (p *process) right(from, to time.Duration) bool {
 	return !slices.ContainsFunc(p.jumps, func(j jump) bool { return j.at > from && j.at <= to && j.by < 0 })
+}
+
+// beat is when the process has last shown life in all that it has claimed.
+func (p *process) beat() time.Duration {
+	beat := time.Duration(math.MaxInt64)
+	for _, at := range p.beats {
+		beat = min(beat, at)
+	}
+	return beat
 }
 
 // live is the root of the bubble.

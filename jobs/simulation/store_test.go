@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/smithy-go"
 	"gocloud.dev/gcerrors"
 )
 
@@ -60,19 +61,23 @@ type listed struct {
 	*object
 }
 
-// A storeError is a refusal in the store's words.
-type storeError struct {
+// A refusal is an error in the store's words.
+type refusal struct {
 	code gcerrors.ErrorCode
-	text string
+	word string // S3's
 }
 
-func (e *storeError) Error() string { return e.text }
+func (e *refusal) Error() string                 { return e.word }
+func (e *refusal) ErrorCode() string             { return e.word }
+func (e *refusal) ErrorMessage() string          { return e.word }
+func (e *refusal) ErrorFault() smithy.ErrorFault { return smithy.FaultUnknown }
 
 var (
-	errPrecondition = &storeError{gcerrors.FailedPrecondition, "412 PreconditionFailed"}
-	errNotFound     = &storeError{gcerrors.NotFound, "404 NoSuchKey"}
-	errUnavailable  = &storeError{gcerrors.Unknown, "503 SlowDown"}
-	errDead         = &storeError{gcerrors.Unknown, "the process is dead"}
+	errPrecondition = &refusal{gcerrors.FailedPrecondition, "PreconditionFailed"}
+	errConflict     = &refusal{gcerrors.Unknown, "ConditionalRequestConflict"}
+	errNotFound     = &refusal{gcerrors.NotFound, "NoSuchKey"}
+	errUnavailable  = &refusal{gcerrors.Unknown, "SlowDown"}
+	errDead         = &refusal{gcerrors.Unknown, "the process is dead"}
 )
 
 // apply does what a request asks, by the store's clock.

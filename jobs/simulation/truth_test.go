@@ -171,8 +171,15 @@ func (tr *truth) answer() []answer {
 
 func (tr *truth) now(day int) answer { return tr.days[day][len(tr.days[day])-1] }
 
+// content is what a file says, without the line that makes it another one.
+func content(file []byte) []byte {
+	_, data, _ := bytes.Cut(file, []byte("\n"))
+	return data
+}
+
 // newest is the newest restatement of a day that a file is of; false when it is of none, such as half a file.
-func (tr *truth) newest(day int, data []byte) (int, bool) {
+func (tr *truth) newest(day int, file []byte) (int, bool) {
+	data := content(file)
 	for n := len(tr.days[day]) - 1; n >= 0; n-- {
 		if bytes.Equal(tr.days[day][n].data, data) {
 			return n, true

@@ -148,7 +148,7 @@ func (x *watch) equal(when string) {
 		told, o, name := w.truth.now(day), x.file(day), firstDay.AddDays(day)
 		var shown string
 		if o != nil {
-			shown = string(o.data)
+			shown = string(content(o.data))
 		}
 		switch {
 		case e.Rows != told.rows, told.rows > 0 && (e.State != jobs.Written || e.Hash != told.hash):
@@ -163,18 +163,22 @@ func (x *watch) equal(when string) {
 	}
 }
 
+// part tells a partition's file from what a sink writes to try its store.
+func (x *watch) part(key string) bool { return strings.HasPrefix(key, table+"/") }
+
 // issued looks at what a process sends: nothing may be published once a lease is surely over.
 func (x *watch) issued(c *call) {
 	p := c.process
-	if c.store == x.world.lake && c.op != "delete" && c.writes() && c.at > p.beat+lease && p.right(p.beat, c.at) {
-		x.world.violate("nobody publishes after its lease", "%s sends %s %v after its last sign of life", p.name, c.key, c.at-p.beat)
+	if c.store == x.world.lake && c.op != "delete" && c.writes() && x.part(c.key) && c.at-p.beat() > lease && p.right(p.beat(), c.at) {
+		x.world.violate("nobody publishes after its lease", "%s sends %s %v after its last sign of life", p.name, c.key, c.at-p.beat())
 	}
 }
 
 // answered takes note of signs of life.
 func (x *watch) answered(c *call) {
-	if c.result.err == nil && c.store == x.world.ledger && (c.op == "put" || c.op == "create") && strings.Contains(c.key, "/claims/") {
-		c.process.beat, c.process.slept = c.at, false
+	claim := c.key[:max(0, strings.LastIndexByte(c.key, '/'))]
+	if _, held := c.process.beats[claim]; held && c.result.err == nil && c.op == "put" {
+		c.process.beats[claim] = c.at
 	}
 }
 
@@ -183,7 +187,7 @@ func (x *watch) works(p *process, w jobs.Window) {
 	for _, d := range w.Due {
 		p.holding = append(p.holding, d.Partition)
 	}
-	live := func(q *process) bool { return !q.slept && p.now() < q.beat+lease*9/10 }
+	live := func(q *process) bool { return q.slept < q.beat() && p.now()-q.beat() < lease*9/10 }
 	if !live(p) {
 		return // it doesn't know yet
 	}
@@ -194,7 +198,7 @@ func (x *watch) works(p *process, w jobs.Window) {
 		for _, d := range w.Due {
 			if slices.Contains(q.holding, d.Partition) {
 				x.world.violate("one live holder", "%s begins %s, and %s, who has shown life %v ago, is at it",
-					p.name, d.Partition, q.name, p.now()-q.beat)
+					p.name, d.Partition, q.name, p.now()-q.beat())
 			}
 		}
 	}

@@ -201,7 +201,7 @@ func (w *world) spawn(name string, with func(*process)) *process {
 	w.born++
 	p := &process{
 		world: w, name: name, nth: w.born, page: 7, birth: w.now, orders: make(chan order), reports: make(chan report),
-		gone: make(chan struct{}),
+		gone: make(chan struct{}), slept: -1,
 	}
 	with(p)
 	w.note("%s begins: pages of %d, force %v, clock %v", name, p.page, p.force, p.jumps)
@@ -305,7 +305,7 @@ func (w *world) suspend(p *process, by time.Duration) {
 	}
 	w.stats.suspensions++
 	w.note("%s sleeps for %v", p.name, by.Round(time.Millisecond))
-	p.suspended, p.slept, p.suspension = true, true, w.now
+	p.suspended, p.slept = true, w.now
 	until := w.now + by
 	for _, c := range p.pending {
 		if c.waiting != nil && w.chance(0.5) {

@@ -4,18 +4,24 @@
 // A part is written once, to its final key. One such write is atomic on every store, so there is no staging object and
 // no copy. It is aborted by cancelling the writer's context, never by closing the writer, which would publish the half
 // that was written.
+//
+// Each write carries the store's own precondition: the object is still the one that the ledger names, or there is none.
+// It is If-Match or If-None-Match on S3 and Azure, the generation on Google's storage, and a lock file and a look in a
+// folder. S3's ETag is a sum over the content: where the same bytes come back (A, B, A), a put that was meant for the
+// first A is taken for one meant for the second, which the listing of the next run then finds.
 package blobsink
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -39,8 +45,12 @@ const verifyTimeout = 30 * time.Second
 type Sink struct {
 	bucket *blob.Bucket
 	url    string // without the query
+	store  string // canonical identity
 	key    keyTemplate
 	dir    string // the bucket's directory; empty in other stores
+
+	probed sync.Once
+	holds  atomic.Bool // the store is known to hold preconditions; else each put looks by itself too
 
 	mu    sync.Mutex
 	swept map[string]bool // tables of which killed writers' files are gone
@@ -74,33 +84,85 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 }
 
 func newSink(bucket *blob.Bucket, rawURL string, key keyTemplate, dir string) *Sink {
-	return &Sink{bucket: bucket, url: sinks.Redact(rawURL), key: key, dir: dir, swept: map[string]bool{}}
+	return &Sink{
+		bucket: bucket, url: sinks.Redact(rawURL), store: identity(bucket, rawURL, key), key: key, dir: dir, swept: map[string]bool{},
+	}
 }
 
-// Put writes the part to its key and compares the stored size with the part's. An error of that comparison is the one
-// case in which an error comes after the new rows are visible; they are whole, unless the message gives another size.
+// Store is the identity of the bucket and the layout in it.
+func (s *Sink) Store() string { return s.store }
+
+// Put writes the part to its key, on the condition that the part carries, and compares what the store then holds. An
+// error of that comparison is the one case in which an error comes after the new rows are visible; they are whole, unless
+// the message gives another size.
 func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	key := s.key.of(p)
 	fail := func(err error) (sinks.Receipt, error) {
 		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s, key %s: %w", p.Table, p.Partition, s.url, key, err)
 	}
 	s.sweep(p.Table)
-	if err := s.write(ctx, key, p); err != nil {
-		return fail(err)
+	over := p.Over
+	anything := over == (sinks.Condition{})
+	if anything {
+		var err error
+		if over, err = s.over(ctx, key, false); err != nil {
+			return fail(err)
+		}
 	}
+	mark := rand.Text()
+	err := s.write(ctx, key, p, over, mark)
 	verify, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyTimeout)
 	defer cancel()
+	if unmet(err) {
+		return s.unmet(verify, key, p, mark, anything, fail)
+	}
+	if err != nil {
+		return fail(err)
+	}
 	stored, err := s.bucket.Attributes(verify, key)
 	if err != nil {
 		return fail(fmt.Errorf("the part is stored, but not verified: %w; repeat the put", err))
 	}
-	if stored.Size != p.Size {
-		return fail(fmt.Errorf("the store holds %d bytes, the part has %d: another writer is at work on it, or the store lost some; repeat the put", stored.Size, p.Size))
-	}
-	return sinks.Receipt{Sink: s.url, Key: key, Size: stored.Size}, nil
+	s.probe(verify, p.Warn)
+	return s.receipt(key, p, mark, stored, fail)
 }
 
-func (s *Sink) write(ctx context.Context, key string, p sinks.Part) error {
+// receipt makes the receipt of what the store holds, if that is what the put with this mark wrote.
+func (s *Sink) receipt(key string, p sinks.Part, mark string, stored *blob.Attributes, fail func(error) (sinks.Receipt, error)) (sinks.Receipt, error) {
+	switch other := stored.Metadata[markKey]; {
+	case s.dir == "" && other != "" && other != mark:
+		return fail(sinks.ErrConflict)
+	case stored.Size != p.Size:
+		return fail(fmt.Errorf("the store holds %d bytes, the part has %d: another writer is at work on it, or the store lost some; repeat the put", stored.Size, p.Size))
+	}
+	return sinks.Receipt{Sink: s.url, Key: key, Size: stored.Size, Version: version(stored)}, nil
+}
+
+// unmet looks at what is there after the store refused a write because of its condition. It may be what this very put
+// wrote: the answer to it was lost, and the client sent it again.
+func (s *Sink) unmet(ctx context.Context, key string, p sinks.Part, mark string, anything bool, fail func(error) (sinks.Receipt, error)) (sinks.Receipt, error) {
+	stored, err := s.bucket.Attributes(ctx, key)
+	switch {
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return fail(fmt.Errorf("%w, and deleted it", sinks.ErrConflict))
+	case err != nil:
+		return fail(errors.Join(sinks.ErrConflict, err))
+	case stored.Metadata[markKey] == mark:
+		return s.receipt(key, p, mark, stored, fail)
+	case anything:
+		return fail(sinks.ErrConflict)
+	}
+	own, err := s.own(ctx, key, stored)
+	if err != nil {
+		return fail(errors.Join(sinks.ErrConflict, err))
+	}
+	if !own {
+		return fail(foreign(stored))
+	}
+	return fail(sinks.ErrConflict)
+}
+
+func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.Condition, mark string) error {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
 	part, err := p.Open()
@@ -108,13 +170,17 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part) error {
 		return fmt.Errorf("open the part: %w", err)
 	}
 	var file *os.File
+	held := false // by the store
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: ContentType,
 		BufferSize:  bufferSize,
-		BeforeWrite: func(as func(any) bool) error {
+		Metadata:    map[string]string{markKey: mark},
+		IfNotExist:  over.Absent && s.dir == "",
+		BeforeWrite: func(as func(any) bool) (err error) {
 			as(&file) // stays nil in other stores
 			boundUpload(as)
-			return nil
+			held, err = precondition(as, over)
+			return err
 		},
 	})
 	if err != nil {
@@ -124,12 +190,20 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part) error {
 	if err == nil && file != nil {
 		err = file.Sync() // so that after a power cut the ledger can't name a file that is empty
 	}
+	unlock := func() {}
+	if err == nil && (!held || !s.holds.Load()) {
+		unlock, err = s.lookLocked(ctx, key, over)
+	}
 	if err != nil {
 		abort()
 		_ = w.Close() // frees the writer; its context is cancelled, so nothing is published, and err says why
 		return err
 	}
-	return w.Close()
+	defer unlock()
+	if err = w.Close(); err == nil && s.dir != "" {
+		err = syncFolders(s.dir, key, over.Absent)
+	}
+	return err
 }
 
 // copyPart copies exactly size bytes. A part that ends early or goes on is not the part that was checked.
@@ -172,23 +246,8 @@ func (s *Sink) Read(ctx context.Context, table string, partition civil.Date) (io
 	return r, nil
 }
 
-// Keys lists what lies below the part of the layout that comes before the date: Parquet files, under any name.
-func (s *Sink) Keys(ctx context.Context, table string) ([]string, error) {
-	prefix, _ := s.key.temporary(table)
-	var keys []string
-	for it := s.bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
-		o, err := it.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return keys, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("list %s of %s: %w", prefix, s.url, err)
-		}
-		if strings.HasSuffix(o.Key, ".parquet") {
-			keys = append(keys, o.Key)
-		}
-	}
-}
+// Key is the object key of a partition's part.
+func (s *Sink) Key(table string, partition civil.Date) string { return s.key.at(table, partition) }
 
 // Close closes the bucket.
 func (s *Sink) Close() error { return s.bucket.Close() }

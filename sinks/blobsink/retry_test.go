@@ -15,12 +15,14 @@ func TestGCSRetries(t *testing.T) {
 		stored            bool
 	}{{2, 3, true}, {1000, uploadTries, false}} {
 		var uploads atomic.Int64
+		var stored atomic.Bool // what comes afterwards asks whether the store holds preconditions
 		startGCS(t, func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method == http.MethodPost && uploads.Add(1) <= c.refused {
+				if r.Method == http.MethodPost && !stored.Load() && uploads.Add(1) <= c.refused {
 					w.WriteHeader(http.StatusServiceUnavailable)
 					return
 				}
+				stored.Store(stored.Load() || r.Method == http.MethodPost)
 				next.ServeHTTP(w, r)
 			})
 		})

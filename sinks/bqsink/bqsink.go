@@ -89,6 +89,14 @@ func (s *Sink) Settle(ctx context.Context, p sinks.Part) error {
 	return s.staging.settle(ctx, p, time.Now())
 }
 
+// Store names the dataset, and the emulator that stands for BigQuery, if any.
+func (s *Sink) Store() string {
+	if s.endpoint != "" {
+		return s.url + "?endpoint=" + s.endpoint
+	}
+	return s.url
+}
+
 // Close closes the client and the staging bucket.
 func (s *Sink) Close() error {
 	err := s.client.Close()

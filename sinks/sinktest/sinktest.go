@@ -45,6 +45,9 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"put under an ended context leaves the old rows", testEnded},
 		{"failed read publishes nothing", testFailedRead},
 		{"concurrent puts leave one whole part", testConcurrent},
+		{"a late put is refused", testConditions},
+		{"one of several writers wins", testConditionsRace},
+		{"a listing names versions", testListed},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := &place{Fixture: open(t), made: map[noise][]byte{}}

@@ -1,0 +1,99 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A Target is a sink of a job under the names that receipts carry.
+type Target struct {
+	Name string // the sink's URL without what may be secret, for people
+	Sink sinks.Sink
+
+	// Store is the sink's canonical identity; empty: Name is. Receipts of earlier versions have none, and count by the
+	// name, unless NamesMore: the URL says more of the store, or of the layout in it, than the name.
+	Store     string
+	NamesMore bool
+}
+
+func (t Target) identity() string { return cmp.Or(t.Store, t.Name) }
+
+// Gave tells whether a receipt is this target's.
+func (t Target) Gave(r sinks.Receipt) bool {
+	if r.Store != "" {
+		return r.Store == t.identity()
+	}
+	return r.Sink == t.Name && !t.NamesMore
+}
+
+// A listing is what a sink showed of a table, and the numbers of the records that the table had then.
+type listing struct {
+	objects map[string]sinks.Object // by key
+	seqs    map[civil.Date]int
+}
+
+// Look lists what the targets hold and gives the partitions of which one holds something else than the record's receipt
+// says, or nothing: somebody deleted, replaced or restored a part, the ledger is an old copy, or a late write came through
+// where the store has no preconditions. It is one listing a target. What the kind then publishes knows of it.
+func (t *Table) Look(ctx context.Context, targets []Target) (map[civil.Date]bool, error) {
+	changed := map[civil.Date]bool{}
+	for _, target := range targets {
+		reader, ok := target.Sink.(sinks.Reader)
+		if !ok {
+			continue
+		}
+		entries := t.Entries() // before the listing: what is recorded after it isn't held against it
+		objects, err := reader.List(ctx, t.name)
+		if err != nil {
+			return nil, fmt.Errorf("see what is there of %s: %w", t.name, err)
+		}
+		l := listing{map[string]sinks.Object{}, map[civil.Date]int{}}
+		for _, o := range objects {
+			l.objects[o.Key] = o
+		}
+		for partition, e := range entries {
+			l.seqs[partition] = e.Seq
+		}
+		t.mu.Lock()
+		t.seen[target.identity()] = l
+		t.mu.Unlock()
+		for partition, e := range entries {
+			if t.changed(e, target) {
+				changed[partition] = true
+			}
+		}
+	}
+	return changed, nil
+}
+
+// changed tells whether the target showed something else, when it was looked at, than a record's receipt says.
+func (t *Table) changed(e Entry, target Target) bool {
+	t.mu.Lock()
+	l, looked := t.seen[target.identity()]
+	t.mu.Unlock()
+	r, has := e.receipt(target)
+	if !looked || !has || l.seqs[e.Partition] != e.Seq {
+		return false
+	}
+	o, there := l.objects[r.Key]
+	return !there || o.Size != r.Size || r.Version != "" && o.Version != r.Version
+}
+
+// shows tells whether one of the targets showed a part of the partition when it was looked at.
+func (t *Table) shows(partition civil.Date, targets []Target) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, target := range targets {
+		if reader, ok := target.Sink.(sinks.Reader); ok {
+			if _, there := t.seen[target.identity()].objects[reader.Key(t.name, partition)]; there {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package blobsink
+
+import (
+	"net/url"
+	"os"
+	"path"
+	"strings"
+
+	"cloud.google.com/go/storage"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// identity names the place that a URL leads to, as the opened client knows it: what an environment's variables add to the
+// URL is in it, secrets are not. A folder goes by the path as it is written, so that one that is relative stays the same
+// when it moves together with its ledger.
+func identity(bucket *blob.Bucket, rawURL string, key keyTemplate) string {
+	id, q := place(bucket, rawURL)
+	if key != defaultKey {
+		q.Set("key", string(key))
+	}
+	if len(q) > 0 {
+		id += "?" + q.Encode()
+	}
+	return id
+}
+
+func place(bucket *blob.Bucket, rawURL string) (string, url.Values) {
+	q := url.Values{}
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return sinks.Redact(rawURL), q
+	}
+	set := func(name, value string) {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	var google *storage.Client
+	var amazon *s3.Client
+	var azure *container.Client
+	switch {
+	case bucket.As(&google): // which doesn't tell its endpoint
+		set("endpoint", os.Getenv("STORAGE_EMULATOR_HOST"))
+	case bucket.As(&amazon):
+		o := amazon.Options()
+		if o.BaseEndpoint != nil {
+			set("endpoint", withoutSecrets(*o.BaseEndpoint))
+		}
+		set("region", o.Region)
+	case bucket.As(&azure): // the account is in its address
+		set("endpoint", withoutSecrets(azure.URL()))
+	}
+	at := path.Clean("/" + strings.Trim(u.Path, "/"))
+	if u.Host == "localhost" && u.Scheme == "file" {
+		u.Host = ""
+	}
+	return strings.TrimSuffix(u.Scheme+"://"+u.Host+at, "/"), q
+}
+
+// withoutSecrets keeps scheme, host and path of an address: a SAS token stands in its query.
+func withoutSecrets(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + strings.TrimSuffix(u.Path, "/")
+}

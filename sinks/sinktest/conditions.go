@@ -1,0 +1,134 @@
+package sinktest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// testConditions holds for sinks that can be read: a put that comes after its time is refused by the store, whatever its
+// size, and what readers see never goes back.
+func testConditions(t *testing.T, p *place) {
+	if _, ok := p.Sink.(sinks.Reader); !ok {
+		return
+	}
+	for _, size := range []int{1000, 17 << 20} { // in one call, and in pieces on every store
+		first, second, late := p.part(table, day, 1, size), p.part(table, day, 2, size-1), p.part(table, day, 3, size+1)
+		over := p.look(t)
+		begun := p.mustPutOver(t, first, over)
+		p.mustRefuse(t, late, over, first) // nothing was there when it began, or something older
+		done := p.mustPutOver(t, second, sinks.Condition{Version: begun.Version})
+		p.mustRefuse(t, late, sinks.Condition{Version: begun.Version}, second)
+		p.mustRefuse(t, late, sinks.Condition{Absent: true}, second)
+		p.mustRefuse(t, second, sinks.Condition{Version: begun.Version}, second) // the same put, doubled
+		if over := p.look(t); over.Version != done.Version {
+			t.Errorf("a look gives %+v, the receipt says version %q", over, done.Version)
+		}
+	}
+}
+
+// testConditionsRace lets several writers go over one version: one of them wins, and it is the one that readers see.
+func testConditionsRace(t *testing.T, p *place) {
+	if _, ok := p.Sink.(sinks.Reader); !ok {
+		return
+	}
+	version := p.mustPut(t, p.part(table, day, 1, 5000)).Version
+	for round := range 5 {
+		const writers = 4
+		var parts []*part
+		for w := range writers {
+			parts = append(parts, p.part(table, day, byte(10+writers*round+w), 5000+w))
+		}
+		var mu sync.Mutex
+		var won []*part
+		var wg sync.WaitGroup
+		over := sinks.Condition{Version: version}
+		for _, part := range parts {
+			wg.Go(func() {
+				fresh := part.Part
+				fresh.Over = over
+				receipt, err := p.Sink.Put(context.Background(), fresh)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil:
+					won, version = append(won, part), receipt.Version
+				case !errors.Is(err, sinks.ErrConflict) && !errors.Is(err, sinks.ErrForeign): // noise in a folder carries no mark
+					t.Errorf("a writer that was too late: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(won) != 1 {
+			t.Fatalf("%d of %d writers won", len(won), writers)
+		}
+		p.mustShow(t, won[0])
+	}
+}
+
+// testListed checks that a listing names the versions that receipts name.
+func testListed(t *testing.T, p *place) {
+	reader, ok := p.Sink.(sinks.Reader)
+	if !ok {
+		return
+	}
+	want := map[string]sinks.Receipt{}
+	for i, date := range []string{day, "2026-02-01", "2026-02-02"} {
+		r := p.mustPut(t, p.part(table, date, byte(i), 1000+i))
+		want[r.Key] = r
+	}
+	objects, err := reader.List(t.Context(), table)
+	if err != nil || len(objects) != len(want) {
+		t.Errorf("%d of %d are listed: %v", len(objects), len(want), err)
+	}
+	for _, o := range objects {
+		if r := want[o.Key]; o.Size != r.Size || o.Version != r.Version || o.Version == "" {
+			t.Errorf("listed is %+v, the receipt says %+v", o, r)
+		}
+	}
+}
+
+func (p *place) look(t *testing.T) sinks.Condition {
+	t.Helper()
+	date := p.part(table, day, 0, 0).Partition
+	over, err := p.Sink.(sinks.Reader).Look(t.Context(), table, date, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return over
+}
+
+func (p *place) mustPutOver(t *testing.T, part *part, over sinks.Condition) sinks.Receipt {
+	t.Helper()
+	fresh := part.Part
+	fresh.Over = over
+	receipt, err := p.Sink.Put(context.Background(), fresh)
+	if err != nil {
+		t.Fatalf("put over %+v: %v", over, err)
+	}
+	p.mustShow(t, part)
+	return receipt
+}
+
+// mustRefuse checks that a put is refused because of its condition, and what is there stays.
+func (p *place) mustRefuse(t *testing.T, late *part, over sinks.Condition, stays *part) {
+	t.Helper()
+	fresh := late.Part
+	fresh.Over = over
+	if _, err := p.Sink.Put(context.Background(), fresh); !errors.Is(err, sinks.ErrConflict) && !errors.Is(err, sinks.ErrForeign) {
+		t.Errorf("a late put over %+v: %v", over, err)
+	}
+	if seen := p.Visible(t); len(seen) != 1 {
+		t.Errorf("%d keys are visible", len(seen))
+	} else {
+		for _, content := range seen {
+			if !bytes.Equal(content, stays.content) {
+				t.Errorf("after a late put over %+v readers see %d bytes, want %d", over, len(content), stays.Size)
+			}
+		}
+	}
+}
