@@ -150,7 +150,7 @@ func (k *kind) publishOne(ctx context.Context, c jobs.Hold, a answer, base jobs.
 	books := &k.process.world.books
 	books.begins(k.process)
 	file := slices.Concat([]byte("fetch "+rand.Text()+"\n"), a.data) // each file is another one, as package report's are
-	state, _, err := k.table.Publish(ctx, c, jobs.Publication{
+	state, _, err := k.table.Publish(context.WithValue(ctx, publishing{}, true), c, jobs.Publication{
 		Part: sinks.Part{
 			Table: table, Partition: a.day, Rows: a.rows, Size: int64(len(file)), Hash: a.hash, Run: k.process.name,
 			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file)), nil },

@@ -51,6 +51,7 @@ type process struct {
 	looked    int64                    // when it began its unit
 	holding   []civil.Date             // partitions that it is at work on
 	beats     map[string]time.Duration // by claim: when it sent the last sign of life that the store has answered
+	asked     time.Duration            // when it was told whether its claim is still its own, before a put
 	slept     time.Duration            // when it was suspended last
 }
 
@@ -60,11 +61,12 @@ type jump struct{ at, by time.Duration }
 // A call is a request on its way, and what became of it.
 type call struct {
 	request
-	process *process
-	store   *store // nil: the service's
-	nth     int
-	at      time.Duration // when it was sent
-	tick    int64
+	process    *process
+	store      *store // nil: the service's
+	nth        int
+	publishing bool          // by the one goroutine that publishes
+	at         time.Duration // when it was sent
+	tick       int64
 
 	done      chan struct{} // of the bubble
 	result    result        // that its caller is given
@@ -75,6 +77,9 @@ type call struct {
 	answered bool
 	lost     bool // its caller is told of an error, whatever the store has done
 }
+
+// publishing marks the context of a publication.
+type publishing struct{}
 
 // An order says what the bubble's root is to do before it lets the clock run on.
 type order struct {
@@ -105,9 +110,10 @@ func (p *process) clock() (wall time.Time, running time.Duration) {
 	return wall, time.Since(p.born)
 }
 
-// right tells whether the process's wall clock has run on from one time to another, and hasn't been put back.
-func (p *process) right(from, to time.Duration) bool {
-	return !slices.ContainsFunc(p.jumps, func(j jump) bool { return j.at > from && j.at <= to && j.by < 0 })
+// knows tells whether one of the process's clocks has run on from one time to another: it hasn't slept, or nobody has put
+// its wall clock back meanwhile.
+func (p *process) knows(from, to time.Duration) bool {
+	return p.slept < from || !slices.ContainsFunc(p.jumps, func(j jump) bool { return j.at > from && j.at <= to && j.by < 0 })
 }
 
 // beat is when the process has last shown life in all that it has claimed.
@@ -225,7 +231,7 @@ func (p *process) call(ctx context.Context, s *store, r request) result {
 	if err := ctx.Err(); err != nil {
 		return result{err: err}
 	}
-	c := &call{request: r, process: p, store: s, done: make(chan struct{})}
+	c := &call{request: r, process: p, store: s, done: make(chan struct{}), publishing: ctx.Value(publishing{}) != nil}
 	p.mu.Lock()
 	if p.dead {
 		p.mu.Unlock()

@@ -76,7 +76,7 @@ func findOut(t *testing.T, name string, replace map[string]string) string {
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("go", "test", "-overlay", file, ".", "-run", "^TestSimulation$", "-count=1", "-timeout=30m", "-args",
+	cmd := exec.Command("go", "test", "-vet=off", "-overlay", file, ".", "-run", "^TestSimulation$", "-count=1", "-timeout=30m", "-args",
 		"-n", strconv.Itoa(mostSeeds), "-stop")
 	out, err := cmd.CombinedOutput()
 	found := finding.FindStringSubmatch(string(out))

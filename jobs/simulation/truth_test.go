@@ -187,3 +187,13 @@ func (tr *truth) newest(day int, file []byte) (int, bool) {
 	}
 	return 0, false
 }
+
+// oldest is the oldest restatement that a file may be of, not counting those before one.
+func (tr *truth) oldest(day int, file []byte, from int) int {
+	for n := max(0, from); n < len(tr.days[day]); n++ {
+		if bytes.Equal(tr.days[day][n].data, content(file)) {
+			return n
+		}
+	}
+	return from
+}

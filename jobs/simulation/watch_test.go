@@ -137,7 +137,7 @@ func (x *watch) check() {
 		case shown < x.shown[day]:
 			w.violate("reads never go back", "%s: files show restatement %d, and showed %d", name, shown, x.shown[day])
 		}
-		x.shown[day] = shown
+		x.shown[day] = w.truth.oldest(day, o.data, x.shown[day])
 	}
 }
 
@@ -166,19 +166,27 @@ func (x *watch) equal(when string) {
 // part tells a partition's file from what a sink writes to try its store.
 func (x *watch) part(key string) bool { return strings.HasPrefix(key, table+"/") }
 
-// issued looks at what a process sends: nothing may be published once a lease is surely over.
+// issued looks at what a process sends: nothing may be published when it could see that its lease was over as it asked
+// for the last time whether the claim is still its own. It may have been put to sleep since, which the condition of the
+// put is for.
 func (x *watch) issued(c *call) {
 	p := c.process
-	if c.store == x.world.lake && c.op != "delete" && c.writes() && x.part(c.key) && c.at-p.beat() > lease && p.right(p.beat(), c.at) {
-		x.world.violate("nobody publishes after its lease", "%s sends %s %v after its last sign of life", p.name, c.key, c.at-p.beat())
+	if c.store == x.world.lake && c.writes() && x.part(c.key) && p.asked-p.beat() > lease && p.knows(p.beat(), p.asked) {
+		x.world.violate("nobody publishes after its lease", "%s sends %s; it asked %v after its last sign of life whether it may",
+			p.name, c.key, p.asked-p.beat())
 	}
 }
 
-// answered takes note of signs of life.
+// answered takes note of signs of life, and of looks at the claim before a put.
 func (x *watch) answered(c *call) {
 	claim := c.key[:max(0, strings.LastIndexByte(c.key, '/'))]
-	if _, held := c.process.beats[claim]; held && c.result.err == nil && c.op == "put" {
+	if _, held := c.process.beats[claim]; !held || c.result.err != nil {
+		return
+	}
+	if c.op == "put" {
 		c.process.beats[claim] = c.at
+	} else if c.op == "list" && c.publishing {
+		c.process.asked = x.world.now
 	}
 }
 
