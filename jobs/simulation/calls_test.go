@@ -22,6 +22,7 @@ type fate struct {
 	conflict             float64 // of a conditional write: another one is on its way, says the store
 	emptied, returned    float64 // of a restatement: no rows; as it was two before
 	hashed, seconds, low bool    // ETags by content, times in seconds, the ledger folded often
+	unclaimed            bool    // claims keep nobody away: the stores alone keep data safe
 }
 
 func drawFate(dice interface {
@@ -35,9 +36,9 @@ func drawFate(dice interface {
 		slots: 2 + dice.IntN(3), runs: 1 + dice.IntN(3), days: 2 + dice.IntN(5), restatements: dice.IntN(12),
 		length: 20 * time.Minute, pause: time.Duration(1+dice.IntN(300)) * time.Second,
 		kill: rate(0.01), suspend: rate(0.02), force: rate(0.7), skew: rate(0.5), slow: rate(0.2),
-		silent: rate(0.02), deaf: rate(0.03), resent: rate(0.1), twin: rate(0.1), late: rate(0.05), conflict: rate(0.02),
-		emptied: rate(0.4), returned: rate(0.4),
-		hashed: dice.IntN(2) == 0, seconds: dice.IntN(2) == 0, low: dice.IntN(3) > 0,
+		silent: rate(0.02), deaf: rate(0.03), resent: rate(0.1), twin: rate(0.3), late: rate(0.1), conflict: rate(0.02),
+		emptied: rate(0.4), returned: rate(0.9),
+		hashed: dice.IntN(2) == 0, seconds: dice.IntN(2) == 0, low: dice.IntN(3) > 0, unclaimed: dice.IntN(3) == 0,
 	}
 }
 

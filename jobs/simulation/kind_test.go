@@ -33,7 +33,11 @@ func (p *process) work(ctx context.Context) {
 	}
 	defer sink.Close() //nolint:errcheck // as above
 	k := &kind{process: p, ledger: ledger, targets: []jobs.Target{{Name: lakeURL, Sink: sink, Store: sink.Store()}}}
-	list := []jobs.Job{{Name: table, Table: table, Kind: k, Targets: k.targets, Finish: k.Finish}}
+	claims := table
+	if p.world.fate.unclaimed {
+		claims = "of-" + p.name // which no other process looks at
+	}
+	list := []jobs.Job{{Name: table, Table: claims, Kind: k, Targets: k.targets, Finish: k.Finish}}
 	runner := &jobs.Runner{Ledger: ledger, Run: p.name, Lease: lease, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 	wall, _ := p.clock()
 	res := runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, wall))[0]

@@ -196,7 +196,7 @@ func (x *watch) works(p *process, w jobs.Window) {
 		p.holding = append(p.holding, d.Partition)
 	}
 	live := func(q *process) bool { return q.slept < q.beat() && p.now()-q.beat() < lease*9/10 }
-	if !live(p) {
+	if !live(p) || x.world.fate.unclaimed {
 		return // it doesn't know yet
 	}
 	for _, q := range x.alive() {
