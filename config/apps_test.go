@@ -94,7 +94,7 @@ func TestAppsExample(t *testing.T) {
 }
 
 func TestAppsJob(t *testing.T) {
-	c, err := Load("testdata/good/apps.yml")
+	c, err := Load("testdata/good/apps.yml", testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}

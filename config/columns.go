@@ -99,16 +99,16 @@ var columnPattern = expr(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 func (d *decoder) checkColumns(r *Report, p *parts) {
 	lines := map[string]int{}
 	add := func(name, key string, n ast.Node) {
-		line, taken := lines[strings.ToLower(name)]
+		line, taken := lines[catalog.Fold(name)]
 		switch {
-		case strings.EqualFold(name, PartitionKey):
+		case catalog.SameWord(name, PartitionKey):
 			d.fail(n, "%s: a column can't be named %s, which is the partition's own key", key, name)
 		case !columnPattern.MatchString(name):
 			d.fail(n, "%s: %q is no name of a column: want letters, digits and underscores", key, name)
 		case taken:
 			d.fail(n, "%s: column %s already stands on line %d", key, name, line)
 		}
-		lines[strings.ToLower(name)] = position(n).Line
+		lines[catalog.Fold(name)] = position(n).Line
 	}
 	for _, c := range p.dimensions {
 		add(c.text, "dimensions", c.node)
@@ -129,7 +129,7 @@ func (d *decoder) checkColumns(r *Report, p *parts) {
 	for _, t := range p.types {
 		if _, isDimension := catalog.Dimension(t.text); isDimension {
 			d.fail(t.node, "types: the type of dimension %s is fixed", t.text)
-		} else if _, known := lines[strings.ToLower(t.text)]; !known && !open {
+		} else if _, known := lines[catalog.Fold(t.text)]; !known && !open {
 			d.fail(t.node, "types: the job has no column %q%s", t.text, didYouMean(t.text, slices.Sorted(maps.Keys(lines))))
 		}
 	}

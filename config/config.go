@@ -72,18 +72,19 @@ type Events struct {
 }
 
 // Load reads and checks the file at path. Its errors are those of Parse.
-func Load(path string) (*Config, error) {
+func Load(path string, env Env) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
 	}
-	return Parse(path, data)
+	return Parse(path, data, env)
 }
 
-// Parse checks the content of a file; name is what errors call it. All mistakes of the file are found at once: the
+// Parse checks the content of a file; name is what errors call it. ${NAME} in a text is filled in from env; tokens stay
+// references, which are looked up when they are needed. All mistakes of the file are found at once: the
 // error joins one *Error each, in the order of the file.
-func Parse(name string, data []byte) (*Config, error) {
-	d := &decoder{file: name}
+func Parse(name string, data []byte, env Env) (*Config, error) {
+	d := &decoder{file: name, env: env}
 	c := d.parse(data)
 	if err := d.mistakes(); err != nil {
 		return nil, err

@@ -19,6 +19,14 @@ import (
 
 var update = flag.Bool("update", false, "write the messages of testdata to their .txt files, and schema.json")
 
+// testEnv is the environment of all files here.
+func testEnv(name string) (string, bool) {
+	value, set := map[string]string{
+		"BUCKET": "my-bucket", "EMPTY": "", "SECRET": "S3CRET-of-the-environment", "CRON": "0 6 * * *", "METRIC": "installs", "SHORT": "S3CRET",
+	}[name]
+	return value, set
+}
+
 // Each file of testdata/bad stands beside the exact text of its errors.
 func TestBad(t *testing.T) {
 	files, err := filepath.Glob("testdata/bad/*.yml")
@@ -27,7 +35,7 @@ func TestBad(t *testing.T) {
 	}
 	for _, path := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".yml"), func(t *testing.T) {
-			_, err := Load(path)
+			_, err := Load(path, testEnv)
 			if err == nil {
 				t.Fatal("the file is taken for good")
 			}
@@ -47,7 +55,7 @@ func TestWarnings(t *testing.T) {
 		t.Fatalf("%d files with warnings (%v), want at least 3", len(files), err)
 	}
 	for _, path := range files {
-		c, err := Load(path)
+		c, err := Load(path, testEnv)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -99,7 +107,7 @@ func TestGood(t *testing.T) {
 		t.Fatalf("%d good files (%v)", len(files), err)
 	}
 	for _, path := range files {
-		c, err := Load(path)
+		c, err := Load(path, testEnv)
 		if err != nil {
 			t.Error(err)
 		} else if len(c.Warnings) > 0 {
@@ -109,7 +117,7 @@ func TestGood(t *testing.T) {
 }
 
 func TestExample(t *testing.T) {
-	c, err := Load("example.yml")
+	c, err := Load("example.yml", testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +144,7 @@ func TestExampleService(t *testing.T) {
 	}
 	text := strings.Replace(string(data), "\nservice: embedded\n", "\n", 1)
 	text = regexp.MustCompile(`(?m)^# (service:|  [a-z0-9_]+: )`).ReplaceAllString(text, "$1")
-	c, err := Parse("example.yml", []byte(text))
+	c, err := Parse("example.yml", []byte(text), testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +161,7 @@ func TestExampleService(t *testing.T) {
 
 // One file that sets every key, against the whole value.
 func TestEveryKey(t *testing.T) {
-	c, err := Load("testdata/good/every_key.yml")
+	c, err := Load("testdata/good/every_key.yml", testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +232,7 @@ func TestEveryKey(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	c, err := Load("testdata/good/merge_list.yml")
+	c, err := Load("testdata/good/merge_list.yml", testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +247,7 @@ func TestMerge(t *testing.T) {
 }
 
 func TestErrorsHavePlaces(t *testing.T) {
-	_, err := Parse("f.yml", []byte("service: embedded\njobs:\n- {name: a}\n"))
+	_, err := Parse("f.yml", []byte("service: embedded\njobs:\n- {name: a}\n"), testEnv)
 	var first *Error
 	if !errors.As(err, &first) {
 		t.Fatalf("%T %v", err, err)
@@ -250,7 +258,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 }
 
 func TestLoadNothing(t *testing.T) {
-	if _, err := Load("testdata/none.yml"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load("testdata/none.yml", testEnv); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -272,6 +280,28 @@ func TestColumn(t *testing.T) {
 	}{{"", "events", "buy_events"}, {"", "self", "buy"}, {"p", "revenue", "p_revenue"}, {"p", "self", "p"}} {
 		if got := (EventSelector{As: c.as}).Column("buy", c.metric); got != c.want {
 			t.Errorf("as %q, metric %q: %s, want %s", c.as, c.metric, got, c.want)
+		}
+	}
+}
+
+// ${NAME} is filled in wherever a text may stand, and never in a token, which is looked up when it is needed.
+func TestVariables(t *testing.T) {
+	c, err := Load("testdata/good/variables.yml", testEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := c.Jobs[0]
+	for what, pair := range map[string][2]string{
+		"base_url": {c.Service.BaseURL, "https://my-bucket.example.com"}, "token": {c.Service.Token, "${ADJUST_TOKEN}"},
+		"account_id": {c.Service.AccountID, "12my-bucket"}, "ledger": {c.Ledger, "gs://my-bucket/ledger"},
+		"spool_dir": {c.SpoolDir, "/var/${tmp}/my-bucket"}, "schedule": {j.Schedule, "0 6 * * *"},
+		"sinks":   {strings.Join(j.Sinks, " "), "gs://my-bucket/a s3://my-bucket?region=eu&x=S3CRET-of-the-environment"},
+		"filter":  {strings.Join(j.Report.Filters["campaign__contains"], " "), "my-bucket"},
+		"a list":  {strings.Join(j.Report.Filters["network__not_in"], " "), "installs b"},
+		"metrics": {strings.Join(j.Report.Metrics, " "), "installs"},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: %q, want %q", what, pair[0], pair[1])
 		}
 	}
 }

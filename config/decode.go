@@ -21,9 +21,16 @@ type decoder struct {
 	anchors map[string]ast.Node
 	errs    []*Error
 	warned  []*Error
+
+	env      Env               // nil: ${NAME} is a text like any other
+	unfilled map[ast.Node]bool // of which a variable isn't set
+	hidden   [][2]string       // texts with variables filled in, and as they stand in the file
 }
 
 func (d *decoder) fail(n ast.Node, format string, args ...any) {
+	if d.unfilled[d.resolve(n)] {
+		return
+	}
 	d.failAt(position(n), format, args...)
 }
 
@@ -37,7 +44,7 @@ func (d *decoder) warn(n ast.Node, format string, args ...any) {
 }
 
 func (d *decoder) at(p *token.Position, format string, args ...any) *Error {
-	e := &Error{File: d.file, Line: 1, Col: 1, Msg: fmt.Sprintf(format, args...)}
+	e := &Error{File: d.file, Line: 1, Col: 1, Msg: d.scrub(fmt.Sprintf(format, args...))}
 	if p != nil {
 		e.Line, e.Col = max(1, p.Line), max(1, p.Column)
 	}
@@ -116,13 +123,19 @@ func (d *decoder) text(n ast.Node, key string) (string, bool) {
 	case s == "":
 		d.fail(n, "%s is empty", key)
 	default:
-		return s, true
+		return s, !d.unfilled[d.resolve(n)]
 	}
 	return "", false
 }
 
-// textOf gives the text of a node; false when it is something else.
+// textOf gives the text of a node, with its variables filled in; false when it is something else.
 func (d *decoder) textOf(n ast.Node) (string, bool) {
+	s, ok := d.rawText(n)
+	return d.filled(n, s), ok
+}
+
+// rawText is the text as it stands in the file.
+func (d *decoder) rawText(n ast.Node) (string, bool) {
 	switch v := d.resolve(n).(type) {
 	case *ast.StringNode:
 		return v.Value, true

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/invopop/jsonschema"
@@ -11,17 +12,17 @@ import (
 
 // Push is what every kind that sends files record by record is told.
 type Push struct {
-	Source     string     // URL of files; {date} is a day, * any characters but a slash
-	Rejects    string     // bucket URL of the files with refused rows
-	MaxRejects MaxRejects // of a file, before nothing of it is sent
-	OnUnknown  string     // a record whose answer was lost: resend, or park for a person
-	WindowDays int        // files of so many days back are looked at
-	Quiet      bool       // wait until a file hasn't changed for some minutes
-	Rate       float64    // records a second
-	InFlight   int        // records at a time
+	Source     string        // URL of files; {date} is a day, * any characters but a slash
+	Rejects    string        // bucket URL of the files with refused rows
+	MaxRejects MaxRejects    // of a file, before nothing of it is sent
+	OnUnknown  string        // a record whose answer was lost: resend, or park for a person
+	WindowDays int           // files of so many days back are looked at
+	Quiet      time.Duration // a file that changed more recently waits; 0: none does
+	Rate       float64       // records a second
+	InFlight   int           // records at a time
 }
 
-var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5}, WindowDays: 7, Quiet: true, Rate: 10, InFlight: 8}
+var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5}, WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}
 
 // keys are those that fill p. doubt ends what on_unknown is about.
 func (p *Push) keys(doubt string) []field {
@@ -32,10 +33,36 @@ func (p *Push) keys(doubt string) []field {
 		optional("max_rejects", maxRejects, &p.MaxRejects, "How much of a file may be refused, as a number of rows or a share such as 5%, before nothing of it is sent; 50% by default."),
 		optional("on_unknown", oneOf("resend", "park"), &p.OnUnknown, "A record that may have been taken, "+doubt),
 		optional("window_days", whole(1, 30), &p.WindowDays, "Days back from today whose files are looked at."),
-		optional("wait_until_quiet", boolean, &p.Quiet, "Leave a file that changed in the last minutes for the next run, because it may still be growing."),
+		optional("wait_until_quiet", quietTime, &p.Quiet, "How long a file must not have changed, such as 30s, before a run takes it, because it may still be growing: "+
+			"5m by default, and for true; 0, or false, takes each at once."),
 		optional("rate", rate, &p.Rate, "Records a second."),
 		optional("in_flight", whole(1, 1000), &p.InFlight, "Records at a time."),
 	}
+}
+
+// usualQuiet is more than whoever writes a file in several goes takes between two of them.
+const usualQuiet = 5 * time.Minute
+
+// quietTime is a length of time, or 0; true and false are what they were when there was no other choice.
+var quietTime = shape[time.Duration]{
+	func(d *decoder, n ast.Node, key string) (time.Duration, bool) {
+		switch v := d.resolve(n).(type) {
+		case *ast.BoolNode:
+			if v.Value {
+				return usualQuiet, true
+			}
+			return 0, true
+		case *ast.IntegerNode:
+			_, ok := d.whole(n, key, 0, 0)
+			return 0, ok
+		}
+		return duration(0).read(d, n, key)
+	},
+	func() *jsonschema.Schema {
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Type: "boolean"}, {Type: "integer", Minimum: json.Number("0"), Maximum: json.Number("0")}, duration(0).schema(),
+		}}
+	},
 }
 
 // MaxRejects is how much of a file may be refused: a share of its rows when Share is above 0, else a number of them.

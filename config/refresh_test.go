@@ -14,7 +14,7 @@ func parseReport(t *testing.T, lines ...string) (*Config, error) {
 	for _, l := range lines {
 		text += "  " + l + "\n"
 	}
-	return Parse("f.yml", []byte(text))
+	return Parse("f.yml", []byte(text), testEnv)
 }
 
 // When partitions are fetched again, from the metrics.

@@ -13,7 +13,7 @@ func Schema() ([]byte, error) {
 	s := configObject(new(Config)).schema()
 	s.Version = jsonschema.Version
 	s.Title = "reportferry config"
-	s.Description = "What reportferry ferries where."
+	s.Description = "What reportferry ferries where. In a text, ${NAME} stands for the value of an environment variable, and $${ for ${ itself."
 	s.Definitions = jsonschema.Definitions{}
 	job := &jsonschema.Schema{
 		Type: "object", Required: []string{"kind"}, Properties: jsonschema.NewProperties(),
@@ -31,6 +31,7 @@ func Schema() ([]byte, error) {
 		s.Definitions[k.name] = jobObject(new(Job), k).schema()
 	}
 	s.Definitions["job"] = job
+	variables(s)
 	return indented(s)
 }
 

@@ -251,7 +251,7 @@ func TestSchemaTakesWhatTheDecoderTakes(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			_, wrong := Parse("f.yml", text)
+			_, wrong := Parse("f.yml", text, testEnv)
 			refused := s.Validate(v)
 			switch {
 			case wrong == nil && refused != nil:

@@ -126,7 +126,7 @@ var tokenPattern = expr(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsec
 // tokenReference is not of matching, whose message repeats the text.
 var tokenReference = shape[string]{
 	func(d *decoder, n ast.Node, key string) (string, bool) {
-		s, _ := d.textOf(n)
+		s, _ := d.rawText(n)
 		if !tokenPattern.MatchString(s) {
 			d.fail(n, "%s: want a reference, never the token itself: ${NAME} of an environment variable, "+
 				"${file:/path}, or a gcpsecretmanager:// or file:// URL", key)

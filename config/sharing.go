@@ -1,10 +1,10 @@
 package config
 
 import (
-	"strings"
-
 	"github.com/goccy/go-yaml/ast"
 	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/internal/catalog"
 )
 
 // Sharing is what a job of kind sharing pushes to the service's endpoint of third-party sharing.
@@ -95,7 +95,7 @@ func (d *decoder) checkSharingConstants(texts map[string]string, at map[string]a
 		}
 	}
 	for name, allowed := range map[string][2]string{"id_type": {"idfa", "gps_adid"}, "sharing": {"enable", "disable"}, "value": {"true", "false"}} {
-		if s := texts[name]; s != "" && !strings.EqualFold(s, allowed[0]) && !strings.EqualFold(s, allowed[1]) {
+		if s := texts[name]; s != "" && !catalog.SameWord(s, allowed[0]) && !catalog.SameWord(s, allowed[1]) {
 			d.fail(at[name], "constants: %s %q; allowed: %s, %s", name, s, allowed[0], allowed[1])
 		}
 	}

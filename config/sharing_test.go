@@ -6,7 +6,7 @@ import (
 )
 
 func TestSharing(t *testing.T) {
-	c, err := Load("testdata/good/sharing.yml")
+	c, err := Load("testdata/good/sharing.yml", testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -15,7 +15,7 @@ func TestSharing(t *testing.T) {
 	}
 	want := &Sharing{
 		Push: Push{Source: "gs://bucket/choices/{date}/*.jsonl.gz", Rejects: "gs://bucket/choices-rejects", MaxRejects: MaxRejects{Count: 10},
-			OnUnknown: "park", WindowDays: 7, Quiet: true, Rate: 500, InFlight: 64},
+			OnUnknown: "park", WindowDays: 7, Quiet: usualQuiet, Rate: 500, InFlight: 64},
 		Columns:   map[string]string{"device_id": "id", "id_type": "kind", "sharing": "choice"},
 		Constants: map[string]string{"app_token": "abc123def456"}, Ignore: []string{"exported_at", "user id"},
 		Partners: []string{"applemusic", "42", "Some Network"}, SendLate: true,
@@ -24,7 +24,7 @@ func TestSharing(t *testing.T) {
 		t.Errorf("first: %+v\nwant %+v", got.Sharing, want)
 	}
 	second := &Sharing{Push: Push{Source: "file://./in/choices.csv", Rejects: "file://./in", MaxRejects: MaxRejects{Share: 0.5},
-		OnUnknown: "resend", WindowDays: 7, Quiet: true, Rate: 10, InFlight: 8}}
+		OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}}
 	if got := c.Jobs[1].Sharing; !reflect.DeepEqual(got, second) {
 		t.Errorf("second: %+v\nwant %+v", got, second)
 	}

@@ -8,6 +8,8 @@ import (
 	money "github.com/bojanz/currency"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/internal/catalog"
 )
 
 // Spend is what a job of kind spend pushes to the service's cost endpoint.
@@ -70,7 +72,7 @@ func spendKeys(j *Job) object {
 				}
 			}
 			if code := strings.ToUpper(constants["cost_currency"]); isCurrencyCode.MatchString(code) && !money.IsValid(code) && !slices.ContainsFunc(
-				s.Currencies, func(more string) bool { return strings.EqualFold(code, more) }) {
+				s.Currencies, func(more string) bool { return catalog.SameWord(code, more) }) {
 				d.fail(at["constants"], "constants: cost_currency %s is no currency of ISO 4217, nor listed under currencies", code)
 			}
 		},
@@ -111,7 +113,7 @@ func (d *decoder) checkConstants(f SpendFields, at map[string]ast.Node) {
 		}
 	}
 	known := []string{"cpc", "cpi", "cpe", "cpm"}
-	if f.CostType != "" && !strings.Contains(" "+strings.Join(known, " ")+" ", " "+strings.ToLower(f.CostType)+" ") {
+	if f.CostType != "" && !strings.Contains(" "+strings.Join(known, " ")+" ", " "+catalog.Fold(f.CostType)+" ") {
 		d.fail(at["cost_type"], "constants: cost_type %q; allowed: %s", f.CostType, strings.Join(known, ", "))
 	}
 	if f.CostCurrency != "" && !isCurrencyCode.MatchString(f.CostCurrency) {

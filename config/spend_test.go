@@ -6,7 +6,7 @@ import (
 )
 
 func TestSpend(t *testing.T) {
-	c, err := Load("testdata/good/spend.yml")
+	c, err := Load("testdata/good/spend.yml", testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestSpend(t *testing.T) {
 		t.Errorf("columns %v", got)
 	}
 	second := &Spend{
-		Push: Push{Source: "file://./in/spend.parquet", Rejects: "file://./in", OnUnknown: "resend", WindowDays: 7, Quiet: true, Rate: 10,
+		Push: Push{Source: "file://./in/spend.parquet", Rejects: "file://./in", OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10,
 			InFlight: 8}, Constants: SpendFields{CostAmount: "0.10000"},
 	}
 	if got := c.Jobs[1].Spend; !reflect.DeepEqual(got, second) {

@@ -3,6 +3,7 @@ package deploy
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -182,7 +183,7 @@ func TestStrictDecodingRefuses(t *testing.T) {
 }
 
 func TestConfigIsOurs(t *testing.T) {
-	c, err := config.Load("config.yml")
+	c, err := config.Load("config.yml", os.LookupEnv)
 	check(t, err)
 	if len(c.Warnings) > 0 {
 		t.Errorf("warnings: %v", c.Warnings)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gocloud.dev/blob"
@@ -38,6 +40,17 @@ func (f *Folder) Keys(ctx context.Context, under string) ([]string, error) {
 		keys[i] = strings.TrimPrefix(key, f.prefix)
 	}
 	return keys, nil
+}
+
+// NumberOf is the number of an object whose name is one, such as outbox/x/000012.json, however many digits it has; 0 when its
+// name is none.
+func NumberOf(key string) int {
+	name, is := strings.CutSuffix(path.Base(key), ".json")
+	n, err := strconv.Atoi(name)
+	if !is || err != nil || n < 0 {
+		return 0
+	}
+	return n
 }
 
 // Create writes a checksummed object that must not exist yet. It answers false when there is one.

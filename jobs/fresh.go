@@ -43,12 +43,13 @@ func FreshnessOf(job string, r Rules, done Ledgered, runs []RunRecord) Freshness
 	return f
 }
 
-// SuccessOf is when the last of some runs ended in which a job failed at nothing; nil: there is none among them.
+// SuccessOf is when the last of some runs ended in which a job failed at nothing, and had nothing wait for a later run; nil:
+// there is none among them.
 func SuccessOf(job string, runs []RunRecord) *time.Time {
 	var f Freshness
 	for _, run := range runs {
 		for _, res := range run.Results {
-			if res.Job == job && len(res.Failures) == 0 && run.Ended != nil && run.Exit != ExitInterrupted {
+			if res.Job == job && len(res.Failures) == 0 && res.Outcome.Waiting == 0 && run.Ended != nil && run.Exit != ExitInterrupted {
 				f.succeeded(*run.Ended)
 			}
 		}

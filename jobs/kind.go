@@ -67,6 +67,9 @@ type Outcome struct {
 	Kept      int `json:"kept"` // empty in the answer, old rows kept as on_empty asks
 	Failed    int `json:"failed"`
 
+	Waiting int       `json:"waiting,omitempty"` // windows that were left as they are until later
+	Due     time.Time `json:"due,omitzero"`      // when the first of them is due, when that is known
+
 	Requests     int64         `json:"requests"`
 	Retries      int64         `json:"retries"`
 	Limiter      time.Duration `json:"limiter_ns"` // waited on the limiter
@@ -87,6 +90,10 @@ func (t *Outcome) Add(o Outcome) {
 	t.Empty += o.Empty
 	t.Kept += o.Kept
 	t.Failed += o.Failed
+	t.Waiting += o.Waiting
+	if t.Due.IsZero() || !o.Due.IsZero() && o.Due.Before(t.Due) {
+		t.Due = o.Due
+	}
 	t.Requests += o.Requests
 	t.Retries += o.Retries
 	t.Limiter += o.Limiter
@@ -126,6 +133,8 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrDenied: the service or a store refused the credentials; going on would only repeat that.
 	ErrDenied = errors.New("access denied")
+	// ErrStop: what one unit was refused for holds for every unit of the job; going on would only repeat that.
+	ErrStop = errors.New("the job goes no further")
 	// ErrEmptied: the answer is empty where rows are recorded, and on_empty is guard.
 	ErrEmptied = errors.New("the answer has no rows")
 	// ErrLedger: the ledger's bucket could not be read or written.

@@ -22,7 +22,7 @@ func PlanWindows(now time.Time, r Rules, done Ledgered) []Window {
 			continue
 		}
 		reason, due := r.due(now, partition, e, recorded)
-		if !due || r.Only != nil && !slices.Contains(r.Only, reason) {
+		if !due || i < start && reason == Changed || r.Only != nil && !slices.Contains(r.Only, reason) {
 			continue
 		}
 		cell := r.cell(i)
@@ -44,7 +44,7 @@ func (r Rules) firstOpen(now time.Time, start int, done Ledgered) int {
 	first := start
 	for partition, e := range done {
 		i := r.Period.Index(partition)
-		if reason, _ := r.wanted(now, partition, e, true); i < first && reason != "" {
+		if reason, _ := r.wanted(now, partition, e, true); i < first && reason != "" && reason != Changed {
 			first = i
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reportferry/reportferry/sinks"
@@ -102,7 +103,9 @@ func (t *Table) empty(e *Entry, p Publication, targets []Target) (over bool, err
 	existed, had := old.Seq > 0, old.Rows > 0
 	e.Cause = p.Cause
 	switch {
-	case had && p.OnEmpty == KeepEmpty && old.State == Publishing:
+	case had && p.OnEmpty == KeepEmpty && (old.State == Publishing || slices.ContainsFunc(targets, func(target Target) bool {
+		return t.changed(old, target)
+	})):
 		return false, fmt.Errorf("put %s/%s: %w (%s), and which rows the sinks show isn't known, so that none can be kept; "+
 			"the next run tries again", t.name, e.Partition, ErrEmptied, p.Cause)
 	case had && p.OnEmpty == KeepEmpty:

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,14 @@ type tally struct {
 	mu    sync.Mutex
 	start time.Time
 	deny  context.CancelFunc // ends the job: going on would only repeat the refusal
+	over  bool               // deny was called
+}
+
+// ended tells whether the job goes no further.
+func (t *tally) ended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
 }
 
 func (t *tally) add(o Outcome) {
@@ -49,15 +58,22 @@ func (t *tally) leave() int {
 	return t.Left
 }
 
-// fail notes that a unit failed, or, without one, the plan.
-func (t *tally) fail(unit string, err error) {
+// fail notes that a unit failed, or, without one, the plan. What ends the job is noted once, and false is given when that
+// has been done: other units may have met the same at the same time.
+func (t *tally) fail(unit string, err error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	over := Denied(err) || errors.Is(err, ErrStop)
+	if over && t.over {
+		return false
+	}
 	t.Errs = append(t.Errs, err)
 	t.Failures = append(t.Failures, Failure{Unit: unit, Error: cut(terminal.Text(err.Error()))})
-	if Denied(err) {
+	if over {
+		t.over = true
 		t.deny()
 	}
+	return true
 }
 
 // cut bounds a text that is kept: a service may answer with a page of HTML, for hundreds of units.

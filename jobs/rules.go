@@ -24,7 +24,8 @@ type Rules struct {
 	// recorded partition that isn't final, it is due before Start too, unless Through says that a range was asked for.
 	Stale map[string]Reason
 
-	// Changed are the partitions of which a target holds something else than what was put: see Table.Look.
+	// Changed are the partitions of which a target holds something else than what was put: see Table.Look. Before Start they
+	// aren't due: old parts are what a bucket's own rules delete.
 	Changed map[civil.Date]bool
 
 	Snapshots      bool     // partitions are made while their period goes on, and never afterwards

@@ -50,6 +50,9 @@ func (l *Ledger) SaveRun(ctx context.Context, r RunRecord) error {
 	return nil
 }
 
+// ForgetRun drops the record of a run, as if it had never been.
+func (l *Ledger) ForgetRun(ctx context.Context, id string) error { return l.drop(ctx, runKey(id)) }
+
 // Runs are the newest n runs, the newest first.
 func (l *Ledger) Runs(ctx context.Context, n int) ([]RunRecord, error) {
 	keys, err := l.list(ctx, "runs/")

@@ -148,12 +148,13 @@ func (r *Runner) over(ctx context.Context, t task, out Outcome, err error) {
 	log := r.Log.With("job", t.job.Name, "run", r.Run, "window", t.unit.Name)
 	switch {
 	case err == nil:
+	case out.Requests == 0 && t.res.ended():
+		return // it was about to ask what has been refused
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		log.Info("window stopped")
 		out.Failed = 0 // the next run goes on with it
-	default:
+	case t.res.fail(t.unit.Name, err):
 		log.Error("window failed", "status", err)
-		t.res.fail(t.unit.Name, err)
 	}
 	out.Windows = 1
 	t.res.add(out)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"cloud.google.com/go/civil"
 
@@ -34,6 +35,7 @@ func (t Target) Gave(r sinks.Receipt) bool {
 // A listing is what a sink showed of a table, and the numbers of the records that the table had then.
 type listing struct {
 	objects map[string]sinks.Object // by key
+	parts   map[civil.Date]bool
 	seqs    map[civil.Date]int
 }
 
@@ -52,9 +54,10 @@ func (t *Table) Look(ctx context.Context, targets []Target) (map[civil.Date]bool
 		if err != nil {
 			return nil, fmt.Errorf("see what is there of %s: %w", t.name, err)
 		}
-		l := listing{map[string]sinks.Object{}, map[civil.Date]int{}}
+		l := listing{map[string]sinks.Object{}, map[civil.Date]bool{}, map[civil.Date]int{}}
 		for _, o := range objects {
 			l.objects[o.Key] = o
+			l.parts[o.Partition] = true
 		}
 		for partition, e := range entries {
 			l.seqs[partition] = e.Seq
@@ -88,12 +91,5 @@ func (t *Table) changed(e Entry, target Target) bool {
 func (t *Table) shows(partition civil.Date, targets []Target) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, target := range targets {
-		if reader, ok := target.Sink.(sinks.Reader); ok {
-			if _, there := t.seen[target.identity()].objects[reader.Key(t.name, partition)]; there {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets, func(target Target) bool { return t.seen[target.identity()].parts[partition] })
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
@@ -402,5 +403,28 @@ func TestOldReceipts(t *testing.T) {
 	now := sinks.Receipt{Sink: "s3://b", Store: "s3://b?endpoint=http%3A%2F%2F127.0.0.1%3A1"}
 	if (Target{Name: "s3://b", Store: "s3://b?region=us-east-1"}).Gave(now) {
 		t.Error("a receipt of another endpoint counts")
+	}
+}
+
+// What changed outside is due from Start on; what a bucket's rules delete before it isn't fetched again every night.
+func TestChangedBeforeStart(t *testing.T) {
+	done, changed := Ledgered{}, map[civil.Date]bool{}
+	for day := range 10 {
+		e := entry(day, "a")
+		e.Fetched = moment("2026-05-01T06:00")
+		done[e.Partition], changed[e.Partition] = e, true
+	}
+	start := entry(6, "").Partition
+	windows := PlanWindows(moment("2026-06-01T06:00"), Rules{
+		Period: Day, Page: 1, Start: start, Through: entry(9, "").Partition, Location: time.UTC, Changed: changed,
+	}, done)
+	if len(windows) != 4 || windows[0].Due[0].Partition != start || windows[0].Due[0].Reason != Changed {
+		t.Errorf("due: %+v", windows)
+	}
+	rules := Rules{Period: Day, Page: 1, Start: start, Location: time.UTC, Changed: changed}
+	for _, w := range PlanWindows(moment("2026-01-11T06:00"), rules, done) {
+		if w.Due[0].Partition.Before(start) {
+			t.Errorf("before the start %+v is due", w.Due)
+		}
 	}
 }

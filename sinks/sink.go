@@ -36,16 +36,14 @@ type Reader interface {
 
 	// List gives everything that a reader of the table finds, whoever put it there, by ascending key.
 	List(ctx context.Context, table string) ([]Object, error)
-
-	// Key is where the part of a partition lies.
-	Key(table string, partition civil.Date) string
 }
 
 // An Object is what a store says of one object without opening it.
 type Object struct {
-	Key     string
-	Size    int64  // bytes
-	Version string // as in a Receipt
+	Key       string
+	Partition civil.Date // whose part lies under that key; zero: none does
+	Size      int64      // bytes
+	Version   string     // as in a Receipt
 }
 
 // A Settler is told when a part that it was given is recorded in the ledger: only then may what was kept for a repeated

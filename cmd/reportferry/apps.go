@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -219,7 +220,7 @@ was. An app is named as apps plan shows it; without a name, all are meant.
 
 ` + exitCodes,
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			c, err := config.Load(a.config)
+			c, err := config.Load(a.config, os.LookupEnv)
 			if err != nil {
 				return &exitError{jobs.ExitUsage, err}
 			}

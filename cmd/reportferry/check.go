@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -29,33 +30,40 @@ func newCheck(f *flags) *cobra.Command {
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "check [job...]",
-		Short: "Hold the config, and what the sinks hold, against the ledger",
-		Long: `Check the config, and read every recorded part back from its sink: its rows and
-its content hash must be those of the ledger. With --live also ask the service:
-is the token good, are some partitions, chosen at random among those that are
-restated no more, still what was recorded, and does the service's own list of
-metrics agree with the types of the columns.
+		Short: "Try all that a run needs, and hold the sinks against the ledger",
+		Long: `Try each step of a run, and say which works: the config; the room in the spool
+folder; the ledger and each sink, by writing, reading and deleting a probe, in
+BigQuery a table and a query; the service's token and account; each dimension,
+metric and event of the reports against the service's own lists, in one request.
+What isn't in the lists is asked for by a report of one day.
 
-The exit code is 3 when something isn't as recorded. Nothing is changed.`,
+Then read every recorded part back from its sink: its rows and its content hash
+must be those of the ledger. With --live also fetch some partitions again, of
+those that are restated no more chosen at random, and hold the types of columns
+against the service's list of metrics.
+
+The exit code is 2 when the config asks for what can't be, 5 when credentials
+are refused, 1 when another step fails, and 3 when something isn't as recorded.
+Nothing that is recorded or published is changed.`,
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
+			e, err := openService(f, f.logger(cmd.ErrOrStderr()))
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, e.Close()) }()
-			if err := e.openSpool(); err != nil {
-				return coded(err)
-			}
 			c := &checker{engine: e, out: cmd.OutOrStdout(), dice: rand.New(rand.NewPCG(seed, seed)), sample: sample}
 			if cmd.Flags().Changed("config") {
 				c.flag = " --config " + f.config
 			}
+			if f.logFormat == "json" {
+				c.tell = e.log
+			}
 			if err := c.check(cmd.Context(), names, live); err != nil {
 				return coded(err)
 			}
-			if c.wrong > 0 {
-				return &exitError{code: jobs.ExitSome}
+			if code := c.exit(); code != jobs.ExitDone {
+				return &exitError{code: code}
 			}
 			return nil
 		},
@@ -75,29 +83,41 @@ type checker struct {
 	flag   string // that names the config, when it isn't the default
 	sample int
 	wrong  int
+	tell   *slog.Logger // hears of steps that failed too; may be nil
+	codes  []int        // of steps that failed
 }
 
+// check tries what a run needs, step by step, and holds the sinks against the ledger. A step that failed says nothing about
+// the others.
 func (c *checker) check(ctx context.Context, names []string, live bool) error {
-	list, err := c.jobs(ctx, names)
+	chosen, err := c.choose(names)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "config: %s, no mistakes\n", plural(len(c.config.Jobs), "job"))
-	var failed []error // of one job, which says nothing about the others
+	c.step("config", nil, plural(len(c.config.Jobs), "job"))
+	c.room()
+	c.store(ctx)
+	lists := c.account(ctx)
+	list, good := c.places(ctx, chosen)
+	if lists != nil {
+		c.queries(ctx, list, lists)
+	}
 	for _, job := range list {
-		failed = append(failed, c.table(ctx, job))
+		if c.ledger == nil || ctx.Err() != nil {
+			break
+		}
+		if err := c.table(ctx, job, good); err != nil {
+			c.step(job.Name, err, "")
+		}
 	}
-	if err := errors.Join(failed...); err != nil {
-		return err
+	if live && lists != nil && c.ledger != nil && ctx.Err() == nil {
+		return c.live(ctx, list, lists)
 	}
-	if live {
-		return c.live(ctx, list)
-	}
-	return nil
+	return ctx.Err()
 }
 
-// table reads back what the sinks of a job hold.
-func (c *checker) table(ctx context.Context, job jobs.Job) error {
+// table reads back what those sinks of a job hold that are good.
+func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool) error {
 	t, err := c.ledger.Table(ctx, job.Table)
 	if err != nil {
 		return err
@@ -118,6 +138,9 @@ func (c *checker) table(ctx context.Context, job jobs.Job) error {
 	}
 	for _, target := range job.Targets {
 		reader, ok := target.Sink.(sinks.Reader)
+		if !good[target.Name] {
+			continue // that has been said
+		}
 		if !ok {
 			fmt.Fprintf(c.out, "%s: %s can't be read back\n", job.Name, target.Name)
 			continue

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,7 @@ import (
 
 // completeJobs offers the config's jobs that aren't on the command line yet.
 func (f *flags) completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	c, err := config.Load(f.config)
+	c, err := config.Load(f.config, os.LookupEnv)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

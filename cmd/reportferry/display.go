@@ -123,6 +123,8 @@ func lineOf(o jobs.Outcome, err error) string {
 		return "stopped"
 	case len(parts) == 0 && err != nil:
 		return "failed"
+	case o.Waiting > 0 && len(parts) == 0:
+		return "waiting, due " + dueAt(o.Due)
 	case len(parts) == 0:
 		return "done by another run"
 	}

@@ -87,6 +87,7 @@ func TestSummary(t *testing.T) {
 			ParquetBytes: 1_204_000,
 		}},
 		{Job: "networks_weekly", Took: 40 * time.Millisecond},
+		{Job: "nightly_spend", Took: 40 * time.Millisecond, Outcome: jobs.Outcome{Windows: 3, Waiting: 3, Due: time.Date(2026, 1, 31, 6, 5, 0, 0, time.UTC)}},
 		{Job: "partners_monthly", Took: 95 * time.Minute, Outcome: jobs.Outcome{
 			Windows: 12, Held: 2, Written: 3, Unchanged: 4, Empty: 1, Kept: 1, Failed: 2, Requests: 31, Retries: 20,
 			Limiter: 61 * time.Second, Backoff: 90 * time.Second, Rows: 999, Rounded: 1200, Nulls: 3, CSVBytes: 999, ParquetBytes: 45_300,
@@ -99,13 +100,14 @@ func TestLines(t *testing.T) {
 	var out bytes.Buffer
 	d := newDisplay(&flags{logFormat: "text", logLevel: "info"}, &out, &out)
 	show := func(o jobs.Outcome, err error) {
-		d.progress(jobs.Progress{Job: "campaigns_daily", Units: 5, Unit: "2026-01-04", Result: &o, Err: err})
+		d.progress(jobs.Progress{Job: "campaigns_daily", Units: 6, Unit: "2026-01-04", Result: &o, Err: err})
 	}
-	d.progress(jobs.Progress{Job: "campaigns_daily", Units: 5})
+	d.progress(jobs.Progress{Job: "campaigns_daily", Units: 6})
 	show(jobs.Outcome{Written: 7, Rows: 2345}, nil)
 	show(jobs.Outcome{Unchanged: 5, Empty: 2, Rows: 345}, nil)
 	show(jobs.Outcome{Held: 1}, nil)
 	show(jobs.Outcome{}, nil)
+	show(jobs.Outcome{Waiting: 1, Due: time.Date(2026, 1, 31, 6, 5, 0, 0, time.UTC)}, nil)
 	show(jobs.Outcome{Written: 1, Failed: 6, Rows: 3}, errors.New("503"))
 	golden(t, "lines", out.String())
 }

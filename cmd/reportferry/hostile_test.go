@@ -28,6 +28,7 @@ const evil = "\u202eevil\x1b]0;owned\x07\x1b[2J\u009b31m\u2066\u2069\u200f\u061c
 type liar struct {
 	account http.Handler
 	refuse  atomic.Int32 // answer reports with this status and a hostile body
+	columns atomic.Bool  // name one more column of a report
 }
 
 func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +44,7 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch kind := told.Header().Get("Content-Type"); {
 	case told.Code != http.StatusOK:
 	case strings.HasPrefix(kind, "text/csv"):
-		body = lieInCSV(body)
+		body = lieInCSV(body, l.columns.Load())
 	case strings.HasPrefix(kind, "application/json"):
 		keys := []string{"name", "short_name", "formatting", "description"}
 		if !strings.HasSuffix(r.URL.Path, "filters_data") { // there, IDs are those of metrics that jobs ask for
@@ -60,7 +61,7 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-func lieInCSV(body []byte) []byte {
+func lieInCSV(body []byte, columns bool) []byte {
 	rows, err := csv.NewReader(bytes.NewReader(body)).ReadAll()
 	if err != nil || len(rows) == 0 {
 		return body
@@ -72,6 +73,9 @@ func lieInCSV(body []byte) []byte {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
 	for i, cells := range rows {
+		if columns {
+			cells = append(cells, []string{strings.ReplaceAll(evil, "\x00", ""), "1"}[min(i, 1)])
+		}
 		if i > 0 && at >= 0 {
 			cells[at] = strings.NewReplacer("\r", "", "\x00", "").Replace(evil) + cells[at]
 		}
@@ -212,6 +216,12 @@ func TestHostileNamesAreShownEscaped(t *testing.T) {
 	if piped := ran(0, append(report, "--format", "csv")...); !strings.HasPrefix(object.Campaign, raw) || !bytes.Contains(kept, []byte(raw)) || piped != string(kept) {
 		t.Errorf("data are changed: JSON %.80q, file %.200q, pipe %.200q", object.Campaign, kept, piped)
 	}
+
+	// Columns that weren't asked for.
+	l.columns.Store(true)
+	look(1, report...)
+	look(1, "run", "--now", "--force", "daily")
+	l.columns.Store(false)
 
 	// Files' names and cells.
 	name := strings.ReplaceAll(evil, "\x00", "")

@@ -13,21 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// metricLists are the service's own lists of metrics.
-var metricLists = []string{"overview_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "skad_metrics"}
-
-// live asks the service.
-func (c *checker) live(ctx context.Context, list []jobs.Job) error {
-	events, err := c.client.Events(ctx, adjust.EventsQuery{})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(c.out, "service: the token is good, the account has %s\n", plural(len(events), "event"))
-	formatting, err := c.formatting(ctx)
-	if err != nil {
-		// Outside the interface document: an account without it is none the worse.
-		fmt.Fprintf(c.out, "service: its list of metrics can't be had: %v\n", err)
-	}
+// live holds settled partitions, and the types of columns, against the service.
+func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]adjust.Filter) error {
 	for _, job := range list {
 		kind, ok := job.Kind.(*report.Kind)
 		if !ok {
@@ -36,27 +23,12 @@ func (c *checker) live(ctx context.Context, list []jobs.Job) error {
 		if err := c.compare(ctx, job, kind); err != nil {
 			return err
 		}
-		for _, d := range kind.Disagreements(formatting) {
+		for _, d := range kind.Disagreements(lists) {
 			fmt.Fprintf(c.out, "%s live: %s is %s here, %s to the service\n", job.Name, d.Metric, d.Type, terminal.Line(d.Formatting))
 			fmt.Fprintf(c.out, "  nothing is changed by that; to change it: types: {%s: ...}\n", d.Metric)
 		}
 	}
 	return nil
-}
-
-// formatting is the service's word for the kind of each metric that it lists.
-func (c *checker) formatting(ctx context.Context) (map[string]string, error) {
-	lists, err := c.client.FiltersData(ctx, metricLists)
-	if err != nil {
-		return nil, err
-	}
-	formatting := map[string]string{}
-	for _, items := range lists {
-		for _, item := range items {
-			formatting[item.ID] = item.Formatting
-		}
-	}
-	return formatting, nil
 }
 
 // compare fetches some settled partitions of a job again.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,11 +72,17 @@ func (s *pushFlags) push() *cobra.Command {
 		Short: "Push files, or what is due of the job's source",
 		Long: `Push the files that are named, or those of the job's source that are new, have
 changed or weren't finished, whatever the schedule says. A file that was pushed
-before is not pushed again.
+before is not pushed again. One of the source that changed in the last five
+minutes, or the time that wait_until_quiet says (0: none), may still be growing:
+it waits, the run says until when and ends with 0, and status doesn't count that
+as a success. A file that is named waits for nothing.
+
+With on_unknown: park, records of which nobody knows whether they were taken are
+left for a person. A push that leaves any ends with 3 and says how many.
 
 ` + exitCodes,
 		RunE: func(cmd *cobra.Command, files []string) error {
-			c, err := config.Load(s.config)
+			c, err := config.Load(s.config, os.LookupEnv)
 			if err != nil {
 				return &exitError{jobs.ExitUsage, err}
 			}

@@ -19,9 +19,6 @@ import (
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
-// quiet is how long a file must not have changed. Whoever writes one in several goes does so in less.
-const quiet = 5 * time.Minute
-
 // filesAtOnce are pushed side by side: each takes memory, and one alone keeps the limiter busy.
 const filesAtOnce = 4
 
@@ -48,8 +45,8 @@ func (e *engine) pushing(ctx context.Context, c config.Job, p config.Push) (out 
 	if shelf.Source, err = files.ParseSource(p.Source); err != nil {
 		return out, refuse(fmt.Errorf("source: %w", err))
 	}
-	if p.Quiet && e.ask.files == nil {
-		out.Quiet = quiet
+	if e.ask.files == nil {
+		out.Quiet = p.Quiet
 	}
 	if shelf.Bucket, err = e.bucket(ctx, shelf.Source.Bucket); err != nil {
 		return out, fmt.Errorf("job %s: source: %w", c.Name, err)

@@ -54,13 +54,19 @@ func (s *pushFlags) writeStatus(w io.Writer, job string, files []outbox.File, no
 	}
 	for _, f := range files {
 		state := "done " + ago(now, f.Ended)
-		if f.Open() {
+		switch {
+		case f.Error != "":
+			state = "nothing of it was sent " + ago(now, f.Started)
+		case f.Open():
 			state = "begun " + ago(now, f.Started) + " and not finished"
 		}
 		fmt.Fprintf(w, "%s: %s\n", terminal.Line(f.Name), state)
 		row(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", count(f.Rows), count(f.Accepted), count(f.Duplicates)))
 		if n := f.Refused + f.Rejected + f.Conflicts; n > 0 {
 			row(w, "not taken", fmt.Sprintf("%s: refused %s, rejected %s, conflicts %s", count(n), count(f.Refused), count(f.Rejected), count(f.Conflicts)))
+		}
+		if f.Error != "" {
+			row(w, "error", f.Error)
 		}
 		if f.Pending > 0 {
 			row(w, "pending", count(f.Pending))

@@ -25,6 +25,8 @@ func reason(err error) string {
 		return "config"
 	case jobs.Denied(err), errors.Is(err, adjust.ErrAuth):
 		return "denied"
+	case errors.Is(err, adjust.ErrClock):
+		return "clock"
 	case errors.As(err, &damaged):
 		return "ledger_damaged"
 	case errors.Is(err, jobs.ErrLost):

@@ -210,12 +210,12 @@ func checkHeader(header []string, q adjust.ReportQuery) error {
 	asked := slices.Concat(q.Dimensions, q.Metrics)
 	for _, name := range asked {
 		if !slices.Contains(header, name) {
-			return fmt.Errorf("the answer has no column %s, which was asked for; its columns are %s", name, strings.Join(header, ", "))
+			return fmt.Errorf("the answer has no column %s, which was asked for; its columns are %s", name, terminal.Line(strings.Join(header, ", ")))
 		}
 	}
 	for _, name := range header {
 		if !slices.Contains(asked, name) && q.PeriodOverPeriod == "" {
-			return fmt.Errorf("the answer has a column %s that wasn't asked for", name)
+			return fmt.Errorf("the answer has a column %s that wasn't asked for", terminal.Line(name))
 		}
 	}
 	return nil

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 )
@@ -159,6 +161,9 @@ func (shared *engine) once(ctx context.Context, a ask, trigger string, names []s
 	if _, err := e.token.Token(ctx); err != nil { // before anything is claimed or asked
 		return 0, fmt.Errorf("service.token: %w", refused(err))
 	}
+	if err := e.checkClock(ctx); err != nil {
+		return 0, err
+	}
 	plans := jobs.PlanJobs(ctx, list, time.Now())
 	if err := e.quotas(list, plans); err != nil {
 		return 0, err
@@ -201,5 +206,35 @@ func (e *engine) endRecord(ctx context.Context, r *jobs.RunRecord) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
+	for _, res := range r.Results {
+		if slices.ContainsFunc(res.Errs, func(err error) bool { return errors.Is(err, adjust.ErrClock) }) {
+			return e.ledger.ForgetRun(ctx, r.ID) // its date is wrong, and the newest record is the one of the highest date
+		}
+	}
 	return e.ledger.SaveRun(ctx, *r)
+}
+
+// checkClock compares this machine's clock with that of the ledger's store, and refuses to begin when they are far apart.
+// The service's is looked at with each of its answers. A folder has no clock of its own, only the date of its last run.
+func (e *engine) checkClock(ctx context.Context) error {
+	theirs, known, err := e.ledger.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	if known {
+		warning, err := adjust.CheckClock("the ledger's bucket", theirs, time.Now())
+		if warning != "" {
+			e.log.Warn(warning)
+		}
+		return err
+	}
+	last, ran, err := e.ledger.LastRun(ctx)
+	if err != nil {
+		return nil // said when the record is asked for
+	}
+	if now := time.Now(); ran && last.Started.Sub(now) > adjust.ClockRefuses {
+		e.log.Warn("the ledger's last run began at "+last.Started.UTC().Format(time.RFC3339)+", which is in the future by this machine's clock: "+
+			"it is wrong now, or was then", "run", last.ID)
+	}
+	return nil
 }

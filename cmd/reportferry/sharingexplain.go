@@ -63,7 +63,7 @@ Rules:
 func (x explaining) read(f *flags, texts []string, in io.Reader) (*sharing.State, []string, error) {
 	more := x.more
 	if _, err := os.Stat(f.config); err == nil {
-		c, err := config.Load(f.config)
+		c, err := config.Load(f.config, os.LookupEnv)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/spend"
 )
@@ -30,9 +31,12 @@ func (s *pushFlags) reconcile() *cobra.Command {
 		Use:   "reconcile --from 2026-01-01 --to 2026-01-31",
 		Short: "Show what was pushed beside what the service's reports say cost is",
 		Long: `Show what was accepted, by day, type and currency, beside what csv_report says
-was spent that way on that day (UTC). The report's figure is all spend of that
-type, of other partners too, in that currency; --network narrows it. The service
-may take a while to match spend with clicks and impressions.`,
+was spent that way on that day (UTC), and by how much they differ: of cpc it is
+click_cost, of cpm impression_cost, of cpi install_cost, of cpe event_cost. The
+report's figure is all spend of that type, of other partners too, in that
+currency; --network narrows it: a report that has more is no fault. The service
+may take a while to match spend with clicks and impressions. The exit code is 3
+when a report has less than what was pushed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			period, err := b.ask()
@@ -55,7 +59,9 @@ may take a while to match spend with clicks and impressions.`,
 				if err := e.reported(ctx, rows, period.from, period.through, network); err != nil {
 					return err
 				}
-				writeSums(cmd.OutOrStdout(), rows)
+				if writeSums(cmd.OutOrStdout(), rows) {
+					return &exitError{code: jobs.ExitSome}
+				}
 				return nil
 			})
 		},
@@ -160,17 +166,51 @@ func dailyFigures(ctx context.Context, client *adjust.Client, q adjust.ReportQue
 	return figures, err
 }
 
-func writeSums(w io.Writer, sums []*spendSum) {
+// writeSums writes the sums with a verdict on each and on all, and tells whether a report has less than what was pushed.
+func writeSums(w io.Writer, sums []*spendSum) (short bool) {
 	g := grid{
-		heads: []string{"day", "type", "currency", "records", "pushed", "metric", "report"},
-		right: []bool{false, false, false, true, true, false, true},
+		heads: []string{"day", "type", "currency", "records", "pushed", "report", "difference", "verdict"},
+		right: []bool{false, false, false, true, true, true, true, false},
 	}
+	times := map[string]int{}
 	for _, s := range sums {
+		difference, verdict := s.compare()
+		times[verdict]++
 		g.rows = append(g.rows, []string{
-			s.Day, s.Type, strings.ToUpper(s.Currency), count(s.records), decimal(&s.amount, spend.Decimals), costMetrics[s.Type], cmp.Or(s.reported, "-"),
+			s.Day, s.Type, strings.ToUpper(s.Currency), count(s.records), decimal(&s.amount, spend.Decimals), cmp.Or(s.reported, "-"),
+			difference, verdict,
 		})
 	}
 	g.write(w)
+	fmt.Fprintf(w, "%s: %d equal, %d with more in the report, %d with less\n", plural(len(sums), "sum"), times[isEqual], times[isMore], times[isLess])
+	return times[isLess] > 0
+}
+
+// What a report's figure is beside what was pushed.
+const isEqual, isMore, isLess = "equal", "more", "less"
+
+// compare gives the report's figure less what was pushed, and what that means. A figure may be rounded: within half of its last
+// decimal it is equal. No figure is none.
+func (s *spendSum) compare() (difference, verdict string) {
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(spend.Decimals), nil)
+	pushed, reported := new(big.Rat).SetFrac(&s.amount, scale), new(big.Rat)
+	whole, decimals, _ := strings.Cut(s.reported, ".")
+	if _, ok := reported.SetString(whole + "." + decimals); !ok {
+		reported.SetInt64(0)
+	}
+	d := reported.Sub(reported, pushed)
+	half := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Mul(big.NewInt(2), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(decimals))), nil)))
+	difference = d.FloatString(max(spend.Decimals, len(decimals)))
+	if strings.Contains(difference, ".") {
+		difference = strings.TrimSuffix(strings.TrimRight(difference, "0"), ".")
+	}
+	switch {
+	case s.reported != "" && new(big.Rat).Abs(d).Cmp(half) <= 0:
+		return difference, isEqual
+	case d.Sign() > 0:
+		return difference, isMore
+	}
+	return difference, isLess
 }
 
 // decimal writes a whole number of so many decimals, exactly, without needless zeros.

@@ -13,10 +13,7 @@ const spoolPrefix = "reportferry-spool-"
 
 // openSpool makes the folder of this run's part files, and sweeps those of runs that were killed.
 func (e *engine) openSpool() error {
-	parent := e.config.SpoolDir
-	if parent == "" {
-		parent = os.TempDir()
-	}
+	parent := e.spoolParent()
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return fmt.Errorf("make spool_dir: %w", err)
 	}

@@ -46,6 +46,9 @@ func (d *display) logResult(r jobs.RunRecord, res jobs.Result) {
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
 		"parquet_bytes", o.ParquetBytes, "took", res.Took.Seconds(),
 	}
+	if o.Waiting > 0 {
+		args = append(args, "waiting", o.Waiting, "due", dueAt(o.Due))
+	}
 	if len(res.Errs) > 0 {
 		d.log.Error("job failed", append(args, "status", strings.Join(grouped(res.Errs), "\n"), "reason", reason(errors.Join(res.Errs...)))...)
 		return
@@ -74,12 +77,23 @@ func writeResult(w io.Writer, r jobs.Result, each string) {
 	if o.Windows > 0 {
 		writeOutcome(w, o, each)
 	}
+	if o.Waiting > 0 {
+		row(w, "waiting", plural(o.Waiting, cmp.Or(each, "window"))+" that may still be growing; due "+dueAt(o.Due))
+	}
 	if r.Left > 0 {
 		row(w, "left", plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
 	}
 	for _, err := range grouped(r.Errs) {
 		row(w, "error", err)
 	}
+}
+
+// dueAt says when what waits is due.
+func dueAt(at time.Time) string {
+	if at.IsZero() {
+		return "by the next run"
+	}
+	return "at " + at.UTC().Format(time.RFC3339)
 }
 
 func writeOutcome(w io.Writer, o jobs.Outcome, each string) {

@@ -83,6 +83,7 @@ func TestReasons(t *testing.T) {
 	for want, err := range map[string]error{
 		"config":         fmt.Errorf("job: %w: no such zone", jobs.ErrRefused),
 		"denied":         &adjust.Error{Status: 401, Err: adjust.ErrAuth},
+		"clock":          fmt.Errorf("%w: %w", jobs.ErrStop, &adjust.Error{Err: adjust.ErrClock}),
 		"ledger_damaged": fmt.Errorf("%w: %w", jobs.ErrLedger, &jobs.DamagedError{Location: "x", Err: errors.New("y")}),
 		"ledger":         fmt.Errorf("%w: read x: timeout", jobs.ErrLedger),
 		"claim_lost":     fmt.Errorf("%w: record: %w", jobs.ErrLedger, jobs.ErrLost),

@@ -46,7 +46,7 @@ func (c *cloud) parts(t *testing.T) map[string]string {
 		data, err := io.ReadAll(o.Content)
 		check(t, err)
 		check(t, o.Content.Close())
-		found[name] = string(data)
+		found[name] = withoutFetch(data)
 	}
 	return found
 }

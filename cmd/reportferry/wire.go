@@ -92,19 +92,26 @@ func open(ctx context.Context, f *flags, log *slog.Logger) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.openLedger(ctx); err != nil {
+		return nil, errors.Join(coded(err), e.Close())
+	}
+	return e, nil
+}
+
+func (e *engine) openLedger(ctx context.Context) (err error) {
 	if err := e.task.lasting(e.config.Ledger); err != nil {
-		return nil, errors.Join(coded(fmt.Errorf("ledger %w", err)), e.Close())
+		return fmt.Errorf("ledger %w", err)
 	}
 	if e.ledger, err = openLedger(ctx, e.config.Ledger); err != nil {
-		return nil, errors.Join(coded(fmt.Errorf("open the ledger: %w", refused(err))), e.Close())
+		return fmt.Errorf("open the ledger: %w", refused(err))
 	}
 	e.close = append(e.close, e.ledger.Close)
-	return e, nil
+	return nil
 }
 
 // openService reads the config and makes the service's client, for commands that need no ledger.
 func openService(f *flags, log *slog.Logger) (*engine, error) {
-	c, err := config.Load(f.config)
+	c, err := config.Load(f.config, os.LookupEnv)
 	if err != nil {
 		return nil, &exitError{jobs.ExitUsage, err}
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/catalog"
 )
 
 // A watch ends an attempt when the service keeps it waiting: for the first byte, then between two pieces of the body.
@@ -45,7 +47,7 @@ type body struct {
 // openBody decodes resp's body.
 func openBody(resp *http.Response, w *watch) *body {
 	b := &body{from: resp.Body, watch: w}
-	switch coding := resp.Header.Get("Content-Encoding"); strings.ToLower(coding) {
+	switch coding := resp.Header.Get("Content-Encoding"); catalog.Fold(coding) {
 	case "", "identity":
 	case "gzip", "x-gzip":
 		z, err := gzip.NewReader(resp.Body)
@@ -165,7 +167,7 @@ func checkType(resp *http.Response, want []string) error {
 	if err != nil || !slices.Contains(want, kind) {
 		return fmt.Errorf("the answer is %q instead of %s", header, want[0])
 	}
-	if set := params["charset"]; !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, strings.ToLower(set)) {
+	if set := params["charset"]; !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, catalog.Fold(set)) {
 		return fmt.Errorf("the answer is in %q instead of UTF-8", set)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package adjust
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,7 +37,7 @@ type Options struct {
 	UserAgent   string        // default "reportferry"
 }
 
-// Client asks the service. Its limiter and its in-flight cap belong to all clients derived from it by Metered.
+// Client asks the service. Its limiter and its in-flight cap belong to all clients derived from it by Metered and Asking.
 // It is safe for concurrent use. A read function given to it must not ask through the same client: it holds a slot.
 type Client struct {
 	base      *url.URL // nil: not for reports and app automation
@@ -56,6 +57,8 @@ type Client struct {
 	idle      time.Duration
 	log       *slog.Logger
 	meter     *Meter
+	clock     *clock
+	may       func(context.Context) error // nil: anything may be sent
 }
 
 // New checks the options and makes a client. It sends nothing.
@@ -86,7 +89,7 @@ func New(o Options) (*Client, error) {
 		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, o.InFlight),
 		secrets: &secrets{}, draw: guarded(o.Rand),
 		attempts: o.Attempts, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle,
-		log: o.Logger, meter: &Meter{},
+		log: o.Logger, meter: &Meter{}, clock: &clock{},
 	}
 	hc := *o.HTTP
 	hc.CheckRedirect = c.checkRedirect
@@ -101,6 +104,14 @@ func (c *Client) InFlight() int { return cap(c.slots) }
 func (c *Client) Metered(m *Meter) *Client {
 	d := *c
 	d.meter = m
+	return &d
+}
+
+// Asking is the same client, with the same limiter and transport, that asks may before each record leaves the process, after
+// all waiting. What may answers ends the request, and nothing of it is sent.
+func (c *Client) Asking(may func(context.Context) error) *Client {
+	d := *c
+	d.may = may
 	return &d
 }
 

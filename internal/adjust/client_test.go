@@ -90,6 +90,8 @@ func TestRetryAfter(t *testing.T) {
 		want        time.Duration
 	}{
 		{"", "", 0}, {"5", "", 5 * time.Second}, {"-5", "", 0}, {"1.5", "", 0}, {"99999999999", "", 1e6 * time.Second},
+		{"99999999999999999999999", "", 1e6 * time.Second}, {" 7 ", "", 7 * time.Second}, {"-99999999999999999999999", "", 0},
+		{"Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 02 Jan 2040 10:00:00 GMT", 1e6 * time.Second},
 		{at, "Mon, 02 Jan 2040 10:00:00 GMT", 30 * time.Second}, // by the server's clock, however wrong ours is
 		{at, "Mon, 02 Jan 2040 10:01:00 GMT", 0}, {"Mon, 02 Jan 1990 10:00:30 GMT", "", 0},
 	} {

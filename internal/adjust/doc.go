@@ -10,6 +10,9 @@
 // earlier try made; records of third-party sharing, because the same choice twice is the same; records of ad spend only
 // when nothing can have been taken. Each method says why.
 //
+// Retry-After, of a 429 or a 503, holds back all requests of the process, for as long as the patience of one at most. An
+// answer whose Date is more than an hour from this machine's clock is ErrClock.
+//
 // What the documents leave open of ad spend is guessed here: the key is a Bearer token unless SpendAuth names another
 // header; 429 and 503, which aren't among the documented answers, mean that nothing was taken; any 200 but a page of HTML
 // means that the record was.

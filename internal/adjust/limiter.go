@@ -17,7 +17,8 @@ const (
 )
 
 // A limiter is the token bucket that all requests of the process share. A 429 halves its rate, at most once a second;
-// every quiet second gives back a twentieth of the configured rate. A pause holds everybody back.
+// every quiet second gives back a twentieth of the configured rate. A pause holds everybody back; it is as long as the service
+// asks for, and no longer than the patience of one request, so that one answer can't stop a process that stays.
 type limiter struct {
 	mu     sync.Mutex
 	bucket *rate.Limiter
@@ -74,15 +75,28 @@ func (l *limiter) throttled(now time.Time, pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.raise(now)
+	l.raised = now
 	if now.Sub(l.halved) >= halveEvery {
 		l.halved = now
 		l.pace = max(l.pace/2, l.full*lowest)
 		l.bucket.SetLimitAt(now, rate.Limit(l.pace))
 	}
+	l.hold(now, pause)
+}
+
+// paused takes note of a pause that says nothing of the rate.
+func (l *limiter) paused(now time.Time, pause time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.raise(now)
+	l.hold(now, pause)
+}
+
+// hold holds everybody back until the pause is over; the caller has the lock.
+func (l *limiter) hold(now time.Time, pause time.Duration) {
 	if until := now.Add(pause); until.After(l.until) {
 		l.until = until
 	}
-	l.raised = now
 	if l.until.After(now) {
 		l.raised = l.until // the quiet of a pause is no proof that the service can take more
 		// A paused bucket doesn't fill: one request goes at the end of the pause, the others at the bucket's pace.

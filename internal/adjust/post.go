@@ -185,6 +185,11 @@ func (t *submission) newerKey(ctx context.Context, old string) (string, error) {
 
 // send makes one attempt and sorts its answer.
 func (t *submission) send(ctx context.Context, key string) *failure {
+	if t.may != nil {
+		if err := t.may(ctx); err != nil {
+			return &failure{final: true, err: err}
+		}
+	}
 	connected := false
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }}
 	late := &timeout{"no answer", t.firstByte}

@@ -28,11 +28,9 @@ func (t *submission) refused(resp *http.Response, text string) *failure {
 		f.err = errRedirect
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
 		f.err = t.denied
-	case s == http.StatusTooManyRequests:
+	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
 		f.final = false
-		f.throttled(t.limiter, resp.Header)
-	case s == http.StatusServiceUnavailable:
-		f.final = false
+		f.throttled(t.Client, resp.Header)
 	case s == http.StatusRequestTimeout || s >= 500:
 		f.err = ErrUnknown
 	}

@@ -5,12 +5,18 @@ import (
 	"strings"
 )
 
-// The service's words about a metric that it doesn't have, and about one whose event is gone. They are in no document:
-// both were seen by authors of other clients.
+// The service's words about a metric or dimension that it doesn't have, an app that isn't there, and a metric whose event
+// is gone. They are in no document: all were seen by authors of other clients.
 var (
 	unsupportedMetric = regexp.MustCompile(`(?i)\bunsupported metrics?\b\W*(\w.*)`)
+	unsupportedOther  = regexp.MustCompile(`(?i)\bunsupported (?:dimension|filter|attribute)s?\b|\bno apps? matching\b`)
 	lostEvent         = regexp.MustCompile(`(?i)(.*?)\W*\b(?:the |this )?(?:event )?doesn['’]t exist or was renamed`)
 )
+
+// refusedQuery tells whether a 400 is about something that is the same whatever days are asked for.
+func refusedQuery(message string) bool {
+	return unsupportedMetric.MatchString(message) || lostEvent.MatchString(message) || unsupportedOther.MatchString(message)
+}
 
 // refusedMetric is the metric that a 400 is about, one of those asked for if possible; empty when it is about something
 // else.

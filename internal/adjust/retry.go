@@ -164,6 +164,9 @@ func (t *tries) refresh(old string, f *failure) *failure {
 // NextBackOff is the full-jitter policy. It stops when the wait would outlast the patience.
 func (t *tries) NextBackOff() time.Duration {
 	if t.last.pause > 0 {
+		if time.Since(t.start)+t.last.pause > t.patience {
+			return backoff.Stop
+		}
 		return 0 // the limiter holds everybody back for that long
 	}
 	wait := time.Duration(t.draw(int64(min(backoffCeiling, backoffBase<<min(t.step, 10)))))
@@ -192,7 +195,7 @@ func (t *tries) explain() error {
 		if f.err != nil {
 			text += " " + f.err.Error()
 		}
-		e.Metric = refusedMetric(text, t.metrics)
+		e.Metric, e.AnyDays = refusedMetric(text, t.metrics), refusedQuery(text)
 	}
 	if !t.start.IsZero() {
 		e.Elapsed = time.Since(t.start)

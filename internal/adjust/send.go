@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -66,11 +67,17 @@ func (t *tries) send(token string) *failure {
 	} else {
 		t.meter.Retries.Add(1)
 	}
+	sent := time.Now()
 	resp, err := t.http.Do(req)
 	if err != nil {
 		return t.broken(ctx, 0, err)
 	}
 	defer func() { _ = resp.Body.Close() }() // what reading it had to say is known by then
+	if resp.StatusCode < http.StatusMultipleChoices {
+		if err := t.look(resp.Header, sent); err != nil {
+			return &failure{final: true, err: err}
+		}
+	}
 	if resp.StatusCode == http.StatusNoContent {
 		t.answer.Empty = true
 		return nil
@@ -126,8 +133,8 @@ func (t *tries) refused(resp *http.Response, b *body) *failure {
 		if f.away {
 			f.err = fmt.Errorf("answered by %s after a redirect, where no token is sent: %w", resp.Request.URL.Host, ErrAuth)
 		}
-	case s == http.StatusTooManyRequests:
-		f.throttled(t.limiter, resp.Header)
+	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
+		f.throttled(t.Client, resp.Header)
 	case s == http.StatusGatewayTimeout:
 		f.slow = true
 	case s == http.StatusRequestTimeout:
@@ -139,12 +146,18 @@ func (t *tries) refused(resp *http.Response, b *body) *failure {
 	return f
 }
 
-// throttled takes note of a 429 and of the pause that it asks for.
-func (f *failure) throttled(l *limiter, h http.Header) {
+// throttled takes note of a 429 or a 503 and of the pause that it asks for. A 503 says nothing of the rate.
+func (f *failure) throttled(c *Client, h http.Header) {
 	if f.pause = retryAfter(h); f.pause > 0 {
 		f.err = fmt.Errorf("Retry-After asks to wait %v", round(f.pause))
 	}
-	l.throttled(time.Now(), f.pause)
+	shared := min(f.pause, c.patience)
+	switch {
+	case f.status == http.StatusTooManyRequests:
+		c.limiter.throttled(time.Now(), shared)
+	case shared > 0:
+		c.limiter.paused(time.Now(), shared)
+	}
 }
 
 // broken is an attempt without an answer, or with half of one. ctx is the attempt's.
@@ -171,11 +184,15 @@ func timedOut(err error) bool {
 	return errors.As(err, &late) && late.Timeout()
 }
 
+// longestPause is what a longer one is taken for, also one that no number holds.
+const longestPause = 1e6 * time.Second
+
 // retryAfter reads both forms of the header (RFC 9110, section 10.2.3). A date counts from the server's own clock.
 func retryAfter(h http.Header) time.Duration {
-	v := h.Get("Retry-After")
-	if s, err := strconv.Atoi(v); err == nil {
-		return max(0, time.Duration(min(s, 1e6))*time.Second)
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	s, err := strconv.ParseInt(v, 10, 64) // of a number that is too large, the largest, with its sign
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(max(0, min(s, int64(longestPause/time.Second)))) * time.Second
 	}
 	at, err := http.ParseTime(v)
 	if err != nil {
@@ -185,5 +202,5 @@ func retryAfter(h http.Header) time.Duration {
 	if err != nil {
 		now = time.Now()
 	}
-	return max(0, at.Sub(now))
+	return max(0, min(at.Sub(now), longestPause))
 }

@@ -190,6 +190,30 @@ func TestSpendAnswers(t *testing.T) {
 	}
 }
 
+// Whoever may send no more says so after all waiting, and nothing leaves.
+func TestSpendAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(words200)
+		client, _ := openSpend(t, s, func(o *Options) { o.Rate, o.Burst = 1, 1 })
+		start, over := time.Now(), errors.New("the lease is over")
+		client = client.Asking(func(context.Context) error {
+			if time.Since(start) > 1500*time.Millisecond {
+				return over
+			}
+			return nil
+		})
+		var err error
+		for n := 0; err == nil; n++ { // at 0, 1 and 2 seconds
+			if err = client.SubmitSpend(t.Context(), record()); n > 2 {
+				t.Fatal("it goes on")
+			}
+		}
+		if !errors.Is(err, over) || errors.Is(err, ErrUnknown) || len(s.when()) != 2 {
+			t.Errorf("%d requests, %v", len(s.when()), err)
+		}
+	})
+}
+
 // A 429 slows all records down, not only its own.
 func TestSpendThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -206,6 +230,17 @@ func TestSpendThrottled(t *testing.T) {
 		}
 		if took := at[50] - at[1]; took < 900*time.Millisecond || took > 1100*time.Millisecond {
 			t.Errorf("50 records at half of 100 a second took %v", took)
+		}
+	})
+}
+
+// A 503 that says how long to wait is believed.
+func TestSpendPausesFor503(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(page(503, "text/plain", "", "Retry-After", "10"), words200)
+		client, _ := openSpend(t, s, nil)
+		if err := client.SubmitSpend(t.Context(), record()); err != nil || !slices.Equal(s.when(), []time.Duration{0, 10 * time.Second}) {
+			t.Errorf("requests at %v: %v", s.when(), err)
 		}
 	})
 }

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/catalog"
 )
 
 var (
@@ -50,10 +51,10 @@ type Failure struct {
 func (t Ticket) Done() bool { return t.Completed() || t.Failed() }
 
 // Completed tells whether the job is over and went well, which sections with failures don't contradict.
-func (t Ticket) Completed() bool { return strings.EqualFold(t.Status, "completed") }
+func (t Ticket) Completed() bool { return catalog.SameWord(t.Status, "completed") }
 
 // Failed tells whether the job has failed.
-func (t Ticket) Failed() bool { return strings.EqualFold(t.Status, "failed") }
+func (t Ticket) Failed() bool { return catalog.SameWord(t.Status, "failed") }
 
 // Problems lists what wasn't applied, by section and item, in order: "events purchase: name is taken".
 func (t Ticket) Problems() []string {

@@ -101,6 +101,7 @@
 //
 // What the service's documents leave open of the rest is guessed here, always in the documented shapes:
 //
+//   - The Date of every answer is the emulator's own clock, which POST /_emulator/clock moves.
 //   - Today is served whole from its first hour. What changes with the clock changes at midnight UTC: cohorts mature,
 //     and network spend is restated until a day is 14 days old.
 //   - The first day with data is fixed by New; later days appear as the clock moves on.

@@ -101,6 +101,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.active.Add(1)
 	s.activeMu.Unlock()
 	defer s.active.Done()
+	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
 	if strings.HasPrefix(r.URL.Path, adminPrefix) {
 		s.serveAdmin(w, r)
 		return

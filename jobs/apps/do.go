@@ -140,7 +140,7 @@ func (w *work) failed(ctx context.Context, again bool, why error) error {
 
 func (w *work) save(ctx context.Context) error {
 	w.mem.Run, w.mem.At = w.k.o.Run, time.Now().UTC()
-	return w.mem.place.write(ctx, w.mem.record)
+	return w.mem.place.write(ctx, &w.mem.record)
 }
 
 // follow sends what a migration doesn't carry, and records the app as it is then.

@@ -210,7 +210,7 @@ func (k *Kind) checked(ctx context.Context) error {
 		return err
 	}
 	salt := rand.Text()
-	return at.write(ctx, checked{At: time.Now().UTC(), Salt: salt, Sum: k.sum(salt)})
+	return at.write(ctx, &checked{At: time.Now().UTC(), Salt: salt, Sum: k.sum(salt)})
 }
 
 // log says what came of an app. A failure isn't logged as an error here: the runner does it.

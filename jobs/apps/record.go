@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -20,6 +21,7 @@ import (
 //	tables/{table}/apps/app/{key}/{n}.json   the highest n holds; the others are dropped
 //	tables/{table}/apps/checked/{n}.json     when all apps were last as declared, and a sum of the declarations
 type record struct {
+	signature
 	App     string            `json:"app"` // its ID
 	State   State             `json:"state"`
 	Token   string            `json:"token,omitempty"`
@@ -45,9 +47,20 @@ const (
 )
 
 type checked struct {
+	signature
 	At   time.Time `json:"at"`
 	Salt string    `json:"salt"`
 	Sum  string    `json:"sum"`
+}
+
+// A signature is of one object alone, to know it again when the store's answer to its creation was lost.
+type signature struct {
+	Writer string `json:"writer,omitempty"`
+}
+
+func (s *signature) sign() *signature {
+	s.Writer = rand.Text()
+	return s
 }
 
 // A place is where a record stands, and its number.
@@ -57,16 +70,28 @@ type place struct {
 	n      int
 }
 
-// write makes content the newest record. Only who holds the claim writes, so that a number that is taken means that it was
-// lost.
-func (p *place) write(ctx context.Context, content any) error {
+// write makes content the newest record. Only who holds the claim writes, so that a number that is another's means that it
+// was lost; so does a higher one, whose writer may have dropped ours.
+func (p *place) write(ctx context.Context, content interface{ sign() *signature }) error {
 	key := func(n int) string { return fmt.Sprintf("%s%06d.json", p.under, n) }
+	mine, there := *content.sign(), signature{}
 	made, err := p.folder.Create(ctx, key(p.n+1), content)
 	if err != nil {
 		return err
 	}
 	if !made {
-		return fmt.Errorf("%s was written by another run: %w", p.folder.Location(key(p.n+1)), jobs.ErrLost)
+		var raw json.RawMessage
+		if p.folder.Read(ctx, key(p.n+1), &raw) != nil || json.Unmarshal(raw, &there) != nil || there != mine {
+			return fmt.Errorf("%s was written by another run: %w", p.folder.Location(key(p.n+1)), jobs.ErrLost)
+		}
+	}
+	newest, err := find(ctx, p.folder, p.under)
+	if err != nil {
+		return err
+	}
+	if top := newest[path.Clean(p.under)]; top > p.n+1 {
+		_ = p.folder.Drop(ctx, key(p.n+1)) // one that stays is lower, and means nothing
+		return fmt.Errorf("%s was written by another run: %w", p.folder.Location(key(top)), jobs.ErrLost)
 	}
 	p.n++
 	if p.n > 1 {
@@ -80,8 +105,7 @@ func find(ctx context.Context, folder *jobs.Folder, prefix string) (map[string]i
 	keys, err := folder.Keys(ctx, prefix)
 	newest := map[string]int{}
 	for _, key := range keys {
-		n := 0
-		if _, err := fmt.Sscanf(path.Base(key), "%06d.json", &n); err == nil {
+		if n := jobs.NumberOf(key); n > 0 {
 			newest[path.Dir(key)] = max(newest[path.Dir(key)], n)
 		}
 	}

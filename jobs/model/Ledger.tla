@@ -41,6 +41,7 @@ CONSTANTS
     Folders,      \* how many folds may be under way at once; with 0 a fold is one step
     Claiming,     \* runs take claims; else each of them believes that it holds the unit
     Working,      \* holders publish; else they only hold
+    Suspicion,    \* a run may doubt the newest record for no reason: an old listing says so, or --force
     LoserMarks,   \* a run that lost after its put adds a doubt record; nothing below needs it
     \* The protections, each of them on in the product. A variant switches one off, and TLC must find what goes wrong.
     ClaimLook,    \* a claimant looks again after it created its number
@@ -147,7 +148,7 @@ LeaseEnds(r) ==
     /\ UNCHANGED <<claims, swept, writes, dataVars, run>>
 
 \* The store's clock ends a lease after its holder's has, unless the holder's stood still.
-Lapse(c) ==
+Lapse == \E c \in claims :
     /\ c.state = "held"
     /\ WallClock => run[c.by].number # c.n \/ c.by \in over
     /\ claims' = (claims \ {c}) \cup {[c EXCEPT !.state = "lapsed"]}
@@ -159,7 +160,7 @@ Beat(r) ==
     /\ UNCHANGED <<claims, swept, over, dataVars, run>>
 
 \* Heartbeats and releases replace the object whatever it is, also when it was deleted. Its number says that it is old.
-Land(w) ==
+Land == \E w \in writes :
     /\ claims' = {c \in claims : c.n # w.n} \cup {w}
     /\ writes' = writes \ {w}
     /\ over' = IF BeatInTime \/ w.state # "held" THEN over ELSE over \ {w.by}
@@ -210,13 +211,13 @@ FoldList ==
     /\ folds' = folds \cup {[no |-> 0, entry |-> NoEntry, loose |-> records]}
     /\ UNCHANGED <<claimVars, records, segment, segmentNo, object, sent, worldVars, run>>
 
-FoldRead(f) ==
+FoldRead == \E f \in folds :
     /\ f.no = 0 /\ \A e \in f.loose : e.n > segment.n => e \in records
     /\ folds' = (folds \ {f}) \cup {[f EXCEPT !.no = segmentNo + 1, !.entry = Latest(f.loose \cup {segment})]}
     /\ UNCHANGED <<claimVars, records, segment, segmentNo, object, sent, worldVars, run>>
 
 \* The highest segment exists, and those below it were deleted: their numbers can be created again.
-FoldWrite(f) ==
+FoldWrite == \E f \in folds :
     /\ f.no > 0
     /\ folds' = folds \ {f}
     /\ IF f.no > segmentNo
@@ -247,7 +248,9 @@ NeedsPut(r) == ~Void(BaseOf(r), run[r].got) /\ ~Unchanged(BaseOf(r), run[r].got)
 
 Plan(r) ==
     /\ Working /\ Is(r, IF Claiming THEN "hold" ELSE "idle") /\ ~done
-    /\ run' = [run EXCEPT ![r].at = "fetch", ![r].base = IF BaseFirst THEN Based(Newest) ELSE NoEntry]
+    /\ \E suspects \in IF Suspicion THEN BOOLEAN ELSE {FALSE} :
+        LET base == IF suspects THEN [Newest EXCEPT !.kind = "doubt"] ELSE Based(Newest)
+        IN  run' = [run EXCEPT ![r].at = "fetch", ![r].base = IF BaseFirst THEN base ELSE NoEntry]
     /\ same /\ UNCHANGED <<records, sent>>
 
 Fetch(r) ==
@@ -301,13 +304,13 @@ Made(t) == [t |-> t, made |-> object.made + 1,
             version |-> IF UniqueVersion THEN object.made + 1 ELSE IF Content(t) = "rows" THEN 1 ELSE 2]
 
 \* The store applies a put whenever it likes, and again when a client sent it again, as long as its condition holds.
-Apply(m) ==
+Apply == \E m \in sent :
     /\ Fits(m) /\ object.made < 2 * Cardinality(Runs) + 2
     /\ object' = Made(m.t)
     /\ IF Is(m.by, "wait") THEN run' = [run EXCEPT ![m.by].at = "record", ![m.by].cond = object'.version] ELSE UNCHANGED run
     /\ UNCHANGED <<claimVars, records, ledgerVars, sent, worldVars>>
 
-Refuse(m) ==
+Refuse == \E m \in sent :
     /\ ~Fits(m)
     /\ sent' = sent \ {m}
     /\ IF Is(m.by, "wait") THEN Lose(m.by) ELSE UNCHANGED run
@@ -358,11 +361,9 @@ Next ==
         \/ List(r) \/ ReadSwept(r) \/ CreateClaim(r) \/ LookAtNumbers(r) \/ LookAtSwept(r)
         \/ LeaseEnds(r) \/ Beat(r) \/ Release(r)
         \/ Plan(r) \/ Fetch(r) \/ Vouch(r) \/ Look(r) \/ Doubt(r) \/ LookLate(r) \/ Put(r) \/ Record(r) \/ Mark(r)
-    \/ \E c \in claims : Lapse(c)
-    \/ \E w \in writes : Land(w)
-    \/ \E m \in sent : Apply(m) \/ Refuse(m)
-    \/ \E f \in folds : FoldRead(f) \/ FoldWrite(f)
-    \/ Sweep \/ DropSwept \/ Drop \/ Fold \/ FoldList \/ Append \/ Restate \/ Person \/ Clean
+    \/ Lapse \/ Land \/ Sweep \/ DropSwept
+    \/ Drop \/ Fold \/ FoldList \/ FoldRead \/ FoldWrite \/ Append
+    \/ Apply \/ Refuse \/ Restate \/ Person \/ Clean
 
 Spec == Init /\ [][Next]_vars
 

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,13 +10,18 @@ import (
 
 	"gocloud.dev/gcerrors"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/jobs"
 )
 
+// errGone: an object isn't there though others need it.
+var errGone = errors.New("it is gone")
+
 // list gives the pushes of the table, by the time they started, without their content.
-func (o *Outbox) list(ctx context.Context) (pushes []*push, orphans []string, err error) {
+func (o *Outbox) list(ctx context.Context) (pushes []*push, err error) {
 	keys, err := o.folder.Keys(ctx, "")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	byID := map[string]*push{}
 	for _, key := range keys {
@@ -25,38 +31,46 @@ func (o *Outbox) list(ctx context.Context) (pushes []*push, orphans []string, er
 			p = &push{id: id}
 			byID[id] = p
 		}
-		var n int
-		if _, err := fmt.Sscanf(name, "%06d.json", &n); err == nil {
-			p.last = max(p.last, n)
-		}
+		p.last = max(p.last, jobs.NumberOf(key))
 		p.records = p.records || name == "records"
 	}
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
-		if p := byID[id]; p.last > 0 {
+		switch p := byID[id]; {
+		case p.last > 0:
 			pushes = append(pushes, p)
-		} else {
-			orphans = append(orphans, p.recordsKey()) // its push ended before anything was sent
+		case p.records: // every push has a segment before it has records
+			return nil, o.folder.Damaged(id+"/*.json", fmt.Errorf("%w, and %s is all that is left of a push", errGone, p.recordsKey()))
 		}
 	}
-	return pushes, orphans, nil
+	return pushes, nil
 }
 
-// pushes reads all pushes of the table. Another process may go on meanwhile.
-func (o *Outbox) pushes(ctx context.Context) (pushes []*push, orphans []string, err error) {
+// pushes reads all pushes of the table, and tells apart those that ended before anything was sent: orphans, but for what is
+// told of a file that is refused. Another process may go on meanwhile.
+func (o *Outbox) pushes(ctx context.Context) (pushes, orphans []*push, err error) {
 	const tries = 5 // segments may be replaced by a whole one between the listing and the reading
 	for range tries {
-		if pushes, orphans, err = o.list(ctx); err != nil {
-			return nil, nil, err
+		if pushes, err = o.list(ctx); err == nil {
+			g, gctx := errgroup.WithContext(ctx)
+			g.SetLimit(8)
+			for _, p := range pushes {
+				g.Go(func() error { return o.load(gctx, p) })
+			}
+			err = g.Wait()
 		}
-		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(8)
-		for _, p := range pushes {
-			g.Go(func() error { return o.load(gctx, p) })
-		}
-		if err = g.Wait(); gcerrors.Code(err) != gcerrors.NotFound {
+		if !errors.Is(err, errGone) {
 			break
 		}
 	}
+	if err != nil {
+		return nil, nil, err
+	}
+	pushes = slices.DeleteFunc(pushes, func(p *push) bool {
+		if p.head.Sum == "" {
+			orphans = append(orphans, p)
+		}
+		return p.head.Sum == ""
+	})
 	newest := map[string]*push{}
 	for _, p := range pushes {
 		newest[p.head.Name] = p
@@ -64,13 +78,22 @@ func (o *Outbox) pushes(ctx context.Context) (pushes []*push, orphans []string, 
 	for _, p := range newest {
 		p.newest = true
 	}
-	return pushes, orphans, err
+	return pushes, orphans, nil
+}
+
+// read reads a segment, which last needs when it is another one.
+func (o *Outbox) read(ctx context.Context, p *push, n int, s *segment) error {
+	err := o.folder.Read(ctx, p.key(n), s)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return o.folder.Damaged(p.key(n), fmt.Errorf("%w, and %s was there after it", errGone, p.key(p.last)))
+	}
+	return err
 }
 
 // load reads the segments of a push.
 func (o *Outbox) load(ctx context.Context, p *push) error {
 	var last segment
-	if err := o.folder.Read(ctx, p.key(p.last), &last); err != nil {
+	if err := o.read(ctx, p, p.last, &last); err != nil {
 		return err
 	}
 	p.base = last.Base
@@ -82,7 +105,7 @@ func (o *Outbox) load(ctx context.Context, p *push) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(8)
 	for n := p.base; n < p.last; n++ {
-		g.Go(func() error { return o.folder.Read(gctx, p.key(n), &read[n-p.base]) })
+		g.Go(func() error { return o.read(gctx, p, n, &read[n-p.base]) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -91,6 +114,12 @@ func (o *Outbox) load(ctx context.Context, p *push) error {
 		return o.folder.Damaged(p.key(p.base), fmt.Errorf("%s adds to it, and it isn't whole", p.key(p.last)))
 	}
 	p.head = *read[0].Head
+	if p.head.Sum == "" {
+		return nil
+	}
+	if !p.records && !p.head.Pruned {
+		return o.folder.Damaged(p.recordsKey(), fmt.Errorf("%w, and %s needs it", errGone, p.key(p.last)))
+	}
 	p.words, p.sums = map[int64]Rejection{}, map[string]Sum{}
 	if p.done() && p.base == p.last {
 		p.spans = read[0].Spans
@@ -113,8 +142,8 @@ func (p *push) done() bool {
 	return !p.open() && (p.head.Pruned || p.head.Counts.Accepted == p.head.Records)
 }
 
-// doubt marks what the end of the process left open: rows that were reserved and aren't settled may have been sent. Those
-// that waited weren't, and wait no more.
+// doubt marks what the end of the process left open. Rows that waited weren't sent, and wait no more; those that an earlier
+// version had reserved may have been.
 func (p *push) doubt() {
 	for row := int64(1); row <= p.states.rows; row++ {
 		switch now := p.states.get(row); {

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,7 +29,10 @@ var (
 	crashKills = flag.Int("kills", 12, "how often the crash suite kills its process")
 )
 
-const crashWindow = 400
+// crashWindow is what a kill may leave in doubt: four times what is in flight.
+const crashWindow = 4 * crashInFlight
+
+const crashInFlight = 16
 
 // The crash suite pushes a file from a process of its own to a receiver in this one, kills it again and again, and then
 // compares what arrived with what the outbox says.
@@ -129,6 +133,41 @@ func settle(t *testing.T, dir string, service *listener, park bool, kills int, w
 		kills, once, again, missing, f.Doubtful, f.Unknown, worst, crashWindow)
 }
 
+// A process that is stopped for longer than its lease sends not one more record when it wakes up: another one may have gone on.
+func TestSleepers(t *testing.T) {
+	defer func(rows int) { *crashRows = rows }(*crashRows)
+	*crashRows = 100_000
+	late := 0
+	for range 5 {
+		service := listen(t, 0)
+		service.slow = 2 * time.Millisecond
+		before, count := 0, 0
+		err := pushOnce(t, t.TempDir(), service.addr, false, func(p *os.Process, over <-chan struct{}) {
+			for service.count() < 200 {
+				select {
+				case <-over:
+					return
+				case <-time.After(time.Millisecond):
+				}
+			}
+			_ = p.Signal(syscall.SIGSTOP)
+			time.Sleep(700 * time.Millisecond) // the lease is 300
+			before = service.count()
+			_ = p.Signal(syscall.SIGCONT)
+			<-over
+			count = service.count()
+		})
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != exitLost {
+			t.Fatalf("it went on: %v", err)
+		}
+		late += count - before
+	}
+	if late > 0 {
+		t.Errorf("%d records were sent after five leases had ended", late)
+	}
+}
+
 func rejectedByCrash(row int64) bool { return row%97 == 0 }
 
 // numbers is a source of rows that are their own numbers.
@@ -158,7 +197,7 @@ func crashBox(dir string) (*Outbox, error) {
 	}
 	return New(Options{
 		Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: ledger, URL: "file://" + ledger}),
-		Table:  "spend", Run: "run", Lease: 300 * time.Millisecond, SpoolDir: dir, Window: crashWindow, Flush: 100 * time.Millisecond,
+		Table:  "spend", Run: "run", Lease: 300 * time.Millisecond, SpoolDir: dir, Flush: 100 * time.Millisecond,
 		Log: slog.New(slog.DiscardHandler),
 	}), nil
 }
@@ -184,7 +223,7 @@ func crashFates(t *testing.T, dir string) *states {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pushes, _, err := o.list(context.Background())
+	pushes, err := o.list(context.Background())
 	if err != nil || len(pushes) != 1 {
 		t.Fatal(len(pushes), err)
 	}
@@ -252,7 +291,7 @@ func TestCrashingProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := Push[int64]{
-		Name: "numbers", Source: numbers(*crashRows), Send: caller(os.Getenv("OUTBOX_CRASH_ADDR")), InFlight: 16,
+		Name: "numbers", Source: numbers(*crashRows), Send: caller(os.Getenv("OUTBOX_CRASH_ADDR")), InFlight: crashInFlight,
 		ParkUnknown: os.Getenv("OUTBOX_CRASH_PARK") == "true", Tally: func(int64) (string, int64) { return "all", 3 },
 	}
 	for {
@@ -313,6 +352,7 @@ func caller(addr string) func(context.Context, int64) error {
 type listener struct {
 	addr string
 	lost int
+	slow time.Duration
 	mu   sync.Mutex
 	got  map[int64]int
 	seen int
@@ -356,6 +396,7 @@ func (l *listener) serve(conn net.Conn) {
 		if tear {
 			return
 		}
+		time.Sleep(l.slow)
 		if _, err := io.WriteString(conn, answer); err != nil {
 			return
 		}

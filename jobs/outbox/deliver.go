@@ -21,9 +21,7 @@ func pause(try int) time.Duration {
 // deliver sends one record until it is settled, or nothing more may be sent.
 func (s *sender[V]) deliver(ctx context.Context, l letter[V]) {
 	if !s.goOn(ctx) {
-		return // it wasn't sent
-	}
-	if s.skip(l) {
+		s.undelivered(l)
 		return
 	}
 	for try := 1; ; try++ {
@@ -39,7 +37,7 @@ func (s *sender[V]) deliver(ctx context.Context, l letter[V]) {
 		case errors.Is(err, ErrRejected):
 			s.settle(l, rejected, &Rejection{Reason: "refused by the service"})
 			return
-		case errors.Is(err, jobs.ErrDenied), !errors.Is(err, ErrUnknown) && s.ctx.Err() == nil:
+		case errors.Is(err, jobs.ErrDenied), !errors.Is(err, ErrUnknown) && (s.ctx.Err() == nil || errors.Is(err, jobs.ErrLost)):
 			s.fail(err)
 			s.undelivered(l)
 			return
@@ -48,7 +46,7 @@ func (s *sender[V]) deliver(ctx context.Context, l letter[V]) {
 			return
 		}
 		s.mark(l)
-		if try == tries && s.lanes != nil && s.giveUp() {
+		if try == tries && s.lanes.ordered && s.giveUp() {
 			s.settle(l, unknown, nil)
 			return
 		}

@@ -83,7 +83,7 @@ type work[V any] struct {
 	check   bool
 	stat    Stat
 	pushes  []*push
-	orphans []string
+	orphans []*push
 	resumed *push // the push of this very content; nil: there is none
 	states  *states
 	digest  *digest
@@ -93,6 +93,7 @@ type work[V any] struct {
 	sent, maybe []uint64 // of judge
 	kept        []item
 
+	words  map[int64]Rejection   // with Order: what the service said of rows that the file had before, too
 	before *push                 // with Order: the file as it was, when it has changed
 	stuck  map[[16]byte]struct{} // with Order: IDs that have a record in doubt which isn't sent; no later one of theirs is
 }
@@ -107,7 +108,7 @@ func newWork[V any](o *Outbox, p Push[V]) *work[V] {
 	if p.Conflict == (Rejection{}) {
 		p.Conflict.Reason = "the same record was pushed before with other content"
 	}
-	w := &work[V]{o: o, p: p, states: &states{}, stuck: map[[16]byte]struct{}{}, spool: &spool{dir: o.o.SpoolDir}}
+	w := &work[V]{o: o, p: p, states: &states{}, stuck: map[[16]byte]struct{}{}, words: map[int64]Rejection{}, spool: &spool{dir: o.o.SpoolDir}}
 	w.report.File = File{Name: p.Name}
 	return w
 }
@@ -116,11 +117,14 @@ func (w *work[V]) do(h hold) error {
 	fresh := &push{}
 	var ix *indexWriter
 	begin := func() (*indexWriter, error) {
-		w.o.sweepOrphans(h.ctx, w.orphans)
+		w.o.sweepOrphans(h.ctx, w.orphans, w.p.Name)
 		started := w.start(time.Now().UTC())
 		fresh.id = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
 		fresh.head = head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
-		var err error
+		err := w.o.append(h.ctx, fresh, fresh.whole(w.o.o.Run))
+		if err != nil {
+			return nil, err
+		}
 		ix, err = writeIndex(h.ctx, w.o.folder, fresh.recordsKey())
 		return ix, err
 	}
@@ -131,7 +135,7 @@ func (w *work[V]) do(h hold) error {
 		fallthrough
 	case err != nil:
 		if errors.Is(err, ErrTooMany) {
-			err = errors.Join(err, w.explain(h.ctx))
+			err = errors.Join(err, w.explain(h.ctx), w.refuse(h.ctx, fresh, err))
 		}
 		return err
 	case w.report.Same:
@@ -143,7 +147,7 @@ func (w *work[V]) do(h hold) error {
 			return fmt.Errorf("write %s: %w", w.o.folder.Location(fresh.recordsKey()), err)
 		}
 		fresh.head.Records, fresh.head.Sum = ix.count, fmt.Sprintf("%016x", ix.sum.Sum64())
-		fresh.words, fresh.sums = map[int64]Rejection{}, map[string]Sum{}
+		fresh.words, fresh.sums = w.words, map[string]Sum{}
 		p = fresh
 	}
 	p.states, p.head.Version, p.head.Ended, p.run = w.states, w.stat.Version, time.Time{}, w.o.o.Run

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// keepFlushing puts what is settled on record, after half a window or the time of a flush.
+// keepFlushing puts on record what is settled and what may be sent next, a group at a time, or after the time of a flush.
 func (s *sender[V]) keepFlushing(ctx context.Context, over <-chan struct{}) {
 	tick := time.NewTicker(s.work.o.o.Flush)
 	defer tick.Stop()
@@ -26,25 +26,27 @@ func (s *sender[V]) keepFlushing(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// flush writes the next segment and, unless it is the last one, reserves as many rows as it settles.
+// flush writes the next segment: what was settled and, unless it is the last one, what may be sent once it is there.
 func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	s.mu.Lock()
-	if len(s.settled) == 0 && !last {
+	var gone []letter[V]
+	if last {
+		s.takeBack()
+	} else {
+		gone = s.letGo()
+	}
+	if len(s.settled)+len(gone) == 0 && !last {
 		s.mu.Unlock()
 		return nil
 	}
 	seg := segment{Run: s.work.o.o.Run, Sums: s.sums}
 	seg.Words, seg.Rejected = listWords(s.words)
-	slices.Sort(s.settled)
-	seg.Spans = spansOf(s.work.states, s.settled)
-	row, booked := s.reserved, s.booked-int64(len(s.settled))
-	if s.err == nil && !s.halted { // else what is settled as unknown would be in doubt beside a whole window
-		row, booked = s.reserve(booked)
+	rows := s.settled
+	for _, l := range gone {
+		rows = append(rows, l.row)
 	}
-	if last {
-		row = 0
-	}
-	seg.Reserved = row
+	slices.Sort(rows)
+	seg.Spans = spansOf(s.work.states, rows)
 	s.push.take(seg)
 	if last || s.push.last-s.push.base >= foldAbove {
 		seg = s.push.whole(s.work.o.o.Run)
@@ -54,15 +56,15 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	s.mu.Unlock()
 
 	if err := s.work.o.append(ctx, s.push, seg); err != nil {
+		for _, l := range gone {
+			s.undelivered(l)
+		}
 		return err
 	}
 	if s.work.p.Observe != nil {
 		s.work.p.Observe(file)
 	}
-	s.mu.Lock()
-	s.reserved, s.booked = row, booked
-	s.moved.Broadcast()
-	s.mu.Unlock()
+	s.hand(gone)
 	return nil
 }
 
@@ -77,7 +79,7 @@ func (s *sender[V]) leave(ctx context.Context) error {
 
 // finish publishes the rejects and ends the push.
 func (s *sender[V]) finish(ctx context.Context) error {
-	if n := s.counts.Pending; n > 0 && s.lanes == nil {
+	if n := s.counts.Pending; n > 0 && !s.lanes.ordered {
 		return fmt.Errorf("%d records of the first reading didn't come up in the second", n)
 	}
 	var err error

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs"
 )
 
 // A hold is the right to push.
@@ -11,6 +13,23 @@ type hold struct {
 	ctx     context.Context // ends with the caller's, and with the lease
 	lease   context.Context // ends with the lease alone
 	release func() error
+}
+
+type claimKey struct{}
+
+// claimOf is the claim that a hold's contexts carry, for whatever is about to act on it.
+func claimOf(ctx context.Context) *jobs.Claim {
+	c, _ := ctx.Value(claimKey{}).(*jobs.Claim)
+	return c
+}
+
+// May tells, by a nil error, that the push which ctx was given by still has its claim. Send asks it as late as it can: a
+// record may wait for a limiter, and the machine be suspended meanwhile. Of any other ctx it knows nothing against.
+func May(ctx context.Context) error {
+	if c := claimOf(ctx); c != nil {
+		return c.Leased()
+	}
+	return nil
 }
 
 // hold waits for other pushes of this process, and takes the claim. When another process has it, the error is a
@@ -30,6 +49,7 @@ func (o *Outbox) hold(ctx context.Context) (h hold, err error) {
 	if err != nil {
 		return h, err
 	}
+	ctx = context.WithValue(ctx, claimKey{}, claim)
 	giveBack := func() error {
 		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()

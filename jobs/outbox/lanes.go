@@ -1,68 +1,74 @@
 package outbox
 
-import "sync"
+import "context"
 
-// lanes keep the records of an ID one behind the other: a worker that has sent one goes on with the next.
+// lanes are the records that were read and aren't on record yet as what may be sent. With Order, an ID has one record
+// beyond them at most: what comes after it waits until what became of it is on record, too.
 type lanes[V any] struct {
-	mu     sync.Mutex
-	behind map[[16]byte][]letter[V] // the IDs that have a record on its way, and what comes after it
+	ordered bool
+	kept    int64                    // how many there are
+	next    []letter[V]              // those that go on record next
+	behind  map[[16]byte][]letter[V] // the IDs that have a record in next or beyond, and what comes after it
 }
 
-// enter tells whether the record may be sent now. Else it comes up when those before it are over. What waits is bounded
-// by the window, for only records that are reserved come here.
-func (x *lanes[V]) enter(l letter[V]) bool {
-	if x == nil {
-		return true
+// enter takes a record that was read, or notes it in the rejects when it isn't to be sent. It waits while there are too
+// many: a slow ID holds up no others as long as they fit.
+func (s *sender[V]) enter(ctx context.Context, l letter[V]) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.work.live(s.work.states.get(l.row)) {
+		return s.work.note(s.rejects, l, s.push.words)
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	queue, busy := x.behind[l.id]
-	if !busy {
-		x.behind[l.id] = nil
-		return true
+	for s.lanes.kept >= int64(s.work.o.o.Window) && s.err == nil && ctx.Err() == nil {
+		s.moved.Wait()
 	}
-	x.behind[l.id] = append(queue, l)
-	return false
+	if s.err != nil {
+		return s.err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	s.lanes.kept++
+	if !s.lanes.ordered {
+		s.lanes.next = append(s.lanes.next, l)
+	} else if queue, busy := s.lanes.behind[l.id]; busy {
+		s.lanes.behind[l.id] = append(queue, l)
+	} else {
+		s.lanes.behind[l.id] = []letter[V]{l}
+		s.advance(l.id)
+	}
+	s.signal()
+	return nil
 }
 
-// next gives the record that comes after one that is over.
-func (x *lanes[V]) next(over letter[V]) (l letter[V], more bool) {
-	if x == nil {
-		return l, false
+// advance lets the next record of an ID go on record, for the one before it is settled: in the same segment at the
+// earliest. Behind one in doubt that isn't sent again, all others are left as they are.
+func (s *sender[V]) advance(id [16]byte) {
+	if !s.lanes.ordered {
+		return
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	queue := x.behind[over.id]
+	queue := s.lanes.behind[id]
+	for _, stuck := s.work.stuck[id]; stuck && len(queue) > 0; queue = queue[1:] {
+		s.skip(queue[0])
+	}
 	if len(queue) == 0 {
-		delete(x.behind, over.id)
-		return l, false
+		delete(s.lanes.behind, id)
+		return
 	}
-	x.behind[over.id] = queue[1:]
-	return queue[0], true
+	s.lanes.next = append(s.lanes.next, queue[0])
+	s.lanes.behind[id] = queue[1:]
 }
 
 // skip leaves a record that would come after one in doubt.
-func (s *sender[V]) skip(l letter[V]) bool {
-	if s.lanes == nil {
-		return false
+func (s *sender[V]) skip(l letter[V]) {
+	now := waiting
+	if s.work.states.get(l.row).maybe() {
+		now = unknown | doubt
 	}
-	s.mu.Lock()
-	_, stuck := s.work.stuck[l.id]
-	doubtful := s.inDoubt(l)
-	switch {
-	case stuck && !doubtful:
-		s.put(l.row, waiting)
-		s.settled = append(s.settled, l.row) // nothing holds its place in the window
-		if int64(len(s.settled)) >= s.window/2 {
-			s.signal()
-		}
-	case stuck:
-		s.mu.Unlock()
-		s.settle(l, unknown, nil)
-		return true
-	}
-	s.mu.Unlock()
-	return stuck
+	s.put(l.row, now)
+	s.settled = append(s.settled, l.row)
+	s.lanes.kept--
+	s.moved.Broadcast()
 }
 
 // mostGiven is how many records in a row may be given up before the file is left for the next run.

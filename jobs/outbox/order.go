@@ -18,6 +18,13 @@ type past struct {
 	now     chain // of the rows, as far as before goes
 	taken   bool  // they begin with it
 	rows    int64
+	refused []refusal // of before, by the service
+}
+
+// A refusal is what the service said of the nth record of an ID.
+type refusal struct {
+	n     int64
+	words Rejection
 }
 
 // A chain stands for the contents of records, one after the other.
@@ -79,11 +86,14 @@ func (w *work[V]) recallOf(p *past, of *push, it item, s state) {
 		switch {
 		case s == pending:
 			p.open = true
-		case p.open || p.doubt || s != accepted && s != duplicate && s != unknown:
+		case p.open || p.doubt || s != accepted && s != duplicate && s != unknown && s != rejected:
 			p.other = true // it has to be sent again from the first row on: the last one that was sent may be none of them
 		default:
 			p.before.add(it.content)
 			p.doubt = s == unknown
+			if s == rejected { // sent again, it would come after those that were sent after it
+				p.refused = append(p.refused, refusal{p.before.n, of.words[int64(it.row)]})
+			}
 		}
 	case of.head.Name == w.p.Name: // as it was before that
 	case w.follows(of):
@@ -106,8 +116,12 @@ func (w *work[V]) place(p *past, it item) {
 	row := int64(it.row)
 	if p.rows++; p.taken && p.rows <= p.before.n {
 		now := duplicate
-		if p.doubt && p.rows == p.before.n {
+		switch {
+		case p.doubt && p.rows == p.before.n:
 			now = unknown
+		case len(p.refused) > 0 && p.refused[0].n == p.rows:
+			now, w.words[row] = rejected, p.refused[0].words
+			p.refused = p.refused[1:]
 		}
 		w.states.set(row, now)
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"gocloud.dev/blob"
@@ -26,7 +27,7 @@ type Options struct {
 	Rejects  *blob.Bucket // where rejects files go; nil: nowhere
 
 	Keep   time.Duration // of records, so that they aren't sent again by another file; 0: nine days
-	Window int           // records that may be sent and not yet be on record: what a kill leaves unknown; 0: 1,000
+	Window int           // records read ahead of those sent, so that an ID that is slow holds up no others; 0: 1,000
 	Flush  time.Duration // at the latest, a settled record is on record then; 0: two seconds
 	Log    *slog.Logger  // nil: nothing is logged
 }
@@ -34,7 +35,7 @@ type Options struct {
 // An Outbox is the ledger of a push kind, below tables/{table}/outbox/:
 //
 //	{push}/records      what one content of a file has to send, by ID; written before the first of it is sent
-//	{push}/{n}.json     what became of which rows, and which may be sent before n+1 is there
+//	{push}/{n}.json     what became of which rows, and which may be sent once it is there
 //
 // Files of one table are pushed one after the other, by all processes together, so that what two of them have in common
 // is sent once. It is safe for concurrent use.
@@ -81,6 +82,7 @@ type File struct {
 	Doubtful              int64 // of all, those that may have been sent more than once
 	Sums                  map[string]Sum
 	Rejects               string // key of the rejects file; empty: there is none
+	Error                 string `json:",omitempty"` // why nothing of it was sent; empty: it may be
 }
 
 // Open tells whether there is something left to do.
@@ -88,7 +90,13 @@ func (f File) Open() bool { return f.Ended.IsZero() }
 
 // Files gives what is known of all files, the latest first. A file that changed is there several times.
 func (o *Outbox) Files(ctx context.Context) ([]File, error) {
-	pushes, _, err := o.pushes(ctx)
+	pushes, orphans, err := o.pushes(ctx)
+	for _, p := range orphans {
+		if p.head.Error != "" {
+			pushes = append(pushes, p)
+		}
+	}
+	slices.SortFunc(pushes, func(a, b *push) int { return strings.Compare(a.id, b.id) })
 	var files []File
 	for _, p := range slices.Backward(pushes) {
 		files = append(files, p.file(p.tally()))
@@ -101,6 +109,6 @@ func (p *push) file(c counts) File {
 	return File{
 		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.run, Started: h.Started, Ended: h.Ended, Rows: h.Rows,
 		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Unknown: c.Unknown, Refused: c.Refused,
-		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.sums), Rejects: h.Rejects,
+		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.sums), Rejects: h.Rejects, Error: h.Error,
 	}
 }

@@ -208,9 +208,22 @@ func TestTooManyRejects(t *testing.T) {
 	r.want(report.File, "1 pending, 2 refused, 1 conflicts, open")
 	r.rejected("f.rejects.csv", "row,field,reason,line\n2,line,is a comment,# no\n3,line,is a comment,# no\n"+
 		"4,,the same record was pushed before with other content,a 2")
-	if files, err := r.Files(t.Context()); len(files) != 0 || err != nil {
-		t.Fatal(files, err)
+	// It is told of, and isn't done, also when it is refused again and others are pushed.
+	for range 2 {
+		files, err := r.Files(t.Context())
+		if err != nil || len(files) != 1 || files[0].Error != "too many rejects: 3 of 4 rows, the limit is 2" || files[0].Rejects != "f.rejects.csv" || files[0].Refused != 2 {
+			t.Fatalf("%+v, %v", files, err)
+		}
+		r.want(files[0], "1 pending, 2 refused, 1 conflicts, open")
+		if _, err := Do(t.Context(), r.Outbox, p); !errors.Is(err, ErrTooMany) {
+			t.Fatal(err)
+		}
 	}
+	r.do(r.push("other", lines("g 1")))
+	if files, err := r.Files(t.Context()); err != nil || len(files) != 2 || files[1].Error == "" {
+		t.Fatalf("%+v, %v", files, err)
+	}
+	r.service.take()
 	p.MaxRejects = &Most{Share: 0.75}
 	r.do(p)
 	// The service's count as well.

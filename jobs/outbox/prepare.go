@@ -13,7 +13,7 @@ func (w *work[V]) prepare(ctx context.Context, begin func() (*indexWriter, error
 		return err
 	}
 	if age := time.Since(w.stat.Modified); w.p.Quiet > 0 && age < w.p.Quiet {
-		return fmt.Errorf("%w: modified %v ago, and it is taken after %v", ErrGrowing, age.Round(time.Second), w.p.Quiet)
+		return &QuietError{Age: age, Quiet: w.p.Quiet, Due: w.stat.Modified.Add(w.p.Quiet).Truncate(time.Second).Add(time.Second)}
 	}
 	if w.pushes, w.orphans, err = w.o.pushes(ctx); err != nil {
 		return err

@@ -89,6 +89,19 @@ var (
 	ErrForgotten = errors.New("pushed before with other content, and its records are no longer known")
 )
 
+// A QuietError says until when a file waits because it changed a short while ago. It is an ErrGrowing.
+type QuietError struct {
+	Age, Quiet time.Duration
+	Due        time.Time // by this machine's clock
+}
+
+func (e *QuietError) Error() string {
+	return fmt.Sprintf("%v: modified %v ago, and it is taken after %v, at %s", ErrGrowing, e.Age.Round(time.Second), e.Quiet, e.Due.UTC().Format(time.RFC3339))
+}
+
+// Is makes every QuietError an ErrGrowing.
+func (e *QuietError) Is(target error) bool { return target == ErrGrowing }
+
 // Most bounds rejects. Share > 0 is that share of the rows; else Count counts.
 type Most struct {
 	Count int64

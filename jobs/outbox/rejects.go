@@ -97,6 +97,9 @@ func (w *work[V]) publish(ctx context.Context, r *rejects) (string, error) {
 	if w.o.o.Rejects == nil {
 		return "", nil
 	}
+	if err := May(ctx); err != nil {
+		return "", err
+	}
 	put, err := r.put(ctx, w.o.o.Rejects, w.p.RejectsKey)
 	if err != nil || !put {
 		return "", err

@@ -15,8 +15,8 @@ type segment struct {
 	Writer   string         `json:"writer"` // this object's alone, to know it again
 	Run      string         `json:"run"`
 	At       time.Time      `json:"at"`
-	Reserved int64          `json:"reserved"` // pending rows up to this one may be sent before the next segment
-	Spans    []byte         `json:"spans"`    // of rows that changed, or of all
+	Reserved int64          `json:"reserved"` // of earlier versions: pending rows up to this one may have been sent
+	Spans    []byte         `json:"spans"`    // of rows that changed, or of all; what may be sent next is in doubt
 	Words    []string       `json:"words,omitempty"`
 	Rejected []wordsOf      `json:"rejected,omitempty"` // by the service
 	Sums     map[string]Sum `json:"sums,omitempty"`     // of what was accepted
@@ -39,10 +39,11 @@ type head struct {
 	Ended   time.Time `json:"ended,omitzero"` // zero: open
 	Rows    int64     `json:"rows"`           // those that are records
 	Records int64     `json:"records"`        // in the object of records
-	Sum     string    `json:"xxh64"`          // of that object
+	Sum     string    `json:"xxh64"`          // of that object; empty: it isn't written yet, and nothing was sent
 	Pruned  bool      `json:"pruned,omitempty"`
 	Rejects string    `json:"rejects,omitempty"`
-	Counts  counts    `json:"counts"` // once it has ended
+	Error   string    `json:"error,omitempty"` // why nothing of it was sent
+	Counts  counts    `json:"counts"`          // once it has ended
 }
 
 // A push is a name with one content, as read from its segments.
@@ -63,7 +64,8 @@ type push struct {
 
 func (p *push) key(n int) string   { return fmt.Sprintf("%s/%06d.json", p.id, n) }
 func (p *push) recordsKey() string { return p.id + "/records" }
-func (p *push) open() bool         { return p.head.Ended.IsZero() }
+
+func (p *push) open() bool { return p.head.Ended.IsZero() }
 
 // fate is what became of a row, for another push that has the same record.
 func (p *push) fate(row int64) state {
@@ -97,7 +99,7 @@ func (p *push) take(s segment) {
 // whole gives the segment that says everything.
 func (p *push) whole(run string) segment {
 	h := p.head
-	s := segment{Run: run, Head: &h, Sums: p.sums, Reserved: p.reserved, Spans: p.spans}
+	s := segment{Run: run, Head: &h, Sums: p.sums, Spans: p.spans}
 	if p.states != nil {
 		s.Spans = p.states.encode()
 	}

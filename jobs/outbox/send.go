@@ -20,6 +20,7 @@ type letter[V any] struct {
 	value   V
 	refusal *Rejection
 	cells   []string
+	was     state // before it was let go
 }
 
 // send reads the file for the second time and sends what is pending.
@@ -40,29 +41,18 @@ func (w *work[V]) send(h hold, p *push) (err error) {
 	wake := context.AfterFunc(h.ctx, s.broadcast)
 	defer wake()
 
-	letters := make(chan letter[V], w.p.InFlight)
 	var workers, flusher sync.WaitGroup
 	for range w.p.InFlight {
 		workers.Go(func() {
-			for l := range letters {
-				for more := true; more; l, more = s.lanes.next(l) {
-					s.deliver(h.ctx, l)
-				}
+			for l, more := s.take(h.ctx); more; l, more = s.take(h.ctx) {
+				s.deliver(h.ctx, l)
 			}
 		})
 	}
 	over := make(chan struct{})
 	flusher.Go(func() { s.keepFlushing(h.lease, over) })
-	err = w.reread(h.ctx, func(l letter[V]) error {
-		if ok, err := s.may(h.ctx, l); !ok {
-			return err
-		}
-		if s.lanes.enter(l) {
-			letters <- l
-		}
-		return nil
-	})
-	close(letters)
+	err = w.reread(h.ctx, func(l letter[V]) error { return s.enter(h.ctx, l) })
+	s.end()
 	workers.Wait()
 	close(over)
 	flusher.Wait()

@@ -23,6 +23,9 @@ const (
 	waiting = none | doubt // pending, but for this push: an earlier record of its ID isn't settled
 )
 
+// maybe tells whether the service may have a record that is to be sent.
+func (s state) maybe() bool { return s == unknown || s&doubt != 0 }
+
 // maxRow is the highest row that fits an index entry.
 const maxRow = 1<<32 - 1
 

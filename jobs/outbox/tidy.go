@@ -1,9 +1,11 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reportferry/reportferry/jobs"
@@ -52,7 +54,7 @@ func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	work := len(orphans) > 0
+	work := slices.ContainsFunc(orphans, func(p *push) bool { return o.orphan(p, "") })
 	for _, p := range pushes {
 		work = work || o.stale(p, now) || p.head.Pruned && (p.records || p.age(now) > forget)
 	}
@@ -101,11 +103,7 @@ func (o *Outbox) prune(ctx context.Context, p *push, now time.Time) error {
 		return nil
 	}
 	if p.age(now) > forget {
-		keys, err := o.folder.Keys(ctx, p.id+"/")
-		for _, key := range keys { // ascending: what is cut short leaves the segment that holds
-			err = errors.Join(err, o.folder.Drop(ctx, key))
-		}
-		return err
+		return o.forget(ctx, p)
 	}
 	return o.folder.Drop(ctx, p.recordsKey())
 }
@@ -118,18 +116,38 @@ func (o *Outbox) held(ctx context.Context, do func(context.Context, []*push) err
 	}
 	pushes, orphans, err := o.pushes(h.ctx)
 	if err == nil {
-		o.sweepOrphans(h.ctx, orphans)
+		o.sweepOrphans(h.ctx, orphans, "")
 		err = do(h.ctx, pushes)
 	}
 	return errors.Join(err, h.release())
 }
 
 // sweepOrphans drops records of which nothing was ever sent. Only the holder of the claim may: those of another process
-// are so while it begins.
-func (o *Outbox) sweepOrphans(ctx context.Context, orphans []string) {
-	for _, key := range orphans {
-		_ = o.folder.Drop(ctx, key) // the next holder tries again
+// are so while it begins. name is the file that is read anew; empty: none.
+func (o *Outbox) sweepOrphans(ctx context.Context, orphans []*push, name string) {
+	for _, p := range orphans {
+		if o.orphan(p, name) {
+			_ = o.forget(ctx, p) // the next holder tries again
+		}
 	}
+}
+
+// orphan tells whether nothing is to be known of a push that ended before anything was sent.
+func (o *Outbox) orphan(p *push, name string) bool {
+	return p.head.Error == "" || p.head.Name == name || time.Since(p.head.Started) > o.o.Keep
+}
+
+// forget drops all of a push: its records first and the newest segment last, so that what is cut short is none that has lost
+// something.
+func (o *Outbox) forget(ctx context.Context, p *push) error {
+	keys, err := o.folder.Keys(ctx, p.id+"/")
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(jobs.NumberOf(a), jobs.NumberOf(b)) })
+	for _, key := range keys {
+		if err == nil {
+			err = o.folder.Drop(ctx, key)
+		}
+	}
+	return err
 }
 
 // touch notes the new version of a file whose content is known.
@@ -140,6 +158,15 @@ func (w *work[V]) touch(ctx context.Context) error {
 	}
 	p.head.Version = w.stat.Version
 	w.report.Version = w.stat.Version
+	return w.o.append(ctx, p, p.whole(w.o.o.Run))
+}
+
+// refuse puts on record why nothing of a file is sent. It is no push: the next run reads the file again.
+func (w *work[V]) refuse(ctx context.Context, p *push, why error) error {
+	if p.id == "" {
+		return nil // it was begun before
+	}
+	p.head.Error, p.head.Counts, p.head.Rejects = why.Error(), w.states.tally(), w.report.Rejects
 	return w.o.append(ctx, p, p.whole(w.o.o.Run))
 }
 

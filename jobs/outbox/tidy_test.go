@@ -2,11 +2,13 @@ package outbox
 
 import (
 	"errors"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"gocloud.dev/blob"
 	"pgregory.net/rapid"
 
 	"github.com/reportferry/reportferry/jobs"
@@ -52,21 +54,106 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// Records without a push are what was left by a process that ended before it sent anything.
+// A push that was begun, and has no records or none that are counted, is what was left by a process that ended before it
+// sent anything.
 func TestOrphans(t *testing.T) {
 	r := newRig(t)
-	if err := r.bucket.WriteAll(t.Context(), "tables/spend/outbox/20260101T000000.000Z-0/records", []byte(magic), nil); err != nil {
+	p := &push{id: "20260101T000000.000Z-0", head: head{Name: "f"}}
+	if err := r.append(t.Context(), p, p.whole("run")); err != nil {
 		t.Fatal(err)
 	}
-	r.do(r.push("f", lines("a 1")))
+	if err := r.bucket.WriteAll(t.Context(), "tables/spend/outbox/"+p.recordsKey(), []byte(magic), nil); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := r.Files(t.Context()); err != nil || len(files) != 0 {
+		t.Error(files, err)
+	}
+	r.want(r.do(r.push("f", lines("a 1"))).File, "1 accepted, ended")
 	if keys := r.keys(); strings.Contains(keys, "20260101") {
 		t.Error(keys)
 	}
 }
 
+// Whatever object somebody deletes of a push that has ended, or of one that was begun and has others after it: nothing more is
+// sent, and the error names it.
+func TestDeleted(t *testing.T) {
+	for _, ended := range []bool{true, false} {
+		r := newRig(t)
+		p := r.push("f", lines("a 1\nb 2\nc 3"))
+		var survivor *blob.Bucket
+		r.service.say = func(line string, _ int) error {
+			if line == "c 3" && !ended {
+				r.service.mu.Unlock()
+				survivor = (&night{rig: r}).bury()
+				r.service.mu.Lock()
+			}
+			return nil
+		}
+		r.do(p)
+		if !ended {
+			r.bucket = survivor
+			r.Outbox = r.open()
+		}
+		keys := strings.Fields(r.keys())
+		if !ended { // without its newest segment, it is as it was a moment before
+			keys = append(keys[:len(keys)-2], keys[len(keys)-1])
+		}
+		if len(keys) < 2 {
+			t.Fatal(keys)
+		}
+		for _, key := range keys {
+			name := "tables/spend/outbox/" + key
+			data, err := r.bucket.ReadAll(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.bucket.Delete(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			r.service.take()
+			r.Outbox = r.open()
+			_, err = Do(t.Context(), r.Outbox, r.push("g", lines("a 1\nb 2")))
+			var damaged *jobs.DamagedError
+			if id := key[:strings.IndexByte(key, '/')]; !errors.As(err, &damaged) || !strings.Contains(damaged.Location, id) ||
+				!strings.Contains(damaged.Location, "*") && !strings.HasSuffix(damaged.Location, key) {
+				t.Errorf("without %s: %v", key, err)
+			}
+			r.sent("")
+			if err := r.bucket.WriteAll(t.Context(), name, data, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A push of an earlier version says up to which row its pending records may have been sent.
+func TestReservedByAnEarlierVersion(t *testing.T) {
+	r := newRig(t)
+	m := lines("a 1\nb 2\nc 3")
+	r.service.say = func(string, int) error { return errDown }
+	if _, err := Do(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, errDown) {
+		t.Fatal(err)
+	}
+	pushes, _, err := r.pushes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := pushes[0].whole("run")
+	s.Reserved = 2
+	if err := r.append(t.Context(), pushes[0], s); err != nil {
+		t.Fatal(err)
+	}
+	files, err := r.Files(t.Context())
+	if err != nil || files[0].Unknown != 2 || files[0].Pending != 1 {
+		t.Errorf("%+v, %v", files, err)
+	}
+	r.service.say = nil
+	r.want(r.do(r.push("f", m)).File, "3 accepted, 2 doubtful, ended")
+}
+
 // What is damaged stops the push before anything is sent, and the error doesn't advise to delete it.
 func TestDamaged(t *testing.T) {
-	for _, what := range []string{"records", "shorter records", "longer records", "000002.json"} {
+	for _, what := range []string{"records", "shorter records", "longer records", ".json"} {
 		t.Run(what, func(t *testing.T) {
 			r := newRig(t)
 			m := lines("a 1\nb 2\nc 3")
@@ -81,7 +168,7 @@ func TestDamaged(t *testing.T) {
 			changed := 0
 			for _, key := range strings.Fields(r.keys()) {
 				name := "tables/spend/outbox/" + key
-				if !strings.HasSuffix(what, key[strings.IndexByte(key, '/')+1:]) {
+				if !strings.HasSuffix(what, path.Base(key)) && !strings.HasSuffix(key, what) {
 					continue
 				}
 				data, err := r.bucket.ReadAll(t.Context(), name)

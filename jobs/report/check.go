@@ -2,7 +2,9 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -69,18 +71,86 @@ type Disagreement struct {
 	Formatting string       // the service's word
 }
 
-// Disagreements holds the metrics of the config against the service's list of metrics, by slug its formatting. What it
-// doesn't list is passed over.
-func (k *Kind) Disagreements(formatting map[string]string) []Disagreement {
+// Disagreements holds the metrics of the config against the service's own lists, by slug. What these don't have is passed
+// over.
+func (k *Kind) Disagreements(lists map[string]adjust.Filter) []Disagreement {
 	var out []Disagreement
 	for _, c := range k.fixed {
-		word, listed := formatting[c.Source]
+		item, listed := lists[c.Source]
 		if c.Dimension || !listed {
 			continue
 		}
-		if typ, known := catalog.ForFormatting(word); known && typ != c.Type {
-			out = append(out, Disagreement{c.Source, c.Type, word})
+		if typ, known := catalog.ForFormatting(item.Formatting); known && typ != c.Type {
+			out = append(out, Disagreement{c.Source, c.Type, item.Formatting})
 		}
 	}
 	return out
+}
+
+// Try finds out whether the service takes the columns that the job asks for, and gives how many these are. Those that the
+// service's own lists don't have may be good all the same, such as metrics that it hides: they are asked for by a report
+// of one day.
+func (k *Kind) Try(ctx context.Context, lists map[string]adjust.Filter) (dimensions, metrics int, err error) {
+	cols := slices.Clone(k.fixed)
+	if len(k.o.Events) > 0 {
+		events, err := k.eventsNow(ctx)
+		if err != nil {
+			return 0, 0, fmt.Errorf("resolve events: %w", err)
+		}
+		cols = append(cols, events...)
+	}
+	q := k.o.Query
+	q.Dimensions, q.Metrics = nil, nil
+	for _, c := range cols {
+		_, listed := lists[c.Source]
+		switch {
+		case c.Source == "": // a column of NULLs
+		case c.Dimension:
+			if dimensions++; !listed {
+				q.Dimensions = append(q.Dimensions, c.Source)
+			}
+		default:
+			if metrics++; !listed {
+				q.Metrics = append(q.Metrics, c.Source)
+			}
+		}
+	}
+	if len(q.Dimensions)+len(q.Metrics) == 0 {
+		return dimensions, metrics, nil
+	}
+	if len(q.Dimensions) == 0 {
+		q.Dimensions = k.o.Query.Dimensions[:1]
+	}
+	if len(q.Metrics) == 0 {
+		q.Metrics = k.o.Query.Metrics[:min(1, len(k.o.Query.Metrics))]
+	}
+	if len(q.Metrics) == 0 { // all of them are events', and listed
+		q.Metrics = []string{"installs"}
+	}
+	q.Until = civil.DateOf(time.Now().UTC())
+	q.From = q.Until.AddDays(-1)
+	_, err = k.o.Client.CSVReport(ctx, q, func(r io.Reader) error {
+		_, err := io.Copy(io.Discard, r)
+		return err
+	})
+	var refused *adjust.Error
+	if errors.As(err, &refused) && refused.AnyDays {
+		err = fmt.Errorf("%w: %w%s", jobs.ErrRefused, err, (&fetch{Kind: k}).advice(err))
+	}
+	return dimensions, metrics, err
+}
+
+// eventsNow are the columns of events as the service has them now, and as the ledger remembers those that are gone.
+func (k *Kind) eventsNow(ctx context.Context) ([]column, error) {
+	var recorded jobs.Shape
+	if k.o.Ledger != nil {
+		t, err := k.o.Ledger.Table(ctx, k.o.Table)
+		if err != nil {
+			return nil, err
+		}
+		if recorded, _, err = t.LastShape(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return eventColumns(ctx, k.o, k.o.Client, recorded)
 }

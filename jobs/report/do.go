@@ -32,13 +32,19 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 	if f.cols, err = k.resolve(ctx, f.client); err == nil {
 		for _, run := range window.Runs() {
 			err = errors.Join(err, f.partitions(ctx, run))
+			if errors.Is(err, jobs.ErrStop) {
+				break
+			}
 		}
 	} else {
 		f.out.Failed = len(window.Due)
 	}
 	f.out.Measure(m.Totals())
-	if errors.Is(err, adjust.ErrAuth) {
+	switch {
+	case errors.Is(err, adjust.ErrAuth):
 		err = fmt.Errorf("%w: %w", jobs.ErrDenied, err)
+	case errors.Is(err, adjust.ErrClock):
+		err = fmt.Errorf("%w: %w", jobs.ErrStop, err)
 	}
 	return f.out, err
 }
@@ -122,7 +128,11 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date) (answer, error) {
 			conv.Abort()
 		}
 	}()
+	if err := f.trial.begin(ctx); err != nil {
+		return answer{}, err
+	}
 	got, err := f.client.CSVReport(ctx, q, func(r io.Reader) (err error) {
+		f.trial.end()
 		if conv, err = f.converter(ctx, row); err != nil {
 			return err
 		}
@@ -132,7 +142,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date) (answer, error) {
 		}
 		return err
 	})
-	if err != nil {
+	if err = f.trial.verdict(err); err != nil {
 		return answer{}, err
 	}
 	if conv == nil { // 204: parts without rows

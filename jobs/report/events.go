@@ -71,7 +71,7 @@ func (s Selector) match(e adjust.Event) bool {
 		return slices.Contains(e.Tokens, s.Token)
 	case "section":
 		// The service writes sections capitalised, its documentation in lower case.
-		return strings.EqualFold(strings.ReplaceAll(e.Section, " ", "_"), s.Section) || strings.EqualFold(e.Section, s.Section)
+		return catalog.SameWord(strings.ReplaceAll(e.Section, " ", "_"), s.Section) || catalog.SameWord(e.Section, s.Section)
 	}
 	ok, err := path.Match(s.Glob, e.ID)
 	return ok && err == nil

@@ -61,6 +61,7 @@ type Kind struct {
 
 	mu      sync.Mutex // guards the resolution of events, which is done once, when first needed
 	columns *columns
+	trial   trial
 }
 
 // New checks the columns that are known without the service. Events are resolved when the first window is fetched.
@@ -113,6 +114,9 @@ func (k *Kind) settle(ctx context.Context, now time.Time) (err error) {
 	if known {
 		if err := k.checkShape(recorded, shape); err != nil {
 			return err
+		}
+		if holds(recorded, shape) && recorded.SameMeaning(shape) {
+			k.trial.end()
 		}
 	}
 	k.rules, k.now = k.o.Rules, now

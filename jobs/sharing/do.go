@@ -15,7 +15,7 @@ import (
 // devices that it has records of left, theirs wait.
 func (k *Kind) Do(ctx context.Context, _ jobs.Unit) (out jobs.Outcome, err error) {
 	var m adjust.Meter
-	client := k.o.Client.Metered(&m)
+	client := k.o.Client.Metered(&m).Asking(outbox.May)
 	for _, p := range k.due {
 		one := k.do(ctx, p, client, &out)
 		err = errors.Join(err, one)

@@ -84,6 +84,7 @@ func TestRefusals(t *testing.T) {
 	bad("device_id "+strange, idfa, "", deviceID, "x y", idType, "idfa")
 	bad("sharing is neither enable nor disable", choice, "maybe")
 	bad("sharing is neither enable nor disable", choice, "true")
+	bad("sharing is neither enable nor disable", choice, "DİSABLE")
 	bad("sharing is neither enable nor disable", choice, "enable\r\n")
 	bad("says nothing: sharing, settings and options are all empty", choice, "")
 
@@ -124,6 +125,7 @@ func TestRefusals(t *testing.T) {
 	one("metric is none that is known", "facebook", "installs", "true")
 	one("value is neither true nor false", "facebook", "install", "")
 	one("value is neither true nor false", "facebook", "install", "1")
+	one("value is neither true nor false", "facebook", "install", "faLſe")
 	bad("partner_sharing_settings stands beside partner, metric and value; want one or the other",
 		partnerSettings, `{"facebook":{"install":true}}`, partner, "google", metric, "all", value, "true")
 

@@ -13,9 +13,10 @@ package sharing
 
 import (
 	"crypto/sha256"
-	"strings"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/reportferry/reportferry/internal/catalog"
 )
 
 // A Record is one choice of one device as it is sent: checked.
@@ -30,7 +31,7 @@ type Record struct {
 
 // ID stands for the device of the app: its records are sent in order. It doesn't know how an ID's letters are written.
 func (r Record) ID() (id [16]byte) {
-	sum := sha256.Sum256([]byte(r.App + "\x00" + r.IDType + "\x00" + strings.ToLower(r.Device)))
+	sum := sha256.Sum256([]byte(r.App + "\x00" + r.IDType + "\x00" + catalog.Fold(r.Device)))
 	copy(id[:], sum[:])
 	return id
 }

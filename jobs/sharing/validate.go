@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
@@ -26,7 +27,7 @@ func (c checker) record(v *values) (r Record, refused *files.Refusal) {
 	if refused := r.device(v); refused != nil {
 		return r, refused
 	}
-	switch r.Choice = strings.ToLower(v[choice]); r.Choice {
+	switch r.Choice = catalog.Fold(v[choice]); r.Choice {
 	case "", "enable", "disable":
 	default:
 		return r, refuse(choice, "is neither enable nor disable")
@@ -100,7 +101,7 @@ func (c checker) settings(r *Record, v *values) *files.Refusal {
 	case !isMetric(v[metric]):
 		return refuse(metric, "is none that is known")
 	}
-	on, ok := map[string]bool{"true": true, "false": false}[strings.ToLower(v[value])]
+	on, ok := map[string]bool{"true": true, "false": false}[catalog.Fold(v[value])]
 	if !ok {
 		return refuse(value, "is neither true nor false")
 	}

@@ -18,7 +18,7 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error
 		return out, fmt.Errorf("push %s: no file of this name was planned", u.Name)
 	}
 	var m adjust.Meter
-	report, err := outbox.Do(ctx, k.outbox, k.push(p, k.o.Client.Metered(&m)))
+	report, err := outbox.Do(ctx, k.outbox, k.push(p, k.o.Client.Metered(&m).Asking(outbox.May)))
 	out.Measure(m.Totals())
 	err = files.Outcome(k.o.Log.With("job", k.o.Job, "run", k.o.Run, "window", p.Name), &out, report, err)
 	return out, err

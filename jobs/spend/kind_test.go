@@ -229,14 +229,41 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// A file that hasn't been quiet is left alone, and is no failure.
+// A file that hasn't been quiet waits, and the run says until when: that is no failure, nor the job's success.
 func TestGrowing(t *testing.T) {
 	r := newRig(t, "partner-key")
 	r.o.Quiet = time.Hour
 	text, _ := r.file(1, 50)
 	r.put(t, today(0)+"/a.csv", text)
-	if res := r.run(t); len(res.Errs) > 0 || res.Outcome.Written != 0 || r.server.Spend().Records != 0 {
+	res := r.run(t)
+	if len(res.Errs) > 0 || res.Outcome.Written != 0 || r.server.Spend().Records != 0 || res.Outcome.Waiting != 1 {
 		t.Errorf("%+v", res)
+	}
+	if left := time.Until(res.Outcome.Due); left < 59*time.Minute || left > time.Hour+time.Second {
+		t.Errorf("due in %v", left)
+	}
+	now := time.Now()
+	runs := []jobs.RunRecord{{Ended: &now, Results: []jobs.Result{res}}}
+	if code := jobs.ExitCode(runs[0].Results, false, false); code != jobs.ExitDone || jobs.SuccessOf(res.Job, runs) != nil {
+		t.Errorf("exit code %d, success %v", code, jobs.SuccessOf(res.Job, runs))
+	}
+	r.o.Quiet = 0
+	runs[0].Results[0] = r.run(t)
+	if jobs.SuccessOf(res.Job, runs) == nil {
+		t.Error("no success once it is pushed")
+	}
+}
+
+// Records that are parked are said, and make the exit code 3.
+func TestParked(t *testing.T) {
+	r := newRig(t, "partner-key", emulator.Fault{Path: "cost", Kind: emulator.FaultLost, Every: 20})
+	r.o.ParkUnknown = true
+	text, n := r.file(1, 50)
+	r.put(t, today(0)+"/a.csv", text)
+	res := r.run(t)
+	if code := jobs.ExitCode([]jobs.Result{res}, false, false); code != jobs.ExitSome || !errors.Is(errors.Join(res.Errs...), files.ErrParked) ||
+		!strings.Contains(fmt.Sprint(res.Errs), fmt.Sprint("parked: ", n/20+1)) {
+		t.Errorf("exit code %d of %d records: %v", code, n, res.Errs)
 	}
 }
 

@@ -128,6 +128,9 @@ func TestRefusals(t *testing.T) {
 	bad(costType, "cpc\x00", notType)
 	bad(costCurrency, "", "is missing")
 	bad(costCurrency, "us", notMoney)
+	bad(costCurrency, "İDR", notMoney)
+	bad(costCurrency, "H\u212aD", notMoney) // the Kelvin sign
+	bad(costType, "CPİ", notType)
 	bad(costCurrency, "usdt", notMoney)
 	bad(costCurrency, "DEM", notMoney) // gone since 2002
 	bad(costCurrency, "XXX", notMoney)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bojanz/currency"
 
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
@@ -42,7 +43,7 @@ func newChecker(timed bool, more []string, zone *time.Location) *checker {
 	}
 	for _, list := range [][]string{currency.GetCurrencyCodes(), more} {
 		for _, code := range list {
-			lower := strings.ToLower(code)
+			lower := catalog.Fold(code)
 			c.currencies[lower], c.currencies[strings.ToUpper(code)] = lower, lower
 		}
 	}
@@ -91,7 +92,7 @@ func lookup(known map[string]string, s, complaint string) (sent, reason string) 
 	}
 	sent, ok := known[s]
 	if !ok {
-		sent, ok = known[strings.ToLower(s)]
+		sent, ok = known[catalog.Fold(s)]
 	}
 	if !ok {
 		return "", complaint

@@ -1,16 +1,23 @@
 package blobsink
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"gocloud.dev/blob"
@@ -20,7 +27,11 @@ import (
 // openAzure opens an azblob URL as gocloud does, with a transport of ours.
 func openAzure(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	o := azureblob.URLOpener{MakeClient: azureClient, ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions()}
-	return o.OpenBucketURL(ctx, u)
+	bucket, err := o.OpenBucketURL(ctx, u)
+	if err != nil && o.ServiceURLOptions.AccountName == "" && strings.Contains(err.Error(), "AccountName") {
+		return nil, deny(errors.New("the storage account isn't named"), azureCredentials)
+	}
+	return bucket, err
 }
 
 // azureClient takes the credentials from the variables that gocloud names in
@@ -28,6 +39,7 @@ func openAzure(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 func azureClient(service azureblob.ServiceURL, name azureblob.ContainerName) (*container.Client, error) {
 	options := &container.ClientOptions{}
 	options.Transport = azureHTTP()
+	options.PerCallPolicies = []policy.Policy{azureErrors{}}
 	at, err := url.JoinPath(string(service), string(name))
 	if err != nil {
 		return nil, err
@@ -51,6 +63,52 @@ func azureClient(service azureblob.ServiceURL, name azureblob.ContainerName) (*c
 		return nil, err
 	}
 	return container.NewClient(at, identity, options)
+}
+
+const (
+	azureCredentials = "set AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or log in by az login, or run under a " +
+		"managed identity"
+	azureRights = "; an identity needs the role Storage Blob Data Contributor on the container"
+)
+
+// azureErrors has every error of Azure's in one line, which of themselves are paragraphs, and tells what is refused for its
+// credentials from the rest. It stands before the client's retries.
+type azureErrors struct{}
+
+func (azureErrors) Do(req *policy.Request) (*http.Response, error) {
+	resp, err := req.Next()
+	if err != nil {
+		if text := err.Error(); strings.HasPrefix(text, "DefaultAzureCredential") || strings.Contains(text, "authentication failed") {
+			err = deny(fmt.Errorf("find credentials for Azure: %w", err), azureCredentials)
+		}
+		return resp, err
+	}
+	if resp.StatusCode < http.StatusBadRequest {
+		return resp, nil
+	}
+	var answer *azcore.ResponseError
+	if err = runtime.NewResponseError(resp); !errors.As(err, &answer) {
+		return nil, err
+	}
+	text := fmt.Sprintf("Azure answered %d %s", answer.StatusCode, cmp.Or(answer.ErrorCode, http.StatusText(answer.StatusCode)))
+	if said := azureWords(resp); said != "" {
+		text += ": " + said
+	}
+	if answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden {
+		return nil, &refusal{text: text, cause: err, advice: azureCredentials + azureRights}
+	}
+	return nil, &plainly{text, err}
+}
+
+// azureWords is the message of an answer's body, without the request's ID and time that follow it.
+func azureWords(resp *http.Response) string {
+	body, err := runtime.Payload(resp)
+	var said struct{ Message string }
+	if err != nil || xml.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &said) != nil {
+		return ""
+	}
+	text, _, _ := strings.Cut(said.Message, "RequestId:")
+	return strings.TrimRight(oneLine(text), ".")
 }
 
 var azureHTTP = sync.OnceValue(func() *http.Client {

@@ -49,6 +49,7 @@ type Sink struct {
 	key    keyTemplate
 	dir    string // the bucket's directory; empty in other stores
 
+	turn   chan struct{} // to look and write, where the store holds no preconditions
 	probed sync.Once
 	holds  atomic.Bool // the store is known to hold preconditions; else each put looks by itself too
 
@@ -85,7 +86,8 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 
 func newSink(bucket *blob.Bucket, rawURL string, key keyTemplate, dir string) *Sink {
 	return &Sink{
-		bucket: bucket, url: sinks.Redact(rawURL), store: identity(bucket, rawURL, key), key: key, dir: dir, swept: map[string]bool{},
+		bucket: bucket, url: sinks.Redact(rawURL), store: identity(bucket, rawURL, key), key: key, dir: dir, turn: make(chan struct{}, 1),
+		swept: map[string]bool{},
 	}
 }
 
@@ -190,16 +192,17 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 	if err == nil && file != nil {
 		err = file.Sync() // so that after a power cut the ledger can't name a file that is empty
 	}
-	unlock := func() {}
 	if err == nil && (!held || !s.holds.Load()) {
-		unlock, err = s.lookLocked(ctx, key, over)
+		var unlock func()
+		if unlock, err = s.lookLocked(ctx, key, over); err == nil {
+			defer unlock()
+		}
 	}
 	if err != nil {
 		abort()
 		_ = w.Close() // frees the writer; its context is cancelled, so nothing is published, and err says why
 		return err
 	}
-	defer unlock()
 	if err = w.Close(); err == nil && s.dir != "" {
 		err = syncFolders(s.dir, key, over.Absent)
 	}
@@ -245,9 +248,6 @@ func (s *Sink) Read(ctx context.Context, table string, partition civil.Date) (io
 	}
 	return r, nil
 }
-
-// Key is the object key of a partition's part.
-func (s *Sink) Key(table string, partition civil.Date) string { return s.key.at(table, partition) }
 
 // Close closes the bucket.
 func (s *Sink) Close() error { return s.bucket.Close() }

@@ -10,6 +10,8 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob"
+	"gocloud.dev/blob/gcsblob"
+	"gocloud.dev/blob/s3blob"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -33,27 +35,35 @@ func OpenBucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 		prefix = strings.Trim(u.Path, "/")
 		u.Path, u.RawPath = "", ""
 	}
-	if u.Scheme == "s3" {
-		completeS3URL(u)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", sinks.Redact(rawURL), err)
 	}
-	open := blob.DefaultURLMux().OpenBucketURL
-	if u.Scheme == azureblob.Scheme {
-		open = openAzure
+	mux := blob.DefaultURLMux()
+	if own := openers[u.Scheme]; own != nil {
+		mux = &blob.URLMux{} // which knows the parameters prefix and key
+		mux.RegisterBucket(u.Scheme, own)
 	}
-	bucket, err := open(ctx, u)
+	bucket, err := mux.OpenBucketURL(ctx, u)
 	if err != nil {
 		// Drivers quote the whole URL.
 		reason := strings.ReplaceAll(err.Error(), u.String(), sinks.Redact(u.String()))
-		return nil, fmt.Errorf("open bucket %s: %s", sinks.Redact(rawURL), reason)
+		return nil, opened(err, fmt.Sprintf("open bucket %s: %s", sinks.Redact(rawURL), reason))
 	}
 	ridesOut(bucket)
 	if prefix != "" {
 		bucket = blob.PrefixedBucket(bucket, prefix+"/")
 	}
 	return bucket, nil
+}
+
+// openers are ours of gocloud's stores.
+var openers = map[string]opener{azureblob.Scheme: openAzure, s3blob.Scheme: openS3, gcsblob.Scheme: openGCS}
+
+type opener func(context.Context, *url.URL) (*blob.Bucket, error)
+
+// OpenBucketURL makes it a blob.BucketURLOpener.
+func (o opener) OpenBucketURL(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
+	return o(ctx, u)
 }
 
 // completeFileURL makes the directory absolute and sets the options that an atomic replacement needs: a temporary file

@@ -21,19 +21,22 @@ import (
 // lookLocked holds a condition where the store doesn't: right before the file takes its place. In a folder that place
 // is locked meanwhile, so that of two writers on one machine the second sees what the first did. The lock is on the
 // folder itself (flock(2)), which leaves no file behind; a network's file system that can't lock leaves the look alone.
+// Elsewhere the puts of this process wait for each other.
 func (s *Sink) lookLocked(ctx context.Context, key string, over sinks.Condition) (unlock func(), err error) {
-	unlock = func() {}
-	if s.dir != "" {
+	if s.dir == "" {
+		s.turn <- struct{}{}
+		unlock = func() { <-s.turn }
+	} else {
 		folder, err := os.Open(filepath.Dir(s.path(key)))
 		if err != nil {
-			return unlock, err
+			return nil, err
 		}
 		_ = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
 		unlock = func() { _ = folder.Close() } // which unlocks it; nothing was written through it
 	}
 	if err = s.look(ctx, key, over); err != nil {
 		unlock()
-		return func() {}, err
+		return nil, err
 	}
 	return unlock, nil
 }
@@ -81,9 +84,9 @@ func syncFolders(dir, key string, fresh bool) error {
 func (s *Sink) List(ctx context.Context, table string) (objects []sinks.Object, err error) {
 	prefix, _ := s.key.temporary(table)
 	if s.dir != "" {
-		objects, err = s.listFolder(prefix)
+		objects, err = s.listFolder(table, prefix)
 	} else {
-		objects, err = s.listBucket(ctx, prefix)
+		objects, err = s.listBucket(ctx, table, prefix)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list %s of %s: %w", prefix, s.url, err)
@@ -91,7 +94,15 @@ func (s *Sink) List(ctx context.Context, table string) (objects []sinks.Object, 
 	return objects, nil
 }
 
-func (s *Sink) listBucket(ctx context.Context, prefix string) (objects []sinks.Object, err error) {
+func (s *Sink) object(table, key string, size int64, version string) sinks.Object {
+	o := sinks.Object{Key: key, Size: size, Version: version}
+	if partition, ours := s.key.partition(table, key); ours {
+		o.Partition = partition
+	}
+	return o
+}
+
+func (s *Sink) listBucket(ctx context.Context, table, prefix string) (objects []sinks.Object, err error) {
 	for it := s.bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
 		o, err := it.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -101,14 +112,14 @@ func (s *Sink) listBucket(ctx context.Context, prefix string) (objects []sinks.O
 			return nil, err
 		}
 		if strings.HasSuffix(o.Key, ".parquet") {
-			objects = append(objects, sinks.Object{Key: o.Key, Size: o.Size, Version: listedVersion(o)})
+			objects = append(objects, s.object(table, o.Key, o.Size, listedVersion(o)))
 		}
 	}
 }
 
 // listFolder goes through the files itself, because the bucket's own listing fails when one vanishes under it, as the
 // temporary files of other writers do.
-func (s *Sink) listFolder(prefix string) (objects []sinks.Object, err error) {
+func (s *Sink) listFolder(table, prefix string) (objects []sinks.Object, err error) {
 	below := filepath.Dir(s.path(prefix + "x"))
 	err = filepath.WalkDir(below, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -126,7 +137,7 @@ func (s *Sink) listFolder(prefix string) (objects []sinks.Object, err error) {
 		}
 		rel, err := filepath.Rel(s.dir, path)
 		if key := filepath.ToSlash(rel); strings.HasPrefix(key, prefix) {
-			objects = append(objects, sinks.Object{Key: key, Size: info.Size(), Version: fileVersion(info.ModTime(), info.Size())})
+			objects = append(objects, s.object(table, key, info.Size(), fileVersion(info.ModTime(), info.Size())))
 		}
 		return err
 	})

@@ -47,7 +47,10 @@ func place(bucket *blob.Bucket, rawURL string) (string, url.Values) {
 		set("endpoint", os.Getenv("STORAGE_EMULATOR_HOST"))
 	case bucket.As(&amazon):
 		o := amazon.Options()
-		if o.BaseEndpoint != nil {
+		switch endpoint := u.Query().Get("endpoint"); {
+		case endpoint != "": // which the client keeps to itself
+			set("endpoint", withoutSecrets(endpoint))
+		case o.BaseEndpoint != nil: // of a variable
 			set("endpoint", withoutSecrets(*o.BaseEndpoint))
 		}
 		set("region", o.Region)

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/civil"
 
@@ -45,6 +46,18 @@ func (k keyTemplate) at(table string, partition civil.Date) string {
 		date = wholeDate
 	}
 	return strings.NewReplacer("{table}", table, "{date}", date).Replace(string(k))
+}
+
+// partition is the one whose part lies under a key of the table.
+func (k keyTemplate) partition(table, key string) (civil.Date, bool) {
+	prefix, _ := k.temporary(table)
+	date := strings.TrimPrefix(key, prefix)
+	if len(date) >= len(time.DateOnly) {
+		if d, err := civil.ParseDate(date[:len(time.DateOnly)]); err == nil && k.at(table, d) == key {
+			return d, true
+		}
+	}
+	return sinks.Whole, k.at(table, sinks.Whole) == key
 }
 
 // temporary matches what a writer to one of the table's keys leaves in a directory when it is killed: the key, the

@@ -1,8 +1,6 @@
 package blobsink
 
 import (
-	"net/url"
-
 	"cloud.google.com/go/storage"
 	"gocloud.dev/blob"
 )
@@ -38,14 +36,4 @@ func boundUpload(as func(any) bool) {
 		left--
 		return true
 	}))
-}
-
-// completeS3URL turns off the checksums of downloads unless they are asked for: S3 has none for an object that was sent
-// in pieces, and its client then writes a warning to standard error for each. What is read here has sums of its own.
-func completeS3URL(u *url.URL) {
-	const parameter = "response_checksum_validation"
-	if q := u.Query(); !q.Has(parameter) {
-		q.Set(parameter, "when_required")
-		u.RawQuery = q.Encode()
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,43 @@ func TestServers(t *testing.T) {
 		})
 	})
 	noneLeft(t, before)
+}
+
+// Wrong keys are a matter of permission on the servers too, and the message names the variables to set; a probe with the
+// right ones leaves nothing behind.
+func TestServersRefuseWrongKeys(t *testing.T) {
+	for _, c := range []struct{ scheme, variable, value, says string }{
+		{"s3", "AWS_SECRET_ACCESS_KEY", "another secret", "SignatureDoesNotMatch"},
+		{"s3", "AWS_ACCESS_KEY_ID", "nobody", "XAdminUserNotFound"},
+		{"azblob", "AZURE_STORAGE_KEY", "YW5vdGhlciBrZXk=", "Azure answered 403 AuthorizationFailure: "},
+	} {
+		t.Run(c.variable, func(t *testing.T) {
+			s := sinktest.Server{Scheme: c.scheme}.At(os.Getenv).Elsewhere()
+			good := mustOpen(t, s.URL(t)).(*Sink)
+			if err := good.Probe(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if left := readBucket(good.bucket)(t); len(left) > 0 {
+				t.Errorf("%d objects are left behind", len(left))
+			}
+			t.Setenv(c.variable, c.value)
+			bad := mustOpen(t, s.URL(t)).(*Sink)
+			_, putErr := bad.Put(t.Context(), part("rows"))
+			_, keysErr := bad.Keys(t.Context(), "installs")
+			_, attrsErr := bad.bucket.Attributes(t.Context(), "key")
+			for what, err := range map[string]error{"put": putErr, "keys": keysErr, "probe": bad.Probe(t.Context()), "attributes": attrsErr} {
+				if what == "attributes" && c.value == "nobody" {
+					continue // versitygw answers HEAD with 404
+				}
+				if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), c.variable) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("%s: want a refusal in one line that names %s: %v", what, c.variable, err)
+				}
+				if what != "attributes" && !strings.Contains(err.Error(), c.says) { // an answer to HEAD has no body
+					t.Errorf("%s: want %q: %v", what, c.says, err)
+				}
+			}
+		})
+	}
 }
 
 // openUploads counts what S3 keeps of uploads that were neither completed nor aborted, for ever and for money. The folders

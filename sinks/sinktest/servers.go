@@ -45,6 +45,12 @@ func EachServer(t *testing.T, getenv func(string) string, run func(*testing.T, S
 	})
 }
 
+// At is the server of s's scheme at the address that .ci/servers gave it.
+func (s Server) At(getenv func(string) string) Server {
+	s.addr, s.api = getenv("SERVERS_"+strings.ToUpper(s.Scheme)), getenv("SERVERS_TOXIPROXY")
+	return s
+}
+
 // Elsewhere is the same server and another place, empty at first.
 func (s Server) Elsewhere() Server {
 	s.place = fmt.Sprintf("exports of Zoë/%d-%d", runStart, places.Add(1))

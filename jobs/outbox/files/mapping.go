@@ -105,12 +105,15 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 	return at, nil
 }
 
-// letters is a name without what people write differently.
+// letters is a name without what people write differently. Of letters beyond ASCII, each is itself alone.
 func letters(name string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			return -1
+		case r > unicode.MaxASCII:
+			return r
 		}
-		return -1
+		return unicode.ToLower(r)
 	}, name)
 }

@@ -2,19 +2,25 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// Outcome adds to out what came of pushing one file, and logs it. A file that is being written is left for the next run,
-// and is no failure.
+// Outcome adds to out what came of pushing one file, and logs it. A file that is being written waits for a later run, and is no
+// failure; records in doubt that wait for a person are one, though the rest of the file is done.
 func Outcome(log *slog.Logger, out *jobs.Outcome, r outbox.Report, err error) error {
 	var held *jobs.HeldError
 	switch {
 	case errors.Is(err, outbox.ErrGrowing):
-		log.Info("left for the next run", "status", err)
+		log.Info("waiting", "status", err)
+		one := jobs.Outcome{Waiting: 1}
+		if quiet := (*outbox.QuietError)(nil); errors.As(err, &quiet) {
+			one.Due = quiet.Due
+		}
+		out.Add(one)
 		return nil
 	case errors.As(err, &held):
 		return err
@@ -23,13 +29,24 @@ func Outcome(log *slog.Logger, out *jobs.Outcome, r outbox.Report, err error) er
 		return err
 	case r.Same:
 		out.Unchanged++
-		return nil
+	default:
+		out.Written++
+		out.Rows += r.Accepted
+		tell(log, r)
 	}
-	out.Written++
-	out.Rows += r.Accepted
-	tell(log, r)
+	switch {
+	case r.Unknown > 0 && r.Pending > 0:
+		return fmt.Errorf("push %s: %w: %d, and %d that wait for them; requeue has them sent again", r.Name, ErrParked, r.Unknown, r.Pending)
+	case r.Unknown > 0:
+		return fmt.Errorf("push %s: %w: %d; requeue has them sent again", r.Name, ErrParked, r.Unknown)
+	case r.Pending > 0:
+		return fmt.Errorf("push %s: %d records wait for earlier ones, of another file, that aren't settled", r.Name, r.Pending)
+	}
 	return nil
 }
+
+// ErrParked: with on_unknown: park, nobody knows whether some records were taken, and a person has to decide.
+var ErrParked = errors.New("records in doubt are parked")
 
 // tell logs what a person should know of a file that was pushed.
 func tell(log *slog.Logger, r outbox.Report) {

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// trialTime is how long the first query goes alone. A refusal needs no data, so it comes within a second or two; a query
+// that is worked on for longer isn't refused.
+const trialTime = 10 * time.Second
+
+// A trial lets the first query of a run go alone, because all queries of a run are the same but for their days: one that
+// the service refuses is then sent once, and not as often as requests may be under way. Its zero value is ready.
+type trial struct {
+	mu      sync.Mutex
+	begun   bool
+	over    chan struct{} // closed when the others may go
+	refusal error
+}
+
+// begin gives the first caller leave to send, and others once it is known whether that was right.
+func (t *trial) begin(ctx context.Context) error {
+	t.mu.Lock()
+	over, refusal := t.gate(), t.refusal
+	first := !t.begun
+	t.begun = true
+	t.mu.Unlock()
+	if refusal != nil {
+		return refusal
+	}
+	if first {
+		time.AfterFunc(trialTime, t.end)
+		return nil
+	}
+	select {
+	case <-over:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refusal
+}
+
+// gate is over, made when it is first needed; the caller has the lock.
+func (t *trial) gate() chan struct{} {
+	if t.over == nil {
+		t.over = make(chan struct{})
+	}
+	return t.over
+}
+
+// end lets the others go.
+func (t *trial) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.begun = true
+	select {
+	case <-t.gate():
+	default:
+		close(t.over)
+	}
+}
+
+// verdict ends the trial with what came of a query, and makes an error that other days would meet too one of the job.
+// Those that wait then aren't let go: the runner ends the job, and they have nothing to say that hasn't been said.
+func (t *trial) verdict(err error) error {
+	var refused *adjust.Error
+	if errors.As(err, &refused) && refused.AnyDays {
+		err = fmt.Errorf("%w: %w", jobs.ErrStop, err)
+		t.mu.Lock()
+		t.refusal = err
+		t.mu.Unlock()
+		return err
+	}
+	t.end()
+	return err
+}
+
+// holds tells whether a table of such columns was fetched before, so that the service knows them.
+func holds(recorded, now jobs.Shape) bool {
+	return !slices.ContainsFunc(now.Columns, func(c jobs.ShapeColumn) bool {
+		return !slices.ContainsFunc(recorded.Columns, func(r jobs.ShapeColumn) bool { return r.Source == c.Source })
+	})
+}

@@ -1,0 +1,98 @@
+package report_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A metric, dimension or filter that the service doesn't know costs one request and one error, however many windows there
+// are and however many may be under way at once.
+func TestARefusedQueryIsSentOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*rig)
+		want   string
+	}{
+		"a metric": {func(r *rig) {
+			r.options.Query.Metrics = []string{"instals"}
+			r.options.Types = map[string]catalog.Type{"instals": catalog.Int64}
+		}, "near instals: installs"},
+		"an app": {func(r *rig) {
+			r.options.Query.Filters = map[string][]string{"app_token__in": {"nosuchapp"}}
+		}, "no apps matching nosuchapp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Latency: 300 * time.Millisecond})
+				defer r.close()
+				r.options.Events = nil
+				c.change(r)
+				r.start(365)
+				r.parallel, r.client.InFlight = 20, 20
+				res := r.run(t.Context())
+				if n := len(r.server.Requests()); n != 1 {
+					t.Errorf("%d requests, want 1", n)
+				}
+				if len(res.Errs) != 1 || !errors.Is(res.Errs[0], jobs.ErrStop) || !strings.Contains(res.Errs[0].Error(), c.want) {
+					t.Errorf("%d errors, want one with %q; the first is %v", len(res.Errs), c.want, res.Errs[0])
+				}
+				if len(res.Failures) != 1 {
+					t.Errorf("%d failures are kept, want 1", len(res.Failures))
+				}
+			})
+		})
+	}
+}
+
+// The first query of a new table goes alone until its answer begins, or ten seconds: then the others go at once.
+func TestTheFirstQueryHoldsUpTheOthersShortly(t *testing.T) {
+	for name, c := range map[string]struct {
+		latency time.Duration
+		within  time.Duration
+	}{
+		"a quick answer": {time.Second, 3 * time.Second},
+		"a slow answer":  {time.Minute, 75 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Latency: c.latency})
+				defer r.close()
+				r.options.Events = nil
+				r.start(70)
+				r.parallel, r.client.InFlight = 20, 20
+				began := time.Now()
+				r.ok()
+				if took := time.Since(began); took > c.within {
+					t.Errorf("it took %v, want at most %v", took, c.within)
+				}
+				time.Sleep(24 * time.Hour)
+				began = time.Now()
+				r.ok()
+				if took := time.Since(began); took > c.latency+time.Second {
+					t.Errorf("a night later it took %v: the query is known to be good", took)
+				}
+			})
+		})
+	}
+}
+
+// A 400 about some days says nothing of the others.
+func TestARefusedPeriodStopsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Faults: []emulator.Fault{
+			{Path: "csv_report", Nth: 1, Kind: emulator.FaultStatus, Status: 400},
+		}})
+		defer r.close()
+		r.start(28)
+		r.parallel, r.client.InFlight = 4, 4
+		if res := r.run(t.Context()); len(res.Errs) != 1 || res.Outcome.Written < 20 {
+			t.Errorf("%+v %v, want one window failed and the others published", res.Outcome, res.Errs)
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package blobsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	gcaws "gocloud.dev/aws"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/s3blob"
+)
+
+const (
+	s3Credentials = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, with AWS_SESSION_TOKEN when they are temporary, or AWS_PROFILE, " +
+		"or run under a role"
+	s3Rights = "; the key or role may write, read, list and delete objects of the bucket"
+	s3Region = "S3 signs requests for a region, and none is given: add region=eu-central-1, or whichever the bucket is in, to the " +
+		"URL's parameters, or set AWS_REGION"
+)
+
+// openS3 opens an s3 URL as gocloud does, with the words of refusals changed. What belongs to the client is read here, and
+// what belongs to the bucket by gocloud.
+func openS3(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
+	q := u.Query()
+	client, bucket, err := splitS3(q)
+	if err != nil {
+		return nil, err
+	}
+	// Downloads are checked by sums of their own, and S3 has none of an object that was sent in pieces: its client then
+	// writes a warning to standard error for each.
+	if !q.Has("response_checksum_validation") {
+		q.Set("response_checksum_validation", "when_required")
+	}
+	cfg, err := gcaws.V2ConfigFromURLParams(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Region == "" {
+		return nil, errors.New(s3Region)
+	}
+	if cfg.Credentials != nil && !q.Has("anonymous") {
+		cfg.Credentials = explainedCredentials{cfg.Credentials}
+	}
+	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("ReportferryRefusals", func(
+			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
+			out, metadata, err := next.HandleInitialize(ctx, in)
+			return out, metadata, refusedByS3(err)
+		}), middleware.Before)
+	})
+	bucket.RequestChecksumCalculation = cfg.RequestChecksumCalculation // the upload manager doesn't look at cfg
+	return s3blob.OpenBucket(ctx, s3.NewFromConfig(cfg, client), u.Host, bucket)
+}
+
+// splitS3 takes the parameters out of q that gcaws doesn't know.
+func splitS3(q url.Values) (func(*s3.Options), *s3blob.Options, error) {
+	flag := func(names ...string) (on bool, err error) {
+		for _, name := range names {
+			if value := q.Get(name); value != "" {
+				if on, err = strconv.ParseBool(value); err != nil {
+					return false, fmt.Errorf("parameter %s: want true or false", name)
+				}
+			}
+			q.Del(name)
+		}
+		return on, nil
+	}
+	pathStyle, err := flag("use_path_style", "s3ForcePathStyle")
+	if err != nil {
+		return nil, nil, err
+	}
+	accelerate, err := flag("accelerate")
+	if err != nil {
+		return nil, nil, err
+	}
+	plain, err := flag("disable_https")
+	if err != nil {
+		return nil, nil, err
+	}
+	options := &s3blob.Options{KMSEncryptionID: q.Get("kmskeyid")}
+	if name := q.Get("ssetype"); name != "" {
+		for _, known := range options.EncryptionType.Values() {
+			if strings.EqualFold(string(known), name) {
+				options.EncryptionType = known
+			}
+		}
+		if options.EncryptionType == "" {
+			return nil, nil, fmt.Errorf("parameter ssetype: %q is none of %v", name, options.EncryptionType.Values())
+		}
+	}
+	q.Del("kmskeyid")
+	q.Del("ssetype")
+	return func(o *s3.Options) {
+		o.UsePathStyle, o.UseAccelerate, o.EndpointOptions.DisableHTTPS = pathStyle, accelerate, plain
+	}, options, nil
+}
+
+// explainedCredentials say what to set when there are none.
+type explainedCredentials struct{ aws.CredentialsProvider }
+
+func (e explainedCredentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	c, err := e.CredentialsProvider.Retrieve(ctx)
+	if err != nil && ctx.Err() == nil {
+		err = deny(fmt.Errorf("find credentials for S3: %w", err), s3Credentials)
+	}
+	return c, err
+}
+
+// Codes of S3 about credentials whatever the status (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html).
+// A clock that is wrong is none of them, though the status is 403 too. The last one is versitygw's, of a key that it
+// doesn't know.
+var s3Codes = []string{"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "AuthorizationHeaderMalformed", "XAdminUserNotFound"}
+
+const s3Skew = "RequestTimeTooSkewed"
+
+// refusedByS3 tells what S3 refuses for its credentials from its other errors, and has each in one line.
+func refusedByS3(err error) error {
+	var api smithy.APIError
+	if err == nil || !errors.As(err, &api) {
+		return err
+	}
+	var answer interface{ HTTPStatusCode() int }
+	status := 0
+	if errors.As(err, &answer) {
+		status = answer.HTTPStatusCode()
+	}
+	denied := (status == http.StatusForbidden || status == http.StatusUnauthorized) && api.ErrorCode() != s3Skew
+	if denied || slices.Contains(s3Codes, api.ErrorCode()) {
+		return deny(err, s3Credentials+s3Rights)
+	}
+	return &plainly{oneLine(err.Error()), err}
+}
