@@ -52,6 +52,9 @@ func simulate(t *testing.T, seed uint64, data *account, keep bool) *world {
 // TestSimulation runs seeds: whatever happens to processes and calls, what readers see is never older than what is
 // recorded, and one clean run at the end reaches the truth.
 func TestSimulation(t *testing.T) {
+	if testing.Short() {
+		*seeds = min(*seeds, 20)
+	}
 	data := askAccount(t)
 	var sum stats
 	var traces uint64
@@ -85,7 +88,7 @@ func TestSimulation(t *testing.T) {
 // TestASeedRepeatsItself: the same seed gives the same world, call by call.
 func TestASeedRepeatsItself(t *testing.T) {
 	data := askAccount(t)
-	for seed := range uint64(100) {
+	for seed := range uint64(40) {
 		a, b := simulate(t, seed, data, true), simulate(t, seed, data, true)
 		if a.trace.Sum64() == b.trace.Sum64() {
 			continue
