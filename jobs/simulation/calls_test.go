@@ -19,6 +19,7 @@ type fate struct {
 	slow                 float64 // of a call: seconds instead of milliseconds
 	silent, deaf         float64 // of a call: it never reaches the store, or its answer never comes back
 	resent, twin, late   float64 // of a write: asked twice; once more, long after its answer; applied when nobody waits
+	torn                 float64 // of a part: its file can't be read to the end
 	conflict             float64 // of a conditional write: another one is on its way, says the store
 	emptied, returned    float64 // of a restatement: no rows; as it was two before
 	hashed, seconds, low bool    // ETags by content, times in seconds, the ledger folded often
@@ -36,7 +37,7 @@ func drawFate(dice interface {
 		slots: 2 + dice.IntN(3), runs: 1 + dice.IntN(3), days: 2 + dice.IntN(5), restatements: dice.IntN(12),
 		length: 20 * time.Minute, pause: time.Duration(1+dice.IntN(300)) * time.Second,
 		kill: rate(0.01), suspend: rate(0.02), force: rate(0.7), skew: rate(0.5), slow: rate(0.2),
-		silent: rate(0.02), deaf: rate(0.03), resent: rate(0.1), twin: rate(0.3), late: rate(0.1), conflict: rate(0.02),
+		silent: rate(0.02), deaf: rate(0.03), resent: rate(0.1), twin: rate(0.3), late: rate(0.1), conflict: rate(0.02), torn: rate(0.05),
 		emptied: rate(0.4), returned: rate(0.9),
 		hashed: dice.IntN(2) == 0, seconds: dice.IntN(2) == 0, low: dice.IntN(3) > 0, unclaimed: dice.IntN(3) == 0,
 	}

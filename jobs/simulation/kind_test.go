@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"testing/iotest"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -157,7 +158,7 @@ func (k *kind) publishOne(ctx context.Context, c jobs.Hold, a answer, base jobs.
 	state, _, err := k.table.Publish(context.WithValue(ctx, publishing{}, true), c, jobs.Publication{
 		Part: sinks.Part{
 			Table: table, Partition: a.day, Rows: a.rows, Size: int64(len(file)), Hash: a.hash, Run: k.process.name,
-			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file)), nil },
+			Open: func() (io.ReadCloser, error) { return k.process.spooled(file), nil },
 		},
 		Base: base, Run: k.process.name, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.ClearEmpty,
 		Sums: map[string]string{"restatement": fmt.Sprint(a.restatement)}, Again: k.process.force,
@@ -166,6 +167,15 @@ func (k *kind) publishOne(ctx context.Context, c jobs.Hold, a answer, base jobs.
 		books.recorded(k.process)
 	}
 	return state, err
+}
+
+// spooled reads a file, to its end or half of it.
+func (p *process) spooled(file []byte) io.ReadCloser {
+	if w := p.world; w.chance(w.fate.torn) {
+		w.stats.torn++
+		return io.NopCloser(io.MultiReader(bytes.NewReader(file[:len(file)/2]), iotest.ErrReader(errors.New("the spool can't be read"))))
+	}
+	return io.NopCloser(bytes.NewReader(file))
 }
 
 func (k *kind) Finish(ctx context.Context) error { return k.table.Fold(ctx) }

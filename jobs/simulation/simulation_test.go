@@ -18,7 +18,7 @@ var (
 
 // stats are what was met, so that a reader sees that things do happen.
 type stats struct {
-	processes, calls, kills, suspensions, late, lost, refused, claims, folds, restatements, steps int
+	processes, calls, kills, suspensions, late, lost, refused, claims, folds, restatements, torn, steps int
 }
 
 func (s *stats) add(w *world) {
@@ -32,13 +32,14 @@ func (s *stats) add(w *world) {
 	s.claims += w.stats.claims
 	s.folds += w.stats.folds
 	s.restatements += w.stats.restatements
+	s.torn += w.stats.torn
 	s.steps += w.stats.steps
 }
 
 func (s stats) String() string {
 	return fmt.Sprintf("%d processes, %d calls, %d kills, %d suspensions, %d late writes, %d lost answers, %d refused by a condition, "+
-		"%d runs lost a claim, %d folds, %d restatements, %d steps of claims and records checked",
-		s.processes, s.calls, s.kills, s.suspensions, s.late, s.lost, s.refused, s.claims, s.folds, s.restatements, s.steps)
+		"%d runs lost a claim, %d folds, %d restatements, %d files torn, %d steps of claims and records checked",
+		s.processes, s.calls, s.kills, s.suspensions, s.late, s.lost, s.refused, s.claims, s.folds, s.restatements, s.torn, s.steps)
 }
 
 // simulate runs one seed.
