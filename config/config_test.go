@@ -176,7 +176,7 @@ func TestEveryKey(t *testing.T) {
 			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, Line: 16,
 			Report: &Report{
 				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Page: Page{2, 'w'},
-				OnEmpty: "keep", OnMissingEvent: "null",
+				OnEmpty: "keep", OnMissingEvent: "null", NewColumns: "later",
 				Dimensions: []string{"month", "week", "app"}, Metrics: []string{"installs", "shiny_new"},
 				Events: []EventSelector{
 					{Slug: "purchase", Metrics: []string{"events", "d7_revenue_cohort"}},
@@ -199,10 +199,10 @@ func TestEveryKey(t *testing.T) {
 				Currency: "EUR", OSNames: []string{"ios", "android"}, AdRevenueSources: []string{"AdMob", "S2S Ad Revenue"},
 			},
 		}, {
-			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, Line: 75,
+			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, Line: 76,
 			Report: &Report{
 				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30}, Page: Page{1, 'y'},
-				OnEmpty: "guard", OnMissingEvent: "fail", Dimensions: []string{"year", "app"},
+				OnEmpty: "guard", OnMissingEvent: "fail", NewColumns: "now", Dimensions: []string{"year", "app"},
 				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost", "purchase_revenue"},
 				Filters: map[string][]string{}, Types: map[string]catalog.Type{"purchase_revenue": catalog.Decimal},
 				Codec: "zstd", TimezoneID: "5", CohortMaturity: "immature", AttributionTypes: []string{"click", "impression", "engaged_ad"},
@@ -210,7 +210,7 @@ func TestEveryKey(t *testing.T) {
 			},
 		}, {
 			Name: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",
-			Sinks: []string{"gs://bucket/events"}, Line: 85,
+			Sinks: []string{"gs://bucket/events"}, Line: 86,
 			Events: &Events{Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"},
 			Warehouse: Warehouse{
 				ClusterBy: []string{"slug"}, RequireFilter: true, ExpireDays: 400,

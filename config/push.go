@@ -53,8 +53,10 @@ var quietTime = shape[time.Duration]{
 			}
 			return 0, true
 		case *ast.IntegerNode:
-			_, ok := d.whole(n, key, 0, 0)
-			return 0, ok
+			if v.Value != uint64(0) {
+				d.fail(n, "%s: %v of what? want a length of time such as 30s, or 0", key, v.Value)
+			}
+			return 0, v.Value == uint64(0)
 		}
 		return duration(0).read(d, n, key)
 	},

@@ -18,6 +18,7 @@ type Report struct {
 	Page           Page   // length of a window; zero when Period is whole
 	OnEmpty        string // guard, clear or keep
 	OnMissingEvent string // fail or null
+	NewColumns     string // now or later
 
 	Dimensions []string
 	Metrics    []string

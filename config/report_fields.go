@@ -19,7 +19,7 @@ const (
 
 func newReport() *Report {
 	return &Report{
-		Until: "yesterday", OnEmpty: "guard", OnMissingEvent: "fail", Codec: defaultCodec,
+		Until: "yesterday", OnEmpty: "guard", OnMissingEvent: "fail", NewColumns: "now", Codec: defaultCodec,
 		Filters: map[string][]string{}, Types: map[string]catalog.Type{},
 		UTCOffset: defaultOffset, CohortMaturity: "immature", AttributionTypes: slices.Clone(attributionTypes),
 		AttributionSource: "dynamic", Reattributed: "all", IAPRevenueMode: "GROSS_100", AdSpendMode: "adjust",
@@ -59,6 +59,7 @@ func reportKeys(j *Job) object {
 			optional("page", page, &r.Page, "Length of what one request asks for: 7d, 4w, 1m, 1q or 1y, in the unit of the finest date dimension."),
 			optional("on_empty", oneOf("guard", "clear", "keep"), &r.OnEmpty, "A period that had rows and has none now: guard fails it, clear empties it, keep keeps the old rows."),
 			optional("on_missing_event", oneOf("fail", "null"), &r.OnMissingEvent, "An event that is gone: fail the job, or null for columns of NULLs."),
+			optional("new_columns", oneOf("now", "later"), &r.NewColumns, "Partitions from before a metric was added: fetched again now, by the next run, or later, by backfill --missing-columns."),
 			required("dimensions", list(dimension), &p.dimensions, "What rows are grouped by. The finest date among them is the table's period; without a date the table "+
 				"is one partition."),
 			optional("metrics", list(metric), &p.metrics, "Slugs of metrics, such as installs or retention_rate_d7."),

@@ -14,9 +14,9 @@ type Freshness struct {
 	Success *time.Time  `json:"last_success,omitempty"`    // the last fetch recorded, or run without an error
 }
 
-// FreshnessOf is pure: it reads a job's freshness from its table's records and the last runs, the newest first. A run
-// that found nothing due and failed at nothing is a success.
-func FreshnessOf(job string, r Rules, done Ledgered, runs []RunRecord) Freshness {
+// FreshnessOf is pure: it reads a job's freshness from its table's records and past runs. A run that found nothing due
+// and failed at nothing is a success.
+func FreshnessOf(job string, r Rules, done Ledgered, past Past) Freshness {
 	var f Freshness
 	for partition, e := range done {
 		if e.State == Publishing {
@@ -28,7 +28,7 @@ func FreshnessOf(job string, r Rules, done Ledgered, runs []RunRecord) Freshness
 			f.Newest = &newest
 		}
 	}
-	if at := SuccessOf(job, runs); at != nil {
+	if at := past.SuccessOf(job); at != nil {
 		f.succeeded(*at)
 	}
 	period := r.Period
@@ -41,20 +41,6 @@ func FreshnessOf(job string, r Rules, done Ledgered, runs []RunRecord) Freshness
 	}
 	f.Awaited = dayStart(period.Next(next), r.Location)
 	return f
-}
-
-// SuccessOf is when the last of some runs ended in which a job failed at nothing, and had nothing wait for a later run; nil:
-// there is none among them.
-func SuccessOf(job string, runs []RunRecord) *time.Time {
-	var f Freshness
-	for _, run := range runs {
-		for _, res := range run.Results {
-			if res.Job == job && len(res.Failures) == 0 && res.Outcome.Waiting == 0 && run.Ended != nil && run.Exit != ExitInterrupted {
-				f.succeeded(*run.Ended)
-			}
-		}
-	}
-	return f.Success
 }
 
 // complete tells whether a record was made when its period was over, and which day names it.

@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -10,11 +12,65 @@ import (
 type Inspection struct {
 	Gaps  []Gap
 	Fresh Freshness
+	Rest  Rest
 }
 
 // Inspect is pure: it holds what the ledger has of a table against the rules.
-func Inspect(now time.Time, job string, r Rules, done Ledgered, runs []RunRecord) Inspection {
-	return Inspection{Gaps(now, job, r, done, runs), FreshnessOf(job, r, done, runs)}
+func Inspect(now time.Time, job string, r Rules, done Ledgered, past Past) Inspection {
+	return Inspection{Gaps(now, job, r, done, past.Runs), FreshnessOf(job, r, done, past), RestOf(now, r, done)}
+}
+
+// Missing counts the partitions that a fetch would bring by now: those whose schedule hasn't fired yet are none of them.
+func (in Inspection) Missing() (n int) {
+	for _, g := range in.Gaps {
+		if g.Closable && g.Reason != NotDueYet {
+			n += g.Partitions
+		}
+	}
+	return n
+}
+
+// A Rest is what a table lacks though nothing of it is due: a run that leaves it hasn't failed, and says so all the same.
+type Rest struct {
+	Lacking Lacking `json:"lacking,omitzero"`
+	Lost    int     `json:"lost,omitempty"` // partitions that can't be fetched any more
+	Kept    int     `json:"kept,omitempty"` // partitions whose last answer was empty: they show older rows, as on_empty asks
+}
+
+// Lacking says how many partitions lack columns that the table has by now.
+type Lacking struct {
+	Partitions int      `json:"partitions"`
+	Columns    []string `json:"columns"` // those that any of them lacks, ascending
+	Later      bool     `json:"later"`   // runs leave them, as the config asks
+}
+
+// RestOf is pure: it counts what the ledger's records of a table say of it.
+func RestOf(now time.Time, r Rules, done Ledgered) (rest Rest) {
+	columns := map[string]bool{}
+	for _, e := range done {
+		if e.State == Kept {
+			rest.Kept++
+		}
+		how := r.Stale[e.Shape]
+		if len(how.Lacks) == 0 || how.Rebased || e.Rows == 0 || e.State == Publishing {
+			continue
+		}
+		rest.Lacking.Partitions++
+		for _, name := range how.Lacks {
+			columns[name] = true
+		}
+	}
+	rest.Lacking.Columns = slices.Sorted(maps.Keys(columns))
+	rest.Lacking.Later = r.LaterColumns && rest.Lacking.Partitions > 0
+	if !r.Snapshots {
+		return rest // a period that is over can be fetched whenever
+	}
+	for _, g := range Gaps(now, "", r, done, nil) {
+		if !g.Closable {
+			rest.Lost += g.Partitions
+		}
+	}
+	return rest
 }
 
 // A Gap is a contiguous row of partitions that should be there by now and have no record that counts, all for one
@@ -24,6 +80,7 @@ type Gap struct {
 	Through    civil.Date `json:"through"`   // the last one
 	Partitions int        `json:"partitions"`
 	Reason     GapReason  `json:"reason"`
+	Closable   bool       `json:"closable"`        // false: it can't be fetched any more
 	Run        string     `json:"run,omitempty"`   // that failed, or was interrupted
 	Error      string     `json:"error,omitempty"` // of the failure
 }
@@ -64,11 +121,14 @@ func Gaps(now time.Time, job string, r Rules, done Ledgered, runs []RunRecord) [
 
 // joins tells whether next continues g.
 func (g Gap) joins(next Gap, p Period) bool {
-	return p.Next(g.Through) == next.Partition && g.Reason == next.Reason && g.Run == next.Run && g.Error == next.Error
+	return p.Next(g.Through) == next.Partition && g.Reason == next.Reason && g.Run == next.Run && g.Error == next.Error && g.Closable == next.Closable
 }
 
 func (r Rules) gap(now time.Time, partition civil.Date, e Entry, f runFailure) Gap {
-	g := Gap{Partition: partition, Through: partition, Partitions: 1, Reason: NeverFetched}
+	g := Gap{Partition: partition, Through: partition, Partitions: 1, Reason: NeverFetched, Closable: true}
+	if r.Snapshots {
+		g.Closable = r.end(partition, 0).After(now)
+	}
 	switch {
 	case f.run != "" && f.run >= e.Run: // run IDs sort by time
 		g.Reason, g.Run, g.Error = RunFailed, f.run, f.text

@@ -64,6 +64,32 @@ func TestGaps(t *testing.T) {
 	}
 }
 
+// What a run leaves: columns that partitions with rows lack, rows that were kept, and snapshots that were never taken.
+func TestRest(t *testing.T) {
+	r := mustSchedule("0 6 * * *", "UTC")
+	r.Start, r.LaterColumns = date("2026-01-01"), true
+	r.Stale = map[string]Stale{"old": {Rebased: true, Lacks: []string{"x"}}, "a": {Lacks: []string{"clicks"}}, "b": {Lacks: []string{"clicks", "cost"}}}
+	done := Ledgered{}
+	for i, e := range []Entry{
+		{Shape: "now", Rows: 1, State: Written}, {Shape: "a", Rows: 1, State: Written}, {Shape: "b", Rows: 1, State: Kept}, {Shape: "b", State: Empty},
+		{Shape: "b", State: Cleared}, {Shape: "old", Rows: 1, State: Written}, {Shape: "a", Rows: 1, State: Publishing},
+	} {
+		done[date("2026-01-01").AddDays(i)] = e
+	}
+	now := moment("2026-01-12T07:00")
+	if got := fmt.Sprint(RestOf(now, r, done)); got != "{{2 [clicks cost] true} 0 1}" {
+		t.Errorf("of a report: %s", got)
+	}
+	r.Snapshots, r.Today, r.LaterColumns = true, true, false // one was cut, four weren't taken, and today's can still be
+	if got := fmt.Sprint(RestOf(now, r, done)); got != "{{2 [clicks cost] false} 5 1}" {
+		t.Errorf("of snapshots: %s", got)
+	}
+	in := Inspect(now, "j", r, done, Past{})
+	if n := in.Missing(); n != 1 || len(in.Gaps) != 3 {
+		t.Errorf("missing %d: %+v", n, in.Gaps)
+	}
+}
+
 func TestFreshness(t *testing.T) {
 	ended := moment("2026-01-09T06:00")
 	quiet := RunRecord{Ended: &ended, Results: []Result{{Job: "j"}}}
@@ -94,7 +120,7 @@ func TestFreshness(t *testing.T) {
 			"the next period ended 31h0m0s ago, and the newest recorded is 2026-01-08"},
 	} {
 		r := Rules{Period: c.period, Page: 1, Start: date("2026-01-01"), Location: time.UTC}
-		f := FreshnessOf("j", r, c.done, c.runs)
+		f := FreshnessOf("j", r, c.done, Past{Runs: c.runs})
 		if got := f.Stale(moment(c.now), 26*time.Hour); got != c.want {
 			t.Errorf("%s: %q, want %q (%+v)", c.name, got, c.want, f)
 		}

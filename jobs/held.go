@@ -48,7 +48,13 @@ func (h *heldUnits) showAlive(run string) {
 // missing until the next night while this run calls itself done.
 func (r *Runner) secondLook(ctx context.Context, s *shift) {
 	held := &s.held
-	if len(held.units) == 0 || ctx.Err() != nil {
+	if ctx.Err() != nil {
+		for _, u := range held.units {
+			u.task.res.stop()
+		}
+		return
+	}
+	if len(held.units) == 0 {
 		return
 	}
 	r.Log.Warn("some windows are held by another run; waiting for a sign of life from it, or the end of its lease",
@@ -88,6 +94,7 @@ func (r *Runner) await(u heldUnit, s *shift) {
 		}
 	}
 	if u.ctx.Err() != nil {
+		u.task.res.stop()
 		return
 	}
 	r.Log.Info("held by another run", "job", u.task.job.Name, "run", r.Run, "window", u.task.unit.Name, "status", first.Error())

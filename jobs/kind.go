@@ -51,9 +51,11 @@ type Job struct {
 	// Finish tidies up once no more units are taken; nil: nothing to tidy.
 	Finish func(context.Context) error
 
-	// Inspect says how the table is, from the ledger alone; runs are the last ones, the newest first. Nil: the kind has no
-	// partitions.
-	Inspect func(ctx context.Context, now time.Time, runs []RunRecord) (Inspection, error)
+	// Rest says what the table lacks when the plan has been done, from what the kind has read and recorded; nil: nothing.
+	Rest func(context.Context) (Rest, error)
+
+	// Inspect says how the table is, from the ledger alone. Nil: the kind has no partitions.
+	Inspect func(ctx context.Context, now time.Time, past Past) (Inspection, error)
 }
 
 // An Outcome counts what came of a unit, or of many. Partitions are counted once: written, unchanged, empty, kept or

@@ -25,6 +25,7 @@ import (
 //	tables/{table}/outbox/...                     what was pushed of files: package jobs/outbox
 //	tables/{table}/apps/...                       how far declared apps are: package jobs/apps
 //	runs/{id}.json                                one execution
+//	successes/{job}/{time}.json                   the end of a run in which the job succeeded; the newest holds
 //	clock.json                                    written to read the store's own time
 //	probe.json                                    created to see that the store creates nothing twice
 type Ledger struct {

@@ -76,7 +76,7 @@ func (r Rules) firedFrom(moment, now time.Time) bool { return Fired(r.Schedule, 
 // due. No reason: it is as it should be.
 func (r Rules) wanted(now time.Time, partition civil.Date, e Entry, recorded bool) (Reason, time.Time) {
 	ready := r.ready(now, partition)
-	stale, isStale := r.Stale[e.Shape]
+	stale, isStale := r.stale(e)
 	switch {
 	case !recorded:
 		return Missing, ready
@@ -92,6 +92,17 @@ func (r Rules) wanted(now time.Time, partition civil.Date, e Entry, recorded boo
 		return Changed, ready
 	}
 	return r.restated(now, ready, partition, e)
+}
+
+// stale says why the shape of a record makes its partition due. One without rows lacks no column.
+func (r Rules) stale(e Entry) (Reason, bool) {
+	switch how := r.Stale[e.Shape]; {
+	case how.Rebased:
+		return Rebased, true
+	case len(how.Lacks) > 0 && e.Rows > 0 && !r.LaterColumns:
+		return NewColumns, true
+	}
+	return "", false
 }
 
 // ready is the moment from which a partition can be fetched: its end, or its beginning while it is unfinished.
@@ -136,6 +147,12 @@ func (r Rules) restated(now, ready time.Time, partition civil.Date, e Entry) (Re
 		}
 	}
 	return "", since
+}
+
+// Settled tells whether a partition's record is final: a fetch of it now would only repeat it.
+func (r Rules) Settled(now time.Time, e Entry) bool {
+	reason, _ := r.wanted(now, e.Partition, e, true)
+	return reason == ""
 }
 
 func later(a, b time.Time) time.Time {

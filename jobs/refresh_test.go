@@ -167,11 +167,11 @@ func TestPlanWhole(t *testing.T) {
 func TestPlanStaleShapes(t *testing.T) {
 	r := mustSchedule("0 6 * * *", "UTC")
 	r.Start = date("2026-01-03")
-	r.Stale = map[string]Reason{"old": Rebased, "narrow": NewColumns}
+	r.Stale = map[string]Stale{"old": {Rebased: true, Lacks: []string{"a"}}, "narrow": {Lacks: []string{"b", "a"}}}
 	shaped := func(pairs ...string) Ledgered {
 		l := Ledgered{}
 		for i := 0; i < len(pairs); i += 2 {
-			l[date(pairs[i])] = Entry{Seq: 1, State: Written, Shape: pairs[i+1], Fetched: moment("2026-02-09T06:00")}
+			l[date(pairs[i])] = Entry{Seq: 1, State: Written, Rows: 1, Shape: pairs[i+1], Fetched: moment("2026-02-09T06:00")}
 		}
 		return l
 	}
@@ -185,6 +185,12 @@ func TestPlanStaleShapes(t *testing.T) {
 	e := kept[date("2026-01-04")]
 	e.State = Kept
 	kept[date("2026-01-04")] = e
+	bare := shaped("2026-01-03", "narrow", "2026-01-04", "narrow")
+	for day, state := range map[string]State{"2026-01-03": Empty, "2026-01-04": Cleared} {
+		e := bare[date(day)]
+		e.State, e.Rows = state, 0
+		bare[date(day)] = e
+	}
 	only5 := func(r *Rules) { r.Start, r.Through = date("2026-01-04"), date("2026-01-04") }
 	for _, c := range []struct {
 		name  string
@@ -199,6 +205,9 @@ func TestPlanStaleShapes(t *testing.T) {
 			"2025-12-28 01-01=missing columns\n2026-01-04 01-05=missing columns\n"},
 		{"gaps only", "2026-01-07T07:00", with(func(r *Rules) { r.Only = []Reason{Missing, Interrupted} }), done, "2026-01-04 01-06=missing\n"},
 		{"a range", "2026-02-10T01:00", with(func(r *Rules) { r.Through = date("2026-01-04") }), done, "2026-01-04 01-04=rebaseline\n"},
+		{"columns for later", "2026-02-10T01:00", with(func(r *Rules) { r.LaterColumns, r.Only = true, []Reason{Rebased, NewColumns} }), done,
+			"2025-12-28 12-30=rebaseline\n2026-01-04 01-04=rebaseline\n"},
+		{"without rows nothing lacks a column", "2026-01-05T07:00", with(func(r *Rules) { r.Lookback = 0 }), bare, ""},
 		{"rows that were kept, until the next tick", "2026-02-10T05:59", with(only5), kept, ""},
 		{"rows that were kept, at the next tick", "2026-02-10T06:00", with(only5), kept, "2026-01-04 01-04=rebaseline\n"},
 	} {

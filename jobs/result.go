@@ -15,7 +15,9 @@ type Result struct {
 	Job      string        `json:"job"`
 	Table    string        `json:"table"`
 	Outcome  Outcome       `json:"outcome"`
-	Left     int           `json:"left,omitempty"` // units for which there was no time before the deadline
+	Left     int           `json:"left,omitempty"`    // units for the next run: the deadline was near, or the run was stopped
+	Stopped  bool          `json:"stopped,omitempty"` // before the job was over, or begun
+	Rest     Rest          `json:"rest,omitzero"`
 	Took     time.Duration `json:"took_ns"`
 	Errs     []error       `json:"-"`
 	Failures []Failure     `json:"failures,omitempty"`
@@ -25,6 +27,12 @@ type Result struct {
 type Failure struct {
 	Unit  string `json:"unit,omitempty"` // which failed; empty: the job couldn't be planned
 	Error string `json:"error"`          // its first 500 bytes, as a terminal may show them
+}
+
+// Succeeded tells whether the job did all that was due and was its own to do.
+func (r Result) Succeeded() bool {
+	got := r.Outcome.Held == 0 || r.Outcome.Held < r.Outcome.Windows
+	return len(r.Failures) == 0 && len(r.Errs) == 0 && r.Left == 0 && !r.Stopped && r.Outcome.Waiting == 0 && got
 }
 
 // A tally is a result that several goroutines add to.
@@ -50,7 +58,18 @@ func (t *tally) add(o Outcome) {
 	t.Took = time.Since(t.start)
 }
 
-// leave counts a unit that wasn't begun, and gives how many there are.
+// stop counts a unit that wasn't begun, or not finished, because the run was stopped. Of a job that was denied, the refusal
+// says enough.
+func (t *tally) stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over {
+		t.Left++
+		t.Stopped = true
+	}
+}
+
+// leave counts a unit that there was no time for, and gives how many there are.
 func (t *tally) leave() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

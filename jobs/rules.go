@@ -20,9 +20,11 @@ type Rules struct {
 	Schedule cron.Schedule  // nil: fires always
 	Targets  []Target       // of the job
 
-	// Stale says, by the ID of its shape, why a partition must be fetched again: Rebased or NewColumns. Like every other
-	// recorded partition that isn't final, it is due before Start too, unless Through says that a range was asked for.
-	Stale map[string]Reason
+	// Stale says, by the ID of its shape, why a partition must be fetched again. Like every other recorded partition that
+	// isn't final, it is due before Start too, unless Through says that a range was asked for.
+	Stale map[string]Stale
+
+	LaterColumns bool // what only lacks columns isn't due
 
 	// Changed are the partitions of which a target holds something else than what was put: see Table.Look. Before Start they
 	// aren't due: old parts are what a bucket's own rules delete.

@@ -33,9 +33,13 @@ func NewRunID(now time.Time) string {
 
 func runKey(id string) string { return "runs/" + id + ".json" }
 
-// SaveRun writes the record of a run, and drops those beyond the newest hundred.
+// SaveRun writes the record of a run, and, when the run is over, which jobs succeeded in it. It drops records beyond the
+// newest hundred.
 func (l *Ledger) SaveRun(ctx context.Context, r RunRecord) error {
 	if err := l.write(ctx, runKey(r.ID), r); err != nil {
+		return err
+	}
+	if err := l.saveSuccesses(ctx, r); err != nil {
 		return err
 	}
 	keys, err := l.list(ctx, "runs/")

@@ -39,8 +39,12 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []Res
 	g.SetLimit(max(1, r.Parallel))
 	for i, job := range list {
 		results[i] = Result{Job: job.Name, Table: job.Table}
-		if ctx.Err() != nil {
-			continue
+		if ctx.Err() != nil { // what is due of it, or that nobody knows what is
+			results[i].Left = len(plans[i].Units)
+			results[i].Stopped = results[i].Left > 0 || errors.Is(plans[i].Err, context.Canceled)
+			if plans[i].Err == nil || results[i].Stopped {
+				continue
+			}
 		}
 		ctx, deny := context.WithCancel(ctx)
 		defer deny() // when all jobs are over
@@ -71,16 +75,22 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []Res
 	return results
 }
 
-// finish tidies up after all jobs.
+// finish tidies up after all jobs, and has them say what they leave.
 func (r *Runner) finish(ctx context.Context, list []Job, results []Result) {
 	g := &errgroup.Group{}
 	g.SetLimit(planners)
 	for i, job := range list {
-		if job.Finish == nil || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			continue
 		}
-		g.Go(func() error {
-			if err := job.Finish(ctx); err != nil {
+		g.Go(func() (err error) {
+			if job.Finish != nil {
+				err = job.Finish(ctx)
+			}
+			if job.Rest != nil && err == nil {
+				results[i].Rest, err = job.Rest(ctx)
+			}
+			if err != nil {
 				results[i].Errs = append(results[i].Errs, err)
 			}
 			return nil
@@ -113,7 +123,8 @@ type shift struct {
 // unit does one unit under its claim, or puts it aside when another run holds it.
 func (r *Runner) unit(ctx context.Context, t task, s *shift) {
 	if ctx.Err() != nil {
-		return // the process is being stopped, or the job was denied, which has been said
+		t.res.stop()
+		return
 	}
 	if s.time.late(r.Deadline) {
 		r.leave(t)
@@ -152,6 +163,7 @@ func (r *Runner) over(ctx context.Context, t task, out Outcome, err error) {
 		return // it was about to ask what has been refused
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		log.Info("window stopped")
+		t.res.stop()
 		out.Failed = 0 // the next run goes on with it
 	case t.res.fail(t.unit.Name, err):
 		log.Error("window failed", "status", err)

@@ -119,6 +119,36 @@ func TestRunner(t *testing.T) {
 	}
 }
 
+// A run that is stopped says of each job what it leaves: units that weren't begun, or weren't finished. Jobs of which
+// nothing was due, and the one that was done before, leave nothing.
+func TestStoppedRunSaysWhatItLeaves(t *testing.T) {
+	t.Run("", synctested(func(t *testing.T) {
+		results, stopped := runScripts(t, &script{units: []string{"a"}}, &script{units: []string{"a", "stop", "b"}},
+			&script{units: []string{"x", "y"}}, &script{}, &script{plan: context.Canceled}, &script{plan: errors.New("no ledger")})
+		for i, want := range []Result{
+			{Outcome: Outcome{Windows: 1}}, {Left: 2, Stopped: true, Outcome: Outcome{Windows: 2}}, {Left: 2, Stopped: true}, {}, {Stopped: true}, {},
+		} {
+			got := results[i]
+			if got.Left != want.Left || got.Stopped != want.Stopped || got.Outcome.Windows != want.Outcome.Windows {
+				t.Errorf("job %d: left %d, stopped %v, %+v; want %+v", i, got.Left, got.Stopped, got.Outcome, want)
+			}
+			if succeeded := i == 0 || i == 3; got.Succeeded() != succeeded {
+				t.Errorf("job %d: succeeded: %v", i, got.Succeeded())
+			}
+		}
+		if len(results[5].Errs) != 1 {
+			t.Errorf("a plan that failed before the run was stopped: %v", results[5].Errs)
+		}
+		if code := ExitCode(results, stopped, false); code != ExitInterrupted {
+			t.Errorf("exit code %d", code)
+		}
+		results, stopped = runScripts(t, &script{units: []string{"denied", "a", "b"}})
+		if r := results[0]; r.Left != 0 || r.Stopped || ExitCode(results, stopped, false) != ExitDenied {
+			t.Errorf("a job that was denied leaves %d: %+v", r.Left, r)
+		}
+	}))
+}
+
 func TestMeasure(t *testing.T) {
 	var o Outcome
 	if o.Measure(1, 2, 3, 4, 5); o != (Outcome{Requests: 1, Retries: 2, CSVBytes: 3, Limiter: 4, Backoff: 5}) {

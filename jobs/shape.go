@@ -20,7 +20,7 @@ type Shape struct {
 // A ShapeColumn is one column of a table's files.
 type ShapeColumn struct {
 	Name   string `json:"name"`
-	Type   string `json:"type"`
+	Type   string `json:"type"`             // empty: not known before the service is asked; it is never recorded so
 	Source string `json:"source,omitempty"` // the service's slug; empty: a column of NULLs
 	Event  string `json:"event,omitempty"`  // the selector that an event's column came from
 }
@@ -76,7 +76,7 @@ func (s Shape) differences(now Shape) (diffs []string) {
 		types[c.Name] = c.Type
 	}
 	for _, c := range now.Columns {
-		if was, known := types[c.Name]; known && was != c.Type {
+		if was, known := types[c.Name]; known && c.Type != "" && was != c.Type {
 			diffs = append(diffs, fmt.Sprintf("column %s was %s and is now %s", c.Name, was, c.Type))
 		}
 	}

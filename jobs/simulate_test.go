@@ -29,7 +29,7 @@ func (w *world) night(t *rapid.T, now time.Time) {
 			case "ok":
 				w.fetched(now, due)
 			case "is cut":
-				w.done[due.Partition] = Entry{Partition: due.Partition, Seq: due.Seq + 1, State: Publishing, Fetched: now, Shape: w.shape}
+				w.done[due.Partition] = Entry{Rows: 1, Partition: due.Partition, Seq: due.Seq + 1, State: Publishing, Fetched: now, Shape: w.shape}
 				w.fetches[due.Partition] = nil
 				delete(w.old, due.Partition)
 			}
@@ -38,7 +38,7 @@ func (w *world) night(t *rapid.T, now time.Time) {
 }
 
 func (w *world) fetched(now time.Time, due Due) {
-	w.done[due.Partition] = Entry{Partition: due.Partition, Seq: due.Seq + 1, State: Written, Fetched: now, Shape: w.shape}
+	w.done[due.Partition] = Entry{Rows: 1, Partition: due.Partition, Seq: due.Seq + 1, State: Written, Fetched: now, Shape: w.shape}
 	w.fetches[due.Partition] = append(w.fetches[due.Partition], now)
 	delete(w.old, due.Partition)
 }
@@ -99,7 +99,7 @@ func (w *world) settled(t *rapid.T, now time.Time) {
 		if !recorded || e.State != Written {
 			t.Fatalf("%s has no record that counts: %+v", p, e)
 		}
-		if w.old[p] || w.rules.Stale[e.Shape] != "" {
+		if _, stale := w.rules.stale(e); w.old[p] || stale {
 			t.Fatalf("%s is of an old shape", p)
 		}
 		if e.Fetched.Before(end) {
@@ -129,7 +129,10 @@ func TestNightsConverge(t *testing.T) {
 			now = now.Add(time.Duration(rapid.IntRange(1, 4*24*60).Draw(t, "minutes to the next")) * time.Minute)
 			if w.shape == "first" && rapid.IntRange(0, 9).Draw(t, "meaning") == 0 {
 				w.shape = "second"
-				w.rules.Stale = map[string]Reason{"first": Rebased}
+				w.rules.Stale = map[string]Stale{"first": {Rebased: true}}
+				if rapid.Bool().Draw(t, "only a column more") {
+					w.rules.Stale = map[string]Stale{"first": {Lacks: []string{"clicks"}}}
+				}
 				for p := range w.done {
 					w.old[p] = true
 				}

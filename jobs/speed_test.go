@@ -37,7 +37,7 @@ func (k *ledgered) Plan(ctx context.Context, now time.Time) ([]Unit, error) {
 		}
 	}
 	rules := k.rules
-	if rules.Stale, err = table.Stale(ctx, k.shape, false); err != nil {
+	if rules.Stale, err = table.Stale(ctx, k.shape); err != nil {
 		return nil, err
 	}
 	var units []Unit
@@ -85,6 +85,7 @@ func tenYears(t testing.TB, l *Ledger, name string) ledgered {
 	must(err)
 	k := ledgered{ledger: l, table: name, rules: Rules{
 		Period: Day, Page: 7, Start: decade, Lookback: 14, Horizons: []int{30, 90}, Location: time.UTC,
+		LaterColumns: true, // three of the four shapes are narrower
 	}}
 	k.shape.Fingerprint = map[string]string{"currency": "USD"}
 	for i := range 4 {

@@ -22,18 +22,18 @@ func CheckRebaseline(table string, recorded, now Shape) error {
 		"stay beside the new; change the finest date dimension back, or give the job another table", table, ErrRefused, was, is)
 }
 
-// Lacks tells whether now has a column with values that s has not, or has NULLs in.
-func (s Shape) Lacks(now Shape) bool {
+// Lacks names the columns with values of now that s has not, or has NULLs in.
+func (s Shape) Lacks(now Shape) (names []string) {
 	filled := map[string]bool{}
 	for _, c := range s.Columns {
 		filled[c.Name] = c.Source != ""
 	}
 	for _, c := range now.Columns {
 		if c.Source != "" && !filled[c.Name] {
-			return true
+			names = append(names, c.Name)
 		}
 	}
-	return false
+	return names
 }
 
 // SameMeaning tells whether the numbers of both shapes, and the types of the columns that both have, are the same.
@@ -69,24 +69,26 @@ func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
 	return shapes, nil
 }
 
-// Stale says of each recorded shape why its partitions must be fetched again, for Rules: Rebased, when its numbers have
-// another meaning than those of now, or, if columns asks for that, NewColumns, when it lacks some of now's.
+// A Stale shape falls short of the table's: its partitions must be fetched again.
+type Stale struct {
+	Rebased bool     // its numbers have another meaning
+	Lacks   []string // columns that the table has by now, and files of this shape have not, or have NULLs in
+}
+
+// Stale says of each recorded shape how it falls short of now, for Rules.
 //
 // A kind plans like this: CheckShape between LastShape and the config's shape, or CheckRebaseline when a person asked
 // to replace everything, then Stale. Without being asked it goes on with a rebaseline that was interrupted: the record
 // fetched last has the config's shape then, so CheckShape is content, and what has an older one is due.
-func (t *Table) Stale(ctx context.Context, now Shape, columns bool) (map[string]Reason, error) {
+func (t *Table) Stale(ctx context.Context, now Shape) (map[string]Stale, error) {
 	shapes, err := t.Shapes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	stale := map[string]Reason{}
+	stale := map[string]Stale{}
 	for id, s := range shapes {
-		switch {
-		case !s.SameMeaning(now):
-			stale[id] = Rebased
-		case columns && s.Lacks(now):
-			stale[id] = NewColumns
+		if how := (Stale{Rebased: !s.SameMeaning(now), Lacks: s.Lacks(now)}); how.Rebased || how.Lacks != nil {
+			stale[id] = how
 		}
 	}
 	return stale, nil

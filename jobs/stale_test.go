@@ -38,7 +38,7 @@ func TestShapesCompared(t *testing.T) {
 		if got := c.was.SameMeaning(now); got != c.same {
 			t.Errorf("%s: same meaning: %v", c.name, got)
 		}
-		if got := c.was.Lacks(now); got != c.lacks {
+		if got := c.was.Lacks(now); (got != nil) != c.lacks {
 			t.Errorf("%s: lacks: %v", c.name, got)
 		}
 		if err := CheckShape("t", c.was, now); (err == nil) != c.same || err != nil && !errors.Is(err, ErrRefused) {
@@ -65,7 +65,7 @@ func TestInterruptedRebaseline(t *testing.T) {
 			table := openTable(t, l)
 			check(t, table.SaveShape(ctx, s))
 			fetched = fetched.Add(time.Minute)
-			check(t, table.Record(ctx, Entry{Partition: date("2026-01-01").AddDays(day), State: state, Fetched: fetched, Shape: s.ID()}))
+			check(t, table.Record(ctx, Entry{Partition: date("2026-01-01").AddDays(day), State: state, Rows: 1, Fetched: fetched, Shape: s.ID()}))
 		}
 		for day := range 3 {
 			record(day, old, Written)
@@ -81,10 +81,10 @@ func TestInterruptedRebaseline(t *testing.T) {
 		due := func(columns bool) string {
 			t.Helper()
 			table := openTable(t, l)
-			stale, err := table.Stale(ctx, now, columns)
+			stale, err := table.Stale(ctx, now)
 			check(t, err)
 			r := mustSchedule("0 6 * * *", "UTC")
-			r.Start, r.Stale, r.Only = date("2026-01-02"), stale, []Reason{Rebased, NewColumns}
+			r.Start, r.Stale, r.LaterColumns, r.Only = date("2026-01-02"), stale, !columns, []Reason{Rebased, NewColumns}
 			return describe(PlanWindows(fetched, r, table.Entries()))
 		}
 		if err := CheckShape("installs", last(), now); !errors.Is(err, ErrRefused) {

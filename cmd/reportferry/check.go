@@ -94,6 +94,7 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 	if err != nil {
 		return err
 	}
+	c.warn(names)
 	c.step("config", nil, plural(len(c.config.Jobs), "job"))
 	c.room()
 	c.store(ctx)
@@ -127,7 +128,7 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 		return err
 	}
 	if job.Inspect != nil { // a config that contradicts the ledger is refused as run refuses it
-		if _, err := job.Inspect(ctx, time.Now(), nil); err != nil {
+		if _, err := job.Inspect(ctx, time.Now(), jobs.Past{}); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ func TestCommandsText(t *testing.T) {
 	part := filepath.Join(dir, "out/campaigns_daily/dt=2009-12-24/part-0.parquet")
 	for i, s := range []step{
 		{"plan-first", "plan", 0, nil},
-		{"gaps-first", "gaps", 0, nil},
+		{"gaps-first", "gaps", 3, nil},
 		{"status-first", "status --max-age 26h", 3, nil},
 		{"run-first", "run", 0, nil},
 		{"run-again", "run", 0, nil},
@@ -75,7 +75,7 @@ func TestCommandsText(t *testing.T) {
 		{"status-failed", "status campaigns_daily", 0, nil},
 		{"rebaseline", "run campaigns_daily --rebaseline", 0, nil},
 		{"missing-columns", "backfill campaigns_daily --missing-columns", 0, change(t, "ecpi_all]", "ecpi_all, clicks]")},
-		{"gaps-earlier", "gaps campaigns_daily", 0, change(t, "start: -12d\n    lookback: 2", "start: -15d\n    lookback: 2")},
+		{"gaps-earlier", "gaps campaigns_daily", 3, change(t, "start: -12d\n    lookback: 2", "start: -15d\n    lookback: 2")},
 		{"backfill-gaps", "backfill campaigns_daily --gaps", 0, nil},
 		{"events", "events --search level", 0, nil},
 		{"report-table", "report --dimensions network,os_name --metrics installs,cost,ctr --currency USD --filter installs__gt=2000 --sort -cost --format table", 0, nil},

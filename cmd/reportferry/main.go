@@ -91,8 +91,8 @@ const exitCodes = `Exit codes:
   0    done
   1    failed
   2    usage or config
-  3    some units failed, the rest is published; of status and check: not all
-       is as it should be
+  3    some units failed, the rest is published; of status, check and gaps: not
+       all is as it should be
   4    a named run got no unit, because others hold them all
   5    authentication or permission refused
   130  interrupted; the next run goes on

@@ -35,6 +35,7 @@ func newPlan(f *flags) *cobra.Command {
 			if err != nil {
 				return coded(err)
 			}
+			e.warn(names)
 			var failed []error
 			plans := jobs.PlanJobs(cmd.Context(), list, time.Now())
 			for i, p := range plans {
@@ -42,9 +43,10 @@ func newPlan(f *flags) *cobra.Command {
 				switch {
 				case err != nil:
 				case f.logFormat == "json":
-					err = e.writePlanJSON(cmd.OutOrStdout(), list[i], p.Units)
+					err = e.writePlanJSON(cmd.Context(), cmd.OutOrStdout(), list[i], p.Units)
 				default:
-					err = e.writePlan(cmd.Context(), cmd.OutOrStdout(), list[i], p.Units)
+					err = errors.Join(e.writePlan(cmd.Context(), cmd.OutOrStdout(), list[i], p.Units),
+						writeLacking(cmd.Context(), cmd.OutOrStdout(), list[i]))
 				}
 				failed = append(failed, err)
 			}
@@ -110,17 +112,37 @@ func (e *engine) writePlan(ctx context.Context, w io.Writer, job jobs.Job, units
 	return nil
 }
 
+// writeLacking says what a run leaves, as the config asks.
+func writeLacking(ctx context.Context, w io.Writer, job jobs.Job) error {
+	if job.Rest == nil {
+		return nil
+	}
+	rest, err := job.Rest(ctx)
+	if l := rest.Lacking; l.Later {
+		fmt.Fprintf(w, "  %s\n  %s\n", lacking(l), mending(job.Name, l))
+	}
+	return err
+}
+
 // writePlanJSON writes one object a line for each job.
-func (e *engine) writePlanJSON(w io.Writer, job jobs.Job, units []jobs.Unit) error {
+func (e *engine) writePlanJSON(ctx context.Context, w io.Writer, job jobs.Job, units []jobs.Unit) error {
 	type window struct {
 		Window string     `json:"window"`
 		Due    []jobs.Due `json:"due"`
 	}
 	plan := struct {
-		Job     string   `json:"job"`
-		Seconds float64  `json:"limiter_seconds"`
-		Windows []window `json:"windows"`
+		Job     string       `json:"job"`
+		Seconds float64      `json:"limiter_seconds"`
+		Windows []window     `json:"windows"`
+		Lacking jobs.Lacking `json:"lacking,omitzero"`
 	}{Job: job.Name}
+	if job.Rest != nil {
+		rest, err := job.Rest(ctx)
+		if err != nil {
+			return err
+		}
+		plan.Lacking = rest.Lacking
+	}
 	requests := 0
 	for _, u := range units {
 		requests += len(u.Window.Runs())

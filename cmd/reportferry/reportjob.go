@@ -53,7 +53,7 @@ func reportJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) {
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets, Finish: kind.Finish, Inspect: kind.Inspect}, nil
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets, Finish: kind.Finish, Rest: kind.Rest, Inspect: kind.Inspect}, nil
 }
 
 // tablesOf is what the config says of tables, as sinks take it.
@@ -95,6 +95,7 @@ func (e *engine) rules(c config.Job) (jobs.Rules, error) {
 		Location: location,
 		Schedule: schedule,
 
+		LaterColumns:   r.NewColumns == "later" && !e.ask.newColumns,
 		Through:        e.ask.through,
 		Only:           e.ask.only,
 		IgnoreSchedule: e.ask.now,
@@ -123,6 +124,9 @@ func reportZone(c config.Job) (*time.Location, error) {
 
 // targets opens the sinks of a job; the engine closes them.
 func (e *engine) targets(ctx context.Context, c config.Job) ([]jobs.Target, error) {
+	if e.ask.look {
+		return nil, nil
+	}
 	var targets []jobs.Target
 	for _, rawURL := range c.Sinks {
 		if err := e.task.lasting(rawURL); err != nil {

@@ -23,8 +23,9 @@ func newRun(f *flags) *cobra.Command {
 		Short: "Do what is due, of all jobs or of those named",
 		Long: `Do what is due. A partition is due when the job's schedule has fired since the
 later of the partition's end and its last fetch, and it is missing, was last
-fetched inside the lookback or before a cohort metric was final, or hasn't
-reached a sink that was added. When nothing is due, nothing is requested.
+fetched inside the lookback or before a cohort metric was final, lacks a column
+that was added, or hasn't reached a sink that was. When nothing is due, nothing
+is requested. The last line says when something is left out.
 
 ` + exitCodes,
 		ValidArgsFunction: f.completeJobs,
@@ -49,9 +50,9 @@ func newBackfill(f *flags) *cobra.Command {
   reportferry backfill campaigns_daily --gaps
   reportferry backfill campaigns_daily --missing-columns`,
 		Short: "Fetch the missing partitions of a range, both ends included",
-		Long: `Fetch the partitions of a range that have no record, or were last fetched inside
-the lookback; the schedule and the job's start don't matter. A backfill that was
-stopped goes on where it was. Several at once share the work.
+		Long: `Fetch the partitions of a range that have no record, were last fetched inside
+the lookback, or lack a column; the schedule and the job's start don't matter. A
+backfill that was stopped goes on where it was. Several at once share the work.
 
 With --gaps only what has no record is fetched, with --missing-columns only what
 lacks columns that the job has by now; a range is not needed then.

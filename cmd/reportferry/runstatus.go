@@ -9,17 +9,19 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// runStatus is what status says of a job that fills no table. Its runs alone tell when it last looked for what is due and
-// failed at nothing, and so many runs of other jobs may lie between that all those of maxAge are read.
-func (e *engine) runStatus(ctx context.Context, c config.Job, runs []jobs.RunRecord, maxAge time.Duration) (tableStatus, error) {
-	now, success := time.Now(), jobs.SuccessOf(c.Name, runs)
+// runStatus is what status says of a job that fills no table. Where an older version wrote the ledger, runs alone tell when
+// it last looked for what is due and failed at nothing, and so many runs of other jobs may lie between that all those of
+// maxAge are read.
+func (e *engine) runStatus(ctx context.Context, c config.Job, past jobs.Past, maxAge time.Duration) (tableStatus, error) {
+	now, success := time.Now(), past.SuccessOf(c.Name)
+	runs := past.Runs
 	for n := len(runs); success == nil && n >= lastRuns && n == len(runs) && now.Sub(runs[n-1].Started) <= maxAge; {
 		var err error
 		n *= 4
 		if runs, err = e.ledger.Runs(ctx, n); err != nil {
 			return tableStatus{}, err
 		}
-		success = jobs.SuccessOf(c.Name, runs)
+		success = jobs.Past{Runs: runs}.SuccessOf(c.Name)
 	}
 	s := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &jobs.Freshness{Success: success}, Failed: failureOf(c.Name, runs)}
 	switch {

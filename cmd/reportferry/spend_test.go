@@ -145,7 +145,7 @@ func TestSpendGrowsStale(t *testing.T) {
 		{"run nightly_spend", 1, time.Minute, 0, ""},
 		{"run other", 25, time.Minute, 0, ""},
 		{"status --max-age 26h", 1, 26 * time.Hour, 0, "nightly_spend: last success 26m0s ago; spend status says more\n"},
-		{"status nightly_spend --max-age 26h", 1, time.Minute, 3, "stale: no run of it that ended"},
+		{"status nightly_spend --max-age 26h", 1, time.Minute, 3, "stale: the last success was 26h26m0s ago"},
 		{"run nightly_spend", 1, time.Minute, 0, ""},
 		{"status nightly_spend --max-age 26h", 1, 27 * time.Hour, 0, "last success 1m0s ago"},
 		{"status nightly_spend --max-age 26h --json", 1, time.Minute, 3, `"stale": "the last success was 27h1m0s ago"`},

@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -29,6 +30,9 @@ type tableStatus struct {
 	Newest      *civil.Date     `json:"newest,omitempty"`
 	Fetched     *time.Time      `json:"fetched,omitempty"` // the last fetch
 	Fresh       *jobs.Freshness `json:"freshness,omitempty"`
+	Missing     int             `json:"missing"`          // partitions of its range that a run would fetch
+	Rest        jobs.Rest       `json:"rest,omitzero"`    // what a run leaves
+	Unsure      string          `json:"unsure,omitempty"` // why Missing and Rest aren't known
 	Stale       string          `json:"stale,omitempty"`  // why it is older than --max-age
 	Failed      string          `json:"failed,omitempty"` // how the job's last run failed
 	Records     []jobs.Entry    `json:"records,omitempty"`
@@ -40,11 +44,11 @@ func newStatus(f *flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [job...]",
 		Short: "Show what the ledger holds: per table, and of the last run",
-		Long: `Show what the ledger holds: per table, and of the last run. With --max-age the
-exit code is 3 when a table is older than that: the period after its newest one
-ended so long ago, or its last success was. A job of kind spend, sharing or apps
-has no periods: it is too old when no run of it that long has ended without a
-failure.`,
+		Long: `Show what the ledger holds: per table, how many partitions of its range are
+missing or lack columns, and of the last run. With --max-age the exit code is 3
+when a table is older than that: the period after its newest one ended so long
+ago, or its last success was. A job of kind spend, sharing or apps has no
+periods: it is too old when no run of it that long has ended without a failure.`,
 		ValidArgsFunction: f.completeJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
 			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
@@ -52,11 +56,12 @@ failure.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, e.Close()) }()
-			runs, err := e.ledger.Runs(cmd.Context(), lastRuns)
+			past, err := e.ledger.Past(cmd.Context(), lastRuns)
 			if err != nil {
 				return coded(err)
 			}
-			tables, damaged := e.statuses(cmd.Context(), names, runs, maxAge, records)
+			runs := past.Runs
+			tables, damaged := e.statuses(cmd.Context(), names, past, maxAge, records)
 			if asJSON || f.logFormat == "json" {
 				err = writeStatusJSON(cmd.OutOrStdout(), tables, runs)
 			} else {
@@ -78,7 +83,7 @@ failure.`,
 }
 
 // statuses are those of the tables that can be read. What is wrong with one says nothing about the others.
-func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRecord, maxAge time.Duration, records bool) ([]tableStatus, error) {
+func (e *engine) statuses(ctx context.Context, names []string, past jobs.Past, maxAge time.Duration, records bool) ([]tableStatus, error) {
 	chosen, err := e.choose(names)
 	if err != nil {
 		return nil, err
@@ -87,7 +92,7 @@ func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRe
 	var damaged []error
 	for _, c := range chosen {
 		if c.Sinks == nil {
-			s, err := e.runStatus(ctx, c, runs, maxAge)
+			s, err := e.runStatus(ctx, c, past, maxAge)
 			damaged = append(damaged, err)
 			out = append(out, s)
 			continue
@@ -98,27 +103,32 @@ func (e *engine) statuses(ctx context.Context, names []string, runs []jobs.RunRe
 			continue
 		}
 		s := statusOf(c.Name, t, records)
-		s.Failed = failureOf(c.Name, runs)
+		s.Failed = failureOf(c.Name, past.Runs)
+		in, err := e.inspect(ctx, c, past)
+		switch {
+		case err == nil:
+			s.Missing, s.Rest = in.Missing(), in.Rest
+		case maxAge == 0: // what the ledger holds is known without a kind
+			s.Unsure = firstLine(err.Error())
+		default:
+			damaged = append(damaged, err)
+		}
+		if maxAge > 0 {
+			s.Fresh, s.Stale = &in.Fresh, in.Fresh.Stale(time.Now(), maxAge)
+		}
 		out = append(out, s)
 	}
-	if err := errors.Join(damaged...); maxAge == 0 || err != nil {
-		return out, err // what the ledger holds needs no sink and no kind
-	}
-	list, err := e.jobs(ctx, names)
+	return out, errors.Join(damaged...)
+}
+
+// inspect holds what the ledger has of a job's table against the config.
+func (e *engine) inspect(ctx context.Context, c config.Job, past jobs.Past) (jobs.Inspection, error) {
+	e.ask.look = true
+	job, err := kinds[c.Kind](ctx, e, c)
 	if err != nil {
-		return nil, err
+		return jobs.Inspection{}, err
 	}
-	for i, job := range list {
-		if job.Inspect == nil {
-			continue // it has no partitions
-		}
-		in, err := job.Inspect(ctx, time.Now(), runs)
-		if err != nil {
-			return nil, err
-		}
-		out[i].Fresh, out[i].Stale = &in.Fresh, in.Fresh.Stale(time.Now(), maxAge)
-	}
-	return out, nil
+	return job.Inspect(ctx, time.Now(), past)
 }
 
 // failureOf says how the newest run of a job failed: several jobs may have runs of their own.
@@ -224,6 +234,18 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []jobs.RunRecord, now t
 func writeTroubles(w io.Writer, s tableStatus, last string) {
 	if s.Stale != "" {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
+	}
+	if s.Missing > 0 {
+		fmt.Fprintf(w, "  %s missing; gaps %s names them\n", plural(s.Missing, "partition"), s.Job)
+	}
+	if s.Rest.Lost > 0 {
+		fmt.Fprintf(w, "  %d can't be fetched any more\n", s.Rest.Lost)
+	}
+	if l := s.Rest.Lacking; l.Partitions > 0 {
+		fmt.Fprintf(w, "  %s\n  %s\n", lacking(l), mending(s.Job, l))
+	}
+	if s.Unsure != "" {
+		fmt.Fprintf(w, "  what is missing isn't known: error: %s\n", s.Unsure)
 	}
 	if s.Failed != "" && !strings.Contains(s.Failed, last) { // the last run's errors are shown below
 		fmt.Fprintf(w, "  error %s\n", s.Failed)

@@ -14,7 +14,7 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// summary closes a run: a table per job, or a line of JSON each.
+// summary closes a run: a table per job, or a line of JSON each, and a last line that says whether something is left out.
 func (d *display) summary(r jobs.RunRecord) {
 	if d.bars != nil {
 		for _, j := range d.jobs {
@@ -29,20 +29,38 @@ func (d *display) summary(r jobs.RunRecord) {
 			d.logResult(r, res)
 			continue
 		}
-		writeResult(d.out, res, d.units[res.Job])
+		writeResult(d.out, res, d.units[res.Job], r.Trigger)
 	}
-	if d.json {
+	left := leaving(r.Results)
+	switch {
+	case d.json:
 		d.logEnd(r)
-	} else if r.Exit == jobs.ExitInterrupted {
+	case r.Exit == jobs.ExitInterrupted:
 		fmt.Fprintln(d.out, "Interrupted. The next run goes on where this one was.")
+	case left == 1 && len(r.Results) == 1:
+		fmt.Fprintln(d.out, "Something is left out, as said above.")
+	case left > 0:
+		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left, plural(len(r.Results), "job"))
 	}
+}
+
+// leaving counts the jobs that a run has left short of what is wanted, by failure or not. What nobody can fetch any more
+// is none of it.
+func leaving(results []jobs.Result) (n int) {
+	for _, r := range results {
+		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Rest.Lacking.Partitions > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func (d *display) logResult(r jobs.RunRecord, res jobs.Result) {
 	o := res.Outcome
 	args := []any{
 		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
-		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "left", res.Left, "requests", o.Requests,
+		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "left", res.Left,
+		"stopped", res.Stopped, "lacking", res.Rest.Lacking.Partitions, "lost", res.Rest.Lost, "requests", o.Requests,
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
 		"parquet_bytes", o.ParquetBytes, "took", res.Took.Seconds(),
 	}
@@ -62,27 +80,40 @@ func (d *display) logEnd(r jobs.RunRecord) {
 	if r.Exit == jobs.ExitDone || r.Exit == jobs.ExitHeld || r.Exit == jobs.ExitInterrupted {
 		level = slog.LevelInfo
 	}
-	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "took", r.Ended.Sub(r.Started).Seconds())
+	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out", leaving(r.Results), "took", r.Ended.Sub(r.Started).Seconds())
 }
 
 // writeResult writes the closing table of one job, at most 80 columns wide but for errors. Of a job without partitions,
 // each is what its units hold.
-func writeResult(w io.Writer, r jobs.Result, each string) {
+func writeResult(w io.Writer, r jobs.Result, each, trigger string) {
 	o := r.Outcome
-	if o.Windows == 0 && len(r.Errs) == 0 && r.Left == 0 {
+	switch {
+	case o.Windows > 0 || len(r.Errs) > 0:
+		fmt.Fprintf(w, "%s (%s)\n", r.Job, r.Took.Round(10*time.Millisecond))
+	case r.Stopped || r.Left > 0:
+		fmt.Fprintf(w, "%s: not begun\n", r.Job)
+	case r.Rest.Lacking.Partitions+r.Rest.Lost+r.Rest.Kept > 0:
+		fmt.Fprintf(w, "%s: nothing was due, nothing was requested\n", r.Job)
+	case trigger == "backfill":
+		fmt.Fprintf(w, "%s: what was asked for is there, nothing was requested\n", r.Job)
+	default:
 		fmt.Fprintf(w, "%s: all is up to date, nothing was requested\n", r.Job)
-		return
 	}
-	fmt.Fprintf(w, "%s (%s)\n", r.Job, r.Took.Round(10*time.Millisecond))
 	if o.Windows > 0 {
 		writeOutcome(w, o, each)
 	}
 	if o.Waiting > 0 {
 		row(w, "waiting", plural(o.Waiting, cmp.Or(each, "window"))+" that may still be growing; due "+dueAt(o.Due))
 	}
-	if r.Left > 0 {
+	switch {
+	case r.Stopped && r.Left == 0:
+		row(w, "left", "all of it for the next run: this one was stopped before the plan")
+	case r.Stopped:
+		row(w, "left", plural(r.Left, cmp.Or(each, "window"))+" for the next run: this one was stopped")
+	case r.Left > 0:
 		row(w, "left", plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
 	}
+	writeRest(w, r)
 	for _, err := range grouped(r.Errs) {
 		row(w, "error", err)
 	}
@@ -94,6 +125,48 @@ func dueAt(at time.Time) string {
 		return "by the next run"
 	}
 	return "at " + at.UTC().Format(time.RFC3339)
+}
+
+// writeRest says what the table lacks though nothing of it was due.
+func writeRest(w io.Writer, r jobs.Result) {
+	if l := r.Rest.Lacking; l.Partitions > 0 {
+		row(w, "lacking", lacking(l))
+		row(w, "", mending(r.Job, l))
+	}
+	if n := r.Rest.Lost; n > 0 {
+		row(w, "lost", plural(n, "partition")+" can't be fetched any more; gaps names them")
+	}
+	if n := r.Rest.Kept; n > 0 {
+		row(w, "kept", plural(n, "partition")+" with older rows: the last answer was empty")
+	}
+}
+
+// lacking says how many partitions lack what, in about half a line.
+func lacking(l jobs.Lacking) string {
+	const usual = 45
+	text := plural(l.Partitions, "partition") + " lack"
+	if l.Partitions == 1 {
+		text += "s"
+	}
+	for i, name := range l.Columns {
+		switch {
+		case i == 0:
+			text += " " + name
+		case len(text)+len(name) > usual:
+			return text + fmt.Sprintf(" and %d more", len(l.Columns)-i)
+		default:
+			text += ", " + name
+		}
+	}
+	return text
+}
+
+// mending says what gives the partitions of a job the columns that they lack.
+func mending(job string, l jobs.Lacking) string {
+	if l.Later {
+		return "to fetch: backfill " + job + " --missing-columns"
+	}
+	return "the next run fetches them"
 }
 
 func writeOutcome(w io.Writer, o jobs.Outcome, each string) {

@@ -78,6 +78,7 @@ type ask struct {
 	rebaseline    bool          // replace partitions of another meaning
 	stop          time.Time     // when to begin to end; zero: never
 	newColumns    bool          // fetch partitions again that lack columns
+	look          bool          // only read the ledger: sinks stay closed
 	apps          []string      // apply these apps, and no others
 	migrate       bool          // copy the template to apps again, though nothing differs
 	tell          func(io.Writer, apps.Report)
@@ -200,6 +201,28 @@ func (e *engine) jobs(ctx context.Context, names []string) ([]jobs.Job, error) {
 		list = append(list, job)
 	}
 	return list, nil
+}
+
+// warn says which of the jobs that are named, or of all, do what is allowed and hardly meant. Unlike the config's own
+// warnings these are for people who look: some depend on the day.
+func (e *engine) warn(names []string) {
+	chosen, _ := e.choose(names) // whoever made the jobs knows them
+	for _, c := range chosen {
+		if c.Report == nil {
+			continue
+		}
+		if c.Report.Period == "whole" {
+			e.log.Warn("no date among the dimensions: one partition, all", "job", c.Name)
+		}
+		location, err := reportZone(c)
+		if err != nil {
+			continue // which making the job says
+		}
+		today := civil.DateOf(time.Now().In(location))
+		if start := c.Report.Start.On(today); start.After(today) {
+			e.log.Warn(fmt.Sprintf("the start, %s, is still to come", start), "job", c.Name)
+		}
+	}
 }
 
 // choose gives the config's entries that are named, in the config's order.

@@ -68,3 +68,20 @@ func TestClock(t *testing.T) {
 		})
 	}
 }
+
+// A record that was taken is taken, whatever the clock: it is a warning, once for all of them.
+func TestClockOfRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		s := play(page(200, "text/plain", "OK", "Date", time.Now().AddDate(0, 0, 20).UTC().Format(http.TimeFormat)))
+		client, _ := openSpend(t, s, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		for range 3 {
+			if err := client.SubmitSpend(t.Context(), record()); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := strings.Count(log.String(), "480h0m0s behind"); n != 1 {
+			t.Errorf("%d warnings: %s", n, log.String())
+		}
+	})
+}

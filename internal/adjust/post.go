@@ -205,6 +205,7 @@ func (t *submission) send(ctx context.Context, key string) *failure {
 	if t.attempt > 1 {
 		t.meter.Retries.Add(1)
 	}
+	sent := time.Now()
 	resp, err := t.http.Do(req)
 	if err != nil {
 		return t.broken(ctx, attempt, 0, err, connected)
@@ -217,6 +218,7 @@ func (t *submission) send(ctx context.Context, key string) *failure {
 	case err != nil:
 		return t.broken(ctx, attempt, resp.StatusCode, err, true)
 	}
+	_ = t.look(resp.Header, sent, true) // a warning at most
 	return nil
 }
 

@@ -74,7 +74,7 @@ func (t *tries) send(token string) *failure {
 	}
 	defer func() { _ = resp.Body.Close() }() // what reading it had to say is known by then
 	if resp.StatusCode < http.StatusMultipleChoices {
-		if err := t.look(resp.Header, sent); err != nil {
+		if err := t.look(resp.Header, sent, false); err != nil {
 			return &failure{final: true, err: err}
 		}
 	}

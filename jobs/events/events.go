@@ -42,6 +42,8 @@ type Options struct {
 type Kind struct {
 	o     Options
 	table *jobs.Table
+	rules jobs.Rules // as planned
+	now   time.Time  // of the plan
 }
 
 // New makes the kind. Nothing is asked of the service.
@@ -73,15 +75,28 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
 }
 
 // Inspect says how the table is: gaps are the days since the first snapshot that have none.
-func (k *Kind) Inspect(ctx context.Context, now time.Time, runs []jobs.RunRecord) (jobs.Inspection, error) {
+func (k *Kind) Inspect(ctx context.Context, now time.Time, past jobs.Past) (jobs.Inspection, error) {
 	rules, err := k.settle(ctx, now)
 	if err != nil {
 		return jobs.Inspection{}, err
 	}
+	return jobs.Inspect(now, k.o.Job, k.sinceFirst(rules), k.table.Entries(), past), nil
+}
+
+// sinceFirst are the rules for all days since the first snapshot.
+func (k *Kind) sinceFirst(rules jobs.Rules) jobs.Rules {
 	if all := k.table.Sorted(); len(all) > 0 {
 		rules.Start = all[0].Partition
 	}
-	return jobs.Inspect(now, k.o.Job, rules, k.table.Entries(), runs), nil
+	return rules
+}
+
+// Rest counts the days without a snapshot: none of them can be taken any more.
+func (k *Kind) Rest(context.Context) (jobs.Rest, error) {
+	if k.table == nil {
+		return jobs.Rest{}, nil
+	}
+	return jobs.RestOf(k.now, k.sinceFirst(k.rules), k.table.Entries()), nil
 }
 
 // settle reads the ledger and gives the rules of a snapshot of today.
@@ -103,6 +118,7 @@ func (k *Kind) settle(ctx context.Context, now time.Time) (rules jobs.Rules, err
 	rules.Start = civil.DateOf(now.In(rules.Location))
 	rules.Through = rules.Start // an older one that was interrupted can't be taken again
 	rules.Targets = k.o.Targets
+	k.rules, k.now = rules, now
 	return rules, nil
 }
 

@@ -163,7 +163,7 @@ func TestASnapshotADay(t *testing.T) {
 		if got := r.days(); !slices.Equal(got, want) {
 			t.Errorf("snapshots of %v, want %v", got, want)
 		}
-		in, err := r.kind().Inspect(t.Context(), time.Now(), r.runs)
+		in, err := r.kind().Inspect(t.Context(), time.Now(), jobs.Past{Runs: r.runs})
 		check(t, err)
 		if len(in.Gaps) != 2 || in.Gaps[0].Partition.String() != "2000-01-03" || in.Gaps[0].Reason != jobs.RunFailed ||
 			in.Gaps[1].Partition.String() != "2000-01-06" {
@@ -201,7 +201,7 @@ func TestACutSnapshotStays(t *testing.T) {
 		if res := r.run(); len(res.Errs) > 0 || res.Outcome.Written != 1 {
 			t.Errorf("the next day: %+v %v", res.Outcome, res.Errs)
 		}
-		in, err := r.kind().Inspect(t.Context(), time.Now(), r.runs)
+		in, err := r.kind().Inspect(t.Context(), time.Now(), jobs.Past{Runs: r.runs})
 		check(t, err)
 		if len(in.Gaps) != 1 || in.Gaps[0].Partition.String() != "2000-01-01" {
 			t.Errorf("gaps: %+v", in.Gaps)

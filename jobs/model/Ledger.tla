@@ -27,7 +27,7 @@ is checked with runs that hold no claims at all, and believe that they do (Claim
 What is left out: several partitions and sinks (each has its own receipt), the body of files, tables that aren't this one,
 the policy for zero rows (here zero rows are put, as on_empty: clear asks), and the two listings in which records and
 segments are read. The listing of records comes first, the newest number only grows, and a record is deleted only when a
-newer one or a segment holds, so that what is read was the newest at one moment between the two listings. Creating a
+segment holds it or a newer one, so that what is read was the newest at one moment between the two listings. Creating a
 record and looking again is one step here: what a later look finds is what a crash right after it leaves.
 
 Bounds: the runs, each of which does its work once, and the times at which the data changes. Nothing else is cut: the
@@ -42,14 +42,15 @@ CONSTANTS
     Claiming,     \* runs take claims; else each of them believes that it holds the unit
     Working,      \* holders publish; else they only hold
     Suspicion,    \* a run may doubt the newest record for no reason: an old listing says so, or --force
-    LoserMarks,   \* a run that lost after its put adds a doubt record; nothing below needs it
+    LoserMarks,   \* a run whose last record lost adds a doubt record, which nothing below needs
     \* The protections, each of them on in the product. A variant switches one off, and TLC must find what goes wrong.
     ClaimLook,    \* a claimant looks again after it created its number
     SweptWritten, \* a sweep writes numbers down before it deletes their objects
     WallClock,    \* a lease ends by the later of wall and monotonic clock; the latter stands still in a suspended machine
     BeatInTime,   \* an answer to a heartbeat counts only when the lease that it renews hasn't ended
     BeatLists,    \* a heartbeat lists first, and doesn't renew when a higher number exists
-    RecordLook,   \* the creator of a record looks "entry": is mine the newest? "number": is none higher? "none": not at all
+    RecordLook,   \* the creator of a record looks at the highest segment for "entry": one that has its number or a higher one
+                  \* and isn't its own; for "number": a higher one; "none": not at all
     SegmentLook,  \* a folder looks whether its segment is the highest before it deletes what it folded
     BaseFirst,    \* a run builds on the newest record from before its fetch, not on the one at the time of its put
     LookFirst,    \* in doubt a run looks at the sink before it makes its doubt record, not after it
@@ -190,15 +191,11 @@ Newest == Latest(records \cup {segment})
 Entry(r, n, kind, version) == [n |-> n, kind |-> kind, t |-> run[r].got, version |-> version, by |-> r]
 Taken(e) == \E f \in records : f.n = e.n
 Create(e) == records' = IF Taken(e) THEN records ELSE records \cup {e}
+\* Only folds delete records, so that a number that was used before is in the segment.
 Lost(e) ==
     \/ Taken(e)
-    \/ RecordLook = "entry" /\ Latest(records \cup {segment, e}) # e
-    \/ RecordLook = "number" /\ Newest.n > e.n
-
-\* Record deletes what its own record replaces.
-Drop ==
-    /\ records' = {e \in records : e.n >= Newest.n} /\ records' # records
-    /\ UNCHANGED <<claimVars, ledgerVars, object, sent, worldVars, run>>
+    \/ RecordLook = "entry" /\ segment.n >= e.n /\ segment # e
+    \/ RecordLook = "number" /\ segment.n > e.n
 
 Fold ==
     /\ Folders = 0 /\ segment # Newest
@@ -237,7 +234,6 @@ Append ==
 same == UNCHANGED <<claimVars, ledgerVars, object, worldVars>>
 Leave(r) ==
     IF Claiming THEN run' = [run EXCEPT ![r] = [Idle EXCEPT !.at = "release", !.number = run[r].number]] ELSE End(r)
-Lose(r) == IF LoserMarks THEN Goto(r, "mark") ELSE Leave(r)
 
 Doubted(e) == e.kind = "doubt" \/ (Listing /\ e.version # object.version)
 Based(e) == IF Doubted(e) THEN [e EXCEPT !.kind = "doubt"] ELSE e
@@ -313,19 +309,20 @@ Apply == \E m \in sent :
 Refuse == \E m \in sent :
     /\ ~Fits(m)
     /\ sent' = sent \ {m}
-    /\ IF Is(m.by, "wait") THEN Lose(m.by) ELSE UNCHANGED run
+    /\ IF Is(m.by, "wait") THEN Leave(m.by) ELSE UNCHANGED run
     /\ same /\ UNCHANGED records
 
 Record(r) ==
     LET e == Entry(r, run[r].base.n + 1, "clean", run[r].cond)
     IN  /\ Is(r, "record")
         /\ Create(e)
-        /\ IF Lost(e) THEN Lose(r) ELSE Leave(r)
+        /\ IF Lost(e) /\ LoserMarks THEN Goto(r, "mark") ELSE Leave(r)
         /\ same /\ UNCHANGED sent
 
 Mark(r) ==
     /\ Is(r, "mark")
-    /\ Create(Entry(r, Newest.n + 1, "doubt", 0)) /\ Leave(r)
+    /\ IF Newest.kind = "doubt" THEN UNCHANGED records ELSE Create(Entry(r, Newest.n + 1, "doubt", 0))
+    /\ Leave(r)
     /\ same /\ UNCHANGED sent
 
 (*-------------------------------- The world -------------------------------*)
@@ -352,7 +349,7 @@ Clean ==
         /\ CASE Void(base, truth) -> records' = records \cup {e(1, "empty", base.version)} /\ UNCHANGED object
              [] Unchanged(base, truth) -> records' = records \cup {e(1, "clean", base.version)} /\ UNCHANGED object
              [] OTHER -> IF fits
-                         THEN object' = Made(truth) /\ records' = records \cup {e(2, "clean", object'.version)}
+                         THEN object' = Made(truth) /\ records' = records \cup {e(1, "doubt", 0), e(2, "clean", object'.version)}
                          ELSE records' = records \cup {e(1, "doubt", 0)} /\ UNCHANGED object
         /\ UNCHANGED <<claimVars, ledgerVars, sent, truth, persons, run>>
 
@@ -362,7 +359,7 @@ Next ==
         \/ LeaseEnds(r) \/ Beat(r) \/ Release(r)
         \/ Plan(r) \/ Fetch(r) \/ Vouch(r) \/ Look(r) \/ Doubt(r) \/ LookLate(r) \/ Put(r) \/ Record(r) \/ Mark(r)
     \/ Lapse \/ Land \/ Sweep \/ DropSwept
-    \/ Drop \/ Fold \/ FoldList \/ FoldRead \/ FoldWrite \/ Append
+    \/ Fold \/ FoldList \/ FoldRead \/ FoldWrite \/ Append
     \/ Apply \/ Refuse \/ Restate \/ Person \/ Clean
 
 Spec == Init /\ [][Next]_vars

@@ -29,8 +29,8 @@ var (
 	crashKills = flag.Int("kills", 12, "how often the crash suite kills its process")
 )
 
-// crashWindow is what a kill may leave in doubt: four times what is in flight.
-const crashWindow = 4 * crashInFlight
+// crashWindow is what a kill may leave in doubt: eight times what is in flight.
+const crashWindow = (1 + mostAhead) * crashInFlight
 
 const crashInFlight = 16
 

@@ -48,7 +48,7 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	slices.Sort(rows)
 	seg.Spans = spansOf(s.work.states, rows)
 	s.push.take(seg)
-	if last || s.push.last-s.push.base >= foldAbove {
+	if last || int64(s.push.last-s.push.base) >= max(foldAbove, s.work.states.rows>>16) {
 		seg = s.push.whole(s.work.o.o.Run)
 	}
 	s.settled, s.words, s.sums = nil, map[int64]Rejection{}, map[string]Sum{}

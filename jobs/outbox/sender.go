@@ -5,12 +5,16 @@ import (
 	"sync"
 )
 
-// foldAbove is how many segments add to a whole one before the next whole one.
-const foldAbove = 256
+// foldAbove is how many segments add to a whole one, at least, before the next whole one. Of a large file each is larger.
+const foldAbove = 64
+
+// mostAhead is how many times what may be in flight is let go beside it, when a segment takes long.
+const mostAhead = 7
 
 // A sender is what the goroutines of one sending share. A record goes this way: it is read and waits in the lanes; a
 // segment says that it may have been sent; a worker sends it; a later segment says what became of it. So a kill leaves in
-// doubt what a segment has let go and none has settled: never more than four times what may be in flight.
+// doubt what a segment has let go and none has settled: never more than eight times what may be in flight, and at a rate
+// that gives the ledger time, little more than that.
 type sender[V any] struct {
 	work    *work[V]
 	push    *push
@@ -94,7 +98,7 @@ func (s *sender[V]) hand(gone []letter[V]) {
 	defer s.mu.Unlock()
 	s.ready = append(s.ready, gone...)
 	// In the time of a segment so many were settled: twice as many, and none waits for the next one.
-	s.ahead = min(max(2*len(s.settled), 1, s.work.p.InFlight/2), 3*s.work.p.InFlight)
+	s.ahead = min(max(2*len(s.settled), 1, s.work.p.InFlight/2), mostAhead*s.work.p.InFlight)
 	s.handed.Broadcast()
 	s.signal()
 }

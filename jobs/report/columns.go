@@ -88,17 +88,39 @@ func (k *Kind) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 			return nil, err
 		}
 	}
-	for i, col := range cols {
-		c.list = append(c.list, col.Column)
-		if col.Dimension && col.Type.IsTime() && (c.route == table.NoRoute || finer(col.Type, c.list[c.route].Type)) {
-			c.route = i
-		}
+	for _, col := range cols {
+		c.add(col.Column)
 	}
 	if err := k.table.SaveShape(ctx, c.shape); err != nil {
 		return nil, err
 	}
 	k.columns = c
 	return c, nil
+}
+
+func (c *columns) add(col table.Column) {
+	if col.Dimension && col.Type.IsTime() && (c.route == table.NoRoute || finer(col.Type, c.list[c.route].Type)) {
+		c.route = len(c.list)
+	}
+	c.list = append(c.list, col)
+}
+
+// as are the columns as a record has them, or, if shared, those of them that the table still has.
+func (c *columns) as(recorded jobs.Shape, shared bool) *columns {
+	out := &columns{shape: recorded, route: table.NoRoute}
+	for _, was := range recorded.Columns {
+		col := table.Column{Name: was.Name, Source: was.Source}
+		i := slices.IndexFunc(c.list, func(is table.Column) bool { return is.Name == was.Name })
+		switch {
+		case i >= 0:
+			col = c.list[i]
+			col.Source = was.Source // of an event that had vanished, none
+		case shared || col.Type.UnmarshalText([]byte(was.Type)) != nil:
+			continue // of a type that a later version made, the hash will differ, which is said
+		}
+		out.add(col)
+	}
+	return out
 }
 
 // finer tells whether a cuts time finer than b.

@@ -28,7 +28,7 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 		return jobs.Outcome{}, err
 	}
 	var m adjust.Meter
-	f := &fetch{Kind: k, claim: u.Claim, base: window.Base, client: k.o.Client.Metered(&m)}
+	f := &fetch{Kind: k, claim: u.Claim, base: window.Base, client: k.o.Client.Metered(&m), trial: &k.trial}
 	if f.cols, err = k.resolve(ctx, f.client); err == nil {
 		for _, run := range window.Runs() {
 			err = errors.Join(err, f.partitions(ctx, run))
@@ -62,6 +62,7 @@ type fetch struct {
 	base   jobs.Ledgered // what the ledger held before the fetch
 	client *adjust.Client
 	cols   *columns
+	trial  *trial // of these columns
 	out    jobs.Outcome
 }
 

@@ -165,6 +165,28 @@ func (s Selector) vanished(now []column, recorded jobs.Shape) []column {
 	return gone
 }
 
+// expected are the columns of this selector as far as they are known without the service: those of a record, and of each
+// metric that it has none of, one without a type. Its name may be known too, and else is none that a column can have.
+func (s Selector) expected(recorded jobs.Shape) (cols []jobs.ShapeColumn) {
+	for _, metric := range s.Metrics {
+		next := jobs.ShapeColumn{Name: s.String() + " " + metric, Source: s.String(), Event: s.String()}
+		gave := func(was jobs.ShapeColumn) bool { return was.Event == s.String() && s.gave(was, metric) }
+		if s.As != "" || s.Slug != "" {
+			next.Name = s.column(s.Slug, metric)
+			gave = func(was jobs.ShapeColumn) bool { return was.Name == next.Name }
+		}
+		if !slices.ContainsFunc(recorded.Columns, gave) {
+			cols = append(cols, next)
+		}
+		for _, was := range recorded.Columns {
+			if gave(was) && !slices.Contains(cols, was) {
+				cols = append(cols, was)
+			}
+		}
+	}
+	return cols
+}
+
 // gave tells whether a recorded column is one of metric, by its name: as a NULL column it has no source any more.
 func (s Selector) gave(was jobs.ShapeColumn, metric string) bool {
 	switch {

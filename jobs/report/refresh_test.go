@@ -2,7 +2,10 @@ package report_test
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,7 +122,8 @@ func TestRebaseline(t *testing.T) {
 	})
 }
 
-// An added metric, and one of an event, are fetched for older days when asked for, and only for those that lack them.
+// An added metric, and one of an event, are left for later where the config says so: they are fetched for older days when
+// asked for, and only for those that lack them.
 func TestMissingColumns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1})
@@ -128,7 +132,7 @@ func TestMissingColumns(t *testing.T) {
 		r.options.Rules.Lookback = 0
 		first := civil.DateOf(time.Now()).AddDays(-9)
 		r.from(first)
-		r.options.Events = nil
+		r.options.Events, r.options.Rules.LaterColumns = nil, true
 		metrics := r.options.Query.Metrics
 		r.options.Query.Metrics = metrics[:3]
 		r.ok()
@@ -141,13 +145,48 @@ func TestMissingColumns(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		r.ok()
 		o := r.options
-		o.NewColumns, o.Rules.Only = true, []jobs.Reason{jobs.NewColumns}
+		o.NewColumns, o.Rules.Only, o.Rules.LaterColumns = true, []jobs.Reason{jobs.NewColumns}, false
 		if res := r.runAs(t.Context(), o); res.Outcome.Written != 10 || len(res.Errs) > 0 {
 			t.Errorf("ten days lack columns: %+v %v", res.Outcome, res.Errs)
 		}
 		r.equalsTruth(first, 11)
 		if res := r.runAs(t.Context(), o); res.Outcome.Windows != 0 {
 			t.Errorf("and again: %+v", res.Outcome)
+		}
+	})
+}
+
+// Without being asked for, older days get an added column after what the night itself wants, the newest first; days without
+// rows lack nothing.
+func TestAddedColumnsComeLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1})
+		defer r.close()
+		time.Sleep(6 * time.Hour)
+		r.options.Rules.Lookback, r.options.Rules.Page, r.options.Events = 0, 2, nil
+		first := civil.DateOf(time.Now()).AddDays(-8)
+		r.from(first)
+		r.ok()
+		second := &emptySecond{RoundTripper: r.client.HTTP.Transport}
+		second.reports.Store(1)
+		r.client.HTTP = &http.Client{Transport: second}
+		time.Sleep(24 * time.Hour)
+		if res := r.ok(); res.Outcome.Empty != 1 || res.Rest.Lacking.Partitions != 0 {
+			t.Fatalf("a day without rows: %+v %+v", res.Outcome, res.Rest)
+		}
+		time.Sleep(48 * time.Hour)
+		r.options.Query.Metrics = append(r.options.Query.Metrics, "sessions")
+		var planned []string
+		for _, d := range r.planned(r.options) {
+			planned = append(planned, fmt.Sprintf("%d %s", d.Partition.DaysSince(first), d.Reason))
+		}
+		want := "9 missing, 10 missing, 6 missing columns, 7 missing columns, 4 missing columns, 5 missing columns, 2 missing columns, 3 missing columns, " +
+			"0 missing columns, 1 missing columns"
+		if got := strings.Join(planned, ", "); got != want {
+			t.Errorf("the plan is %s, want %s", got, want)
+		}
+		if res := r.ok(); res.Outcome.Written != 10 || res.Rest.Lacking.Partitions != 0 {
+			t.Errorf("%+v %+v", res.Outcome, res.Rest)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +33,7 @@ type Options struct {
 	Rules jobs.Rules                        // without Start
 
 	Rebaseline bool // replace partitions of another meaning instead of refusing
-	NewColumns bool // fetch partitions again that lack columns of the config
+	NewColumns bool // ask the service which columns events have by now: partitions may lack those too
 
 	Query       adjust.ReportQuery // without From, Until, Splittable and the metrics of events
 	Events      []Selector
@@ -59,6 +60,8 @@ type Kind struct {
 	rules jobs.Rules // as planned
 	now   time.Time  // of the plan
 
+	planned jobs.Shape
+
 	mu      sync.Mutex // guards the resolution of events, which is done once, when first needed
 	columns *columns
 	trial   trial
@@ -74,7 +77,8 @@ func New(o Options) (*Kind, error) {
 }
 
 // Plan reads the ledger and plans one unit a window. It asks nothing of the service, unless columns that older
-// partitions lack are asked for, or a rebaseline, and some of them are events'.
+// partitions lack are asked for, or a rebaseline, and some of them are events'. Windows that only lack columns come last,
+// the newest first: what a table gets of an added metric never holds up the night's own work.
 func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
 	if err := k.settle(ctx, now); err != nil {
 		return nil, err
@@ -83,19 +87,41 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
 	if k.rules.Changed, err = k.table.Look(ctx, k.o.Targets); err != nil {
 		return nil, err
 	}
-	var units []jobs.Unit
+	var units, wider []jobs.Unit
 	for _, w := range jobs.PlanWindows(now, k.rules, k.table.Entries()) {
-		units = append(units, jobs.Unit{Name: w.Name(), Window: w})
+		u := jobs.Unit{Name: w.Name(), Window: w}
+		if slices.ContainsFunc(w.Due, func(d jobs.Due) bool { return d.Reason != jobs.NewColumns }) {
+			units = append(units, u)
+		} else {
+			wider = append(wider, u)
+		}
 	}
-	return units, nil
+	slices.Reverse(wider)
+	return append(units, wider...), nil
 }
 
 // Inspect says how the table is. It asks nothing of the service.
-func (k *Kind) Inspect(ctx context.Context, now time.Time, runs []jobs.RunRecord) (jobs.Inspection, error) {
+func (k *Kind) Inspect(ctx context.Context, now time.Time, past jobs.Past) (jobs.Inspection, error) {
 	if err := k.settle(ctx, now); err != nil {
 		return jobs.Inspection{}, err
 	}
-	return jobs.Inspect(now, k.o.Job, k.rules, k.table.Entries(), runs), nil
+	return jobs.Inspect(now, k.o.Job, k.rules, k.table.Entries(), past), nil
+}
+
+// Rest says how many partitions lack columns once the plan has been done, also those of events that only a window has
+// found.
+func (k *Kind) Rest(ctx context.Context) (rest jobs.Rest, err error) {
+	if k.table == nil {
+		return rest, nil
+	}
+	rules, shape := k.rules, k.planned
+	if k.columns != nil {
+		shape = k.columns.shape
+	}
+	if rules.Stale, err = k.table.Stale(ctx, shape); err != nil {
+		return rest, err
+	}
+	return jobs.RestOf(k.now, rules, k.table.Entries()), nil
 }
 
 // settle reads the ledger and completes the rules by what it holds.
@@ -122,12 +148,14 @@ func (k *Kind) settle(ctx context.Context, now time.Time) (err error) {
 	k.rules, k.now = k.o.Rules, now
 	k.rules.Start = k.o.Start(civil.DateOf(now.In(k.rules.Location)))
 	k.rules.Targets = k.o.Targets
-	k.rules.Stale, err = k.table.Stale(ctx, shape, k.o.NewColumns)
+	k.planned = shape
+	k.rules.Stale, err = k.table.Stale(ctx, shape)
 	return err
 }
 
 // shape is the table's, as far as it is known before a window is fetched: the columns of events are those of the record
-// fetched last, unless older partitions are to be held against today's.
+// fetched last, and those that it must lack because the config didn't ask for them then, unless older partitions are to be
+// held against today's.
 func (k *Kind) shape(ctx context.Context, recorded jobs.Shape) (jobs.Shape, error) {
 	if k.o.NewColumns || k.o.Rebaseline {
 		cols, err := k.resolve(ctx, k.o.Client)
@@ -137,10 +165,8 @@ func (k *Kind) shape(ctx context.Context, recorded jobs.Shape) (jobs.Shape, erro
 		return cols.shape, nil
 	}
 	s := shapeOf(k.o, k.fixed)
-	for _, c := range recorded.Columns {
-		if c.Event != "" {
-			s.Columns = append(s.Columns, c)
-		}
+	for _, selector := range k.o.Events {
+		s.Columns = append(s.Columns, selector.expected(recorded)...)
 	}
 	return s, nil
 }

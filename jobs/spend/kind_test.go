@@ -244,12 +244,12 @@ func TestGrowing(t *testing.T) {
 	}
 	now := time.Now()
 	runs := []jobs.RunRecord{{Ended: &now, Results: []jobs.Result{res}}}
-	if code := jobs.ExitCode(runs[0].Results, false, false); code != jobs.ExitDone || jobs.SuccessOf(res.Job, runs) != nil {
-		t.Errorf("exit code %d, success %v", code, jobs.SuccessOf(res.Job, runs))
+	if code := jobs.ExitCode(runs[0].Results, false, false); code != jobs.ExitDone || (jobs.Past{Runs: runs}).SuccessOf(res.Job) != nil {
+		t.Errorf("exit code %d, success %v", code, (jobs.Past{Runs: runs}).SuccessOf(res.Job))
 	}
 	r.o.Quiet = 0
 	runs[0].Results[0] = r.run(t)
-	if jobs.SuccessOf(res.Job, runs) == nil {
+	if (jobs.Past{Runs: runs}).SuccessOf(res.Job) == nil {
 		t.Error("no success once it is pushed")
 	}
 }

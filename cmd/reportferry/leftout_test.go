@@ -1,0 +1,307 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// The jobs of leftOutConfig, each with the keys that they all have.
+const (
+	campaignsJob = `
+  - name: campaigns
+    kind: report
+    schedule: "0 6 * * *"
+    sinks: [file://./out]
+    start: -12d
+    lookback: 2
+    codec: snappy
+    currency: USD
+    dimensions: [day, app_token]
+    metrics: [installs, cost]
+`
+	eventsJobText = `
+  - {name: slugs, kind: events, sinks: [file://./out], codec: snappy}
+`
+	spendJobText = `
+  - {name: spend_files, kind: spend, source: "file://./in/*.csv", rejects: "file://./rejects"}
+`
+)
+
+// A shell gives command lines in a folder, each at a moment of its own: from the morning of 2009-12-29 on, a minute apart.
+type shell struct {
+	t     *testing.T
+	clock time.Duration
+}
+
+func newShell(t *testing.T, jobs string) *shell {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	check(t, os.MkdirAll("in", 0o755))
+	check(t, os.WriteFile("reportferry.yml", []byte("service: embedded\nledger: file://./ledger\nspool_dir: spool\njobs:"+jobs), 0o600))
+	return &shell{t, 10*365*24*time.Hour + 7*time.Hour}
+}
+
+// says runs a command line and wants each text in what it says, but those behind an exclamation mark.
+func (s *shell) says(args string, code int, wants ...string) string {
+	s.t.Helper()
+	var out, err bytes.Buffer
+	synctest.Test(s.t, func(t *testing.T) {
+		time.Sleep(s.clock)
+		if got := execute(t.Context(), strings.Fields(args), &out, &err); got != code {
+			t.Errorf("%s: exit code %d, want %d: %s%s", args, got, code, &out, &err)
+		}
+	})
+	s.clock += time.Minute
+	said := err.String() + out.String()
+	for _, want := range wants {
+		text, without := strings.CutPrefix(want, "!")
+		if strings.Contains(said, text) == without {
+			s.t.Errorf("%s says\n%swant %q", args, said, want)
+		}
+	}
+	for line := range strings.Lines(out.String()) {
+		if len(line) > 81 && !strings.Contains(line, "error") && !strings.Contains(line, "stale: ") && !strings.HasPrefix(line, "{") {
+			s.t.Errorf("%s: %d characters wide: %s", args, len(line)-1, line)
+		}
+	}
+	return said
+}
+
+// An added metric is fetched for all partitions that have rows, by the next run, without being asked for: readers of the
+// folder refuse files of two shapes.
+func TestAddedMetric(t *testing.T) {
+	s := newShell(t, campaignsJob)
+	s.says("run", 0, "written 12")
+	s.says("run", 0, "all is up to date")
+	change(t, "metrics: [installs, cost]", "metrics: [installs, cost, clicks]")()
+	s.says("plan", 0, "12 partitions", "missing columns 7")
+	s.says("status", 0, "12 partitions lack clicks", "the next run")
+	s.says("gaps", 0, "12 partitions lack clicks")
+	s.says("run", 0, "written 12", "!lack")
+	s.says("run", 0, "all is up to date", "!lack")
+	s.says("check --live --seed 1", 0, "as recorded: ")
+	s.says("status", 0, "!lack")
+	s.says("gaps", 0, "!lack")
+}
+
+// An event that is added is fetched for older days too, though a plan asks nothing of the service.
+func TestAddedEvent(t *testing.T) {
+	s := newShell(t, campaignsJob)
+	s.says("run", 0, "written 12")
+	change(t, "cost]\n", "cost]\n    events: [{name: Purchase, metrics: [events, revenue], as: purchase}, {glob: 'level*', metrics: [events]}]\n")()
+	s.says("plan", 0, "12 partitions", "missing columns 7")
+	s.says("run", 0, "written 12")
+	s.says("run", 0, "all is up to date")
+	change(t, "metrics: [events, revenue]", "metrics: [events, revenue, d7_revenue_cohort]")()
+	s.says("status", 0, "12 partitions lack purchase_d7_revenue_cohort")
+	s.says("run", 0, "written 12")
+	change(t, ", {glob: 'level*', metrics: [events]}", "")()
+	s.says("run", 0, "all is up to date")
+	change(t, "{name: Purchase, ", "{slug: buy, ")() // another way to the same columns
+	s.says("plan", 0, "nothing is due")
+	change(t, "as: purchase}", "as: bought}")()
+	s.says("gaps", 0, "12 partitions lack bought_d7_revenue_cohort and 2 more")
+}
+
+// With new_columns: later older partitions stay as they are, and every command says so.
+func TestAddedMetricForLater(t *testing.T) {
+	s := newShell(t, strings.Replace(campaignsJob, "lookback: 2", "lookback: 2\n    new_columns: later", 1))
+	s.says("run", 0, "written 12")
+	change(t, "metrics: [installs, cost]", "metrics: [installs, cost, clicks, sessions]")()
+	lack, command := "12 partitions lack clicks, sessions", "backfill campaigns --missing-columns"
+	s.says("plan", 0, "nothing is due", lack, command)
+	s.says("plan --log-format json", 0, `"lacking":{"partitions":12,"columns":["clicks","sessions"],"later":true}`)
+	s.says("status", 0, lack, command)
+	s.says("status --json", 0, `"partitions": 12`, `"clicks",`)
+	s.says("gaps", 0, lack, command)
+	said := s.says("run", 0, lack, command)
+	if lines := strings.Split(strings.TrimSpace(said), "\n"); lines[len(lines)-1] != "Something is left out, as said above." {
+		t.Errorf("the last line is %q", lines[len(lines)-1])
+	}
+	s.says("run --log-format json", 0, `"lacking":12`)
+	s.says("check --live --seed 1", 0, "as recorded: ", "!other values")
+	s.clock += 24 * time.Hour
+	s.says("run", 0, "written 3,", "10 partitions lack clicks, sessions") // two were in the lookback
+	s.says("backfill campaigns --missing-columns", 0, "written 10", "!lack")
+	s.says("run", 0, "all is up to date", "!lack")
+	s.says("check --live --seed 1", 0, "as recorded: ")
+}
+
+// A column that the config dropped stays in older parts, and makes no difference in the others.
+func TestCheckLiveWithFewerColumns(t *testing.T) {
+	s := newShell(t, campaignsJob)
+	s.says("run", 0, "written 12")
+	change(t, "metrics: [installs, cost]", "metrics: [installs]")()
+	s.says("check --live --seed 1", 0, "as recorded: ", "!other values")
+}
+
+// Days of an events job that nobody can fetch any more are told apart from those that a run brings.
+func TestGapsThatNobodyCanClose(t *testing.T) {
+	s := newShell(t, eventsJobText)
+	s.says("gaps", 3, "1 partition missing", "run slugs")
+	s.says("run", 0, "written 1")
+	s.says("gaps", 0, "no gaps")
+	s.clock += 3 * 24 * time.Hour
+	s.says("gaps", 3, "1 partition missing", "2010-01-01", "run slugs", "2 partitions can't be fetched any more", "2009-12-30..2009-12-31", "!backfill")
+	s.says("status", 0, "1 partition missing", "2 can't be fetched any more")
+	s.says("run", 0, "written 1")
+	s.says("gaps", 0, "!missing", "2 partitions can't be fetched any more", "2009-12-30..2009-12-31")
+	s.says("gaps --json", 0, `"closable":false`, `"partitions":2`, `!"closable":true`)
+	s.says("run", 0, "2 partitions can't be fetched any more", "!all is up to date, ")
+}
+
+// Gaps that a backfill closes are 3; a period whose schedule hasn't fired yet isn't one of them.
+func TestGapsExitCode(t *testing.T) {
+	s := newShell(t, campaignsJob)
+	s.says("gaps", 3, "12 partitions missing", "backfill campaigns --gaps")
+	s.says("status", 0, "nothing recorded yet", "12 partitions missing")
+	s.says("backfill campaigns --gaps", 0, "written 12")
+	s.says("gaps", 0, "no gaps")
+	s.says("status", 0, "!missing")
+	s.clock += 17*time.Hour + 30*time.Minute // half past midnight: due at six
+	s.says("gaps", 0, "not due yet")
+	s.clock += 8 * time.Hour
+	s.says("gaps", 3, "never fetched yet")
+}
+
+// A table of one partition and a start that hasn't come are likely slips.
+func TestPlanWarns(t *testing.T) {
+	s := newShell(t, strings.Replace(campaignsJob, "dimensions: [day, ", "dimensions: [", 1)+
+		strings.Replace(strings.Replace(campaignsJob, "name: campaigns", "name: later", 1), "start: -12d", "start: 2011-01-01", 1))
+	for _, command := range []string{"plan", "check"} {
+		s.says(command, 0, "no date among the dimensions: one partition, all job=campaigns\n", "the start, 2011-01-01, is still to come job=later\n")
+	}
+	s.says("plan campaigns", 0, "job=campaigns", "!job=later")
+}
+
+// A job's last success is kept, however many runs of other jobs come after it.
+func TestLastSuccessIsKept(t *testing.T) {
+	s := newShell(t, spendJobText+strings.Replace(spendJobText, "spend_files", "others", 1))
+	s.says("run spend_files", 0)
+	for range 101 {
+		s.says("run others", 0)
+	}
+	s.says("status spend_files --max-age 26h", 0, "spend_files: last success 1h42m0s ago")
+	s.says("status --max-age 1h", 3, "spend_files: last success 1h43m0s ago", "stale: the last success was 1h43m0s ago")
+	files, err := filepath.Glob("ledger/successes/*/*.json")
+	check(t, err)
+	if len(files) != 2 {
+		t.Errorf("a success for each job: %v", files)
+	}
+	// A ledger of an older version has none, and its runs are read.
+	check(t, os.RemoveAll("ledger/successes"))
+	s.says("status others --max-age 26h", 0, "others: last success 3m0s ago")
+	s.says("status spend_files --max-age 2h", 3, "no run of it has succeeded yet")
+}
+
+// Whatever a run leaves out, its last line and its exit code say so, and no line of that job says that all is up to date.
+func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
+	const left, interrupted, upToDate = "Something is left out", "Interrupted. ", "all is up to date, nothing was requested"
+	for _, c := range []struct {
+		name  string
+		res   jobs.Result
+		named bool // a person asked for this job
+		exit  int
+		line  string // in the last one
+		says  string
+	}{
+		{"nothing was due", jobs.Result{}, true, 0, upToDate, ""},
+		{"all that was due", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Written: 7}}, true, 0, "rows", "written 7"},
+		{"others hold some", jobs.Result{Outcome: jobs.Outcome{Windows: 2, Held: 1, Written: 7}}, true, 0, left, "1 of them held by another run"},
+		{"others hold all, of a schedule", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Held: 1}}, false, 0, left, "held by another run"},
+		{"others hold all", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Held: 1}}, true, 4, left, "held by another run"},
+		{"the deadline came", jobs.Result{Left: 3, Outcome: jobs.Outcome{Windows: 1, Written: 7}}, false, 130, interrupted, "3 windows for the next run: the deadline is near"},
+		{"the deadline came first", jobs.Result{Left: 3}, false, 130, interrupted, "3 windows for the next run: the deadline is near"},
+		{"stopped", jobs.Result{Left: 3, Stopped: true, Outcome: jobs.Outcome{Windows: 1}}, false, 130, interrupted, "3 windows for the next run: this one was stopped"},
+		{"not begun", jobs.Result{Left: 1, Stopped: true}, false, 130, interrupted, "job: not begun\n  left        1 window for the next run"},
+		{"not planned", jobs.Result{Stopped: true}, false, 130, interrupted, "job: not begun\n  left        all of it"},
+		{"columns for later", jobs.Result{Rest: jobs.Rest{Lacking: jobs.Lacking{Partitions: 1, Columns: []string{"clicks", "cost", "revenue", "sessions", "waus"}, Later: true}}}, true, 0, left,
+			"1 partition lacks clicks, cost, revenue and 2 more\n              to fetch: backfill job --missing-columns"},
+		{"columns that were found meanwhile", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Written: 1}, Rest: jobs.Rest{Lacking: jobs.Lacking{Partitions: 2, Columns: []string{"a"}}}},
+			true, 0, left, "2 partitions lack a\n              the next run fetches them"},
+		{"rows that were kept", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Kept: 1}, Rest: jobs.Rest{Kept: 1}}, true, 0, left, "1 partition with older rows"},
+		{"rows that were kept earlier", jobs.Result{Rest: jobs.Rest{Kept: 1}}, true, 0, "1 partition with older rows", "nothing was due"},
+		{"days that nobody can fetch any more", jobs.Result{Rest: jobs.Rest{Lost: 2}}, true, 0, "2 partitions can't be fetched any more", "nothing was due"},
+		{"some failed", jobs.Result{Outcome: jobs.Outcome{Windows: 2, Written: 1, Failed: 1}, Errs: []error{errors.New("503")}}, true, 3, left, "error       503"},
+		{"no plan", jobs.Result{Errs: []error{jobs.ErrRefused}}, true, 2, left, "error       refused"},
+	} {
+		for _, others := range [][]jobs.Result{nil, {{Job: "other"}}} {
+			c.res.Job = "job"
+			results := append([]jobs.Result{c.res}, others...)
+			ended := time.Now()
+			r := jobs.RunRecord{Ended: &ended, Results: results, Exit: jobs.ExitCode(results, c.res.Stopped, c.named)}
+			if r.Exit != c.exit {
+				t.Errorf("%s: exit code %d, want %d", c.name, r.Exit, c.exit)
+			}
+			var out bytes.Buffer
+			newDisplay(&flags{logFormat: "text", logLevel: "info"}, &out, &out).summary(r)
+			lines := slices.Collect(strings.Lines(out.String()))
+			last := lines[len(lines)-1]
+			general := c.line == left || c.line == interrupted
+			if (others == nil || general) && !strings.Contains(last, c.line) {
+				t.Errorf("%s: the last line is %q, want %q", c.name, last, c.line)
+			}
+			if others != nil && c.line == left && !strings.Contains(last, "in 1 of 2 jobs") {
+				t.Errorf("%s: with another job the last line is %q", c.name, last)
+			}
+			if !strings.Contains(out.String(), c.says) || c.line != upToDate && strings.Contains(out.String(), "job: all is up to date") {
+				t.Errorf("%s: says\n%swant %q", c.name, &out, c.says)
+			}
+			out.Reset()
+			newDisplay(&flags{logFormat: "json", logLevel: "info"}, &out, &out).summary(r)
+			if said := strings.Contains(out.String(), `"left_out":1`); said != general {
+				t.Errorf("%s: as JSON\n%s", c.name, &out)
+			}
+		}
+	}
+	var out bytes.Buffer
+	newDisplay(&flags{logFormat: "text", logLevel: "info"}, &out, &out).summary(jobs.RunRecord{Trigger: "backfill", Results: []jobs.Result{{Job: "job"}}})
+	if out.String() != "job: what was asked for is there, nothing was requested\n" {
+		t.Errorf("a backfill of what is there says %s", &out)
+	}
+}
+
+// Ctrl-C in the first job: the second was not begun, and the run's words, its JSON and its record say so.
+func TestInterruptedInTheFirstJob(t *testing.T) {
+	s := startService(t, "--apps", "1", "--days", "30", "--latency", "1m")
+	for format, want := range map[string]string{
+		"text": "others: not begun\n  left        3 windows for the next run: this one was stopped\nInterrupted. ",
+		"json": `"left":3,"stopped":true`,
+	} {
+		p := newPlace(t, s, 1, 1, living)
+		path := filepath.Join(p.dir, "reportferry.yml")
+		data, err := os.ReadFile(path)
+		check(t, err)
+		_, first, _ := strings.Cut(string(data), "jobs:\n")
+		second := strings.NewReplacer("name: installs", "name: others", "start: -1d", "start: -5d").Replace(first)
+		check(t, os.WriteFile(path, append(data, second...), 0o600))
+		run, out := p.command(context.Background(), "run", "--log-format", format)
+		check(t, run.Start())
+		for claimed, deadline := false, time.Now().Add(20*time.Second); !claimed; time.Sleep(20 * time.Millisecond) {
+			claims, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/installs/claims/*/*.json"))
+			check(t, err)
+			if claimed = len(claims) > 0; time.Now().After(deadline) {
+				t.Fatalf("nothing is claimed: %s", out)
+			}
+		}
+		check(t, run.Process.Signal(os.Interrupt))
+		_ = run.Wait() // its exit code tells
+		if code := run.ProcessState.ExitCode(); code != 130 || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "up to date") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		said, _ := p.here("status", "--json")
+		if strings.Count(said, `"stopped": true`) != 2 || !strings.Contains(said, `"left": 3`) {
+			t.Errorf("the record: %s", said)
+		}
+	}
+}
