@@ -111,9 +111,9 @@ func (p *process) clock() (wall time.Time, running time.Duration) {
 }
 
 // knows tells whether one of the process's clocks has run on from one time to another: it hasn't slept, or nobody has put
-// its wall clock back meanwhile.
+// its wall clock back meanwhile. What was sent at a time was begun up to a lease before it.
 func (p *process) knows(from, to time.Duration) bool {
-	return p.slept < from || !slices.ContainsFunc(p.jumps, func(j jump) bool { return j.at > from && j.at <= to && j.by < 0 })
+	return p.slept < from || !slices.ContainsFunc(p.jumps, func(j jump) bool { return j.at > from-lease && j.at <= to && j.by < 0 })
 }
 
 // beat is when the process has last shown life in all that it has claimed.
