@@ -1,0 +1,231 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+const lease = 2 * time.Minute
+
+// A fate says how bad a world is. Each seed draws another one, and most kinds of harm are absent from many: what is
+// always there hides what it prevents.
+type fate struct {
+	slots, runs, days, restatements int
+	length, pause                   time.Duration
+
+	kill, suspend        float64 // at a call
+	force, skew          float64 // of a process
+	slow                 float64 // of a call: seconds instead of milliseconds
+	silent, deaf         float64 // of a call: it never reaches the store, or its answer never comes back
+	resent, twin, late   float64 // of a write: asked twice; once more, long after its answer; applied when nobody waits
+	torn                 float64 // of a part: its file can't be read to the end
+	conflict             float64 // of a conditional write: another one is on its way, says the store
+	emptied, returned    float64 // of a restatement: no rows; as it was two before
+	hashed, seconds, low bool    // ETags by content, times in seconds, the ledger folded often
+	unclaimed            bool    // claims keep nobody away: the stores alone keep data safe
+}
+
+func drawFate(dice interface {
+	IntN(int) int
+	Float64() float64
+}) fate {
+	rate := func(most float64) float64 { // absent in a third of the worlds
+		return max(0, 1.5*dice.Float64()-0.5) * most
+	}
+	return fate{
+		slots: 2 + dice.IntN(3), runs: 1 + dice.IntN(3), days: 2 + dice.IntN(5), restatements: dice.IntN(12),
+		length: 20 * time.Minute, pause: time.Duration(1+dice.IntN(300)) * time.Second,
+		kill: rate(0.01), suspend: rate(0.02), force: rate(0.7), skew: rate(0.5), slow: rate(0.2),
+		silent: rate(0.02), deaf: rate(0.03), resent: rate(0.1), twin: rate(0.3), late: rate(0.1), conflict: rate(0.02), torn: rate(0.05),
+		emptied: rate(0.4), returned: rate(0.9),
+		hashed: dice.IntN(2) == 0, seconds: dice.IntN(2) == 0, low: dice.IntN(3) > 0, unclaimed: dice.IntN(3) == 0,
+	}
+}
+
+// calm is the same world when nothing happens any more.
+func (f fate) calm() fate {
+	return fate{days: f.days, length: f.length, hashed: f.hashed, seconds: f.seconds, low: f.low}
+}
+
+// weight is how often something happens at a call: more often at those on which much depends.
+func (c *call) weight() float64 {
+	switch {
+	case c.store == c.process.world.lake && c.writes(), strings.Contains(c.key, "/partitions/") && c.op == "create":
+		return 4
+	case c.op == "create", strings.Contains(c.key, "/segments/"), c.op == "ask":
+		return 3
+	case c.op == "put":
+		return 1
+	}
+	return 0.5
+}
+
+// issue sends a call on its way, and draws what becomes of it.
+func (w *world) issue(c *call, at time.Duration) {
+	p := c.process
+	w.calls++
+	w.tick++
+	c.nth, c.at, c.tick = w.calls, at, w.tick
+	p.pending = append(p.pending, c)
+	w.books.issued(c)
+	w.watch.issued(c)
+	arrival := at + w.latency()
+	answer := arrival + w.latency()
+	if c.op == "ask" {
+		arrival, answer = at+w.draw(3*time.Second), at+3*time.Second+w.draw(30*time.Second)
+	}
+	how := ""
+	switch write := c.writes(); {
+	case c.store == nil:
+	case w.chance(w.fate.silent):
+		how, c.lost, arrival, answer = " never arrives", true, -1, at+w.draw(20*time.Second)
+	case w.chance(w.fate.deaf):
+		how, c.lost, answer = " isn't answered", true, arrival+w.draw(20*time.Second)
+	case write && w.chance(w.fate.resent):
+		how = " is sent again"
+		w.arrive(c, arrival, false)
+		arrival += time.Second + w.draw(4*time.Second)
+		answer = arrival + w.latency()
+	case write && w.chance(w.fate.twin):
+		how = " has a late twin"
+		w.linger(c)
+	case write && w.chance(w.fate.late):
+		how, c.lost, arrival, answer = " is late", true, -1, at+time.Second+w.draw(20*time.Second)
+		w.linger(c)
+	}
+	w.note("%s %d %s %s%s%s at %.3f", p.name, c.nth, c.op, c.key, c.condition(), how, at.Seconds())
+	if arrival >= 0 {
+		c.waiting = w.arrive(c, arrival, true)
+	}
+	w.answerAt(c, answer)
+	switch {
+	case p.clean:
+	case w.chance(w.fate.kill * c.weight()):
+		w.control(p, at+w.draw(2*w.latency()), func() { w.kill(p) })
+	case w.chance(w.fate.suspend * c.weight()):
+		w.control(p, at+w.draw(w.latency()), func() { w.suspend(p, w.nap()) })
+	}
+}
+
+func (r *request) condition() string {
+	if r.match != "" {
+		return " if it is still the same"
+	}
+	return ""
+}
+
+func (w *world) latency() time.Duration {
+	if w.chance(w.fate.slow) {
+		return w.draw(4 * time.Second)
+	}
+	return time.Millisecond + w.draw(30*time.Millisecond)
+}
+
+// nap is how long a process sleeps: about as long as a lease, often enough a little longer.
+func (w *world) nap() time.Duration {
+	if w.chance(0.3) {
+		return w.draw(lease)
+	}
+	return lease*9/10 + w.draw(3*lease)
+}
+
+// linger is when a late write is applied; some come after all else is over.
+func (w *world) linger(c *call) {
+	switch {
+	case w.chance(0.2):
+		w.late = append(w.late, func() { w.apply(c, false) })
+	case w.chance(0.5):
+		w.arrive(c, c.at+w.draw(lease/2), false)
+	default:
+		w.arrive(c, c.at+w.draw(5*lease), false)
+	}
+}
+
+// arrive lets the store do what a call asks at a time. Its answer is what the caller is told, or it isn't.
+func (w *world) arrive(c *call, at time.Duration, answers bool) *event {
+	return w.at(at, func() {
+		if answers {
+			c.waiting = nil
+		}
+		w.apply(c, answers)
+	})
+}
+
+func (w *world) apply(c *call, answers bool) {
+	var res result
+	if c.store == nil {
+		res.truth = w.truth.answer()
+	} else if (c.absent || c.match != "") && w.chance(w.fate.conflict) {
+		res.err = errConflict
+	} else {
+		res = c.store.apply(&c.request, epoch.Add(w.now))
+	}
+	said := "ok"
+	if res.err != nil {
+		said = res.err.Error()
+	}
+	if c.writes() {
+		if over := c.answered || c.abandoned || c.process.over; over && res.err == nil {
+			w.stats.late++
+			said += ", too late"
+		}
+		w.note("  %s of %s: %d %s %s: %s", c.store.name, c.process.name, c.nth, c.op, c.key, said)
+		w.watch.check()
+	}
+	if answers && !c.lost && !c.answered {
+		c.result = res
+	}
+}
+
+// hold lets a call wait in its sender's machine.
+func (w *world) hold(c *call, until time.Duration) {
+	c.waiting.void = true
+	arrival := until + w.latency()
+	c.waiting = w.arrive(c, arrival, true)
+	if !c.lost {
+		w.answerAt(c, arrival+w.latency())
+	}
+}
+
+func (w *world) answerAt(c *call, at time.Duration) {
+	c.answerAt = max(at, w.now)
+	at, p := c.answerAt, c.process
+	w.at(at, func() {
+		if c.answered || c.abandoned || p.over || c.answerAt != at {
+			return
+		}
+		c.answered = true
+		if c.lost {
+			w.stats.lost++
+			c.result = result{err: errUnavailable}
+		}
+		w.watch.answered(c)
+		p.pending = slices.DeleteFunc(p.pending, func(o *call) bool { return o == c })
+		w.let(p, order{answer: c})
+	})
+}
+
+// notice sees which calls nobody waits for any more.
+func (w *world) notice(p *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pending = slices.DeleteFunc(p.pending, func(c *call) bool {
+		if c.abandoned {
+			w.abandon(c)
+		}
+		return c.abandoned
+	})
+}
+
+// abandon decides what becomes of a request that its sender has given up, or died of: what was sent is sent.
+func (w *world) abandon(c *call) {
+	switch {
+	case c.waiting == nil:
+	case !c.writes(), w.chance(0.3):
+		c.waiting.void = true
+	case w.chance(0.5):
+		c.waiting.void = true
+		w.linger(c)
+	}
+}

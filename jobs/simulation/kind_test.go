@@ -1,0 +1,181 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing/iotest"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+const table = "installs"
+
+// work is one run of the program: it plans what is due, and does it.
+func (p *process) work(ctx context.Context) {
+	ledger := p.openLedger()
+	defer ledger.Close() //nolint:errcheck // a simulated one
+	sink, err := blobsink.Open(ctx, lakeURL)
+	if err != nil {
+		p.finish([]error{err}, jobs.Outcome{})
+		return
+	}
+	defer sink.Close() //nolint:errcheck // as above
+	k := &kind{process: p, ledger: ledger, targets: []jobs.Target{{Name: lakeURL, Sink: sink, Store: sink.Store()}}}
+	claims := table
+	if p.world.fate.unclaimed {
+		claims = "of-" + p.name // which no other process looks at
+	}
+	list := []jobs.Job{{Name: table, Table: claims, Kind: k, Targets: k.targets, Finish: k.Finish}}
+	runner := &jobs.Runner{Ledger: ledger, Run: p.name, Lease: lease, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+	wall, _ := p.clock()
+	res := runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, wall))[0]
+	p.finish(res.Errs, res.Outcome)
+}
+
+// openLedger opens the ledger as one process sees it, by its own clocks.
+func (p *process) openLedger() *jobs.Ledger {
+	o := jobs.LedgerOptions{Bucket: blob.NewBucket(&link{p, p.world.ledger}), URL: "sim://ledger", Clock: p.clock}
+	if p.world.fate.low {
+		o.FoldAbove = 4
+	}
+	return jobs.OpenLedger(o)
+}
+
+// finish says what came of the run.
+func (p *process) finish(errs []error, out jobs.Outcome) {
+	p.outcome = fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d, held %d, errors %d",
+		out.Written, out.Unchanged, out.Empty, out.Failed, out.Held, len(errs))
+	err := errors.Join(errs...)
+	if err != nil {
+		p.outcome += ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	if errors.Is(err, jobs.ErrLost) {
+		p.world.stats.claims++
+	}
+	if p.clean && (err != nil || out.Held > 0) {
+		p.world.violate("one clean run suffices", "%s", p.outcome)
+	}
+}
+
+// A kind does what package report does with a window: it looks again what is due, asks, and publishes day by day.
+type kind struct {
+	process *process
+	ledger  *jobs.Ledger
+	targets []jobs.Target
+	table   *jobs.Table
+}
+
+var shape = jobs.Shape{Fingerprint: map[string]string{jobs.FingerprintPeriod: "day"}, Columns: []jobs.ShapeColumn{{Name: "installs"}}}
+
+func (k *kind) Plan(ctx context.Context, now time.Time) (units []jobs.Unit, err error) {
+	if k.table, err = k.ledger.Table(ctx, table); err != nil {
+		return nil, err
+	}
+	if _, _, err := k.table.LastShape(ctx); err != nil {
+		return nil, err
+	}
+	changed, err := k.table.Look(ctx, k.targets)
+	if err != nil {
+		return nil, err
+	}
+	rules := jobs.Rules{
+		Period: jobs.Day, Page: k.process.page, Start: firstDay, Through: firstDay.AddDays(len(k.process.world.truth.days) - 1),
+		Lookback: 300, Location: time.UTC, Targets: k.targets, Changed: changed, IgnoreSchedule: true, IgnoreLedger: k.process.force,
+	}
+	for _, w := range jobs.PlanWindows(now, rules, k.table.Entries()) {
+		units = append(units, jobs.Unit{Name: w.Name(), Window: w})
+	}
+	return units, nil
+}
+
+func (k *kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error) {
+	k.process.world.books.claimed(k.process, u.Window)
+	window, err := k.table.StillDue(ctx, u.Window)
+	if err != nil || len(window.Due) == 0 {
+		return out, err
+	}
+	k.process.world.books.read(k.process, k.table)
+	k.process.world.watch.works(k.process, window)
+	defer func() { k.process.holding = nil }()
+	if err := k.table.SaveShape(ctx, shape); err != nil {
+		out.Failed = len(window.Due)
+		return out, err
+	}
+	var errs []error
+	for _, row := range window.Runs() {
+		err := k.publish(ctx, u.Claim, row, window.Base, &out)
+		errs = append(errs, err)
+		if errors.Is(err, jobs.ErrLost) || ctx.Err() != nil {
+			break
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func (k *kind) publish(ctx context.Context, c jobs.Hold, row []civil.Date, base jobs.Ledgered, out *jobs.Outcome) error {
+	fetched, _ := k.process.clock()
+	res := k.process.call(ctx, nil, request{op: "ask", key: row[0].String()})
+	if res.err != nil {
+		out.Failed += len(row)
+		return res.err
+	}
+	var errs []error
+	for _, a := range res.truth {
+		if !slices.Contains(row, a.day) {
+			continue
+		}
+		state, err := k.publishOne(ctx, c, a, base[a.day], fetched)
+		if err != nil {
+			out.Failed++
+			errs = append(errs, err)
+		} else {
+			out.Count(state)
+		}
+		if errors.Is(err, jobs.ErrLost) || ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (k *kind) publishOne(ctx context.Context, c jobs.Hold, a answer, base jobs.Entry, fetched time.Time) (jobs.State, error) {
+	books := &k.process.world.books
+	books.begins(k.process)
+	file := slices.Concat([]byte("fetch "+rand.Text()+"\n"), a.data) // each file is another one, as package report's are
+	state, _, err := k.table.Publish(context.WithValue(ctx, publishing{}, true), c, jobs.Publication{
+		Part: sinks.Part{
+			Table: table, Partition: a.day, Rows: a.rows, Size: int64(len(file)), Hash: a.hash, Run: k.process.name,
+			Open: func() (io.ReadCloser, error) { return k.process.spooled(file), nil },
+		},
+		Base: base, Run: k.process.name, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.ClearEmpty,
+		Sums: map[string]string{"restatement": fmt.Sprint(a.restatement)}, Again: k.process.force,
+	}, k.targets)
+	if err == nil {
+		books.recorded(k.process)
+	}
+	return state, err
+}
+
+// spooled reads a file, to its end or half of it.
+func (p *process) spooled(file []byte) io.ReadCloser {
+	if w := p.world; w.chance(w.fate.torn) {
+		w.stats.torn++
+		return io.NopCloser(io.MultiReader(bytes.NewReader(file[:len(file)/2]), iotest.ErrReader(errors.New("the spool can't be read"))))
+	}
+	return io.NopCloser(bytes.NewReader(file))
+}
+
+func (k *kind) Finish(ctx context.Context) error { return k.table.Fold(ctx) }
