@@ -13,17 +13,20 @@ const lease = 2 * time.Minute
 type fate struct {
 	slots, runs, days, restatements int
 	length, pause                   time.Duration
+	sluggish, dawdle                time.Duration // the longest that a slow call takes, and an answer of the service
+	fold                            int           // records above which they are folded; 0: as usual
 
-	kill, suspend        float64 // at a call
-	force, skew          float64 // of a process
-	slow                 float64 // of a call: seconds instead of milliseconds
-	silent, deaf         float64 // of a call: it never reaches the store, or its answer never comes back
-	resent, twin, late   float64 // of a write: asked twice; once more, long after its answer; applied when nobody waits
-	torn                 float64 // of a part: its file can't be read to the end
-	conflict             float64 // of a conditional write: another one is on its way, says the store
-	emptied, returned    float64 // of a restatement: no rows; as it was two before
-	hashed, seconds, low bool    // ETags by content, times in seconds, the ledger folded often
-	unclaimed            bool    // claims keep nobody away: the stores alone keep data safe
+	kill, suspend      float64 // at a call
+	force, skew        float64 // of a process
+	slow               float64 // of a call: seconds instead of milliseconds
+	silent, deaf       float64 // of a call: it never reaches the store, or its answer never comes back
+	resent, twin, late float64 // of a write: asked twice; once more, long after its answer; applied when nobody waits
+	torn               float64 // of a part: its file can't be read to the end
+	conflict           float64 // of a conditional write: another one is on its way, says the store
+	emptied, returned  float64 // of a restatement: no rows; as it was two before
+	mute               float64 // of a process: its heartbeats seldom arrive
+	hashed, seconds    bool    // ETags by content, times in seconds
+	unclaimed          bool    // claims keep nobody away: the stores alone keep data safe
 }
 
 func drawFate(dice interface {
@@ -37,15 +40,18 @@ func drawFate(dice interface {
 		slots: 2 + dice.IntN(3), runs: 1 + dice.IntN(3), days: 2 + dice.IntN(5), restatements: dice.IntN(12),
 		length: 20 * time.Minute, pause: time.Duration(1+dice.IntN(300)) * time.Second,
 		kill: rate(0.01), suspend: rate(0.02), force: rate(0.7), skew: rate(0.5), slow: rate(0.2),
+		sluggish: []time.Duration{4 * time.Second, 4 * time.Second, 45 * time.Second}[dice.IntN(3)],
+		dawdle:   []time.Duration{30 * time.Second, 30 * time.Second, 5 * time.Minute}[dice.IntN(3)],
+		fold:     dice.IntN(6), mute: rate(0.5),
 		silent: rate(0.02), deaf: rate(0.03), resent: rate(0.1), twin: rate(0.3), late: rate(0.1), conflict: rate(0.02), torn: rate(0.05),
 		emptied: rate(0.4), returned: rate(0.9),
-		hashed: dice.IntN(2) == 0, seconds: dice.IntN(2) == 0, low: dice.IntN(3) > 0, unclaimed: dice.IntN(3) == 0,
+		hashed: dice.IntN(2) == 0, seconds: dice.IntN(2) == 0, unclaimed: dice.IntN(3) == 0,
 	}
 }
 
 // calm is the same world when nothing happens any more.
 func (f fate) calm() fate {
-	return fate{days: f.days, length: f.length, hashed: f.hashed, seconds: f.seconds, low: f.low}
+	return fate{days: f.days, length: f.length, dawdle: f.dawdle, hashed: f.hashed, seconds: f.seconds, fold: f.fold}
 }
 
 // weight is how often something happens at a call: more often at those on which much depends.
@@ -73,12 +79,12 @@ func (w *world) issue(c *call, at time.Duration) {
 	arrival := at + w.latency()
 	answer := arrival + w.latency()
 	if c.op == "ask" {
-		arrival, answer = at+w.draw(3*time.Second), at+3*time.Second+w.draw(30*time.Second)
+		arrival, answer = at+w.draw(3*time.Second), at+3*time.Second+w.draw(w.fate.dawdle)
 	}
 	how := ""
 	switch write := c.writes(); {
 	case c.store == nil:
-	case w.chance(w.fate.silent):
+	case w.chance(w.fate.silent), p.mute && c.op == "put" && strings.Contains(c.key, "/claims/") && w.chance(0.8):
 		how, c.lost, arrival, answer = " never arrives", true, -1, at+w.draw(20*time.Second)
 	case w.chance(w.fate.deaf):
 		how, c.lost, answer = " isn't answered", true, arrival+w.draw(20*time.Second)
@@ -117,7 +123,7 @@ func (r *request) condition() string {
 
 func (w *world) latency() time.Duration {
 	if w.chance(w.fate.slow) {
-		return w.draw(4 * time.Second)
+		return w.draw(w.fate.sluggish)
 	}
 	return time.Millisecond + w.draw(30*time.Millisecond)
 }

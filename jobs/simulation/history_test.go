@@ -83,7 +83,7 @@ func (h *history) claimed(p *process, w jobs.Window) {
 		unit := c.register[strings.LastIndexByte(c.register, '/')+1:]
 		if slices.Contains(w.Claims(), unit) {
 			h.add(p, c.register, step{true, c.number, p.name}, c.tick)
-			p.beats[c.register] = c.at
+			p.beats[c.register] = max(c.at, p.early[c.register])
 		}
 	}
 	if len(p.beats) != len(w.Claims()) {

@@ -47,11 +47,9 @@ func (p *process) work(ctx context.Context) {
 
 // openLedger opens the ledger as one process sees it, by its own clocks.
 func (p *process) openLedger() *jobs.Ledger {
-	o := jobs.LedgerOptions{Bucket: blob.NewBucket(&link{p, p.world.ledger}), URL: "sim://ledger", Clock: p.clock}
-	if p.world.fate.low {
-		o.FoldAbove = 4
-	}
-	return jobs.OpenLedger(o)
+	return jobs.OpenLedger(jobs.LedgerOptions{
+		Bucket: blob.NewBucket(&link{p, p.world.ledger}), URL: "sim://ledger", Clock: p.clock, FoldAbove: p.world.fate.fold,
+	})
 }
 
 // finish says what came of the run.

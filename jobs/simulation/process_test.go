@@ -22,6 +22,7 @@ type process struct {
 	nth   int
 	page  int
 	force bool
+	mute  bool // its heartbeats seldom arrive
 	clean bool // the last run, to which nothing happens
 	jumps []jump
 
@@ -50,6 +51,7 @@ type process struct {
 	records   []won                    // that it has created since its last publication began
 	looked    int64                    // when it began its unit
 	holding   []civil.Date             // partitions that it is at work on
+	early     map[string]time.Duration // as beats, before the unit has begun
 	beats     map[string]time.Duration // by claim: when it sent the last sign of life that the store has answered
 	asked     time.Duration            // when it was told whether its claim is still its own, before a put
 	slept     time.Duration            // when it was suspended last

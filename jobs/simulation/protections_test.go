@@ -65,9 +65,6 @@ var protections = []protection{
 	{"leases go by the running time too", []edit{{
 		"jobs/instant.go", "return max(i.wall.Sub(earlier.wall), i.running-earlier.running)", "return i.wall.Sub(earlier.wall)",
 	}}},
-	{"a heartbeat that was answered too late doesn't count", []edit{{
-		"jobs/claim.go", "if c.left() <= 0 {\n\t\treturn\n\t}\n\tc.mu.Lock()\n\tc.renewed = start", "c.mu.Lock()\n\tc.renewed = start",
-	}}},
 	{"a put asks first whether the claim was taken over", []edit{{
 		"jobs/claim.go", "if top != c.number {\n\t\treturn nil, nil, c.overtaken()", "if top < 0 {\n\t\treturn nil, nil, c.overtaken()",
 	}}},

@@ -179,14 +179,16 @@ func (x *watch) issued(c *call) {
 
 // answered takes note of signs of life, and of looks at the claim before a put.
 func (x *watch) answered(c *call) {
-	claim := c.key[:max(0, strings.LastIndexByte(c.key, '/'))]
-	if _, held := c.process.beats[claim]; !held || c.result.err != nil {
-		return
-	}
-	if c.op == "put" {
-		c.process.beats[claim] = c.at
-	} else if c.op == "list" && c.publishing {
-		c.process.asked = x.world.now
+	p, claim := c.process, c.key[:max(0, strings.LastIndexByte(c.key, '/'))]
+	_, held := p.beats[claim]
+	switch {
+	case c.result.err != nil:
+	case held && c.op == "put":
+		p.beats[claim] = c.at
+	case c.op == "put" && strings.Contains(claim, "/claims/"): // the unit's other claims are yet to be taken
+		p.early[claim] = c.at
+	case held && c.op == "list" && c.publishing:
+		p.asked = x.world.now
 	}
 }
 

@@ -175,7 +175,7 @@ func (w *world) after(slot, nth int) {
 	w.at(w.now+w.draw(w.fate.pause), func() {
 		p := w.spawn(fmt.Sprintf("p%d.%d", slot, nth), func(p *process) {
 			p.page = []int{7, 30}[w.dice.IntN(2)]
-			p.force = w.chance(w.fate.force)
+			p.force, p.mute = w.chance(w.fate.force), w.chance(w.fate.mute)
 			w.skew(p)
 		})
 		if p.over {
@@ -200,7 +200,7 @@ func (w *world) spawn(name string, with func(*process)) *process {
 	w.born++
 	p := &process{
 		world: w, name: name, nth: w.born, page: 7, birth: w.now, orders: make(chan order), reports: make(chan report),
-		gone: make(chan struct{}), slept: -1,
+		gone: make(chan struct{}), slept: -1, early: map[string]time.Duration{},
 	}
 	with(p)
 	w.note("%s begins: pages of %d, force %v, clock %v", name, p.page, p.force, p.jumps)
