@@ -56,7 +56,7 @@ func TestServersRefuseWrongKeys(t *testing.T) {
 			t.Setenv(c.variable, c.value)
 			bad := mustOpen(t, s.URL(t)).(*Sink)
 			_, putErr := bad.Put(t.Context(), part("rows"))
-			_, keysErr := bad.Keys(t.Context(), "installs")
+			_, keysErr := bad.List(t.Context(), "installs")
 			_, attrsErr := bad.bucket.Attributes(t.Context(), "key")
 			for what, err := range map[string]error{"put": putErr, "keys": keysErr, "probe": bad.Probe(t.Context()), "attributes": attrsErr} {
 				if what == "attributes" && c.value == "nobody" {
