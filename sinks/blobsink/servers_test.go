@@ -55,7 +55,9 @@ func TestServersRefuseWrongKeys(t *testing.T) {
 			}
 			t.Setenv(c.variable, c.value)
 			bad := mustOpen(t, s.URL(t)).(*Sink)
-			_, putErr := bad.Put(t.Context(), part("rows"))
+			first := part("rows")
+			first.Over.Absent = true // without a look, whose answer has no words
+			_, putErr := bad.Put(t.Context(), first)
 			_, keysErr := bad.List(t.Context(), "installs")
 			_, attrsErr := bad.bucket.Attributes(t.Context(), "key")
 			for what, err := range map[string]error{"put": putErr, "keys": keysErr, "probe": bad.Probe(t.Context()), "attributes": attrsErr} {
