@@ -98,7 +98,9 @@ func TestAzureAnswersEarly(t *testing.T) {
 	}()
 	s := mustOpen(t, "azblob://bkt?protocol=http&localemu=true&domain="+server.Addr().String())
 	for range 5 {
-		_, err := s.Put(t.Context(), part(strings.Repeat("n", 3*bufferSize)))
+		first := part(strings.Repeat("n", 3*bufferSize))
+		first.Over.Absent = true // an upload at once, without a look
+		_, err := s.Put(t.Context(), first)
 		if err == nil || !strings.Contains(err.Error(), "403") {
 			t.Fatalf("want the refusal, got %v", err)
 		}

@@ -194,7 +194,7 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 	}
 	if err == nil && (!held || !s.holds.Load()) {
 		var unlock func()
-		if unlock, err = s.lookLocked(ctx, key, over); err == nil {
+		if unlock, err = s.lookLocked(ctx, key, over, held); err == nil {
 			defer unlock()
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ func (s *Sink) over(ctx context.Context, key string, own bool) (c sinks.Conditio
 		return sinks.Condition{Absent: true}, nil
 	}
 	if err != nil {
-		return c, fmt.Errorf("look at what is there: %w", err)
+		return c, fmt.Errorf("look at what is there: %w", s.inWords(ctx, key, err))
 	}
 	if own {
 		own, err := s.own(ctx, key, stored)
@@ -58,6 +59,31 @@ func (s *Sink) over(ctx context.Context, key string, own bool) (c sinks.Conditio
 		}
 	}
 	return sinks.Condition{Version: version(stored)}, nil
+}
+
+// inWords gives the error of a look that was refused in the store's own words: the answer to HEAD has no body.
+func (s *Sink) inWords(ctx context.Context, key string, err error) error {
+	var amazon interface{ HTTPStatusCode() int }
+	var azure *azcore.ResponseError
+	status := 0
+	if errors.As(err, &amazon) {
+		status = amazon.HTTPStatusCode()
+	} else if errors.As(err, &azure) {
+		status = azure.StatusCode
+	}
+	if status < http.StatusBadRequest || status >= http.StatusInternalServerError {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	r, again := s.bucket.NewRangeReader(ctx, key, 0, 1, nil)
+	if again == nil {
+		return errors.Join(err, r.Close())
+	}
+	if gcerrors.Code(again) == gcerrors.NotFound || ctx.Err() != nil {
+		return err
+	}
+	return again
 }
 
 func foreign(stored *blob.Attributes) error {

@@ -22,7 +22,7 @@ import (
 // is locked meanwhile, so that of two writers on one machine the second sees what the first did. The lock is on the
 // folder itself (flock(2)), which leaves no file behind; a network's file system that can't lock leaves the look alone.
 // Elsewhere the puts of this process wait for each other.
-func (s *Sink) lookLocked(ctx context.Context, key string, over sinks.Condition) (unlock func(), err error) {
+func (s *Sink) lookLocked(ctx context.Context, key string, over sinks.Condition, held bool) (unlock func(), err error) {
 	if s.dir == "" {
 		s.turn <- struct{}{}
 		unlock = func() { <-s.turn }
@@ -34,7 +34,11 @@ func (s *Sink) lookLocked(ctx context.Context, key string, over sinks.Condition)
 		_ = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
 		unlock = func() { _ = folder.Close() } // which unlocks it; nothing was written through it
 	}
-	if err = s.look(ctx, key, over); err != nil {
+	err = s.look(ctx, key, over)
+	if held && !errors.Is(err, sinks.ErrConflict) {
+		err = nil // the client holds the condition as well; what is wrong, the write's answer says in more words
+	}
+	if err != nil {
 		unlock()
 		return nil, err
 	}
