@@ -31,7 +31,7 @@ type proof struct {
 	err  error
 }
 
-// ErrUnsafe: the ledger's store creates an object that exists, so that two runs can't be kept apart on it.
+// ErrUnsafe says that the ledger's store creates an object that exists, so that two runs can't be kept apart on it.
 var ErrUnsafe = errors.New("the store doesn't honour If-None-Match: it created one object twice")
 
 const probeKey = "probe.json"

@@ -199,8 +199,8 @@ func (t *Table) conditions(ctx context.Context, p Publication, targets []Target)
 			over[i].Absent = true
 		default:
 			var err error
-			// Of an earlier version's receipt nobody knows the version, but that this program wrote the object.
-			if over[i], err = reader.Look(ctx, p.Part.Table, p.Part.Partition, !p.Again && !(has && r.Version == "")); err != nil {
+			vouched := has && r.Version == "" // by a receipt of an earlier version: this program wrote what is there
+			if over[i], err = reader.Look(ctx, p.Part.Table, p.Part.Partition, !p.Again && !vouched); err != nil {
 				return nil, &SinkError{err}
 			}
 		}

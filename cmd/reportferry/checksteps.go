@@ -65,7 +65,7 @@ func (c *checker) room() {
 		c.step(name, &fs.PathError{Op: "statfs", Path: c.spool, Err: err}, "")
 		return
 	}
-	free := int64(disk.Bavail) * int64(disk.Bsize)
+	free := int64(disk.Bavail) * int64(disk.Bsize) //nolint:unconvert // another type on other systems
 	if free < leastRoom {
 		c.step(name, fmt.Errorf("%s free, and the parts of one window may take %s; make room, or name another folder as spool_dir", size(free), size(leastRoom)), "")
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -13,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // reportJob makes a report job from its config entry.
@@ -138,11 +140,21 @@ func (e *engine) targets(ctx context.Context, c config.Job) ([]jobs.Target, erro
 		}
 		e.close = append(e.close, sink.Close)
 		t := jobs.Target{Name: sinks.Redact(rawURL), Sink: sink, Store: sink.Store(), NamesMore: sinks.NamesMore(rawURL)}
-		if i := slices.IndexFunc(targets, func(other jobs.Target) bool { return other.Store == t.Store }); i >= 0 {
+		if i := slices.IndexFunc(targets, func(other jobs.Target) bool { return absolute(other.Store) == absolute(t.Store) }); i >= 0 {
 			return nil, fmt.Errorf("job %s: %w: the sinks %s and %s are one place, %s; leave one of them out", c.Name,
 				jobs.ErrRefused, targets[i].Name, t.Name, t.Store)
 		}
 		targets = append(targets, t)
 	}
 	return targets, nil
+}
+
+// absolute is a store's identity with the path of a folder made absolute. Receipts name a relative one as it is written, so
+// that it may move together with its ledger.
+func absolute(store string) string {
+	where, layout, _ := strings.Cut(store, "?")
+	if dir, err := blobsink.LocalDir(where); err == nil && dir != "" {
+		return "file://" + dir + "?" + layout
+	}
+	return store
 }

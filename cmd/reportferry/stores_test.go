@@ -35,6 +35,8 @@ func TestOneStoreTwice(t *testing.T) {
 	p := newPlace(t, s, 5, 1, living)
 	p.edit(t, `file://`+p.dir+`/out`, `"file://`+p.dir+`/out", "file://`+p.dir+`/out/"`)
 	p.says(t, 2, "are one place", "run")
+	p.edit(t, `"file://`+p.dir+`/out/"`, `"file://./out"`)
+	p.says(t, 2, "are one place", "run")
 }
 
 // Parts that somebody deleted, restored from a copy or replaced are found by the next run.

@@ -30,7 +30,6 @@ type world struct {
 	ledger, lake *store
 	truth        *truth
 	running      *process // whose bubble isn't at rest
-	living       int
 	born         int
 
 	watch   *watch

@@ -55,8 +55,10 @@ func TestServersRefuseWrongKeys(t *testing.T) {
 			}
 			t.Setenv(c.variable, c.value)
 			bad := mustOpen(t, s.URL(t)).(*Sink)
-			_, putErr := bad.Put(t.Context(), part("rows"))
-			_, keysErr := bad.Keys(t.Context(), "installs")
+			first := part("rows")
+			first.Over.Absent = true // without a look, whose answer has no words
+			_, putErr := bad.Put(t.Context(), first)
+			_, keysErr := bad.List(t.Context(), "installs")
 			_, attrsErr := bad.bucket.Attributes(t.Context(), "key")
 			for what, err := range map[string]error{"put": putErr, "keys": keysErr, "probe": bad.Probe(t.Context()), "attributes": attrsErr} {
 				if what == "attributes" && c.value == "nobody" {
@@ -96,6 +98,7 @@ func noneLeft(t *testing.T, before int) {
 type cabled struct {
 	*sinktest.Cable
 	sink    sinks.Sink
+	near    sinks.Sink                         // past the cable
 	visible func(*testing.T) map[string][]byte // past the cable
 }
 
@@ -106,7 +109,7 @@ func newCabled(t *testing.T, s sinktest.Server) cabled {
 	if _, err := direct.Put(t.Context(), part("old rows")); err != nil {
 		t.Fatal(err)
 	}
-	c := cabled{visible: readBucket(mustOpenBucket(t, s.URL(t)))}
+	c := cabled{near: direct, visible: readBucket(mustOpenBucket(t, s.URL(t)))}
 	far, cable := s.Cabled(t)
 	c.Cable, c.sink = cable, mustOpen(t, far.URL(t))
 	return c
@@ -311,6 +314,50 @@ func TestOneCreates(t *testing.T) {
 			if won.Load() != 1 || err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%d bytes: %d winners; %d bytes are stored, the winner's: %v; %v", size, won.Load(), len(got), bytes.Equal(got, want), err)
 			}
+		}
+	})
+}
+
+// The answer to a put is lost, in one call or in pieces. Whether its rows are there isn't known: the next put looks, goes
+// over what it saw and wins, and whatever of the first one comes later is refused.
+func TestAnswersAreLostOnServers(t *testing.T) {
+	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
+		for _, size := range []int{small, pieces} {
+			t.Run(fmt.Sprint(size), func(t *testing.T) {
+				c := newCabled(t, s)
+				look := func() sinks.Condition {
+					over, err := c.near.(sinks.Reader).Look(t.Context(), part("").Table, part("").Partition, true)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return over
+				}
+				before := look()
+				c.Spoil(t, "timeout", "downstream", map[string]int{"timeout": 200})
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				lost := part(strings.Repeat("l", size))
+				lost.Over = before
+				if _, err := c.sink.Put(ctx, lost); err == nil {
+					t.Fatal("a put whose answer is lost gives no error")
+				}
+				next := part(strings.Repeat("n", size))
+				next.Over = look()
+				receipt, err := c.near.Put(t.Context(), next)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, over := range []sinks.Condition{before, {Absent: true}} {
+					lost.Over = over
+					if _, err := c.near.Put(t.Context(), lost); !errors.Is(err, sinks.ErrConflict) {
+						t.Errorf("sent again over %+v: %v", over, err)
+					}
+				}
+				c.shows(t, "after all", strings.Repeat("n", size))
+				if now := look(); now.Version != receipt.Version {
+					t.Errorf("there is version %q, the receipt says %q", now.Version, receipt.Version)
+				}
+			})
 		}
 	})
 }

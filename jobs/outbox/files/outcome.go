@@ -45,7 +45,7 @@ func Outcome(log *slog.Logger, out *jobs.Outcome, r outbox.Report, err error) er
 	return nil
 }
 
-// ErrParked: with on_unknown: park, nobody knows whether some records were taken, and a person has to decide.
+// ErrParked says that nobody knows, with on_unknown: park, whether some records were taken, and a person has to decide.
 var ErrParked = errors.New("records in doubt are parked")
 
 // tell logs what a person should know of a file that was pushed.
