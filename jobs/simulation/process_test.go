@@ -112,10 +112,10 @@ func (p *process) clock() (wall time.Time, running time.Duration) {
 	return wall, time.Since(p.born)
 }
 
-// knows tells whether one of the process's clocks has run on from one time to another: it hasn't slept, or nobody has put
-// its wall clock back meanwhile. What was sent at a time was begun up to a lease before it.
+// knows tells whether one of the process's clocks has run on from one time to another: it hasn't slept since, or nobody
+// has ever put its wall clock back, which hides a sleep.
 func (p *process) knows(from, to time.Duration) bool {
-	return p.slept < from || !slices.ContainsFunc(p.jumps, func(j jump) bool { return j.at > from-lease && j.at <= to && j.by < 0 })
+	return p.slept < from || !slices.ContainsFunc(p.jumps, func(j jump) bool { return j.at > p.birth && j.at <= to && j.by < 0 })
 }
 
 // beat is when the process has last shown life in all that it has claimed.

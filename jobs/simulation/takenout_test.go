@@ -23,7 +23,7 @@ type protection struct {
 type edit struct{ file, with, without string }
 
 // mostSeeds is how many seeds may pass before a missing protection must have been found out.
-const mostSeeds = 3000
+const mostSeeds = 10000
 
 // TestTakenOut takes out each protection: its text must be there, once, and, when that is asked for, the simulation must
 // find out that it is missing.
