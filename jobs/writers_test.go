@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,32 +90,29 @@ func TestNumbersBeyondAMillion(t *testing.T) {
 
 // clocks are what a process of a test goes by.
 type clocks struct {
-	asleep time.Duration // how long the machine has slept: its running clock stood still
-	set    time.Duration // by how much a person has put the wall's clock forward
+	asleep, set atomic.Int64 // ns the machine has slept, its running clock standing still; by which the wall's was put forward
 }
 
 func (c *clocks) now() (time.Time, time.Duration) {
 	now := time.Now().Round(0)
-	return now.Add(c.set), now.Sub(time.Unix(0, 0)) - c.asleep
+	return now.Add(time.Duration(c.set.Load())), now.Sub(time.Unix(0, 0)) - time.Duration(c.asleep.Load())
 }
 
 func TestALeaseEndsWhileTheMachineSleeps(t *testing.T) {
-	for name, c := range map[string]struct {
-		clocks clocks
-		slept  time.Duration
-	}{
-		"asleep":                            {clocks{asleep: 5 * time.Minute}, 5 * time.Minute},
-		"the wall's clock was put back":     {clocks{set: -time.Hour}, 5 * time.Minute},
-		"put back by as much as it slept":   {clocks{set: -5 * time.Minute}, 5 * time.Minute},
-		"asleep, and the wall put forwards": {clocks{asleep: 5 * time.Minute, set: time.Hour}, 5 * time.Minute},
+	const slept = 5 * time.Minute
+	for name, c := range map[string]struct{ asleep, set time.Duration }{
+		"asleep":                            {slept, 0},
+		"the wall's clock was put back":     {0, -time.Hour},
+		"put back by as much as it slept":   {0, -slept},
+		"asleep, and the wall put forwards": {slept, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mine clocks
 				block := make(chan struct{})
-				var suspended bool
+				var suspended atomic.Bool
 				store, _ := distantLedger(t, func(string, string) {
-					if suspended {
+					if suspended.Load() {
 						<-block
 					}
 				})
@@ -122,10 +120,11 @@ func TestALeaseEndsWhileTheMachineSleeps(t *testing.T) {
 				claim, err := store.Claim(t.Context(), "installs", "u", "a", time.Minute)
 				check(t, err)
 				defer func() { check(t, claim.Release(context.Background())) }()
-				suspended = true
-				time.Sleep(c.slept)
-				mine = c.clocks
-				suspended = false
+				suspended.Store(true)
+				time.Sleep(slept)
+				mine.asleep.Store(int64(c.asleep))
+				mine.set.Store(int64(c.set))
+				suspended.Store(false)
 				close(block)
 				if _, _, err := claim.Guard(t.Context()); !errors.Is(err, ErrLost) {
 					t.Errorf("a put under a lease that ended meanwhile: %v", err)
@@ -160,7 +159,7 @@ func TestAHeartbeatIsAnsweredTooLate(t *testing.T) {
 		l, _ := distantLedger(t, func(call, key string) {
 			if call == "write" && strings.Contains(key, "/claims/") && time.Since(start2000) > 10*time.Second {
 				time.Sleep(time.Minute)
-				mine.asleep += time.Minute
+				mine.asleep.Add(int64(time.Minute))
 			}
 		})
 		l.clock = mine.now
