@@ -266,7 +266,7 @@ func (a *appsFlags) ticket(cmd *cobra.Command, ticket string, wait, asJSON bool)
 		if asJSON {
 			err = writeMasked(cmd.OutOrStdout(), map[string]any{"status": t.Status, "kind": t.Kind, "sections": apps.SectionsOf(t)})
 		} else {
-			fmt.Fprintln(cmd.OutOrStdout(), terminal.Line(string(t.Kind)+" "+string(t.Status)))
+			fmt.Fprintln(cmd.OutOrStdout(), terminal.Line(t.Kind+" "+t.Status))
 			writeResultOfSections(cmd.OutOrStdout(), apps.SectionsOf(t))
 			err = nil
 		}
