@@ -144,7 +144,7 @@ func harmless(t *testing.T, what, text string) {
 }
 
 const hostileConfig = `
-service: {base_url: %q, cost_url: %[1]q, token: "${TEST_TOKEN}", patience: 1s, attempts: 2, spend: {token: "${TEST_TOKEN}"}}
+service: {base_url: %q, cost_url: %[1]q, token: "${TEST_TOKEN}", patience: 20s, attempts: 2, spend: {token: "${TEST_TOKEN}"}}
 ledger: file://./ledger
 spool_dir: spool
 jobs:
