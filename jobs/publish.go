@@ -74,9 +74,9 @@ func (t *Table) Publish(ctx context.Context, c Hold, p Publication, targets []Ta
 	if err != nil {
 		return "", 0, err
 	}
-	// What a sink holds is in doubt from here to the record. Said beforehand, a crash in between can't make the older
-	// record vouch for rows that are gone (content A, then B put and not recorded, then A again), or none vouch for
-	// nothing being there.
+	// What a sink holds is in doubt from here to the record. Because that is said beforehand, after a crash in between no
+	// older record vouches for rows that are gone (content A, then B put and not recorded, then A again), and a missing
+	// record doesn't stand for an empty partition.
 	doubt := e
 	doubt.State, doubt.Hash, doubt.Rows, doubt.Sums = Publishing, "", max(old.Rows, e.Rows), nil
 	if err := t.Record(ctx, doubt); err != nil {
