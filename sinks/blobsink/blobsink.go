@@ -6,7 +6,7 @@
 // that was written.
 //
 // Each write carries the store's own precondition: the object is still the one that the ledger names, or there is none.
-// It is If-Match or If-None-Match on S3 and Azure, the generation on Google's storage, and a lock file and a look in a
+// It is If-Match or If-None-Match on S3 and Azure, the generation on Google's storage, and a lock and a look in a
 // folder. S3's ETag is a sum over the bytes,
 // so that a file whose bytes come back (A, B, A) would be taken for the one before: whoever makes parts makes each of them
 // another file, also of the same rows.
