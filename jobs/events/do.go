@@ -1,7 +1,6 @@
 package events
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -72,11 +71,7 @@ func (k *Kind) snapshot(ctx context.Context, c jobs.Hold, client *adjust.Client,
 
 // part makes the Parquet file of a snapshot.
 func (k *Kind) part(ctx context.Context, day civil.Date, list []adjust.Event) (table.Part, error) {
-	data, err := encode(day, list)
-	if err != nil {
-		return table.Part{}, err
-	}
-	conv, err := table.New(ctx, table.Options{
+	conv, err := table.New(table.Options{
 		Columns: columns, Partitions: []civil.Date{day}, Dir: k.o.SpoolDir, Codec: k.o.Codec, Budget: k.o.Budget,
 		Metadata: map[string]string{
 			"table": k.o.Table, "fingerprint": k.shape().FingerprintID(), "fetch": rand.Text(), // as in a report's files
@@ -86,7 +81,7 @@ func (k *Kind) part(ctx context.Context, day civil.Date, list []adjust.Event) (t
 		return table.Part{}, err
 	}
 	defer conv.Abort()
-	if err := conv.Read(ctx, bytes.NewReader(data)); err != nil {
+	if err := conv.Rows(ctx, rows(day, list)); err != nil {
 		return table.Part{}, err
 	}
 	parts, err := conv.Finish()

@@ -123,35 +123,26 @@ func span(row []civil.Date) string {
 func (f *fetch) ask(ctx context.Context, row []civil.Date) (answer, error) {
 	q := f.query(row)
 	q.Splittable = len(row) > 1 || f.splitsByApp()
-	var conv *table.Converter
-	defer func() {
-		if conv != nil {
-			conv.Abort()
-		}
-	}()
+	conv, err := f.converter(row)
+	if err != nil {
+		return answer{}, err
+	}
+	defer conv.Abort()
 	if err := f.trial.begin(ctx); err != nil {
 		return answer{}, err
 	}
-	got, err := f.client.CSVReport(ctx, q, func(r io.Reader) (err error) {
+	got, err := f.client.CSVReport(ctx, q, func(r io.Reader) error {
 		f.trial.end()
-		if conv, err = f.converter(ctx, row); err != nil {
-			return err
-		}
-		if err = conv.Read(ctx, r); err != nil {
-			conv.Abort() // before the pause: others wait to convert
-			conv = nil
+		err := conv.Read(ctx, r)
+		if err != nil {
+			conv.Abort() // the next attempt begins anew
 		}
 		return err
 	})
 	if err = f.trial.verdict(err); err != nil {
 		return answer{}, err
 	}
-	if conv == nil { // 204: parts without rows
-		if conv, err = f.converter(ctx, row); err != nil {
-			return answer{}, err
-		}
-	}
-	parts, err := conv.Finish()
+	parts, err := conv.Finish() // after a 204, parts without rows
 	return answer{parts, got.Started, got.Empty}, err
 }
 
@@ -162,8 +153,8 @@ func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	return q
 }
 
-func (f *fetch) converter(ctx context.Context, row []civil.Date) (*table.Converter, error) {
-	return table.New(ctx, table.Options{
+func (f *fetch) converter(row []civil.Date) (*table.Converter, error) {
+	return table.New(table.Options{
 		Columns: f.cols.list, Route: f.cols.route, Partitions: row, Dir: f.o.SpoolDir, Codec: f.o.Codec,
 		Budget: f.o.Budget,
 		Metadata: map[string]string{
