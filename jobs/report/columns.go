@@ -164,11 +164,11 @@ func shapeOf(o Options, cols []column) jobs.Shape {
 	q := o.Query
 	s := jobs.Shape{Fingerprint: map[string]string{
 		"account": o.Account, "dimensions": joined(q.Dimensions), "currency": q.Currency, "utc_offset": q.UTCOffset, "timezone_id": q.TimezoneID,
-		"cohort_maturity": q.CohortMaturity, "attribution_types": joined(q.AttributionTypes),
-		"attribution_source": q.AttributionSource, "reattributed": q.Reattributed, "iap_revenue_mode": q.IAPRevenueMode,
-		"ad_spend_mode": q.AdSpendMode, "sandbox": fmt.Sprint(q.Sandbox), "os_names": joined(q.OSNames),
-		"ad_revenue_sources": joined(q.AdRevenueSources), jobs.FingerprintPeriod: o.Rules.Period.String(),
+		jobs.FingerprintPeriod: o.Rules.Period.String(),
 	}}
+	for name, values := range q.Parameters {
+		s.Fingerprint[name] = joined(values)
+	}
 	for name, values := range q.Filters {
 		s.Fingerprint["filter "+name] = joined(values)
 	}
