@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -127,8 +126,12 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 	if err != nil {
 		return err
 	}
-	if job.Inspect != nil { // a config that contradicts the ledger is refused as run refuses it
-		if _, err := job.Inspect(ctx, time.Now(), jobs.Past{}); err != nil {
+	chosen, err := c.choose([]string{job.Name})
+	if err != nil {
+		return err
+	}
+	if chosen[0].Sinks != nil { // a config that contradicts the ledger is refused as run refuses it
+		if _, err := c.inspect(ctx, chosen[0], jobs.Past{}); err != nil {
 			return err
 		}
 	}

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,17 +47,15 @@ said. The second tells how fresh the tables of the dataset are.`,
 	return cmd
 }
 
-// A schemed kind can say what its table looks like.
-type schemed interface {
-	Schema(ctx context.Context) (*sinks.Schema, error)
-}
-
 func (e *engine) views(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error {
-	kind, ok := job.Kind.(schemed)
-	if !ok {
+	plan, err := job.Kind.Plan(cmd.Context(), time.Now())
+	if err != nil {
+		return err
+	}
+	if plan.Schema == nil {
 		return fmt.Errorf("job %s: %w: its kind has no metrics to sum", job.Name, jobs.ErrRefused)
 	}
-	schema, err := kind.Schema(cmd.Context())
+	schema, err := plan.Schema(cmd.Context())
 	if err != nil {
 		return err
 	}
