@@ -15,7 +15,7 @@ const mostClustered = 4
 // warehouseTypes are the types of columns in a warehouse.
 var warehouseTypes = map[catalog.Type]sinks.ColumnType{
 	catalog.String: sinks.String, catalog.Hour: sinks.DateTime, catalog.Int64: sinks.Int64,
-	catalog.Decimal: sinks.Numeric, catalog.Double: sinks.Float64,
+	catalog.Decimal: sinks.Decimal, catalog.Double: sinks.Double,
 }
 
 // schema is the table's definition for sinks that keep tables. What the config says of warehouses goes before defaults.
