@@ -52,7 +52,7 @@ func reportJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) {
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets, Finish: kind.Finish, Rest: kind.Rest, Inspect: kind.Inspect}, nil
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
 }
 
 // tablesOf is what the config says of tables, as sinks take it.

@@ -123,7 +123,7 @@ func (r *rig) runAs(ctx context.Context, o report.Options) jobs.Result {
 	runner := &jobs.Runner{
 		Ledger: r.ledger, Run: o.Run, Lease: time.Hour, Parallel: r.parallel, Log: o.Log,
 	}
-	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: kind, Finish: kind.Finish, Rest: kind.Rest}}
+	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: kind}}
 	return runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, time.Now()))[0]
 }
 
