@@ -7,6 +7,7 @@ import (
 
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
 // The tables of what runs have done.
@@ -52,7 +53,7 @@ func (e *engine) audit(ctx context.Context, r jobs.RunRecord) error {
 		return fmt.Errorf("audit: %w", err)
 	}
 	e.close = append(e.close, sink.Close)
-	auditor, ok := sink.(sinks.Auditor)
+	warehouse, ok := sink.(*bqsink.Sink)
 	if !ok {
 		return fmt.Errorf("audit: %w: only a bigquery:// sink keeps audit tables", jobs.ErrRefused)
 	}
@@ -69,10 +70,10 @@ func (e *engine) audit(ctx context.Context, r jobs.RunRecord) error {
 			}
 		}
 	}
-	if err := auditor.Append(ctx, auditRuns, auditRunsSchema, r.ID, runs); err != nil {
+	if err := warehouse.Append(ctx, auditRuns, auditRunsSchema, r.ID, runs); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	if err := auditor.Append(ctx, auditPartitions, auditPartitionsSchema, r.ID, partitions); err != nil {
+	if err := warehouse.Append(ctx, auditPartitions, auditPartitionsSchema, r.ID, partitions); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	return nil

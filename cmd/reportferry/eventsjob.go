@@ -37,5 +37,5 @@ func eventsJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) {
 		Codec: c.Events.Codec, SpoolDir: e.spool, Budget: e.budget, Log: e.log,
 		Warehouse: tablesOf(c.Warehouse),
 	})
-	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets, Finish: kind.Finish, Rest: kind.Rest, Inspect: kind.Inspect}, nil
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
 }

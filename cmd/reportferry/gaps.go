@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/events"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -35,10 +34,9 @@ fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, e.Close()) }()
-			e.ask.look = true
-			list, err := e.jobs(cmd.Context(), names)
+			chosen, err := e.choose(names)
 			if err != nil {
-				return coded(err)
+				return err
 			}
 			past, err := e.ledger.Past(cmd.Context(), lastRuns)
 			if err != nil {
@@ -46,11 +44,11 @@ fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
 			}
 			var failed []error // of one job, which says nothing about the others
 			open := 0
-			for _, job := range list {
-				if job.Inspect == nil {
+			for _, job := range chosen {
+				if job.Sinks == nil {
 					continue
 				}
-				in, err := job.Inspect(cmd.Context(), time.Now(), past)
+				in, err := e.inspect(cmd.Context(), job, past)
 				switch {
 				case err != nil:
 				case asJSON || f.logFormat == "json":
@@ -74,13 +72,13 @@ fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
 // lastRuns are the runs whose failures are looked through for reasons.
 const lastRuns = 20
 
-func writeGaps(w io.Writer, job jobs.Job, in jobs.Inspection) {
+func writeGaps(w io.Writer, job config.Job, in jobs.Inspection) {
 	if len(in.Gaps) == 0 {
 		fmt.Fprintf(w, "%s: no gaps\n", job.Name)
 	}
 	if n := writeGapsOf(w, job.Name, "missing", in.Gaps, true); n > 0 && in.Missing() > 0 {
 		how := "backfill " + job.Name + " --gaps"
-		if _, today := job.Kind.(*events.Kind); today {
+		if job.Events != nil {
 			how = "run " + job.Name
 		}
 		fmt.Fprintf(w, "  to fetch: %s\n", how)
@@ -113,7 +111,7 @@ func writeGapsOf(w io.Writer, job, what string, gaps []jobs.Gap, closable bool) 
 	return n
 }
 
-func writeGapsJSON(w io.Writer, job jobs.Job, in jobs.Inspection) error {
+func writeGapsJSON(w io.Writer, job config.Job, in jobs.Inspection) error {
 	return json.NewEncoder(w).Encode(struct {
 		Job     string       `json:"job"`
 		Gaps    []jobs.Gap   `json:"gaps"`

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
@@ -43,10 +42,10 @@ func newPlan(f *flags) *cobra.Command {
 				switch {
 				case err != nil:
 				case f.logFormat == "json":
-					err = e.writePlanJSON(cmd.Context(), cmd.OutOrStdout(), list[i], p.Units)
+					err = e.writePlanJSON(cmd.Context(), cmd.OutOrStdout(), list[i], p.Plan)
 				default:
-					err = errors.Join(e.writePlan(cmd.Context(), cmd.OutOrStdout(), list[i], p.Units),
-						writeLacking(cmd.Context(), cmd.OutOrStdout(), list[i]))
+					err = errors.Join(e.writePlan(cmd.OutOrStdout(), list[i], p.Plan),
+						writeLacking(cmd.Context(), cmd.OutOrStdout(), list[i], p.Plan))
 				}
 				failed = append(failed, err)
 			}
@@ -68,7 +67,7 @@ func (e *engine) quotas(list []jobs.Job, plans []jobs.Planned) error {
 				continue
 			}
 			for _, u := range p.Units {
-				for _, d := range u.Window.Due {
+				for _, d := range u.Due {
 					loads = append(loads, bqsink.Load{Table: list[i].Table, Partition: d.Partition})
 				}
 			}
@@ -84,48 +83,47 @@ func (e *engine) quotas(list []jobs.Job, plans []jobs.Planned) error {
 	return nil
 }
 
-func (e *engine) writePlan(ctx context.Context, w io.Writer, job jobs.Job, units []jobs.Unit) error {
-	if k, ok := job.Kind.(pusher); ok {
-		due, err := k.Due(ctx, time.Now())
-		writePushPlan(w, job.Name, due)
-		return err
-	}
-	if len(units) == 0 {
+func (e *engine) writePlan(w io.Writer, job jobs.Job, p jobs.Plan) error {
+	if len(p.Units) == 0 {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
 		return nil
 	}
-	if _, ok := job.Kind.(*apps.Kind); ok {
+	if p.Files != nil {
+		writePushPlan(w, job.Name, p.Files)
+		return nil
+	}
+	if p.Inspect == nil {
 		fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
 		return nil
 	}
 	partitions, requests := 0, 0
-	for _, u := range units {
-		partitions += len(u.Window.Due)
-		requests += len(u.Window.Runs())
+	for _, u := range p.Units {
+		partitions += len(u.Due)
+		requests += u.Requests
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s, %s under the limiter\n", job.Name, plural(len(units), "window"),
+	fmt.Fprintf(w, "%s: %s, %s, %s, %s under the limiter\n", job.Name, plural(len(p.Units), "window"),
 		plural(partitions, "partition"), plural(requests, "request"), e.limiterTime(requests))
-	for _, u := range units {
-		due := u.Window.Due
+	for _, u := range p.Units {
+		due := u.Due
 		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, rangeOf(due[0].Partition, due[len(due)-1].Partition), reasons(due))
 	}
 	return nil
 }
 
 // writeLacking says what a run leaves, as the config asks.
-func writeLacking(ctx context.Context, w io.Writer, job jobs.Job) error {
-	if job.Rest == nil {
+func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) error {
+	if p.Inspect == nil {
 		return nil
 	}
-	rest, err := job.Rest(ctx)
-	if l := rest.Lacking; l.Later {
+	in, err := p.Inspect(ctx, jobs.Past{})
+	if l := in.Rest.Lacking; l.Later {
 		fmt.Fprintf(w, "  %s\n  %s\n", lacking(l), mending(job.Name, l))
 	}
 	return err
 }
 
 // writePlanJSON writes one object a line for each job.
-func (e *engine) writePlanJSON(ctx context.Context, w io.Writer, job jobs.Job, units []jobs.Unit) error {
+func (e *engine) writePlanJSON(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) error {
 	type window struct {
 		Window string     `json:"window"`
 		Due    []jobs.Due `json:"due"`
@@ -136,17 +134,17 @@ func (e *engine) writePlanJSON(ctx context.Context, w io.Writer, job jobs.Job, u
 		Windows []window     `json:"windows"`
 		Lacking jobs.Lacking `json:"lacking,omitzero"`
 	}{Job: job.Name}
-	if job.Rest != nil {
-		rest, err := job.Rest(ctx)
+	if p.Inspect != nil {
+		in, err := p.Inspect(ctx, jobs.Past{})
 		if err != nil {
 			return err
 		}
-		plan.Lacking = rest.Lacking
+		plan.Lacking = in.Rest.Lacking
 	}
 	requests := 0
-	for _, u := range units {
-		requests += len(u.Window.Runs())
-		plan.Windows = append(plan.Windows, window{u.Name, u.Window.Due})
+	for _, u := range p.Units {
+		requests += u.Requests
+		plan.Windows = append(plan.Windows, window{u.Name, u.Due})
 	}
 	plan.Seconds = e.limiterTime(requests).Seconds()
 	return json.NewEncoder(w).Encode(plan)

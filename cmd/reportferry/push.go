@@ -125,14 +125,10 @@ file is named as %s status shows it; without a name, all are meant.`, s.kind),
 }
 
 // writePushPlan says which files a run would push.
-func writePushPlan(w io.Writer, job string, due []files.Path) {
-	if len(due) == 0 {
-		fmt.Fprintf(w, "%s: nothing is due\n", job)
-		return
-	}
+func writePushPlan(w io.Writer, job string, due []string) {
 	fmt.Fprintf(w, "%s: %s\n", job, plural(len(due), "file"))
-	for _, p := range due {
-		fmt.Fprintf(w, "  file %s\n", terminal.Line(p.Name))
+	for _, name := range due {
+		fmt.Fprintf(w, "  file %s\n", terminal.Line(name))
 	}
 }
 

@@ -19,9 +19,6 @@ import (
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
-// filesAtOnce are pushed side by side: each takes memory, and one alone keeps the limiter busy.
-const filesAtOnce = 4
-
 // pushing opens what a job's entry says of files.
 func (e *engine) pushing(ctx context.Context, c config.Job, p config.Push) (out files.Options, err error) {
 	if e.ask.from.IsValid() || e.ask.only != nil {

@@ -36,11 +36,8 @@ func reportJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) {
 		Client: e.client, Ledger: e.ledger, Targets: targets,
 		Start: r.Start.On, Rules: rules, Rebaseline: e.ask.rebaseline, NewColumns: e.ask.newColumns,
 		Query: adjust.ReportQuery{
-			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, CohortMaturity: r.CohortMaturity,
-			AttributionTypes: r.AttributionTypes, AttributionSource: r.AttributionSource, Reattributed: r.Reattributed,
-			IAPRevenueMode: r.IAPRevenueMode, AdSpendMode: r.AdSpendMode, Sandbox: r.Sandbox, Currency: r.Currency,
-			OSNames: r.OSNames, AdRevenueSources: r.AdRevenueSources, Filters: r.Filters,
-			TimezoneID: r.TimezoneID,
+			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,
+			Parameters: r.Parameters, Filters: r.Filters,
 		},
 		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: jobs.OnEmpty(r.OnEmpty),
 		Codec: r.Codec, SpoolDir: e.spool, Budget: e.budget, Log: e.log,
@@ -55,7 +52,7 @@ func reportJob(ctx context.Context, e *engine, c config.Job) (jobs.Job, error) {
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets, Finish: kind.Finish, Rest: kind.Rest, Inspect: kind.Inspect}, nil
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
 }
 
 // tablesOf is what the config says of tables, as sinks take it.

@@ -121,14 +121,19 @@ func (e *engine) statuses(ctx context.Context, names []string, past jobs.Past, m
 	return out, errors.Join(damaged...)
 }
 
-// inspect holds what the ledger has of a job's table against the config.
+// inspect holds what the ledger has of a job's table against the config. The job's kind must be one that has partitions.
 func (e *engine) inspect(ctx context.Context, c config.Job, past jobs.Past) (jobs.Inspection, error) {
-	e.ask.look = true
-	job, err := kinds[c.Kind](ctx, e, c)
+	reader := *e
+	reader.ask.look = true
+	job, err := kinds[c.Kind](ctx, &reader, c)
 	if err != nil {
 		return jobs.Inspection{}, err
 	}
-	return job.Inspect(ctx, time.Now(), past)
+	plan, err := job.Kind.Plan(ctx, time.Now())
+	if err != nil {
+		return jobs.Inspection{}, err
+	}
+	return plan.Inspect(ctx, past)
 }
 
 // failureOf says how the newest run of a job failed: several jobs may have runs of their own.

@@ -17,17 +17,17 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Do takes the snapshot of a day and publishes it.
-func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
-	window, err := k.table.StillDue(ctx, u.Window)
+// do takes the snapshot of a day and publishes it.
+func (p *plan) do(ctx context.Context, window jobs.Window, claim jobs.Hold) (jobs.Outcome, error) {
+	window, err := p.table.StillDue(ctx, window)
 	if err != nil || len(window.Due) == 0 {
 		return jobs.Outcome{}, err
 	}
 	var m adjust.Meter
 	var out jobs.Outcome
 	day := window.Due[0].Partition // a cell of the grid is one day
-	if out, err = k.snapshot(ctx, u.Claim, k.o.Client.Metered(&m), day, window.Base[day]); err != nil {
-		out.Failed, err = 1, fmt.Errorf("fetch %s/%s: %w", k.o.Table, day, err)
+	if out, err = p.snapshot(ctx, claim, p.o.Client.Metered(&m), day, window.Base[day]); err != nil {
+		out.Failed, err = 1, fmt.Errorf("fetch %s/%s: %w", p.o.Table, day, err)
 	}
 	out.Measure(m.Totals())
 	if errors.Is(err, adjust.ErrAuth) {
@@ -36,31 +36,31 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 	return out, err
 }
 
-func (k *Kind) snapshot(ctx context.Context, c jobs.Hold, client *adjust.Client, day civil.Date, base jobs.Entry) (out jobs.Outcome, err error) {
+func (p *plan) snapshot(ctx context.Context, c jobs.Hold, client *adjust.Client, day civil.Date, base jobs.Entry) (out jobs.Outcome, err error) {
 	fetched := time.Now()
-	list, err := client.Events(ctx, adjust.EventsQuery{Contains: k.o.Search, AppTokens: k.o.Apps, TokensMapping: true})
+	list, err := client.Events(ctx, adjust.EventsQuery{Contains: p.o.Search, AppTokens: p.o.Apps, TokensMapping: true})
 	if err != nil {
 		return out, err
 	}
-	part, err := k.part(ctx, day, list)
+	part, err := p.part(ctx, day, list)
 	if err != nil {
 		return out, err
 	}
 	defer os.Remove(part.Path) //nolint:errcheck // a spool file
-	shape := k.shape()
-	if err := k.table.SaveShape(ctx, shape); err != nil {
+	shape := p.shape()
+	if err := p.table.SaveShape(ctx, shape); err != nil {
 		return out, err
 	}
-	state, size, err := k.table.Publish(ctx, c, jobs.Publication{
+	state, size, err := p.table.Publish(ctx, c, jobs.Publication{
 		Part: sinks.Part{
-			Table: k.o.Table, Partition: day, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: k.o.Run, Schema: schema(k.o.Warehouse),
+			Table: p.o.Table, Partition: day, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: p.o.Run, Schema: schema(p.o.Warehouse),
 			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
 		},
 		Base: base,
-		Run:  k.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.GuardEmpty,
-		Again: k.o.Rules.IgnoreLedger,
-		Warn:  func(err error) { k.o.Log.Warn("the sink has a remark", "job", k.o.Job, "run", k.o.Run, "status", err) },
-	}, k.o.Targets)
+		Run:  p.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.GuardEmpty,
+		Again: p.o.Rules.IgnoreLedger,
+		Warn:  func(err error) { p.o.Log.Warn("the sink has a remark", "job", p.o.Job, "run", p.o.Run, "status", err) },
+	}, p.o.Targets)
 	if err != nil {
 		return out, err
 	}

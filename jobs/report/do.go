@@ -20,16 +20,16 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Do fetches the partitions of a window that are still due and publishes each. Partitions that fail don't stop the
+// do fetches the partitions of a window that are still due and publishes each. Partitions that fail don't stop the
 // others; the error joins what went wrong with them.
-func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
-	window, err := k.table.StillDue(ctx, u.Window)
+func (p *plan) do(ctx context.Context, window jobs.Window, claim jobs.Hold) (jobs.Outcome, error) {
+	window, err := p.table.StillDue(ctx, window)
 	if err != nil || len(window.Due) == 0 {
 		return jobs.Outcome{}, err
 	}
 	var m adjust.Meter
-	f := &fetch{Kind: k, claim: u.Claim, base: window.Base, client: k.o.Client.Metered(&m), trial: &k.trial}
-	if f.cols, err = k.resolve(ctx, f.client); err == nil {
+	f := &fetch{plan: p, claim: claim, base: window.Base, client: p.o.Client.Metered(&m), trial: &p.trial}
+	if f.cols, err = p.resolve(ctx, f.client); err == nil {
 		for _, run := range window.Runs() {
 			err = errors.Join(err, f.partitions(ctx, run))
 			if errors.Is(err, jobs.ErrStop) {
@@ -49,15 +49,9 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 	return f.out, err
 }
 
-// Over tells whether all that a window lacked has been recorded since it was planned.
-func (k *Kind) Over(ctx context.Context, u jobs.Unit) (bool, error) {
-	window, err := k.table.StillDue(ctx, u.Window)
-	return err == nil && len(window.Due) == 0, err
-}
-
 // A fetch does one window.
 type fetch struct {
-	*Kind
+	*plan
 	claim  jobs.Hold
 	base   jobs.Ledgered // what the ledger held before the fetch
 	client *adjust.Client
