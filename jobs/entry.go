@@ -27,6 +27,9 @@ type Entry struct {
 	Segment   int               `json:"segment"` // the highest segment there was when this was written
 }
 
+// Ledgered is what the ledger holds of a table.
+type Ledgered map[civil.Date]Entry
+
 // A State says what the sinks hold after the fetch.
 type State string
 
@@ -42,22 +45,25 @@ const (
 	Publishing State = "publishing"
 )
 
-// reached tells whether each of the targets holds the partition, as far as there is anything to hold.
-func (e Entry) reached(targets []Target) bool {
+// Reached tells whether each of the targets holds the partition, as far as there is anything to hold.
+func (e Entry) Reached(targets []Target) bool {
 	return e.State == Empty || !slices.ContainsFunc(targets, func(t Target) bool {
-		_, has := e.receipt(t)
+		_, has := e.Receipt(t)
 		return !has
 	})
 }
 
-// receipt is the one that the target gave.
-func (e Entry) receipt(t Target) (sinks.Receipt, bool) {
+// Receipt is the one that the target gave.
+func (e Entry) Receipt(t Target) (sinks.Receipt, bool) {
 	i := slices.IndexFunc(e.Receipts, t.Gave)
 	if i < 0 {
 		return sinks.Receipt{}, false
 	}
 	return e.Receipts[i], true
 }
+
+// Unchanged is what Publish says of content that every sink held already. It is never recorded.
+const Unchanged State = "unchanged"
 
 func entryKey(table string, partition civil.Date, seq int) string {
 	return fmt.Sprintf("tables/%s/partitions/%s.%06d.json", table, partition, seq)

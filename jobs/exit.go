@@ -16,7 +16,7 @@ const (
 	ExitSome        = 3
 	ExitHeld        = 4
 	ExitDenied      = 5
-	ExitInterrupted = 130
+	ExitInterrupted = ExitStopped
 )
 
 // ExitCode is the exit code of a run over these results: of several jobs the first that applies of 2, 5, 1, 3, 4, 0.

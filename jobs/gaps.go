@@ -30,20 +30,6 @@ func (in Inspection) Missing() (n int) {
 	return n
 }
 
-// A Rest is what a table lacks though nothing of it is due: a run that leaves it hasn't failed, and says so all the same.
-type Rest struct {
-	Lacking Lacking `json:"lacking,omitzero"`
-	Lost    int     `json:"lost,omitempty"` // partitions that can't be fetched any more
-	Kept    int     `json:"kept,omitempty"` // partitions whose last answer was empty: they show older rows, as on_empty asks
-}
-
-// Lacking says how many partitions lack columns that the table has by now.
-type Lacking struct {
-	Partitions int      `json:"partitions"`
-	Columns    []string `json:"columns"` // those that any of them lacks, ascending
-	Later      bool     `json:"later"`   // runs leave them, as the config asks
-}
-
 // RestOf is pure: it counts what the ledger's records of a table say of it.
 func RestOf(now time.Time, r Rules, done Ledgered) (rest Rest) {
 	columns := map[string]bool{}

@@ -73,6 +73,16 @@ func (l *Ledger) Close() error { return l.bucket.Close() }
 
 func (l *Ledger) location(key string) string { return l.url + "/" + key }
 
+// Errors that callers tell apart.
+var (
+	// ErrRefused: the config and the ledger contradict each other; nothing was asked or written.
+	ErrRefused = errors.New("refused")
+	// ErrLedger: the ledger's bucket could not be read or written.
+	ErrLedger = errors.New("ledger")
+	// ErrLost: the claim was lost to another process, or its lease ended; nothing more may be published under it.
+	ErrLost = errors.New("claim lost")
+)
+
 // errExists: an object that must be created once was there already.
 var errExists = errors.New("exists")
 

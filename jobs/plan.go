@@ -7,9 +7,6 @@ import (
 	"cloud.google.com/go/civil"
 )
 
-// Ledgered is what the ledger holds of a table.
-type Ledgered map[civil.Date]Entry
-
 // PlanWindows is pure: which windows to do now, and why, from the clock, the refresh rules and what the ledger holds.
 // Windows and the partitions in them ascend. A partition is in at most one window.
 func PlanWindows(now time.Time, r Rules, done Ledgered) []Window {
@@ -86,7 +83,7 @@ func (r Rules) wanted(now time.Time, partition civil.Date, e Entry, recorded boo
 		return stale, later(ready, e.Fetched)
 	case isStale:
 		return stale, ready
-	case !e.reached(r.Targets):
+	case !e.Reached(r.Targets):
 		return Unsunk, ready
 	case r.Changed[partition]:
 		return Changed, ready

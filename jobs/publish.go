@@ -45,14 +45,14 @@ type Publication struct {
 // Each step stands on the one before it: the conditions are those of the state before the doubt was recorded, so that
 // whoever records a newer doubt in between has the older put refused, and the last record's number is the one after the
 // doubt's. Who loses at the put or at the record leaves the partition in doubt, and the next run fetches it again.
-func (t *Table) Publish(ctx context.Context, c Hold, p Publication, targets []Target) (State, int64, error) {
+func (t *PTable) Publish(ctx context.Context, c Hold, p Publication) (State, int64, error) {
 	old := p.Base
 	e := Entry{
 		Partition: p.Part.Partition, Seq: old.Seq + 1, Run: p.Run, Fetched: p.Fetched, State: Written,
 		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
 	}
 	if p.Part.Rows == 0 {
-		over, err := t.empty(&e, p, targets)
+		over, err := t.empty(&e, p)
 		if err != nil {
 			return "", 0, err
 		}
@@ -60,9 +60,9 @@ func (t *Table) Publish(ctx context.Context, c Hold, p Publication, targets []Ta
 			return e.State, 0, t.Record(ctx, e)
 		}
 	}
-	stale := targets
+	stale := t.targets
 	if !p.Again {
-		stale = t.keepReceipts(&e, old, targets)
+		stale = t.keepReceipts(&e, old)
 	}
 	if len(stale) == 0 {
 		if err := t.Record(ctx, e); err != nil {
@@ -83,13 +83,13 @@ func (t *Table) Publish(ctx context.Context, c Hold, p Publication, targets []Ta
 		return "", 0, err
 	}
 	e.Seq = doubt.Seq + 1
-	size, err := e.put(ctx, c, p, stale, over)
+	size, err := put(ctx, c, p, stale, over, &e)
 	if err != nil {
 		return "", 0, err
 	}
 	if err := t.Record(ctx, e); err != nil {
 		if errors.Is(err, ErrLost) {
-			err = errors.Join(err, t.doubt(ctx, doubt))
+			err = errors.Join(err, t.Doubt(ctx, doubt))
 		}
 		return "", 0, err
 	}
@@ -97,16 +97,16 @@ func (t *Table) Publish(ctx context.Context, c Hold, p Publication, targets []Ta
 }
 
 // empty decides on an answer without rows, and tells whether the record is all that it takes.
-func (t *Table) empty(e *Entry, p Publication, targets []Target) (over bool, err error) {
+func (t *PTable) empty(e *Entry, p Publication) (over bool, err error) {
 	old := p.Base
 	existed, had := old.Seq > 0, old.Rows > 0
 	e.Cause = p.Cause
 	switch {
-	case had && p.OnEmpty == KeepEmpty && (old.State == Publishing || slices.ContainsFunc(targets, func(target Target) bool {
+	case had && p.OnEmpty == KeepEmpty && (old.State == Publishing || slices.ContainsFunc(t.targets, func(target Target) bool {
 		return t.changed(old, target)
 	})):
 		return false, fmt.Errorf("put %s/%s: %w (%s), and which rows the sinks show isn't known, so that none can be kept; "+
-			"the next run tries again", t.name, e.Partition, ErrEmptied, p.Cause)
+			"the next run tries again", t.Name(), e.Partition, ErrEmptied, p.Cause)
 	case had && p.OnEmpty == KeepEmpty:
 		e.State, e.Rows, e.Hash, e.Shape = Kept, old.Rows, old.Hash, old.Shape
 		e.Sums, e.Receipts = old.Sums, old.Receipts
@@ -115,13 +115,13 @@ func (t *Table) empty(e *Entry, p Publication, targets []Target) (over bool, err
 		e.State = Cleared
 	case had:
 		return false, fmt.Errorf("put %s/%s: %w (%s) where %d were recorded on %s; the old rows stay; if they should go, "+
-			"set on_empty: clear", t.name, e.Partition, ErrEmptied, p.Cause, old.Rows, old.Fetched.UTC().Format(time.DateOnly))
+			"set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause, old.Rows, old.Fetched.UTC().Format(time.DateOnly))
 	case existed && old.State != Empty: // cleared before, and zero rows are still what the sinks show
 		e.State = Cleared
-	case !existed && t.shows(e.Partition, targets):
+	case !existed && t.shows(e.Partition, t.targets...):
 		if p.OnEmpty != ClearEmpty {
 			return false, fmt.Errorf("put %s/%s: %w (%s) where a sink shows a part that no record names; it stays; if it "+
-				"should go, set on_empty: clear", t.name, e.Partition, ErrEmptied, p.Cause)
+				"should go, set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause)
 		}
 		e.State = Cleared
 	default:
@@ -131,37 +131,11 @@ func (t *Table) empty(e *Entry, p Publication, targets []Target) (over bool, err
 	return false, nil
 }
 
-// doubt records a partition as being published, after whatever was recorded last: a writer that lost put its rows, and
-// whether they are still visible isn't known to whoever recorded meanwhile.
-func (t *Table) doubt(ctx context.Context, e Entry) error {
-	ctx, done := outliving(ctx, 3*time.Second)
-	defer done()
-	const tries = 5
-	var err error
-	for range tries {
-		if err = t.Refresh(ctx); err != nil {
-			return err
-		}
-		newest, _ := t.Entry(e.Partition)
-		if newest.State == Publishing {
-			return nil
-		}
-		e.Seq, e.Rows = newest.Seq+1, max(e.Rows, newest.Rows)
-		if err = t.Record(ctx, e); err == nil || !errors.Is(err, ErrLost) {
-			return err
-		}
-	}
-	return err
-}
-
-// Unchanged is what Publish says of content that every sink held already. It is never recorded.
-const Unchanged State = "unchanged"
-
 // keepReceipts takes over the receipts of targets that hold e's content already, and gives the other targets.
-func (t *Table) keepReceipts(e *Entry, old Entry, targets []Target) (stale []Target) {
+func (t *PTable) keepReceipts(e *Entry, old Entry) (stale []Target) {
 	same := old.State != Publishing && old.Hash == e.Hash && old.Rows == e.Rows && old.Shape == e.Shape
-	for _, target := range targets {
-		if r, has := old.receipt(target); same && has && !t.changed(old, target) {
+	for _, target := range t.targets {
+		if r, has := old.Receipt(target); same && has && !t.changed(old, target) {
 			e.Receipts = append(e.Receipts, r)
 		} else {
 			stale = append(stale, target)
@@ -172,16 +146,16 @@ func (t *Table) keepReceipts(e *Entry, old Entry, targets []Target) (stale []Tar
 
 // conditions says, target by target, what the part may replace: what the ledger names, or what is there when the ledger
 // doesn't know.
-func (t *Table) conditions(ctx context.Context, p Publication, targets []Target) ([]sinks.Condition, error) {
+func (t *PTable) conditions(ctx context.Context, p Publication, targets []Target) ([]sinks.Condition, error) {
 	over := make([]sinks.Condition, len(targets))
 	for i, target := range targets {
-		r, has := p.Base.receipt(target)
+		r, has := p.Base.Receipt(target)
 		store, isFiles := target.Sink.(files)
 		switch {
 		case !isFiles: // it has other means
 		case !p.Again && has && r.Version != "" && p.Base.State != Publishing && !t.changed(p.Base, target):
 			over[i].Version = r.Version
-		case !p.Again && !has && p.Base.State != Publishing && !t.shows(p.Part.Partition, targets[i:i+1]):
+		case !p.Again && !has && p.Base.State != Publishing && !t.shows(p.Part.Partition, target):
 			over[i].Absent = true
 		default:
 			var err error
@@ -201,7 +175,7 @@ func (e *SinkError) Error() string { return e.Err.Error() }
 func (e *SinkError) Unwrap() error { return e.Err }
 
 // put gives the part to each target and adds the receipts. Bytes are counted over all targets.
-func (e *Entry) put(ctx context.Context, c Hold, p Publication, targets []Target, over []sinks.Condition) (size int64, err error) {
+func put(ctx context.Context, c Hold, p Publication, targets []Target, over []sinks.Condition, e *Entry) (size int64, err error) {
 	part := p.Part
 	part.Warn = p.Warn
 	for i, target := range targets {
@@ -221,9 +195,12 @@ func (e *Entry) put(ctx context.Context, c Hold, p Publication, targets []Target
 		if err != nil {
 			return 0, &SinkError{err}
 		}
-		r.Sink, r.Store = target.Name, target.identity()
+		r.Sink, r.Store = target.Name, target.Identity()
 		e.Receipts = append(e.Receipts, r)
 		size += r.Size
 	}
 	return size, nil
 }
+
+// ErrEmptied: the answer is empty where rows are recorded, and on_empty is guard.
+var ErrEmptied = errors.New("the answer has no rows")

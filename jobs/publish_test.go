@@ -51,28 +51,36 @@ func newPublisher(t *testing.T, targets ...Target) *publisher {
 
 // again publishes whatever the ledger says.
 func (p *publisher) again(hash string, rows int64) (State, error) {
-	table := openTable(p.t, p.ledger)
+	table := openAt(p.t, p.ledger, p.target...)
 	base, _ := table.Entry(date("2026-01-01"))
 	state, _, err := table.Publish(p.t.Context(), p.claim, Publication{
 		Base: base, Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Hash: hash}, Again: true,
-	}, p.target)
+	})
 	return state, err
 }
 
 // publish does what a fresh process would do.
 func (p *publisher) publish(hash string, rows int64, onEmpty OnEmpty) (State, error) {
-	table := openTable(p.t, p.ledger)
+	table := openAt(p.t, p.ledger, p.target...)
 	base, _ := table.Entry(date("2026-01-01"))
 	state, _, err := table.Publish(p.t.Context(), p.claim, Publication{
 		Base:    base,
 		Part:    sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Size: 10, Hash: hash},
 		Fetched: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Cause: "204", OnEmpty: onEmpty,
-	}, p.target)
+	})
 	return state, err
 }
 
+// openAt reads what the ledger holds of the table.
+func openAt(t *testing.T, l *Ledger, targets ...Target) *PTable {
+	t.Helper()
+	table, err := OpenPTable(t.Context(), l, "installs", targets)
+	check(t, err)
+	return table
+}
+
 func (p *publisher) recorded() Entry {
-	e, _ := openTable(p.t, p.ledger).Entry(date("2026-01-01"))
+	e, _ := openAt(p.t, p.ledger).Entry(date("2026-01-01"))
 	return e
 }
 
@@ -106,9 +114,9 @@ func TestPublishUnderAnotherShape(t *testing.T) {
 		shape string
 		want  State
 	}{{"euros", Written}, {"euros", Unchanged}, {"dollars", Written}, {"dollars", Unchanged}} {
-		state, _, err := openTable(t, p.ledger).Publish(t.Context(), p.claim, Publication{
+		state, _, err := openAt(t, p.ledger, p.target...).Publish(t.Context(), p.claim, Publication{
 			Base: p.recorded(), Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: 1, Hash: "A"}, Shape: c.shape,
-		}, p.target)
+		})
 		if err != nil || state != c.want || p.recorded().Shape != c.shape {
 			t.Errorf("step %d: %s %v, recorded %+v", i, state, err, p.recorded())
 		}

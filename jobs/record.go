@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Record commits e as the newest record of its partition. e's Segment is filled in, and so is its Seq when it has none:
@@ -75,6 +76,29 @@ func same(stored, written Entry) bool {
 	a, err := json.Marshal(stored)
 	b, again := json.Marshal(written)
 	return err == nil && again == nil && bytes.Equal(a, b)
+}
+
+// Doubt records a partition as being published, after whatever was recorded last: a writer that lost put its rows, and
+// whether they are still visible isn't known to whoever recorded meanwhile.
+func (t *Table) Doubt(ctx context.Context, e Entry) error {
+	ctx, done := outliving(ctx, 3*time.Second)
+	defer done()
+	const tries = 5
+	var err error
+	for range tries {
+		if err = t.Refresh(ctx); err != nil {
+			return err
+		}
+		newest, _ := t.Entry(e.Partition)
+		if newest.State == Publishing {
+			return nil
+		}
+		e.Seq, e.Rows = newest.Seq+1, max(e.Rows, newest.Rows)
+		if err = t.Record(ctx, e); err == nil || !errors.Is(err, ErrLost) {
+			return err
+		}
+	}
+	return err
 }
 
 // drop deletes a record that a segment holds, or a newer one than it. One that stays does no harm: its seq is lower.

@@ -1,14 +1,6 @@
 package jobs
 
-import (
-	"context"
-	"errors"
-	"strings"
-	"sync"
-	"time"
-
-	"github.com/reportferry/reportferry/internal/terminal"
-)
+import "time"
 
 // A Result is what came of one job.
 type Result struct {
@@ -35,71 +27,87 @@ func (r Result) Succeeded() bool {
 	return len(r.Failures) == 0 && len(r.Errs) == 0 && r.Left == 0 && !r.Stopped && r.Outcome.Waiting == 0 && got
 }
 
-// A tally is a result that several goroutines add to.
-type tally struct {
-	*Result
-	mu    sync.Mutex
-	start time.Time
-	deny  context.CancelFunc // ends the job: going on would only repeat the refusal
-	over  bool               // deny was called
+// An Outcome counts what came of a unit, or of many. Partitions are counted once: written, unchanged, empty, kept or
+// failed.
+type Outcome struct {
+	Windows   int `json:"windows"`
+	Held      int `json:"held"` // windows that another process holds
+	Written   int `json:"written"`
+	Unchanged int `json:"unchanged"`
+	Empty     int `json:"empty"`
+	Kept      int `json:"kept"` // empty in the answer, old rows kept as on_empty asks
+	Failed    int `json:"failed"`
+
+	Waiting int       `json:"waiting,omitempty"` // windows that were left as they are until later
+	Due     time.Time `json:"due,omitzero"`      // when the first of them is due, when that is known
+
+	Requests     int64         `json:"requests"`
+	Retries      int64         `json:"retries"`
+	Limiter      time.Duration `json:"limiter_ns"` // waited on the limiter
+	Backoff      time.Duration `json:"backoff_ns"` // waited between the attempts of a request
+	Rows         int64         `json:"rows"`
+	Rounded      int64         `json:"rounded"` // money cells that had more than six decimals
+	Nulls        int64         `json:"nulls"`   // blank cells of metrics
+	CSVBytes     int64         `json:"csv_bytes"`
+	ParquetBytes int64         `json:"parquet_bytes"`
 }
 
-// ended tells whether the job goes no further.
-func (t *tally) ended() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.over
+// Add adds o's counts.
+func (t *Outcome) Add(o Outcome) {
+	t.Windows += o.Windows
+	t.Held += o.Held
+	t.Written += o.Written
+	t.Unchanged += o.Unchanged
+	t.Empty += o.Empty
+	t.Kept += o.Kept
+	t.Failed += o.Failed
+	t.Waiting += o.Waiting
+	if t.Due.IsZero() || !o.Due.IsZero() && o.Due.Before(t.Due) {
+		t.Due = o.Due
+	}
+	t.Requests += o.Requests
+	t.Retries += o.Retries
+	t.Limiter += o.Limiter
+	t.Backoff += o.Backoff
+	t.Rows += o.Rows
+	t.Rounded += o.Rounded
+	t.Nulls += o.Nulls
+	t.CSVBytes += o.CSVBytes
+	t.ParquetBytes += o.ParquetBytes
 }
 
-func (t *tally) add(o Outcome) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.Outcome.Add(o)
-	t.Took = time.Since(t.start)
+// Measure sets what the unit cost the service and waited for, as the kind's client has counted it.
+func (t *Outcome) Measure(requests, retries, csvBytes int64, limiter, backoff time.Duration) {
+	t.Requests, t.Retries, t.CSVBytes, t.Limiter, t.Backoff = requests, retries, csvBytes, limiter, backoff
 }
 
-// stop counts a unit that wasn't begun, or not finished, because the run was stopped. Of a job that was denied, the refusal
-// says enough.
-func (t *tally) stop() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.over {
-		t.Left++
-		t.Stopped = true
+// Count counts what Publish said of one partition.
+func (t *Outcome) Count(s State) {
+	switch s {
+	case Unchanged:
+		t.Unchanged++
+	case Empty:
+		t.Empty++
+	case Kept:
+		t.Kept++
+	default:
+		t.Written++
 	}
 }
 
-// leave counts a unit that there was no time for, and gives how many there are.
-func (t *tally) leave() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.Left++
-	return t.Left
+// Done counts the partitions that are as they should be.
+func (t Outcome) Done() int { return t.Written + t.Unchanged + t.Empty + t.Kept }
+
+// A Rest is what a table lacks though nothing of it is due: a run that leaves it hasn't failed, and says so all the same.
+type Rest struct {
+	Lacking Lacking `json:"lacking,omitzero"`
+	Lost    int     `json:"lost,omitempty"` // partitions that can't be fetched any more
+	Kept    int     `json:"kept,omitempty"` // partitions whose last answer was empty: they show older rows, as on_empty asks
 }
 
-// fail notes that a unit failed, or, without one, the plan. What ends the job is noted once, and false is given when that
-// has been done: other units may have met the same at the same time.
-func (t *tally) fail(unit string, err error) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	over := Denied(err) || errors.Is(err, ErrStop)
-	if over && t.over {
-		return false
-	}
-	t.Errs = append(t.Errs, err)
-	t.Failures = append(t.Failures, Failure{Unit: unit, Error: cut(terminal.Text(err.Error()))})
-	if over {
-		t.over = true
-		t.deny()
-	}
-	return true
-}
-
-// cut bounds a text that is kept: a service may answer with a page of HTML, for hundreds of units.
-func cut(text string) string {
-	const longest = 500
-	if len(text) <= longest {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longest], "") + "..."
+// Lacking says how many partitions lack columns that the table has by now.
+type Lacking struct {
+	Partitions int      `json:"partitions"`
+	Columns    []string `json:"columns"` // those that any of them lacks, ascending
+	Later      bool     `json:"later"`   // runs leave them, as the config asks
 }

@@ -13,6 +13,9 @@ import (
 // Runs that are kept in the ledger.
 const keepRuns = 100
 
+// ExitStopped is the exit code of a run that was stopped.
+const ExitStopped = 130
+
 // A RunRecord is one execution, written at its start and again at its end. One without an end was killed, or goes on.
 type RunRecord struct {
 	ID      string     `json:"id"`

@@ -27,19 +27,21 @@ func (l *Ledger) Past(ctx context.Context, n int) (p Past, err error) {
 
 // SuccessOf is when a job last ended a run without a failure; nil: never, as far as this past goes.
 func (p Past) SuccessOf(job string) *time.Time {
-	var f Freshness
+	var last *time.Time
 	if at, known := p.Success[job]; known {
-		f.succeeded(at)
+		last = &at
 	}
 	for _, run := range p.Runs {
 		for _, res := range run.Results {
 			// Of an interrupted run, older versions don't say which of its jobs were done.
-			if res.Job == job && res.Succeeded() && run.Ended != nil && run.Exit != ExitInterrupted {
-				f.succeeded(*run.Ended)
+			if res.Job == job && res.Succeeded() && run.Ended != nil && run.Exit != ExitStopped {
+				if last == nil || run.Ended.After(*last) {
+					last = run.Ended
+				}
 			}
 		}
 	}
-	return f.Success
+	return last
 }
 
 const (

@@ -24,13 +24,12 @@ type Table struct {
 	loose   map[string]bool // keys of records that are objects of their own, all of them in entries: not yet folded away
 	segment int             // the highest segment, 0 for none
 	shapes  map[string]Shape
-	seen    map[string]listing // by store: what a sink showed when it was looked at
 }
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
 	t := &Table{
-		ledger: l, name: name, entries: Ledgered{}, loose: map[string]bool{}, shapes: map[string]Shape{}, seen: map[string]listing{},
+		ledger: l, name: name, entries: Ledgered{}, loose: map[string]bool{}, shapes: map[string]Shape{},
 	}
 	return t, t.Refresh(ctx)
 }
@@ -64,26 +63,6 @@ func (t *Table) Refresh(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// StillDue reads what other processes have recorded since the plan was made, and gives the window without it, and with
-// the records on which what is fetched now is to be published. Only under the window's claim nobody records more.
-func (t *Table) StillDue(ctx context.Context, w Window) (Window, error) {
-	if err := t.Refresh(ctx); err != nil {
-		return Window{}, err
-	}
-	base := t.Entries()
-	w = w.Without(func(d Due) bool {
-		e, recorded := base[d.Partition]
-		return recorded && e.Seq > d.Seq && e.State != Publishing
-	})
-	w.Base = Ledgered{}
-	for _, d := range w.Due {
-		if e, recorded := base[d.Partition]; recorded {
-			w.Base[d.Partition] = e
-		}
-	}
-	return w, nil
 }
 
 func (t *Table) refresh(ctx context.Context) error {

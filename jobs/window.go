@@ -80,6 +80,22 @@ func (w Window) Runs() [][]civil.Date {
 	return runs
 }
 
+// StillDue is the window without the partitions of which newer records are there than those that the plan was made from,
+// and on the base of the records of the others.
+func (w Window) StillDue(recorded Ledgered) Window {
+	w = w.Without(func(d Due) bool {
+		e, known := recorded[d.Partition]
+		return known && e.Seq > d.Seq && e.State != Publishing
+	})
+	w.Base = Ledgered{}
+	for _, d := range w.Due {
+		if e, known := recorded[d.Partition]; known {
+			w.Base[d.Partition] = e
+		}
+	}
+	return w
+}
+
 // Without is the window without the partitions that drop names.
 func (w Window) Without(drop func(Due) bool) Window {
 	kept := Window{Period: w.Period, Cell: w.Cell, Base: w.Base}

@@ -1,25 +1,18 @@
 package jobs
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/sinks"
-	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // A writer that slept through two newer records, of which one was folded away, creates a number that was used.
@@ -188,202 +181,6 @@ func TestAStoreThatCreatesTwiceIsRefused(t *testing.T) {
 	}
 }
 
-// Pages of any length lie in the same cells of claims.
-func TestPagesShareClaims(t *testing.T) {
-	claims := func(page int) map[string][]string { // by day
-		by := map[string][]string{}
-		for _, w := range PlanWindows(moment("2026-06-01T06:00"), Rules{
-			Period: Day, Page: page, Start: date("2026-01-01"), Location: time.UTC,
-		}, nil) {
-			for _, d := range w.Due {
-				for _, name := range w.Claims() {
-					by[d.Partition.String()] = append(by[d.Partition.String()], name)
-				}
-			}
-			if !slices.IsSorted(w.Claims()) {
-				t.Errorf("page %d: claims %q", page, w.Claims())
-			}
-		}
-		return by
-	}
-	week := claims(7)
-	for _, page := range []int{1, 2, 5, 7, 14, 30, 365} {
-		by := claims(page)
-		if len(by) != len(week) {
-			t.Fatalf("page %d: %d days", page, len(by))
-		}
-		for day, names := range by {
-			if !slices.Contains(names, week[day][0]) || len(week[day]) != 1 {
-				t.Errorf("page %d: %s is under %q, with a page of 7 under %q", page, day, names, week[day])
-			}
-		}
-	}
-}
-
-// newTarget is a folder's sink, or memory's.
-func newTarget(t *testing.T, rawURL string) Target {
-	t.Helper()
-	s, err := blobsink.Open(t.Context(), rawURL)
-	check(t, err)
-	t.Cleanup(func() { check(t, s.Close()) })
-	return Target{Name: sinks.Redact(rawURL), Sink: s, Store: s.Store()}
-}
-
-// fileOf is a part of a few bytes, which its footer says are ours.
-func fileOf(content string) sinks.Part {
-	body := content + "reportferry" + "\x0b\x00\x00\x00PAR1"
-	return sinks.Part{
-		Table: "installs", Partition: date("2026-01-01"), Rows: int64(len(content)), Size: int64(len(body)), Hash: content, Run: "run",
-		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil },
-	}
-}
-
-// publishFile does what a fresh process would do with one partition, the look at the sinks included.
-func publishFile(t *testing.T, l *Ledger, c Hold, content string, again bool, targets ...Target) (Reason, State, error) {
-	t.Helper()
-	table := openTable(t, l)
-	changed, err := table.Look(t.Context(), targets)
-	check(t, err)
-	rules := Rules{Period: Day, Page: 7, Start: date("2026-01-01"), Through: date("2026-01-01"), Location: time.UTC, Targets: targets, Changed: changed}
-	var reason Reason
-	for _, w := range PlanWindows(moment("2026-02-01T06:00"), rules, table.Entries()) {
-		reason = w.Due[0].Reason
-	}
-	base, _ := table.Entry(date("2026-01-01"))
-	part := fileOf(content)
-	if content == "" {
-		part.Rows = 0
-	}
-	state, _, err := table.Publish(t.Context(), c, Publication{
-		Base: base, Part: part, Run: "run", Fetched: moment("2026-02-01T06:00"), Cause: "204", OnEmpty: GuardEmpty, Again: again,
-	}, targets)
-	return reason, state, err
-}
-
-// After a crash between a first put and its record, an answer without rows must not be recorded as if nothing were there.
-func TestAFirstPutIsGuarded(t *testing.T) {
-	s := newShelf()
-	p := newPublisher(t, Target{Name: "s", Sink: s})
-	s.fail, s.landed = errors.New("killed"), true
-	if _, err := p.publish("A", 5, GuardEmpty); err == nil {
-		t.Fatal("a killed put gives no error")
-	}
-	s.fail = nil
-	if e := p.recorded(); e.State != Publishing || e.Rows != 5 {
-		t.Errorf("after the crash the record is %+v", e)
-	}
-	if state, err := p.publish("none", 0, GuardEmpty); !errors.Is(err, ErrEmptied) {
-		t.Errorf("an empty answer after it: %q, %v", state, err)
-	}
-	if state, err := p.publish("none", 0, KeepEmpty); !errors.Is(err, ErrEmptied) || p.recorded().State != Publishing {
-		t.Errorf("to keep rows that aren't known: %q, %v, recorded %+v", state, err, p.recorded())
-	}
-	if state, err := p.publish("A", 5, GuardEmpty); err != nil || state != Written {
-		t.Errorf("the next run: %q, %v", state, err)
-	}
-}
-
-func TestChangedOutside(t *testing.T) {
-	l := memLedger(t)
-	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-	check(t, err)
-	t.Cleanup(func() { check(t, c.Release(context.Background())) })
-	dir := t.TempDir()
-	target := newTarget(t, "file://"+dir)
-	path := filepath.Join(dir, "installs/dt=2026-01-01/part-0.parquet")
-	read := func() []byte {
-		b, err := os.ReadFile(path)
-		check(t, err)
-		return b
-	}
-	publish := func(content string, again bool) (Reason, State, error) {
-		return publishFile(t, l, Hold{c}, content, again, target)
-	}
-	if reason, state, err := publish("A", false); reason != Missing || state != Written || err != nil {
-		t.Fatal(reason, state, err)
-	}
-	first := read()
-	if reason, state, err := publish("A", false); reason != "" || state != Unchanged || err != nil {
-		t.Errorf("nothing changed: %q %q %v", reason, state, err)
-	}
-	check(t, os.Remove(path))
-	if reason, state, err := publish("A", false); reason != Changed || state != Written || err != nil || !bytes.Equal(read(), first) {
-		t.Errorf("deleted: %q %q %v", reason, state, err)
-	}
-	_, _, err = publish("BB", false)
-	check(t, err)
-	check(t, os.WriteFile(path, first, 0o600)) // restored from a copy
-	if reason, state, err := publish("BB", false); reason != Changed || state != Written || err != nil || !bytes.Contains(read(), []byte("BB")) {
-		t.Errorf("restored: %q %q %v", reason, state, err)
-	}
-	check(t, os.WriteFile(path, []byte("somebody's own numbers"), 0o600))
-	if reason, _, err := publish("BB", false); reason != Changed || !errors.Is(err, sinks.ErrForeign) || !strings.Contains(err.Error(), "--force") {
-		t.Errorf("replaced by hand: %q %v", reason, err)
-	}
-	if string(read()) != "somebody's own numbers" {
-		t.Error("what a person put there is gone")
-	}
-	if _, state, err := publish("BB", true); state != Written || err != nil || !bytes.Contains(read(), []byte("BB")) {
-		t.Errorf("forced: %q %v", state, err)
-	}
-	if reason, state, err := publish("BB", false); reason != "" || state != Unchanged || err != nil {
-		t.Errorf("at the end: %q %q %v", reason, state, err)
-	}
-}
-
-// A ledger that was lost, or never knew: what is there is looked at before it is replaced.
-func TestAPartThatNoRecordNames(t *testing.T) {
-	dir := t.TempDir()
-	target := newTarget(t, "file://"+dir)
-	for _, content := range []string{"A", "B"} {
-		l := memLedger(t)
-		c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-		check(t, err)
-		if content == "B" {
-			if _, state, err := publishFile(t, l, Hold{c}, "", false, target); !errors.Is(err, ErrEmptied) {
-				t.Errorf("an empty answer over a part: %q %v", state, err)
-			}
-		}
-		if _, state, err := publishFile(t, l, Hold{c}, content, false, target); state != Written || err != nil {
-			t.Errorf("%s: %q %v", content, state, err)
-		}
-		check(t, c.Release(t.Context()))
-	}
-}
-
-// Two writers that both believe they hold a partition: who is late is refused by the store, and nobody sees older rows.
-func TestALatePutIsRefused(t *testing.T) {
-	target := newTarget(t, "file://"+t.TempDir())
-	l := memLedger(t)
-	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-	check(t, err)
-	defer func() { check(t, c.Release(context.Background())) }()
-	_, _, err = publishFile(t, l, Hold{c}, "A", false, target)
-	check(t, err)
-
-	late := openTable(t, l)
-	base, _ := late.Entry(date("2026-01-01"))
-	over, err := late.conditions(t.Context(), Publication{Base: base, Part: fileOf("late")}, []Target{target})
-	check(t, err)
-	_, _, err = publishFile(t, l, Hold{c}, "newer", false, target)
-	check(t, err)
-	part := fileOf("late")
-	part.Over = over[0]
-	if _, err := target.Sink.Put(t.Context(), part); !errors.Is(err, sinks.ErrConflict) {
-		t.Errorf("the late put: %v", err)
-	}
-	r, err := target.Sink.(*blobsink.Sink).Read(t.Context(), "installs", date("2026-01-01"))
-	check(t, err)
-	body, err := io.ReadAll(r)
-	check(t, errors.Join(err, r.Close()))
-	if !strings.HasPrefix(string(body), "newer") {
-		t.Errorf("readers see %q", body)
-	}
-	if state, _, err := late.Publish(t.Context(), Hold{c}, Publication{Base: base, Part: fileOf("late"), Fetched: moment("2026-01-03T06:00")}, []Target{target}); !errors.Is(err, ErrLost) {
-		t.Errorf("publishing on an old record: %q %v", state, err)
-	}
-}
-
 // Receipts of earlier versions name no store, and count for the URL that they have when it is all that the config says.
 func TestOldReceipts(t *testing.T) {
 	old := sinks.Receipt{Sink: "file://./out"}
@@ -402,28 +199,5 @@ func TestOldReceipts(t *testing.T) {
 	now := sinks.Receipt{Sink: "s3://b", Store: "s3://b?endpoint=http%3A%2F%2F127.0.0.1%3A1"}
 	if (Target{Name: "s3://b", Store: "s3://b?region=us-east-1"}).Gave(now) {
 		t.Error("a receipt of another endpoint counts")
-	}
-}
-
-// What changed outside is due from Start on; what a bucket's rules delete before it isn't fetched again every night.
-func TestChangedBeforeStart(t *testing.T) {
-	done, changed := Ledgered{}, map[civil.Date]bool{}
-	for day := range 10 {
-		e := entry(day, "a")
-		e.Fetched = moment("2026-05-01T06:00")
-		done[e.Partition], changed[e.Partition] = e, true
-	}
-	start := entry(6, "").Partition
-	windows := PlanWindows(moment("2026-06-01T06:00"), Rules{
-		Period: Day, Page: 1, Start: start, Through: entry(9, "").Partition, Location: time.UTC, Changed: changed,
-	}, done)
-	if len(windows) != 4 || windows[0].Due[0].Partition != start || windows[0].Due[0].Reason != Changed {
-		t.Errorf("due: %+v", windows)
-	}
-	rules := Rules{Period: Day, Page: 1, Start: start, Location: time.UTC, Changed: changed}
-	for _, w := range PlanWindows(moment("2026-01-11T06:00"), rules, done) {
-		if w.Due[0].Partition.Before(start) {
-			t.Errorf("before the start %+v is due", w.Due)
-		}
 	}
 }

@@ -60,7 +60,7 @@ func (p *plan) snapshot(ctx context.Context, c jobs.Hold, client *adjust.Client,
 		Run:  p.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.GuardEmpty,
 		Again: p.o.Rules.IgnoreLedger,
 		Warn:  func(err error) { p.o.Log.Warn("the sink has a remark", "job", p.o.Job, "run", p.o.Run, "status", err) },
-	}, p.o.Targets)
+	})
 	if err != nil {
 		return out, err
 	}

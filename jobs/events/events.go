@@ -45,7 +45,7 @@ type Kind struct{ o Options }
 type plan struct {
 	*Kind
 	now   time.Time
-	table *jobs.Table
+	table *jobs.PTable
 	rules jobs.Rules // of a snapshot of today
 }
 
@@ -60,7 +60,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		return jobs.Plan{}, err
 	}
 	rules := p.rules
-	if rules.Changed, err = p.table.Look(ctx, k.o.Targets); err != nil {
+	if rules.Changed, err = p.table.Look(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
 	for day := range rules.Changed {
@@ -96,7 +96,7 @@ func (p *plan) schema(context.Context) (*sinks.Schema, error) { return schema(p.
 // plan reads the ledger and makes the rules of a snapshot of today.
 func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules}
-	if p.table, err = k.o.Ledger.Table(ctx, k.o.Table); err != nil {
+	if p.table, err = jobs.OpenPTable(ctx, k.o.Ledger, k.o.Table, k.o.Targets); err != nil {
 		return nil, err
 	}
 	recorded, known, err := p.table.LastShape(ctx)

@@ -196,7 +196,7 @@ func (f *fetch) publishOne(ctx context.Context, a answer, part table.Part) error
 		Run:  f.o.Run, Fetched: a.fetched, Cause: a.cause(), Shape: f.cols.shape.ID(), Sums: part.Sums,
 		OnEmpty: f.o.OnEmpty, Again: f.o.Rules.IgnoreLedger,
 		Warn: func(err error) { f.o.Log.Warn("the sink has a remark", "job", f.o.Job, "run", f.o.Run, "status", err) },
-	}, f.o.Targets)
+	})
 	if err != nil {
 		return err
 	}

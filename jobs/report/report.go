@@ -62,7 +62,7 @@ type Kind struct {
 type plan struct {
 	*Kind
 	now   time.Time
-	table *jobs.Table
+	table *jobs.PTable
 	rules jobs.Rules // completed by what the ledger holds
 	known jobs.Shape // of the table, as far as it is known before its columns are resolved
 
@@ -88,7 +88,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if err != nil {
 		return jobs.Plan{}, err
 	}
-	if p.rules.Changed, err = p.table.Look(ctx, k.o.Targets); err != nil {
+	if p.rules.Changed, err = p.table.Look(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
 	var units, wider []jobs.Unit
@@ -133,7 +133,7 @@ func (p *plan) inspect(ctx context.Context, past jobs.Past) (in jobs.Inspection,
 // plan reads the ledger and completes the rules by what it holds.
 func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules}
-	if p.table, err = k.o.Ledger.Table(ctx, k.o.Table); err != nil {
+	if p.table, err = jobs.OpenPTable(ctx, k.o.Ledger, k.o.Table, k.o.Targets); err != nil {
 		return nil, err
 	}
 	recorded, known, err := p.table.LastShape(ctx)

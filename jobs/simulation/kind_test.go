@@ -73,19 +73,19 @@ type kind struct {
 	process *process
 	ledger  *jobs.Ledger
 	targets []jobs.Target
-	table   *jobs.Table
+	table   *jobs.PTable
 }
 
 var shape = jobs.Shape{Fingerprint: map[string]string{jobs.FingerprintPeriod: "day"}, Columns: []jobs.ShapeColumn{{Name: "installs"}}}
 
 func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error) {
-	if k.table, err = k.ledger.Table(ctx, table); err != nil {
+	if k.table, err = jobs.OpenPTable(ctx, k.ledger, table, k.targets); err != nil {
 		return p, err
 	}
 	if _, _, err := k.table.LastShape(ctx); err != nil {
 		return p, err
 	}
-	changed, err := k.table.Look(ctx, k.targets)
+	changed, err := k.table.Look(ctx)
 	if err != nil {
 		return p, err
 	}
@@ -109,7 +109,7 @@ func (k *kind) do(ctx context.Context, window jobs.Window, claim jobs.Hold) (out
 	if err != nil || len(window.Due) == 0 {
 		return out, err
 	}
-	k.process.world.books.read(k.process, k.table)
+	k.process.world.books.read(k.process, k.table.Table)
 	k.process.world.watch.works(k.process, window)
 	defer func() { k.process.holding = nil }()
 	if err := k.table.SaveShape(ctx, shape); err != nil {
@@ -164,7 +164,7 @@ func (k *kind) publishOne(ctx context.Context, c jobs.Hold, a answer, base jobs.
 		},
 		Base: base, Run: k.process.name, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.ClearEmpty,
 		Sums: map[string]string{"restatement": fmt.Sprint(a.restatement)}, Again: k.process.force,
-	}, k.targets)
+	})
 	if err == nil {
 		books.recorded(k.process)
 	}
