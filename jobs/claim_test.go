@@ -123,13 +123,13 @@ func TestClaimByStaleListing(t *testing.T) {
 // A store's client that repeats a creation whose answer was lost is told that the object exists: it is the claim's own.
 func TestClaimWhoseAnswerWasLost(t *testing.T) {
 	l, d := distantLedger(t, nil)
-	d.answer = func(key string, err error) error {
+	d.Answer = func(key string, err error) error {
 		check(t, err)
 		return d.WriteAll(t.Context(), key, nil, &blob.WriterOptions{IfNotExist: true})
 	}
 	c, err := l.Claim(t.Context(), "installs", "u", "a", time.Minute)
 	check(t, err)
-	d.answer = nil
+	d.Answer = nil
 	_, done, err := c.Guard(t.Context())
 	check(t, err)
 	done()
@@ -163,4 +163,19 @@ func TestClaimIsNotCutShort(t *testing.T) {
 		}
 		check(t, next.Release(t.Context()))
 	}
+}
+
+// A claim that can't be read is no record: it is over when its lease is.
+func TestUnreadableClaimExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := memLedger(t)
+		check(t, l.create(t.Context(), "tables/installs/claims/u/000001.json", nil))
+		if _, err := l.Claim(t.Context(), "installs", "u", "b", time.Minute); err == nil {
+			t.Error("taken at once: its holder may live")
+		}
+		time.Sleep(61 * time.Second)
+		c, err := l.Claim(t.Context(), "installs", "u", "b", time.Minute)
+		check(t, err)
+		check(t, c.Release(t.Context()))
+	})
 }

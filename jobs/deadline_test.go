@@ -33,7 +33,7 @@ func TestDeadline(t *testing.T) {
 				k.units = append(k.units, fmt.Sprint("u", i))
 			}
 			list := []Job{{Name: "j", Table: "installs", Kind: k}}
-			r := &Runner{Ledger: memLedger(t), Run: "run", Lease: time.Minute, Parallel: c.parallel, Log: slog.New(slog.DiscardHandler)}
+			r := &Runner{Ledger: memLedger_j(t), Run: "run", Lease: time.Minute, Parallel: c.parallel, Log: slog.New(slog.DiscardHandler)}
 			if c.deadline != 0 {
 				r.Deadline = time.Now().Add(c.deadline)
 			}
@@ -55,11 +55,12 @@ func TestDeadline(t *testing.T) {
 // A unit of a dead run whose lease ends too late is left, and not waited for beyond the deadline.
 func TestDeadlineOfHeldUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := memLedger(t)
-		dead, err := l.Claim(t.Context(), "installs", "a", "dead", 2*time.Minute)
-		check(t, err)
-		dead.stop()
-		<-dead.stopped
+		l, store := storeLedger(t)
+		other, dead := another(store)
+		claim, err := other.Claim(t.Context(), "installs", "a", "dead", 2*time.Minute)
+		check_j(t, err)
+		defer func() { _ = claim.Release(context.Background()) }() // ends its heartbeats, and can't write
+		dead.Dead.Store(true)
 		s := &script{units: []string{"a", "b"}}
 		list := []Job{{Name: "j", Table: "installs", Kind: s}}
 		start := time.Now()

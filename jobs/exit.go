@@ -25,7 +25,7 @@ const (
 func ExitCode(results []Result, stopped, named bool) int {
 	seen := map[int]bool{}
 	for _, r := range results {
-		seen[r.exit(named)] = true
+		seen[exitOf(r, named)] = true
 		stopped = stopped || r.Left > 0
 	}
 	if stopped {
@@ -39,7 +39,8 @@ func ExitCode(results []Result, stopped, named bool) int {
 	return ExitDone
 }
 
-func (r Result) exit(named bool) int {
+// exitOf is the exit code of one job.
+func exitOf(r Result, named bool) int {
 	var refused, denied bool
 	for _, err := range r.Errs {
 		refused = refused || errors.Is(err, ErrRefused)

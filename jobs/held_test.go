@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 )
 
 // A run that comes to windows of a dead one waits for the end of its lease and does them; those of a live one it leaves.
@@ -12,13 +14,13 @@ func TestSecondLook(t *testing.T) {
 	const lease = 2 * time.Minute
 	for _, c := range []struct {
 		name    string
-		holder  func(*Claim)
+		holder  func(*Claim, *ledgertest.Store)
 		held    int
 		longest time.Duration
 	}{
-		{"its holder is dead", func(c *Claim) { c.stop(); <-c.stopped }, 0, lease + lease/5},
-		{"its holder lives", func(*Claim) {}, 1, lease/3 + lease/5},
-		{"its holder is done soon", func(c *Claim) {
+		{"its holder is dead", func(_ *Claim, s *ledgertest.Store) { s.Dead.Store(true) }, 0, lease + lease/5},
+		{"its holder lives", func(*Claim, *ledgertest.Store) {}, 1, lease/3 + lease/5},
+		{"its holder is done soon", func(c *Claim, _ *ledgertest.Store) {
 			go func() {
 				time.Sleep(time.Second)
 				if err := c.Release(context.Background()); err != nil {
@@ -28,12 +30,13 @@ func TestSecondLook(t *testing.T) {
 		}, 0, lease / 5},
 	} {
 		t.Run(c.name, synctested(func(t *testing.T) {
-			l := memLedger(t)
+			l, store := storeLedger(t)
 			for _, unit := range []string{"a", "b"} {
-				claim, err := l.Claim(t.Context(), "installs", unit, "holder of "+unit, lease)
-				check(t, err)
-				c.holder(claim)
-				defer func() { check(t, claim.Release(t.Context())) }()
+				other, theirs := another(store)
+				claim, err := other.Claim(t.Context(), "installs", unit, "holder of "+unit, lease)
+				check_j(t, err)
+				c.holder(claim, theirs)
+				defer func() { check_j(t, claim.Release(t.Context())) }()
 			}
 			s := &script{units: []string{"a", "x", "b"}}
 			r := &Runner{Ledger: l, Run: "run", Lease: lease, Parallel: 2, Log: slog.New(slog.DiscardHandler)}
@@ -48,19 +51,4 @@ func TestSecondLook(t *testing.T) {
 			}
 		}))
 	}
-}
-
-// A claim that can't be read is no record: it is over when its lease is.
-func TestUnreadableClaimExpires(t *testing.T) {
-	synctested(func(t *testing.T) {
-		l := memLedger(t)
-		check(t, l.create(t.Context(), "tables/installs/claims/u/000001.json", nil))
-		if _, err := l.Claim(t.Context(), "installs", "u", "b", time.Minute); err == nil {
-			t.Error("taken at once: its holder may live")
-		}
-		time.Sleep(61 * time.Second)
-		c, err := l.Claim(t.Context(), "installs", "u", "b", time.Minute)
-		check(t, err)
-		check(t, c.Release(t.Context()))
-	})(t)
 }

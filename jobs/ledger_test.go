@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 )
 
 func memLedger(t *testing.T) *Ledger {
@@ -26,6 +29,18 @@ func check(t *testing.T, err error) {
 	}
 }
 
+// distantLedger is a ledger over distant memory.
+func distantLedger(t testing.TB, before func(call, key string)) (*Ledger, *ledgertest.Store) {
+	d := &ledgertest.Store{Bucket: memblob.OpenBucket(nil), Before: before}
+	l := OpenLedger(LedgerOptions{Bucket: blob.NewBucket(d), URL: "mem://ledger"})
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l, d
+}
+
 func openTable(t *testing.T, l *Ledger) *Table {
 	t.Helper()
 	table, err := l.Table(t.Context(), "installs")
@@ -35,7 +50,7 @@ func openTable(t *testing.T, l *Ledger) *Table {
 
 func entry(day int, run string) Entry {
 	return Entry{
-		Partition: date("2026-01-01").AddDays(day), Run: run, State: Written, Rows: int64(day + 1), Hash: fmt.Sprint("h", day),
+		Partition: date_l("2026-01-01").AddDays(day), Run: run, State: Written, Rows: int64(day + 1), Hash: fmt.Sprint("h", day),
 		Fetched: time.Date(2026, 3, 1, 6, 0, day, 0, time.UTC), Sums: map[string]string{"installs": "12"},
 	}
 }
@@ -67,7 +82,7 @@ func TestRecordNoticesAnotherWriter(t *testing.T) {
 		if err := mine.Record(ctx, entry(0, "mine")); !errors.Is(err, ErrLost) {
 			t.Fatalf("a record over another's: %v, want ErrLost", err)
 		}
-		if e, _ := openTable(t, l).Entry(date("2026-01-01")); e.Run != "other" {
+		if e, _ := openTable(t, l).Entry(date_l("2026-01-01")); e.Run != "other" {
 			t.Errorf("the record is %q's", e.Run)
 		}
 		// A creation that succeeded though its answer was lost: the same record again is no conflict.
@@ -249,4 +264,21 @@ func TestRuns(t *testing.T) {
 			t.Errorf("%d run records are kept, want %d", len(keys), keepRuns)
 		}
 	})
+}
+
+func date_l(text string) civil.Date {
+	d, err := civil.ParseDate(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func moment_l(text string) time.Time {
+	for _, layout := range []string{"2006-01-02T15:04", time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t
+		}
+	}
+	panic(text)
 }

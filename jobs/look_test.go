@@ -19,8 +19,8 @@ import (
 func newTarget(t *testing.T, rawURL string) Target {
 	t.Helper()
 	s, err := blobsink.Open(t.Context(), rawURL)
-	check(t, err)
-	t.Cleanup(func() { check(t, s.Close()) })
+	check_p(t, err)
+	t.Cleanup(func() { check_p(t, s.Close()) })
 	return Target{Name: sinks.Redact(rawURL), Sink: s, Store: s.Store()}
 }
 
@@ -28,7 +28,7 @@ func newTarget(t *testing.T, rawURL string) Target {
 func fileOf(content string) sinks.Part {
 	body := content + "reportferry" + "\x0b\x00\x00\x00PAR1"
 	return sinks.Part{
-		Table: "installs", Partition: date("2026-01-01"), Rows: int64(len(content)), Size: int64(len(body)), Hash: content, Run: "run",
+		Table: "installs", Partition: date_p("2026-01-01"), Rows: int64(len(content)), Size: int64(len(body)), Hash: content, Run: "run",
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil },
 	}
 }
@@ -38,19 +38,19 @@ func publishFile(t *testing.T, l *Ledger, c Hold, content string, again bool, ta
 	t.Helper()
 	table := openAt(t, l, targets...)
 	changed, err := table.Look(t.Context())
-	check(t, err)
-	rules := Rules{Period: Day, Page: 7, Start: date("2026-01-01"), Through: date("2026-01-01"), Location: time.UTC, Targets: targets, Changed: changed}
+	check_p(t, err)
+	rules := Rules{Period: Day, Page: 7, Start: date_p("2026-01-01"), Through: date_p("2026-01-01"), Location: time.UTC, Targets: targets, Changed: changed}
 	var reason Reason
-	for _, w := range PlanWindows(moment("2026-02-01T06:00"), rules, table.Entries()) {
+	for _, w := range PlanWindows(moment_p("2026-02-01T06:00"), rules, table.Entries()) {
 		reason = w.Due[0].Reason
 	}
-	base, _ := table.Entry(date("2026-01-01"))
+	base, _ := table.Entry(date_p("2026-01-01"))
 	part := fileOf(content)
 	if content == "" {
 		part.Rows = 0
 	}
 	state, _, err := table.Publish(t.Context(), c, Publication{
-		Base: base, Part: part, Run: "run", Fetched: moment("2026-02-01T06:00"), Cause: "204", OnEmpty: GuardEmpty, Again: again,
+		Base: base, Part: part, Run: "run", Fetched: moment_p("2026-02-01T06:00"), Cause: "204", OnEmpty: GuardEmpty, Again: again,
 	})
 	return reason, state, err
 }
@@ -79,16 +79,16 @@ func TestAFirstPutIsGuarded(t *testing.T) {
 }
 
 func TestChangedOutside(t *testing.T) {
-	l := memLedger(t)
+	l, _ := memLedger_p(t)
 	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-	check(t, err)
-	t.Cleanup(func() { check(t, c.Release(context.Background())) })
+	check_p(t, err)
+	t.Cleanup(func() { check_p(t, c.Release(context.Background())) })
 	dir := t.TempDir()
 	target := newTarget(t, "file://"+dir)
 	path := filepath.Join(dir, "installs/dt=2026-01-01/part-0.parquet")
 	read := func() []byte {
 		b, err := os.ReadFile(path)
-		check(t, err)
+		check_p(t, err)
 		return b
 	}
 	publish := func(content string, again bool) (Reason, State, error) {
@@ -101,17 +101,17 @@ func TestChangedOutside(t *testing.T) {
 	if reason, state, err := publish("A", false); reason != "" || state != Unchanged || err != nil {
 		t.Errorf("nothing changed: %q %q %v", reason, state, err)
 	}
-	check(t, os.Remove(path))
+	check_p(t, os.Remove(path))
 	if reason, state, err := publish("A", false); reason != Changed || state != Written || err != nil || !bytes.Equal(read(), first) {
 		t.Errorf("deleted: %q %q %v", reason, state, err)
 	}
 	_, _, err = publish("BB", false)
-	check(t, err)
-	check(t, os.WriteFile(path, first, 0o600)) // restored from a copy
+	check_p(t, err)
+	check_p(t, os.WriteFile(path, first, 0o600)) // restored from a copy
 	if reason, state, err := publish("BB", false); reason != Changed || state != Written || err != nil || !bytes.Contains(read(), []byte("BB")) {
 		t.Errorf("restored: %q %q %v", reason, state, err)
 	}
-	check(t, os.WriteFile(path, []byte("somebody's own numbers"), 0o600))
+	check_p(t, os.WriteFile(path, []byte("somebody's own numbers"), 0o600))
 	if reason, _, err := publish("BB", false); reason != Changed || !errors.Is(err, sinks.ErrForeign) || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("replaced by hand: %q %v", reason, err)
 	}
@@ -131,9 +131,9 @@ func TestAPartThatNoRecordNames(t *testing.T) {
 	dir := t.TempDir()
 	target := newTarget(t, "file://"+dir)
 	for _, content := range []string{"A", "B"} {
-		l := memLedger(t)
+		l, _ := memLedger_p(t)
 		c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-		check(t, err)
+		check_p(t, err)
 		if content == "B" {
 			if _, state, err := publishFile(t, l, Hold{c}, "", false, target); !errors.Is(err, ErrEmptied) {
 				t.Errorf("an empty answer over a part: %q %v", state, err)
@@ -142,39 +142,39 @@ func TestAPartThatNoRecordNames(t *testing.T) {
 		if _, state, err := publishFile(t, l, Hold{c}, content, false, target); state != Written || err != nil {
 			t.Errorf("%s: %q %v", content, state, err)
 		}
-		check(t, c.Release(t.Context()))
+		check_p(t, c.Release(t.Context()))
 	}
 }
 
 // Two writers that both believe they hold a partition: who is late is refused by the store, and nobody sees older rows.
 func TestALatePutIsRefused(t *testing.T) {
 	target := newTarget(t, "file://"+t.TempDir())
-	l := memLedger(t)
+	l, _ := memLedger_p(t)
 	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-	check(t, err)
-	defer func() { check(t, c.Release(context.Background())) }()
+	check_p(t, err)
+	defer func() { check_p(t, c.Release(context.Background())) }()
 	_, _, err = publishFile(t, l, Hold{c}, "A", false, target)
-	check(t, err)
+	check_p(t, err)
 
 	late := openAt(t, l, target)
-	base, _ := late.Entry(date("2026-01-01"))
+	base, _ := late.Entry(date_p("2026-01-01"))
 	over, err := late.conditions(t.Context(), Publication{Base: base, Part: fileOf("late")}, []Target{target})
-	check(t, err)
+	check_p(t, err)
 	_, _, err = publishFile(t, l, Hold{c}, "newer", false, target)
-	check(t, err)
+	check_p(t, err)
 	part := fileOf("late")
 	part.Over = over[0]
 	if _, err := target.Sink.Put(t.Context(), part); !errors.Is(err, sinks.ErrConflict) {
 		t.Errorf("the late put: %v", err)
 	}
-	r, err := target.Sink.(*blobsink.Sink).Read(t.Context(), "installs", date("2026-01-01"))
-	check(t, err)
+	r, err := target.Sink.(*blobsink.Sink).Read(t.Context(), "installs", date_p("2026-01-01"))
+	check_p(t, err)
 	body, err := io.ReadAll(r)
-	check(t, errors.Join(err, r.Close()))
+	check_p(t, errors.Join(err, r.Close()))
 	if !strings.HasPrefix(string(body), "newer") {
 		t.Errorf("readers see %q", body)
 	}
-	if state, _, err := late.Publish(t.Context(), Hold{c}, Publication{Base: base, Part: fileOf("late"), Fetched: moment("2026-01-03T06:00")}); !errors.Is(err, ErrLost) {
+	if state, _, err := late.Publish(t.Context(), Hold{c}, Publication{Base: base, Part: fileOf("late"), Fetched: moment_p("2026-01-03T06:00")}); !errors.Is(err, ErrLost) {
 		t.Errorf("publishing on an old record: %q %v", state, err)
 	}
 }

@@ -7,15 +7,17 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+	"gocloud.dev/blob"
 )
 
 // A thousand nights of a report by day, with pages of seven days and a lookback of fourteen.
 func TestThousandNights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, ctx := memLedger(t), t.Context()
+		l, store := storeLedger(t)
+		ctx := t.Context()
 		start := time.Now()
 		schedule, err := ParseSchedule("0 6 * * *", "UTC")
-		check(t, err)
+		check_j(t, err)
 		k := &ledgered{ledger: l, table: "installs", shape: Shape{Fingerprint: map[string]string{"currency": "USD"}}}
 		from := Day.Start(civil.DateOf(start.UTC())).AddDays(-30)
 		k.rules = Rules{Period: Day, Page: 7, Start: from, Lookback: 14, Location: time.UTC, Schedule: schedule}
@@ -26,26 +28,27 @@ func TestThousandNights(t *testing.T) {
 				k.shape.Columns = append(k.shape.Columns, ShapeColumn{Name: fmt.Sprint("m", night), Type: "INT64", Source: "m"})
 			}
 			plan, err := k.Plan(ctx, time.Now())
-			check(t, err)
+			check_j(t, err)
 			table := k.read
-			check(t, table.SaveShape(ctx, k.shape))
+			check_j(t, table.SaveShape(ctx, k.shape))
 			for _, u := range plan.Units {
 				c, err := l.Claim(ctx, "installs", u.Name, fmt.Sprint("night", night), 2*time.Minute)
-				check(t, err)
+				check_j(t, err)
 				for _, d := range u.Due {
-					check(t, table.Record(ctx, Entry{
+					check_j(t, table.Record(ctx, Entry{
 						Partition: d.Partition, State: Written, Fetched: time.Now(), Shape: k.shape.ID(),
 					}))
 				}
-				check(t, c.Release(ctx))
+				check_j(t, c.Release(ctx))
 				units++
 			}
-			check(t, table.Fold(ctx))
-			keys, err := l.list(ctx, "tables/installs/")
-			check(t, err)
-			most = max(most, len(keys))
+			check_j(t, table.Fold(ctx))
+			objects, _, err := store.ListPage(ctx, blob.FirstPageToken, 1000, &blob.ListOptions{Prefix: "tables/installs/"})
+			check_j(t, err)
+			most = max(most, len(objects))
 		}
-		table := openTable(t, l)
+		table, err := l.Table(ctx, "installs")
+		check_j(t, err)
 		if got := len(table.Sorted()); got != 30+999 {
 			t.Errorf("%d records after thirty days and a thousand mornings, want %d", got, 30+999)
 		}
@@ -53,7 +56,7 @@ func TestThousandNights(t *testing.T) {
 			t.Errorf("up to %d objects a table, want 200 at most", most)
 		}
 		left, err := k.Plan(ctx, time.Now())
-		check(t, err)
+		check_j(t, err)
 		if len(left.Units) != 0 {
 			t.Errorf("still to do: %v", left.Units)
 		}

@@ -80,7 +80,7 @@ func TestDayStart(t *testing.T) {
 		{"UTC", "2024-02-29", "2024-02-29T00:00:00Z"},
 	} {
 		loc, err := time.LoadLocation(c.zone)
-		check(t, err)
+		check_r(t, err)
 		if got := dayStart(date(c.day), loc).UTC().Format(time.RFC3339); got != c.want {
 			t.Errorf("%s begins in %s at %s, want %s", c.day, c.zone, got, c.want)
 		}
@@ -90,5 +90,12 @@ func TestDayStart(t *testing.T) {
 				t.Fatalf("%s begins in %s at %s: the moment before is of %s", d, c.zone, start, before)
 			}
 		}
+	}
+}
+
+func check_r(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -37,24 +39,25 @@ func (s *shelf) Close() error { return nil }
 type publisher struct {
 	t      *testing.T
 	ledger *Ledger
+	bucket *blob.Bucket
 	claim  Hold
 	target []Target
 }
 
 func newPublisher(t *testing.T, targets ...Target) *publisher {
-	l := memLedger(t)
+	l, bucket := memLedger_p(t)
 	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-	check(t, err)
-	t.Cleanup(func() { check(t, c.Release(context.Background())) })
-	return &publisher{t, l, Hold{c}, targets}
+	check_p(t, err)
+	t.Cleanup(func() { check_p(t, c.Release(context.Background())) })
+	return &publisher{t, l, bucket, Hold{c}, targets}
 }
 
 // again publishes whatever the ledger says.
 func (p *publisher) again(hash string, rows int64) (State, error) {
 	table := openAt(p.t, p.ledger, p.target...)
-	base, _ := table.Entry(date("2026-01-01"))
+	base, _ := table.Entry(date_p("2026-01-01"))
 	state, _, err := table.Publish(p.t.Context(), p.claim, Publication{
-		Base: base, Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Hash: hash}, Again: true,
+		Base: base, Part: sinks.Part{Table: "installs", Partition: date_p("2026-01-01"), Rows: rows, Hash: hash}, Again: true,
 	})
 	return state, err
 }
@@ -62,10 +65,10 @@ func (p *publisher) again(hash string, rows int64) (State, error) {
 // publish does what a fresh process would do.
 func (p *publisher) publish(hash string, rows int64, onEmpty OnEmpty) (State, error) {
 	table := openAt(p.t, p.ledger, p.target...)
-	base, _ := table.Entry(date("2026-01-01"))
+	base, _ := table.Entry(date_p("2026-01-01"))
 	state, _, err := table.Publish(p.t.Context(), p.claim, Publication{
 		Base:    base,
-		Part:    sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Size: 10, Hash: hash},
+		Part:    sinks.Part{Table: "installs", Partition: date_p("2026-01-01"), Rows: rows, Size: 10, Hash: hash},
 		Fetched: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Cause: "204", OnEmpty: onEmpty,
 	})
 	return state, err
@@ -75,12 +78,12 @@ func (p *publisher) publish(hash string, rows int64, onEmpty OnEmpty) (State, er
 func openAt(t *testing.T, l *Ledger, targets ...Target) *PTable {
 	t.Helper()
 	table, err := OpenPTable(t.Context(), l, "installs", targets)
-	check(t, err)
+	check_p(t, err)
 	return table
 }
 
 func (p *publisher) recorded() Entry {
-	e, _ := openAt(p.t, p.ledger).Entry(date("2026-01-01"))
+	e, _ := openAt(p.t, p.ledger).Entry(date_p("2026-01-01"))
 	return e
 }
 
@@ -93,12 +96,12 @@ func TestPublishPutsOnlyWhatChanged(t *testing.T) {
 		puts int
 	}{{"A", Written, 1}, {"A", Unchanged, 1}, {"B", Written, 2}, {"A", Written, 3}, {"A", Unchanged, 3}} {
 		state, err := p.publish(c.hash, 5, GuardEmpty)
-		if err != nil || state != c.want || s.puts != c.puts || s.visible[date("2026-01-01")] != c.hash {
+		if err != nil || state != c.want || s.puts != c.puts || s.visible[date_p("2026-01-01")] != c.hash {
 			t.Errorf("step %d: %s %v, %d puts, visible %v", i, state, err, s.puts, s.visible)
 		}
 	}
-	delete(s.visible, date("2026-01-01")) // by hand
-	if state, err := p.again("A", 5); err != nil || state != Written || s.visible[date("2026-01-01")] != "A" {
+	delete(s.visible, date_p("2026-01-01")) // by hand
+	if state, err := p.again("A", 5); err != nil || state != Written || s.visible[date_p("2026-01-01")] != "A" {
 		t.Errorf("asked for again: %s %v, visible %v", state, err, s.visible)
 	}
 	if e := p.recorded(); e.Hash != "A" || e.Rows != 5 || len(e.Receipts) != 1 || e.Receipts[0].Sink != "s" {
@@ -115,7 +118,7 @@ func TestPublishUnderAnotherShape(t *testing.T) {
 		want  State
 	}{{"euros", Written}, {"euros", Unchanged}, {"dollars", Written}, {"dollars", Unchanged}} {
 		state, _, err := openAt(t, p.ledger, p.target...).Publish(t.Context(), p.claim, Publication{
-			Base: p.recorded(), Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: 1, Hash: "A"}, Shape: c.shape,
+			Base: p.recorded(), Part: sinks.Part{Table: "installs", Partition: date_p("2026-01-01"), Rows: 1, Hash: "A"}, Shape: c.shape,
 		})
 		if err != nil || state != c.want || p.recorded().Shape != c.shape {
 			t.Errorf("step %d: %s %v, recorded %+v", i, state, err, p.recorded())
@@ -129,7 +132,7 @@ func TestPublishAfterALostAnswer(t *testing.T) {
 	s := newShelf()
 	p := newPublisher(t, Target{Name: "s", Sink: s})
 	_, err := p.publish("A", 5, GuardEmpty)
-	check(t, err)
+	check_p(t, err)
 	s.fail, s.landed = errors.New("the answer was lost"), true
 	if _, err := p.publish("B", 5, GuardEmpty); !errors.Is(err, s.fail) {
 		t.Fatalf("a failed put: %v", err)
@@ -141,7 +144,7 @@ func TestPublishAfterALostAnswer(t *testing.T) {
 	if state, err := p.publish("A", 5, GuardEmpty); err != nil || state != Written {
 		t.Errorf("A again: %s %v", state, err)
 	}
-	if s.visible[date("2026-01-01")] != "A" {
+	if s.visible[date_p("2026-01-01")] != "A" {
 		t.Errorf("visible: %v", s.visible)
 	}
 }
@@ -151,7 +154,7 @@ func TestPublishToSeveralSinks(t *testing.T) {
 	a, b := newShelf(), newShelf()
 	p := newPublisher(t, Target{Name: "a", Sink: a})
 	_, err := p.publish("A", 5, GuardEmpty)
-	check(t, err)
+	check_p(t, err)
 	p.target = append(p.target, Target{Name: "b", Sink: b})
 	state, err := p.publish("A", 5, GuardEmpty)
 	if err != nil || state != Written || a.puts != 1 || b.puts != 1 {
@@ -165,13 +168,13 @@ func TestPublishToSeveralSinks(t *testing.T) {
 	if _, err := p.publish("A", 5, GuardEmpty); err != nil {
 		t.Fatal(err)
 	}
-	if a.visible[date("2026-01-01")] != "A" || b.visible[date("2026-01-01")] != "A" {
+	if a.visible[date_p("2026-01-01")] != "A" || b.visible[date_p("2026-01-01")] != "A" {
 		t.Errorf("the sinks differ: %v %v", a.visible, b.visible)
 	}
 }
 
 func TestPublishEmpty(t *testing.T) {
-	day := date("2026-01-01")
+	day := date_p("2026-01-01")
 	for _, c := range []struct {
 		name    string
 		had     int64 // rows before; -1: never recorded
@@ -198,7 +201,7 @@ func TestPublishEmpty(t *testing.T) {
 					hash = "none"
 				}
 				_, err := p.publish(hash, c.had, GuardEmpty)
-				check(t, err)
+				check_p(t, err)
 			}
 			state, err := p.publish("none", 0, c.onEmpty)
 			if state != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
@@ -226,8 +229,40 @@ func TestPublishEmpty(t *testing.T) {
 func TestPublishWithoutTheClaim(t *testing.T) {
 	s := newShelf()
 	p := newPublisher(t, Target{Name: "s", Sink: s})
-	check(t, p.ledger.create(t.Context(), p.claim[0].key(2), mustEncode(t, claimBody{Run: "other"})))
+	check_p(t, p.bucket.WriteAll(t.Context(), "tables/installs/claims/u/000002.json", []byte("{}"), nil)) // another's
 	if _, err := p.publish("A", 5, GuardEmpty); !errors.Is(err, ErrLost) || s.puts != 0 {
 		t.Errorf("a put without the claim: %v, %d puts", err, s.puts)
 	}
+}
+
+func check_p(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func date_p(text string) civil.Date {
+	d, err := civil.ParseDate(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func moment_p(text string) time.Time {
+	for _, layout := range []string{"2006-01-02T15:04", time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t
+		}
+	}
+	panic(text)
+}
+
+// memLedger_p is a ledger in memory, and the bucket that it is in.
+func memLedger_p(t *testing.T) (*Ledger, *blob.Bucket) {
+	b := memblob.OpenBucket(nil)
+	l := OpenLedger(LedgerOptions{Bucket: b, URL: "mem://ledger"})
+	t.Cleanup(func() { check_p(t, l.Close()) })
+	return l, b
 }

@@ -80,7 +80,7 @@ func TestPlanAtMidnight(t *testing.T) {
 // Every period, finished and unfinished, where days are of 23 and 25 hours.
 func TestPlanPeriods(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	check(t, err)
+	check_r(t, err)
 	for _, c := range []struct {
 		name    string
 		period  Period

@@ -14,6 +14,11 @@ import (
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 )
 
 // script is a kind whose units do what their names say.
@@ -58,10 +63,10 @@ func (s *script) do(ctx context.Context, name string) (Outcome, error) {
 
 func runScripts(t *testing.T, scripts ...*script) ([]Result, bool) {
 	t.Helper()
-	l := memLedger(t)
+	l := memLedger_j(t)
 	other, err := l.Claim(t.Context(), "table0", "taken", "another run", time.Minute)
-	check(t, err)
-	defer func() { check(t, other.Release(t.Context())) }()
+	check_j(t, err)
+	defer func() { check_j(t, other.Release(t.Context())) }()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var list []Job
@@ -213,16 +218,16 @@ func TestJobsArePlannedAtOnce(t *testing.T) {
 			}
 			list = append(list, Job{Name: fmt.Sprint("job", i), Table: fmt.Sprint("table", i), Kind: s})
 		}
-		l := memLedger(t)
+		l := memLedger_j(t)
 		r := &Runner{Ledger: l, Run: "run", Lease: time.Minute, Parallel: 4, Log: slog.New(slog.DiscardHandler)}
 		start := time.Now()
 		results := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))
 		if took := time.Since(start); took != 4*time.Second || most.Load() != planners {
 			t.Errorf("planned in %v, %d at once", took, most.Load())
 		}
-		check(t, l.SaveRun(t.Context(), RunRecord{ID: "r", Results: results}))
+		check_j(t, l.SaveRun(t.Context(), RunRecord{ID: "r", Results: results}))
 		last, _, err := l.LastRun(t.Context())
-		check(t, err)
+		check_j(t, err)
 		for i, res := range last.Results {
 			want := map[int]string{
 				3: "[{ no ledger}]", 7: "[{bad broken} {hopeless broken}]",
@@ -288,7 +293,7 @@ func TestAtOnce(t *testing.T) {
 			{Name: "few", Table: "few", Kind: few},
 			{Name: "many", Table: "many", Kind: many},
 		}
-		r := &Runner{Ledger: memLedger(t), Run: "run", Lease: time.Minute, Parallel: 5, Log: slog.New(slog.DiscardHandler)}
+		r := &Runner{Ledger: memLedger_j(t), Run: "run", Lease: time.Minute, Parallel: 5, Log: slog.New(slog.DiscardHandler)}
 		began := time.Now()
 		res := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))
 		if took := time.Since(began); took != 5*time.Second {
@@ -298,4 +303,31 @@ func TestAtOnce(t *testing.T) {
 			t.Errorf("%d and %d at once; %+v", few.most, many.most, res)
 		}
 	})
+}
+
+func check_j(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// memLedger_j is a ledger in memory.
+func memLedger_j(t testing.TB) *Ledger {
+	l, _ := storeLedger(t)
+	return l
+}
+
+// storeLedger is a ledger in memory, and the store that it is in.
+func storeLedger(t testing.TB) (*Ledger, *ledgertest.Store) {
+	store := &ledgertest.Store{Bucket: memblob.OpenBucket(nil)}
+	l := OpenLedger(LedgerOptions{Bucket: blob.NewBucket(store), URL: "mem://ledger"})
+	t.Cleanup(func() { check_j(t, l.Close()) })
+	return l, store
+}
+
+// another is the same store as another process sees it, and that process's ledger. It needs no closing.
+func another(store *ledgertest.Store) (*Ledger, *ledgertest.Store) {
+	own := &ledgertest.Store{Bucket: store.Bucket}
+	return OpenLedger(LedgerOptions{Bucket: blob.NewBucket(own), URL: "mem://ledger"}), own
 }

@@ -9,6 +9,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -46,9 +47,12 @@ func (k *ledgered) Plan(ctx context.Context, now time.Time) (p Plan, err error) 
 	return p, nil
 }
 
-var decade = date("2016-01-01")
+var decade = date_j("2016-01-01")
 
 const decadeDays = 3650
+
+// loose records are objects of their own: as many as the ledger leaves unfolded.
+const loose = 64
 
 // typical is a record as large as a report of a dozen metrics makes it.
 func typical(day civil.Date, shape string) Entry {
@@ -89,30 +93,28 @@ func tenYears(t testing.TB, l *Ledger, name string) ledgered {
 		k.shape.Columns = append(k.shape.Columns, ShapeColumn{Name: fmt.Sprint("m", i), Type: "INT64", Source: "m"})
 		must(table.SaveShape(ctx, k.shape))
 		for d := i * decadeDays / 4; d < (i+1)*decadeDays/4; d++ {
-			e := typical(decade.AddDays(d), k.shape.ID())
-			e.Seq = 1
-			table.entries[e.Partition] = e
+			must(table.Record(ctx, typical(decade.AddDays(d), k.shape.ID())))
 		}
 	}
-	must(table.fold(ctx, nil, 1))
-	for d := decadeDays - defaultFoldAbove; d < decadeDays; d++ {
+	must(table.Fold(ctx))
+	for d := decadeDays - loose; d < decadeDays; d++ {
 		must(table.Record(ctx, typical(decade.AddDays(d), k.shape.ID())))
 	}
 	return k
 }
 
 // decades are jobs over a table of ten years, each of which reads it for itself, and the store.
-func decades(t testing.TB, n int) ([]Job, *distant) {
+func decades(t testing.TB, n int) ([]Job, *ledgertest.Store) {
 	t.Helper()
-	l, store := distantLedger(t, nil)
+	l, store := storeLedger(t)
 	kind := tenYears(t, l, "table")
 	var list []Job
 	for i := range n {
 		own := kind
 		list = append(list, Job{Name: fmt.Sprint("job", i), Table: "table", Kind: &own})
 	}
-	store.before = slow
-	store.calls.Store(0)
+	store.Before = slow
+	store.Calls.Store(0)
 	return list, store
 }
 
@@ -125,12 +127,12 @@ func TestPlanWaitsForFewCalls(t *testing.T) {
 		list, store := decades(t, 20)
 		start := time.Now()
 		one := PlanJobs(t.Context(), list[:1], decadeEnd)[0]
-		check(t, one.Err)
+		check_j(t, one.Err)
 		// records, segments, the segment, twice 32 loose records, shapes
 		if took := time.Since(start); took > 6*latency {
 			t.Errorf("a plan waits for %d calls one after the other, want 6", took/latency)
 		}
-		if calls := store.calls.Load(); calls > 3+defaultFoldAbove+4 {
+		if calls := store.Calls.Load(); calls > 3+loose+4 {
 			t.Errorf("a plan needs %d calls", calls)
 		}
 		due := 0
@@ -166,4 +168,17 @@ func BenchmarkPlan(b *testing.B) {
 			}
 		})
 	}
+}
+
+// slow waits as long for each call as a bucket of the same region does.
+func slow(string, string) { time.Sleep(latency) }
+
+const latency = 20 * time.Millisecond
+
+func date_j(text string) civil.Date {
+	d, err := civil.ParseDate(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
 }

@@ -12,7 +12,7 @@ import (
 // comes late with an older success changes nothing.
 func TestLastSuccessNeverGoesBack(t *testing.T) {
 	everyLedger(t, func(t *testing.T, l *Ledger) {
-		ctx, start := t.Context(), moment("2026-01-01T06:00")
+		ctx, start := t.Context(), moment_l("2026-01-01T06:00")
 		run := func(minute int, results ...Result) RunRecord {
 			ended := start.Add(time.Duration(minute) * time.Minute)
 			return RunRecord{ID: NewRunID(ended), Started: ended, Ended: &ended, Results: results}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 )
 
 func claimed(t *testing.T, l *Ledger, unit string) *Claim {
@@ -69,10 +71,10 @@ func TestSweep(t *testing.T) {
 }
 
 // at runs do once, before the call of that name on a key that ends like that.
-func at(d *distant, call, suffix string, do func()) {
-	d.before = func(c, key string) {
+func at(d *ledgertest.Store, call, suffix string, do func()) {
+	d.Before = func(c, key string) {
 		if c == call && strings.HasSuffix(key, suffix) {
-			d.before = nil
+			d.Before = nil
 			do()
 		}
 	}

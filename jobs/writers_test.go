@@ -12,6 +12,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -56,7 +57,7 @@ func TestNumbersBeyondAMillion(t *testing.T) {
 		if got, ok := numbered(key); !ok || got != n {
 			t.Errorf("%s is read as %d, %v", key, got, ok)
 		}
-		if _, seq, ok := parseEntryKey(entryKey("installs", date("2026-01-01"), n)); !ok || seq != n {
+		if _, seq, ok := parseEntryKey(entryKey("installs", date_l("2026-01-01"), n)); !ok || seq != n {
 			t.Errorf("record %d is read as %d, %v", n, seq, ok)
 		}
 	}
@@ -169,7 +170,7 @@ func TestAHeartbeatIsAnsweredTooLate(t *testing.T) {
 var start2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // of every bubble
 
 func TestAStoreThatCreatesTwiceIsRefused(t *testing.T) {
-	d := &distant{Bucket: memblob.OpenBucket(nil), careless: true}
+	d := &ledgertest.Store{Bucket: memblob.OpenBucket(nil), Careless: true}
 	l := OpenLedger(LedgerOptions{Bucket: blob.NewBucket(d), URL: "s3://alike"})
 	defer func() { check(t, l.Close()) }()
 	_, err := l.Claim(t.Context(), "installs", "u", "a", time.Minute)

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -44,13 +45,13 @@ func TestPagesShareClaims(t *testing.T) {
 func TestChangedBeforeStart(t *testing.T) {
 	done, changed := Ledgered{}, map[civil.Date]bool{}
 	for day := range 10 {
-		e := entry(day, "a")
+		e := entry_r(day, "a")
 		e.Fetched = moment("2026-05-01T06:00")
 		done[e.Partition], changed[e.Partition] = e, true
 	}
-	start := entry(6, "").Partition
+	start := entry_r(6, "").Partition
 	windows := PlanWindows(moment("2026-06-01T06:00"), Rules{
-		Period: Day, Page: 1, Start: start, Through: entry(9, "").Partition, Location: time.UTC, Changed: changed,
+		Period: Day, Page: 1, Start: start, Through: entry_r(9, "").Partition, Location: time.UTC, Changed: changed,
 	}, done)
 	if len(windows) != 4 || windows[0].Due[0].Partition != start || windows[0].Due[0].Reason != Changed {
 		t.Errorf("due: %+v", windows)
@@ -60,5 +61,12 @@ func TestChangedBeforeStart(t *testing.T) {
 		if w.Due[0].Partition.Before(start) {
 			t.Errorf("before the start %+v is due", w.Due)
 		}
+	}
+}
+
+func entry_r(day int, run string) Entry {
+	return Entry{
+		Partition: date("2026-01-01").AddDays(day), Run: run, State: Written, Rows: int64(day + 1), Hash: fmt.Sprint("h", day),
+		Fetched: time.Date(2026, 3, 1, 6, 0, day, 0, time.UTC), Sums: map[string]string{"installs": "12"},
 	}
 }
