@@ -8,6 +8,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
 // The tables of what runs have done.
@@ -52,7 +53,7 @@ func audit(ctx context.Context, s *wire.Session, r jobs.RunRecord) error {
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	auditor, ok := sink.(sinks.Auditor)
+	warehouse, ok := sink.(*bqsink.Sink)
 	if !ok {
 		return fmt.Errorf("audit: %w: only a bigquery:// sink keeps audit tables", jobs.ErrRefused)
 	}
@@ -69,10 +70,10 @@ func audit(ctx context.Context, s *wire.Session, r jobs.RunRecord) error {
 			}
 		}
 	}
-	if err := auditor.Append(ctx, auditRuns, auditRunsSchema, r.ID, runs); err != nil {
+	if err := warehouse.Append(ctx, auditRuns, auditRunsSchema, r.ID, runs); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	if err := auditor.Append(ctx, auditPartitions, auditPartitionsSchema, r.ID, partitions); err != nil {
+	if err := warehouse.Append(ctx, auditPartitions, auditPartitionsSchema, r.ID, partitions); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	return nil

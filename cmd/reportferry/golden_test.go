@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"os"
@@ -121,6 +122,7 @@ func TestLines(t *testing.T) {
 func day(n int) civil.Date { return civil.Date{Year: 2026, Month: 1, Day: 1}.AddDays(n) }
 
 func TestPlanText(t *testing.T) {
+	inspect := func(context.Context, jobs.Past) (jobs.Inspection, error) { return jobs.Inspection{}, nil }
 	window := func(cell int, reason jobs.Reason, days ...int) jobs.Unit {
 		w := jobs.Window{Cell: day(cell)}
 		for i, n := range days {
@@ -129,12 +131,12 @@ func TestPlanText(t *testing.T) {
 			}
 			w.Due = append(w.Due, jobs.Due{Partition: day(n), Reason: reason})
 		}
-		return jobs.Unit{Name: w.Cell.String(), Window: w}
+		return jobs.Unit{Name: w.Cell.String(), Due: w.Due, Requests: len(w.Runs())}
 	}
 	var out bytes.Buffer
-	check(t, writePlan(t.Context(), &out, 1, jobs.Job{Name: "campaigns_daily"}, []jobs.Unit{
+	check(t, writePlan(&out, 1, jobs.Job{Name: "campaigns_daily"}, jobs.Plan{Inspect: inspect, Units: []jobs.Unit{
 		window(3, jobs.Missing, 3, 4, 5, 6, 9), window(10, jobs.Interrupted, 10), window(17, jobs.Unfinished, 17, 18),
-	}))
-	check(t, writePlan(t.Context(), &out, 1, jobs.Job{Name: "networks_weekly"}, nil))
+	}}))
+	check(t, writePlan(&out, 1, jobs.Job{Name: "networks_weekly"}, jobs.Plan{Inspect: inspect}))
 	golden(t, "plan", out.String())
 }

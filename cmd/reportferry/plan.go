@@ -18,8 +18,6 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/apps"
-	"github.com/reportferry/reportferry/jobs/outbox/files"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
@@ -43,10 +41,10 @@ func newPlan(p *wire.Program) *cobra.Command {
 					switch {
 					case err != nil:
 					case p.JSON():
-						err = writePlanJSON(ctx, cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Units)
+						err = writePlanJSON(ctx, cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Plan)
 					default:
-						err = errors.Join(writePlan(ctx, cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Units),
-							writeLacking(ctx, cmd.OutOrStdout(), list[i]))
+						err = errors.Join(writePlan(cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Plan),
+							writeLacking(ctx, cmd.OutOrStdout(), list[i], planned.Plan))
 					}
 					failed = append(failed, err)
 				}
@@ -69,7 +67,7 @@ func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 				continue
 			}
 			for _, u := range p.Units {
-				for _, d := range u.Window.Due {
+				for _, d := range u.Due {
 					loads = append(loads, bqsink.Load{Table: list[i].Table, Partition: d.Partition})
 				}
 			}
@@ -85,48 +83,47 @@ func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 	return nil
 }
 
-func writePlan(ctx context.Context, w io.Writer, rate float64, job jobs.Job, units []jobs.Unit) error {
-	if k, ok := job.Kind.(wire.Pusher); ok {
-		due, err := k.Due(ctx, time.Now())
-		writePushPlan(w, job.Name, due)
-		return err
-	}
-	if len(units) == 0 {
+func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
+	if len(p.Units) == 0 {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
 		return nil
 	}
-	if _, ok := job.Kind.(*apps.Kind); ok {
+	if p.Files != nil {
+		writePushPlan(w, job.Name, p.Files)
+		return nil
+	}
+	if p.Inspect == nil {
 		fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
 		return nil
 	}
 	partitions, requests := 0, 0
-	for _, u := range units {
-		partitions += len(u.Window.Due)
-		requests += len(u.Window.Runs())
+	for _, u := range p.Units {
+		partitions += len(u.Due)
+		requests += u.Requests
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s, %s under the limiter\n", job.Name, human.Plural(len(units), "window"),
+	fmt.Fprintf(w, "%s: %s, %s, %s, %s under the limiter\n", job.Name, human.Plural(len(p.Units), "window"),
 		human.Plural(partitions, "partition"), human.Plural(requests, "request"), limiterTime(rate, requests))
-	for _, u := range units {
-		due := u.Window.Due
+	for _, u := range p.Units {
+		due := u.Due
 		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, human.Range(due[0].Partition, due[len(due)-1].Partition), reasons(due))
 	}
 	return nil
 }
 
 // writeLacking says what a run leaves, as the config asks.
-func writeLacking(ctx context.Context, w io.Writer, job jobs.Job) error {
-	if job.Rest == nil {
+func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) error {
+	if p.Inspect == nil {
 		return nil
 	}
-	rest, err := job.Rest(ctx)
-	if l := rest.Lacking; l.Later {
+	in, err := p.Inspect(ctx, jobs.Past{})
+	if l := in.Rest.Lacking; l.Later {
 		fmt.Fprintf(w, "  %s\n  %s\n", human.Lacking(l), human.Mending(job.Name, l))
 	}
 	return err
 }
 
 // writePlanJSON writes one object a line for each job.
-func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job, units []jobs.Unit) error {
+func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	type window struct {
 		Window string     `json:"window"`
 		Due    []jobs.Due `json:"due"`
@@ -137,17 +134,17 @@ func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job,
 		Windows []window     `json:"windows"`
 		Lacking jobs.Lacking `json:"lacking,omitzero"`
 	}{Job: job.Name}
-	if job.Rest != nil {
-		rest, err := job.Rest(ctx)
+	if p.Inspect != nil {
+		in, err := p.Inspect(ctx, jobs.Past{})
 		if err != nil {
 			return err
 		}
-		plan.Lacking = rest.Lacking
+		plan.Lacking = in.Rest.Lacking
 	}
 	requests := 0
-	for _, u := range units {
-		requests += len(u.Window.Runs())
-		plan.Windows = append(plan.Windows, window{u.Name, u.Window.Due})
+	for _, u := range p.Units {
+		requests += u.Requests
+		plan.Windows = append(plan.Windows, window{u.Name, u.Due})
 	}
 	plan.Seconds = limiterTime(rate, requests).Seconds()
 	return json.NewEncoder(w).Encode(plan)
@@ -174,13 +171,9 @@ func reasons(due []jobs.Due) string {
 }
 
 // writePushPlan says which files a run would push.
-func writePushPlan(w io.Writer, job string, due []files.Path) {
-	if len(due) == 0 {
-		fmt.Fprintf(w, "%s: nothing is due\n", job)
-		return
-	}
+func writePushPlan(w io.Writer, job string, due []string) {
 	fmt.Fprintf(w, "%s: %s\n", job, human.Plural(len(due), "file"))
-	for _, p := range due {
-		fmt.Fprintf(w, "  file %s\n", terminal.Line(p.Name))
+	for _, name := range due {
+		fmt.Fprintf(w, "  file %s\n", terminal.Line(name))
 	}
 }

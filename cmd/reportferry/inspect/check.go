@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -24,7 +23,7 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
-	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // Check makes the command check.
@@ -128,8 +127,12 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 	if err != nil {
 		return err
 	}
-	if job.Inspect != nil { // a config that contradicts the ledger is refused as run refuses it
-		if _, err := job.Inspect(ctx, time.Now(), jobs.Past{}); err != nil {
+	chosen, err := c.Choose([]string{job.Name})
+	if err != nil {
+		return err
+	}
+	if chosen[0].Sinks != nil { // a config that contradicts the ledger is refused as run refuses it
+		if _, err := inspect(ctx, c.Session, chosen[0], jobs.Past{}); err != nil {
 			return err
 		}
 	}
@@ -139,7 +142,7 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 		}
 	}
 	for _, target := range job.Targets {
-		reader, ok := target.Sink.(sinks.Reader)
+		reader, ok := target.Sink.(*blobsink.Sink)
 		if !good[target.Name] {
 			continue // that has been said
 		}
@@ -175,7 +178,7 @@ func (c *checker) meaning(ctx context.Context, job jobs.Job, t *jobs.Table, shap
 }
 
 // sink reads back the parts that one sink should hold.
-func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape, target jobs.Target, reader sinks.Reader) error {
+func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape, target jobs.Target, reader *blobsink.Sink) error {
 	name := target.Name
 	held := slices.DeleteFunc(t.Sorted(), func(e jobs.Entry) bool {
 		return !slices.ContainsFunc(e.Receipts, target.Gave)
@@ -219,7 +222,7 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes 
 }
 
 // strangers finds files that readers of the table find and no record names: their rows count twice, or not at all.
-func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry, target jobs.Target, reader sinks.Reader) error {
+func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry, target jobs.Target, reader *blobsink.Sink) error {
 	name := target.Name
 	objects, err := reader.List(ctx, job.Table)
 	if err != nil {
@@ -255,7 +258,7 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry
 }
 
 // part reads one part back and says what is wrong with it; an error means that it couldn't be read at all.
-func (c *checker) part(ctx context.Context, reader sinks.Reader, name string, e jobs.Entry, shape jobs.Shape) (wrong string, err error) {
+func (c *checker) part(ctx context.Context, reader *blobsink.Sink, name string, e jobs.Entry, shape jobs.Shape) (wrong string, err error) {
 	from, err := reader.Read(ctx, name, e.Partition)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "is missing", nil

@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/events"
+	"github.com/spf13/cobra"
 )
 
 // Gaps makes the command gaps.
@@ -34,8 +32,7 @@ fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				s.ReadOnly = true
-				list, err := s.Jobs(ctx, names, wire.Ask{})
+				chosen, err := s.Choose(names)
 				if err != nil {
 					return err
 				}
@@ -43,7 +40,7 @@ fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
 				if err != nil {
 					return err
 				}
-				return showGaps(ctx, cmd.OutOrStdout(), list, past, asJSON || p.JSON())
+				return showGaps(ctx, cmd.OutOrStdout(), s, chosen, past, asJSON || p.JSON())
 			})
 		},
 	}
@@ -54,14 +51,14 @@ fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
 // lastRuns are the runs whose failures are looked through for reasons.
 const lastRuns = 20
 
-func showGaps(ctx context.Context, w io.Writer, list []jobs.Job, past jobs.Past, asJSON bool) error {
+func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config.Job, past jobs.Past, asJSON bool) error {
 	var failed []error // of one job, which says nothing about the others
 	open := 0
-	for _, job := range list {
-		if job.Inspect == nil {
+	for _, job := range chosen {
+		if job.Sinks == nil {
 			continue
 		}
-		in, err := job.Inspect(ctx, time.Now(), past)
+		in, err := inspect(ctx, s, job, past)
 		switch {
 		case err != nil:
 		case asJSON:
@@ -78,13 +75,13 @@ func showGaps(ctx context.Context, w io.Writer, list []jobs.Job, past jobs.Past,
 	return exit.Silent(jobs.ExitSome)
 }
 
-func writeGaps(w io.Writer, job jobs.Job, in jobs.Inspection) {
+func writeGaps(w io.Writer, job config.Job, in jobs.Inspection) {
 	if len(in.Gaps) == 0 {
 		fmt.Fprintf(w, "%s: no gaps\n", job.Name)
 	}
 	if n := writeGapsOf(w, job.Name, "missing", in.Gaps, true); n > 0 && in.Missing() > 0 {
 		how := "backfill " + job.Name + " --gaps"
-		if _, today := job.Kind.(*events.Kind); today {
+		if job.Events != nil {
 			how = "run " + job.Name
 		}
 		fmt.Fprintf(w, "  to fetch: %s\n", how)
@@ -117,7 +114,7 @@ func writeGapsOf(w io.Writer, job, what string, gaps []jobs.Gap, closable bool) 
 	return n
 }
 
-func writeGapsJSON(w io.Writer, job jobs.Job, in jobs.Inspection) error {
+func writeGapsJSON(w io.Writer, job config.Job, in jobs.Inspection) error {
 	return json.NewEncoder(w).Encode(struct {
 		Job     string       `json:"job"`
 		Gaps    []jobs.Gap   `json:"gaps"`

@@ -63,7 +63,6 @@ periods: it is too old when no run of it that long has ended without a failure.`
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				s.ReadOnly = true
 				past, err := s.Ledger.Past(ctx, lastRuns)
 				if err != nil {
 					return err
@@ -129,13 +128,21 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past jobs.Pa
 	return out, errors.Join(damaged...)
 }
 
-// inspect holds what the ledger has of a job's table against the config.
-func inspect(ctx context.Context, s *wire.Session, c config.Job, past jobs.Past) (jobs.Inspection, error) {
-	job, err := s.Job(ctx, c, wire.Ask{})
+// inspect holds what the ledger has of a job's table against the config, and opens no sink. The job's kind must be one that
+// has partitions.
+func inspect(ctx context.Context, s *wire.Session, c config.Job, past jobs.Past) (in jobs.Inspection, err error) {
+	reader := s.Engine.Session("")
+	reader.ReadOnly = true
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	job, err := reader.Job(ctx, c, wire.Ask{})
 	if err != nil {
 		return jobs.Inspection{}, err
 	}
-	return job.Inspect(ctx, time.Now(), past)
+	plan, err := job.Kind.Plan(ctx, time.Now())
+	if err != nil {
+		return jobs.Inspection{}, err
+	}
+	return plan.Inspect(ctx, past)
 }
 
 // failureOf says how the newest run of a job failed: several jobs may have runs of their own.

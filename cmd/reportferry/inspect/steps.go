@@ -18,6 +18,7 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
 // leastRoom is the free space in bytes under which a spool folder is too small: what a window of 2 GB of CSV becomes
@@ -131,6 +132,11 @@ func (c *checker) account(ctx context.Context) map[string]adjust.Filter {
 	return slugs
 }
 
+// A prober tries whether it can do what Put needs, and leaves nothing behind. Every sink of ours does.
+type prober interface {
+	Probe(ctx context.Context) error
+}
+
 // places makes the jobs and tries each sink once. It gives the jobs that could be made, and the sinks that are good.
 func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.Job, good map[string]bool) {
 	good = map[string]bool{}
@@ -138,15 +144,15 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 		if _, tried := good[name]; tried || ctx.Err() != nil {
 			return
 		}
-		prober, ok := sink.(sinks.Prober)
+		tried, ok := sink.(prober)
 		if !ok {
 			good[name] = true
 			return
 		}
-		err := prober.Probe(ctx)
+		err := tried.Probe(ctx)
 		good[name] = err == nil
 		detail := probed
-		if _, file := sink.(sinks.Reader); !file {
+		if _, warehouse := sink.(*bqsink.Sink); warehouse {
 			detail = "a table was made and deleted, and a query run"
 		}
 		c.step("sink "+name, err, detail)

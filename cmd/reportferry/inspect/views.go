@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
 // Views makes the command views.
@@ -46,17 +48,15 @@ said. The second tells how fresh the tables of the dataset are.`,
 	return cmd
 }
 
-// A schemed kind can say what its table looks like.
-type schemed interface {
-	Schema(ctx context.Context) (*sinks.Schema, error)
-}
-
 func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error {
-	kind, ok := job.Kind.(schemed)
-	if !ok {
+	plan, err := job.Kind.Plan(cmd.Context(), time.Now())
+	if err != nil {
+		return err
+	}
+	if plan.Schema == nil {
 		return fmt.Errorf("job %s: %w: its kind has no metrics to sum", job.Name, jobs.ErrRefused)
 	}
-	schema, err := kind.Schema(cmd.Context())
+	schema, err := plan.Schema(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -66,13 +66,13 @@ func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error 
 	}
 	made := 0
 	for _, target := range job.Targets {
-		viewer, ok := target.Sink.(sinks.Viewer)
+		warehouse, ok := target.Sink.(*bqsink.Sink)
 		if !ok {
 			continue
 		}
 		made++
-		for _, v := range []sinks.View{view, {Table: job.Table, Freshness: true}} {
-			name, query, err := viewer.View(v)
+		for _, v := range []bqsink.View{view, {Table: job.Table, Freshness: true}} {
+			name, query, err := warehouse.View(v)
 			if err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error 
 			if !apply {
 				continue
 			}
-			if err := viewer.SaveView(cmd.Context(), name, query); err != nil {
+			if err := warehouse.SaveView(cmd.Context(), name, query); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "made %s\n", name)
@@ -96,8 +96,8 @@ func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error 
 }
 
 // summed is the view of a table's sums. What it can't have is told, with the reason.
-func summed(table string, s *sinks.Schema, by []string) (v sinks.View, left []string, err error) {
-	v = sinks.View{Table: table, On: s.On, By: by}
+func summed(table string, s *sinks.Schema, by []string) (v bqsink.View, left []string, err error) {
+	v = bqsink.View{Table: table, On: s.On, By: by}
 	columns := map[string]sinks.Column{}
 	for _, c := range s.Columns {
 		columns[c.Name] = c
@@ -119,7 +119,7 @@ func summed(table string, s *sinks.Schema, by []string) (v sinks.View, left []st
 		formula, missing := expand(f.Formula(), columns, s, by)
 		switch {
 		case missing == "" && formula != "":
-			v.Ratios = append(v.Ratios, sinks.Ratio{Name: c.Name, Formula: formula})
+			v.Ratios = append(v.Ratios, bqsink.Ratio{Name: c.Name, Formula: formula})
 		case missing != "":
 			left = append(left, fmt.Sprintf("%s, which needs %s in the table", c.Name, missing))
 		default:

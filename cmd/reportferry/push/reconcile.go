@@ -116,9 +116,7 @@ func pushedSums(files []outbox.File, first, last civil.Date) ([]*spendSum, error
 func reported(ctx context.Context, client *adjust.Client, sums []*spendSum, first, last civil.Date, network string) error {
 	q := adjust.ReportQuery{
 		Dimensions: []string{"day"}, Metrics: []string{"click_cost", "impression_cost", "install_cost", "event_cost"},
-		From: first, Until: last.AddDays(1), UTCOffset: "+00:00", CohortMaturity: "immature",
-		AttributionTypes: []string{"click", "impression", "engaged_ad"}, AttributionSource: "dynamic", Reattributed: "all",
-		IAPRevenueMode: "GROSS_100", AdSpendMode: "adjust",
+		From: first, Until: last.AddDays(1), UTCOffset: "+00:00", Parameters: config.DefaultParameters(),
 	}
 	if network != "" {
 		q.Filters = map[string][]string{"network__in": {network}}

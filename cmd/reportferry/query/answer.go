@@ -172,7 +172,7 @@ func appendJSON(b []byte, text string) []byte {
 }
 
 func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
-	conv, err := table.New(ctx, table.Options{
+	conv, err := table.New(table.Options{
 		Columns: a.columns(), Route: table.NoRoute, Partitions: []civil.Date{sinks.Whole}, Dir: a.dir,
 	})
 	if err != nil {

@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -67,15 +69,13 @@ func (r *adHoc) addFlags(cmd *cobra.Command) {
 	fs.StringVar(&q.UTCOffset, "utc-offset", "+00:00", "where days begin: `+HH:MM`")
 	fs.StringVar(&q.TimezoneID, "timezone-id", "", "instead of --utc-offset: the service's `ID` of a zone")
 	fs.StringVar(&q.HourBetween, "hour-between", "", "hours relative to now, such as `-10h:-0h`")
-	fs.StringVar(&q.CohortMaturity, "cohort-maturity", "immature", "immature, mature or fully_mature")
-	list(&q.AttributionTypes, "attribution-types", []string{"click", "impression", "engaged_ad"}, "of these three: `a,b`")
-	fs.StringVar(&q.AttributionSource, "attribution-source", "dynamic", "dynamic or first")
-	fs.StringVar(&q.Reattributed, "reattributed", "all", "all, true or false")
-	fs.StringVar(&q.IAPRevenueMode, "iap-revenue-mode", "GROSS_100", "percentage of gross revenue, such as GROSS_70")
-	fs.StringVar(&q.AdSpendMode, "ad-spend-mode", "adjust", "adjust, network or mixed")
-	list(&q.AdRevenueSources, "ad-revenue-sources", nil, "ad revenue of these sources only: `a,b`")
-	list(&q.OSNames, "os-names", nil, "these systems only: `ios,android`")
-	fs.BoolVar(&q.Sandbox, "sandbox", false, "sandbox data instead of production")
+	q.Parameters = config.DefaultParameters()
+	for _, p := range config.Parameters() {
+		f := fs.VarPF(&parameterFlag{Parameter: p, values: q.Parameters}, strings.ReplaceAll(p.Name, "_", "-"), "", p.Usage())
+		if p.Flag {
+			f.NoOptDefVal = "true"
+		}
+	}
 	list(&q.Sort, "sort", nil, "order of the rows: `a,-b`; default: dates first")
 	list(&q.Index, "index", nil, "dimensions that come first in the order: `a,b`")
 	fs.StringVar(&q.PeriodOverPeriod, "period-over-period", "", "compare with this `period`, such as previous_week")
@@ -83,6 +83,44 @@ func (r *adHoc) addFlags(cmd *cobra.Command) {
 	fs.BoolVar(&q.FormatDates, "format-dates", false, "dates as the service formats them for people")
 	fs.StringVar(&r.format, "format", "", "csv, table, jsonl or parquet; default: by the file's ending, a table on a terminal, else csv")
 	fs.StringVarP(&r.output, "output", "o", "", "`file`, whole or not there; default: standard output")
+}
+
+// A parameterFlag sets one of the parameters that the config declares. The first use of a list replaces its default.
+type parameterFlag struct {
+	config.Parameter
+	values map[string][]string
+	set    bool
+}
+
+func (f *parameterFlag) String() string { return strings.Join(f.values[f.Name], ",") }
+
+// Set takes any text: this command leaves it to the service to refuse one.
+func (f *parameterFlag) Set(text string) error {
+	switch {
+	case f.Flag:
+		on, err := strconv.ParseBool(text)
+		f.values[f.Name] = []string{strconv.FormatBool(on)}
+		return err
+	case f.List && f.set:
+		f.values[f.Name] = append(f.values[f.Name], strings.Split(text, ",")...)
+	case f.List:
+		f.values[f.Name] = strings.Split(text, ",")
+	default:
+		f.values[f.Name] = []string{text}
+	}
+	f.set = true
+	return nil
+}
+
+// Type is what help shows as the kind of the value.
+func (f *parameterFlag) Type() string {
+	switch {
+	case f.Flag:
+		return "bool"
+	case f.List:
+		return "a,b"
+	}
+	return "string"
 }
 
 func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {

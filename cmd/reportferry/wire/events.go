@@ -37,5 +37,5 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		Codec: c.Events.Codec, SpoolDir: s.Spool, Budget: s.Budget, Log: s.Log,
 		Warehouse: tablesOf(c.Warehouse),
 	})
-	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets, Finish: kind.Finish, Rest: kind.Rest, Inspect: kind.Inspect}, nil
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
 }

@@ -21,9 +21,6 @@ import (
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
-// filesAtOnce are pushed side by side: each takes memory, and one alone keeps the limiter busy.
-const filesAtOnce = 4
-
 // A Pusher is a kind that sends files record by record.
 type Pusher interface {
 	jobs.Kind

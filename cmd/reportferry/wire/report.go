@@ -33,11 +33,8 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		Client: s.Client, Ledger: s.Ledger, Targets: targets,
 		Start: r.Start.On, Rules: rules, Rebaseline: a.Rebaseline, NewColumns: a.NewColumns,
 		Query: adjust.ReportQuery{
-			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, CohortMaturity: r.CohortMaturity,
-			AttributionTypes: r.AttributionTypes, AttributionSource: r.AttributionSource, Reattributed: r.Reattributed,
-			IAPRevenueMode: r.IAPRevenueMode, AdSpendMode: r.AdSpendMode, Sandbox: r.Sandbox, Currency: r.Currency,
-			OSNames: r.OSNames, AdRevenueSources: r.AdRevenueSources, Filters: r.Filters,
-			TimezoneID: r.TimezoneID,
+			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,
+			Parameters: r.Parameters, Filters: r.Filters,
 		},
 		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: jobs.OnEmpty(r.OnEmpty),
 		Codec: r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Log: s.Log,
@@ -52,7 +49,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets, Finish: kind.Finish, Rest: kind.Rest, Inspect: kind.Inspect}, nil
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
 }
 
 // tablesOf is what the config says of tables, as sinks take it.

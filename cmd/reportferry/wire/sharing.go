@@ -34,8 +34,7 @@ func (s *Session) sharing(ctx context.Context, c config.Job, a PushAsk) (jobs.Jo
 			return jobs.Job{}, fmt.Errorf("job %s: %w", c.Name, err)
 		}
 	}
-	kind := sharing.New(o)
-	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Finish: kind.Finish}, nil
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: sharing.New(o)}, nil
 }
 
 // sharingClient makes the client of the host of third-party sharing: with a limiter of its own, and never with the API

@@ -34,8 +34,7 @@ func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job,
 			return jobs.Job{}, fmt.Errorf("job %s: %w", c.Name, err)
 		}
 	}
-	kind := spend.New(o)
-	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, AtOnce: filesAtOnce, Finish: kind.Finish}, nil
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: spend.New(o)}, nil
 }
 
 // spendClient makes the client of the ad spend host: with a limiter of its own, and never with the API token.
