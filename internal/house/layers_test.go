@@ -19,7 +19,8 @@ type layer struct {
 var proving = []string{"internal/emulator", "sinks/blobsink", "sinks/bqsink/bqtest", "sinks/sinktest"}
 
 var layers = []layer{
-	{"cmd/*", []string{"config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*"}, proving},
+	{"cmd/*", []string{"cmd/*/*", "config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*"}, proving},
+	{"cmd/*/*", []string{"cmd/*/*", "config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*"}, proving},
 
 	{"config", []string{"internal/catalog"}, nil},
 
@@ -105,7 +106,8 @@ func importing(folders ...string) string {
 var layerRules = []rule{{
 	name: "layers", check: checkLayers,
 	bad: map[string]string{
-		"cmd/m/a.go":                      importing("jobs", "jobs/report", "config", "sinks/blobsink", "internal/table", "cmd/n"),
+		"cmd/m/a.go":                      importing("jobs", "jobs/report", "config", "sinks/blobsink", "internal/table", "cmd/n", "cmd/m/group"),
+		"cmd/m/group/a.go":                importing("jobs", "jobs/report", "config", "cmd/m/other", "cmd/m"),
 		"config/a.go":                     importing("internal/catalog", "jobs", "internal/adjust"),
 		"config/a_test.go":                importing("config", "internal/emulator"),
 		"jobs/a.go":                       importing("sinks", "internal/adjust", "internal/table", "internal/emulator", "config"),
@@ -135,6 +137,7 @@ var layerRules = []rule{{
 	want: []string{
 		"a.go:1: . has no row among the layers",
 		"cmd/m/a.go:8: cmd/m imports cmd/n",
+		"cmd/m/group/a.go:7: cmd/m/group imports cmd/m",
 		"config/a.go:4: config imports jobs",
 		"config/a.go:5: config imports internal/adjust",
 		"config/a_test.go:4: a test of config imports internal/emulator",
