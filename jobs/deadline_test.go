@@ -8,13 +8,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // steady is a kind whose units take ten seconds each.
 type steady struct{ script }
 
 func (s *steady) Plan(context.Context, time.Time) (Plan, error) {
-	return planOf(s.units, func(ctx context.Context, name string) (Outcome, error) {
+	return planOf(s.units, func(ctx context.Context, name string) (ledger.Outcome, error) {
 		time.Sleep(10 * time.Second)
 		return s.do(ctx, name)
 	}), nil
@@ -33,7 +35,7 @@ func TestDeadline(t *testing.T) {
 				k.units = append(k.units, fmt.Sprint("u", i))
 			}
 			list := []Job{{Name: "j", Table: "installs", Kind: k}}
-			r := &Runner{Ledger: memLedger_j(t), Run: "run", Lease: time.Minute, Parallel: c.parallel, Log: slog.New(slog.DiscardHandler)}
+			r := &Runner{Ledger: memLedger(t), Run: "run", Lease: time.Minute, Parallel: c.parallel, Log: slog.New(slog.DiscardHandler)}
 			if c.deadline != 0 {
 				r.Deadline = time.Now().Add(c.deadline)
 			}
@@ -58,7 +60,7 @@ func TestDeadlineOfHeldUnits(t *testing.T) {
 		l, store := storeLedger(t)
 		other, dead := another(store)
 		claim, err := other.Claim(t.Context(), "installs", "a", "dead", 2*time.Minute)
-		check_j(t, err)
+		check(t, err)
 		defer func() { _ = claim.Release(context.Background()) }() // ends its heartbeats, and can't write
 		dead.Dead.Store(true)
 		s := &script{units: []string{"a", "b"}}

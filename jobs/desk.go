@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A desk has the claims of one run, which units of this process share: those of pages that are shorter than a cell of the
@@ -17,7 +19,7 @@ type desk struct {
 
 type sharedClaim struct {
 	turn  chan struct{} // whoever takes or gives it back
-	claim *Claim
+	claim *ledger.Claim
 	users int
 }
 
@@ -26,7 +28,7 @@ func newDesk(r *Runner) *desk {
 }
 
 // take claims all that a unit needs, in the one order that the grid gives, or nothing. Release gives it back.
-func (d *desk) take(ctx context.Context, job Job, u Unit) (h Hold, release func() error, err error) {
+func (d *desk) take(ctx context.Context, job Job, u Unit) (h ledger.Hold, release func() error, err error) {
 	var back []func() error
 	release = func() error {
 		var errs []error
@@ -45,7 +47,7 @@ func (d *desk) take(ctx context.Context, job Job, u Unit) (h Hold, release func(
 	return h, release, nil
 }
 
-func (d *desk) takeOne(ctx context.Context, job Job, name string) (*Claim, func() error, error) {
+func (d *desk) takeOne(ctx context.Context, job Job, name string) (*ledger.Claim, func() error, error) {
 	d.turn <- struct{}{}
 	key := job.Table + "/" + name
 	s := d.shared[key]

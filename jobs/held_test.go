@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 )
 
@@ -14,13 +15,13 @@ func TestSecondLook(t *testing.T) {
 	const lease = 2 * time.Minute
 	for _, c := range []struct {
 		name    string
-		holder  func(*Claim, *ledgertest.Store)
+		holder  func(*ledger.Claim, *ledgertest.Store)
 		held    int
 		longest time.Duration
 	}{
-		{"its holder is dead", func(_ *Claim, s *ledgertest.Store) { s.Dead.Store(true) }, 0, lease + lease/5},
-		{"its holder lives", func(*Claim, *ledgertest.Store) {}, 1, lease/3 + lease/5},
-		{"its holder is done soon", func(c *Claim, _ *ledgertest.Store) {
+		{"its holder is dead", func(_ *ledger.Claim, s *ledgertest.Store) { s.Dead.Store(true) }, 0, lease + lease/5},
+		{"its holder lives", func(*ledger.Claim, *ledgertest.Store) {}, 1, lease/3 + lease/5},
+		{"its holder is done soon", func(c *ledger.Claim, _ *ledgertest.Store) {
 			go func() {
 				time.Sleep(time.Second)
 				if err := c.Release(context.Background()); err != nil {
@@ -34,9 +35,9 @@ func TestSecondLook(t *testing.T) {
 			for _, unit := range []string{"a", "b"} {
 				other, theirs := another(store)
 				claim, err := other.Claim(t.Context(), "installs", unit, "holder of "+unit, lease)
-				check_j(t, err)
+				check(t, err)
 				c.holder(claim, theirs)
-				defer func() { check_j(t, claim.Release(t.Context())) }()
+				defer func() { check(t, claim.Release(t.Context())) }()
 			}
 			s := &script{units: []string{"a", "x", "b"}}
 			r := &Runner{Ledger: l, Run: "run", Lease: lease, Parallel: 2, Log: slog.New(slog.DiscardHandler)}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -32,7 +34,7 @@ type Plan struct {
 
 	// Inspect says how the table is, by what the ledger holds when it is called and what the units have learnt. It asks
 	// the service for nothing. Nil: the kind has no partitions.
-	Inspect func(context.Context, Past) (Inspection, error)
+	Inspect func(context.Context, ledger.Past) (refresh.Inspection, error)
 
 	// Schema is the table's definition, for which it may ask the service. Nil: the kind has no partitions.
 	Schema func(context.Context) (*sinks.Schema, error)
@@ -47,10 +49,10 @@ type Unit struct {
 	Name   string   // unique in the table; of a window: the first day of its grid cell
 	Claims []string // names of the claims that it is done under, in the order of claiming; nil: Name alone
 
-	Due      []Due // the partitions that it replaces, ascending; none for kinds without partitions
-	Requests int   // reports that it asks for, unless the service is too slow for one of them
+	Due      []refresh.Due // the partitions that it replaces, ascending; none for kinds without partitions
+	Requests int           // reports that it asks for, unless the service is too slow for one of them
 
-	Do func(context.Context, Hold) (Outcome, error)
+	Do func(context.Context, ledger.Hold) (ledger.Outcome, error)
 
 	// Over tells without a claim whether another process has done the unit since it was planned. It saves tasks that come
 	// to each other's units the half dozen calls of the ledger's bucket that a claim costs. Nil: only Do can tell.
@@ -69,7 +71,7 @@ type Job struct {
 	Name    string
 	Table   string // where its claims live
 	Kind    Kind
-	Targets []Target // where its partitions go
+	Targets []ledger.Target // where its partitions go
 }
 
 // Errors that change how a run goes on, and its exit code.

@@ -9,17 +9,19 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
 // ledgered is a kind that plans as a report does: records, shapes, windows.
 type ledgered struct {
-	ledger *Ledger
+	ledger *ledger.Ledger
 	table  string
-	shape  Shape
-	rules  Rules
-	read   *Table // by the last plan
+	shape  ledger.Shape
+	rules  refresh.Rules
+	read   *ledger.Table // by the last plan
 }
 
 func (k *ledgered) Plan(ctx context.Context, now time.Time) (p Plan, err error) {
@@ -33,7 +35,7 @@ func (k *ledgered) Plan(ctx context.Context, now time.Time) (p Plan, err error) 
 		return p, err
 	}
 	if known {
-		if err := CheckShape(k.table, last, k.shape); err != nil {
+		if err := ledger.CheckShape(k.table, last, k.shape); err != nil {
 			return p, err
 		}
 	}
@@ -41,13 +43,13 @@ func (k *ledgered) Plan(ctx context.Context, now time.Time) (p Plan, err error) 
 	if rules.Stale, err = table.Stale(ctx, k.shape); err != nil {
 		return p, err
 	}
-	for _, w := range PlanWindows(now, rules, table.Entries()) {
+	for _, w := range refresh.Plan(now, rules, table.Records()) {
 		p.Units = append(p.Units, Unit{Name: w.Cell.String(), Due: w.Due})
 	}
 	return p, nil
 }
 
-var decade = date_j("2016-01-01")
+var decade = date("2016-01-01")
 
 const decadeDays = 3650
 
@@ -55,13 +57,13 @@ const decadeDays = 3650
 const loose = 64
 
 // typical is a record as large as a report of a dozen metrics makes it.
-func typical(day civil.Date, shape string) Entry {
+func typical(day civil.Date, shape string) ledger.Record {
 	fetched := day.AddDays(100).In(time.UTC)
 	if yesterday := decadeEnd.AddDate(0, 0, -1); fetched.After(yesterday) {
 		fetched = yesterday // by a nightly run
 	}
-	e := Entry{
-		Partition: day, Run: "20260110T043000Z-1f2e3d4c", State: Written, Rows: 18231, Hash: "5f1c9a7e3b2d4f60-18231",
+	e := ledger.Record{
+		Partition: day, Run: "20260110T043000Z-1f2e3d4c", State: ledger.Written, Rows: 18231, Hash: "5f1c9a7e3b2d4f60-18231",
 		Fetched: fetched, Shape: shape, Sums: map[string]string{},
 		Receipts: []sinks.Receipt{{Sink: "gs://warehouse/reports", Key: "campaigns_daily/dt=" + day.String() + "/part-0.parquet", Size: 482113,
 			Store: "gs://warehouse/reports", Version: "1764460800123456"}},
@@ -73,7 +75,7 @@ func typical(day civil.Date, shape string) Entry {
 }
 
 // tenYears fills a table: ten years of days in a segment, the last 64 of them again as loose records, four shapes.
-func tenYears(t testing.TB, l *Ledger, name string) ledgered {
+func tenYears(t testing.TB, l *ledger.Ledger, name string) ledgered {
 	t.Helper()
 	ctx := context.Background()
 	must := func(err error) {
@@ -84,21 +86,21 @@ func tenYears(t testing.TB, l *Ledger, name string) ledgered {
 	}
 	table, err := l.Table(ctx, name)
 	must(err)
-	k := ledgered{ledger: l, table: name, rules: Rules{
-		Period: Day, Page: 7, Start: decade, Lookback: 14, Horizons: []int{30, 90}, Location: time.UTC,
+	k := ledgered{ledger: l, table: name, rules: refresh.Rules{
+		Period: refresh.Day, Page: 7, Start: decade, Lookback: 14, Horizons: []int{30, 90}, Location: time.UTC,
 		LaterColumns: true, // three of the four shapes are narrower
 	}}
 	k.shape.Fingerprint = map[string]string{"currency": "USD"}
 	for i := range 4 {
-		k.shape.Columns = append(k.shape.Columns, ShapeColumn{Name: fmt.Sprint("m", i), Type: "INT64", Source: "m"})
+		k.shape.Columns = append(k.shape.Columns, ledger.Column{Name: fmt.Sprint("m", i), Type: "INT64", Source: "m"})
 		must(table.SaveShape(ctx, k.shape))
 		for d := i * decadeDays / 4; d < (i+1)*decadeDays/4; d++ {
-			must(table.Record(ctx, typical(decade.AddDays(d), k.shape.ID())))
+			must(table.Commit(ctx, typical(decade.AddDays(d), k.shape.ID())))
 		}
 	}
 	must(table.Fold(ctx))
 	for d := decadeDays - loose; d < decadeDays; d++ {
-		must(table.Record(ctx, typical(decade.AddDays(d), k.shape.ID())))
+		must(table.Commit(ctx, typical(decade.AddDays(d), k.shape.ID())))
 	}
 	return k
 }
@@ -127,7 +129,7 @@ func TestPlanWaitsForFewCalls(t *testing.T) {
 		list, store := decades(t, 20)
 		start := time.Now()
 		one := PlanJobs(t.Context(), list[:1], decadeEnd)[0]
-		check_j(t, one.Err)
+		check(t, one.Err)
 		// records, segments, the segment, twice 32 loose records, shapes
 		if took := time.Since(start); took > 6*latency {
 			t.Errorf("a plan waits for %d calls one after the other, want 6", took/latency)
@@ -175,7 +177,7 @@ func slow(string, string) { time.Sleep(latency) }
 
 const latency = 20 * time.Millisecond
 
-func date_j(text string) civil.Date {
+func date(text string) civil.Date {
 	d, err := civil.ParseDate(text)
 	if err != nil {
 		panic(err)

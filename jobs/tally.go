@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A tally is a result that several goroutines add to.
 type tally struct {
-	*Result
+	*ledger.Result
 	mu    sync.Mutex
 	start time.Time
 	deny  context.CancelFunc // ends the job: going on would only repeat the refusal
@@ -26,7 +27,7 @@ func (t *tally) ended() bool {
 	return t.over
 }
 
-func (t *tally) add(o Outcome) {
+func (t *tally) add(o ledger.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.Outcome.Add(o)
@@ -62,7 +63,7 @@ func (t *tally) fail(unit string, err error) bool {
 		return false
 	}
 	t.Errs = append(t.Errs, err)
-	t.Failures = append(t.Failures, Failure{Unit: unit, Error: cut(terminal.Text(err.Error()))})
+	t.Failures = append(t.Failures, ledger.Failure{Unit: unit, Error: cut(terminal.Text(err.Error()))})
 	if over {
 		t.over = true
 		t.deny()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // tries is how often a record in doubt is sent again before the file is left for the next run.
@@ -37,7 +38,7 @@ func (s *sender[V]) deliver(ctx context.Context, l letter[V]) {
 		case errors.Is(err, ErrRejected):
 			s.settle(l, rejected, &Rejection{Reason: "refused by the service"})
 			return
-		case errors.Is(err, jobs.ErrDenied), !errors.Is(err, ErrUnknown) && (s.ctx.Err() == nil || errors.Is(err, jobs.ErrLost)):
+		case errors.Is(err, jobs.ErrDenied), !errors.Is(err, ErrUnknown) && (s.ctx.Err() == nil || errors.Is(err, ledger.ErrLost)):
 			s.fail(err)
 			s.undelivered(l)
 			return
