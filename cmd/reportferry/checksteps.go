@@ -13,6 +13,7 @@ import (
 
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
@@ -93,7 +94,7 @@ func (c *checker) store(ctx context.Context) {
 		var known bool
 		if theirs, known, err = c.ledger.Clock(ctx); known {
 			var warning string
-			if warning, err = adjust.CheckClock("the bucket", theirs, time.Now()); warning != "" {
+			if warning, err = transport.CheckClock("the bucket", theirs, time.Now()); warning != "" {
 				detail += "; " + warning
 			}
 		}

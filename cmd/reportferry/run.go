@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 )
@@ -223,7 +224,7 @@ func (e *engine) checkClock(ctx context.Context) error {
 		return err
 	}
 	if known {
-		warning, err := adjust.CheckClock("the ledger's bucket", theirs, time.Now())
+		warning, err := transport.CheckClock("the ledger's bucket", theirs, time.Now())
 		if warning != "" {
 			e.log.Warn(warning)
 		}
@@ -233,7 +234,7 @@ func (e *engine) checkClock(ctx context.Context) error {
 	if err != nil {
 		return nil // said when the record is asked for
 	}
-	if now := time.Now(); ran && last.Started.Sub(now) > adjust.ClockRefuses {
+	if now := time.Now(); ran && last.Started.Sub(now) > transport.ClockRefuses {
 		e.log.Warn("the ledger's last run began at "+last.Started.UTC().Format(time.RFC3339)+", which is in the future by this machine's clock: "+
 			"it is wrong now, or was then", "run", last.ID)
 	}

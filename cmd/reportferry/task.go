@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -63,11 +63,11 @@ func taskOf(getenv func(string) string) (t task, err error) {
 func (t task) alone() bool { return t.count <= 1 }
 
 // share is the task's part of what the service may be asked.
-func (t task) share() adjust.Share {
+func (t task) share() transport.Share {
 	if t.alone() {
-		return adjust.Share{}
+		return transport.Share{}
 	}
-	return adjust.Share{Index: t.index, Count: t.count}
+	return transport.Share{Index: t.index, Count: t.count}
 }
 
 // begin has each task begin elsewhere in the plans. Claims keep them apart, and whoever is done helps the others.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
@@ -48,7 +49,7 @@ type engine struct {
 	config *config.Config
 	ledger *jobs.Ledger
 	client *adjust.Client
-	token  adjust.TokenSource
+	token  transport.TokenSource
 	budget *table.Budget
 	log    *slog.Logger
 	task   task // what the platform says of this process
@@ -164,8 +165,10 @@ func (e *engine) service(log *slog.Logger) (*adjust.Client, error) {
 	s := e.config.Service
 	o := adjust.Options{
 		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID,
-		Rate: s.Rate, InFlight: s.InFlight, Share: e.task.share(), Attempts: s.Attempts, Patience: s.Patience,
-		Logger: log, UserAgent: "reportferry/" + version(),
+		Options: transport.Options{
+			Rate: s.Rate, InFlight: s.InFlight, Share: e.task.share(), Attempts: s.Attempts, Patience: s.Patience,
+			Logger: log, UserAgent: "reportferry/" + version(),
+		},
 	}
 	token, getenv := s.Token, os.Getenv
 	if s.Embedded {
@@ -179,7 +182,7 @@ func (e *engine) service(log *slog.Logger) (*adjust.Client, error) {
 		token, getenv = "${TOKEN}", func(string) string { return "embedded" }
 	}
 	var err error
-	if o.Token, err = adjust.ParseToken(token, getenv); err != nil {
+	if o.Token, err = transport.ParseToken(token, getenv); err != nil {
 		return nil, fmt.Errorf("service.token: %w", refused(err))
 	}
 	e.token = o.Token
