@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,8 +13,6 @@ import (
 	"cloud.google.com/go/civil"
 	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
-
-	"github.com/reportferry/reportferry/sinks"
 )
 
 // The view's ratios are those that the service gives for the same grouping, not averages of what the table's rows have.
@@ -87,33 +84,5 @@ func TestViewsRefuse(t *testing.T) {
 	p := newPlace(t, s, 1, 1, living)
 	if out, code := p.run("views", "installs"); code != 2 || !strings.Contains(out, "none of its sinks has views") {
 		t.Errorf("exit code %d: %s", code, out)
-	}
-}
-
-func TestSummed(t *testing.T) {
-	schema := &sinks.Schema{On: "day", Columns: []sinks.Column{
-		{Name: "day", Required: true}, {Name: "network", Required: true}, {Name: "app", Required: true},
-		{Name: "installs"}, {Name: "cost"}, {Name: "revenue"}, {Name: "ad_revenue"}, {Name: "gross_profit"}, {Name: "ecpi_all"},
-		{Name: "network_cost_diff"}, {Name: "purchase_d7_events_rate_cohort"}, {Name: "purchase_d7_events_cohort"},
-	}}
-	v, left, err := summed("t", schema, []string{"app"})
-	check(t, err)
-	ratios := map[string]string{}
-	for _, r := range v.Ratios {
-		ratios[r.Name] = r.Formula
-	}
-	want := map[string]string{
-		"ecpi_all": "cost/installs", "purchase_d7_events_rate_cohort": "purchase_d7_events_cohort/installs",
-	}
-	for name, formula := range want {
-		if ratios[name] != formula {
-			t.Errorf("%s = %q, want %q", name, ratios[name], formula)
-		}
-	}
-	if !slices.Equal(v.Sums, []string{"installs", "cost", "revenue", "ad_revenue", "gross_profit", "purchase_d7_events_cohort"}) {
-		t.Errorf("sums: %v", v.Sums)
-	}
-	if len(left) != 1 || !strings.HasPrefix(left[0], "network_cost_diff, which needs") {
-		t.Errorf("left out: %v", left)
 	}
 }

@@ -198,8 +198,10 @@ func query() ReportQuery {
 	return ReportQuery{
 		Dimensions: []string{"day"}, Metrics: []string{"installs"},
 		From: civil.Date{Year: 2026, Month: 1, Day: 1}, Until: civil.Date{Year: 2026, Month: 1, Day: 8},
-		UTCOffset: "+00:00", CohortMaturity: "immature", AttributionTypes: []string{"click", "impression"},
-		AttributionSource: "dynamic", Reattributed: "all", IAPRevenueMode: "GROSS_100", AdSpendMode: "network", Currency: "EUR",
+		UTCOffset: "+00:00", Currency: "EUR", Parameters: map[string][]string{
+			"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression"}, "attribution_source": {"dynamic"},
+			"reattributed": {"all"}, "iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"network"}, "sandbox": {"false"},
+		},
 	}
 }
 

@@ -19,7 +19,8 @@ type layer struct {
 var proving = []string{"internal/adjust/transport", "internal/emulator", "sinks/blobsink", "sinks/bqsink/bqtest", "sinks/sinktest"}
 
 var layers = []layer{
-	{"cmd/*", []string{"config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
+	{"cmd/*", []string{"cmd/*/*", "config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
+	{"cmd/*/*", []string{"cmd/*/*", "config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
 
 	{"config", []string{"internal/catalog"}, nil},
 
@@ -32,7 +33,7 @@ var layers = []layer{
 
 	{"sinks", nil, proving},
 	{"sinks/*", []string{"sinks"}, proving},
-	{"sinks/bqsink/bqtest", nil, nil}, // never a writer of ours: it reads Parquet with another library
+	{"sinks/bqsink/bqtest", []string{"internal/faults"}, nil}, // never a writer of ours: it reads Parquet with another library
 
 	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
 
@@ -41,7 +42,8 @@ var layers = []layer{
 	{"internal/bench", []string{"internal/catalog", "internal/table"}, nil},
 	{"internal/catalog", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
-	{"internal/emulator", []string{"internal/catalog"}, nil},
+	{"internal/emulator", []string{"internal/catalog", "internal/faults"}, nil},
+	{"internal/faults", nil, nil},
 	{"internal/house", nil, nil},
 	{"internal/table", []string{"internal/catalog"}, proving},
 	{"internal/terminal", nil, nil},
@@ -105,7 +107,8 @@ func importing(folders ...string) string {
 var layerRules = []rule{{
 	name: "layers", check: checkLayers,
 	bad: map[string]string{
-		"cmd/m/a.go":                      importing("jobs", "jobs/report", "config", "sinks/blobsink", "internal/table", "cmd/n"),
+		"cmd/m/a.go":                      importing("jobs", "jobs/report", "config", "sinks/blobsink", "internal/table", "cmd/n", "cmd/m/group"),
+		"cmd/m/group/a.go":                importing("jobs", "jobs/report", "config", "cmd/m/other", "cmd/m"),
 		"config/a.go":                     importing("internal/catalog", "jobs", "internal/adjust"),
 		"config/a_test.go":                importing("config", "internal/emulator"),
 		"jobs/a.go":                       importing("sinks", "internal/adjust", "internal/table", "internal/emulator", "config"),
@@ -135,6 +138,7 @@ var layerRules = []rule{{
 	want: []string{
 		"a.go:1: . has no row among the layers",
 		"cmd/m/a.go:8: cmd/m imports cmd/n",
+		"cmd/m/group/a.go:7: cmd/m/group imports cmd/m",
 		"config/a.go:4: config imports jobs",
 		"config/a.go:5: config imports internal/adjust",
 		"config/a_test.go:4: a test of config imports internal/emulator",

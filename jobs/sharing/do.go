@@ -11,12 +11,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// Do pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the
+// doAll pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the
 // devices that it has records of left, theirs wait.
-func (k *Kind) Do(ctx context.Context, _ jobs.Unit) (out jobs.Outcome, err error) {
+func (k *Kind) doAll(ctx context.Context, due []files.Path) (out jobs.Outcome, err error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
-	for _, p := range k.due {
+	for _, p := range due {
 		one := k.do(ctx, p, client, &out)
 		err = errors.Join(err, one)
 		var held *jobs.HeldError

@@ -2,7 +2,6 @@ package spend
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/adjust"
@@ -11,12 +10,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// Do pushes what is missing of one file. A file that is being written is left for the next run, and is no failure.
-func (k *Kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error) {
-	p, known := k.files[u.Name]
-	if !known {
-		return out, fmt.Errorf("push %s: no file of this name was planned", u.Name)
-	}
+// do pushes what is missing of one file. A file that is being written is left for the next run, and is no failure.
+func (k *Kind) do(ctx context.Context, p files.Path) (out jobs.Outcome, err error) {
 	var m adjust.Meter
 	report, err := outbox.Do(ctx, k.outbox, k.push(p, k.o.Client.Metered(&m).Asking(outbox.May)))
 	out.Measure(m.Totals())

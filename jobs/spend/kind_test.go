@@ -78,7 +78,7 @@ func (r *rig) run(t *testing.T) jobs.Result {
 	o := r.o
 	o.Run = fmt.Sprintf("run-%d", r.runs)
 	k := New(o)
-	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: k, Finish: k.Finish}}
+	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: k}}
 	runner := &jobs.Runner{Ledger: r.ledger, Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
 	return runner.RunJobs(context.Background(), list, jobs.PlanJobs(context.Background(), list, time.Now()))[0]
 }
@@ -293,7 +293,7 @@ func TestCheck(t *testing.T) {
 	r.o.Shelf.Files = []files.Path{{Name: "x.csv", Bucket: r.source, Key: "x.csv"}}
 	k := New(r.o)
 	plan, err := k.Plan(context.Background(), time.Now())
-	if err != nil || len(plan) != 1 || k.Describe(plan[0]) != "x.csv" {
+	if err != nil || len(plan.Units) != 1 || plan.Files[0] != "x.csv" {
 		t.Fatal(plan, err)
 	}
 	report, problems, err := k.Check(context.Background(), r.o.Shelf.Files[0])

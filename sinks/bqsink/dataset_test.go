@@ -151,16 +151,16 @@ func (c corner) fill(t *testing.T, table, run string) {
 	schema := &sinks.Schema{Period: "day", On: "day", ClusterBy: []string{"network"}, Columns: []sinks.Column{
 		{Name: "day", Type: sinks.Date, Required: true}, {Name: "network", Type: sinks.String, Required: true},
 		{Name: "campaign", Type: sinks.String, Required: true},
-		{Name: "installs", Type: sinks.Int64, Description: "Installs"}, {Name: "cost", Type: sinks.Numeric, Description: "Spend"},
+		{Name: "installs", Type: sinks.Int64, Description: "Installs"}, {Name: "cost", Type: sinks.Decimal, Description: "Spend"},
 	}}
-	check(t, c.Sink.(sinks.Auditor).Append(t.Context(), table, schema, run, filling))
+	check(t, c.Sink.(*bqsink.Sink).Append(t.Context(), table, schema, run, filling))
 }
 
 // Ratios are of sums, and both views can be made over one that is there.
 func (c corner) views(t *testing.T) {
 	c.fill(t, "viewed"+c.suffix, "run-1"+c.suffix)
-	viewer := c.Sink.(sinks.Viewer)
-	save := func(v sinks.View, suffix string) string {
+	viewer := c.Sink.(*bqsink.Sink)
+	save := func(v bqsink.View, suffix string) string {
 		name, query, err := viewer.View(v)
 		check(t, err)
 		for range 2 {
@@ -178,15 +178,15 @@ func (c corner) views(t *testing.T) {
 		slices.Sort(lines)
 		return strings.Join(lines, "\n")
 	}
-	name := save(sinks.View{
+	name := save(bqsink.View{
 		Table: "viewed" + c.suffix, On: "day", By: []string{"network"}, Sums: []string{"installs", "cost"},
-		Ratios: []sinks.Ratio{{Name: "ecpi", Formula: "cost/installs"}},
+		Ratios: []bqsink.Ratio{{Name: "ecpi", Formula: "cost/installs"}},
 	}, "")
 	want := "[2026-01-31  0 0.5 <nil>]\n[2026-01-31 Ämter 4 8.000001 2.00000025]\n[2026-02-01  5 <nil> <nil>]"
 	if got := ask("SELECT day, network, installs, CAST(cost AS STRING), ecpi FROM `" + name + "`"); got != want {
 		t.Errorf("the view gives\n%s\nwant\n%s", got, want)
 	}
-	name = save(sinks.View{Freshness: true}, c.suffix) // the dataset may have one of its own, which stays
+	name = save(bqsink.View{Freshness: true}, c.suffix) // the dataset may have one of its own, which stays
 	want = fmt.Sprint("[viewed"+c.suffix, " 20260201 ", len(filling), " filled]")
 	if got := ask("SELECT table_name, last_period, row_count, state FROM `" + name + "` WHERE table_name = 'viewed" + c.suffix + "'"); got != want {
 		t.Errorf("freshness is %s, want %s", got, want)
