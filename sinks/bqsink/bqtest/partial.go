@@ -1,9 +1,6 @@
 package bqtest
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // A mask is what the parameter fields asks for: names, with a mask each, nil where all below is wanted. An answer without
 // it would hide that a caller reads what it didn't ask for.
@@ -121,9 +118,5 @@ func (c *call) partial(answer any) (any, *refusal) {
 	if r != nil {
 		return nil, r
 	}
-	b, err := json.Marshal(answer)
-	broken(err)
-	var whole any
-	broken(json.Unmarshal(b, &whole))
-	return m.of(whole), nil
+	return m.of(generic(answer)), nil
 }
