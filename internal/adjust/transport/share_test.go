@@ -1,4 +1,4 @@
-package adjust
+package transport
 
 import (
 	"math/rand/v2"
@@ -57,7 +57,7 @@ func TestSharesAddUpToTheRate(t *testing.T) {
 
 func TestShareRefused(t *testing.T) {
 	for _, s := range []Share{{1, 1}, {-1, 2}, {0, -1}, {3, 2}} {
-		if _, err := New(Options{BaseURL: "http://x", Token: &fixed{}, Share: s}); err == nil {
+		if _, err := New(Options{Share: s}); err == nil {
 			t.Errorf("share %v is taken", s)
 		}
 	}

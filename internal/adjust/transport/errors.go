@@ -1,4 +1,4 @@
-package adjust
+package transport
 
 import (
 	"encoding/json"
@@ -12,24 +12,12 @@ import (
 var (
 	// ErrAuth means that the service answered 401 or 403.
 	ErrAuth = errors.New("authentication or permission refused, check service.token, service.account_id and the rights of the token's user")
-	// ErrRejected means that the service answered 400 to a record of ad spend or of third-party sharing: it will never
-	// take it.
-	ErrRejected = errors.New("the record is refused")
 	// ErrUnknown means that a record of ad spend or of third-party sharing was sent and may have been taken: no answer
 	// came, or none that says so.
 	ErrUnknown = errors.New("it isn't known whether the record was taken")
 	// ErrTooSlow means twice a 504 or a time-out on a request that its caller can split. The cure is a smaller question.
 	ErrTooSlow = errors.New("the query takes too long, ask for less at once")
 )
-
-// A refusal is one of the errors above in the words of one area.
-type refusal struct {
-	text string
-	is   error
-}
-
-func (r *refusal) Error() string        { return r.text }
-func (r *refusal) Is(target error) bool { return target == r.is }
 
 // An Error tells what was asked, how often and for how long, and what came back last.
 type Error struct {
@@ -41,7 +29,7 @@ type Error struct {
 	AnyDays  bool   // the 400 is about a part of the query that is the same for all days
 	Attempts int
 	Elapsed  time.Duration // from the first slot to the end
-	Err      error         // ErrAuth, ErrTooSlow, ErrRejected, ErrUnknown, the context's error, what broke the connection, the reader's own error
+	Err      error         // ErrAuth, ErrTooSlow, ErrUnknown, an endpoint's verdict, the context's error, what broke the connection, the reader's own error
 }
 
 func (e *Error) Error() string {
@@ -51,7 +39,7 @@ func (e *Error) Error() string {
 		if e.Attempts == 1 {
 			s = ""
 		}
-		parts = append(parts, fmt.Sprintf("%d attempt%s over %v", e.Attempts, s, round(e.Elapsed)))
+		parts = append(parts, fmt.Sprintf("%d attempt%s over %v", e.Attempts, s, Round(e.Elapsed)))
 	}
 	parts = append(parts, outcome(e.Status, e.Code, e.Message, e.Err))
 	if e.Metric != "" {
@@ -62,20 +50,6 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
-
-// Refusal is why the service will never take a record (ErrRejected), or not all of it (ErrPartly); empty: it may.
-func (e *Error) Refusal() string {
-	var partly *PartialError
-	switch {
-	case errors.As(e.Err, &partly):
-		return "the service took a part of it: " + partly.Words
-	case !errors.Is(e.Err, ErrRejected):
-		return ""
-	case e.Message == "":
-		return fmt.Sprintf("the service answered %d", e.Status)
-	}
-	return fmt.Sprintf("the service answered %d: %s", e.Status, e.Message)
-}
 
 // outcome says in one line what came back.
 func outcome(status int, code, message string, err error) string {
@@ -101,7 +75,7 @@ type timeout struct {
 	after time.Duration
 }
 
-func (t *timeout) Error() string { return fmt.Sprintf("%s within %v", t.what, round(t.after)) }
+func (t *timeout) Error() string { return fmt.Sprintf("%s within %v", t.what, Round(t.after)) }
 
 func (t *timeout) Timeout() bool { return true }
 
@@ -124,24 +98,65 @@ func words(body string, scrub func(string) string) (code, message string, fields
 	var b errorBody
 	// A field of another type than expected is left empty; the others are filled all the same.
 	if err := json.Unmarshal([]byte(body), &b); b.Desc+b.Plain == "" && len(b.Details) == 0 || errors.As(err, new(*json.SyntaxError)) {
-		return "", shorten(scrub(body)), nil
+		return "", Shorten(scrub(body)), nil
 	}
 	for _, d := range b.Details {
-		f := Field{Msg: shorten(scrub(d.Msg))}
+		f := Field{Msg: Shorten(scrub(d.Msg))}
 		for i, part := range d.Loc {
 			if name := fmt.Sprint(part); i > 0 || name != "body" {
-				f.Loc = append(f.Loc, shorten(scrub(name)))
+				f.Loc = append(f.Loc, Shorten(scrub(name)))
 			}
 		}
 		fields = append(fields, f)
 	}
-	return shorten(scrub(b.Code)), shorten(scrub(b.Desc + b.Plain)), fields
+	return Shorten(scrub(b.Code)), Shorten(scrub(b.Desc + b.Plain)), fields
 }
 
-func shorten(s string) string {
+// Shorten makes one line of a text of somebody else, of at most 400 characters.
+func Shorten(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 	if r := []rune(s); len(r) > messageLimit {
 		return string(r[:messageLimit]) + " …"
 	}
 	return s
+}
+
+// A ValidationError is what the service has against the data that it was sent: the error_desc_details of a 422.
+type ValidationError struct {
+	Fields []Field // none when the service doesn't tell
+}
+
+// A Field is one thing that is wrong.
+type Field struct {
+	Loc []string // the way to the field, without the service's leading "body": channel_setup, facebook, app_id
+	Msg string   // such as "Field required"
+}
+
+const fieldsShown = 50
+
+// Error names every field: "channel_setup.facebook.app_id: Field required; platform: Field required".
+func (e *ValidationError) Error() string {
+	var parts []string
+	for i, f := range e.Fields {
+		if i == fieldsShown {
+			parts = append(parts, fmt.Sprintf("and %d more", len(e.Fields)-i))
+			break
+		}
+		parts = append(parts, f.String())
+	}
+	if parts == nil {
+		return "the service refuses the data, and doesn't say which field"
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (f Field) String() string {
+	switch at := strings.Join(f.Loc, "."); {
+	case at == "":
+		return f.Msg
+	case f.Msg == "":
+		return at
+	default:
+		return at + ": " + f.Msg
+	}
 }

@@ -1,4 +1,4 @@
-package adjust
+package transport
 
 import "time"
 

@@ -1,10 +1,9 @@
-package adjust
+package transport
 
 import (
 	"bufio"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -114,47 +113,6 @@ func (b *body) feed(never string, read func(io.Reader) error) error {
 	}
 	_, err = io.Copy(io.Discard, buffered)
 	return err
-}
-
-// answerLimit is the most that is kept of one answer in memory.
-const answerLimit = 64 << 20
-
-// A limited reader has an end, however long an answer is.
-type limited struct {
-	from io.Reader
-	left int64
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, fmt.Errorf("the answer is longer than %d MiB", answerLimit>>20)
-	}
-	n, err := l.from.Read(p[:min(int64(len(p)), l.left)])
-	l.left -= int64(n)
-	return n, err
-}
-
-// fetchJSON sends r and reads one JSON value; Answer.Empty and the zero value stand for 204.
-func fetchJSON[T any](ctx context.Context, c *Client, r request, what string) (T, Answer, error) {
-	var none, got T
-	r.types, r.never = []string{"application/json", "text/json", "text/plain"}, "<"
-	r.read = func(from io.Reader) error {
-		var whole T // of this attempt alone
-		d := json.NewDecoder(&limited{from, answerLimit})
-		if err := d.Decode(&whole); err != nil {
-			return fmt.Errorf("the answer isn't %s: %w", what, err)
-		}
-		if _, err := d.Token(); err != io.EOF {
-			return fmt.Errorf("the answer isn't %s: more follows behind it", what)
-		}
-		got = whole
-		return nil
-	}
-	a, err := c.do(ctx, r)
-	if err != nil || a.Empty { // got may hold what an answer said that broke behind its end
-		return none, a, err
-	}
-	return got, a, nil
 }
 
 // checkType compares the Content-Type with those that fit. Without one, the body must speak for itself.

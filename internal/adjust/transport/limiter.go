@@ -1,4 +1,4 @@
-package adjust
+package transport
 
 import (
 	"context"
@@ -44,9 +44,9 @@ func (l *limiter) wait(ctx context.Context, end time.Time) error {
 		}
 		if now.Add(d).After(end) {
 			giveBack(r, now)
-			return fmt.Errorf("the limiter asks for %v, more than the %v left", round(d), round(end.Sub(now)))
+			return fmt.Errorf("the limiter asks for %v, more than the %v left", Round(d), Round(end.Sub(now)))
 		}
-		if err := sleep(ctx, d); err != nil {
+		if err := Sleep(ctx, d); err != nil {
 			giveBack(r, time.Now())
 			return err
 		}
@@ -122,8 +122,8 @@ func giveBack(r *rate.Reservation, now time.Time) {
 	}
 }
 
-// sleep waits for d or for the end of ctx, whose cause it then returns.
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits for d or for the end of ctx, whose cause it then returns.
+func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -134,8 +134,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// round shortens a duration for people.
-func round(d time.Duration) time.Duration {
+// Round shortens a duration for people.
+func Round(d time.Duration) time.Duration {
 	if d > 10*time.Second {
 		return d.Round(time.Second)
 	}
