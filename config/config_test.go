@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
+var update = flag.Bool("update", false, "write the messages of testdata, schema.json and README.md")
+
 // testEnv is the environment of all files here.
 func testEnv(name string) (string, bool) {
 	value, set := map[string]string{
@@ -28,7 +31,7 @@ func testEnv(name string) (string, bool) {
 
 // Each file of testdata/bad stands beside the exact text of its errors.
 func TestBad(t *testing.T) {
-	stricttest.Bad(t, "testdata/bad", 40, func(path string) error {
+	stricttest.Bad(t, "testdata/bad", 40, *update, func(path string) error {
 		_, err := Load(path, testEnv)
 		return err
 	})
@@ -53,7 +56,7 @@ func TestWarnings(t *testing.T) {
 		if got.Len() == 0 {
 			t.Errorf("%s: no warning", path)
 		}
-		stricttest.Golden(t, strings.TrimSuffix(path, ".yml")+".txt", got.String())
+		stricttest.Golden(t, strings.TrimSuffix(path, ".yml")+".txt", got.String(), *update)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestSchemaFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stricttest.Golden(t, "schema.json", string(got))
+	stricttest.Golden(t, "schema.json", string(got), *update)
 }
 
 // compiled is the config's schema.

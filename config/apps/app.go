@@ -126,7 +126,7 @@ var (
 	email      = form(plain(strict.Text, 254), strict.Expr(`^[^@\s]+@[^@\s]+\.[^@\s]+$`), "an e-mail address")
 
 	fingerprint = form(plain(strict.Text, 255), strict.Expr(`^([0-9A-Fa-f]{2}:){19}[0-9A-Fa-f]{2}$`),
-		"a SHA-1 fingerprint, 20 bytes as hex digits with colons between, such as C4:BD:07:...")
+		"a SHA-1 fingerprint of 20 bytes in hex with colons between")
 )
 
 // plain is s on one line. A reference is refused, because it would be taken for the value.

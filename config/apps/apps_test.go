@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,9 +12,11 @@ import (
 	"github.com/reportferry/reportferry/config/strict/stricttest"
 )
 
+var update = flag.Bool("update", false, "write the messages of testdata and schema.json")
+
 // Each bad file stands beside the exact text of its errors.
-func TestBad(t *testing.T) {
-	stricttest.Bad(t, "testdata/bad", 20, func(path string) error {
+func TestBadDeclarations(t *testing.T) {
+	stricttest.Bad(t, "testdata/bad", 20, *update, func(path string) error {
 		_, err := Load(path)
 		return err
 	})
@@ -94,7 +97,7 @@ var beyondSchema = map[string]bool{
 func TestSchema(t *testing.T) {
 	text, err := Schema()
 	s := stricttest.Compile(t, text, err)
-	stricttest.Golden(t, "schema.json", string(text))
+	stricttest.Golden(t, "schema.json", string(text), *update)
 	files, err := filepath.Glob("testdata/*/*.yml")
 	if err != nil {
 		t.Fatal(err)

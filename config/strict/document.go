@@ -97,9 +97,14 @@ func (d *Decoder) allShort(body Node) bool {
 	if d.opts.MaxValue == 0 {
 		return true
 	}
+	inside := map[Node]bool{} // strings of literals, which have no place of their own
+	texts := ast.Filter(ast.LiteralType, body)
+	for _, n := range texts {
+		inside[n.(*ast.LiteralNode).Value] = true
+	}
 	short := true
-	for _, n := range append(ast.Filter(ast.StringType, body), ast.Filter(ast.LiteralType, body)...) {
-		if s, _ := rawText(n); len(s) > d.opts.MaxValue {
+	for _, n := range append(texts, ast.Filter(ast.StringType, body)...) {
+		if s, _ := rawText(n); !inside[n] && len(s) > d.opts.MaxValue {
 			d.Fail(n, "a value has %d bytes; it may have at most %d", len(s), d.opts.MaxValue)
 			short = false
 		}

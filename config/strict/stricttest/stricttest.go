@@ -4,7 +4,6 @@ package stricttest
 
 import (
 	"bytes"
-	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,12 +16,10 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-var update = flag.Bool("update", false, "write the expected messages, schemas and documents to their files")
-
-// Golden compares a text with a file, or writes the file when the test runs with -update.
-func Golden(t *testing.T, path, got string) {
+// Golden compares a text with a file, or writes the file when update is set.
+func Golden(t *testing.T, path, got string, update bool) {
 	t.Helper()
-	if *update {
+	if update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +35,7 @@ func Golden(t *testing.T, path, got string) {
 
 // Bad reads every file of a folder, each of which has a mistake, and compares the errors with the .txt file beside it. No
 // error may repeat a text that holds S3CRET.
-func Bad(t *testing.T, folder string, atLeast int, read func(path string) error) {
+func Bad(t *testing.T, folder string, atLeast int, update bool, read func(path string) error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yml"))
 	if err != nil || len(files) < atLeast {
 		t.Fatalf("%d bad files (%v), want at least %d", len(files), err, atLeast)
@@ -50,7 +47,7 @@ func Bad(t *testing.T, folder string, atLeast int, read func(path string) error)
 				t.Fatal("the file is taken for good")
 			}
 			got := strings.ReplaceAll(err.Error(), folder+"/", "") + "\n"
-			Golden(t, strings.TrimSuffix(path, ".yml")+".txt", got)
+			Golden(t, strings.TrimSuffix(path, ".yml")+".txt", got, update)
 			if strings.Contains(got, "S3CRET") {
 				t.Error("the message repeats a secret")
 			}
