@@ -17,6 +17,7 @@ import (
 
 // The view's ratios are those that the service gives for the same grouping, not averages of what the table's rows have.
 func TestViewsGiveTheServicesRatios(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "--days", "30", "--apps", "3")
 	w := newWarehouse(t, s, 3, living)
 	w.edit(t, "metrics: [installs, clicks,", "metrics: [installs, clicks, daus, ctr,")
