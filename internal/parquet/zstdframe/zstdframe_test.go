@@ -1,6 +1,6 @@
 //go:build !fuzz
 
-package table
+package zstdframe
 
 import (
 	"encoding/binary"
@@ -17,7 +17,7 @@ func TestFramesAreZstandard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer decoder.Close()
-	var f frames
+	var f Packer
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		width := rapid.IntRange(0, 64).Draw(t, "bits")
@@ -37,8 +37,7 @@ func TestFramesAreZstandard(t *testing.T) {
 			values[i] = int64(v)
 			plain = binary.LittleEndian.AppendUint64(plain, v)
 		}
-		holdFrame(t, decoder, f.pack(nil, plain), plain)
-		holdFrame(t, decoder, f.store(nil, plain), plain)
+		holdFrame(t, decoder, f.Bytes(nil, plain), plain)
 		holdWords(t, decoder, &f, values)
 	})
 }
@@ -50,7 +49,7 @@ func TestFrameSizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer decoder.Close()
-	var f frames
+	var f Packer
 	r := rand.New(rand.NewPCG(3, 4))
 	for name, draw := range map[string]func() byte{
 		"zeros":            func() byte { return 0 },
@@ -65,13 +64,9 @@ func TestFrameSizes(t *testing.T) {
 			for i := range content {
 				content[i] = draw()
 			}
-			holdFrame(t, decoder, f.store(nil, content), content)
-			if n > largestBlock {
-				continue
-			}
-			packed := f.pack(nil, content)
+			packed := f.Bytes(nil, content)
 			holdFrame(t, decoder, packed, content)
-			if len(packed) > n+12 || name == "zeros" && n > 64 && len(packed) > 20 || name == "few bits" && n > 1000 && len(packed) > n/2 {
+			if len(packed) > n+longestHeader(n) || name == "zeros" && n > 64 && len(packed) > 12+8*(1+n/largestBlock) || name == "few bits" && n > 1000 && len(packed) > n/2 {
 				t.Errorf("%s: %d bytes are packed into %d", name, n, len(packed))
 			}
 		}

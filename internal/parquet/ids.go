@@ -1,4 +1,4 @@
-package table
+package parquet
 
 import (
 	"encoding/binary"
@@ -6,27 +6,31 @@ import (
 	"math/bits"
 )
 
-// appendIDs appends the ids of a page that has at least one, all of them below distinct: as runs when few change, else
-// as narrow as they are, or in a part of a byte or whole bytes, when that makes bytes of which some are much more frequent
-// than others. All are the same encoding to a reader, RLE_DICTIONARY, whose width is a byte of each page. Even is true
-// when no byte is more frequent, so that the frame need not look.
-func appendIDs(dst []byte, ids []uint32, distinct int) (_ []byte, even bool) {
+// appendIDs appends the dictionary indexes of a page, of which there is at least one and all are below distinct. A reader
+// sees the same encoding, RLE_DICTIONARY, whose width in bits is a byte of each page, whichever of three forms is smallest:
+//
+//   - runs, when few indexes differ from the one before;
+//   - widened to 1, 2, 4, 8 or 16 bits, when that makes bytes of which some are so much more frequent than others that
+//     Huffman codes for them take less than the bits saved by
+//   - as many bits as the largest index needs.
+func appendIDs(dst []byte, ids []uint32, distinct int) []byte {
 	width := max(1, bits.Len(uint(distinct-1)))
 	if changes(ids) < len(ids)/8 {
-		return appendRuns(append(dst, byte(width)), ids, width), false
+		return appendRuns(append(dst, byte(width)), ids, width)
 	}
 	if width <= 16 {
 		from := len(dst)
 		aligned := 1 << bits.Len(uint(width-1)) // 1, 2, 4, 8 or 16
 		dst = appendBits(append(dst, byte(aligned)), ids, aligned)
 		if frequencyBits(dst[from:]) < 0.98*float64(width*len(ids)) {
-			return dst, false
+			return dst
 		}
 		dst = dst[:from]
 	}
-	return appendBits(append(dst, byte(width)), ids, width), true
+	return appendBits(append(dst, byte(width)), ids, width)
 }
 
+// changes counts the indexes that differ from the one before.
 func changes(ids []uint32) int {
 	n := 0
 	last := ids[0]
@@ -39,9 +43,9 @@ func changes(ids []uint32) int {
 	return n
 }
 
-// frequencyBits is how many bits content takes by the frequency of its bytes, with a table of them.
+// frequencyBits estimates the bits of content in Huffman codes: the entropy of its bytes, and the table of codes.
 func frequencyBits(content []byte) float64 {
-	var counts [2][256]uint32 // two, because one waits for itself when a byte is repeated
+	var counts [2][256]uint32 // two, because an increment waits for one of the same byte just before it
 	for len(content) >= 2 {
 		counts[0][content[0]]++
 		counts[1][content[1]]++
@@ -62,11 +66,12 @@ func frequencyBits(content []byte) float64 {
 	return need + total*math.Log2(total) + float64(256+5*different)
 }
 
-// beginBits begins a run of packed ids, which come in eights.
+// beginBits begins a bit-packed run of n values, which a reader takes in eights.
 func beginBits(dst []byte, n int) []byte {
 	return binary.AppendUvarint(dst, uint64(n+7)/8<<1|1)
 }
 
+// appendBits appends a bit-packed run.
 func appendBits(dst []byte, ids []uint32, width int) []byte {
 	dst = beginBits(dst, len(ids))
 	from := len(dst)
@@ -98,9 +103,9 @@ func appendBits(dst []byte, ids []uint32, width int) []byte {
 	return dst[:from+size]
 }
 
-// appendRuns appends runs of equal ids, and what is between them in bits.
+// appendRuns appends runs of equal indexes, and bit-packed runs of those between them.
 func appendRuns(dst []byte, ids []uint32, width int) []byte {
-	from := 0 // ids[from:i] wait to be packed in bits, eight by eight
+	from := 0 // ids[from:i] wait to be bit-packed, by eights
 	for i := 0; i < len(ids); {
 		n := 1
 		for i+n < len(ids) && ids[i+n] == ids[i] {

@@ -1,4 +1,4 @@
-package table
+package parquet
 
 // mostNumbers bounds the values of a column of numbers in a row group that get an id: two bytes each.
 const mostNumbers = 1 << 16

@@ -1,10 +1,53 @@
-package table
+package parquet
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
 )
+
+// Texts are the texts of one column of a row group: a dictionary of the distinct ones, and, once they hardly repeat, the
+// texts themselves, as the pages hold them.
+type Texts struct {
+	dictionary
+	raw       bool   // the texts from here on go into plain, and not into the dictionary
+	plain     []byte // of the page to come, in Parquet's PLAIN encoding
+	low, high []byte // bounds of all that went into plain in this row group; nil before the first
+}
+
+func newTexts() *Texts { return &Texts{dictionary: newDictionary()} }
+
+// Raw tells how the next cells are to be handed over: by Append when true, else by ID. It only changes at a Commit.
+func (t *Texts) Raw() bool { return t.raw }
+
+// Append takes the next text that isn't NULL; false when it isn't valid UTF-8.
+func (t *Texts) Append(text []byte) bool {
+	if !utf8.Valid(text) {
+		return false
+	}
+	t.plain = binary.LittleEndian.AppendUint32(t.plain, uint32(len(text)))
+	t.plain = append(t.plain, text...)
+	switch {
+	case t.low == nil:
+		t.low, t.high = append([]byte{}, text...), append([]byte{}, text...)
+	case bytes.Compare(text, t.low) < 0:
+		t.low = append(t.low[:0], text...)
+	case bytes.Compare(text, t.high) > 0:
+		t.high = append(t.high[:0], text...)
+	}
+	return true
+}
+
+func (t *Texts) bytes() int64 { return t.dictionary.bytes() + int64(cap(t.plain)) }
+
+// reset forgets the texts and keeps the memory.
+func (t *Texts) reset() {
+	t.dictionary.reset()
+	*t = Texts{dictionary: t.dictionary, plain: t.plain[:0]}
+}
 
 // dictionary holds the distinct texts of one column of a row group. A text is checked, and kept, once.
 type dictionary struct {
@@ -18,7 +61,7 @@ type dictionary struct {
 // slot is what a lookup needs of a text, in one place: half a cache line.
 type slot struct {
 	key   uint64
-	hash  uint64 // hashText
+	hash  uint64 // XXH64
 	id    uint32 // one more than it; 0 for an empty slot
 	start uint32 // in data
 	size  uint32
@@ -26,8 +69,17 @@ type slot struct {
 
 const fewestSlots = 64
 
-func newDictionary() *dictionary {
-	d := &dictionary{}
+// The primes of XXH64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
+const (
+	prime1 = 0x9E3779B185EBCA87
+	prime2 = 0xC2B2AE3D27D4EB4F
+	prime3 = 0x165667B19E3779F9
+	prime4 = 0x85EBCA77C2B2AE63
+	prime5 = 0x27D4EB2F165667C5
+)
+
+func newDictionary() dictionary {
+	var d dictionary
 	d.resize(fewestSlots)
 	return d
 }
@@ -45,8 +97,9 @@ func (d *dictionary) text(id uint32) []byte {
 	return d.data[begin:d.ends[id]:d.ends[id]]
 }
 
-// id finds or adds a text; not ok when it isn't valid UTF-8.
-func (d *dictionary) id(text []byte) (id uint32, hash uint64, ok bool) {
+// ID finds or adds a text, and gives its dictionary index and its XXH64, which is kept for callers that hash their cells;
+// not ok when the text isn't valid UTF-8.
+func (d *dictionary) ID(text []byte) (id uint32, hash uint64, ok bool) {
 	key := textKey(text)
 	i := d.place(key, len(text))
 	mask := len(d.slots) - 1
@@ -63,7 +116,7 @@ func (d *dictionary) id(text []byte) (id uint32, hash uint64, ok bool) {
 	if !utf8.Valid(text) {
 		return 0, 0, false
 	}
-	hash = hashText(text)
+	hash = xxhash.Sum64(text)
 	s := slot{key: key, hash: hash, id: uint32(len(d.ends)) + 1, start: uint32(len(d.data)), size: uint32(len(text))}
 	d.slots[i&mask] = s
 	d.data = append(d.data, text...)
@@ -95,8 +148,8 @@ func (d *dictionary) grow() {
 	}
 }
 
-// textKey is of texts of up to eight bytes one to one, for a given size. Longer ones it mixes, so that none of the bytes
-// is without a say: names that differ only in the middle are what people give their campaigns.
+// textKey maps texts of one size to keys. Texts of up to eight bytes have different keys. Longer ones are hashed from all of
+// their bytes, because names that differ only in the middle are what people give their campaigns.
 func textKey(t []byte) uint64 {
 	word := binary.LittleEndian.Uint64
 	switch n := len(t); {
@@ -113,7 +166,7 @@ func textKey(t []byte) uint64 {
 	case n <= 32:
 		return fold(word(t)^prime2, word(t[8:])^prime3) + fold(word(t[n-16:])^prime4, word(t[n-8:])^prime5)*prime1
 	}
-	return hashText(t)
+	return xxhash.Sum64(t)
 }
 
 func fold(a, b uint64) uint64 {

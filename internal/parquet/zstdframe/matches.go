@@ -1,4 +1,4 @@
-package table
+package zstdframe
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package table
+package zstdframe
 
 import (
 	"bytes"
@@ -28,19 +28,20 @@ func FuzzFrames(f *testing.F) {
 		}
 		f.Add(random, byte(n), uint16(n))
 	}
-	var frames frames
+	var frames Packer
 	f.Fuzz(func(t *testing.T, data []byte, shape byte, repeat uint16) {
 		content := bytes.Repeat(data, 1+int(repeat)%64)
-		holdFrame(t, decoder, frames.store(nil, content), content)
-		content = content[:min(len(content), largestBlock)]
-		packed := frames.pack([]byte("before"), content)
+		packed := frames.Bytes([]byte("before"), content)
 		holdFrame(t, decoder, packed[len("before"):], content)
-		if len(packed) > len("before")+len(content)+12 {
+		if len(packed) > len("before")+len(content)+longestHeader(len(content)) {
 			t.Fatalf("%d bytes grow to %d", len(content), len(packed))
 		}
 		holdWords(t, decoder, &frames, fuzzedWords(data, int(shape), int(repeat)))
 	})
 }
+
+// longestHeader bounds what a frame adds to its content: a header of up to nine bytes, and one of three for each block.
+func longestHeader(content int) int { return 9 + 3*(1+content/largestBlock) }
 
 func fuzzedWords(data []byte, shape, repeat int) (values []int64) {
 	width, most := 1+shape%6, 1+repeat%300
@@ -61,7 +62,7 @@ type failing interface {
 }
 
 // holdWords holds the frame of numbers, which there is just for those that fit one.
-func holdWords(t failing, decoder *zstd.Decoder, f *frames, values []int64) {
+func holdWords(t failing, decoder *zstd.Decoder, f *Packer, values []int64) {
 	t.Helper()
 	var plain []byte
 	all := int64(0)
@@ -69,7 +70,7 @@ func holdWords(t failing, decoder *zstd.Decoder, f *frames, values []int64) {
 		all |= v
 		plain = binary.LittleEndian.AppendUint64(plain, uint64(v))
 	}
-	frame, ok := f.packWords([]byte("before"), values)
+	frame, ok := f.Words([]byte("before"), values)
 	if want := len(values) >= fewestWords && len(values) <= largestBlock/8 && all >= 0 && all < 1<<40; ok != want {
 		t.Fatalf("%d words below %d: ok is %v", len(values), all, ok)
 	}
@@ -136,7 +137,7 @@ func checkFrame(frame []byte, content int) error {
 		v := int(frame[p]) | int(frame[p+1])<<8 | int(frame[p+2])<<16
 		p += 3
 		kind, n := v>>1&3, v>>3
-		if kind == 3 || uint64(n) > min(window, largestBlock) || kind == packedBlock && n < 2 {
+		if kind == 3 || uint64(n) > min(window, largestBlock) || kind == compressedBlock && n < 2 {
 			return fmt.Errorf("a block of kind %d has %d bytes", kind, n)
 		}
 		if last = v&1 == 1; kind == 1 {
