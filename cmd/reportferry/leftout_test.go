@@ -275,6 +275,7 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 
 // Ctrl-C in the first job: the second was not begun, and the run's words, its JSON and its record say so.
 func TestInterruptedInTheFirstJob(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "--apps", "1", "--days", "30", "--latency", "1m")
 	for format, want := range map[string]string{
 		"text": "others: not begun\n  left        3 windows for the next run: this one was stopped\nInterrupted. ",
@@ -301,7 +302,7 @@ func TestInterruptedInTheFirstJob(t *testing.T) {
 		if code := run.ProcessState.ExitCode(); code != 130 || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "up to date") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
-		said, _ := p.here("status", "--json")
+		said, _ := p.run("status", "--json")
 		if strings.Count(said, `"stopped": true`) != 2 || !strings.Contains(said, `"left": 3`) {
 			t.Errorf("the record: %s", said)
 		}

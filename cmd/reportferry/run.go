@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -222,7 +223,7 @@ func checkClock(ctx context.Context, s *wire.Session) error {
 		return err
 	}
 	if known {
-		warning, err := adjust.CheckClock("the ledger's bucket", theirs, time.Now())
+		warning, err := transport.CheckClock("the ledger's bucket", theirs, time.Now())
 		if warning != "" {
 			s.Log.Warn(warning)
 		}
@@ -232,7 +233,7 @@ func checkClock(ctx context.Context, s *wire.Session) error {
 	if err != nil {
 		return nil // said when the record is asked for
 	}
-	if now := time.Now(); ran && last.Started.Sub(now) > adjust.ClockRefuses {
+	if now := time.Now(); ran && last.Started.Sub(now) > transport.ClockRefuses {
 		s.Log.Warn("the ledger's last run began at "+last.Started.UTC().Format(time.RFC3339)+", which is in the future by this machine's clock: "+
 			"it is wrong now, or was then", "run", last.ID)
 	}

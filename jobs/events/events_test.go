@@ -20,6 +20,7 @@ import (
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
@@ -77,10 +78,11 @@ func (r *rig) close() {
 
 func (r *rig) kind() *events.Kind {
 	r.t.Helper()
-	token, err := adjust.ParseToken("${T}", func(string) string { return "test" })
+	token, err := transport.ParseToken("${T}", func(string) string { return "test" })
 	check(r.t, err)
 	client, err := adjust.New(adjust.Options{
-		BaseURL: "http://service", Token: token, HTTP: r.server.Client(), Attempts: 2, Logger: slog.New(slog.DiscardHandler),
+		BaseURL: "http://service", Token: token,
+		Options: transport.Options{HTTP: r.server.Client(), Attempts: 2, Logger: slog.New(slog.DiscardHandler)},
 	})
 	check(r.t, err)
 	o := r.options

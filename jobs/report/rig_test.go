@@ -22,6 +22,7 @@ import (
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
@@ -67,11 +68,14 @@ func newRig(t *testing.T, o emulator.Options) *rig {
 		t: t, server: server, out: out, spool: t.TempDir(), parallel: 1,
 		ledger: ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"}), sink: sink,
 	}
-	token, err := adjust.ParseToken("${T}", func(string) string { return "test" })
+	token, err := transport.ParseToken("${T}", func(string) string { return "test" })
 	check(t, err)
 	r.client = adjust.Options{
-		BaseURL: "http://service", Token: token, HTTP: server.Client(), Rate: 40, InFlight: 1, Attempts: 30,
-		Patience: 24 * time.Hour, Rand: rand.New(rand.NewPCG(1, 2)), Logger: slog.New(slog.DiscardHandler),
+		BaseURL: "http://service", Token: token,
+		Options: transport.Options{
+			HTTP: server.Client(), Rate: 40, InFlight: 1, Attempts: 30,
+			Patience: 24 * time.Hour, Rand: rand.New(rand.NewPCG(1, 2)), Logger: slog.New(slog.DiscardHandler),
+		},
 	}
 	r.options = report.Options{
 		Job: "installs", Table: "installs", Account: "test",

@@ -15,6 +15,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
@@ -85,7 +86,7 @@ func (c *checker) store(ctx context.Context) {
 		var known bool
 		if theirs, known, err = c.Ledger.Clock(ctx); known {
 			var warning string
-			if warning, err = adjust.CheckClock("the bucket", theirs, time.Now()); warning != "" {
+			if warning, err = transport.CheckClock("the bucket", theirs, time.Now()); warning != "" {
 				detail += "; " + warning
 			}
 		}

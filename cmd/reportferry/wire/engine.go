@@ -11,6 +11,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -24,7 +25,7 @@ type Engine struct {
 	Config *config.Config
 	Ledger *ledger.Ledger // nil until OpenLedger
 	Client *adjust.Client
-	Token  adjust.TokenSource
+	Token  transport.TokenSource
 	Budget *table.Budget
 	Log    *slog.Logger
 
@@ -80,8 +81,10 @@ func (e *Engine) service() (*adjust.Client, error) {
 	s := e.Config.Service
 	o := adjust.Options{
 		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID,
-		Rate: s.Rate, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts, Patience: s.Patience,
-		Logger: e.Log, UserAgent: "reportferry/" + e.Version,
+		Options: transport.Options{
+			Rate: s.Rate, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts, Patience: s.Patience,
+			Logger: e.Log, UserAgent: "reportferry/" + e.Version,
+		},
 	}
 	token, getenv := s.Token, e.getenv
 	if s.Embedded {
@@ -95,7 +98,7 @@ func (e *Engine) service() (*adjust.Client, error) {
 		token, getenv = "${TOKEN}", func(string) string { return "embedded" }
 	}
 	var err error
-	if o.Token, err = adjust.ParseToken(token, getenv); err != nil {
+	if o.Token, err = transport.ParseToken(token, getenv); err != nil {
 		return nil, fmt.Errorf("service.token: %w", exit.Refused(err))
 	}
 	e.Token = o.Token

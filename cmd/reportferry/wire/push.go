@@ -15,6 +15,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -154,11 +155,11 @@ func (s *Session) localFile(ctx context.Context, name string, source files.Sourc
 // pushClient is what the clients of hosts that records are pushed to have in common.
 func (s *Session) pushClient(p config.Push) adjust.Options {
 	service := s.Config.Service
-	o := adjust.Options{
+	o := adjust.Options{Options: transport.Options{
 		Rate: p.Rate, Burst: max(1, int(p.Rate/4)), // of a quarter of a second: rate is what a person reckons with
 		InFlight: p.InFlight, Share: s.Task.share(), Attempts: service.Attempts, Patience: service.Patience,
 		Logger: s.Log, UserAgent: "reportferry/" + s.Version,
-	}
+	}}
 	if service.Embedded {
 		o.HTTP = s.Embedded.Client()
 	}
@@ -166,9 +167,9 @@ func (s *Session) pushClient(p config.Push) adjust.Options {
 }
 
 // login reads a credential that is one for a host alone, before anything is claimed or sent. key names it in errors.
-func login(ctx context.Context, l config.Login, key string, getenv func(string) string) (auth adjust.SpendAuth, err error) {
+func login(ctx context.Context, l config.Login, key string, getenv func(string) string) (auth adjust.RecordAuth, err error) {
 	auth.Header = l.Header
-	if auth.Key, err = adjust.ParseToken(l.Token, getenv); err == nil {
+	if auth.Key, err = transport.ParseToken(l.Token, getenv); err == nil {
 		_, err = auth.Key.Token(ctx)
 	}
 	if err != nil {

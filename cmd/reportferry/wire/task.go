@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
@@ -64,11 +64,11 @@ func TaskOf(getenv func(string) string) (t Task, err error) {
 func (t Task) Alone() bool { return t.count <= 1 }
 
 // share is the task's part of what the service may be asked.
-func (t Task) share() adjust.Share {
+func (t Task) share() transport.Share {
 	if t.Alone() {
-		return adjust.Share{}
+		return transport.Share{}
 	}
-	return adjust.Share{Index: t.index, Count: t.count}
+	return transport.Share{Index: t.index, Count: t.count}
 }
 
 // Begin has each task begin elsewhere in the plans. Claims keep them apart, and whoever is done helps the others.
