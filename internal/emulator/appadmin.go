@@ -3,10 +3,8 @@ package emulator
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 )
 
 // ManagedApp is an app that was made or updated through app automation.
@@ -20,8 +18,8 @@ type ManagedApp struct {
 	Tickets  []string `json:"tickets"` // oldest first
 }
 
-// ManagedApps lists the apps that app automation knows, oldest first.
-func (s *Server) ManagedApps() (out []ManagedApp, err error) {
+// managedApps lists the apps that app automation knows, oldest first.
+func (s *appService) managedApps() (out []ManagedApp, err error) {
 	out = []ManagedApp{}
 	err = s.store.change(context.Background(), func(tx *sql.Tx) error {
 		apps, err := (&call{s: s, tx: tx}).apps(true)
@@ -44,42 +42,33 @@ func (s *Server) ManagedApps() (out []ManagedApp, err error) {
 	return out, err
 }
 
-// administerApps answers the admin calls about app automation.
-func (s *Server) administerApps(r *http.Request) (any, error) {
-	switch strings.TrimPrefix(r.URL.Path, adminPrefix) {
-	case "job-faults":
-		var faults []JobFault
-		err := decodeStrict(r, &faults)
+// admin answers the admin calls about app automation; known is false for other calls.
+func (s *appService) admin(r *http.Request, call string) (answer any, known bool, err error) {
+	switch call {
+	case "GET apps":
+		answer, err = s.managedApps()
+		return answer, true, err
+	case "PUT job-faults":
+		var list []JobFault
+		err := decodeStrict(r, &list)
 		if err == nil {
-			err = s.replaceJobFaults(faults)
+			err = s.setFaults(list)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("set job faults: %w", err)
+			return nil, true, fmt.Errorf("set job faults: %w", err)
 		}
-		return map[string]int{"faults": len(faults)}, nil
-	case "tickets":
+		return map[string]int{"faults": len(list)}, true, nil
+	case "POST tickets":
 		body := struct {
 			Steps  int    `json:"steps"`
 			Ticket string `json:"ticket"`
 		}{Steps: 1}
 		if err := decodeStrict(r, &body); err != nil {
-			return nil, fmt.Errorf("advance tickets: %w", err)
+			return nil, true, fmt.Errorf("advance tickets: %w", err)
 		}
-		open, err := s.AdvanceTickets(body.Steps, body.Ticket)
-		return map[string]int{"open": open}, err
-	case "reset-token":
-		var body struct {
-			Token string `json:"token"`
-		}
-		if err := decodeStrict(r, &body); err != nil {
-			return nil, fmt.Errorf("reset a token: %w", err)
-		}
-		token, ok := s.ResetToken(body.Token)
-		if !ok {
-			return nil, errors.New("reset a token: it isn't one that is let in")
-		}
-		return map[string]string{"token": token}, nil
+		open, err := s.advanceTickets(body.Steps, body.Ticket)
+		return map[string]int{"open": open}, true, err
 	default:
-		return s.ManagedApps()
+		return nil, false, nil
 	}
 }

@@ -37,6 +37,14 @@ var channels = []channel{
 	{"vungle", []channelParam{{name: "app_id"}}},
 }
 
+// channelSlugs are the partners of the channel setup, in its order.
+func channelSlugs() (out []string) {
+	for _, c := range channels {
+		out = append(out, c.slug)
+	}
+	return out
+}
+
 // findChannel finds a partner by either name.
 func findChannel(name string) (channel, bool) {
 	for i, c := range channels {

@@ -94,13 +94,13 @@ func (c *call) templateFor(asked string) string {
 	token := asked
 	switch {
 	case token != "":
-	case c.s.opts.NoTemplate:
+	case c.s.opts.noTemplate:
 		c.body.wrong("template_app_token", "The account has no template app configured")
 		return ""
-	case c.s.opts.Template != "":
-		token = c.s.opts.Template
+	case c.s.opts.template != "":
+		token = c.s.opts.template
 	default:
-		return c.s.apps[0].Token
+		return c.s.world.apps[0].Token
 	}
 	if _, err := c.app(token); err != nil {
 		c.body.wrong("template_app_token", "The template app was not found")

@@ -84,7 +84,7 @@ func (c *call) readEvents() (out []wantedEvent) {
 }
 
 // putEvent makes the app's event of that name, or puts these values into it, and returns it.
-func (a *accountApp) putEvent(s *Server, values map[string]any) map[string]any {
+func (a *accountApp) putEvent(s *appService, values map[string]any) map[string]any {
 	events := objectsOf(a.Settings["events"])
 	name, _ := values["name"].(string)
 	if i := indexOf(events, "name", name); i >= 0 {

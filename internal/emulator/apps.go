@@ -52,14 +52,3 @@ func makeApps(seed int64, n int) []app {
 	}
 	return apps
 }
-
-// Apps lists the account's apps, so that a test can build what it expects.
-func (s *Server) Apps() []App {
-	out := make([]App, len(s.apps))
-	for i, a := range s.apps {
-		out[i] = a.App
-		out[i].OSNames = append([]string(nil), a.OSNames...)
-		out[i].Events = append([]AppEvent(nil), a.Events...)
-	}
-	return out
-}

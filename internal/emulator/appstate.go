@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
@@ -60,14 +61,28 @@ func decodeKept(text string, into any) error {
 	return d.Decode(into)
 }
 
+// hasApp tells apps of the account, made up or made by app automation.
+func (s *appService) hasApp(ctx context.Context, token string) (known bool, err error) {
+	for i := range s.world.apps {
+		if s.world.apps[i].Token == token {
+			return true, nil
+		}
+	}
+	err = s.store.query(ctx, "SELECT 1 FROM account_apps WHERE token=?", []any{token}, func(rows *sql.Rows) error {
+		known = rows.Next()
+		return rows.Err()
+	})
+	return known, err
+}
+
 // app finds any app of the account.
 func (c *call) app(token string) (*accountApp, error) {
 	a, err := c.s.keptApp(c.tx, "token=?", token)
 	if a != nil || err != nil {
 		return a, err
 	}
-	for i := range c.s.apps {
-		if c.s.apps[i].Token == token {
+	for i := range c.s.world.apps {
+		if c.s.world.apps[i].Token == token {
 			return c.s.madeUpApp(i), nil
 		}
 	}
@@ -80,15 +95,15 @@ func (c *call) appByStore(storeID, platform string) (*accountApp, error) {
 	if a != nil || err != nil {
 		return a, err
 	}
-	for i := range c.s.apps {
-		if p := c.s.apps[i].defaultPlatform(); p == platform && c.s.apps[i].defaultStore(c.s.opts.Seed, i) == storeID {
+	for i := range c.s.world.apps {
+		if p := c.s.world.apps[i].defaultPlatform(); p == platform && c.s.world.apps[i].defaultStore(c.s.world.seed, i) == storeID {
 			return c.s.madeUpApp(i), nil
 		}
 	}
 	return nil, nil
 }
 
-func (s *Server) keptApp(tx *sql.Tx, where string, args ...any) (*accountApp, error) {
+func (s *appService) keptApp(tx *sql.Tx, where string, args ...any) (*accountApp, error) {
 	var text string
 	err := tx.QueryRow("SELECT record FROM account_apps WHERE "+where, args...).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -107,7 +122,7 @@ func (s *Server) keptApp(tx *sql.Tx, where string, args ...any) (*accountApp, er
 // apps lists the account's apps: the made-up ones, then those that were made, or the managed ones in order of making.
 func (c *call) apps(managed bool) (out []*accountApp, err error) {
 	if !managed {
-		for i := range c.s.apps {
+		for i := range c.s.world.apps {
 			out = append(out, c.s.madeUpApp(i))
 		}
 	}
@@ -148,8 +163,8 @@ func (a *accountApp) save(tx *sql.Tx) error {
 }
 
 // streamOf is a stream of its own for whatever the parts name, so that the same calls make the same tokens.
-func (s *Server) streamOf(parts ...string) *random {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", s.opts.Seed, parts))
+func (s *appService) streamOf(parts ...string) *random {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", s.world.seed, parts))
 	r := random(binary.LittleEndian.Uint64(sum[:]))
 	return &r
 }

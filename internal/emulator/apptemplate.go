@@ -25,10 +25,10 @@ func (a *app) defaultStore(seed int64, index int) string {
 
 // madeUpApp is one of Options.Apps as app automation finds it: with settings in every section, so that it can be the
 // template.
-func (s *Server) madeUpApp(i int) *accountApp {
-	from := &s.apps[i]
-	r := newRandom(s.opts.Seed, 30, i)
-	a := &accountApp{ID: 1000 + i, Token: from.Token, Name: from.Name, Platform: from.defaultPlatform(), StoreID: from.defaultStore(s.opts.Seed, i)}
+func (s *appService) madeUpApp(i int) *accountApp {
+	from := &s.world.apps[i]
+	r := newRandom(s.world.seed, 30, i)
+	a := &accountApp{ID: 1000 + i, Token: from.Token, Name: from.Name, Platform: from.defaultPlatform(), StoreID: from.defaultStore(s.world.seed, i)}
 	a.BundleID = a.StoreID
 	if a.Platform == ios {
 		a.BundleID = "com.example." + r.token(8)
@@ -90,6 +90,6 @@ func emptySettings() map[string]any {
 	return out
 }
 
-func (s *Server) eventID(appToken, name string) int {
+func (s *appService) eventID(appToken, name string) int {
 	return 100_000 + s.streamOf("event id", appToken, name).below(1_000_000_000)
 }

@@ -5,10 +5,37 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 )
+
+// appOptions say how app automation goes. Their fields are those of Options.
+type appOptions struct {
+	template   string
+	noTemplate bool
+	ticketStep time.Duration
+	vaultFile  string // keeps the vault's key; "" keeps nothing
+	now        func() time.Time
+	logger     *slog.Logger
+}
+
+// appService answers what is under /app-automation/ and keeps the apps, jobs and vault that come of it.
+type appService struct {
+	opts  appOptions
+	world *world
+	store *store
+	jobs  jobScript
+	vault vaultKey
+}
+
+// newApps makes the endpoints over the world's database. A kept file's vault must be readable.
+func newApps(w *world, o appOptions) (*appService, error) {
+	s := &appService{opts: o, world: w, store: w.store}
+	s.vault.file = o.vaultFile
+	return s, s.openVault()
+}
 
 // endpoint is a way to call app automation. It runs in one transaction, alone, and its error undoes all it wrote.
 type endpoint struct {
@@ -19,7 +46,7 @@ type endpoint struct {
 
 // call is one request to an endpoint.
 type call struct {
-	s    *Server
+	s    *appService
 	ctx  context.Context
 	tx   *sql.Tx
 	r    *http.Request
@@ -30,6 +57,9 @@ type call struct {
 
 // csvAnswer is an answer that isn't JSON.
 type csvAnswer []byte
+
+// automationPrefix begins the path of every endpoint.
+const automationPrefix = "/app-automation/"
 
 var endpoints = []endpoint{
 	{"POST", "app", true, (*call).postApp},
@@ -49,19 +79,17 @@ var endpoints = []endpoint{
 	{"GET", "vault", false, (*call).listVault},
 }
 
-// serveAutomation answers what is under /app-automation/.
-func (s *Server) serveAutomation(x *exchange, r *http.Request) {
-	if s.wait(r, s.opts.Latency) != nil {
-		panic(http.ErrAbortHandler) // nobody waits for the answer
-	}
-	if s.struck(x, r, scriptedError) {
+// serve answers what is under /app-automation/. may is who is let in: its error is the answer.
+func (s *appService) serve(x *exchange, r *http.Request, may func(*http.Request) *serviceError) {
+	x.wait(r)
+	if x.struck(r, scriptedError) {
 		return
 	}
-	a, err := s.automate(r)
+	a, err := s.do(r, may)
 	var e *serviceError
 	if err != nil && !errors.As(err, &e) {
-		s.opts.Logger.Error("app automation failed", "path", r.URL.Path, "error", err)
-		e = &serviceError{status: http.StatusInternalServerError, code: codeService, desc: "The emulator failed: see its log"}
+		s.opts.logger.Error("app automation failed", "path", r.URL.Path, "error", err)
+		e = failed("The emulator failed: see its log")
 	}
 	if e != nil {
 		a = e.reply()
@@ -69,16 +97,16 @@ func (s *Server) serveAutomation(x *exchange, r *http.Request) {
 	x.deliver(a, scriptedError)
 }
 
-// automate does what the request asks for, in the order of credentials, path, body.
-func (s *Server) automate(r *http.Request) (a reply, err error) {
-	if e := s.mayAutomate(r); e != nil {
+// do does what the request asks for, in the order of credentials, path, body.
+func (s *appService) do(r *http.Request, may func(*http.Request) *serviceError) (a reply, err error) {
+	if e := may(r); e != nil {
 		return a, e
 	}
 	at, path, err := findEndpoint(r)
 	if err != nil {
 		return a, err
 	}
-	c := &call{s: s, ctx: context.Background(), r: r, now: s.now(), path: path}
+	c := &call{s: s, ctx: context.Background(), r: r, now: s.opts.now(), path: path}
 	if r.Method != http.MethodGet {
 		if c.body, err = readFields(r, !at.body); err != nil {
 			return a, err
@@ -118,7 +146,7 @@ func findEndpoint(r *http.Request) (endpoint, []string, error) {
 	if known {
 		return endpoint{}, nil, badRequest("Method %s is not supported", r.Method)
 	}
-	return endpoint{}, nil, &serviceError{status: http.StatusNotFound, code: codeRequest, desc: "Not found: " + r.URL.Path}
+	return endpoint{}, nil, notFound(r)
 }
 
 func matchPath(pattern, parts []string) (path []string, ok bool) {

@@ -2,6 +2,8 @@ package emulator
 
 import (
 	"cmp"
+	"encoding/csv"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -150,9 +152,9 @@ type SpendRecord struct {
 	Replaced int    // how often other content came
 }
 
-// Spend sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that were refused.
-func (s *Server) Spend() SpendBooks {
-	b, now := s.books, s.now()
+// summary sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that were refused.
+func (s *spendService) summary() SpendBooks {
+	b, now := s.books, s.opts.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := SpendBooks{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: len(b.records),
@@ -178,9 +180,9 @@ func (s *Server) Spend() SpendBooks {
 	return out
 }
 
-// SpendRecords lists every Cost ID that was taken, sorted.
-func (s *Server) SpendRecords() []SpendRecord {
-	b, now := s.books, s.now()
+// records lists every Cost ID that was taken, sorted.
+func (s *spendService) records() []SpendRecord {
+	b, now := s.books, s.opts.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := make([]SpendRecord, 0, len(b.records))
@@ -201,4 +203,28 @@ func (r booked) stateAt(now time.Time) string {
 		return "expired"
 	}
 	return spendStates[r.state]
+}
+
+// admin answers the admin calls about spend; known is false for other calls. Without an answer it has answered by itself.
+func (s *spendService) admin(x *exchange, call string) (answer any, known bool) {
+	switch call {
+	case "GET spend":
+		return s.summary(), true
+	case "GET spend-records":
+		s.writeRecords(x)
+		return nil, true
+	default:
+		return nil, false
+	}
+}
+
+// writeRecords prints the books record by record, as CSV.
+func (s *spendService) writeRecords(x *exchange) {
+	x.Header().Set("Content-Type", csvType)
+	w := csv.NewWriter(x)
+	_ = w.Write([]string{"cost_id", "cost_type", "cost_currency", "cost_amount", "tag", "state", "day", "times", "replaced"})
+	for _, r := range s.records() {
+		_ = w.Write([]string{r.CostID, r.CostType, r.Currency, r.Amount, r.Tag, r.State, r.Day, fmt.Sprint(r.Times), fmt.Sprint(r.Replaced)})
+	}
+	w.Flush() // a client that is gone needs no answer
 }

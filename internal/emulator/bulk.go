@@ -4,13 +4,13 @@ import "net/http"
 
 // streamBulk sends Options.Bulk made-up rows without touching SQLite, for tests of memory and speed. They are spread over
 // the days asked for, sorted by day, and depend on the seed and the row's number only; keys may repeat.
-func (s *Server) streamBulk(x *exchange, r *http.Request, q *query) {
+func (s *reportService) streamBulk(x *exchange, r *http.Request, q *request) {
 	q.compared = false // made-up rows have nothing to be compared with
 	skip := q.dropped(x.fault)
 	var slices []*slice
 	for _, i := range q.apps {
-		for j := range s.apps[i].slices {
-			slices = append(slices, &s.apps[i].slices[j])
+		for j := range s.world.apps[i].slices {
+			slices = append(slices, &s.world.apps[i].slices[j])
 		}
 	}
 	if len(slices) == 0 {
@@ -21,15 +21,15 @@ func (s *Server) streamBulk(x *exchange, r *http.Request, q *query) {
 	w := &csvWriter{out: body}
 	q.writeHeader(w, x.fault)
 	days := q.period.days()
-	rnd := newRandom(s.opts.Seed, 6)
+	rnd := newRandom(s.world.seed, 6)
 	times := make([]string, len(q.dimensions)) // labels of the current day
 	lastDay, hour := -1, ""
-	for n := range s.opts.Bulk {
+	for n := range s.opts.bulk {
 		if n == q.limit && n > 0 {
 			break
 		}
 		// n*days*24 stays far below 2^63.
-		day := q.period.from + n*days/s.opts.Bulk
+		day := q.period.from + n*days/s.opts.bulk
 		if day != lastDay {
 			lastDay = day
 			for i, d := range q.dimensions {
@@ -42,7 +42,7 @@ func (s *Server) streamBulk(x *exchange, r *http.Request, q *query) {
 			}
 		}
 		sl := slices[rnd.below(len(slices))]
-		hour = bulkHours[(n*days*24/s.opts.Bulk)%24]
+		hour = bulkHours[(n*days*24/s.opts.bulk)%24]
 		for i := range q.dimensions {
 			if i == skip {
 				continue

@@ -82,7 +82,7 @@ func TestEveryMetricOfTheCatalogueIsServed(t *testing.T) {
 	whole, fraction := regexp.MustCompile(`^-?\d+$`), regexp.MustCompile(`^-?\d+\.\d+$`)
 	for chunk := range slices.Chunk(slugs, 80) {
 		for _, slug := range chunk {
-			if _, bad := s.find(slug); bad != nil {
+			if _, bad := s.reports.glossary.find(slug); bad != nil {
 				t.Errorf("%s: %s", slug, bad.desc)
 			}
 		}

@@ -3,7 +3,6 @@ package emulator
 import (
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -55,16 +54,6 @@ func readCost(r *http.Request) (rec spend, refused string) {
 		}
 	}
 	return v.check()
-}
-
-const formType = "application/x-www-form-urlencoded"
-
-func isForm(contentType string) bool {
-	if contentType == formType {
-		return true
-	}
-	kind, _, err := mime.ParseMediaType(contentType)
-	return err == nil && kind == formType
 }
 
 // read takes what isn't there yet from a query or a form: the query goes before the form, a first value before others.

@@ -20,7 +20,7 @@ type dependency struct {
 	known map[string][]string // by these cells, joined
 }
 
-func (s *Server) dependencies(q *query) *dependencies {
+func (s *reportService) dependencies(q *request) *dependencies {
 	out := &dependencies{}
 	for _, rule := range dependencyRules {
 		n := slices.IndexFunc(q.dimensions, func(d dimension) bool { return d.slug == rule.name })
@@ -34,7 +34,7 @@ func (s *Server) dependencies(q *query) *dependencies {
 
 // dependency collects an id's values. Under attribution_source=first the attributed dimensions of a row are another
 // slice's than its others, so only those of the same sort say something about the id.
-func (s *Server) dependency(q *query, id string, attributed bool) dependency {
+func (s *reportService) dependency(q *request, id string, attributed bool) dependency {
 	d := dependency{slug: id, known: map[string][]string{}}
 	var texts []int
 	for i, dim := range q.dimensions {
@@ -43,7 +43,7 @@ func (s *Server) dependency(q *query, id string, attributed bool) dependency {
 		}
 	}
 	for _, a := range q.apps {
-		for _, sl := range s.apps[a].slices {
+		for _, sl := range s.world.apps[a].slices {
 			var key strings.Builder
 			for _, t := range texts {
 				key.WriteString(sl.texts[t] + "\x00")

@@ -22,20 +22,19 @@ type Engagement struct {
 	Time     time.Time // UTC, whole seconds
 }
 
-// Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC, of those that have
+// engagements lists the first perDay engagements of each app and day: days from's to to's by UTC, of those that have
 // data, and nothing that is still to come. They are sorted by day, then app.
-func (s *Server) Engagements(from, to time.Time, perDay int) iter.Seq[Engagement] {
-	now := s.now()
-	first, last := max(dayOf(from), s.store.firstDay), min(dayOf(to), dayOf(now))
+func (w *world) engagements(from, to time.Time, perDay int, now time.Time) iter.Seq[Engagement] {
+	first, last := max(dayOf(from), w.firstDay), min(dayOf(to), dayOf(now))
 	return func(yield func(Engagement) bool) {
 		for day := first; day <= last; day++ {
-			for app := range s.apps {
+			for app := range w.apps {
 				for n := range min(perDay, engagementsPerDay) {
-					e, ok := s.engagementOf(app, day, n)
+					e, ok := w.engagementOf(app, day, n)
 					if !ok || e.time.After(now) {
 						continue
 					}
-					if !yield(s.describeEngagement(e)) {
+					if !yield(w.describeEngagement(e)) {
 						return
 					}
 				}
@@ -54,12 +53,12 @@ type engagement struct {
 }
 
 // engagementOf makes the n-th engagement of an app's day; not ok when nobody was paid on that day.
-func (s *Server) engagementOf(app, day, n int) (engagement, bool) {
-	facts := s.paidFacts(app, day)
+func (w *world) engagementOf(app, day, n int) (engagement, bool) {
+	facts := w.paidFacts(app, day)
 	if len(facts) == 0 {
 		return engagement{}, false
 	}
-	r := newRandom(s.opts.Seed, 9, app, day, n)
+	r := newRandom(w.seed, 9, app, day, n)
 	check := r.next()
 	place := r.below(len(facts))
 	f := &facts[place]
@@ -71,7 +70,7 @@ func (s *Server) engagementOf(app, day, n int) (engagement, bool) {
 }
 
 // findEngagement is the engagement of a Cost ID; not ok when it is nobody's, or of a day without data.
-func (s *Server) findEngagement(costID string, now time.Time) (engagement, bool) {
+func (w *world) findEngagement(costID string, now time.Time) (engagement, bool) {
 	parts := strings.Split(costID, "-")
 	if len(parts) != 5 || parts[0] != "emu" {
 		return engagement{}, false
@@ -81,7 +80,7 @@ func (s *Server) findEngagement(costID string, now time.Time) (engagement, bool)
 		return engagement{}, false
 	}
 	app, err := strconv.Atoi(parts[2])
-	if err != nil || app < 0 || app >= len(s.apps) {
+	if err != nil || app < 0 || app >= len(w.apps) {
 		return engagement{}, false
 	}
 	n, err := strconv.Atoi(parts[3])
@@ -89,20 +88,20 @@ func (s *Server) findEngagement(costID string, now time.Time) (engagement, bool)
 		return engagement{}, false
 	}
 	day := dayOf(t)
-	if day < s.store.firstDay || day > dayOf(now) {
+	if day < w.firstDay || day > dayOf(now) {
 		return engagement{}, false
 	}
-	e, ok := s.engagementOf(app, day, n)
+	e, ok := w.engagementOf(app, day, n)
 	return e, ok && e.costID == costID
 }
 
-func (s *Server) describeEngagement(e engagement) Engagement {
-	sl := s.sliceOf(e)
-	return Engagement{CostID: e.costID, App: s.apps[e.app].Name, Campaign: sl.campaign, Network: sl.network, Time: e.time}
+func (w *world) describeEngagement(e engagement) Engagement {
+	sl := w.sliceOf(e)
+	return Engagement{CostID: e.costID, App: w.apps[e.app].Name, Campaign: sl.campaign, Network: sl.network, Time: e.time}
 }
 
-func (s *Server) sliceOf(e engagement) *slice {
-	a := &s.apps[e.app]
+func (w *world) sliceOf(e engagement) *slice {
+	a := &w.apps[e.app]
 	return &a.slices[e.fact.slice-a.slices[0].id]
 }
 
@@ -113,8 +112,8 @@ type paidDays struct {
 }
 
 // paidFacts are an app's facts of a day that came by some network: neither organic nor a tester's.
-func (s *Server) paidFacts(app, day int) []fact {
-	p := &s.paid
+func (w *world) paidFacts(app, day int) []fact {
+	p := &w.paid
 	k := appDay{app, day}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +121,7 @@ func (s *Server) paidFacts(app, day int) []fact {
 		return facts
 	}
 	var facts []fact
-	for _, f := range makeDay(s.opts.Seed, app, &s.apps[app], day) {
+	for _, f := range makeDay(w.seed, app, &w.apps[app], day) {
 		if f.engagement != engagementNone && f.sandbox == 0 {
 			facts = append(facts, f)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // serveEvents answers GET /events.
-func (s *Server) serveEvents(x *exchange, r *http.Request) {
+func (s *reportService) serveEvents(x *exchange, r *http.Request) {
 	q := r.URL.Query()
 	mapping, bad := boolParam(q, "tokens_mapping", false)
 	if bad != nil {
@@ -18,7 +18,7 @@ func (s *Server) serveEvents(x *exchange, r *http.Request) {
 	contains := strings.TrimSpace(q.Get("events__contains"))
 	apps := splitList(q.Get("app_token__in"))
 	records := []eventRecord{}
-	for _, rec := range s.catalog.records {
+	for _, rec := range s.world.catalog.records {
 		if contains != "" && rec.ID != contains && !strings.Contains(strings.ToLower(rec.Name), strings.ToLower(contains)) {
 			continue
 		}

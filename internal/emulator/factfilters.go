@@ -19,13 +19,13 @@ func (f factFilter) sql() (text string, arg any, err error) {
 
 // keepSlices works out the filters of the slices' dimensions: which apps and which facts they leave. Under
 // attribution_source=first a fact's own slice and the one that is credited pass filters of different dimensions.
-func (s *Server) keepSlices(q *query) {
+func (q *query) keepSlices(w *world) {
 	own, credited := factFilter{column: "f.slice", ids: []int{}}, factFilter{column: "f.first_slice", ids: []int{}}
 	all := 0
-	for i := range s.apps {
+	for i := range w.apps {
 		ofUser, ofEngagement := 0, 0
-		for j := range s.apps[i].slices {
-			sl := &s.apps[i].slices[j]
+		for j := range w.apps[i].slices {
+			sl := &w.apps[i].slices[j]
 			user, engagement := q.passes(sl, false), q.passes(sl, true)
 			if !q.firstSource {
 				user, engagement = user && engagement, user && engagement
@@ -39,7 +39,7 @@ func (s *Server) keepSlices(q *query) {
 				ofEngagement++
 			}
 		}
-		all += len(s.apps[i].slices)
+		all += len(w.apps[i].slices)
 		if ofUser > 0 && ofEngagement > 0 {
 			q.apps = append(q.apps, i)
 		}

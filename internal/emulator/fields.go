@@ -20,13 +20,6 @@ const (
 	maxDeep = 64 // objects and lists in each other: what is kept has to be read again
 )
 
-// fieldError is one thing that is wrong with a request: where, from "body", "query" or "path" on, and what.
-// Source: error_desc_details in the interface document; the words are those of the framework pydantic.
-type fieldError struct {
-	Loc []any  `json:"loc"`
-	Msg string `json:"msg"`
-}
-
 // fieldErrors gathers all that is wrong, so that one answer names it.
 type fieldErrors struct{ list []fieldError }
 

@@ -53,8 +53,8 @@ func (k kind) formatting() string {
 
 // metricList lists a picker's metrics, sorted by slug: those of an event for every event, those of a cohort for the
 // usual periods. Who searches finds every period.
-func metricList(p picker) func(*Server, filterSearch) []filterItem {
-	return func(s *Server, search filterSearch) []filterItem {
+func metricList(p picker) func(*reportService, filterSearch) []filterItem {
+	return func(s *reportService, search filterSearch) []filterItem {
 		cohorts := usualCohortPeriods()
 		if search.part != "" {
 			cohorts = allCohortPeriods()
@@ -66,7 +66,7 @@ func metricList(p picker) func(*Server, filterSearch) []filterItem {
 			}
 			events, periods := []eventRecord{{}}, []cohortPeriod{{}}
 			if strings.Contains(def.slug, "{e}") {
-				events = s.catalog.records
+				events = s.world.catalog.records
 			}
 			if strings.Contains(def.slug, "{p}") {
 				periods = cohorts
@@ -89,10 +89,10 @@ func metricList(p picker) func(*Server, filterSearch) []filterItem {
 	}
 }
 
-func (s *Server) pickerDefs(p picker) []*metricDef {
+func (s *reportService) pickerDefs(p picker) []*metricDef {
 	var out []*metricDef
-	for _, slug := range slices.Sorted(maps.Keys(s.formulas)) {
-		if def := s.formulas[slug]; def.label != "" && !def.hidden && def.picker() == p {
+	for _, slug := range slices.Sorted(maps.Keys(s.glossary.formulas)) {
+		if def := s.glossary.formulas[slug]; def.label != "" && !def.hidden && def.picker() == p {
 			out = append(out, def)
 		}
 	}
@@ -116,7 +116,7 @@ func (d *metricDef) worsens() bool {
 }
 
 // cohortNameItems are the cohort metrics without their period.
-func (s *Server) cohortNameItems() []filterItem {
+func (s *reportService) cohortNameItems() []filterItem {
 	var out []filterItem
 	for _, def := range s.pickerDefs(cohortPicker) {
 		out = append(out, metricItem(strings.ReplaceAll(def.slug, "_{p}", ""), strings.TrimPrefix(def.label, "{P} "), def))

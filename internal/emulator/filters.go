@@ -33,7 +33,7 @@ type metricFilter struct {
 
 // readFilters reads os_names and every <d>__op and <m>__op; all of them must hold. Filters of nothing known are refused;
 // other unknown parameters are ignored, as at the service.
-func (s *Server) readFilters(q *query, v url.Values) *serviceError {
+func (s *reportService) readFilters(q *request, v url.Values) *serviceError {
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		i := strings.LastIndex(name, "__")
 		if i < 0 {
@@ -52,18 +52,18 @@ func (s *Server) readFilters(q *query, v url.Values) *serviceError {
 		d, _ := findDimension("os_name")
 		q.filters = append(q.filters, dimensionFilter{d, "in", foldAll(names)})
 	}
-	s.keepSlices(q)
+	q.keepSlices(s.world)
 	return nil
 }
 
-func (s *Server) readFilter(q *query, target, op, value string) *serviceError {
+func (s *reportService) readFilter(q *request, target, op, value string) *serviceError {
 	_, ofMetric := metricOps[op]
 	ofDimension := slices.Contains(dimensionOps, op)
 	if !ofMetric && !ofDimension {
 		return nil
 	}
 	d, noDimension := findDimension(target)
-	m, noMetric := s.find(target)
+	m, noMetric := s.glossary.find(target)
 	switch {
 	case noDimension != nil && noMetric != nil:
 		return badRequest("%s__%s: %q is neither a dimension nor a metric", target, op, target)
@@ -88,7 +88,7 @@ func (s *Server) readFilter(q *query, target, op, value string) *serviceError {
 	if len(f.values) == 0 {
 		return nil
 	}
-	if target == "app_token" && op == "in" && !slices.ContainsFunc(s.apps, func(a app) bool { return f.keeps(a.Token) }) {
+	if target == "app_token" && op == "in" && !slices.ContainsFunc(s.world.apps, func(a app) bool { return f.keeps(a.Token) }) {
 		return badRequest("app_token__in: no apps matching %s", value)
 	}
 	q.filters = append(q.filters, f)

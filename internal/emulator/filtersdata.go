@@ -38,15 +38,15 @@ type platformItem struct {
 }
 
 // filterLists gives the items of each filter. Names: the service's documents.
-var filterLists = map[string]func(*Server, filterSearch) []filterItem{
+var filterLists = map[string]func(*reportService, filterSearch) []filterItem{
 	"overview_metrics": metricList(overviewPicker),
 	"cost_metrics":     metricList(costPicker),
 	"skad_metrics":     metricList(skadPicker),
 	"cohort_metrics":   metricList(cohortPicker),
 	"event_metrics":    metricList(eventPicker),
 
-	"cohort_metric_names": func(s *Server, _ filterSearch) []filterItem { return s.cohortNameItems() },
-	"full_cohort_periods": func(*Server, filterSearch) []filterItem {
+	"cohort_metric_names": func(s *reportService, _ filterSearch) []filterItem { return s.cohortNameItems() },
+	"full_cohort_periods": func(*reportService, filterSearch) []filterItem {
 		var out []filterItem
 		for _, p := range allCohortPeriods() {
 			out = append(out, filterItem{ID: p.token, Name: p.label()})
@@ -54,14 +54,14 @@ var filterLists = map[string]func(*Server, filterSearch) []filterItem{
 		return out
 	},
 
-	"dimensions": func(*Server, filterSearch) []filterItem { return dimensionItems() },
-	"index":      func(*Server, filterSearch) []filterItem { return dimensionItems() },
-	"apps":       func(s *Server, _ filterSearch) []filterItem { return s.appItems() },
-	"countries":  func(s *Server, _ filterSearch) []filterItem { return s.textItems("country_code", "country") },
-	"networks":   func(s *Server, _ filterSearch) []filterItem { return s.textItems("network", "network") },
-	"partners":   func(s *Server, _ filterSearch) []filterItem { return s.textItems("partner_id", "partner_name") },
-	"store_type": func(s *Server, _ filterSearch) []filterItem { return s.textItems("store_type", "store_type") },
-	"currencies": func(*Server, filterSearch) []filterItem {
+	"dimensions": func(*reportService, filterSearch) []filterItem { return dimensionItems() },
+	"index":      func(*reportService, filterSearch) []filterItem { return dimensionItems() },
+	"apps":       func(s *reportService, _ filterSearch) []filterItem { return s.appItems() },
+	"countries":  func(s *reportService, _ filterSearch) []filterItem { return s.textItems("country_code", "country") },
+	"networks":   func(s *reportService, _ filterSearch) []filterItem { return s.textItems("network", "network") },
+	"partners":   func(s *reportService, _ filterSearch) []filterItem { return s.textItems("partner_id", "partner_name") },
+	"store_type": func(s *reportService, _ filterSearch) []filterItem { return s.textItems("store_type", "store_type") },
+	"currencies": func(*reportService, filterSearch) []filterItem {
 		var out []filterItem
 		for _, r := range rates {
 			section := "Other Currencies"
@@ -72,23 +72,23 @@ var filterLists = map[string]func(*Server, filterSearch) []filterItem{
 		}
 		return out
 	},
-	"ad_revenue_sources": func(*Server, filterSearch) []filterItem {
+	"ad_revenue_sources": func(*reportService, filterSearch) []filterItem {
 		var names []string
 		for _, s := range adSources {
 			names = append(names, s.name)
 		}
 		return plainItems(names)
 	},
-	"os_names":           func(*Server, filterSearch) []filterItem { return plainItems(osNames) },
-	"attribution_type":   func(*Server, filterSearch) []filterItem { return modeItems("attribution_type") },
-	"attribution_types":  func(*Server, filterSearch) []filterItem { return plainItems(attributionTypes) },
-	"attribution_source": func(*Server, filterSearch) []filterItem { return modeItems("attribution_source") },
-	"attribution_status": func(*Server, filterSearch) []filterItem { return modeItems("reattributed") },
-	"cohort_maturity":    func(*Server, filterSearch) []filterItem { return modeItems("cohort_maturity") },
-	"iap_revenue_mode":   func(*Server, filterSearch) []filterItem { return modeItems("iap_revenue_mode") },
-	"ad_spend_mode":      func(*Server, filterSearch) []filterItem { return modeItems("ad_spend_mode") },
-	"period_over_period": func(*Server, filterSearch) []filterItem { return plainItems(comparisons) },
-	"utc_offset":         func(*Server, filterSearch) []filterItem { return plainItems(utcOffsets()) },
+	"os_names":           func(*reportService, filterSearch) []filterItem { return plainItems(osNames) },
+	"attribution_type":   func(*reportService, filterSearch) []filterItem { return modeItems("attribution_type") },
+	"attribution_types":  func(*reportService, filterSearch) []filterItem { return plainItems(attributionTypes) },
+	"attribution_source": func(*reportService, filterSearch) []filterItem { return modeItems("attribution_source") },
+	"attribution_status": func(*reportService, filterSearch) []filterItem { return modeItems("reattributed") },
+	"cohort_maturity":    func(*reportService, filterSearch) []filterItem { return modeItems("cohort_maturity") },
+	"iap_revenue_mode":   func(*reportService, filterSearch) []filterItem { return modeItems("iap_revenue_mode") },
+	"ad_spend_mode":      func(*reportService, filterSearch) []filterItem { return modeItems("ad_spend_mode") },
+	"period_over_period": func(*reportService, filterSearch) []filterItem { return plainItems(comparisons) },
+	"utc_offset":         func(*reportService, filterSearch) []filterItem { return plainItems(utcOffsets()) },
 }
 
 var comparisons = []string{"previous_day", "previous_week", "previous_month", "previous_year", "previous_period"}
@@ -104,7 +104,7 @@ func (f filterSearch) takes(i filterItem) bool {
 }
 
 // serveFiltersData answers GET /filters_data with an object of lists, one for each of required_filters.
-func (s *Server) serveFiltersData(x *exchange, r *http.Request) {
+func (s *reportService) serveFiltersData(x *exchange, r *http.Request) {
 	v := r.URL.Query()
 	wanted := splitList(v.Get("required_filters"))
 	if len(wanted) == 0 {
@@ -168,9 +168,9 @@ func dimensionItems() []filterItem {
 }
 
 // textItems are the values that two dimensions have together in the account's data, sorted.
-func (s *Server) textItems(idSlug, nameSlug string) []filterItem {
+func (s *reportService) textItems(idSlug, nameSlug string) []filterItem {
 	names := map[string]string{}
-	for _, a := range s.apps {
+	for _, a := range s.world.apps {
 		for i := range a.slices {
 			names[a.slices[i].textOf(idSlug)] = a.slices[i].textOf(nameSlug)
 		}
@@ -183,9 +183,9 @@ func (s *Server) textItems(idSlug, nameSlug string) []filterItem {
 }
 
 // appItems are the account's apps with their stores, one for each store type of their data.
-func (s *Server) appItems() []filterItem {
+func (s *reportService) appItems() []filterItem {
 	var out []filterItem
-	for _, a := range s.apps {
+	for _, a := range s.world.apps {
 		item := &appItem{Currency: map[string]string{"name": "US Dollar", "code": "USD"}, Platforms: map[string]platformItem{}}
 		for i := range a.slices {
 			sl := &a.slices[i]

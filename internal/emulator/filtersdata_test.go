@@ -66,7 +66,7 @@ func TestFiltersDataShapes(t *testing.T) {
 			}
 		}
 	}
-	for slug, def := range s.formulas {
+	for slug, def := range s.reports.glossary.formulas {
 		for _, list := range metricLists {
 			if def.hidden && slices.Contains(idsOf(all[list]), slug) {
 				t.Errorf("%s lists %s, which is hidden", list, slug)

@@ -23,10 +23,7 @@ const (
 	engagementAd
 )
 
-const (
-	rowsPerDay = 1000 // fact ids: (day*maxApps + app)*rowsPerDay + row
-	million    = 1_000_000
-)
+const rowsPerDay = 1000 // fact ids: (day*maxApps + app)*rowsPerDay + row
 
 func firstFactID(day int) int { return day * maxApps * rowsPerDay }
 

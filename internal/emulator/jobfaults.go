@@ -52,19 +52,13 @@ func (j *jobScript) next(a *accountApp, section string) *JobFault {
 	return nil
 }
 
-// SetJobFaults replaces what fails in jobs. It panics on a fault that Options would refuse.
-func (s *Server) SetJobFaults(faults []JobFault) {
-	if err := s.replaceJobFaults(faults); err != nil {
-		panic("set job faults: " + err.Error())
-	}
-}
-
-func (s *Server) replaceJobFaults(faults []JobFault) error {
-	for i := range faults {
-		if err := faults[i].validate(); err != nil {
+// setFaults replaces what fails in jobs.
+func (s *appService) setFaults(list []JobFault) error {
+	for i := range list {
+		if err := list[i].validate(); err != nil {
 			return fmt.Errorf("fault %d: %w", i+1, err)
 		}
 	}
-	s.jobs.set(faults)
+	s.jobs.set(list)
 	return nil
 }

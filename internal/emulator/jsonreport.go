@@ -7,10 +7,10 @@ import (
 	"net/http"
 )
 
-// serveJSONReport answers GET /report: the rows of csv_report as objects whose metrics are strings, then what a
+// serveJSON answers GET /report: the rows of csv_report as objects whose metrics are strings, then what a
 // dashboard wants beside them. Fields and their types: the service's OpenAPI description; what is in data_warnings,
 // immature_cohorts and attr_dependency beyond its examples is a guess.
-func (s *Server) serveJSONReport(x *exchange, r *http.Request) {
+func (s *reportService) serveJSON(x *exchange, r *http.Request) {
 	q := s.readRows(x, r)
 	if q == nil {
 		return
@@ -24,7 +24,7 @@ func (s *Server) serveJSONReport(x *exchange, r *http.Request) {
 	// for each other without end.
 	totals, err := s.totals(r, q, x.fault)
 	if err != nil {
-		s.endReport(x, r, err)
+		s.end(x, r, err)
 		return
 	}
 	var behind *dependencies
@@ -35,7 +35,7 @@ func (s *Server) serveJSONReport(x *exchange, r *http.Request) {
 	if limit > 0 {
 		q.limit++ // one more, to know whether there are more
 	}
-	s.endReport(x, r, s.stream(x, r, q, func(st statement, rows *sql.Rows) error {
+	s.end(x, r, s.stream(x, r, q, func(st statement, rows *sql.Rows) error {
 		body := x.body(r, "application/json")
 		w := &jsonWriter{out: body, columns: q.reportColumns(st.units, x.fault), behind: behind}
 		w.add(`{"rows":[`)
@@ -137,7 +137,7 @@ func (w *jsonWriter) flush() error {
 
 // immatureCohorts are, for each cohort metric of the report, the days whose installs haven't completed the metric's
 // period yet.
-func (q *query) immatureCohorts() map[string][]string {
+func (q *request) immatureCohorts() map[string][]string {
 	out := map[string][]string{}
 	for _, m := range q.metrics {
 		if !m.def.isCohort() {
@@ -155,8 +155,8 @@ var wholePeriod = dimension{slug: "all", text: -1, time: &timeForm{sql: "'all'%.
 
 // totals are the report's metrics over all its rows together, as an object of numbers. They count what metric filters
 // and the limit leave out; under fully_mature, which leaves out groups, they are mature's.
-func (s *Server) totals(r *http.Request, q *query, f *Fault) (string, error) {
-	all := *q
+func (s *reportService) totals(r *http.Request, q *request, f *Fault) (string, error) {
+	all := q.query
 	all.dimensions, all.sort, all.bounds, all.limit = []dimension{wholePeriod}, nil, nil, 0
 	if all.maturity == "fully_mature" {
 		all.maturity = "mature"

@@ -99,9 +99,21 @@ func (l *lineLog) settle() error {
 	return errors.Join(err, l.failed)
 }
 
+// erase empties the log.
+func (l *lineLog) erase() error {
+	if err := l.settle(); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	return l.store.change(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM "+l.table)
+		return err
+	})
+}
+
 // rows hands out what one transaction each wrote, in their order.
 func (l *lineLog) rows(ctx context.Context, use func(lines string) error) error {
-	return l.store.query(ctx, statement{text: "SELECT lines FROM " + l.table + " ORDER BY id"}, func(rows *sql.Rows) error {
+	return l.store.query(ctx, "SELECT lines FROM "+l.table+" ORDER BY id", nil, func(rows *sql.Rows) error {
 		for rows.Next() {
 			var lines string
 			if err := rows.Scan(&lines); err != nil {

@@ -60,6 +60,15 @@ func (c column) label() string {
 	return strings.NewReplacer("{P}", p, "{E}", event).Replace(c.def.label)
 }
 
+// glossary finds metrics by their slugs: those of the formula table, and those of an account's events.
+type glossary struct {
+	formulas formulaTable
+	events   *eventCatalog
+}
+
+// newGlossary is the glossary of an account with these events.
+func newGlossary(events *eventCatalog) *glossary { return &glossary{makeFormulaTable(), events} }
+
 // formulaTable finds a definition by its slug with placeholders.
 type formulaTable map[string]*metricDef
 
@@ -75,20 +84,20 @@ func makeFormulaTable() formulaTable {
 
 // find reads a requested metric slug. A slug that looks like a metric of an event which the account hasn't got is told
 // apart from a slug that means nothing.
-func (s *Server) find(slug string) (column, *serviceError) {
+func (g *glossary) find(slug string) (column, *serviceError) {
 	// The glossary writes general revenue_events_min with a blank, clients an underscore.
 	name := strings.Replace(slug, "general revenue_", "general_revenue_", 1)
-	if def, ok := s.formulas[name]; ok && def.label != "" && !strings.Contains(name, "{") {
+	if def, ok := g.formulas[name]; ok && def.label != "" && !strings.Contains(name, "{") {
 		return column{slug: slug, def: def}, nil
 	}
 	if i := strings.LastIndexByte(name, '_'); i > 0 {
 		if p, ok := parseCohortPeriod(name[i+1:]); ok {
-			if def, ok := s.formulas[name[:i]+"_{p}"]; ok && def.label != "" {
+			if def, ok := g.formulas[name[:i]+"_{p}"]; ok && def.label != "" {
 				return column{slug: slug, def: def, period: p}, nil
 			}
 		}
 	}
-	if c, bad, ok := s.movingAverage(slug); ok {
+	if c, bad, ok := g.movingAverage(slug); ok {
 		return c, bad
 	}
 	eventLike := false
@@ -99,8 +108,8 @@ func (s *Server) find(slug string) (column, *serviceError) {
 			continue
 		}
 		eventLike = true
-		if number, ok := s.catalog.index[event]; ok {
-			return column{slug: slug, def: def, period: p, event: s.catalog.bySlug(event), number: number}, nil
+		if number, ok := g.events.index[event]; ok {
+			return column{slug: slug, def: def, period: p, event: g.events.bySlug(event), number: number}, nil
 		}
 	}
 	if eventLike {

@@ -22,7 +22,7 @@ const (
 type glossaryLine struct{ slug, label, kind, formula string }
 
 // glossary gives every line of the glossary.
-func glossary(period, event, eventName string) []glossaryLine {
+func glossaryLines(period, event, eventName string) []glossaryLine {
 	fill := strings.NewReplacer("{p}", period, "{P}", period[1:]+strings.ToUpper(period[:1]), "{e}", event, "{E}", eventName,
 		"general revenue_", "general_revenue_")
 	var out []glossaryLine
@@ -34,9 +34,9 @@ func glossary(period, event, eventName string) []glossaryLine {
 
 func TestNamesAndKindsAreTheGlossarys(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 1})
-	lines := glossary("w2", "purchase", "Purchase")
+	lines := glossaryLines("w2", "purchase", "Purchase")
 	for _, l := range lines {
-		c, bad := s.find(l.slug)
+		c, bad := s.reports.glossary.find(l.slug)
 		if bad != nil {
 			t.Errorf("%s: %v", l.slug, bad)
 			continue
@@ -62,11 +62,11 @@ func TestFormulasOfTheGlossary(t *testing.T) {
 	} {
 		underived := func(l glossaryLine) bool { // done, or it rests on facts, or on what can't be asked for
 			return checked[l.slug] || !strings.Contains(l.slug, fill[3]) || l.formula == "" || strings.HasPrefix(l.formula, "=") || slices.ContainsFunc(idents(l.formula), func(slug string) bool {
-				_, bad := s.find(slug)
+				_, bad := s.reports.glossary.find(slug)
 				return bad != nil
 			})
 		}
-		for chunk := range slices.Chunk(slices.DeleteFunc(glossary(fill[0], fill[1], fill[2]), underived), 24) {
+		for chunk := range slices.Chunk(slices.DeleteFunc(glossaryLines(fill[0], fill[1], fill[2]), underived), 24) {
 			var metrics []string
 			for _, l := range chunk {
 				metrics = append(metrics, l.slug)
@@ -464,7 +464,7 @@ func TestFamiliesThatTheGlossaryOnlyNames(t *testing.T) {
 		{"mavg_7_daus", "Moving Average of Avg. DAUs (7)", "Conversion", decimal, false},
 		{"mavg_upper_7_95_purchase_events", "Moving Average of Purchase (7), upper 95%", "Events", decimal, false},
 	} {
-		got, bad := s.find(c.slug)
+		got, bad := s.reports.glossary.find(c.slug)
 		if bad != nil {
 			t.Errorf("%s: %v", c.slug, bad)
 		} else if d := got.def; got.label() != c.label || d.section != c.section || d.kind != c.kind || d.hidden != c.hidden {

@@ -40,7 +40,7 @@ func (r *jobRun) migrate(t *ticket, name string) error {
 
 // migration is the copying of one section into an app.
 type migration struct {
-	s       *Server
+	s       *appService
 	tx      *sql.Tx
 	app     *accountApp
 	section section

@@ -31,7 +31,7 @@ var modes = []mode{
 }
 
 // readModes reads the parameters that choose among ways of counting.
-func (q *query) readModes(v url.Values) (err *serviceError) {
+func (q *request) readModes(v url.Values) (err *serviceError) {
 	chosen := map[string]string{}
 	for _, m := range modes {
 		if chosen[m.name], err = m.read(v); err != nil {
@@ -51,7 +51,7 @@ func (q *query) readModes(v url.Values) (err *serviceError) {
 }
 
 // readEngagements reads attribution_types; older is attribution_type, its older form, which counts when it is absent.
-func (q *query) readEngagements(list, older string) *serviceError {
+func (q *request) readEngagements(list, older string) *serviceError {
 	types := splitList(strings.ToLower(list))
 	if len(types) == 0 && older != "all" {
 		types = []string{older}

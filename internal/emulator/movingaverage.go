@@ -10,7 +10,7 @@ import (
 var movingSlug = regexp.MustCompile(`^mavg_(?:(upper|lower|margin_of_error)_)?([0-9]{1,3})_(?:([0-9]{1,3})_)?(.+)$`)
 
 // movingAverage reads the slug of a moving average. ok is false when it isn't one.
-func (s *Server) movingAverage(slug string) (c column, bad *serviceError, ok bool) {
+func (g *glossary) movingAverage(slug string) (c column, bad *serviceError, ok bool) {
 	m := movingSlug.FindStringSubmatch(slug)
 	if m == nil || m[1] != "" && m[3] == "" || strings.HasPrefix(m[4], "mavg_") {
 		return c, nil, false
@@ -18,7 +18,7 @@ func (s *Server) movingAverage(slug string) (c column, bad *serviceError, ok boo
 	if m[1] == "" && m[3] != "" {
 		m[4] = m[3] + "_" + m[4] // the metric of an event whose slug begins with a number
 	}
-	if c, bad = s.find(m[4]); bad != nil {
+	if c, bad = g.find(m[4]); bad != nil {
 		return c, bad, true
 	}
 	def := *c.def

@@ -37,13 +37,13 @@ func openNaive(t *testing.T, name string, o Options, later time.Duration, days i
 	w := &naiveWorld{name: name, s: s, now: s.now(), slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
 		matched: map[string]naiveMetric{}, exprs: map[string]naiveExpr{}}
 	var all []int
-	for i := range s.apps {
+	for i := range s.world.apps {
 		all = append(all, i)
 	}
 	first := dayOf(o.Now()) - o.Days + 1
 	last := first + days - 1
 	w.late = last < dayOf(w.now)
-	if err := s.store.ensure(all, first, last); err != nil {
+	if err := s.world.ensure(all, first, last); err != nil {
 		t.Fatal(err)
 	}
 	w.fcol = w.read(t, "SELECT * FROM facts", func(row []naiveVal) {
@@ -82,7 +82,7 @@ func naiveSpend(t *testing.T, s *Server) {
 			t.Fatal(w.Code)
 		}
 	}
-	if err := s.books.publish(s.store); err != nil {
+	if err := s.spend.books.publish(s.world.store); err != nil {
 		t.Fatal(err)
 	}
 	if states := s.Spend().States; states["matched"] < 12 {
@@ -93,8 +93,8 @@ func naiveSpend(t *testing.T, s *Server) {
 // read runs a SELECT and returns its columns' places; slices' first column must be its id.
 func (w *naiveWorld) read(t *testing.T, query string, use func([]naiveVal)) map[string]int {
 	t.Helper()
-	conn := <-w.s.store.read
-	defer func() { w.s.store.read <- conn }()
+	conn := <-w.s.world.store.read
+	defer func() { w.s.world.store.read <- conn }()
 	rows, err := conn.QueryContext(t.Context(), query)
 	if err != nil {
 		t.Fatal(err)

@@ -46,8 +46,8 @@ func TestNaiveReaderReadsAsSQLite(t *testing.T) {
 		}
 		return func(*naiveScope) naiveVal { return v }, nil
 	}
-	conn := <-s.store.read
-	defer func() { s.store.read <- conn }()
+	conn := <-s.world.store.read
+	defer func() { s.world.store.read <- conn }()
 	known := 0
 	for range 400 {
 		sql := randomExpression(r, 1+r.IntN(4))

@@ -8,9 +8,16 @@ import (
 	"time"
 )
 
-// parseQuery reads the parameters of a report. Unknown ones are ignored, as at the service.
-func (s *Server) parseQuery(v url.Values, now time.Time) (*query, *serviceError) {
-	q := &query{firstDay: s.store.firstDay, today: dayOf(now), thisHour: floorDiv(int(now.Unix()), 3600)}
+// request is a report's request, read and checked: a query, and what is said of its answer's form.
+type request struct {
+	query
+	readable bool // the CSV is headed by readable names
+}
+
+// parse reads the parameters of a report. Unknown ones are ignored, as at the service.
+func (s *reportService) parse(v url.Values, now time.Time) (*request, *serviceError) {
+	q := &request{}
+	q.query = query{firstDay: s.world.firstDay, today: dayOf(now), thisHour: floorDiv(int(now.Unix()), 3600)}
 	steps := []func(url.Values) *serviceError{
 		q.readDimensions,
 		func(v url.Values) *serviceError { return s.readMetrics(q, v) },
@@ -28,7 +35,7 @@ func (s *Server) parseQuery(v url.Values, now time.Time) (*query, *serviceError)
 	return q, nil
 }
 
-func (q *query) readDimensions(v url.Values) *serviceError {
+func (q *request) readDimensions(v url.Values) *serviceError {
 	names := splitList(v.Get("dimensions"))
 	if len(names) == 0 {
 		return badRequest("dimensions: at least one is required")
@@ -43,13 +50,13 @@ func (q *query) readDimensions(v url.Values) *serviceError {
 	return nil
 }
 
-func (s *Server) readMetrics(q *query, v url.Values) *serviceError {
+func (s *reportService) readMetrics(q *request, v url.Values) *serviceError {
 	names := splitList(v.Get("metrics"))
 	if len(names) == 0 {
 		return badRequest("metrics: at least one is required")
 	}
 	for _, name := range names {
-		c, err := s.find(name)
+		c, err := s.glossary.find(name)
 		if err != nil {
 			return err
 		}
@@ -59,7 +66,7 @@ func (s *Server) readMetrics(q *query, v url.Values) *serviceError {
 }
 
 // readSort reads sort, and index, whose dimensions break its ties before the others do.
-func (q *query) readSort(v url.Values) *serviceError {
+func (q *request) readSort(v url.Values) *serviceError {
 	for _, name := range splitList(v.Get("sort")) {
 		slug, descending := strings.CutPrefix(name, "-")
 		n := slices.IndexFunc(q.dimensions, func(d dimension) bool { return d.slug == slug })
@@ -82,7 +89,7 @@ func (q *query) readSort(v url.Values) *serviceError {
 	return nil
 }
 
-func (q *query) readFormat(v url.Values) (err *serviceError) {
+func (q *request) readFormat(v url.Values) (err *serviceError) {
 	if q.readable, err = boolParam(v, "readable_names", false); err != nil {
 		return err
 	}

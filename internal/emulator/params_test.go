@@ -114,8 +114,8 @@ func TestSplitsOfFacts(t *testing.T) {
 		}
 	}
 	var rows, tests int
-	conn := <-s.store.read
-	defer func() { s.store.read <- conn }()
+	conn := <-s.world.store.read
+	defer func() { s.world.store.read <- conn }()
 	if err := conn.QueryRowContext(t.Context(), "SELECT count(*), sum(sandbox) FROM facts WHERE day BETWEEN ? AND ?",
 		dayOf(noon)-13, dayOf(noon)-7).Scan(&rows, &tests); err != nil {
 		t.Fatal(err)

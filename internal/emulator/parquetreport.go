@@ -16,15 +16,15 @@ const (
 	parquetBatch     = 256 // rows handed to the writer at once
 )
 
-// serveParquetReport answers GET /parquet_report: the rows of csv_report in one Parquet file, with columns by slug.
+// serveParquet answers GET /parquet_report: the rows of csv_report in one Parquet file, with columns by slug.
 // Dimensions are STRING, integers INT64, all else DOUBLE; every column is required. It streams: a client whose
 // connection ends early has no footer, and so no file.
-func (s *Server) serveParquetReport(x *exchange, r *http.Request) {
+func (s *reportService) serveParquet(x *exchange, r *http.Request) {
 	q := s.readRows(x, r)
 	if q == nil {
 		return
 	}
-	s.endReport(x, r, s.stream(x, r, q, func(st statement, rows *sql.Rows) error {
+	s.end(x, r, s.stream(x, r, q, func(st statement, rows *sql.Rows) error {
 		return writeParquet(x, q.reportColumns(st.units, x.fault), len(q.dimensions)+len(st.units), rows)
 	}))
 }

@@ -9,21 +9,6 @@ import (
 	"time"
 )
 
-const daySeconds = 24 * 60 * 60
-
-// dayOf is the number of days from 1970-01-01 to t's UTC date.
-func dayOf(t time.Time) int { return floorDiv(int(t.Unix()), daySeconds) }
-
-func dayTime(day int) time.Time { return time.Unix(int64(day)*daySeconds, 0).UTC() }
-
-func floorDiv(a, b int) int {
-	q := a / b
-	if a%b != 0 && (a < 0) != (b < 0) {
-		q--
-	}
-	return q
-}
-
 // period is an inclusive range of days since 1970-01-01, in the report's zone. It is empty when to < from.
 type period struct{ from, to int }
 
@@ -86,7 +71,7 @@ func parseDay(s string, today int) (int, error) {
 }
 
 // readPeriods reads the zone and everything that is counted from now in it.
-func (q *query) readPeriods(v url.Values, now time.Time) (bad *serviceError) {
+func (q *request) readPeriods(v url.Values, now time.Time) (bad *serviceError) {
 	if q.zone, bad = readZone(v); bad != nil {
 		return bad
 	}
@@ -125,7 +110,7 @@ func readHours(s string, thisHour int) (*hourRange, *serviceError) {
 }
 
 // readComparison reads period_over_period: a named step back, or the first day of a period as long as the report's.
-func (q *query) readComparison(s string) *serviceError {
+func (q *request) readComparison(s string) *serviceError {
 	if s == "" {
 		return nil
 	}

@@ -23,7 +23,6 @@ type query struct {
 	apps     []int        // that have slices which pass the filters
 	sort     []sortKey
 	limit    int // 0: no limit
-	readable bool
 
 	compared bool
 	earlier  int // days from the comparison period's first day to the period's

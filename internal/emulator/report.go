@@ -4,35 +4,79 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
+	"time"
 )
 
-const csvType = "text/csv; charset=utf-8"
+// reportsPrefix begins the path of every report.
+const reportsPrefix = "/reports-service/"
 
-// serveReport answers GET /csv_report.
-func (s *Server) serveReport(x *exchange, r *http.Request) {
-	q := s.readReport(x, r)
+// reportOptions say how reports are served. Their fields are those of Options.
+type reportOptions struct {
+	maxPairs int
+	bulk     int
+	settle   func(*store) error // brings the facts up to date before a report reads them
+	now      func() time.Time
+	logger   *slog.Logger
+}
+
+// reportService answers what is under /reports-service/ from a world's facts.
+type reportService struct {
+	opts     reportOptions
+	world    *world
+	glossary *glossary
+}
+
+func newReports(w *world, o reportOptions) *reportService {
+	return &reportService{opts: o, world: w, glossary: newGlossary(&w.catalog)}
+}
+
+// serve answers a request under /reports-service/, whose last element says what is asked for.
+func (s *reportService) serve(x *exchange, r *http.Request) {
+	switch strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, reportsPrefix), "/") {
+	case "events":
+		s.serveEvents(x, r)
+	case "csv_report":
+		s.serveCSV(x, r)
+	case "report":
+		s.serveJSON(x, r)
+	case "parquet_report":
+		s.serveParquet(x, r)
+	case "filters_data":
+		s.serveFiltersData(x, r)
+	case "pivot_report":
+		x.fail(badRequest("%s is not yet served by this emulator", r.URL.Path))
+	default:
+		x.fail(notFound(r))
+	}
+}
+
+// serveCSV answers GET /csv_report.
+func (s *reportService) serveCSV(x *exchange, r *http.Request) {
+	q := s.read(x, r)
 	switch {
 	case q == nil:
-	case s.opts.Bulk > 0:
+	case s.opts.bulk > 0:
 		s.streamBulk(x, r, q)
-		s.endReport(x, r, r.Context().Err())
+		s.end(x, r, r.Context().Err())
 	default:
-		s.endReport(x, r, s.stream(x, r, q, func(st statement, rows *sql.Rows) error {
+		s.end(x, r, s.stream(x, r, q, func(st statement, rows *sql.Rows) error {
 			return writeRows(x, r, q, st.units, rows)
 		}))
 	}
 }
 
-// readReport reads and checks the request of a report; after nil it is answered.
-func (s *Server) readReport(x *exchange, r *http.Request) *query {
-	q, bad := s.parseQuery(r.URL.Query(), s.now())
+// read reads and checks the request of a report; after nil it is answered.
+func (s *reportService) read(x *exchange, r *http.Request) *request {
+	q, bad := s.parse(r.URL.Query(), s.opts.now())
 	if bad != nil {
 		x.fail(bad)
 		return nil
 	}
-	if pairs := q.period.days() * len(q.apps); s.opts.MaxPairs > 0 && pairs > s.opts.MaxPairs {
+	if pairs := q.period.days() * len(q.apps); s.opts.maxPairs > 0 && pairs > s.opts.maxPairs {
 		x.fail(&serviceError{status: http.StatusGatewayTimeout, code: codeService,
 			desc: fmt.Sprintf("The query took too long: %d apps over %d days", len(q.apps), q.period.days())})
 		return nil
@@ -42,8 +86,8 @@ func (s *Server) readReport(x *exchange, r *http.Request) *query {
 
 // stream makes the facts that the query needs, then hands the rows over as SQLite yields them, standing on the first
 // one. A report without rows is answered here.
-func (s *Server) stream(x *exchange, r *http.Request, q *query, write func(statement, *sql.Rows) error) error {
-	return s.run(r.Context(), q, func(st statement, rows *sql.Rows) error {
+func (s *reportService) stream(x *exchange, r *http.Request, q *request, write func(statement, *sql.Rows) error) error {
+	return s.run(r.Context(), &q.query, func(st statement, rows *sql.Rows) error {
 		if !rows.Next() {
 			if err := rows.Err(); err != nil {
 				return err
@@ -55,57 +99,40 @@ func (s *Server) stream(x *exchange, r *http.Request, q *query, write func(state
 	})
 }
 
-func (s *Server) run(ctx context.Context, q *query, use func(statement, *sql.Rows) error) error {
+func (s *reportService) run(ctx context.Context, q *query, use func(statement, *sql.Rows) error) error {
 	for _, part := range q.spans() {
 		days := part.utcDays()
-		if err := s.store.ensure(q.apps, max(days.from, s.store.firstDay), min(days.to, q.today)); err != nil {
+		if err := s.world.ensure(q.apps, max(days.from, s.world.firstDay), min(days.to, q.today)); err != nil {
 			return err
 		}
 	}
-	if err := s.books.publish(s.store); err != nil {
-		return fmt.Errorf("write spend: %w", err)
+	if err := s.opts.settle(s.world.store); err != nil {
+		return err
 	}
-	st, err := s.formulas.build(q)
+	st, err := s.glossary.build(q)
 	if err != nil {
 		return err
 	}
-	return s.store.query(ctx, st, func(rows *sql.Rows) error { return use(st, rows) })
+	return s.world.store.query(ctx, st.text, st.args, func(rows *sql.Rows) error { return use(st, rows) })
 }
 
-// endReport answers an error of stream.
-func (s *Server) endReport(x *exchange, r *http.Request, err error) {
+// end answers an error of stream.
+func (s *reportService) end(x *exchange, r *http.Request, err error) {
 	if err == nil {
 		return
 	}
-	gone := r.Context().Err() != nil // the client, or this server is being closed
+	gone := r.Context().Err() != nil // the client is, or this server is being closed
 	if !gone {
-		s.opts.Logger.Error("report failed", "path", r.URL.Path, "query", r.URL.RawQuery, "error", err)
+		s.opts.logger.Error("report failed", "path", r.URL.Path, "query", r.URL.RawQuery, "error", err)
 	}
 	if gone || x.status != 0 {
 		panic(http.ErrAbortHandler) // a broken answer must not look like a whole one
 	}
-	x.fail(&serviceError{status: http.StatusInternalServerError, code: codeService, desc: err.Error()})
-}
-
-// query runs a statement on one of the readers' connections.
-func (s *store) query(ctx context.Context, st statement, use func(*sql.Rows) error) error {
-	var conn *sql.Conn
-	select {
-	case conn = <-s.read:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { s.read <- conn }()
-	rows, err := conn.QueryContext(ctx, st.text, st.args...)
-	if err != nil {
-		return fmt.Errorf("query facts: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	return use(rows)
+	x.fail(failed(err.Error()))
 }
 
 // writeRows sends the header and all rows; rows already stands on the first one.
-func writeRows(x *exchange, r *http.Request, q *query, units []unit, rows *sql.Rows) error {
+func writeRows(x *exchange, r *http.Request, q *request, units []unit, rows *sql.Rows) error {
 	columns := q.reportColumns(units, x.fault)
 	body := x.body(r, csvType)
 	w := &csvWriter{out: body}
@@ -129,7 +156,7 @@ func writeRows(x *exchange, r *http.Request, q *query, units []unit, rows *sql.R
 	return body.Close()
 }
 
-func (q *query) writeHeader(w *csvWriter, f *Fault) {
+func (q *request) writeHeader(w *csvWriter, f *Fault) {
 	names, labels := q.names()
 	if q.readable {
 		names = labels
@@ -149,10 +176,8 @@ func (q *query) writeHeader(w *csvWriter, f *Fault) {
 	_ = w.endLine() // the error stays in w
 }
 
-func (f *Fault) drifts(how string) bool { return f != nil && f.Kind == FaultDrift && f.Drift == how }
-
 // driftColumn is the index of the column that a drift fault is about, or -1.
-func (q *query) driftColumn(f *Fault) int {
+func (q *request) driftColumn(f *Fault) int {
 	if f == nil || f.Kind != FaultDrift {
 		return -1
 	}
@@ -164,7 +189,7 @@ func (q *query) driftColumn(f *Fault) int {
 }
 
 // dropped is the index of the column that a drift fault leaves out, or -1.
-func (q *query) dropped(f *Fault) int {
+func (q *request) dropped(f *Fault) int {
 	if f.drifts(DriftMissing) {
 		return q.driftColumn(f)
 	}

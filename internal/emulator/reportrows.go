@@ -16,7 +16,7 @@ type reportColumn struct {
 }
 
 // reportColumns lays out an answer's columns after the request's drift fault, if it has one.
-func (q *query) reportColumns(units []unit, f *Fault) []reportColumn {
+func (q *request) reportColumns(units []unit, f *Fault) []reportColumn {
 	slugs, _ := q.names()
 	var out []reportColumn
 	for i, slug := range slugs {
@@ -66,10 +66,10 @@ func eachRow(rows *sql.Rows, width int, use func(row []any) error) error {
 }
 
 // readRows reads the request of a report that isn't served in bulk mode; after nil it is answered.
-func (s *Server) readRows(x *exchange, r *http.Request) *query {
-	if s.opts.Bulk > 0 {
+func (s *reportService) readRows(x *exchange, r *http.Request) *request {
+	if s.opts.bulk > 0 {
 		x.fail(badRequest("%s isn't served in bulk mode: only csv_report is", r.URL.Path))
 		return nil
 	}
-	return s.readReport(x, r)
+	return s.read(x, r)
 }

@@ -25,7 +25,7 @@ type sdkSecret struct {
 // secretsMadeAt is when the made-up apps got theirs.
 var secretsMadeAt = time.Date(2024, 1, 15, 9, 0, 0, 0, time.UTC)
 
-func (s *Server) newSecret(a *accountApp, version int) sdkSecret {
+func (s *appService) newSecret(a *accountApp, version int) sdkSecret {
 	r := s.streamOf("secret", a.Token, strconv.Itoa(version))
 	out := sdkSecret{ID: 10_000 + r.below(1_000_000_000), Active: true, Version: version, CreatedAt: stamp(secretsMadeAt), UpdatedAt: stamp(secretsMadeAt)}
 	if version < 3 {

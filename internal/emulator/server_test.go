@@ -245,7 +245,7 @@ func TestEvents(t *testing.T) {
 
 func TestEveryEventFamilyOfEveryEvent(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 1})
-	for _, rec := range s.catalog.records {
+	for _, rec := range s.world.catalog.records {
 		var metrics []string
 		for _, m := range eventMetrics {
 			metrics = append(metrics, strings.NewReplacer("{e}", rec.ID, "{p}", "m1").Replace(m.slug))

@@ -1,10 +1,14 @@
 package emulator
 
 import (
-	"database/sql"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -26,25 +30,55 @@ const (
 	noValidPart = "No valid part"
 )
 
-// serveSharing answers POST /third_party_sharing. It isn't in the request log, whose lines would hold device IDs.
+// sharingOptions say whose settings are taken.
+type sharingOptions struct {
+	tokens   map[string]string // Bearer tokens, and the app each is of, "" for any; an app with none isn't asked for one
+	channels []string          // the partners of the channel setup, in its order, which partner_1, partner_2... count
+	partners []string          // partners besides
+	hasApp   func(token string) (bool, error)
+	kept     bool // an answer waits until its line is in the file
+	now      func() time.Time
+	logger   *slog.Logger
+}
+
+// sharingService answers POST /third_party_sharing and keeps what each device of an app shares with whom.
+type sharingService struct {
+	opts  sharingOptions
+	books *sharingBooks
+	apps  sync.Map // tokens that are known to be apps of the account
+}
+
+// newSharing makes the endpoint with empty books.
+func newSharing(db *store, o sharingOptions) (*sharingService, error) {
+	if slices.Contains(o.partners, "") {
+		return nil, errors.New("a sharing partner without a name")
+	}
+	s := &sharingService{opts: o, books: newSharingBooks(makeSharingPartners(o.channels, o.partners))}
+	s.books.log, s.books.kept = &lineLog{store: db, table: "sharing"}, o.kept
+	for token, app := range o.tokens {
+		if token == "" || app != "" && !s.hasApp(app) {
+			return nil, fmt.Errorf("sharing token %q of app %q: want a token, and an app of the account or none", token, app)
+		}
+	}
+	return s, nil
+}
+
+// serve answers POST /third_party_sharing.
 //
-// A request is read before all waiting, so that two of one device that are under way at a time are noticed, and taken after
-// it, so that they would change places.
-func (s *Server) serveSharing(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, fault: s.script.next(r, s.now())}
+// A request is read before all waiting, so that two of one device that are under way at a time are noticed, and taken
+// after it, so that they would change places.
+func (s *sharingService) serve(x *exchange, r *http.Request) {
 	req, bad, refused := s.readSharing(r)
 	if x.fault.refuses() {
 		req = sharingRequest{} // of no device
 	}
-	leave := s.shared.enter(req)
+	leave := s.books.enter(req)
 	defer leave()
-	if s.struck(x, r, sharingFailed) {
-		s.shared.faulted()
+	if x.struck(r, sharingFailed) {
+		s.books.faulted()
 		return
 	}
-	if s.wait(r, s.opts.Latency) != nil {
-		panic(http.ErrAbortHandler) // nobody waits for the answer
-	}
+	x.wait(r)
 	var answer reply
 	switch {
 	case refused == noValidPart:
@@ -52,8 +86,8 @@ func (s *Server) serveSharing(w http.ResponseWriter, r *http.Request) {
 	case refused != "":
 		answer = sharingReply(http.StatusBadRequest, "error", "Third party sharing failed ("+refused+")")
 	default:
-		if err := s.shared.take(req, s.now().Truncate(time.Second)); err != nil {
-			s.opts.Logger.Error("third-party sharing failed", "error", err)
+		if err := s.books.take(req, s.opts.now().Truncate(time.Second)); err != nil {
+			s.opts.logger.Error("third-party sharing failed", "error", err)
 			answer = sharingReply(http.StatusInternalServerError, "error", "Third party sharing failed (Internal error, contact support)")
 			break
 		}
@@ -63,7 +97,7 @@ func (s *Server) serveSharing(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	leave() // before the client can send its next one
-	s.shared.answered(answer.status, refused)
+	s.books.answered(answer.status, refused)
 	x.deliver(answer, sharingFailed)
 }
 
@@ -83,7 +117,7 @@ func sharingFailed(status, retryAfter int) reply {
 }
 
 // readSharing reads and checks a request. refused is why nothing of it is taken, and then req has no device.
-func (s *Server) readSharing(r *http.Request) (req sharingRequest, bad issues, refused string) {
+func (s *sharingService) readSharing(r *http.Request) (req sharingRequest, bad issues, refused string) {
 	p, refused := readSharingParams(r)
 	if refused == "" {
 		refused = s.checkSharing(&p, r.Header)
@@ -98,8 +132,8 @@ func (s *Server) readSharing(r *http.Request) (req sharingRequest, bad issues, r
 	default:
 		bad.add("Invalid sharing", choice)
 	}
-	got.settings = s.shared.partners.readSettings(p.settings, &bad)
-	got.options = s.shared.partners.readOptions(p.options, &bad)
+	got.settings = s.books.partners.readSettings(p.settings, &bad)
+	got.options = s.books.partners.readOptions(p.options, &bad)
 	switch {
 	case got.master != "" || len(got.settings) > 0 || len(got.options) > 0:
 	case bad.any():
@@ -114,7 +148,7 @@ func (s *Server) readSharing(r *http.Request) (req sharingRequest, bad issues, r
 }
 
 // checkSharing looks at what no request may lack.
-func (s *Server) checkSharing(p *sharingParams, h http.Header) (refused string) {
+func (s *sharingService) checkSharing(p *sharingParams, h http.Header) (refused string) {
 	app, idfa, gpsADID := p.plain[sharingApp], p.plain[sharingIDFA], p.plain[sharingGPSADID]
 	switch {
 	case app == "":
@@ -138,37 +172,27 @@ func (s *Server) checkSharing(p *sharingParams, h http.Header) (refused string) 
 	}
 }
 
-// hasApp tells apps of the account, made up here or by app automation.
-func (s *Server) hasApp(token string) bool {
-	for i := range s.apps {
-		if s.apps[i].Token == token {
-			return true
-		}
-	}
-	if _, known := s.shared.apps.Load(token); known {
+// hasApp tells apps of the account, and remembers them.
+func (s *sharingService) hasApp(token string) bool {
+	if _, known := s.apps.Load(token); known {
 		return true
 	}
-	known := false
-	st := statement{text: "SELECT 1 FROM account_apps WHERE token=?", args: []any{token}}
-	err := s.store.query(s.closing, st, func(rows *sql.Rows) error {
-		known = rows.Next()
-		return rows.Err()
-	})
+	known, err := s.opts.hasApp(token)
 	if err != nil {
-		s.opts.Logger.Error("app not looked up", "error", err)
+		s.opts.logger.Error("app not looked up", "error", err)
 	}
 	if known {
-		s.shared.apps.Store(strings.Clone(token), true)
+		s.apps.Store(strings.Clone(token), true)
 	}
 	return known
 }
 
 // maySetSharing asks for a token when there is one of the app.
-func (s *Server) maySetSharing(app string, h http.Header) bool {
+func (s *sharingService) maySetSharing(app string, h http.Header) bool {
 	sent, bearer := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
 	sent = strings.TrimSpace(sent)
 	asked := false
-	for token, of := range s.opts.SharingTokens {
+	for token, of := range s.opts.tokens {
 		if of == "" || of == app {
 			asked = true
 			if bearer && token == sent {

@@ -22,7 +22,7 @@ const (
 
 // postSharing posts to the endpoint. Bodies are forms, or JSON when they begin with a brace. APP stands for the first app.
 func postSharing(s *Server, query, body string, headers ...string) (status int, answer string) {
-	app := strings.NewReplacer("APP", s.apps[0].Token)
+	app := strings.NewReplacer("APP", s.world.apps[0].Token)
 	r := httptest.NewRequest(http.MethodPost, sharingPath, strings.NewReader(app.Replace(body)))
 	r.URL.RawQuery = app.Replace(query)
 	switch {
@@ -58,7 +58,7 @@ func form(pairs ...string) string {
 	return strings.Join(out, "&")
 }
 
-func failed(reason string) string {
+func sharingFailure(reason string) string {
 	return `{"error":"Third party sharing failed (` + reason + `)"}`
 }
 
@@ -109,7 +109,7 @@ func TestSharingMandatoryParameters(t *testing.T) {
 		status, answer := postSharing(s, c.query, c.body)
 		wantStatus, want := 200, allRight
 		if c.reason != "" {
-			wantStatus, want = 400, failed(c.reason)
+			wantStatus, want = 400, sharingFailure(c.reason)
 		}
 		if status != wantStatus || answer != want {
 			t.Errorf("%.100s %.100s: %d %s, want %d %s", c.query, c.body, status, answer, wantStatus, want)
@@ -119,9 +119,9 @@ func TestSharingMandatoryParameters(t *testing.T) {
 		}
 	}
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
-		r := httptest.NewRequest(method, sharingPath+"?"+strings.ReplaceAll(gpsForm, "APP", s.apps[0].Token)+"&sharing=enable", nil)
+		r := httptest.NewRequest(method, sharingPath+"?"+strings.ReplaceAll(gpsForm, "APP", s.world.apps[0].Token)+"&sharing=enable", nil)
 		w := httptest.NewRecorder()
-		if s.ServeHTTP(w, r); w.Code != 400 || w.Body.String() != failed("Method not allowed") {
+		if s.ServeHTTP(w, r); w.Code != 400 || w.Body.String() != sharingFailure("Method not allowed") {
 			t.Errorf("%s: %d %s", method, w.Code, w.Body)
 		}
 	}
@@ -141,11 +141,11 @@ func TestSharingBodyLimit(t *testing.T) {
 		answer       string
 	}{
 		{sharingLimit, 200, allRight},
-		{sharingLimit + 1, 400, failed("Request size too large")},
-		{10 << 20, 400, failed("Request size too large")},
+		{sharingLimit + 1, 400, sharingFailure("Request size too large")},
+		{10 << 20, 400, sharingFailure("Request size too large")},
 	} {
 		body := gpsForm + "&sharing=disable&x="
-		body += strings.Repeat("x", c.size-len(strings.ReplaceAll(body, "APP", s.apps[0].Token)))
+		body += strings.Repeat("x", c.size-len(strings.ReplaceAll(body, "APP", s.world.apps[0].Token)))
 		before := s.Sharing().Records
 		status, answer := postSharing(s, "", body)
 		if status != c.status || answer != c.answer || s.Sharing().Records-before != map[int]int{200: 1, 400: 0}[c.status] {
@@ -155,7 +155,7 @@ func TestSharingBodyLimit(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, sharingPath, io.MultiReader(strings.NewReader("s2s=1"), brokenReader{}))
 	r.Header.Set("Content-Type", formType)
 	w := httptest.NewRecorder()
-	if s.ServeHTTP(w, r); w.Code != 400 || w.Body.String() != failed("Malformed request body") {
+	if s.ServeHTTP(w, r); w.Code != 400 || w.Body.String() != sharingFailure("Malformed request body") {
 		t.Errorf("a body that breaks off: %d %s", w.Code, w.Body)
 	}
 }
@@ -199,7 +199,7 @@ func TestSharingEncodings(t *testing.T) {
 		if status, answer := postSharing(s, c.query, c.body); status != 200 || answer != allRight {
 			t.Errorf("%s: %d %s", c.name, status, answer)
 		}
-		got := s.SharingOf(s.apps[0].Token, "", aDevice)
+		got := s.SharingOf(s.world.apps[0].Token, "", aDevice)
 		others := slices.Clone(sharingMetrics[:])
 		if len(off(got, "google")) != 15 || len(off(got, "dynamic_callbacks")) != 15 {
 			t.Errorf("%s: google %q, callbacks %q aren't shared, want all", c.name, off(got, "google"), off(got, "dynamic_callbacks"))
@@ -289,14 +289,14 @@ func TestSharingInvalidParts(t *testing.T) {
 			}
 			check(t, s.ResetSharing())
 			status, answer := postSharing(s, "", gpsForm+"&"+c.body+"&"+rest)
-			wantStatus, want := 400, failed(c.issue)
+			wantStatus, want := 400, sharingFailure(c.issue)
 			if rest != "" {
 				wantStatus, want = 202, partly(c.issue)
 			}
 			if status != wantStatus || answer != want {
 				t.Errorf("%s and %q: %d %s, want %d %s", c.body, rest, status, answer, wantStatus, want)
 			}
-			got := s.SharingOf(s.apps[0].Token, "", aDevice)
+			got := s.SharingOf(s.world.apps[0].Token, "", aDevice)
 			if applied := got.Sharing == "disable" || len(off(got, "extra")) > 0 || len(got.Options) > 0; applied != (rest != "") || applied && got.Arrivals != 1 {
 				t.Errorf("%s and %q: %+v", c.body, rest, got)
 			}
@@ -323,7 +323,7 @@ func TestSharingKnowsPartnersAndMetrics(t *testing.T) {
 			if status, answer := postSharing(s, "", gpsForm+"&"+form(settingsName, `{"`+sent+`":{"`+metric+`":false}}`)); status != 200 {
 				t.Fatalf("%s %s: %d %s", name, metric, status, answer)
 			}
-			got := s.SharingOf(s.apps[0].Token, "gps_adid", aDevice)
+			got := s.SharingOf(s.world.apps[0].Token, "gps_adid", aDevice)
 			for _, other := range names {
 				if isOff := slices.Contains(off(got, other), metric); isOff != (other == name) || other != name && len(off(got, other)) > 0 {
 					t.Errorf("%s=false of %s: %s lacks %q", metric, name, other, off(got, other))
@@ -362,21 +362,21 @@ func TestSharingOptions(t *testing.T) {
 		if status, answer := postSharing(s, "", `{`+jsonIDs+`,"`+optionsName+`":`+c.sent+`}`); status != 200 {
 			t.Fatalf("%s: %d %s", c.sent, status, answer)
 		}
-		got := s.SharingOf(s.apps[0].Token, "", aDevice)
+		got := s.SharingOf(s.world.apps[0].Token, "", aDevice)
 		for group, want := range c.want {
 			if !maps.Equal(got.Options[group], want) {
 				t.Errorf("%s: %s is %v, want %v", c.sent, group, got.Options[group], want)
 			}
 		}
 	}
-	if got := s.SharingOf(s.apps[0].Token, "", aDevice); len(got.Options) != 4 || got.IDType != "idfa" || got.Sharing != "" || got.Arrivals != 11 {
+	if got := s.SharingOf(s.world.apps[0].Token, "", aDevice); len(got.Options) != 4 || got.IDType != "idfa" || got.Sharing != "" || got.Arrivals != 11 {
 		t.Errorf("%+v", got)
 	}
 }
 
 // A token is asked for where there is one.
 func TestSharingTokens(t *testing.T) {
-	first := open(t, Options{Now: atNoon, Apps: 2, Days: 2}).apps[0].Token
+	first := open(t, Options{Now: atNoon, Apps: 2, Days: 2}).world.apps[0].Token
 	for _, c := range []struct {
 		tokens  map[string]string
 		header  string
@@ -395,12 +395,12 @@ func TestSharingTokens(t *testing.T) {
 	} {
 		s := open(t, Options{Now: atNoon, Apps: 2, Days: 2, SharingTokens: c.tokens})
 		for i, allowed := range c.allowed {
-			body := strings.ReplaceAll(gpsForm, "APP", s.apps[i].Token) + "&sharing=disable"
+			body := strings.ReplaceAll(gpsForm, "APP", s.world.apps[i].Token) + "&sharing=disable"
 			status, answer := postSharing(s, "", body, "Authorization", c.header)
-			if allowed && status != 200 || !allowed && (status != 400 || answer != failed("Failed to authorize request")) {
+			if allowed && status != 200 || !allowed && (status != 400 || answer != sharingFailure("Failed to authorize request")) {
 				t.Errorf("%v, %q, app %d: %d %s", c.tokens, c.header, i, status, answer)
 			}
-			if got := s.SharingOf(s.apps[i].Token, "", aDevice); (got.Sharing == "disable") != allowed {
+			if got := s.SharingOf(s.world.apps[i].Token, "", aDevice); (got.Sharing == "disable") != allowed {
 				t.Errorf("%v, %q, app %d: %+v", c.tokens, c.header, i, got)
 			}
 		}
@@ -416,7 +416,7 @@ func TestSharingTokens(t *testing.T) {
 // Answers are JSON of one member whatever they quote.
 func TestSharingAnswersAreJSON(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 1, Days: 2})
-	r := httptest.NewRequest(http.MethodPost, sharingPath+"/?"+strings.ReplaceAll(gpsForm, "APP", s.apps[0].Token)+"&"+form("sharing", "\"\n\\</script>\xff"), nil)
+	r := httptest.NewRequest(http.MethodPost, sharingPath+"/?"+strings.ReplaceAll(gpsForm, "APP", s.world.apps[0].Token)+"&"+form("sharing", "\"\n\\</script>\xff"), nil)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	var body map[string]string

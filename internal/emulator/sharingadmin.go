@@ -2,8 +2,10 @@ package emulator
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -20,9 +22,8 @@ type SharingState struct {
 	Options  map[string]map[string]string `json:"options"`  // group, key, value
 }
 
-// SharingOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
-func (s *Server) SharingOf(app, idType, device string) SharingState {
-	b := s.shared
+// stateOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
+func (b *sharingBooks) stateOf(app, idType, device string) SharingState {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := deviceKey{app: app, id: device}
@@ -75,53 +76,55 @@ func (b *sharingBooks) settingsText(d *sharedDevice) string {
 	return strings.Join(append(words, "*="+d.choices.effective(everyPartner).bits()), " ")
 }
 
-// sharingAdmin answers the admin calls of third-party sharing; ok is false for other calls. See serveAdmin.
-func (s *Server) sharingAdmin(x *exchange, r *http.Request, call string) (answer any, ok bool) {
+// admin answers the admin calls of third-party sharing; known is false for other calls. Without an answer and an error it
+// has answered by itself.
+func (s *sharingService) admin(x *exchange, r *http.Request, call string) (answer any, known bool, err error) {
 	q := r.URL.Query()
-	fail := func(format string, args ...any) { x.fail(badRequest("Sharing: "+format, args...)) }
 	switch call {
 	case "GET sharing":
-		app, device, idType, partner := q.Get("app_token"), q.Get("device"), q.Get("id_type"), q.Get("partner")
-		if !s.hasApp(app) || device == "" || idType != "" && !slices.Contains(idTypes[:], idType) {
-			fail("want app_token of the account, device, and id_type idfa, gps_adid or none")
-			return nil, true
-		}
-		state := s.SharingOf(app, idType, device)
-		if partner != "" {
-			place, known := s.shared.partners.find(partner)
-			if !known || place == everyPartner {
-				fail("no such partner: %s", partner)
-				return nil, true
-			}
-			name := s.shared.partners.names[place]
-			state.Partners = map[string]map[string]bool{name: state.Partners[name]}
-		}
-		return state, true
+		answer, err = s.askedState(q)
+		return answer, true, err
 	case "GET sharing-books":
-		return s.Sharing(), true
+		return s.books.summary(), true, nil
 	case "GET sharing-log":
-		s.writeSharingLog(x, q.Get("app_token"), q.Get("device"))
-		return nil, true
+		s.writeLog(x, q.Get("app_token"), q.Get("device"))
+		return nil, true, nil
 	case "GET sharing-devices":
-		s.writeSharingDevices(x)
-		return nil, true
+		s.writeDevices(x)
+		return nil, true, nil
 	case "POST reset-sharing":
-		if err := s.ResetSharing(); err != nil {
-			fail("%v", err)
-			return nil, true
+		if err := s.books.reset(); err != nil {
+			return nil, true, fmt.Errorf("Sharing: %w", err)
 		}
-		return struct{}{}, true
+		return struct{}{}, true, nil
 	default:
-		return nil, false
+		return nil, false, nil
 	}
 }
 
-// writeSharingLog prints the arrivals, of one app or device if those are given.
-func (s *Server) writeSharingLog(x *exchange, app, device string) {
+func (s *sharingService) askedState(q url.Values) (state SharingState, err error) {
+	app, device, idType, partner := q.Get("app_token"), q.Get("device"), q.Get("id_type"), q.Get("partner")
+	if !s.hasApp(app) || device == "" || idType != "" && !slices.Contains(idTypes[:], idType) {
+		return state, errors.New("Sharing: want app_token of the account, device, and id_type idfa, gps_adid or none")
+	}
+	state = s.books.stateOf(app, idType, device)
+	if partner != "" {
+		place, known := s.books.partners.find(partner)
+		if !known || place == everyPartner {
+			return state, fmt.Errorf("Sharing: no such partner: %s", partner)
+		}
+		name := s.books.partners.names[place]
+		state.Partners = map[string]map[string]bool{name: state.Partners[name]}
+	}
+	return state, nil
+}
+
+// writeLog prints the arrivals, of one app or device if those are given.
+func (s *sharingService) writeLog(x *exchange, app, device string) {
 	x.Header().Set("Content-Type", csvType)
 	w := csv.NewWriter(x)
 	_ = w.Write([]string{"n", "received", "status", "app_token", "idfa", "gps_adid", "sharing", "settings", "options"})
-	err := s.SharingLog(func(a SharingArrival) bool {
+	err := s.books.arrivals(func(a SharingArrival) bool {
 		if (app == "" || app == a.AppToken) && (device == "" || device == a.IDFA || device == a.GPSADID) {
 			_ = w.Write([]string{fmt.Sprint(a.N), a.Received.Format(time.RFC3339), fmt.Sprint(a.Status), a.AppToken, a.IDFA, a.GPSADID,
 				a.Sharing, a.Settings, a.Options})
@@ -130,15 +133,15 @@ func (s *Server) writeSharingLog(x *exchange, app, device string) {
 	})
 	w.Flush()
 	if err != nil {
-		s.opts.Logger.Error("log of sharing not readable", "error", err)
+		s.opts.logger.Error("log of sharing not readable", "error", err)
 		panic(http.ErrAbortHandler) // the answer must not look whole
 	}
 }
 
-// writeSharingDevices prints what holds for each device.
-func (s *Server) writeSharingDevices(x *exchange) {
+// writeDevices prints what holds for each device.
+func (s *sharingService) writeDevices(x *exchange) {
 	x.Header().Set("Content-Type", csvType)
-	b := s.shared
+	b := s.books
 	b.mu.Lock()
 	keys := make([]deviceKey, 0, len(b.devices))
 	for k := range b.devices {

@@ -2,11 +2,9 @@ package emulator
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,7 +43,6 @@ type sharingBooks struct {
 	partners *sharingPartners
 	log      *lineLog
 	kept     bool     // an answer waits for the log
-	apps     sync.Map // tokens of apps that weren't made up here, which are known to be of the account
 	hash     maphash.Seed
 
 	mu         sync.Mutex
@@ -167,19 +164,17 @@ type SharingBooks struct {
 	Overlaps   int            `json:"overlaps"`   // that came while one of the same device was under way
 }
 
-// Sharing sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
+// summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
 // refused.
-func (s *Server) Sharing() SharingBooks {
-	b := s.shared
+func (b *sharingBooks) summary() SharingBooks {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return SharingBooks{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: b.records,
 		Devices: len(b.devices), Duplicates: b.duplicates, Overlaps: b.overlaps}
 }
 
-// ResetSharing forgets all devices, the log and the counts.
-func (s *Server) ResetSharing() error {
-	b := s.shared
+// reset forgets all devices, the log and the counts.
+func (b *sharingBooks) reset() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.log.erase(); err != nil {
@@ -189,19 +184,8 @@ func (s *Server) ResetSharing() error {
 	return nil
 }
 
-// openSharing makes the books, of a kept file what its log comes to.
-func (s *Server) openSharing() error {
-	if slices.Contains(s.opts.SharingPartners, "") {
-		return errors.New("new emulator: a sharing partner without a name")
-	}
-	b := newSharingBooks(makeSharingPartners(s.opts.SharingPartners))
-	b.log, b.kept = &lineLog{store: s.store, table: "sharing"}, s.opts.DB != ""
-	s.shared = b
-	for token, app := range s.opts.SharingTokens {
-		if token == "" || app != "" && !s.hasApp(app) {
-			return fmt.Errorf("new emulator: sharing token %q of app %q: want a token, and an app of the account or none", token, app)
-		}
-	}
+// replay makes the books of what the log of a kept file comes to.
+func (b *sharingBooks) replay() error {
 	err := b.eachLine(func(line string) error {
 		req, _, err := b.parseLine(line)
 		if err != nil {
@@ -212,7 +196,7 @@ func (s *Server) openSharing() error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("open emulator database %s: read the log of sharing: %w", s.opts.DB, err)
+		return fmt.Errorf("read the log of sharing: %w", err)
 	}
 	return nil
 }

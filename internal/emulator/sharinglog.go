@@ -3,7 +3,6 @@ package emulator
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
@@ -138,9 +137,8 @@ type SharingArrival struct {
 
 var errEnough = errors.New("enough")
 
-// SharingLog hands out, in the order of taking, what /third_party_sharing took until now, as long as yield wants more.
-func (s *Server) SharingLog(yield func(SharingArrival) bool) error {
-	b := s.shared
+// arrivals hands out, in the order of taking, what /third_party_sharing took until now, as long as yield wants more.
+func (b *sharingBooks) arrivals(yield func(SharingArrival) bool) error {
 	if err := b.log.settle(); err != nil {
 		return fmt.Errorf("read the log of sharing: %w", err)
 	}
@@ -162,24 +160,4 @@ func (s *Server) SharingLog(yield func(SharingArrival) bool) error {
 		return fmt.Errorf("read the log of sharing: %w", err)
 	}
 	return nil
-}
-
-// erase empties the log.
-func (l *lineLog) erase() error {
-	if err := l.settle(); err != nil {
-		return err
-	}
-	ctx := context.Background()
-	return l.store.change(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM "+l.table)
-		return err
-	})
-}
-
-// settle waits until all that was taken is in the file.
-func (b *sharingBooks) settle() error {
-	if b == nil { // New failed before
-		return nil
-	}
-	return b.log.settle()
 }

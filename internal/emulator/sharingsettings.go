@@ -148,12 +148,13 @@ type sharingPartners struct {
 	place map[string]int // of names and of other words for them
 }
 
-func makeSharingPartners(more []string) *sharingPartners {
+// makeSharingPartners knows all, the partners of the channel setup under both of their names, and more.
+func makeSharingPartners(channels, more []string) *sharingPartners {
 	p := &sharingPartners{place: map[string]int{}}
 	p.learn("all") // everyPartner
 	p.learn("dynamic_callbacks")
-	for i, c := range channels {
-		p.place[fmt.Sprint("partner_", i+1)] = p.learn(c.slug)
+	for i, slug := range channels {
+		p.place[fmt.Sprint("partner_", i+1)] = p.learn(slug)
 	}
 	for _, name := range more {
 		p.learn(name)

@@ -32,20 +32,19 @@ func (b *books) keepSpend(rec spend, now time.Time) *lineBatch {
 	return b.keep.add(line)
 }
 
-// openBooks makes the books, of a kept file what its log comes to.
-func (s *Server) openBooks() error {
-	s.books = newBooks()
-	if s.opts.DB == "" {
+// openBooks reads the log of a kept file. Books of a private file need no log.
+func (s *spendService) openBooks() error {
+	if !s.opts.kept {
 		return nil
 	}
-	s.books.keep = &lineLog{store: s.store, table: "spend"}
+	s.books.keep = &lineLog{store: s.world.store, table: "spend"}
 	if err := s.books.keep.rows(context.Background(), s.bookAgain); err != nil {
-		return fmt.Errorf("open emulator database %s: read the log of spend: %w", s.opts.DB, err)
+		return fmt.Errorf("read the log of spend: %w", err)
 	}
 	return nil
 }
 
-func (s *Server) bookAgain(lines string) error {
+func (s *spendService) bookAgain(lines string) error {
 	for line := range strings.Lines(lines) {
 		var l spendLine
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
@@ -56,7 +55,7 @@ func (s *Server) bookAgain(lines string) error {
 			return fmt.Errorf("a record that isn't one: %s", refused)
 		}
 		now := time.Unix(l.Received, 0)
-		e, found := s.findEngagement(rec.costID, now)
+		e, found := s.world.findEngagement(rec.costID, now)
 		s.books.book(rec, e, found, now)
 		s.books.statuses[http.StatusOK]++
 	}

@@ -232,8 +232,8 @@ func TestSpendRowsHaveTwins(t *testing.T) {
 		postCost(s, cost(costTypes[i%4], "usd", "1", e.CostID, "t"), true)
 	}
 	get(t, s, "csv_report?dimensions=day&metrics=cost&date_period=-8d:-0d", 200)
-	conn := <-s.store.read
-	defer func() { s.store.read <- conn }()
+	conn := <-s.world.store.read
+	defer func() { s.world.store.read <- conn }()
 	var rows, alone, kinds, sum int
 	err := conn.QueryRowContext(t.Context(), `SELECT count(*), count(DISTINCT engagement), sum(spend), count(*) FILTER (WHERE NOT EXISTS (
 		SELECT * FROM facts o WHERE o.id%1000<200 AND o.id/1000=f.id/1000 AND o.day=f.day AND o.slice=f.slice AND o.ts=f.ts AND o.first_slice=f.first_slice

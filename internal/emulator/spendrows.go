@@ -3,6 +3,7 @@ package emulator
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -80,28 +81,20 @@ func (row *spendRow) micros() (usd int64) {
 // up divides what isn't negative and rounds up.
 func up(a, b int64) int64 { return (a + b - 1) / b }
 
-// publish brings the facts up to what the books say. Whoever has the connection is the only one that does, so that what
-// is written is never older than what was there.
-func (b *books) publish(s *store) (err error) {
+// publish brings the facts up to what the books say: a report that begins after it shows every record that was answered
+// before. The changed rows are taken inside the transaction, so that what is written is never older than what was there.
+func (b *books) publish(s *store) error {
 	b.mu.Lock()
 	none := len(b.rows) == 0
 	b.mu.Unlock()
 	if none {
 		return nil
 	}
-	conn := <-s.edit
-	defer func() { s.edit <- conn }()
-	ids, values := b.changed()
-	if len(ids) == 0 {
-		return nil
-	}
-	defer func() {
-		if err != nil {
-			b.mark(ids)
-		}
-	}()
 	ctx := context.Background()
-	return inTx(ctx, conn, func(tx *sql.Tx) error {
+	var ids []int
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		var values []any
+		ids, values = b.changed()
 		for _, id := range ids {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM facts WHERE id=?", id); err != nil {
 				return err
@@ -109,6 +102,11 @@ func (b *books) publish(s *store) (err error) {
 		}
 		return insert(ctx, tx, "facts", factColumns, values)
 	})
+	if err != nil {
+		b.mark(ids)
+		return fmt.Errorf("write spend: %w", err)
+	}
+	return nil
 }
 
 // changed takes the rows that the facts lack: the ids of all of them, and what they are by now. A row whose last record

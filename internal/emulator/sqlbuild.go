@@ -33,7 +33,7 @@ const (
 
 // build writes the statement: an inner query groups and sums facts, an outer one applies the formulas, drops groups and
 // sorts. A comparison is a second inner query, joined by the dimensions' labels.
-func (t formulaTable) build(q *query) (statement, error) {
+func (g *glossary) build(q *query) (statement, error) {
 	var st statement
 	var columns, keep []string
 	for i := range q.dimensions {
@@ -44,7 +44,7 @@ func (t formulaTable) build(q *query) (statement, error) {
 		b := newBuilder(q, s, []string{reportName, comparisonName}[i])
 		builders = append(builders, b)
 		for _, m := range q.metrics {
-			e, err := t.value(m, b)
+			e, err := g.formulas.value(m, b)
 			if err != nil {
 				return st, err
 			}
@@ -55,7 +55,7 @@ func (t formulaTable) build(q *query) (statement, error) {
 	main := builders[0]
 	var bounds []any
 	for _, f := range q.bounds {
-		e, err := t.value(f.metric, main)
+		e, err := g.formulas.value(f.metric, main)
 		if err != nil {
 			return st, err
 		}

@@ -5,19 +5,126 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// daysPerCommit bounds how many day-app pairs one transaction writes, so that others get theirs in between.
-const daysPerCommit = 64
+// readers is how many queries run at once; a further one waits for a connection.
+const readers = 12
 
-// making is the generation of one app's day.
-type making struct {
-	done chan struct{} // closed once the facts are committed, or err is set
-	err  error
+// store is a SQLite database in WAL mode, where readers and the writer don't wait for each other. One writer changes it
+// at a time.
+type store struct {
+	db   *sql.DB
+	dir  string         // of a private file; "" when the file is kept
+	read chan *sql.Conn // idle connections of readers
+	edit chan *sql.Conn // holds one connection: the writer's turn. A channel, so that waiting stops no fake clock
 }
 
-type appDay struct{ app, day int }
+// openStore opens the database of a file, which is made when it is missing, and lets setUp fill or check it in one
+// transaction: a process that is killed in its middle leaves an empty database. Without a file the database is private:
+// its file is unlinked while it is open, so that a killed process leaves nothing behind.
+func openStore(file string, setUp func(context.Context, *sql.Tx) error) (_ *store, err error) {
+	s := &store{read: make(chan *sql.Conn, readers), edit: make(chan *sql.Conn, 1)}
+	flush, what := "normal", "open emulator database "+file
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("%s: %w", what, err), s.close())
+		}
+	}()
+	if file == "" {
+		what, flush = "new emulator", "off" // what isn't kept needn't survive a power failure
+		if s.dir, err = os.MkdirTemp("", "reportferry-emulator-"); err != nil {
+			return nil, err
+		}
+		file = filepath.Join(s.dir, "facts.db")
+	}
+	if s.db, err = sql.Open("sqlite", dataSource(file, flush)); err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.edit <- conn
+	if err = s.change(ctx, func(tx *sql.Tx) error { return setUp(ctx, tx) }); err != nil {
+		return nil, err
+	}
+	for range readers {
+		if conn, err = s.db.Conn(ctx); err != nil {
+			return nil, err
+		}
+		s.read <- conn
+		if _, err = conn.ExecContext(ctx, "SELECT count(*) FROM sqlite_schema"); err != nil { // opens the files
+			return nil, err
+		}
+	}
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir) // where an open file can't be removed, close does it
+	}
+	return s, nil
+}
+
+// dataSource names the file as a URI, so that no character of its path is taken for a parameter. Transactions take the
+// write lock at once and wait for it, because a second process on a kept file would else be refused in the middle of one.
+func dataSource(file, flush string) string {
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()}
+	return u.String() + "?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(" + flush +
+		")&_pragma=temp_store(memory)&_pragma=cache_size(-4000)"
+}
+
+// close closes the database and removes a private file. Nobody may use the database any more.
+func (s *store) close() error {
+	var errs []error
+	for _, pool := range []chan *sql.Conn{s.read, s.edit} {
+		for len(pool) > 0 {
+			errs = append(errs, (<-pool).Close())
+		}
+	}
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	if s.dir != "" {
+		errs = append(errs, os.RemoveAll(s.dir))
+	}
+	return errors.Join(errs...)
+}
+
+// change runs do in a transaction of its own, which an error of do undoes: nobody else writes meanwhile.
+func (s *store) change(ctx context.Context, do func(*sql.Tx) error) error {
+	conn := <-s.edit
+	defer func() { s.edit <- conn }()
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// query runs a SELECT on one of the readers' connections. It sees what was committed before it began.
+func (s *store) query(ctx context.Context, text string, args []any, use func(*sql.Rows) error) error {
+	var conn *sql.Conn
+	select {
+	case conn = <-s.read:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { s.read <- conn }()
+	rows, err := conn.QueryContext(ctx, text, args...)
+	if err != nil {
+		return fmt.Errorf("query: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	return use(rows)
+}
 
 // insert writes rows of width values each, one a statement: the driver finds each parameter by walking through all of
 // them, so that many rows in one statement would be slower.
@@ -33,89 +140,4 @@ func insert(ctx context.Context, tx *sql.Tx, table string, width int, values []a
 		}
 	}
 	return nil
-}
-
-func inTx(ctx context.Context, conn *sql.Conn, do func(*sql.Tx) error) error {
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := do(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
-}
-
-// change runs do in a transaction of its own: nobody else writes meanwhile.
-func (s *store) change(ctx context.Context, do func(*sql.Tx) error) error {
-	conn := <-s.edit
-	defer func() { s.edit <- conn }()
-	return inTx(ctx, conn, do)
-}
-
-// ensure makes the facts of the apps on the days from..to, each pair once, and waits for those that others are making.
-// It isn't cut short by a request's end: others may be waiting for the same days.
-func (s *store) ensure(apps []int, from, to int) error {
-	var mine []appDay
-	var others []*making
-	s.mu.Lock()
-	for day := from; day <= to; day++ {
-		for _, a := range apps {
-			k := appDay{a, day}
-			if m, ok := s.made[k]; ok {
-				others = append(others, m)
-				continue
-			}
-			s.made[k] = &making{done: make(chan struct{})}
-			mine = append(mine, k)
-		}
-	}
-	s.mu.Unlock()
-	for len(mine) > 0 {
-		n := min(len(mine), daysPerCommit)
-		if err := s.make(mine[:n]); err != nil {
-			s.release(mine, err)
-			return err
-		}
-		s.release(mine[:n], nil)
-		mine = mine[n:]
-	}
-	for _, m := range others {
-		if <-m.done; m.err != nil {
-			return m.err
-		}
-	}
-	return nil
-}
-
-// release lets those go on who wait for these pairs; pairs that failed may be tried again.
-func (s *store) release(pairs []appDay, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, k := range pairs {
-		s.made[k].err = err
-		close(s.made[k].done)
-		if err != nil {
-			delete(s.made, k)
-		}
-	}
-}
-
-// make writes the facts of those pairs that the database hasn't got yet: another process or an earlier run may have made
-// them.
-func (s *store) make(pairs []appDay) error {
-	ctx := context.Background()
-	return s.change(ctx, func(tx *sql.Tx) error {
-		missing, err := markMade(ctx, tx, pairs)
-		if err != nil {
-			return err
-		}
-		values := make([]any, 0, len(missing)*50*factColumns)
-		for _, k := range missing {
-			for _, f := range makeDay(s.seed, k.app, &s.apps[k.app], k.day) {
-				values = f.appendValues(values)
-			}
-		}
-		return insert(ctx, tx, "facts", factColumns, values)
-	})
 }

@@ -119,12 +119,12 @@ func (c *call) getStatus() (any, error) {
 }
 
 // settleTickets takes the steps that are due by the data's clock.
-func (s *Server) settleTickets() error {
-	step := s.opts.TicketStep
+func (s *appService) settleTickets() error {
+	step := s.opts.ticketStep
 	if step < 0 {
 		return nil
 	}
-	now := s.now()
+	now := s.opts.now()
 	_, err := s.stepTickets("open", func(t *ticket) bool {
 		if now.Sub(t.At) < step {
 			return false
@@ -135,15 +135,15 @@ func (s *Server) settleTickets() error {
 	return err
 }
 
-// AdvanceTickets makes jobs take so many steps, whatever the clock says: all that are open, or that of one ticket. It
+// advanceTickets makes jobs take so many steps, whatever the clock says: all that are open, or that of one ticket. It
 // returns how many are still open then.
-func (s *Server) AdvanceTickets(steps int, token string) (open int, err error) {
+func (s *appService) advanceTickets(steps int, token string) (open int, err error) {
 	taken := map[string]int{}
 	where, args := "open", []any{}
 	if token != "" {
 		where, args = "open AND app=(SELECT app FROM tickets WHERE token=?)", []any{token}
 	}
-	now := s.now()
+	now := s.opts.now()
 	return s.stepTickets(where, func(t *ticket) bool {
 		if taken[t.Token] >= steps || token != "" && t.Token != token {
 			return false
@@ -156,7 +156,7 @@ func (s *Server) AdvanceTickets(steps int, token string) (open int, err error) {
 
 // stepTickets lets open jobs take steps as long as due says so, an app's one after the other, and tells how many are open
 // after it.
-func (s *Server) stepTickets(where string, due func(*ticket) bool, args ...any) (open int, err error) {
+func (s *appService) stepTickets(where string, due func(*ticket) bool, args ...any) (open int, err error) {
 	err = s.store.change(context.Background(), func(tx *sql.Tx) error {
 		tickets, err := readTickets(tx, where, args...)
 		if err != nil {

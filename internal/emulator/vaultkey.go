@@ -25,11 +25,10 @@ type vaultKey struct {
 }
 
 // openVault makes sure that what a kept file's vault holds can be read.
-func (s *Server) openVault() error {
-	if s.opts.DB == "" {
+func (s *appService) openVault() error {
+	if s.vault.file == "" {
 		return nil
 	}
-	s.vault.file = s.opts.DB + ".key"
 	return s.store.change(context.Background(), func(tx *sql.Tx) error {
 		r, err := firstRecord(tx)
 		if err != nil || r == nil {
@@ -39,8 +38,7 @@ func (s *Server) openVault() error {
 			_, err = s.vault.open(r)
 		}
 		if err != nil {
-			return fmt.Errorf("open emulator database %s: its vault was sealed with the key in %s, which must stay beside it: %w",
-				s.opts.DB, s.vault.file, err)
+			return fmt.Errorf("its vault was sealed with the key in %s, which must stay beside it: %w", s.vault.file, err)
 		}
 		return nil
 	})

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"golang.org/x/time/rate"
 )
 
 // Role is what a token's user may do. Readers have no access to app automation; reports are open to all.
@@ -88,6 +90,37 @@ func (s *Server) authenticate(r *http.Request) (token string, role Role, e *serv
 	return token, role, nil
 }
 
+// admit checks credentials, account, the token's bucket and the method, in this order.
+func (s *Server) admit(r *http.Request) *serviceError {
+	token, _, e := s.authenticate(r)
+	if e != nil {
+		return e
+	}
+	if !s.allow(token) {
+		return &serviceError{status: http.StatusTooManyRequests, code: codeRequest, desc: "Rate limit exceeded", retryAfter: 1}
+	}
+	if r.Method != http.MethodGet {
+		return badRequest("Method %s is not supported", r.Method)
+	}
+	return nil
+}
+
+// allow takes one token from the bucket of an API token. The bucket runs on real time (fake inside a synctest bubble),
+// not on the data's clock, which a test may hold still.
+func (s *Server) allow(token string) bool {
+	if s.opts.Rate < 0 {
+		return true
+	}
+	s.limitMu.Lock()
+	l := s.limiters[token]
+	if l == nil {
+		l = rate.NewLimiter(rate.Limit(s.opts.Rate), s.opts.Burst)
+		s.limiters[token] = l
+	}
+	s.limitMu.Unlock()
+	return l.Allow()
+}
+
 // mayAutomate checks what app automation asks for besides a token.
 func (s *Server) mayAutomate(r *http.Request) *serviceError {
 	_, role, e := s.authenticate(r)
@@ -100,8 +133,4 @@ func (s *Server) mayAutomate(r *http.Request) *serviceError {
 		return forbidden("App automation needs an Admin's or an Editor's token")
 	}
 	return nil
-}
-
-func forbidden(desc string) *serviceError {
-	return &serviceError{status: http.StatusForbidden, code: codeAuth, desc: desc}
 }

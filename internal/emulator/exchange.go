@@ -2,52 +2,35 @@ package emulator
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
-	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/faults"
 )
 
-// The error_code values of the service's error body.
-const (
-	codeRequest    = "request_error"
-	codeAuth       = "auth_error"
-	codeValidation = "validation_error"
-	codeService    = "service_error"
-)
+// csvType is the Content-Type of every CSV answer.
+const csvType = "text/csv; charset=utf-8"
 
-// serviceError is an answer other than 200 and 204, with the service's error body.
-type serviceError struct {
-	status     int
-	code, desc string
-	details    []fieldError // of a validation error
-	retryAfter int          // seconds; 0 sends no Retry-After
-}
-
-func (e *serviceError) Error() string { return fmt.Sprintf("%d %s: %s", e.status, e.code, e.desc) }
-
-func badRequest(format string, args ...any) *serviceError {
-	return &serviceError{status: http.StatusBadRequest, code: codeRequest, desc: fmt.Sprintf(format, args...)}
-}
-
-// notYet refuses what the interface document knows and this emulator doesn't serve.
-func notYet(format string, args ...any) *serviceError {
-	return badRequest("%s is not yet served by this emulator", fmt.Sprintf(format, args...))
-}
-
-// exchange is one request's answer: it remembers the status for the log and carries the request's fault.
+// exchange is the ResponseWriter of one request. It remembers the status for the request log, and it carries what the
+// endpoints need beside the request: the scripted fault that strikes it, and how long and until when it may wait.
 type exchange struct {
 	http.ResponseWriter
-	fault   *Fault
-	status  int
-	started time.Time
+	fault   *Fault          // nil: none
+	closing context.Context // done once the server begins to close; nil: never
+	latency time.Duration   // what wait waits before the endpoint answers
+	status  int             // what was answered; 0 until then
 }
 
+// Unwrap is for http.ResponseController.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
+// WriteHeader sends the status line and remembers the status.
 func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
@@ -55,6 +38,7 @@ func (x *exchange) WriteHeader(status int) {
 	x.ResponseWriter.WriteHeader(status)
 }
 
+// Write sends bytes of the answer's body; without a WriteHeader before it, the status is 200.
 func (x *exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
@@ -62,33 +46,26 @@ func (x *exchange) Write(b []byte) (int, error) {
 	return x.ResponseWriter.Write(b)
 }
 
+// wait waits for the server's latency. When the client goes or the server closes before, it panics with
+// http.ErrAbortHandler, because nobody waits for the answer.
+func (x *exchange) wait(r *http.Request) { x.pause(r, x.latency) }
+
+func (x *exchange) pause(r *http.Request, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	if x.closing != nil {
+		defer context.AfterFunc(x.closing, cancel)()
+	}
+	if faults.Sleep(ctx, d) != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// fail answers with the service's error body.
 func (x *exchange) fail(e *serviceError) { x.send(e.reply()) }
-
-func (e *serviceError) reply() reply {
-	body, err := json.Marshal(struct {
-		Code    string       `json:"error_code"`
-		Desc    string       `json:"error_desc"`
-		Details []fieldError `json:"error_desc_details,omitempty"`
-	}{e.code, e.desc, e.details})
-	if err != nil {
-		body = []byte(`{"error_code":"service_error","error_desc":"unprintable"}`)
-	}
-	return reply{status: e.status, retryAfter: e.retryAfter, contentType: "application/json", body: body}
-}
-
-// scriptedError is the answer of a fault that asks for a status.
-func scriptedError(status, retryAfter int) reply {
-	code := codeRequest
-	switch {
-	case status >= 500:
-		code = codeService
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		code = codeAuth
-	case status == http.StatusUnprocessableEntity:
-		code = codeValidation
-	}
-	return (&serviceError{status: status, code: code, desc: http.StatusText(status) + " (scripted)", retryAfter: retryAfter}).reply()
-}
 
 var gzips = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
@@ -98,7 +75,7 @@ var gzips = sync.Pool{New: func() any {
 	return z
 }}
 
-// body starts a 200 answer and returns where its bytes go: through gzip if the client accepts it, and through the
+// body begins a 200 answer and returns where its bytes go: through gzip if the client accepts it, and through the
 // request's cut if it has one. Close ends the answer.
 func (x *exchange) body(r *http.Request, contentType string) io.WriteCloser {
 	b := &answerBody{x: x}
@@ -111,7 +88,7 @@ func (x *exchange) body(r *http.Request, contentType string) io.WriteCloser {
 	return x.start(b, contentType)
 }
 
-// plainBody is body for what is compressed of itself.
+// plainBody is body for a format that is compressed already, such as Parquet.
 func (x *exchange) plainBody(contentType string) io.WriteCloser {
 	return x.start(&answerBody{x: x}, contentType)
 }
@@ -137,9 +114,10 @@ func acceptsGzip(r *http.Request) bool {
 
 type answerBody struct {
 	x   *exchange
-	zip *gzip.Writer
+	zip *gzip.Writer // nil: not compressed
 }
 
+// Write implements io.Writer.
 func (b *answerBody) Write(p []byte) (int, error) {
 	if b.zip != nil {
 		return b.zip.Write(p)
@@ -147,6 +125,7 @@ func (b *answerBody) Write(p []byte) (int, error) {
 	return b.x.Write(p)
 }
 
+// Close ends the gzip stream and gives its writer back.
 func (b *answerBody) Close() error {
 	if b.zip == nil {
 		return nil
@@ -166,14 +145,15 @@ func (b *answerBody) abort() {
 	panic(http.ErrAbortHandler)
 }
 
-// cutBody ends the answer after left bytes, always within a row. It holds back the bytes whose loss must stay
-// noticeable: a short answer loses its last two, so that even its last row is broken.
+// cutBody ends the answer after left bytes, always within a row. It holds back the last two bytes, so that even an
+// answer shorter than the cut loses the end of its last row and can't be taken for a whole one.
 type cutBody struct {
 	*answerBody
 	left int64
 	held []byte
 }
 
+// Write implements io.Writer; the write that reaches the cut doesn't return.
 func (c *cutBody) Write(p []byte) (int, error) {
 	c.held = append(c.held, p...)
 	if int64(len(c.held)) > c.left+1 {
@@ -194,7 +174,26 @@ func (c *cutBody) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Close cuts the answer too: it was shorter than the cut.
 func (c *cutBody) Close() error {
 	c.abort()
 	return nil
+}
+
+// decodeStrict reads a JSON body into a struct; a field that the struct doesn't have is an error.
+func decodeStrict(r *http.Request, into any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+// isForm tells the Content-Type of a form.
+func isForm(contentType string) bool {
+	if contentType == formType {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && kind == formType
 }
