@@ -5,11 +5,45 @@ import (
 	"time"
 )
 
+// What the server's parts are asked about and tell, under the names of this package, so that whoever starts an emulator
+// needs no other.
+type (
+	Engagement     = engagement
+	Fault          = fault
+	FaultKind      = faultKind
+	JobFault       = jobFault
+	ManagedApp     = managedApp
+	SpendBooks     = spendBooks
+	SpendRecord    = spendRecord
+	SharingBooks   = sharingSummary
+	SharingState   = sharingState
+	SharingArrival = sharingArrival
+)
+
+// The kinds of faults, and the ways in which a report's columns drift. See Fault.
+const (
+	FaultStatus = faultStatus
+	FaultSlow   = faultSlow
+	FaultCut    = faultCut
+	FaultReset  = faultReset
+	FaultDrift  = faultDrift
+	FaultHTML   = faultHTML
+	FaultEmpty  = faultEmpty
+	FaultLost   = faultLost
+
+	DriftRename  = driftRename
+	DriftMissing = driftMissing
+	DriftExtra   = driftExtra
+)
+
+// SharingMetrics lists the metrics that sharing can be set for, sorted, without `all`.
+func SharingMetrics() []string { return sharingMetricNames() }
+
 // Apps lists the account's apps, so that a test can build what it expects.
 func (s *Server) Apps() []App {
 	out := make([]App, len(s.world.apps))
 	for i, a := range s.world.apps {
-		out[i] = a.App
+		out[i] = a
 		out[i].OSNames = append([]string(nil), a.OSNames...)
 		out[i].Events = append([]AppEvent(nil), a.Events...)
 	}
@@ -30,20 +64,20 @@ func (s *Server) SpendRecords() []SpendRecord { return s.spend.records() }
 
 // Sharing sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
 // refused.
-func (s *Server) Sharing() SharingBooks { return s.sharing.books.summary() }
+func (s *Server) Sharing() SharingBooks { return s.sharing.summary() }
 
 // SharingOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
 func (s *Server) SharingOf(app, idType, device string) SharingState {
-	return s.sharing.books.stateOf(app, idType, device)
+	return s.sharing.stateOf(app, idType, device)
 }
 
 // SharingLog hands out, in the order of taking, what /third_party_sharing took until now, as long as yield wants more.
 func (s *Server) SharingLog(yield func(SharingArrival) bool) error {
-	return s.sharing.books.arrivals(yield)
+	return s.sharing.arrivals(yield)
 }
 
 // ResetSharing forgets all devices, the log and the counts.
-func (s *Server) ResetSharing() error { return s.sharing.books.reset() }
+func (s *Server) ResetSharing() error { return s.sharing.reset() }
 
 // ManagedApps lists the apps that app automation knows, oldest first.
 func (s *Server) ManagedApps() ([]ManagedApp, error) { return s.apps.managedApps() }

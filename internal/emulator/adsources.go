@@ -1,11 +1,5 @@
 package emulator
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
-
 // adSource is a platform that reports ad revenue: its display name, as ad_revenue_sources takes it, and the {src} of the
 // per-source metrics.
 type adSource struct{ name, slug string }
@@ -50,28 +44,4 @@ func adSourceAt(appIndex, x int) int {
 		}
 	}
 	return 0 // not reached: the shares add up to a million
-}
-
-// readAdSources reads ad_revenue_sources as indexes, ascending; nil is all.
-func readAdSources(list string) ([]int, *serviceError) {
-	var out []int
-	for _, want := range splitList(list) {
-		n := slices.IndexFunc(adSources, func(s adSource) bool { return strings.EqualFold(s.name, want) || strings.EqualFold(s.slug, want) })
-		if n < 0 {
-			return nil, badRequest("ad_revenue_sources: %q is not a known source such as AdMob or \"Unity SDK\"", want)
-		}
-		if !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
-	slices.Sort(out)
-	return out, nil
-}
-
-// adFactor is SQL for {ads}.
-func (q *query) adFactor() string {
-	if q.adSources == nil {
-		return "1"
-	}
-	return "(f.ad_source IN (" + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(q.adSources)), ","), "[]") + "))"
 }

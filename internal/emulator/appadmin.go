@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// ManagedApp is an app that was made or updated through app automation.
-type ManagedApp struct {
+// managedApp is an app that was made or updated through app automation.
+type managedApp struct {
 	Token    string   `json:"token"`
 	Name     string   `json:"name"`
 	BundleID string   `json:"bundle_id"`
@@ -19,15 +19,15 @@ type ManagedApp struct {
 }
 
 // managedApps lists the apps that app automation knows, oldest first.
-func (s *appService) managedApps() (out []ManagedApp, err error) {
-	out = []ManagedApp{}
+func (s *appService) managedApps() (out []managedApp, err error) {
+	out = []managedApp{}
 	err = s.store.change(context.Background(), func(tx *sql.Tx) error {
 		apps, err := (&call{s: s, tx: tx}).apps(true)
 		if err != nil {
 			return err
 		}
 		for _, a := range apps {
-			m := ManagedApp{a.Token, a.Name, a.BundleID, a.StoreID, a.Platform, append([]string{}, a.Editors...), []string{}}
+			m := managedApp{a.Token, a.Name, a.BundleID, a.StoreID, a.Platform, append([]string{}, a.Editors...), []string{}}
 			tickets, err := readTickets(tx, "app=?", a.Token)
 			if err != nil {
 				return err
@@ -49,7 +49,7 @@ func (s *appService) admin(r *http.Request, call string) (answer any, known bool
 		answer, err = s.managedApps()
 		return answer, true, err
 	case "PUT job-faults":
-		var list []JobFault
+		var list []jobFault
 		err := decodeStrict(r, &list)
 		if err == nil {
 			err = s.setFaults(list)

@@ -2,24 +2,20 @@ package emulator
 
 import "fmt"
 
-// App is an app of the emulated account.
+// App is an app of the emulated account, with what its data is made from.
 type App struct {
 	Token   string   // 12 characters of [a-z0-9]
 	Name    string   // may hold commas, quotes and any script
 	OSNames []string // the os_name values that occur in its data, sorted
 	Events  []AppEvent
+	slices  []slice // its traffic; their ids are consecutive
+
+	volume int // installs of an ordinary day
 }
 
 // AppEvent is an event of one app. Events of several apps share a slug when they share a name.
 type AppEvent struct {
 	Name, Slug, Token string
-}
-
-// app is an App with what its data is made from.
-type app struct {
-	App
-	volume int // installs of an ordinary day
-	slices []slice
 }
 
 // Names that exercise quoting and scripts; further apps are numbered.
@@ -30,13 +26,13 @@ var appNames = []string{
 
 var appOSNames = [][]string{{"android", "ios"}, {"ios"}, {"android"}, {"android", "ios", "unknown"}, {"android", "fire-tv"}, {"ios", "windows"}}
 
-func makeApps(seed int64, n int) []app {
-	apps := make([]app, n)
+func makeApps(seed int64, n int) []App {
+	apps := make([]App, n)
 	taken := map[string]bool{}
 	firstSlice := 0
 	for i := range apps {
 		r := newRandom(seed, 1, i)
-		a := app{App: App{Name: fmt.Sprintf("App %d", i+1), OSNames: appOSNames[i%len(appOSNames)]}}
+		a := App{Name: fmt.Sprintf("App %d", i+1), OSNames: appOSNames[i%len(appOSNames)]}
 		if i < len(appNames) {
 			a.Name = appNames[i]
 		}

@@ -96,7 +96,7 @@ func (c *call) appByStore(storeID, platform string) (*accountApp, error) {
 		return a, err
 	}
 	for i := range c.s.world.apps {
-		if p := c.s.world.apps[i].defaultPlatform(); p == platform && c.s.world.apps[i].defaultStore(c.s.world.seed, i) == storeID {
+		if a := &c.s.world.apps[i]; defaultPlatform(a) == platform && defaultStore(a, c.s.world.seed, i) == storeID {
 			return c.s.madeUpApp(i), nil
 		}
 	}

@@ -12,15 +12,17 @@ var partnerSwitches = []string{"revenue_forwarding", "session_forwarding", "para
 // defaultStores are the stores that a platform's store_id is of.
 var defaultStores = map[string]string{android: "google_play", ios: "app_store"}
 
-func (a *app) defaultPlatform() string {
+// defaultPlatform is the platform that app automation knows the app by.
+func defaultPlatform(a *App) string {
 	if slices.Contains(a.OSNames, android) {
 		return android
 	}
 	return ios
 }
 
-func (a *app) defaultStore(seed int64, index int) string {
-	return storeID(seed, index, defaultStores[a.defaultPlatform()])
+// defaultStore is the app's ID in its platform's default store.
+func defaultStore(a *App, seed int64, index int) string {
+	return storeID(seed, index, defaultStores[defaultPlatform(a)])
 }
 
 // madeUpApp is one of Options.Apps as app automation finds it: with settings in every section, so that it can be the
@@ -28,7 +30,7 @@ func (a *app) defaultStore(seed int64, index int) string {
 func (s *appService) madeUpApp(i int) *accountApp {
 	from := &s.world.apps[i]
 	r := newRandom(s.world.seed, 30, i)
-	a := &accountApp{ID: 1000 + i, Token: from.Token, Name: from.Name, Platform: from.defaultPlatform(), StoreID: from.defaultStore(s.world.seed, i)}
+	a := &accountApp{ID: 1000 + i, Token: from.Token, Name: from.Name, Platform: defaultPlatform(from), StoreID: defaultStore(from, s.world.seed, i)}
 	a.BundleID = a.StoreID
 	if a.Platform == ios {
 		a.BundleID = "com.example." + r.token(8)

@@ -86,7 +86,7 @@ func (b *books) take(rec spend, e engagement, found bool, now time.Time) error {
 // engagement is too old by now.
 func (b *books) book(rec spend, e engagement, found bool, now time.Time) {
 	old, known := b.records[rec.costID]
-	late := found && now.Sub(e.time) > spendWindow
+	late := found && now.Sub(e.Time) > spendWindow
 	r := booked{amount: rec.amount, tag: strings.Clone(rec.tag), received: now.Unix(), pricing: rec.pricing, currency: rec.currency, state: spendPending, times: 1}
 	if known {
 		r.received, r.times, r.replaced = old.received, old.times+1, old.replaced
@@ -120,8 +120,8 @@ func (b *books) book(rec spend, e engagement, found bool, now time.Time) {
 	b.records[strings.Clone(rec.costID)] = r // alone, without the request that it is a piece of
 }
 
-// SpendBooks is what arrived at /cost.
-type SpendBooks struct {
+// spendBooks is what arrived at /cost.
+type spendBooks struct {
 	Statuses   map[int]int    `json:"statuses"`   // answers by status, those of scripted faults left out
 	Refused    map[string]int `json:"refused"`    // why, in fixed words
 	Faulted    int            `json:"faulted"`    // answered by a scripted fault, and not taken
@@ -130,11 +130,11 @@ type SpendBooks struct {
 	Replaced   int            `json:"replaced"`   // arrivals with other content, which replaced it
 	TooLate    int            `json:"too_late"`   // arrivals after the window, which are in no report
 	States     map[string]int `json:"states"`     // different Cost IDs: matched, late, pending, expired, unrated
-	Totals     []SpendTotal   `json:"totals"`     // of the matched ones
+	Totals     []spendTotal   `json:"totals"`     // of the matched ones
 }
 
-// SpendTotal is the spend of one day of engagements, by UTC.
-type SpendTotal struct {
+// spendTotal is the spend of one day of engagements, by UTC.
+type spendTotal struct {
 	Day      string `json:"day"`
 	CostType string `json:"cost_type"`
 	Currency string `json:"cost_currency"` // lower case
@@ -142,8 +142,8 @@ type SpendTotal struct {
 	Amount   string `json:"amount"` // the sum of cost_amount, exact
 }
 
-// SpendRecord is one Cost ID with what was sent of it last.
-type SpendRecord struct {
+// spendRecord is one Cost ID with what was sent of it last.
+type spendRecord struct {
 	CostType, Currency, Amount, CostID, Tag string
 
 	State    string // matched, late, pending, expired or unrated
@@ -153,12 +153,12 @@ type SpendRecord struct {
 }
 
 // summary sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that were refused.
-func (s *spendService) summary() SpendBooks {
+func (s *spendService) summary() spendBooks {
 	b, now := s.books, s.opts.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := SpendBooks{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: len(b.records),
-		Duplicates: b.same, Replaced: b.other, TooLate: b.tooLate, States: map[string]int{}, Totals: []SpendTotal{}}
+	out := spendBooks{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: len(b.records),
+		Duplicates: b.same, Replaced: b.other, TooLate: b.tooLate, States: map[string]int{}, Totals: []spendTotal{}}
 	for _, r := range b.records {
 		out.States[r.stateAt(now)]++
 	}
@@ -172,29 +172,29 @@ func (s *spendService) summary() SpendBooks {
 		}
 	}
 	for k, t := range sums {
-		out.Totals = append(out.Totals, SpendTotal{k.day, k.costType, k.currency, t.records, amountText(t.sum)})
+		out.Totals = append(out.Totals, spendTotal{k.day, k.costType, k.currency, t.records, amountText(t.sum)})
 	}
-	slices.SortFunc(out.Totals, func(a, b SpendTotal) int {
+	slices.SortFunc(out.Totals, func(a, b spendTotal) int {
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.CostType, b.CostType), cmp.Compare(a.Currency, b.Currency))
 	})
 	return out
 }
 
 // records lists every Cost ID that was taken, sorted.
-func (s *spendService) records() []SpendRecord {
+func (s *spendService) records() []spendRecord {
 	b, now := s.books, s.opts.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := make([]SpendRecord, 0, len(b.records))
+	out := make([]spendRecord, 0, len(b.records))
 	for id, r := range b.records {
-		rec := SpendRecord{CostType: costTypes[r.pricing-1], Currency: strings.ToLower(isoCodes[r.currency]), Amount: amountText(r.amount),
+		rec := spendRecord{CostType: costTypes[r.pricing-1], Currency: strings.ToLower(isoCodes[r.currency]), Amount: amountText(r.amount),
 			CostID: id, Tag: r.tag, State: r.stateAt(now), Times: int(r.times), Replaced: int(r.replaced)}
 		if r.row != 0 {
 			rec.Day = dayTime(b.rows[r.row].fact.day).Format(time.DateOnly)
 		}
 		out = append(out, rec)
 	}
-	slices.SortFunc(out, func(a, b SpendRecord) int { return strings.Compare(a.CostID, b.CostID) })
+	slices.SortFunc(out, func(a, b spendRecord) int { return strings.Compare(a.CostID, b.CostID) })
 	return out
 }
 

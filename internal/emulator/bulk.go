@@ -72,7 +72,7 @@ func (s *reportService) streamBulk(x *exchange, r *http.Request, q *request) {
 				w.micros(v % million)
 			}
 		}
-		if x.fault.drifts(DriftExtra) {
+		if x.fault.drifts(driftExtra) {
 			w.whole(0)
 		}
 		if w.endLine() != nil || r.Context().Err() != nil {

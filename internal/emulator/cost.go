@@ -33,6 +33,10 @@ func newSpend(w *world, o spendOptions) (*spendService, error) {
 	return s, s.openBooks()
 }
 
+// publish brings the facts up to what the books say, so that a report that begins after it shows every record that was
+// answered before.
+func (s *spendService) publish() error { return s.books.publish(s.world.store) }
+
 // serve answers POST /cost.
 func (s *spendService) serve(x *exchange, r *http.Request) {
 	if x.struck(r, plain) {
@@ -62,7 +66,7 @@ func (s *spendService) take(r *http.Request) (status int, refused string, err er
 	}
 	now := s.opts.now().Truncate(time.Second) // as the log keeps it
 	e, found := s.world.findEngagement(rec.costID, now)
-	if found && network != "" && s.world.sliceOf(e).network != network {
+	if found && network != "" && e.Network != network {
 		return http.StatusForbidden, "credential: of another network", nil
 	}
 	return http.StatusOK, "", s.books.take(rec, e, found, now)

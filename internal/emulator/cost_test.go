@@ -322,7 +322,7 @@ func TestSpendTwice(t *testing.T) {
 	got := s.Spend()
 	want := SpendBooks{Statuses: map[int]int{200: 10}, Refused: map[string]int{}, Records: 3, Duplicates: 3, Replaced: 4,
 		States: map[string]int{"matched": 2, "unrated": 1},
-		Totals: []SpendTotal{{"2026-03-13", "cpc", "usd", 1, "1.5"}, {"2026-03-13", "cpi", "eur", 1, "3"}}}
+		Totals: []spendTotal{{"2026-03-13", "cpc", "usd", 1, "1.5"}, {"2026-03-13", "cpi", "eur", 1, "3"}}}
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}

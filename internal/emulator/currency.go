@@ -1,7 +1,5 @@
 package emulator
 
-import "strings"
-
 // exchangeRate is units of a currency for num/den US dollars' worth: amount_usd * num / den.
 type exchangeRate struct {
 	num, den   int
@@ -24,18 +22,6 @@ var rates = []exchangeRate{
 	{47, 10, "MYR", "Malaysian Ringgit"}, {135, 100, "SGD", "Singapore Dollar"}, {78, 10, "HKD", "Hong Kong Dollar"},
 	{32, 1, "TWD", "New Taiwan Dollar"}, {900, 1, "ARS", "Argentine Peso"}, {940, 1, "CLP", "Chilean Peso"},
 	{3900, 1, "COP", "Colombian Peso"}, {37, 10, "PEN", "Peruvian Sol"},
-}
-
-func findRate(code string) (exchangeRate, *serviceError) {
-	if code == "" {
-		code = "USD" // of every app
-	}
-	for _, r := range rates {
-		if strings.EqualFold(r.code, code) {
-			return r, nil
-		}
-	}
-	return exchangeRate{}, badRequest("currency: %q is not a supported ISO 4217 code", code)
 }
 
 // label is the currency as the dimension shows it.

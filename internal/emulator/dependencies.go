@@ -48,7 +48,7 @@ func (s *reportService) dependency(q *request, id string, attributed bool) depen
 			for _, t := range texts {
 				key.WriteString(sl.texts[t] + "\x00")
 			}
-			value := sl.idText(id)
+			value := idText(&sl, id)
 			if known := d.known[key.String()]; !slices.Contains(known, value) {
 				d.known[key.String()] = append(known, value)
 			}
@@ -58,19 +58,11 @@ func (s *reportService) dependency(q *request, id string, attributed bool) depen
 }
 
 // idText is an id of a slice; app_network is where the app is sold, as "store_type:store_id".
-func (sl *slice) idText(id string) string {
+func idText(sl *slice, id string) string {
 	if id == "app_network" {
 		return sl.textOf("store_type") + ":" + sl.textOf("store_id")
 	}
 	return sl.textOf(id)
-}
-
-func (sl *slice) textOf(slug string) string {
-	d, bad := findDimension(slug)
-	if bad != nil || d.text < 0 {
-		return ""
-	}
-	return sl.texts[d.text]
 }
 
 // of is a row's attr_dependency. Its values are texts, but for app_network, which is a list: an app has several stores.

@@ -43,7 +43,7 @@ var (
 )
 
 // describe fills in the texts of the app's slices, from a stream of their own: what else was made stays what it was.
-func (a *app) describe(seed int64, appIndex int) {
+func (a *App) describe(seed int64, appIndex int) {
 	for i := range a.slices {
 		s := &a.slices[i]
 		r := newRandom(seed, 9, appIndex, i)

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -59,25 +60,11 @@ var dimensions = makeDimensions([]dimension{
 	{slug: "platform", label: "Platform"},
 })
 
-// sliceTexts are the columns of slices that are dimensions, in the order of slice.texts.
-var sliceTexts = func() (out []string) {
-	for _, d := range dimensions {
-		if d.text >= 0 {
-			out = append(out, d.column())
-		}
-	}
-	return out
-}()
-
+// makeDimensions finds each dimension's text among those of slices.
 func makeDimensions(table []dimension) []dimension {
-	n := 0
 	for i := range table {
 		d := &table[i]
-		d.text = -1
-		if d.time == nil && !d.isCurrency() {
-			d.text = n
-			n++
-		}
+		d.text = slices.Index(sliceTexts, d.column())
 	}
 	return table
 }

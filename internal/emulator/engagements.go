@@ -12,44 +12,39 @@ import (
 // engagementsPerDay is how many engagements an app has on a day: enough for any test's file of spend.
 const engagementsPerDay = 1_000_000
 
-// An Engagement is a click or an impression that partners can post spend for. Its Cost ID says whose it is and of which
+// An engagement is a click or an impression that partners can post spend for. Its Cost ID says whose it is and of which
 // day, so that any of them is known without being kept.
-type Engagement struct {
+type engagement struct {
 	CostID   string
 	App      string // its name, as the dimension app shows it
 	Campaign string
 	Network  string
 	Time     time.Time // UTC, whole seconds
+
+	fact  *fact // what it is part of: its spend is booked beside it
+	app   int
+	place int // of the fact among the day's that people were paid for
 }
 
 // engagements lists the first perDay engagements of each app and day: days from's to to's by UTC, of those that have
 // data, and nothing that is still to come. They are sorted by day, then app.
-func (w *world) engagements(from, to time.Time, perDay int, now time.Time) iter.Seq[Engagement] {
+func (w *world) engagements(from, to time.Time, perDay int, now time.Time) iter.Seq[engagement] {
 	first, last := max(dayOf(from), w.firstDay), min(dayOf(to), dayOf(now))
-	return func(yield func(Engagement) bool) {
+	return func(yield func(engagement) bool) {
 		for day := first; day <= last; day++ {
 			for app := range w.apps {
 				for n := range min(perDay, engagementsPerDay) {
 					e, ok := w.engagementOf(app, day, n)
-					if !ok || e.time.After(now) {
+					if !ok || e.Time.After(now) {
 						continue
 					}
-					if !yield(w.describeEngagement(e)) {
+					if !yield(e) {
 						return
 					}
 				}
 			}
 		}
 	}
-}
-
-// engagement is an Engagement as the books need it.
-type engagement struct {
-	costID string
-	time   time.Time
-	place  int   // among the day's facts that people were paid for
-	fact   *fact // what it is part of: whose spend is booked beside it
-	app    int
 }
 
 // engagementOf makes the n-th engagement of an app's day; not ok when nobody was paid on that day.
@@ -62,10 +57,13 @@ func (w *world) engagementOf(app, day, n int) (engagement, bool) {
 	check := r.next()
 	place := r.below(len(facts))
 	f := &facts[place]
+	a := &w.apps[app]
+	sl := &a.slices[f.slice-a.slices[0].id]
 	return engagement{
-		costID: fmt.Sprintf("emu-%s-%03d-%07d-%016x", dayTime(day).Format("20060102"), app, n, check),
-		time:   time.Unix(int64(f.ts)*3600+int64(r.below(3600)), 0).UTC(),
-		place:  place, fact: f, app: app,
+		CostID: fmt.Sprintf("emu-%s-%03d-%07d-%016x", dayTime(day).Format("20060102"), app, n, check),
+		App:    a.Name, Campaign: sl.campaign, Network: sl.network,
+		Time: time.Unix(int64(f.ts)*3600+int64(r.below(3600)), 0).UTC(),
+		fact: f, app: app, place: place,
 	}, true
 }
 
@@ -92,17 +90,16 @@ func (w *world) findEngagement(costID string, now time.Time) (engagement, bool) 
 		return engagement{}, false
 	}
 	e, ok := w.engagementOf(app, day, n)
-	return e, ok && e.costID == costID
+	return e, ok && e.CostID == costID
 }
 
-func (w *world) describeEngagement(e engagement) Engagement {
-	sl := w.sliceOf(e)
-	return Engagement{CostID: e.costID, App: w.apps[e.app].Name, Campaign: sl.campaign, Network: sl.network, Time: e.time}
-}
+// firstSpendRow is the first row of an app's day that is made of spend; makeDay's rows are below. Each of them has four
+// places from here on, one for each way of paying.
+const firstSpendRow = 200
 
-func (w *world) sliceOf(e engagement) *slice {
-	a := &w.apps[e.app]
-	return &a.slices[e.fact.slice-a.slices[0].id]
+// spendRow is the id of the fact that spend for the engagement is part of, when it is paid for in this way.
+func (e engagement) spendRow(pricing int) int {
+	return (e.fact.day*maxApps+e.app)*rowsPerDay + firstSpendRow + e.place*4 + pricing - 1
 }
 
 // paidDays remembers what paidFacts made: it is asked for every record of spend.

@@ -64,7 +64,7 @@ type eventCatalog struct {
 // eventRate is how often one app's users trigger an event, and what it brings.
 type eventRate struct{ app, event, rate, price int }
 
-func makeEventCatalog(seed int64, apps []app) eventCatalog {
+func makeEventCatalog(seed int64, apps []App) eventCatalog {
 	c := eventCatalog{index: map[string]int{}}
 	type owner struct {
 		def  int

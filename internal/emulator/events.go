@@ -23,7 +23,7 @@ func (s *reportService) serveEvents(x *exchange, r *http.Request) {
 			continue
 		}
 		if len(apps) > 0 {
-			rec = rec.narrowed(apps)
+			rec = narrowed(rec, apps)
 		}
 		if len(rec.AppToken) == 0 {
 			continue
@@ -44,7 +44,7 @@ func (s *reportService) serveEvents(x *exchange, r *http.Request) {
 }
 
 // narrowed keeps the listed apps of a record and their tokens.
-func (e eventRecord) narrowed(apps []string) eventRecord {
+func narrowed(e eventRecord, apps []string) eventRecord {
 	mapping := map[string][]string{}
 	tokens, owners := []string{}, []string{}
 	for _, a := range e.AppToken {

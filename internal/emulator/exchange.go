@@ -21,7 +21,7 @@ const csvType = "text/csv; charset=utf-8"
 // endpoints need beside the request: the scripted fault that strikes it, and how long and until when it may wait.
 type exchange struct {
 	http.ResponseWriter
-	fault   *Fault          // nil: none
+	fault   *fault          // nil: none
 	closing context.Context // done once the server begins to close; nil: never
 	latency time.Duration   // what wait waits before the endpoint answers
 	status  int             // what was answered; 0 until then
@@ -96,7 +96,7 @@ func (x *exchange) plainBody(contentType string) io.WriteCloser {
 func (x *exchange) start(b *answerBody, contentType string) io.WriteCloser {
 	x.Header().Set("Content-Type", contentType)
 	x.WriteHeader(http.StatusOK)
-	if x.fault != nil && x.fault.Kind == FaultCut {
+	if x.fault != nil && x.fault.Kind == faultCut {
 		return &cutBody{answerBody: b, left: max(x.fault.AfterBytes, 1)}
 	}
 	return b

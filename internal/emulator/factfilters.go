@@ -2,8 +2,29 @@ package emulator
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 )
+
+// metricOps are the filters m__op of metrics, and their operators in SQL.
+var metricOps = map[string]string{"lt": "<", "lte": "<=", "gt": ">", "gte": ">=", "eq": "=", "ne": "<>"}
+
+// dimensionFilter keeps facts by the label of a dimension, whether or not the report shows it.
+type dimensionFilter struct {
+	dimension dimension
+	op        string
+	values    []string // folded; several for in and not_in
+}
+
+// metricFilter keeps groups by the value of a metric, whether or not the report shows it.
+type metricFilter struct {
+	metric column
+	op     string
+	bound  float64
+}
 
 // factFilter keeps facts whose column is one of ids: what filters of dimensions come to once they are worked out on the
 // few texts of slices and labels of hours, in Go, where letters of every script can be folded.
@@ -95,4 +116,47 @@ func (q *query) factFilters(s span) []factFilter {
 		}
 	}
 	return append(q.kept[:len(q.kept):len(q.kept)], hours)
+}
+
+// fold makes texts equal that differ in case only, by Unicode's simple folding: each letter by itself, in every script.
+// "ß" and "SS", and the Turkish dotted capital I and "i", stay different.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, s)
+}
+
+func foldAll(list []string) (out []string) {
+	for _, s := range list {
+		out = append(out, fold(s))
+	}
+	return out
+}
+
+func (f dimensionFilter) keeps(label string) bool {
+	label = fold(label)
+	holds := func(v string) bool {
+		switch strings.TrimPrefix(f.op, "not_") {
+		case "in":
+			return label == v
+		case "starts_with":
+			return strings.HasPrefix(label, v)
+		case "ends_with":
+			return strings.HasSuffix(label, v)
+		default: // contains and exclude
+			return strings.Contains(label, v)
+		}
+	}
+	negated := f.op == "exclude" || strings.HasPrefix(f.op, "not_")
+	return slices.ContainsFunc(f.values, holds) != negated
+}
+
+// sql is the filter over e, the metric's value of a group. Amounts are compared as the double nearest to the decimal
+// that is printed, so that equal means equal to the printed cell.
+func (f metricFilter) sql(e expr) string {
+	return fmt.Sprintf("%s%s?", e.float(), metricOps[f.op])
 }

@@ -32,7 +32,8 @@ func sectionSlug(name string) string {
 	return slug
 }
 
-func (d *metricDef) picker() picker {
+// pickerOf is the list that a metric is in.
+func pickerOf(d *metricDef) picker {
 	switch section := sectionSlug(d.section); {
 	case strings.Contains(d.slug, "{e}"):
 		return eventPicker
@@ -47,7 +48,7 @@ func (d *metricDef) picker() picker {
 }
 
 // formatting is a kind in the service's words.
-func (k kind) formatting() string {
+func formatting(k kind) string {
 	return map[kind]string{count: "integer", money: "money", ratio: "percent", decimal: "decimal", seconds: "timeperiod", precise: "money_precise"}[k]
 }
 
@@ -92,7 +93,7 @@ func metricList(p picker) func(*reportService, filterSearch) []filterItem {
 func (s *reportService) pickerDefs(p picker) []*metricDef {
 	var out []*metricDef
 	for _, slug := range slices.Sorted(maps.Keys(s.glossary.formulas)) {
-		if def := s.glossary.formulas[slug]; def.label != "" && !def.hidden && def.picker() == p {
+		if def := s.glossary.formulas[slug]; def.label != "" && !def.hidden && pickerOf(def) == p {
 			out = append(out, def)
 		}
 	}
@@ -100,13 +101,13 @@ func (s *reportService) pickerDefs(p picker) []*metricDef {
 }
 
 func metricItem(slug, label string, def *metricDef) filterItem {
-	formatting := def.kind.formatting()
-	return filterItem{ID: slug, Name: label, Section: def.section, Formatting: &formatting,
-		Description: def.formula, IncreaseIsNegative: def.worsens()}
+	format := formatting(def.kind)
+	return filterItem{ID: slug, Name: label, Section: def.section, Formatting: &format,
+		Description: def.formula, IncreaseIsNegative: worsens(def)}
 }
 
 // worsens says whether more of the metric is bad news; the service's documents name the field and no metric of it.
-func (d *metricDef) worsens() bool {
+func worsens(d *metricDef) bool {
 	for _, part := range []string{"cost", "ecp", "uninstall", "deattribution", "gdpr_forget", "cancel"} {
 		if strings.Contains(d.slug, part) {
 			return true

@@ -1,35 +1,16 @@
 package emulator
 
 import (
-	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
-// dimensionOps and metricOps are the filters x__op; those that keep what another drops are told by negated.
-var (
-	dimensionOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"}
-	metricOps    = map[string]string{"lt": "<", "lte": "<=", "gt": ">", "gte": ">=", "eq": "=", "ne": "<>"} // in SQL
-)
-
-// dimensionFilter keeps facts by the label of a dimension, whether or not the report shows it.
-type dimensionFilter struct {
-	dimension dimension
-	op        string
-	values    []string // folded; several for in and not_in
-}
-
-// metricFilter keeps groups by the value of a metric, whether or not the report shows it.
-type metricFilter struct {
-	metric column
-	op     string
-	bound  float64
-}
+// dimensionOps are the filters d__op of dimensions; those of metrics are metricOps.
+var dimensionOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"}
 
 // readFilters reads os_names and every <d>__op and <m>__op; all of them must hold. Filters of nothing known are refused;
 // other unknown parameters are ignored, as at the service.
@@ -88,7 +69,7 @@ func (s *reportService) readFilter(q *request, target, op, value string) *servic
 	if len(f.values) == 0 {
 		return nil
 	}
-	if target == "app_token" && op == "in" && !slices.ContainsFunc(s.world.apps, func(a app) bool { return f.keeps(a.Token) }) {
+	if target == "app_token" && op == "in" && !slices.ContainsFunc(s.world.apps, func(a App) bool { return f.keeps(a.Token) }) {
 		return badRequest("app_token__in: no apps matching %s", value)
 	}
 	q.filters = append(q.filters, f)
@@ -113,47 +94,4 @@ func parseNumber(s string) (float64, bool) {
 	s = strings.TrimSpace(s) // a "+" that was sent unescaped arrives as a blank
 	x, err := strconv.ParseFloat(s, 64)
 	return x, err == nil && number.MatchString(s)
-}
-
-// fold makes texts equal that differ in case only, by Unicode's simple folding: each letter by itself, in every script.
-// "ß" and "SS", and the Turkish dotted capital I and "i", stay different.
-func fold(s string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			least = min(least, other)
-		}
-		return least
-	}, s)
-}
-
-func foldAll(list []string) (out []string) {
-	for _, s := range list {
-		out = append(out, fold(s))
-	}
-	return out
-}
-
-func (f dimensionFilter) keeps(label string) bool {
-	label = fold(label)
-	holds := func(v string) bool {
-		switch strings.TrimPrefix(f.op, "not_") {
-		case "in":
-			return label == v
-		case "starts_with":
-			return strings.HasPrefix(label, v)
-		case "ends_with":
-			return strings.HasSuffix(label, v)
-		default: // contains and exclude
-			return strings.Contains(label, v)
-		}
-	}
-	negated := f.op == "exclude" || strings.HasPrefix(f.op, "not_")
-	return slices.ContainsFunc(f.values, holds) != negated
-}
-
-// sql is the filter over e, the metric's value of a group. Amounts are compared as the double nearest to the decimal
-// that is printed, so that equal means equal to the printed cell.
-func (f metricFilter) sql(e expr) string {
-	return fmt.Sprintf("%s%s?", e.float(), metricOps[f.op])
 }

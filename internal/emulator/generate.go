@@ -34,7 +34,7 @@ var (
 )
 
 // makeDay makes an app's facts of one UTC day, from nothing but the seed, the app and the day.
-func makeDay(seed int64, appIndex int, a *app, day int) []fact {
+func makeDay(seed int64, appIndex int, a *App, day int) []fact {
 	r := newRandom(seed, 3, appIndex, day)
 	weekday := int(dayTime(day).Weekday())
 	volume := a.volume * weekdayShape[weekday] / 100 * r.between(85, 115) / 100
@@ -88,7 +88,7 @@ func makeDay(seed int64, appIndex int, a *app, day int) []fact {
 }
 
 // credit says which engagement brought the fact's users, and which was their first.
-func (f *fact) credit(r *random, a *app) {
+func (f *fact) credit(r *random, a *App) {
 	s := &a.slices[f.slice-a.slices[0].id]
 	f.firstSlice = f.slice
 	if s.network == organicNetwork {
@@ -117,7 +117,7 @@ func (f *fact) credit(r *random, a *app) {
 }
 
 // makeTests makes an app's sandbox facts of a day: two testers' devices.
-func makeTests(seed int64, appIndex int, a *app, day, firstRow int) []fact {
+func makeTests(seed int64, appIndex int, a *App, day, firstRow int) []fact {
 	r := newRandom(seed, 8, appIndex, day)
 	facts := make([]fact, 2)
 	for i := range facts {

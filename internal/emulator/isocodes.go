@@ -1,6 +1,9 @@
 package emulator
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // isoCodes are the currencies of ISO 4217's list one as of 2026, those of precious metals, units of account and tests
 // left out: nobody pays for a click in them.
@@ -20,4 +23,13 @@ var isoNumber = func() map[string]uint8 {
 		numbers[strings.ToLower(code)] = uint8(i)
 	}
 	return numbers
+}()
+
+// spendRates has the rate of each of isoCodes; num is 0 where the emulator has none.
+var spendRates = func() []exchangeRate {
+	out := make([]exchangeRate, len(isoCodes))
+	for _, r := range rates {
+		out[slices.Index(isoCodes, r.code)] = r
+	}
+	return out
 }()

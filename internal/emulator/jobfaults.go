@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// JobFault makes a section of jobs fail, as a whole or with one of its items.
-type JobFault struct {
+// jobFault makes a section of jobs fail, as a whole or with one of its items.
+type jobFault struct {
 	App     string `json:"app,omitempty"` // token or store ID; "" is any
 	Section string `json:"section"`
 	Item    string `json:"item,omitempty"`   // the name that fails, the others are applied; "" is all of the section
@@ -15,7 +15,7 @@ type JobFault struct {
 	Times   int    `json:"times,omitempty"`  // how many jobs it strikes; 0 is every one
 }
 
-func (f *JobFault) validate() error {
+func (f *jobFault) validate() error {
 	if _, ok := findSection(f.Section); !ok {
 		return fmt.Errorf("section %q can't be migrated, so it can't fail", f.Section)
 	}
@@ -28,18 +28,18 @@ func (f *JobFault) validate() error {
 // jobScript are the faults in force, with a count of the jobs that each struck.
 type jobScript struct {
 	mu     sync.Mutex
-	faults []JobFault
+	faults []jobFault
 	struck []int
 }
 
-func (j *jobScript) set(faults []JobFault) {
+func (j *jobScript) set(faults []jobFault) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.faults, j.struck = append([]JobFault(nil), faults...), make([]int, len(faults))
+	j.faults, j.struck = append([]jobFault(nil), faults...), make([]int, len(faults))
 }
 
 // next returns the fault that strikes a job's section, or nil.
-func (j *jobScript) next(a *accountApp, section string) *JobFault {
+func (j *jobScript) next(a *accountApp, section string) *jobFault {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i, f := range j.faults {
@@ -53,7 +53,7 @@ func (j *jobScript) next(a *accountApp, section string) *JobFault {
 }
 
 // setFaults replaces what fails in jobs.
-func (s *appService) setFaults(list []JobFault) error {
+func (s *appService) setFaults(list []jobFault) error {
 	for i := range list {
 		if err := list[i].validate(); err != nil {
 			return fmt.Errorf("fault %d: %w", i+1, err)

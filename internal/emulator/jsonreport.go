@@ -155,7 +155,7 @@ var wholePeriod = dimension{slug: "all", text: -1, time: &timeForm{sql: "'all'%.
 
 // totals are the report's metrics over all its rows together, as an object of numbers. They count what metric filters
 // and the limit leave out; under fully_mature, which leaves out groups, they are mature's.
-func (s *reportService) totals(r *http.Request, q *request, f *Fault) (string, error) {
+func (s *reportService) totals(r *http.Request, q *request, f *fault) (string, error) {
 	all := q.query
 	all.dimensions, all.sort, all.bounds, all.limit = []dimension{wholePeriod}, nil, nil, 0
 	if all.maturity == "fully_mature" {

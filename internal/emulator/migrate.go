@@ -44,7 +44,7 @@ type migration struct {
 	tx      *sql.Tx
 	app     *accountApp
 	section section
-	fault   *JobFault
+	fault   *jobFault
 	result  sectionResult
 }
 
@@ -130,7 +130,7 @@ func (m *migration) object(wanted map[string]any) error {
 }
 
 // named is what a fault strikes when the section hasn't got it.
-func (f *JobFault) named() string {
+func (f *jobFault) named() string {
 	if f.Item == "" {
 		return f.Section
 	}

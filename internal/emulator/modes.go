@@ -80,3 +80,19 @@ func (m mode) read(v url.Values) (string, *serviceError) {
 	}
 	return "", badRequest("%s: %q is not one of %s", m.name, got, strings.Join(values, ", "))
 }
+
+// readAdSources reads ad_revenue_sources as indexes, ascending; nil is all.
+func readAdSources(list string) ([]int, *serviceError) {
+	var out []int
+	for _, want := range splitList(list) {
+		n := slices.IndexFunc(adSources, func(s adSource) bool { return strings.EqualFold(s.name, want) || strings.EqualFold(s.slug, want) })
+		if n < 0 {
+			return nil, badRequest("ad_revenue_sources: %q is not a known source such as AdMob or \"Unity SDK\"", want)
+		}
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}

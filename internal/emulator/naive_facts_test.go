@@ -82,7 +82,7 @@ func naiveSpend(t *testing.T, s *Server) {
 			t.Fatal(w.Code)
 		}
 	}
-	if err := s.spend.books.publish(s.world.store); err != nil {
+	if err := s.spend.publish(); err != nil {
 		t.Fatal(err)
 	}
 	if states := s.Spend().States; states["matched"] < 12 {

@@ -132,3 +132,15 @@ func boolParam(v url.Values, name string, preset bool) (bool, *serviceError) {
 	}
 	return false, badRequest("%s: %q is neither true nor false", name, v.Get(name))
 }
+
+func findRate(code string) (exchangeRate, *serviceError) {
+	if code == "" {
+		code = "USD" // of every app
+	}
+	for _, r := range rates {
+		if strings.EqualFold(r.code, code) {
+			return r, nil
+		}
+	}
+	return exchangeRate{}, badRequest("currency: %q is not a supported ISO 4217 code", code)
+}

@@ -9,11 +9,6 @@ import (
 	"time"
 )
 
-// period is an inclusive range of days since 1970-01-01, in the report's zone. It is empty when to < from.
-type period struct{ from, to int }
-
-func (p period) days() int { return max(p.to-p.from+1, 0) }
-
 // parsePeriod reads date_period in its absolute, relative and logical forms; today is the report zone's.
 func parsePeriod(s string, today int) (period, error) {
 	t := dayTime(today)

@@ -17,12 +17,12 @@ type query struct {
 	thisHour   int // hours since 1970-01-01 UTC
 	hours      *hourRange
 
-	filters  []dimensionFilter
-	bounds   []metricFilter
-	kept     []factFilter // what the filters come to, but those of dates
-	apps     []int        // that have slices which pass the filters
-	sort     []sortKey
-	limit    int // 0: no limit
+	filters []dimensionFilter
+	bounds  []metricFilter
+	kept    []factFilter // what the filters come to, but those of dates
+	apps    []int        // that have slices which pass the filters
+	sort    []sortKey
+	limit   int // 0: no limit
 
 	compared bool
 	earlier  int // days from the comparison period's first day to the period's
@@ -108,3 +108,8 @@ func (q *query) names() (slugs, labels []string) {
 func (q *query) groupsBy(slug string) bool {
 	return slices.ContainsFunc(q.dimensions, func(d dimension) bool { return d.slug == slug })
 }
+
+// period is an inclusive range of days since 1970-01-01, in the report's zone. It is empty when to < from.
+type period struct{ from, to int }
+
+func (p period) days() int { return max(p.to-p.from+1, 0) }

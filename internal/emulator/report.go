@@ -18,7 +18,7 @@ const reportsPrefix = "/reports-service/"
 type reportOptions struct {
 	maxPairs int
 	bulk     int
-	settle   func(*store) error // brings the facts up to date before a report reads them
+	settle   func() error // brings the facts up to date before a report reads them
 	now      func() time.Time
 	logger   *slog.Logger
 }
@@ -106,7 +106,7 @@ func (s *reportService) run(ctx context.Context, q *query, use func(statement, *
 			return err
 		}
 	}
-	if err := s.opts.settle(s.world.store); err != nil {
+	if err := s.opts.settle(); err != nil {
 		return err
 	}
 	st, err := s.glossary.build(q)
@@ -156,7 +156,7 @@ func writeRows(x *exchange, r *http.Request, q *request, units []unit, rows *sql
 	return body.Close()
 }
 
-func (q *request) writeHeader(w *csvWriter, f *Fault) {
+func (q *request) writeHeader(w *csvWriter, f *fault) {
 	names, labels := q.names()
 	if q.readable {
 		names = labels
@@ -164,21 +164,21 @@ func (q *request) writeHeader(w *csvWriter, f *Fault) {
 	drift := q.driftColumn(f)
 	for i, name := range names {
 		switch {
-		case i != drift || f.drifts(DriftExtra):
+		case i != drift || f.drifts(driftExtra):
 			w.text(name)
-		case f.drifts(DriftRename):
+		case f.drifts(driftRename):
 			w.text(name + "_v2")
 		}
 	}
-	if f.drifts(DriftExtra) {
+	if f.drifts(driftExtra) {
 		w.text("extra")
 	}
 	_ = w.endLine() // the error stays in w
 }
 
 // driftColumn is the index of the column that a drift fault is about, or -1.
-func (q *request) driftColumn(f *Fault) int {
-	if f == nil || f.Kind != FaultDrift {
+func (q *request) driftColumn(f *fault) int {
+	if f == nil || f.Kind != faultDrift {
 		return -1
 	}
 	slugs, _ := q.names()
@@ -189,8 +189,8 @@ func (q *request) driftColumn(f *Fault) int {
 }
 
 // dropped is the index of the column that a drift fault leaves out, or -1.
-func (q *request) dropped(f *Fault) int {
-	if f.drifts(DriftMissing) {
+func (q *request) dropped(f *fault) int {
+	if f.drifts(driftMissing) {
 		return q.driftColumn(f)
 	}
 	return -1

@@ -16,7 +16,7 @@ type reportColumn struct {
 }
 
 // reportColumns lays out an answer's columns after the request's drift fault, if it has one.
-func (q *request) reportColumns(units []unit, f *Fault) []reportColumn {
+func (q *request) reportColumns(units []unit, f *fault) []reportColumn {
 	slugs, _ := q.names()
 	var out []reportColumn
 	for i, slug := range slugs {
@@ -29,11 +29,11 @@ func (q *request) reportColumns(units []unit, f *Fault) []reportColumn {
 	}
 	drift := q.driftColumn(f)
 	switch {
-	case f.drifts(DriftRename):
+	case f.drifts(driftRename):
 		out[drift].slug += "_v2"
-	case f.drifts(DriftMissing):
+	case f.drifts(driftMissing):
 		out = slices.Delete(out, drift, drift+1)
-	case f.drifts(DriftExtra):
+	case f.drifts(driftExtra):
 		out = append(out, reportColumn{slug: "extra", cell: -1, whole: true})
 	}
 	return out

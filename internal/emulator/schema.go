@@ -53,7 +53,7 @@ func (f *fact) appendValues(values []any) []any {
 		f.adSource, f.salt, f.installs, f.clicks, f.impressions, f.sessions, f.dau, f.spend, f.netSpend, f.netDrift, f.revenue, f.adRevenue, f.pricing)
 }
 
-func insertSlices(ctx context.Context, tx *sql.Tx, apps []app, catalog eventCatalog) error {
+func insertSlices(ctx context.Context, tx *sql.Tx, apps []App, catalog eventCatalog) error {
 	var slices, rates []any
 	for i, a := range apps {
 		for _, s := range a.slices {

@@ -69,7 +69,7 @@ func (s *Server) openServices() (err error) {
 	if err != nil {
 		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
 	}
-	s.reports = newReports(s.world, reportOptions{maxPairs: o.MaxPairs, bulk: o.Bulk, settle: s.spend.books.publish, now: s.now, logger: o.Logger})
+	s.reports = newReports(s.world, reportOptions{maxPairs: o.MaxPairs, bulk: o.Bulk, settle: s.spend.publish, now: s.now, logger: o.Logger})
 	automation := appOptions{template: o.Template, noTemplate: o.NoTemplate, ticketStep: o.TicketStep, now: s.now, logger: o.Logger}
 	if kept {
 		automation.vaultFile = o.DB + ".key"
@@ -85,7 +85,7 @@ func (s *Server) openServices() (err error) {
 	if err != nil {
 		return fmt.Errorf("new emulator: %w", err)
 	}
-	if err := s.sharing.books.replay(); err != nil {
+	if err := s.sharing.replay(); err != nil {
 		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
 	}
 	return nil
@@ -105,7 +105,7 @@ func (s *Server) Close() error {
 	s.active.Wait()
 	var err error
 	if s.sharing != nil { // else New has failed
-		err = s.sharing.books.log.settle()
+		err = s.sharing.close()
 	}
 	return errors.Join(err, s.world.store.close())
 }

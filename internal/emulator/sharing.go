@@ -63,6 +63,29 @@ func newSharing(db *store, o sharingOptions) (*sharingService, error) {
 	return s, nil
 }
 
+// replay makes the books of what the log of a kept file comes to. It is called once, before the first request.
+func (s *sharingService) replay() error { return s.books.replay() }
+
+// close waits until all that was taken is in the file, and returns what couldn't be written.
+func (s *sharingService) close() error { return s.books.log.settle() }
+
+// summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
+// refused.
+func (s *sharingService) summary() sharingSummary { return s.books.summary() }
+
+// stateOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
+func (s *sharingService) stateOf(app, idType, device string) sharingState {
+	return s.books.stateOf(app, idType, device)
+}
+
+// arrivals hands out, in the order of taking, what was taken until now, as long as yield wants more.
+func (s *sharingService) arrivals(yield func(sharingArrival) bool) error {
+	return s.books.arrivals(yield)
+}
+
+// reset forgets all devices, the log and the counts.
+func (s *sharingService) reset() error { return s.books.reset() }
+
 // serve answers POST /third_party_sharing.
 //
 // A request is read before all waiting, so that two of one device that are under way at a time are noticed, and taken

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// SharingState is what holds for a device.
-type SharingState struct {
+// sharingState is what holds for a device.
+type sharingState struct {
 	AppToken string                       `json:"app_token"`
 	IDType   string                       `json:"id_type"` // idfa or gps_adid
 	Device   string                       `json:"device"`
@@ -23,7 +23,7 @@ type SharingState struct {
 }
 
 // stateOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
-func (b *sharingBooks) stateOf(app, idType, device string) SharingState {
+func (b *sharingBooks) stateOf(app, idType, device string) sharingState {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := deviceKey{app: app, id: device}
@@ -37,7 +37,7 @@ func (b *sharingBooks) stateOf(app, idType, device string) SharingState {
 			key.idType = 0
 		}
 	}
-	out := SharingState{AppToken: app, IDType: idTypes[key.idType], Device: device, Arrivals: d.arrivals, Sharing: d.master,
+	out := sharingState{AppToken: app, IDType: idTypes[key.idType], Device: device, Arrivals: d.arrivals, Sharing: d.master,
 		Partners: map[string]map[string]bool{}, Options: shownOptions(d.options)}
 	for place, name := range b.partners.names {
 		if place == everyPartner {
@@ -102,7 +102,7 @@ func (s *sharingService) admin(x *exchange, r *http.Request, call string) (answe
 	}
 }
 
-func (s *sharingService) askedState(q url.Values) (state SharingState, err error) {
+func (s *sharingService) askedState(q url.Values) (state sharingState, err error) {
 	app, device, idType, partner := q.Get("app_token"), q.Get("device"), q.Get("id_type"), q.Get("partner")
 	if !s.hasApp(app) || device == "" || idType != "" && !slices.Contains(idTypes[:], idType) {
 		return state, errors.New("Sharing: want app_token of the account, device, and id_type idfa, gps_adid or none")
@@ -124,7 +124,7 @@ func (s *sharingService) writeLog(x *exchange, app, device string) {
 	x.Header().Set("Content-Type", csvType)
 	w := csv.NewWriter(x)
 	_ = w.Write([]string{"n", "received", "status", "app_token", "idfa", "gps_adid", "sharing", "settings", "options"})
-	err := s.books.arrivals(func(a SharingArrival) bool {
+	err := s.books.arrivals(func(a sharingArrival) bool {
 		if (app == "" || app == a.AppToken) && (device == "" || device == a.IDFA || device == a.GPSADID) {
 			_ = w.Write([]string{fmt.Sprint(a.N), a.Received.Format(time.RFC3339), fmt.Sprint(a.Status), a.AppToken, a.IDFA, a.GPSADID,
 				a.Sharing, a.Settings, a.Options})

@@ -42,7 +42,7 @@ type sharedDevice struct {
 type sharingBooks struct {
 	partners *sharingPartners
 	log      *lineLog
-	kept     bool     // an answer waits for the log
+	kept     bool // an answer waits for the log
 	hash     maphash.Seed
 
 	mu         sync.Mutex
@@ -153,8 +153,8 @@ func (b *sharingBooks) book(req sharingRequest, content []byte) {
 	}
 }
 
-// SharingBooks is what arrived at /third_party_sharing.
-type SharingBooks struct {
+// sharingSummary is what arrived at /third_party_sharing.
+type sharingSummary struct {
 	Statuses   map[int]int    `json:"statuses"`   // answers by status, those of scripted faults left out
 	Refused    map[string]int `json:"refused"`    // why, in fixed words
 	Faulted    int            `json:"faulted"`    // answered by a scripted fault, and not taken
@@ -166,10 +166,10 @@ type SharingBooks struct {
 
 // summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
 // refused.
-func (b *sharingBooks) summary() SharingBooks {
+func (b *sharingBooks) summary() sharingSummary {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return SharingBooks{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: b.records,
+	return sharingSummary{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: b.records,
 		Devices: len(b.devices), Duplicates: b.duplicates, Overlaps: b.overlaps}
 }
 

@@ -124,8 +124,8 @@ func splitWord(word string) (a, b, value string, err error) {
 	return a, b, value, err
 }
 
-// SharingArrival is a request that /third_party_sharing took.
-type SharingArrival struct {
+// sharingArrival is a request that /third_party_sharing took.
+type sharingArrival struct {
 	N                       int // from 1, in the order of taking
 	Received                time.Time
 	Status                  int // 200 or 202
@@ -138,7 +138,7 @@ type SharingArrival struct {
 var errEnough = errors.New("enough")
 
 // arrivals hands out, in the order of taking, what /third_party_sharing took until now, as long as yield wants more.
-func (b *sharingBooks) arrivals(yield func(SharingArrival) bool) error {
+func (b *sharingBooks) arrivals(yield func(sharingArrival) bool) error {
 	if err := b.log.settle(); err != nil {
 		return fmt.Errorf("read the log of sharing: %w", err)
 	}
@@ -150,7 +150,7 @@ func (b *sharingBooks) arrivals(yield func(SharingArrival) bool) error {
 			return err
 		}
 		n++
-		if !yield(SharingArrival{N: n, Received: received, Status: req.status, AppToken: req.app, IDFA: req.idfa, GPSADID: req.gpsADID,
+		if !yield(sharingArrival{N: n, Received: received, Status: req.status, AppToken: req.app, IDFA: req.idfa, GPSADID: req.gpsADID,
 			Sharing: req.master, Settings: fields[6], Options: fields[7]}) {
 			return errEnough
 		}

@@ -10,8 +10,8 @@ import (
 var sharingMetrics = [...]string{"ad_revenue", "att_update", "event", "install", "reattribution", "reattribution_reinstall", "reinstall",
 	"rejected_install", "rejected_reattribution", "sdk_click", "sdk_info", "session", "subscription", "uninstall", "update"}
 
-// SharingMetrics lists the metrics that sharing can be set for, sorted, without `all`.
-func SharingMetrics() []string { return slices.Clone(sharingMetrics[:]) }
+// sharingMetricNames lists the metrics that sharing can be set for, sorted, without `all`.
+func sharingMetricNames() []string { return slices.Clone(sharingMetrics[:]) }
 
 // sharingGroups are the metrics right below a group. Source: the service's page on third-party sharing. The interface
 // document calls five more of them groups, and names no metric below those.

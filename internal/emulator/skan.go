@@ -113,3 +113,54 @@ func weighted(prefix string) string {
 	}
 	return strings.Join(terms, "+")
 }
+
+var skadPurchases = share(validConversions, 350_000, 349)
+
+// skanRevenueMetrics are what conversion values say of revenue: a value stands for a range, so there is a least, a most
+// and a middle. The iap_ and skad_general_ families are general_revenue_ under other names.
+var skanRevenueMetrics = []metricDef{
+	{slug: "revenue_min", label: "Total Revenue (Min)", kind: money, section: "Revenue", hidden: true, formula: "skan_total_revenue_min"},
+	{slug: "revenue_max", label: "Total Revenue (Max)", kind: money, section: "Revenue", hidden: true, formula: "skan_total_revenue_max"},
+	{slug: "revenue_est", label: "Total Revenue (Average)", kind: money, section: "Revenue", hidden: true, formula: "skan_total_revenue_est"},
+	{slug: "skan_total_revenue_min", label: "Total Revenue (Min)", kind: money, section: "Revenue", formula: "iap_revenue_revenue_min+skad_ad_revenue_min"},
+	{slug: "skan_total_revenue_max", label: "Total Revenue (Max)", kind: money, section: "Revenue", formula: "iap_revenue_revenue_max+skad_ad_revenue_max"},
+	{slug: "skan_total_revenue_est", label: "Total Revenue (Average)", kind: money, section: "Revenue", formula: "iap_revenue_revenue_est+skad_ad_revenue_est"},
+	{slug: "skad_revenue_min_roas", label: "ROAS (SKAN minimum)", kind: decimal, section: "Revenue", formula: "(general_revenue_revenue_min*skad_installs)/(network_ad_spend_skan*valid_conversions)"},
+	{slug: "skad_revenue_max_roas", label: "ROAS (SKAN maximum)", kind: decimal, section: "Revenue", formula: "(general_revenue_revenue_max*skad_installs)/(network_ad_spend_skan*valid_conversions)"},
+	{slug: "skad_revenue_est_roas", label: "ROAS (SKAN average)", kind: decimal, section: "Revenue", formula: "(general_revenue_revenue_est*skad_installs)/(network_ad_spend_skan*valid_conversions)"},
+	{slug: "skad_revenue_min_roi", label: "ROI (SKAN minimum)", kind: decimal, section: "Revenue", formula: "((general_revenue_revenue_min*skad_installs)/(network_ad_spend_skan*valid_conversions))-1"},
+	{slug: "skad_revenue_max_roi", label: "ROI (SKAN maximum)", kind: decimal, section: "Revenue", formula: "((general_revenue_revenue_max*skad_installs)/(network_ad_spend_skan*valid_conversions))-1"},
+	{slug: "skad_revenue_est_roi", label: "ROI (SKAN average)", kind: decimal, section: "Revenue", formula: "((general_revenue_revenue_est*skad_installs)/(network_ad_spend_skan*valid_conversions))-1"},
+	{slug: "skad_revenue_per_install", label: "Revenue per Install (SKAN)", kind: money, section: "Revenue", formula: "revenue_est/skad_total_installs"},
+	{slug: "skad_ad_revenue_max", label: "Ad revenue (SKAN maximum)", kind: money, section: "Revenue", row: validConversions + "*d.adpu*6/5"},
+	{slug: "skad_ad_revenue_est", label: "Ad revenue (SKAN average)", kind: money, section: "Revenue", row: validConversions + "*d.adpu"},
+	{slug: "skad_ad_revenue_min", label: "Ad revenue (SKAN minimum)", kind: money, section: "Revenue", row: validConversions + "*d.adpu*4/5"},
+	{slug: "general_revenue_events_est", label: "Average", section: "Revenue", row: skadPurchases},
+	{slug: "general_revenue_events_max", label: "Max", section: "Revenue", row: "(" + skadPurchases + "*6+4)/5"},
+	{slug: "general_revenue_revenue_est", label: "IAP Revenue (Average)", kind: money, section: "Revenue", row: skadPurchases + "*d.arpu*3"},
+	{slug: "general_revenue_revenue_max", label: "IAP Revenue (Max)", kind: money, section: "Revenue", row: skadPurchases + "*d.arpu*39/10"},
+	{slug: "general_revenue_events_min", label: "Min", section: "Revenue", row: skadPurchases + "*4/5"},
+	{slug: "general_revenue_revenue_min", label: "IAP Revenue (Min)", kind: money, section: "Revenue", row: skadPurchases + "*d.arpu*21/10"},
+	{slug: "iap_revenue_events_est", label: "Average", section: "Revenue", formula: "general_revenue_events_est"},
+	{slug: "iap_revenue_events_max", label: "Max", section: "Revenue", formula: "general_revenue_events_max"},
+	{slug: "iap_revenue_revenue_est", label: "IAP Revenue (Average)", kind: money, section: "Revenue", formula: "general_revenue_revenue_est"},
+	{slug: "iap_revenue_revenue_max", label: "IAP Revenue (Max)", kind: money, section: "Revenue", formula: "general_revenue_revenue_max"},
+	{slug: "iap_revenue_events_min", label: "Min", section: "Revenue", formula: "general_revenue_events_min"},
+	{slug: "iap_revenue_revenue_min", label: "IAP Revenue (Min)", kind: money, section: "Revenue", formula: "general_revenue_revenue_min"},
+	{slug: "skad_general_events_est", label: "Average", section: "Revenue", hidden: true, formula: "general_revenue_events_est"},
+	{slug: "skad_general_events_max", label: "Max", section: "Revenue", hidden: true, formula: "general_revenue_events_max"},
+	{slug: "skad_general_revenue", label: "IAP Revenue (Average)", kind: money, section: "Revenue", hidden: true, formula: "general_revenue_revenue_est"},
+	{slug: "skad_general_revenue_max", label: "IAP Revenue (Max)", kind: money, section: "Revenue", hidden: true, formula: "general_revenue_revenue_max"},
+	{slug: "skad_general_events_min", label: "Min", section: "Revenue", hidden: true, formula: "general_revenue_events_min"},
+	{slug: "skad_general_revenue_min", label: "IAP Revenue (Min)", kind: money, section: "Revenue", hidden: true, formula: "general_revenue_revenue_min"},
+
+	{slug: "skan_ad_rpu_min", label: "Ad Revenue per User (SKAN Min)", kind: money, section: "Revenue", formula: "skad_ad_revenue_min/skad_total_installs"},
+	{slug: "skan_ad_rpu_est", label: "Ad Revenue per User (SKAN Average)", kind: money, section: "Revenue", formula: "skad_ad_revenue_est/skad_total_installs"},
+	{slug: "skan_ad_rpu_max", label: "Ad Revenue per User (SKAN Max)", kind: money, section: "Revenue", formula: "skad_ad_revenue_max/skad_total_installs"},
+	{slug: "skan_iap_rpu_min", label: "IAP Revenue per User (SKAN Min)", kind: money, section: "Revenue", formula: "iap_revenue_revenue_min/skad_total_installs"},
+	{slug: "skan_iap_rpu_est", label: "IAP Revenue per User (SKAN Average)", kind: money, section: "Revenue", formula: "iap_revenue_revenue_est/skad_total_installs"},
+	{slug: "skan_iap_rpu_max", label: "IAP Revenue per User (SKAN Max)", kind: money, section: "Revenue", formula: "iap_revenue_revenue_max/skad_total_installs"},
+	{slug: "skan_total_rpu_min", label: "Total Revenue per User (SKAN Min)", kind: money, section: "Revenue", formula: "skan_total_revenue_min/skad_total_installs"},
+	{slug: "skan_total_rpu_est", label: "Total Revenue per User (SKAN Average)", kind: money, section: "Revenue", formula: "skan_total_revenue_est/skad_total_installs"},
+	{slug: "skan_total_rpu_max", label: "Total Revenue per User (SKAN Max)", kind: money, section: "Revenue", formula: "skan_total_revenue_max/skad_total_installs"},
+}

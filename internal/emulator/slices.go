@@ -1,6 +1,9 @@
 package emulator
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Ways of paying for traffic; they say which of the four costs its spend is.
 const (
@@ -21,6 +24,21 @@ type slice struct {
 	retention                                                int // quality of its users, percent of the ordinary
 	networkData                                              bool
 	texts                                                    []string // its dimensions, in the order of sliceTexts
+}
+
+// sliceTexts are the columns of slices that are texts, in the order of slice.texts: every dimension that isn't a date or
+// a currency by its own slug, but the app's name.
+var sliceTexts = []string{"os_name", "device_type", "app_name", "app_token", "ad_account_id", "store_id", "store_type", "network", "campaign",
+	"campaign_network", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network", "source_network", "source_id_network",
+	"creative", "creative_network", "creative_id_network", "country", "country_code", "region", "partner_name", "partner_id", "partner",
+	"channel", "platform"}
+
+// textOf is the slice's text in a column of sliceTexts, or "" for another name.
+func (s *slice) textOf(column string) string {
+	if i := slices.Index(sliceTexts, column); i >= 0 {
+		return s.texts[i]
+	}
+	return ""
 }
 
 // organicNetwork is the network of users who came by themselves.

@@ -8,19 +8,6 @@ import (
 	"slices"
 )
 
-// firstSpendRow is the first row of an app's day that is made of spend; makeDay's rows are below. Each of them has four
-// places from here on, one for each way of paying.
-const firstSpendRow = 200
-
-// spendRates has the rate of each of isoCodes; num is 0 where the emulator has none.
-var spendRates = func() []exchangeRate {
-	out := make([]exchangeRate, len(isoCodes))
-	for _, r := range rates {
-		out[slices.Index(isoCodes, r.code)] = r
-	}
-	return out
-}()
-
 // spendRow is a row of facts that is made of spend.
 type spendRow struct {
 	fact    *fact // whose engagements it is for
@@ -33,11 +20,6 @@ type spendEntry struct {
 	currency uint8
 	records  int
 	sum      int64
-}
-
-// spendRow is the id of the fact that spend for the engagement is part of.
-func (e engagement) spendRow(pricing int) int {
-	return (e.fact.day*maxApps+e.app)*rowsPerDay + firstSpendRow + e.place*4 + pricing - 1
 }
 
 // move adds a record to its row, sign 1, or takes it out again, sign -1. f is the row's when it may be new.

@@ -283,3 +283,11 @@ func (b *sqlBuilder) aggregate(sql string, u unit) expr {
 	}
 	return expr{name, u}
 }
+
+// adFactor is SQL for {ads}.
+func (q *query) adFactor() string {
+	if q.adSources == nil {
+		return "1"
+	}
+	return "(f.ad_source IN (" + numbers(q.adSources) + "))"
+}

@@ -21,7 +21,7 @@ const daysPerCommit = 64
 // facts are the same.
 type world struct {
 	seed     int64
-	apps     []app
+	apps     []App
 	catalog  eventCatalog
 	firstDay int // days since 1970-01-01: the first day with data; a kept file's own
 	store    *store

@@ -1,6 +1,10 @@
 package emulator
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // cohortBase is a quantity that a cohort accumulates with age. A fact's installs bring amount in the end (micros of USD
 // for money, millionths of a thing otherwise) and have brought amount*(a+1)/(a+1+half) of it at the end of day a: half of
@@ -33,3 +37,29 @@ var cohortBases = slices.Concat([]cohortBase{
 // retained are the users active within a period that begins {start} days after the install. A user is active N days
 // after it with probability 1.3/(3+N), times the slice's retention for N > 0.
 const retained = "(CASE WHEN {start}=0 THEN f.installs ELSE min(f.installs,(f.installs*d.retention*(1300000/(3+{start}))/100+f.salt)/1000000) END)"
+
+// expandCohorts replaces {until_end:x}, {until_now:x} and {inside:x}: what a fact's cohort has accumulated of base x by
+// the end of the period, until now, and between the period's first and last day. A cohort is never ahead of its age.
+func expandCohorts(row string, p cohortPeriod) string {
+	var out []string
+	for _, list := range [][]cohortBase{cohortBases, eventBases} {
+		for _, b := range list {
+			end := b.until(fmt.Sprintf("min(%d,{age})", p.end))
+			inside := end
+			if p.start > 0 {
+				inside = "(" + end + "-" + b.until(fmt.Sprintf("min(%d,{age})", p.start-1)) + ")"
+			}
+			out = append(out, "{until_end:"+b.slug+"}", end, "{until_now:"+b.slug+"}", b.until("{age}"), "{inside:"+b.slug+"}", inside)
+		}
+	}
+	return strings.NewReplacer(out...).Replace(row)
+}
+
+// until is SQL for what has come by the end of day age of a cohort.
+func (b cohortBase) until(age string) string {
+	grown := fmt.Sprintf("%s*(%s+1)/(%s+%d)", b.amount, age, age, b.half+1)
+	if b.kind == money {
+		return "(" + grown + ")"
+	}
+	return fmt.Sprintf("((%s+(f.salt*%d)%%1000000)/1000000)", grown, b.salt)
+}
