@@ -89,7 +89,7 @@ func TestEveryMetricOfTheCatalogueIsServed(t *testing.T) {
 		if t.Failed() {
 			continue
 		}
-		a := report(t, s, "os_name", url.QueryEscape(strings.Join(chunk, ",")), "date_period=-3d:-1d")
+		a := reportOf(t, s, "os_name", url.QueryEscape(strings.Join(chunk, ",")), "date_period=-3d:-1d")
 		if got := strings.Join(a.header[1:], ","); got != strings.Join(chunk, ",") || len(a.rows) < 2 {
 			t.Fatalf("%d rows with the header %s", len(a.rows), got)
 		}
@@ -146,7 +146,7 @@ func TestBothSpellingsAreServed(t *testing.T) {
 		"skad_conversion_1":                  "conversion_1",
 		"mavg_3_general revenue_revenue_min": "general_revenue_revenue_min",
 	} {
-		a := report(t, s, "day,network", url.QueryEscape(one+","+other), "date_period=-8d:-1d")
+		a := reportOf(t, s, "day,network", url.QueryEscape(one+","+other), "date_period=-8d:-1d")
 		zeros := 0
 		for _, row := range a.rows {
 			if double(t, row[2]) != double(t, row[3]) {

@@ -163,7 +163,7 @@ func TestFiltersDataIsTrue(t *testing.T) {
 					slugs = append(slugs, slug)
 				}
 			}
-			a := report(t, s, "os_name", strings.ReplaceAll(strings.Join(slugs, ","), " ", "%20"), "date_period=-2d:-0d")
+			a := reportOf(t, s, "os_name", strings.ReplaceAll(strings.Join(slugs, ","), " ", "%20"), "date_period=-2d:-0d")
 			for c, slug := range slugs {
 				for _, row := range a.rows {
 					integer := (formatting[slug] == "integer" || formatting[slug] == "timeperiod") && slug != "installs_per_mile"
@@ -196,7 +196,7 @@ func TestFiltersDataIsTrue(t *testing.T) {
 	for _, name := range []string{"countries", "networks", "partners", "store_type"} {
 		dim := map[string]string{"countries": "country_code", "networks": "network", "partners": "partner_id", "store_type": "store_type"}[name]
 		var seen []string
-		for _, row := range report(t, s, dim, "installs", "date_period=-2d:-0d").rows {
+		for _, row := range reportOf(t, s, dim, "installs", "date_period=-2d:-0d").rows {
 			seen = append(seen, row[0])
 		}
 		for _, id := range seen {

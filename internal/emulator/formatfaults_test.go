@@ -17,7 +17,7 @@ const twoDays = "dimensions=day,app&metrics=installs,cost&date_period=2026-03-10
 
 func TestReportLimit(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 3})
-	whole := report(t, s, "day,app", "installs,cost", twoDays) // 6 rows
+	whole := reportOf(t, s, "day,app", "installs,cost", twoDays) // 6 rows
 	for _, c := range []struct {
 		limit string
 		rows  int
@@ -108,7 +108,7 @@ func TestReportFormatsUnderFaults(t *testing.T) {
 func TestParquetReportOfManyRows(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 60})
 	const query = "dimensions=hour,app,country_code,campaign,creative&metrics=installs,cost,ctr&date_period=-60d:-0d"
-	a := report(t, s, "hour,app,country_code,campaign,creative", "installs,cost,ctr", query)
+	a := reportOf(t, s, "hour,app,country_code,campaign,creative", "installs,cost,ctr", query)
 	body := []byte(get(t, s, "parquet_report?"+query, 200))
 	if len(a.rows) < 20_000 {
 		t.Fatalf("only %d rows", len(a.rows))

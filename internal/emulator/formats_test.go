@@ -151,7 +151,7 @@ func TestJSONAndParquetReportsSayWhatTheCSVSays(t *testing.T) {
 	for range 40 {
 		v := drawReport(r, s.Apps())
 		query := v.Encode()
-		a := report(t, s, v.Get("dimensions"), v.Get("metrics"), query)
+		a := reportOf(t, s, v.Get("dimensions"), v.Get("metrics"), query)
 		if len(a.rows) == 0 {
 			empty++
 			for _, path := range []string{"report", "parquet_report"} {
@@ -239,7 +239,7 @@ func TestTotalsOfQuotients(t *testing.T) {
 	if got, want := j.Totals["ecpi_all"], j.Totals["cost"]/j.Totals["installs"]; got != want || want == 0 {
 		t.Errorf("total of ecpi_all %v, cost/installs %v", got, want)
 	}
-	if daily := report(t, s, "day", "daus", "date_period=-7d:-1d").sum(t, "daus"); int64(j.Totals["daus"]*7*million+0.5) != daily {
+	if daily := reportOf(t, s, "day", "daus", "date_period=-7d:-1d").sum(t, "daus"); int64(j.Totals["daus"]*7*million+0.5) != daily {
 		t.Errorf("total of daus %v, the days' add up to %d millionths", j.Totals["daus"], daily)
 	}
 	if j := decodeReport(t, get(t, s, "report?dimensions=os_name&metrics=installs,retention_rate_d3,revenue_total_w1&date_period=-20d:-1d", 200)); !slices.Equal(j.Immature["retention_rate_d3"],
@@ -253,7 +253,7 @@ func TestAttrDependencyGivesTheIDsBehindNames(t *testing.T) {
 		s := open(t, Options{Now: atNoon, Apps: 4})
 		more := "&date_period=-3d:-1d&attribution_source=" + source
 		j := decodeReport(t, get(t, s, "report?dimensions=app,partner_name,campaign,os_name&metrics=installs"+more, 200))
-		ids := report(t, s, "app,partner_name,campaign,os_name,partner_id,partner,campaign_id_network", "installs", more)
+		ids := reportOf(t, s, "app,partner_name,campaign,os_name,partner_id,partner,campaign_id_network", "installs", more)
 		behind := map[string][][]string{}
 		for _, row := range ids.rows {
 			key := strings.Join(row[:4], "\x00")

@@ -22,6 +22,9 @@ type lineLog struct {
 	failed  error // what a batch failed with that nobody may have waited for
 }
 
+// newLog is the log in a table of the database: id INTEGER PRIMARY KEY, lines TEXT.
+func newLog(db *store, table string) *lineLog { return &lineLog{store: db, table: table} }
+
 // lineBatch is one transaction's lines.
 type lineBatch struct {
 	lines []byte

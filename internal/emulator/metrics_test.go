@@ -72,7 +72,7 @@ func TestFormulasOfTheGlossary(t *testing.T) {
 				metrics = append(metrics, l.slug)
 				metrics = append(metrics, idents(l.formula)...)
 			}
-			a := report(t, s, byNetwork, strings.Join(metrics, ","), "date_period=-19d:-0d&ad_spend_mode=mixed&currency=EUR")
+			a := reportOf(t, s, byNetwork, strings.Join(metrics, ","), "date_period=-19d:-0d&ad_spend_mode=mixed&currency=EUR")
 			for _, l := range chunk {
 				if recompute(t, a, l) == 0 && !strings.HasPrefix(l.slug, "ad_rpm_") { // four apps don't use every source
 					t.Errorf("%s is 0 everywhere", l.slug)
@@ -205,7 +205,7 @@ func partsOf() map[string][]string {
 func TestPartsAddUp(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 4, Days: 45})
 	for whole, parts := range partsOf() {
-		a := report(t, s, byNetwork+",day", whole+","+strings.Join(parts, ","), sixWeeks+"&currency=JPY&ad_spend_mode=network")
+		a := reportOf(t, s, byNetwork+",day", whole+","+strings.Join(parts, ","), sixWeeks+"&currency=JPY&ad_spend_mode=network")
 		seen := make([]bool, len(parts))
 		for _, row := range a.rows {
 			var sum int64
@@ -232,7 +232,7 @@ func TestPartsAddUp(t *testing.T) {
 
 func TestTrackingAnswersAddUpToInstallsOnIOS(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 3, Days: 30})
-	a := report(t, s, "os_name,day", "installs,att_status_authorized,att_status_denied,att_status_non_determined,att_status_restricted", "date_period=-29d:-1d")
+	a := reportOf(t, s, "os_name,day", "installs,att_status_authorized,att_status_denied,att_status_non_determined,att_status_restricted", "date_period=-29d:-1d")
 	ios := 0
 	for _, row := range a.rows {
 		want := int64(0)
@@ -259,7 +259,7 @@ func TestConversionBitsAndTotals(t *testing.T) {
 		for b := range 6 {
 			metrics = append(metrics, fmt.Sprintf("%sconversion_%d", prefix, b+1))
 		}
-		a := report(t, s, byNetwork, strings.Join(append(metrics, prefix+"conversion_value_total"), ","), sixWeeks)
+		a := reportOf(t, s, byNetwork, strings.Join(append(metrics, prefix+"conversion_value_total"), ","), sixWeeks)
 		for _, row := range a.rows {
 			var bits [6]int64
 			var total int64
@@ -302,7 +302,7 @@ func TestOrderOfMetrics(t *testing.T) {
 		"paying_users_d1<retained_users_d1<cohort_size_d1<installs",
 	} {
 		slugs := strings.Split(chain, "<")
-		a := report(t, s, "day,campaign,country_code,os_name", strings.Join(slugs, ","), sixWeeks+"&iap_revenue_mode=GROSS_100&currency=KWD")
+		a := reportOf(t, s, "day,campaign,country_code,os_name", strings.Join(slugs, ","), sixWeeks+"&iap_revenue_mode=GROSS_100&currency=KWD")
 		if len(a.rows) < 100 {
 			t.Fatalf("only %d rows", len(a.rows))
 		}
@@ -333,7 +333,7 @@ func TestSKANIsOfPaidIOSAlone(t *testing.T) {
 		}
 	}
 	for chunk := range slices.Chunk(metrics, 60) {
-		a := report(t, s, byNetwork, strings.Join(chunk, ","), sixWeeks)
+		a := reportOf(t, s, byNetwork, strings.Join(chunk, ","), sixWeeks)
 		for _, row := range a.rows {
 			for i, cell := range row[a.dims:] {
 				roi := strings.HasSuffix(chunk[i], "_roi") // 0/0 - 1
@@ -365,7 +365,7 @@ func TestMetricsDiffer(t *testing.T) {
 			if len(metrics) == 0 {
 				continue
 			}
-			a := report(t, s, byNetwork, strings.Join(metrics, ","), "date_period=-12d:-0d")
+			a := reportOf(t, s, byNetwork, strings.Join(metrics, ","), "date_period=-12d:-0d")
 			for i, slug := range metrics {
 				var cells []string
 				zeros := true
@@ -389,7 +389,7 @@ func TestMetricsDiffer(t *testing.T) {
 func TestMovingAverages(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 2, Days: 10})
 	for _, m := range []string{"installs", "cost", "roas_d1", "purchase_events", "purchase_d1_revenue_cohort", "time_spent_per_user_d0", "network_cost_diff"} {
-		a := report(t, s, "day", fmt.Sprintf("%s,mavg_7_%[1]s,mavg_upper_7_95_%[1]s,mavg_lower_7_95_%[1]s,mavg_margin_of_error_7_95_%[1]s", m), "date_period=-5d:-1d")
+		a := reportOf(t, s, "day", fmt.Sprintf("%s,mavg_7_%[1]s,mavg_upper_7_95_%[1]s,mavg_lower_7_95_%[1]s,mavg_margin_of_error_7_95_%[1]s", m), "date_period=-5d:-1d")
 		for _, row := range a.rows {
 			want := row[1]
 			if !strings.Contains(want, ".") {

@@ -47,7 +47,15 @@ CREATE TABLE app_events (event INT, app INT, rate INT, price INT, PRIMARY KEY (e
 
 const factColumns = 21
 
-// appendValues appends the fact as a row of facts.
+// insertFacts writes rows of facts.
+func insertFacts(ctx context.Context, tx *sql.Tx, list []fact) error {
+	values := make([]any, 0, len(list)*factColumns)
+	for i := range list {
+		values = list[i].appendValues(values)
+	}
+	return insert(ctx, tx, "facts", factColumns, values)
+}
+
 func (f *fact) appendValues(values []any) []any {
 	return append(values, f.id, f.day, f.slice, f.firstSlice, f.ts, f.engagement, f.reattributed, f.sandbox,
 		f.adSource, f.salt, f.installs, f.clicks, f.impressions, f.sessions, f.dau, f.spend, f.netSpend, f.netDrift, f.revenue, f.adRevenue, f.pricing)

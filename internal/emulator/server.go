@@ -107,7 +107,7 @@ func (s *Server) Close() error {
 	if s.sharing != nil { // else New has failed
 		err = s.sharing.close()
 	}
-	return errors.Join(err, s.world.store.close())
+	return errors.Join(err, s.world.close())
 }
 
 // now is the emulator's clock: Options.Now and what was shifted since.

@@ -226,7 +226,7 @@ func TestEvents(t *testing.T) {
 		mapped++
 		slug := e["id"].(string)
 		metrics := slug + "_events," + slug + "_revenue," + slug + "_w1_events_cohort"
-		a := report(t, s, "day", metrics, "date_period=-9d:-1d&app_token__in="+app.Token)
+		a := reportOf(t, s, "day", metrics, "date_period=-9d:-1d&app_token__in="+app.Token)
 		if got := strings.Join(a.header, ","); got != "day,"+metrics {
 			t.Errorf("header %q", got)
 		}
@@ -250,7 +250,7 @@ func TestEveryEventFamilyOfEveryEvent(t *testing.T) {
 		for _, m := range eventMetrics {
 			metrics = append(metrics, strings.NewReplacer("{e}", rec.ID, "{p}", "m1").Replace(m.slug))
 		}
-		a := report(t, s, "os_name", strings.Join(metrics, ","), "date_period=today")
+		a := reportOf(t, s, "os_name", strings.Join(metrics, ","), "date_period=today")
 		if len(a.header) != 1+len(eventMetrics) || len(a.rows) == 0 {
 			t.Errorf("%s: %d columns, %d rows", rec.ID, len(a.header), len(a.rows))
 		}

@@ -54,7 +54,7 @@ func newSharing(db *store, o sharingOptions) (*sharingService, error) {
 		return nil, errors.New("a sharing partner without a name")
 	}
 	s := &sharingService{opts: o, books: newSharingBooks(makeSharingPartners(o.channels, o.partners))}
-	s.books.log, s.books.kept = &lineLog{store: db, table: "sharing"}, o.kept
+	s.books.log, s.books.kept = newLog(db, "sharing"), o.kept
 	for token, app := range o.tokens {
 		if token == "" || app != "" && !s.hasApp(app) {
 			return nil, fmt.Errorf("sharing token %q of app %q: want a token, and an app of the account or none", token, app)

@@ -183,7 +183,7 @@ func TestSharingNotWritten(t *testing.T) {
 	if s.ResetSharing() == nil {
 		t.Error("reset")
 	}
-	s.sharing.books.log = &lineLog{store: s.world.store, table: "sharing"} // for Close
+	s.sharing.books.log = newLog(s.world.store, "sharing") // for Close
 }
 
 // nextAtOnce is the answer to a client that sends its next request as soon as it sees the first byte.

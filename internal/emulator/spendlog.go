@@ -37,7 +37,7 @@ func (s *spendService) openBooks() error {
 	if !s.opts.kept {
 		return nil
 	}
-	s.books.keep = &lineLog{store: s.world.store, table: "spend"}
+	s.books.keep = newLog(s.world.store, "spend")
 	if err := s.books.keep.rows(context.Background(), s.bookAgain); err != nil {
 		return fmt.Errorf("read the log of spend: %w", err)
 	}

@@ -75,14 +75,14 @@ func (b *books) publish(s *store) error {
 	ctx := context.Background()
 	var ids []int
 	err := s.change(ctx, func(tx *sql.Tx) error {
-		var values []any
-		ids, values = b.changed()
+		var facts []fact
+		ids, facts = b.changed()
 		for _, id := range ids {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM facts WHERE id=?", id); err != nil {
 				return err
 			}
 		}
-		return insert(ctx, tx, "facts", factColumns, values)
+		return insertFacts(ctx, tx, facts)
 	})
 	if err != nil {
 		b.mark(ids)
@@ -93,7 +93,7 @@ func (b *books) publish(s *store) error {
 
 // changed takes the rows that the facts lack: the ids of all of them, and what they are by now. A row whose last record
 // was moved elsewhere is nothing.
-func (b *books) changed() (ids []int, values []any) {
+func (b *books) changed() (ids []int, facts []fact) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	ids = slices.Sorted(maps.Keys(b.dirty))
@@ -103,12 +103,11 @@ func (b *books) changed() (ids []int, values []any) {
 		if len(row.entries) == 0 {
 			continue
 		}
-		f := fact{id: id, day: row.fact.day, slice: row.fact.slice, ts: row.fact.ts, firstSlice: row.fact.firstSlice,
+		facts = append(facts, fact{id: id, day: row.fact.day, slice: row.fact.slice, ts: row.fact.ts, firstSlice: row.fact.firstSlice,
 			engagement: row.fact.engagement, reattributed: row.fact.reattributed, adSource: row.fact.adSource,
-			pricing: int(row.pricing), spend: int(row.micros())}
-		values = f.appendValues(values)
+			pricing: int(row.pricing), spend: int(row.micros())})
 	}
-	return ids, values
+	return ids, facts
 }
 
 func (b *books) mark(ids []int) {

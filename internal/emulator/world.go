@@ -98,6 +98,9 @@ func (w *world) recognise(ctx context.Context, tx *sql.Tx, want string) error {
 	return nil
 }
 
+// close closes the world's database.
+func (w *world) close() error { return w.store.close() }
+
 // version changes whenever the tables would be laid out or the facts be made in another way.
 func (w *world) version(more string) string {
 	const someDay = 20_000
@@ -163,13 +166,11 @@ func (w *world) make(pairs []appDay) error {
 		if err != nil {
 			return err
 		}
-		values := make([]any, 0, len(missing)*50*factColumns)
+		var facts []fact
 		for _, k := range missing {
-			for _, f := range makeDay(w.seed, k.app, &w.apps[k.app], k.day) {
-				values = f.appendValues(values)
-			}
+			facts = append(facts, makeDay(w.seed, k.app, &w.apps[k.app], k.day)...)
 		}
-		return insert(ctx, tx, "facts", factColumns, values)
+		return insertFacts(ctx, tx, facts)
 	})
 }
 
