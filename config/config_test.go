@@ -194,9 +194,12 @@ func TestEveryKey(t *testing.T) {
 					"shiny_new__eq": {"-1"}, "level__up_events__ne": {"3"},
 				},
 				Types: map[string]catalog.Type{"shiny_new": catalog.Double, "trial": catalog.Int64},
-				Codec: "snappy", UTCOffset: "-05:00", CohortMaturity: "mature", AttributionTypes: []string{"click"},
-				AttributionSource: "first", Reattributed: "false", IAPRevenueMode: "GROSS_70", AdSpendMode: "mixed", Sandbox: true,
-				Currency: "EUR", OSNames: []string{"ios", "android"}, AdRevenueSources: []string{"AdMob", "S2S Ad Revenue"},
+				Codec: "snappy", UTCOffset: "-05:00", Currency: "EUR",
+				Parameters: map[string][]string{
+					"cohort_maturity": {"mature"}, "attribution_types": {"click"}, "attribution_source": {"first"}, "reattributed": {"false"},
+					"iap_revenue_mode": {"GROSS_70"}, "ad_spend_mode": {"mixed"}, "sandbox": {"true"}, "os_names": {"ios", "android"},
+					"ad_revenue_sources": {"AdMob", "S2S Ad Revenue"},
+				},
 			},
 		}, {
 			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, Line: 76,
@@ -205,8 +208,12 @@ func TestEveryKey(t *testing.T) {
 				OnEmpty: "guard", OnMissingEvent: "fail", NewColumns: "now", Dimensions: []string{"year", "app"},
 				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost", "purchase_revenue"},
 				Filters: map[string][]string{}, Types: map[string]catalog.Type{"purchase_revenue": catalog.Decimal},
-				Codec: "zstd", TimezoneID: "5", CohortMaturity: "immature", AttributionTypes: []string{"click", "impression", "engaged_ad"},
-				AttributionSource: "dynamic", Reattributed: "all", IAPRevenueMode: "GROSS_100", AdSpendMode: "adjust", Currency: "EUR",
+				Codec: "zstd", TimezoneID: "5", Currency: "EUR",
+				Parameters: map[string][]string{
+					"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression", "engaged_ad"}, "attribution_source": {"dynamic"},
+					"reattributed": {"all"}, "iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"adjust"}, "sandbox": {"false"},
+					"os_names": nil, "ad_revenue_sources": nil,
+				},
 			},
 		}, {
 			Name: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",

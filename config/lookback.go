@@ -99,7 +99,7 @@ func metricFields(r *Report, p *parts) []placed {
 func automatic(r *Report, fields []placed) (days int, horizons []int) {
 	days = restated
 	for _, f := range fields {
-		if f.NetworkCost(r.AdSpendMode) {
+		if f.NetworkCost(r.Parameters["ad_spend_mode"][0]) {
 			days = restatedByNetwork
 		}
 	}

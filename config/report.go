@@ -27,18 +27,10 @@ type Report struct {
 	Types      map[string]catalog.Type // column -> String, Int64, Decimal or Double: as configured, or as guessed for a metric that the catalogue lacks
 	Codec      string                  // zstd, snappy or none
 
-	UTCOffset         string // such as +02:00; empty with TimezoneID
-	TimezoneID        string // as the service knows it, a number or an IANA name; Job.Zone is then its IANA name
-	CohortMaturity    string
-	AttributionTypes  []string
-	AttributionSource string
-	Reattributed      string
-	IAPRevenueMode    string
-	AdSpendMode       string
-	Sandbox           bool
-	Currency          string // three capital letters
-	OSNames           []string
-	AdRevenueSources  []string
+	UTCOffset  string              // such as +02:00; empty with TimezoneID
+	TimezoneID string              // as the service knows it, a number or an IANA name; Job.Zone is then its IANA name
+	Currency   string              // three capital letters
+	Parameters map[string][]string // name of a Parameter -> its values; every one is there
 }
 
 // Start is the first day a report wants: a date, or so many days before today in the report's zone.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,16 +20,9 @@ func newReport() *Report {
 	return &Report{
 		Until: "yesterday", OnEmpty: "guard", OnMissingEvent: "fail", NewColumns: "now", Codec: defaultCodec,
 		Filters: map[string][]string{}, Types: map[string]catalog.Type{},
-		UTCOffset: defaultOffset, CohortMaturity: "immature", AttributionTypes: slices.Clone(attributionTypes),
-		AttributionSource: "dynamic", Reattributed: "all", IAPRevenueMode: "GROSS_100", AdSpendMode: "adjust",
+		UTCOffset: defaultOffset, Parameters: DefaultParameters(),
 	}
 }
-
-// Allowed values: the service's OpenAPI file of June 2024 and its pages since.
-var (
-	attributionTypes = []string{"click", "impression", "engaged_ad"}
-	iapModes         = []string{"GROSS_100", "GROSS_95", "GROSS_85", "GROSS_80", "GROSS_70", "GROSS_65", "GROSS_60", "GROSS_50"}
-)
 
 // refusedParameters are parameters of the service that a job can't have, because its rows would not be partitions.
 var refusedParameters = map[string]string{
@@ -51,7 +43,7 @@ func reportKeys(j *Job) object {
 		refused: refusedParameters,
 		check:   func(d *decoder, n ast.Node, at map[string]ast.Node) { d.checkReport(j, n, at, p) },
 		rules:   reportRules,
-		fields: []field{
+		fields: append([]field{
 			required("start", start, &r.Start, "First day wanted: a date such as 2026-01-31, or days before today such as -30d."),
 			optional("until", oneOf("yesterday", "today"), &r.Until, "Last day wanted. Today's numbers are unfinished, and fetched again."),
 			optional("lookback", lookbackShape, &p.lookback, "How long a finished period is fetched again, because the service still restates it. auto (the "+
@@ -70,17 +62,8 @@ func reportKeys(j *Job) object {
 			optional("utc_offset", utcOffset, &r.UTCOffset, "Where the report's days begin and end, the same all year: -12:00 to +14:00. Or timezone_id."),
 			optional("timezone_id", timezoneID, &r.TimezoneID, "Where the report's days begin and end, with summer time: an IANA name, or the service's number of a zone "+
 				"together with zone. Or utc_offset."),
-			optional("cohort_maturity", oneOf("immature", "mature", "fully_mature"), &r.CohortMaturity, "Cohorts that haven't reached their period: shown as far as they are, as 0, or left out."),
-			optional("attribution_types", textsOf(oneOf(attributionTypes...)), &r.AttributionTypes, "Engagements that count as a cause."),
-			optional("attribution_source", oneOf("dynamic", "first"), &r.AttributionSource, "Whether a reattribution moves a user to another source."),
-			optional("reattributed", oneOf("all", "true", "false"), &r.Reattributed, "Users wanted: all, only reattributed ones, or only others."),
-			optional("iap_revenue_mode", oneOf(iapModes...), &r.IAPRevenueMode, "Percentage of gross in-app revenue that is shown."),
-			optional("ad_spend_mode", oneOf("adjust", "network", "mixed"), &r.AdSpendMode, "Source of ad spend in costs: attribution, the networks' own figures, or these where there are any."),
-			optional("sandbox", boolean, &r.Sandbox, "Sandbox data in place of production."),
 			required("currency", currency, &r.Currency, "Currency of money, as a three-letter code such as USD."),
-			optional("os_names", textsOf(value), &r.OSNames, "Operating systems wanted, such as ios."),
-			optional("ad_revenue_sources", textsOf(value), &r.AdRevenueSources, "Sources of ad revenue wanted, by their display names."),
-		},
+		}, parameterFields(r.Parameters)...),
 	}
 }
 

@@ -13,9 +13,11 @@ import (
 // steady is a kind whose units take ten seconds each.
 type steady struct{ script }
 
-func (s *steady) Do(ctx context.Context, u Unit) (Outcome, error) {
-	time.Sleep(10 * time.Second)
-	return s.script.Do(ctx, u)
+func (s *steady) Plan(context.Context, time.Time) (Plan, error) {
+	return planOf(s.units, func(ctx context.Context, name string) (Outcome, error) {
+		time.Sleep(10 * time.Second)
+		return s.do(ctx, name)
+	}), nil
 }
 
 // No unit is begun that would be under way at the deadline; the run is then one that goes on.
@@ -78,7 +80,7 @@ func TestPlanFrom(t *testing.T) {
 		}
 		firsts := map[string]bool{}
 		for i := range 4 {
-			p := Planned{Units: slices.Clone(all)}
+			p := Plan{Units: slices.Clone(all)}
 			p.From(i, 4)
 			seen := map[string]bool{}
 			for _, u := range p.Units {

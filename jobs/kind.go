@@ -6,56 +6,70 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
-// A Kind plans units of work and does them. The runner claims a unit, does it, and repeats it after a failure or a
-// crash: doing it twice equals doing it once. Plans of several jobs are made at once, and so are their Finish calls.
+// A Kind plans units of work. A Kind doesn't change: what one run finds out is in its Plan. Plans of several jobs are made
+// at once.
 type Kind interface {
-	Plan(ctx context.Context, now time.Time) ([]Unit, error)
-	Do(ctx context.Context, u Unit) (Outcome, error)
+	Plan(ctx context.Context, now time.Time) (Plan, error)
 }
 
-// A Unit is what a kind plans and does under one claim.
+// A Plan is what a job would do now. Making one sends nothing to the service that changes anything, claims nothing, and
+// writes at most shapes to the ledger.
+type Plan struct {
+	Units []Unit
+
+	// AtOnce bounds the units that are under way at once; 0: as many as the runner takes.
+	AtOnce int
+
+	// Files names the files that the units push; nil for kinds that push none.
+	Files []string
+
+	// Tidy is called once no more units are taken; nil: nothing to tidy.
+	Tidy func(context.Context) error
+
+	// Inspect says how the table is, by what the ledger holds when it is called and what the units have learnt. It asks
+	// the service for nothing. Nil: the kind has no partitions.
+	Inspect func(context.Context, Past) (Inspection, error)
+
+	// Schema is the table's definition, for which it may ask the service. Nil: the kind has no partitions.
+	Schema func(context.Context) (*sinks.Schema, error)
+
+	shared bool // other tasks have the same plan, and begin with units other than the first own ones
+	own    int
+}
+
+// A Unit is one piece of a plan, done under one claim. The runner claims it, does it, and repeats it after a failure or a
+// crash: doing it twice equals doing it once.
 type Unit struct {
-	Name   string // inside its table; a window: the first day of its grid cell
-	Window Window
-	Claim  Hold // set by the runner before Do
-	Shared bool // another task begins with it, so that it's probably done when this one comes to it
+	Name   string   // unique in the table; of a window: the first day of its grid cell
+	Claims []string // names of the claims that it is done under, in the order of claiming; nil: Name alone
+
+	Due      []Due // the partitions that it replaces, ascending; none for kinds without partitions
+	Requests int   // reports that it asks for, unless the service is too slow for one of them
+
+	Do func(context.Context, Hold) (Outcome, error)
+
+	// Over tells without a claim whether another process has done the unit since it was planned. It saves tasks that come
+	// to each other's units the half dozen calls of the ledger's bucket that a claim costs. Nil: only Do can tell.
+	Over func(context.Context) (bool, error)
 }
 
-// claims names the claims that the unit is done under.
 func (u Unit) claims() []string {
-	if names := u.Window.Claims(); len(names) > 0 {
-		return names
+	if u.Claims == nil {
+		return []string{u.Name}
 	}
-	return []string{u.Name}
-}
-
-// A Looker is a kind that can tell without a claim whether a unit is done by now. It saves tasks that come to each
-// other's units the half dozen calls of the ledger's bucket that a claim costs.
-type Looker interface {
-	Over(ctx context.Context, u Unit) (bool, error)
+	return u.Claims
 }
 
 // A Job is a named entry of the config, ready to run.
 type Job struct {
-	Name  string
-	Table string // where its claims live
-	Kind  Kind
-
+	Name    string
+	Table   string // where its claims live
+	Kind    Kind
 	Targets []Target // where its partitions go
-
-	// AtOnce bounds the units of the job that are under way at once; 0: as many as the runner takes.
-	AtOnce int
-
-	// Finish tidies up once no more units are taken; nil: nothing to tidy.
-	Finish func(context.Context) error
-
-	// Rest says what the table lacks when the plan has been done, from what the kind has read and recorded; nil: nothing.
-	Rest func(context.Context) (Rest, error)
-
-	// Inspect says how the table is, from the ledger alone. Nil: the kind has no partitions.
-	Inspect func(ctx context.Context, now time.Time, past Past) (Inspection, error)
 }
 
 // An Outcome counts what came of a unit, or of many. Partitions are counted once: written, unchanged, empty, kept or

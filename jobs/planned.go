@@ -13,18 +13,17 @@ const planners = 16
 
 // Planned is what a job would do now, or why that can't be said.
 type Planned struct {
-	Units []Unit
-	Err   error
+	Plan
+	Err error
 }
 
 // From begins the plan at the index-th of count parts of it, and ends with what was skipped: of tasks that share a plan,
 // each begins elsewhere.
-func (p *Planned) From(index, count int) {
+func (p *Plan) From(index, count int) {
 	i, end := len(p.Units)*index/count, len(p.Units)*(index+1)/count
-	for j := range p.Units {
-		p.Units[j].Shared = j < i || j >= end
-	}
 	p.Units = slices.Concat(p.Units[i:], p.Units[:i])
+	p.own = end - i
+	p.shared = true
 }
 
 // PlanJobs plans jobs, several at once, and gives their plans in order. Nothing is claimed or done.
@@ -34,7 +33,7 @@ func PlanJobs(ctx context.Context, list []Job, now time.Time) []Planned {
 	g.SetLimit(planners)
 	for i, job := range list {
 		g.Go(func() error {
-			plans[i].Units, plans[i].Err = job.Kind.Plan(ctx, now)
+			plans[i].Plan, plans[i].Err = job.Kind.Plan(ctx, now)
 			return nil
 		})
 	}

@@ -32,7 +32,7 @@ type Publication struct {
 	OnEmpty OnEmpty
 	Again   bool // put it whatever the ledger says the sinks hold, and over what others put there
 
-	// Warn hears of what does no harm: what a sink couldn't tidy up after the record, or can't promise; nil: nobody.
+	// Warn hears of what does no harm: what a sink couldn't tidy up, or can't promise; nil: nobody.
 	Warn func(error)
 }
 
@@ -93,7 +93,6 @@ func (t *Table) Publish(ctx context.Context, c Hold, p Publication, targets []Ta
 		}
 		return "", 0, err
 	}
-	p.settle(ctx, stale)
 	return e.State, size, nil
 }
 
@@ -155,19 +154,6 @@ func (t *Table) doubt(ctx context.Context, e Entry) error {
 	return err
 }
 
-// settle tells the sinks that what they hold is recorded.
-func (p Publication) settle(ctx context.Context, targets []Target) {
-	for _, target := range targets {
-		settler, ok := target.Sink.(sinks.Settler)
-		if !ok {
-			continue
-		}
-		if err := settler.Settle(ctx, p.Part); err != nil && p.Warn != nil {
-			p.Warn(err)
-		}
-	}
-}
-
 // Unchanged is what Publish says of content that every sink held already. It is never recorded.
 const Unchanged State = "unchanged"
 
@@ -190,9 +176,9 @@ func (t *Table) conditions(ctx context.Context, p Publication, targets []Target)
 	over := make([]sinks.Condition, len(targets))
 	for i, target := range targets {
 		r, has := p.Base.receipt(target)
-		reader, readable := target.Sink.(sinks.Reader)
+		store, isFiles := target.Sink.(files)
 		switch {
-		case !readable: // it has other means
+		case !isFiles: // it has other means
 		case !p.Again && has && r.Version != "" && p.Base.State != Publishing && !t.changed(p.Base, target):
 			over[i].Version = r.Version
 		case !p.Again && !has && p.Base.State != Publishing && !t.shows(p.Part.Partition, targets[i:i+1]):
@@ -200,7 +186,7 @@ func (t *Table) conditions(ctx context.Context, p Publication, targets []Target)
 		default:
 			var err error
 			vouched := has && r.Version == "" // by a receipt of an earlier version: this program wrote what is there
-			if over[i], err = reader.Look(ctx, p.Part.Table, p.Part.Partition, !p.Again && !vouched); err != nil {
+			if over[i], err = store.Look(ctx, p.Part.Table, p.Part.Partition, !p.Again && !vouched); err != nil {
 				return nil, &SinkError{err}
 			}
 		}

@@ -55,15 +55,15 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []Res
 		}
 		units := plans[i].Units
 		r.observe(Progress{Job: job.Name, Units: len(units)})
-		queue := make(chan Unit, len(units))
-		for _, u := range units {
-			queue <- u
+		queue := make(chan task, len(units))
+		for j, u := range units {
+			queue <- task{job, u, plans[i].shared && j >= plans[i].own, len(units), res}
 		}
 		close(queue)
-		for range min(cmp.Or(job.AtOnce, len(units)), len(units)) {
+		for range min(cmp.Or(plans[i].AtOnce, len(units)), len(units)) {
 			g.Go(func() error {
-				for u := range queue {
-					r.unit(ctx, task{job, u, len(units), res}, s)
+				for t := range queue {
+					r.unit(ctx, t, s)
 				}
 				return nil
 			})
@@ -71,24 +71,26 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []Res
 	}
 	_ = g.Wait() // errors are in the results
 	r.secondLook(ctx, s)
-	r.finish(ctx, list, results)
+	r.finish(ctx, plans, results)
 	return results
 }
 
-// finish tidies up after all jobs, and has them say what they leave.
-func (r *Runner) finish(ctx context.Context, list []Job, results []Result) {
+// finish tidies up after all jobs, and notes what they leave.
+func (r *Runner) finish(ctx context.Context, plans []Planned, results []Result) {
 	g := &errgroup.Group{}
 	g.SetLimit(planners)
-	for i, job := range list {
-		if ctx.Err() != nil {
+	for i, p := range plans {
+		if ctx.Err() != nil || p.Err != nil {
 			continue
 		}
 		g.Go(func() (err error) {
-			if job.Finish != nil {
-				err = job.Finish(ctx)
+			if p.Tidy != nil {
+				err = p.Tidy(ctx)
 			}
-			if job.Rest != nil && err == nil {
-				results[i].Rest, err = job.Rest(ctx)
+			if p.Inspect != nil && err == nil {
+				var in Inspection
+				in, err = p.Inspect(ctx, Past{})
+				results[i].Rest = in.Rest
 			}
 			if err != nil {
 				results[i].Errs = append(results[i].Errs, err)
@@ -109,7 +111,8 @@ func (r *Runner) observe(p Progress) {
 type task struct {
 	job     Job
 	unit    Unit
-	planned int // units of the job
+	shared  bool // another task begins with the unit, so that it's probably done when this one comes to it
+	planned int  // units of the job
 	res     *tally
 }
 
@@ -147,11 +150,10 @@ func (r *Runner) unit(ctx context.Context, t task, s *shift) {
 
 // looked tells whether another task has done the unit.
 func looked(ctx context.Context, t task) (bool, error) {
-	kind, ok := t.job.Kind.(Looker)
-	if !ok || !t.unit.Shared {
+	if !t.shared || t.unit.Over == nil {
 		return false, nil
 	}
-	return kind.Over(ctx, t.unit)
+	return t.unit.Over(ctx)
 }
 
 // over tallies what came of a unit.
@@ -179,6 +181,5 @@ func (r *Runner) claimed(ctx context.Context, job Job, u Unit, s *shift) (out Ou
 		return out, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	u.Claim = hold
-	return job.Kind.Do(ctx, u)
+	return u.Do(ctx, hold)
 }

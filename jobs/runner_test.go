@@ -25,19 +25,21 @@ type script struct {
 	stop  context.CancelFunc
 }
 
-func (s *script) Plan(context.Context, time.Time) ([]Unit, error) {
-	var units []Unit
-	for _, name := range s.units {
-		units = append(units, Unit{Name: name})
+func (s *script) Plan(context.Context, time.Time) (Plan, error) { return planOf(s.units, s.do), s.plan }
+
+// planOf is a plan of units that are done by their names.
+func planOf(names []string, do func(ctx context.Context, name string) (Outcome, error)) (p Plan) {
+	for _, name := range names {
+		p.Units = append(p.Units, Unit{Name: name, Do: func(ctx context.Context, _ Hold) (Outcome, error) { return do(ctx, name) }})
 	}
-	return units, s.plan
+	return p
 }
 
-func (s *script) Do(ctx context.Context, u Unit) (Outcome, error) {
+func (s *script) do(ctx context.Context, name string) (Outcome, error) {
 	s.mu.Lock()
-	s.done = append(s.done, u.Name)
+	s.done = append(s.done, name)
 	s.mu.Unlock()
-	switch u.Name {
+	switch name {
 	case "bad":
 		return Outcome{Written: 1, Failed: 2}, errors.New("broken")
 	case "hopeless":
@@ -187,7 +189,7 @@ type slowPlan struct {
 	planning, most *atomic.Int32
 }
 
-func (s *slowPlan) Plan(ctx context.Context, now time.Time) ([]Unit, error) {
+func (s *slowPlan) Plan(ctx context.Context, now time.Time) (Plan, error) {
 	n := s.planning.Add(1)
 	defer s.planning.Add(-1)
 	for most := s.most.Load(); n > most && !s.most.CompareAndSwap(most, n); most = s.most.Load() {
@@ -249,18 +251,22 @@ func TestFailureIsCut(t *testing.T) {
 // slowUnits is a kind whose units take a second.
 type slowUnits struct {
 	count     int
+	atOnce    int
 	mu        sync.Mutex
 	now, most int
 }
 
-func (s *slowUnits) Plan(context.Context, time.Time) (units []Unit, _ error) {
+func (s *slowUnits) Plan(context.Context, time.Time) (Plan, error) {
+	var names []string
 	for i := range s.count {
-		units = append(units, Unit{Name: fmt.Sprint(i)})
+		names = append(names, fmt.Sprint(i))
 	}
-	return units, nil
+	p := planOf(names, s.do)
+	p.AtOnce = s.atOnce
+	return p, nil
 }
 
-func (s *slowUnits) Do(context.Context, Unit) (Outcome, error) {
+func (s *slowUnits) do(context.Context, string) (Outcome, error) {
 	s.under(1)
 	defer s.under(-1)
 	time.Sleep(time.Second)
@@ -277,9 +283,9 @@ func (s *slowUnits) under(n int) {
 // Units of a job that bounds them don't keep other jobs from what the runner takes beside them.
 func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		few, many := &slowUnits{count: 10}, &slowUnits{count: 10}
+		few, many := &slowUnits{count: 10, atOnce: 2}, &slowUnits{count: 10}
 		list := []Job{
-			{Name: "few", Table: "few", Kind: few, AtOnce: 2},
+			{Name: "few", Table: "few", Kind: few},
 			{Name: "many", Table: "many", Kind: many},
 		}
 		r := &Runner{Ledger: memLedger(t), Run: "run", Lease: time.Minute, Parallel: 5, Log: slog.New(slog.DiscardHandler)}

@@ -21,33 +21,30 @@ type ledgered struct {
 	read   *Table // by the last plan
 }
 
-func (k *ledgered) Plan(ctx context.Context, now time.Time) ([]Unit, error) {
+func (k *ledgered) Plan(ctx context.Context, now time.Time) (p Plan, err error) {
 	table, err := k.ledger.Table(ctx, k.table)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	k.read = table
 	last, known, err := table.LastShape(ctx)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	if known {
 		if err := CheckShape(k.table, last, k.shape); err != nil {
-			return nil, err
+			return p, err
 		}
 	}
 	rules := k.rules
 	if rules.Stale, err = table.Stale(ctx, k.shape); err != nil {
-		return nil, err
+		return p, err
 	}
-	var units []Unit
 	for _, w := range PlanWindows(now, rules, table.Entries()) {
-		units = append(units, Unit{Name: w.Cell.String(), Window: w})
+		p.Units = append(p.Units, Unit{Name: w.Cell.String(), Due: w.Due})
 	}
-	return units, nil
+	return p, nil
 }
-
-func (k *ledgered) Do(context.Context, Unit) (Outcome, error) { return Outcome{}, nil }
 
 var decade = date("2016-01-01")
 
@@ -138,7 +135,7 @@ func TestPlanWaitsForFewCalls(t *testing.T) {
 		}
 		due := 0
 		for _, u := range one.Units {
-			due += len(u.Window.Due)
+			due += len(u.Due)
 		}
 		if due != 15+2 {
 			t.Errorf("%d partitions are due of a decade, want yesterday, the lookback and two horizons", due)

@@ -214,10 +214,10 @@ func TestThousandNights(t *testing.T) {
 			check(t, err)
 			table := k.read
 			check(t, table.SaveShape(ctx, k.shape))
-			for _, u := range plan {
+			for _, u := range plan.Units {
 				c, err := l.Claim(ctx, "installs", u.Name, fmt.Sprint("night", night), 2*time.Minute)
 				check(t, err)
-				for _, d := range u.Window.Due {
+				for _, d := range u.Due {
 					check(t, table.Record(ctx, Entry{
 						Partition: d.Partition, State: Written, Fetched: time.Now(), Shape: k.shape.ID(),
 					}))
@@ -239,8 +239,8 @@ func TestThousandNights(t *testing.T) {
 		}
 		left, err := k.Plan(ctx, time.Now())
 		check(t, err)
-		if len(left) != 0 {
-			t.Errorf("still to do: %v", left)
+		if len(left.Units) != 0 {
+			t.Errorf("still to do: %v", left.Units)
 		}
 		t.Logf("1000 nights, %d units: at most %d objects of the table in the ledger after a night", units, most)
 	})

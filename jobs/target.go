@@ -22,6 +22,18 @@ type Target struct {
 	NamesMore bool
 }
 
+// files is what a sink can whose readers find files and not rows: its store knows which version of an object is there. The
+// interface stands here, where it is used, because the engine imports no sink. The bucket's sink has it; BigQuery knows no
+// versions of a partition, so what somebody else does to its tables isn't noticed.
+type files interface {
+	// Look gives the condition that allows what a partition holds now, and nothing that comes after it. With own set,
+	// what is there must have been written by this program, else the error is sinks.ErrForeign.
+	Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error)
+
+	// List gives everything that a reader of the table finds, whoever put it there, by ascending key.
+	List(ctx context.Context, table string) ([]sinks.Object, error)
+}
+
 func (t Target) identity() string { return cmp.Or(t.Store, t.Name) }
 
 // Gave tells whether a receipt is this target's.
@@ -45,12 +57,12 @@ type listing struct {
 func (t *Table) Look(ctx context.Context, targets []Target) (map[civil.Date]bool, error) {
 	changed := map[civil.Date]bool{}
 	for _, target := range targets {
-		reader, ok := target.Sink.(sinks.Reader)
+		store, ok := target.Sink.(files)
 		if !ok {
 			continue
 		}
 		entries := t.Entries() // before the listing: what is recorded after it isn't held against it
-		objects, err := reader.List(ctx, t.name)
+		objects, err := store.List(ctx, t.name)
 		if err != nil {
 			return nil, fmt.Errorf("see what is there of %s: %w", t.name, err)
 		}

@@ -372,7 +372,7 @@ func TestALatePutIsRefused(t *testing.T) {
 	if _, err := target.Sink.Put(t.Context(), part); !errors.Is(err, sinks.ErrConflict) {
 		t.Errorf("the late put: %v", err)
 	}
-	r, err := target.Sink.(sinks.Reader).Read(t.Context(), "installs", date("2026-01-01"))
+	r, err := target.Sink.(*blobsink.Sink).Read(t.Context(), "installs", date("2026-01-01"))
 	check(t, err)
 	body, err := io.ReadAll(r)
 	check(t, errors.Join(err, r.Close()))

@@ -10,12 +10,6 @@ import (
 	"gocloud.dev/blob"
 )
 
-// A Prober tries whether it can do what Put needs, and leaves nothing behind. A sink that has nothing to try doesn't have
-// it.
-type Prober interface {
-	Probe(ctx context.Context) error
-}
-
 // probeTimeout bounds each call of a probe: a store that takes longer for a few bytes isn't there.
 const probeTimeout = 30 * time.Second
 

@@ -24,15 +24,15 @@ type Column struct {
 	Description string
 }
 
-// A ColumnType is the type of a column in a warehouse.
+// A ColumnType is the type of a column, in no store's own words: each sink translates it.
 type ColumnType string
 
-// The types, by the names that BigQuery gives them.
+// The column types. A part's file holds no others.
 const (
-	String   ColumnType = "STRING"
-	Date     ColumnType = "DATE"
-	DateTime ColumnType = "DATETIME" // without a zone
-	Int64    ColumnType = "INT64"
-	Numeric  ColumnType = "NUMERIC" // DECIMAL(18,6) in the file
-	Float64  ColumnType = "FLOAT64"
+	String   ColumnType = "string"
+	Date     ColumnType = "date"
+	DateTime ColumnType = "local time" // a date and a time of day without a zone
+	Int64    ColumnType = "int64"
+	Decimal  ColumnType = "decimal" // 18 digits, 6 of them after the point
+	Double   ColumnType = "double"
 )

@@ -25,31 +25,12 @@ type Sink interface {
 	Close() error
 }
 
-// A Reader gives back what Put made visible, byte for byte. A sink has it when a reader can be sure to get a part whole.
-type Reader interface {
-	// Read opens the file of a partition. When the sink holds none, the error is fs.ErrNotExist.
-	Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error)
-
-	// Look gives the condition that allows what a partition holds now, and nothing that comes after it. With own it must
-	// have been written by this program, else the error is ErrForeign.
-	Look(ctx context.Context, table string, partition civil.Date, own bool) (Condition, error)
-
-	// List gives everything that a reader of the table finds, whoever put it there, by ascending key.
-	List(ctx context.Context, table string) ([]Object, error)
-}
-
 // An Object is what a store says of one object without opening it.
 type Object struct {
 	Key       string
 	Partition civil.Date // whose part lies under that key; zero: none does
 	Size      int64      // bytes
 	Version   string     // as in a Receipt
-}
-
-// A Settler is told when a part that it was given is recorded in the ledger: only then may what was kept for a repeated
-// Put be thrown away. A sink that keeps nothing doesn't have it.
-type Settler interface {
-	Settle(ctx context.Context, p Part) error
 }
 
 // A Part is one finished Parquet file: the whole content of one partition.

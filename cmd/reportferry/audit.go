@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
 // The tables of what runs have done.
@@ -43,23 +45,22 @@ var auditPartitionsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Colu
 }}
 
 // audit appends what a run did to the tables that dashboards read, where the config asks for that.
-func (e *engine) audit(ctx context.Context, r jobs.RunRecord) error {
-	if e.config.Audit == "" {
+func audit(ctx context.Context, s *wire.Session, r jobs.RunRecord) error {
+	if s.Config.Audit == "" {
 		return nil
 	}
-	sink, err := sinks.Open(ctx, e.config.Audit, openers)
+	sink, err := s.OpenSink(ctx, s.Config.Audit)
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	e.close = append(e.close, sink.Close)
-	auditor, ok := sink.(sinks.Auditor)
+	warehouse, ok := sink.(*bqsink.Sink)
 	if !ok {
 		return fmt.Errorf("audit: %w: only a bigquery:// sink keeps audit tables", jobs.ErrRefused)
 	}
 	var runs, partitions []map[string]any
 	for _, res := range r.Results {
 		runs = append(runs, auditRun(r, res))
-		t, err := e.ledger.Table(ctx, res.Table)
+		t, err := s.Ledger.Table(ctx, res.Table)
 		if err != nil {
 			return fmt.Errorf("audit: %w", err)
 		}
@@ -69,10 +70,10 @@ func (e *engine) audit(ctx context.Context, r jobs.RunRecord) error {
 			}
 		}
 	}
-	if err := auditor.Append(ctx, auditRuns, auditRunsSchema, r.ID, runs); err != nil {
+	if err := warehouse.Append(ctx, auditRuns, auditRunsSchema, r.ID, runs); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	if err := auditor.Append(ctx, auditPartitions, auditPartitionsSchema, r.ID, partitions); err != nil {
+	if err := warehouse.Append(ctx, auditPartitions, auditPartitionsSchema, r.ID, partitions); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	return nil

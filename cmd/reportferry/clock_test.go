@@ -124,17 +124,17 @@ func TestServeByAWrongClock(t *testing.T) {
 	t.Chdir(dir)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(10*365*24*time.Hour + 7*time.Hour) // a moment after the schedule has fired
-		f := &flags{config: "c.yml", logFormat: "text", logLevel: "info"}
+		p := program("c.yml", "text")
 		var out bytes.Buffer
-		show := func() *display { return newDisplay(f, &out, &out) }
-		e, err := open(t.Context(), f, show().log)
+		show := func() *display { return newDisplay(p, &out, &out) }
+		e, err := p.Open(t.Context(), show().log)
 		check(t, err)
 		d, err := newDaemon(e, show)
 		check(t, err)
 		for _, want := range []int{1, 0} {
-			e.embedded.Shift(time.Duration(2*want-1) * 48 * time.Hour) // away, and back again
+			e.Embedded.Shift(time.Duration(2*want-1) * 48 * time.Hour) // away, and back again
 			d.look(t.Context(), d.jobs[0])
-			runs, err := e.ledger.Runs(t.Context(), 10)
+			runs, err := e.Ledger.Runs(t.Context(), 10)
 			if check(t, err); d.jobs[0].last.Exit != want || len(runs) != 1-want {
 				t.Errorf("exit %d, want %d; %d runs recorded: %s", d.jobs[0].last.Exit, want, len(runs), &out)
 			}

@@ -12,6 +12,8 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
@@ -37,17 +39,17 @@ type jobProgress struct {
 	sum  jobs.Outcome
 }
 
-func newDisplay(f *flags, stdout, stderr io.Writer) *display {
-	d := &display{out: stdout, err: stderr, json: f.logFormat == "json", jobs: map[string]*jobProgress{}}
+func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
+	d := &display{out: stdout, err: stderr, json: p.JSON(), jobs: map[string]*jobProgress{}}
 	if d.json {
-		d.log = f.logger(stdout)
+		d.log = p.Logger(stdout)
 		return d
 	}
 	if terminal.Is(stderr) {
 		d.bars = mpb.New(mpb.WithOutput(terminal.Raw(stderr)), mpb.WithWidth(32))
 		d.err = terminal.NewWriter(d.bars) // lines of the log go above the bars
 	}
-	d.log = f.logger(d.err)
+	d.log = p.Logger(d.err)
 	return d
 }
 
@@ -56,7 +58,7 @@ func (d *display) expect(list []jobs.Job) {
 	d.units = map[string]string{}
 	for _, j := range list {
 		switch j.Kind.(type) {
-		case pusher:
+		case wire.Pusher:
 			d.units[j.Name] = "file"
 		case *apps.Kind:
 			d.units[j.Name] = "app"
@@ -128,7 +130,7 @@ func lineOf(o jobs.Outcome, err error) string {
 	case len(parts) == 0:
 		return "done by another run"
 	}
-	return strings.Join(parts, ", ") + ", rows " + count(o.Rows)
+	return strings.Join(parts, ", ") + ", rows " + human.Count(o.Rows)
 }
 
 func (d *display) bar(p jobs.Progress, j *jobProgress) {
@@ -141,7 +143,7 @@ func (d *display) bar(p jobs.Progress, j *jobProgress) {
 			mpb.AppendDecorators(decor.CountersNoUnit("%d/%d "), decor.Any(func(decor.Statistics) string {
 				d.mu.Lock()
 				defer d.mu.Unlock()
-				return count(j.sum.Rows) + " rows"
+				return human.Count(j.sum.Rows) + " rows"
 			})))
 	}
 	if p.Result != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"os"
@@ -13,9 +14,8 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/sinks"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -49,6 +49,13 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// program is what commands are given, with these flags.
+func program(configFile, logFormat string) *wire.Program {
+	p := newProgram()
+	p.ConfigFile, p.LogFormat, p.LogLevel = configFile, logFormat, "info"
+	return p
+}
+
 func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
 		"help": {"--help"}, "help-run": {"run", "--help"}, "help-backfill": {"backfill", "--help"},
@@ -79,7 +86,7 @@ func TestHelp(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	var out bytes.Buffer
-	d := newDisplay(&flags{logFormat: "text", logLevel: "info"}, &out, &out)
+	d := newDisplay(program("", "text"), &out, &out)
 	cut := errors.New("fetch installs/2026-01-08: csv_report 2026-01-08:2026-01-08: 503 Service Unavailable after 8 attempts")
 	d.summary(jobs.RunRecord{Exit: jobs.ExitSome, Results: []jobs.Result{
 		{Job: "campaigns_daily", Took: 3217 * time.Millisecond, Outcome: jobs.Outcome{
@@ -98,7 +105,7 @@ func TestSummary(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	var out bytes.Buffer
-	d := newDisplay(&flags{logFormat: "text", logLevel: "info"}, &out, &out)
+	d := newDisplay(program("", "text"), &out, &out)
 	show := func(o jobs.Outcome, err error) {
 		d.progress(jobs.Progress{Job: "campaigns_daily", Units: 6, Unit: "2026-01-04", Result: &o, Err: err})
 	}
@@ -115,7 +122,7 @@ func TestLines(t *testing.T) {
 func day(n int) civil.Date { return civil.Date{Year: 2026, Month: 1, Day: 1}.AddDays(n) }
 
 func TestPlanText(t *testing.T) {
-	e := &engine{config: &config.Config{Service: config.Service{Rate: 1}}}
+	inspect := func(context.Context, jobs.Past) (jobs.Inspection, error) { return jobs.Inspection{}, nil }
 	window := func(cell int, reason jobs.Reason, days ...int) jobs.Unit {
 		w := jobs.Window{Cell: day(cell)}
 		for i, n := range days {
@@ -124,25 +131,12 @@ func TestPlanText(t *testing.T) {
 			}
 			w.Due = append(w.Due, jobs.Due{Partition: day(n), Reason: reason})
 		}
-		return jobs.Unit{Name: w.Cell.String(), Window: w}
+		return jobs.Unit{Name: w.Cell.String(), Due: w.Due, Requests: len(w.Runs())}
 	}
 	var out bytes.Buffer
-	check(t, e.writePlan(t.Context(), &out, jobs.Job{Name: "campaigns_daily"}, []jobs.Unit{
+	check(t, writePlan(&out, 1, jobs.Job{Name: "campaigns_daily"}, jobs.Plan{Inspect: inspect, Units: []jobs.Unit{
 		window(3, jobs.Missing, 3, 4, 5, 6, 9), window(10, jobs.Interrupted, 10), window(17, jobs.Unfinished, 17, 18),
-	}))
-	check(t, e.writePlan(t.Context(), &out, jobs.Job{Name: "networks_weekly"}, nil))
+	}}))
+	check(t, writePlan(&out, 1, jobs.Job{Name: "networks_weekly"}, jobs.Plan{Inspect: inspect}))
 	golden(t, "plan", out.String())
-}
-
-func TestStatusText(t *testing.T) {
-	now := time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
-	oldest, newest, fetched, ended := day(0), day(8), now.Add(-90*time.Minute), now.Add(-89*time.Minute)
-	var out bytes.Buffer
-	writeStatus(&out, []tableStatus{
-		{Job: "campaigns_daily", Partitions: 9, Rows: 12345, Empty: 1, Interrupted: 1, Oldest: &oldest, Newest: &newest, Fetched: &fetched},
-		{Job: "networks_weekly"},
-		{Job: "campaigns_total", Partitions: 1, Rows: 12, Oldest: &sinks.Whole, Newest: &sinks.Whole, Fetched: &fetched, Stale: "the last success was 26h1m0s ago"},
-	}, []jobs.RunRecord{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "manual", Ended: &ended, Exit: 3, Errors: []string{"campaigns_daily: put error"}}}, now)
-	writeStatus(&out, nil, []jobs.RunRecord{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}}, now)
-	golden(t, "status", out.String())
 }

@@ -245,7 +245,7 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 				t.Errorf("%s: exit code %d, want %d", c.name, r.Exit, c.exit)
 			}
 			var out bytes.Buffer
-			newDisplay(&flags{logFormat: "text", logLevel: "info"}, &out, &out).summary(r)
+			newDisplay(program("", "text"), &out, &out).summary(r)
 			lines := slices.Collect(strings.Lines(out.String()))
 			last := lines[len(lines)-1]
 			general := c.line == left || c.line == interrupted
@@ -259,14 +259,14 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 				t.Errorf("%s: says\n%swant %q", c.name, &out, c.says)
 			}
 			out.Reset()
-			newDisplay(&flags{logFormat: "json", logLevel: "info"}, &out, &out).summary(r)
+			newDisplay(program("", "json"), &out, &out).summary(r)
 			if said := strings.Contains(out.String(), `"left_out":1`); said != general {
 				t.Errorf("%s: as JSON\n%s", c.name, &out)
 			}
 		}
 	}
 	var out bytes.Buffer
-	newDisplay(&flags{logFormat: "text", logLevel: "info"}, &out, &out).summary(jobs.RunRecord{Trigger: "backfill", Results: []jobs.Result{{Job: "job"}}})
+	newDisplay(program("", "text"), &out, &out).summary(jobs.RunRecord{Trigger: "backfill", Results: []jobs.Result{{Job: "job"}}})
 	if out.String() != "job: what was asked for is there, nothing was requested\n" {
 		t.Errorf("a backfill of what is there says %s", &out)
 	}

@@ -7,60 +7,59 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
-func newPlan(f *flags) *cobra.Command {
-	var a ask
+func newPlan(p *wire.Program) *cobra.Command {
+	var a wire.Ask
 	cmd := &cobra.Command{
 		Use:               "plan [job...]",
 		Short:             "Show what run would do, and why, without asking the service",
-		ValidArgsFunction: f.completeJobs,
-		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			e, err := open(cmd.Context(), f, f.logger(cmd.ErrOrStderr()))
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, e.Close()) }()
-			e.ask = a
-			list, err := e.jobs(cmd.Context(), names)
-			if err != nil {
-				return coded(err)
-			}
-			e.warn(names)
-			var failed []error
-			plans := jobs.PlanJobs(cmd.Context(), list, time.Now())
-			for i, p := range plans {
-				err := p.Err
-				switch {
-				case err != nil:
-				case f.logFormat == "json":
-					err = e.writePlanJSON(cmd.Context(), cmd.OutOrStdout(), list[i], p.Units)
-				default:
-					err = errors.Join(e.writePlan(cmd.Context(), cmd.OutOrStdout(), list[i], p.Units),
-						writeLacking(cmd.Context(), cmd.OutOrStdout(), list[i]))
+		ValidArgsFunction: p.CompleteJobs,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
+				list, err := s.Jobs(ctx, names, a)
+				if err != nil {
+					return err
 				}
-				failed = append(failed, err)
-			}
-			return coded(errors.Join(append(failed, e.quotas(list, plans))...))
+				s.Warn(names)
+				var failed []error
+				plans := jobs.PlanJobs(ctx, list, time.Now())
+				for i, planned := range plans {
+					err := planned.Err
+					switch {
+					case err != nil:
+					case p.JSON():
+						err = writePlanJSON(ctx, cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Plan)
+					default:
+						err = errors.Join(writePlan(cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Plan),
+							writeLacking(ctx, cmd.OutOrStdout(), list[i], planned.Plan))
+					}
+					failed = append(failed, err)
+				}
+				return errors.Join(append(failed, quotas(s.Log, list, plans))...)
+			})
 		},
 	}
-	cmd.Flags().BoolVar(&a.now, "now", false, "as run --now")
-	cmd.Flags().BoolVar(&a.force, "force", false, "as run --force")
-	cmd.Flags().BoolVar(&a.rebaseline, "rebaseline", false, "as run --rebaseline")
+	cmd.Flags().BoolVar(&a.Now, "now", false, "as run --now")
+	cmd.Flags().BoolVar(&a.Force, "force", false, "as run --force")
+	cmd.Flags().BoolVar(&a.Rebaseline, "rebaseline", false, "as run --rebaseline")
 	return cmd
 }
 
 // quotas warns of load jobs that a day doesn't allow, and refuses what no day does.
-func (e *engine) quotas(list []jobs.Job, plans []jobs.Planned) error {
+func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 	var loads []bqsink.Load
 	for i, p := range plans {
 		for _, target := range list[i].Targets {
@@ -68,7 +67,7 @@ func (e *engine) quotas(list []jobs.Job, plans []jobs.Planned) error {
 				continue
 			}
 			for _, u := range p.Units {
-				for _, d := range u.Window.Due {
+				for _, d := range u.Due {
 					loads = append(loads, bqsink.Load{Table: list[i].Table, Partition: d.Partition})
 				}
 			}
@@ -76,7 +75,7 @@ func (e *engine) quotas(list []jobs.Job, plans []jobs.Planned) error {
 	}
 	warnings, err := bqsink.Quota(loads)
 	for _, w := range warnings {
-		e.log.Warn(w)
+		log.Warn(w)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", jobs.ErrRefused, err)
@@ -84,48 +83,47 @@ func (e *engine) quotas(list []jobs.Job, plans []jobs.Planned) error {
 	return nil
 }
 
-func (e *engine) writePlan(ctx context.Context, w io.Writer, job jobs.Job, units []jobs.Unit) error {
-	if k, ok := job.Kind.(pusher); ok {
-		due, err := k.Due(ctx, time.Now())
-		writePushPlan(w, job.Name, due)
-		return err
-	}
-	if len(units) == 0 {
+func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
+	if len(p.Units) == 0 {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
 		return nil
 	}
-	if _, ok := job.Kind.(*apps.Kind); ok {
+	if p.Files != nil {
+		writePushPlan(w, job.Name, p.Files)
+		return nil
+	}
+	if p.Inspect == nil {
 		fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
 		return nil
 	}
 	partitions, requests := 0, 0
-	for _, u := range units {
-		partitions += len(u.Window.Due)
-		requests += len(u.Window.Runs())
+	for _, u := range p.Units {
+		partitions += len(u.Due)
+		requests += u.Requests
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s, %s under the limiter\n", job.Name, plural(len(units), "window"),
-		plural(partitions, "partition"), plural(requests, "request"), e.limiterTime(requests))
-	for _, u := range units {
-		due := u.Window.Due
-		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, rangeOf(due[0].Partition, due[len(due)-1].Partition), reasons(due))
+	fmt.Fprintf(w, "%s: %s, %s, %s, %s under the limiter\n", job.Name, human.Plural(len(p.Units), "window"),
+		human.Plural(partitions, "partition"), human.Plural(requests, "request"), limiterTime(rate, requests))
+	for _, u := range p.Units {
+		due := u.Due
+		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, human.Range(due[0].Partition, due[len(due)-1].Partition), reasons(due))
 	}
 	return nil
 }
 
 // writeLacking says what a run leaves, as the config asks.
-func writeLacking(ctx context.Context, w io.Writer, job jobs.Job) error {
-	if job.Rest == nil {
+func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) error {
+	if p.Inspect == nil {
 		return nil
 	}
-	rest, err := job.Rest(ctx)
-	if l := rest.Lacking; l.Later {
-		fmt.Fprintf(w, "  %s\n  %s\n", lacking(l), mending(job.Name, l))
+	in, err := p.Inspect(ctx, jobs.Past{})
+	if l := in.Rest.Lacking; l.Later {
+		fmt.Fprintf(w, "  %s\n  %s\n", human.Lacking(l), human.Mending(job.Name, l))
 	}
 	return err
 }
 
 // writePlanJSON writes one object a line for each job.
-func (e *engine) writePlanJSON(ctx context.Context, w io.Writer, job jobs.Job, units []jobs.Unit) error {
+func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	type window struct {
 		Window string     `json:"window"`
 		Due    []jobs.Due `json:"due"`
@@ -136,34 +134,26 @@ func (e *engine) writePlanJSON(ctx context.Context, w io.Writer, job jobs.Job, u
 		Windows []window     `json:"windows"`
 		Lacking jobs.Lacking `json:"lacking,omitzero"`
 	}{Job: job.Name}
-	if job.Rest != nil {
-		rest, err := job.Rest(ctx)
+	if p.Inspect != nil {
+		in, err := p.Inspect(ctx, jobs.Past{})
 		if err != nil {
 			return err
 		}
-		plan.Lacking = rest.Lacking
+		plan.Lacking = in.Rest.Lacking
 	}
 	requests := 0
-	for _, u := range units {
-		requests += len(u.Window.Runs())
-		plan.Windows = append(plan.Windows, window{u.Name, u.Window.Due})
+	for _, u := range p.Units {
+		requests += u.Requests
+		plan.Windows = append(plan.Windows, window{u.Name, u.Due})
 	}
-	plan.Seconds = e.limiterTime(requests).Seconds()
+	plan.Seconds = limiterTime(rate, requests).Seconds()
 	return json.NewEncoder(w).Encode(plan)
 }
 
 // limiterTime is how long the limiter alone makes so many requests last: what the burst doesn't cover, at the rate.
-func (e *engine) limiterTime(requests int) time.Duration {
-	s := e.config.Service
-	wait := (float64(requests) - 2*s.Rate) / s.Rate
+func limiterTime(rate float64, requests int) time.Duration {
+	wait := (float64(requests) - 2*rate) / rate
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // reasons counts why partitions are due: "missing 5, lookback 2".
@@ -178,4 +168,12 @@ func reasons(due []jobs.Due) string {
 	}
 	slices.SortFunc(out, cmp.Compare)
 	return strings.Join(out, ", ")
+}
+
+// writePushPlan says which files a run would push.
+func writePushPlan(w io.Writer, job string, due []string) {
+	fmt.Fprintf(w, "%s: %s\n", job, human.Plural(len(due), "file"))
+	for _, name := range due {
+		fmt.Fprintf(w, "  file %s\n", terminal.Line(name))
+	}
 }

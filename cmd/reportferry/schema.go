@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
 )
 
@@ -24,7 +25,7 @@ YAML completes and checks a file whose first line names the one it is kept in:
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(schema)
 			}
-			return coded(err)
+			return exit.Coded(err)
 		},
 	}
 }

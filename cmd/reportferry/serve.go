@@ -12,10 +12,12 @@ import (
 	"github.com/robfig/cron/v3"
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 )
 
-func newServe(f *flags) *cobra.Command {
+func newServe(p *wire.Program) *cobra.Command {
 	var health string
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -33,21 +35,21 @@ because a page in a browser may have sent it.`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
 			newRunDisplay := func() *display {
-				return newDisplay(f, cmd.OutOrStdout(), struct{ io.Writer }{cmd.ErrOrStderr()}) // lines, never bars
+				return newDisplay(p, cmd.OutOrStdout(), struct{ io.Writer }{cmd.ErrOrStderr()}) // lines, never bars
 			}
-			e, err := open(ctx, f, newRunDisplay().log)
+			e, err := p.Open(ctx, newRunDisplay().log)
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, e.Close()) }()
 			d, err := newDaemon(e, newRunDisplay)
 			if err != nil {
-				return coded(err)
+				return exit.Coded(err)
 			}
 			if health != "" {
 				stop, err := d.serveHealth(ctx, health, cmd.ErrOrStderr())
 				if err != nil {
-					return coded(err)
+					return exit.Coded(err)
 				}
 				defer stop()
 			}
@@ -61,7 +63,7 @@ because a page in a browser may have sent it.`,
 
 // A daemon runs the jobs of a config by their schedules.
 type daemon struct {
-	engine  *engine
+	engine  *wire.Engine
 	display func() *display // a new one for each run
 	jobs    []*scheduled
 }
@@ -82,15 +84,15 @@ type look struct {
 	Exit int       `json:"exit"`
 }
 
-func newDaemon(e *engine, newDisplay func() *display) (*daemon, error) {
+func newDaemon(e *wire.Engine, newDisplay func() *display) (*daemon, error) {
 	d := &daemon{engine: e, display: newDisplay}
-	for _, c := range e.config.Jobs {
+	for _, c := range e.Config.Jobs {
 		schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
 		case schedule == nil:
-			e.log.Warn("the job has no schedule, so it runs only when asked for by name", "job", c.Name)
+			e.Log.Warn("the job has no schedule, so it runs only when asked for by name", "job", c.Name)
 		default:
 			d.jobs = append(d.jobs, &scheduled{name: c.Name, schedule: schedule})
 		}
@@ -103,7 +105,7 @@ func newDaemon(e *engine, newDisplay func() *display) (*daemon, error) {
 
 // run looks at every job at once and then by its schedule, until ctx ends and what that stopped has been recorded.
 func (d *daemon) run(ctx context.Context) {
-	log := cronLog{d.engine.log}
+	log := cronLog{d.engine.Log}
 	c := cron.New(cron.WithLogger(log), cron.WithChain(cron.Recover(log), cron.SkipIfStillRunning(log)))
 	var first sync.WaitGroup
 	for _, s := range d.jobs {
@@ -112,7 +114,7 @@ func (d *daemon) run(ctx context.Context) {
 	}
 	c.Start()
 	<-ctx.Done()
-	d.engine.log.Info("stopping")
+	d.engine.Log.Info("stopping")
 	<-c.Stop().Done()
 	first.Wait()
 }
@@ -131,14 +133,11 @@ func (d *daemon) look(ctx context.Context, s *scheduled) {
 		defer s.mu.Unlock()
 		s.running, s.last = false, &done
 	}()
-	exit, err := d.engine.once(ctx, ask{}, "schedule", []string{s.name}, d.display())
-	done.Exit = exit
+	code, err := once(ctx, d.engine, request("schedule", []string{s.name}, wire.Ask{}, nil), d.display())
+	done.Exit = code
 	if err != nil {
-		var exit *exitError
-		if errors.As(coded(err), &exit) {
-			done.Exit = exit.code
-		}
-		d.engine.log.Error("the job could not be run", "job", s.name, "status", err)
+		done.Exit = exit.CodeOf(err)
+		d.engine.Log.Error("the job could not be run", "job", s.name, "status", err)
 	}
 }
 

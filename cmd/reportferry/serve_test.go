@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -55,11 +54,11 @@ func TestServeByTheSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(10*365*24*time.Hour + 7*time.Hour) // the bubble begins at a midnight of 2000, before any start
 		var out strings.Builder
-		f := &flags{config: filepath.Join(dir, "c.yml"), logFormat: "text", logLevel: "info"}
-		show := func() *display { return newDisplay(f, &out, &out) }
+		p := program(filepath.Join(dir, "c.yml"), "text")
+		show := func() *display { return newDisplay(p, &out, &out) }
 		ctx, stop := context.WithCancel(context.Background())
 		defer stop()
-		e, err := open(ctx, f, show().log)
+		e, err := p.Open(ctx, show().log)
 		check(t, err)
 		d, err := newDaemon(e, show)
 		check(t, err)
@@ -78,7 +77,7 @@ func TestServeByTheSchedule(t *testing.T) {
 			}
 			time.Sleep(24 * time.Hour)
 		}
-		last, ran, err := e.ledger.LastRun(ctx)
+		last, ran, err := e.Ledger.LastRun(ctx)
 		if err != nil || !ran || last.Trigger != "schedule" || last.Exit != 0 {
 			t.Errorf("the last run: %+v %v", last, err)
 		}
@@ -173,22 +172,6 @@ func answersOnlyToItsHosts(t *testing.T, url string, good int) {
 			t.Errorf("Host %q: %s %s", host, res.Status, body)
 		} else if want == 421 && (!strings.Contains(string(body), "want localhost") || strings.Contains(string(body), "jobs")) {
 			t.Errorf("Host %q: %s", host, body)
-		}
-	}
-}
-
-func TestHostsOfAnAddress(t *testing.T) {
-	local := &net.TCPAddr{IP: net.ParseIP("192.0.2.7"), Port: 8080}
-	for _, c := range []struct {
-		host, listen string
-		want         bool
-	}{
-		{"192.0.2.7:8080", "0.0.0.0:8080", true}, {"192.0.2.7", ":8080", true}, {"[::ffff:192.0.2.7]", ":8080", true}, {"192.0.2.8", "0.0.0.0:8080", false},
-		{"0.0.0.0:80", "0.0.0.0:80", true}, {"[::]:80", "[::]:80", true}, {"emulator:8080", "emulator:8080", true}, {"EMULATOR", "emulator:80", true}, {"emulator2", "emulator:80", false}, {"", ":8080", false},
-		{"localhost", "emulator:80", true}, {"[fe80::1%25eth0]:80", ":80", false}, {"a:b:c", ":80", false},
-	} {
-		if got := knownHost(c.host, c.listen, local); got != c.want {
-			t.Errorf("Host %q at %s: %v", c.host, c.listen, got)
 		}
 	}
 }

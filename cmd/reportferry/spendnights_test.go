@@ -114,7 +114,10 @@ func engagements(account *emulator.Server, now time.Time, records int) func() (s
 }
 
 // spelled is a number of hundred-thousandths as the service gives it back.
-func spelled(n int64) string { return decimal(big.NewInt(n), 5) }
+func spelled(n int64) string {
+	text := new(big.Rat).SetFrac64(n, 100_000).FloatString(5)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
 
 // plus adds an amount to a sum in hundred-thousandths.
 func plus(sum *big.Int, amount string) *big.Int {

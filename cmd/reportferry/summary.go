@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -40,7 +41,7 @@ func (d *display) summary(r jobs.RunRecord) {
 	case left == 1 && len(r.Results) == 1:
 		fmt.Fprintln(d.out, "Something is left out, as said above.")
 	case left > 0:
-		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left, plural(len(r.Results), "job"))
+		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left, human.Plural(len(r.Results), "job"))
 	}
 }
 
@@ -68,7 +69,7 @@ func (d *display) logResult(r jobs.RunRecord, res jobs.Result) {
 		args = append(args, "waiting", o.Waiting, "due", dueAt(o.Due))
 	}
 	if len(res.Errs) > 0 {
-		d.log.Error("job failed", append(args, "status", strings.Join(grouped(res.Errs), "\n"), "reason", reason(errors.Join(res.Errs...)))...)
+		d.log.Error("job failed", append(args, "status", strings.Join(grouped(res.Errs), "\n"), "reason", exit.Reason(errors.Join(res.Errs...)))...)
 		return
 	}
 	d.log.Info("job over", args...)
@@ -103,19 +104,19 @@ func writeResult(w io.Writer, r jobs.Result, each, trigger string) {
 		writeOutcome(w, o, each)
 	}
 	if o.Waiting > 0 {
-		row(w, "waiting", plural(o.Waiting, cmp.Or(each, "window"))+" that may still be growing; due "+dueAt(o.Due))
+		human.Row(w, "waiting", human.Plural(o.Waiting, cmp.Or(each, "window"))+" that may still be growing; due "+dueAt(o.Due))
 	}
 	switch {
 	case r.Stopped && r.Left == 0:
-		row(w, "left", "all of it for the next run: this one was stopped before the plan")
+		human.Row(w, "left", "all of it for the next run: this one was stopped before the plan")
 	case r.Stopped:
-		row(w, "left", plural(r.Left, cmp.Or(each, "window"))+" for the next run: this one was stopped")
+		human.Row(w, "left", human.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: this one was stopped")
 	case r.Left > 0:
-		row(w, "left", plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
+		human.Row(w, "left", human.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
 	}
 	writeRest(w, r)
 	for _, err := range grouped(r.Errs) {
-		row(w, "error", err)
+		human.Row(w, "error", err)
 	}
 }
 
@@ -130,43 +131,15 @@ func dueAt(at time.Time) string {
 // writeRest says what the table lacks though nothing of it was due.
 func writeRest(w io.Writer, r jobs.Result) {
 	if l := r.Rest.Lacking; l.Partitions > 0 {
-		row(w, "lacking", lacking(l))
-		row(w, "", mending(r.Job, l))
+		human.Row(w, "lacking", human.Lacking(l))
+		human.Row(w, "", human.Mending(r.Job, l))
 	}
 	if n := r.Rest.Lost; n > 0 {
-		row(w, "lost", plural(n, "partition")+" can't be fetched any more; gaps names them")
+		human.Row(w, "lost", human.Plural(n, "partition")+" can't be fetched any more; gaps names them")
 	}
 	if n := r.Rest.Kept; n > 0 {
-		row(w, "kept", plural(n, "partition")+" with older rows: the last answer was empty")
+		human.Row(w, "kept", human.Plural(n, "partition")+" with older rows: the last answer was empty")
 	}
-}
-
-// lacking says how many partitions lack what, in about half a line.
-func lacking(l jobs.Lacking) string {
-	const usual = 45
-	text := plural(l.Partitions, "partition") + " lack"
-	if l.Partitions == 1 {
-		text += "s"
-	}
-	for i, name := range l.Columns {
-		switch {
-		case i == 0:
-			text += " " + name
-		case len(text)+len(name) > usual:
-			return text + fmt.Sprintf(" and %d more", len(l.Columns)-i)
-		default:
-			text += ", " + name
-		}
-	}
-	return text
-}
-
-// mending says what gives the partitions of a job the columns that they lack.
-func mending(job string, l jobs.Lacking) string {
-	if l.Later {
-		return "to fetch: backfill " + job + " --missing-columns"
-	}
-	return "the next run fetches them"
 }
 
 func writeOutcome(w io.Writer, o jobs.Outcome, each string) {
@@ -177,32 +150,32 @@ func writeOutcome(w io.Writer, o jobs.Outcome, each string) {
 		if o.Held > 0 {
 			sent += ", the others held by another run"
 		}
-		row(w, each+"s", sent)
+		human.Row(w, each+"s", sent)
 	}
 	retries := fmt.Sprint(o.Retries)
 	if o.Backoff > 0 {
 		retries += fmt.Sprintf(" after %.1f s", o.Backoff.Seconds())
 	}
-	row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s on the limiter", o.Requests, retries, o.Limiter.Seconds()))
+	human.Row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s on the limiter", o.Requests, retries, o.Limiter.Seconds()))
 	if each == "app" {
 		return
 	}
-	rows := count(o.Rows)
+	rows := human.Count(o.Rows)
 	if o.Rounded > 0 {
-		rows += fmt.Sprintf(", %s cells rounded to six decimals", count(o.Rounded))
+		rows += fmt.Sprintf(", %s cells rounded to six decimals", human.Count(o.Rounded))
 	}
 	if o.Nulls > 0 {
-		rows += fmt.Sprintf(", %s blank ones NULL", count(o.Nulls))
+		rows += fmt.Sprintf(", %s blank ones NULL", human.Count(o.Nulls))
 	}
-	row(w, "rows", rows)
+	human.Row(w, "rows", rows)
 	if o.CSVBytes+o.ParquetBytes == 0 {
 		return // nothing was fetched
 	}
-	bytes := "Parquet out " + size(o.ParquetBytes)
+	bytes := "Parquet out " + human.Size(o.ParquetBytes)
 	if o.CSVBytes > 0 {
-		bytes = "CSV in " + size(o.CSVBytes) + ", " + bytes
+		bytes = "CSV in " + human.Size(o.CSVBytes) + ", " + bytes
 	}
-	row(w, "bytes", bytes)
+	human.Row(w, "bytes", bytes)
 }
 
 func writePartitions(w io.Writer, o jobs.Outcome) {
@@ -210,18 +183,12 @@ func writePartitions(w io.Writer, o jobs.Outcome) {
 	if o.Held > 0 {
 		windows += fmt.Sprintf(", %d of them held by another run", o.Held)
 	}
-	row(w, "windows", windows)
+	human.Row(w, "windows", windows)
 	partitions := fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d", o.Written, o.Unchanged, o.Empty, o.Failed)
 	if o.Kept > 0 {
 		partitions += fmt.Sprintf(", kept %d", o.Kept)
 	}
-	row(w, "partitions", partitions)
-}
-
-// row writes what there is to say under a label. Lines after the first are set under it, so that a line end in somebody's
-// name makes no line of the program's own.
-func row(w io.Writer, label, text string) {
-	fmt.Fprintf(w, "  %-10s  %s\n", label, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 14)))
+	human.Row(w, "partitions", partitions)
 }
 
 // grouped are the messages of errors, each once, with how often it came: one cause may fail every window.
@@ -254,29 +221,4 @@ func flat(errs []error) []error {
 		}
 	}
 	return out
-}
-
-// count writes a number with thousands separated.
-func count(n int64) string {
-	digits := fmt.Sprint(n)
-	var groups []string
-	for len(digits) > 3 {
-		groups = append(groups, digits[len(digits)-3:])
-		digits = digits[:len(digits)-3]
-	}
-	slices.Reverse(groups)
-	return strings.Join(append([]string{digits}, groups...), ",")
-}
-
-// size writes bytes for people.
-func size(n int64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	case n >= 1e3:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%d B", n)
 }

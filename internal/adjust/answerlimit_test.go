@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 // An answer without end is bounded: what is kept of it in memory, and what is read of it.
@@ -29,11 +31,12 @@ func TestLongAnswers(t *testing.T) {
 		_, _ = io.WriteString(w, `"}`)
 	}))
 	defer s.Close()
-	c, err := New(Options{BaseURL: s.URL, Token: &fixed{tokens: []string{secretToken}}, S2SURL: s.URL, Attempts: 1, Rate: 1000})
+	web := &http.Client{Transport: &http.Transport{}}
+	c, err := New(Options{BaseURL: s.URL, Token: &fixed{tokens: []string{secretToken}}, S2SURL: s.URL, Options: transport.Options{Attempts: 1, Rate: 1000, HTTP: web}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.http.CloseIdleConnections()
+	defer web.CloseIdleConnections()
 	for _, a := range []struct {
 		name, kind, head string
 		code             int
@@ -51,8 +54,8 @@ func TestLongAnswers(t *testing.T) {
 			return err
 		}, "the answer is longer than 64 MiB"},
 		{"an error", "application/json", `{"error_desc":"`, 422, func() error { _, err := c.CreateApp(t.Context(), App{}); return err }, ": 422 Unprocessable"},
-		{"sharing, taken", "application/json", `{"status":"`, 200, func() error { return c.ShareThirdParty(t.Context(), choice()) }, ""},
-		{"sharing, refused", "text/plain", "", 400, func() error { return c.ShareThirdParty(t.Context(), choice()) }, "400 Bad Request: the record is refused"},
+		{"sharing, taken", "application/json", `{"status":"`, 200, func() error { return share(t.Context(), c, choice()) }, ""},
+		{"sharing, refused", "text/plain", "", 400, func() error { return share(t.Context(), c, choice()) }, "400 Bad Request: the record is refused"},
 	} {
 		kind, head, code = a.kind, a.head, a.code
 		var before, after runtime.MemStats

@@ -9,7 +9,7 @@ import (
 	"net/url"
 )
 
-// An App is what CreateApp and UpdateApp send. Zero values aren't sent; empty maps and lists are, and so empty what is
+// An App is what CreateApp sends. Zero values aren't sent; empty maps and lists are, and so empty what is
 // there. Its shape is that of dev.adjust.com/en/api/app-automation-api/app-endpoint, except AdditionalStores.
 type App struct {
 	Name              string                    `json:"name,omitempty"`
@@ -32,7 +32,7 @@ type Store struct {
 	StoreID string `json:"store_id"`
 }
 
-// A CreatedApp is the answer of CreateApp and UpdateApp.
+// A CreatedApp is the answer of CreateApp.
 type CreatedApp struct {
 	AppToken string `json:"adjust_app_token"`
 	Name     string `json:"name"`
@@ -93,15 +93,6 @@ func (a *AdditionalInfo) UnmarshalJSON(b []byte) (err error) {
 func (c *Client) CreateApp(ctx context.Context, app App) (CreatedApp, error) {
 	return automate[CreatedApp](ctx, c, call{
 		op: "create app", method: http.MethodPost, path: []string{"app"}, body: app, what: "an app with its ticket",
-	})
-}
-
-// UpdateApp updates an app's details, overrides or additional stores: POST /app/{token}. Payload and answer are guesses:
-// those of CreateApp, where store ID and platform may be left out. It is sent again after a lost answer: it sets values,
-// and the same values twice are the same.
-func (c *Client) UpdateApp(ctx context.Context, token string, app App) (CreatedApp, error) {
-	return automate[CreatedApp](ctx, c, call{
-		op: "update app " + opPart(token), method: http.MethodPost, path: []string{"app", token}, body: app, what: "an app with its ticket",
 	})
 }
 

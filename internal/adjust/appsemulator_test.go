@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 func runner(n int) App {
@@ -62,7 +64,9 @@ func TestAppsEmulator(t *testing.T) {
 			t.Errorf("%+v, %v", ticket, err)
 		}
 		s.SetJobFaults([]emulator.JobFault{{App: made.AppToken, Section: "events", Detail: "made to fail"}})
-		again, err = c.UpdateApp(ctx, made.AppToken, App{ForceUpdate: true, Sections: []string{"events", "partners"}})
+		forced := runner(1)
+		forced.ForceUpdate, forced.Sections = true, []string{"events", "partners"}
+		again, err = c.CreateApp(ctx, forced)
 		if err != nil || again.Ticket == made.Ticket {
 			t.Fatalf("%+v, %v", again, err)
 		}
@@ -93,7 +97,7 @@ func TestAppsEmulator(t *testing.T) {
 		if err != nil || !*signature.EnforceInstallSigning || !strings.EqualFold(signature.AndroidFingerprints[0], print) {
 			t.Errorf("%+v, %v", signature, err)
 		}
-		stores, err := c.UpdateApp(ctx, made.AppToken, App{AdditionalStores: map[string]Store{"huawei": {"C100"}}})
+		stores, err := c.CreateApp(ctx, App{Name: runner(1).Name, BundleID: runner(1).BundleID, StoreID: runner(1).StoreID, Platform: "android", AdditionalStores: map[string]Store{"huawei": {"C100"}}})
 		if err != nil || stores.StoreID != runner(1).StoreID {
 			t.Errorf("%+v, %v", stores, err)
 		}
@@ -142,7 +146,7 @@ func TestAppsEmulatorRefuses(t *testing.T) {
 			"name: String should not contain control":      {Name: "n\r\nX-Evil: 1", BundleID: "b", StoreID: "s", Platform: "android"},
 		} {
 			_, err := c.CreateApp(ctx, app)
-			var v *ValidationError
+			var v *transport.ValidationError
 			var e *Error
 			if !errors.As(err, &v) || !errors.As(err, &e) || e.Status != 422 || e.Code != "validation_error" || e.Attempts != 1 {
 				t.Errorf("%s: %v", want, err)

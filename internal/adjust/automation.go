@@ -10,11 +10,13 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 // errAutomationAuth is ErrAuth in the words of app automation.
-var errAutomationAuth = &refusal{"authentication or permission refused, check service.token, that its user is an Admin or Editor, " +
-	"that app automation is switched on for the account, and that the app belongs to it", ErrAuth}
+var errAutomationAuth = &transport.Refusal{Text: "authentication or permission refused, check service.token, that its user is an Admin or Editor, " +
+	"that app automation is switched on for the account, and that the app belongs to it", As: ErrAuth}
 
 // pathPart is what may stand between two slashes: the tokens and numbers of the service do, and nothing that leads to
 // another endpoint.
@@ -35,32 +37,35 @@ type call struct {
 	mayBeEmpty bool // 204 is an answer too
 }
 
-// request makes the request of a call.
-func (c *Client) automation(q call) (request, error) {
-	r := request{op: q.op, method: q.method, hidden: q.hidden, denied: errAutomationAuth, private: true}
+// automation makes the request of a call.
+func (c *Client) automation(q call) (transport.Request, error) {
+	r := transport.Request{
+		Op: q.op, Method: q.method, Hidden: q.hidden, Private: true, FirstByte: automationWait,
+		Credential: &transport.Credential{Denied: errAutomationAuth}, Verdict: automationVerdict,
+	}
 	if c.base == nil {
-		return r, nil // do refuses it
+		return r, nil // ask refuses it
 	}
 	for _, part := range q.path {
 		if !pathPart(part) {
-			return r, &Error{Op: q.op, Err: fmt.Errorf("%q can't be a token or an ID: only letters, digits, - and _ are, 128 at most", shorten(part))}
+			return r, &Error{Op: q.op, Err: fmt.Errorf("%q can't be a token or an ID: only letters, digits, - and _ are, 128 at most", transport.Shorten(part))}
 		}
 	}
-	r.url = c.base.String() + "/app-automation/" + strings.Join(q.path, "/")
+	r.URL = c.base.String() + "/app-automation/" + strings.Join(q.path, "/")
 	if len(q.query) > 0 {
-		r.url += "?" + q.query.Encode()
+		r.URL += "?" + q.query.Encode()
 	}
 	if q.body == nil {
 		return r, nil
 	}
-	var err error
-	switch r.body, err = json.Marshal(q.body); {
+	body, err := json.Marshal(q.body)
+	switch {
 	case err != nil:
 		return r, &Error{Op: q.op, Err: fmt.Errorf("what is to be sent has no form in JSON: %T", q.body)} // err may show a value
-	case len(r.body) > bodyLimit:
-		return r, &Error{Op: q.op, Err: fmt.Errorf("what is to be sent is %d bytes long, more than %d", len(r.body), bodyLimit)}
+	case len(body) > bodyLimit:
+		return r, &Error{Op: q.op, Err: fmt.Errorf("what is to be sent is %d bytes long, more than %d", len(body), bodyLimit)}
 	}
-	r.hidden = append(r.hidden, secretsIn(r.body)...)
+	r.Body, r.Hidden = string(body), append(r.Hidden, secretsIn(body)...)
 	return r, nil
 }
 
@@ -84,9 +89,16 @@ func automate[T any](ctx context.Context, c *Client, q call) (T, error) {
 	return got, err
 }
 
-// absent tells whether an answer means that something isn't there.
-func absent(status int, message string) bool {
-	return status == http.StatusNotFound || status == http.StatusBadRequest && notFound.MatchString(message)
+// ErrNotFound means that the service knows no such app, ticket or secret, or that the app wasn't made or updated through
+// app automation. Its documents name no status for that: it is a 404, or a 400 that says "not found".
+var ErrNotFound = errors.New("it isn't there, or wasn't made through app automation")
+
+// automationVerdict tells when an answer means that something isn't there.
+func automationVerdict(status int, words string) error {
+	if status == http.StatusNotFound || status == http.StatusBadRequest && notFound.MatchString(words) {
+		return ErrNotFound
+	}
+	return nil
 }
 
 var notFound = regexp.MustCompile(`(?i)\bnot found\b`)

@@ -4,12 +4,12 @@ import (
 	"io"
 	"log"
 	"math"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -33,23 +33,10 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
-	o := withDefaults(Options{})
-	if o.Rate != 10 || o.Burst != 20 || o.InFlight != 41 || o.Attempts != 8 || o.Patience != 15*time.Minute ||
-		o.FirstByte != 5*time.Minute || o.Idle != 2*time.Minute || o.HTTP == nil || o.Rand == nil || o.Logger == nil {
-		t.Errorf("%+v", o)
-	}
-	for rate, burst := range map[float64]int{0.1: 1, 0.7: 2, 2.2: 5} {
-		if got := withDefaults(Options{Rate: rate}).Burst; got != burst {
-			t.Errorf("rate %v has burst %d, want %d", rate, got, burst)
-		}
-	}
-}
-
 // The caller's HTTP client is not changed: its redirect policy is its own.
 func TestHTTPClientIsCopied(t *testing.T) {
 	mine := &http.Client{}
-	if _, err := New(Options{BaseURL: "https://a.test", Token: &fixed{tokens: []string{"t"}}, HTTP: mine}); err != nil || mine.CheckRedirect != nil {
+	if _, err := New(Options{BaseURL: "https://a.test", Token: &fixed{tokens: []string{"t"}}, Options: transport.Options{HTTP: mine}}); err != nil || mine.CheckRedirect != nil {
 		t.Errorf("redirect policy set: %v, %v", mine.CheckRedirect != nil, err)
 	}
 }
@@ -67,37 +54,5 @@ func TestUntrusted(t *testing.T) {
 	_, a, err := fetch(t.Context(), c, query())
 	if err == nil || a.Attempts != 1 || !strings.Contains(err.Error(), "certificate") || strings.Contains(err.Error(), "metrics=") {
 		t.Errorf("%d attempts, %v", a.Attempts, err)
-	}
-}
-
-// A time-out while connecting says nothing of the query.
-func TestTimedOut(t *testing.T) {
-	late := &timeout{"x", time.Second}
-	for _, tt := range []struct {
-		err  error
-		want bool
-	}{{late, true}, {&net.OpError{Op: "read", Err: late}, true}, {&net.OpError{Op: "dial", Err: late}, false}, {io.ErrUnexpectedEOF, false}} {
-		if timedOut(tt.err) != tt.want {
-			t.Errorf("%#v: %v", tt.err, !tt.want)
-		}
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	const at = "Mon, 02 Jan 2040 10:00:30 GMT"
-	for _, tt := range []struct {
-		after, date string
-		want        time.Duration
-	}{
-		{"", "", 0}, {"5", "", 5 * time.Second}, {"-5", "", 0}, {"1.5", "", 0}, {"99999999999", "", 1e6 * time.Second},
-		{"99999999999999999999999", "", 1e6 * time.Second}, {" 7 ", "", 7 * time.Second}, {"-99999999999999999999999", "", 0},
-		{"Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 02 Jan 2040 10:00:00 GMT", 1e6 * time.Second},
-		{at, "Mon, 02 Jan 2040 10:00:00 GMT", 30 * time.Second}, // by the server's clock, however wrong ours is
-		{at, "Mon, 02 Jan 2040 10:01:00 GMT", 0}, {"Mon, 02 Jan 1990 10:00:30 GMT", "", 0},
-	} {
-		h := http.Header{"Retry-After": {tt.after}, "Date": {tt.date}}
-		if got := retryAfter(h); got != tt.want {
-			t.Errorf("Retry-After %q at %q: %v, want %v", tt.after, tt.date, got, tt.want)
-		}
 	}
 }

@@ -76,7 +76,7 @@ func TestClockOfRecords(t *testing.T) {
 		s := play(page(200, "text/plain", "OK", "Date", time.Now().AddDate(0, 0, 20).UTC().Format(http.TimeFormat)))
 		client, _ := openSpend(t, s, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 		for range 3 {
-			if err := client.SubmitSpend(t.Context(), record()); err != nil {
+			if err := submit(t.Context(), client, record()); err != nil {
 				t.Error(err)
 			}
 		}

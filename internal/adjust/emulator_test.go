@@ -39,7 +39,7 @@ func withEmulator(t *testing.T, o emulator.Options, edit func(*Options)) (*Clien
 
 func lastWeek() ReportQuery {
 	q := query()
-	q.AttributionTypes = []string{"click", "impression", "engaged_ad"}
+	q.Parameters["attribution_types"] = []string{"click", "impression", "engaged_ad"}
 	q.Dimensions, q.Metrics = []string{"day", "app_token", "campaign"}, []string{"installs", "network_cost"}
 	q.Until = civil.DateOf(time.Now())
 	q.From = q.Until.AddDays(-7)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 // An EventsQuery narrows the list of events; its zero value asks for all that the token may see.
@@ -57,6 +59,6 @@ func fetchReport[T any](ctx context.Context, c *Client, endpoint string, v url.V
 	if len(v) > 0 {
 		at += "?" + v.Encode()
 	}
-	got, _, err := fetchJSON[T](ctx, c, request{op: endpoint, url: at}, what)
+	got, _, err := fetchJSON[T](ctx, c, transport.Request{Op: endpoint, URL: at}, what)
 	return got, err
 }

@@ -123,8 +123,8 @@ func TestFaultScripts(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if len(c.slots) != 0 || m.Requests.Load()-m.Retries.Load() != int64(len(truths)) {
-				t.Errorf("seed %d: %d slots are still taken, %d requests, %d retries", seed, len(c.slots), m.Requests.Load(), m.Retries.Load())
+			if free := slots(t.Context(), c); free != c.InFlight() || m.Requests.Load()-m.Retries.Load() != int64(len(truths)) {
+				t.Errorf("seed %d: %d of %d slots are free, %d requests, %d retries", seed, free, c.InFlight(), m.Requests.Load(), m.Retries.Load())
 			}
 		})
 	}

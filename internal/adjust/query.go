@@ -3,6 +3,7 @@ package adjust
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -21,17 +22,12 @@ type ReportQuery struct {
 	TimezoneID          string     // the service's name or number of a zone
 	HourBetween         string     // hours back from now, such as -10h:-0h; sent when not empty
 
-	CohortMaturity    string   // immature, mature or fully_mature
-	AttributionTypes  []string // of click, impression, engaged_ad
-	AttributionSource string   // dynamic or first
-	Reattributed      string   // all, true or false
-	IAPRevenueMode    string   // GROSS_100 down to GROSS_50
-	AdSpendMode       string   // adjust, network or mixed
-	Sandbox           bool     // the sandbox's data instead of production's
-	Currency          string   // ISO 4217; may be empty beside a DatePeriod, for the account's own
-	OSNames           []string // sent when not empty
-	AdRevenueSources  []string // display names, sent when not empty
-	PeriodOverPeriod  string   // previous_week and such; sent when not empty
+	Currency         string // ISO 4217; may be empty beside a DatePeriod, for the account's own
+	PeriodOverPeriod string // previous_week and such; sent when not empty
+
+	// Parameters has values by name of a parameter that is sent as it stands, such as attribution_types. Those of
+	// needed must be there. One without values isn't sent.
+	Parameters map[string][]string
 
 	// Filters has values by parameter, which is a dimension or metric, two underscores and one of Operators. The two
 	// that compare with a list, in and not_in, take many values; the others one.
@@ -50,6 +46,11 @@ var Operators = []string{
 	"lt", "lte", "gt", "gte", "eq", "ne",
 }
 
+// needed are the parameters that every query has, because the service has a default of its own for each.
+var needed = []string{
+	"cohort_maturity", "attribution_types", "attribution_source", "reattributed", "iap_revenue_mode", "ad_spend_mode", "sandbox",
+}
+
 // period is the service's date_period, whose both ends are included. It is made here and nowhere else.
 func (q ReportQuery) period() string {
 	if q.DatePeriod != "" {
@@ -64,7 +65,6 @@ func (q ReportQuery) values() (url.Values, error) {
 		return nil, err
 	}
 	v.Set("date_period", q.period())
-	v.Set("sandbox", strconv.FormatBool(q.Sandbox))
 	v.Set("readable_names", strconv.FormatBool(q.ReadableNames))
 	v.Set("format_dates", strconv.FormatBool(q.FormatDates))
 	for _, p := range []struct {
@@ -74,17 +74,9 @@ func (q ReportQuery) values() (url.Values, error) {
 	}{
 		{"dimensions", q.Dimensions, true},
 		{"metrics", q.Metrics, true},
-		{"cohort_maturity", one(q.CohortMaturity), true},
-		{"attribution_types", q.AttributionTypes, true},
-		{"attribution_source", one(q.AttributionSource), true},
-		{"reattributed", one(q.Reattributed), true},
-		{"iap_revenue_mode", one(q.IAPRevenueMode), true},
-		{"ad_spend_mode", one(q.AdSpendMode), true},
 		{"currency", one(q.Currency), q.DatePeriod == ""},
 		{"sort", q.order(), true},
 		{"hour__between", one(q.HourBetween), false},
-		{"os_names", q.OSNames, false},
-		{"ad_revenue_sources", q.AdRevenueSources, false},
 		{"period_over_period", one(q.PeriodOverPeriod), false},
 		{"index", q.Index, false},
 	} {
@@ -95,7 +87,7 @@ func (q ReportQuery) values() (url.Values, error) {
 			return nil, err
 		}
 	}
-	return v, q.setFilters(v)
+	return v, errors.Join(q.setParameters(v), q.setFilters(v))
 }
 
 func (q ReportQuery) checkPeriod() error {
@@ -119,6 +111,23 @@ func (q ReportQuery) setZone(v url.Values) error {
 		v.Set("timezone_id", q.TimezoneID)
 	default:
 		return errors.New("the query has no utc_offset and no timezone_id")
+	}
+	return nil
+}
+
+func (q ReportQuery) setParameters(v url.Values) error {
+	for _, name := range needed {
+		if len(q.Parameters[name]) == 0 {
+			return fmt.Errorf("the query has no %s", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(q.Parameters)) {
+		if slices.Contains(q.Parameters[name], "") {
+			return fmt.Errorf("the query has an empty %s", name)
+		}
+		if err := set(v, name, q.Parameters[name]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 // rest sleeps until the client has gone.
@@ -75,7 +77,7 @@ func TestRetries(t *testing.T) {
 		{name: "a pause longer than the patience", replies: []reply{status(429, "Retry-After", "901")}, came: sums(nil),
 			contains: []string{"429 Too Many Requests", "words of the service on 429", "Retry-After asks to wait 15m1s"}},
 		{name: "attempts used up", replies: []reply{status(503)}, came: sums(j[:7]),
-			contains: []string{"8 attempts over " + round(sums(j[:7])[7]).String(), "503 Service Unavailable", "words of the service on 503"}},
+			contains: []string{"8 attempts over " + transport.Round(sums(j[:7])[7]).String(), "503 Service Unavailable", "words of the service on 503"}},
 		{name: "three attempts", replies: []reply{status(503)}, edit: func(o *Options) { o.Attempts = 3 }, came: sums(j[:2]), contains: []string{"3 attempts over"}},
 		{name: "patience used up", replies: []reply{status(503)}, edit: func(o *Options) { o.Patience = sums(j[:3])[3] + j[3] - 1 }, came: sums(j[:3]),
 			contains: []string{"4 attempts over", "words of the service on 503"}},

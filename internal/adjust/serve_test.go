@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -160,10 +161,8 @@ const seed1, seed2 = 7, 11
 // open makes a client of s with a known jitter.
 func open(t *testing.T, h http.Handler, edit func(*Options)) (*Client, *Meter) {
 	t.Helper()
-	o := Options{
-		BaseURL: "http://service.test", Token: &fixed{tokens: []string{secretToken}},
-		HTTP: serve(t, h.ServeHTTP), Rand: rand.New(rand.NewPCG(seed1, seed2)),
-	}
+	o := Options{BaseURL: "http://service.test", Token: &fixed{tokens: []string{secretToken}}}
+	o.HTTP, o.Rand = serve(t, h.ServeHTTP), rand.New(rand.NewPCG(seed1, seed2))
 	if edit != nil {
 		edit(&o)
 	}
@@ -199,8 +198,10 @@ func query() ReportQuery {
 	return ReportQuery{
 		Dimensions: []string{"day"}, Metrics: []string{"installs"},
 		From: civil.Date{Year: 2026, Month: 1, Day: 1}, Until: civil.Date{Year: 2026, Month: 1, Day: 8},
-		UTCOffset: "+00:00", CohortMaturity: "immature", AttributionTypes: []string{"click", "impression"},
-		AttributionSource: "dynamic", Reattributed: "all", IAPRevenueMode: "GROSS_100", AdSpendMode: "network", Currency: "EUR",
+		UTCOffset: "+00:00", Currency: "EUR", Parameters: map[string][]string{
+			"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression"}, "attribution_source": {"dynamic"},
+			"reattributed": {"all"}, "iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"network"}, "sandbox": {"false"},
+		},
 	}
 }
 
@@ -214,3 +215,41 @@ func fetch(ctx context.Context, c *Client, q ReportQuery) (string, Answer, error
 	})
 	return got.String(), a, err
 }
+
+// submit sends a record of ad spend, and nothing of it again after a lost answer.
+func submit(ctx context.Context, c *Client, s Spend) error {
+	_, err := c.SubmitSpend(ctx, s, false)
+	return err
+}
+
+func share(ctx context.Context, c *Client, s Sharing) error {
+	_, err := c.ShareThirdParty(ctx, s)
+	return err
+}
+
+// slots counts the requests that c lets out at once.
+func slots(ctx context.Context, c *Client) int {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var out atomic.Int64
+	waiting := c.Asking(func(ctx context.Context) error {
+		out.Add(1)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	var wg sync.WaitGroup
+	for range c.InFlight() + 1 {
+		wg.Go(func() { _, _ = waiting.Events(ctx, EventsQuery{}) })
+	}
+	time.Sleep(time.Hour) // of the bubble's clock
+	n := int(out.Load())
+	cancel()
+	wg.Wait()
+	return n
+}
+
+// What package transport keeps of an answer in an error, and lets an error be long.
+const (
+	errorBodyLimit = 64 << 10
+	errorLimit     = 2000
+)

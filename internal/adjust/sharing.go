@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 // ErrPartly means that the service found a part of a record of third-party sharing invalid (202), and has applied the
@@ -19,6 +20,9 @@ type PartialError struct {
 }
 
 func (e *PartialError) Error() string { return ErrPartly.Error() }
+
+// Refusal is why the service didn't take all of the record.
+func (e *PartialError) Refusal() string { return "the service took a part of it: " + e.Words }
 
 // Is makes every PartialError an ErrPartly.
 func (e *PartialError) Is(target error) bool { return target == ErrPartly }
@@ -36,59 +40,55 @@ type Sharing struct {
 	Options string
 }
 
-// ShareThirdParty sends one record: POST {s2s_url}/third_party_sharing, all of it in a form. It returns nil when the
+// ShareThirdParty sends one record: POST {s2s_url}/third_party_sharing, all of it in a form. The error is nil when the
 // service has applied all of it.
 //
-// A 202 is ErrPartly, a 400 is ErrRejected, as is a record of more than 1 MiB, which isn't sent; 401 and 403 are ErrAuth, and so are a 202 and a 400 whose words are about the
-// credential, which is read again once. All else is tried again, as often as Attempts and for as long as Patience say:
-// also what may have left a trace, because the same choice twice is the same, and because no other record of the device
-// may be sent meanwhile. That is the caller's business: what is given up is ErrUnknown when any of its tries may have
-// been applied, and has to be sent again before the device's next record. All errors are an *Error.
-func (c *Client) ShareThirdParty(ctx context.Context, s Sharing) error {
+// A 202 is ErrPartly, a 400 is ErrRejected, as is a record of more than 1 MiB, which isn't sent; 401 and 403 are ErrAuth,
+// and so are a 202 and a 400 whose words are about the credential, which is read again once. All else is sent again, as
+// often as Attempts and for as long as Patience say: also what may have left a trace, because the same choice twice is the
+// same, and because no other record of the device may be sent meanwhile. The caller sees to that: what is given up is
+// ErrUnknown when any of its attempts may have been applied, and has to be sent again before the device's next record. All
+// errors are an *Error.
+func (c *Client) ShareThirdParty(ctx context.Context, s Sharing) (Answer, error) {
 	if c.sharing == nil {
-		return &Error{Op: sharingOp, Err: errors.New("this client has no s2s_url")}
+		return Answer{}, &Error{Op: sharingOp, Err: errors.New("this client has no s2s_url")}
 	}
 	form := s.form()
 	if len(form) > bodyLimit {
-		return &Error{Op: sharingOp, Err: fmt.Errorf("it is %d bytes long, the service takes %d: %w", len(form), bodyLimit, ErrRejected)}
+		why := fmt.Sprintf("it is %d bytes long, the service takes %d", len(form), bodyLimit)
+		return Answer{}, &Error{Op: sharingOp, Err: fmt.Errorf("%s: %w", why, &rejectedError{why})}
 	}
-	return c.sharing.post(ctx, c, form, s.GPSAdID, s.IDFA)
+	return c.post(ctx, c.sharing, transport.Request{
+		Op: sharingOp, Body: form, Hidden: []string{s.GPSAdID, s.IDFA}, Blot: "[device id]", Repeat: transport.Doubtful, Verdict: sharingVerdict,
+	})
 }
 
 const sharingOp = "third_party_sharing"
 
 // errSharingAuth is ErrAuth in the words of third-party sharing.
-var errSharingAuth = &refusal{"authentication or permission refused, check the credential for s2s_url, the header that it is sent in, and whether the app wants one", ErrAuth}
+var errSharingAuth = &transport.Refusal{Text: "authentication or permission refused, check the credential for s2s_url, the header that it is sent in, and whether the app wants one", As: ErrAuth}
 
 // aboutAuth is what a service that proves callers by an app's tokens is documented to say in a 202, where the record
 // isn't applied at all, and what the general table of its endpoints says of a 401 (dev.adjust.com/en/api/s2s-api).
 var aboutAuth = regexp.MustCompile(`(?i)^(third party sharing failed \()?((missing|wrong) authentication token|failed to authorize request)\W*$`)
 
-// newSharingOutlet makes the outlet of s2s_url; nil when there is none.
-func newSharingOutlet(o Options, at *url.URL) *outlet {
-	if at == nil {
+// sharingVerdict reads a 202 and a 400, whose words say what became of the record.
+func sharingVerdict(status int, words string) error {
+	switch {
+	case status != http.StatusAccepted && status != http.StatusBadRequest:
 		return nil
+	case aboutAuth.MatchString(words):
+		return errSharingAuth
+	case status == http.StatusAccepted:
+		return &PartialError{words}
 	}
-	return &outlet{
-		op: sharingOp, at: at, auth: o.SharingAuth.canonical(), denied: errSharingAuth, blot: "[device id]", again: true,
-		verdict: func(status int, words string) error {
-			switch {
-			case status != http.StatusAccepted && status != http.StatusBadRequest:
-				return nil
-			case aboutAuth.MatchString(words):
-				return errSharingAuth
-			case status == http.StatusAccepted:
-				return &PartialError{words}
-			}
-			return ErrRejected
-		},
-	}
+	return rejected(words)
 }
 
 func (s Sharing) form() string {
-	fields := make([]field, 0, 7)
-	fields = append(fields, field{"s2s", "1"}) // always, says the service
-	for _, f := range [...]field{
+	fields := make([]formField, 0, 7)
+	fields = append(fields, formField{"s2s", "1"}) // always, says the service
+	for _, f := range [...]formField{
 		{"app_token", s.AppToken}, {"gps_adid", s.GPSAdID}, {"idfa", s.IDFA}, {"sharing", s.Choice},
 		{"partner_sharing_settings", s.Partners}, {"granular_third_party_sharing_options", s.Options},
 	} {

@@ -44,19 +44,19 @@ func TestSharingRequest(t *testing.T) {
 	key := &fixed{tokens: []string{secretToken}}
 	for _, c := range []struct {
 		record        Sharing
-		auth          SpendAuth
+		auth          RecordAuth
 		url, path     string
 		header, value string
 		form          url.Values
 	}{
-		{choice(), SpendAuth{Key: key}, "http://s2s.test", "s2s.test/third_party_sharing", "Authorization", "Bearer " + secretToken, url.Values{
+		{choice(), RecordAuth{Key: key}, "http://s2s.test", "s2s.test/third_party_sharing", "Authorization", "Bearer " + secretToken, url.Values{
 			"s2s": {"1"}, "app_token": {"abc123xyz"}, "gps_adid": {adID}, "idfa": {idfa}, "sharing": {"enable"},
 			"partner_sharing_settings": {choice().Partners}, "granular_third_party_sharing_options": {choice().Options},
 		}},
-		{Sharing{AppToken: "a&b\r\nX-Evil: 1", IDFA: "x y&s2s=2", Choice: "dis\nable"}, SpendAuth{}, "http://s2s.test/eu/", "s2s.test/eu/third_party_sharing", "Authorization", "", url.Values{
+		{Sharing{AppToken: "a&b\r\nX-Evil: 1", IDFA: "x y&s2s=2", Choice: "dis\nable"}, RecordAuth{}, "http://s2s.test/eu/", "s2s.test/eu/third_party_sharing", "Authorization", "", url.Values{
 			"s2s": {"1"}, "app_token": {"a&b\r\nX-Evil: 1"}, "idfa": {"x y&s2s=2"}, "sharing": {"dis\nable"},
 		}},
-		{Sharing{}, SpendAuth{Key: key, Header: "x-s2s-token"}, "http://s2s.test", "s2s.test/third_party_sharing", "X-S2s-Token", secretToken, url.Values{"s2s": {"1"}}},
+		{Sharing{}, RecordAuth{Key: key, Header: "x-s2s-token"}, "http://s2s.test", "s2s.test/third_party_sharing", "X-S2s-Token", secretToken, url.Values{"s2s": {"1"}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var body string
@@ -69,7 +69,7 @@ func TestSharingRequest(t *testing.T) {
 				shared200(w, r)
 			})
 			client, m := openSharing(t, s, func(o *Options) { o.S2SURL, o.SharingAuth, o.AccountID = c.url, c.auth, "1" })
-			if err := client.ShareThirdParty(t.Context(), c.record); err != nil {
+			if err := share(t.Context(), client, c.record); err != nil {
 				t.Error(err)
 			}
 			v, err := url.ParseQuery(body)
@@ -140,7 +140,7 @@ func TestSharingAnswers(t *testing.T) {
 			s := play(c.first, second)
 			client, _ := openSharing(t, s, nil)
 			start := time.Now()
-			err := client.ShareThirdParty(t.Context(), choice())
+			err := share(t.Context(), client, choice())
 			for name, is := range map[string]error{maybe: ErrUnknown, refused: ErrRejected, denied: ErrAuth, partly: ErrPartly} {
 				if errors.Is(err, is) != strings.Contains(c.want, name) {
 					t.Errorf("%s: %v, want %q", c.name, err, c.want)
@@ -184,7 +184,7 @@ func TestSharingGivesUp(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := play(c.replies...)
 			client, _ := openSharing(t, s, nil)
-			err := client.ShareThirdParty(t.Context(), choice())
+			err := share(t.Context(), client, choice())
 			if err == nil || errors.Is(err, ErrUnknown) != c.unknown || len(s.when()) != c.sent || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%s: %v after %d requests", name, err, len(s.when()))
 			}
@@ -204,7 +204,7 @@ func TestSharingGivesUp(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go func() { time.Sleep(5 * time.Second); cancel(stop) }()
 			start := time.Now()
-			err := client.ShareThirdParty(ctx, choice())
+			err := share(ctx, client, choice())
 			if !errors.Is(err, context.Canceled) || !errors.Is(err, stop) || errors.Is(err, ErrUnknown) != c.unknown || time.Since(start) != 5*time.Second {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -219,18 +219,18 @@ func TestSharingKey(t *testing.T) {
 			keys := &fixed{tokens: []string{"old-key", "new-key", "newest-key"}}
 			s := play(denied, shared200, denied)
 			client, _ := openSharing(t, s, func(o *Options) { o.SharingAuth.Key = keys })
-			if err := client.ShareThirdParty(t.Context(), choice()); err != nil || len(s.when()) != 2 || s.heads[1].Get("Authorization") != "Bearer new-key" {
+			if err := share(t.Context(), client, choice()); err != nil || len(s.when()) != 2 || s.heads[1].Get("Authorization") != "Bearer new-key" {
 				t.Errorf("%v after %d requests", err, len(s.when()))
 			}
-			err := client.ShareThirdParty(t.Context(), choice())
+			err := share(t.Context(), client, choice())
 			if !errors.Is(err, ErrAuth) || len(s.when()) != 4 || keys.refreshes != 2 || !strings.Contains(err.Error(), "s2s_url") {
 				t.Errorf("%v after %d requests", err, len(s.when()))
 			}
 		})
 		synctest.Test(t, func(t *testing.T) {
 			s := play(denied)
-			client, _ := openSharing(t, s, func(o *Options) { o.SharingAuth = SpendAuth{} })
-			if err := client.ShareThirdParty(t.Context(), choice()); !errors.Is(err, ErrAuth) || len(s.when()) != 1 {
+			client, _ := openSharing(t, s, func(o *Options) { o.SharingAuth = RecordAuth{} })
+			if err := share(t.Context(), client, choice()); !errors.Is(err, ErrAuth) || len(s.when()) != 1 {
 				t.Errorf("%v after %d requests", err, len(s.when()))
 			}
 		})
@@ -243,7 +243,7 @@ func TestSharingForbidden(t *testing.T) {
 		keys := &fixed{tokens: []string{"old-key", "new-key"}}
 		s := play(page(403, "application/json", `{"error":"App is inactive"}`), shared200)
 		client, _ := openSharing(t, s, func(o *Options) { o.SharingAuth.Key = keys })
-		if err := client.ShareThirdParty(t.Context(), choice()); !errors.Is(err, ErrAuth) || len(s.when()) != 1 || keys.refreshes != 0 {
+		if err := share(t.Context(), client, choice()); !errors.Is(err, ErrAuth) || len(s.when()) != 1 || keys.refreshes != 0 {
 			t.Errorf("%v after %d requests", err, len(s.when()))
 		}
 	})
@@ -253,11 +253,11 @@ func TestSharingInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(shared200)
 		client, _ := openSharing(t, s, nil)
-		if err := client.ShareThirdParty(t.Context(), Sharing{IDFA: idfa, Partners: strings.Repeat("x", 10<<20)}); !errors.Is(err, ErrRejected) || len(err.Error()) > 200 || len(s.when()) != 0 {
+		if err := share(t.Context(), client, Sharing{IDFA: idfa, Partners: strings.Repeat("x", 10<<20)}); !errors.Is(err, ErrRejected) || len(err.Error()) > 200 || len(s.when()) != 0 {
 			t.Errorf("%v", err)
 		}
 		for _, err := range []error{
-			client.SubmitSpend(t.Context(), record()),
+			submit(t.Context(), client, record()),
 			func() error { _, err := client.CreateApp(t.Context(), App{}); return err }(),
 			client.SettingsCSV(t.Context(), io.Discard, nil, nil),
 		} {
@@ -266,14 +266,14 @@ func TestSharingInput(t *testing.T) {
 			}
 		}
 		spend, _ := openSpend(t, s, nil)
-		if err := spend.ShareThirdParty(t.Context(), choice()); fmt.Sprint(err) != "third_party_sharing: this client has no s2s_url" {
+		if err := share(t.Context(), spend, choice()); fmt.Sprint(err) != "third_party_sharing: this client has no s2s_url" {
 			t.Error(err)
 		}
 	})
 	for want, o := range map[string]Options{
 		"s2s_url must look like https://s2s.": {S2SURL: "a.test"},
 		"s2s_url must be a bare address":      {S2SURL: "https://a.test?x=y"},
-		"can't be the name of a header":       {S2SURL: "https://a.test", SharingAuth: SpendAuth{Header: "a: b"}},
+		"can't be the name of a header":       {S2SURL: "https://a.test", SharingAuth: RecordAuth{Header: "a: b"}},
 	} {
 		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), "open service: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -307,7 +307,7 @@ func TestDeviceIDIsScrubbed(t *testing.T) {
 			client, _ := openSharing(t, play(r), func(o *Options) {
 				o.Logger, o.Attempts = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), 3
 			})
-			err := client.ShareThirdParty(t.Context(), choice())
+			err := share(t.Context(), client, choice())
 			var e *Error
 			if !errors.As(err, &e) {
 				t.Fatalf("%s: %v", name, err)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 // BenchmarkShareThirdParty sends records over loopback to a receiver in the same process that reads each form and says
@@ -22,11 +24,12 @@ func BenchmarkShareThirdParty(b *testing.B) {
 				shared200(w, r)
 			}))
 			defer s.Close()
-			c, err := New(Options{S2SURL: s.URL, SharingAuth: SpendAuth{Key: &fixed{tokens: []string{"s2s"}}}, Rate: 1e6, InFlight: inFlight})
+			web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: inFlight}}
+			c, err := New(Options{S2SURL: s.URL, SharingAuth: RecordAuth{Key: &fixed{tokens: []string{"s2s"}}}, Options: transport.Options{Rate: 1e6, InFlight: inFlight, HTTP: web}})
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer c.http.CloseIdleConnections()
+			defer web.CloseIdleConnections()
 			b.ReportAllocs()
 			b.ResetTimer()
 			var next atomic.Int64
@@ -34,7 +37,7 @@ func BenchmarkShareThirdParty(b *testing.B) {
 			for range inFlight {
 				wg.Go(func() {
 					for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-						if err := c.ShareThirdParty(b.Context(), Sharing{AppToken: "abc123xyz", GPSAdID: fmt.Sprintf("38400000-8cf0-11bd-b23e-%012x", n), Partners: `{"all":{"all":false},"facebook":{"install":true}}`}); err != nil {
+						if err := share(b.Context(), c, Sharing{AppToken: "abc123xyz", GPSAdID: fmt.Sprintf("38400000-8cf0-11bd-b23e-%012x", n), Partners: `{"all":{"all":false},"facebook":{"install":true}}`}); err != nil {
 							b.Error(err)
 							return
 						}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 // The emulator, written from the document alone, takes what this client sends, and both agree on every fault: what comes
@@ -45,7 +47,7 @@ func TestSharingEmulator(t *testing.T) {
 			device := fmt.Sprintf("38400000-8cf0-11bd-b23e-%012d", i)
 			send := func(r Sharing) error {
 				r.AppToken, r.GPSAdID = app, device
-				return c.ShareThirdParty(t.Context(), r)
+				return share(t.Context(), c, r)
 			}
 			if err := send(Sharing{Choice: "disable"}); err != nil {
 				t.Errorf("%s: %v", f.fault.String(), err)
@@ -67,7 +69,7 @@ func TestSharingEmulator(t *testing.T) {
 		s.SetFaults(nil)
 		partly := Sharing{AppToken: app, IDFA: idfa, Partners: `{"facebook":{"install":false},"nobody":{"install":false}}`}
 		var p *PartialError
-		if err := c.ShareThirdParty(t.Context(), partly); !errors.As(err, &p) || !errors.Is(err, ErrPartly) || !strings.Contains(p.Words, "Unknown partner: nobody") {
+		if err := share(t.Context(), c, partly); !errors.As(err, &p) || !errors.Is(err, ErrPartly) || !strings.Contains(p.Words, "Unknown partner: nobody") {
 			t.Errorf("%v", err)
 		}
 		if s.SharingOf(app, "idfa", idfa).Partners["facebook"]["install"] {
@@ -81,7 +83,7 @@ func TestSharingEmulator(t *testing.T) {
 			"Missing parameter: sharing, partner": {AppToken: app, IDFA: idfa},
 		} {
 			var e *Error
-			if err := c.ShareThirdParty(t.Context(), r); !errors.Is(err, ErrRejected) || !errors.As(err, &e) || e.Attempts != 1 || !strings.Contains(e.Message, words) {
+			if err := share(t.Context(), c, r); !errors.Is(err, ErrRejected) || !errors.As(err, &e) || e.Attempts != 1 || !strings.Contains(e.Message, words) {
 				t.Errorf("%s: %v", words, err)
 			}
 		}
@@ -97,12 +99,12 @@ func TestSharingEmulator(t *testing.T) {
 		}
 		for _, keys := range []*fixed{{tokens: []string{secretToken}}, {tokens: []string{"old", secretToken}}, {tokens: []string{"wrong"}}, nil} {
 			c, _ := openSharing(t, play(shared200), func(o *Options) {
-				o.HTTP, o.SharingAuth = s.Client(), SpendAuth{}
+				o.HTTP, o.SharingAuth = s.Client(), RecordAuth{}
 				if keys != nil {
 					o.SharingAuth.Key = keys
 				}
 			})
-			err := c.ShareThirdParty(t.Context(), Sharing{AppToken: s.Apps()[0].Token, IDFA: idfa, Choice: "enable"})
+			err := share(t.Context(), c, Sharing{AppToken: s.Apps()[0].Token, IDFA: idfa, Choice: "enable"})
 			if known := keys != nil && keys.tokens[0] == secretToken; (err == nil) != known || !known && !errors.Is(err, ErrAuth) {
 				t.Errorf("%v: %v", keys, err)
 			}
@@ -117,7 +119,7 @@ func TestSharingEmulator(t *testing.T) {
 // BenchmarkShareThirdPartyEmulator is BenchmarkShareThirdParty with the emulator for a receiver.
 func BenchmarkShareThirdPartyEmulator(b *testing.B) {
 	s, at := loopback(b, emulator.Options{})
-	c, err := New(Options{S2SURL: at, Rate: 1e6, InFlight: 64})
+	c, err := New(Options{S2SURL: at, Options: transport.Options{Rate: 1e6, InFlight: 64}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -129,7 +131,7 @@ func BenchmarkShareThirdPartyEmulator(b *testing.B) {
 	for range 64 {
 		wg.Go(func() {
 			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-				if err := c.ShareThirdParty(b.Context(), Sharing{AppToken: app, GPSAdID: fmt.Sprintf("38400000-8cf0-11bd-b23e-%012x", n), Partners: `{"all":{"all":false},"facebook":{"install":true}}`}); err != nil {
+				if err := share(b.Context(), c, Sharing{AppToken: app, GPSAdID: fmt.Sprintf("38400000-8cf0-11bd-b23e-%012x", n), Partners: `{"all":{"all":false},"facebook":{"install":true}}`}); err != nil {
 					b.Error(err)
 					return
 				}

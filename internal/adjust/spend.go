@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 // Spend is one record of ad spend, as it is sent: nothing is checked or changed here.
@@ -16,39 +17,36 @@ type Spend struct {
 	Tag      string // at most 128 characters
 }
 
-// newSpendOutlet makes the outlet of cost_url; nil when nothing can be sent there.
-func newSpendOutlet(o Options, at *url.URL) *outlet {
-	if at == nil || o.SpendAuth.Key == nil {
-		return nil
+// errSpendAuth is ErrAuth in the words of ad spend.
+var errSpendAuth = &transport.Refusal{Text: "authentication or permission refused, check the partner's key for cost_url, the header that it is sent in, and what the partner may post for", As: ErrAuth}
+
+// SubmitSpend sends one record: POST {cost_url}/cost. The error is nil when the service has taken it.
+//
+// What surely left no trace is sent again, as often as Attempts and for as long as Patience say: after 429, 503, a 401 once
+// after reading the key again, and a connection that never came about. Anything else may have left one: a connection that
+// broke, a time-out, a cut answer, any other 5xx, a page of HTML, the end of ctx while an answer was awaited. After those
+// the record is sent again only when resend is true, since the service has no rule for duplicates; what is given up then,
+// or at once without resend, is ErrUnknown. A 400 is ErrRejected, 401 and 403 are ErrAuth. Any other error means that the
+// record wasn't taken. All errors are an *Error. The answer's Resent counts the attempts that may have doubled the record.
+func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer, error) {
+	if c.spend == nil {
+		return Answer{}, &Error{Op: "cost", Err: errors.New("this client has no cost_url, or no key for it")}
 	}
-	return &outlet{
-		op: "cost", at: at, auth: o.SpendAuth.canonical(), denied: errSpendAuth, blot: "[cost_id]",
-		verdict: func(status int, _ string) error {
-			if status == http.StatusBadRequest {
-				return ErrRejected
-			}
-			return nil
-		},
+	r := transport.Request{Op: "cost", Body: s.form(), Hidden: []string{s.CostID}, Blot: "[cost_id]", Repeat: transport.Once, Verdict: spendVerdict}
+	if resend {
+		r.Repeat = transport.Doubtful
 	}
+	return c.post(ctx, c.spend, r)
 }
 
-// errSpendAuth is ErrAuth in the words of ad spend.
-var errSpendAuth = &refusal{"authentication or permission refused, check the partner's key for cost_url, the header that it is sent in, and what the partner may post for", ErrAuth}
-
-// SubmitSpend sends one record and returns nil when the service has taken it.
-//
-// It tries again, as often as Attempts and for as long as Patience say, only after what surely left no trace: 429, 503, a
-// 401 once after reading the key again, and a connection that never came about. After anything that may have left one it
-// returns at once an error that is ErrUnknown: a connection that broke, a time-out, a cut answer, any other 5xx, a page
-// of HTML, and the end of ctx while an answer was awaited. A 400 is ErrRejected, 401 and 403 are ErrAuth. Any other error
-// means that the record wasn't taken. All errors are an *Error.
-func (c *Client) SubmitSpend(ctx context.Context, s Spend) error {
-	if c.spend == nil {
-		return &Error{Op: "cost", Err: errors.New("this client has no cost_url, or no key for it")}
+func spendVerdict(status int, words string) error {
+	if status == http.StatusBadRequest {
+		return rejected(words)
 	}
-	return c.spend.post(ctx, c, s.form(), s.CostID)
+	return nil
 }
 
 func (s Spend) form() string {
-	return formOf(field{"cost_type", s.Type}, field{"cost_currency", s.Currency}, field{"cost_amount", s.Amount}, field{"cost_id", s.CostID}, field{"tag", s.Tag})
+	return formOf(formField{"cost_type", s.Type}, formField{"cost_currency", s.Currency}, formField{"cost_amount", s.Amount},
+		formField{"cost_id", s.CostID}, formField{"tag", s.Tag})
 }

@@ -69,13 +69,13 @@ func silent(_ http.ResponseWriter, r *http.Request) {
 
 func TestSpendRequest(t *testing.T) {
 	for _, c := range []struct {
-		auth                SpendAuth
+		auth                RecordAuth
 		costURL, path       string
 		header, value, none string
 	}{
-		{SpendAuth{}, "http://cost.test", "cost.test/cost", "Authorization", "Bearer " + secretToken, "X-Partner-Key"},
-		{SpendAuth{Header: "authorization"}, "http://cost.test/", "cost.test/cost", "Authorization", "Bearer " + secretToken, "X-Partner-Key"},
-		{SpendAuth{Header: "x-partner-key"}, "http://cost.test/v1/", "cost.test/v1/cost", "X-Partner-Key", secretToken, "Authorization"},
+		{RecordAuth{}, "http://cost.test", "cost.test/cost", "Authorization", "Bearer " + secretToken, "X-Partner-Key"},
+		{RecordAuth{Header: "authorization"}, "http://cost.test/", "cost.test/cost", "Authorization", "Bearer " + secretToken, "X-Partner-Key"},
+		{RecordAuth{Header: "x-partner-key"}, "http://cost.test/v1/", "cost.test/v1/cost", "X-Partner-Key", secretToken, "Authorization"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var got, method, kind string
@@ -94,7 +94,7 @@ func TestSpendRequest(t *testing.T) {
 				o.UserAgent = "ferry/1"
 			})
 			for range 2 {
-				if err := client.SubmitSpend(t.Context(), record()); err != nil {
+				if err := submit(t.Context(), client, record()); err != nil {
 					t.Fatal(err)
 				}
 				v, err := url.ParseQuery(got)
@@ -163,7 +163,7 @@ func TestSpendAnswers(t *testing.T) {
 			s := play(c.first, words200)
 			client, _ := openSpend(t, s, nil)
 			start := time.Now()
-			err := client.SubmitSpend(t.Context(), record())
+			err := submit(t.Context(), client, record())
 			got := map[string]error{maybe: ErrUnknown, refused: ErrRejected, denied: ErrAuth}
 			for name, is := range got {
 				if errors.Is(err, is) != (c.want == name) {
@@ -204,7 +204,7 @@ func TestSpendAsks(t *testing.T) {
 		})
 		var err error
 		for n := 0; err == nil; n++ { // at 0, 1 and 2 seconds
-			if err = client.SubmitSpend(t.Context(), record()); n > 2 {
+			if err = submit(t.Context(), client, record()); n > 2 {
 				t.Fatal("it goes on")
 			}
 		}
@@ -220,7 +220,7 @@ func TestSpendThrottled(t *testing.T) {
 		s := play(page(429, "text/plain", "", "Retry-After", "10"), words200)
 		client, _ := openSpend(t, s, func(o *Options) { o.Rate, o.Burst, o.InFlight = 100, 1, 1 })
 		for range 50 {
-			if err := client.SubmitSpend(t.Context(), record()); err != nil {
+			if err := submit(t.Context(), client, record()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -239,7 +239,7 @@ func TestSpendPausesFor503(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(page(503, "text/plain", "", "Retry-After", "10"), words200)
 		client, _ := openSpend(t, s, nil)
-		if err := client.SubmitSpend(t.Context(), record()); err != nil || !slices.Equal(s.when(), []time.Duration{0, 10 * time.Second}) {
+		if err := submit(t.Context(), client, record()); err != nil || !slices.Equal(s.when(), []time.Duration{0, 10 * time.Second}) {
 			t.Errorf("requests at %v: %v", s.when(), err)
 		}
 	})
@@ -250,7 +250,7 @@ func TestSpendGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(page(503, "text/plain", "Service Unavailable"))
 		client, m := openSpend(t, s, nil)
-		err := client.SubmitSpend(t.Context(), record())
+		err := submit(t.Context(), client, record())
 		var e *Error
 		if !errors.As(err, &e) || e.Status != 503 || e.Attempts != 8 || errors.Is(err, ErrUnknown) || errors.Is(err, ErrRejected) {
 			t.Errorf("%v", err)
@@ -266,7 +266,7 @@ func TestSpendGivesUp(t *testing.T) {
 		s := play(page(429, "text/plain", "", "Retry-After", "3600"))
 		client, _ := openSpend(t, s, nil)
 		start := time.Now()
-		if err := client.SubmitSpend(t.Context(), record()); err == nil || !strings.Contains(err.Error(), "429") || len(s.when()) != 1 || time.Since(start) > time.Second {
+		if err := submit(t.Context(), client, record()); err == nil || !strings.Contains(err.Error(), "429") || len(s.when()) != 1 || time.Since(start) > time.Second {
 			t.Errorf("Retry-After beyond all patience: %v after %v", err, time.Since(start))
 		}
 	})
@@ -285,7 +285,7 @@ func TestSpendKeyIsReadAgain(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				if err := client.SubmitSpend(t.Context(), record()); err != nil {
+				if err := submit(t.Context(), client, record()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -299,7 +299,7 @@ func TestSpendKeyIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(page(401, "text/plain", "Unauthorized"))
 		client, _ := openSpend(t, s, func(o *Options) { o.SpendAuth.Key = &fixed{tokens: []string{"old-key", "new-key", "newest-key"}} })
-		if err := client.SubmitSpend(t.Context(), record()); !errors.Is(err, ErrAuth) || len(s.when()) != 2 || !strings.Contains(err.Error(), "partner's key") {
+		if err := submit(t.Context(), client, record()); !errors.Is(err, ErrAuth) || len(s.when()) != 2 || !strings.Contains(err.Error(), "partner's key") {
 			t.Errorf("%v after %d requests", err, len(s.when()))
 		}
 	})
@@ -307,7 +307,7 @@ func TestSpendKeyIsReadAgain(t *testing.T) {
 		keys := &fixed{tokens: []string{"old-key", "new-key", "newest-key"}}
 		s := play(page(401, "text/plain", ""), page(503, "text/plain", ""), page(401, "text/plain", ""), words200)
 		client, _ := openSpend(t, s, func(o *Options) { o.SpendAuth.Key = keys })
-		if err := client.SubmitSpend(t.Context(), record()); !errors.Is(err, ErrAuth) || len(s.when()) != 3 || keys.refreshes != 1 {
+		if err := submit(t.Context(), client, record()); !errors.Is(err, ErrAuth) || len(s.when()) != 3 || keys.refreshes != 1 {
 			t.Errorf("%v after %d requests", err, len(s.when()))
 		}
 	})
@@ -339,7 +339,7 @@ func TestSpendKeyIsLost(t *testing.T) {
 			client, _ := openSpend(t, s, func(o *Options) {
 				o.SpendAuth.Key = &lostKey{fixed{tokens: []string{"old-key"}}, again}
 			})
-			err := client.SubmitSpend(t.Context(), record())
+			err := submit(t.Context(), client, record())
 			if err == nil || !strings.Contains(err.Error(), "the key's file is gone") || len(s.when()) != requests || time.Since(began) > 0 {
 				t.Errorf("%v after %d requests and %v", err, len(s.when()), time.Since(began))
 			}
@@ -364,11 +364,11 @@ func TestSpendConnections(t *testing.T) {
 				return inner.DialContext(ctx, network, addr)
 			}, DisableKeepAlives: true}}
 		})
-		if err := client.SubmitSpend(t.Context(), record()); err != nil || dials != 4 || m.Requests.Load() != 4 {
+		if err := submit(t.Context(), client, record()); err != nil || dials != 4 || m.Requests.Load() != 4 {
 			t.Errorf("%v after %d dials", err, dials)
 		}
 		dials = -100
-		if err := client.SubmitSpend(t.Context(), record()); err == nil || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "refused") {
+		if err := submit(t.Context(), client, record()); err == nil || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("never connected: %v", err)
 		}
 	})
@@ -391,7 +391,7 @@ func TestSpendConnections(t *testing.T) {
 					return here, nil
 				}}}
 			})
-			if err := client.SubmitSpend(t.Context(), record()); !errors.Is(err, ErrUnknown) || dials != 1 {
+			if err := submit(t.Context(), client, record()); !errors.Is(err, ErrUnknown) || dials != 1 {
 				t.Errorf("broken, whole %t: %v after %d dials", whole, err, dials)
 			}
 		})
@@ -416,7 +416,7 @@ func TestSpendIsInterrupted(t *testing.T) {
 			})
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go func() { time.Sleep(5 * time.Second); cancel(stop) }()
-			err := client.SubmitSpend(ctx, record())
+			err := submit(ctx, client, record())
 			if !errors.Is(err, context.Canceled) || !errors.Is(err, stop) || errors.Is(err, ErrUnknown) != c.unknown {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -427,7 +427,7 @@ func TestSpendIsInterrupted(t *testing.T) {
 		client, _ := openSpend(t, s, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := client.SubmitSpend(ctx, record()); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnknown) || len(s.when()) != 0 {
+		if err := submit(ctx, client, record()); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnknown) || len(s.when()) != 0 {
 			t.Errorf("before: %v, %d requests", err, len(s.when()))
 		}
 	})
@@ -437,17 +437,17 @@ func TestSpendOptions(t *testing.T) {
 	key := &fixed{tokens: []string{"k"}}
 	for want, o := range map[string]Options{
 		"no key for ad spend":                  {CostURL: "https://a.test"},
-		"base_url must look like":              {SpendAuth: SpendAuth{Key: key}},
-		"cost_url must look like https://app.": {CostURL: "a.test", SpendAuth: SpendAuth{Key: key}},
-		"cost_url must be a bare address":      {CostURL: "https://a.test?x=y", SpendAuth: SpendAuth{Key: key}},
-		"can't be the name of a header":        {CostURL: "https://a.test", SpendAuth: SpendAuth{Key: key, Header: "a: b"}},
+		"base_url must look like":              {SpendAuth: RecordAuth{Key: key}},
+		"cost_url must look like https://app.": {CostURL: "a.test", SpendAuth: RecordAuth{Key: key}},
+		"cost_url must be a bare address":      {CostURL: "https://a.test?x=y", SpendAuth: RecordAuth{Key: key}},
+		"can't be the name of a header":        {CostURL: "https://a.test", SpendAuth: RecordAuth{Key: key, Header: "a: b"}},
 	} {
 		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), "open service: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	// Each half refuses the other's work, without a request.
-	spend, err := New(Options{CostURL: "http://127.0.0.1:1", SpendAuth: SpendAuth{Key: key}})
+	spend, err := New(Options{CostURL: "http://127.0.0.1:1", SpendAuth: RecordAuth{Key: key}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -462,7 +462,7 @@ func TestSpendOptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := reports.SubmitSpend(t.Context(), record()); err == nil || !strings.Contains(err.Error(), "no cost_url, or no key") || errors.Is(err, ErrUnknown) {
+		if err := submit(t.Context(), reports, record()); err == nil || !strings.Contains(err.Error(), "no cost_url, or no key") || errors.Is(err, ErrUnknown) {
 			t.Errorf("%v", err) // the reports' token isn't the partner's key
 		}
 	}

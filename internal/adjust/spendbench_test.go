@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 // loopback serves an emulator on a socket of this machine, and returns its address.
@@ -53,7 +55,7 @@ func BenchmarkSubmitSpend(b *testing.B) {
 					o.DB = b.TempDir() + "/facts.db"
 				}
 				s, at := loopback(b, o)
-				c, err := New(Options{CostURL: at, SpendAuth: SpendAuth{Key: &fixed{tokens: []string{"partner"}}}, Rate: 1e6, InFlight: inFlight})
+				c, err := New(Options{CostURL: at, SpendAuth: RecordAuth{Key: &fixed{tokens: []string{"partner"}}}, Options: transport.Options{Rate: 1e6, InFlight: inFlight}})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -68,7 +70,7 @@ func BenchmarkSubmitSpend(b *testing.B) {
 				for range inFlight {
 					wg.Go(func() {
 						for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-							if err := c.SubmitSpend(b.Context(), Spend{"cpc", "usd", "0.25", ids[n%int64(len(ids))], "benchmark"}); err != nil {
+							if err := submit(b.Context(), c, Spend{"cpc", "usd", "0.25", ids[n%int64(len(ids))], "benchmark"}); err != nil {
 								b.Error(err)
 								return
 							}

@@ -53,7 +53,7 @@ func TestSpendEmulator(t *testing.T) {
 			s.SetFaults([]emulator.Fault{f.fault})
 			rec := Spend{Type: "cpc", Currency: "eur", Amount: fmt.Sprintf("%d.00001", i), CostID: list[i].CostID, Tag: "t&t"}
 			before := s.Spend().Statuses[http.StatusOK]
-			err := c.SubmitSpend(t.Context(), rec)
+			err := submit(t.Context(), c, rec)
 			if errors.Is(err, ErrUnknown) != f.unknown || err != nil != f.unknown {
 				t.Errorf("%s: %v", f.fault.String(), err)
 			}
@@ -63,7 +63,7 @@ func TestSpendEmulator(t *testing.T) {
 			taken++
 			sent += f.times
 			if f.unknown { // sent again, it is the same spend
-				if err := c.SubmitSpend(t.Context(), rec); err != nil {
+				if err := submit(t.Context(), c, rec); err != nil {
 					t.Error(err)
 				}
 				sent++
@@ -77,7 +77,7 @@ func TestSpendEmulator(t *testing.T) {
 			"a type": {Type: "cpa", Currency: "usd", Amount: "1", CostID: "nobodys-cost-id", Tag: "t"}, "an ID": {Type: "cpc", Currency: "usd", Amount: "1", CostID: "short", Tag: "t"},
 		} {
 			var e *Error
-			if err := c.SubmitSpend(t.Context(), rec); !errors.Is(err, ErrRejected) || !errors.As(err, &e) || e.Status != 400 || e.Message != "Bad Request" || e.Attempts != 1 {
+			if err := submit(t.Context(), c, rec); !errors.Is(err, ErrRejected) || !errors.As(err, &e) || e.Status != 400 || e.Message != "Bad Request" || e.Attempts != 1 {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -88,7 +88,7 @@ func TestSpendEmulator(t *testing.T) {
 			}
 		}
 		for key, id := range map[string]string{"wrong": foreign.CostID, "unity-key": foreign.CostID} {
-			if err := open(key).SubmitSpend(t.Context(), Spend{"cpc", "usd", "1", id, "t"}); !errors.Is(err, ErrAuth) {
+			if err := submit(t.Context(), open(key), Spend{"cpc", "usd", "1", id, "t"}); !errors.Is(err, ErrAuth) {
 				t.Errorf("%s: %v", key, err)
 			}
 		}

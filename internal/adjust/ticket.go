@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
@@ -62,7 +63,7 @@ func (t Ticket) Problems() []string {
 	for _, section := range slices.Sorted(maps.Keys(t.Result)) {
 		r := t.Result[section]
 		if r.Detail != "" {
-			list = append(list, section+": "+shorten(string(r.Detail)))
+			list = append(list, section+": "+transport.Shorten(string(r.Detail)))
 		}
 		for _, f := range r.Failures {
 			list = append(list, section+" "+f.String())
@@ -74,11 +75,11 @@ func (t Ticket) Problems() []string {
 func (f Failure) String() string {
 	switch {
 	case f.Name != "" && f.Detail != "":
-		return shorten(f.Name + ": " + f.Detail)
+		return transport.Shorten(f.Name + ": " + f.Detail)
 	case f.Name+f.Detail != "":
-		return shorten(f.Name + f.Detail)
+		return transport.Shorten(f.Name + f.Detail)
 	}
-	return shorten(string(f.Raw))
+	return transport.Shorten(string(f.Raw))
 }
 
 // UnmarshalJSON takes any value.
@@ -135,7 +136,7 @@ type Wait struct {
 // are an *Error.
 func (c *Client) WaitTicket(ctx context.Context, ticket string, w Wait) (Ticket, error) {
 	wait, longest, most := orElse(w.First, time.Second), orElse(w.Longest, 30*time.Second), orElse(w.Most, 30*time.Minute)
-	late := fmt.Errorf("%w, after %v", ErrTicketOpen, round(most))
+	late := fmt.Errorf("%w, after %v", ErrTicketOpen, transport.Round(most))
 	bounded, cancel := context.WithTimeoutCause(ctx, most, late)
 	defer cancel()
 	var last Ticket
@@ -158,8 +159,8 @@ func (c *Client) WaitTicket(ctx context.Context, ticket string, w Wait) (Ticket,
 			return t, &Error{Op: ticketOp(ticket), Attempts: looks, Err: ErrTicketFailed}
 		}
 		half := min(wait, longest) / 2
-		if err := sleep(bounded, half+time.Duration(c.draw(int64(half)+1))); err != nil {
-			return last, &Error{Op: ticketOp(ticket), Attempts: looks, Err: ended(ctx, err)}
+		if err := transport.Sleep(bounded, half+c.transport.Draw(half+1)); err != nil {
+			return last, &Error{Op: ticketOp(ticket), Attempts: looks, Err: transport.Ended(ctx, err)}
 		}
 		wait = min(2*wait, longest)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
 func ticketOf(status string) reply {
@@ -130,7 +132,6 @@ func TestAutomationInput(t *testing.T) {
 		for _, bad := range []string{"", "a/b", "..", ".", "a?b=c", "a#b", "a b", "a\r\nX-Evil: 1", "%2e%2e", "ä", "a\x00", strings.Repeat("a", 129)} {
 			for name, do := range map[string]func() error{
 				"App":            func() error { _, err := c.App(t.Context(), bad); return err },
-				"UpdateApp":      func() error { _, err := c.UpdateApp(t.Context(), bad, App{}); return err },
 				"Settings":       func() error { _, err := c.Settings(t.Context(), bad); return err },
 				"Ticket":         func() error { _, err := c.Ticket(t.Context(), bad); return err },
 				"WaitTicket":     func() error { _, err := c.WaitTicket(t.Context(), bad, Wait{}); return err },
@@ -184,7 +185,7 @@ func TestValidationError(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c, _ := open(t, play(page(422, "application/json", body)), nil)
 			_, err := c.CreateApp(t.Context(), App{})
-			var v *ValidationError
+			var v *transport.ValidationError
 			if !errors.As(err, &v) || len(v.Fields) != want.fields || !strings.Contains(err.Error(), want.text) {
 				t.Errorf("%s: %v", body, err)
 			}
@@ -192,7 +193,7 @@ func TestValidationError(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) { // details of a 400 are told as well
 		c, _ := open(t, play(page(400, "application/json", `{"error_desc":"no","error_desc_details":[{"loc":["body","x"],"msg":"m"}]}`)), nil)
-		var v *ValidationError
+		var v *transport.ValidationError
 		if _, err := c.CreateApp(t.Context(), App{}); !errors.As(err, &v) || v.Fields[0].Loc[0] != "x" || v.Fields[0].Msg != "m" {
 			t.Error(err)
 		}

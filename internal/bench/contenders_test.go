@@ -45,7 +45,7 @@ func byTable(file, dir string, s Shape) ([]string, error) {
 }
 
 func convertAnswer(in io.Reader, dir string, s Shape, budget *table.Budget) (files []string, err error) {
-	c, err := table.New(context.Background(), table.Options{Columns: s.Columns(), Partitions: Days(), Dir: dir, Budget: budget})
+	c, err := table.New(table.Options{Columns: s.Columns(), Partitions: Days(), Dir: dir, Budget: budget})
 	if err != nil {
 		return nil, err
 	}

@@ -16,10 +16,11 @@ type layer struct {
 
 // Tests are held to fewer rules: they run against the emulator and put parts into real buckets. Even they leave cmd and
 // the other kinds alone.
-var proving = []string{"internal/emulator", "sinks/blobsink", "sinks/bqsink/bqtest", "sinks/sinktest"}
+var proving = []string{"internal/adjust/transport", "internal/emulator", "sinks/blobsink", "sinks/bqsink/bqtest", "sinks/sinktest"}
 
 var layers = []layer{
-	{"cmd/*", []string{"config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*"}, proving},
+	{"cmd/*", []string{"cmd/*/*", "config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
+	{"cmd/*/*", []string{"cmd/*/*", "config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
 
 	{"config", []string{"internal/catalog"}, nil},
 
@@ -36,7 +37,8 @@ var layers = []layer{
 
 	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
 
-	{"internal/adjust", []string{"internal/catalog"}, proving},
+	{"internal/adjust", []string{"internal/adjust/*", "internal/catalog"}, proving},
+	{"internal/adjust/*", []string{"internal/catalog"}, nil},
 	{"internal/bench", []string{"internal/catalog", "internal/table"}, nil},
 	{"internal/catalog", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
@@ -105,7 +107,8 @@ func importing(folders ...string) string {
 var layerRules = []rule{{
 	name: "layers", check: checkLayers,
 	bad: map[string]string{
-		"cmd/m/a.go":                      importing("jobs", "jobs/report", "config", "sinks/blobsink", "internal/table", "cmd/n"),
+		"cmd/m/a.go":                      importing("jobs", "jobs/report", "config", "sinks/blobsink", "internal/table", "cmd/n", "cmd/m/group"),
+		"cmd/m/group/a.go":                importing("jobs", "jobs/report", "config", "cmd/m/other", "cmd/m"),
 		"config/a.go":                     importing("internal/catalog", "jobs", "internal/adjust"),
 		"config/a_test.go":                importing("config", "internal/emulator"),
 		"jobs/a.go":                       importing("sinks", "internal/adjust", "internal/table", "internal/emulator", "config"),
@@ -135,6 +138,7 @@ var layerRules = []rule{{
 	want: []string{
 		"a.go:1: . has no row among the layers",
 		"cmd/m/a.go:8: cmd/m imports cmd/n",
+		"cmd/m/group/a.go:7: cmd/m/group imports cmd/m",
 		"config/a.go:4: config imports jobs",
 		"config/a.go:5: config imports internal/adjust",
 		"config/a_test.go:4: a test of config imports internal/emulator",

@@ -118,11 +118,10 @@ func (t *tree) below(top string, but ...string) []string {
 	})
 }
 
-// wired reports whether the wiring imports the folder, by a name that it can use.
+// wired reports whether the wiring, or a package below it, imports the folder by a name that it can use.
 func (t *tree) wired(folder string) bool {
-	_, files := t.folders()
-	return slices.ContainsFunc(files[wiring], func(f *file) bool {
-		return slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool {
+	return slices.ContainsFunc(t.code(), func(f *file) bool {
+		return (f.folder == wiring || strings.HasPrefix(f.folder, wiring+"/")) && slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool {
 			got, own := t.own(imported(s))
 			return own && got == folder && (s.Name == nil || s.Name.Name != "_")
 		})
@@ -143,6 +142,7 @@ var listRules = []rule{{
 	bad: map[string]string{
 		wiring + "/wire.go": wire(`"report": reportJob, "apps": appsJob, "spend": spendJob,`+"\n"+`"gone": goneJob`, "",
 			`_ "example.org/m/jobs/spend"`),
+		wiring + "/wire/events.go": "package wire\nimport \"example.org/m/jobs/events\"\n",
 		wiring + "/report.go":    "package main\nimport x \"example.org/m/jobs/report\"\nvar reportJob = x.New\n",
 		wiring + "/apps_test.go": "package main\nimport \"example.org/m/jobs/apps\"\n",
 		"jobs/a.go":              "package jobs\n",

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Only cmd touches the process: arguments, environment, signals. All else gets what it needs as an option, and can so
+// Only package main touches the process: arguments, environment, signals. All else gets what it needs as an option, and can so
 // run twice in one process and be tested without one.
 var process = map[string][]string{ // names by import path; none named: the package as a whole
 	"flag":      nil,
@@ -19,12 +19,12 @@ var process = map[string][]string{ // names by import path; none named: the pack
 // what such a library has read and doesn't tell.
 var drivers = []string{"sinks/blobsink/azure.go", "sinks/blobsink/identity.go"}
 
-const onlyCmd = "only cmd touches arguments, environment and signals"
+const onlyCmd = "only package main touches arguments, environment and signals"
 
 func checkProcess(t *tree) []string {
 	var findings []string
 	for _, f := range t.code() {
-		if strings.HasPrefix(f.folder, "cmd/") || slices.Contains(drivers, f.path) {
+		if strings.HasPrefix(f.folder, "cmd/") && f.Name.Name == "main" || slices.Contains(drivers, f.path) {
 			continue
 		}
 		for _, s := range f.Imports {
@@ -65,6 +65,7 @@ var processRules = []rule{{
 		"cmd/m/a.go": `package main
 			import ("os"; "os/signal")
 			var a, b = os.Args, signal.Notify`,
+		"cmd/m/group/a.go": "package group\nimport \"os\"\nvar a = os.Getenv",
 		"jobs/a.go": `package jobs
 			import "os"
 			// os.Args
@@ -93,6 +94,7 @@ var processRules = []rule{{
 			var environ = os.Environ()`,
 	},
 	want: []string{
+		"cmd/m/group/a.go:3: os.Getenv",
 		"jobs/a.go:6: os.Args",
 		"jobs/a.go:7: os.Setenv",
 		"jobs/a.go:7: os.ExpandEnv",

@@ -178,7 +178,7 @@ func convertWindows(bytes int64, shuffled bool, windows int) (c conversion, err 
 }
 
 func convertWindow(dir string, budget *Budget, r *windowReader) (conversion, error) {
-	c, err := New(context.Background(), windowOptions(dir, budget))
+	c, err := New(windowOptions(dir, budget))
 	if err != nil {
 		return conversion{}, err
 	}

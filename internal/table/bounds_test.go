@@ -48,7 +48,7 @@ func TestBoundsOfLongTexts(t *testing.T) {
 		{[]string{"\x00", "\xf4\x8f\xbf\xbf"}, true},
 	} {
 		for _, raw := range []bool{false, true} {
-			conv, err := New(context.Background(), smallOptions(t))
+			conv, err := New(smallOptions(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,12 +113,12 @@ func TestErrorPlaces(t *testing.T) {
 			line += int64(strings.Count(text, "\n"))
 			csv.WriteString(text)
 		}
-		c, err := New(context.Background(), smallOptions(t))
+		c, err := New(smallOptions(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.scanner.buffer = make([]byte, 300+r.IntN(500))
-		err = c.read(context.Background(), strings.NewReader(csv.String()))
+		c.csv.scanner.buffer = make([]byte, 300+r.IntN(500))
+		err = c.Read(context.Background(), strings.NewReader(csv.String()))
 		c.Abort()
 		var got *CellError
 		if !errors.As(err, &got) || got.Row != want.Row || got.Line != want.Line || got.Column != want.Column || want.Value != "" && got.Value != want.Value {

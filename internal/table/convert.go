@@ -8,17 +8,6 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// batch is the rows of a block that go to the same chunk, one behind the other.
-type batch struct {
-	block  *block
-	rows   []int32 // of the block
-	group  *rowGroup
-	chunk  *chunk
-	first  int      // row of the chunk
-	hashes []uint64 // by row of the batch
-	tally  []tally  // by column
-}
-
 // timeCache remembers the last cell of a time column: reports are sorted by date.
 type timeCache struct {
 	text  []byte
@@ -36,28 +25,6 @@ func (t *timeCache) parse(typ catalog.Type, text []byte) (int64, verdict) {
 	return v, verdict
 }
 
-// column converts the cells of column i of a batch; false when one of them doesn't fit, and locate tells which.
-func (c *Converter) column(b *batch, i int) bool {
-	at := c.places[i]
-	switch t := c.columns[i].Type; {
-	case at < 0:
-		b.nulls(i)
-		return true
-	case t == catalog.String:
-		return b.texts(i, at, c.columns[i].Dimension)
-	case t.IsTime():
-		return b.times(i, at, t, &c.times[i])
-	default:
-		if !b.numbers(i, at, t, !c.columns[i].Dimension) {
-			return false
-		}
-		if c.columns[i].Additive {
-			b.tally[i].sum(t, b.chunk.values[i][b.first:b.first+len(b.rows)])
-		}
-		return true
-	}
-}
-
 // mostDecimals are those that a number of few digits may have to be read at once; eight digits can't be too many before
 // the point.
 var mostDecimals = [...]int{catalog.Int64: 0, catalog.Decimal: decimalScale, catalog.Double: 8}
@@ -73,34 +40,19 @@ func numberParser(t catalog.Type) func([]byte) (int64, verdict) {
 	}
 }
 
-// nulls fills a column that wasn't asked for.
-func (b *batch) nulls(i int) {
-	for k := range b.rows {
-		b.null(i, k)
-	}
-}
-
-func (b *batch) null(i, k int) {
-	row := b.first + k
-	if b.chunk.ids[i] != nil {
-		b.chunk.ids[i][row] = 0
-	} else {
-		b.chunk.values[i][row] = 0
-	}
-	b.chunk.setNull(i, row)
-	b.hashes[k] = hashNull(b.hashes[k])
-	b.tally[i].nulls++
-}
-
-func (b *batch) texts(i, at int, dimension bool) bool {
+func (a *csvRows) texts(b *batch, i, at int) bool {
+	dimension, raw := a.columns[i].Dimension, b.group.raws[i].on
 	ids, dict := b.chunk.ids[i][b.first:b.first+len(b.rows)], b.group.texts[i]
-	if raw := &b.group.raws[i]; raw.on {
-		return b.rawTexts(i, at, dimension, raw)
-	}
 	for k, row := range b.rows {
-		text := b.block.text(int(row), at)
+		text := a.block.text(int(row), at)
 		if len(text) == 0 && !dimension {
 			b.null(i, k)
+			continue
+		}
+		if raw {
+			if !b.text(i, k, text) {
+				return false
+			}
 			continue
 		}
 		id, hash, ok := dict.id(text)
@@ -113,27 +65,11 @@ func (b *batch) texts(i, at int, dimension bool) bool {
 	return true
 }
 
-// rawTexts are the texts of a column that hardly repeat.
-func (b *batch) rawTexts(i, at int, dimension bool, raw *rawTexts) bool {
-	for k, row := range b.rows {
-		text := b.block.text(int(row), at)
-		if len(text) == 0 && !dimension {
-			b.null(i, k)
-			continue
-		}
-		if !utf8.Valid(text) {
-			return false
-		}
-		raw.add(text)
-		b.hashes[k] = hashValue(b.hashes[k], hashText(text))
-	}
-	return true
-}
-
-func (b *batch) times(i, at int, t catalog.Type, cache *timeCache) bool {
+func (a *csvRows) timesOf(b *batch, i, at int) bool {
+	t, cache := a.columns[i].Type, &a.times[i]
 	values := b.chunk.values[i][b.first : b.first+len(b.rows)]
 	for k, row := range b.rows {
-		v, verdict := cache.parse(t, b.block.text(int(row), at))
+		v, verdict := cache.parse(t, a.block.text(int(row), at))
 		if verdict != fits {
 			return false
 		}
@@ -143,12 +79,13 @@ func (b *batch) times(i, at int, t catalog.Type, cache *timeCache) bool {
 	return true
 }
 
-func (b *batch) numbers(i, at int, t catalog.Type, nullable bool) bool {
+func (a *csvRows) numbers(b *batch, i, at int) bool {
+	t, nullable := a.columns[i].Type, !a.columns[i].Dimension
 	values := b.chunk.values[i][b.first : b.first+len(b.rows)]
 	parse, most := numberParser(t), mostDecimals[t]
-	data, cells := b.block.data, b.block.cells[at:]
+	data, cells := a.block.data, a.block.cells[at:]
 	for k, row := range b.rows {
-		c := cells[int(row)*b.block.width]
+		c := cells[int(row)*a.block.width]
 		if word, size, ok := short(data, c); ok {
 			if digits, decimals, ok := eightDigits(word, size); ok && decimals <= most {
 				v := int64(digits * powersOfTen[most-decimals])
@@ -180,18 +117,19 @@ func (b *batch) numbers(i, at int, t catalog.Type, nullable bool) bool {
 
 // locate finds the first cell of a block, row by row, that doesn't fit. Columns are converted one after the other, and
 // whoever reads the message reads rows.
-func (c *Converter) locate(b *block) error {
+func (a *csvRows) locate() error {
+	b := a.block
 	for row := range b.rows {
 		for at := range b.width {
-			for i, place := range c.places {
+			for i, place := range a.places {
 				if place != at {
 					continue
 				}
 				text := b.text(row, at)
-				if v := c.check(i, text); v > rounded {
+				if v := a.check(i, text); v > rounded {
 					return &CellError{
-						Row: b.first + int64(row), Line: b.lineOf(row), Column: c.columns[i].Source,
-						Value: shorten(text), Reason: v.reason(c.columns[i].Type),
+						Row: b.first + int64(row), Line: b.lineOf(row), Column: a.columns[i].Source,
+						Value: shorten(text), Reason: v.reason(a.columns[i].Type),
 					}
 				}
 			}
@@ -201,8 +139,8 @@ func (c *Converter) locate(b *block) error {
 }
 
 // check tells whether a cell fits column i.
-func (c *Converter) check(i int, text []byte) verdict {
-	column := c.columns[i]
+func (a *csvRows) check(i int, text []byte) verdict {
+	column := a.columns[i]
 	switch t := column.Type; {
 	case t == catalog.String:
 		if !utf8.Valid(text) {
@@ -210,8 +148,8 @@ func (c *Converter) check(i int, text []byte) verdict {
 		}
 	case t.IsTime():
 		v, verdict := parseTime(t, text)
-		if verdict == fits && i == c.route {
-			if _, ok := c.byDay[dayOf(t, v)]; !ok {
+		if verdict == fits && i == a.route {
+			if _, ok := a.byDay[dayOf(t, v)]; !ok {
 				return outside
 			}
 		}

@@ -4,30 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 )
 
-// Converter reads CSV answers and writes one part per partition. It is used by one goroutine at a time; converters that
-// share a budget may work at once.
+// A Converter turns the rows of one table, which come as CSV answers or as typed rows, into one part per partition.
+//
+//	New ── Read, Rows (any number of times) ── Finish: the parts
+//	            └─ after an error: Abort, and from the start again
+//
+// It is used by one goroutine at a time; converters that share a budget may work at once.
 type Converter struct {
 	columns []Column
 	route   int
-	seed    uint64 // of a row's hash
+	seed    uint64 // the hash of a row before its first cell
+	budget  *Budget
 	encoder *encoder
-	memory  memory
 
 	partitions []*partition  // in the order of Options.Partitions
 	byDay      map[int64]int // index of a partition by its first day, in days since 1970-01-01
-	open       bool
-	failed     error
+	seated     bool          // it holds a seat of the budget, and memory
+	memory     memory
+	failed     error // the error that ended the attempt; nil before, and after Abort
+	finished   bool
 
-	scanner scanner
-	places  []int       // by column: its cell in a row, -1 for one that wasn't asked for
-	times   []timeCache // by column
-	routing timeCache
+	csv csvRows // the CSV answer at work
 
+	days   []int64  // by row of a block: the first day of its partition
 	target []int32  // by row of a block: its partition
 	counts []int    // by partition: rows of the block
 	next   []int    // by partition: its next place in order
@@ -35,17 +38,16 @@ type Converter struct {
 	hashes []uint64 // by row of a batch
 }
 
-// New begins the conversion of answers for one table and a set of partitions. Finish or Abort ends it. While eight
-// converters of the budget are open, New waits for one of them to end, or for the context.
-func New(ctx context.Context, o Options) (*Converter, error) {
-	c, err := newConverter(ctx, o)
+// New checks the options and makes a converter, which takes no memory before its first row.
+func New(o Options) (*Converter, error) {
+	c, err := newConverter(o)
 	if err != nil {
 		return nil, fmt.Errorf("convert a table: %w", err)
 	}
 	return c, nil
 }
 
-func newConverter(ctx context.Context, o Options) (*Converter, error) {
+func newConverter(o Options) (*Converter, error) {
 	if err := checkColumns(o.Columns, o.Route); err != nil {
 		return nil, err
 	}
@@ -64,9 +66,8 @@ func newConverter(ctx context.Context, o Options) (*Converter, error) {
 		o.Budget = NewBudget(DefaultBudget)
 	}
 	c := &Converter{
-		columns: o.Columns, route: o.Route, seed: seed(o.Columns), encoder: encoder,
-		byDay: map[int64]int{}, open: true,
-		times: make([]timeCache, len(o.Columns)), counts: make([]int, len(o.Partitions)),
+		columns: o.Columns, route: o.Route, seed: seed(o.Columns), encoder: encoder, budget: o.Budget,
+		byDay: map[int64]int{}, counts: make([]int, len(o.Partitions)),
 	}
 	for i, date := range o.Partitions {
 		day, ok := daysOfDate(date)
@@ -79,11 +80,6 @@ func newConverter(ctx context.Context, o Options) (*Converter, error) {
 		c.byDay[day] = i
 		c.partitions = append(c.partitions, &partition{date: date, tally: make([]tally, len(o.Columns))})
 	}
-	if err := o.Budget.enter(ctx); err != nil {
-		return nil, err
-	}
-	c.memory = newMemory(o.Budget, o.Columns, len(o.Partitions))
-	c.hashes = make([]uint64, c.memory.layout.rows)
 	return c, nil
 }
 
@@ -109,15 +105,20 @@ func checkColumns(columns []Column, route int) error {
 	return nil
 }
 
-// Read takes one complete CSV answer with its header, and may be called again for an answer with other rows. After an
-// error, which is a HeaderError, a CellError, ErrEmpty or of the reader, the context or the disk, only Abort is allowed.
-func (c *Converter) Read(ctx context.Context, r io.Reader) error {
+// attempt calls use, which converts rows, with memory of the budget. While eight converters of the budget hold rows, it
+// waits for one of them to end, or for the context. After an error the memory is free for others and the files are gone.
+func (c *Converter) attempt(ctx context.Context, what string, use func() error) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	if err := c.read(ctx, r); err != nil {
+	err := c.sit(ctx)
+	if err == nil {
+		err = use()
+	}
+	if err != nil {
+		c.drop()
 		c.failed = err
-		return fmt.Errorf("decode a CSV answer: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
@@ -126,35 +127,24 @@ func (c *Converter) usable() error {
 	switch {
 	case c.failed != nil:
 		return fmt.Errorf("use a converter after its error: %w", c.failed)
-	case !c.open:
+	case c.finished:
 		return errors.New("use a converter after its end")
 	}
 	return nil
 }
 
-func (c *Converter) read(ctx context.Context, r io.Reader) error {
-	c.scanner = scanner{ctx: ctx, r: r, buffer: c.scanner.buffer, block: c.scanner.block}
-	header, err := c.scanner.header()
-	if err != nil {
+// sit takes a seat of the budget, with the memory that belongs to it.
+func (c *Converter) sit(ctx context.Context) error {
+	if c.seated {
+		return nil
+	}
+	if err := c.budget.enter(ctx); err != nil {
 		return err
 	}
-	if c.places, err = matchHeader(header, c.columns); err != nil {
-		return err
-	}
-	for {
-		b, broken := c.scanner.next(len(header))
-		if b != nil {
-			if err := c.take(b); err != nil {
-				return err
-			}
-		}
-		if errors.Is(broken, io.EOF) {
-			return nil
-		}
-		if broken != nil {
-			return broken
-		}
-	}
+	c.seated = true
+	c.memory = newMemory(c.budget, c.columns, len(c.partitions))
+	c.hashes = make([]uint64, c.memory.layout.rows)
+	return nil
 }
 
 // Finish ends the files and gives one part per expected partition, in the order of Options.Partitions, also of those
@@ -167,13 +157,14 @@ func (c *Converter) Finish() ([]Part, error) {
 	for _, p := range c.partitions {
 		part, err := c.finish(p)
 		if err != nil {
+			c.drop()
 			c.failed = err
-			c.Abort()
 			return nil, fmt.Errorf("write the part of %s: %w", p.date, err)
 		}
 		parts = append(parts, part)
 	}
-	c.end()
+	c.finished = true
+	c.leave()
 	return parts, nil
 }
 
@@ -198,19 +189,28 @@ func (c *Converter) label(p *partition) string {
 	return p.date.String()
 }
 
-// Abort closes and removes every file. It does nothing after Finish, and when it is repeated.
+// Abort drops all that has been read: its files are removed, and its memory is free for others. The converter is then
+// like a new one, so that an answer that broke half way can be read again from its start. After Finish, Abort does nothing.
 func (c *Converter) Abort() {
-	if !c.open {
+	if c.finished {
 		return
 	}
-	for _, p := range c.partitions {
-		p.discard()
-	}
-	c.end()
+	c.drop()
+	c.failed = nil
 }
 
-func (c *Converter) end() {
-	c.open = false
-	c.memory.release()
-	c.scanner, c.encoder, c.partitions = scanner{}, nil, nil
+func (c *Converter) drop() {
+	for i, p := range c.partitions {
+		p.discard()
+		c.partitions[i] = &partition{date: p.date, tally: make([]tally, len(c.columns))}
+	}
+	c.leave()
+}
+
+// leave gives the seat and the memory back.
+func (c *Converter) leave() {
+	if c.seated {
+		c.memory.release()
+	}
+	c.seated, c.memory, c.csv, c.hashes = false, memory{}, csvRows{}, nil
 }

@@ -34,7 +34,7 @@ func TestOptions(t *testing.T) {
 	} {
 		o := smallOptions(t)
 		change(&o)
-		if _, err := New(context.Background(), o); err == nil || err.Error() != want {
+		if _, err := New(o); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -100,7 +100,7 @@ func TestNoRoute(t *testing.T) {
 func TestEnds(t *testing.T) {
 	o := smallOptions(t)
 	o.Budget = NewBudget(0)
-	c, err := New(context.Background(), o)
+	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestEnds(t *testing.T) {
 		t.Errorf("%d converters are open still", n)
 	}
 
-	if c, err = New(context.Background(), o); err != nil {
+	if c, err = New(o); err != nil {
 		t.Fatal(err)
 	}
 	parts, err := c.Finish()
@@ -251,7 +251,7 @@ func TestSharedBudget(t *testing.T) {
 	most := int64(0)
 	for i := range 6 {
 		wg.Go(func() {
-			c, err := New(context.Background(), windowOptions(t.TempDir(), budget))
+			c, err := New(windowOptions(t.TempDir(), budget))
 			if err != nil {
 				t.Error(err)
 				return

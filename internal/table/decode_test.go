@@ -109,12 +109,12 @@ func TestBlocks(t *testing.T) {
 	long := smallHeader + strings.Repeat("2026-01-02,\"a \"\"b\"\"\n\",1,1,1,\"\"\"\"\r\n2026-01-01,c,2,2,2,\"\"\n", 12)
 	for _, text := range []string{long, long + "2026-01-01,a,x,1,1,n", long + "\"", long + "\n", long + "2026-01-01,\"a\"b"} {
 		run := func(size int) string {
-			c, err := New(context.Background(), smallOptions(t))
+			c, err := New(smallOptions(t))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer c.Abort()
-			c.scanner.buffer = make([]byte, size)
+			c.csv.scanner.buffer = make([]byte, size)
 			if err := c.Read(context.Background(), strings.NewReader(text)); err != nil {
 				return err.Error()
 			}
@@ -233,7 +233,7 @@ func TestReaderErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(reset)
-	c, err := New(context.Background(), smallOptions(t))
+	c, err := New(smallOptions(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,14 +38,17 @@ func (e *HeaderError) Error() string {
 // CellError tells which cell of an answer can't be taken, and why.
 type CellError struct {
 	Row    int64  // data row, from 1; the header is row 0
-	Line   int64  // line of the answer on which the row begins, from 1
-	Column string // header of the CSV column; "" when the row as a whole is wrong
+	Line   int64  // line of the answer on which the row begins, from 1; 0 for a typed row
+	Column string // header of the CSV column, or name of the typed one; "" when the row as a whole is wrong
 	Value  string // quoted, shortened to 40 characters
 	Reason string
 }
 
 func (e *CellError) Error() string {
-	where := fmt.Sprintf("row %d (line %d)", e.Row, e.Line)
+	where := fmt.Sprintf("row %d", e.Row)
+	if e.Line > 0 {
+		where += fmt.Sprintf(" (line %d)", e.Line)
+	}
 	if e.Column != "" {
 		where += ", column " + shorten([]byte(e.Column))
 	}

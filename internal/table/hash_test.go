@@ -3,7 +3,6 @@
 package table
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -96,7 +95,7 @@ func TestHashProperty(t *testing.T) {
 			for i, row := range rows {
 				lines[i] = strings.Join(row, ",")
 			}
-			c, err := New(context.Background(), o)
+			c, err := New(o)
 			if err != nil {
 				t.Fatal(err)
 			}

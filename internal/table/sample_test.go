@@ -3,7 +3,6 @@
 package table
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -44,7 +43,7 @@ func TestMoneySample(t *testing.T) {
 		}
 		fmt.Fprintf(&csv, "2026-01-01,%s,%s\n", money, maybe)
 	}
-	conv, err := New(context.Background(), Options{
+	conv, err := New(Options{
 		Columns: columns, Partitions: []civil.Date{{Year: 2026, Month: 1, Day: 1}}, Dir: t.TempDir(), Budget: NewBudget(1 << 20),
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ const smallAnswer = "\ufeffcost,\"day\",campaign,note,installs,rate\r\n" +
 
 // convert reads answers and finishes.
 func convert(o Options, answers ...io.Reader) ([]Part, error) {
-	c, err := New(context.Background(), o)
+	c, err := New(o)
 	if err != nil {
 		return nil, err
 	}

@@ -2,55 +2,54 @@ package table
 
 import "slices"
 
-// take converts the rows of a block: it sorts them by partition, and converts each partition's rows column by column.
-func (c *Converter) take(b *block) error {
-	if b.rows == 0 {
+// take converts the rows of a source: it sorts them by partition, and converts each partition's rows column by column.
+func (c *Converter) take(s source, rows int) error {
+	if rows == 0 {
 		return nil
 	}
-	if !c.routeRows(b) {
-		return c.locate(b)
+	if !c.routeRows(s, rows) {
+		return s.locate()
 	}
 	from := 0
 	for i, n := range c.counts {
 		if n == 0 {
 			continue
 		}
-		ok, err := c.gather(b, c.partitions[i], c.order[from:from+n])
+		ok, err := c.gather(s, c.partitions[i], c.order[from:from+n])
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return c.locate(b)
+			return s.locate()
 		}
 		from += n
 	}
 	return c.makeRoom(0)
 }
 
-// routeRows finds the partition of every row of a block and orders the rows by it; false when one has none.
-func (c *Converter) routeRows(b *block) bool {
+// routeRows finds the partition of every row and orders the rows by it; false when one has none.
+func (c *Converter) routeRows(s source, rows int) bool {
 	clear(c.counts)
-	c.target = slices.Grow(c.target[:0], b.rows)[:b.rows]
-	c.order = slices.Grow(c.order[:0], b.rows)[:b.rows]
+	c.order = slices.Grow(c.order[:0], rows)[:rows]
 	if c.route == NoRoute {
-		c.counts[0] = b.rows
+		c.counts[0] = rows
 		for row := range c.order {
 			c.order[row] = int32(row)
 		}
 		return true
 	}
-	t, at := c.columns[c.route].Type, c.places[c.route]
-	day, target, known := int64(0), 0, false
-	for row := range b.rows {
-		v, verdict := c.routing.parse(t, b.text(row, at))
-		if verdict != fits {
-			return false
-		}
-		if d := dayOf(t, v); !known || d != day {
-			if target, known = c.byDay[d]; !known {
+	c.days = slices.Grow(c.days[:0], rows)[:rows]
+	if !s.periods(c.days) {
+		return false
+	}
+	c.target = slices.Grow(c.target[:0], rows)[:rows]
+	last, target, known := int64(0), 0, false
+	for row, day := range c.days {
+		if !known || day != last {
+			if target, known = c.byDay[day]; !known {
 				return false
 			}
-			day = d
+			last = day
 		}
 		c.target[row] = int32(target)
 		c.counts[target]++
@@ -68,8 +67,8 @@ func (c *Converter) routeRows(b *block) bool {
 	return true
 }
 
-// gather converts rows of a block that belong to one partition; false when a cell doesn't fit.
-func (c *Converter) gather(b *block, p *partition, rows []int32) (bool, error) {
+// gather converts rows that belong to one partition; false when a cell doesn't fit.
+func (c *Converter) gather(s source, p *partition, rows []int32) (bool, error) {
 	for len(rows) > 0 {
 		group, err := c.room(p)
 		if err != nil {
@@ -77,18 +76,21 @@ func (c *Converter) gather(b *block, p *partition, rows []int32) (bool, error) {
 		}
 		chunk := group.chunk
 		n := min(len(rows), c.memory.layout.rows-chunk.rows)
-		bt := batch{block: b, rows: rows[:n], group: group, chunk: chunk, first: chunk.rows, hashes: c.hashes[:n], tally: p.tally}
-		for k := range bt.hashes {
-			bt.hashes[k] = c.seed
+		b := batch{rows: rows[:n], group: group, chunk: chunk, first: chunk.rows, hashes: c.hashes[:n], tally: p.tally}
+		for k := range b.hashes {
+			b.hashes[k] = c.seed
 		}
 		for i := range c.columns {
-			if !c.column(&bt, i) {
+			if !s.column(&b, i) {
 				return false, nil
+			}
+			if column := c.columns[i]; column.summed() {
+				b.tally[i].sum(column.Type, chunk.values[i][b.first:b.first+n])
 			}
 		}
 		chunk.rows += n
 		group.rows += n
-		p.digest.add(bt.hashes)
+		p.digest.add(b.hashes)
 		rows = rows[n:]
 	}
 	return true, nil

@@ -18,6 +18,7 @@ const (
 	notTime
 	notUTF8
 	outside
+	mistyped
 )
 
 // reason completes the sentence that begins with a cell's value.

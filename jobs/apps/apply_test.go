@@ -241,9 +241,9 @@ func TestPlan(t *testing.T) {
 	r.o.Schedule, r.o.IgnoreSchedule = hourly, false
 	due := func(now time.Time) bool {
 		t.Helper()
-		units, err := New(r.o).Plan(context.Background(), now)
+		plan, err := New(r.o).Plan(context.Background(), now)
 		r.check(err)
-		return len(units) == 1
+		return len(plan.Units) == 1
 	}
 	now := time.Now()
 	if !due(now) {

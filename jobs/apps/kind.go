@@ -40,7 +40,7 @@ type Options struct {
 	Log  *slog.Logger
 }
 
-// Kind is the kind of a job that keeps apps as they are declared. It lives for one run.
+// Kind is the kind of a job that keeps apps as they are declared.
 type Kind struct {
 	o      Options
 	folder *jobs.Folder
@@ -59,15 +59,16 @@ const unit = "apps"
 
 // Plan wants the apps when the declarations have changed, when an app isn't as declared yet, or when the schedule has
 // fired since all were. Nothing is asked of the service.
-func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
+func (k *Kind) Plan(ctx context.Context, now time.Time) (plan jobs.Plan, err error) {
 	last, _, err := k.lastCheck(ctx)
 	if err != nil {
-		return nil, err
+		return plan, err
 	}
 	if k.o.Only == nil && !k.o.IgnoreSchedule && last.Sum != "" && last.Sum == k.sum(last.Salt) && !jobs.Fired(k.o.Schedule, last.At, now) {
-		return nil, nil
+		return plan, nil
 	}
-	return []jobs.Unit{{Name: unit}}, nil
+	plan.Units = []jobs.Unit{{Name: unit, Do: k.do}}
+	return plan, nil
 }
 
 // sum is of all declarations.
@@ -156,13 +157,13 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 	})
 }
 
-// Do makes the apps as they are declared. What failed, or wasn't reached, is done by the next run.
-func (k *Kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error) {
+// do makes the apps as they are declared. What failed, or wasn't reached, is done by the next run.
+func (k *Kind) do(ctx context.Context, claim jobs.Hold) (out jobs.Outcome, err error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m)
 	var telling sync.Mutex
 	reports, err := k.each(ctx, func(ctx context.Context, a App, mem *remembered) Report {
-		rep := (&work{k: k, app: a, mem: mem, client: client, claim: u.Claim}).do(ctx)
+		rep := (&work{k: k, app: a, mem: mem, client: client, claim: claim}).do(ctx)
 		telling.Lock()
 		defer telling.Unlock()
 		k.log(rep)

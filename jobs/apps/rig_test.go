@@ -16,6 +16,7 @@ import (
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs"
 )
@@ -53,10 +54,11 @@ func newRig(t *testing.T, o emulator.Options, list ...App) *rig {
 func (r *rig) client(token string) *adjust.Client { return r.clientOver(token, r.server.Client()) }
 
 func (r *rig) clientOver(token string, over *http.Client) *adjust.Client {
-	secret, err := adjust.ParseToken("${T}", func(string) string { return token })
+	secret, err := transport.ParseToken("${T}", func(string) string { return token })
 	r.check(err)
 	c, err := adjust.New(adjust.Options{
-		BaseURL: "http://embedded", Token: secret, Rate: 100_000, InFlight: 8, Attempts: 1, HTTP: over, Logger: r.o.Log,
+		BaseURL: "http://embedded", Token: secret,
+		Options: transport.Options{Rate: 100_000, InFlight: 8, Attempts: 1, HTTP: over, Logger: r.o.Log},
 	})
 	r.check(err)
 	return c

@@ -1,7 +1,6 @@
 package events
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,17 +17,17 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Do takes the snapshot of a day and publishes it.
-func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
-	window, err := k.table.StillDue(ctx, u.Window)
+// do takes the snapshot of a day and publishes it.
+func (p *plan) do(ctx context.Context, window jobs.Window, claim jobs.Hold) (jobs.Outcome, error) {
+	window, err := p.table.StillDue(ctx, window)
 	if err != nil || len(window.Due) == 0 {
 		return jobs.Outcome{}, err
 	}
 	var m adjust.Meter
 	var out jobs.Outcome
 	day := window.Due[0].Partition // a cell of the grid is one day
-	if out, err = k.snapshot(ctx, u.Claim, k.o.Client.Metered(&m), day, window.Base[day]); err != nil {
-		out.Failed, err = 1, fmt.Errorf("fetch %s/%s: %w", k.o.Table, day, err)
+	if out, err = p.snapshot(ctx, claim, p.o.Client.Metered(&m), day, window.Base[day]); err != nil {
+		out.Failed, err = 1, fmt.Errorf("fetch %s/%s: %w", p.o.Table, day, err)
 	}
 	out.Measure(m.Totals())
 	if errors.Is(err, adjust.ErrAuth) {
@@ -37,31 +36,31 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 	return out, err
 }
 
-func (k *Kind) snapshot(ctx context.Context, c jobs.Hold, client *adjust.Client, day civil.Date, base jobs.Entry) (out jobs.Outcome, err error) {
+func (p *plan) snapshot(ctx context.Context, c jobs.Hold, client *adjust.Client, day civil.Date, base jobs.Entry) (out jobs.Outcome, err error) {
 	fetched := time.Now()
-	list, err := client.Events(ctx, adjust.EventsQuery{Contains: k.o.Search, AppTokens: k.o.Apps, TokensMapping: true})
+	list, err := client.Events(ctx, adjust.EventsQuery{Contains: p.o.Search, AppTokens: p.o.Apps, TokensMapping: true})
 	if err != nil {
 		return out, err
 	}
-	part, err := k.part(ctx, day, list)
+	part, err := p.part(ctx, day, list)
 	if err != nil {
 		return out, err
 	}
 	defer os.Remove(part.Path) //nolint:errcheck // a spool file
-	shape := k.shape()
-	if err := k.table.SaveShape(ctx, shape); err != nil {
+	shape := p.shape()
+	if err := p.table.SaveShape(ctx, shape); err != nil {
 		return out, err
 	}
-	state, size, err := k.table.Publish(ctx, c, jobs.Publication{
+	state, size, err := p.table.Publish(ctx, c, jobs.Publication{
 		Part: sinks.Part{
-			Table: k.o.Table, Partition: day, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: k.o.Run, Schema: schema(k.o.Warehouse),
+			Table: p.o.Table, Partition: day, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: p.o.Run, Schema: schema(p.o.Warehouse),
 			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
 		},
 		Base: base,
-		Run:  k.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.GuardEmpty,
-		Again: k.o.Rules.IgnoreLedger,
-		Warn:  func(err error) { k.o.Log.Warn("the sink has a remark", "job", k.o.Job, "run", k.o.Run, "status", err) },
-	}, k.o.Targets)
+		Run:  p.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.GuardEmpty,
+		Again: p.o.Rules.IgnoreLedger,
+		Warn:  func(err error) { p.o.Log.Warn("the sink has a remark", "job", p.o.Job, "run", p.o.Run, "status", err) },
+	}, p.o.Targets)
 	if err != nil {
 		return out, err
 	}
@@ -72,11 +71,7 @@ func (k *Kind) snapshot(ctx context.Context, c jobs.Hold, client *adjust.Client,
 
 // part makes the Parquet file of a snapshot.
 func (k *Kind) part(ctx context.Context, day civil.Date, list []adjust.Event) (table.Part, error) {
-	data, err := encode(day, list)
-	if err != nil {
-		return table.Part{}, err
-	}
-	conv, err := table.New(ctx, table.Options{
+	conv, err := table.New(table.Options{
 		Columns: columns, Partitions: []civil.Date{day}, Dir: k.o.SpoolDir, Codec: k.o.Codec, Budget: k.o.Budget,
 		Metadata: map[string]string{
 			"table": k.o.Table, "fingerprint": k.shape().FingerprintID(), "fetch": rand.Text(), // as in a report's files
@@ -86,7 +81,7 @@ func (k *Kind) part(ctx context.Context, day civil.Date, list []adjust.Event) (t
 		return table.Part{}, err
 	}
 	defer conv.Abort()
-	if err := conv.Read(ctx, bytes.NewReader(data)); err != nil {
+	if err := conv.Rows(ctx, rows(day, list)); err != nil {
 		return table.Part{}, err
 	}
 	parts, err := conv.Finish()

@@ -38,12 +38,15 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// Kind is the kind of an events job. It lives for one run.
-type Kind struct {
-	o     Options
+// Kind is the kind of an events job.
+type Kind struct{ o Options }
+
+// A plan is what one run knows of an events job.
+type plan struct {
+	*Kind
+	now   time.Time
 	table *jobs.Table
-	rules jobs.Rules // as planned
-	now   time.Time  // of the plan
+	rules jobs.Rules // of a snapshot of today
 }
 
 // New makes the kind. Nothing is asked of the service.
@@ -51,83 +54,66 @@ func New(o Options) *Kind { return &Kind{o: o} }
 
 // Plan wants today's snapshot, and no other: what the events were yesterday can't be asked any more. So the first one of
 // a day doesn't wait for the schedule; when that fires later, the snapshot is taken again.
-func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
-	rules, err := k.settle(ctx, now)
+func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
+	p, err := k.plan(ctx, now)
 	if err != nil {
-		return nil, err
+		return jobs.Plan{}, err
 	}
-	if rules.Changed, err = k.table.Look(ctx, k.o.Targets); err != nil {
-		return nil, err
+	rules := p.rules
+	if rules.Changed, err = p.table.Look(ctx, k.o.Targets); err != nil {
+		return jobs.Plan{}, err
 	}
 	for day := range rules.Changed {
 		if day != rules.Start {
 			k.o.Log.Warn("a sink holds another snapshot than was put, or none; it can't be taken again", "job", k.o.Job, "window", day.String())
 		}
 	}
-	if _, taken := k.table.Entry(rules.Start); !taken {
+	if _, taken := p.table.Entry(rules.Start); !taken {
 		rules.IgnoreSchedule = true
 	}
-	var units []jobs.Unit
-	for _, w := range jobs.PlanWindows(now, rules, k.table.Entries()) {
-		units = append(units, jobs.Unit{Name: w.Name(), Window: w})
+	plan := jobs.Plan{Tidy: p.table.Fold, Inspect: p.inspect, Schema: p.schema}
+	for _, w := range jobs.PlanWindows(now, rules, p.table.Entries()) {
+		plan.Units = append(plan.Units, jobs.Unit{
+			Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: len(w.Runs()),
+			Do: func(ctx context.Context, claim jobs.Hold) (jobs.Outcome, error) { return p.do(ctx, w, claim) },
+		})
 	}
-	return units, nil
+	return plan, nil
 }
 
-// Inspect says how the table is: gaps are the days since the first snapshot that have none.
-func (k *Kind) Inspect(ctx context.Context, now time.Time, past jobs.Past) (jobs.Inspection, error) {
-	rules, err := k.settle(ctx, now)
-	if err != nil {
-		return jobs.Inspection{}, err
-	}
-	return jobs.Inspect(now, k.o.Job, k.sinceFirst(rules), k.table.Entries(), past), nil
-}
-
-// sinceFirst are the rules for all days since the first snapshot.
-func (k *Kind) sinceFirst(rules jobs.Rules) jobs.Rules {
-	if all := k.table.Sorted(); len(all) > 0 {
+// inspect says how the table is: gaps are the days since the first snapshot that have none, and none of those that are
+// over can be taken any more.
+func (p *plan) inspect(_ context.Context, past jobs.Past) (jobs.Inspection, error) {
+	rules := p.rules
+	if all := p.table.Sorted(); len(all) > 0 {
 		rules.Start = all[0].Partition
 	}
-	return rules
+	return jobs.Inspect(p.now, p.o.Job, rules, p.table.Entries(), past), nil
 }
 
-// Rest counts the days without a snapshot: none of them can be taken any more.
-func (k *Kind) Rest(context.Context) (jobs.Rest, error) {
-	if k.table == nil {
-		return jobs.Rest{}, nil
-	}
-	return jobs.RestOf(k.now, k.sinceFirst(k.rules), k.table.Entries()), nil
-}
+func (p *plan) schema(context.Context) (*sinks.Schema, error) { return schema(p.o.Warehouse), nil }
 
-// settle reads the ledger and gives the rules of a snapshot of today.
-func (k *Kind) settle(ctx context.Context, now time.Time) (rules jobs.Rules, err error) {
-	if k.table, err = k.o.Ledger.Table(ctx, k.o.Table); err != nil {
-		return rules, err
+// plan reads the ledger and makes the rules of a snapshot of today.
+func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
+	p = &plan{Kind: k, now: now, rules: k.o.Rules}
+	if p.table, err = k.o.Ledger.Table(ctx, k.o.Table); err != nil {
+		return nil, err
 	}
-	recorded, known, err := k.table.LastShape(ctx)
+	recorded, known, err := p.table.LastShape(ctx)
 	if err != nil {
-		return rules, err
+		return nil, err
 	}
 	if known && !k.o.Rebaseline { // older snapshots keep their meaning all the same: they can't be taken again
 		if err := jobs.CheckShape(k.o.Table, recorded, k.shape()); err != nil {
-			return rules, err
+			return nil, err
 		}
 	}
-	rules = k.o.Rules
-	rules.Period, rules.Page, rules.Today, rules.Snapshots = jobs.Day, 1, true, true
-	rules.Start = civil.DateOf(now.In(rules.Location))
-	rules.Through = rules.Start // an older one that was interrupted can't be taken again
-	rules.Targets = k.o.Targets
-	k.rules, k.now = rules, now
-	return rules, nil
-}
-
-// Finish is called when a run has no more units of this job: it tidies the ledger.
-func (k *Kind) Finish(ctx context.Context) error {
-	if k.table == nil {
-		return nil
-	}
-	return k.table.Fold(ctx)
+	r := &p.rules
+	r.Period, r.Page, r.Today, r.Snapshots = jobs.Day, 1, true, true
+	r.Start = civil.DateOf(now.In(r.Location))
+	r.Through = r.Start // an older one that was interrupted can't be taken again
+	r.Targets = k.o.Targets
+	return p, nil
 }
 
 // shape is what the ledger keeps of the table's meaning.

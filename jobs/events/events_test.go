@@ -20,6 +20,7 @@ import (
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
@@ -75,10 +76,11 @@ func (r *rig) close() {
 
 func (r *rig) kind() *events.Kind {
 	r.t.Helper()
-	token, err := adjust.ParseToken("${T}", func(string) string { return "test" })
+	token, err := transport.ParseToken("${T}", func(string) string { return "test" })
 	check(r.t, err)
 	client, err := adjust.New(adjust.Options{
-		BaseURL: "http://service", Token: token, HTTP: r.server.Client(), Attempts: 2, Logger: slog.New(slog.DiscardHandler),
+		BaseURL: "http://service", Token: token,
+		Options: transport.Options{HTTP: r.server.Client(), Attempts: 2, Logger: slog.New(slog.DiscardHandler)},
 	})
 	check(r.t, err)
 	o := r.options
@@ -87,12 +89,21 @@ func (r *rig) kind() *events.Kind {
 	return events.New(o)
 }
 
+// inspect says how the table is.
+func (r *rig) inspect() (jobs.Inspection, error) {
+	plan, err := r.kind().Plan(r.t.Context(), time.Now())
+	if err != nil {
+		return jobs.Inspection{}, err
+	}
+	return plan.Inspect(r.t.Context(), jobs.Past{Runs: r.runs})
+}
+
 func (r *rig) run() jobs.Result {
 	r.t.Helper()
 	kind, started := r.kind(), time.Now()
 	id := fmt.Sprintf("run-%03d", len(r.runs)+1)
 	runner := &jobs.Runner{Ledger: r.ledger, Run: id, Lease: time.Hour, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
-	list := []jobs.Job{{Name: r.options.Job, Table: r.options.Table, Kind: kind, Finish: kind.Finish}}
+	list := []jobs.Job{{Name: r.options.Job, Table: r.options.Table, Kind: kind}}
 	res := runner.RunJobs(r.t.Context(), list, jobs.PlanJobs(r.t.Context(), list, time.Now()))[0]
 	ended := time.Now()
 	r.runs = slices.Insert(r.runs, 0, jobs.RunRecord{ID: id, Started: started, Ended: &ended, Results: []jobs.Result{res}})
@@ -163,7 +174,7 @@ func TestASnapshotADay(t *testing.T) {
 		if got := r.days(); !slices.Equal(got, want) {
 			t.Errorf("snapshots of %v, want %v", got, want)
 		}
-		in, err := r.kind().Inspect(t.Context(), time.Now(), jobs.Past{Runs: r.runs})
+		in, err := r.inspect()
 		check(t, err)
 		if len(in.Gaps) != 2 || in.Gaps[0].Partition.String() != "2000-01-03" || in.Gaps[0].Reason != jobs.RunFailed ||
 			in.Gaps[1].Partition.String() != "2000-01-06" {
@@ -201,7 +212,7 @@ func TestACutSnapshotStays(t *testing.T) {
 		if res := r.run(); len(res.Errs) > 0 || res.Outcome.Written != 1 {
 			t.Errorf("the next day: %+v %v", res.Outcome, res.Errs)
 		}
-		in, err := r.kind().Inspect(t.Context(), time.Now(), jobs.Past{Runs: r.runs})
+		in, err := r.inspect()
 		check(t, err)
 		if len(in.Gaps) != 1 || in.Gaps[0].Partition.String() != "2000-01-01" {
 			t.Errorf("gaps: %+v", in.Gaps)

@@ -1,8 +1,6 @@
 package events
 
 import (
-	"bytes"
-	"encoding/csv"
 	"slices"
 	"strconv"
 
@@ -57,38 +55,25 @@ func schema(warehouse sinks.Schema) *sinks.Schema {
 	return &s
 }
 
-// encode writes the snapshot of a day as CSV.
-func encode(day civil.Date, list []adjust.Event) ([]byte, error) {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	header := make([]string, len(columns))
-	for i, c := range columns {
-		header[i] = c.Source
-	}
-	if err := w.Write(header); err != nil {
-		return nil, err
-	}
-	for _, row := range rows(day, list) {
-		if err := w.Write(row); err != nil {
-			return nil, err
-		}
-	}
-	w.Flush()
-	return b.Bytes(), w.Error()
-}
-
-// rows are ordered, so that the same events give the same file.
-func rows(day civil.Date, list []adjust.Event) [][]string {
-	var out [][]string
+// rows are the cells of a snapshot in the order of columns. They are sorted, so that the same events give the same file.
+func rows(day civil.Date, list []adjust.Event) [][]any {
+	var texts [][]string // without the day, which is the same in all
 	for _, e := range list {
 		for _, at := range owners(e) {
-			out = append(out, []string{
-				day.String(), e.ID, e.Name, e.ShortName, e.Section, e.Formatting, e.Description, at.app, at.token,
+			texts = append(texts, []string{
+				e.ID, e.Name, e.ShortName, e.Section, e.Formatting, e.Description, at.app, at.token,
 				strconv.FormatBool(e.IsSKAdEvent),
 			})
 		}
 	}
-	slices.SortFunc(out, slices.Compare[[]string])
+	slices.SortFunc(texts, slices.Compare[[]string])
+	out := make([][]any, len(texts))
+	for i, row := range texts {
+		out[i] = append(out[i], day)
+		for _, text := range row {
+			out[i] = append(out[i], text)
+		}
+	}
 	return out
 }
 

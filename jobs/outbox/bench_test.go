@@ -84,7 +84,7 @@ func benchmarkPush(b *testing.B, before int64) {
 		from := max(0, before-fresh/10) + int64(i)*fresh
 		start := time.Now()
 		report, err := Do(b.Context(), o, Push[int64]{
-			Name: strconv.Itoa(i), Source: spread{from, from + fresh, "1"}, Send: func(context.Context, int64) error { return nil },
+			Name: strconv.Itoa(i), Source: spread{from, from + fresh, "1"}, Send: func(context.Context, int64) (int, error) { return 0, nil },
 		})
 		if err != nil {
 			b.Fatal(err)

@@ -291,8 +291,11 @@ func TestCrashingProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := Push[int64]{
-		Name: "numbers", Source: numbers(*crashRows), Send: caller(os.Getenv("OUTBOX_CRASH_ADDR")), InFlight: crashInFlight,
+		Name: "numbers", Source: numbers(*crashRows), Send: repeated(caller(os.Getenv("OUTBOX_CRASH_ADDR"))), InFlight: crashInFlight,
 		ParkUnknown: os.Getenv("OUTBOX_CRASH_PARK") == "true", Tally: func(int64) (string, int64) { return "all", 3 },
+	}
+	if p.ParkUnknown {
+		p.Send = caller(os.Getenv("OUTBOX_CRASH_ADDR"))
 	}
 	for {
 		_, err := Do(t.Context(), o, p)
@@ -314,20 +317,20 @@ func TestCrashingProcess(t *testing.T) {
 const exitLost = 7
 
 // caller sends a row over a connection of its own each, kept for the next: a line there, a line back.
-func caller(addr string) func(context.Context, int64) error {
+func caller(addr string) func(context.Context, int64) (int, error) {
 	type line struct {
 		net.Conn
 		r *bufio.Reader
 	}
 	kept := make(chan line, 16)
-	return func(_ context.Context, row int64) error {
+	return func(_ context.Context, row int64) (int, error) {
 		var c line
 		select {
 		case c = <-kept:
 		default:
 			conn, err := net.Dial("tcp", addr)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			c = line{conn, bufio.NewReader(conn)}
 		}
@@ -338,13 +341,13 @@ func caller(addr string) func(context.Context, int64) error {
 		}
 		if err != nil {
 			_ = c.Close()
-			return fmt.Errorf("%w: %w", ErrUnknown, err)
+			return 0, fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
 		kept <- c
 		if answer == "no\n" {
-			return &Rejection{"row", "is bad"}
+			return 0, &Rejection{"row", "is bad"}
 		}
-		return nil
+		return 0, nil
 	}
 }
 

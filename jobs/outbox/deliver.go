@@ -3,71 +3,69 @@ package outbox
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"time"
 
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// tries is how often a record in doubt is sent again before the file is left for the next run.
-const tries = 8
-
-// pause is full jitter over twice as long each time.
-func pause(try int) time.Duration {
-	return rand.N(min(50*time.Millisecond<<try, 5*time.Second))
-}
-
-// deliver sends one record until it is settled, or nothing more may be sent.
+// deliver sends one record, and notes what became of it. It sends nothing twice: Send repeats what may be repeated, and a
+// record that is still in doubt then is left for a later run, or for a person.
 func (s *sender[V]) deliver(ctx context.Context, l letter[V]) {
 	if !s.goOn(ctx) {
 		s.undelivered(l)
 		return
 	}
-	for try := 1; ; try++ {
-		err := s.attempt(l)
-		var r *Rejection
-		switch {
-		case err == nil:
-			s.settle(l, accepted, nil)
-			return
-		case errors.As(err, &r):
-			s.settle(l, rejected, r)
-			return
-		case errors.Is(err, ErrRejected):
-			s.settle(l, rejected, &Rejection{Reason: "refused by the service"})
-			return
-		case errors.Is(err, jobs.ErrDenied), !errors.Is(err, ErrUnknown) && (s.ctx.Err() == nil || errors.Is(err, jobs.ErrLost)):
-			s.fail(err)
-			s.undelivered(l)
-			return
-		case s.work.p.ParkUnknown:
-			s.settle(l, unknown, nil)
-			return
-		}
-		s.mark(l)
-		if try == tries && s.lanes.ordered && s.giveUp() {
-			s.settle(l, unknown, nil)
-			return
-		}
-		if try == tries {
-			s.fail(fmt.Errorf("row %d was sent %d times: %w", l.row, tries, err))
-		}
-		if !s.goOn(ctx) || !sleep(ctx, s.work.o.pause(try)) {
-			s.halt()
-			s.settle(l, unknown, nil)
-			return
-		}
+	err := s.attempt(l)
+	var r *Rejection
+	switch {
+	case err == nil:
+		s.settle(l, accepted, nil)
+	case errors.As(err, &r):
+		s.settle(l, rejected, r)
+	case errors.Is(err, ErrRejected):
+		s.settle(l, rejected, &Rejection{Reason: "refused by the service"})
+	case errors.Is(err, jobs.ErrDenied), !errors.Is(err, ErrUnknown) && (s.ctx.Err() == nil || errors.Is(err, jobs.ErrLost)):
+		s.fail(err)
+		s.undelivered(l)
+	case s.work.p.ParkUnknown:
+		s.settle(l, unknown, nil)
+	default:
+		s.giveUp(ctx, err)
+		s.settle(l, unknown, nil)
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
+// mostGiven is how many records in a row may be in doubt before the file is left for the next run.
+const mostGiven = 8
+
+// giveUp takes note of a record that is in doubt, and tells when the others aren't sent any more.
+func (s *sender[V]) giveUp(ctx context.Context, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given++
+	s.lost = err
+	switch {
+	case ctx.Err() != nil:
+		s.halted = true
+	case s.given >= mostGiven:
+		s.failLocked(err)
 	}
+}
+
+// attempt hands a record to Send.
+func (s *sender[V]) attempt(l letter[V]) error {
+	if err := May(s.ctx); err != nil {
+		return err
+	}
+	resent, err := s.work.p.Send(s.ctx, l.value)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent++
+	s.resent += int64(resent)
+	if s.again(l) {
+		s.resent++
+	}
+	if resent > 0 {
+		s.put(l.row, s.work.states.get(l.row)|doubt)
+	}
+	return err
 }

@@ -13,9 +13,11 @@ type Push[V any] struct {
 	Name   string // of the file, the same in every run; it is logged
 	Source Source[V]
 
-	Send     func(context.Context, V) error // several at once
-	InFlight int                            // how many; 0: 32
-	Tally    func(V) (string, int64)        // key and amount of a record in File.Sums; nil: no sums
+	// Send sends a record, and is asked once for each in a run: it repeats by itself what may be repeated. resent counts
+	// the requests after one that may have been taken. Several records are sent at once.
+	Send     func(context.Context, V) (resent int, err error)
+	InFlight int                     // how many; 0: 32
+	Tally    func(V) (string, int64) // key and amount of a record in File.Sums; nil: no sums
 
 	Quiet         time.Duration // a file that was modified more recently is left for the next run; 0: none is
 	MaxRejects    *Most         // nil: no limit
@@ -39,8 +41,8 @@ type Report struct {
 	File
 	Same    bool  // finished before with this content: nothing was done
 	Changed bool  // the name is known with other content
-	Sent    int64 // calls of Send in this run
-	Resent  int64 // of them, for records that the service may have had
+	Sent    int64 // records that Send was asked to send in this run
+	Resent  int64 // requests for records that the service may have had
 	Spool   int64 // bytes of disk used
 	Index   int64 // bytes read of what was pushed before
 }

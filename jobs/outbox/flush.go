@@ -88,7 +88,10 @@ func (s *sender[V]) finish(ctx context.Context) error {
 	}
 	switch doubtful := s.counts.Unknown; {
 	case doubtful > 0 && !s.work.p.ParkUnknown:
-		err := fmt.Errorf("%d records were sent %d times and more and are still in doubt; the next run sends them again", doubtful, tries)
+		err := fmt.Errorf("%d records were sent, and nothing says whether the service has them; the next run sends them again", doubtful)
+		if s.lost != nil {
+			err = fmt.Errorf("%w; of the last: %w", err, s.lost)
+		}
 		return errors.Join(err, s.leave(ctx))
 	case s.counts.Pending > 0:
 		return s.leave(ctx) // they wait for others, and so does the file

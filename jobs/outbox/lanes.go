@@ -70,14 +70,3 @@ func (s *sender[V]) skip(l letter[V]) {
 	s.lanes.kept--
 	s.moved.Broadcast()
 }
-
-// mostGiven is how many records in a row may be given up before the file is left for the next run.
-const mostGiven = 8
-
-// giveUp tells whether the others are to be sent though one isn't settled.
-func (s *sender[V]) giveUp() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.given++
-	return s.given < mostGiven
-}

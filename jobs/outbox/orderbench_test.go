@@ -52,7 +52,7 @@ func BenchmarkOrder(b *testing.B) {
 				for more := range int64(2) {
 					report, err := Do(b.Context(), o, Push[int64]{
 						Name: "a", Order: "1", Source: alone{spread{0, rows + more, string('1' + rune(more))}, one},
-						Send: func(context.Context, int64) error { return nil },
+						Send: func(context.Context, int64) (int, error) { return 0, nil },
 					})
 					if err != nil {
 						b.Fatal(err)

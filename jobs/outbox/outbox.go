@@ -43,7 +43,6 @@ type Outbox struct {
 	o      Options
 	folder *jobs.Folder
 	turn   chan struct{}
-	pause  func(try int) time.Duration // before a record in doubt is sent again
 }
 
 // New makes the outbox. Nothing is read yet.
@@ -61,7 +60,7 @@ func New(o Options) *Outbox {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Outbox{
-		o: o, turn: make(chan struct{}, 1), pause: pause,
+		o: o, turn: make(chan struct{}, 1),
 		folder: o.Ledger.Folder(o.Table, "outbox", "what it says was sent would be sent again"),
 	}
 }

@@ -82,7 +82,26 @@ type receiver struct {
 	say   func(line string, times int) error // nil: accepted
 }
 
-func (r *receiver) send(_ context.Context, line string) error {
+// tries is how often a client sends a record whose answers are lost.
+const tries = 8
+
+// repeated makes of a client that sends a record once one that repeats it after a lost answer.
+func repeated[V any](once func(context.Context, V) (int, error)) func(context.Context, V) (int, error) {
+	return func(ctx context.Context, v V) (resent int, err error) {
+		for ; ; resent++ {
+			_, err = once(ctx, v)
+			switch {
+			case err != nil && resent > 0 && !errors.Is(err, ErrRejected) && !errors.Is(err, ErrUnknown):
+				return resent, fmt.Errorf("%w; after an earlier attempt %w", err, ErrUnknown)
+			case !errors.Is(err, ErrUnknown) || resent == tries-1 || ctx.Err() != nil:
+				return resent, err
+			}
+		}
+	}
+}
+
+// once delivers a record as a client does that mustn't repeat it.
+func (r *receiver) once(_ context.Context, line string) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.got == nil {
@@ -91,9 +110,9 @@ func (r *receiver) send(_ context.Context, line string) error {
 	r.got[line]++
 	r.order = append(r.order, line)
 	if r.say != nil {
-		return r.say(line, r.got[line])
+		return 0, r.say(line, r.got[line])
 	}
-	return nil
+	return 0, nil
 }
 
 // take gives what arrived since the last call, in order of arrival when one was sent at a time.
@@ -121,19 +140,23 @@ func newRig(t testing.TB) *rig {
 
 // open makes another outbox of the same table, as another process would.
 func (r *rig) open() *Outbox {
-	o := New(Options{
+	return New(Options{
 		Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: r.bucket, URL: "mem://ledger"}),
 		Table:  "spend", Run: "run", Lease: time.Minute, SpoolDir: r.t.TempDir(), Rejects: r.rejects, Log: slog.New(slog.DiscardHandler),
 	})
-	o.pause = func(int) time.Duration { return 0 }
-	return o
 }
 
 func (r *rig) push(name string, m *memo) Push[string] {
 	return Push[string]{
-		Name: name, Source: m, Send: r.service.send, InFlight: 1,
+		Name: name, Source: m, Send: repeated(r.service.once), InFlight: 1,
 		Tally: func(line string) (string, int64) { return line[:1], int64(len(line)) },
 	}
+}
+
+// parked makes a push leave what is in doubt for a person: its client repeats nothing either.
+func (r *rig) parked(p Push[string]) Push[string] {
+	p.ParkUnknown, p.Send = true, r.service.once
+	return p
 }
 
 func (r *rig) do(p Push[string]) Report {

@@ -38,7 +38,8 @@ type sender[V any] struct {
 	counts  counts
 	sent    int64
 	resent  int64
-	given   int // records in a row that were given up
+	given   int   // records in a row that are in doubt
+	lost    error // what was said of the last of them
 }
 
 func newSender[V any](w *work[V], p *push, ctx context.Context) *sender[V] {
@@ -138,13 +139,6 @@ func (s *sender[V]) goOn(ctx context.Context) bool {
 	return s.err == nil && ctx.Err() == nil
 }
 
-// halt says that nothing more is sent.
-func (s *sender[V]) halt() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.halted = true
-}
-
 func (s *sender[V]) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,18 +151,4 @@ func (s *sender[V]) failLocked(err error) {
 	}
 	s.moved.Broadcast()
 	s.handed.Broadcast()
-}
-
-// attempt sends a record once.
-func (s *sender[V]) attempt(l letter[V]) error {
-	if err := May(s.ctx); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.sent++
-	if s.again(l) {
-		s.resent++
-	}
-	s.mu.Unlock()
-	return s.work.p.Send(s.ctx, l.value)
 }

@@ -2,13 +2,6 @@ package outbox
 
 import "fmt"
 
-// mark says that the service may have a record that is being sent again.
-func (s *sender[V]) mark(l letter[V]) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.put(l.row, s.work.states.get(l.row)|doubt)
-}
-
 // undelivered takes back a record that wasn't sent, or that the service surely didn't take. What it did with it in an earlier
 // run, or after an earlier attempt, stays in doubt.
 func (s *sender[V]) undelivered(l letter[V]) {
@@ -41,10 +34,10 @@ func (s *sender[V]) settle(l letter[V], now state, r *Rejection) {
 	s.put(l.row, now)
 	s.settled = append(s.settled, l.row)
 	s.live--
-	if now&^doubt == unknown && s.lanes.ordered {
-		s.work.stuck[l.id] = struct{}{}
-	} else {
+	if now&^doubt != unknown {
 		s.given = 0
+	} else if s.lanes.ordered {
+		s.work.stuck[l.id] = struct{}{}
 	}
 	switch {
 	case now&^doubt == accepted && s.work.p.Tally != nil:

@@ -36,15 +36,15 @@ func TestStop(t *testing.T) {
 		defer stop()
 		p := r.push("f", many(1000))
 		p.InFlight = 4
-		p.Send = func(ctx context.Context, line string) error {
+		p.Send = func(ctx context.Context, line string) (int, error) {
 			if line == "id99 1" {
 				stop()
 			}
 			select {
 			case <-time.After(50 * time.Millisecond):
-				return r.service.send(ctx, line)
+				return r.service.once(ctx, line)
 			case <-ctx.Done():
-				return ctx.Err()
+				return 0, ctx.Err()
 			}
 		}
 		report, err := Do(ctx, r.Outbox, p)
@@ -54,7 +54,7 @@ func TestStop(t *testing.T) {
 		if report.Unknown != 0 || report.Accepted < 96 || report.Accepted > 104 || int(report.Accepted) != len(r.service.got) {
 			t.Errorf("%+v, %d arrived", report, len(r.service.got))
 		}
-		p.Send = r.service.send
+		p.Send = r.service.once
 		if report = r.do(p); report.Doubtful != 0 || report.Accepted != 1000 || report.Sent > 904 {
 			t.Errorf("%+v", report)
 		}
@@ -68,20 +68,20 @@ func TestKillWhileStopping(t *testing.T) {
 		const window = (1 + mostAhead) * 4
 		r := newRig(t)
 		r.o.Flush = 100 * time.Millisecond
-		r.pause = func(int) time.Duration { return time.Minute }
 		ctx, stop := context.WithCancel(t.Context())
 		p := r.push("f", many(100))
 		p.InFlight = 4
-		p.Send = func(_ context.Context, line string) error {
+		p.Send = func(ctx context.Context, line string) (int, error) {
 			switch line {
 			case "id0 1", "id1 1", "id2 1":
-				return ErrUnknown
+				<-ctx.Done() // between two attempts
+				return 1, ErrUnknown
 			case "id10 1":
 				time.Sleep(time.Second)
 				stop()
 				time.Sleep(time.Second) // segments are written in the meantime
 			}
-			return nil
+			return 0, nil
 		}
 		looks := 0
 		p.Observe = func(File) {
@@ -104,10 +104,10 @@ func TestStopWhileTheServiceHangs(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		p := r.push("f", many(100))
 		p.InFlight = 3
-		p.Send = func(ctx context.Context, line string) error {
+		p.Send = func(ctx context.Context, line string) (int, error) {
 			stop()
 			<-ctx.Done()
-			return ctx.Err()
+			return 0, ctx.Err()
 		}
 		start := time.Now()
 		report, err := Do(ctx, r.Outbox, p)
@@ -131,11 +131,11 @@ func TestWindow(t *testing.T) {
 	o := fileBox(t, dir, time.Minute)
 	_, err := Do(t.Context(), o, Push[string]{
 		Name: "f", Source: many(20_000), InFlight: 8,
-		Send: func(ctx context.Context, line string) error {
+		Send: func(ctx context.Context, line string) (int, error) {
 			if n := sent.Add(1); n > flushed.Load()+(1+mostAhead)*8 {
 				t.Errorf("%d sent, %d on record", n, flushed.Load())
 			}
-			return r.service.send(ctx, line)
+			return r.service.once(ctx, line)
 		},
 		Observe: func(f File) {
 			flushed.Store(f.Accepted)
@@ -180,11 +180,11 @@ func TestLedgerFails(t *testing.T) {
 	o := fileBox(t, dir, time.Minute)
 	o.o.Window = 100
 	sent := 0
-	_, err := Do(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) error {
+	_, err := Do(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
 		if sent++; sent == 10 {
 			breakLedger(t, dir, "outbox")
 		}
-		return nil
+		return 0, nil
 	}})
 	if !errors.Is(err, jobs.ErrLedger) || !strings.Contains(err.Error(), "may be sent again") || sent > 100 {
 		t.Errorf("%d sent, %v", sent, err)
@@ -195,12 +195,12 @@ func TestLeaseEnds(t *testing.T) {
 	dir := t.TempDir()
 	o := fileBox(t, dir, 300*time.Millisecond)
 	var sent atomic.Int64
-	_, err := Do(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) error {
+	_, err := Do(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
 		if sent.Add(1) == 1 {
 			breakLedger(t, dir, "claims")
 		}
 		time.Sleep(5 * time.Millisecond)
-		return nil
+		return 0, nil
 	}})
 	if !errors.Is(err, jobs.ErrLost) || sent.Load() > 60 {
 		t.Errorf("%d sent, %v", sent.Load(), err)
@@ -212,7 +212,7 @@ func TestTakenOver(t *testing.T) {
 	r := newRig(t)
 	r.o.Window = 4
 	p := r.push("f", many(100))
-	p.Send = func(ctx context.Context, line string) error {
+	p.Send = func(ctx context.Context, line string) (int, error) {
 		if line == "id20 1" {
 			pushes, err := r.list(t.Context())
 			if err != nil {
@@ -222,7 +222,7 @@ func TestTakenOver(t *testing.T) {
 				_, _ = r.folder.Create(t.Context(), pushes[0].key(pushes[0].last+1+n), segment{Base: 1, Writer: "another"})
 			}
 		}
-		return r.service.send(ctx, line)
+		return r.service.once(ctx, line)
 	}
 	if _, err := Do(t.Context(), r.Outbox, p); !errors.Is(err, jobs.ErrLost) {
 		t.Fatal(err)
@@ -284,7 +284,7 @@ func TestOneAtATime(t *testing.T) {
 	var other error
 	p := r.push("f", lines("a 1"))
 	over := make(chan Report, 1)
-	p.Send = func(ctx context.Context, line string) error {
+	p.Send = func(ctx context.Context, line string) (int, error) {
 		_, other = Do(ctx, r.open(), r.push("g", lines("a 1")))
 		if err := r.open().Prune(ctx, time.Now().Add(10*day)); err != nil {
 			t.Errorf("another process prunes: %v", err)
@@ -296,7 +296,7 @@ func TestOneAtATime(t *testing.T) {
 			}
 			over <- report
 		}()
-		return r.service.send(ctx, line)
+		return r.service.once(ctx, line)
 	}
 	r.do(p)
 	var held *jobs.HeldError
@@ -318,16 +318,16 @@ func TestOnlyWhatMayHaveBeenSentIsInDoubt(t *testing.T) {
 		var sent atomic.Int64
 		var survivor *blob.Bucket
 		var dying sync.RWMutex
-		p.Send = func(context.Context, string) error {
+		p.Send = func(context.Context, string) (int, error) {
 			if sent.Add(1) == 37 {
 				dying.Lock() // others that are on their way stay so
 				defer dying.Unlock()
 				survivor = n.bury()
-				return nil
+				return 0, nil
 			}
 			dying.RLock()
 			defer dying.RUnlock()
-			return nil
+			return 0, nil
 		}
 		r.do(p)
 		r.bucket = survivor

@@ -105,7 +105,7 @@ func withFilter(filters map[string][]string, name string, values []string) map[s
 
 // convert turns spooled answers into the parts of one row.
 func (f *fetch) convert(ctx context.Context, row []civil.Date, spooled []string) ([]table.Part, error) {
-	conv, err := f.converter(ctx, row)
+	conv, err := f.converter(row)
 	if err != nil {
 		return nil, err
 	}

@@ -31,24 +31,25 @@ type Comparison struct {
 // Compare fetches up to n partitions again, chosen by dice among those that the service restates no more, and publishes
 // nothing. An error is of the ledger; those of partitions are in their comparisons.
 func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Rand) ([]Comparison, error) {
-	if err := k.settle(ctx, now); err != nil {
+	p, err := k.plan(ctx, now)
+	if err != nil {
 		return nil, err
 	}
-	rules := k.rules
+	rules := p.rules
 	rules.LaterColumns = true // the columns that a partition has don't change by those that it lacks
-	settled := slices.DeleteFunc(k.table.Sorted(), func(e jobs.Entry) bool {
+	settled := slices.DeleteFunc(p.table.Sorted(), func(e jobs.Entry) bool {
 		return e.State != jobs.Written && e.State != jobs.Empty || !rules.Settled(now, e)
 	})
 	dice.Shuffle(len(settled), func(i, j int) { settled[i], settled[j] = settled[j], settled[i] })
 	chosen := settled[:min(n, len(settled))]
 	slices.SortFunc(chosen, func(a, b jobs.Entry) int { return a.Partition.Compare(b.Partition) })
 	var m adjust.Meter
-	f := &fetch{Kind: k, client: k.o.Client.Metered(&m)}
-	cols, err := k.resolve(ctx, f.client)
+	f := &fetch{plan: p, client: k.o.Client.Metered(&m)}
+	cols, err := p.resolve(ctx, f.client)
 	if err != nil {
 		return nil, err
 	}
-	shapes, err := k.table.Shapes(ctx)
+	shapes, err := p.table.Shapes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (k *Kind) Try(ctx context.Context, lists map[string]adjust.Filter) (dimensi
 	})
 	var refused *adjust.Error
 	if errors.As(err, &refused) && refused.AnyDays {
-		err = fmt.Errorf("%w: %w%s", jobs.ErrRefused, err, (&fetch{Kind: k}).advice(err))
+		err = fmt.Errorf("%w: %w%s", jobs.ErrRefused, err, (&fetch{plan: &plan{Kind: k}}).advice(err))
 	}
 	return dimensions, metrics, err
 }

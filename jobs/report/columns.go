@@ -61,19 +61,19 @@ func (o Options) summable(f catalog.Field, typ catalog.Type) bool {
 }
 
 // resolve gives the whole table. Events are looked up once a run.
-func (k *Kind) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.columns != nil {
-		return k.columns, nil
+func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.columns != nil {
+		return p.columns, nil
 	}
-	cols := slices.Clone(k.fixed)
-	recorded, known, err := k.table.LastShape(ctx)
+	cols := slices.Clone(p.fixed)
+	recorded, known, err := p.table.LastShape(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(k.o.Events) > 0 {
-		events, err := eventColumns(ctx, k.o, slugs, recorded)
+	if len(p.o.Events) > 0 {
+		events, err := eventColumns(ctx, p.o, slugs, recorded)
 		if err != nil {
 			return nil, fmt.Errorf("resolve events: %w", err)
 		}
@@ -82,19 +82,19 @@ func (k *Kind) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	if err := unique(cols); err != nil {
 		return nil, err
 	}
-	c := &columns{shape: shapeOf(k.o, cols), route: table.NoRoute}
+	c := &columns{shape: shapeOf(p.o, cols), route: table.NoRoute}
 	if known {
-		if err := k.checkShape(recorded, c.shape); err != nil {
+		if err := p.checkShape(recorded, c.shape); err != nil {
 			return nil, err
 		}
 	}
 	for _, col := range cols {
 		c.add(col.Column)
 	}
-	if err := k.table.SaveShape(ctx, c.shape); err != nil {
+	if err := p.table.SaveShape(ctx, c.shape); err != nil {
 		return nil, err
 	}
-	k.columns = c
+	p.columns = c
 	return c, nil
 }
 
@@ -164,11 +164,11 @@ func shapeOf(o Options, cols []column) jobs.Shape {
 	q := o.Query
 	s := jobs.Shape{Fingerprint: map[string]string{
 		"account": o.Account, "dimensions": joined(q.Dimensions), "currency": q.Currency, "utc_offset": q.UTCOffset, "timezone_id": q.TimezoneID,
-		"cohort_maturity": q.CohortMaturity, "attribution_types": joined(q.AttributionTypes),
-		"attribution_source": q.AttributionSource, "reattributed": q.Reattributed, "iap_revenue_mode": q.IAPRevenueMode,
-		"ad_spend_mode": q.AdSpendMode, "sandbox": fmt.Sprint(q.Sandbox), "os_names": joined(q.OSNames),
-		"ad_revenue_sources": joined(q.AdRevenueSources), jobs.FingerprintPeriod: o.Rules.Period.String(),
+		jobs.FingerprintPeriod: o.Rules.Period.String(),
 	}}
+	for name, values := range q.Parameters {
+		s.Fingerprint[name] = joined(values)
+	}
 	for name, values := range q.Filters {
 		s.Fingerprint["filter "+name] = joined(values)
 	}

@@ -20,16 +20,16 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Do fetches the partitions of a window that are still due and publishes each. Partitions that fail don't stop the
+// do fetches the partitions of a window that are still due and publishes each. Partitions that fail don't stop the
 // others; the error joins what went wrong with them.
-func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
-	window, err := k.table.StillDue(ctx, u.Window)
+func (p *plan) do(ctx context.Context, window jobs.Window, claim jobs.Hold) (jobs.Outcome, error) {
+	window, err := p.table.StillDue(ctx, window)
 	if err != nil || len(window.Due) == 0 {
 		return jobs.Outcome{}, err
 	}
 	var m adjust.Meter
-	f := &fetch{Kind: k, claim: u.Claim, base: window.Base, client: k.o.Client.Metered(&m), trial: &k.trial}
-	if f.cols, err = k.resolve(ctx, f.client); err == nil {
+	f := &fetch{plan: p, claim: claim, base: window.Base, client: p.o.Client.Metered(&m), trial: &p.trial}
+	if f.cols, err = p.resolve(ctx, f.client); err == nil {
 		for _, run := range window.Runs() {
 			err = errors.Join(err, f.partitions(ctx, run))
 			if errors.Is(err, jobs.ErrStop) {
@@ -49,15 +49,9 @@ func (k *Kind) Do(ctx context.Context, u jobs.Unit) (jobs.Outcome, error) {
 	return f.out, err
 }
 
-// Over tells whether all that a window lacked has been recorded since it was planned.
-func (k *Kind) Over(ctx context.Context, u jobs.Unit) (bool, error) {
-	window, err := k.table.StillDue(ctx, u.Window)
-	return err == nil && len(window.Due) == 0, err
-}
-
 // A fetch does one window.
 type fetch struct {
-	*Kind
+	*plan
 	claim  jobs.Hold
 	base   jobs.Ledgered // what the ledger held before the fetch
 	client *adjust.Client
@@ -123,35 +117,26 @@ func span(row []civil.Date) string {
 func (f *fetch) ask(ctx context.Context, row []civil.Date) (answer, error) {
 	q := f.query(row)
 	q.Splittable = len(row) > 1 || f.splitsByApp()
-	var conv *table.Converter
-	defer func() {
-		if conv != nil {
-			conv.Abort()
-		}
-	}()
+	conv, err := f.converter(row)
+	if err != nil {
+		return answer{}, err
+	}
+	defer conv.Abort()
 	if err := f.trial.begin(ctx); err != nil {
 		return answer{}, err
 	}
-	got, err := f.client.CSVReport(ctx, q, func(r io.Reader) (err error) {
+	got, err := f.client.CSVReport(ctx, q, func(r io.Reader) error {
 		f.trial.end()
-		if conv, err = f.converter(ctx, row); err != nil {
-			return err
-		}
-		if err = conv.Read(ctx, r); err != nil {
-			conv.Abort() // before the pause: others wait to convert
-			conv = nil
+		err := conv.Read(ctx, r)
+		if err != nil {
+			conv.Abort() // the next attempt begins anew
 		}
 		return err
 	})
 	if err = f.trial.verdict(err); err != nil {
 		return answer{}, err
 	}
-	if conv == nil { // 204: parts without rows
-		if conv, err = f.converter(ctx, row); err != nil {
-			return answer{}, err
-		}
-	}
-	parts, err := conv.Finish()
+	parts, err := conv.Finish() // after a 204, parts without rows
 	return answer{parts, got.Started, got.Empty}, err
 }
 
@@ -162,8 +147,8 @@ func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	return q
 }
 
-func (f *fetch) converter(ctx context.Context, row []civil.Date) (*table.Converter, error) {
-	return table.New(ctx, table.Options{
+func (f *fetch) converter(row []civil.Date) (*table.Converter, error) {
+	return table.New(table.Options{
 		Columns: f.cols.list, Route: f.cols.route, Partitions: row, Dir: f.o.SpoolDir, Codec: f.o.Codec,
 		Budget: f.o.Budget,
 		Metadata: map[string]string{

@@ -76,10 +76,10 @@ func (r *rig) planned(o report.Options) (due []jobs.Due) {
 	o.Ledger = r.ledger
 	kind, err := report.New(o)
 	check(r.t, err)
-	units, err := kind.Plan(r.t.Context(), time.Now())
+	plan, err := kind.Plan(r.t.Context(), time.Now())
 	check(r.t, err)
-	for _, u := range units {
-		due = append(due, u.Window.Due...)
+	for _, u := range plan.Units {
+		due = append(due, u.Due...)
 	}
 	return due
 }

@@ -52,15 +52,19 @@ type Slugs interface {
 	Events(ctx context.Context, q adjust.EventsQuery) ([]adjust.Event, error)
 }
 
-// Kind is the kind of a report job. It lives for one run.
+// Kind is the kind of a report job.
 type Kind struct {
 	o     Options
 	fixed []column
-	table *jobs.Table
-	rules jobs.Rules // as planned
-	now   time.Time  // of the plan
+}
 
-	planned jobs.Shape
+// A plan is what one run knows of a report job.
+type plan struct {
+	*Kind
+	now   time.Time
+	table *jobs.Table
+	rules jobs.Rules // completed by what the ledger holds
+	known jobs.Shape // of the table, as far as it is known before its columns are resolved
 
 	mu      sync.Mutex // guards the resolution of events, which is done once, when first needed
 	columns *columns
@@ -79,17 +83,17 @@ func New(o Options) (*Kind, error) {
 // Plan reads the ledger and plans one unit a window. It asks nothing of the service, unless columns that older
 // partitions lack are asked for, or a rebaseline, and some of them are events'. Windows that only lack columns come last,
 // the newest first: what a table gets of an added metric never holds up the night's own work.
-func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
-	if err := k.settle(ctx, now); err != nil {
-		return nil, err
+func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
+	p, err := k.plan(ctx, now)
+	if err != nil {
+		return jobs.Plan{}, err
 	}
-	var err error
-	if k.rules.Changed, err = k.table.Look(ctx, k.o.Targets); err != nil {
-		return nil, err
+	if p.rules.Changed, err = p.table.Look(ctx, k.o.Targets); err != nil {
+		return jobs.Plan{}, err
 	}
 	var units, wider []jobs.Unit
-	for _, w := range jobs.PlanWindows(now, k.rules, k.table.Entries()) {
-		u := jobs.Unit{Name: w.Name(), Window: w}
+	for _, w := range jobs.PlanWindows(now, p.rules, p.table.Entries()) {
+		u := p.unit(w)
 		if slices.ContainsFunc(w.Due, func(d jobs.Due) bool { return d.Reason != jobs.NewColumns }) {
 			units = append(units, u)
 		} else {
@@ -97,75 +101,75 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
 		}
 	}
 	slices.Reverse(wider)
-	return append(units, wider...), nil
+	return jobs.Plan{Units: append(units, wider...), Tidy: p.table.Fold, Inspect: p.inspect, Schema: p.schema}, nil
 }
 
-// Inspect says how the table is. It asks nothing of the service.
-func (k *Kind) Inspect(ctx context.Context, now time.Time, past jobs.Past) (jobs.Inspection, error) {
-	if err := k.settle(ctx, now); err != nil {
-		return jobs.Inspection{}, err
+// unit is the unit of a window.
+func (p *plan) unit(w jobs.Window) jobs.Unit {
+	return jobs.Unit{
+		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: len(w.Runs()),
+		Do: func(ctx context.Context, claim jobs.Hold) (jobs.Outcome, error) { return p.do(ctx, w, claim) },
+		Over: func(ctx context.Context) (bool, error) {
+			left, err := p.table.StillDue(ctx, w)
+			return err == nil && len(left.Due) == 0, err
+		},
 	}
-	return jobs.Inspect(now, k.o.Job, k.rules, k.table.Entries(), past), nil
 }
 
-// Rest says how many partitions lack columns once the plan has been done, also those of events that only a window has
-// found.
-func (k *Kind) Rest(ctx context.Context) (rest jobs.Rest, err error) {
-	if k.table == nil {
-		return rest, nil
+// inspect says how the table is. Partitions may lack columns of events that only a window has found.
+func (p *plan) inspect(ctx context.Context, past jobs.Past) (in jobs.Inspection, err error) {
+	rules, shape := p.rules, p.known
+	p.mu.Lock()
+	if p.columns != nil {
+		shape = p.columns.shape
 	}
-	rules, shape := k.rules, k.planned
-	if k.columns != nil {
-		shape = k.columns.shape
+	p.mu.Unlock()
+	if rules.Stale, err = p.table.Stale(ctx, shape); err != nil {
+		return in, err
 	}
-	if rules.Stale, err = k.table.Stale(ctx, shape); err != nil {
-		return rest, err
-	}
-	return jobs.RestOf(k.now, rules, k.table.Entries()), nil
+	return jobs.Inspect(p.now, p.o.Job, rules, p.table.Entries(), past), nil
 }
 
-// settle reads the ledger and completes the rules by what it holds.
-func (k *Kind) settle(ctx context.Context, now time.Time) (err error) {
-	if k.table, err = k.o.Ledger.Table(ctx, k.o.Table); err != nil {
-		return err
+// plan reads the ledger and completes the rules by what it holds.
+func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
+	p = &plan{Kind: k, now: now, rules: k.o.Rules}
+	if p.table, err = k.o.Ledger.Table(ctx, k.o.Table); err != nil {
+		return nil, err
 	}
-	recorded, known, err := k.table.LastShape(ctx)
+	recorded, known, err := p.table.LastShape(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	shape, err := k.shape(ctx, recorded)
-	if err != nil {
-		return err
+	if p.known, err = p.shape(ctx, recorded); err != nil {
+		return nil, err
 	}
 	if known {
-		if err := k.checkShape(recorded, shape); err != nil {
-			return err
+		if err := k.checkShape(recorded, p.known); err != nil {
+			return nil, err
 		}
-		if holds(recorded, shape) && recorded.SameMeaning(shape) {
-			k.trial.end()
+		if holds(recorded, p.known) && recorded.SameMeaning(p.known) {
+			p.trial.end()
 		}
 	}
-	k.rules, k.now = k.o.Rules, now
-	k.rules.Start = k.o.Start(civil.DateOf(now.In(k.rules.Location)))
-	k.rules.Targets = k.o.Targets
-	k.planned = shape
-	k.rules.Stale, err = k.table.Stale(ctx, shape)
-	return err
+	p.rules.Start = k.o.Start(civil.DateOf(now.In(p.rules.Location)))
+	p.rules.Targets = k.o.Targets
+	p.rules.Stale, err = p.table.Stale(ctx, p.known)
+	return p, err
 }
 
 // shape is the table's, as far as it is known before a window is fetched: the columns of events are those of the record
 // fetched last, and those that it must lack because the config didn't ask for them then, unless older partitions are to be
 // held against today's.
-func (k *Kind) shape(ctx context.Context, recorded jobs.Shape) (jobs.Shape, error) {
-	if k.o.NewColumns || k.o.Rebaseline {
-		cols, err := k.resolve(ctx, k.o.Client)
+func (p *plan) shape(ctx context.Context, recorded jobs.Shape) (jobs.Shape, error) {
+	if p.o.NewColumns || p.o.Rebaseline {
+		cols, err := p.resolve(ctx, p.o.Client)
 		if err != nil {
 			return jobs.Shape{}, err
 		}
 		return cols.shape, nil
 	}
-	s := shapeOf(k.o, k.fixed)
-	for _, selector := range k.o.Events {
+	s := shapeOf(p.o, p.fixed)
+	for _, selector := range p.o.Events {
 		s.Columns = append(s.Columns, selector.expected(recorded)...)
 	}
 	return s, nil
@@ -177,12 +181,4 @@ func (k *Kind) checkShape(recorded, now jobs.Shape) error {
 		return jobs.CheckRebaseline(k.o.Table, recorded, now)
 	}
 	return jobs.CheckShape(k.o.Table, recorded, now)
-}
-
-// Finish is called when a run has no more units of this job: it tidies the ledger.
-func (k *Kind) Finish(ctx context.Context) error {
-	if k.table == nil {
-		return nil
-	}
-	return k.table.Fold(ctx)
 }

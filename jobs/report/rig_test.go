@@ -22,6 +22,7 @@ import (
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
@@ -64,11 +65,14 @@ func newRig(t *testing.T, o emulator.Options) *rig {
 		t: t, server: server, out: out, spool: t.TempDir(), parallel: 1,
 		ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"}), sink: sink,
 	}
-	token, err := adjust.ParseToken("${T}", func(string) string { return "test" })
+	token, err := transport.ParseToken("${T}", func(string) string { return "test" })
 	check(t, err)
 	r.client = adjust.Options{
-		BaseURL: "http://service", Token: token, HTTP: server.Client(), Rate: 40, InFlight: 1, Attempts: 30,
-		Patience: 24 * time.Hour, Rand: rand.New(rand.NewPCG(1, 2)), Logger: slog.New(slog.DiscardHandler),
+		BaseURL: "http://service", Token: token,
+		Options: transport.Options{
+			HTTP: server.Client(), Rate: 40, InFlight: 1, Attempts: 30,
+			Patience: 24 * time.Hour, Rand: rand.New(rand.NewPCG(1, 2)), Logger: slog.New(slog.DiscardHandler),
+		},
 	}
 	r.options = report.Options{
 		Job: "installs", Table: "installs", Account: "test",
@@ -76,8 +80,11 @@ func newRig(t *testing.T, o emulator.Options) *rig {
 		Query: adjust.ReportQuery{
 			Dimensions: []string{"day", "app", "app_token", "os_name", "country_code", "network", "campaign"},
 			Metrics:    []string{"installs", "clicks", "cost", "network_cost", "all_revenue", "ecpi_all", "retention_rate_d1", "roas_d7"},
-			UTCOffset:  "+00:00", CohortMaturity: "immature", AttributionTypes: []string{"click", "impression", "engaged_ad"},
-			AttributionSource: "dynamic", Reattributed: "all", IAPRevenueMode: "GROSS_100", AdSpendMode: "adjust", Currency: "USD",
+			UTCOffset:  "+00:00", Currency: "USD", Parameters: map[string][]string{
+				"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression", "engaged_ad"},
+				"attribution_source": {"dynamic"}, "reattributed": {"all"}, "iap_revenue_mode": {"GROSS_100"},
+				"ad_spend_mode": {"adjust"}, "sandbox": {"false"},
+			},
 		},
 		Events:  []report.Selector{{Name: "Purchase", Metrics: []string{"events", "revenue"}, As: "purchase"}},
 		OnEmpty: jobs.GuardEmpty,
@@ -120,7 +127,7 @@ func (r *rig) runAs(ctx context.Context, o report.Options) jobs.Result {
 	runner := &jobs.Runner{
 		Ledger: r.ledger, Run: o.Run, Lease: time.Hour, Parallel: r.parallel, Log: o.Log,
 	}
-	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: kind, Finish: kind.Finish, Rest: kind.Rest}}
+	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: kind}}
 	return runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, time.Now()))[0]
 }
 
@@ -152,7 +159,7 @@ func (r *rig) truthOf(first, last civil.Date) (header []string, rows [][]string)
 	v := url.Values{
 		"dimensions": {strings.Join(q.Dimensions, ",")}, "metrics": {strings.Join(metrics, ",")},
 		"date_period": {first.String() + ":" + last.String()}, "format_dates": {"false"},
-		"attribution_types": {"click,impression,engaged_ad"}, "ad_spend_mode": {q.AdSpendMode}, "currency": {q.Currency},
+		"attribution_types": {"click,impression,engaged_ad"}, "ad_spend_mode": q.Parameters["ad_spend_mode"], "currency": {q.Currency},
 	}
 	if v.Set("utc_offset", q.UTCOffset); q.TimezoneID != "" {
 		v.Del("utc_offset")

@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
@@ -16,7 +15,7 @@ const mostClustered = 4
 // warehouseTypes are the types of columns in a warehouse.
 var warehouseTypes = map[catalog.Type]sinks.ColumnType{
 	catalog.String: sinks.String, catalog.Hour: sinks.DateTime, catalog.Int64: sinks.Int64,
-	catalog.Decimal: sinks.Numeric, catalog.Double: sinks.Float64,
+	catalog.Decimal: sinks.Decimal, catalog.Double: sinks.Double,
 }
 
 // schema is the table's definition for sinks that keep tables. What the config says of warehouses goes before defaults.
@@ -41,16 +40,13 @@ func (c *columns) schema(o Options) *sinks.Schema {
 	return &s
 }
 
-// Schema is the table's definition, events included, which the service is asked for.
-func (k *Kind) Schema(ctx context.Context) (*sinks.Schema, error) {
-	if err := k.settle(ctx, time.Now()); err != nil {
-		return nil, err
-	}
-	cols, err := k.resolve(ctx, k.o.Client)
+// schema is the table's definition, events included, which the service is asked for.
+func (p *plan) schema(ctx context.Context) (*sinks.Schema, error) {
+	cols, err := p.resolve(ctx, p.o.Client)
 	if err != nil {
 		return nil, err
 	}
-	return cols.schema(k.o), nil
+	return cols.schema(p.o), nil
 }
 
 // clusters are the columns that rows are sorted by when the config doesn't say: those that dashboards filter by most.

@@ -11,12 +11,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// Do pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the
+// doAll pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the
 // devices that it has records of left, theirs wait.
-func (k *Kind) Do(ctx context.Context, _ jobs.Unit) (out jobs.Outcome, err error) {
+func (k *Kind) doAll(ctx context.Context, due []files.Path) (out jobs.Outcome, err error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
-	for _, p := range k.due {
+	for _, p := range due {
 		one := k.do(ctx, p, client, &out)
 		err = errors.Join(err, one)
 		var held *jobs.HeldError
@@ -43,7 +43,7 @@ func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client) (o
 	day, err := k.dayOf(ctx, p)
 	return outbox.Push[Record]{
 		Name: p.Name, Source: k.file(p), Order: day,
-		Send:     func(ctx context.Context, r Record) error { return k.submit(ctx, client, r) },
+		Send:     func(ctx context.Context, r Record) (int, error) { return k.submit(ctx, client, r) },
 		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix,
 		MaxRejects: k.o.MaxRejects, ParkUnknown: k.o.ParkUnknown, SendConflicts: k.o.SendLate,
 		Conflict: outbox.Rejection{Reason: "comes after a file of a later day that has choices of the same device"},
@@ -51,18 +51,19 @@ func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client) (o
 }
 
 // submit sends one record, and says in the outbox's words what came of it.
-func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Record) error {
+func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Record) (resent int, err error) {
 	s := adjust.Sharing{AppToken: r.App, Choice: r.Choice, Partners: r.Partners, Options: r.Options}
 	if r.IDType == names[idfa] {
 		s.IDFA = r.Device
 	} else {
 		s.GPSAdID = r.Device
 	}
-	err := outbox.SendError(client.ShareThirdParty(ctx, s), adjust.ErrAuth, adjust.ErrUnknown)
+	a, err := client.ShareThirdParty(ctx, s)
+	err = outbox.SendError(err, adjust.ErrAuth, adjust.ErrUnknown)
 	if err != nil && k.o.ShowIDs {
 		k.o.Log.Warn("not taken", "job", k.o.Job, "run", k.o.Run, "device", r.IDType+" "+r.Device, "status", err)
 	}
-	return err
+	return a.Resent, err
 }
 
 // Check does what a push would do up to the sending, and writes nothing. The problems are the reasons why rows would be

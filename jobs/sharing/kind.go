@@ -27,12 +27,11 @@ type Options struct {
 	ShowIDs  bool // log the devices whose records weren't taken
 }
 
-// Kind is the kind of a sharing job. It lives for one run.
+// Kind is the kind of a sharing job.
 type Kind struct {
 	o      Options
 	check  checker
 	outbox *outbox.Outbox
-	due    []files.Path // of Plan
 }
 
 // New makes the kind. Nothing is read yet.
@@ -44,11 +43,19 @@ func New(o Options) *Kind {
 func (k *Kind) Outbox() *outbox.Outbox { return k.outbox }
 
 // Plan wants the files that are due, all of them as one unit: a run does units in any order, and files have theirs.
-func (k *Kind) Plan(ctx context.Context, now time.Time) (units []jobs.Unit, err error) {
-	if k.due, err = k.Due(ctx, now); err != nil || len(k.due) == 0 {
-		return nil, err
+func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
+	due, err := k.Due(ctx, now)
+	plan := jobs.Plan{Tidy: func(ctx context.Context) error { return k.outbox.Prune(ctx, time.Now()) }}
+	if err != nil || len(due) == 0 {
+		return plan, err
 	}
-	return []jobs.Unit{{Name: "files"}}, nil
+	for _, p := range due {
+		plan.Files = append(plan.Files, p.Name)
+	}
+	plan.Units = []jobs.Unit{{
+		Name: "files", Do: func(ctx context.Context, _ jobs.Hold) (jobs.Outcome, error) { return k.doAll(ctx, due) },
+	}}
+	return plan, nil
 }
 
 // Due gives the files that a run would push, in the order of their days, and of their names.
@@ -76,11 +83,6 @@ func (k *Kind) dayOf(ctx context.Context, p files.Path) (string, error) {
 	}
 	stat, err := p.Stat(ctx)
 	return stat.Modified.In(k.o.Shelf.Zone).Format(time.DateOnly), err
-}
-
-// Finish drops what is known of records that no file of the window comes before.
-func (k *Kind) Finish(ctx context.Context) error {
-	return k.outbox.Prune(ctx, time.Now())
 }
 
 // mapping says where a record's fields come from. A column that is none of theirs is a mistake: a misspelt one would be

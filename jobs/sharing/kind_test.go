@@ -9,12 +9,14 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -42,9 +44,9 @@ func newRig(t *testing.T, e emulator.Options, key string) *rig {
 	t.Cleanup(func() { _ = r.server.Close() })
 	r.app = r.server.Apps()[0].Token
 	log := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	o := adjust.Options{S2SURL: "http://embedded", Rate: 100_000, InFlight: 8, HTTP: r.server.Client(), Logger: log}
+	o := adjust.Options{S2SURL: "http://embedded", Options: transport.Options{Rate: 100_000, InFlight: 8, HTTP: r.server.Client(), Logger: log}}
 	if key != "" {
-		if o.SharingAuth.Key, err = adjust.ParseToken("${KEY}", func(string) string { return key }); err != nil {
+		if o.SharingAuth.Key, err = transport.ParseToken("${KEY}", func(string) string { return key }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +75,7 @@ func (r *rig) run() jobs.Result {
 	o := r.o
 	o.Run = fmt.Sprintf("run-%d", r.runs)
 	k := New(o)
-	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: k, Finish: k.Finish}}
+	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: k}}
 	runner := &jobs.Runner{Ledger: o.Ledger, Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
 	return runner.RunJobs(context.Background(), list, jobs.PlanJobs(context.Background(), list, time.Now()))[0]
 }
@@ -218,4 +220,18 @@ func TestCheck(t *testing.T) {
 	if err != nil || report.Rows != 3 || report.Pending != 1 || fmt.Sprint(problems) != fmt.Sprint(want) || r.arrivals(t) != "" {
 		t.Errorf("%+v %+v %v", report, problems, err)
 	}
+}
+
+// A record that the service never takes is sent as often as the client's attempts allow, and no layer above repeats it.
+func TestRetriesAreInOneLayer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Faults: []emulator.Fault{{Path: "third_party_sharing", Kind: emulator.FaultStatus, Status: 500, Times: 1000}}}, "")
+		r.put(t, 0, "a.csv", "APP,device-1,disable,")
+		if res := r.run(); res.Outcome.Requests != 8 || len(res.Errs) != 1 {
+			t.Errorf("%d requests, want the client's 8 attempts; %v", res.Outcome.Requests, res.Errs)
+		}
+		if res := r.run(); res.Outcome.Requests != 8 {
+			t.Errorf("the next run: %d requests", res.Outcome.Requests)
+		}
+	})
 }

@@ -38,7 +38,7 @@ func (p *process) work(ctx context.Context) {
 	if p.world.fate.unclaimed {
 		claims = "of-" + p.name // which no other process looks at
 	}
-	list := []jobs.Job{{Name: table, Table: claims, Kind: k, Targets: k.targets, Finish: k.Finish}}
+	list := []jobs.Job{{Name: table, Table: claims, Kind: k, Targets: k.targets}}
 	runner := &jobs.Runner{Ledger: ledger, Run: p.name, Lease: lease, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 	wall, _ := p.clock()
 	res := runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, wall))[0]
@@ -78,30 +78,34 @@ type kind struct {
 
 var shape = jobs.Shape{Fingerprint: map[string]string{jobs.FingerprintPeriod: "day"}, Columns: []jobs.ShapeColumn{{Name: "installs"}}}
 
-func (k *kind) Plan(ctx context.Context, now time.Time) (units []jobs.Unit, err error) {
+func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error) {
 	if k.table, err = k.ledger.Table(ctx, table); err != nil {
-		return nil, err
+		return p, err
 	}
 	if _, _, err := k.table.LastShape(ctx); err != nil {
-		return nil, err
+		return p, err
 	}
 	changed, err := k.table.Look(ctx, k.targets)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	rules := jobs.Rules{
 		Period: jobs.Day, Page: k.process.page, Start: firstDay, Through: firstDay.AddDays(len(k.process.world.truth.days) - 1),
 		Lookback: 300, Location: time.UTC, Targets: k.targets, Changed: changed, IgnoreSchedule: true, IgnoreLedger: k.process.force,
 	}
 	for _, w := range jobs.PlanWindows(now, rules, k.table.Entries()) {
-		units = append(units, jobs.Unit{Name: w.Name(), Window: w})
+		p.Units = append(p.Units, jobs.Unit{
+			Name: w.Name(), Claims: w.Claims(), Due: w.Due,
+			Do: func(ctx context.Context, claim jobs.Hold) (jobs.Outcome, error) { return k.do(ctx, w, claim) },
+		})
 	}
-	return units, nil
+	p.Tidy = k.table.Fold
+	return p, nil
 }
 
-func (k *kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error) {
-	k.process.world.books.claimed(k.process, u.Window)
-	window, err := k.table.StillDue(ctx, u.Window)
+func (k *kind) do(ctx context.Context, window jobs.Window, claim jobs.Hold) (out jobs.Outcome, err error) {
+	k.process.world.books.claimed(k.process, window)
+	window, err = k.table.StillDue(ctx, window)
 	if err != nil || len(window.Due) == 0 {
 		return out, err
 	}
@@ -114,7 +118,7 @@ func (k *kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error
 	}
 	var errs []error
 	for _, row := range window.Runs() {
-		err := k.publish(ctx, u.Claim, row, window.Base, &out)
+		err := k.publish(ctx, claim, row, window.Base, &out)
 		errs = append(errs, err)
 		if errors.Is(err, jobs.ErrLost) || ctx.Err() != nil {
 			break
@@ -175,5 +179,3 @@ func (p *process) spooled(file []byte) io.ReadCloser {
 	}
 	return io.NopCloser(bytes.NewReader(file))
 }
-
-func (k *kind) Finish(ctx context.Context) error { return k.table.Fold(ctx) }

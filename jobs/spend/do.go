@@ -2,7 +2,6 @@ package spend
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/adjust"
@@ -11,12 +10,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// Do pushes what is missing of one file. A file that is being written is left for the next run, and is no failure.
-func (k *Kind) Do(ctx context.Context, u jobs.Unit) (out jobs.Outcome, err error) {
-	p, known := k.files[u.Name]
-	if !known {
-		return out, fmt.Errorf("push %s: no file of this name was planned", u.Name)
-	}
+// do pushes what is missing of one file. A file that is being written is left for the next run, and is no failure.
+func (k *Kind) do(ctx context.Context, p files.Path) (out jobs.Outcome, err error) {
 	var m adjust.Meter
 	report, err := outbox.Do(ctx, k.outbox, k.push(p, k.o.Client.Metered(&m).Asking(outbox.May)))
 	out.Measure(m.Totals())
@@ -29,7 +24,7 @@ func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Push[Record] {
 	day := files.DayOf(p.Key)
 	return outbox.Push[Record]{
 		Name: p.Name, Source: k.file(p),
-		Send:     func(ctx context.Context, r Record) error { return submit(ctx, client, r) },
+		Send:     func(ctx context.Context, r Record) (int, error) { return k.submit(ctx, client, r) },
 		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix,
 		Tally: func(r Record) (string, int64) {
 			return Key{Day: r.day(day), Type: r.Type, Currency: r.Currency}.String(), units(r.Amount)
@@ -40,12 +35,13 @@ func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Push[Record] {
 }
 
 // submit sends one record, and says in the outbox's words what came of it.
-func submit(ctx context.Context, client *adjust.Client, r Record) error {
+func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Record) (resent int, err error) {
 	if r.Expired(time.Now()) { // while the rows before it were sent
-		return expired()
+		return 0, expired()
 	}
-	err := client.SubmitSpend(ctx, adjust.Spend{Type: r.Type, Currency: r.Currency, Amount: r.Amount, CostID: r.CostID, Tag: r.Tag})
-	return outbox.SendError(err, adjust.ErrAuth, adjust.ErrUnknown)
+	s := adjust.Spend{Type: r.Type, Currency: r.Currency, Amount: r.Amount, CostID: r.CostID, Tag: r.Tag}
+	a, err := client.SubmitSpend(ctx, s, !k.o.ParkUnknown)
+	return a.Resent, outbox.SendError(err, adjust.ErrAuth, adjust.ErrUnknown)
 }
 
 // day is the day that the spend is of, in UTC: the engagement's, the file's, or else today.

@@ -1,7 +1,6 @@
 package spend
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -23,20 +22,19 @@ type Options struct {
 	SendConflicts      bool
 }
 
-// Kind is the kind of a spend job. It lives for one run.
+// Kind is the kind of a spend job.
 type Kind struct {
 	o       Options
 	mapping files.Mapping
 	check   *checker
 	outbox  *outbox.Outbox
-	files   map[string]files.Path // by the names of their units
 }
 
 // New makes the kind. Nothing is read yet.
 func New(o Options) *Kind {
 	m := mapping(o.Columns, o.Constants)
 	return &Kind{
-		o: o, mapping: m, check: newChecker(m.Has(names[engagedAt]), o.More, o.Zone), files: map[string]files.Path{},
+		o: o, mapping: m, check: newChecker(m.Has(names[engagedAt]), o.More, o.Zone),
 		outbox: o.Outbox(),
 	}
 }
@@ -44,27 +42,24 @@ func New(o Options) *Kind {
 // Outbox is what is known of the job's files.
 func (k *Kind) Outbox() *outbox.Outbox { return k.outbox }
 
+// atOnce is how many files are under way side by side: each takes memory, and one alone keeps the limiter busy.
+const atOnce = 4
+
 // Plan wants the files that are due, each as a unit.
-func (k *Kind) Plan(ctx context.Context, now time.Time) ([]jobs.Unit, error) {
+func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	due, err := k.Due(ctx, now)
-	var units []jobs.Unit
+	plan := jobs.Plan{AtOnce: atOnce, Tidy: func(ctx context.Context) error { return k.outbox.Prune(ctx, time.Now()) }}
 	for _, p := range due {
-		name := files.UnitName(p.Name)
-		k.files[name] = p
-		units = append(units, jobs.Unit{Name: name})
+		plan.Files = append(plan.Files, p.Name)
+		plan.Units = append(plan.Units, jobs.Unit{
+			Name: files.UnitName(p.Name),
+			Do:   func(ctx context.Context, _ jobs.Hold) (jobs.Outcome, error) { return k.do(ctx, p) },
+		})
 	}
-	return units, err
+	return plan, err
 }
 
 // Due gives the files that a run would push.
 func (k *Kind) Due(ctx context.Context, now time.Time) ([]files.Path, error) {
 	return k.o.Shelf.Due(ctx, k.outbox, now)
-}
-
-// Describe says which file a unit is.
-func (k *Kind) Describe(u jobs.Unit) string { return cmp.Or(k.files[u.Name].Name, u.Name) }
-
-// Finish drops what is known of records that no file of the window can repeat.
-func (k *Kind) Finish(ctx context.Context) error {
-	return k.outbox.Prune(ctx, time.Now())
 }

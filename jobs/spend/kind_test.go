@@ -10,12 +10,14 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -42,13 +44,14 @@ func newRig(t *testing.T, key string, faults ...emulator.Fault) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.server.Close() })
-	secret, err := adjust.ParseToken("${KEY}", func(string) string { return key })
+	secret, err := transport.ParseToken("${KEY}", func(string) string { return key })
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r.client, err = adjust.New(adjust.Options{
-		CostURL: "http://embedded", SpendAuth: adjust.SpendAuth{Key: secret}, Rate: 100_000, InFlight: 8, HTTP: r.server.Client(), Logger: log,
+		CostURL: "http://embedded", SpendAuth: adjust.RecordAuth{Key: secret},
+		Options: transport.Options{Rate: 100_000, InFlight: 8, HTTP: r.server.Client(), Logger: log},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +78,7 @@ func (r *rig) run(t *testing.T) jobs.Result {
 	o := r.o
 	o.Run = fmt.Sprintf("run-%d", r.runs)
 	k := New(o)
-	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: k, Finish: k.Finish}}
+	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: k}}
 	runner := &jobs.Runner{Ledger: r.ledger, Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
 	return runner.RunJobs(context.Background(), list, jobs.PlanJobs(context.Background(), list, time.Now()))[0]
 }
@@ -290,7 +293,7 @@ func TestCheck(t *testing.T) {
 	r.o.Shelf.Files = []files.Path{{Name: "x.csv", Bucket: r.source, Key: "x.csv"}}
 	k := New(r.o)
 	plan, err := k.Plan(context.Background(), time.Now())
-	if err != nil || len(plan) != 1 || k.Describe(plan[0]) != "x.csv" {
+	if err != nil || len(plan.Units) != 1 || plan.Files[0] != "x.csv" {
 		t.Fatal(plan, err)
 	}
 	report, problems, err := k.Check(context.Background(), r.o.Shelf.Files[0])
@@ -302,8 +305,24 @@ func TestCheck(t *testing.T) {
 
 // A record may expire while those before it are sent; it isn't sent then.
 func TestExpiredOnTheWay(t *testing.T) {
-	err := submit(context.Background(), nil, Record{CostID: goodID, Engaged: time.Now().Add(-Late - time.Second)})
+	_, err := (&Kind{}).submit(context.Background(), nil, Record{CostID: goodID, Engaged: time.Now().Add(-Late - time.Second)})
 	if !errors.Is(err, outbox.ErrRejected) || !strings.Contains(err.Error(), isExpired) {
 		t.Error(err)
+	}
+}
+
+// A record whose answers are all lost is sent as often as the client's attempts allow, and no layer above repeats it; once
+// when records in doubt are parked.
+func TestRetriesAreInOneLayer(t *testing.T) {
+	for park, want := range map[bool]int64{false: 8, true: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, "partner-key", emulator.Fault{Path: "cost", Kind: emulator.FaultStatus, Status: 500, Times: 1000})
+			r.o.ParkUnknown = park
+			text, _ := r.file(0, 2)
+			r.put(t, today(0)+"/a.csv", text)
+			if res := r.run(t); res.Outcome.Requests != want || len(res.Errs) != 1 {
+				t.Errorf("%d requests, want %d; %v", res.Outcome.Requests, want, res.Errs)
+			}
+		})
 	}
 }

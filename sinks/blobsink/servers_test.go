@@ -326,7 +326,7 @@ func TestAnswersAreLostOnServers(t *testing.T) {
 			t.Run(fmt.Sprint(size), func(t *testing.T) {
 				c := newCabled(t, s)
 				look := func() sinks.Condition {
-					over, err := c.near.(sinks.Reader).Look(t.Context(), part("").Table, part("").Partition, true)
+					over, err := c.near.(*Sink).Look(t.Context(), part("").Table, part("").Partition, true)
 					if err != nil {
 						t.Fatal(err)
 					}

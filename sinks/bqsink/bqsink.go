@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/option"
@@ -40,7 +39,7 @@ type Sink struct {
 //
 //	bigquery://project/dataset?location=EU&staging=gs://bucket/prefix&job_project=p
 //
-// location is the dataset's, and when given it must be; staging is where files lie until they are recorded, instead of
+// location is the dataset's, and when given it must be; staging is where files lie while they are loaded, instead of
 // being uploaded with their jobs; job_project pays for the jobs, instead of the dataset's project. With endpoint, an
 // http URL of this machine, an emulator stands for BigQuery and no credentials are used; else they are the
 // application's default ones (https://cloud.google.com/docs/authentication/application-default-credentials).
@@ -79,14 +78,6 @@ func open(ctx context.Context, rawURL string, transport http.RoundTripper) (*Sin
 		}
 	}
 	return s, nil
-}
-
-// Settle throws away the staged file of a part that is recorded.
-func (s *Sink) Settle(ctx context.Context, p sinks.Part) error {
-	if s.staging == nil {
-		return nil
-	}
-	return s.staging.settle(ctx, p, time.Now())
 }
 
 // Store names the dataset, and the emulator that stands for BigQuery, if any.

@@ -31,8 +31,8 @@ func compare(name string, have *bigquery.TableMetadata, want *sinks.Schema) (mis
 			continue
 		}
 		switch f := have.Schema[i]; {
-		case typeName(f.Type) != string(c.Type) || f.Repeated:
-			say("column %s is %s, and the job gives %s", f.Name, strings.TrimSpace(typeName(f.Type)+" "+repeated(f)), c.Type)
+		case typeName(f.Type) != typeNames[c.Type] || f.Repeated:
+			say("column %s is %s, and the job gives %s", f.Name, strings.TrimSpace(typeName(f.Type)+" "+repeated(f)), typeNames[c.Type])
 		case f.Required && !c.Required:
 			say("column %s is REQUIRED, and the job may give NULL; ALTER COLUMN %s DROP NOT NULL mends it", f.Name, f.Name)
 		}
@@ -62,9 +62,9 @@ func repeated(f *bigquery.FieldSchema) string {
 func typeName(name bigquery.FieldType) string {
 	switch name {
 	case bigquery.IntegerFieldType:
-		return string(sinks.Int64)
+		return "INT64"
 	case bigquery.FloatFieldType:
-		return string(sinks.Float64)
+		return "FLOAT64"
 	case bigquery.BooleanFieldType:
 		return "BOOL"
 	case bigquery.RecordFieldType:

@@ -261,5 +261,3 @@ func TestPutsOnAPartitionTakeTurns(t *testing.T) {
 		mustHold(t, server, thePartition, "second")
 	})
 }
-
-var _ sinks.Settler = (*Sink)(nil)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/bigquery"
 
@@ -64,7 +65,14 @@ func (s *Sink) put(ctx context.Context, at place, p sinks.Part) error {
 		s.tables.forget(p.Table)
 		return err
 	}
-	return counted(job, w)
+	if err := counted(job, w); err != nil || s.staging == nil {
+		return err
+	}
+	// The job is done, so nothing reads the staged files any more. A file that stays does no harm and goes with a later one.
+	if err := s.staging.tidy(ctx, at, w.staged, time.Now()); err != nil && p.Warn != nil {
+		p.Warn(err)
+	}
+	return nil
 }
 
 // work makes the work of a part, and stages its file where there is a staging bucket.

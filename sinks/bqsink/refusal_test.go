@@ -17,7 +17,7 @@ import (
 // Each refusal has its message in testdata; -update writes them.
 func TestRefusals(t *testing.T) {
 	for name, change := range map[string]func(s *sinks.Schema){
-		"type":         func(s *sinks.Schema) { s.Columns[3].Type = sinks.Float64 },
+		"type":         func(s *sinks.Schema) { s.Columns[3].Type = sinks.Double },
 		"partitioning": func(s *sinks.Schema) { s.Period = "month" },
 		"clustering":   func(s *sinks.Schema) { s.ClusterBy = []string{"day", "campaign"} },
 		"required":     func(s *sinks.Schema) { s.Columns[1].Name, s.ClusterBy = "network", nil },

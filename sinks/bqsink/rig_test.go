@@ -93,8 +93,8 @@ func testSchema() *sinks.Schema {
 			{Name: "day", Type: sinks.Date, Required: true, Description: "Day in the report's zone"},
 			{Name: "campaign", Type: sinks.String, Required: true, Description: "Campaign"},
 			{Name: "installs", Type: sinks.Int64, Description: "Installs"},
-			{Name: "cost", Type: sinks.Numeric, Description: "Spend"},
-			{Name: "ratio", Type: sinks.Float64},
+			{Name: "cost", Type: sinks.Decimal, Description: "Spend"},
+			{Name: "ratio", Type: sinks.Double},
 		},
 	}
 }

@@ -18,14 +18,19 @@ const mostClustered = 4
 // maxDescription is the length of a column's description in characters (https://cloud.google.com/bigquery/quotas).
 const maxDescription = 1024
 
-// mayHold are the types of the columns that a part's file can fill.
-var mayHold = []sinks.ColumnType{sinks.String, sinks.Date, sinks.DateTime, sinks.Int64, sinks.Numeric, sinks.Float64}
+// typeNames are the column types by the names of the SQL reference
+// (https://cloud.google.com/bigquery/docs/reference/standard-sql/data-types).
+var typeNames = map[sinks.ColumnType]string{
+	sinks.String: "STRING", sinks.Date: "DATE", sinks.DateTime: "DATETIME", sinks.Int64: "INT64",
+	sinks.Decimal: "NUMERIC", // which has nine decimals, three more than the file's
+	sinks.Double:  "FLOAT64",
+}
 
 // checkSchema refuses what BigQuery could only refuse later and less clearly.
 func checkSchema(schema *sinks.Schema) error {
 	seen := map[string]bool{}
 	for _, c := range schema.Columns {
-		if !slices.Contains(mayHold, c.Type) {
+		if typeNames[c.Type] == "" {
 			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
 		}
 		name := strings.ToLower(c.Name) // to BigQuery they are the same
@@ -88,7 +93,7 @@ func newTable(schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 }
 
 func field(c sinks.Column, required bool) *bigquery.FieldSchema {
-	f := &bigquery.FieldSchema{Name: c.Name, Type: bigquery.FieldType(c.Type), Required: required, Description: c.Description}
+	f := &bigquery.FieldSchema{Name: c.Name, Type: bigquery.FieldType(typeNames[c.Type]), Required: required, Description: c.Description}
 	if r := []rune(f.Description); len(r) > maxDescription {
 		f.Description = string(r[:maxDescription])
 	}

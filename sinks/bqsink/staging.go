@@ -20,7 +20,7 @@ import (
 // (https://cloud.google.com/bigquery/quotas#load_jobs).
 const staleAge = 24 * time.Hour
 
-// staging is where files lie from before their load to after their record.
+// staging is the bucket in which files lie while they are loaded.
 type staging struct {
 	bucket *blob.Bucket
 	url    string // gs://bucket
@@ -77,12 +77,8 @@ func (st *staging) upload(ctx context.Context, at place, p sinks.Part) (string, 
 	return st.url + "/" + key, nil
 }
 
-// settle deletes the part's file, and what killed runs left of the partition long ago.
-func (st *staging) settle(ctx context.Context, p sinks.Part, now time.Time) error {
-	at, err := locate(p)
-	if err != nil {
-		return err
-	}
+// tidy deletes the file of a load that is done, and those of the same partition that killed runs left long ago.
+func (st *staging) tidy(ctx context.Context, at place, loaded string, now time.Time) error {
 	files := st.bucket.List(&blob.ListOptions{Prefix: st.dir(at)})
 	for {
 		f, err := files.Next(ctx)
@@ -92,7 +88,7 @@ func (st *staging) settle(ctx context.Context, p sinks.Part, now time.Time) erro
 		if err != nil {
 			return fmt.Errorf("clean up staging %s/%s: %w", st.url, st.dir(at), err)
 		}
-		if f.Key != st.key(at, p) && now.Sub(f.ModTime) < staleAge {
+		if st.url+"/"+f.Key != loaded && now.Sub(f.ModTime) < staleAge {
 			continue
 		}
 		if err := st.bucket.Delete(ctx, f.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {

@@ -25,23 +25,23 @@ func staged(t *testing.T, gcs *fakestorage.Server) string {
 	return strings.Join(names, " ")
 }
 
-// A staged file lies under its content's hash until its part is recorded; what killed runs left goes with it.
+// A file is staged under its content's hash and its run, and deleted once its load is done. What a killed run left of the
+// partition goes when no load can need it any more.
 func TestStaging(t *testing.T) {
 	gcs, base := startGCS(t)
 	server := newServer(t, bqtest.Options{GCS: base})
 	s := openOn(t, server, testURL+"&staging=gs://bkt/tmp/rf")
-	a, b := testPart("2026-01-31", "run", "a"), testPart("2026-02-01", "run", "b")
-	mustPut(t, s, a, b)
-	mustHold(t, server, "installs", "a b")
-	keyA, keyB := "tmp/rf/installs/20260131/"+a.Hash+".run.parquet", "tmp/rf/installs/20260201/"+b.Hash+".run.parquet"
-	if got := staged(t, gcs); got != keyA+" "+keyB {
-		t.Errorf("staged: %s", got)
+	killed := testPart("2026-01-31", "killed", "k")
+	at, err := locate(killed)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := server.Jobs()[0].Configuration.Load.SourceUris; len(got) != 1 || got[0] != "gs://bkt/"+keyA {
-		t.Errorf("the job reads %q", got)
+	if _, err := s.staging.upload(t.Context(), at, killed); err != nil {
+		t.Fatal(err)
 	}
-	object, err := gcs.GetObject("bkt", keyA)
-	file, openErr := a.Open()
+	left := "tmp/rf/installs/20260131/" + killed.Hash + ".killed.parquet"
+	object, err := gcs.GetObject("bkt", left)
+	file, openErr := killed.Open()
 	if err != nil || openErr != nil {
 		t.Fatal(err, openErr)
 	}
@@ -49,27 +49,22 @@ func TestStaging(t *testing.T) {
 	if _, err := want.ReadFrom(file); err != nil || !bytes.Equal(object.Content, want.Bytes()) {
 		t.Errorf("the staged file isn't the part's: %v", err)
 	}
-	again := testPart("2026-01-31", "later", "a")
-	mustPut(t, s, again)
-	for range 2 { // settling twice is harmless
-		if err := s.Settle(t.Context(), again); err != nil {
-			t.Fatal(err)
-		}
+
+	a, b := testPart("2026-01-31", "run", "a"), testPart("2026-02-01", "run", "b")
+	mustPut(t, s, a, b)
+	mustHold(t, server, "installs", "a b")
+	key := "gs://bkt/tmp/rf/installs/20260131/" + a.Hash + ".run.parquet"
+	if got := server.Jobs()[0].Configuration.Load.SourceUris; len(got) != 1 || got[0] != key {
+		t.Errorf("the job reads %q, want %s", got, key)
 	}
-	if got := staged(t, gcs); got != keyA+" "+keyB {
-		t.Errorf("after settling the later run: %s", got)
+	if got := staged(t, gcs); got != left {
+		t.Errorf("staged after the loads: %s", got)
 	}
-	if err := s.staging.settle(t.Context(), again, time.Now().Add(staleAge+time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if got := staged(t, gcs); got != keyB {
-		t.Errorf("a day later: %s", got)
-	}
-	if err := s.Settle(t.Context(), b); err != nil {
+	if err := s.staging.tidy(t.Context(), at, "", time.Now().Add(staleAge+time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if got := staged(t, gcs); got != "" {
-		t.Errorf("left: %s", got)
+		t.Errorf("left a day later: %s", got)
 	}
 }
 
@@ -88,9 +83,6 @@ func TestStagedOnce(t *testing.T) {
 	mustHold(t, server, "installs", "a")
 	if opened != 1 {
 		t.Errorf("the file was read %d times", opened)
-	}
-	if err := s.Settle(t.Context(), p); err != nil {
-		t.Fatal(err)
 	}
 	mustPut(t, s, testPart("2026-01-31", "run"))
 	if got := staged(t, gcs); got != "" {

@@ -12,15 +12,27 @@ import (
 	"strings"
 
 	"cloud.google.com/go/bigquery"
-
-	"github.com/reportferry/reportferry/sinks"
 )
+
+// A View is what dashboards read of a table: its metrics summed, with ratios computed from the sums.
+type View struct {
+	Table  string
+	On     string   // the date column, kept; empty when the table has none
+	By     []string // dimensions that are kept
+	Sums   []string // columns that are summed
+	Ratios []Ratio
+
+	Freshness bool // instead: how fresh every table of the dataset is; Table and the rest don't matter
+}
+
+// A Ratio is a column computed from sums: its formula has names of Sums, numbers, + - * / ( ) and abs( ).
+type Ratio struct{ Name, Formula string }
 
 // freshnessView is the view of how fresh every table is.
 const freshnessView = "_reportferry_freshness"
 
 // View writes a view in BigQuery's SQL (https://cloud.google.com/bigquery/docs/reference/standard-sql/query-syntax).
-func (s *Sink) View(v sinks.View) (name, query string, err error) {
+func (s *Sink) View(v View) (name, query string, err error) {
 	prefix := s.project + "." + s.dataset + "."
 	if v.Freshness {
 		return prefix + freshnessView, fmt.Sprintf(freshnessSQL, prefix), nil

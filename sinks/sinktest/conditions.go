@@ -13,7 +13,7 @@ import (
 // testConditions holds for sinks that can be read: a put that comes after its time is refused by the store, whatever its
 // size, and what readers see never goes back.
 func testConditions(t *testing.T, p *place) {
-	if _, ok := p.Sink.(sinks.Reader); !ok {
+	if _, ok := p.Sink.(files); !ok {
 		return
 	}
 	for _, size := range []int{1000, 17 << 20} { // in one call, and in pieces on every store
@@ -33,7 +33,7 @@ func testConditions(t *testing.T, p *place) {
 
 // testConditionsRace lets several writers go over one version: one of them wins, and it is the one that readers see.
 func testConditionsRace(t *testing.T, p *place) {
-	if _, ok := p.Sink.(sinks.Reader); !ok {
+	if _, ok := p.Sink.(files); !ok {
 		return
 	}
 	version := p.mustPut(t, p.part(table, day, 1, 5000)).Version
@@ -72,7 +72,7 @@ func testConditionsRace(t *testing.T, p *place) {
 
 // testListed checks that a listing names the versions that receipts name.
 func testListed(t *testing.T, p *place) {
-	reader, ok := p.Sink.(sinks.Reader)
+	reader, ok := p.Sink.(files)
 	if !ok {
 		return
 	}
@@ -95,7 +95,7 @@ func testListed(t *testing.T, p *place) {
 func (p *place) look(t *testing.T) sinks.Condition {
 	t.Helper()
 	date := p.part(table, day, 0, 0).Partition
-	over, err := p.Sink.(sinks.Reader).Look(t.Context(), table, date, false)
+	over, err := p.Sink.(files).Look(t.Context(), table, date, false)
 	if err != nil {
 		t.Fatal(err)
 	}

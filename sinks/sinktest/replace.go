@@ -86,7 +86,7 @@ func testNames(t *testing.T, p *place) {
 		}
 		parts = append(parts, made)
 		p.mustShow(t, parts...)
-		if reader, ok := p.Sink.(sinks.Reader); ok {
+		if reader, ok := p.Sink.(files); ok {
 			objects, err := reader.List(t.Context(), name)
 			if err != nil || len(objects) != 1 || objects[0].Partition != made.Partition {
 				t.Errorf("%s: lists %+v, %v", name, objects, err)
@@ -98,7 +98,7 @@ func testNames(t *testing.T, p *place) {
 // testRead holds for sinks that can be read: a put replaces what is read, and what was never put is told apart from
 // what can't be read.
 func testRead(t *testing.T, p *place) {
-	reader, ok := p.Sink.(sinks.Reader)
+	reader, ok := p.Sink.(files)
 	if !ok {
 		return
 	}

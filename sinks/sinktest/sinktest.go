@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -24,6 +25,14 @@ type Fixture struct {
 	// Visible gives everything that a reader of the place finds, by the key that the sink's receipts name. It leaves
 	// nothing out: what the sink forgot to clean up is there too. A key that goes away while Visible reads is skipped.
 	Visible func(t *testing.T) map[string][]byte
+}
+
+// files is what the suite asks of a sink whose readers find files, beside Put. It is an interface because this package can't
+// import the sinks that it tests.
+type files interface {
+	Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error)
+	Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error)
+	List(ctx context.Context, table string) ([]sinks.Object, error)
 }
 
 // Run runs the suite. open makes a new place for every test and cleans up by t.Cleanup.

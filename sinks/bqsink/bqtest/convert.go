@@ -11,7 +11,7 @@ const mostErrors = 10
 
 // target is the table's schema once the load is through.
 func (l *loading) target() []*bq.TableFieldSchema {
-	if l.table.Rows == "" || l.replacesTable() {
+	if l.fresh || l.replacesTable() {
 		return l.schema.Fields
 	}
 	return append(append([]*bq.TableFieldSchema{}, l.table.Doc.Schema.Fields...), l.schemas.added...)
@@ -110,4 +110,19 @@ func (l *loading) match(src *source, fields []*bq.TableFieldSchema) ([]*sourceCo
 		}
 	}
 	return columns, bad
+}
+
+// logicalBytes is the size of a value. https://cloud.google.com/bigquery/pricing#data
+func logicalBytes(kind string, value any) int64 {
+	switch {
+	case value == nil:
+		return 0
+	case kind == typeString:
+		return 2 + int64(len(value.(string)))
+	case kind == typeNumeric:
+		return 16
+	case kind == typeBool:
+		return 1
+	}
+	return 8
 }

@@ -4,15 +4,14 @@
 //
 // It is written from BigQuery's public reference alone and reads Parquet with Arrow's reader, so that it shares no code
 // with what it tests. The unmodified client cloud.google.com/go/bigquery runs against it, with
-// option.WithEndpoint(url + "/bigquery/v2/") and option.WithoutAuthentication(). Rows are in SQLite.
+// option.WithEndpoint(url + "/bigquery/v2/") and option.WithoutAuthentication(). Rows are kept in memory.
 //
 // The rules, and the pages that they are from, below https://cloud.google.com/bigquery/docs/ :
 //
 //   - A job comes by jobs.insert: as JSON, as one multipart request or through a resumable session
 //     (reference/api-uploads). Chunks but the last are multiples of 256 KiB, a session that is complete repeats its answer,
 //     and "resume incomplete" is 308, or 200 with a header when the client asks for that.
-//   - A job ID that is known is refused with 409 duplicate, whatever became of the job, also after a restart with the same
-//     Options.DB (managing-jobs#generate-jobid, reference/rest/v2/jobs/insert).
+//   - A job ID that is known is refused with 409 duplicate, whatever became of the job (managing-jobs#generate-jobid, reference/rest/v2/jobs/insert).
 //   - A configuration that no data could mend is refused at the insert. What the data, the table, a quota or a missing
 //     permission on the table make of the job is in its status: errorResult and errors (error-messages).
 //   - A job runs for Options.JobTime and is RUNNING until then. Its rows become visible all at once when it is DONE, and
@@ -33,7 +32,7 @@
 //     that the table lacks fails the job unless ignoreUnknownValues is set.
 //   - Files come with the request or from gs:// URIs; those are read when the job ends, so that one which is deleted too
 //     early is missed. JSON lines load as well (loading-data-cloud-storage-json).
-//   - tables.patch and tables.update honour If-Match with 412, add nullable columns and change descriptions, labels,
+//   - tables.patch honours If-Match with 412, adds nullable columns and changes descriptions, labels,
 //     expiration, clustering and the required filter, never the partitioning or a type (reference/rest/v2/tables/patch).
 //   - Clustering takes up to four columns, none FLOAT64 (clustered-tables#limitations). Labels are lower case, at most 63
 //     characters (labels-intro#requirements).
@@ -42,13 +41,11 @@
 //     rates with rateLimitExceeded (troubleshoot-quotas).
 //   - The parameter fields cuts every answer down (api-performance#partial-response).
 //
-// Of GoogleSQL (reference/standard-sql/query-syntax, dml-syntax#delete_statement) it runs, by jobs.insert and jobs.query:
-// DELETE with any condition; SELECT with WITH, joins by ON, WHERE, GROUP BY, HAVING, QUALIFY, UNION ALL, ORDER BY and
-// LIMIT, the functions in functionTable, and views, which are checked when they are made. NUMERIC is exact. A table that requires a
-// partition filter refuses a query that doesn't compare its partitioning column, beside the table or around a view or
-// subquery that passes the column on (querying-partitioned-tables); a filter behind a WITH isn't looked through. Anything else is refused as notImplemented, with its place in the query.
+// There is no SQL engine. The fake knows the statements that the sink sends, DELETE of a partition or of all rows and SELECT 1,
+// and refuses every other with notImplemented and the statement's text. A table that requires a partition filter refuses a
+// DELETE without one (querying-partitioned-tables). Views are kept with whatever query they have, and never run: .ci/views.py
+// runs their SQL in DuckDB.
 //
-// Not here: partitions don't expire, bytes on disk and slots aren't counted, and all jobs are one account's. DDL, INSERT and MERGE,
-// copy and extract jobs, streaming inserts, range partitioning, nested and repeated columns, wildcards in URIs and
-// INFORMATION_SCHEMA but for PARTITIONS (information-schema-partitions) are refused.
+// Not here: partitions don't expire, slots aren't counted, and all jobs are one account's. DDL, INSERT and MERGE, copy and
+// extract jobs, streaming inserts, range partitioning, nested and repeated columns and wildcards in URIs are refused.
 package bqtest

@@ -1,12 +1,11 @@
 package bqtest
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/faults"
 )
 
 // FaultKind says what a Fault does.
@@ -26,57 +25,30 @@ const (
 // since the script was set and strikes at number Nth (default 1), and then every Every-th, at most Times times (default:
 // once, or without end when Every is set). Of several that strike at one call the first is taken.
 type Fault struct {
-	Call   string `json:"call,omitempty"`   // the call's name, such as "jobs.insert", by whatever way it came; see Request.Call
-	Method string `json:"method,omitempty"` // the HTTP method
-	Path   string `json:"path,omitempty"`   // the URL's path contains this
-	Job    string `json:"job,omitempty"`    // the job ID, as far as the call names one, contains this
-	Nth    int    `json:"nth,omitempty"`
-	Every  int    `json:"every,omitempty"`
-	Times  int    `json:"times,omitempty"`
+	Call   string // the call's name, such as "jobs.insert", by whatever way it came; see Request.Call
+	Method string // the HTTP method
+	Path   string // the URL's path contains this
+	Job    string // the job ID, as far as the call names one, contains this
+	Nth    int
+	Every  int
+	Times  int
 
-	Kind    FaultKind     `json:"kind"`
-	Status  int           `json:"status,omitempty"`  // FaultStatus: 400 to 599; default the reason's
-	Reason  string        `json:"reason,omitempty"`  // FaultStatus, FaultFailJob: such as "backendError"
-	Message string        `json:"message,omitempty"` // default: a text that says it was scripted
-	Delay   time.Duration `json:"-"`                 // FaultDelay, FaultSlowJob; in JSON "delay": "1.5s"
+	Kind    FaultKind
+	Status  int           // FaultStatus: 400 to 599; default the reason's
+	Reason  string        // FaultStatus, FaultFailJob: such as "backendError"
+	Message string        // default: a text that says it was scripted
+	Delay   time.Duration // FaultDelay, FaultSlowJob
 }
 
-type plainFault Fault
-
-type faultJSON struct {
-	plainFault
-	Delay string `json:"delay,omitempty"`
+// Schedule says which of the calls that the fault looks at it strikes.
+func (f Fault) Schedule() faults.Schedule {
+	return faults.Schedule{Nth: f.Nth, Every: f.Every, Times: f.Times}
 }
 
-// MarshalJSON writes the fault with its delay as text, such as "1.5s".
-func (f Fault) MarshalJSON() ([]byte, error) {
-	j := faultJSON{plainFault: plainFault(f)}
-	if f.Delay != 0 {
-		j.Delay = f.Delay.String()
-	}
-	return json.Marshal(j)
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (f *Fault) UnmarshalJSON(b []byte) error {
-	var j faultJSON
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields() // a misspelt fault would strike at any call
-	if err := d.Decode(&j); err != nil {
-		return err
-	}
-	*f = Fault(j.plainFault)
-	if j.Delay == "" {
-		return nil
-	}
-	var err error
-	f.Delay, err = time.ParseDuration(j.Delay)
-	return err
-}
-
-func (f *Fault) validate() error {
-	if f.Nth < 0 || f.Every < 0 || f.Times < 0 || f.Delay < 0 {
-		return fmt.Errorf("negative numbers mean nothing here")
+// Validate refuses a fault that means nothing.
+func (f Fault) Validate() error {
+	if f.Delay < 0 {
+		return faults.ErrNegative
 	}
 	_, known := reasonStatus[f.Reason]
 	switch f.Kind {
@@ -123,61 +95,14 @@ func (f *Fault) refusal() *refusal {
 	return r
 }
 
-// script is the list of faults in force, with a count per fault.
-type script struct {
-	mu     sync.Mutex
-	faults []Fault
-	seen   []int // matching calls per fault
-}
-
-func (s *script) set(faults []Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = append([]Fault(nil), faults...)
-	s.seen = make([]int, len(faults))
-}
-
-// next counts the call and returns a copy of the fault that strikes it, or nil.
-func (s *script) next(c *call) *Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var hit *Fault
-	for i := range s.faults {
-		f := &s.faults[i]
-		if !f.looksAt(c) {
-			continue
-		}
-		s.seen[i]++
-		if hit == nil && f.strikes(s.seen[i]) {
-			struck := *f
-			hit = &struck
-		}
-	}
-	return hit
-}
-
-func (f *Fault) looksAt(c *call) bool {
+func (f Fault) looksAt(c *call) bool {
 	return (f.Call == "" || f.Call == c.name) && (f.Method == "" || f.Method == c.r.Method) &&
 		strings.Contains(c.r.URL.Path, f.Path) && strings.Contains(c.job, f.Job)
 }
 
-// strikes says whether the fault strikes the n-th call that it looks at.
-func (f *Fault) strikes(n int) bool {
-	since := n - max(f.Nth, 1)
-	every := max(f.Every, 1)
-	times := f.Times
-	if times == 0 && f.Every == 0 {
-		times = 1
-	}
-	return since >= 0 && since%every == 0 && (times == 0 || since/every < times)
-}
-
 // SetFaults replaces the fault script; counting starts again at 1. It panics on a fault that Options would refuse.
-func (s *Server) SetFaults(faults ...Fault) {
-	for i := range faults {
-		if err := faults[i].validate(); err != nil {
-			panic(fmt.Sprintf("set faults: fault %d: %v", i+1, err))
-		}
+func (s *Server) SetFaults(list ...Fault) {
+	if err := s.script.Set(list); err != nil {
+		panic(fmt.Sprintf("set faults: %v", err))
 	}
-	s.script.set(faults)
 }

@@ -47,7 +47,7 @@ func (s *Server) insertJob(c *call) (any, *refusal) {
 		ref.Location, r = s.checkLoad(c, config.Load, ref.Location)
 	case config.Query != nil:
 		config.JobType = "QUERY"
-		ref.Location, r = s.checkQuery(c, config.Query, ref.Location)
+		ref.Location, r = s.checkQuery(config.Query, ref.Location)
 	default:
 		r = refuse("notImplemented", "bqtest has load and query jobs only")
 	}
@@ -61,19 +61,6 @@ func (s *Server) insertJob(c *call) (any, *refusal) {
 	answer := j.resource()
 	s.settle(c.r.Context()) // a job without a duration is done before the next call; the answer says RUNNING still
 	return answer, nil
-}
-
-// place is where a job on a dataset runs. A job of another location doesn't see the dataset.
-// https://cloud.google.com/bigquery/docs/locations#specify_locations
-func (s *Server) place(project, id, location string) (string, *refusal) {
-	d, r := s.findDataset(project, id)
-	if r != nil {
-		return "", r
-	}
-	if location != "" && !strings.EqualFold(location, d.Doc.Location) {
-		return "", refuse("notFound", "Not found: Dataset %s:%s was not found in location %s", project, id, location)
-	}
-	return d.Doc.Location, nil
 }
 
 // Formats of files.

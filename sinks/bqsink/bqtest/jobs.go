@@ -13,7 +13,7 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A job as the store keeps it. Its state is a matter of the clock: RUNNING until Ends, then settled by the next call.
+// A job. Its state is a matter of the clock: RUNNING until Ends, then settled by the next call.
 type job struct {
 	Ref       bq.JobReference
 	Config    *bq.JobConfiguration
@@ -22,13 +22,12 @@ type job struct {
 	Ends      int64 // ms since 1970
 	Serial    int64 // orders jobs of one millisecond
 	Done      bool
-	Scripted  *bq.ErrorProto   `json:",omitempty"` // what a fault lets it end with
-	Errors    []*bq.ErrorProto `json:",omitempty"` // the first one is the result
+	Scripted  *bq.ErrorProto   // what a fault lets it end with
+	Errors    []*bq.ErrorProto // the first one is the result
 	Load      bq.JobStatistics3
-	Result    *result `json:",omitempty"` // of a query
-	Statement string  `json:",omitempty"`
-	Request   string  `json:",omitempty"` // requestId of jobs.query
-	Modified  int     `json:",omitempty"` // partitions
+	Statement string // of a query
+	Deleted   int64  // rows, by a DELETE
+	media     []byte // the file of an upload, until the job is done
 }
 
 var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
@@ -48,16 +47,6 @@ func jobKey(project, location, id string) string {
 	return project + ":" + strings.ToLower(location) + "." + id
 }
 
-func (s *Server) keepJob(j *job) error {
-	s.jobs[jobKey(j.Ref.ProjectId, j.Ref.Location, j.Ref.JobId)] = j
-	if j.Done {
-		delete(s.running, j)
-	} else {
-		s.running[j] = true
-	}
-	return s.store.keep("job", jobKey(j.Ref.ProjectId, j.Ref.Location, j.Ref.JobId), j)
-}
-
 // resource is the job as jobs.get answers it.
 func (j *job) resource() *bq.Job {
 	r := &bq.Job{
@@ -72,11 +61,9 @@ func (j *job) resource() *bq.Job {
 	}
 	if j.Config.Query != nil {
 		r.Statistics.Query = &bq.JobStatistics2{StatementType: j.Statement}
-		if j.Result != nil && j.Statement == "DELETE" {
-			r.Statistics.Query.NumDmlAffectedRows = j.Result.Affected
-			r.Statistics.Query.DmlStats = &bq.DmlStatistics{DeletedRowCount: j.Result.Affected}
-		} else if j.Result != nil {
-			r.Statistics.Query.Schema = j.Result.Schema
+		if j.Done && j.Statement == "DELETE" {
+			r.Statistics.Query.NumDmlAffectedRows = j.Deleted
+			r.Statistics.Query.DmlStats = &bq.DmlStatistics{DeletedRowCount: j.Deleted}
 		}
 	}
 	if j.Done {
@@ -203,14 +190,9 @@ func (s *Server) begin(c *call, ref bq.JobReference, config *bq.JobConfiguration
 	if f := c.fault; f != nil && f.Kind == FaultFailJob {
 		j.Scripted = f.refusal().proto()
 	}
-	broken(s.store.within(func() error {
-		if media != nil {
-			if _, err := s.store.exec("INSERT INTO media VALUES (?, ?)", j.key(), media); err != nil {
-				return err
-			}
-		}
-		return s.keepJob(j)
-	}))
+	j.media = media
+	s.jobs[jobKey(ref.ProjectId, ref.Location, ref.JobId)] = j
+	s.running[j] = true
 	return j, nil
 }
 
@@ -234,26 +216,17 @@ func (s *Server) finish(ctx context.Context, j *job) {
 	// A caller that goes away must not fail the job that it happened to settle.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	broken(s.store.within(func() error {
-		switch {
-		case j.Scripted != nil:
-			j.Errors = []*bq.ErrorProto{j.Scripted}
-			if j.Config.Load != nil {
-				s.countLoad(j, 0)
-			}
-		case j.Config.Load != nil:
-			if err := s.load(ctx, j); err != nil {
-				return err
-			}
-		case j.Config.Query != nil:
-			if err := s.query(j); err != nil {
-				return err
-			}
+	switch {
+	case j.Scripted != nil:
+		j.Errors = []*bq.ErrorProto{j.Scripted}
+		if j.Config.Load != nil {
+			s.countLoad(j, 0)
 		}
-		j.Done = true
-		if _, err := s.store.exec("DELETE FROM media WHERE job = ?", j.key()); err != nil {
-			return err
-		}
-		return s.keepJob(j)
-	}))
+	case j.Config.Load != nil:
+		s.load(ctx, j)
+	case j.Config.Query != nil:
+		s.query(j)
+	}
+	j.Done, j.media = true, nil
+	delete(s.running, j)
 }

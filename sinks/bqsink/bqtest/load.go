@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	bq "google.golang.org/api/bigquery/v2"
 )
@@ -18,7 +17,8 @@ type loading struct {
 	dst       *bq.TableReference // without decorator
 	decorator string
 	decorated bool
-	table     *table // nil until it exists
+	table     *table // the destination
+	fresh     bool   // the destination doesn't exist yet: table has its definition only
 	sources   []*source
 	schema    *bq.TableSchema // of the rows that come
 	schemas   schemaChanges
@@ -26,8 +26,8 @@ type loading struct {
 	bytes     int64
 }
 
-// load does a load job. Its verdict goes to the job; an error is of the database alone.
-func (s *Server) load(ctx context.Context, j *job) error {
+// load does a load job at its end. Its verdict goes to the job.
+func (s *Server) load(ctx context.Context, j *job) {
 	l := &loading{j: j, load: j.Config.Load}
 	ref := *l.load.DestinationTable
 	ref.TableId, l.decorator, l.decorated = splitDecorator(ref.TableId)
@@ -51,19 +51,16 @@ func (s *Server) load(ctx context.Context, j *job) error {
 				}
 			}
 			s.countLoad(j, 0)
-			return nil
+			return
 		}
 	}
-	if err := s.write(l); err != nil {
-		return err
-	}
+	s.write(l)
 	for _, src := range l.sources {
 		j.Load.InputFiles++
 		j.Load.InputFileBytes += src.size
 	}
 	j.Load.OutputRows, j.Load.OutputBytes = int64(len(l.rows)), l.bytes
 	s.countLoad(j, l.modified())
-	return nil
 }
 
 // checkAccess: what a load needs besides bigquery.jobs.create is found missing when it runs.
@@ -110,10 +107,7 @@ func (s *Server) readSources(ctx context.Context, l *loading) []*refusal {
 		return nil
 	}
 	if len(l.load.SourceUris) == 0 {
-		rows, err := s.store.rows("SELECT file FROM media WHERE job = ?", l.j.key())
-		broken(err)
-		content, _ := rows[0][0].([]byte) // an empty one comes back as nil
-		if r := add("", content); r != nil {
+		if r := add("", l.j.media); r != nil {
 			return []*refusal{r}
 		}
 		return nil
@@ -239,60 +233,41 @@ func (l *loading) checkNewTable() []*refusal {
 			return []*refusal{r}
 		}
 	}
-	l.table = &table{Doc: doc} // made when the rows are written
+	l.table, l.fresh = &table{Doc: doc}, true // it is made when the rows are written
 	return nil
 }
 
-// write makes the rows visible, in the transaction of the job's end: readers see all the old ones or all the new ones.
-func (s *Server) write(l *loading) (err error) {
+// write makes the rows visible. It happens under the server's lock and can't fail: readers see all the old rows or all the
+// new ones.
+func (s *Server) write(l *loading) {
 	t := l.table
+	rows := slices.Clone(t.rows)
 	switch {
-	case t.Rows == "":
-		d := s.datasets[l.dst.ProjectId+"."+l.dst.DatasetId]
-		if t, err = s.createTable(t.Doc, d.Doc.Location); err != nil {
-			return err
-		}
+	case l.fresh:
+		d := s.datasets[l.dst.ProjectId+"."+l.dst.DatasetId] // checkAccess has found it
+		t = s.createTable(t.Doc, d.Doc.Location)
 	case l.replacesTable():
-		if _, err := s.store.exec("DROP TABLE " + t.Rows); err != nil {
-			return err
-		}
-		t.Doc.Schema = l.schema
-		if err := s.createRows(t); err != nil {
-			return err
-		}
+		t.Doc.Schema, rows = l.schema, nil
 	default:
 		t.Doc.Schema = &bq.TableSchema{Fields: append(slices.Clone(t.Doc.Schema.Fields), l.schemas.added...)}
-		for _, name := range l.schemas.relaxed {
-			relaxed := *fieldOf(t.Doc.Schema, name)
-			relaxed.Mode = "NULLABLE"
-			*fieldOf(t.Doc.Schema, name) = relaxed
-		}
-		if err := s.addColumns(t, l.schemas.added); err != nil {
-			return err
-		}
-		if l.load.WriteDisposition == "WRITE_TRUNCATE" {
-			if _, err := s.store.exec("DELETE FROM "+t.Rows+" WHERE "+partColumn+" = ?", l.decorator); err != nil {
-				return err
+		for i, f := range t.Doc.Schema.Fields {
+			if slices.Contains(l.schemas.relaxed, f.Name) {
+				relaxed := *f
+				relaxed.Mode = "NULLABLE"
+				t.Doc.Schema.Fields[i] = &relaxed
 			}
 		}
+		if l.load.WriteDisposition == "WRITE_TRUNCATE" {
+			rows = slices.DeleteFunc(rows, func(r row) bool { return r.part == l.decorator })
+		}
 	}
-	if err := s.insertRows(t, l.rows); err != nil {
-		return err
-	}
-	if err := s.touched(t, time.UnixMilli(l.j.Ends), l.parts()...); err != nil {
-		return err
-	}
-	return s.keepTable(t)
+	t.rows = append(rows, l.rows...)
+	s.keepTable(t)
 }
 
 // checkPartitions holds the rows against WRITE_EMPTY and the limits of partitions.
 func (s *Server) checkPartitions(l *loading) []*refusal {
-	have := map[string]bool{}
-	if l.table.Rows != "" {
-		var err error
-		have, err = s.partitions(l.table)
-		broken(err)
-	}
+	have := l.table.partitions()
 	if l.load.WriteDisposition == "WRITE_EMPTY" && (have[l.decorator] || !l.decorated && len(have) > 0) {
 		return []*refusal{refuse("duplicate", "Already Exists: Table %s", legacyName(l.load.DestinationTable))}
 	}

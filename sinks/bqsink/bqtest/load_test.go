@@ -1,6 +1,7 @@
 package bqtest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -267,4 +268,35 @@ func TestCreateDispositions(t *testing.T) {
 	b.wantFailure(load{id: "rubbish", to: "t$20260101", file: []byte("PAR1 or not"), schema: installSchema}, "invalid", "Error while reading data, error message: not a Parquet file")
 	b.wantFailure(load{id: "nothing", to: "t$20260101", file: nil, schema: installSchema}, "invalid", "Error while reading data")
 	b.wantRows("t", "2026-01-01|a|1|1|1")
+}
+
+func TestJSONLines(t *testing.T) {
+	b := newBench(t, Options{})
+	schema := bigquery.Schema{
+		{Name: "run", Type: bigquery.StringFieldType, Required: true}, {Name: "at", Type: bigquery.TimestampFieldType}, {Name: "n", Type: bigquery.IntegerFieldType},
+		{Name: "cost", Type: bigquery.NumericFieldType}, {Name: "day", Type: bigquery.DateFieldType}, {Name: "ok", Type: bigquery.BooleanFieldType},
+	}
+	lines := func(l *load) {
+		l.change = func(x *bigquery.Loader) { x.Src.(*bigquery.ReaderSource).SourceFormat = bigquery.JSON }
+	}
+	one := load{id: "one", to: "runs", mode: bigquery.WriteAppend, schema: schema, file: []byte(`{"run":"r1","at":"2026-01-01T00:00:00Z","n":"3","cost":1.50,"day":"2026-01-01","ok":true}
+{"run":"r2","n":4}
+`)}
+	lines(&one)
+	b.mustLoad(one)
+	two := load{id: "two", to: "runs", mode: bigquery.WriteAppend, file: []byte(`{"RUN":"r3"}`)}
+	lines(&two)
+	b.mustLoad(two)
+	b.wantRows("runs", "r1|1767225600000000|3|1.5|2026-01-01|true", "r2|␀|4|␀|␀|␀", "r3|␀|␀|␀|␀|␀")
+	for i, c := range [][2]string{
+		{`{"run":"x","n":1.5}`, "could not convert value of field n to INTEGER"}, {`{"run":"x","other":1}`, "'other' is not in the schema"}, {`{"n":1}`, "column 'run' is missing"},
+		{`[1]`, "line 1"}, {`{"run":{}}`, "no scalar"},
+	} {
+		l := load{id: fmt.Sprint("bad", i), to: "runs", mode: bigquery.WriteAppend, schema: schema, file: []byte(c[0])}
+		lines(&l)
+		b.wantFailure(l, "invalid", c[1])
+	}
+	if rows, _ := b.Rows("p.d.runs"); len(rows) != 3 {
+		t.Errorf("%d rows", len(rows))
+	}
 }

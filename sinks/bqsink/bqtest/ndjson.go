@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	bq "google.golang.org/api/bigquery/v2"
 )
@@ -73,9 +74,9 @@ func jsonValue(kind string, v any) (any, error) {
 	case typeBool:
 		switch strings.ToLower(text) {
 		case "true":
-			return int64(1), nil
+			return true, nil
 		case "false":
-			return int64(0), nil
+			return false, nil
 		}
 		return nil, fmt.Errorf("%q is not a BOOL", text)
 	}
@@ -93,4 +94,14 @@ func jsonValue(kind string, v any) (any, error) {
 		return at.Format("2006-01-02T15:04:05.999999"), nil
 	}
 	return at.UnixMicro(), nil
+}
+
+// instant reads a DATE, DATETIME or TIMESTAMP.
+func instant(text string) (time.Time, error) {
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.RFC3339} {
+		if at, err := time.Parse(layout, text); err == nil { // a fraction of seconds is read without being asked for
+			return at.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("invalid date or time: %v", text)
 }

@@ -11,9 +11,8 @@ import (
 // Options configures a Server. The zero value is an empty warehouse in memory that takes any credentials, with
 // BigQuery's own quotas and no faults.
 type Options struct {
-	DB       string           // an SQLite file that keeps tables and jobs over a restart; "" keeps them in memory
 	Datasets []string         // made at start when missing, as "project.dataset"
-	Location string           // of Datasets, and of a dataset made without one; default "US"
+	Location string           // of Datasets; default "US"
 	Token    string           // the one accepted Bearer token; "" accepts any request
 	User     string           // the jobs' user_email; default "reporter@test.iam.gserviceaccount.com"
 	Now      func() time.Time // the clock of jobs, partitions and quotas; default time.Now (fake inside testing/synctest)
@@ -29,14 +28,14 @@ type Options struct {
 // Quotas are the limits of loads. Zero is BigQuery's own figure and a negative one no limit.
 // https://cloud.google.com/bigquery/quotas
 type Quotas struct {
-	LoadsPerTable          int `json:"loads_per_table,omitempty"`          // load jobs of one table in a day, failed ones too: 1,500
-	LoadsPerProject        int `json:"loads_per_project,omitempty"`        // load jobs of one project in a day: 100,000
-	PartitionModifications int `json:"partition_modifications,omitempty"`  // of one table in a day, DML not counted: 30,000
-	PartitionsPerTable     int `json:"partitions_per_table,omitempty"`     // 10,000
-	PartitionsPerJob       int `json:"partitions_per_job,omitempty"`       // 4,000
-	Commits                int `json:"commits,omitempty"`                  // modifications of one partitioned table in 10 s: 50
-	MetadataUpdates        int `json:"metadata_updates,omitempty"`         // tables.patch and tables.update of one table in 10 s: 5
-	FailedLoadsAreCounted  int `json:"failed_loads_are_counted,omitempty"` // negative doesn't count them; for tests that fail on purpose
+	LoadsPerTable          int // load jobs of one table in a day, failed ones too: 1,500
+	LoadsPerProject        int // load jobs of one project in a day: 100,000
+	PartitionModifications int // of one table in a day, DML not counted: 30,000
+	PartitionsPerTable     int // 10,000
+	PartitionsPerJob       int // 4,000
+	Commits                int // modifications of one partitioned table in 10 s: 50
+	MetadataUpdates        int // tables.patch and tables.update of one table in 10 s: 5
+	FailedLoadsAreCounted  int // negative doesn't count them; for tests that fail on purpose
 }
 
 // limit is n, or BigQuery's own figure when n is zero; ok is false when there is none.
@@ -70,11 +69,6 @@ func (o Options) withDefaults() (Options, error) {
 	for _, d := range o.Datasets {
 		if project, dataset, ok := strings.Cut(d, "."); !ok || project == "" || dataset == "" {
 			return o, fmt.Errorf("new bqtest: dataset %q is not project.dataset", d)
-		}
-	}
-	for i, f := range o.Faults {
-		if err := f.validate(); err != nil {
-			return o, fmt.Errorf("new bqtest: fault %d: %w", i+1, err)
 		}
 	}
 	return o, nil

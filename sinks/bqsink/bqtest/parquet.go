@@ -28,7 +28,7 @@ type sourceColumn struct {
 	name     string
 	kind     string // a column type of this package's
 	required bool   // the file says that it has no NULL
-	values   []any  // as the store keeps them
+	values   []any  // as rows hold them
 }
 
 func readParquet(ctx context.Context, name string, content []byte, decimals []string) (*source, error) {
@@ -87,12 +87,7 @@ func conversion(t arrow.DataType, decimals []string) (string, func(arrow.Array, 
 	case *arrow.Float32Type:
 		return typeFloat, func(a arrow.Array, i int) (any, error) { return float64(a.(*array.Float32).Value(i)), nil }, nil
 	case *arrow.BooleanType:
-		return typeBool, func(a arrow.Array, i int) (any, error) {
-			if a.(*array.Boolean).Value(i) {
-				return int64(1), nil
-			}
-			return int64(0), nil
-		}, nil
+		return typeBool, func(a arrow.Array, i int) (any, error) { return a.(*array.Boolean).Value(i), nil }, nil
 	case *arrow.StringType:
 		return typeString, func(a arrow.Array, i int) (any, error) { return strings.Clone(a.(*array.String).Value(i)), nil }, nil
 	case *arrow.Date32Type:
@@ -176,25 +171,10 @@ func numericText(text string) (any, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q is not a number", text)
 	}
-	return numericOf(r)
-}
-
-func numericOf(r *big.Rat) (any, error) {
 	short := r.FloatString(9)
 	back, _ := new(big.Rat).SetString(short)
 	if back.Cmp(r) != 0 || new(big.Rat).Abs(r).Cmp(new(big.Rat).SetInt(numericLimit)) >= 0 {
 		return nil, fmt.Errorf("%s is out of range of NUMERIC", r.RatString())
 	}
-	return trimNumeric(short), nil
-}
-
-// trimNumeric takes the zeros behind the point away.
-func trimNumeric(text string) string {
-	if strings.Contains(text, ".") {
-		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-	}
-	if text == "-0" {
-		return "0"
-	}
-	return text
+	return strings.TrimSuffix(strings.TrimRight(short, "0"), "."), nil
 }

@@ -77,8 +77,8 @@ func checkDecorator(ref *bq.TableReference, decorator string, p *bq.TimePartitio
 	return nil
 }
 
-// partitionOf is the ID of the partition that a value of the partitioning column belongs to. Values are as the store
-// keeps them: text for DATE and DATETIME, microseconds for TIMESTAMP.
+// partitionOf is the ID of the partition that a value of the partitioning column belongs to. Values are as rows hold
+// them: text for DATE and DATETIME, microseconds for TIMESTAMP.
 func partitionOf(p *bq.TimePartitioning, value any) (string, error) {
 	switch v := value.(type) {
 	case nil:

@@ -58,17 +58,7 @@ func (s *Server) countLoad(j *job, partitions int) {
 	}
 	dst := *j.Config.Load.DestinationTable
 	dst.TableId, _, _ = splitDecorator(dst.TableId)
-	j.Modified = partitions
 	s.loads.add(tableKey(&dst), loadEvent{at: j.Ends, project: dst.ProjectId, load: true, partitions: partitions})
-}
-
-// countEarlierLoads takes the load jobs of an earlier server off the quotas.
-func (s *Server) countEarlierLoads() {
-	for _, j := range s.jobs {
-		if j.Done && j.Config.Load != nil && time.Duration(s.now().UnixMilli()-j.Ends)*time.Millisecond < day {
-			s.countLoad(j, j.Modified)
-		}
-	}
 }
 
 // checkLoads holds a load job against the quotas of its table and project at its end. Rate limits and daily quotas are

@@ -2,7 +2,6 @@ package bqtest
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -88,25 +87,6 @@ func TestPartitionsOfAJob(t *testing.T) {
 	b.mustLoad(load{id: "two", to: "installs", file: days(2), schema: installSchema})
 	b.mustLoad(load{id: "again", to: "installs", file: days(2), schema: installSchema})
 	b.wantFailure(load{id: "four", to: "installs", file: days(2), schema: installSchema}, "quotaExceeded", "has had 4 in 24 hours")
-}
-
-func TestQuotasAreKeptOverARestart(t *testing.T) {
-	o := Options{DB: filepath.Join(t.TempDir(), "bq.db"), Now: hour, Quotas: Quotas{LoadsPerTable: 1}}
-	b := newBench(t, o)
-	b.SetFaults(Fault{Call: "jobs.insert", Kind: FaultFailJob, Reason: "backendError"})
-	b.wantFailure(load{id: "one", to: "t", file: oneRow(t, "2026-01-01", "a", 1)}, "backendError", "scripted")
-	b.createInstalls()
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again := newBench(t, o)
-	again.wantFailure(load{id: "two", to: "t", file: oneRow(t, "2026-01-01", "a", 1)}, "quotaExceeded", "1 load jobs")
-	again.SetQuotas(Quotas{LoadsPerTable: -1})
-	if err := again.client.Dataset("d").Table("v").Create(t.Context(), &bigquery.TableMetadata{Schema: installSchema}); err != nil {
-		t.Error(err)
-	}
-	again.mustLoad(load{id: "three", to: "t", file: oneRow(t, "2026-01-01", "a", 1)})
-	again.mustLoad(load{id: "four", to: "u", file: oneRow(t, "2026-01-01", "a", 1)}) // what is made has names of its own, whatever the clock
 }
 
 func TestUpdatesOfATablesDefinitionHaveARate(t *testing.T) {

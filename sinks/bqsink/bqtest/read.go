@@ -2,11 +2,15 @@ package bqtest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	bq "google.golang.org/api/bigquery/v2"
 )
@@ -16,8 +20,8 @@ const Null = "␀"
 
 // Rows returns the rows of a table, "project.dataset.table" or one partition of it, "project.dataset.table$20260101", in
 // a canonical text form: cells in the order of the schema, NULL as Null, NUMERIC without zeros at its end, FLOAT64 as
-// the shortest text that reads back the same, DATE and DATETIME as in SQL, and the rows sorted. A table that doesn't
-// exist, or a view, is an error; a partition without rows has none.
+// the shortest text that reads back the same, DATE and DATETIME as in SQL, TIMESTAMP in microseconds, and the rows sorted. A
+// table that doesn't exist, or a view, is an error; a partition without rows has none.
 func (s *Server) Rows(name string) ([][]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,51 +31,27 @@ func (s *Server) Rows(name string) ([][]string, error) {
 	if t == nil || t.isView() {
 		return nil, fmt.Errorf("rows of %s: no such table; there are %s", name, strings.Join(slices.Sorted(maps.Keys(s.tables)), ", "))
 	}
-	query, args := selectRows(t), []any{}
-	if decorated {
-		query, args = query+" WHERE "+partColumn+" = ?", append(args, decorator)
-	}
-	rows, err := s.store.rows(query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("rows of %s: %w", name, err)
-	}
-	texts := make([][]string, len(rows))
-	for i, r := range rows {
-		for j, f := range t.Doc.Schema.Fields {
-			texts[i] = append(texts[i], canonical(f.Type, r[j]))
+	texts := [][]string{}
+	for _, r := range t.rows {
+		if decorated && r.part != decorator {
+			continue
 		}
+		cells := make([]string, len(t.Doc.Schema.Fields))
+		for i := range cells {
+			cells[i] = canonical(r.cell(i))
+		}
+		texts = append(texts, cells)
 	}
 	slices.SortFunc(texts, slices.Compare)
 	return texts, nil
 }
 
-func selectRows(t *table) string {
-	names := []string{}
-	for _, f := range t.Doc.Schema.Fields {
-		names = append(names, quoted(f.Name))
-	}
-	if len(names) == 0 {
-		names = append(names, "NULL")
-	}
-	return "SELECT " + strings.Join(names, ", ") + " FROM " + t.Rows
-}
-
-func canonical(kind string, value any) string {
+func canonical(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return Null
-	case string:
-		return v
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64)
-	case int64:
-		switch kind {
-		case typeBool:
-			return strconv.FormatBool(v != 0)
-		case typeFloat: // SQLite keeps a whole REAL as an integer
-			return strconv.FormatFloat(float64(v), 'g', -1, 64)
-		}
-		return strconv.FormatInt(v, 10)
 	}
 	return fmt.Sprint(value)
 }
@@ -99,4 +79,45 @@ func (s *Server) Jobs() []*bq.Job {
 		all = append(all, j.resource())
 	}
 	return all
+}
+
+// A Request is one call that the server saw.
+type Request struct {
+	Time   time.Time // by Options.Now
+	Call   string    // such as "jobs.insert"; "uploads.start" and "uploads.chunk" come before it in a resumable upload
+	Method string
+	Path   string
+	Query  url.Values
+	Job    string          // the job ID that it names
+	Match  string          // the If-Match header
+	Body   json.RawMessage // the metadata, not the rows of an upload
+	Status int             // 0 when the connection was dropped
+	Reason string          // of a refusal
+	Fault  FaultKind       // the scripted fault that struck
+}
+
+// requestLog has a lock of its own, because a call is written down after the server's lock is released.
+type requestLog struct {
+	mu      sync.Mutex
+	entries []Request
+}
+
+func (l *requestLog) add(r Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, r)
+}
+
+// Requests returns the calls so far, in the order in which they ended.
+func (s *Server) Requests() []Request {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return append([]Request{}, s.log.entries...)
+}
+
+// ForgetRequests empties the log.
+func (s *Server) ForgetRequests() {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	s.log.entries = nil
 }

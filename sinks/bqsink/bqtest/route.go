@@ -3,12 +3,12 @@ package bqtest
 import (
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/reportferry/reportferry/internal/faults"
 )
 
 // A call is one request that was recognised.
@@ -35,7 +35,6 @@ const (
 	pathTables   = pathDataset + "/tables"
 	pathTable    = pathTables + "/{table}"
 	pathJobs     = "/projects/{project}/jobs"
-	pathQueries  = "/projects/{project}/queries"
 )
 
 func (s *Server) routes() {
@@ -44,24 +43,17 @@ func (s *Server) routes() {
 		name, pattern, permission string
 		do                        handler
 	}{
-		{"datasets.list", "GET " + pathDatasets, "bigquery.datasets.get", s.listDatasets},
-		{"datasets.insert", "POST " + pathDatasets, "bigquery.datasets.create", s.insertDataset},
 		{"datasets.get", "GET " + pathDataset, "bigquery.datasets.get", s.getDataset},
-		{"datasets.patch", "PATCH " + pathDataset, "bigquery.datasets.update", s.patchDataset},
-		{"datasets.delete", "DELETE " + pathDataset, "bigquery.datasets.delete", s.deleteDataset},
 		{"tables.list", "GET " + pathTables, "bigquery.tables.list", s.listTables},
 		{"tables.insert", "POST " + pathTables, "bigquery.tables.create", s.insertTable},
 		{"tables.get", "GET " + pathTable, "bigquery.tables.get", s.getTable},
 		{"tables.patch", "PATCH " + pathTable, "bigquery.tables.update", s.patchTable},
-		{"tables.update", "PUT " + pathTable, "bigquery.tables.update", s.updateTable},
 		{"tables.delete", "DELETE " + pathTable, "bigquery.tables.delete", s.deleteTable},
 		{"tabledata.list", "GET " + pathTable + "/data", "bigquery.tables.getData", s.listRows},
 		{"jobs.insert", "POST " + pathJobs, "bigquery.jobs.create", s.insertJob},
 		{"jobs.list", "GET " + pathJobs, "bigquery.jobs.list", s.listJobs},
 		{"jobs.get", "GET " + pathJobs + "/{job}", "bigquery.jobs.get", s.getJob},
 		{"jobs.cancel", "POST " + pathJobs + "/{job}/cancel", "bigquery.jobs.update", s.cancelJob},
-		{"jobs.query", "POST " + pathQueries, "bigquery.jobs.create", s.runQuery},
-		{"jobs.getQueryResults", "GET " + pathQueries + "/{job}", "bigquery.jobs.get", s.queryResults},
 	} {
 		s.mux.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) {
 			c := newCall(e.name, r)
@@ -70,7 +62,7 @@ func (s *Server) routes() {
 				panic(http.ErrAbortHandler) // the client is gone
 			}
 			c.body = body
-			if e.name == "jobs.insert" || e.name == "jobs.query" {
+			if e.name == "jobs.insert" {
 				c.job = namedJob(body)
 			}
 			s.serve(w, c, e.permission, e.do)
@@ -97,7 +89,7 @@ func newCall(name string, r *http.Request) *call {
 
 // serve does a call from its faults to its answer and its line in the log.
 func (s *Server) serve(w http.ResponseWriter, c *call, permission string, do handler) {
-	c.fault = s.script.next(c)
+	c.fault, _ = s.script.Next(func(f Fault) bool { return f.looksAt(c) })
 	entry := Request{
 		Call: c.name, Method: c.r.Method, Path: c.r.URL.Path, Query: c.query, Job: c.job, Match: c.r.Header.Get("If-Match"),
 	}
@@ -126,7 +118,7 @@ func (s *Server) serve(w http.ResponseWriter, c *call, permission string, do han
 	s.opts.Logger.Debug("answered", "call", c.name, "path", c.r.URL.Path, "job", c.job, "status", entry.Status, "reason", entry.Reason, "fault", entry.Fault)
 	switch {
 	case dropped:
-		drop(w)
+		faults.Drop(w)
 	case refused != nil:
 		writeRefusal(w, refused)
 	default:
@@ -151,12 +143,8 @@ func (s *Server) answer(c *call, permission string, do handler) (any, *refusal) 
 		case FaultStatus:
 			return nil, f.refusal()
 		case FaultDelay:
-			t := time.NewTimer(f.Delay)
-			defer t.Stop()
-			select {
-			case <-t.C:
-			case <-c.r.Context().Done():
-				panic(http.ErrAbortHandler)
+			if faults.Sleep(c.r.Context(), f.Delay) != nil {
+				panic(http.ErrAbortHandler) // the caller is gone
 			}
 		}
 	}
@@ -183,19 +171,4 @@ func (c *call) denied(permission string) *refusal {
 	}
 	lower := strings.ToLower(what[:1]) + what[1:]
 	return refuse("accessDenied", "Access Denied: %s: Permission %s denied on %s (or it may not exist).", what, permission, lower)
-}
-
-// drop ends the connection within the answer's first line. Some bytes are sent because net/http silently repeats a GET
-// whose kept-alive connection ends before the first byte, and the fault would never be seen.
-func drop(w http.ResponseWriter) {
-	conn, rw, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	defer func() { _ = conn.Close() }()
-	_, _ = rw.WriteString("HTTP/1.1 200 OK\r\n")
-	_ = rw.Flush()
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // RST instead of FIN
-	}
 }

@@ -2,24 +2,26 @@ package bqtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/faults"
 )
 
-// Server is the warehouse: an http.Handler over an SQLite database. Make one with New, end it with Close. Everything
+// Server is the warehouse: an http.Handler over tables in memory. Make one with New, end it with Close. Everything
 // happens inside calls and by the clock Options.Now: no goroutine of its own is running between them.
 type Server struct {
 	opts   Options
 	mux    *http.ServeMux
-	script script
+	script faults.Script[Fault]
 	log    requestLog
 
 	mu       sync.Mutex // all below; never held while waiting for time to pass
-	store    *store
 	datasets map[string]*dataset
 	tables   map[string]*table
 	jobs     map[string]*job
@@ -35,7 +37,7 @@ type Server struct {
 	servers   []*http.Server
 }
 
-// New opens the warehouse that Options.DB keeps, or an empty one.
+// New makes an empty warehouse with the datasets of the options.
 func New(o Options) (*Server, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -46,48 +48,14 @@ func New(o Options) (*Server, error) {
 		running: map[*job]bool{}, uploads: map[string]*upload{}, denied: o.Denied, quotas: o.Quotas, loads: loadHistory{},
 	}
 	s.routes()
-	s.script.set(o.Faults)
-	if s.store, err = openStore(o.DB); err != nil {
+	if err := s.script.Set(o.Faults); err != nil {
 		return nil, fmt.Errorf("new bqtest: %w", err)
 	}
-	if err := s.restore(); err != nil {
-		_ = s.store.close()
-		return nil, fmt.Errorf("new bqtest: %w", err)
+	for _, name := range o.Datasets {
+		project, id, _ := strings.Cut(name, ".")
+		s.datasets[name] = newDataset(project, id, o.Location, s.now())
 	}
 	return s, nil
-}
-
-// restore reads what an earlier server with the same file knew, and makes the datasets that the options name.
-func (s *Server) restore() error {
-	if err := restoreDocs(s.store, "dataset", s.datasets); err != nil {
-		return err
-	}
-	if err := restoreDocs(s.store, "table", s.tables); err != nil {
-		return err
-	}
-	if err := restoreDocs(s.store, "job", s.jobs); err != nil {
-		return err
-	}
-	for _, j := range s.jobs {
-		s.serial = max(s.serial, j.Serial)
-		if !j.Done {
-			s.running[j] = true
-		}
-	}
-	for _, t := range s.tables {
-		s.serial = max(s.serial, t.Serial)
-	}
-	s.countEarlierLoads()
-	for _, name := range s.opts.Datasets {
-		project, id, _ := strings.Cut(name, ".")
-		if s.datasets[name] != nil {
-			continue
-		}
-		if err := s.keepDataset(newDataset(project, id, s.opts.Location, s.now())); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Listen serves on a free port of 127.0.0.1 until Close and returns the base URL, such as "http://127.0.0.1:40001". With
@@ -105,17 +73,16 @@ func (s *Server) Listen() (string, error) {
 	return "http://" + l.Addr().String(), nil
 }
 
-// Close ends the listeners and closes the database. With Options.DB set, New brings everything back.
+// Close ends the listeners.
 func (s *Server) Close() error {
 	s.listening.Lock()
+	defer s.listening.Unlock()
+	var err error
 	for _, h := range s.servers {
-		_ = h.Close()
+		err = errors.Join(err, h.Close())
 	}
 	s.servers = nil
-	s.listening.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.store.close()
+	return err
 }
 
 // now is the server's clock: Options.Now and what was shifted since.
@@ -143,13 +110,8 @@ func (s *Server) SetDenied(permissions ...string) {
 	s.denied = permissions
 }
 
-// ServeHTTP answers BigQuery's calls, with or without /bigquery/v2 before their path, and the admin calls below
-// /_bqtest/ to callers on this machine.
+// ServeHTTP answers BigQuery's calls, with or without /bigquery/v2 before their path.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, adminPrefix) {
-		s.serveAdmin(w, r)
-		return
-	}
 	path := strings.TrimPrefix(r.URL.Path, "/resumable")
 	path, isUpload := strings.CutPrefix(path, "/upload")
 	path = strings.TrimPrefix(path, "/bigquery/v2")

@@ -60,7 +60,7 @@ func TestTableMetadataComesBack(t *testing.T) {
 	}
 }
 
-func TestUpdateReplacesTheWholeDefinition(t *testing.T) {
+func TestPatchMerges(t *testing.T) {
 	b := newBench(t, Options{})
 	b.createInstalls()
 	const path = "/bigquery/v2/projects/p/datasets/d/tables/installs"
@@ -68,13 +68,8 @@ func TestUpdateReplacesTheWholeDefinition(t *testing.T) {
 	if _, answer, _ := b.send("PATCH", path, nil, []byte(`{"labels":{"a":null}}`)); !strings.Contains(answer, `"labels":{"c":"d"}`) || !strings.Contains(answer, `"description":"x"`) {
 		t.Errorf("a patch left %s", answer)
 	}
-	put := []byte(`{"timePartitioning":{"type":"DAY","field":"date"},"labels":{"e":"f"}}`)
-	status, answer, _ := b.send("PUT", path, nil, put)
-	if status != 200 || !strings.Contains(answer, `"labels":{"e":"f"}`) || strings.Contains(answer, "description") || !strings.Contains(answer, `"installs"`) {
-		t.Errorf("an update gave %d %s", status, answer)
-	}
-	if status, answer, _ := b.send("PUT", path, nil, []byte(`{}`)); status != 400 || !strings.Contains(answer, "input partitioning specification is none") {
-		t.Errorf("an update without partitioning gave %d %s", status, answer)
+	if status, answer, _ := b.send("PATCH", path, nil, []byte(`{"timePartitioning":null}`)); status != 400 || !strings.Contains(answer, "input partitioning specification is none") {
+		t.Errorf("a patch without partitioning gave %d %s", status, answer)
 	}
 	if status, _, _ := b.send("PATCH", path, nil, []byte(`{`)); status != 400 {
 		t.Errorf("no JSON gave %d", status)
@@ -166,7 +161,7 @@ func TestTableDefinitionsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestTablesAndDatasetsAreThereOnce(t *testing.T) {
+func TestTablesAreThereOnce(t *testing.T) {
 	b := newBench(t, Options{})
 	b.createInstalls()
 	ctx := t.Context()
@@ -178,34 +173,14 @@ func TestTablesAndDatasetsAreThereOnce(t *testing.T) {
 	}
 	d := b.client.Dataset("d")
 	want("the same table", d.Table("installs").Create(ctx, &bigquery.TableMetadata{}), 409, "duplicate")
-	want("the same dataset", d.Create(ctx, nil), 409, "duplicate")
 	_, err := d.Table("none").Metadata(ctx)
 	want("no table", err, 404, "notFound")
 	_, err = b.client.Dataset("none").Metadata(ctx)
 	want("no dataset", err, 404, "notFound")
 	_, err = b.client.Dataset("none").Table("t").Metadata(ctx)
 	want("a table of no dataset", err, 404, "notFound")
-	want("a dataset in use", d.Delete(ctx), 400, "resourceInUse")
 
-	if err := b.client.Dataset("e").Create(ctx, &bigquery.DatasetMetadata{Location: "europe-west3", Labels: map[string]string{"a": "b"}}); err != nil {
-		t.Fatal(err)
-	}
-	update := bigquery.DatasetMetadataToUpdate{Description: "e"}
-	meta, err := b.client.Dataset("e").Update(ctx, update, "")
-	if err != nil || meta.Location != "europe-west3" || meta.Labels["a"] != "b" || meta.Description != "e" {
-		t.Errorf("%+v, %v", meta, err)
-	}
 	var ids []string
-	for it := b.client.Datasets(ctx); ; {
-		ds, err := it.Next()
-		if errors.Is(err, iterator.Done) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, ds.DatasetID)
-	}
 	for it := d.Tables(ctx); ; {
 		table, err := it.Next()
 		if errors.Is(err, iterator.Done) {
@@ -216,17 +191,13 @@ func TestTablesAndDatasetsAreThereOnce(t *testing.T) {
 		}
 		ids = append(ids, table.TableID)
 	}
-	if got := strings.Join(ids, " "); got != "d e installs" {
+	if got := strings.Join(ids, " "); got != "installs" {
 		t.Errorf("listed %s", got)
 	}
 	if err := d.Table("installs").Delete(ctx); err != nil {
 		t.Fatal(err)
 	}
 	want("a deleted table", d.Table("installs").Delete(ctx), 404, "notFound")
-	b.createInstalls()
-	if err := d.DeleteWithContents(ctx); err != nil || len(b.Tables()) != 0 {
-		t.Errorf("%v, left %v", err, b.Tables())
-	}
 }
 
 func TestMissingPermissionsAndCredentials(t *testing.T) {

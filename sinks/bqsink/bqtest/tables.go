@@ -1,9 +1,6 @@
 package bqtest
 
 import (
-	"encoding/json"
-	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,13 +8,32 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A table is a resource of BigQuery's and, unless it is a view, an SQLite table of its rows.
+// A table is a resource of BigQuery's and, unless it is a view, its rows. The slice of rows is replaced and never written
+// into, so that whoever has it reads a state that was visible as a whole.
 type table struct {
 	Doc     bq.Table
-	Version int64
-	Rows    string // name of the SQLite table
-	Serial  int64  // in that name
+	version int64
+	rows    []row
 }
+
+// A row is its cells in the order of the table's schema and the partition that it lies in. A cell is nil, a string
+// (STRING, and as text NUMERIC, DATE and DATETIME), an int64 (INTEGER, and TIMESTAMP in microseconds), a float64 or a bool.
+type row struct {
+	part  string
+	bytes int64 // logical size
+	cells []any
+}
+
+// cell is NULL in columns that were added after the row.
+func (r row) cell(i int) any {
+	if i < len(r.cells) {
+		return r.cells[i]
+	}
+	return nil
+}
+
+// mostName is how long the name of a table or job may be, in bytes.
+const mostName = 1024
 
 var tableName = regexp.MustCompile(`^[\p{L}\p{M}\p{N}\p{Pc}\p{Pd}\p{Zs}]+$`)
 
@@ -44,61 +60,50 @@ func (s *Server) findTable(project, dataset, id string) (*table, *refusal) {
 	return nil, refuse("notFound", "Not found: Table %s:%s.%s", project, dataset, id)
 }
 
-func (s *Server) keepTable(t *table) error {
-	t.Version++
-	t.Doc.Etag = etag(t.Version)
+// keepTable makes the table's present state visible under a new etag.
+func (s *Server) keepTable(t *table) {
+	t.version++
+	t.Doc.Etag = etag(t.version)
 	t.Doc.LastModifiedTime = uint64(s.now().UnixMilli())
 	s.tables[t.key()] = t
-	return s.store.keep("table", t.key(), t)
-}
-
-func (s *Server) dropTable(t *table) error {
-	delete(s.tables, t.key())
-	if t.Rows != "" {
-		if _, err := s.store.exec("DROP TABLE IF EXISTS " + t.Rows); err != nil {
-			return err
-		}
-		if _, err := s.store.exec("DELETE FROM modified WHERE name = ?", t.Rows); err != nil {
-			return err
-		}
-	}
-	return s.store.forget("table", t.key())
 }
 
 // createTable makes an empty table of a checked definition.
-func (s *Server) createTable(doc bq.Table, location string) (*table, error) {
-	r := doc.TableReference
-	doc.Kind, doc.Id, doc.Location = "bigquery#table", legacyName(r), location
-	doc.CreationTime = s.now().UnixMilli()
-	doc.Type = "TABLE"
-	t := &table{Doc: doc}
+func (s *Server) createTable(doc bq.Table, location string) *table {
+	doc.Kind, doc.Id, doc.Location = "bigquery#table", legacyName(doc.TableReference), location
+	doc.CreationTime, doc.Type = s.now().UnixMilli(), "TABLE"
 	if doc.View != nil {
-		t.Doc.Type = "VIEW"
-		return t, s.keepTable(t)
+		doc.Type = "VIEW"
+	} else if doc.Schema == nil {
+		doc.Schema = &bq.TableSchema{}
 	}
-	if t.Doc.Schema == nil {
-		t.Doc.Schema = &bq.TableSchema{}
+	t := &table{Doc: doc}
+	s.keepTable(t)
+	return t
+}
+
+// partitions are the IDs of the table's partitions that have rows.
+func (t *table) partitions() map[string]bool {
+	ids := map[string]bool{}
+	for _, r := range t.rows {
+		ids[r.part] = true
 	}
-	s.serial++
-	t.Serial, t.Rows = s.serial, fmt.Sprintf("rows_%d", s.serial)
-	if err := s.createRows(t); err != nil {
-		return nil, err
-	}
-	return t, s.keepTable(t)
+	return ids
 }
 
 // resource is the table as tables.get answers it, with the figures of its rows.
 func (s *Server) resource(t *table) *bq.Table {
 	doc := t.Doc
-	if !t.isView() {
-		rows, err := s.store.rows("SELECT COUNT(*), COALESCE(SUM(" + bytesColumn + "), 0), COUNT(DISTINCT " + partColumn + ") FROM " + t.Rows)
-		broken(err)
-		doc.NumRows, doc.NumBytes = uint64(rows[0][0].(int64)), rows[0][1].(int64)
-		doc.NumTotalLogicalBytes = doc.NumBytes
-		doc.ForceSendFields = []string{"NumRows", "NumBytes"}
-		if t.partitioned() != nil {
-			doc.NumPartitions = rows[0][2].(int64)
-		}
+	if t.isView() {
+		return &doc
+	}
+	for _, r := range t.rows {
+		doc.NumBytes += r.bytes
+	}
+	doc.NumRows, doc.NumTotalLogicalBytes = uint64(len(t.rows)), doc.NumBytes
+	doc.ForceSendFields = []string{"NumRows", "NumBytes"}
+	if t.partitioned() != nil {
+		doc.NumPartitions = int64(len(t.partitions()))
 	}
 	return &doc
 }
@@ -129,28 +134,19 @@ func (s *Server) insertTable(c *call) (any, *refusal) {
 		return nil, refuse("duplicate", "Already Exists: Table %s", legacyName(doc.TableReference))
 	}
 	if doc.View != nil {
-		r = s.checkView(&doc, c.body, false)
+		r = checkView(&doc, c.body, false)
 	} else {
 		r = checkTable(&doc)
 	}
 	if r != nil {
 		return nil, r
 	}
-	var t *table
-	broken(s.store.within(func() (err error) {
-		t, err = s.createTable(doc, d.Doc.Location)
-		return err
-	}))
-	return s.resource(t), nil
+	return s.resource(s.createTable(doc, d.Doc.Location)), nil
 }
 
-func (s *Server) patchTable(c *call) (any, *refusal) { return s.changeTable(c, true) }
-
-func (s *Server) updateTable(c *call) (any, *refusal) { return s.changeTable(c, false) }
-
-// changeTable gives a table a new definition as far as BigQuery allows that.
+// patchTable gives a table a new definition as far as BigQuery allows that.
 // https://cloud.google.com/bigquery/docs/reference/rest/v2/tables/patch
-func (s *Server) changeTable(c *call, patch bool) (any, *refusal) {
+func (s *Server) patchTable(c *call) (any, *refusal) {
 	t, r := s.findTable(c.project, c.dataset, c.table)
 	if r != nil {
 		return nil, r
@@ -162,55 +158,44 @@ func (s *Server) changeTable(c *call, patch bool) (any, *refusal) {
 		return nil, r
 	}
 	doc := bq.Table{}
-	if patch {
-		r = merge(&t.Doc, c.body, &doc)
-	} else {
-		r = decode(c.body, &doc)
-	}
-	if r != nil {
+	if r := merge(&t.Doc, c.body, &doc); r != nil {
 		return nil, r
 	}
 	doc.Kind, doc.Id, doc.TableReference, doc.Type = t.Doc.Kind, t.Doc.Id, t.Doc.TableReference, t.Doc.Type
 	doc.Location, doc.CreationTime = t.Doc.Location, t.Doc.CreationTime
-	var added []*bq.TableFieldSchema
 	if t.isView() {
-		r = s.checkView(&doc, c.body, patch)
+		r = checkView(&doc, c.body, true)
 	} else {
-		added, r = s.checkChange(t, &doc)
+		r = checkChange(t, &doc)
 	}
 	if r != nil {
 		return nil, r
 	}
-	broken(s.store.within(func() error {
-		t.Doc = doc
-		if err := s.addColumns(t, added); err != nil {
-			return err
-		}
-		return s.keepTable(t)
-	}))
+	t.Doc = doc
+	s.keepTable(t)
 	return s.resource(t), nil
 }
 
 // checkChange is what may change about a table: not its partitioning, and of its schema only what keeps the rows valid.
-func (s *Server) checkChange(t *table, doc *bq.Table) ([]*bq.TableFieldSchema, *refusal) {
+func checkChange(t *table, doc *bq.Table) *refusal {
 	if doc.Schema == nil {
 		doc.Schema = t.Doc.Schema
 	}
 	if doc.View != nil {
-		return nil, refuse("invalid", "Cannot change table %s into a view", t.Doc.Id)
+		return refuse("invalid", "Cannot change table %s into a view", t.Doc.Id)
 	}
 	if r := checkTable(doc); r != nil {
-		return nil, r
+		return r
 	}
 	if have, want := specOf(t.partitioned()), specOf(doc.TimePartitioning); have != want {
-		return nil, refuse("invalid", "Cannot change partitioning of table %s. Expected partitioning specification %s, but input partitioning specification is %s",
+		return refuse("invalid", "Cannot change partitioning of table %s. Expected partitioning specification %s, but input partitioning specification is %s",
 			t.Doc.Id, have, want)
 	}
 	changes := compareSchemas(t.Doc.Schema, doc.Schema)
 	if msg := changes.forbidden(true, true); msg != "" {
-		return nil, refuse("invalid", "Provided Schema does not match Table %s. %s", t.Doc.Id, msg)
+		return refuse("invalid", "Provided Schema does not match Table %s. %s", t.Doc.Id, msg)
 	}
-	return changes.added, nil
+	return nil
 }
 
 func (s *Server) deleteTable(c *call) (any, *refusal) {
@@ -218,7 +203,7 @@ func (s *Server) deleteTable(c *call) (any, *refusal) {
 	if r != nil {
 		return nil, r
 	}
-	broken(s.store.within(func() error { return s.dropTable(t) }))
+	delete(s.tables, t.key())
 	return nil, nil
 }
 
@@ -240,37 +225,23 @@ func (s *Server) listTables(c *call) (any, *refusal) {
 	return list, nil
 }
 
-// checkView is a view's query; useLegacySql is true unless the request says otherwise, or a patch leaves it as it was.
+// checkView checks what is around a view's query, and takes any query: nothing here runs it. useLegacySql is true unless the
+// request says otherwise, or a patch leaves it as it was.
 // https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#ViewDefinition
-func (s *Server) checkView(doc *bq.Table, body []byte, patch bool) *refusal {
+func checkView(doc *bq.Table, body []byte, patch bool) *refusal {
 	var raw struct {
 		View *struct {
 			UseLegacySQL *bool `json:"useLegacySql"`
 		} `json:"view"`
 	}
-	if err := json.Unmarshal(body, &raw); err != nil {
-		return refuse("badRequest", "Invalid JSON payload received: %v", err)
+	if r := decode(body, &raw); r != nil {
+		return r
 	}
 	if v := raw.View; v != nil && (v.UseLegacySQL == nil && !patch || v.UseLegacySQL != nil && *v.UseLegacySQL) {
-		return &refusal{http.StatusNotImplemented, "notImplemented", "bqtest has no legacy SQL: set view.useLegacySql to false"}
+		return refuse("notImplemented", "bqtest has no legacy SQL: set view.useLegacySql to false")
 	}
-	if r := checkLabels(doc.Labels); r != nil {
-		return r
+	if strings.TrimSpace(doc.View.Query) == "" {
+		return refuse("invalid", "Required parameter is missing: view.query")
 	}
-	given := doc.Schema
-	schema, r := s.viewSchema(tableKey(doc.TableReference), doc.View.Query)
-	if r != nil {
-		return r
-	}
-	doc.Schema = schema
-	if given != nil { // descriptions may be set on a view's columns; the rest comes from its query
-		for _, f := range schema.Fields {
-			for _, g := range given.Fields {
-				if strings.EqualFold(f.Name, g.Name) {
-					f.Description = g.Description
-				}
-			}
-		}
-	}
-	return nil
+	return checkLabels(doc.Labels)
 }

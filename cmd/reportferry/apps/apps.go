@@ -1,0 +1,276 @@
+// Package apps has the commands on apps. Without it, a person could declare apps in a file and have them applied by a
+// schedule, but neither see a difference first nor look after what no file declares: SDK secrets, signatures, the vault.
+//
+//	plan, apply, status      the apps that a job's file declares, through jobs/apps
+//	list, get, settings,     what the service has, asked directly
+//	export, events, signature, secrets, vault
+package apps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
+)
+
+// A group is the commands on apps.
+type group struct {
+	*wire.Program
+	job string
+}
+
+// New makes the command apps and those below it.
+func New(p *wire.Program) *cobra.Command {
+	g := &group{Program: p}
+	cmd := &cobra.Command{
+		Use:   "apps",
+		Short: "Keep apps as a file declares them, and look after them",
+		Long: `Keep the account's apps as a file declares them: plan shows what differs from
+the service, apply sends it. The other commands read one app or many, or change
+what isn't declared. An app is named by its token, or by its platform and its
+store ID, such as android/com.example.game or ios/1234567890.
+
+No secret is printed: neither channel setup, nor SDK secrets, nor the vault.`,
+		Args: cobra.NoArgs,
+	}
+	cmd.AddCommand(g.plan(), g.apply(), g.status(), g.list(), g.get(), g.settings(), g.export(), g.events(), g.signature(), g.secrets(), g.vault())
+	return cmd
+}
+
+func (g *group) addJob(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&g.job, "job", "", "`job` of the config; not needed when it has one of kind apps")
+}
+
+// declared opens the ledger and the job's apps.
+func (g *group) declared(cmd *cobra.Command, ids []string, do func(ctx context.Context, k *apps.Kind) error) error {
+	return g.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
+		c, err := wire.ChooseJob(s.Config, "apps", g.job)
+		if err != nil {
+			return err
+		}
+		k, err := wire.DeclaredApps(s, c, wire.AppsAsk{Now: true, Only: ids})
+		if err != nil {
+			return err
+		}
+		return do(ctx, k)
+	})
+}
+
+// asking opens the service alone.
+func (g *group) asking(cmd *cobra.Command, do func(ctx context.Context, client *adjust.Client) error) error {
+	return g.WithService(cmd, func(ctx context.Context, s *wire.Session) error { return do(ctx, s.Client) })
+}
+
+var plainToken = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+
+// appToken gives the token of an app that a command line names.
+func appToken(ctx context.Context, client *adjust.Client, arg string) (string, error) {
+	if platform, store, ok := strings.Cut(arg, "/"); ok && (platform == "android" || platform == "ios") && len(store) <= 255 && cleanID.MatchString(store) {
+		app, err := client.AppByStore(ctx, store, platform, "")
+		return app.AppToken, err
+	}
+	return arg, checkToken(arg, "an app's token, nor such as android/com.example.game")
+}
+
+var cleanID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// checkToken refuses what would be another path. The text isn't repeated: it may be a secret in the wrong place.
+func checkToken(arg, what string) error {
+	if len(arg) > 64 || !plainToken.MatchString(arg) {
+		return fmt.Errorf("%w: the argument is not %s", jobs.ErrRefused, what)
+	}
+	return nil
+}
+
+func (g *group) plan() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "plan [app...]",
+		Short: "Show what differs between the declared apps and the service",
+		Long: `Compare the declared apps with the service, field by field, and send nothing.
+What the service never shows, such as the sections to migrate, is compared with
+what was sent before. Values of secrets aren't printed.`,
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			return g.declared(cmd, ids, func(ctx context.Context, k *apps.Kind) error {
+				reports, err := k.Diff(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON || g.JSON() {
+					err = human.JSONLines(cmd.OutOrStdout(), reports)
+				} else {
+					writeAppsPlan(cmd.OutOrStdout(), reports)
+				}
+				return errors.Join(err, failedApps(reports))
+			})
+		},
+	}
+	g.addJob(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object an app")
+	return cmd
+}
+
+// failedApps gives the exit code of apps that couldn't be compared; the errors were shown.
+func failedApps(reports []apps.Report) error {
+	failed := 0
+	for _, r := range reports {
+		if errors.Is(r.Err, adjust.ErrAuth) {
+			return r.Err
+		}
+		if r.Err != nil {
+			failed++
+		}
+	}
+	switch failed {
+	case 0:
+		return nil
+	case len(reports):
+		return exit.Silent(jobs.ExitFailed)
+	}
+	return exit.Silent(jobs.ExitSome)
+}
+
+func writeAppsPlan(w io.Writer, reports []apps.Report) {
+	counts := map[apps.Result]int{}
+	failed := 0
+	for _, r := range reports {
+		if r.Err != nil {
+			failed++
+			fmt.Fprintf(w, "%s\n", r.ID)
+			human.Row(w, "error", r.Err.Error())
+			continue
+		}
+		counts[r.Result]++
+		switch {
+		case r.Result == apps.Created:
+			fmt.Fprintf(w, "%s: to be created\n", r.ID)
+		case r.Unfinished && len(r.Changes) == 0:
+			fmt.Fprintf(w, "%s: an earlier run didn't finish it\n", r.ID)
+		case r.Result == apps.Changed:
+			fmt.Fprintf(w, "%s: to be changed\n", r.ID)
+		case len(r.Otherwise) > 0:
+			fmt.Fprintf(w, "%s: was applied; the service shows values of its own\n", r.ID)
+		}
+		for _, c := range slices.Concat(r.Changes, r.Otherwise) {
+			writeChange(w, c, r.Result == apps.Created)
+		}
+	}
+	fmt.Fprintf(w, "%s: %d to be created, %d to be changed, %d as declared", human.Plural(len(reports), "app"), counts[apps.Created], counts[apps.Changed], counts[apps.Unchanged])
+	if failed > 0 {
+		fmt.Fprintf(w, ", %d not compared", failed)
+	}
+	fmt.Fprintln(w)
+}
+
+// writeChange writes one line, or three when a terminal is too narrow for it.
+func writeChange(w io.Writer, c apps.Change, fresh bool) {
+	const width = 80
+	c.Path, c.Have, c.Want = terminal.Line(c.Path), terminal.Line(c.Have), terminal.Line(c.Want)
+	if fresh {
+		fmt.Fprintln(w, runewidth.Truncate("  "+c.Path+": "+c.Want, width, "…"))
+		return
+	}
+	if line := "  " + c.String(); runewidth.StringWidth(line) <= width {
+		fmt.Fprintln(w, line)
+		return
+	}
+	fmt.Fprintln(w, runewidth.Truncate("  "+c.Path, width, "…"))
+	fmt.Fprintln(w, runewidth.Truncate("    - "+c.Have, width, "…"))
+	fmt.Fprintln(w, runewidth.Truncate("    + "+c.Want, width, "…"))
+}
+
+func (g *group) apply() *cobra.Command {
+	var deadline *wire.Deadline
+	var migrate bool
+	cmd := &cobra.Command{
+		Use:   "apply [app...]",
+		Short: "Make the service's apps as they are declared",
+		Long: `Send what apps plan shows, wait for the migrations, and say what came of each
+section. Apps that are as declared are left alone; one that fails stops no
+other, and the next run tries it again. A run that was killed goes on where it
+was. An app is named as apps plan shows it; without a name, all are meant.
+
+` + exit.Help(),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			var reports []apps.Report
+			err := g.Run(cmd, wire.Request{Trigger: "manual", Named: true, Stop: deadline.Stop(), Jobs: func(_ context.Context, s *wire.Session) ([]jobs.Job, error) {
+				c, err := wire.ChooseJob(s.Config, "apps", g.job)
+				if err != nil {
+					return nil, err
+				}
+				k, err := wire.DeclaredApps(s, c, wire.AppsAsk{Now: true, Only: ids, Migrate: migrate, Tell: func(r apps.Report) {
+					reports = append(reports, r)
+					if !g.JSON() && (r.Err != nil || r.Result != apps.Unchanged) {
+						fmt.Fprintf(s.Progress, "%s: %s\n", r.ID, resultOf(r))
+					}
+				}})
+				return []jobs.Job{wire.AppsJob(c, k)}, err
+			}})
+			if !g.JSON() {
+				writeSections(cmd.OutOrStdout(), reports)
+			}
+			return err
+		},
+	}
+	g.addJob(cmd)
+	cmd.Flags().BoolVar(&migrate, "migrate", false, "copy the template to the apps again, though nothing differs: after the template has changed")
+	deadline = g.AddDeadline(cmd)
+	return cmd
+}
+
+func resultOf(r apps.Report) string {
+	switch {
+	case errors.Is(r.Err, context.Canceled):
+		return "stopped"
+	case r.Err != nil:
+		return "failed"
+	}
+	return string(r.Result)
+}
+
+// writeSections says what came of each app that needed something.
+func writeSections(w io.Writer, reports []apps.Report) {
+	slices.SortFunc(reports, func(x, y apps.Report) int { return strings.Compare(x.ID, y.ID) })
+	for _, r := range reports {
+		if r.Err == nil && r.Result == apps.Unchanged {
+			continue
+		}
+		fmt.Fprintln(w, strings.TrimSpace(terminal.Line(r.ID+": "+resultOf(r)+" "+r.Token)))
+		writeResultOfSections(w, r.Sections)
+		if len(r.Otherwise) > 0 {
+			fmt.Fprintln(w, "  the service took these, and shows values of its own:")
+			for _, c := range r.Otherwise {
+				writeChange(w, c, false)
+			}
+		}
+	}
+}
+
+func writeResultOfSections(w io.Writer, sections []apps.Section) {
+	for _, s := range sections {
+		done := fmt.Sprintf("%d applied", len(s.Successes))
+		if len(s.Successes) > 0 {
+			done += ": " + strings.Join(s.Successes, ", ")
+		}
+		if len(s.Successes) > 0 || len(s.Failures) == 0 {
+			fmt.Fprintln(w, runewidth.Truncate(terminal.Line(fmt.Sprintf("  %-25s  %s", s.Name, done)), 80, "…"))
+		}
+		for _, f := range s.Failures {
+			fmt.Fprintln(w, terminal.Line(fmt.Sprintf("  %-25s  error: %s", s.Name, f)))
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package apps
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
+)
+
+// knownSections refuses names that the service doesn't have, before it is asked.
+func knownSections(names []string) error {
+	known := []string{"app_info"}
+	for _, s := range catalog.Sections() {
+		known = append(known, s.Name)
+	}
+	for _, name := range names {
+		if slices.Contains(known, name) {
+			continue
+		}
+		hint := "; sections: " + strings.Join(known, ", ")
+		if near := catalog.Nearest(name, known); len(name) < 100 && len(near) > 0 {
+			hint = "; did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return fmt.Errorf("%w: no such section%s", jobs.ErrRefused, hint)
+	}
+	return nil
+}
+
+func (g *group) events() *cobra.Command {
+	var list, unique []string
+	cmd := &cobra.Command{
+		Use:   "events <app>...",
+		Short: "Show the events of apps, or create or update some in each",
+		Example: `  reportferry apps events android/com.example.game
+  reportferry apps events abc123 def456 --add purchase --add-unique registration`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var add []adjust.EventSpec
+			for _, name := range list {
+				add = append(add, adjust.EventSpec{Name: name})
+			}
+			for _, name := range unique {
+				add = append(add, adjust.EventSpec{Name: name, Unique: true})
+			}
+			if err := checkEvents(add); err != nil {
+				return exit.Coded(err)
+			}
+			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+				var tokens []string
+				for _, arg := range args {
+					token, err := appToken(ctx, client, arg)
+					if err != nil {
+						return err
+					}
+					tokens = append(tokens, token)
+				}
+				if add == nil {
+					return showEvents(ctx, cmd.OutOrStdout(), client, tokens)
+				}
+				return addEvents(ctx, cmd.OutOrStdout(), client, tokens, add)
+			})
+		},
+	}
+	cmd.Flags().StringArrayVar(&list, "add", nil, "create the event of this `name`, or make it count every time; may be repeated")
+	cmd.Flags().StringArrayVar(&unique, "add-unique", nil, "create the event of this `name`, or make it count once a user; may be repeated")
+	return cmd
+}
+
+func checkEvents(add []adjust.EventSpec) error {
+	seen := map[string]bool{}
+	for _, e := range add {
+		if e.Name == "" || len(e.Name) > 255 || hasControls(e.Name) || seen[e.Name] {
+			return fmt.Errorf("%w: a name of an event is empty, too long, given twice, or holds a control character", jobs.ErrRefused)
+		}
+		seen[e.Name] = true
+	}
+	return nil
+}
+
+func showEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens []string) error {
+	g := human.Grid{Heads: []string{"APP", "TOKEN", "UNIQUE", "NAME"}, Most: []int{14, 8, 0, 44}}
+	for _, token := range tokens {
+		events, err := apps.Events(ctx, client, token)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			g.Rows = append(g.Rows, []string{token, e.Token, fmt.Sprint(e.Unique), e.Name})
+		}
+	}
+	g.Write(w)
+	fmt.Fprintln(w, human.Plural(len(g.Rows), "event"))
+	return nil
+}
+
+func addEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens []string, add []adjust.EventSpec) error {
+	done, err := client.SubmitEvents(ctx, tokens, add)
+	if err != nil {
+		return err
+	}
+	for _, s := range done.Successes {
+		fmt.Fprintln(w, terminal.Line(fmt.Sprintf("%s: %s is there, token %s", s.AppToken, s.Event.Name, s.Event.Token)))
+	}
+	for _, f := range done.Failures {
+		fmt.Fprintln(w, terminal.Line(fmt.Sprintf("%s: %s: error: %s", f.AppToken, f.Name, cmp.Or(string(f.Details), "the service doesn't say why"))))
+	}
+	switch {
+	case len(done.Failures) > 0 && len(done.Successes) > 0:
+		return exit.Silent(jobs.ExitSome)
+	case len(done.Failures) > 0:
+		return exit.Silent(jobs.ExitFailed)
+	}
+	return nil
+}
+
+func (g *group) signature() *cobra.Command {
+	var enforce bool
+	var fingerprints []string
+	cmd := &cobra.Command{
+		Use:   "signature <app>",
+		Short: "Show the SDK signature settings of an app, or change them",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var change adjust.SignatureSettings
+			if cmd.Flags().Changed("enforce") {
+				change.EnforceInstallSigning = &enforce
+			}
+			for _, f := range fingerprints {
+				if !isFingerprint.MatchString(f) {
+					return exit.Coded(fmt.Errorf("%w: --fingerprint: want 20 bytes as hex digits with colons between", jobs.ErrRefused))
+				}
+			}
+			change.AndroidFingerprints = fingerprints
+			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+				token, err := appToken(ctx, client, args[0])
+				if err != nil {
+					return err
+				}
+				if change.EnforceInstallSigning == nil && change.AndroidFingerprints == nil {
+					all, err := client.Settings(ctx, token, "signature")
+					if err != nil {
+						return err
+					}
+					return writeMasked(cmd.OutOrStdout(), all["signature"])
+				}
+				now, err := client.UpdateSignature(ctx, token, change)
+				if err != nil {
+					return err
+				}
+				return writeMasked(cmd.OutOrStdout(), now)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&enforce, "enforce", false, "reject installs without a good signature; --enforce=false: don't")
+	cmd.Flags().StringSliceVar(&fingerprints, "fingerprint", nil, "SHA-1 `fingerprint` of an Android certificate; may be repeated, and replaces those that are there")
+	return cmd
+}

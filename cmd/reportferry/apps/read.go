@@ -1,0 +1,280 @@
+package apps
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
+)
+
+func (g *group) list() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the apps that were made or updated through app automation",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+				list, err := client.Apps(ctx)
+				if err != nil {
+					return err
+				}
+				slices.SortFunc(list, func(x, y adjust.AppDetails) int {
+					return cmp.Or(cmp.Compare(x.Platform, y.Platform), cmp.Compare(x.StoreID, y.StoreID))
+				})
+				if asJSON || g.JSON() {
+					all := []any{}
+					for _, app := range list {
+						all = append(all, wholeApp(app))
+					}
+					return writeMasked(cmd.OutOrStdout(), all)
+				}
+				g := human.Grid{Heads: []string{"TOKEN", "PLATFORM", "STORE ID", "NAME"}, Most: []int{14, 8, 32, 20}}
+				for _, app := range list {
+					g.Rows = append(g.Rows, []string{app.AppToken, app.Platform, app.StoreID, app.Name})
+				}
+				g.Write(cmd.OutOrStdout())
+				fmt.Fprintln(cmd.OutOrStdout(), human.Plural(len(list), "app"))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print all fields as JSON, without secrets")
+	return cmd
+}
+
+// writeMasked writes what the service said, without what may be a credential.
+func writeMasked(w io.Writer, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var plain any
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&plain); err != nil {
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(apps.Mask(plain))
+}
+
+// wholeApp is what the service said of an app, with the fields that this version doesn't know.
+func wholeApp(d adjust.AppDetails) map[string]any {
+	info := map[string]any{"overrides": d.AdditionalInfo.Overrides}
+	for key, raw := range d.AdditionalInfo.Unknown {
+		info[key] = raw
+	}
+	whole := map[string]any{
+		"name": d.Name, "store_id": d.StoreID, "platform": d.Platform, "adjust_app_token": d.AppToken, "additional_info": info, "channel_setup": d.ChannelSetup,
+	}
+	if d.BundleID != "" {
+		whole["bundle_id"] = d.BundleID
+	}
+	for key, raw := range d.Unknown {
+		whole[key] = raw
+	}
+	return whole
+}
+
+func (g *group) get() *cobra.Command {
+	return &cobra.Command{
+		Use:     "get <app>",
+		Short:   "Show an app: details, overrides, channel setup without secrets",
+		Example: "  reportferry apps get android/com.example.game",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+				token, err := appToken(ctx, client, args[0])
+				if err != nil {
+					return err
+				}
+				app, err := client.App(ctx, token)
+				if err != nil {
+					return err
+				}
+				return writeMasked(cmd.OutOrStdout(), wholeApp(app))
+			})
+		},
+	}
+}
+
+func (g *group) settings() *cobra.Command {
+	var sections []string
+	cmd := &cobra.Command{
+		Use:   "settings <app>",
+		Short: "Show the settings of any app, by section, without secrets",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := knownSections(sections); err != nil {
+				return exit.Coded(err)
+			}
+			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+				token, err := appToken(ctx, client, args[0])
+				if err != nil {
+					return err
+				}
+				all, err := client.Settings(ctx, token, sections...)
+				if err != nil {
+					return err
+				}
+				return writeMasked(cmd.OutOrStdout(), all)
+			})
+		},
+	}
+	cmd.Flags().StringSliceVar(&sections, "section", nil, "only these `sections`; all by default")
+	return cmd
+}
+
+func (g *group) export() *cobra.Command {
+	var tokens, sections []string
+	var path string
+	var raw bool
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the settings of apps as CSV, without secrets",
+		Long: `Write the settings of the account's apps as CSV, whole or not at all, without
+what may be a credential. An export with other columns than known is refused,
+because its credentials can't be told; --raw writes it as it is.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := knownSections(sections); err != nil {
+				return exit.Coded(err)
+			}
+			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+				for i, arg := range tokens {
+					token, err := appToken(ctx, client, arg)
+					if err != nil {
+						return err
+					}
+					tokens[i] = token
+				}
+				var whole, masked bytes.Buffer
+				if err := client.SettingsCSV(ctx, &whole, tokens, sections); err != nil {
+					return err
+				}
+				out := &whole
+				if !raw {
+					out = &masked
+					if err := apps.MaskCSV(out, &whole); err != nil {
+						return fmt.Errorf("%w; --raw writes it as it is, credentials included", err)
+					}
+				}
+				if path == "" {
+					_, err := out.WriteTo(terminal.Data(cmd.OutOrStdout()))
+					return err
+				}
+				return writePrivately(path, out.Bytes())
+			})
+		},
+	}
+	cmd.Flags().StringSliceVar(&tokens, "app", nil, "only these `apps`; all by default")
+	cmd.Flags().StringSliceVar(&sections, "section", nil, "only these `sections`; all by default")
+	cmd.Flags().StringVarP(&path, "out", "o", "", "write to this `file`, for its owner alone, instead of standard output")
+	cmd.Flags().BoolVar(&raw, "raw", false, "as the service writes it, credentials included")
+	return cmd
+}
+
+// writePrivately makes a file that only its owner reads, whole or not at all.
+func writePrivately(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+func (g *group) status() *cobra.Command {
+	var asJSON, wait bool
+	cmd := &cobra.Command{
+		Use:   "status [ticket]",
+		Short: "Show how far the declared apps are, or how a migration goes",
+		Long: `Without a ticket, show what the ledger says of the job's apps; nothing is asked
+of the service. With one, ask how that migration goes. The exit code is 3 when
+it has failed, or a section has failures.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			asJSON = asJSON || g.JSON()
+			if len(args) == 1 {
+				return g.ticket(cmd, args[0], wait, asJSON)
+			}
+			return g.declared(cmd, nil, func(ctx context.Context, k *apps.Kind) error {
+				known, err := k.Known(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return human.JSONLines(cmd.OutOrStdout(), known)
+				}
+				if len(known) == 0 {
+					fmt.Fprintln(cmd.OutOrStdout(), "no app was applied yet")
+					return nil
+				}
+				g := human.Grid{Heads: []string{"APP", "STATE", "TOKEN", "SINCE"}, Most: []int{36, 0, 14, 0}}
+				for _, r := range known {
+					g.Rows = append(g.Rows, []string{r.App, string(r.State), r.Token, human.Ago(time.Now(), r.At)})
+				}
+				g.Write(cmd.OutOrStdout())
+				return nil
+			})
+		},
+	}
+	g.addJob(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the migration is over, half an hour at most")
+	return cmd
+}
+
+func (g *group) ticket(cmd *cobra.Command, ticket string, wait, asJSON bool) error {
+	if err := checkToken(ticket, "a ticket"); err != nil {
+		return exit.Coded(err)
+	}
+	return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+		ask := client.Ticket
+		if wait {
+			ask = func(ctx context.Context, ticket string) (adjust.Ticket, error) {
+				return client.WaitTicket(ctx, ticket, adjust.Wait{})
+			}
+		}
+		t, err := ask(ctx, ticket)
+		if err != nil && !errors.Is(err, adjust.ErrTicketFailed) {
+			return err
+		}
+		if asJSON {
+			err = writeMasked(cmd.OutOrStdout(), map[string]any{"status": t.Status, "kind": t.Kind, "sections": apps.SectionsOf(t)})
+		} else {
+			fmt.Fprintln(cmd.OutOrStdout(), terminal.Line(t.Kind+" "+t.Status))
+			writeResultOfSections(cmd.OutOrStdout(), apps.SectionsOf(t))
+			err = nil
+		}
+		if err == nil && (t.Failed() || len(t.Problems()) > 0) {
+			return exit.Silent(jobs.ExitSome)
+		}
+		return err
+	})
+}

@@ -1,0 +1,39 @@
+package exit
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
+	"github.com/reportferry/reportferry/jobs/outbox"
+)
+
+func TestReasons(t *testing.T) {
+	for want, err := range map[string]error{
+		"config":         fmt.Errorf("job: %w: no such zone", jobs.ErrRefused),
+		"denied":         &adjust.Error{Status: 401, Err: adjust.ErrAuth},
+		"clock":          fmt.Errorf("%w: %w", jobs.ErrStop, &adjust.Error{Err: adjust.ErrClock}),
+		"ledger_damaged": fmt.Errorf("%w: %w", jobs.ErrLedger, &jobs.DamagedError{Location: "x", Err: errors.New("y")}),
+		"ledger":         fmt.Errorf("%w: read x: timeout", jobs.ErrLedger),
+		"claim_lost":     fmt.Errorf("%w: record: %w", jobs.ErrLedger, jobs.ErrLost),
+		"emptied":        fmt.Errorf("put: %w (204)", jobs.ErrEmptied),
+		"file":           fmt.Errorf("push x: %w", outbox.ErrTooMany),
+		"migration":      fmt.Errorf("apply x: %w: events", apps.ErrMigration),
+		"sink":           &jobs.SinkError{Err: errors.New("put x: no space")},
+		"answer":         &adjust.Error{Err: &table.CellError{Row: 1}},
+		"service_slow":   &adjust.Error{Status: 504, Err: adjust.ErrTooSlow},
+		"service":        &adjust.Error{Status: 503},
+		"other":          errors.New("x"),
+	} {
+		if got := Reason(err); got != want {
+			t.Errorf("%v: %s, want %s", err, got, want)
+		}
+		if got := Reason(errors.Join(err, errors.New("x"))); got != want {
+			t.Errorf("joined: %s, want %s", got, want)
+		}
+	}
+}

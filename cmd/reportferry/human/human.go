@@ -1,0 +1,112 @@
+// Package human writes numbers, periods, times and tables for people who read 80 columns. Without it, each command would
+// write the same count, the same day or the same table in another way.
+//
+//	Grid   rows under headings, in columns as wide as their widest cell
+//	Row    a label and what there is to say under it, two spaces in
+//	Count, Size, Plural, Range, Ago     one value in a sentence
+//	Fold, FirstLine                     a text that may be too long
+//
+// Everything is written through a terminal.Writer by the commands, so these functions needn't escape what they are given;
+// Grid does so for its cells, because a row is one line whatever a campaign is called.
+package human
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// Plural writes a number of things: "1 window", "2 windows". The noun's plural ends in s.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Count writes a number with its thousands separated by commas.
+func Count(n int64) string {
+	digits := fmt.Sprint(n)
+	var groups []string
+	for len(digits) > 3 {
+		groups = append(groups, digits[len(digits)-3:])
+		digits = digits[:len(digits)-3]
+	}
+	slices.Reverse(groups)
+	return strings.Join(append([]string{digits}, groups...), ",")
+}
+
+// Size writes a number of bytes in units of a thousand.
+func Size(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// Range names a run of partitions by its first and its last one; the partition of a table without periods is "all".
+func Range(first, last civil.Date) string {
+	switch first {
+	case sinks.Whole:
+		return "all"
+	case last:
+		return first.String()
+	}
+	return first.String() + ".." + last.String()
+}
+
+// Ago writes how long before now something happened, to the second.
+func Ago(now, at time.Time) string { return now.Sub(at).Round(time.Second).String() + " ago" }
+
+// Row writes a text under a label. The text's later lines are indented below its first one, so that a line end in a name
+// of the account can't begin a line that looks like one of the program's own.
+func Row(w io.Writer, label, text string) {
+	fmt.Fprintf(w, "  %-10s  %s\n", label, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 14)))
+}
+
+// Fold breaks a text between words into lines of at most so many bytes. A longer word keeps a line of its own.
+func Fold(text string, width int) string {
+	var lines []string
+	for len(text) > width {
+		at := strings.LastIndex(text[:width+1], " ")
+		if at < 0 {
+			break
+		}
+		lines, text = append(lines, text[:at]), text[at+1:]
+	}
+	return strings.Join(append(lines, text), "\n")
+}
+
+// FirstLine shortens a message that joins several errors to its first one and the number of the others. The closing table
+// of a run shows all of them.
+func FirstLine(text string) string {
+	first, rest, more := strings.Cut(text, "\n")
+	if more {
+		return fmt.Sprintf("%s (and %d more)", first, strings.Count(rest, "\n")+1)
+	}
+	return first
+}
+
+// JSONLines writes each element of a list as JSON on a line of its own.
+func JSONLines[T any](w io.Writer, list []T) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, one := range list {
+		if err := enc.Encode(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,306 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/report"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+// Check makes the command check.
+func Check(p *wire.Program) *cobra.Command {
+	var live bool
+	var sample int
+	var seed uint64
+	cmd := &cobra.Command{
+		Use:   "check [job...]",
+		Short: "Try all that a run needs, and hold the sinks against the ledger",
+		Long: `Try each step of a run, and say which works: the config; the room in the spool
+folder; the ledger and each sink, by writing, reading and deleting a probe, in
+BigQuery a table and a query; the service's token and account; each dimension,
+metric and event of the reports against the service's own lists, in one request.
+What isn't in the lists is asked for by a report of one day.
+
+Then read every recorded part back from its sink: its rows and its content hash
+must be those of the ledger. With --live also fetch some partitions again, of
+those that are restated no more chosen at random, and hold the types of columns
+against the service's list of metrics.
+
+The exit code is 2 when the config asks for what can't be, 5 when credentials
+are refused, 1 when another step fails, and 3 when something isn't as recorded.
+Nothing that is recorded or published is changed.`,
+		ValidArgsFunction: p.CompleteJobs,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
+				c := &checker{Session: s, out: cmd.OutOrStdout(), dice: rand.New(rand.NewPCG(seed, seed)), sample: sample}
+				if cmd.Flags().Changed("config") {
+					c.flag = " --config " + p.ConfigFile
+				}
+				if p.JSON() {
+					c.tell = s.Log
+				}
+				if err := c.check(ctx, names, live); err != nil {
+					return err
+				}
+				if code := c.exit(); code != jobs.ExitDone {
+					return exit.Silent(code)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&live, "live", false, "ask the service too")
+	cmd.Flags().IntVar(&sample, "sample", 3, "with --live: partitions of each job to fetch again")
+	cmd.Flags().Uint64Var(&seed, "seed", rand.Uint64(), "chooses the sample; default: another each time")
+	cmd.Flags().Lookup("seed").DefValue = "0" // help is the same every time, and 0 isn't shown
+	return cmd
+}
+
+// A checker compares and counts what is wrong.
+type checker struct {
+	*wire.Session
+	out    io.Writer
+	dice   *rand.Rand
+	flag   string // that names the config, when it isn't the default
+	sample int
+	wrong  int
+	tell   *slog.Logger // hears of steps that failed too; may be nil
+	codes  []int        // of steps that failed
+}
+
+// check tries what a run needs, step by step, and holds the sinks against the ledger. A step that failed says nothing about
+// the others.
+func (c *checker) check(ctx context.Context, names []string, live bool) error {
+	chosen, err := c.Choose(names)
+	if err != nil {
+		return err
+	}
+	c.Warn(names)
+	c.step("config", nil, human.Plural(len(c.Config.Jobs), "job"))
+	c.room()
+	c.store(ctx)
+	lists := c.account(ctx)
+	list, good := c.places(ctx, chosen)
+	if lists != nil {
+		c.queries(ctx, list, lists)
+	}
+	for _, job := range list {
+		if c.Ledger == nil || ctx.Err() != nil {
+			break
+		}
+		if err := c.table(ctx, job, good); err != nil {
+			c.step(job.Name, err, "")
+		}
+	}
+	if live && lists != nil && c.Ledger != nil && ctx.Err() == nil {
+		return c.live(ctx, list, lists)
+	}
+	return ctx.Err()
+}
+
+// table reads back what those sinks of a job hold that are good.
+func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool) error {
+	t, err := c.Ledger.Table(ctx, job.Table)
+	if err != nil {
+		return err
+	}
+	shapes, err := t.Shapes(ctx)
+	if err != nil {
+		return err
+	}
+	chosen, err := c.Choose([]string{job.Name})
+	if err != nil {
+		return err
+	}
+	if chosen[0].Sinks != nil { // a config that contradicts the ledger is refused as run refuses it
+		if _, err := inspect(ctx, c.Session, chosen[0], jobs.Past{}); err != nil {
+			return err
+		}
+	}
+	if _, replaced := job.Kind.(*report.Kind); replaced { // snapshots keep the meaning that they had
+		if err := c.meaning(ctx, job, t, shapes); err != nil {
+			return err
+		}
+	}
+	for _, target := range job.Targets {
+		reader, ok := target.Sink.(*blobsink.Sink)
+		if !good[target.Name] {
+			continue // that has been said
+		}
+		if !ok {
+			fmt.Fprintf(c.out, "%s: %s can't be read back\n", job.Name, target.Name)
+			continue
+		}
+		if err := c.sink(ctx, job, t, shapes, target, reader); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meaning counts the partitions whose numbers mean something else than the newest ones'.
+func (c *checker) meaning(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape) error {
+	last, known, err := t.LastShape(ctx)
+	if err != nil || !known {
+		return err
+	}
+	n := 0
+	for _, e := range t.Entries() {
+		if !shapes[e.Shape].SameMeaning(last) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	c.wrong += n
+	fmt.Fprintf(c.out, "%s: %s from before a rebaseline that isn't finished;\n  run goes on with it\n", job.Name, human.Plural(n, "partition"))
+	return nil
+}
+
+// sink reads back the parts that one sink should hold.
+func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape, target jobs.Target, reader *blobsink.Sink) error {
+	name := target.Name
+	held := slices.DeleteFunc(t.Sorted(), func(e jobs.Entry) bool {
+		return !slices.ContainsFunc(e.Receipts, target.Gave)
+	})
+	found := make([]string, len(held)) // by entry: what is wrong with it
+	var broken error
+	var mu sync.Mutex
+	g := &errgroup.Group{}
+	g.SetLimit(4) // parts, each whole on the disk
+	for i, e := range held {
+		g.Go(func() error {
+			text, err := c.part(ctx, reader, job.Table, e, shapes[e.Shape])
+			mu.Lock()
+			defer mu.Unlock()
+			found[i], broken = text, errors.Join(broken, err)
+			return nil
+		})
+	}
+	_ = g.Wait() // errors are in broken
+	if broken != nil {
+		return broken
+	}
+	wrong := 0
+	for _, text := range found {
+		if text != "" {
+			wrong++
+		}
+	}
+	if c.wrong += wrong; wrong == 0 {
+		fmt.Fprintf(c.out, "%s in %s: %s, as recorded\n", job.Name, name, human.Plural(len(held), "part"))
+		return c.strangers(ctx, job, held, target, reader)
+	}
+	fmt.Fprintf(c.out, "%s in %s: %d of %s not as recorded\n", job.Name, name, wrong, human.Plural(len(held), "part"))
+	for i, text := range found {
+		if text != "" {
+			fmt.Fprintf(c.out, "  %s  %s\n", human.Range(held[i].Partition, held[i].Partition), text)
+		}
+	}
+	fmt.Fprintf(c.out, "  to put one again:\n    reportferry backfill %s --from DAY --to DAY --force%s\n", job.Name, c.flag)
+	return c.strangers(ctx, job, held, target, reader)
+}
+
+// strangers finds files that readers of the table find and no record names: their rows count twice, or not at all.
+func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry, target jobs.Target, reader *blobsink.Sink) error {
+	name := target.Name
+	objects, err := reader.List(ctx, job.Table)
+	if err != nil {
+		return err
+	}
+	recorded := map[string]bool{}
+	for _, e := range held {
+		for _, r := range e.Receipts {
+			if target.Gave(r) {
+				recorded[r.Key] = true
+			}
+		}
+	}
+	var keys []string
+	for _, o := range objects {
+		if !recorded[o.Key] {
+			keys = append(keys, o.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	c.wrong += len(keys)
+	fmt.Fprintf(c.out, "%s in %s: %s that no record names\n", job.Name, name, human.Plural(len(keys), "file"))
+	for i, key := range keys {
+		if i == 5 {
+			fmt.Fprintf(c.out, "  and %d more\n", len(keys)-i)
+			break
+		}
+		fmt.Fprintf(c.out, "  %s\n", terminal.Line(key))
+	}
+	return nil
+}
+
+// part reads one part back and says what is wrong with it; an error means that it couldn't be read at all.
+func (c *checker) part(ctx context.Context, reader *blobsink.Sink, name string, e jobs.Entry, shape jobs.Shape) (wrong string, err error) {
+	from, err := reader.Read(ctx, name, e.Partition)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "is missing", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp(c.Spool, "check-*.parquet")
+	if err != nil {
+		return "", errors.Join(err, from.Close())
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // a spool file
+	size, err := io.Copy(file, from)
+	if err = errors.Join(err, from.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("read %s/%s: %w", name, e.Partition, err), file.Close())
+	}
+	rows, hash, err := table.Measure(ctx, file, size, columnsOf(shape))
+	if closeErr := file.Close(); closeErr != nil {
+		return "", closeErr
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return fmt.Sprintf("can't be taken for a part: %v", err), nil
+	case rows != e.Rows:
+		return fmt.Sprintf("holds %s rows, recorded are %s", human.Count(rows), human.Count(e.Rows)), nil
+	case hash != e.Hash:
+		return fmt.Sprintf("holds %s rows, whose content hash isn't the recorded one", human.Count(rows)), nil
+	}
+	return "", nil
+}
+
+// columnsOf are the columns of a shape, as far as reading needs them.
+func columnsOf(s jobs.Shape) []table.Column {
+	var columns []table.Column
+	for _, c := range s.Columns {
+		var t catalog.Type
+		if err := t.UnmarshalText([]byte(c.Type)); err != nil {
+			t = catalog.String // of a later version: the hash won't fit then, which is said
+		}
+		columns = append(columns, table.Column{Name: c.Name, Type: t})
+	}
+	return columns
+}

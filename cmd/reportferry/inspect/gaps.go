@@ -1,0 +1,123 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/spf13/cobra"
+)
+
+// Gaps makes the command gaps.
+func Gaps(p *wire.Program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "gaps [job...]",
+		Short: "Show the periods that should be there by now and aren't, and why",
+		Long: `Show the periods from a job's start to now that have no record in the ledger,
+and why. Nothing is asked of the service. Those that can't be fetched any more,
+such as days of an events job that are over, are told apart, and so are
+partitions that lack columns.
+
+The exit code is 3 when there is a gap that can be closed, and its schedule has
+fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
+		ValidArgsFunction: p.CompleteJobs,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
+				chosen, err := s.Choose(names)
+				if err != nil {
+					return err
+				}
+				past, err := s.Ledger.Past(ctx, lastRuns)
+				if err != nil {
+					return err
+				}
+				return showGaps(ctx, cmd.OutOrStdout(), s, chosen, past, asJSON || p.JSON())
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a job")
+	return cmd
+}
+
+// lastRuns are the runs whose failures are looked through for reasons.
+const lastRuns = 20
+
+func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config.Job, past jobs.Past, asJSON bool) error {
+	var failed []error // of one job, which says nothing about the others
+	open := 0
+	for _, job := range chosen {
+		if job.Sinks == nil {
+			continue
+		}
+		in, err := inspect(ctx, s, job, past)
+		switch {
+		case err != nil:
+		case asJSON:
+			err = writeGapsJSON(w, job, in)
+		default:
+			writeGaps(w, job, in)
+		}
+		open += in.Missing()
+		failed = append(failed, err)
+	}
+	if err := errors.Join(failed...); err != nil || open == 0 {
+		return err
+	}
+	return exit.Silent(jobs.ExitSome)
+}
+
+func writeGaps(w io.Writer, job config.Job, in jobs.Inspection) {
+	if len(in.Gaps) == 0 {
+		fmt.Fprintf(w, "%s: no gaps\n", job.Name)
+	}
+	if n := writeGapsOf(w, job.Name, "missing", in.Gaps, true); n > 0 && in.Missing() > 0 {
+		how := "backfill " + job.Name + " --gaps"
+		if job.Events != nil {
+			how = "run " + job.Name
+		}
+		fmt.Fprintf(w, "  to fetch: %s\n", how)
+	}
+	writeGapsOf(w, job.Name, "can't be fetched any more", in.Gaps, false)
+	if l := in.Rest.Lacking; l.Partitions > 0 {
+		fmt.Fprintf(w, "%s: %s\n  %s\n", job.Name, human.Lacking(l), human.Mending(job.Name, l))
+	}
+}
+
+// writeGapsOf writes the gaps that can be closed, or those that can't, and gives how many partitions they are.
+func writeGapsOf(w io.Writer, job, what string, gaps []jobs.Gap, closable bool) (n int) {
+	gaps = slices.DeleteFunc(slices.Clone(gaps), func(g jobs.Gap) bool { return g.Closable != closable })
+	for _, g := range gaps {
+		n += g.Partitions
+	}
+	if n > 0 {
+		fmt.Fprintf(w, "%s: %s %s\n", job, human.Plural(n, "partition"), what)
+	}
+	for _, g := range gaps {
+		fmt.Fprintf(w, "  %-24s  %4d  %s", human.Range(g.Partition, g.Through), g.Partitions, g.Reason)
+		if g.Run != "" {
+			fmt.Fprintf(w, " in run %s", g.Run)
+		}
+		fmt.Fprintln(w)
+		if g.Error != "" {
+			fmt.Fprintf(w, "    error: %s\n", human.FirstLine(g.Error))
+		}
+	}
+	return n
+}
+
+func writeGapsJSON(w io.Writer, job config.Job, in jobs.Inspection) error {
+	return json.NewEncoder(w).Encode(struct {
+		Job     string       `json:"job"`
+		Gaps    []jobs.Gap   `json:"gaps"`
+		Lacking jobs.Lacking `json:"lacking,omitzero"`
+	}{job.Name, append([]jobs.Gap{}, in.Gaps...), in.Rest.Lacking})
+}

@@ -1,0 +1,65 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/report"
+)
+
+// live holds settled partitions, and the types of columns, against the service.
+func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]adjust.Filter) error {
+	for _, job := range list {
+		kind, ok := job.Kind.(*report.Kind)
+		if !ok {
+			continue
+		}
+		if err := c.compare(ctx, job, kind); err != nil {
+			return err
+		}
+		for _, d := range kind.Disagreements(lists) {
+			fmt.Fprintf(c.out, "%s live: %s is %s here, %s to the service\n", job.Name, d.Metric, d.Type, terminal.Line(d.Formatting))
+			fmt.Fprintf(c.out, "  nothing is changed by that; to change it: types: {%s: ...}\n", d.Metric)
+		}
+	}
+	return nil
+}
+
+// compare fetches some settled partitions of a job again.
+func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) error {
+	found, err := kind.Compare(ctx, time.Now(), c.sample, c.dice)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		fmt.Fprintf(c.out, "%s live: nothing to compare, everything recorded is restated still\n", job.Name)
+		return nil
+	}
+	same := slices.DeleteFunc(slices.Clone(found), func(x report.Comparison) bool { return !x.Same })
+	var days []string
+	for _, x := range same {
+		days = append(days, human.Range(x.Partition, x.Partition))
+	}
+	if len(days) > 0 {
+		fmt.Fprintf(c.out, "%s live: as recorded: %s\n", job.Name, strings.Join(days, ", "))
+	}
+	for _, x := range found {
+		switch {
+		case x.Err != nil:
+			c.wrong++
+			fmt.Fprintf(c.out, "%s live: error: %v\n", job.Name, x.Err)
+		case !x.Same:
+			c.wrong++
+			fmt.Fprintf(c.out, "%s live: %s has %s rows now, recorded are %s with other values on %s\n", job.Name,
+				human.Range(x.Partition, x.Partition), human.Count(x.Rows), human.Count(x.Recorded.Rows), x.Recorded.Fetched.UTC().Format(time.DateOnly))
+		}
+	}
+	return nil
+}

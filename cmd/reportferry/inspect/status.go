@@ -1,0 +1,267 @@
+// Package inspect has the commands that say how the tables are and change nothing of them: status, gaps, check and views.
+// Without it, what is missing, stale or damaged would be known only when somebody misses it.
+//
+//	status  ledger                      what is recorded, how old it is
+//	gaps    ledger + config             what should be recorded and isn't, and why
+//	check   ledger + sinks [+ service]  whether what is recorded is there, and still true
+//	views   config                      what dashboards read
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A tableStatus is what the ledger says of one job's table.
+type tableStatus struct {
+	Job         string          `json:"job"`
+	Table       string          `json:"table"`
+	Kind        string          `json:"kind,omitempty"` // of a job without partitions; a command of this name has a status that shows more
+	Partitions  int             `json:"partitions"`
+	Empty       int             `json:"empty"`
+	Interrupted int             `json:"interrupted"` // a put began, and how it ended isn't recorded
+	Rows        int64           `json:"rows"`
+	Oldest      *civil.Date     `json:"oldest,omitempty"`
+	Newest      *civil.Date     `json:"newest,omitempty"`
+	Fetched     *time.Time      `json:"fetched,omitempty"` // the last fetch
+	Fresh       *jobs.Freshness `json:"freshness,omitempty"`
+	Missing     int             `json:"missing"`          // partitions of its range that a run would fetch
+	Rest        jobs.Rest       `json:"rest,omitzero"`    // what a run leaves
+	Unsure      string          `json:"unsure,omitempty"` // why Missing and Rest aren't known
+	Stale       string          `json:"stale,omitempty"`  // why it is older than --max-age
+	Failed      string          `json:"failed,omitempty"` // how the job's last run failed
+	Records     []jobs.Entry    `json:"records,omitempty"`
+}
+
+// Status makes the command status.
+func Status(p *wire.Program) *cobra.Command {
+	var asJSON, records bool
+	var maxAge time.Duration
+	cmd := &cobra.Command{
+		Use:   "status [job...]",
+		Short: "Show what the ledger holds: per table, and of the last run",
+		Long: `Show what the ledger holds: per table, how many partitions of its range are
+missing or lack columns, and of the last run. With --max-age the exit code is 3
+when a table is older than that: the period after its newest one ended so long
+ago, or its last success was. A job of kind spend, sharing or apps has no
+periods: it is too old when no run of it that long has ended without a failure.`,
+		ValidArgsFunction: p.CompleteJobs,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
+				past, err := s.Ledger.Past(ctx, lastRuns)
+				if err != nil {
+					return err
+				}
+				tables, damaged := statuses(ctx, s, names, past, maxAge, records)
+				if asJSON || p.JSON() {
+					err = writeStatusJSON(cmd.OutOrStdout(), tables, past.Runs)
+				} else {
+					writeStatus(cmd.OutOrStdout(), tables, past.Runs, time.Now())
+				}
+				if err := errors.Join(damaged, err); err != nil {
+					return err
+				}
+				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" }) {
+					return exit.Silent(jobs.ExitSome)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&records, "records", false, "with --json: every partition's record too")
+	cmd.Flags().DurationVar(&maxAge, "max-age", 0, "exit with 3 when a table, or the last success of a job without one, is older, such as 26h")
+	return cmd
+}
+
+// statuses are those of the tables that can be read. What is wrong with one says nothing about the others.
+func statuses(ctx context.Context, e *wire.Session, names []string, past jobs.Past, maxAge time.Duration, records bool) ([]tableStatus, error) {
+	chosen, err := e.Choose(names)
+	if err != nil {
+		return nil, err
+	}
+	var out []tableStatus
+	var damaged []error
+	for _, c := range chosen {
+		if c.Sinks == nil {
+			s, err := runStatus(ctx, e, c, past, maxAge)
+			damaged = append(damaged, err)
+			out = append(out, s)
+			continue
+		}
+		t, err := e.Ledger.Table(ctx, c.Table)
+		if err != nil {
+			damaged = append(damaged, err)
+			continue
+		}
+		s := statusOf(c.Name, t, records)
+		s.Failed = failureOf(c.Name, past.Runs)
+		in, err := inspect(ctx, e, c, past)
+		switch {
+		case err == nil:
+			s.Missing, s.Rest = in.Missing(), in.Rest
+		case maxAge == 0: // what the ledger holds is known without a kind
+			s.Unsure = human.FirstLine(err.Error())
+		default:
+			damaged = append(damaged, err)
+		}
+		if maxAge > 0 {
+			s.Fresh, s.Stale = &in.Fresh, in.Fresh.Stale(time.Now(), maxAge)
+		}
+		out = append(out, s)
+	}
+	return out, errors.Join(damaged...)
+}
+
+// inspect holds what the ledger has of a job's table against the config, and opens no sink. The job's kind must be one that
+// has partitions.
+func inspect(ctx context.Context, s *wire.Session, c config.Job, past jobs.Past) (in jobs.Inspection, err error) {
+	reader := s.Engine.Session("")
+	reader.ReadOnly = true
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	job, err := reader.Job(ctx, c, wire.Ask{})
+	if err != nil {
+		return jobs.Inspection{}, err
+	}
+	plan, err := job.Kind.Plan(ctx, time.Now())
+	if err != nil {
+		return jobs.Inspection{}, err
+	}
+	return plan.Inspect(ctx, past)
+}
+
+// failureOf says how the newest run of a job failed: several jobs may have runs of their own.
+func failureOf(job string, runs []jobs.RunRecord) string {
+	for _, run := range runs {
+		for _, res := range run.Results {
+			if res.Job != job {
+				continue
+			}
+			if n := len(res.Failures); n > 1 {
+				return fmt.Sprintf("in run %s: %s (and %d more)", run.ID, human.FirstLine(res.Failures[0].Error), n-1)
+			} else if n == 1 {
+				return fmt.Sprintf("in run %s: %s", run.ID, human.FirstLine(res.Failures[0].Error))
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+func statusOf(job string, t *jobs.Table, records bool) tableStatus {
+	s := tableStatus{Job: job, Table: t.Name()}
+	for _, e := range t.Sorted() {
+		s.Partitions++
+		s.Rows += e.Rows
+		switch e.State {
+		case jobs.Empty, jobs.Cleared:
+			s.Empty++
+		case jobs.Publishing:
+			s.Interrupted++
+		}
+		if s.Oldest == nil {
+			s.Oldest = &e.Partition
+		}
+		s.Newest = &e.Partition
+		if s.Fetched == nil || e.Fetched.After(*s.Fetched) {
+			s.Fetched = &e.Fetched
+		}
+		if records {
+			s.Records = append(s.Records, e)
+		}
+	}
+	return s
+}
+
+func writeStatusJSON(w io.Writer, tables []tableStatus, runs []jobs.RunRecord) error {
+	out := struct {
+		Tables  []tableStatus   `json:"tables"`
+		LastRun *jobs.RunRecord `json:"last_run,omitempty"`
+	}{Tables: tables}
+	if len(runs) > 0 {
+		out.LastRun = &runs[0]
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+func writeStatus(w io.Writer, tables []tableStatus, runs []jobs.RunRecord, now time.Time) {
+	last := "no run"
+	if len(runs) > 0 {
+		last = runs[0].ID
+	}
+	for _, s := range tables {
+		switch {
+		case s.Kind != "" && s.Fresh.Success == nil:
+			fmt.Fprintf(w, "%s: no run of it has succeeded yet\n", s.Job)
+		case s.Kind != "":
+			fmt.Fprintf(w, "%s: last success %s; %s status says more\n", s.Job, human.Ago(now, *s.Fresh.Success), s.Kind)
+		case s.Newest == nil:
+			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
+		}
+		if s.Newest == nil {
+			writeTroubles(w, s, last)
+			continue
+		}
+		fmt.Fprintf(w, "%s: %s, %s, %s rows\n", s.Job, human.Range(*s.Oldest, *s.Newest), human.Plural(s.Partitions, "partition"), human.Count(s.Rows))
+		fmt.Fprintf(w, "  last fetch %s ago", now.Sub(*s.Fetched).Round(time.Second))
+		if s.Empty > 0 {
+			fmt.Fprintf(w, ", %d empty", s.Empty)
+		}
+		if s.Interrupted > 0 {
+			fmt.Fprintf(w, ", %d interrupted while being published", s.Interrupted)
+		}
+		fmt.Fprintln(w)
+		writeTroubles(w, s, last)
+	}
+	if len(runs) == 0 {
+		return
+	}
+	run := runs[0]
+	fmt.Fprintf(w, "last run: %s (%s), ", run.ID, run.Trigger)
+	if run.Ended == nil {
+		fmt.Fprintf(w, "it goes on, or was killed\n")
+		return
+	}
+	fmt.Fprintf(w, "exit code %d, %s ago\n", run.Exit, now.Sub(*run.Ended).Round(time.Second))
+	for _, msg := range run.Errors {
+		fmt.Fprintf(w, "  error in %s\n", strings.ReplaceAll(msg, "\n", "\n    "))
+	}
+}
+
+func writeTroubles(w io.Writer, s tableStatus, last string) {
+	if s.Stale != "" {
+		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
+	}
+	if s.Missing > 0 {
+		fmt.Fprintf(w, "  %s missing; gaps %s names them\n", human.Plural(s.Missing, "partition"), s.Job)
+	}
+	if s.Rest.Lost > 0 {
+		fmt.Fprintf(w, "  %d can't be fetched any more\n", s.Rest.Lost)
+	}
+	if l := s.Rest.Lacking; l.Partitions > 0 {
+		fmt.Fprintf(w, "  %s\n  %s\n", human.Lacking(l), human.Mending(s.Job, l))
+	}
+	if s.Unsure != "" {
+		fmt.Fprintf(w, "  what is missing isn't known: error: %s\n", s.Unsure)
+	}
+	if s.Failed != "" && !strings.Contains(s.Failed, last) { // the last run's errors are shown below
+		fmt.Fprintf(w, "  error %s\n", s.Failed)
+	}
+}

@@ -1,0 +1,193 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/report"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/bqsink"
+)
+
+// leastRoom is the free space in bytes under which a spool folder is too small: what a window of 2 GB of CSV becomes
+// there, at ten to one.
+const leastRoom = 200e6
+
+const probed = "a probe was written, read and deleted"
+
+// step says how a step went.
+func (c *checker) step(name string, err error, detail string) {
+	if err == nil {
+		fmt.Fprintf(c.out, "%s: ok, %s\n", name, detail)
+		return
+	}
+	fmt.Fprintf(c.out, "%s: failed: %v\n", name, err)
+	if c.tell != nil {
+		c.tell.Error(name+": failed", "status", err)
+	}
+	c.codes = append(c.codes, exit.CodeOf(err))
+}
+
+// exit is the exit code of all steps: the first that applies of 2, 5, 1, 3.
+func (c *checker) exit() int {
+	if c.wrong > 0 {
+		c.codes = append(c.codes, jobs.ExitSome)
+	}
+	for _, code := range []int{jobs.ExitUsage, jobs.ExitDenied, jobs.ExitFailed, jobs.ExitSome} {
+		if slices.Contains(c.codes, code) {
+			return code
+		}
+	}
+	return jobs.ExitDone
+}
+
+// room opens the spool folder and looks at its free space.
+func (c *checker) room() {
+	name := "spool folder " + c.SpoolParent()
+	if err := c.OpenSpool(); err != nil {
+		c.step(name, err, "")
+		return
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(c.Spool, &disk); err != nil {
+		c.step(name, &fs.PathError{Op: "statfs", Path: c.Spool, Err: err}, "")
+		return
+	}
+	free := int64(disk.Bavail) * int64(disk.Bsize) //nolint:unconvert // another type on other systems
+	if free < leastRoom {
+		c.step(name, fmt.Errorf("%s free, and the parts of one window may take %s; make room, or name another folder as spool_dir", human.Size(free), human.Size(leastRoom)), "")
+		return
+	}
+	c.step(name, nil, human.Size(free)+" free")
+}
+
+// store opens the ledger and tries it; what can't be used isn't kept.
+func (c *checker) store(ctx context.Context) {
+	detail := probed
+	err := c.OpenLedger(ctx)
+	if err == nil {
+		err = c.Ledger.Probe(ctx)
+	}
+	if err == nil {
+		var theirs time.Time
+		var known bool
+		if theirs, known, err = c.Ledger.Clock(ctx); known {
+			var warning string
+			if warning, err = transport.CheckClock("the bucket", theirs, time.Now()); warning != "" {
+				detail += "; " + warning
+			}
+		}
+	}
+	c.step("ledger "+sinks.Redact(c.Config.Ledger), err, detail)
+	if err != nil {
+		c.Ledger = nil
+	}
+}
+
+// The service's own lists of what a report may ask for.
+var columnLists = []string{"overview_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "skad_metrics", "dimensions"}
+
+// account asks the service for its lists, by slug, which also shows that it takes the token and the account; nil: it doesn't.
+func (c *checker) account(ctx context.Context) map[string]adjust.Filter {
+	if _, err := c.Token.Token(ctx); err != nil {
+		c.step("service", fmt.Errorf("service.token: %w", exit.Refused(err)), "")
+		return nil
+	}
+	detail := "the token is good"
+	if id := c.Config.Service.AccountID; id != "" {
+		detail += ", and so is account " + id
+	}
+	lists, err := c.Client.FiltersData(ctx, columnLists)
+	var answer *adjust.Error
+	if errors.As(err, &answer) && (answer.Status == http.StatusBadRequest || answer.Status == http.StatusNotFound) {
+		// The lists are outside the interface document: an account without them is none the worse.
+		detail += "; its lists of metrics can't be had"
+		_, err = c.Client.Events(ctx, adjust.EventsQuery{})
+	}
+	if warning := c.Client.ClockWarning(); warning != "" {
+		detail += "; " + warning
+	}
+	c.step("service", err, detail)
+	if err != nil {
+		return nil
+	}
+	slugs := map[string]adjust.Filter{}
+	for _, items := range lists {
+		for _, item := range items {
+			slugs[item.ID] = item
+		}
+	}
+	return slugs
+}
+
+// A prober tries whether it can do what Put needs, and leaves nothing behind. Every sink of ours does.
+type prober interface {
+	Probe(ctx context.Context) error
+}
+
+// places makes the jobs and tries each sink once. It gives the jobs that could be made, and the sinks that are good.
+func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.Job, good map[string]bool) {
+	good = map[string]bool{}
+	try := func(name string, sink sinks.Sink) {
+		if _, tried := good[name]; tried || ctx.Err() != nil {
+			return
+		}
+		tried, ok := sink.(prober)
+		if !ok {
+			good[name] = true
+			return
+		}
+		err := tried.Probe(ctx)
+		good[name] = err == nil
+		detail := probed
+		if _, warehouse := sink.(*bqsink.Sink); warehouse {
+			detail = "a table was made and deleted, and a query run"
+		}
+		c.step("sink "+name, err, detail)
+	}
+	for _, entry := range chosen {
+		job, err := c.Job(ctx, entry, wire.Ask{})
+		if err != nil {
+			c.step(entry.Name, err, "")
+			continue
+		}
+		list = append(list, job)
+		for _, target := range job.Targets {
+			try(target.Name, target.Sink)
+		}
+	}
+	if audit := c.Config.Audit; audit != "" {
+		sink, err := c.OpenSink(ctx, audit)
+		if err != nil {
+			c.step("audit "+sinks.Redact(audit), exit.Refused(err), "")
+			return list, good
+		}
+		try(sinks.Redact(audit), sink)
+	}
+	return list, good
+}
+
+// queries tries what each report asks the service for.
+func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string]adjust.Filter) {
+	for _, job := range list {
+		kind, ok := job.Kind.(*report.Kind)
+		if !ok || ctx.Err() != nil {
+			continue
+		}
+		dimensions, metrics, err := kind.Try(ctx, lists)
+		c.step(job.Name, err, fmt.Sprintf("the service takes its %s and %s", human.Plural(dimensions, "dimension"), human.Plural(metrics, "metric")))
+	}
+}

@@ -1,0 +1,210 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/bqsink"
+)
+
+// Views makes the command views.
+func Views(p *wire.Program) *cobra.Command {
+	var by []string
+	var apply bool
+	cmd := &cobra.Command{
+		Use:   "views <job>",
+		Short: "Print, or make, the views that dashboards read",
+		Long: `Print the views that dashboards read, as BigQuery's SQL, or make them with
+--apply. The first sums a job's metrics by its date and the dimensions of --by,
+and computes ratios from these sums: an average of averages would be wrong. What
+can't be summed and can't be computed from what the table has is left out, and
+said. The second tells how fresh the tables of the dataset are.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: p.CompleteJobs,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
+				list, err := s.Jobs(ctx, names, wire.Ask{})
+				if err != nil {
+					return err
+				}
+				return makeViews(cmd, list[0], by, apply)
+			})
+		},
+	}
+	cmd.Flags().StringSliceVar(&by, "by", nil, "dimensions to keep beside the date: `a,b`")
+	cmd.Flags().BoolVar(&apply, "apply", false, "make the views in the job's datasets")
+	return cmd
+}
+
+func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error {
+	plan, err := job.Kind.Plan(cmd.Context(), time.Now())
+	if err != nil {
+		return err
+	}
+	if plan.Schema == nil {
+		return fmt.Errorf("job %s: %w: its kind has no metrics to sum", job.Name, jobs.ErrRefused)
+	}
+	schema, err := plan.Schema(cmd.Context())
+	if err != nil {
+		return err
+	}
+	view, left, err := summed(job.Table, schema, by)
+	if err != nil {
+		return fmt.Errorf("job %s: %w: %w", job.Name, jobs.ErrRefused, err)
+	}
+	made := 0
+	for _, target := range job.Targets {
+		warehouse, ok := target.Sink.(*bqsink.Sink)
+		if !ok {
+			continue
+		}
+		made++
+		for _, v := range []bqsink.View{view, {Table: job.Table, Freshness: true}} {
+			name, query, err := warehouse.View(v)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "CREATE OR REPLACE VIEW `%s` AS\n%s;\n\n", name, query)
+			if !apply {
+				continue
+			}
+			if err := warehouse.SaveView(cmd.Context(), name, query); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "made %s\n", name)
+		}
+	}
+	if made == 0 {
+		return fmt.Errorf("job %s: %w: none of its sinks has views; a bigquery:// sink has", job.Name, jobs.ErrRefused)
+	}
+	for _, l := range left {
+		fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s\n", l)
+	}
+	return nil
+}
+
+// summed is the view of a table's sums. What it can't have is told, with the reason.
+func summed(table string, s *sinks.Schema, by []string) (v bqsink.View, left []string, err error) {
+	v = bqsink.View{Table: table, On: s.On, By: by}
+	columns := map[string]sinks.Column{}
+	for _, c := range s.Columns {
+		columns[c.Name] = c
+	}
+	for _, name := range by {
+		if c, ok := columns[name]; !ok || !c.Required || name == s.On {
+			return v, nil, fmt.Errorf("--by %s: the table has no such dimension beside its date", name)
+		}
+	}
+	for _, c := range s.Columns {
+		if c.Required {
+			continue
+		}
+		f := metricField(c.Name)
+		if overView(f, s, by) {
+			v.Sums = append(v.Sums, c.Name)
+			continue
+		}
+		formula, missing := expand(f.Formula(), columns, s, by)
+		switch {
+		case missing == "" && formula != "":
+			v.Ratios = append(v.Ratios, bqsink.Ratio{Name: c.Name, Formula: formula})
+		case missing != "":
+			left = append(left, fmt.Sprintf("%s, which needs %s in the table", c.Name, missing))
+		default:
+			left = append(left, c.Name+", which can't be summed and has no formula")
+		}
+	}
+	if len(v.Sums) == 0 {
+		return v, left, errors.New("the table has no metric that can be summed")
+	}
+	return v, left, nil
+}
+
+func metricField(slug string) catalog.Field {
+	if f, ok := catalog.Metric(slug); ok {
+		return f
+	}
+	f, _ := catalog.Guess(slug)
+	return f
+}
+
+// overView tells whether a metric may be summed over the dimensions that the view leaves out.
+func overView(f catalog.Field, s *sinks.Schema, by []string) bool {
+	for _, c := range s.Columns {
+		if c.Required && c.Name != s.On && !slices.Contains(by, c.Name) && !f.AdditiveOver(c.Name) {
+			return false
+		}
+	}
+	return f.Additive != catalog.Nowhere
+}
+
+// expand writes a formula in terms of columns that the view sums; missing is the first metric that it hasn't.
+func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by []string) (text, missing string) {
+	if formula == "" {
+		return "", ""
+	}
+	e, err := parser.ParseExpr(formula)
+	if err != nil {
+		return "", ""
+	}
+	parts := map[string]string{}
+	ast.Inspect(e, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || id.Name == "abs" || missing != "" {
+			return true
+		}
+		f := metricField(id.Name)
+		if _, has := columns[id.Name]; has && overView(f, s, by) {
+			return true
+		}
+		inner, lacks := expand(f.Formula(), columns, s, by)
+		if inner == "" {
+			missing = id.Name
+			if lacks != "" {
+				missing = lacks
+			}
+			return true
+		}
+		parts[id.Name] = "(" + inner + ")"
+		return true
+	})
+	if missing != "" {
+		return "", missing
+	}
+	return replaceWords(formula, parts), ""
+}
+
+// replaceWords replaces whole identifiers.
+func replaceWords(formula string, parts map[string]string) string {
+	var b, word strings.Builder
+	flush := func() {
+		if to, ok := parts[word.String()]; ok {
+			b.WriteString(to)
+		} else {
+			b.WriteString(word.String())
+		}
+		word.Reset()
+	}
+	for _, r := range formula {
+		if r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			word.WriteRune(r)
+			continue
+		}
+		flush()
+		b.WriteRune(r)
+	}
+	flush()
+	return b.String()
+}

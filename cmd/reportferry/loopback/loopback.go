@@ -1,0 +1,57 @@
+// Package loopback keeps servers without a login to this machine. Without it, a page in somebody's browser could have a name
+// of its own lead to this machine (DNS rebinding) and read the answers.
+package loopback
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// Check refuses to listen on an address that other machines can reach. flag names the address in errors.
+func Check(flag, addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%s: %w: want an address such as 127.0.0.1:8081", flag, jobs.ErrRefused)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("%s %s: %w: want a loopback address, such as 127.0.0.1:8081", flag, addr, jobs.ErrRefused)
+	}
+	return nil
+}
+
+// KnownHosts passes requests on whose Host is loopback or the address that is listened on, and answers others with 421. A
+// browser that was led here by a foreign name still says that name.
+func KnownHosts(listen string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if !known(r.Host, listen, local) {
+			http.Error(w, fmt.Sprintf("The request is for the host %q, which isn't this server; want localhost, a loopback address, or the address that it listens on.", r.Host), http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// known compares names and addresses, but no ports, which tunnels change. local is this end of the connection.
+func known(host, listen string, local net.Addr) bool {
+	host = hostOf(host)
+	if ip, err := netip.ParseAddr(host); err == nil {
+		own, _ := local.(*net.TCPAddr)
+		ip = ip.Unmap()
+		return ip.IsLoopback() || ip.String() == hostOf(listen) || own != nil && ip == own.AddrPort().Addr().Unmap()
+	}
+	return host != "" && (strings.EqualFold(host, "localhost") || strings.EqualFold(host, hostOf(listen)))
+}
+
+// hostOf is an address without its port and brackets.
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return strings.Trim(address, "[]")
+}

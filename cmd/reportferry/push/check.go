@@ -1,0 +1,106 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/outbox/files"
+)
+
+func (g *group) check() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [file|url...]",
+		Short: "Read files as push would, and send nothing",
+		Long: `Read files as push would, and say what it would do: which rows it would refuse,
+and how much disk it needs. Nothing is sent or recorded. Without names, it reads
+the files of the job's source that push would read. The exit code is 3 when rows
+would be refused, or a file can't be read.`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return g.on(cmd, wire.PushAsk{Now: true, Files: names}, func(ctx context.Context, _ *wire.Session, c config.Job, k wire.Pusher) error {
+				due, err := k.Due(ctx, time.Now())
+				if err != nil {
+					return err
+				}
+				out, wrong := cmd.OutOrStdout(), false
+				if len(due) == 0 {
+					fmt.Fprintf(out, "%s: no file is due\n", c.Name)
+				}
+				for _, p := range due {
+					report, problems, err := k.Check(ctx, p)
+					if ctx.Err() != nil || err != nil && report.Rows == 0 && jobs.Denied(err) {
+						return err
+					}
+					wrong = g.writeCheck(out, p.Name, report, problems, err) || wrong
+				}
+				if wrong {
+					return exit.Silent(jobs.ExitSome)
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// writeCheck writes what a file would come to, and tells whether something is wrong with it.
+func (g *group) writeCheck(w io.Writer, name string, r outbox.Report, problems []files.Problem, err error) (wrong bool) {
+	fmt.Fprintln(w, terminal.Line(name))
+	if err != nil && !errors.Is(err, outbox.ErrTooMany) {
+		human.Row(w, "error", err.Error())
+		return true
+	}
+	human.Row(w, "rows", human.Count(r.Rows))
+	to := human.Count(r.Pending + r.Unknown)
+	if r.Same || r.Accepted > 0 {
+		to += ", accepted before " + human.Count(r.Accepted)
+	}
+	human.Row(w, "to send", to)
+	if r.Duplicates > 0 {
+		human.Row(w, "duplicates", human.Count(r.Duplicates))
+	}
+	if r.Conflicts > 0 {
+		human.Row(w, "conflicts", human.Count(r.Conflicts)+" "+g.conflict)
+	}
+	human.Row(w, "disk", fmt.Sprintf("%s while it is pushed; %s read of what was pushed before", human.Size(r.Spool), human.Size(r.Index)))
+	if len(problems) > 0 {
+		human.Row(w, "refused", human.Count(r.Refused))
+		writeProblems(w, problems)
+	}
+	if err != nil {
+		human.Row(w, "error", err.Error())
+	}
+	return err != nil || r.Refused+r.Conflicts > 0
+}
+
+// writeProblems writes why rows would be refused: as a table where a terminal has room for it.
+func writeProblems(w io.Writer, problems []files.Problem) {
+	g := human.Grid{Heads: []string{"  rows", "first", "field", "reason"}, Right: []bool{true, true, false, false}}
+	for _, p := range problems {
+		g.Rows = append(g.Rows, []string{"  " + human.Count(p.Rows), human.Count(p.First), p.Field, p.Reason})
+	}
+	var b strings.Builder
+	g.Write(&b)
+	for line := range strings.Lines(b.String()) {
+		if len(line) <= 81 {
+			continue
+		}
+		for _, p := range problems {
+			fmt.Fprintf(w, "    %s, the first is %s\n", human.Plural(int(p.Rows), "row"), human.Count(p.First))
+			fmt.Fprintln(w, "      "+strings.ReplaceAll(human.Fold(p.Error(), 74), "\n", "\n      "))
+		}
+		return
+	}
+	fmt.Fprint(w, b.String())
+}

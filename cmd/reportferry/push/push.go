@@ -1,0 +1,113 @@
+// Package push has the commands spend and sharing, which push files of records to the service. Without it, such files could
+// be pushed by a schedule only, and nobody could read a file before it is sent or see what became of its records.
+//
+//	check ── push ── status ── requeue      both kinds: jobs/outbox keeps what became of each record
+//	                 reconcile              spend: what was pushed beside what reports say
+//	explain                                 sharing: which metric reaches which partner
+package push
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A group is the commands of one kind that pushes.
+type group struct {
+	*wire.Program
+	kind     string
+	conflict string // what a conflict of a record is
+	job      string
+	showIDs  bool
+}
+
+// command is the command that those of a kind are below.
+func (g *group) command(short, long string) *cobra.Command {
+	cmd := &cobra.Command{Use: g.kind, Short: short, Long: long, Args: cobra.NoArgs}
+	cmd.PersistentFlags().StringVar(&g.job, "job", "", "`job` of the config; not needed when it has one of kind "+g.kind)
+	cmd.AddCommand(g.push(), g.check(), g.status(), g.requeue())
+	return cmd
+}
+
+// on opens what a command needs, and calls do with the chosen job.
+func (g *group) on(cmd *cobra.Command, a wire.PushAsk, do func(ctx context.Context, s *wire.Session, c config.Job, k wire.Pusher) error) error {
+	return g.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
+		c, err := wire.ChooseJob(s.Config, g.kind, g.job)
+		if err != nil {
+			return err
+		}
+		if err := s.OpenSpool(); err != nil {
+			return err
+		}
+		job, err := wire.Push(ctx, s, c, a)
+		if err != nil {
+			return err
+		}
+		return do(ctx, s, c, job.Kind.(wire.Pusher))
+	})
+}
+
+func (g *group) push() *cobra.Command {
+	var deadline *wire.Deadline
+	cmd := &cobra.Command{
+		Use:   "push [file|url...]",
+		Short: "Push files, or what is due of the job's source",
+		Long: `Push the files that are named, or those of the job's source that are new, have
+changed or weren't finished, whatever the schedule says. A file that was pushed
+before is not pushed again. One of the source that changed in the last five
+minutes, or the time that wait_until_quiet says (0: none), may still be growing:
+it waits, the run says until when and ends with 0, and status doesn't count that
+as a success. A file that is named waits for nothing.
+
+With on_unknown: park, records of which nobody knows whether they were taken are
+left for a person. A push that leaves any ends with 3 and says how many.
+
+` + exit.Help(),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			return g.Run(cmd, wire.Request{Trigger: "manual", Named: true, Stop: deadline.Stop(), Jobs: func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) {
+				c, err := wire.ChooseJob(s.Config, g.kind, g.job)
+				if err != nil {
+					return nil, err
+				}
+				job, err := wire.Push(ctx, s, c, wire.PushAsk{Now: true, Files: files, ShowIDs: g.showIDs})
+				return []jobs.Job{job}, err
+			}})
+		},
+	}
+	deadline = g.AddDeadline(cmd)
+	return cmd
+}
+
+func (g *group) requeue() *cobra.Command {
+	return &cobra.Command{
+		Use:   "requeue [file...]",
+		Short: "Send records again of which nobody knows whether they were taken",
+		Long: fmt.Sprintf(`Make records pending again of which nobody knows whether they were taken:
+on_unknown: park leaves them for a person. The next run or push sends them. A
+file is named as %s status shows it; without a name, all are meant.`, g.kind),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, _ *wire.Session, c config.Job, k wire.Pusher) error {
+				if len(files) == 0 {
+					files = []string{""}
+				}
+				var total int64
+				for _, name := range files {
+					n, err := k.Outbox().Requeue(ctx, name)
+					if err != nil {
+						return err
+					}
+					total += n
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s to be sent again\n", c.Name, human.Plural(int(total), "record"))
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,86 @@
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs/outbox"
+)
+
+func (g *group) status() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show what became of each file",
+		Long: `Show what became of each file: how many records the service accepted, how many
+were not taken (refused here, rejected by the service, or in conflict with what
+was pushed before), and how many are pending or unknown.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, _ *wire.Session, c config.Job, k wire.Pusher) error {
+				files, err := k.Outbox().Files(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON || g.JSON() {
+					enc := json.NewEncoder(cmd.OutOrStdout())
+					for _, f := range files {
+						if err := enc.Encode(f); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+				g.writeStatus(cmd.OutOrStdout(), c.Name, files, time.Now())
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a file")
+	return cmd
+}
+
+func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now time.Time) {
+	if len(files) == 0 {
+		fmt.Fprintf(w, "%s: nothing was pushed yet\n", job)
+		return
+	}
+	for _, f := range files {
+		state := "done " + human.Ago(now, f.Ended)
+		switch {
+		case f.Error != "":
+			state = "nothing of it was sent " + human.Ago(now, f.Started)
+		case f.Open():
+			state = "begun " + human.Ago(now, f.Started) + " and not finished"
+		}
+		fmt.Fprintf(w, "%s: %s\n", terminal.Line(f.Name), state)
+		human.Row(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", human.Count(f.Rows), human.Count(f.Accepted), human.Count(f.Duplicates)))
+		if n := f.Refused + f.Rejected + f.Conflicts; n > 0 {
+			human.Row(w, "not taken", fmt.Sprintf("%s: refused %s, rejected %s, conflicts %s", human.Count(n), human.Count(f.Refused), human.Count(f.Rejected), human.Count(f.Conflicts)))
+		}
+		if f.Error != "" {
+			human.Row(w, "error", f.Error)
+		}
+		if f.Pending > 0 {
+			human.Row(w, "pending", human.Count(f.Pending))
+		}
+		if f.Unknown > 0 {
+			human.Row(w, "unknown", human.Count(f.Unknown)+"; "+g.kind+" requeue has them sent again")
+		}
+		if f.Doubtful > 0 {
+			human.Row(w, "doubtful", human.Count(f.Doubtful)+" may have been sent more than once")
+		}
+		if f.Rejects != "" {
+			human.Row(w, "rejects", terminal.Line(f.Rejects))
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package query
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// An answer is one report as the service sent it, kept as a file: an attempt that breaks half way shows nothing.
+type answer struct {
+	dir    string // for files made on the way
+	path   string // CSV under a header; empty when the answer was 204
+	header []string
+}
+
+// formats are the forms in which report gives an answer out.
+var formats = map[string]func(answer, context.Context, io.Writer) error{
+	"csv":     answer.writeCSV,
+	"table":   answer.writeTable,
+	"jsonl":   answer.writeJSONLines,
+	"parquet": answer.writeParquet,
+}
+
+// columns are those of the header, with the types that jobs would give them.
+func (a answer) columns() []table.Column {
+	var columns []table.Column
+	for _, name := range a.header {
+		c := table.Column{Name: name, Source: name}
+		if f, ok := catalog.Dimension(name); ok {
+			c.Type, c.Dimension = f.Type, true
+		} else {
+			c.Type = metricType(strings.TrimSuffix(name, comparedSuffix))
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// comparedSuffix ends the columns that period_over_period adds.
+const comparedSuffix = "_pop"
+
+// metricType is the catalogue's type, or double where the catalogue doesn't know the metric.
+func metricType(slug string) catalog.Type {
+	if f, ok := catalog.Metric(slug); ok {
+		return f.Type
+	}
+	if f, ok := catalog.Guess(slug); ok {
+		return f.Type
+	}
+	return catalog.Double
+}
+
+func (a answer) writeCSV(_ context.Context, w io.Writer) error {
+	if a.path == "" {
+		c := csv.NewWriter(w)
+		_ = c.Write(a.header) // the error stays in c
+		c.Flush()
+		return c.Error()
+	}
+	f, err := os.Open(a.path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, f)
+	return errors.Join(err, f.Close())
+}
+
+// each calls use for every row.
+func (a answer) each(use func(cells []string) error) (err error) {
+	if a.path == "" {
+		return nil
+	}
+	f, err := os.Open(a.path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r := csv.NewReader(f)
+	r.ReuseRecord = true
+	if _, err := r.Read(); err != nil { // the header
+		return err
+	}
+	for {
+		cells, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := use(cells); err != nil {
+			return err
+		}
+	}
+}
+
+// readHeader reads the first line of an answer.
+func readHeader(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	header, err := csv.NewReader(f).Read()
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("the answer has no header: %w", err)
+	}
+	header[0] = strings.TrimPrefix(header[0], "\ufeff") // seen with readable names
+	return header, nil
+}
+
+func (a answer) writeTable(_ context.Context, w io.Writer) error {
+	g := human.Grid{Heads: a.header}
+	for _, c := range a.columns() {
+		g.Right = append(g.Right, !c.Dimension)
+	}
+	err := a.each(func(cells []string) error {
+		g.Rows = append(g.Rows, append([]string{}, cells...))
+		return nil
+	})
+	if err == nil {
+		g.Write(w)
+	}
+	return err
+}
+
+// writeJSONLines writes an object a row, its keys in the header's order; numbers keep their digits.
+func (a answer) writeJSONLines(_ context.Context, w io.Writer) error {
+	columns := a.columns()
+	return a.each(func(cells []string) error {
+		line := []byte{'{'}
+		for i, c := range columns {
+			if i > 0 {
+				line = append(line, ',')
+			}
+			line = appendJSON(line, c.Name)
+			line = append(line, ':')
+			switch _, err := strconv.ParseFloat(cells[i], 64); {
+			case !c.Dimension && cells[i] == "":
+				line = append(line, "null"...)
+			case !c.Dimension && err == nil && json.Valid([]byte(cells[i])):
+				line = append(line, cells[i]...)
+			default:
+				line = appendJSON(line, cells[i])
+			}
+		}
+		_, err := w.Write(append(line, "}\n"...))
+		return err
+	})
+}
+
+func appendJSON(b []byte, text string) []byte {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic("a text can be quoted: " + err.Error())
+	}
+	return append(b, quoted...)
+}
+
+func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
+	conv, err := table.New(table.Options{
+		Columns: a.columns(), Route: table.NoRoute, Partitions: []civil.Date{sinks.Whole}, Dir: a.dir,
+	})
+	if err != nil {
+		return err
+	}
+	defer conv.Abort()
+	if a.path != "" {
+		f, err := os.Open(a.path)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(conv.Read(ctx, f), f.Close()); err != nil {
+			return err
+		}
+	}
+	parts, err := conv.Finish()
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(parts[0].Path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, f)
+	return errors.Join(err, f.Close())
+}
+
+// writeTo gives the answer out in a format, to a file or to w. A file is whole or not there, and a link to one stays a
+// link. What is no file, such as a pipe, is written to as it is. The umask decides the mode of a new file; one that was
+// there keeps its own.
+func (a answer) writeTo(ctx context.Context, format, path string, w io.Writer) error {
+	if path == "" {
+		return formats[format](a, ctx, w)
+	}
+	write := func() error { return a.writeFile(ctx, format, path, 0) }
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		write = func() error { return a.writeThrough(ctx, format, path) }
+	} else if err == nil {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+		write = func() error { return a.writeFile(ctx, format, path, info.Mode().Perm()) }
+	}
+	if err := write(); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// writeFile gives the file a mode, unless that is 0.
+func (a answer) writeFile(ctx context.Context, format, path string, mode os.FileMode) error {
+	f, err := jobs.CreateBeside(path)
+	if err != nil {
+		return err
+	}
+	if mode != 0 {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = formats[format](a, ctx, f)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+func (a answer) writeThrough(ctx context.Context, format, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(formats[format](a, ctx, f), f.Close())
+}

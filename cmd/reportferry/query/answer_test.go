@@ -1,0 +1,144 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+)
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func answerOf(t *testing.T, text string) answer {
+	t.Helper()
+	a := answer{dir: t.TempDir(), path: filepath.Join(t.TempDir(), "answer.csv")}
+	check(t, os.WriteFile(a.path, []byte(text), 0o600))
+	var err error
+	a.header, err = readHeader(a.path)
+	check(t, err)
+	return a
+}
+
+const someAnswer = "\ufeffcampaign,day,installs,cost,roas_d7,installs_pop,purchase_events\n" +
+	"\"a, \"\"b\"\"\nc\",2026-01-02,12,1.50,0.25,11,3\n夏のセール,2026-01-02,-3,,1e-07,0,4\n"
+
+func TestAnswerFormats(t *testing.T) {
+	a := answerOf(t, someAnswer)
+	for format, want := range map[string]string{
+		"csv": someAnswer,
+		"jsonl": `{"campaign":"a, \"b\"\nc","day":"2026-01-02","installs":12,"cost":1.50,"roas_d7":0.25,"installs_pop":11,"purchase_events":3}` + "\n" +
+			`{"campaign":"夏のセール","day":"2026-01-02","installs":-3,"cost":null,"roas_d7":1e-07,"installs_pop":0,"purchase_events":4}` + "\n",
+		"table": "campaign    day         installs  cost  roas_d7  installs_pop  purchase_events\n" +
+			"a, \"b\"⏎c    2026-01-02        12  1.50     0.25            11                3\n" +
+			"夏のセール  2026-01-02        -3          1e-07             0                4\n",
+	} {
+		var out bytes.Buffer
+		check(t, a.writeTo(t.Context(), format, "", &out))
+		if out.String() != want {
+			t.Errorf("%s:\n%s\nwant:\n%s", format, &out, want)
+		}
+		for line := range strings.Lines(out.String()) {
+			if format == "jsonl" && !json.Valid([]byte(line)) {
+				t.Errorf("no JSON: %s", line)
+			}
+		}
+	}
+}
+
+// The types of the columns are those that a job would give them.
+func TestAnswerParquet(t *testing.T) {
+	for what, a := range map[string]answer{
+		"two rows": answerOf(t, strings.TrimPrefix(someAnswer, "\ufeff")),
+		"none":     {dir: t.TempDir(), header: []string{"campaign", "day", "installs", "cost", "roas_d7", "installs_pop", "purchase_events"}},
+	} {
+		path := filepath.Join(t.TempDir(), "x.parquet")
+		check(t, a.writeTo(t.Context(), "parquet", path, nil))
+		f, err := os.Open(path)
+		check(t, err)
+		info, err := f.Stat()
+		check(t, err)
+		var columns []table.Column
+		for i, typ := range []catalog.Type{catalog.String, catalog.Day, catalog.Int64, catalog.Decimal, catalog.Double, catalog.Int64, catalog.Int64} {
+			columns = append(columns, table.Column{Name: a.header[i], Type: typ})
+		}
+		rows, _, err := table.Measure(t.Context(), f, info.Size(), columns)
+		check(t, err)
+		if want := map[string]int64{"two rows": 2}[what]; rows != want {
+			t.Errorf("%s: %d rows", what, rows)
+		}
+		check(t, f.Close())
+	}
+}
+
+// A file is whole or not there, and what was there before stays until then.
+func TestAnswerFileIsWhole(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out.parquet")
+	check(t, os.WriteFile(path, []byte("old"), 0o600))
+	a := answerOf(t, "day,installs\n2026-01-02,many\n")
+	if err := a.writeTo(t.Context(), "parquet", path, nil); err == nil || !strings.Contains(err.Error(), `"many" is not a plain number`) {
+		t.Errorf("a cell that is no number: %v", err)
+	}
+	data, err := os.ReadFile(path)
+	check(t, err)
+	left, err := os.ReadDir(dir)
+	check(t, err)
+	if string(data) != "old" || len(left) != 1 {
+		t.Errorf("%q, and %d files", data, len(left))
+	}
+	a = answerOf(t, "day,installs\n2026-01-02,1\n")
+	check(t, a.writeTo(t.Context(), "csv", path, nil))
+	if data, err = os.ReadFile(path); err != nil || !strings.HasPrefix(string(data), "day,") {
+		t.Errorf("%q %v", data, err)
+	}
+}
+
+// A link stays a link, and a pipe stays a pipe: renaming a file over /dev/stdout would take it from the machine.
+func TestAnswerToWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	a := answerOf(t, "day,installs\n2026-01-02,1\n")
+	file, link, pipe := filepath.Join(dir, "file.csv"), filepath.Join(dir, "link.csv"), filepath.Join(dir, "pipe.csv")
+	check(t, os.WriteFile(file, []byte("old"), 0o600))
+	check(t, os.Symlink(file, link))
+	check(t, syscall.Mkfifo(pipe, 0o600))
+	check(t, a.writeTo(t.Context(), "csv", link, nil))
+	if data, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(data), "day,") {
+		t.Errorf("behind the link: %q %v", data, err)
+	}
+	read := make(chan string)
+	go func() {
+		data, err := os.ReadFile(pipe)
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		read <- string(data)
+	}()
+	check(t, a.writeTo(t.Context(), "csv", pipe, nil))
+	if got := <-read; !strings.HasPrefix(got, "day,") {
+		t.Errorf("through the pipe: %q", got)
+	}
+	for path, want := range map[string]os.FileMode{link: os.ModeSymlink, pipe: os.ModeNamedPipe} {
+		if info, err := os.Lstat(path); err != nil || info.Mode().Type() != want {
+			t.Errorf("%s is %v now (%v)", path, info.Mode(), err)
+		}
+	}
+}
+
+func TestDefaultFormat(t *testing.T) {
+	for path, want := range map[string]string{"": "csv", "a.parquet": "parquet", "b.jsonl": "jsonl", "c.txt": "", "none": "", "d.table": "table"} {
+		if got := defaultFormat(path, &bytes.Buffer{}); got != want {
+			t.Errorf("%q: %s, want %s", path, got, want)
+		}
+	}
+}

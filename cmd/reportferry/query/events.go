@@ -1,0 +1,64 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/adjust"
+)
+
+// Events makes the command events.
+func Events(p *wire.Program) *cobra.Command {
+	var q adjust.EventsQuery
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "events [--search text]",
+		Short: "List the account's events, whose slugs name metrics",
+		Long: `List the account's events. A slug and what it counts make a metric: the event
+purchase has purchase_events, purchase_revenue, purchase_d7_revenue_cohort and
+more; jobs name them under events:.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
+				q.TokensMapping = asJSON
+				list, err := s.Client.Events(ctx, q)
+				if err != nil {
+					return err
+				}
+				slices.SortFunc(list, func(a, b adjust.Event) int { return strings.Compare(a.ID, b.ID) })
+				return writeEvents(cmd.OutOrStdout(), list, asJSON || p.JSON())
+			})
+		},
+	}
+	cmd.Flags().StringVar(&q.Contains, "search", "", "only with this `text` in the name, or this slug")
+	cmd.Flags().StringSliceVar(&q.AppTokens, "app", nil, "only of these apps: `token,token`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print all fields as JSON")
+	return cmd
+}
+
+// writeEvents writes a table of 80 columns, or everything as JSON.
+func writeEvents(w io.Writer, list []adjust.Event, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(append([]adjust.Event{}, list...))
+	}
+	g := human.Grid{
+		Heads: []string{"SLUG", "NAME", "SECTION", "FORMAT", "APPS"},
+		Right: []bool{false, false, false, false, true}, Most: []int{24, 20, 12, 8, 0},
+	}
+	for _, e := range list {
+		g.Rows = append(g.Rows, []string{e.ID, e.Name, e.Section, e.Formatting, fmt.Sprint(len(e.AppTokens))})
+	}
+	g.Write(w)
+	fmt.Fprintln(w, human.Plural(len(list), "event"))
+	return nil
+}

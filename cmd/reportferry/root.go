@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/apps"
+	"github.com/reportferry/reportferry/cmd/reportferry/emulate"
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/inspect"
+	"github.com/reportferry/reportferry/cmd/reportferry/push"
+	"github.com/reportferry/reportferry/cmd/reportferry/query"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+	"github.com/reportferry/reportferry/sinks/bqsink"
+)
+
+// kinds lists every kind of job: one folder under jobs/ each.
+var kinds = map[string]wire.Maker{
+	"report":  wire.Report,
+	"events":  wire.Events,
+	"spend":   wire.Spend,
+	"sharing": wire.Sharing,
+	"apps":    wire.Apps,
+}
+
+// openers lists every sink by the schemes of its URLs: one folder under sinks/ each. Not mem://, which is gone when the
+// process ends while the ledger says that it's done.
+var openers = map[string]sinks.Opener{
+	"file":   blobsink.Open,
+	"gs":     blobsink.Open,
+	"s3":     blobsink.Open,
+	"azblob": blobsink.Open,
+
+	"bigquery": bqsink.Open,
+}
+
+// began is the start of the process.
+var began = time.Now()
+
+// newProgram makes what all commands are given.
+func newProgram() *wire.Program {
+	p := &wire.Program{
+		Deadline: os.Getenv("REPORTFERRY_DEADLINE"), Began: began, Version: version(), LookupEnv: os.LookupEnv,
+		Kinds: kinds, Sinks: openers,
+	}
+	p.Run = func(cmd *cobra.Command, r wire.Request) error { return runJobs(cmd, p, r) }
+	return p
+}
+
+func newRoot(p *wire.Program) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "reportferry",
+		Short: "Ferry measurement reports into partitioned tables",
+		Long: `reportferry fetches reports from a mobile-measurement service and keeps them as
+typed Parquet partitions in any bucket: complete, restated when the service
+restates them, never doubled, never silently missing.
+
+The schedule only says when to look; the ledger says what is missing; a
+partition is replaced whole or not at all; doing it twice equals doing it once.
+
+REPORTFERRY_CONFIG, REPORTFERRY_LOG_FORMAT, REPORTFERRY_LOG_LEVEL and
+REPORTFERRY_DEADLINE are the defaults of the flags of these names.
+
+` + exit.Help(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
+			if err := p.Check(); err != nil {
+				return err
+			}
+			p.Task, err = wire.TaskOf(os.Getenv)
+			return err
+		},
+	}
+	addFlags(p, root)
+	// Flags wrapped for a terminal of 80 columns, which cobra's own template doesn't do.
+	root.SetUsageTemplate(strings.NewReplacer(
+		".FlagUsages", ".FlagUsagesWrapped 80", `Use "{{.CommandPath}} [command] --help" for more information about a command.`,
+		`"{{.CommandPath}} [command] --help" says more about a command.`,
+	).Replace(root.UsageTemplate()))
+	root.AddCommand(newRun(p), newBackfill(p), newPlan(p), inspect.Status(p), inspect.Gaps(p), inspect.Check(p), inspect.Views(p),
+		newServe(p), query.Events(p), query.Report(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), emulate.New(p, freeHeap), newVersion())
+	return root
+}
+
+// addFlags adds the flags that every command has. Their defaults come from the environment, because an execution of a Cloud
+// Run job can override arguments and environment only, and overrides all arguments at once.
+func addFlags(p *wire.Program, root *cobra.Command) {
+	set := root.PersistentFlags()
+	set.StringVar(&p.ConfigFile, "config", cmp.Or(os.Getenv("REPORTFERRY_CONFIG"), "reportferry.yml"), "config `file`")
+	set.StringVar(&p.LogFormat, "log-format", cmp.Or(os.Getenv("REPORTFERRY_LOG_FORMAT"), "text"), "`format`: text or json")
+	set.StringVar(&p.LogLevel, "log-level", cmp.Or(os.Getenv("REPORTFERRY_LOG_LEVEL"), "info"), "`level`: debug, info, warn or error")
+}

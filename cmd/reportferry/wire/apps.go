@@ -1,0 +1,185 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
+)
+
+// Apps makes a job of kind apps.
+func Apps(_ context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
+	if err := a.refuseRange(c, "a job of kind apps has nothing to fetch"); err != nil {
+		return jobs.Job{}, err
+	}
+	kind, err := DeclaredApps(s, c, AppsAsk{Now: a.Now})
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return AppsJob(c, kind), nil
+}
+
+// AppsJob makes a job of the apps that its entry declares.
+func AppsJob(c config.Job, kind *apps.Kind) jobs.Job {
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind}
+}
+
+// An AppsAsk is what the commands of apps ask of a job.
+type AppsAsk struct {
+	Now     bool              // ignore the schedule
+	Only    []string          // nil: all declared apps; else these, by their IDs
+	Migrate bool              // copy the template to the apps again, though nothing differs
+	Tell    func(apps.Report) // hears of each app that is over; may be nil
+}
+
+// DeclaredApps reads the apps that a job's entry declares, with their secrets.
+func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
+	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
+	schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	declared, err := config.LoadApps(c.Apps.File)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	o := apps.Options{
+		Job: c.Name, Table: c.Table, Run: s.RunID, Client: s.Client, Ledger: s.Ledger, TicketWait: c.Apps.TicketWait,
+		Schedule: schedule, IgnoreSchedule: a.Now, Migrate: a.Migrate, Log: s.Log, Tell: a.Tell,
+	}
+	for _, d := range declared {
+		app, err := s.resolved(d)
+		if err != nil {
+			return nil, refuse(fmt.Errorf("%s:%d: %w", c.Apps.File, d.Line, err))
+		}
+		o.Apps = append(o.Apps, app)
+	}
+	for _, id := range a.Only {
+		if !slices.ContainsFunc(o.Apps, func(a apps.App) bool { return a.ID() == id }) {
+			return nil, refuse(fmt.Errorf("%s declares no app %q", c.Apps.File, id))
+		}
+		o.Only = append(o.Only, id)
+	}
+	return apps.New(o), nil
+}
+
+// resolved is a declared app with its secrets in place.
+func (p *Program) resolved(a config.App) (apps.App, error) {
+	app := apps.App{
+		Name: a.Name, BundleID: a.BundleID, StoreID: a.StoreID, Platform: a.Platform, Template: a.Template, Sections: a.Sections,
+		Stores: a.Stores, Editors: a.Editors, Verify: a.Verify,
+	}
+	var failed []error
+	resolve := func(key string, v any) any {
+		v, err := p.resolvedValue(v)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", key, err))
+		}
+		return v
+	}
+	if a.Setup != nil {
+		app.Setup = map[string]map[string]any{}
+		for partner, parameters := range a.Setup {
+			app.Setup[partner], _ = resolve("channel_setup."+partner, parameters).(map[string]any)
+		}
+	}
+	if a.Overrides != nil {
+		app.Overrides, _ = resolve("override_settings", a.Overrides).(map[string]any)
+	}
+	if a.IOSSecret != "" {
+		app.IOSSecret, _ = resolve("ios_pv_shared_secret", a.IOSSecret).(apps.Secret)
+	}
+	for _, e := range a.Events {
+		app.Events = append(app.Events, apps.Event(e))
+	}
+	if s := a.Signature; s != nil {
+		app.Signature = &apps.Signature{Enforce: s.Enforce, Fingerprints: s.Fingerprints}
+	}
+	return app, errors.Join(failed...)
+}
+
+// resolvedValue puts what references stand for in their place.
+func (p *Program) resolvedValue(v any) (any, error) {
+	var failed []error
+	one := func(v any) any {
+		v, err := p.resolvedValue(v)
+		failed = append(failed, err)
+		return v
+	}
+	switch v := v.(type) {
+	case config.Reference:
+		text, err := p.referenced(string(v))
+		return apps.Secret(text), err
+	case map[string]any:
+		out := map[string]any{}
+		for key, e := range v {
+			out[key] = one(e)
+		}
+		return out, errors.Join(failed...)
+	case []any:
+		out := []any{}
+		for _, e := range v {
+			out = append(out, one(e))
+		}
+		return out, errors.Join(failed...)
+	}
+	return v, nil
+}
+
+// secretLimit bounds what a reference may stand for.
+const secretLimit = 64 << 10
+
+// referenced reads what ${NAME} or ${file:/path} stands for. Errors never repeat it.
+func (p *Program) referenced(reference string) (string, error) {
+	name := strings.TrimSuffix(strings.TrimPrefix(reference, "${"), "}")
+	var text, place string
+	if path, ok := strings.CutPrefix(name, "file:"); ok {
+		place = "file " + path
+		data, err := readAtMost(path, secretLimit)
+		if err != nil {
+			return "", err
+		}
+		text = strings.TrimRight(string(data), "\r\n")
+	} else {
+		place = "environment variable " + name
+		text = p.getenv(name)
+	}
+	switch {
+	case text == "":
+		return "", fmt.Errorf("%s is not set, or empty", place)
+	case len(text) > secretLimit:
+		return "", fmt.Errorf("%s has more than %d bytes", place, secretLimit)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return "", fmt.Errorf("%s holds a control character, such as the end of a line, or isn't UTF-8", place)
+	}
+	return text, nil
+}
+
+// readAtMost reads a file that may have so many bytes.
+func readAtMost(path string, most int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	return ReadLimited(f, "file "+path, most)
+}
+
+// ReadLimited reads what may have so many bytes. place names it in the error.
+func ReadLimited(r io.Reader, place string, most int) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if err == nil && len(data) > most {
+		err = fmt.Errorf("%s has more than %d bytes", place, most)
+	}
+	return data, err
+}

@@ -1,0 +1,47 @@
+package wire
+
+import (
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// An Ask is what run, plan and backfill ask of jobs of every kind, beyond the config.
+type Ask struct {
+	Now        bool          // ignore the schedule
+	Force      bool          // ignore what the ledger holds
+	Rebaseline bool          // replace partitions whose numbers mean something else by now
+	From       civil.Date    // valid together with Through: only the periods between them, both included
+	Through    civil.Date    //
+	Only       []jobs.Reason // nil: whatever the reason is
+	NewColumns bool          // fetch partitions again that lack columns
+}
+
+// refuseRange refuses a backfill of a job that has no past to fetch.
+func (a Ask) refuseRange(c config.Job, why string) error {
+	if a.From.IsValid() || a.Only != nil {
+		return fmt.Errorf("job %s: %w: %s", c.Name, jobs.ErrRefused, why)
+	}
+	return nil
+}
+
+// ParseRange reads the values of --from and --to: two dates in order, of which the first isn't in the future.
+func ParseRange(from, to string) (first, last civil.Date, err error) {
+	if first, err = civil.ParseDate(from); err != nil {
+		return first, last, fmt.Errorf("--from %q: want a date such as 2026-01-31", from)
+	}
+	if last, err = civil.ParseDate(to); err != nil {
+		return first, last, fmt.Errorf("--to %q: want a date such as 2026-01-31", to)
+	}
+	if last.Before(first) {
+		return first, last, fmt.Errorf("--to %s lies before --from %s", to, from)
+	}
+	if tomorrow := civil.DateOf(time.Now().UTC()).AddDays(1); first.After(tomorrow) {
+		return first, last, fmt.Errorf("--from %s lies in the future", from)
+	}
+	return first, last, nil
+}

@@ -1,0 +1,71 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// ending is how long before its deadline a run is told to end, as by SIGTERM. Giving up, recording and releasing what is
+// under way takes less.
+const ending = 10 * time.Second
+
+// A Deadline is the --deadline flag of commands that a platform may give a limited time.
+type Deadline struct {
+	after time.Duration
+	began time.Time
+}
+
+// AddDeadline adds the flag to a command. REPORTFERRY_DEADLINE is read when the command runs, so that a wrong value is an
+// error of this command only.
+func (p *Program) AddDeadline(cmd *cobra.Command) *Deadline {
+	d := &Deadline{began: p.Began}
+	cmd.Flags().Var(d, "deadline", "`time` that the process has from its start, such as 50m: no window is begun that would hardly be over by then, and open ones are stopped 10 s before")
+	if p.Deadline == "" {
+		return d
+	}
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if !cmd.Flags().Changed("deadline") {
+			if err := d.Set(p.Deadline); err != nil {
+				return fmt.Errorf("REPORTFERRY_DEADLINE=%q: %w", p.Deadline, err)
+			}
+		}
+		if before != nil {
+			return before(cmd, args)
+		}
+		return nil
+	}
+	return d
+}
+
+// Set reads the flag's value. With String and Type it makes a Deadline a flag.
+func (d *Deadline) Set(text string) error {
+	after, err := time.ParseDuration(text)
+	if err != nil || after <= 0 {
+		return errors.New("want a time such as 50m or 3600s")
+	}
+	d.after = after
+	return nil
+}
+
+// String is the flag's value, empty when there is no deadline.
+func (d *Deadline) String() string {
+	if d.after == 0 {
+		return ""
+	}
+	return d.after.String()
+}
+
+// Type is the word that help texts show for the value.
+func (d *Deadline) Type() string { return "time" }
+
+// Stop is when a run must begin to end; zero means never.
+func (d *Deadline) Stop() time.Time {
+	if d.after == 0 {
+		return time.Time{}
+	}
+	return d.began.Add(d.after - min(ending, d.after/2))
+}

@@ -1,0 +1,139 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+// An Engine is everything that all runs of a process share.
+type Engine struct {
+	*Program
+	Config *config.Config
+	Ledger *jobs.Ledger // nil until OpenLedger
+	Client *adjust.Client
+	Token  transport.TokenSource
+	Budget *table.Budget
+	Log    *slog.Logger
+
+	Embedded *emulator.Server // the service, when the config says so; else nil
+	closers
+}
+
+// closers close what was opened, in reverse order.
+type closers []func() error
+
+func (c *closers) add(f func() error) { *c = append(*c, f) }
+
+// Close closes everything that was opened, and may be called again.
+func (c *closers) Close() error {
+	var errs []error
+	for i := len(*c) - 1; i >= 0; i-- {
+		errs = append(errs, (*c)[i]())
+	}
+	*c = nil
+	return errors.Join(errs...)
+}
+
+// Open reads the config and opens the ledger. Nothing is asked of the service.
+func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
+	e, err := p.OpenService(log)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.OpenLedger(ctx); err != nil {
+		return nil, errors.Join(exit.Coded(err), e.Close())
+	}
+	return e, nil
+}
+
+// OpenService reads the config and makes the service's client, for commands that need no ledger.
+func (p *Program) OpenService(log *slog.Logger) (*Engine, error) {
+	c, err := p.LoadConfig()
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range c.Warnings {
+		log.Warn(w.Error())
+	}
+	e := &Engine{Program: p, Config: c, Log: log, Budget: table.NewBudget(table.DefaultBudget)}
+	if e.Client, err = e.service(); err != nil {
+		return nil, errors.Join(exit.Coded(err), e.Close())
+	}
+	return e, nil
+}
+
+// service makes the client of the service, which is the emulator in this process when the config says so.
+func (e *Engine) service() (*adjust.Client, error) {
+	s := e.Config.Service
+	o := adjust.Options{
+		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID,
+		Options: transport.Options{
+			Rate: s.Rate, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts, Patience: s.Patience,
+			Logger: e.Log, UserAgent: "reportferry/" + e.Version,
+		},
+	}
+	token, getenv := s.Token, e.getenv
+	if s.Embedded {
+		server, err := emulator.New(emulator.Options{Logger: e.Log})
+		if err != nil {
+			return nil, fmt.Errorf("start the embedded service: %w", err)
+		}
+		e.add(server.Close)
+		e.Embedded = server
+		o.BaseURL, o.HTTP = "http://embedded", server.Client()
+		token, getenv = "${TOKEN}", func(string) string { return "embedded" }
+	}
+	var err error
+	if o.Token, err = transport.ParseToken(token, getenv); err != nil {
+		return nil, fmt.Errorf("service.token: %w", exit.Refused(err))
+	}
+	e.Token = o.Token
+	return adjust.New(o)
+}
+
+// OpenLedger opens the ledger that the config names.
+func (e *Engine) OpenLedger(ctx context.Context) (err error) {
+	if err := e.Task.lasting(e.Config.Ledger); err != nil {
+		return fmt.Errorf("ledger %w", err)
+	}
+	if e.Ledger, err = openLedger(ctx, e.Config.Ledger); err != nil {
+		return fmt.Errorf("open the ledger: %w", exit.Refused(err))
+	}
+	e.add(e.Ledger.Close)
+	return nil
+}
+
+func openLedger(ctx context.Context, rawURL string) (*jobs.Ledger, error) {
+	if strings.HasPrefix(rawURL, "mem:") {
+		return nil, errors.New("mem:// is gone when the process ends; the smallest ledger is a folder: file://./.reportferry")
+	}
+	dir, err := blobsink.LocalDir(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	bucket, err := blobsink.OpenBucket(ctx, rawURL)
+	if err != nil {
+		return nil, err
+	}
+	return jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: sinks.Redact(rawURL)}), nil
+}
+
+// NewRun begins the session of a run.
+func (e *Engine) NewRun() *Session { return e.Session(jobs.NewRunID(time.Now())) }
+
+// Session begins the session of a run by its ID, or of a command that sends and records nothing, whose ID is empty.
+func (e *Engine) Session(run string) *Session { return &Session{Engine: e, RunID: run} }

@@ -1,0 +1,41 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/events"
+)
+
+// Events makes a job of kind events.
+func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
+	if err := a.refuseRange(c, "a snapshot of events can't be taken for a day that is over"); err != nil {
+		return jobs.Job{}, err
+	}
+	schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
+	if err != nil {
+		return jobs.Job{}, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
+	}
+	location, err := time.LoadLocation(c.Zone)
+	if err != nil {
+		return jobs.Job{}, fmt.Errorf("job %s: %w: zone: %w", c.Name, jobs.ErrRefused, err)
+	}
+	targets, err := s.targets(ctx, c)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	kind := events.New(events.Options{
+		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.Service),
+		Client: s.Client, Ledger: s.Ledger, Targets: targets,
+		Rules: jobs.Rules{
+			Location: location, Schedule: schedule, IgnoreSchedule: a.Now, IgnoreLedger: a.Force,
+		},
+		Rebaseline: a.Rebaseline, Apps: c.Events.Apps, Search: c.Events.Search,
+		Codec: c.Events.Codec, SpoolDir: s.Spool, Budget: s.Budget, Log: s.Log,
+		Warehouse: tablesOf(c.Warehouse),
+	})
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
+}

@@ -1,0 +1,117 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A Program is what package main passes to the commands: what the command line and the environment say, the lists of kinds
+// and sinks, and how a run is begun. The exported fields are set before any command runs, and don't change then.
+type Program struct {
+	ConfigFile          string // --config
+	LogFormat, LogLevel string // --log-format, --log-level
+	Deadline            string // the default of --deadline, as text
+	Task                Task
+	Began               time.Time // of the process: a platform counts a task's time from there
+	Version             string
+	LookupEnv           func(string) (string, bool)
+
+	Kinds map[string]Maker
+	Sinks map[string]sinks.Opener // by the schemes of URLs
+	Run   func(*cobra.Command, Request) error
+}
+
+// A Maker makes a job from its entry of the config and what the command line asks of it.
+type Maker func(context.Context, *Session, config.Job, Ask) (jobs.Job, error)
+
+// A Request is what a command asks of a run.
+type Request struct {
+	Trigger string    // schedule, manual or backfill
+	Named   bool      // a person asked for these jobs by name, so it is worth an exit code that others hold them
+	Stop    time.Time // when the run must begin to end; zero: never
+	Jobs    func(context.Context, *Session) ([]jobs.Job, error)
+}
+
+// JSON tells whether machines read the output.
+func (p *Program) JSON() bool { return p.LogFormat == "json" }
+
+// Check refuses values of the flags that mean nothing.
+func (p *Program) Check() error {
+	if p.LogFormat != "text" && p.LogFormat != "json" {
+		return fmt.Errorf("--log-format %q: want text or json", p.LogFormat)
+	}
+	_, err := p.level()
+	return err
+}
+
+func (p *Program) level() (slog.Level, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(p.LogLevel)); err != nil {
+		return level, fmt.Errorf("--log-level %q: want debug, info, warn or error", p.LogLevel)
+	}
+	return level, nil
+}
+
+func (p *Program) getenv(name string) string {
+	value, _ := p.LookupEnv(name)
+	return value
+}
+
+// LoadConfig reads the config file.
+func (p *Program) LoadConfig() (*config.Config, error) {
+	c, err := config.Load(p.ConfigFile, p.LookupEnv)
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	return c, nil
+}
+
+// WithService reads the config, makes the service's client, calls do with a session, and closes everything again. Errors
+// have their exit codes.
+func (p *Program) WithService(cmd *cobra.Command, do func(context.Context, *Session) error) (err error) {
+	e, err := p.OpenService(p.Logger(cmd.ErrOrStderr()))
+	if err != nil {
+		return err
+	}
+	return e.use(cmd.Context(), do)
+}
+
+// WithLedger is WithService for commands that need the ledger too. Nothing is asked of the service.
+func (p *Program) WithLedger(cmd *cobra.Command, do func(context.Context, *Session) error) error {
+	e, err := p.Open(cmd.Context(), p.Logger(cmd.ErrOrStderr()))
+	if err != nil {
+		return err
+	}
+	return e.use(cmd.Context(), do)
+}
+
+func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) error) error {
+	s := e.Session("")
+	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
+}
+
+// CompleteJobs offers a shell the config's jobs that aren't on the command line yet.
+func (p *Program) CompleteJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	c, err := p.LoadConfig()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, job := range c.Jobs {
+		if !slices.Contains(given, job.Name) {
+			names = append(names, job.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

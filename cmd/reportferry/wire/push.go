@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/outbox/files"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+// A Pusher is a kind that sends files record by record.
+type Pusher interface {
+	jobs.Kind
+	Due(ctx context.Context, now time.Time) ([]files.Path, error)
+	Check(ctx context.Context, p files.Path) (outbox.Report, []files.Problem, error)
+	Outbox() *outbox.Outbox
+}
+
+// A PushAsk is what the commands of spend and sharing ask of a job.
+type PushAsk struct {
+	Now     bool     // ignore the schedule
+	Files   []string // nil: those of the job's source that are due; else these, by path or URL, and no others
+	ShowIDs bool     // sharing only: log the devices whose records weren't taken
+}
+
+// Push makes a job of a kind that pushes.
+func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, error) {
+	if c.Kind == "sharing" {
+		return s.sharing(ctx, c, a)
+	}
+	return s.spend(ctx, c, a)
+}
+
+// asked refuses what can't be asked of a kind that pushes.
+func asked(c config.Job, a Ask) (PushAsk, error) {
+	return PushAsk{Now: a.Now}, a.refuseRange(c, "a job of "+c.Kind+" has nothing to fetch")
+}
+
+// pushing opens what a job's entry says of files.
+func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a PushAsk) (out files.Options, err error) {
+	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
+	out = files.Options{
+		Job: c.Name, Table: c.Table, Run: s.RunID, Ledger: s.Ledger, Lease: s.Config.Lease,
+		MaxRejects:  &outbox.Most{Count: int64(p.MaxRejects.Count), Share: p.MaxRejects.Share},
+		ParkUnknown: p.OnUnknown == "park", InFlight: max(1, p.InFlight/max(1, s.Task.count)),
+		SpoolDir: s.Spool, Log: s.Log,
+	}
+	shelf := &out.Shelf
+	shelf.Window, shelf.IgnoreSchedule = p.WindowDays, a.Now
+	if shelf.Schedule, err = jobs.ParseSchedule(c.Schedule, c.Zone); err != nil {
+		return out, refuse(err)
+	}
+	if shelf.Zone, err = time.LoadLocation(c.Zone); err != nil {
+		return out, refuse(fmt.Errorf("zone: %w", err))
+	}
+	if shelf.Source, err = files.ParseSource(p.Source); err != nil {
+		return out, refuse(fmt.Errorf("source: %w", err))
+	}
+	if a.Files == nil {
+		out.Quiet = p.Quiet
+	}
+	if shelf.Bucket, err = s.bucket(ctx, shelf.Source.Bucket); err != nil {
+		return out, fmt.Errorf("job %s: source: %w", c.Name, err)
+	}
+	if out.Rejects, err = s.bucket(ctx, p.Rejects); err != nil {
+		return out, fmt.Errorf("job %s: rejects: %w", c.Name, err)
+	}
+	for _, arg := range a.Files {
+		file, err := s.pushFile(ctx, arg, shelf.Source, shelf.Bucket)
+		if err != nil {
+			return out, err
+		}
+		shelf.Files = append(shelf.Files, file)
+	}
+	return out, nil
+}
+
+// bucket opens a bucket that the session closes.
+func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
+	if err := s.Task.lasting(rawURL); err != nil {
+		return nil, err
+	}
+	if scheme, _, _ := strings.Cut(rawURL, "://"); s.Sinks[scheme] == nil || scheme == "bigquery" {
+		return nil, fmt.Errorf("%w: no bucket is opened by %s://; want file, gs, s3 or azblob", jobs.ErrRefused, scheme)
+	}
+	b, err := blobsink.OpenBucket(ctx, rawURL)
+	if err != nil {
+		return nil, exit.Refused(err)
+	}
+	s.closers.add(b.Close)
+	return b, nil
+}
+
+// pushFile finds the file that a command line names, by a path or a URL. One of the job's own source has the name that
+// it has there, so that it is known to be the same.
+func (s *Session) pushFile(ctx context.Context, arg string, source files.Source, own *blob.Bucket) (files.Path, error) {
+	name, dir := arg, ""
+	if u, err := url.Parse(arg); err == nil && u.Scheme == "file" {
+		if dir, err = blobsink.LocalDir(arg); err != nil {
+			return files.Path{}, exit.Refused(err)
+		}
+		name = dir
+	}
+	if !strings.Contains(name, "://") {
+		return s.localFile(ctx, name, source, own)
+	}
+	plain, query, _ := strings.Cut(name, "?")
+	mine, _, _ := strings.Cut(source.Bucket, "?")
+	if key, ok := strings.CutPrefix(plain, strings.TrimSuffix(mine, "/")+"/"); ok {
+		return files.Path{Name: key, Bucket: own, Key: key}, nil
+	}
+	_, rest, _ := strings.Cut(plain, "://")
+	folder, base := path.Split(plain)
+	if base == "" || strings.HasSuffix(folder, "://") {
+		return files.Path{}, fmt.Errorf("%w: want the URL of one file", jobs.ErrRefused)
+	}
+	bucket, err := s.bucket(ctx, strings.TrimSuffix(folder+"?"+query, "?"))
+	return files.Path{Name: "by-hand/" + rest, Bucket: bucket, Key: base}, err
+}
+
+func (s *Session) localFile(ctx context.Context, name string, source files.Source, own *blob.Bucket) (files.Path, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return files.Path{}, err
+	}
+	if info, err := os.Stat(abs); err != nil || info.IsDir() {
+		return files.Path{}, fmt.Errorf("%w: %s: there is no such file", jobs.ErrRefused, name)
+	}
+	if dir, err := blobsink.LocalDir(source.Bucket); err == nil && dir != "" {
+		if rel, err := filepath.Rel(dir, abs); err == nil && filepath.IsLocal(rel) {
+			key := filepath.ToSlash(rel)
+			return files.Path{Name: key, Bucket: own, Key: key}, nil
+		}
+	}
+	bucket, err := s.bucket(ctx, (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Dir(abs))}).String())
+	return files.Path{Name: "by-hand" + filepath.ToSlash(abs), Bucket: bucket, Key: filepath.Base(abs)}, err
+}
+
+// pushClient is what the clients of hosts that records are pushed to have in common.
+func (s *Session) pushClient(p config.Push) adjust.Options {
+	service := s.Config.Service
+	o := adjust.Options{Options: transport.Options{
+		Rate: p.Rate, Burst: max(1, int(p.Rate/4)), // of a quarter of a second: rate is what a person reckons with
+		InFlight: p.InFlight, Share: s.Task.share(), Attempts: service.Attempts, Patience: service.Patience,
+		Logger: s.Log, UserAgent: "reportferry/" + s.Version,
+	}}
+	if service.Embedded {
+		o.HTTP = s.Embedded.Client()
+	}
+	return o
+}
+
+// login reads a credential that is one for a host alone, before anything is claimed or sent. key names it in errors.
+func login(ctx context.Context, l config.Login, key string, getenv func(string) string) (auth adjust.RecordAuth, err error) {
+	auth.Header = l.Header
+	if auth.Key, err = transport.ParseToken(l.Token, getenv); err == nil {
+		_, err = auth.Key.Token(ctx)
+	}
+	if err != nil {
+		return auth, fmt.Errorf("service.%s.token: %w", key, exit.Refused(err))
+	}
+	return auth, nil
+}

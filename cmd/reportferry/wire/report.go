@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/report"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// Report makes a job of kind report.
+func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
+	r := c.Report
+	if r.Period == "whole" && a.From.IsValid() {
+		return jobs.Job{}, fmt.Errorf("job %s: %w: its table has no periods, and a range of days would become all of it; use run --force", c.Name, jobs.ErrRefused)
+	}
+	rules, err := rulesOf(c, a)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	targets, err := s.targets(ctx, c)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	o := report.Options{
+		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.Service),
+		Client: s.Client, Ledger: s.Ledger, Targets: targets,
+		Start: r.Start.On, Rules: rules, Rebaseline: a.Rebaseline, NewColumns: a.NewColumns,
+		Query: adjust.ReportQuery{
+			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,
+			Parameters: r.Parameters, Filters: r.Filters,
+		},
+		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: jobs.OnEmpty(r.OnEmpty),
+		Codec: r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Log: s.Log,
+	}
+	if a.From.IsValid() {
+		o.Start = func(civil.Date) civil.Date { return a.From }
+	}
+	for _, selector := range r.Events {
+		o.Events = append(o.Events, report.Selector(selector))
+	}
+	kind, err := report.New(o)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
+}
+
+// tablesOf is what the config says of tables, as sinks take it.
+func tablesOf(w config.Warehouse) sinks.Schema {
+	return sinks.Schema{
+		ClusterBy: w.ClusterBy, RequireFilter: w.RequireFilter, Expiration: time.Duration(w.ExpireDays) * 24 * time.Hour,
+		KMSKey: w.KMSKey, Labels: w.Labels,
+	}
+}
+
+// account names whose numbers these are, for the fingerprint.
+func account(s config.Service) string {
+	if s.Embedded {
+		return "embedded"
+	}
+	return s.AccountID
+}
+
+func rulesOf(c config.Job, a Ask) (jobs.Rules, error) {
+	r := c.Report
+	schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
+	if err != nil {
+		return jobs.Rules{}, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
+	}
+	location, err := reportZone(c)
+	if err != nil {
+		return jobs.Rules{}, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
+	}
+	period, known := periods[r.Period]
+	if !known {
+		return jobs.Rules{}, fmt.Errorf("job %s: %w: no period %q", c.Name, jobs.ErrRefused, r.Period)
+	}
+	return jobs.Rules{
+		Period:   period,
+		Page:     max(1, r.Page.Count),
+		Today:    r.Until == "today",
+		Lookback: r.Lookback,
+		Horizons: r.Horizons,
+		Location: location,
+		Schedule: schedule,
+
+		LaterColumns:   r.NewColumns == "later" && !a.NewColumns,
+		Through:        a.Through,
+		Only:           a.Only,
+		IgnoreSchedule: a.Now,
+		IgnoreLedger:   a.Force,
+	}, nil
+}
+
+// periods are the config's words for the length of a partition.
+var periods = map[string]jobs.Period{
+	"day": jobs.Day, "week": jobs.Week, "month": jobs.Month, "quarter": jobs.Quarter, "year": jobs.Year, "whole": jobs.Whole,
+}
+
+// reportZone is where the report's days begin and end. With a timezone_id, which may be a number of the service's own,
+// the job's zone says it in IANA's words.
+func reportZone(c config.Job) (*time.Location, error) {
+	if c.Report.TimezoneID != "" {
+		return time.LoadLocation(c.Zone)
+	}
+	offset, err := time.Parse("-07:00", c.Report.UTCOffset)
+	if err != nil {
+		return nil, fmt.Errorf("utc_offset: %w", err)
+	}
+	_, seconds := offset.Zone()
+	return time.FixedZone("UTC"+c.Report.UTCOffset, seconds), nil
+}

@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+// A Session is one run of an engine, or one command. Closing it closes what its jobs opened, and leaves the engine open.
+type Session struct {
+	*Engine
+	RunID    string    // empty: nothing is fetched, sent or recorded
+	ReadOnly bool      // the ledger alone is read, so sinks stay closed
+	Spool    string    // the folder of its part files, once OpenSpool was called
+	Progress io.Writer // lines for people while it runs; nil: nobody looks
+
+	closers
+}
+
+// Close closes what the session opened. The engine stays open.
+func (s *Session) Close() error { return s.closers.Close() }
+
+// Jobs makes the jobs that are named, or all of them.
+func (s *Session) Jobs(ctx context.Context, names []string, a Ask) ([]jobs.Job, error) {
+	chosen, err := s.Choose(names)
+	if err != nil {
+		return nil, err
+	}
+	var list []jobs.Job
+	for _, c := range chosen {
+		job, err := s.Job(ctx, c, a)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, job)
+	}
+	return list, nil
+}
+
+// Job makes one job from its entry of the config.
+func (s *Session) Job(ctx context.Context, c config.Job, a Ask) (jobs.Job, error) {
+	return s.Kinds[c.Kind](ctx, s, c, a)
+}
+
+// Warn logs which of the jobs that are named, or of all, do what is allowed and hardly meant. Unlike the config's own
+// warnings these are for people who look: some depend on the day.
+func (s *Session) Warn(names []string) {
+	chosen, _ := s.Choose(names) // whoever made the jobs knows them
+	for _, c := range chosen {
+		if c.Report == nil {
+			continue
+		}
+		if c.Report.Period == "whole" {
+			s.Log.Warn("no date among the dimensions: one partition, all", "job", c.Name)
+		}
+		location, err := reportZone(c)
+		if err != nil {
+			continue // which making the job says
+		}
+		today := civil.DateOf(time.Now().In(location))
+		if start := c.Report.Start.On(today); start.After(today) {
+			s.Log.Warn(fmt.Sprintf("the start, %s, is still to come", start), "job", c.Name)
+		}
+	}
+}
+
+// OpenSink opens a sink by its URL, until the session is closed.
+func (s *Session) OpenSink(ctx context.Context, rawURL string) (sinks.Sink, error) {
+	sink, err := sinks.Open(ctx, rawURL, s.Sinks)
+	if err == nil {
+		s.closers.add(sink.Close)
+	}
+	return sink, err
+}
+
+// targets opens the sinks of a job.
+func (s *Session) targets(ctx context.Context, c config.Job) ([]jobs.Target, error) {
+	if s.ReadOnly {
+		return nil, nil
+	}
+	var targets []jobs.Target
+	for _, rawURL := range c.Sinks {
+		if err := s.Task.lasting(rawURL); err != nil {
+			return nil, fmt.Errorf("job %s: sink %w", c.Name, err)
+		}
+		sink, err := s.OpenSink(ctx, rawURL)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", c.Name, exit.Refused(err))
+		}
+		t := jobs.Target{Name: sinks.Redact(rawURL), Sink: sink, Store: sink.Store(), NamesMore: sinks.NamesMore(rawURL)}
+		if i := slices.IndexFunc(targets, func(other jobs.Target) bool { return absolute(other.Store) == absolute(t.Store) }); i >= 0 {
+			return nil, fmt.Errorf("job %s: %w: the sinks %s and %s are one place, %s; leave one of them out", c.Name,
+				jobs.ErrRefused, targets[i].Name, t.Name, t.Store)
+		}
+		targets = append(targets, t)
+	}
+	return targets, nil
+}
+
+// absolute is a store's identity with the path of a folder made absolute. Receipts name a relative one as it is written, so
+// that it may move together with its ledger.
+func absolute(store string) string {
+	where, layout, _ := strings.Cut(store, "?")
+	if dir, err := blobsink.LocalDir(where); err == nil && dir != "" {
+		return "file://" + dir + "?" + layout
+	}
+	return store
+}

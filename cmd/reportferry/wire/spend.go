@@ -1,0 +1,54 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/spend"
+)
+
+// Spend makes a job of kind spend.
+func Spend(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
+	p, err := asked(c, a)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return s.spend(ctx, c, p)
+}
+
+func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job, error) {
+	entry := c.Spend
+	p, err := s.pushing(ctx, c, entry.Push, a)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	o := spend.Options{
+		Options: p, Columns: entry.Columns.Map(), Constants: entry.Constants.Map(), More: entry.Currencies, Zone: p.Shelf.Zone,
+		SendConflicts: entry.SendOther,
+	}
+	if s.RunID != "" { // else nothing is sent
+		if o.Client, err = s.spendClient(ctx, entry); err != nil {
+			return jobs.Job{}, fmt.Errorf("job %s: %w", c.Name, err)
+		}
+	}
+	return jobs.Job{Name: c.Name, Table: c.Table, Kind: spend.New(o)}, nil
+}
+
+// spendClient makes the client of the ad spend host: with a limiter of its own, and never with the API token.
+func (s *Session) spendClient(ctx context.Context, entry *config.Spend) (*adjust.Client, error) {
+	service := s.Config.Service
+	o, key, getenv := s.pushClient(entry.Push), service.Spend, s.getenv
+	o.CostURL = service.CostURL
+	if service.Embedded {
+		o.CostURL, key.Token = "http://embedded", "${KEY}"
+		getenv = func(string) string { return "embedded" }
+	}
+	var err error
+	if o.SpendAuth, err = login(ctx, key, "spend", getenv); err != nil {
+		return nil, err
+	}
+	return adjust.New(o)
+}

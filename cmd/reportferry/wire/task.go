@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A Task is what the platform says of this process: the index-th of count that do one execution together. The zero task
+// is alone, and nobody said anything.
+type Task struct {
+	platform  string // cloudRun, kubernetes or empty
+	execution string
+	project   string
+	index     int
+	count     int
+	attempt   int
+}
+
+const (
+	cloudRun   = "Cloud Run"
+	kubernetes = "Kubernetes"
+)
+
+// TaskOf reads what Cloud Run (https://cloud.google.com/run/docs/container-contract#jobs-env-vars) or Kubernetes
+// (https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode) sets. Kubernetes doesn't say how many
+// there are, so the manifest does.
+func TaskOf(getenv func(string) string) (t Task, err error) {
+	var index, count string
+	switch {
+	case getenv("CLOUD_RUN_EXECUTION") != "" || getenv("CLOUD_RUN_TASK_INDEX") != "":
+		t.platform, t.execution, t.project = cloudRun, getenv("CLOUD_RUN_EXECUTION"), getenv("GOOGLE_CLOUD_PROJECT")
+		index, count = "CLOUD_RUN_TASK_INDEX", "CLOUD_RUN_TASK_COUNT"
+	case getenv("JOB_COMPLETION_INDEX") != "":
+		t.platform, t.execution = kubernetes, getenv("REPORTFERRY_EXECUTION")
+		index, count = "JOB_COMPLETION_INDEX", "REPORTFERRY_TASK_COUNT"
+		if getenv(count) == "" {
+			return Task{}, fmt.Errorf("%s is set and %s isn't: set it to the Job's completions, so that the rate is divided", index, count)
+		}
+	default:
+		return Task{}, nil
+	}
+	for name, n := range map[string]*int{index: &t.index, count: &t.count, "CLOUD_RUN_TASK_ATTEMPT": &t.attempt} {
+		if getenv(name) == "" {
+			continue
+		}
+		if *n, err = strconv.Atoi(getenv(name)); err != nil || *n < 0 {
+			return Task{}, fmt.Errorf("%s=%q: want a number", name, getenv(name))
+		}
+	}
+	if t.count = max(t.count, 1); t.index >= t.count {
+		return Task{}, fmt.Errorf("%s=%d and %s=%d: there is no such task", index, t.index, count, t.count)
+	}
+	return t, nil
+}
+
+// Alone tells whether no other process does the same work.
+func (t Task) Alone() bool { return t.count <= 1 }
+
+// share is the task's part of what the service may be asked.
+func (t Task) share() transport.Share {
+	if t.Alone() {
+		return transport.Share{}
+	}
+	return transport.Share{Index: t.index, Count: t.count}
+}
+
+// Begin has each task begin elsewhere in the plans. Claims keep them apart, and whoever is done helps the others.
+func (t Task) Begin(plans []jobs.Planned) {
+	if t.Alone() {
+		return
+	}
+	for i := range plans {
+		plans[i].From(t.index, t.count)
+	}
+}
+
+// lasting refuses a place that is gone when the task ends: the file system of Cloud Run is memory
+// (https://cloud.google.com/run/docs/container-contract#filesystem).
+func (t Task) lasting(rawURL string) error {
+	if t.platform != cloudRun || !strings.HasPrefix(rawURL, "file:") {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: files of a Cloud Run task are gone when it ends; name a bucket, such as gs://bucket/prefix", rawURL, jobs.ErrRefused)
+}
+
+// attrs are what Cloud Logging reads of every line: labels, and one trace for all that an execution says
+// (https://cloud.google.com/logging/docs/agent/logging/configuration#special-fields).
+func (t Task) attrs() (attrs []slog.Attr) {
+	if t.platform == "" {
+		return nil
+	}
+	labels := []any{slog.String("task", strconv.Itoa(t.index)), slog.String("attempt", strconv.Itoa(t.attempt))}
+	if t.execution != "" {
+		labels = append(labels, slog.String("execution", t.execution))
+	}
+	attrs = append(attrs, slog.Group("logging.googleapis.com/labels", labels...))
+	if t.project != "" && t.execution != "" {
+		id := sha256.Sum256([]byte(t.execution))
+		attrs = append(attrs, slog.String("logging.googleapis.com/trace", fmt.Sprintf("projects/%s/traces/%x", t.project, id[:16])))
+	}
+	return attrs
+}

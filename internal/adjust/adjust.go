@@ -1,0 +1,194 @@
+// Package adjust is the typed client of the measurement service; without it every caller would spell the service's paths,
+// parameters and answers by itself, and each would read what the documents leave open in its own way.
+//
+// It holds all four areas of the service, an endpoint a file, and nothing of jobs:
+//
+//	reports      events, csv_report, filters_data          base_url    Events, CSVReport, FiltersData
+//	automation   apps, events, secrets, vault, tickets     base_url    App, CreateApp, SubmitEvents, Vault, Ticket, ...
+//	sharing      a device's choice on third-party sharing  s2s_url     ShareThirdParty
+//	ad spend     what an engagement has cost               cost_url    SubmitSpend
+//
+// Each method makes one [transport.Request] and hands it to the one attempt loop, in package transport, which paces and
+// repeats requests, keeps tokens out of errors, and checks that an answer is whole. What is sent again after a lost answer:
+// reads, and every write of app automation, because each of them sets what it names and finds what an earlier attempt made;
+// records of third-party sharing, because the same choice twice is the same; records of ad spend only when the caller says
+// so. Each method says why.
+//
+// Shapes come from the interface document kept with the emulator, and where that shows none from the pages of
+// dev.adjust.com named beside each type. Fields of answers that this version doesn't know are kept, in Unknown.
+//
+// What the documents leave open of ad spend is guessed here: the key is a Bearer token unless SpendAuth names another
+// header; 429 and 503, which aren't among the documented answers, mean that nothing was taken; any 200 but a page of HTML
+// means that the record was.
+//
+// Of app automation: X-Account-ID chooses the account there too; more Android stores are additional_stores, by store type;
+// AppByStore's filter is store; SettingsCSV's parameters are app_tokens and sections; a signature's settings are
+// enforce_install_signing and android_fingerprints, the answer all of them; RevokeSecret sends an empty object,
+// ReactivateSecret a scope, and both answer like RevokeOutdatedSecrets; a failure in a ticket is a text or has a name and a
+// detail; 404 and a 400 that says "not found" are ErrNotFound; 408, 429, 503 and 504 pass, although the documents have none
+// of them; an answer begins within a minute.
+//
+// Of third-party sharing: the credential is optional, and a Bearer token unless SharingAuth names another header; all is
+// sent in a form, settings and options as JSON text in it; a 202 about the authentication token, and a 400 that says
+// "failed to authorize request", are ErrAuth; more than 1 MiB is refused; 408, 429 and 5xx pass.
+package adjust
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
+)
+
+// What callers of every endpoint tell by and count with; package transport describes them.
+type (
+	Answer = transport.Answer
+	Error  = transport.Error
+	Meter  = transport.Meter
+)
+
+// The errors that any endpoint's error may be.
+var (
+	ErrAuth    = transport.ErrAuth
+	ErrClock   = transport.ErrClock
+	ErrTooSlow = transport.ErrTooSlow
+	ErrUnknown = transport.ErrUnknown
+)
+
+// Options say how to reach the service and how hard to press it. FirstByte is 30 seconds by default in a client for
+// records alone, because one record is no report.
+type Options struct {
+	transport.Options
+	BaseURL     string                // reporting and automation, such as https://automate.adjust.com; may be empty beside another
+	S2SURL      string                // third-party sharing, such as https://s2s.adjust.com
+	CostURL     string                // ad spend, such as https://app.adjust.com
+	AccountID   string                // sent as X-Account-ID to BaseURL when not empty
+	Token       transport.TokenSource // required with BaseURL
+	SpendAuth   RecordAuth            // required with CostURL when there is nothing else
+	SharingAuth RecordAuth            // for S2SURL; without a key nothing is proved there
+}
+
+// RecordAuth is how the caller proves itself at cost_url, and at s2s_url. The service's documents leave the form open.
+type RecordAuth struct {
+	Header string                // default Authorization, where the key is a Bearer token; of any other header it is the whole value
+	Key    transport.TokenSource // the reports' token is never sent there unless it is given here
+}
+
+func (a RecordAuth) valid() bool { return a.Header == "" || transport.ValidHeader(a.Header) }
+
+// credential is a with the header's name in full; denied is ErrAuth in the endpoint's words.
+func (a RecordAuth) credential(denied error) *transport.Credential {
+	return &transport.Credential{Header: http.CanonicalHeaderKey(orElse(a.Header, "Authorization")), Source: a.Key, Denied: denied}
+}
+
+// Client asks the service. It is safe for concurrent use. A read function given to it must not ask through the same
+// client: it holds a slot.
+type Client struct {
+	transport *transport.Client
+	base      *url.URL // nil: not for reports and app automation
+	account   string
+	token     transport.TokenSource
+	spend     *recordHost // nil: not for ad spend
+	sharing   *recordHost // nil: not for third-party sharing
+}
+
+// New checks the options and makes a client. It sends nothing.
+func New(o Options) (*Client, error) {
+	c, err := newClient(o)
+	if err != nil {
+		return nil, fmt.Errorf("open service: %w", err)
+	}
+	return c, nil
+}
+
+func newClient(o Options) (*Client, error) {
+	base, cost, s2s, err := o.addresses()
+	switch {
+	case err != nil:
+		return nil, err
+	case base != nil && o.Token == nil:
+		return nil, errors.New("no token source")
+	case base == nil && s2s == nil && o.SpendAuth.Key == nil:
+		return nil, errors.New("no key for ad spend")
+	case !o.SpendAuth.valid():
+		return nil, fmt.Errorf("%q can't be the name of a header", o.SpendAuth.Header)
+	case !o.SharingAuth.valid():
+		return nil, fmt.Errorf("%q can't be the name of a header", o.SharingAuth.Header)
+	case base == nil && o.FirstByte == 0:
+		o.FirstByte = 30 * time.Second
+	}
+	c := &Client{base: base, account: o.AccountID, token: o.Token}
+	if cost != nil && o.SpendAuth.Key != nil {
+		c.spend = &recordHost{cost.String(), o.SpendAuth.credential(errSpendAuth)}
+	}
+	if s2s != nil {
+		c.sharing = &recordHost{s2s.String(), o.SharingAuth.credential(errSharingAuth)}
+	}
+	c.transport, err = transport.New(o.Options)
+	return c, err
+}
+
+// InFlight is how many attempts may be under way at once.
+func (c *Client) InFlight() int { return c.transport.InFlight() }
+
+// ClockWarning says that this machine's clock is somewhat off, by the last answer; empty: it isn't.
+func (c *Client) ClockWarning() string { return c.transport.ClockWarning() }
+
+// Metered is the same client, with the same limiter and transport, that counts into m.
+func (c *Client) Metered(m *Meter) *Client {
+	d := *c
+	d.transport = c.transport.Metered(m)
+	return &d
+}
+
+// Asking is the same client, with the same limiter and transport, that asks may before each attempt leaves the process,
+// after all waiting. An error of may ends the request, and nothing of that attempt is sent.
+func (c *Client) Asking(may func(context.Context) error) *Client {
+	d := *c
+	d.transport = c.transport.Asking(may)
+	return &d
+}
+
+// addresses reads those that are given, BaseURL also when none is.
+func (o Options) addresses() (base, cost, s2s *url.URL, err error) {
+	if o.CostURL != "" {
+		if cost, err = parseBase("cost_url", o.CostURL, "https://app.adjust.com"); err != nil {
+			return nil, nil, nil, err
+		}
+		cost.Path += "/cost" // JoinPath leaves out the slash where there is no path
+	}
+	if o.S2SURL != "" {
+		if s2s, err = parseBase("s2s_url", o.S2SURL, "https://s2s.adjust.com"); err != nil {
+			return nil, nil, nil, err
+		}
+		s2s.Path += "/third_party_sharing"
+	}
+	if o.BaseURL != "" || cost == nil && s2s == nil {
+		base, err = parseBase("base_url", o.BaseURL, "https://automate.adjust.com")
+	}
+	return base, cost, s2s, err
+}
+
+func parseBase(name, s, example string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimRight(s, "/"))
+	switch {
+	case err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
+		return nil, fmt.Errorf("%s must look like %s", name, example)
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("%s must be a bare address, without user, query or fragment", name)
+	}
+	return u, nil
+}
+
+func orElse[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}

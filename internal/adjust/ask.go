@@ -1,0 +1,138 @@
+package adjust
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
+)
+
+// ask sends a request to base_url: reports and app automation.
+func (c *Client) ask(ctx context.Context, r transport.Request) (Answer, error) {
+	if c.base == nil {
+		return Answer{}, &Error{Op: r.Op, Err: errors.New("this client has no base_url, it is for ad spend or sharing only")}
+	}
+	r.Header = http.Header{}
+	if r.Body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.account != "" {
+		r.Header.Set("X-Account-ID", c.account)
+	}
+	if r.Credential == nil {
+		r.Credential = &transport.Credential{}
+	}
+	r.Credential.Header, r.Credential.Source = "Authorization", c.token
+	return c.transport.Do(ctx, r)
+}
+
+// reports is the address of an endpoint of the reports; ask refuses the request when there is none.
+func (c *Client) reports(endpoint string) string {
+	if c.base == nil {
+		return ""
+	}
+	return c.base.String() + "/reports-service/" + endpoint
+}
+
+// answerLimit is the most that is kept of one answer in memory.
+const answerLimit = 64 << 20
+
+// A limited reader has an end, however long an answer is.
+type limited struct {
+	from io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, fmt.Errorf("the answer is longer than %d MiB", answerLimit>>20)
+	}
+	n, err := l.from.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
+// fetchJSON sends r and reads one JSON value; Answer.Empty and the zero value stand for 204.
+func fetchJSON[T any](ctx context.Context, c *Client, r transport.Request, what string) (T, Answer, error) {
+	var none, got T
+	r.Types, r.Never = []string{"application/json", "text/json", "text/plain"}, "<"
+	r.Read = func(from io.Reader) error {
+		var whole T // of this attempt alone
+		d := json.NewDecoder(&limited{from, answerLimit})
+		if err := d.Decode(&whole); err != nil {
+			return fmt.Errorf("the answer isn't %s: %w", what, err)
+		}
+		if _, err := d.Token(); err != io.EOF {
+			return fmt.Errorf("the answer isn't %s: more follows behind it", what)
+		}
+		got = whole
+		return nil
+	}
+	a, err := c.ask(ctx, r)
+	if err != nil || a.Empty { // got may hold what an answer said that broke behind its end
+		return none, a, err
+	}
+	return got, a, nil
+}
+
+// Text is a string of an answer. Where the service sends anything else, and its documents don't say what, it is that
+// value's JSON; of null it is empty.
+type Text string
+
+// UnmarshalJSON takes any value.
+func (t *Text) UnmarshalJSON(b []byte) error {
+	var s *string
+	if json.Unmarshal(b, &s) != nil {
+		*t = Text(b)
+		return nil
+	}
+	*t = ""
+	if s != nil {
+		*t = Text(*s)
+	}
+	return nil
+}
+
+// unmarshalRecord reads a record into f, numbers of unknown meaning as json.Number, and returns the fields that F has no
+// place for; nil when there are none.
+func unmarshalRecord[F any](record []byte, f *F) (map[string]json.RawMessage, error) {
+	*f = *new(F)
+	d := json.NewDecoder(bytes.NewReader(record))
+	d.UseNumber()
+	if err := d.Decode(f); err != nil {
+		return nil, err
+	}
+	return without(record, fieldsOf[F]())
+}
+
+// fieldsOf is the names in JSON of a struct's fields.
+func fieldsOf[F any]() []string {
+	var names []string
+	for field := range reflect.TypeFor[F]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// without is a record's fields except the known ones; nil when there are none.
+func without(record []byte, known []string) (map[string]json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(record, &all); err != nil {
+		return nil, err
+	}
+	for _, name := range known {
+		delete(all, name)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return all, nil
+}

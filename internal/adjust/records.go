@@ -1,0 +1,69 @@
+package adjust
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/adjust/transport"
+)
+
+// ErrRejected means that the service answered 400 to a record of ad spend or of third-party sharing: it will never take it.
+var ErrRejected = errors.New("the record is refused")
+
+// A rejectedError is an ErrRejected that says what the service's words were.
+type rejectedError struct{ why string }
+
+func (e *rejectedError) Error() string        { return ErrRejected.Error() }
+func (e *rejectedError) Is(target error) bool { return target == ErrRejected }
+
+// Refusal is why the service will never take the record.
+func (e *rejectedError) Refusal() string { return e.why }
+
+// rejected is the verdict of a 400.
+func rejected(words string) error {
+	why := "the service answered 400"
+	if words != "" {
+		why += ": " + words
+	}
+	return &rejectedError{why}
+}
+
+// A recordHost takes records, each in one POST of a form.
+type recordHost struct {
+	url        string
+	credential *transport.Credential
+}
+
+// formHeader is the header of a record beside the credential. A word isn't worth packing.
+var formHeader = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept-Encoding": {"identity"}}
+
+// post sends one record: r says how its answers are read, and what is in no error and no log.
+func (c *Client) post(ctx context.Context, h *recordHost, r transport.Request) (Answer, error) {
+	r.Method, r.URL, r.Header, r.Credential = http.MethodPost, h.url, formHeader, h.credential
+	return c.transport.Do(ctx, r)
+}
+
+// A formField is a name and its value in a form.
+type formField struct{ name, value string }
+
+// formOf is the request's body. The documents show it so, and a query would be in the logs of every host on the way.
+func formOf(fields ...formField) string {
+	size := 0
+	for _, p := range fields {
+		size += len(p.name) + len(p.value) + 2
+	}
+	var b strings.Builder
+	b.Grow(size + size/4)
+	for i, p := range fields {
+		if i > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(p.name)
+		b.WriteByte('=')
+		b.WriteString(url.QueryEscape(p.value))
+	}
+	return b.String()
+}

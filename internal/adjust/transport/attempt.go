@@ -1,0 +1,254 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A failure is what came of one attempt.
+type failure struct {
+	status        int
+	code, message string
+	err           error
+	final         bool          // another attempt can't help
+	slow          bool          // 504 or a time-out
+	away          bool          // answered by a host that a redirect led to
+	own           bool          // err is that of Read, or of the client's may
+	verdict       bool          // err settles what became of the request, whatever earlier attempts did
+	pause         time.Duration // what Retry-After asks for
+}
+
+func (f *failure) Error() string { return outcome(f.status, f.code, f.message, f.err) }
+
+// attempt sends the request once and reads its answer; nil means that the answer was accepted. A kept connection that
+// turns out to be closed is replaced by net/http itself, within the attempt.
+func (x *exchange) attempt(secret string) *failure {
+	if x.may != nil {
+		if err := x.may(x.ctx); err != nil {
+			return &failure{final: true, own: true, err: x.veil.scrubError(err)}
+		}
+	}
+	ctx, w, end := x.bounded()
+	defer end()
+	connected := false
+	if x.record() {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
+	}
+	req, err := http.NewRequestWithContext(ctx, orElse(x.Method, http.MethodGet), x.URL, x.content())
+	if err != nil {
+		return &failure{final: true, err: x.veil.scrubError(err)}
+	}
+	maps.Copy(req.Header, x.Header)
+	req.Header.Set("User-Agent", x.agent)
+	if x.Read != nil {
+		req.Header.Set("Accept", x.Types[0])
+		req.Header.Set("Accept-Encoding", "gzip")
+	}
+	if secret != "" {
+		x.secrets.add(secret)
+		x.Credential.set(req.Header, secret)
+	}
+
+	sent := x.count()
+	resp, err := x.http.Do(req)
+	if err != nil {
+		return x.broken(ctx, 0, err, connected)
+	}
+	defer func() { _ = resp.Body.Close() }() // what reading it had to say is known by then
+	if x.Read == nil {
+		return x.word(ctx, resp, sent)
+	}
+	return x.answered(ctx, resp, sent, w)
+}
+
+// content is the body of the next attempt.
+func (x *exchange) content() io.Reader {
+	if x.Body == "" {
+		return http.NoBody
+	}
+	return strings.NewReader(x.Body)
+}
+
+// bounded is the context of one attempt. A record's answer is a word, and has to be there in time; of a report the first
+// byte has to, and then each further piece, which the watch sees to.
+func (x *exchange) bounded() (ctx context.Context, w *watch, end func()) {
+	first := x.firstByte
+	if x.FirstByte > 0 {
+		first = min(first, x.FirstByte)
+	}
+	if x.Read == nil {
+		ctx, cancel := context.WithTimeoutCause(x.budget, first, &timeout{"no answer", first})
+		return ctx, nil, cancel
+	}
+	ctx, cancel := context.WithCancelCause(x.budget)
+	w = newWatch(cancel, first, x.idle)
+	return ctx, w, func() { w.stop(); cancel(nil) }
+}
+
+// count counts an attempt, and gives when it is sent.
+func (x *exchange) count() time.Time {
+	now := time.Now()
+	x.answer.Attempts++
+	x.meter.Requests.Add(1)
+	if x.answer.Attempts == 1 {
+		x.answer.Started = now
+	} else {
+		x.meter.Retries.Add(1)
+	}
+	if x.maybe {
+		x.answer.Resent++
+	}
+	return now
+}
+
+// word reads an answer of which only the status matters, and what it says when it isn't accepted.
+func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time) *failure {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit))
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		return x.sort(resp, wholeWords(string(text), err))
+	case err != nil:
+		return x.broken(ctx, resp.StatusCode, err, true)
+	case isHTML(resp.Header, text):
+		f := &failure{status: resp.StatusCode, err: errors.New("a page of HTML")}
+		_, f.message, _ = words(wholeWords(string(text), nil), x.veil.scrub)
+		x.lost(f)
+		return f
+	}
+	_ = x.look(resp.Header, sent, true) // a warning at most: what was taken is taken
+	return nil
+}
+
+// isHTML tells the page of something between here and the service from the service's word.
+func isHTML(h http.Header, text []byte) bool {
+	return strings.HasPrefix(h.Get("Content-Type"), "text/html") || bytes.HasPrefix(bytes.TrimSpace(text), []byte("<"))
+}
+
+// answered reads an answer that has a content.
+func (x *exchange) answered(ctx context.Context, resp *http.Response, sent time.Time, w *watch) *failure {
+	if resp.StatusCode < http.StatusMultipleChoices {
+		if err := x.look(resp.Header, sent, false); err != nil {
+			return &failure{final: true, err: err}
+		}
+	}
+	if resp.StatusCode == http.StatusNoContent {
+		x.answer.Empty = true
+		return nil
+	}
+	b := openBody(resp, w)
+	if resp.StatusCode != http.StatusOK {
+		return x.sort(resp, errorText(b))
+	}
+	return x.accept(ctx, resp, b)
+}
+
+// accept gives a 200 to the reader.
+func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *failure {
+	if err := checkType(resp, x.Types); err != nil {
+		f := &failure{status: http.StatusOK, err: x.veil.scrubError(err)}
+		if !x.Private {
+			_, f.message, _ = words(errorText(b), x.veil.scrub)
+		}
+		return f
+	}
+	if err := checkEnd(resp); err != nil {
+		return &failure{status: http.StatusOK, err: err}
+	}
+	if x.Count {
+		b.count = &x.meter.Bytes
+	}
+	err := b.feed(x.Never, x.Read)
+	switch {
+	case b.broken != nil: // whatever the reader made of it
+		return x.broken(ctx, http.StatusOK, b.broken, true)
+	case err != nil:
+		return &failure{status: http.StatusOK, final: true, own: true, err: x.veil.scrubError(err)}
+	}
+	x.answer.Bytes = b.n
+	return nil
+}
+
+// broken is an attempt without an answer, or with half of one. Without a connection, nothing can have taken effect.
+func (x *exchange) broken(attempt context.Context, status int, err error, connected bool) *failure {
+	if cause := context.Cause(attempt); cause != nil {
+		err = Ended(x.ctx, cause)
+	}
+	var untrusted *tls.CertificateVerificationError
+	f := &failure{
+		status: status, err: x.veil.scrubError(err), slow: timedOut(err),
+		final: x.ctx.Err() != nil || errors.Is(err, errRedirect) || errors.As(err, &untrusted),
+	}
+	if connected {
+		x.lost(f)
+	}
+	return f
+}
+
+// lost takes note of an attempt that may have taken effect.
+func (x *exchange) lost(f *failure) {
+	if !x.record() {
+		return
+	}
+	x.maybe, f.final = true, f.final || x.Repeat == Once
+	if f.err == nil {
+		f.err = ErrUnknown
+	} else {
+		f.err = fmt.Errorf("%w: %w", ErrUnknown, f.err)
+	}
+}
+
+// timedOut is about answers: a dial that times out says nothing of the query.
+func timedOut(err error) bool {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return false
+	}
+	var late interface{ Timeout() bool }
+	return errors.As(err, &late) && late.Timeout()
+}
+
+var errRedirect = errors.New("redirect not followed")
+
+// checkRedirect lets a redirect to another host through, but bare: neither the credential nor the account goes along, and
+// the host that was left gets them no more when the chain comes back. net/http alone would still send the token to
+// subdomains.
+func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
+	if via[0].Method != http.MethodGet {
+		// Whoever follows it sends twice, or to a stranger, or asks a page for people whether it was taken.
+		return http.ErrUseLastResponse
+	}
+	if len(via) >= 10 {
+		return fmt.Errorf("%w: ten in a row", errRedirect)
+	}
+	if at := req.URL.String(); c.secrets.scrub(at) != at {
+		return fmt.Errorf("%w: its address repeats the token", errRedirect)
+	}
+	req.Header.Del("Referer")
+	first := via[0].URL
+	for _, hop := range append(via[1:len(via):len(via)], req) {
+		if sameHost(hop.URL, first) {
+			continue
+		}
+		for name := range req.Header {
+			switch name {
+			case "Accept", "Accept-Encoding", "User-Agent":
+			default:
+				req.Header.Del(name)
+			}
+		}
+	}
+	return nil
+}
+
+func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

@@ -1,0 +1,149 @@
+package transport
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// A watch ends an attempt when the service keeps it waiting: for the first byte, then between two pieces of the body.
+// The time that the reader itself takes doesn't count.
+type watch struct {
+	first, idle *time.Timer
+	pause       time.Duration
+}
+
+func newWatch(end context.CancelCauseFunc, firstByte, idle time.Duration) *watch {
+	w := &watch{pause: idle}
+	w.first = time.AfterFunc(firstByte, func() { end(&timeout{"no first byte", firstByte}) })
+	w.idle = time.AfterFunc(idle, func() { end(&timeout{"nothing more of the answer", idle}) })
+	w.idle.Stop()
+	return w
+}
+
+func (w *watch) stop() { w.first.Stop(); w.idle.Stop() }
+
+// A body is the decoded body of one answer. It remembers what broke it, whatever its reader makes of that.
+type body struct {
+	from   io.Reader
+	watch  *watch
+	count  *atomic.Int64 // the meter's; may be nil
+	n      int64
+	broken error
+}
+
+// openBody decodes resp's body.
+func openBody(resp *http.Response, w *watch) *body {
+	b := &body{from: resp.Body, watch: w}
+	switch coding := resp.Header.Get("Content-Encoding"); catalog.Fold(coding) {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		z, err := gzip.NewReader(resp.Body)
+		if err != nil {
+			b.broken = fmt.Errorf("unpack the answer: %w", err)
+			break
+		}
+		b.from = z
+	default:
+		b.broken = fmt.Errorf("the answer is packed as %q, which was not asked for", coding)
+	}
+	return b
+}
+
+// checkEnd refuses an answer whose end can't be told from a cut: HTTP/1 without length, chunks or the trailer that
+// gzip brings.
+func checkEnd(resp *http.Response) error {
+	if resp.ProtoMajor == 1 && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && resp.Header.Get("Content-Encoding") == "" {
+		return errors.New("the answer has neither length nor chunks, so that a cut would not be noticed")
+	}
+	return nil
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.broken != nil {
+		return 0, b.broken
+	}
+	if b.n > 0 {
+		b.watch.idle.Reset(b.watch.pause)
+	}
+	n, err := b.from.Read(p)
+	b.watch.idle.Stop()
+	if n > 0 {
+		b.watch.first.Stop()
+	}
+	b.n += int64(n)
+	if b.count != nil {
+		b.count.Add(int64(n))
+	}
+	if err != nil && err != io.EOF {
+		b.broken = fmt.Errorf("the answer broke off after %d bytes: %w", b.n, err)
+		return n, b.broken
+	}
+	return n, err
+}
+
+// feed gives the whole of b to read, once its beginning looks like what was asked for. An error of b, also one that
+// shows up only behind what read took, is in b.broken.
+func (b *body) feed(never string, read func(io.Reader) error) error {
+	buffered := bufio.NewReader(b)
+	head, err := buffered.Peek(1)
+	switch {
+	case b.broken != nil:
+		return nil
+	case err != nil: // end of file
+		b.broken = errors.New("the answer is empty")
+		return nil
+	case strings.Contains(never, string(head)):
+		b.broken = fmt.Errorf("the answer begins with %q", head)
+		return nil
+	}
+	if err := read(buffered); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, buffered)
+	return err
+}
+
+// checkType compares the Content-Type with those that fit. Without one, the body must speak for itself.
+func checkType(resp *http.Response, want []string) error {
+	header := resp.Header.Get("Content-Type")
+	if header == "" {
+		return nil
+	}
+	kind, params, err := mime.ParseMediaType(header)
+	if err != nil || !slices.Contains(want, kind) {
+		return fmt.Errorf("the answer is %q instead of %s", header, want[0])
+	}
+	if set := params["charset"]; !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, catalog.Fold(set)) {
+		return fmt.Errorf("the answer is in %q instead of UTF-8", set)
+	}
+	return nil
+}
+
+const errorBodyLimit = 64 << 10
+
+// errorText reads as much of an error's body as anybody will want to see. When the end is missing, so is the last word:
+// it may be half a token, which nothing would recognize.
+func errorText(b *body) string {
+	raw, err := io.ReadAll(io.LimitReader(b, errorBodyLimit))
+	return wholeWords(string(raw), err)
+}
+
+// wholeWords leaves the last word out when the text was cut there, err says why, or may have been.
+func wholeWords(text string, err error) string {
+	if err != nil || len(text) == errorBodyLimit {
+		text = text[:strings.LastIndexAny(text, " \t\r\n\"',:<>(){}[]")+1]
+	}
+	return text
+}

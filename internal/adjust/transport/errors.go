@@ -1,0 +1,162 @@
+package transport
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+var (
+	// ErrAuth means that the service answered 401 or 403.
+	ErrAuth = errors.New("authentication or permission refused, check service.token, service.account_id and the rights of the token's user")
+	// ErrUnknown means that a record of ad spend or of third-party sharing was sent and may have been taken: no answer
+	// came, or none that says so.
+	ErrUnknown = errors.New("it isn't known whether the record was taken")
+	// ErrTooSlow means twice a 504 or a time-out on a request that its caller can split. The cure is a smaller question.
+	ErrTooSlow = errors.New("the query takes too long, ask for less at once")
+)
+
+// An Error tells what was asked, how often and for how long, and what came back last.
+type Error struct {
+	Op       string // such as "csv_report 2026-01-01:2026-01-07"
+	Status   int    // of the last answer; 0 when there was none
+	Code     string // the service's error_code
+	Message  string // the service's own words, shortened, on one line
+	Metric   string // the one that a 400 refuses, when its words say so
+	AnyDays  bool   // the 400 is about a part of the query that is the same for all days
+	Attempts int
+	Elapsed  time.Duration // from the first slot to the end
+	Err      error         // ErrAuth, ErrTooSlow, ErrUnknown, an endpoint's verdict, the context's error, what broke the connection, the reader's own error
+}
+
+func (e *Error) Error() string {
+	parts := []string{e.Op}
+	if e.Attempts > 1 || e.Elapsed >= time.Second {
+		s := "s"
+		if e.Attempts == 1 {
+			s = ""
+		}
+		parts = append(parts, fmt.Sprintf("%d attempt%s over %v", e.Attempts, s, Round(e.Elapsed)))
+	}
+	parts = append(parts, outcome(e.Status, e.Code, e.Message, e.Err))
+	if e.Metric != "" {
+		parts = append(parts, fmt.Sprintf("the service refuses the metric %s, and says nothing against the rest of the query; "+
+			"correct its name or leave it out (an event's metrics get other names when the event is renamed)", e.Metric))
+	}
+	return strings.Join(parts, ": ")
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// outcome says in one line what came back.
+func outcome(status int, code, message string, err error) string {
+	var parts []string
+	if status != 0 && status != http.StatusOK {
+		// Not the server's status text: that is its free choice, even an echo of the token.
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status))))
+	}
+	for _, s := range []string{code, message} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if err != nil {
+		parts = append(parts, err.Error())
+	}
+	return strings.Join(parts, ": ")
+}
+
+// A timeout is a wait that this client ended, not its caller.
+type timeout struct {
+	what  string
+	after time.Duration
+}
+
+func (t *timeout) Error() string { return fmt.Sprintf("%s within %v", t.what, Round(t.after)) }
+
+func (t *timeout) Timeout() bool { return true }
+
+// errorBody is the service's ErrorResponseModel.
+type errorBody struct {
+	Code    string `json:"error_code"`
+	Desc    string `json:"error_desc"`
+	Details []struct {
+		Loc []any  `json:"loc"`
+		Msg string `json:"msg"`
+	} `json:"error_desc_details"`
+	Plain string `json:"error"` // the sharing endpoint's form
+}
+
+const messageLimit = 400 // runes: enough for the longest sentence seen, short enough for a log line
+
+// words draws the code, the message and the fields that are wrong out of an error's body; text that isn't the service's
+// own form is shown as it is. What was escaped is scrubbed after unescaping, and before half of it is cut away.
+func words(body string, scrub func(string) string) (code, message string, fields []Field) {
+	var b errorBody
+	// A field of another type than expected is left empty; the others are filled all the same.
+	if err := json.Unmarshal([]byte(body), &b); b.Desc+b.Plain == "" && len(b.Details) == 0 || errors.As(err, new(*json.SyntaxError)) {
+		return "", Shorten(scrub(body)), nil
+	}
+	for _, d := range b.Details {
+		f := Field{Msg: Shorten(scrub(d.Msg))}
+		for i, part := range d.Loc {
+			if name := fmt.Sprint(part); i > 0 || name != "body" {
+				f.Loc = append(f.Loc, Shorten(scrub(name)))
+			}
+		}
+		fields = append(fields, f)
+	}
+	return Shorten(scrub(b.Code)), Shorten(scrub(b.Desc + b.Plain)), fields
+}
+
+// Shorten makes one line of a text of somebody else, of at most 400 characters.
+func Shorten(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	if r := []rune(s); len(r) > messageLimit {
+		return string(r[:messageLimit]) + " …"
+	}
+	return s
+}
+
+// A ValidationError is what the service has against the data that it was sent: the error_desc_details of a 422.
+type ValidationError struct {
+	Fields []Field // none when the service doesn't tell
+}
+
+// A Field is one thing that is wrong.
+type Field struct {
+	Loc []string // the way to the field, without the service's leading "body": channel_setup, facebook, app_id
+	Msg string   // such as "Field required"
+}
+
+const fieldsShown = 50
+
+// Error names every field: "channel_setup.facebook.app_id: Field required; platform: Field required".
+func (e *ValidationError) Error() string {
+	var parts []string
+	for i, f := range e.Fields {
+		if i == fieldsShown {
+			parts = append(parts, fmt.Sprintf("and %d more", len(e.Fields)-i))
+			break
+		}
+		parts = append(parts, f.String())
+	}
+	if parts == nil {
+		return "the service refuses the data, and doesn't say which field"
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (f Field) String() string {
+	switch at := strings.Join(f.Loc, "."); {
+	case at == "":
+		return f.Msg
+	case f.Msg == "":
+		return at
+	default:
+		return at + ": " + f.Msg
+	}
+}

@@ -1,0 +1,139 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const sec = time.Second
+
+var farEnd = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// times takes n tokens one after the other and tells when each came.
+func times(t *testing.T, l *limiter, n int) []time.Duration {
+	t.Helper()
+	start := time.Now()
+	var at []time.Duration
+	for range n {
+		if err := l.wait(t.Context(), farEnd); err != nil {
+			t.Fatal(err)
+		}
+		at = append(at, time.Since(start))
+	}
+	return at
+}
+
+func check(t *testing.T, what string, got []time.Duration, want ...time.Duration) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func TestBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(4, 3, turns{})
+		check(t, "a burst of 3, then 4 a second", times(t, l, 6), 0, 0, 0, sec/4, sec/2, 3*sec/4)
+		l.throttled(time.Now(), 0)
+		check(t, "then 2 a second", times(t, l, 2), sec/2, sec)
+	})
+}
+
+func TestHalving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(8, 100, turns{})
+		pace := func(want float64) {
+			t.Helper()
+			if math.Abs(l.pace-want) > 1e-9 || math.Abs(float64(l.bucket.Limit())-want) > 1e-9 {
+				t.Errorf("%v a second (bucket %v), want %v", l.pace, l.bucket.Limit(), want)
+			}
+		}
+		for range 5 {
+			l.throttled(time.Now(), 0)
+		}
+		pace(4) // five at once are one halving
+		time.Sleep(sec - 1)
+		l.throttled(time.Now(), 0)
+		pace(4) // a nanosecond before the second is over
+		time.Sleep(time.Nanosecond)
+		l.throttled(time.Now(), 0)
+		pace(2)
+		for range 6 {
+			time.Sleep(sec)
+			l.throttled(time.Now(), 0)
+		}
+		pace(0.5) // never below a sixteenth
+
+		// Back by 0.4 a second, in whole quiet seconds only, up to what was configured.
+		for _, step := range []struct {
+			rest time.Duration
+			want float64
+		}{{sec - 1, 0.5}, {1, 0.9}, {sec, 1.3}, {3*sec + sec/2, 2.5}, {sec / 2, 2.9}, {12 * sec, 7.7}, {sec, 8}, {time.Hour, 8}} {
+			time.Sleep(step.rest)
+			check(t, "the bucket is full", times(t, l, 1), 0)
+			pace(step.want)
+		}
+	})
+}
+
+func TestPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(4, 20, turns{})
+		l.throttled(time.Now(), 10*sec)
+		time.Sleep(2 * sec)
+		l.throttled(time.Now(), 3*sec) // a shorter pause doesn't shorten the longer one, but its 429 halves again
+		// The bucket of 20 doesn't pour out when the pause ends: one goes, the others follow at 1 a second; at 11 s the
+		// first quiet second is over (raise by 0.2).
+		got := times(t, l, 3)
+		check(t, "after the pause", got, 8*sec, 9*sec, 9*sec+833333333)
+	})
+}
+
+// A pause holds back those too that already wait for a token that is theirs.
+func TestPauseWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(1, 1, turns{})
+		check(t, "the first", times(t, l, 1), 0)
+		var wg sync.WaitGroup
+		wg.Go(func() { check(t, "the second", times(t, l, 1), 30*sec+sec/2) })
+		time.Sleep(sec / 2)
+		l.throttled(time.Now(), 30*sec)
+		wg.Wait()
+	})
+}
+
+func TestLimiterGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(1, 1, turns{})
+		l.throttled(time.Now(), time.Minute)
+		if err := l.wait(t.Context(), time.Now().Add(59*sec)); err == nil || err.Error() != "the limiter asks for 1m0s, more than the 59s left" {
+			t.Errorf("error %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*sec)
+		defer cancel()
+		began := time.Now()
+		if err := l.wait(ctx, farEnd); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 5*sec {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+// A token that was reserved and not used goes to the next.
+func TestTokenGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(1, 1, turns{})
+		check(t, "the first", times(t, l, 1), 0)
+		ctx, cancel := context.WithTimeout(t.Context(), sec/2)
+		defer cancel()
+		if err := l.wait(ctx, farEnd); err == nil {
+			t.Error("no error after the deadline")
+		}
+		check(t, "the next", times(t, l, 1), sec/2)
+	})
+}

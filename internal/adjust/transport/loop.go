@@ -1,0 +1,206 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// The wait before retry n is drawn evenly from [0, min(backoffCeiling, backoffBase·2ⁿ⁻¹)): full jitter, see
+// aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter. Eight attempts wait a minute in the mean, two at most.
+const (
+	backoffBase    = time.Second
+	backoffCeiling = time.Minute
+)
+
+// An exchange is the state of one request.
+type exchange struct {
+	*Client
+	Request
+	veil      veil
+	ctx       context.Context // the caller's
+	budget    context.Context // ends with the patience; nil until the first slot
+	cancel    context.CancelFunc
+	start     time.Time // of the first slot
+	answer    Answer
+	last      *failure
+	slow      int  // answers that were too slow
+	step      int  // waits drawn
+	refreshed bool // the credential was read again
+	maybe     bool // an attempt may have taken effect
+}
+
+// Do sends r until an answer is accepted, the patience or ctx ends, or another attempt can't help. All errors are an
+// *Error.
+func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
+	x := exchange{Client: c, Request: r, veil: veil{c.secrets, r.Hidden, orElse(r.Blot, "[secret]")}, ctx: ctx, cancel: func() {}}
+	defer func() { x.cancel() }()
+	if f := x.run(); f != nil {
+		return x.answer, x.explain(f)
+	}
+	return x.answer, nil
+}
+
+// run is the one attempt loop: whatever is repeated is repeated here.
+func (x *exchange) run() *failure {
+	for try := 1; ; try++ {
+		f := x.once()
+		if f == nil || f.final {
+			return f
+		}
+		wait := f.pause
+		if wait == 0 {
+			wait = x.Draw(min(backoffCeiling, backoffBase<<min(x.step, 10)))
+			x.step++
+		}
+		if try >= x.attempts || time.Since(x.start)+wait > x.patience {
+			return f
+		}
+		x.warn(f, wait)
+		if f.pause > 0 {
+			continue // the limiter holds everybody back for that long
+		}
+		x.meter.Backoff.Add(int64(wait))
+		if Sleep(x.ctx, wait) != nil {
+			return f
+		}
+	}
+}
+
+// once makes one attempt, from the slot to the end of reading: two when the credential has changed. It decides whether
+// another may follow.
+func (x *exchange) once() *failure {
+	release, err := x.admit()
+	if err != nil {
+		if x.last == nil { // else the last answer says more than a wait that the budget didn't allow
+			x.last = &failure{err: x.veil.scrubError(err)}
+		}
+		x.last.final = true
+		return x.last
+	}
+	defer release()
+	secret := ""
+	proves := x.Credential != nil && x.Credential.Source != nil
+	if proves {
+		if secret, err = x.Credential.Source.Token(x.budget); err != nil {
+			return &failure{final: true, err: x.veil.scrubError(err)}
+		}
+	}
+	f := x.attempt(secret)
+	if f != nil && proves && errors.Is(f.err, ErrAuth) && f.status != http.StatusForbidden && !f.away && !x.refreshed {
+		f = x.refresh(secret, f)
+	}
+	if f == nil {
+		return nil
+	}
+	if f.slow && x.Splittable {
+		x.slow++
+		f.final = f.final || x.slow == 2
+	}
+	x.last = f
+	return f
+}
+
+// admit waits for a slot and for the limiter. The patience begins with the first slot: a queue in front of this client is
+// not the service's fault.
+func (x *exchange) admit() (release func(), err error) {
+	ctx := x.ctx
+	if x.budget != nil {
+		ctx = x.budget
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case x.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	release = func() { <-x.slots }
+	if x.budget == nil {
+		x.start = time.Now()
+		x.budget, x.cancel = context.WithTimeoutCause(x.ctx, x.patience, &timeout{"no whole answer", x.patience})
+	}
+	if err := x.limit(); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+func (x *exchange) limit() error {
+	began := time.Now()
+	defer func() { x.meter.Limiter.Add(int64(time.Since(began))) }()
+	return x.limiter.wait(x.budget, x.start.Add(x.patience))
+}
+
+// refresh reads the credential again after a 401. One that has changed is tried at once, and another 401 then stands.
+func (x *exchange) refresh(old string, f *failure) *failure {
+	x.refreshed = true
+	secret, err := x.Credential.newer(x.budget, old)
+	if err != nil {
+		f.err = fmt.Errorf("%w; reading it again: %w", f.err, x.veil.scrubError(err))
+		return f
+	}
+	if secret == old || x.limit() != nil {
+		return f
+	}
+	return x.attempt(secret)
+}
+
+const warnEvery = int64(time.Second)
+
+// warn logs a retry; of records a line a second at most, because thousands of them may meet the same 429.
+func (x *exchange) warn(f *failure, wait time.Duration) {
+	if x.record() {
+		now, last := time.Now().UnixNano(), x.warned.Load()
+		if now-last < warnEvery || !x.warned.CompareAndSwap(last, now) {
+			return
+		}
+	}
+	x.log.WarnContext(x.ctx, fmt.Sprintf("%s: attempt %d of %d failed: %v", x.Op, x.answer.Attempts, x.attempts, f), "wait", wait, "status", f.status)
+}
+
+// explain makes the error for people of the last failure.
+func (x *exchange) explain(f *failure) error {
+	e := &Error{Op: x.Op, Status: f.status, Code: f.code, Message: f.message, Attempts: x.answer.Attempts, Err: f.err}
+	if !x.start.IsZero() {
+		e.Elapsed = time.Since(x.start)
+	}
+	switch over := x.ctx.Err(); {
+	case over != nil && errors.Is(f.err, over):
+	case over != nil && f.own:
+		e.Err = fmt.Errorf("%w: %w", over, f.err)
+	case f.own:
+	case over != nil && !f.verdict && !errors.Is(f.err, ErrAuth):
+		e.Err = Ended(x.ctx, nil)
+	case f.slow && x.Splittable && f.err == nil:
+		e.Err = ErrTooSlow
+	case f.slow && x.Splittable:
+		e.Err = fmt.Errorf("%w: %w", ErrTooSlow, f.err)
+	}
+	// The last failure says nothing of an earlier attempt, unless it is a verdict on the record.
+	switch {
+	case !x.maybe || f.verdict || errors.Is(e.Err, ErrUnknown):
+	case e.Err == nil:
+		e.Err = ErrUnknown
+	default:
+		e.Err = fmt.Errorf("%w; after an earlier attempt %w", e.Err, ErrUnknown)
+	}
+	return e
+}
+
+// Ended is the end of the caller's context, with its cause; without such an end it is err.
+func Ended(ctx context.Context, err error) error {
+	over := ctx.Err()
+	switch cause := context.Cause(ctx); {
+	case over == nil:
+		return err
+	case errors.Is(cause, over):
+		return over
+	default:
+		return fmt.Errorf("%w: %w", over, cause)
+	}
+}

@@ -1,0 +1,105 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// sort decides by an answer that isn't accepted whether another attempt may help:
+//
+//	the endpoint's own verdict     no
+//	3xx, other 4xx                 no
+//	401, 403                       no; a credential that has changed is tried once
+//	429, 503                       yes, after the pause that it asks for; nothing was taken
+//	408, 5xx                       yes; a record may have been taken
+//	501, 505, other 2xx            no; a record may have been taken
+func (x *exchange) sort(resp *http.Response, text string) *failure {
+	s := resp.StatusCode
+	f := &failure{status: s, away: x.away(resp)}
+	var wrong []Field
+	if f.code, f.message, wrong = words(text, x.veil.scrub); wrong != nil || s == http.StatusUnprocessableEntity {
+		f.err = &ValidationError{wrong}
+	}
+	if x.Verdict != nil {
+		if err := x.Verdict(s, f.message); err != nil {
+			f.final, f.err, f.verdict = true, err, !errors.Is(err, ErrAuth)
+			return f
+		}
+	}
+	switch {
+	case s == http.StatusUnauthorized || s == http.StatusForbidden:
+		f.final, f.err = true, x.denied(f, resp)
+	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
+		x.throttled(f, resp.Header)
+	case s == http.StatusGatewayTimeout:
+		f.slow = true
+		x.lost(f)
+	case s == http.StatusNotImplemented, s == http.StatusHTTPVersionNotSupported, s < 300:
+		f.final = !x.record()
+		x.lost(f)
+	case s == http.StatusRequestTimeout, s >= 500:
+		x.lost(f)
+	case s < 400:
+		f.final, f.err = true, errRedirect
+	default:
+		f.final = true
+	}
+	return f
+}
+
+// away tells whether a redirect has led to another host.
+func (x *exchange) away(resp *http.Response) bool {
+	asked, err := url.Parse(x.URL)
+	return err != nil || !sameHost(resp.Request.URL, asked)
+}
+
+// denied says in the endpoint's words that the credential, or what it may do, doesn't suffice.
+func (x *exchange) denied(f *failure, resp *http.Response) error {
+	switch {
+	case f.away:
+		return fmt.Errorf("answered by %s after a redirect, where no token is sent: %w", resp.Request.URL.Host, ErrAuth)
+	case x.Credential == nil || x.Credential.Denied == nil:
+		return ErrAuth
+	}
+	return x.Credential.Denied
+}
+
+// throttled takes note of a 429 or a 503 and of the pause that it asks for. A 503 says nothing of the rate.
+func (x *exchange) throttled(f *failure, h http.Header) {
+	if f.pause = retryAfter(h); f.pause > 0 {
+		f.err = fmt.Errorf("Retry-After asks to wait %v", Round(f.pause))
+	}
+	shared := min(f.pause, x.patience)
+	switch {
+	case f.status == http.StatusTooManyRequests:
+		x.limiter.throttled(time.Now(), shared)
+	case shared > 0:
+		x.limiter.paused(time.Now(), shared)
+	}
+}
+
+// longestPause is what a longer one is taken for, also one that no number holds.
+const longestPause = 1e6 * time.Second
+
+// retryAfter reads both forms of the header (RFC 9110, section 10.2.3). A date counts from the server's own clock.
+func retryAfter(h http.Header) time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	s, err := strconv.ParseInt(v, 10, 64) // of a number that is too large, the largest, with its sign
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(max(0, min(s, int64(longestPause/time.Second)))) * time.Second
+	}
+	at, err := http.ParseTime(v)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return max(0, min(at.Sub(now), longestPause))
+}

@@ -1,0 +1,118 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"gocloud.dev/runtimevar"
+	_ "gocloud.dev/runtimevar/constantvar"      // constant://
+	_ "gocloud.dev/runtimevar/filevar"          // file://
+	_ "gocloud.dev/runtimevar/gcpsecretmanager" // gcpsecretmanager://
+)
+
+// A TokenSource knows where the API token is kept.
+type TokenSource interface {
+	// Token returns the token, from memory once it was read.
+	Token(ctx context.Context) (string, error)
+	// Refresh reads it again.
+	Refresh(ctx context.Context) (string, error)
+}
+
+var (
+	envSpec  = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	fileSpec = regexp.MustCompile(`^\$\{file:(.+)\}$`)
+	// b64token of RFC 6750, section 2.1. Nothing in it needs escaping in a header, and little elsewhere.
+	bearer = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
+)
+
+const secretWait = 30 * time.Second // a secret manager that takes longer is down
+
+// ParseToken turns the config's token into a source: "${ENV}", "${file:/path}", or the address of a gocloud runtime
+// variable such as "gcpsecretmanager://projects/p/secrets/s?decoder=string". Nothing is read yet. Errors never repeat
+// spec, since a literal token is the likeliest mistake.
+func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
+	if m := envSpec.FindStringSubmatch(spec); m != nil {
+		return &source{place: "environment variable " + m[1], read: func(context.Context) (string, error) {
+			v := getenv(m[1])
+			if v == "" {
+				return "", errors.New("it is not set")
+			}
+			return v, nil
+		}}, nil
+	}
+	if m := fileSpec.FindStringSubmatch(spec); m != nil {
+		return &source{place: "file " + m[1], read: func(context.Context) (string, error) {
+			b, err := os.ReadFile(m[1])
+			return string(b), err
+		}}, nil
+	}
+	scheme, _, ok := strings.Cut(spec, "://")
+	if ok && runtimevar.DefaultURLMux().ValidVariableScheme(scheme) {
+		return &source{place: scheme + ":// variable", read: func(ctx context.Context) (string, error) { return readVariable(ctx, spec) }}, nil
+	}
+	return nil, errors.New("token: want ${ENV}, ${file:/path} or the address of a runtime variable (gcpsecretmanager://..., file://...); a token itself doesn't belong here")
+}
+
+// source keeps what read found. It prints as its place.
+type source struct {
+	place string
+	read  func(context.Context) (string, error)
+	mu    sync.Mutex
+	token string
+}
+
+func (s *source) Token(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	token := s.token
+	s.mu.Unlock()
+	if token != "" {
+		return token, nil
+	}
+	return s.Refresh(ctx)
+}
+
+func (s *source) Refresh(ctx context.Context) (string, error) {
+	token, err := s.read(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read token from %s: %w", s.place, err)
+	}
+	token = strings.TrimSpace(token)
+	if !bearer.MatchString(token) {
+		return "", fmt.Errorf("read token from %s: what is there isn't a bearer token (letters, digits and ._~+/- only)", s.place)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.token = token
+	return token, nil
+}
+
+func (s *source) String() string   { return s.place }
+func (s *source) GoString() string { return s.place }
+
+// readVariable opens the variable anew each time: only so is a secret's new version certain to be seen at once.
+func readVariable(ctx context.Context, at string) (token string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, secretWait)
+	defer cancel()
+	v, err := runtimevar.OpenVariable(ctx, at)
+	if err != nil {
+		return "", errors.New("its address isn't understood") // err repeats the address, which may hold the value
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	snap, err := v.Watch(ctx) // unlike Latest, it returns the first error too
+	if err != nil {
+		return "", err
+	}
+	switch value := snap.Value.(type) {
+	case string:
+		return value, nil
+	case []byte:
+		return string(value), nil
+	}
+	return "", fmt.Errorf("its decoder makes a %T of it, use decoder=string", snap.Value)
+}

@@ -1,0 +1,178 @@
+// Package transport sends requests to the service and repeats them; without it every endpoint would pace, repeat, time and
+// check its requests by itself, and one broken answer would be taken for a whole one.
+//
+// It knows HTTP, and nothing of what the service's endpoints mean. An endpoint describes a [Request]; [Client.Do] sends it
+// until one answer is accepted, the patience ends, or another attempt can't help:
+//
+//	Do ─ slot ─ limiter ─ credential ─ attempt ─┬─ accepted ─────────────────────────── Answer
+//	       ▲                                    ├─ 401, and the credential has changed ─ attempt
+//	       │                                    ├─ final ─────────────────────────────── *Error
+//	       └──── full jitter, or Retry-After ───┴─ anything that another attempt may mend
+//
+// This is the only place that repeats requests: whoever calls Do never repeats what came back. [Repeat] says what an
+// endpoint allows after an answer was lost, when nobody knows whether the request took effect.
+//
+// Retry-After, of a 429 or a 503, holds back all requests of the process, for as long as the patience of one at most. An
+// answer whose Date is more than an hour from this machine's clock is [ErrClock].
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options say how hard the service is pressed. Zero values stand for the defaults named below.
+type Options struct {
+	Rate      float64       // requests a second; default 10
+	Burst     int           // size of the token bucket; default twice the rate rounded up, at least 1
+	InFlight  int           // attempts between sending and the end of reading; default: as many as Rate needs
+	Share     Share         // this process's part of Rate and InFlight; default: all
+	Attempts  int           // attempts of one request, the first included; default 8
+	Patience  time.Duration // time of one request with all its attempts, from its first slot on; default 15 minutes
+	FirstByte time.Duration // from sending to the first byte of the answer; default 5 minutes
+	Idle      time.Duration // between two pieces of the answer; default 2 minutes
+	HTTP      *http.Client  // transport and time-out to use; the redirect policy is set on a copy. Default: a pool of its own
+	Rand      *rand.Rand    // source of the jitter, guarded by the client; default: a random seed
+	Logger    *slog.Logger  // is told of every retry; default: discards
+	UserAgent string        // default "reportferry"
+}
+
+// Client sends requests. Its limiter and its in-flight cap belong to all clients derived from it by Metered and Asking. It is
+// safe for concurrent use. A Read function given to it must not ask through the same client: it holds a slot.
+type Client struct {
+	http      *http.Client
+	limiter   *limiter
+	slots     chan struct{}
+	secrets   *secrets
+	draw      func(n int64) int64 // an even draw from [0, n)
+	attempts  int
+	patience  time.Duration
+	firstByte time.Duration
+	idle      time.Duration
+	agent     string
+	log       *slog.Logger
+	warned    *atomic.Int64 // when a retry of a record was last logged, in nanoseconds since 1970
+	meter     *Meter
+	clock     *clock
+	may       func(context.Context) error // nil: anything may be sent
+}
+
+// New checks the options and makes a client. It sends nothing.
+func New(o Options) (*Client, error) {
+	switch {
+	case o.Rate < 0, math.IsNaN(o.Rate), math.IsInf(o.Rate, 0):
+		return nil, fmt.Errorf("rate %v is not a number of requests a second", o.Rate)
+	case o.Share != Share{} && (o.Share.Index < 0 || o.Share.Index >= o.Share.Count):
+		return nil, fmt.Errorf("share %d of %d doesn't exist", o.Share.Index, o.Share.Count)
+	case o.Burst < 0, o.InFlight < 0, o.Attempts < 0, o.Patience < 0, o.FirstByte < 0, o.Idle < 0:
+		return nil, errors.New("burst, in-flight cap, attempts and times must not be negative")
+	}
+	o = withDefaults(o).divided()
+	c := &Client{
+		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, o.InFlight),
+		secrets: &secrets{}, draw: guarded(o.Rand),
+		attempts: o.Attempts, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle, agent: o.UserAgent,
+		log: o.Logger, warned: &atomic.Int64{}, meter: &Meter{}, clock: &clock{},
+	}
+	hc := *o.HTTP
+	hc.CheckRedirect = c.checkRedirect
+	c.http = &hc
+	return c, nil
+}
+
+// InFlight is how many attempts may be under way at once.
+func (c *Client) InFlight() int { return cap(c.slots) }
+
+// Metered is the same client, with the same limiter and transport, that counts into m.
+func (c *Client) Metered(m *Meter) *Client {
+	d := *c
+	d.meter = m
+	return &d
+}
+
+// Asking is the same client, with the same limiter and transport, that asks may before each attempt leaves the process,
+// after all waiting. An error of may ends the request, and nothing of that attempt is sent.
+func (c *Client) Asking(may func(context.Context) error) *Client {
+	d := *c
+	d.may = may
+	return &d
+}
+
+// Draw is an even draw from [0, n), of the client's own jitter.
+func (c *Client) Draw(n time.Duration) time.Duration { return time.Duration(c.draw(int64(n))) }
+
+const (
+	// usualLatency is the seconds of an answer for which the default of InFlight keeps the limiter busy: a burst is then
+	// on its way, and what follows it at the rate.
+	usualLatency = 2
+
+	// mostInFlight is what older pages of the service's help take at a time from one address.
+	mostInFlight = 50
+)
+
+func withDefaults(o Options) Options {
+	if o.Rate == 0 {
+		// A fifth of the documented 50 requests a second per address
+		// (dev.adjust.com/en/api/rs-api/rate-limits), which others behind the same address share.
+		o.Rate = 10
+	}
+	o.Burst = orElse(o.Burst, max(1, int(math.Ceil(2*o.Rate))))
+	o.InFlight = orElse(o.InFlight, min(o.Burst+int(math.Ceil(usualLatency*o.Rate))+1, mostInFlight))
+	o.Attempts = orElse(o.Attempts, 8)
+	o.Patience = orElse(o.Patience, 15*time.Minute)
+	o.FirstByte = orElse(o.FirstByte, 5*time.Minute)
+	o.Idle = orElse(o.Idle, 2*time.Minute)
+	o.UserAgent = orElse(o.UserAgent, "reportferry")
+	if o.HTTP == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConns = 0 // what follows is all that is needed
+		t.MaxIdleConnsPerHost = o.InFlight
+		o.HTTP = &http.Client{Transport: t}
+	}
+	if o.Rand == nil {
+		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func orElse[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+func guarded(r *rand.Rand) func(int64) int64 {
+	var mu sync.Mutex
+	return func(n int64) int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return r.Int64N(n)
+	}
+}
+
+// Meter counts what one job costs the service and what it waits for. It may be read while requests run.
+type Meter struct {
+	Requests atomic.Int64 // attempts sent
+	Retries  atomic.Int64 // attempts after the first one of their request
+	Bytes    atomic.Int64 // bytes of counted answers received, after decompression, those of broken answers included
+	Limiter  atomic.Int64 // nanoseconds waited for the token bucket, pauses asked for by Retry-After included
+	Backoff  atomic.Int64 // nanoseconds slept between two attempts
+}
+
+// Totals are what m has counted so far.
+func (m *Meter) Totals() (requests, retries, bytes int64, limiter, backoff time.Duration) {
+	return m.Requests.Load(), m.Retries.Load(), m.Bytes.Load(), time.Duration(m.Limiter.Load()), time.Duration(m.Backoff.Load())
+}

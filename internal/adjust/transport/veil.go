@@ -1,0 +1,185 @@
+package transport
+
+import (
+	"encoding/json"
+	"errors"
+	"html"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A veil knows what the errors and logs of one request must not show.
+type veil struct {
+	tokens *secrets
+	hidden []string // values of the request itself
+	blot   string   // stands for them
+}
+
+// scrub blots out tokens, escaped or not, and what the request hides.
+func (v veil) scrub(text string) string {
+	text = v.tokens.scrub(text)
+	for _, h := range v.hidden {
+		text = blotRuns(text, h, v.blot)
+		if bare := strings.ReplaceAll(h, "-", ""); bare != h { // an advertising ID is often stored so
+			text = blotRuns(text, bare, v.blot)
+		}
+	}
+	return text
+}
+
+const errorLimit = 2000 // bytes: no error of anybody is that long unless a server's answer is in it
+
+// scrubError keeps err as it is unless its text shows what it mustn't or has no end. Then only the text is left, and
+// errors.Is.
+func (v veil) scrubError(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // the address is long, and it may be one that a redirect made up
+	}
+	if err == nil {
+		return nil
+	}
+	clean := v.scrub(err.Error())
+	if len(clean) > errorLimit {
+		clean = Shorten(clean)
+	}
+	if clean == err.Error() {
+		return err
+	}
+	return &scrubbed{text: clean, was: err}
+}
+
+// scrubbed has no Unwrap: what it was would print the token.
+type scrubbed struct {
+	text string
+	was  error
+}
+
+func (e *scrubbed) Error() string        { return e.text }
+func (e *scrubbed) Is(target error) bool { return errors.Is(e.was, target) }
+
+// longestRun is how many characters of a hidden value in a row may be seen: a service that shortens it shows no more.
+const longestRun = 7
+
+// blotRuns blots out every piece of id that is longer than longestRun, or all of it, whatever case or escapes it is in.
+func blotRuns(text, id, blot string) string {
+	if id == "" {
+		return text
+	}
+	for plain, level := text, 0; level < 3 && strings.ContainsAny(plain, `%\&`); level++ { // JSON in JSON, and once more
+		plain = unescaped(plain)
+		if clean := blotPlain(plain, id, blot); clean != plain {
+			text, plain = clean, clean
+		}
+	}
+	return blotPlain(text, id, blot)
+}
+
+var (
+	percents = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2})+`)
+	unicodes = regexp.MustCompile(`(?:\\u[0-9A-Fa-f]{4})+`)
+	slashes  = strings.NewReplacer(`\"`, `"`, `\/`, "/", `\\`, `\`)
+)
+
+// unescaped undoes what URLs, JSON and HTML do to a text, wherever in it and whatever else is there.
+func unescaped(text string) string {
+	text = percents.ReplaceAllStringFunc(text, func(s string) string {
+		out, err := url.PathUnescape(s)
+		if err != nil {
+			return s
+		}
+		return out
+	})
+	text = unicodes.ReplaceAllStringFunc(text, func(s string) string {
+		var out string
+		if json.Unmarshal([]byte(`"`+s+`"`), &out) != nil {
+			return s
+		}
+		return out
+	})
+	return html.UnescapeString(slashes.Replace(text))
+}
+
+func blotPlain(text, id, blot string) string {
+	runes, lower := []rune(text), []rune(text)
+	for i, r := range lower {
+		lower[i] = folded(r)
+	}
+	id = strings.Map(folded, id)
+	least := min(longestRun+1, utf8.RuneCountInString(id))
+	var b strings.Builder
+	for i := 0; i < len(runes); {
+		n := least
+		for i+n <= len(runes) && strings.Contains(id, string(lower[i:i+n])) {
+			n++
+		}
+		if n == least {
+			b.WriteRune(runes[i])
+			i++
+			continue
+		}
+		b.WriteString(blot)
+		i += n - 1
+	}
+	return b.String()
+}
+
+// folded is a character without its case. A plus is a blank in a query.
+func folded(r rune) rune {
+	if r == '+' {
+		return ' '
+	}
+	return unicode.ToLower(r)
+}
+
+const blot = "[token]"
+
+// secrets knows every token that was ever sent.
+type secrets struct {
+	mu    sync.Mutex
+	known []string // longest first, so that none is taken for the beginning of another
+	blots *strings.Replacer
+}
+
+func (s *secrets) add(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.known, token) {
+		return
+	}
+	s.known = append(s.known, token)
+	slices.SortFunc(s.known, func(a, b string) int { return len(b) - len(a) })
+	pairs := make([]string, 0, 2*len(s.known))
+	for _, k := range s.known {
+		pairs = append(pairs, k, blot)
+	}
+	s.blots = strings.NewReplacer(pairs...)
+}
+
+// unescape undoes what JSON, URLs and HTML do to the three characters of a token that aren't always left alone.
+var unescape = strings.NewReplacer(
+	`\u002b`, "+", `\u002B`, "+", "%2b", "+", "%2B", "+", "&#43;", "+", "&#x2b;", "+", "&#x2B;", "+",
+	`\u002f`, "/", `\u002F`, "/", "%2f", "/", "%2F", "/", "&#47;", "/", "&#x2f;", "/", "&#x2F;", "/", `\/`, "/",
+	`\u003d`, "=", `\u003D`, "=", "%3d", "=", "%3D", "=", "&#61;", "=", "&#x3d;", "=", "&#x3D;", "=",
+)
+
+// scrub blots out every token, escaped or not.
+func (s *secrets) scrub(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.blots == nil {
+		return text
+	}
+	text = s.blots.Replace(text)
+	if plain := unescape.Replace(text); plain != text {
+		if clean := s.blots.Replace(plain); clean != plain {
+			return clean
+		}
+	}
+	return text
+}

@@ -1,0 +1,147 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// Rows takes rows that are typed already, each with one cell a column in the order of Options.Columns. A cell is nil for
+// NULL, or
+//
+//	string      of a String column
+//	civil.Date  of a date: the first day of its period
+//	float64     of a Double column
+//	int64       of any other: a count, microseconds since 1970-01-01 of an hour, millionths of a decimal
+//
+// It may be called again, and beside Read. What Read says of errors holds here, too.
+func (c *Converter) Rows(ctx context.Context, rows [][]any) error {
+	return c.attempt(ctx, "take typed rows", func() error {
+		t := typedRows{Converter: c}
+		for chunk := range slices.Chunk(rows, 1<<12) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			t.rows = chunk
+			if err := c.take(&t, len(chunk)); err != nil {
+				return err
+			}
+			t.first += len(chunk)
+		}
+		return nil
+	})
+}
+
+// typedRows are rows in the order of a converter's columns.
+type typedRows struct {
+	*Converter
+	rows  [][]any
+	first int // so many rows came before these
+}
+
+func (t *typedRows) periods(days []int64) bool {
+	for row, cells := range t.rows {
+		if len(cells) != len(t.columns) {
+			return false
+		}
+		v, _, verdict := t.stored(t.route, cells[t.route])
+		if verdict != fits {
+			return false
+		}
+		days[row] = dayOf(t.columns[t.route].Type, v)
+	}
+	return true
+}
+
+func (t *typedRows) column(b *batch, i int) bool {
+	for k, row := range b.rows {
+		if len(t.rows[row]) != len(t.columns) {
+			return false
+		}
+		cell := t.rows[row][i]
+		v, text, verdict := t.stored(i, cell)
+		switch {
+		case verdict != fits:
+			return false
+		case cell == nil:
+			b.null(i, k)
+		case t.columns[i].Type == catalog.String:
+			if !b.text(i, k, []byte(text)) {
+				return false
+			}
+		default:
+			b.value(i, k, v)
+		}
+	}
+	return true
+}
+
+// stored is a cell of column i as the file stores it: a text, or else a number.
+func (t *typedRows) stored(i int, cell any) (v int64, text string, _ verdict) {
+	typ := t.columns[i].Type
+	switch cell := cell.(type) {
+	case nil:
+		if t.columns[i].Dimension {
+			return 0, "", blank
+		}
+		return 0, "", fits
+	case string:
+		if typ == catalog.String {
+			if !utf8.ValidString(cell) {
+				return 0, "", notUTF8
+			}
+			return 0, cell, fits
+		}
+	case civil.Date:
+		if typ.IsDate() {
+			if day, ok := daysOfDate(cell); ok {
+				return day, "", fits
+			}
+			return 0, "", notTime
+		}
+	case float64:
+		if typ == catalog.Double {
+			if math.IsNaN(cell) || math.IsInf(cell, 0) {
+				return 0, "", notDouble
+			}
+			return int64(math.Float64bits(cell + 0)), "", fits // minus zero becomes zero
+		}
+	case int64:
+		if typ == catalog.Decimal && (cell <= -decimalBound || cell >= decimalBound) {
+			return 0, "", notDecimal
+		}
+		if typ == catalog.Int64 || typ == catalog.Decimal || typ == catalog.Hour {
+			return cell, "", fits
+		}
+	}
+	return 0, "", mistyped
+}
+
+func (t *typedRows) locate() error {
+	for row, cells := range t.rows {
+		n := int64(t.first + row + 1)
+		if len(cells) != len(t.columns) {
+			return &CellError{Row: n, Reason: fmt.Sprintf("has %d cells, and the table has %d columns", len(cells), len(t.columns))}
+		}
+		for i, cell := range cells {
+			v, _, verdict := t.stored(i, cell)
+			if verdict == fits && i == t.route {
+				if _, ok := t.byDay[dayOf(t.columns[i].Type, v)]; !ok {
+					verdict = outside
+				}
+			}
+			if verdict != fits {
+				return &CellError{
+					Row: n, Column: t.columns[i].Name, Value: shorten(fmt.Append(nil, cell)), Reason: verdict.reason(t.columns[i].Type),
+				}
+			}
+		}
+	}
+	panic("table: a cell fits on its own that didn't fit in its column")
+}
