@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/time/rate"
+
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 // Role is what a token's user may do. Readers have no access to app automation; reports are open to all.
@@ -75,32 +77,32 @@ func (s *Server) ResetToken(old string) (token string, ok bool) {
 }
 
 // authenticate checks credentials and account, in this order.
-func (s *Server) authenticate(r *http.Request) (token string, role Role, e *serviceError) {
+func (s *Server) authenticate(r *http.Request) (token string, role Role, e *wire.Error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	token = strings.TrimSpace(token)
 	if !ok || token == "" {
-		return "", "", &serviceError{status: http.StatusUnauthorized, code: codeAuth, desc: "Authorization header with a Bearer token is required"}
+		return "", "", &wire.Error{Status: http.StatusUnauthorized, Code: wire.CodeAuth, Desc: "Authorization header with a Bearer token is required"}
 	}
 	if role, ok = s.callers.role(token); !ok {
-		return "", "", &serviceError{status: http.StatusUnauthorized, code: codeAuth, desc: "Invalid API token"}
+		return "", "", &wire.Error{Status: http.StatusUnauthorized, Code: wire.CodeAuth, Desc: "Invalid API token"}
 	}
 	if id := r.Header.Get("X-Account-ID"); id != "" && id != AccountID {
-		return "", "", forbidden("No access to account " + id)
+		return "", "", wire.Forbidden("No access to account " + id)
 	}
 	return token, role, nil
 }
 
 // admit checks credentials, account, the token's bucket and the method, in this order.
-func (s *Server) admit(r *http.Request) *serviceError {
+func (s *Server) admit(r *http.Request) *wire.Error {
 	token, _, e := s.authenticate(r)
 	if e != nil {
 		return e
 	}
 	if !s.allow(token) {
-		return &serviceError{status: http.StatusTooManyRequests, code: codeRequest, desc: "Rate limit exceeded", retryAfter: 1}
+		return &wire.Error{Status: http.StatusTooManyRequests, Code: wire.CodeRequest, Desc: "Rate limit exceeded", RetryAfter: 1}
 	}
 	if r.Method != http.MethodGet {
-		return badRequest("Method %s is not supported", r.Method)
+		return wire.BadRequest("Method %s is not supported", r.Method)
 	}
 	return nil
 }
@@ -122,15 +124,15 @@ func (s *Server) allow(token string) bool {
 }
 
 // mayAutomate checks what app automation asks for besides a token.
-func (s *Server) mayAutomate(r *http.Request) *serviceError {
+func (s *Server) mayAutomate(r *http.Request) *wire.Error {
 	_, role, e := s.authenticate(r)
 	switch {
 	case e != nil:
 		return e
 	case s.opts.NoAutomation:
-		return forbidden("App automation is not enabled for this account")
+		return wire.Forbidden("App automation is not enabled for this account")
 	case role == RoleReader:
-		return forbidden("App automation needs an Admin's or an Editor's token")
+		return wire.Forbidden("App automation needs an Admin's or an Editor's token")
 	}
 	return nil
 }

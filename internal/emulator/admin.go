@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 const adminPrefix = "/_emulator/"
@@ -30,18 +32,18 @@ const adminPrefix = "/_emulator/"
 //	PUT  /_emulator/job-faults      replace what fails in jobs: a JSON array of JobFault
 //	POST /_emulator/tickets         {"steps": 1, "ticket": ""} lets jobs take steps, "" all of them; answers {"open": ...}
 //	POST /_emulator/reset-token     {"token": ...} as a user resets it; answers {"token": ...}, the new one
-func (s *Server) serveAdmin(x *exchange, r *http.Request) {
+func (s *Server) serveAdmin(x *wire.Exchange, r *http.Request) {
 	if !isLocal(r.RemoteAddr) {
-		x.fail(forbidden("The emulator's admin calls are for this machine only"))
+		x.Fail(wire.Forbidden("The emulator's admin calls are for this machine only"))
 		return
 	}
 	answer, err := s.administer(x, r, r.Method+" "+strings.TrimPrefix(r.URL.Path, adminPrefix))
-	var e *serviceError
+	var e *wire.Error
 	switch {
 	case errors.As(err, &e):
-		x.fail(e)
+		x.Fail(e)
 	case err != nil:
-		x.fail(badRequest("%v", err))
+		x.Fail(wire.BadRequest("%v", err))
 	case answer != nil:
 		x.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(x).Encode(answer) // a client that is gone needs no answer
@@ -49,7 +51,7 @@ func (s *Server) serveAdmin(x *exchange, r *http.Request) {
 }
 
 // administer does what an admin call asks for. Without an answer and an error the call has been answered.
-func (s *Server) administer(x *exchange, r *http.Request, call string) (answer any, err error) {
+func (s *Server) administer(x *wire.Exchange, r *http.Request, call string) (answer any, err error) {
 	switch call {
 	case "GET requests":
 		return s.Requests(), nil
@@ -58,7 +60,7 @@ func (s *Server) administer(x *exchange, r *http.Request, call string) (answer a
 		return struct{}{}, nil
 	case "PUT faults":
 		var list []Fault
-		err := decodeStrict(r, &list)
+		err := wire.DecodeStrict(r, &list)
 		if err == nil {
 			err = s.script.Set(list)
 		}
@@ -71,17 +73,17 @@ func (s *Server) administer(x *exchange, r *http.Request, call string) (answer a
 	case "POST reset-token":
 		return s.resetToken(r)
 	}
-	if answer, known := s.spend.admin(x, call); known {
+	if answer, known := s.spend.Admin(x, call); known {
 		return answer, nil
 	}
-	if answer, known, err := s.sharing.admin(x, r, call); known {
+	if answer, known, err := s.sharing.Admin(x, r, call); known {
 		return answer, err
 	}
-	if answer, known, err := s.apps.admin(r, call); known {
+	if answer, known, err := s.apps.Admin(r, call); known {
 		return answer, err
 	}
-	e := notFound(r)
-	e.desc = "No such admin call: " + r.Method + " " + r.URL.Path
+	e := wire.NotFound(r)
+	e.Desc = "No such admin call: " + r.Method + " " + r.URL.Path
 	return nil, e
 }
 
@@ -89,7 +91,7 @@ func (s *Server) moveClock(r *http.Request) (any, error) {
 	var body struct {
 		Shift string `json:"shift"`
 	}
-	err := decodeStrict(r, &body)
+	err := wire.DecodeStrict(r, &body)
 	var shift time.Duration
 	if err == nil {
 		shift, err = time.ParseDuration(body.Shift)
@@ -105,7 +107,7 @@ func (s *Server) resetToken(r *http.Request) (any, error) {
 	var body struct {
 		Token string `json:"token"`
 	}
-	if err := decodeStrict(r, &body); err != nil {
+	if err := wire.DecodeStrict(r, &body); err != nil {
 		return nil, fmt.Errorf("reset a token: %w", err)
 	}
 	token, ok := s.ResetToken(body.Token)

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // dimensionForms are the interface document's 35 dimensions with the forms of their values.
@@ -52,8 +56,8 @@ var dimensionForms = []struct {
 
 func TestDimensionForms(t *testing.T) {
 	s := open(t, Options{Now: atNoon})
-	if len(dimensions) != 35 || len(dimensionForms) != 35 {
-		t.Fatalf("%d dimensions, %d forms, want 35", len(dimensions), len(dimensionForms))
+	if len(metrics.Dimensions) != 35 || len(dimensionForms) != 35 {
+		t.Fatalf("%d dimensions, %d forms, want 35", len(metrics.Dimensions), len(dimensionForms))
 	}
 	all := reportOf(t, s, "year", "installs", week).sum(t, "installs")
 	readable := map[string]bool{}
@@ -132,13 +136,13 @@ func TestDimensionsAgree(t *testing.T) {
 // and with their sum where the report doesn't show the dimension.
 func TestEveryFilterOfEveryDimension(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 4, Days: 20})
-	for _, d := range dimensions {
-		whole := reportOf(t, s, d.slug, "installs,cost", "date_period=2026-03-01:2026-03-04")
+	for _, d := range metrics.Dimensions {
+		whole := reportOf(t, s, d.Slug, "installs,cost", "date_period=2026-03-01:2026-03-04")
 		labels := make([]string, len(whole.rows))
 		for i, r := range whole.rows {
 			labels[i] = r[0]
 		}
-		for _, op := range dimensionOps {
+		for _, op := range report.DimensionOps {
 			label := labels[len(labels)/2]
 			value := label
 			runes := []rune(label)
@@ -182,9 +186,9 @@ func TestEveryFilterOfEveryDimension(t *testing.T) {
 					cost += exact(t, r[2])
 				}
 			}
-			filter := "&" + d.slug + "__" + op + "=" + url.QueryEscape(value)
+			filter := "&" + d.Slug + "__" + op + "=" + url.QueryEscape(value)
 			var got []string
-			for _, r := range reportOf(t, s, d.slug, "installs,cost", "date_period=2026-03-01:2026-03-04"+filter).rows {
+			for _, r := range reportOf(t, s, d.Slug, "installs,cost", "date_period=2026-03-01:2026-03-04"+filter).rows {
 				got = append(got, strings.Join(r, "|"))
 			}
 			if !slices.Equal(got, rows) {
@@ -240,7 +244,7 @@ func TestFilters(t *testing.T) {
 	both := reportOf(t, s, "day,network", "installs", week+"&day__not_in=2026-03-02&network__exclude=installs&partner__contains=O&installs__gt=100")
 	want := 0
 	for _, r := range reportOf(t, s, "day,network,partner", "installs", week).rows {
-		if r[0] != "2026-03-02" && !strings.Contains(r[1], "Installs") && strings.Contains(r[2], "o") && exact(t, r[3]) > 100*million {
+		if r[0] != "2026-03-02" && !strings.Contains(r[1], "Installs") && strings.Contains(r[2], "o") && exact(t, r[3]) > 100*facts.Million {
 			want++
 		}
 	}
@@ -264,7 +268,7 @@ func TestEveryFilterOfMetrics(t *testing.T) {
 		}
 		slices.SortFunc(cells, func(a, b string) int { return int((double(t, a) - double(t, b)) * 1e6) })
 		bound := cells[len(cells)*2/3]
-		for op := range metricOps {
+		for op := range metrics.MetricOps {
 			var want []string
 			for _, r := range whole.rows {
 				x, y := double(t, r[2]), double(t, bound)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 	"github.com/reportferry/reportferry/internal/faults"
 )
 
@@ -22,7 +24,7 @@ func (s *script) next(r *http.Request, now time.Time) *Fault {
 		return looksAt(f, r.URL, query, now)
 	})
 	if f != nil && f.Random && f.Delay > 0 {
-		f.Delay = time.Duration(newRandom(int64(at.Fault), at.Call).below(int(f.Delay) + 1))
+		f.Delay = time.Duration(facts.NewRandom(int64(at.Fault), at.Call).Below(int(f.Delay) + 1))
 	}
 	return f
 }
@@ -32,8 +34,8 @@ func looksAt(f Fault, u *url.URL, query url.Values, now time.Time) bool {
 		return false
 	}
 	if f.MinDays > 0 {
-		p, err := parsePeriod(query.Get("date_period"), dayOf(now))
-		if err != nil || p.days() < f.MinDays {
+		p, err := report.ParsePeriod(query.Get("date_period"), facts.DayOf(now))
+		if err != nil || p.Days() < f.MinDays {
 			return false
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
 const twoDays = "dimensions=day,app&metrics=installs,cost&date_period=2026-03-10:2026-03-11"
@@ -27,7 +29,7 @@ func TestReportLimit(t *testing.T) {
 		if len(j.Rows) != c.rows || len(j.DataWarnings) == 1 != c.cut || len(j.Warnings) != len(j.DataWarnings) || c.cut && j.Warnings[0]["type"] != "limit_rows" {
 			t.Errorf("limit %s: %d rows, warnings %v %v", c.limit, len(j.Rows), j.Warnings, j.DataWarnings)
 		}
-		if want := whole.sum(t, "installs"); int64(j.Totals["installs"])*million != want {
+		if want := whole.sum(t, "installs"); int64(j.Totals["installs"])*facts.Million != want {
 			t.Errorf("limit %s: total %v, want %d millionths", c.limit, j.Totals["installs"], want)
 		}
 		_, _, rows := readParquet(t, []byte(get(t, s, "parquet_report?"+twoDays+"&limit="+c.limit, 200)))

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
 // Six weeks, some days of which are younger than any cohort period, by groups large and small.
@@ -36,14 +38,14 @@ func TestNamesAndKindsAreTheGlossarys(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 1})
 	lines := glossaryLines("w2", "purchase", "Purchase")
 	for _, l := range lines {
-		c, bad := s.reports.glossary.find(l.slug)
+		c, bad := s.reports.Glossary.Find(l.slug)
 		if bad != nil {
 			t.Errorf("%s: %v", l.slug, bad)
 			continue
 		}
-		kinds := map[kind]string{count: "count", money: "money", ratio: "ratio", decimal: "decimal", seconds: "seconds", precise: "money4"}
-		if l.label != "" && c.label() != l.label || kinds[c.def.kind] != l.kind || c.def.section == "" {
-			t.Errorf("%s is %q, a %s of section %q; the glossary says %q, %s", l.slug, c.label(), kinds[c.def.kind], c.def.section, l.label, l.kind)
+		kinds := map[metrics.Kind]string{metrics.Count: "count", metrics.Money: "money", metrics.Ratio: "ratio", metrics.Decimal: "decimal", metrics.Seconds: "seconds", metrics.Precise: "money4"}
+		if l.label != "" && c.Label() != l.label || kinds[c.Def.Kind] != l.kind || c.Def.Section == "" {
+			t.Errorf("%s is %q, a %s of section %q; the glossary says %q, %s", l.slug, c.Label(), kinds[c.Def.Kind], c.Def.Section, l.label, l.kind)
 		}
 	}
 	if len(lines) < 800 {
@@ -62,7 +64,7 @@ func TestFormulasOfTheGlossary(t *testing.T) {
 	} {
 		underived := func(l glossaryLine) bool { // done, or it rests on facts, or on what can't be asked for
 			return checked[l.slug] || !strings.Contains(l.slug, fill[3]) || l.formula == "" || strings.HasPrefix(l.formula, "=") || slices.ContainsFunc(idents(l.formula), func(slug string) bool {
-				_, bad := s.reports.glossary.find(slug)
+				_, bad := s.reports.Glossary.Find(slug)
 				return bad != nil
 			})
 		}
@@ -326,13 +328,13 @@ func TestOrderOfMetrics(t *testing.T) {
 
 func TestSKANIsOfPaidIOSAlone(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 3, Days: 45})
-	var metrics []string
-	for _, defs := range [][]metricDef{skanMetrics, skanRevenueMetrics, makeSkanRanges()} {
+	var slugs []string
+	for _, defs := range [][]metrics.Metric{metrics.SkanMetrics, metrics.SkanRevenueMetrics, metrics.MakeSkanRanges()} {
 		for _, d := range defs {
-			metrics = append(metrics, d.slug)
+			slugs = append(slugs, d.Slug)
 		}
 	}
-	for chunk := range slices.Chunk(metrics, 60) {
+	for chunk := range slices.Chunk(slugs, 60) {
 		a := reportOf(t, s, byNetwork, strings.Join(chunk, ","), sixWeeks)
 		for _, row := range a.rows {
 			for i, cell := range row[a.dims:] {
@@ -354,12 +356,12 @@ var sameByIntent = map[string]string{
 func TestMetricsDiffer(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 13})
 	columns := map[string]string{} // cells to slug
-	for _, defs := range slices.Concat(metricTables(), [][]metricDef{eventMetrics}) {
+	for _, defs := range slices.Concat(metrics.Tables(), [][]metrics.Metric{metrics.EventMetrics}) {
 		for chunk := range slices.Chunk(defs, 50) {
 			var metrics []string
 			for _, d := range chunk {
-				if d.row != "" {
-					metrics = append(metrics, strings.NewReplacer("{p}", "d2", "{e}", "purchase").Replace(d.slug))
+				if d.Row != "" {
+					metrics = append(metrics, strings.NewReplacer("{p}", "d2", "{e}", "purchase").Replace(d.Slug))
 				}
 			}
 			if len(metrics) == 0 {
@@ -446,29 +448,29 @@ func TestFamiliesThatTheGlossaryOnlyNames(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 1, Days: 1})
 	for _, c := range []struct {
 		slug, label, section string
-		kind                 kind
+		kind                 metrics.Kind
 		hidden               bool
 	}{
-		{"conversion_value_7", "Conversion Value 7 (SKAdNetwork)", "Conversion Values", count, false},
-		{"conversion_1", "Conversion Bit 1 (SKAdNetwork)", "6 Conversion Events (6 Bit)", count, false},
-		{"skad_conversion_value_63", "Conversion Value 63 (SKAdNetwork)", "Conversion Values", count, true},
-		{"skad_conversion_6", "Conversion Bit 6 (SKAdNetwork)", "6 Conversion Events (6 Bit)", count, true},
-		{"skad_direct_conversion_value_0", "Direct Conversion Value 0 (SKAdNetwork)", "Direct Conversion Values", count, false},
-		{"skad_direct_conversion_6", "Direct Conversion Bit 6 (SKAdNetwork)", "6 Direct Conversion Events (6 Bit)", count, false},
-		{"skad_coarse_conversion_values_low_1", "Coarse conversion value low (2nd Postback)", "Coarse Conversion Values", decimal, false},
-		{"ad_revenue_unity_sdk", "Ad Revenue (Unity SDK)", "Revenue", money, false},
-		{"ad_impressions_admob_m1", "1M Ad Impressions (AdMob)", "Revenue", count, false},
-		{"subscrevnt_renewal_from_billing_retry_events", "Subscription Renewal From Billing Retry Events", "Events", count, false},
-		{"subscription_refund_revenue_total_w2", "2W Subscription Refund Revenue Total", "Revenue", money, false},
-		{"subscription_trial_started_to_renewal_rate_d7", "7D Subscription Trial Started to Renewal Rate", "Revenue", ratio, false},
-		{"mavg_7_daus", "Moving Average of Avg. DAUs (7)", "Conversion", decimal, false},
-		{"mavg_upper_7_95_purchase_events", "Moving Average of Purchase (7), upper 95%", "Events", decimal, false},
+		{"conversion_value_7", "Conversion Value 7 (SKAdNetwork)", "Conversion Values", metrics.Count, false},
+		{"conversion_1", "Conversion Bit 1 (SKAdNetwork)", "6 Conversion Events (6 Bit)", metrics.Count, false},
+		{"skad_conversion_value_63", "Conversion Value 63 (SKAdNetwork)", "Conversion Values", metrics.Count, true},
+		{"skad_conversion_6", "Conversion Bit 6 (SKAdNetwork)", "6 Conversion Events (6 Bit)", metrics.Count, true},
+		{"skad_direct_conversion_value_0", "Direct Conversion Value 0 (SKAdNetwork)", "Direct Conversion Values", metrics.Count, false},
+		{"skad_direct_conversion_6", "Direct Conversion Bit 6 (SKAdNetwork)", "6 Direct Conversion Events (6 Bit)", metrics.Count, false},
+		{"skad_coarse_conversion_values_low_1", "Coarse conversion value low (2nd Postback)", "Coarse Conversion Values", metrics.Decimal, false},
+		{"ad_revenue_unity_sdk", "Ad Revenue (Unity SDK)", "Revenue", metrics.Money, false},
+		{"ad_impressions_admob_m1", "1M Ad Impressions (AdMob)", "Revenue", metrics.Count, false},
+		{"subscrevnt_renewal_from_billing_retry_events", "Subscription Renewal From Billing Retry Events", "Events", metrics.Count, false},
+		{"subscription_refund_revenue_total_w2", "2W Subscription Refund Revenue Total", "Revenue", metrics.Money, false},
+		{"subscription_trial_started_to_renewal_rate_d7", "7D Subscription Trial Started to Renewal Rate", "Revenue", metrics.Ratio, false},
+		{"mavg_7_daus", "Moving Average of Avg. DAUs (7)", "Conversion", metrics.Decimal, false},
+		{"mavg_upper_7_95_purchase_events", "Moving Average of Purchase (7), upper 95%", "Events", metrics.Decimal, false},
 	} {
-		got, bad := s.reports.glossary.find(c.slug)
+		got, bad := s.reports.Glossary.Find(c.slug)
 		if bad != nil {
 			t.Errorf("%s: %v", c.slug, bad)
-		} else if d := got.def; got.label() != c.label || d.section != c.section || d.kind != c.kind || d.hidden != c.hidden {
-			t.Errorf("%s is %q of %q, kind %d, hidden %v; want %+v", c.slug, got.label(), d.section, d.kind, d.hidden, c)
+		} else if d := got.Def; got.Label() != c.label || d.Section != c.section || d.Kind != c.kind || d.Hidden != c.hidden {
+			t.Errorf("%s is %q of %q, kind %d, hidden %v; want %+v", c.slug, got.Label(), d.Section, d.Kind, d.Hidden, c)
 		}
 	}
 }

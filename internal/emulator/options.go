@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
 // AccountID is the only account the emulator knows; X-Account-ID with another value is answered 403.
@@ -65,8 +67,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Apps < 1 || o.Apps > maxApps {
-		return o, fmt.Errorf("%d apps, want 1 to %d", o.Apps, maxApps)
+	if o.Apps < 1 || o.Apps > facts.MaxApps {
+		return o, fmt.Errorf("%d apps, want 1 to %d", o.Apps, facts.MaxApps)
 	}
 	if o.Days < 1 || o.MaxPairs < 0 || o.Burst < 1 || o.Latency < 0 || o.Bulk < 0 {
 		return o, fmt.Errorf("days and burst must be at least 1, max pairs, latency and bulk not negative")

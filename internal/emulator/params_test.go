@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // total sums a metric over a week of a report by day and campaign.
@@ -27,7 +30,7 @@ func TestAttributionTypes(t *testing.T) {
 	for _, slug := range splittable {
 		all, organic := total(t, s, slug, ""), total(t, s, slug, "&network__in=organic")
 		sum := organic
-		for _, kind := range attributionTypes {
+		for _, kind := range report.AttributionTypes {
 			one := total(t, s, slug, "&attribution_types="+kind)
 			if one <= organic || one >= all {
 				t.Errorf("%s by %s: %d, of organic users %d, of all %d", slug, kind, one, organic, all)
@@ -114,10 +117,10 @@ func TestSplitsOfFacts(t *testing.T) {
 		}
 	}
 	var rows, tests int
-	conn := <-s.world.store.read
-	defer func() { s.world.store.read <- conn }()
+	conn := <-s.world.Store.Read
+	defer func() { s.world.Store.Read <- conn }()
 	if err := conn.QueryRowContext(t.Context(), "SELECT count(*), sum(sandbox) FROM facts WHERE day BETWEEN ? AND ?",
-		dayOf(noon)-13, dayOf(noon)-7).Scan(&rows, &tests); err != nil {
+		facts.DayOf(noon)-13, facts.DayOf(noon)-7).Scan(&rows, &tests); err != nil {
 		t.Fatal(err)
 	}
 	if tests == 0 || tests > rows/10 {
@@ -129,20 +132,20 @@ func TestAdRevenueSources(t *testing.T) {
 	s := open(t, Options{Now: atNoon})
 	metrics := []string{"ad_revenue", "ad_impressions", "ad_revenue_total_d7", "ad_impressions_d1"}
 	sums := map[string]int64{}
-	for _, source := range adSources {
-		more := "&ad_revenue_sources=" + strings.ReplaceAll(strings.ToUpper(source.name), " ", "%20")
+	for _, source := range facts.AdSources {
+		more := "&ad_revenue_sources=" + strings.ReplaceAll(strings.ToUpper(source.Name), " ", "%20")
 		for _, m := range metrics {
 			one := total(t, s, m, more)
 			if one == 0 {
-				t.Errorf("%s of %s is 0", m, source.name)
+				t.Errorf("%s of %s is 0", m, source.Name)
 			}
 			sums[m] += one
 		}
-		if a, b := total(t, s, "ad_revenue", more), total(t, s, "ad_revenue_"+source.slug, ""); a != b {
-			t.Errorf("ad revenue of %s: %d, ad_revenue_%s: %d", source.name, a, source.slug, b)
+		if a, b := total(t, s, "ad_revenue", more), total(t, s, "ad_revenue_"+source.Slug, ""); a != b {
+			t.Errorf("ad revenue of %s: %d, ad_revenue_%s: %d", source.Name, a, source.Slug, b)
 		}
-		if a, b := total(t, s, "ad_revenue_admob", more), total(t, s, "ad_revenue_admob", ""); source.slug != "admob" && a != 0 || source.slug == "admob" && a != b {
-			t.Errorf("ad_revenue_admob of %s: %d", source.name, a)
+		if a, b := total(t, s, "ad_revenue_admob", more), total(t, s, "ad_revenue_admob", ""); source.Slug != "admob" && a != 0 || source.Slug == "admob" && a != b {
+			t.Errorf("ad_revenue_admob of %s: %d", source.Name, a)
 		}
 	}
 	for _, m := range metrics {
@@ -161,10 +164,10 @@ func TestAdRevenueSources(t *testing.T) {
 	}
 	for i := range 100 {
 		sum := 0
-		for n := range adSources {
-			sum += adShare(i, n)
+		for n := range facts.AdSources {
+			sum += facts.AdShare(i, n)
 		}
-		if sum != million {
+		if sum != facts.Million {
 			t.Fatalf("shares of app %d add up to %d", i, sum)
 		}
 	}
@@ -359,11 +362,11 @@ func TestPeriodOverPeriod(t *testing.T) {
 	if len(march.rows) != 0 {
 		t.Errorf("groups of the comparison period alone are shown: %q", march.rows)
 	}
-	if got, want := monthsBefore(time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC), 1), time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC); got != dayOf(want) {
-		t.Errorf("a month before March 31 is %v", dayTime(got))
+	if got, want := report.MonthsBefore(time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC), 1), time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC); got != facts.DayOf(want) {
+		t.Errorf("a month before March 31 is %v", facts.DayTime(got))
 	}
-	if got, want := monthsBefore(time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC), 12), time.Date(2023, 2, 28, 0, 0, 0, 0, time.UTC); got != dayOf(want) {
-		t.Errorf("a year before February 29 is %v", dayTime(got))
+	if got, want := report.MonthsBefore(time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC), 12), time.Date(2023, 2, 28, 0, 0, 0, 0, time.UTC); got != facts.DayOf(want) {
+		t.Errorf("a year before February 29 is %v", facts.DayTime(got))
 	}
 }
 

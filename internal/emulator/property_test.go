@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // The checks below know formulas as the service's glossary words them, not as this package's tables do.
@@ -64,11 +68,11 @@ var quotients = []struct {
 func operands(e string) []string { return strings.FieldsFunc(e, func(c rune) bool { return c == '+' }) }
 
 func drawDims(rt *rapid.T) string {
-	n := len(dimensions)
+	n := len(metrics.Dimensions)
 	picks := rapid.SliceOfNDistinct(rapid.IntRange(0, n-1), 1, 5, rapid.ID[int]).Draw(rt, "dimensions")
 	var out []string
 	for _, p := range picks {
-		out = append(out, dimensions[p].slug)
+		out = append(out, metrics.Dimensions[p].Slug)
 	}
 	return strings.Join(out, ",")
 }
@@ -138,12 +142,12 @@ func TestCumulativeCohortValuesNeverFallWithAge(t *testing.T) {
 		for _, n := range ages {
 			metrics = append(metrics, strings.Replace(family, "{p}", fmt.Sprintf("%s%d", unit, n), 1))
 		}
-		today := dayOf(s.now())
-		p, err := parsePeriod(strings.TrimPrefix(strings.Split(more, "&")[0], "date_period="), today)
+		today := facts.DayOf(s.now())
+		p, err := report.ParsePeriod(strings.TrimPrefix(strings.Split(more, "&")[0], "date_period="), today)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		more += fmt.Sprintf("&date_period=%s:%s", dayTime(p.from).Format(time.DateOnly), dayTime(p.to).Format(time.DateOnly))
+		more += fmt.Sprintf("&date_period=%s:%s", facts.DayTime(p.From).Format(time.DateOnly), facts.DayTime(p.To).Format(time.DateOnly))
 		more = more[strings.Index(more, "&")+1:] // absolute, so that the clock may move
 		before := reportOf(t, s, dims, strings.Join(metrics, ","), more)
 		for i, m := range metrics {
@@ -265,7 +269,7 @@ func TestZonesMoveHoursBetweenDays(t *testing.T) {
 		}
 		for day, n := range got.column(t, "installs") {
 			if exact(t, n) != want[day] || want[day] == 0 {
-				t.Errorf("%s at %s: %s installs, the hours give %d", day, zone.param, n, want[day]/million)
+				t.Errorf("%s at %s: %s installs, the hours give %d", day, zone.param, n, want[day]/facts.Million)
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
 const week = "date_period=2026-03-01:2026-03-07" // Sunday to Saturday
@@ -105,8 +107,8 @@ func TestSpendModesAndCurrency(t *testing.T) {
 		t.Errorf("network: cost %d, network_cost %d", a, network)
 	}
 	withData := 0
-	for _, n := range networks {
-		if n.reportsSpend {
+	for _, n := range facts.Networks {
+		if n.ReportsSpend {
 			withData++
 		}
 	}

@@ -12,6 +12,12 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/reportferry/reportferry/internal/emulator/apps"
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/report"
+	"github.com/reportferry/reportferry/internal/emulator/sharing"
+	"github.com/reportferry/reportferry/internal/emulator/spend"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 	"github.com/reportferry/reportferry/internal/faults"
 )
 
@@ -24,11 +30,11 @@ type Server struct {
 	log     requestLog
 	inproc  inProcess
 
-	world   *world
-	reports *reportService
-	apps    *appService
-	sharing *sharingService
-	spend   *spendService
+	world   *facts.World
+	reports *report.Service
+	apps    *apps.Service
+	sharing *sharing.Service
+	spend   *spend.Service
 
 	closing  context.Context // done once Close begins: ends every wait and query
 	end      context.CancelFunc
@@ -45,14 +51,14 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new emulator: %w", err)
 	}
-	s := &Server{opts: o, limiters: map[string]*rate.Limiter{}, world: newWorld(o.Seed, o.Apps, dayOf(o.Now())-o.Days+1)}
+	s := &Server{opts: o, limiters: map[string]*rate.Limiter{}, world: facts.New(o.Seed, o.Apps, facts.DayOf(o.Now())-o.Days+1)}
 	s.closing, s.end = context.WithCancel(context.Background())
 	s.callers.set(o)
 	if err := s.script.Set(o.Faults); err != nil {
 		s.end()
 		return nil, fmt.Errorf("new emulator: %w", err)
 	}
-	if err := s.world.open(o.DB, spendSchema+automationSchema+sharingSchema); err != nil {
+	if err := s.world.Open(o.DB, spend.Schema+apps.Schema+sharing.Schema); err != nil {
 		s.end()
 		return nil, err
 	}
@@ -65,27 +71,27 @@ func New(o Options) (*Server, error) {
 // openServices makes the endpoints over the world. Its errors say what is wrong with an option, or with a kept file.
 func (s *Server) openServices() (err error) {
 	o, kept := s.opts, s.opts.DB != ""
-	s.spend, err = newSpend(s.world, spendOptions{partners: o.Partners, header: o.SpendHeader, open: o.OpenSpend, kept: kept, now: s.now, logger: o.Logger})
+	s.spend, err = spend.New(s.world, spend.Options{Partners: o.Partners, Header: o.SpendHeader, Open: o.OpenSpend, Kept: kept, Now: s.now, Logger: o.Logger})
 	if err != nil {
 		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
 	}
-	s.reports = newReports(s.world, reportOptions{maxPairs: o.MaxPairs, bulk: o.Bulk, settle: s.spend.publish, now: s.now, logger: o.Logger})
-	automation := appOptions{template: o.Template, noTemplate: o.NoTemplate, ticketStep: o.TicketStep, now: s.now, logger: o.Logger}
+	s.reports = report.New(s.world, report.Options{MaxPairs: o.MaxPairs, Bulk: o.Bulk, Settle: s.spend.Publish, Now: s.now, Logger: o.Logger})
+	automation := apps.Options{Template: o.Template, NoTemplate: o.NoTemplate, TicketStep: o.TicketStep, Now: s.now, Logger: o.Logger}
 	if kept {
-		automation.vaultFile = o.DB + ".key"
+		automation.VaultFile = o.DB + ".key"
 	}
-	if s.apps, err = newApps(s.world, automation); err != nil {
+	if s.apps, err = apps.New(s.world, automation); err != nil {
 		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
 	}
-	if err := s.apps.setFaults(o.JobFaults); err != nil {
+	if err := s.apps.SetFaults(o.JobFaults); err != nil {
 		return fmt.Errorf("new emulator: job %w", err)
 	}
-	s.sharing, err = newSharing(s.world.store, sharingOptions{tokens: o.SharingTokens, channels: channelSlugs(), partners: o.SharingPartners,
-		hasApp: func(token string) (bool, error) { return s.apps.hasApp(s.closing, token) }, kept: kept, now: s.now, logger: o.Logger})
+	s.sharing, err = sharing.New(s.world.Store, sharing.Options{Tokens: o.SharingTokens, Channels: apps.Channels(), Partners: o.SharingPartners,
+		HasApp: func(token string) (bool, error) { return s.apps.HasApp(s.closing, token) }, Kept: kept, Now: s.now, Logger: o.Logger})
 	if err != nil {
 		return fmt.Errorf("new emulator: %w", err)
 	}
-	if err := s.sharing.replay(); err != nil {
+	if err := s.sharing.Replay(); err != nil {
 		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
 	}
 	return nil
@@ -105,9 +111,9 @@ func (s *Server) Close() error {
 	s.active.Wait()
 	var err error
 	if s.sharing != nil { // else New has failed
-		err = s.sharing.close()
+		err = s.sharing.Close()
 	}
-	return errors.Join(err, s.world.close())
+	return errors.Join(err, s.world.Close())
 }
 
 // now is the emulator's clock: Options.Now and what was shifted since.
@@ -129,23 +135,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.activeMu.Unlock()
 	defer s.active.Done()
 	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
-	x := &exchange{ResponseWriter: w, closing: s.closing, latency: s.opts.Latency}
+	x := &wire.Exchange{ResponseWriter: w, Closing: s.closing, Latency: s.opts.Latency}
 	switch path := strings.TrimSuffix(r.URL.Path, "/"); {
 	case strings.HasPrefix(r.URL.Path, adminPrefix):
 		s.serveAdmin(x, r)
-	case path == costPath: // neither it nor sharing is in the request log, which would hold the IDs of devices: the books are
-		x.fault = s.script.next(r, s.now())
-		s.spend.serve(x, r)
-	case path == sharingPath:
-		x.fault = s.script.next(r, s.now())
-		s.sharing.serve(x, r)
+	case path == spend.Path: // neither it nor sharing is in the request log, which would hold the IDs of devices: the books are
+		x.Fault = s.script.next(r, s.now())
+		s.spend.Serve(x, r)
+	case path == sharing.Path:
+		x.Fault = s.script.next(r, s.now())
+		s.sharing.Serve(x, r)
 	default:
 		s.serveLogged(x, r)
 	}
 }
 
 // serveLogged answers what the request log has: reports and app automation. Close breaks off what they wait for.
-func (s *Server) serveLogged(x *exchange, r *http.Request) {
+func (s *Server) serveLogged(x *wire.Exchange, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
@@ -153,28 +159,28 @@ func (s *Server) serveLogged(x *exchange, r *http.Request) {
 
 	started := time.Now()
 	entry := s.log.begin(r, started)
-	defer func() { s.log.end(entry, x.status) }()
-	automation := strings.HasPrefix(r.URL.Path, automationPrefix)
-	if automation || strings.HasPrefix(r.URL.Path, reportsPrefix) {
-		if x.fault = s.script.next(r, s.now()); x.fault != nil {
-			s.log.faulted(entry, x.fault.String())
+	defer func() { s.log.end(entry, x.Status) }()
+	automation := strings.HasPrefix(r.URL.Path, apps.Prefix)
+	if automation || strings.HasPrefix(r.URL.Path, report.Prefix) {
+		if x.Fault = s.script.next(r, s.now()); x.Fault != nil {
+			s.log.faulted(entry, x.Fault.String())
 		}
 	}
 	if automation {
-		s.apps.serve(x, r, s.mayAutomate)
+		s.apps.Serve(x, r, s.mayAutomate)
 	} else {
 		s.serveReport(x, r)
 	}
-	s.opts.Logger.Debug("answered", "method", r.Method, "path", r.URL.Path, "status", x.status, "took", time.Since(started))
+	s.opts.Logger.Debug("answered", "method", r.Method, "path", r.URL.Path, "status", x.Status, "took", time.Since(started))
 }
 
-func (s *Server) serveReport(x *exchange, r *http.Request) {
-	if faults.Sleep(r.Context(), s.opts.Latency) != nil || x.instead(r) {
+func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
+	if faults.Sleep(r.Context(), s.opts.Latency) != nil || x.Instead(r) {
 		return
 	}
 	if e := s.admit(r); e != nil {
-		x.fail(e)
+		x.Fail(e)
 		return
 	}
-	s.reports.serve(x, r)
+	s.reports.Serve(x, r)
 }

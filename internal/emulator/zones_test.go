@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // byHand groups a UTC hour report by labels that Go's own zones give, in the days from..to.
@@ -55,7 +58,7 @@ func TestZonesOfEveryKind(t *testing.T) {
 			}
 			for label, n := range got {
 				if exact(t, n) != want[label] {
-					t.Errorf("%s %s in %s: %s installs, want %d", dim, label, name, n, want[label]/million)
+					t.Errorf("%s %s in %s: %s installs, want %d", dim, label, name, n, want[label]/facts.Million)
 				}
 			}
 		}
@@ -146,7 +149,7 @@ func TestZoneParameters(t *testing.T) {
 	if half := reportOf(t, s, "hour", "installs", week+"&timezone_id=Asia/Kolkata"); half.rows[0][0] != "2026-03-01T00:00:00" {
 		t.Errorf("the first hour in Kolkata reads %q", half.rows[0])
 	}
-	for i, name := range zoneNumbers {
+	for i, name := range report.ZoneNumbers {
 		if _, err := time.LoadLocation(name); err != nil || i > 0 && name == "" {
 			t.Errorf("zone %d: %v", i, err)
 		}
