@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Answer is the CSV text of an answer, made while it is read: the same for the same shape and seed.
+// An Answer is the CSV text of an answer, made while it is read: the same for the same shape and seed.
 //
 // Counts span powers of two as those of campaigns do, from none to a hundred thousand; clicks follow impressions,
 // installs follow clicks. Money has two to four decimals, or ".0", as the service prints floats. A ratio has all the
@@ -26,7 +26,7 @@ func NewAnswer(s Shape, seed uint64) *Answer {
 		if i > 0 {
 			a.buffer = append(a.buffer, ',')
 		}
-		a.buffer = append(a.buffer, c.Source...)
+		a.buffer = append(a.buffer, c.Name...)
 	}
 	a.buffer = append(a.buffer, '\n')
 	a.rest = a.buffer

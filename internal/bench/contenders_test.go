@@ -45,7 +45,7 @@ func byTable(file, dir string, s Shape) ([]string, error) {
 }
 
 func convertAnswer(in io.Reader, dir string, s Shape, budget *table.Budget) (files []string, err error) {
-	c, err := table.New(table.Options{Columns: s.Columns(), Partitions: Days(), Dir: dir, Budget: budget})
+	c, err := table.New(table.Options{Columns: tableColumns(s), Partitions: Days(), Dir: dir, Budget: budget})
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +58,13 @@ func convertAnswer(in io.Reader, dir string, s Shape, budget *table.Budget) (fil
 		files = append(files, p.Path)
 	}
 	return files, err
+}
+
+func tableColumns(s Shape) (all []table.Column) {
+	for _, c := range s.Columns() {
+		all = append(all, table.Column{Name: c.Name, Source: c.Name, Type: c.Type, Dimension: c.Dimension, Additive: c.Additive()})
+	}
+	return all
 }
 
 func byArrow(file, dir string, s Shape) (_ []string, err error) {
@@ -177,7 +184,7 @@ func (g orderedGroup) Fields() []parquet.Field {
 	return fields
 }
 
-func rowValue(cell string, i int, c table.Column) (parquet.Value, error) {
+func rowValue(cell string, i int, c Column) (parquet.Value, error) {
 	if c.Dimension && c.Type == catalog.String {
 		return parquet.ByteArrayValue([]byte(cell)).Level(0, 0, i), nil
 	}

@@ -32,6 +32,7 @@ type result struct {
 	Wall  float64  `json:"wall"` // s
 	CPU   float64  `json:"cpu"`  // s, user and system
 	Peak  int64    `json:"peak"` // bytes, of the whole process
+	Made  uint64   `json:"made"` // allocations
 	Files []string `json:"files"`
 }
 
@@ -58,7 +59,9 @@ func perform(text string) (r result, err error) {
 	if err := json.Unmarshal([]byte(text), &t); err != nil {
 		return r, err
 	}
-	before := cpuSeconds()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	made, before := memory.Mallocs, cpuSeconds()
 	began := time.Now()
 	switch {
 	case len(t.Files) == 0:
@@ -72,6 +75,8 @@ func perform(text string) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
+	runtime.ReadMemStats(&memory)
+	r.Made = memory.Mallocs - made
 	r.Peak, err = peakMemory()
 	return r, err
 }

@@ -6,10 +6,9 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/catalog"
-	"github.com/reportferry/reportferry/internal/table"
 )
 
-// Shape is a kind of answer that a team fetches.
+// A Shape is a kind of answer that a team fetches.
 type Shape struct {
 	Name      string
 	Campaigns int // distinct ones
@@ -18,7 +17,7 @@ type Shape struct {
 	Shuffled  bool // the days are mixed; else they come one after the other
 }
 
-// Shapes are those that the table has: rows are chosen so that the larger answers have about as many bytes.
+// Shapes are those that the table of TestTable has: rows are chosen so that the larger answers have about as many bytes.
 func Shapes() []Shape {
 	const million = 1_000_000
 	shapes := []Shape{
@@ -46,13 +45,22 @@ func Days() []civil.Date {
 	return all
 }
 
+// A Column is one column of an answer.
+type Column struct {
+	Name      string
+	Type      catalog.Type
+	Dimension bool // else it is a metric
+}
+
+// Additive tells whether sums of the column mean something.
+func (c Column) Additive() bool { return c.Type == catalog.Int64 || c.Type == catalog.Decimal }
+
 // Columns are those of an answer, in the order of its header: the first is its day.
-func (s Shape) Columns() []table.Column {
-	var all []table.Column
+func (s Shape) Columns() []Column {
+	var all []Column
 	add := func(t catalog.Type, dimension bool, names ...string) {
 		for _, n := range names {
-			additive := t == catalog.Int64 || t == catalog.Decimal
-			all = append(all, table.Column{Name: n, Source: n, Type: t, Dimension: dimension, Additive: additive})
+			all = append(all, Column{Name: n, Type: t, Dimension: dimension})
 		}
 	}
 	add(catalog.Day, true, "day")

@@ -28,8 +28,8 @@ const (
 var ran = flag.String("ran", "", "what go test -json ./... printed: the tests that the table names must have passed in it")
 
 // A conformanceRow is a line of the table: an item, in words what holds it, and the tests, each as folder.Test or
-// folder.Test/subtest, where folder is as much of the path's end as no other folder with tests shares: report.TestA, or
-// jobs/report.TestA once there is another report.
+// folder.Test/subtest, where folder is as much of the path's end as tells the test from one of the same name in another
+// folder: report.TestA, or jobs/report.TestA where emulator/report has a TestA too.
 type conformanceRow struct {
 	item
 	line  int
@@ -151,18 +151,17 @@ func (tests testFiles) find(name string) (folder, test string, err error) {
 	test, _, _ = strings.Cut(test, "/")
 	var folders []string
 	for _, f := range slices.Sorted(maps.Keys(tests)) {
-		if f == end || strings.HasSuffix(f, "/"+end) {
+		if _, has := tests[f][test]; has && (f == end || strings.HasSuffix(f, "/"+end)) {
 			folders = append(folders, f)
 		}
 	}
-	if tests[end] != nil {
-		folders = []string{end} // a whole path
-	}
 	switch {
-	case len(folders) > 1:
-		return "", test, fmt.Errorf("tests of several folders are named so: %s; write more of the path", strings.Join(folders, ", "))
-	case len(folders) == 0 || tests[folders[0]][test] == "":
+	case len(folders) == 0:
 		return "", test, errors.New("there is no such test")
+	case len(folders) > 1 && !slices.Contains(folders, end):
+		return "", test, fmt.Errorf("it is in several folders: %s; write more of the path", strings.Join(folders, ", "))
+	case len(folders) > 1:
+		folders[0] = end // a whole path
 	}
 	return folders[0], test, nil
 }

@@ -90,7 +90,7 @@ func TestConformanceNoticesEveryChange(t *testing.T) {
 		{"more of the path", "", "*", "c.TestC", "in/c.TestC", ""},
 		{"as much of the path as is needed", "", "*", "c.TestC", "y/d.TestD", ""},
 		{"a folder's whole path is another's end", "", "*", "b.TestB |", "x/d.TestD |", ""},
-		{"too little of the path", "", "*", "c.TestC", "d.TestD", `conformance.md:31: "Metric one" names d.TestD, and tests of several folders are named so: x/d, y/d, z/x/d; write more`},
+		{"too little of the path", "", "*", "c.TestC", "d.TestD", `conformance.md:31: "Metric one" names d.TestD, and it is in several folders: x/d, y/d, z/x/d; write more of the path`},
 		{"a test of another name", "", "*", "c.TestC", "c.TestD", `conformance.md:31: "Metric one" names c.TestD, and there is no such test`},
 		{"a test of another package", "", "*", "c.TestC", "a.TestC", `conformance.md:31: "Metric one" names a.TestC, and there is no such test`},
 		{"another test", "", "*", "c.TestC", "a.TestA", `conformance.md:31: "Metric one" names tests whose files don't have the word "one"`},
@@ -155,7 +155,7 @@ func TestTestsAreFoundByName(t *testing.T) {
 	src := "func TestA(t *testing.T) {}\nfunc Testing() {}\nfunc TestMain(m *testing.M) {}\nfunc (x) TestX() {}\nfunc BenchmarkB(b *testing.B) {}\n"
 	tests := tempTree(t, map[string]string{
 		"in/a/a_test.go": "package a\n" + src, "in/b/b.go": "package b\n" + src, "c/c_test.go": "package c_test\nfunc Test(t *testing.T) {}\n",
-		"other/a/a_test.go": "package a\n" + strings.ReplaceAll(src, "TestA", "Test_b"),
+		"other/a/a_test.go": "package a\n" + strings.ReplaceAll(src, "TestA", "Test_b"), "c/a/a_test.go": "package a\n" + src,
 	}).tests()
 	var got []string
 	for folder, in := range tests {
@@ -164,7 +164,7 @@ func TestTestsAreFoundByName(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if want := []string{"c.Test", "in/a.TestA", "other/a.Test_b"}; !slices.Equal(got, want) || !strings.Contains(tests["c"]["Test"], "c_test") {
+	if want := []string{"c.Test", "c/a.TestA", "in/a.TestA", "other/a.Test_b"}; !slices.Equal(got, want) || !strings.Contains(tests["c"]["Test"], "c_test") {
 		t.Errorf("tests %v, want %v", got, want)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -29,55 +28,6 @@ func footer(t *testing.T, p Part) (m format.FileMetaData, size int) {
 		t.Fatal(err)
 	}
 	return m, size
-}
-
-// A text of megabytes stays out of the footer, be it in a dictionary or not, and short ones are bounds, also when blank.
-func TestBoundsOfLongTexts(t *testing.T) {
-	half := longestBounds / 2
-	for _, c := range []struct {
-		texts   []string
-		bounded bool
-	}{
-		{[]string{""}, true},
-		{[]string{"a", "", "b"}, true},
-		{[]string{strings.Repeat("a", half), strings.Repeat("z", half)}, true},
-		{[]string{strings.Repeat("a", half+1), strings.Repeat("z", half)}, false},
-		{[]string{strings.Repeat("x", longestBounds)}, false},
-		{[]string{"a", strings.Repeat("m", 9<<20), "z"}, true}, // not a bound
-		{[]string{strings.Repeat("x", 15<<20), "z"}, false},
-		{[]string{"\x00", "\xf4\x8f\xbf\xbf"}, true},
-	} {
-		for _, raw := range []bool{false, true} {
-			conv, err := New(smallOptions(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if raw {
-				conv.encoder.raw[1] = 1
-			}
-			var csv strings.Builder
-			csv.WriteString(smallHeader)
-			for _, text := range c.texts {
-				fmt.Fprintf(&csv, "2026-01-01,%s,1,1,1,\n", text)
-			}
-			if err := conv.Read(t.Context(), strings.NewReader(csv.String())); err != nil {
-				t.Fatal(err)
-			}
-			parts, err := conv.Finish()
-			if err != nil {
-				t.Fatal(err)
-			}
-			readPart(t, parts[0], smallColumns) // holds the bounds against the texts
-			m, size := footer(t, parts[0])
-			s := m.RowGroups[0].Columns[1].MetaData.Statistics
-			if bounded := s.MinValue != nil && s.MaxValue != nil; bounded != c.bounded || size > 2*longestBounds {
-				t.Errorf("%d texts, the first of %d bytes: bounded %v, in a footer of %d bytes", len(c.texts), len(c.texts[0]), bounded, size)
-			}
-			if dictionary := m.RowGroups[0].Columns[1].MetaData.DictionaryPageOffset > 0; dictionary == raw {
-				t.Errorf("a dictionary: %v", dictionary)
-			}
-		}
-	}
 }
 
 // The wrong cell of an answer is named by its row and line, whatever lies before it and wherever blocks end.
@@ -130,7 +80,7 @@ func TestErrorPlaces(t *testing.T) {
 // Converters at once share the budget and the compressor, and nothing else.
 func TestFourAtOnce(t *testing.T) {
 	var text bytes.Buffer
-	if _, err := text.ReadFrom(newWindowReader(11, 3e6, true)); err != nil {
+	if _, err := text.ReadFrom(windowAnswer(11, 25_000, true)); err != nil {
 		t.Fatal(err)
 	}
 	want, err := convert(windowOptions(t.TempDir(), nil), bytes.NewReader(text.Bytes()))

@@ -3,7 +3,7 @@ package table
 import "context"
 
 // DefaultBudget is the memory, in bytes, that gathers rows before they are written. Pages, codecs and garbage come on top:
-// BenchmarkWindow prints the peak of one and of four windows in flight.
+// BenchmarkWindow of internal/bench prints the peak of one and of four windows at once.
 const DefaultBudget = 40 << 20
 
 // largestShare keeps the texts of a row group within the 32 bits of their offsets.

@@ -41,8 +41,9 @@ func numberParser(t catalog.Type) func([]byte) (int64, verdict) {
 }
 
 func (a *csvRows) texts(b *batch, i, at int) bool {
-	dimension, raw := a.columns[i].Dimension, b.group.raws[i].on
-	ids, dict := b.chunk.ids[i][b.first:b.first+len(b.rows)], b.group.texts[i]
+	dimension := a.columns[i].Dimension
+	texts, ids := b.group.Texts(i)
+	raw := texts.Raw()
 	for k, row := range b.rows {
 		text := a.block.text(int(row), at)
 		if len(text) == 0 && !dimension {
@@ -55,7 +56,7 @@ func (a *csvRows) texts(b *batch, i, at int) bool {
 			}
 			continue
 		}
-		id, hash, ok := dict.id(text)
+		id, hash, ok := texts.ID(text)
 		if !ok {
 			return false
 		}
@@ -67,7 +68,7 @@ func (a *csvRows) texts(b *batch, i, at int) bool {
 
 func (a *csvRows) timesOf(b *batch, i, at int) bool {
 	t, cache := a.columns[i].Type, &a.times[i]
-	values := b.chunk.values[i][b.first : b.first+len(b.rows)]
+	values := b.group.Values(i)[:len(b.rows)]
 	for k, row := range b.rows {
 		v, verdict := cache.parse(t, a.block.text(int(row), at))
 		if verdict != fits {
@@ -81,7 +82,7 @@ func (a *csvRows) timesOf(b *batch, i, at int) bool {
 
 func (a *csvRows) numbers(b *batch, i, at int) bool {
 	t, nullable := a.columns[i].Type, !a.columns[i].Dimension
-	values := b.chunk.values[i][b.first : b.first+len(b.rows)]
+	values := b.group.Values(i)[:len(b.rows)]
 	parse, most := numberParser(t), mostDecimals[t]
 	data, cells := a.block.data, a.block.cells[at:]
 	for k, row := range b.rows {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/reportferry/reportferry/internal/parquet"
 )
 
 // A Converter turns the rows of one table, which come as CSV answers or as typed rows, into one part per partition.
@@ -19,13 +21,14 @@ type Converter struct {
 	route   int
 	seed    uint64 // the hash of a row before its first cell
 	budget  *Budget
-	encoder *encoder
+	dir     string
+	notes   map[string]string // metadata of every file
+	writer  *parquet.Writer
 
 	partitions []*partition  // in the order of Options.Partitions
 	byDay      map[int64]int // index of a partition by its first day, in days since 1970-01-01
-	seated     bool          // it holds a seat of the budget, and memory
-	memory     memory
-	failed     error // the error that ended the attempt; nil before, and after Abort
+	pool       *parquet.Pool // memory for rows, with a seat of the budget; nil without
+	failed     error         // the error that ended the attempt; nil before, and after Abort
 	finished   bool
 
 	csv csvRows // the CSV answer at work
@@ -58,7 +61,7 @@ func newConverter(o Options) (*Converter, error) {
 		return nil, errors.New("several partitions are expected, and no column names a row's")
 	}
 	o.Columns, o.Metadata = slices.Clone(o.Columns), maps.Clone(o.Metadata)
-	encoder, err := newEncoder(o)
+	writer, err := parquet.NewWriter(fileColumns(o.Columns), o.Codec)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +69,8 @@ func newConverter(o Options) (*Converter, error) {
 		o.Budget = NewBudget(DefaultBudget)
 	}
 	c := &Converter{
-		columns: o.Columns, route: o.Route, seed: seed(o.Columns), encoder: encoder, budget: o.Budget,
+		columns: o.Columns, route: o.Route, seed: seed(o.Columns), budget: o.Budget,
+		writer: writer, dir: o.Dir, notes: o.Metadata,
 		byDay: map[int64]int{}, counts: make([]int, len(o.Partitions)),
 	}
 	for i, date := range o.Partitions {
@@ -135,15 +139,15 @@ func (c *Converter) usable() error {
 
 // sit takes a seat of the budget, with the memory that belongs to it.
 func (c *Converter) sit(ctx context.Context) error {
-	if c.seated {
+	if c.pool != nil {
 		return nil
 	}
 	if err := c.budget.enter(ctx); err != nil {
 		return err
 	}
-	c.seated = true
-	c.memory = newMemory(c.budget, c.columns, len(c.partitions))
-	c.hashes = make([]uint64, c.memory.layout.rows)
+	// Chunks are so small that one of each partition takes half of the share at most, if that can be.
+	c.pool = parquet.NewPool(fileColumns(c.columns), c.budget.share()/2/int64(len(c.partitions)))
+	c.hashes = make([]uint64, c.pool.ChunkRows())
 	return nil
 }
 
@@ -172,21 +176,10 @@ func (c *Converter) finish(p *partition) (Part, error) {
 	if err := c.flush(p); err != nil {
 		return Part{}, err
 	}
-	if p.file == nil {
-		var err error
-		if p.file, err = c.encoder.create(c.label(p)); err != nil {
-			return Part{}, err
-		}
+	if err := c.begin(p); err != nil {
+		return Part{}, err
 	}
-	return p.part(c.columns, c.encoder)
-}
-
-// label names a partition in the file's name and metadata.
-func (c *Converter) label(p *partition) string {
-	if c.route == NoRoute {
-		return "all"
-	}
-	return p.date.String()
+	return p.part(c.columns)
 }
 
 // Abort drops all that has been read: its files are removed, and its memory is free for others. The converter is then
@@ -209,8 +202,8 @@ func (c *Converter) drop() {
 
 // leave gives the seat and the memory back.
 func (c *Converter) leave() {
-	if c.seated {
-		c.memory.release()
+	if c.pool != nil {
+		c.budget.leave()
 	}
-	c.seated, c.memory, c.csv, c.hashes = false, memory{}, csvRows{}, nil
+	c.pool, c.csv, c.hashes = nil, csvRows{}, nil
 }

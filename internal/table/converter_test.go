@@ -185,7 +185,7 @@ func TestSumsAreExact(t *testing.T) {
 // Row groups follow the budget, and nothing else does.
 func TestBudget(t *testing.T) {
 	var text bytes.Buffer
-	if _, err := io.Copy(&text, newWindowReader(7, 3e6, true)); err != nil {
+	if _, err := io.Copy(&text, windowAnswer(7, 25_000, true)); err != nil {
 		t.Fatal(err)
 	}
 	groups := map[int64]int{}
@@ -260,15 +260,18 @@ func TestSharedBudget(t *testing.T) {
 			watch := func() {
 				mu.Lock()
 				defer mu.Unlock()
-				held := c.memory.idle()
+				if c.pool == nil {
+					return
+				}
+				held := c.pool.Idle()
 				for _, p := range c.partitions {
 					if p.group != nil {
-						held += p.group.bytes(c.memory.layout)
+						held += p.group.Bytes()
 					}
 				}
 				most = max(most, held)
 			}
-			if err := c.Read(context.Background(), watched{newWindowReader(uint64(i), 4e6, i%2 == 0), watch}); err != nil {
+			if err := c.Read(context.Background(), watched{windowAnswer(uint64(i), 35_000, i%2 == 0), watch}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -295,8 +298,8 @@ func (w watched) Read(p []byte) (int, error) {
 // Nothing is allocated for a row: what is left is for row groups and files.
 func TestAllocations(t *testing.T) {
 	var text bytes.Buffer
-	r := newWindowReader(3, 10e6, false)
-	if _, err := io.Copy(&text, r); err != nil {
+	const rows = 90_000
+	if _, err := io.Copy(&text, windowAnswer(3, rows, false)); err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats
@@ -305,7 +308,7 @@ func TestAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)
-	if perRow := float64(after.Mallocs-before.Mallocs) / float64(r.rows); perRow > 0.2 {
+	if perRow := float64(after.Mallocs-before.Mallocs) / rows; perRow > 0.2 {
 		t.Errorf("%.2f allocations a row", perRow)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/parquet"
 )
 
 var (
@@ -129,7 +130,7 @@ func arrowType(t catalog.Type) arrow.DataType {
 	case t == catalog.Hour:
 		return &arrow.TimestampType{Unit: arrow.Microsecond}
 	case t == catalog.Decimal:
-		return &arrow.Decimal128Type{Precision: decimalPrecision, Scale: decimalScale}
+		return &arrow.Decimal128Type{Precision: parquet.DecimalPrecision, Scale: decimalScale}
 	case t == catalog.Double:
 		return arrow.PrimitiveTypes.Float64
 	}

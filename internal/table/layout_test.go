@@ -18,6 +18,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
+var protocol thrift.CompactProtocol
+
 // checkLayout walks over a file byte by byte and holds every header, size, count and index against the values: what no
 // reader looks at today, one will trust tomorrow.
 func checkLayout(path string, columns []Column, rows [][]string) error {
@@ -175,9 +177,6 @@ func (l *layoutCheck) page(at int64, m *format.ColumnMetaData) (h format.PageHea
 	}
 	if int64(len(body))+levels != int64(h.UncompressedPageSize) {
 		return h, 0, nil, fmt.Errorf("page at %d: %d bytes before compression, the header says %d", at, int64(len(body))+levels, h.UncompressedPageSize)
-	}
-	if m.Codec == format.Zstd {
-		err = checkFrame(packed, len(body))
 	}
 	return h, from - at + int64(h.CompressedPageSize), body, err
 }

@@ -3,13 +3,14 @@ package table
 import (
 	"math"
 	"strconv"
+
+	"github.com/reportferry/reportferry/internal/parquet"
 )
 
 // Money is DECIMAL(18,6) on INT64: a cell's value times a million, below 10^18 in magnitude.
 const (
-	decimalScale     = 6
-	decimalPrecision = 18
-	decimalBound     = 1_000_000_000_000_000_000
+	decimalScale = parquet.DecimalScale
+	decimalBound = 1_000_000_000_000_000_000
 )
 
 var (

@@ -1,30 +1,66 @@
 package table
 
 import (
+	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strconv"
 
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/parquet"
 )
 
 // partition is what a converter knows of one period.
 type partition struct {
 	date   civil.Date
-	group  *rowGroup // rows that aren't written yet; nil when there are none
-	file   *partFile // nil until the first row group is written
+	group  *parquet.Group // rows that aren't written yet; nil when there are none
+	file   *spool         // nil until the first row group is written
 	digest digest
 	tally  []tally // by column
 }
 
+// spool is a partition's file on disk.
+type spool struct {
+	*parquet.File
+	disk *os.File
+}
+
+// begin creates a partition's file, if there is none.
+func (c *Converter) begin(p *partition) error {
+	if p.file != nil {
+		return nil
+	}
+	name := p.date.String()
+	if c.route == NoRoute {
+		name = "all"
+	}
+	disk, err := os.CreateTemp(c.dir, "part-"+name+"-*.parquet")
+	if err != nil {
+		return fmt.Errorf("create a spool file: %w", err)
+	}
+	p.file = &spool{c.writer.Create(disk), disk}
+	for _, key := range slices.Sorted(maps.Keys(c.notes)) {
+		p.file.Note(key, c.notes[key])
+	}
+	p.file.Note("partition", name)
+	return nil
+}
+
 // part closes the partition's file and describes it.
-func (p *partition) part(columns []Column, e *encoder) (Part, error) {
-	size, err := e.close(p.file, p.digest.rows)
+func (p *partition) part(columns []Column) (Part, error) {
+	p.file.Note("rows", strconv.FormatInt(p.digest.rows, 10))
+	size, err := p.file.Close()
+	if err == nil {
+		err = p.file.disk.Close()
+	}
 	if err != nil {
 		return Part{}, err
 	}
 	part := Part{
-		Partition: p.date, Path: p.file.path, Rows: p.digest.rows, Size: size, Hash: p.digest.String(),
+		Partition: p.date, Path: p.file.disk.Name(), Rows: p.digest.rows, Size: size, Hash: p.digest.String(),
 		Sums: map[string]string{}, Nulls: map[string]int64{}, Rounded: map[string]int64{},
 	}
 	for i, c := range columns {
@@ -50,7 +86,7 @@ func (c Column) summed() bool {
 // discard closes and removes the partition's file, if there is one.
 func (p *partition) discard() {
 	if p.file != nil {
-		_ = p.file.file.Close() // the file goes away, whatever became of its last bytes
-		_ = os.Remove(p.file.path)
+		_ = p.file.disk.Close() // the file goes away, whatever became of its last bytes
+		_ = os.Remove(p.file.disk.Name())
 	}
 }

@@ -149,7 +149,7 @@ func checkStatistics(md *metadata.ColumnChunkMetaData, rows [][]string, i int, c
 	if c.Type == catalog.String && len(values) > 0 {
 		longest = len(slices.Min(values)) + len(slices.Max(values))
 	}
-	if stats.HasMinMax() != (len(values) > 0 && longest <= longestBounds) {
+	if stats.HasMinMax() != (len(values) > 0 && longest <= 4096) {
 		return fmt.Errorf("bounds %v with %d values, of up to %d bytes", stats.HasMinMax(), len(values), longest)
 	}
 	if !stats.HasMinMax() {

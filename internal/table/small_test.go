@@ -1,6 +1,6 @@
 package table
 
-// This file, fuzz_test.go and frame_check_test.go are all that is built with -tags fuzz: the fuzzer instruments whatever is
+// This file and fuzz_test.go are all that is built with -tags fuzz: the fuzzer instruments whatever is
 // linked, and takes minutes over arrow-go.
 
 import (

@@ -6,6 +6,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/parquet"
 )
 
 // Column is one column of the table, with the place its values come from.
@@ -44,4 +45,27 @@ type Part struct {
 	Sums      map[string]string // of additive columns, by Name
 	Nulls     map[string]int64  // NULL cells, by Name, where there are any
 	Rounded   map[string]int64  // decimal cells that had more than six decimals, by Name, where there are any
+}
+
+// fileColumns are the columns of a part's file.
+func fileColumns(columns []Column) []parquet.Column {
+	all := make([]parquet.Column, len(columns))
+	for i, c := range columns {
+		all[i] = parquet.Column{Name: c.Name, Required: c.Dimension}
+		switch {
+		case c.Type == catalog.String:
+			all[i].Type = parquet.Text
+		case c.Type == catalog.Hour:
+			all[i].Type = parquet.Timestamp
+		case c.Type == catalog.Int64:
+			all[i].Type = parquet.Int64
+		case c.Type == catalog.Decimal:
+			all[i].Type = parquet.Decimal
+		case c.Type == catalog.Double:
+			all[i].Type = parquet.Double
+		default:
+			all[i].Type = parquet.Date
+		}
+	}
+	return all
 }

@@ -74,9 +74,8 @@ func (c *Converter) gather(s source, p *partition, rows []int32) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		chunk := group.chunk
-		n := min(len(rows), c.memory.layout.rows-chunk.rows)
-		b := batch{rows: rows[:n], group: group, chunk: chunk, first: chunk.rows, hashes: c.hashes[:n], tally: p.tally}
+		n := min(len(rows), group.Room())
+		b := batch{rows: rows[:n], group: group, hashes: c.hashes[:n], tally: p.tally}
 		for k := range b.hashes {
 			b.hashes[k] = c.seed
 		}
@@ -85,11 +84,12 @@ func (c *Converter) gather(s source, p *partition, rows []int32) (bool, error) {
 				return false, nil
 			}
 			if column := c.columns[i]; column.summed() {
-				b.tally[i].sum(column.Type, chunk.values[i][b.first:b.first+n])
+				b.tally[i].sum(column.Type, group.Values(i)[:n])
 			}
 		}
-		chunk.rows += n
-		group.rows += n
+		if err := c.writer.Commit(group, n); err != nil {
+			return false, err
+		}
 		p.digest.add(b.hashes)
 		rows = rows[n:]
 	}

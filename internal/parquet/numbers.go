@@ -1,0 +1,79 @@
+package parquet
+
+// mostNumbers bounds the values of a column of numbers in a row group that get an id: two bytes each.
+const mostNumbers = 1 << 16
+
+// numbers are the distinct values of a column of ratios or times in a row group: its dictionary page.
+type numbers struct {
+	slots  []uint32 // id+1 by hash, 0 for none; a power of two long, at most half full
+	shift  uint8
+	values []int64
+	plain  bool // too many are distinct: the pages from now on hold values
+}
+
+func newNumbers() *numbers { return &numbers{slots: make([]uint32, 64), shift: 64 - 6} }
+
+// add appends the ids of values; not ok when they are too many for ids.
+func (d *numbers) add(ids []uint32, values []int64) (_ []uint32, ok bool) {
+	before := len(d.values)
+	for _, v := range values {
+		i := uint64(v) * prime1 >> d.shift
+		mask := uint64(len(d.slots) - 1)
+		for {
+			id := d.slots[i]
+			if id == 0 {
+				break
+			}
+			if d.values[id-1] == v {
+				ids = append(ids, id-1)
+				goto next
+			}
+			i = (i + 1) & mask
+		}
+		if len(d.values) == mostNumbers {
+			d.forget(before)
+			return ids, false
+		}
+		d.slots[i] = uint32(len(d.values)) + 1
+		ids = append(ids, uint32(len(d.values)))
+		d.values = append(d.values, v)
+		if 2*len(d.values) > len(d.slots) {
+			d.grow(2 * len(d.slots))
+		}
+	next:
+	}
+	if n := len(d.values) - before; len(d.values) > mostNumbers/8 && n > len(values)/2 { // they hardly repeat
+		d.forget(before)
+		return ids, false
+	}
+	return ids, true
+}
+
+// forget drops the values from an id on, which no page has, and takes no more.
+func (d *numbers) forget(from int) {
+	d.values, d.plain = d.values[:from], true
+}
+
+func (d *numbers) grow(n int) {
+	d.slots = make([]uint32, n)
+	for d.shift = 64; n > 1; n >>= 1 {
+		d.shift--
+	}
+	mask := uint64(len(d.slots) - 1)
+	for id, v := range d.values {
+		i := uint64(v) * prime1 >> d.shift
+		for d.slots[i] != 0 {
+			i = (i + 1) & mask
+		}
+		d.slots[i] = uint32(id) + 1
+	}
+}
+
+// reset forgets the values and keeps the memory.
+func (d *numbers) reset() {
+	clear(d.slots)
+	d.values, d.plain = d.values[:0], false
+}
+
+// bytes is the memory in use.
+func (d *numbers) bytes() int64 { return int64(4*cap(d.slots) + 8*cap(d.values)) }

@@ -1,0 +1,248 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// page is a data page of a column, with its header.
+type page struct {
+	data      []byte
+	content   int // bytes of the page with its header, before compression
+	rows      int
+	nulls     int
+	low, high int64 // bounds of its values; of a double their bits; nothing for texts
+	encoding  format.Encoding
+}
+
+// Commit takes the next n rows of a group, whose cells are all set, and makes pages when its chunk is full.
+func (w *Writer) Commit(g *Group, n int) error {
+	g.chunk.rows += n
+	g.rows += n
+	if g.Room() > 0 {
+		return nil
+	}
+	return w.seal(g)
+}
+
+// seal makes pages of the rows in a chunk.
+func (w *Writer) seal(g *Group) error {
+	if g.chunk.rows == 0 {
+		return nil
+	}
+	for i := range w.columns {
+		p, err := w.page(g, i)
+		if err != nil {
+			return err
+		}
+		p.data = g.pages.keep(&g.pool.blocks, p.data)
+		g.sealed[i] = append(g.sealed[i], p)
+	}
+	g.chunk.reset()
+	return nil
+}
+
+// page makes the page of column i; its data is good until the next one.
+func (w *Writer) page(g *Group, i int) (page, error) {
+	c := g.chunk
+	p := page{rows: c.rows, nulls: c.null[i], encoding: format.Plain}
+	w.plain, w.body, w.size = w.plain[:0], w.body[:0], 0
+	var err error
+	switch {
+	case p.nulls == p.rows:
+		err = w.general()
+	case w.columns[i].Type == Text:
+		err = w.texts(&p, g, i)
+	default:
+		err = w.numbers(&p, g.numbers[i], w.present(c, i), i)
+	}
+	levels := w.levels[:0]
+	if !w.columns[i].Required {
+		levels = appendLevels(levels, c, i)
+	}
+	w.levels = levels
+	w.head = dataPageHeader(w.head[:0], p, w.size, len(w.body), len(levels))
+	p.content = len(w.head) + len(levels) + w.size
+	w.head = append(append(w.head, levels...), w.body...)
+	p.data = w.head
+	return p, err
+}
+
+// general compresses what is plain.
+func (w *Writer) general() (err error) {
+	w.size = len(w.plain)
+	w.body, err = w.codec.general(w.body[:0], w.plain)
+	return err
+}
+
+// present gives the values of a column that aren't NULL.
+func (w *Writer) present(c *chunk, i int) []int64 {
+	values := c.values[i][:c.rows]
+	if c.null[i] == 0 {
+		return values
+	}
+	w.values = w.values[:0]
+	for k, word := range c.nulls[i] {
+		from := k * 64
+		if from >= c.rows {
+			break
+		}
+		for has := ^word; has != 0; has &= has - 1 {
+			row := from + bits.TrailingZeros64(has)
+			if row >= c.rows {
+				break
+			}
+			w.values = append(w.values, values[row])
+		}
+	}
+	return w.values
+}
+
+const (
+	// A column of texts leaves its dictionary when so many are distinct in the row group, and half of a page's are new.
+	fewestTexts = 8192
+	// Then it begins so many further row groups without one. After these it tries again: texts may begin to repeat.
+	rawGroups = 16
+)
+
+// texts makes a page of dictionary indexes, or of texts when they hardly repeat.
+func (w *Writer) texts(p *page, g *Group, i int) (err error) {
+	t := g.texts[i]
+	if t.raw {
+		w.plain = append(w.plain, t.plain...)
+		t.plain = t.plain[:0]
+		return w.general()
+	}
+	ids := g.chunk.ids[i][:g.chunk.rows]
+	if p.nulls > 0 {
+		w.ids = w.ids[:0]
+		for row, id := range ids {
+			if !g.chunk.isNull(i, row) {
+				w.ids = append(w.ids, id)
+			}
+		}
+		ids = w.ids
+	}
+	p.encoding = format.RLEDictionary
+	fresh := len(t.ends) - t.sealed
+	t.sealed = len(t.ends)
+	if len(t.ends) > fewestTexts && fresh > len(ids)/2 {
+		t.raw, g.pool.unrepeat[i] = true, rawGroups
+	}
+	return w.indexes(ids, len(t.ends))
+}
+
+// indexes makes the body of a page of dictionary indexes.
+func (w *Writer) indexes(ids []uint32, distinct int) (err error) {
+	w.plain = appendIDs(w.plain, ids, distinct)
+	w.size = len(w.plain)
+	w.body, err = w.codec.indexes(w.body, w.plain)
+	return err
+}
+
+// numbers makes a page of dictionary indexes, or of values.
+func (w *Writer) numbers(p *page, dict *numbers, values []int64, i int) (err error) {
+	t := w.columns[i].Type
+	p.low, p.high = bounds(t, values)
+	if dict != nil && !dict.plain {
+		if ids, ok := dict.add(w.ids[:0], values); ok {
+			w.ids = ids
+			p.encoding = format.RLEDictionary
+			return w.indexes(ids, len(dict.values))
+		}
+	}
+	if t != Date {
+		var ok bool
+		if w.body, ok = w.codec.words(w.body, values); ok {
+			w.size = 8 * len(values)
+			return nil
+		}
+	}
+	w.plain = appendPlain(w.plain, t, values)
+	return w.general()
+}
+
+// bounds are the least and the greatest of values, of which there is at least one.
+func bounds(t Type, values []int64) (low, high int64) {
+	if t != Double {
+		low, high = values[0], values[0]
+		for _, v := range values {
+			low, high = min(low, v), max(high, v)
+		}
+		return low, high
+	}
+	from := math.Float64frombits(uint64(values[0]))
+	to := from
+	for _, v := range values {
+		f := math.Float64frombits(uint64(v))
+		from, to = min(from, f), max(to, f)
+	}
+	if from == 0 {
+		from = math.Copysign(0, -1) // as the format asks (parquet.thrift, ColumnOrder): a reader may look for minus zero
+	}
+	return int64(math.Float64bits(from)), int64(math.Float64bits(to))
+}
+
+// appendPlain appends values as Parquet's PLAIN encoding has them: of dates four bytes, else eight.
+func appendPlain(dst []byte, t Type, values []int64) []byte {
+	for _, v := range values {
+		if t == Date {
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(v))
+		} else {
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
+		}
+	}
+	return dst
+}
+
+// appendLevels appends for every row whether it has a value: one run when all have, a bit each else.
+func appendLevels(dst []byte, c *chunk, i int) []byte {
+	if c.null[i] == 0 || c.null[i] == c.rows {
+		has := byte(1)
+		if c.null[i] > 0 {
+			has = 0
+		}
+		return append(binary.AppendUvarint(dst, uint64(c.rows)<<1), has)
+	}
+	n := (c.rows + 7) / 8
+	dst = beginBits(dst, c.rows)
+	for k := range n {
+		dst = append(dst, ^byte(c.nulls[i][k/8]>>(8*(k%8))))
+	}
+	return dst
+}
+
+// The headers of pages, in Thrift's compact protocol: there is one for every few thousand cells, and the general encoder
+// would make garbage of each.
+
+const (
+	thriftI32    = 5
+	thriftStruct = 12
+)
+
+// i32 appends the next field.
+func i32(dst []byte, v int) []byte {
+	return binary.AppendVarint(append(dst, 1<<4|thriftI32), int64(v)) // zigzag, as Thrift has it
+}
+
+func pageHeader(dst []byte, kind format.PageType, content, body int, field byte) []byte {
+	dst = i32(i32(i32(dst, int(kind)), content), body)
+	return append(dst, (field-3)<<4|thriftStruct)
+}
+
+// dataPageHeader is of a page whose values take so many bytes before and after compression, and its levels so many.
+func dataPageHeader(dst []byte, p page, plain, body, levels int) []byte {
+	dst = pageHeader(dst, format.DataPageV2, plain+levels, body+levels, 8)
+	for _, v := range [...]int{p.rows, p.nulls, p.rows, int(p.encoding), levels, 0} {
+		dst = i32(dst, v)
+	}
+	return append(dst, 0, 0)
+}
+
+func dictionaryPageHeader(dst []byte, values, plain, body int) []byte {
+	dst = pageHeader(dst, format.DictionaryPage, plain, body, 7)
+	return append(i32(i32(dst, values), int(format.Plain)), 0, 0)
+}

@@ -1,0 +1,175 @@
+// Package parquet writes Parquet files from columns of integers and texts. Without it, half of a conversion's time would
+// go into parquet-go's writer, and files would be a third larger.
+//
+// It is a leaf: it knows columns, pages and files, and nothing of CSV, partitions, jobs or the service. It reads nothing.
+//
+//	Pool ── Group ──> Group.Values, Group.Texts: the caller fills the cells of some rows
+//	  ▲       │                 │
+//	  │       │       Writer.Commit: takes the rows; each few thousand become one page a column
+//	  │       ▼
+//	  └─ File.Write: dictionaries and pages as one row group ── File.Close: page index, footer
+//
+// # What it writes
+//
+// A file is a flat table (https://parquet.apache.org/docs/file-format). Required columns have no NULLs, the others have
+// definition levels of one bit. Dates are DATE, timestamps are TIMESTAMP of microseconds without a zone, decimals are
+// DECIMAL(18,6) on INT64, texts are STRING.
+//
+//   - Data pages are of version 2, of up to 8192 rows.
+//   - Texts, dates, timestamps and doubles are RLE_DICTIONARY, with the row group's distinct values in a dictionary page,
+//     until values hardly repeat; from then on, as integers and decimals always are, they are PLAIN.
+//   - Bodies of pages are compressed with Zstandard, Snappy or not at all. Pages of dictionary indexes, and of numbers that
+//     fit five bytes, are framed by package zstdframe, all other ones by klauspost's encoder.
+//   - Statistics hold the NULL count and exact bounds of each column of a row group, except bounds of long texts. The page
+//     index holds those of each page, except for texts. Both are what a reader skips row groups and pages by.
+//
+// # What it uses of parquet-go
+//
+// The structs of the footer (format), the encoder for Thrift's compact protocol (encoding/thrift), its names of the
+// types, and Snappy. The headers
+// of pages, of which there are many, are encoded by hand in pages.go.
+//
+// # How it is held
+//
+// TestWriter writes drawn columns and reads them back with parquet-go. The tests of internal/table draw tables of every
+// type and size, read them with arrow-go, and walk over each page to hold levels, encodings, statistics and the page index
+// against the values; the gate gives the same files to DuckDB, Polars, pyarrow and DataFusion, with filters that use the
+// statistics. Readers that share no code with this package are its only judges.
+//
+// # When to delete it
+//
+// BenchmarkWriter writes the same columns with this package and with parquet-go's writer, to memory, with Zstandard:
+//
+//	FIGURES
+//
+// Whoever finds parquet-go fast enough writes table.Converter's batches to a parquet.GenericWriter, and deletes this folder.
+package parquet
+
+import (
+	"bufio"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/reportferry/reportferry/internal/parquet/zstdframe"
+)
+
+// A Type says what the values of a column are.
+type Type uint8
+
+// The types. All but Text are handed over as int64.
+const (
+	Text      Type = iota // UTF-8
+	Date                  // days since 1970-01-01
+	Timestamp             // microseconds since 1970-01-01 00:00:00, on a clock without a zone
+	Int64                 // a whole number
+	Decimal               // a decimal with DecimalScale decimals, as a whole number of its last place
+	Double                // the bits of a float64 (math.Float64bits); neither NaN nor minus zero
+)
+
+// A decimal has so many digits, and so many of them behind its point.
+const (
+	DecimalPrecision = 18
+	DecimalScale     = 6
+)
+
+// A Column is one column of a file.
+type Column struct {
+	Name     string
+	Type     Type
+	Required bool // it has no NULLs
+}
+
+// numbered tells whether a column of numbers begins each row group with a dictionary. Ratios and times repeat; counts and
+// amounts are packed as small by their bytes.
+func (c Column) numbered() bool { return c.Type == Date || c.Type == Timestamp || c.Type == Double }
+
+// A Writer encodes the rows of one table, whose files differ in their rows only. It is used by one goroutine at a time.
+type Writer struct {
+	columns []Column
+	schema  []format.SchemaElement
+	codec   codec
+	out     *bufio.Writer // of the file at work
+
+	// Of the page at work:
+	values []int64
+	ids    []uint32
+	plain  []byte // before compression
+	size   int    // of plain, which isn't always made
+	body   []byte // compressed
+	levels []byte
+	head   []byte
+}
+
+// NewWriter makes a writer for a table. The codec is "zstd" (also when empty), "snappy" or "none".
+func NewWriter(columns []Column, codec string) (*Writer, error) {
+	w := &Writer{columns: columns, schema: schemaElements(columns), out: bufio.NewWriterSize(nil, 64<<10)}
+	return w, w.codec.set(codec)
+}
+
+// codec compresses the bodies of pages.
+type codec struct {
+	compress.Codec
+	zstd   *zstd.Encoder // nil for another codec
+	frames zstdframe.Packer
+}
+
+func (c *codec) set(name string) (err error) {
+	switch name {
+	case "", "zstd":
+		c.zstd, err = zstandard()
+	case "snappy":
+		c.Codec = &parquet.Snappy
+	case "none":
+		c.Codec = &parquet.Uncompressed
+	default:
+		err = fmt.Errorf("unknown codec %q; want zstd, snappy or none", name)
+	}
+	return err
+}
+
+// zstandard is shared by all writers. A window of half a megabyte keeps its memory small; dictionaries and texts are about
+// as large.
+var zstandard = sync.OnceValues(func() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(512<<10),
+		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+})
+
+// id is the codec's number in the footer.
+func (c *codec) id() format.CompressionCodec {
+	if c.zstd != nil {
+		return format.Zstd
+	}
+	return c.CompressionCodec()
+}
+
+// general appends any bytes, compressed.
+func (c *codec) general(dst, plain []byte) ([]byte, error) {
+	switch {
+	case c.zstd == nil:
+		return c.Encode(dst, plain)
+	case len(plain) == 0: // klauspost's encoder makes no frame of nothing
+		return c.frames.Bytes(dst, nil), nil
+	}
+	return c.zstd.EncodeAll(plain, dst), nil
+}
+
+// indexes appends a page of dictionary indexes, compressed.
+func (c *codec) indexes(dst, plain []byte) ([]byte, error) {
+	if c.zstd == nil {
+		return c.Encode(dst, plain)
+	}
+	return c.frames.Bytes(dst, plain), nil
+}
+
+// words appends numbers of eight bytes each, compressed; not ok when general is better at them.
+func (c *codec) words(dst []byte, values []int64) (_ []byte, ok bool) {
+	if c.zstd == nil {
+		return dst, false
+	}
+	return c.frames.Words(dst, values)
+}

@@ -1,0 +1,53 @@
+package parquet
+
+import (
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// logical are parquet-go's descriptions of the types, by Type.
+var logical = [...]parquet.Type{
+	Text:      parquet.String().Type(),
+	Date:      parquet.Date().Type(),
+	Timestamp: parquet.TimestampAdjusted(parquet.Microsecond, false).Type(),
+	Int64:     parquet.Int(64).Type(),
+	Decimal:   parquet.Decimal(DecimalScale, DecimalPrecision, parquet.Int64Type).Type(),
+	Double:    parquet.DoubleType,
+}
+
+// schemaElements are the columns of a file, in their order, below their root.
+func schemaElements(columns []Column) []format.SchemaElement {
+	root := format.SchemaElement{Name: "table"}
+	root.NumChildren.Set(int32(len(columns)))
+	all := []format.SchemaElement{root}
+	for _, c := range columns {
+		t := logical[c.Type]
+		e := format.SchemaElement{Name: c.Name}
+		e.Type.Set(*t.PhysicalType())
+		e.RepetitionType.Set(format.Optional)
+		if c.Required {
+			e.RepetitionType.Set(format.Required)
+		}
+		if converted := t.ConvertedType(); converted != nil {
+			e.ConvertedType.Set(*converted)
+		}
+		if logical := t.LogicalType(); logical != nil {
+			e.LogicalType = *logical
+		}
+		if c.Type == Decimal { // again, for older readers
+			e.Scale.Set(DecimalScale)
+			e.Precision.Set(DecimalPrecision)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// columnOrders say that bounds compare as the types do.
+func columnOrders(n int) []format.ColumnOrder {
+	all := make([]format.ColumnOrder, n)
+	for i := range all {
+		all[i].Value = new(format.TypeDefinedOrder)
+	}
+	return all
+}

@@ -1,0 +1,209 @@
+package zstdframe
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// matches writes the lengths of a block's matches, where all that else belongs to a sequence is the same for every one:
+// by finite state entropy (RFC 8878, 4.1), which gives a length the fraction of a bit that its frequency deserves.
+type matches struct {
+	codes  []byte   // one a match
+	extra  []uint16 // what the code leaves to say
+	counts [codesOfMatches]int
+	norm   [codesOfMatches]int // counts scaled to a sum of 1<<stateBits
+	states [1 << stateBits]uint16
+	delta  [codesOfMatches]struct{ bits, state int32 }
+}
+
+const (
+	codesOfMatches = 53
+	stateBits      = 8
+	shortestMatch  = 3
+)
+
+// Of codes from 32 on, the shortest length and the bits that say how much more (RFC 8878, 3.1.1.3.2.1.1). Below, a code
+// is a length of three and more.
+var (
+	longMatches = [...]int{35, 37, 39, 41, 43, 47, 51, 59, 67, 83, 99, 131, 259, 515, 1027, 2051, 4099, 8195, 16387, 32771, 65539}
+	longBits    = [...]int{1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+)
+
+func (m *matches) reset() {
+	m.codes, m.extra = m.codes[:0], m.extra[:0]
+	clear(m.counts[:])
+}
+
+// add takes the next match, of up to 1<<16 bytes.
+func (m *matches) add(length int) {
+	code, extra := length-shortestMatch, 0
+	if length >= longMatches[0] {
+		k := len(longMatches) - 1
+		for longMatches[k] > length {
+			k--
+		}
+		code, extra = 32+k, length-longMatches[k]
+	}
+	m.codes, m.extra = append(m.codes, byte(code)), append(m.extra, uint16(extra))
+	m.counts[code]++
+}
+
+// append appends the section of sequences, each with so many literals and an offset of this code, which takes no bits.
+func (m *matches) append(dst []byte, literals, offset byte) []byte {
+	if n := len(m.codes); n < 128 {
+		dst = append(dst, byte(n))
+	} else {
+		dst = append(dst, byte(n>>8+128), byte(n))
+	}
+	if m.counts[m.codes[0]] == len(m.codes) {
+		dst = append(dst, alikeSequences, literals, offset, m.codes[0])
+		return m.bits(dst, 0)
+	}
+	m.scale()
+	m.build()
+	return m.bits(m.table(append(dst, matchesByTable, literals, offset)), stateBits)
+}
+
+// scale makes the counts add up to the number of states, with one at least for each code in use.
+func (m *matches) scale() {
+	left, most := 1<<stateBits, 0
+	for code, n := range m.counts {
+		m.norm[code] = 0
+		if n > 0 {
+			m.norm[code] = max(1, n<<stateBits/len(m.codes))
+			left -= m.norm[code]
+		}
+		if n > m.counts[most] {
+			most = code
+		}
+	}
+	// Lengths are multiples of eight less a width, of which there are some twenty codes: few got more than their share, and
+	// the most frequent one can spare it.
+	m.norm[most] += left
+}
+
+// build makes the table of states, as a decoder does of the same counts.
+func (m *matches) build() {
+	const size = 1 << stateBits
+	var symbols [size]byte
+	var first [codesOfMatches]int
+	at, total := 0, 0
+	for code, n := range m.norm {
+		first[code] = total
+		if n == 0 {
+			continue
+		}
+		width := stateBits
+		if n > 1 {
+			width -= bits.Len(uint(n-1)) - 1
+		}
+		m.delta[code].bits = int32(width<<16 - n<<width)
+		m.delta[code].state = int32(total - n)
+		total += n
+		for range n {
+			symbols[at] = byte(code)
+			at = (at + size>>1 + size>>3 + 3) & (size - 1)
+		}
+	}
+	for state, code := range symbols {
+		m.states[first[code]] = uint16(size + state)
+		first[code]++
+	}
+}
+
+// table appends the scaled counts (RFC 8878, 4.1.1).
+func (m *matches) table(dst []byte) []byte {
+	var w bitWriter
+	w.put(stateBits-5, 4)
+	remaining, threshold, width := 1<<stateBits+1, 1<<stateBits, stateBits+1
+	zero := false
+	for code := 0; remaining > 1; {
+		if zero {
+			from := code
+			for m.norm[code] == 0 {
+				code++
+			}
+			for ; code >= from+3; from += 3 {
+				w.put(3, 2)
+				dst = w.flush(dst)
+			}
+			w.put(uint64(code-from), 2)
+		}
+		n := m.norm[code]
+		code++
+		most := 2*threshold - 1 - remaining
+		remaining -= n
+		zero = n == 0
+		n++
+		if n >= threshold {
+			n += most
+		}
+		if n < most {
+			w.put(uint64(n), width-1)
+		} else {
+			w.put(uint64(n), width)
+		}
+		for remaining < threshold {
+			width--
+			threshold >>= 1
+		}
+		dst = w.flush(dst)
+	}
+	return w.end(dst)
+}
+
+// bits appends the sequences, the last one first, as they are read from their end.
+func (m *matches) bits(dst []byte, width int) []byte {
+	var w bitWriter
+	state := uint32(0)
+	for i := len(m.codes) - 1; i >= 0; i-- {
+		code := m.codes[i]
+		if width > 0 {
+			d := m.delta[code]
+			n := (int32(state) + d.bits) >> 16
+			if i == len(m.codes)-1 {
+				n = (d.bits + 1<<15) >> 16
+				state = uint32(n<<16 - d.bits)
+			} else {
+				w.put(uint64(state)&(1<<n-1), int(n))
+			}
+			state = uint32(m.states[int32(state>>n)+d.state])
+		}
+		if code >= 32 {
+			w.put(uint64(m.extra[i]), longBits[code-32])
+		}
+		dst = w.flush(dst)
+	}
+	w.put(uint64(state)&(1<<width-1), width)
+	w.put(1, 1) // the end
+	return w.end(dst)
+}
+
+// bitWriter gathers bits, the lowest first.
+type bitWriter struct {
+	word uint64
+	n    int
+}
+
+func (w *bitWriter) put(v uint64, n int) {
+	w.word |= v << w.n
+	w.n += n
+}
+
+// flush appends whole bytes; at most 32 bits may be put between two calls.
+func (w *bitWriter) flush(dst []byte) []byte {
+	if w.n >= 32 {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(w.word))
+		w.word >>= 32
+		w.n -= 32
+	}
+	return dst
+}
+
+func (w *bitWriter) end(dst []byte) []byte {
+	for ; w.n > 0; w.n -= 8 {
+		dst = append(dst, byte(w.word))
+		w.word >>= 8
+	}
+	return dst
+}
