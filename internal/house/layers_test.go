@@ -19,10 +19,13 @@ type layer struct {
 var proving = []string{"internal/adjust/transport", "internal/emulator", "sinks/blobsink", "sinks/bqsink/bqtest", "sinks/sinktest"}
 
 var layers = []layer{
-	{"cmd/*", []string{"cmd/*/*", "config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
-	{"cmd/*/*", []string{"cmd/*/*", "config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
+	{"cmd/*", []string{"cmd/*/*", "config", "config/apps", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
+	{"cmd/*/*", []string{"cmd/*/*", "config", "config/apps", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
 
-	{"config", []string{"internal/catalog"}, nil},
+	{"config/strict", []string{"internal/catalog"}, nil}, // YAML with positions: nothing of jobs or the service
+	{"config/strict/*", []string{"config/strict"}, nil},
+	{"config", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
+	{"config/*", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
 
 	// The engine knows no service, no file format and no config: a kind brings the first two, cmd the third.
 	{"jobs", []string{"sinks", "internal/terminal"}, proving},
@@ -114,6 +117,8 @@ var layerRules = []rule{{
 		"cmd/m/group/a.go":                importing("jobs", "jobs/report", "config", "cmd/m/other", "cmd/m"),
 		"config/a.go":                     importing("internal/catalog", "jobs", "internal/adjust"),
 		"config/a_test.go":                importing("config", "internal/emulator"),
+		"config/apps/a.go":                importing("config/strict", "config", "jobs/apps"),
+		"config/strict/a.go":              importing("internal/catalog", "config"),
 		"jobs/a.go":                       importing("sinks", "internal/adjust", "internal/table", "internal/emulator", "config"),
 		"jobs/a_test.go":                  importing("jobs", "internal/emulator", "sinks/blobsink", "jobs/report"),
 		"jobs/outbox/a.go":                importing("jobs", "config", "jobs/outbox/in"),
@@ -145,6 +150,9 @@ var layerRules = []rule{{
 		"config/a.go:4: config imports jobs",
 		"config/a.go:5: config imports internal/adjust",
 		"config/a_test.go:4: a test of config imports internal/emulator",
+		"config/apps/a.go:4: config/apps imports config",
+		"config/apps/a.go:5: config/apps imports jobs/apps",
+		"config/strict/a.go:4: config/strict imports config",
 		"deploy/a.go:3: deploy imports config",
 		"deploy/a_test.go:6: a test of deploy imports jobs",
 		"deploy/a_test.go:7: a test of deploy imports cmd/m",

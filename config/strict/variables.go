@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"regexp"
@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
 	"github.com/invopop/jsonschema"
 )
 
@@ -18,17 +17,17 @@ var (
 	variableName = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
 
-// filled puts the values of environment variables into the text of a node: ${NAME} is replaced, and $${ is the text ${.
-// A mistake is noted at the node, of which nothing more is said then. Messages show ${NAME} and not what stands for it,
-// which may be a secret.
-func (d *decoder) filled(n ast.Node, raw string) string {
-	if d.env == nil || !strings.Contains(raw, "${") {
+// filled puts the values of environment variables into the text of a node: ${NAME} is replaced, and $${ becomes the text ${.
+// A mistake is noted at the node, of which no other is noted then. Messages show ${NAME} instead of its value, which may be a
+// secret.
+func (d *Decoder) filled(n Node, raw string) string {
+	if d.opts.Env == nil || !strings.Contains(raw, "${") {
 		return raw
 	}
 	complain := func(format string, args ...any) {
-		d.fail(n, format, args...)
+		d.Fail(n, format, args...)
 		if d.unfilled == nil {
-			d.unfilled = map[ast.Node]bool{}
+			d.unfilled = map[Node]bool{}
 		}
 		d.unfilled[d.resolve(n)] = true
 	}
@@ -41,7 +40,7 @@ func (d *decoder) filled(n ast.Node, raw string) string {
 			complain("want ${NAME} of an environment variable; the text ${ itself is written $${")
 			return found
 		}
-		value, set := d.env(name[1])
+		value, set := d.opts.Env(name[1])
 		if !set {
 			complain("the environment variable %s isn't set; the text ${ itself is written $${", name[1])
 		}
@@ -54,19 +53,19 @@ func (d *decoder) filled(n ast.Node, raw string) string {
 	return text
 }
 
-// hide keeps a text out of messages, which show the other in its place.
-func (d *decoder) hide(text, shown string) {
+// hide keeps a text out of messages, which show another one in its place.
+func (d *Decoder) hide(text, shown string) {
 	pair := [2]string{text, shown}
 	if text != "" && !slices.Contains(d.hidden, pair) {
 		d.hidden = append(d.hidden, pair)
 	}
 }
 
-// shownPlain is the length in bytes from which a hidden text is found in a message without quotes around it: a shorter one
-// would be found in words that have nothing to do with it.
+// shownPlain is the length in bytes from which a hidden text is replaced in a message even without quotes around it. A
+// shorter one would be found in words that have nothing to do with it.
 const shownPlain = 6
 
-func (d *decoder) scrub(msg string) string {
+func (d *Decoder) scrub(msg string) string {
 	for _, h := range d.hidden {
 		msg = strings.ReplaceAll(msg, strconv.Quote(h[0]), strconv.Quote(h[1]))
 		if len(h[0]) >= shownPlain {
@@ -76,35 +75,35 @@ func (d *decoder) scrub(msg string) string {
 	return msg
 }
 
-const variablePattern = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
+const variableForm = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
 
-// variables lets a schema take ${NAME} wherever it wants a text of one form or one of some words. What stands for a token
-// has a form of its own.
-func variables(s *jsonschema.Schema) {
+// AllowVariables lets a schema take ${NAME} wherever it wants a text of one form or one of some words. References stay as
+// they are.
+func AllowVariables(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
 	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, {s.Items, s.AdditionalProperties, s.Then}} {
 		for _, inner := range list {
-			variables(inner)
+			AllowVariables(inner)
 		}
 	}
 	for _, inner := range s.Definitions {
-		variables(inner)
+		AllowVariables(inner)
 	}
 	if s.Properties != nil {
 		for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-			variables(p.Value)
+			AllowVariables(p.Value)
 		}
 	}
 	word, _ := s.Const.(string)
 	switch {
-	case s.Pattern == tokenPattern.String():
+	case s.Comments == notFilled:
 	case s.Pattern != "":
-		s.Pattern = "(" + s.Pattern + ")|" + variablePattern
+		s.Pattern = "(" + s.Pattern + ")|" + variableForm
 	case s.Enum != nil:
-		s.AnyOf, s.Enum = []*jsonschema.Schema{{Enum: s.Enum}, {Type: "string", Pattern: variablePattern}}, nil
+		s.AnyOf, s.Enum = []*jsonschema.Schema{{Enum: s.Enum}, {Type: "string", Pattern: variableForm}}, nil
 	case word != "":
-		s.AnyOf, s.Const = []*jsonschema.Schema{{Const: word}, {Type: "string", Pattern: variablePattern}}, nil
+		s.AnyOf, s.Const = []*jsonschema.Schema{{Const: word}, {Type: "string", Pattern: variableForm}}, nil
 	}
 }

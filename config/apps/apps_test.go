@@ -1,7 +1,7 @@
-package config
+package apps
 
 import (
-	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,32 +9,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/reportferry/reportferry/config/strict/stricttest"
 )
 
-// Each bad file of apps stands beside the exact text of its errors, and none repeats a secret.
-func TestBadApps(t *testing.T) {
-	files, err := filepath.Glob("testdata/apps/bad/*.yml")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("%d bad files (%v), want at least 20", len(files), err)
-	}
-	for _, path := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".yml"), func(t *testing.T) {
-			_, err := LoadApps(path)
-			if err == nil {
-				t.Fatal("the file is taken for good")
-			}
-			got := strings.ReplaceAll(err.Error(), "testdata/apps/bad/", "") + "\n"
-			golden(t, strings.TrimSuffix(path, ".yml")+".txt", got)
-			if strings.Contains(got, "S3CRET") {
-				t.Error("the message repeats a secret")
-			}
-		})
-	}
+var update = flag.Bool("update", false, "write the messages of testdata and schema.json")
+
+// Each bad file stands beside the exact text of its errors.
+func TestBadDeclarations(t *testing.T) {
+	stricttest.Bad(t, "testdata/bad", 20, *update, func(path string) error {
+		_, err := Load(path)
+		return err
+	})
 }
 
-func TestGoodApps(t *testing.T) {
-	apps, err := LoadApps("testdata/apps/good/full.yml")
+func TestGood(t *testing.T) {
+	apps, err := Load("testdata/good/full.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +32,8 @@ func TestGoodApps(t *testing.T) {
 	want := App{
 		Name: "Puzzle Quest", BundleID: "com.example.puzzle", StoreID: "com.example.puzzle", Platform: "android", Template: "abc123def456", Line: 2,
 		Sections: []string{"events", "partners", "trackers"}, Stores: map[string]string{"amazon": "B00", "huawei": "123"},
-		Events:    []AppEvent{{"purchase", false}, {"level", true}},
-		Signature: &AppSignature{&enforce, []string{"C4:BD:07:91:BC:09:F9:B6:15:CD:BC:A3:3F:BC:68:8B:C2:EF:4F:F5"}},
+		Events:    []Event{{"purchase", false}, {"level", true}},
+		Signature: &Signature{&enforce, []string{"C4:BD:07:91:BC:09:F9:B6:15:CD:BC:A3:3F:BC:68:8B:C2:EF:4F:F5"}},
 		Editors:   []string{"a@example.com"}, Setup: a.Setup, Overrides: a.Overrides,
 	}
 	if !reflect.DeepEqual(a, want) {
@@ -68,7 +57,7 @@ func TestGoodApps(t *testing.T) {
 }
 
 // What is large is refused at once, and not repeated.
-func TestLargeApps(t *testing.T) {
+func TestLarge(t *testing.T) {
 	start := time.Now()
 	for name, data := range map[string]string{
 		"a value":         "apps:\n  - {name: a, bundle_id: b, store_id: c, platform: " + strings.Repeat("x", 100_000) + "}\n",
@@ -76,7 +65,7 @@ func TestLargeApps(t *testing.T) {
 		"a literal":       "apps:\n  - name: |\n      " + strings.Repeat("x", 100_000) + "\n",
 		"a value of 10MB": "apps:\n  - {name: " + strings.Repeat("x", 10_000_000) + "}\n",
 	} {
-		_, err := ParseApps("apps.yaml", []byte(data))
+		_, err := Parse("apps.yaml", []byte(data))
 		if err == nil || len(err.Error()) > 500 || !strings.Contains(err.Error(), "bytes") {
 			t.Errorf("%s: %.600v", name, err)
 		}
@@ -86,65 +75,44 @@ func TestLargeApps(t *testing.T) {
 	}
 }
 
-func TestAppsExample(t *testing.T) {
-	apps, err := LoadApps("apps.yaml")
+func TestExample(t *testing.T) {
+	apps, err := Load("example.yaml")
 	if err != nil || len(apps) != 2 {
 		t.Fatal(apps, err)
 	}
 }
 
-func TestAppsJob(t *testing.T) {
-	c, err := Load("testdata/good/apps.yml", testEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Jobs[0]; got.Table != "apps_log" || !reflect.DeepEqual(got.Apps, &AppsJob{"testdata/good/apps/good/full.yml", 90 * time.Second}) {
-		t.Errorf("%+v %+v", got, got.Apps)
-	}
-	if got := c.Jobs[1].Apps; !reflect.DeepEqual(got, &AppsJob{"/etc/reportferry/apps.yaml", 15 * time.Minute}) {
-		t.Errorf("%+v", got)
-	}
+// The objects' examples are values that their fields take.
+func TestExamples(t *testing.T) {
+	stricttest.Examples(t, appObject(new(App)), nil)
+	stricttest.Examples(t, signatureObject(new(Signature)), nil)
 }
 
-// beyondAppsSchema are the bad files whose mistake a schema can't see.
-var beyondAppsSchema = map[string]bool{
+// beyondSchema are the bad files whose mistake a schema can't see.
+var beyondSchema = map[string]bool{
 	"circle": true, "ios_only": true, "laughs": true, "not_utf8": true, "references": true, "syntax": true, "store_ids": true, "twice": true,
 }
 
 // The schema of apps takes what the decoder takes, and rejects what is wrong in structure.
-func TestAppsSchema(t *testing.T) {
-	text, err := AppsSchema()
+func TestSchema(t *testing.T) {
+	text, err := Schema()
+	s := stricttest.Compile(t, text, err)
+	stricttest.Golden(t, "schema.json", string(text), *update)
+	files, err := filepath.Glob("testdata/*/*.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "apps.schema.json", string(text))
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("apps.schema.json", document); err != nil {
-		t.Fatal(err)
-	}
-	s, err := compiler.Compile("apps.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob("testdata/apps/*/*.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range append(files, "apps.yaml") {
+	for _, path := range append(files, "example.yaml") {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".yml")
 		good := !strings.Contains(path, "/bad/")
-		if beyondAppsSchema[name] && !good {
+		if beyondSchema[name] && !good {
 			continue
 		}
-		v, err := plainValue(data)
+		v, err := stricttest.Values(data)
 		if err == nil {
 			err = s.Validate(v)
 		}
@@ -154,9 +122,9 @@ func TestAppsSchema(t *testing.T) {
 	}
 }
 
-// FuzzParseApps: any file gives apps or errors with places, never a panic.
-func FuzzParseApps(f *testing.F) {
-	files, err := filepath.Glob("testdata/apps/*/*.yml")
+// FuzzParse: any file gives apps or errors with places, never a panic.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/*/*.yml")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -168,7 +136,7 @@ func FuzzParseApps(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		apps, err := ParseApps("apps.yaml", data)
+		apps, err := Parse("apps.yaml", data)
 		if err == nil && len(apps) == 0 {
 			t.Fatal("neither apps nor an error")
 		}
