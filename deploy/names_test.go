@@ -84,7 +84,7 @@ func TestNamesAgree(t *testing.T) {
 			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},
 		{"config", `(reportferry-config)\b`, []string{
 			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},
-		{"account", `(reportferry@(?:\$PROJECT|PROJECT|\$\{)[\w.]*)`, []string{"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh"}},
+		{"account", `(reportferry@(?:\$PROJECT|PROJECT|\$\{)[\w.]*)`, []string{"kubernetes/README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh"}},
 		{"tick", `(10 6 \* \* \*)`, []string{"cloudrun/schedule.sh", "kubernetes/cronjob.yaml", "terraform/variables.tf"}},
 		{"zone", `(Europe/Berlin)`, []string{"cloudrun/schedule.sh", "kubernetes/cronjob.yaml", "terraform/variables.tf", "config.yml"}},
 	} {
@@ -106,7 +106,7 @@ func TestNamesAgree(t *testing.T) {
 func TestTenCommands(t *testing.T) {
 	blocks := map[int]int{}
 	first := 0
-	for _, s := range steps(read(t, "README.md")) {
+	for _, s := range steps(guide(t)) {
 		if blocks[s.block]++; s.heading == "Ten commands" && first == 0 {
 			first = s.block
 		}
