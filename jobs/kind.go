@@ -21,12 +21,6 @@ type Kind interface {
 type Plan struct {
 	Units []Unit
 
-	// AtOnce bounds the units that are under way at once; 0: as many as the runner takes.
-	AtOnce int
-
-	// Files names the files that the units push; nil for kinds that push none.
-	Files []string
-
 	// Tidy is called once no more units are taken; nil: nothing to tidy.
 	Tidy func(context.Context) error
 
@@ -47,8 +41,9 @@ type Unit struct {
 	Name   string   // unique in the table; of a window: the first day of its grid cell
 	Claims []string // names of the claims that it is done under, in the order of claiming; nil: Name alone
 
-	Due      []Due // the partitions that it replaces, ascending; none for kinds without partitions
-	Requests int   // reports that it asks for, unless the service is too slow for one of them
+	Due      []Due    // the partitions that it replaces, ascending; none for kinds without partitions
+	Files    []string // the files that it pushes, one after the other; none for kinds that push none
+	Requests int      // reports that it asks for, unless the service is too slow for one of them
 
 	Do func(context.Context, Hold) (Outcome, error)
 
@@ -56,6 +51,9 @@ type Unit struct {
 	// to each other's units the half dozen calls of the ledger's bucket that a claim costs. Nil: only Do can tell.
 	Over func(context.Context) (bool, error)
 }
+
+// size is how many windows a unit counts as: each of its files is one.
+func (u Unit) size() int { return max(1, len(u.Files)) }
 
 func (u Unit) claims() []string {
 	if u.Claims == nil {

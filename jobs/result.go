@@ -23,9 +23,38 @@ type Result struct {
 	Failures []Failure     `json:"failures,omitempty"`
 }
 
+// A FileError says which of a unit's files failed, or wasn't begun. A unit joins those of its files.
+type FileError struct {
+	File string
+	Err  error
+}
+
+func (e *FileError) Error() string { return e.Err.Error() }
+func (e *FileError) Unwrap() error { return e.Err }
+
+// byFile gives the errors of a unit by its files, or else its one error under the unit's own name.
+func byFile(unit string, err error) []*FileError {
+	if err == nil {
+		return nil
+	}
+	var one *FileError
+	joined, several := err.(interface{ Unwrap() []error }) //nolint:errorlint // what was joined is wanted, not what is below
+	switch {
+	case !errors.As(err, &one):
+		return []*FileError{{unit, err}}
+	case !several:
+		return []*FileError{one}
+	}
+	var list []*FileError
+	for _, e := range joined.Unwrap() {
+		list = append(list, byFile(unit, e)...)
+	}
+	return list
+}
+
 // A Failure is what the ledger keeps of an error.
 type Failure struct {
-	Unit  string `json:"unit,omitempty"` // which failed; empty: the job couldn't be planned
+	Unit  string `json:"unit,omitempty"` // which failed, or which file; empty: the job couldn't be planned
 	Error string `json:"error"`          // its first 500 bytes, as a terminal may show them
 }
 
@@ -60,21 +89,22 @@ func (t *tally) add(o Outcome) {
 
 // stop counts a unit that wasn't begun, or not finished, because the run was stopped. Of a job that was denied, the refusal
 // says enough.
-func (t *tally) stop() {
+func (t *tally) stop(windows int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.over {
-		t.Left++
+		t.Left += windows
 		t.Stopped = true
 	}
 }
 
-// leave counts a unit that there was no time for, and gives how many there are.
-func (t *tally) leave() int {
+// leave counts a unit that there was no time for, and tells whether it is the first.
+func (t *tally) leave(windows int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.Left++
-	return t.Left
+	first := t.Left == 0
+	t.Left += windows
+	return first
 }
 
 // fail notes that a unit failed, or, without one, the plan. What ends the job is noted once, and false is given when that
