@@ -117,7 +117,7 @@ func (t *tally) fail(unit string, err error) bool {
 		return false
 	}
 	t.Errs = append(t.Errs, err)
-	t.Failures = append(t.Failures, Failure{Unit: unit, Error: cut(terminal.Text(err.Error()))})
+	t.Failures = append(t.Failures, Failure{Unit: terminal.Line(unit), Error: cut(terminal.Text(err.Error()))})
 	if over {
 		t.over = true
 		t.deny()

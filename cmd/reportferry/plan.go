@@ -145,7 +145,7 @@ func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job,
 	for _, u := range p.Units {
 		requests += u.Requests
 		for _, file := range u.Files {
-			plan.Windows = append(plan.Windows, window{file, nil})
+			plan.Windows = append(plan.Windows, window{terminal.Line(file), nil})
 		}
 		if u.Files == nil {
 			plan.Windows = append(plan.Windows, window{u.Name, u.Due})
