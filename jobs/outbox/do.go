@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A Push says what to do with one file.
@@ -51,7 +51,7 @@ type Report struct {
 
 // Do pushes what is missing of a file, under the table's claim, named ClaimName: it reads the file, finds what was sent already, sends the rest, and writes the
 // rejects. Doing it twice equals doing it once. When it ends early, what was settled is on record and the next Do goes on.
-func Do[V any](ctx context.Context, claim *jobs.Claim, o *Outbox, p Push[V]) (report Report, err error) {
+func Do[V any](ctx context.Context, claim *ledger.Claim, o *Outbox, p Push[V]) (report Report, err error) {
 	h, err := under(ctx, claim)
 	if err != nil {
 		return Report{}, fmt.Errorf("push %s: %w", p.Name, err)

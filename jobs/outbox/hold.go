@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // ClaimName is the name of the one claim that a table is pushed under, and of the unit that does it.
@@ -21,8 +21,8 @@ type hold struct {
 type claimKey struct{}
 
 // claimOf is the claim that a hold's contexts carry, for whatever is about to act on it.
-func claimOf(ctx context.Context) *jobs.Claim {
-	c, _ := ctx.Value(claimKey{}).(*jobs.Claim)
+func claimOf(ctx context.Context) *ledger.Claim {
+	c, _ := ctx.Value(claimKey{}).(*ledger.Claim)
 	return c
 }
 
@@ -36,7 +36,7 @@ func May(ctx context.Context) error {
 }
 
 // under gives the right to push for as long as the claim lasts.
-func under(ctx context.Context, claim *jobs.Claim) (h hold, err error) {
+func under(ctx context.Context, claim *ledger.Claim) (h hold, err error) {
 	ctx = context.WithValue(ctx, claimKey{}, claim)
 	lease, free, err := claim.Guard(context.WithoutCancel(ctx))
 	if err != nil {
@@ -51,8 +51,8 @@ func under(ctx context.Context, claim *jobs.Claim) (h hold, err error) {
 	}}, nil
 }
 
-// claimed does something under a claim of its own. When another process has it, the error is a *jobs.HeldError.
-func (o *Outbox) claimed(ctx context.Context, do func(*jobs.Claim) error) (err error) {
+// claimed does something under a claim of its own. When another process has it, the error is a *ledger.HeldError.
+func (o *Outbox) claimed(ctx context.Context, do func(*ledger.Claim) error) (err error) {
 	claim, err := o.o.Ledger.Claim(ctx, o.o.Table, ClaimName, o.o.Run, o.o.Lease)
 	if err != nil {
 		return err

@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"github.com/reportferry/reportferry/internal/adjust"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
 // do pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the devices
 // that it has records of left, theirs wait.
-func (k *Kind) do(ctx context.Context, c *jobs.Claim, due []files.Path) (jobs.Outcome, error) {
+func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledger.Outcome, error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
 	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
@@ -45,7 +46,7 @@ func (k *Kind) Outbox() *outbox.Outbox { return k.outbox }
 // Plan wants the files that are due, all of them as one unit: files have their order.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	due, err := k.Due(ctx, now)
-	return files.Plan(k.outbox, due, func(ctx context.Context, c *jobs.Claim) (jobs.Outcome, error) { return k.do(ctx, c, due) }), err
+	return files.Plan(k.outbox, due, func(ctx context.Context, c *ledger.Claim) (ledger.Outcome, error) { return k.do(ctx, c, due) }), err
 }
 
 // Due gives the files that a run would push, in the order of their days, and of their names.

@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
 // Plan is what is to be done for a table: one unit, under the one claim of the outbox, that pushes the files that are due
 // one after the other. push does it.
-func Plan(o *outbox.Outbox, due []Path, push func(context.Context, *jobs.Claim) (jobs.Outcome, error)) jobs.Plan {
+func Plan(o *outbox.Outbox, due []Path, push func(context.Context, *ledger.Claim) (ledger.Outcome, error)) jobs.Plan {
 	plan := jobs.Plan{Tidy: func(ctx context.Context) error { return o.Prune(ctx, time.Now()) }}
 	if len(due) == 0 {
 		return plan
 	}
-	u := jobs.Unit{Name: outbox.ClaimName, Do: func(ctx context.Context, h jobs.Hold) (jobs.Outcome, error) {
+	u := jobs.Unit{Name: outbox.ClaimName, Do: func(ctx context.Context, h ledger.Hold) (ledger.Outcome, error) {
 		return push(ctx, h[0]) // the unit has one claim
 	}}
 	for _, p := range due {
@@ -29,7 +30,7 @@ func Plan(o *outbox.Outbox, due []Path, push func(context.Context, *jobs.Claim) 
 
 // Push pushes files one after the other, and counts and logs what came of each. One that fails doesn't stop those after it,
 // but the loss of the claim, a refused credential and the end of ctx do: each file that isn't begun then has an error, too.
-func Push(ctx context.Context, log *slog.Logger, due []Path, one func(context.Context, Path) (outbox.Report, error)) (out jobs.Outcome, err error) {
+func Push(ctx context.Context, log *slog.Logger, due []Path, one func(context.Context, Path) (outbox.Report, error)) (out ledger.Outcome, err error) {
 	for _, p := range due {
 		if ctx.Err() != nil {
 			err = errors.Join(err, &jobs.FileError{File: p.Name, Err: context.Cause(ctx)})
@@ -44,7 +45,7 @@ func Push(ctx context.Context, log *slog.Logger, due []Path, one func(context.Co
 			out.Failed-- // the next run goes on with it
 		}
 		err = errors.Join(err, &jobs.FileError{File: p.Name, Err: failed})
-		if jobs.Denied(failed) || errors.Is(failed, jobs.ErrLost) {
+		if jobs.Denied(failed) || errors.Is(failed, ledger.ErrLost) {
 			break
 		}
 	}
