@@ -17,6 +17,8 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
@@ -77,7 +79,7 @@ func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 		log.Warn(w)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", jobs.ErrRefused, err)
+		return fmt.Errorf("%w: %w", ledger.ErrRefused, err)
 	}
 	return nil
 }
@@ -118,7 +120,7 @@ func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) e
 	if p.Inspect == nil {
 		return nil
 	}
-	in, err := p.Inspect(ctx, jobs.Past{})
+	in, err := p.Inspect(ctx, ledger.Past{})
 	if l := in.Rest.Lacking; l.Later {
 		fmt.Fprintf(w, "  %s\n  %s\n", human.Lacking(l), human.Mending(job.Name, l))
 	}
@@ -128,17 +130,17 @@ func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) e
 // writePlanJSON writes one object a line for each job.
 func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	type window struct {
-		Window string     `json:"window"`
-		Due    []jobs.Due `json:"due"`
+		Window string        `json:"window"`
+		Due    []refresh.Due `json:"due"`
 	}
 	plan := struct {
-		Job     string       `json:"job"`
-		Seconds float64      `json:"limiter_seconds"`
-		Windows []window     `json:"windows"`
-		Lacking jobs.Lacking `json:"lacking,omitzero"`
+		Job     string         `json:"job"`
+		Seconds float64        `json:"limiter_seconds"`
+		Windows []window       `json:"windows"`
+		Lacking ledger.Lacking `json:"lacking,omitzero"`
 	}{Job: job.Name}
 	if p.Inspect != nil {
-		in, err := p.Inspect(ctx, jobs.Past{})
+		in, err := p.Inspect(ctx, ledger.Past{})
 		if err != nil {
 			return err
 		}
@@ -160,8 +162,8 @@ func limiterTime(rate float64, requests int) time.Duration {
 }
 
 // reasons counts why partitions are due: "2 in the lookback, 5 missing".
-func reasons(due []jobs.Due) string {
-	counts := map[jobs.Reason]int{}
+func reasons(due []refresh.Due) string {
+	counts := map[refresh.Reason]int{}
 	for _, d := range due {
 		counts[d.Reason]++
 	}
@@ -169,9 +171,9 @@ func reasons(due []jobs.Due) string {
 	for reason, n := range counts {
 		words := string(reason)
 		switch reason {
-		case jobs.Lookback:
+		case refresh.Lookback:
 			words = "in the lookback"
-		case jobs.Horizon:
+		case refresh.Horizon:
 			words = "with cohort metrics that are final by now"
 		}
 		out = append(out, fmt.Sprintf("%d %s", n, words))

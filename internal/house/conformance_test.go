@@ -122,8 +122,9 @@ func checkConformance(document, table string, tests map[string]string) (findings
 
 var testName = regexp.MustCompile(`^Test($|[^a-z])`)
 
-// tests gives the file of every test of the tree by the name that the table uses, and finds packages of one name.
-func (t *tree) tests() (files, folders map[string]string, findings []string) {
+// tests gives the file of every test of the tree by the name that the table uses, and the folders' part of these names. What
+// is in two folders under one name can't be told apart, and is given too.
+func (t *tree) tests() (files, folders map[string]string, twice []string) {
 	files, folders = map[string]string{}, map[string]string{}
 	for _, f := range t.files {
 		for _, d := range f.Decls {
@@ -131,22 +132,22 @@ func (t *tree) tests() (files, folders map[string]string, findings []string) {
 			if !ok || !f.test || fn.Recv != nil || !testName.MatchString(fn.Name.Name) || fn.Name.Name == "TestMain" {
 				continue
 			}
-			name := path.Base(f.folder)
-			if other, ok := folders[name]; ok && other != f.folder {
-				findings = append(findings, fmt.Sprintf("%s: tests of two folders are named %s.Test...; the other is %s", f.folder, name, other))
+			folders[f.folder] = path.Base(f.folder)
+			name := path.Base(f.folder) + "." + fn.Name.Name
+			if _, is := files[name]; is {
+				twice = append(twice, name)
 			}
-			folders[name] = f.folder
-			files[name+"."+fn.Name.Name] = f.src
+			files[name] = f.src
 		}
 	}
-	return files, folders, findings
+	return files, folders, twice
 }
 
 // checkRan reads what go test -json printed and finds the named tests that didn't pass in it, or of which a part was
 // skipped.
 func checkRan(log io.Reader, module, table string, folders map[string]string) ([]string, error) {
 	names := map[string]string{} // of packages, by what go test calls them
-	for name, folder := range folders {
+	for folder, name := range folders {
 		names[path.Join(module, folder)] = name
 	}
 	passed, bad := map[string]bool{}, map[string]string{}
@@ -199,8 +200,15 @@ func TestConformance(t *testing.T) {
 	if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(document))); sum != documentSum {
 		t.Errorf("interface.md isn't the document that was agreed on: its SHA-256 is %s, want %s", sum, documentSum)
 	}
-	tests, folders, findings := repo.tests()
-	findings = append(findings, checkConformance(document, table, tests)...)
+	tests, folders, twice := repo.tests()
+	findings := checkConformance(document, table, tests)
+	for _, row := range tableRows(table) {
+		for _, name := range row.tests {
+			if test, _, _ := strings.Cut(name, "/"); slices.Contains(twice, test) {
+				findings = append(findings, fmt.Sprintf("conformance.md:%d: two folders have a %s; give one of them another name", row.line, test))
+			}
+		}
+	}
 	if *ran != "" {
 		more, err := checkRan(strings.NewReader(text(t, *ran)), repo.module, table, folders)
 		if err != nil {
