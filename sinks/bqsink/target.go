@@ -22,7 +22,7 @@ type target struct {
 	endpoint   string // of an emulator, or empty
 }
 
-// What BigQuery takes as names (https://cloud.google.com/bigquery/docs/datasets#dataset-naming and
+// The names that BigQuery accepts (https://cloud.google.com/bigquery/docs/datasets#dataset-naming and
 // https://cloud.google.com/resource-manager/docs/creating-managing-projects).
 var (
 	projectName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
@@ -35,20 +35,20 @@ const urlForm = "want bigquery://project/dataset?location=EU"
 func parseURL(rawURL string) (target, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return target{}, errors.New("this is no URL; " + urlForm)
+		return target{}, errors.New("not a URL; " + urlForm)
 	}
 	t := target{url: sinks.Redact(rawURL), project: u.Host, jobProject: u.Host, dataset: strings.Trim(u.Path, "/")}
 	switch {
 	case u.User != nil || u.Fragment != "":
-		return t, errors.New("a user or a # has no meaning here; " + urlForm)
+		return t, errors.New("a user name or a # means nothing here; " + urlForm)
 	case !projectName.MatchString(t.project):
-		return t, fmt.Errorf("%q is no project ID; %s", t.project, urlForm)
+		return t, fmt.Errorf("%q isn't a project ID; %s", t.project, urlForm)
 	case !datasetName.MatchString(t.dataset):
-		return t, fmt.Errorf("%q is no dataset: letters, digits and underscores; %s", t.dataset, urlForm)
+		return t, fmt.Errorf("%q isn't the name of a dataset, which has letters, digits and underscores; %s", t.dataset, urlForm)
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return t, errors.New("what follows the ? can't be read; " + urlForm)
+		return t, errors.New("the parameters after the ? can't be parsed; " + urlForm)
 	}
 	for name, values := range query {
 		if len(values) != 1 || values[0] == "" {
@@ -83,7 +83,7 @@ func (t *target) set(name, value string) error {
 		}
 		t.endpoint = "http://" + u.Host + "/bigquery/v2/"
 	default:
-		return errors.New("unknown; known are endpoint, job_project, location, staging")
+		return errors.New("unknown; known parameters are endpoint, job_project, location and staging")
 	}
 	return nil
 }
