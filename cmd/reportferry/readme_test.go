@@ -40,17 +40,17 @@ func TestReadme(t *testing.T) {
 	b.WriteString(readmeHead)
 	b.WriteString("| command | what it does |\n|---|---|\n")
 	eachCommand(root, func(c *cobra.Command) {
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath()[len("reportferry "):], strings.ReplaceAll(c.CommandPath(), " ", "-"), cell(c.Short))
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath()[len("reportferry "):], strings.ReplaceAll(c.CommandPath(), " ", "-"), inTable(c.Short))
 	})
 	b.WriteString("\n## Flags of every command\n\n")
 	writeFlags(&b, root.PersistentFlags())
 	b.WriteString("\n## Exit codes\n\nOf several jobs, the first that applies of 2, 5, 1, 3, 4 and 0.\n\n| code | meaning |\n|---|---|\n")
 	for _, c := range exit.Codes {
-		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, cell(c.Meaning))
+		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, inTable(c.Meaning))
 	}
 	b.WriteString("\n## Reasons\n\nWith `--log-format json` every error has a `reason`, for alerts: a word that never changes.\n\n| reason | meaning |\n|---|---|\n")
 	for _, r := range exit.Reasons {
-		fmt.Fprintf(&b, "| %s | %s |\n", r.Word, cell(r.Meaning))
+		fmt.Fprintf(&b, "| %s | %s |\n", r.Word, inTable(r.Meaning))
 	}
 	b.WriteString("\n" + readmeEnvironment)
 	eachCommand(root, func(c *cobra.Command) {
@@ -113,9 +113,9 @@ func writeFlags(b *strings.Builder, set *pflag.FlagSet) {
 		if preset != "" {
 			preset = "`" + preset + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", cell(name), cell(preset), cell(usage))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", inTable(name), inTable(preset), inTable(usage))
 	})
 }
 
-// cell makes a text the cell of a table.
-func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+// inTable makes a text the cell of a table.
+func inTable(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
