@@ -18,6 +18,8 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
@@ -78,7 +80,7 @@ func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 		log.Warn(w)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", jobs.ErrRefused, err)
+		return fmt.Errorf("%w: %w", ledger.ErrRefused, err)
 	}
 	return nil
 }
@@ -115,7 +117,7 @@ func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) e
 	if p.Inspect == nil {
 		return nil
 	}
-	in, err := p.Inspect(ctx, jobs.Past{})
+	in, err := p.Inspect(ctx, ledger.Past{})
 	if l := in.Rest.Lacking; l.Later {
 		fmt.Fprintf(w, "  %s\n  %s\n", human.Lacking(l), human.Mending(job.Name, l))
 	}
@@ -125,17 +127,17 @@ func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) e
 // writePlanJSON writes one object a line for each job.
 func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	type window struct {
-		Window string     `json:"window"`
-		Due    []jobs.Due `json:"due"`
+		Window string        `json:"window"`
+		Due    []refresh.Due `json:"due"`
 	}
 	plan := struct {
-		Job     string       `json:"job"`
-		Seconds float64      `json:"limiter_seconds"`
-		Windows []window     `json:"windows"`
-		Lacking jobs.Lacking `json:"lacking,omitzero"`
+		Job     string         `json:"job"`
+		Seconds float64        `json:"limiter_seconds"`
+		Windows []window       `json:"windows"`
+		Lacking ledger.Lacking `json:"lacking,omitzero"`
 	}{Job: job.Name}
 	if p.Inspect != nil {
-		in, err := p.Inspect(ctx, jobs.Past{})
+		in, err := p.Inspect(ctx, ledger.Past{})
 		if err != nil {
 			return err
 		}
@@ -157,8 +159,8 @@ func limiterTime(rate float64, requests int) time.Duration {
 }
 
 // reasons counts why partitions are due: "missing 5, lookback 2".
-func reasons(due []jobs.Due) string {
-	counts := map[jobs.Reason]int{}
+func reasons(due []refresh.Due) string {
+	counts := map[refresh.Reason]int{}
 	for _, d := range due {
 		counts[d.Reason]++
 	}

@@ -27,12 +27,20 @@ var layers = []layer{
 	{"config", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
 	{"config/*", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
 
-	// The engine knows no service, no file format and no config: a kind brings the first two, cmd the third.
-	{"jobs", []string{"sinks", "internal/terminal"}, proving},
-	{"jobs/outbox", []string{"jobs"}, proving},
-	{"jobs/outbox/*", []string{"jobs", "jobs/outbox"}, proving},
+	// The engine knows no service and no config: a kind brings the one, cmd the other. jobs imports refresh because a Plan
+	// says which partitions are due, and how the table is, in its types.
+	{"jobs", []string{"jobs/ledger", "jobs/refresh", "sinks", "internal/terminal"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs/ledger", []string{"sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs/ledger/ledgertest", nil, nil},
+	{"jobs/ledger/simulation", nil, append([]string{"jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
+	{"jobs/refresh", []string{"jobs/ledger", "sinks"}, nil},
+	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/table", "sinks"}, proving},
+	{"jobs/outbox", []string{"jobs", "jobs/ledger"}, proving},
+	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
-	{"jobs/*", []string{"jobs", "jobs/outbox", "jobs/outbox/*", "sinks", "internal/*"}, proving},
+	{"jobs/*", []string{
+		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "sinks", "internal/*",
+	}, proving},
 
 	{"sinks", nil, proving},
 	{"sinks/*", []string{"sinks"}, proving},
@@ -45,7 +53,14 @@ var layers = []layer{
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table"}},
 	{"internal/catalog", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
-	{"internal/emulator", []string{"internal/catalog", "internal/faults"}, nil},
+	{"internal/emulator", []string{"internal/catalog", "internal/emulator/*", "internal/faults"}, nil},
+	// Its parts leave each other alone, but for the facts that all of them are about.
+	{"internal/emulator/wire", []string{"internal/faults"}, nil},
+	{"internal/emulator/store", nil, nil},
+	{"internal/emulator/facts", []string{"internal/emulator/store"}, nil},
+	{"internal/emulator/metrics", []string{"internal/emulator/facts", "internal/emulator/wire"}, nil},
+	{"internal/emulator/report", []string{"internal/emulator/facts", "internal/emulator/metrics", "internal/emulator/store", "internal/emulator/wire"}, nil},
+	{"internal/emulator/*", []string{"internal/emulator/facts", "internal/emulator/store", "internal/emulator/wire"}, nil},
 	{"internal/faults", nil, nil},
 	{"internal/house", nil, nil},
 	// Leaves that can be deleted: what they know of the rest would have to be untangled first.

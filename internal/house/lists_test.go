@@ -12,14 +12,14 @@ import (
 // The lists that name every kind and every sink are in this folder.
 const wiring = "cmd/reportferry"
 
-// checkKinds wants a line in `kinds` for every folder under jobs/, by its name, and no line for another.
+// checkKinds wants a line in `kinds` for every folder under jobs/ that is a kind, by its name, and no line for another.
 func checkKinds(t *tree) []string {
 	kinds := t.list("kinds")
 	if kinds == nil {
 		return []string{wiring + ": no variable kinds with a map literal"}
 	}
 	var findings, want []string
-	for _, folder := range t.below("jobs", "outbox", "simulation") {
+	for _, folder := range t.below("jobs", "ledger", "outbox", "partition", "refresh") {
 		name := path.Base(folder)
 		want = append(want, name)
 		if _, ok := kinds.keys[name]; !ok {

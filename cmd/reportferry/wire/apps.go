@@ -16,6 +16,7 @@ import (
 	declared "github.com/reportferry/reportferry/config/apps"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // Apps makes a job of kind apps.
@@ -46,7 +47,7 @@ type AppsAsk struct {
 // DeclaredApps reads the apps that a job's entry declares, with their secrets.
 func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
-	schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
+	schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone)
 	if err != nil {
 		return nil, refuse(err)
 	}
