@@ -1,78 +1,44 @@
-// Package config reads the YAML file that says what to ferry where. Without it, a slip of the pen would be found at
-// night by a failed run, or never: every key, name and value is checked here, with its place in the file, before any call.
+// Package config reads the YAML file that says what to ferry where. Without it, a slip of the pen would be found at night by a
+// failed run, or never: every key, name and value is checked here, with its place in the file, before any call.
+//
+//	reportferry.yml                            Config
+//	  service: ...          ─┐                   Service
+//	  ledger:  ...           │  Load, Parse      Ledger, Audit, ...
+//	  jobs:                  ├───────────────>   Jobs []Job
+//	  - name: installs       │                     Report, Events, Spend, Sharing or Apps, by the job's kind
+//	    kind: report         │
+//	    ...                 ─┘
+//	                           Schema ───────>  JSON Schema, for editors
+//
+// Each kind has a file of its own here: its part of a Job, and the table of its keys. The tables are read by package strict,
+// and the JSON Schema and README.md beside this file are made from them.
 package config
 
 import (
-	"errors"
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"time"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/config/strict"
 )
 
-// Config is the file. Defaults are filled in, and every rule that can be checked without the service holds.
+// Config is the file. Defaults are filled in, and every rule holds that can be checked without the service.
 type Config struct {
 	Service  Service
 	Ledger   string        // bucket URL of the ledger
-	Audit    string        // sink URL of the tables of what runs did; empty: none
-	SpoolDir string        // directory of the spool files; empty: the system's directory for temporary files
-	Lease    time.Duration // how long a claim holds without a sign of life
+	Audit    string        // sink URL of the tables that record what runs did; empty: none
+	SpoolDir string        // folder of the spool files; empty: the system's folder for temporary files
+	Lease    time.Duration // how long a claim holds without a heartbeat
 	Jobs     []Job
-	Warnings []*Error // what is allowed and yet likely a slip, in the order of the file; a file with warnings is good
-}
-
-// Service says where the service is and how gently to ask it.
-type Service struct {
-	Embedded  bool          // `service: embedded`: the emulator in this process; the addresses and the token are empty
-	BaseURL   string        // automation and reporting host
-	S2SURL    string        // third-party sharing host; may be empty
-	CostURL   string        // ad spend host; may be empty
-	AccountID string        // sent as X-Account-ID; may be empty
-	Token     string        // a reference, never a token: ${ENV}, ${file:/path} or a runtimevar URL
-	Rate      float64       // requests a second
-	InFlight  int           // requests at a time; 0: as many as the rate needs
-	Attempts  int           // tries of one request
-	Patience  time.Duration // time for all tries of one request
-	Spend     Login         // at CostURL
-	Sharing   Login         // at S2SURL; no token: none is sent
-}
-
-// Login is a credential at another host than that of reports. The service's document doesn't say how it is sent.
-type Login struct {
-	Token  string // a reference, as of Service
-	Header string // that carries it; Authorization: as a Bearer token, any other: alone
-}
-
-// Job is one entry under jobs. The parameters of its kind are in the field of that kind.
-type Job struct {
-	Name     string
-	Kind     string
-	Schedule string   // cron, five fields or a descriptor such as @hourly; empty: the job runs only when asked for
-	Zone     string   // IANA zone of the schedule; with Report.TimezoneID also of the report's days
-	Table    string   // unique in the file
-	Sinks    []string // URLs; none of kind spend
-	Line     int      // of the entry in the file
-
-	Warehouse Warehouse // of its sinks that keep tables
-
-	Report *Report // kind report, else nil
-	Events *Events // kind events, else nil
-	Spend  *Spend  // kind spend, else nil
-
-	Sharing *Sharing // kind sharing, else nil
-	Apps    *AppsJob // kind apps, else nil
-}
-
-// Events is what a job of kind events asks the service for: the events of the account, as they are on the run's date.
-type Events struct {
-	Apps   []string // app tokens; none: every app of the account
-	Search string   // part of a name, or a whole slug; empty: every event
-	Codec  string   // zstd, snappy or none
+	Warnings []*strict.Error // what is allowed and yet likely a slip, in the order of the file; a file with warnings is good
 }
 
 // Load reads and checks the file at path. Its errors are those of Parse.
-func Load(path string, env Env) (*Config, error) {
+func Load(path string, env strict.Env) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
@@ -80,50 +46,85 @@ func Load(path string, env Env) (*Config, error) {
 	return Parse(path, data, env)
 }
 
-// Parse checks the content of a file; name is what errors call it. ${NAME} in a text is filled in from env; tokens stay
-// references, which are looked up when they are needed. All mistakes of the file are found at once: the
-// error joins one *Error each, in the order of the file.
-func Parse(name string, data []byte, env Env) (*Config, error) {
-	d := &decoder{file: name, env: env}
-	c := d.parse(data)
-	if err := d.mistakes(); err != nil {
+// Parse checks the content of a file; name is what errors call it. ${NAME} in a text is filled in from env. Tokens stay
+// references, which are looked up when they are needed. All mistakes of the file are found at once: the error joins one
+// *strict.Error for each, in the order of the file.
+func Parse(name string, data []byte, env strict.Env) (*Config, error) {
+	c := &Config{}
+	warnings, err := strict.Read(data, configObject(c), strict.Options{File: name, Env: env, Example: "config/example.yml"})
+	if err != nil {
 		return nil, err
 	}
-	c.Warnings = inOrder(d.warned)
+	c.Warnings = warnings
 	return c, nil
 }
 
-// mistakes joins what is wrong with the file, in its order; nil: nothing.
-func (d *decoder) mistakes() error {
-	d.errs = inOrder(d.errs)
-	errs := make([]error, len(d.errs))
-	for i, e := range d.errs {
-		errs[i] = e
-	}
-	return errors.Join(errs...)
+func configObject(c *Config) strict.Object {
+	c.Ledger, c.Lease = "file://./.reportferry", 2*time.Minute
+	return strict.Object{What: "the config", Fields: []strict.Field{
+		strict.Required("service", service, &c.Service, "embedded",
+			"Where the service is, and how gently it is asked. The word embedded stands for the emulator in this process."),
+		strict.Optional("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",
+			"URL of the bucket that records what is done. A folder is enough for one machine; several machines that share the work need a bucket that all of them reach."),
+		strict.Optional("audit", bucketURL, &c.Audit, "bigquery://my-project/my_dataset",
+			"A bigquery:// URL of the dataset that keeps the tables _reportferry_runs and _reportferry_partitions, in which each run records what it did. Without the key there are no such tables."),
+		strict.Optional("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
+			"Folder in which finished files wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
+		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
+			"How long a claim on a piece of work holds without a heartbeat. After that, another process may take the work over."),
+		strict.Required("jobs", jobList(), &c.Jobs, "", "What to ferry. Each job fills a table of its own, or pushes files to the service."),
+	}, Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) { checkHosts(d, c, at["service"]) }}
 }
 
-// inOrder sorts by place and drops what was noted twice.
-func inOrder(errs []*Error) []*Error {
-	slices.SortStableFunc(errs, compareErrors)
-	return slices.CompactFunc(errs, func(a, b *Error) bool { return *a == *b })
+// checkHosts wants the address of every host that a job pushes to.
+func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
+	s := c.Service
+	if service == nil || s.Embedded {
+		return
+	}
+	for _, j := range c.Jobs {
+		if j.Spend != nil && (s.CostURL == "" || s.Spend.Token == "") {
+			d.Fail(service, "service: job %s pushes spend, so cost_url and spend: {token: ...} are needed", j.Name)
+		}
+		if j.Sharing != nil && s.S2SURL == "" {
+			d.Fail(service, "service: job %s pushes sharing choices, so s2s_url is needed", j.Name)
+		}
+	}
 }
 
-// Error is one mistake, or one warning, and its place. Line and Col count from 1; Col counts characters, not bytes.
-type Error struct {
-	File      string
-	Line, Col int
-	Msg       string
-}
-
-func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg) }
-
-func compareErrors(a, b *Error) int {
-	if a.Line != b.Line {
-		return a.Line - b.Line
+// Schema is the JSON Schema (draft 2020-12) of a config, for editors that complete and check while one types. It is made from
+// the tables that Parse reads by, and allows every file that Parse takes.
+func Schema() ([]byte, error) {
+	s := configObject(new(Config)).Schema()
+	s.Version = jsonschema.Version
+	s.Title = "reportferry config"
+	s.Description = "What reportferry ferries where. In a text, ${NAME} stands for the value of an environment variable, and $${ for ${ itself."
+	s.Definitions = jsonschema.Definitions{}
+	job := &jsonschema.Schema{
+		Type: "object", Required: []string{"kind"}, Properties: jsonschema.NewProperties(),
 	}
-	if a.Col != b.Col {
-		return a.Col - b.Col
+	kind := kindName.Schema()
+	kind.Description = "What the job does."
+	job.Properties.Set("kind", kind)
+	for _, k := range kinds {
+		kind.Description += fmt.Sprintf("\n%s: %s", k.name, k.doc)
+		one := jsonschema.NewProperties()
+		one.Set("kind", &jsonschema.Schema{Const: k.name})
+		job.AllOf = append(job.AllOf, &jsonschema.Schema{
+			If:   &jsonschema.Schema{Properties: one, Required: []string{"kind"}},
+			Then: &jsonschema.Schema{Ref: "#/$defs/" + k.name},
+		})
+		of := jobObject(new(Job), k).Schema()
+		of.Description = k.doc
+		s.Definitions[k.name] = of
 	}
-	return strings.Compare(a.Msg, b.Msg)
+	s.Definitions["job"] = job
+	strict.AllowVariables(s)
+	out := &bytes.Buffer{}
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	if err := e.Encode(s); err != nil {
+		return nil, fmt.Errorf("write the schema of the config: %w", err)
+	}
+	return out.Bytes(), nil
 }

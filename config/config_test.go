@@ -14,10 +14,12 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/config/strict"
+	"github.com/reportferry/reportferry/config/strict/stricttest"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-var update = flag.Bool("update", false, "write the messages of testdata to their .txt files, and schema.json")
+var update = flag.Bool("update", false, "write the messages of testdata, schema.json and README.md")
 
 // testEnv is the environment of all files here.
 func testEnv(name string) (string, bool) {
@@ -29,23 +31,10 @@ func testEnv(name string) (string, bool) {
 
 // Each file of testdata/bad stands beside the exact text of its errors.
 func TestBad(t *testing.T) {
-	files, err := filepath.Glob("testdata/bad/*.yml")
-	if err != nil || len(files) < 40 {
-		t.Fatalf("%d bad files (%v), want at least 40", len(files), err)
-	}
-	for _, path := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".yml"), func(t *testing.T) {
-			_, err := Load(path, testEnv)
-			if err == nil {
-				t.Fatal("the file is taken for good")
-			}
-			got := strings.ReplaceAll(err.Error(), "testdata/bad/", "") + "\n"
-			golden(t, strings.TrimSuffix(path, ".yml")+".txt", got)
-			if strings.Contains(got, "S3CRET") {
-				t.Error("the message repeats a secret")
-			}
-		})
-	}
+	stricttest.Bad(t, "testdata/bad", 40, *update, func(path string) error {
+		_, err := Load(path, testEnv)
+		return err
+	})
 }
 
 // Each file of testdata/warn is taken, and stands beside the exact text of its warnings.
@@ -67,37 +56,7 @@ func TestWarnings(t *testing.T) {
 		if got.Len() == 0 {
 			t.Errorf("%s: no warning", path)
 		}
-		golden(t, strings.TrimSuffix(path, ".yml")+".txt", got.String())
-	}
-}
-
-// golden compares with a file, or writes it.
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got:\n%swant:\n%s", path, got, want)
-	}
-}
-
-// A message without its config is a leftover.
-func TestBadPairs(t *testing.T) {
-	golden, err := filepath.Glob("testdata/*/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range golden {
-		if _, err := os.Stat(strings.TrimSuffix(path, ".txt") + ".yml"); err != nil {
-			t.Error(err)
-		}
+		stricttest.Golden(t, strings.TrimSuffix(path, ".yml")+".txt", got.String(), *update)
 	}
 }
 
@@ -255,7 +214,7 @@ func TestMerge(t *testing.T) {
 
 func TestErrorsHavePlaces(t *testing.T) {
 	_, err := Parse("f.yml", []byte("service: embedded\njobs:\n- {name: a}\n"), testEnv)
-	var first *Error
+	var first *strict.Error
 	if !errors.As(err, &first) {
 		t.Fatalf("%T %v", err, err)
 	}
@@ -285,9 +244,22 @@ func TestColumn(t *testing.T) {
 	for _, c := range []struct {
 		as, metric, want string
 	}{{"", "events", "buy_events"}, {"", "self", "buy"}, {"p", "revenue", "p_revenue"}, {"p", "self", "p"}} {
-		if got := (EventSelector{As: c.as}).Column("buy", c.metric); got != c.want {
+		if got := (EventSelector{Slug: "buy", As: c.as}).column(c.metric); got != c.want {
 			t.Errorf("as %q, metric %q: %s, want %s", c.as, c.metric, got, c.want)
 		}
+	}
+}
+
+func TestApps(t *testing.T) {
+	c, err := Load("testdata/good/apps.yml", testEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Jobs[0]; got.Table != "apps_log" || !reflect.DeepEqual(got.Apps, &Apps{"testdata/good/apps/good/full.yml", 90 * time.Second}) {
+		t.Errorf("%+v %+v", got, got.Apps)
+	}
+	if got := c.Jobs[1].Apps; !reflect.DeepEqual(got, &Apps{"/etc/reportferry/apps.yaml", 15 * time.Minute}) {
+		t.Errorf("%+v", got)
 	}
 }
 

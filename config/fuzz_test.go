@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/config/strict"
+	"github.com/reportferry/reportferry/config/strict/stricttest"
 )
 
 // FuzzParse: any file gives a config or errors with places inside the file, and never a panic. The schema takes what
@@ -31,7 +34,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("config %v, error %v", c, err)
 		}
 		if err == nil {
-			v, err := plainValue(data)
+			v, err := stricttest.Values(data)
 			if err != nil {
 				return // the reader of values is stricter about some YAML
 			}
@@ -56,7 +59,7 @@ func FuzzParse(f *testing.F) {
 		}
 		lines := 1 + strings.Count(string(data), "\n") + strings.Count(string(data), "\r")
 		for _, e := range all.Unwrap() {
-			var at *Error
+			var at *strict.Error
 			if !errors.As(e, &at) || at.Line < 1 || at.Col < 1 || at.Line > lines {
 				t.Fatalf("no place inside the file: %v", e)
 			}

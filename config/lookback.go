@@ -2,10 +2,11 @@ package config
 
 import (
 	"slices"
+	"strings"
 
-	"github.com/goccy/go-yaml/ast"
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
@@ -22,25 +23,27 @@ type lookback struct {
 	days int
 }
 
-var lookbackShape = shape[lookback]{
-	func(d *decoder, n ast.Node, key string) (lookback, bool) {
-		if s, _ := d.textOf(n); s == "auto" {
-			return lookback{auto: true}, true
-		}
-		if _, ok := d.resolve(n).(*ast.IntegerNode); ok {
-			days, ok := d.whole(n, key, 0, longestLookback)
+var lookbackShape = strict.Shape[lookback]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (lookback, bool) {
+		switch v, _ := d.Scalar(n); v.(type) {
+		case string:
+			if v == "auto" {
+				return lookback{auto: true}, true
+			}
+		case int64, uint64:
+			days, ok := strict.Whole(0, longestLookback).Read(d, n, key)
 			return lookback{days: days}, ok
 		}
-		d.fail(n, "%s: want auto or a whole number of days from 0 to %d, got %s", key, longestLookback, d.describe(n))
+		d.Fail(n, "%s: want auto or a whole number of days from 0 to %d, got %s", key, longestLookback, d.Describe(n))
 		return lookback{}, false
 	},
-	func() *jsonschema.Schema {
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Const: "auto"}, whole(0, longestLookback).schema()}}
+	Schema: func() *jsonschema.Schema {
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Const: "auto"}, strict.Whole(0, longestLookback).Schema()}}
 	},
 }
 
 // checkLookback works out until when partitions change, from what the catalogue says of the report's metrics.
-func (d *decoder) checkLookback(r *Report, p *parts) {
+func checkLookback(d *strict.Decoder, r *Report, p *parts) {
 	fields := metricFields(r, p)
 	if r.Lookback = p.lookback.days; p.lookback.auto {
 		r.Lookback, r.Horizons = automatic(r, fields)
@@ -50,7 +53,7 @@ func (d *decoder) checkLookback(r *Report, p *parts) {
 		return
 	}
 	var growing []string
-	var first ast.Node
+	var first strict.Node
 	for _, f := range fields {
 		if f.Accumulates {
 			growing = append(growing, f.Slug)
@@ -62,27 +65,27 @@ func (d *decoder) checkLookback(r *Report, p *parts) {
 	if first == nil {
 		return
 	}
-	d.warn(first, "metrics: %s: such values grow from the install until now, but a %s is fetched for the last time %d days after "+
+	d.Warn(first, "metrics: %s: such values grow from the install until now, but a %s is fetched for the last time %d days after "+
 		"its end and keeps the value of that day; set lookback: to more days, or ask for a cohort metric with a period, "+
-		"such as all_revenue_total_d30 or roas_d30", joined(growing), r.Period, max(r.Lookback, slices.Max(append(r.Horizons, 0))))
+		"such as all_revenue_total_d30 or roas_d30", strings.Join(growing, ", "), r.Period, max(r.Lookback, slices.Max(append(r.Horizons, 0))))
 }
 
 // placed is a metric of the report and its place.
 type placed struct {
 	catalog.Field
-	node ast.Node
+	node strict.Node
 }
 
 // metricFields is what the catalogue knows of the metrics that the config spells out.
 func metricFields(r *Report, p *parts) []placed {
 	var fields []placed
 	for _, m := range p.metrics {
-		f, known := catalog.Metric(m.text)
+		f, known := catalog.Metric(m.Text)
 		if !known {
-			f, known = catalog.Guess(m.text)
+			f, known = catalog.Guess(m.Text)
 		}
 		if known {
-			fields = append(fields, placed{f, m.node})
+			fields = append(fields, placed{f, m.Node})
 		}
 	}
 	for i, e := range r.Events {
@@ -98,8 +101,9 @@ func metricFields(r *Report, p *parts) []placed {
 // automatic gives the days in which everything may change, and the ages beyond them at which a cohort becomes final.
 func automatic(r *Report, fields []placed) (days int, horizons []int) {
 	days = restated
+	spend := r.Parameters["ad_spend_mode"]
 	for _, f := range fields {
-		if f.NetworkCost(r.Parameters["ad_spend_mode"][0]) {
+		if f.NetworkCost(strings.Join(spend, "")) {
 			days = restatedByNetwork
 		}
 	}

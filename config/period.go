@@ -1,11 +1,79 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
-	"github.com/goccy/go-yaml/ast"
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/config/strict"
 )
+
+// Start is the first day that a report wants: a date, or so many days before today in the report's zone.
+type Start struct {
+	Date    civil.Date // zero when DaysAgo counts
+	DaysAgo int
+}
+
+// On gives the first day wanted when today is the given day.
+func (s Start) On(today civil.Date) civil.Date {
+	if s.Date != (civil.Date{}) {
+		return s.Date
+	}
+	return today.AddDays(-s.DaysAgo)
+}
+
+// Page is the length of a window: Count days (unit d), weeks (w), months (m), quarters (q) or years (y).
+type Page struct {
+	Count int
+	Unit  byte
+}
+
+func (p Page) String() string { return fmt.Sprintf("%d%c", p.Count, p.Unit) }
+
+// earliestStart bounds the start. The service began in 2012; an earlier start is a slip that would make the plan thousands of
+// empty windows long.
+var earliestStart = civil.Date{Year: 2010, Month: 1, Day: 1}
+
+const wantStart = "a date such as 2026-01-31, or days before today such as -30d"
+
+var start = func() strict.Shape[Start] {
+	form := strict.Matching(strict.Expr(`^(-[0-9]{1,4}d|[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`), wantStart)
+	return strict.Shape[Start]{Read: func(d *strict.Decoder, n strict.Node, key string) (Start, bool) {
+		s, ok := form.Read(d, n, key)
+		if !ok {
+			return Start{}, false
+		}
+		if days, ok := strings.CutPrefix(s, "-"); ok {
+			n, _ := strconv.Atoi(strings.TrimSuffix(days, "d")) // four digits at most
+			return Start{DaysAgo: n}, true
+		}
+		date, err := civil.ParseDate(s)
+		switch {
+		case err != nil: // such as 30 February
+			d.Fail(n, "%s: the calendar has no day %s", key, s)
+		case date.Before(earliestStart):
+			d.Fail(n, "%s: %s is before %s, the earliest start", key, s, earliestStart)
+		default:
+			return Start{Date: date}, true
+		}
+		return Start{}, false
+	}, Schema: form.Schema}
+}()
+
+var page = func() strict.Shape[Page] {
+	form := strict.Matching(strict.Expr(`^([1-9][0-9]{0,2})([dwmqy])$`), "a number from 1 to 999 and d, w, m, q or y, such as 7d, 4w or 1m")
+	return strict.Shape[Page]{Read: func(d *strict.Decoder, n strict.Node, key string) (Page, bool) {
+		s, ok := form.Read(d, n, key)
+		if !ok {
+			return Page{}, false
+		}
+		count, _ := strconv.Atoi(s[:len(s)-1]) // three digits at most
+		return Page{Count: count, Unit: s[len(s)-1]}, true
+	}, Schema: form.Schema}
+}()
 
 // finest is the order of the date dimensions, and what follows from the first of them that a report has.
 var finest = []struct {
@@ -23,7 +91,8 @@ var finest = []struct {
 // wholeTable is the period of a report without a date dimension.
 const wholeTable = "whole"
 
-func (d *decoder) checkPeriod(r *Report, at map[string]ast.Node) {
+// checkPeriod works out the period of a partition and the page.
+func checkPeriod(d *strict.Decoder, r *Report, at map[string]strict.Node) {
 	for _, f := range finest {
 		if !slices.Contains(r.Dimensions, f.dimension) {
 			continue
@@ -33,26 +102,12 @@ func (d *decoder) checkPeriod(r *Report, at map[string]ast.Node) {
 		case at["page"] == nil:
 			r.Page = f.page
 		case r.Page.Unit != 0 && r.Page.Unit != f.page.Unit:
-			d.fail(at["page"], "page: %s doesn't fit a report by %s; want a number and %c, such as %s", r.Page, f.dimension, f.page.Unit, f.page)
+			d.Fail(at["page"], "page: %s doesn't fit a report by %s; want a number and %c, such as %s", r.Page, f.dimension, f.page.Unit, f.page)
 		}
 		return
 	}
 	r.Period = wholeTable
 	if at["page"] != nil {
-		d.fail(at["page"], "page: the report has no date dimension, so the table is one partition, which one request asks for")
+		d.Fail(at["page"], "page: the report has no date dimension, so the table is one partition, which one request asks for")
 	}
 }
-
-var pagePattern = expr(`^([1-9][0-9]{0,2})([dwmqy])$`)
-
-var page = func() shape[Page] {
-	form := matching(pagePattern, "is no length of a window; want 1 to 999 and d, w, m, q or y, such as 7d, 4w or 1m")
-	return shape[Page]{func(d *decoder, n ast.Node, key string) (Page, bool) {
-		s, ok := form.read(d, n, key)
-		if !ok {
-			return Page{}, false
-		}
-		count, _ := strconv.Atoi(s[:len(s)-1]) // three digits at most
-		return Page{Count: count, Unit: s[len(s)-1]}, true
-	}, form.schema}
-}()

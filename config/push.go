@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
 	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/config/strict"
 )
 
 // Push is what every kind that sends files record by record is told.
@@ -22,97 +23,129 @@ type Push struct {
 	InFlight   int           // records at a time
 }
 
-var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5}, WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}
-
-// keys are those that fill p. doubt ends what on_unknown is about.
-func (p *Push) keys(doubt string) []field {
-	return []field{
-		required("source", pushSource, &p.Source, "URL of the files: {date} stands for a day such as 2026-01-31, * for any characters but a slash. "+
-			"CSV, JSON Lines or Parquet, plain or under gzip or zstd."),
-		required("rejects", bucketURL, &p.Rejects, "Bucket for files with the rows that were refused, and why."),
-		optional("max_rejects", maxRejects, &p.MaxRejects, "How much of a file may be refused, as a number of rows or a share such as 5%, before nothing of it is sent; 50% by default."),
-		optional("on_unknown", oneOf("resend", "park"), &p.OnUnknown, "A record that may have been taken, "+doubt),
-		optional("window_days", whole(1, 30), &p.WindowDays, "Days back from today whose files are looked at."),
-		optional("wait_until_quiet", quietTime, &p.Quiet, "How long a file must not have changed, such as 30s, before a run takes it, because it may still be growing: "+
-			"5m by default, and for true; 0, or false, takes each at once."),
-		optional("rate", rate, &p.Rate, "Records a second."),
-		optional("in_flight", whole(1, 1000), &p.InFlight, "Records at a time."),
-	}
-}
-
-// usualQuiet is more than whoever writes a file in several goes takes between two of them.
-const usualQuiet = 5 * time.Minute
-
-// quietTime is a length of time, or 0; true and false are what they were when there was no other choice.
-var quietTime = shape[time.Duration]{
-	func(d *decoder, n ast.Node, key string) (time.Duration, bool) {
-		switch v := d.resolve(n).(type) {
-		case *ast.BoolNode:
-			if v.Value {
-				return usualQuiet, true
-			}
-			return 0, true
-		case *ast.IntegerNode:
-			if v.Value != uint64(0) {
-				d.fail(n, "%s: %v of what? want a length of time such as 30s, or 0", key, v.Value)
-			}
-			return 0, v.Value == uint64(0)
-		}
-		return duration(0).read(d, n, key)
-	},
-	func() *jsonschema.Schema {
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-			{Type: "boolean"}, {Type: "integer", Minimum: json.Number("0"), Maximum: json.Number("0")}, duration(0).schema(),
-		}}
-	},
-}
-
 // MaxRejects is how much of a file may be refused: a share of its rows when Share is above 0, else a number of them.
 type MaxRejects struct {
 	Count int
 	Share float64 // 0.05 is 5 %
 }
 
-var sourceWords = expr(`[{}]|\*\*`)
+// usualQuiet is more than whoever writes a file in several goes takes between two of them.
+const usualQuiet = 5 * time.Minute
 
-// pushSource is the URL of files. Messages don't repeat it: its query may hold a secret.
-var pushSource = checked(bucketURL, func(d *decoder, n ast.Node, key, s string) bool {
+var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5}, WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}
+
+// keys are those that fill p; resend says what the word of on_unknown does for the kind.
+func (p *Push) keys(resend string) []strict.Field {
+	return []strict.Field{
+		strict.Required("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv", "URL of the files. {date} stands for a day such as 2026-01-31, and * for any characters but a slash. "+
+			"The files are CSV, JSON Lines or Parquet, plain or compressed by gzip or zstd."),
+		strict.Required("rejects", bucketURL, &p.Rejects, "gs://my-bucket/rejects", "Bucket for files of the rows that were refused, with the reasons."),
+		strict.Optional("max_rejects", maxRejects, &p.MaxRejects, "5%", "How much of a file may be refused before nothing of it is sent: a number of rows, or a share. The default is 50%."),
+		strict.Optional("on_unknown", strict.OneOf("resend", "park"), &p.OnUnknown, "park", "What happens to a record that may have been taken, because its answer was lost. "+resend),
+		strict.Optional("window_days", strict.Whole(1, 30), &p.WindowDays, "14", "How many days back from today files are looked for."),
+		strict.Optional("wait_until_quiet", quietTime, &p.Quiet, "30s", "How long a file must not have changed before a run takes it, because it may still be growing. "+
+			"true stands for 5m; 0 and false take each file at once."),
+		strict.Optional("rate", perSecond("records"), &p.Rate, "50", "Records a second."),
+		strict.Optional("in_flight", strict.Whole(1, 1000), &p.InFlight, "16", "Records at a time."),
+	}
+}
+
+// quietTime is a length of time, or 0. true and false are what they were when there was no other choice.
+var quietTime = strict.Shape[time.Duration]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (time.Duration, bool) {
+		switch v, _ := d.Scalar(n); v {
+		case true:
+			return usualQuiet, true
+		case false, uint64(0):
+			return 0, true
+		default:
+			return strict.Duration(0).Read(d, n, key)
+		}
+	},
+	Schema: func() *jsonschema.Schema {
+		return &jsonschema.Schema{Title: "a length of time such as 30s, or 0", AnyOf: []*jsonschema.Schema{
+			strict.Duration(0).Schema(), {Type: "boolean"}, {Type: "integer", Minimum: json.Number("0"), Maximum: json.Number("0")},
+		}}
+	},
+}
+
+var beyondSource = strict.Expr(`[{}]|\*\*`)
+
+// source is the URL of files. Messages don't repeat it, because its query may hold a secret.
+var source = strict.Checked(titled(bucketURL, "a URL such as gs://bucket/in/{date}/*.csv"), func(d *strict.Decoder, n strict.Node, key, s string) bool {
 	path, _, _ := strings.Cut(s, "?")
 	_, rest, _ := strings.Cut(path, "://")
 	bucket, file, _ := strings.Cut(rest, "/")
 	switch {
 	case file == "" || strings.HasSuffix(file, "/"):
-		d.fail(n, "%s: this is a folder or a bucket; name its files, such as gs://bucket/in/{date}/*.csv", key)
+		d.Fail(n, "%s: this is a folder or a bucket; name its files, such as gs://bucket/in/{date}/*.csv", key)
 	case strings.ContainsAny(bucket, "{}*"):
-		d.fail(n, "%s: the bucket itself can't vary", key)
-	case sourceWords.MatchString(strings.ReplaceAll(file, "{date}", "")):
-		d.fail(n, "%s: want {date} for a day and * for any characters but a slash; no other braces, and no **", key)
+		d.Fail(n, "%s: the bucket itself can't vary", key)
+	case beyondSource.MatchString(strings.ReplaceAll(file, "{date}", "")):
+		d.Fail(n, "%s: want {date} for a day and * for any characters but a slash; no other braces, and no **", key)
 	default:
 		return true
 	}
 	return false
 })
 
-var sharePattern = expr(`^[0-9]{1,3}(\.[0-9]+)?%$`)
+var shareForm = strict.Expr(`^[0-9]{1,3}(\.[0-9]+)?%$`)
 
 // maxRejects is a number of rows, or a share with a percent sign.
-var maxRejects = shape[MaxRejects]{
-	func(d *decoder, n ast.Node, key string) (MaxRejects, bool) {
-		if s, ok := d.textOf(n); ok {
+var maxRejects = strict.Shape[MaxRejects]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (MaxRejects, bool) {
+		v, _ := d.Scalar(n)
+		if s, ok := v.(string); ok {
 			share, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
-			if sharePattern.MatchString(s) && err == nil && share > 0 && share <= 100 {
+			if shareForm.MatchString(s) && err == nil && share > 0 && share <= 100 {
 				return MaxRejects{Share: share / 100}, true
 			}
-			d.fail(n, "%s: %q is neither a number of rows nor a share above 0%% and up to 100%%, such as 5%%", key, s)
+			d.Fail(n, "%s: want a number of rows, or a share above 0%% and up to 100%% such as 5%%, got %q", key, s)
 			return MaxRejects{}, false
 		}
-		count, ok := d.whole(n, key, 0, 1_000_000_000)
+		count, ok := strict.Whole(0, 1_000_000_000).Read(d, n, key)
 		return MaxRejects{Count: count}, ok
 	},
-	func() *jsonschema.Schema {
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+	Schema: func() *jsonschema.Schema {
+		return &jsonschema.Schema{Title: "a number of rows, or a share such as 5%", AnyOf: []*jsonschema.Schema{
 			{Type: "integer", Minimum: json.Number("0"), Maximum: json.Number("1000000000")},
-			{Type: "string", Pattern: sharePattern.String()},
+			{Type: "string", Pattern: shareForm.String()},
 		}}
 	},
+}
+
+// A recordField is a field of a record that a push kind sends.
+type recordField struct{ name, doc string }
+
+// byField reads a text for each of the fields, and gives those that the file has, by name. look checks them, with their
+// places; it may be nil.
+func byField(what string, fields []recordField, s strict.Shape[string], look func(d *strict.Decoder, texts map[string]string, at map[string]strict.Node)) strict.Shape[map[string]string] {
+	return strict.ObjectOf(func(texts *map[string]string) strict.Object {
+		*texts = map[string]string{}
+		into := *texts
+		o := strict.Object{What: what}
+		for _, f := range fields {
+			o.Fields = append(o.Fields, strict.Field{
+				Key: f.name, Doc: f.doc, Schema: s.Schema,
+				Read: func(d *strict.Decoder, n strict.Node) {
+					if v, ok := s.Read(d, n, f.name); ok {
+						into[f.name] = v
+					}
+				},
+			})
+		}
+		if look != nil {
+			o.Check = func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) { look(d, into, at) }
+		}
+		return o
+	})
+}
+
+// checkTwice refuses a field that comes from a column and is constant too.
+func checkTwice(d *strict.Decoder, columns, constants map[string]string, at map[string]strict.Node) {
+	for name := range columns {
+		if constants[name] != "" {
+			d.Fail(at["constants"], "constants: %s is taken from a column already", name)
+		}
+	}
 }

@@ -1,10 +1,11 @@
 package config
 
 import (
-	"fmt"
+	"strings"
 
-	"cloud.google.com/go/civil"
+	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
@@ -30,50 +31,96 @@ type Report struct {
 	UTCOffset  string              // such as +02:00; empty with TimezoneID
 	TimezoneID string              // as the service knows it, a number or an IANA name; Job.Zone is then its IANA name
 	Currency   string              // three capital letters
-	Parameters map[string][]string // name of a Parameter -> its values; every one is there
+	Parameters map[string][]string // name of a Parameter -> its values; every declared one is there
 }
 
-// Start is the first day a report wants: a date, or so many days before today in the report's zone.
-type Start struct {
-	Date    civil.Date // zero when DaysAgo counts
-	DaysAgo int
+// parts are what of a report is checked across keys, with its places in the file.
+type parts struct {
+	dimensions, metrics, types []strict.Item
+	filtered                   []strict.Item // metrics that a filter compares
+	events                     []strict.Node
+	lookback                   lookback
 }
 
-// On gives the first day wanted when today is the given day.
-func (s Start) On(today civil.Date) civil.Date {
-	if s.Date != (civil.Date{}) {
-		return s.Date
+// refusedParameters are parameters of the service that a job can't have, because its rows would not be partitions.
+var refusedParameters = map[string]string{
+	"hour__between":      "jobs refuse it, because a partition is a whole period; it is for the report command",
+	"period_over_period": "jobs refuse it, because it puts two periods into one row; it is for the report command",
+	"index":              "jobs refuse it; it is for the report command",
+	"readable_names":     "jobs refuse it, because columns are named by slug; it is for the report command",
+	"format_dates":       "jobs refuse it, because dates are stored as dates; it is for the report command",
+	"sort":               "jobs sort by date; it is for the report command",
+	"date_period":        "jobs make it from start, until and page",
+}
+
+// reportKeys are the keys of kind report. Parameters that go to the service as they are have their declarations in
+// parameter.go.
+func reportKeys(j *Job) strict.Object {
+	r := &Report{
+		Until: "yesterday", OnEmpty: "guard", OnMissingEvent: "fail", NewColumns: "now", Codec: "zstd", UTCOffset: "+00:00",
+		Filters: map[string][]string{}, Types: map[string]catalog.Type{}, Parameters: DefaultParameters(),
 	}
-	return today.AddDays(-s.DaysAgo)
-}
-
-// Page is the length of a window: Count days (unit d), weeks (w), months (m), quarters (q) or years (y).
-type Page struct {
-	Count int
-	Unit  byte
-}
-
-func (p Page) String() string { return fmt.Sprintf("%d%c", p.Count, p.Unit) }
-
-// EventSelector chooses events by exactly one of Slug, Name, Token, Section and Glob, and the metrics of each.
-type EventSelector struct {
-	Slug    string
-	Name    string
-	Token   string
-	Section string
-	Glob    string   // pattern of slugs, as in path.Match
-	App     string   // app token: look only among this app's events
-	Metrics []string // what follows the slug in a metric's name, such as revenue or d7_revenue_cohort; self is the slug alone
-	As      string   // stands for the slug in the names of columns; empty: the slug
-}
-
-// Column is the name of the column that holds one metric of the event whose slug is given.
-func (s EventSelector) Column(slug, metric string) string {
-	if s.As != "" {
-		slug = s.As
+	j.Report = r
+	p := &parts{lookback: lookback{auto: true}}
+	return strict.Object{
+		Refused: refusedParameters,
+		Check: func(d *strict.Decoder, n strict.Node, at map[string]strict.Node) {
+			checkReport(d, j, n, at, p)
+		},
+		Rules: func(s *jsonschema.Schema) {
+			s.AnyOf = []*jsonschema.Schema{{Required: []string{"metrics"}}, {Required: []string{"events"}}}
+			s.Not = &jsonschema.Schema{Required: []string{"utc_offset", "timezone_id"}}
+		},
+		Fields: append([]strict.Field{
+			strict.Required("start", start, &r.Start, "2026-01-31", "First day wanted."),
+			strict.Optional("until", strict.OneOf("yesterday", "today"), &r.Until, "today", "Last day wanted. Today's numbers are unfinished, so today is fetched again by each run."),
+			strict.Optional("lookback", lookbackShape, &p.lookback, "14", "How many days a finished period is fetched again, because the service still restates it. "+
+				"auto, the default, means 7 days, or 14 with a metric of network cost, and then once more after each cohort period among the metrics."),
+			strict.Optional("page", page, &r.Page, "7d", "Length of what one request asks for, in the unit of the finest date dimension. The default is 7d, 4w, 1m, 1q or 1y."),
+			strict.Optional("on_empty", strict.OneOf("guard", "clear", "keep"), &r.OnEmpty, "keep", "What happens to a period that had rows and has none now. guard fails it and leaves the old rows, clear empties it, and keep keeps the old rows and goes on."),
+			strict.Optional("on_missing_event", strict.OneOf("fail", "null"), &r.OnMissingEvent, "'null'", "What happens when an event is gone from the account. fail fails the job, and null fills the event's columns with NULL."),
+			strict.Optional("new_columns", strict.OneOf("now", "later"), &r.NewColumns, "later", "When partitions from before a metric was added get its column. now lets the next run fetch them again; later leaves them to backfill --missing-columns."),
+			strict.Required("dimensions", strict.Items(dimension), &p.dimensions, "[day, app, network]", "What rows are grouped by. The finest date among the dimensions is the period of a partition; without a date the table is one partition."),
+			strict.Optional("metrics", strict.Items(metric), &p.metrics, "[installs, retention_rate_d7]", "Slugs of metrics. A report needs metrics, events or both."),
+			strict.Optional("events", selectors(p), &r.Events, "", "Metrics of in-app events, which are found in the account by slug, name, token, section or pattern."),
+			strict.Optional("filters", filters(&p.filtered), &r.Filters, "{app_token__in: [abc123def456], installs__gt: 10}", "Rows wanted. A key is a dimension or a metric, two underscores and an operator. "+
+				"A dimension's operators are `"+strings.Join(dimensionOperators, "`, `")+"`; a metric's are `"+strings.Join(metricOperators, "`, `")+"`."),
+			strict.Optional("types", types(&p.types), &r.Types, "{my_metric: decimal}", "Types of columns, in place of the catalogue's types, and for metrics that the catalogue doesn't know."),
+			strict.Optional("codec", codec, &r.Codec, "snappy", "Compression of the files."),
+			strict.Optional("utc_offset", utcOffset, &r.UTCOffset, "'+02:00'", "Where the report's days begin and end, the same all year. It excludes timezone_id."),
+			strict.Optional("timezone_id", timezoneID, &r.TimezoneID, "Europe/Berlin", "Where the report's days begin and end, with daylight saving time. The service's number of a zone needs zone beside it. It excludes utc_offset."),
+			strict.Required("currency", currency, &r.Currency, "EUR", "Currency of money."),
+		}, parameterFields(r.Parameters)...),
 	}
-	if metric == "self" {
-		return slug
-	}
-	return slug + "_" + metric
 }
+
+// checkReport makes the checks that need more than one key, and the defaults that follow from another key.
+func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]strict.Node, p *parts) {
+	r := j.Report
+	r.Dimensions, r.Metrics = strict.Texts(p.dimensions), strict.Texts(p.metrics)
+	if len(p.dimensions) > 0 {
+		checkPeriod(d, r, at)
+	}
+	checkTimezone(d, j, at)
+	if at["metrics"] == nil && at["events"] == nil {
+		d.Fail(job, "a job: want at least one metric, under metrics or events")
+	}
+	checkMetrics(d, r, p)
+	checkColumns(d, r, p)
+	checkLookback(d, r, p)
+}
+
+var (
+	codec     = strict.OneOf("zstd", "snappy", "none")
+	currency  = strict.Matching(strict.Expr(`^[A-Z]{3}$`), "a currency code of three capital letters such as USD")
+	utcOffset = strict.Matching(strict.Expr(`^(-(0[0-9]|1[0-2])|\+(0[0-9]|1[0-4])):(00|15|30|45)$`), "an offset from -12:00 to +14:00 such as +02:00")
+)
+
+// value is one value of a list that goes to the service joined by commas, for which it has no escape.
+var value = strict.Checked(strict.Word, func(d *strict.Decoder, n strict.Node, key, s string) bool {
+	comma := strings.Contains(s, ",")
+	if comma {
+		d.Fail(n, "%s: %q holds a comma, which the service takes for the end of a value", key, s)
+	}
+	return !comma
+})

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/reportferry/reportferry/config/strict/stricttest"
 )
 
 // beyondSchema are the bad files whose mistake is not one of structure, with what it takes to see it.
@@ -60,58 +59,14 @@ func TestSchemaFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "schema.json", string(got))
+	stricttest.Golden(t, "schema.json", string(got), *update)
 }
 
-// compiled is the config's schema, compiled by a validator that shares no code with the one that wrote it.
+// compiled is the config's schema.
 func compiled(t testing.TB) *jsonschema.Schema {
 	t.Helper()
 	text, err := Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", document); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// plainValue is a file as an editor's schema sees it: values without places.
-func plainValue(data []byte) (any, error) {
-	var v any
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if err := yaml.UnmarshalWithOptions(data, &v, yaml.AllowDuplicateMapKey()); err != nil {
-		return nil, err
-	}
-	return finite(v), nil
-}
-
-// finite puts text in the place of numbers that JSON doesn't have.
-func finite(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			v[k] = finite(e)
-		}
-	case []any:
-		for i, e := range v {
-			v[i] = finite(e)
-		}
-	case float64:
-		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return "not finite"
-		}
-	}
-	return v
+	return stricttest.Compile(t, text, err)
 }
 
 func TestSchemaTakesGoodFiles(t *testing.T) {
@@ -129,7 +84,7 @@ func TestSchemaTakesGoodFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := plainValue(data)
+		v, err := stricttest.Values(data)
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
@@ -156,7 +111,7 @@ func TestSchemaRejectsBadFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := plainValue(data)
+		v, err := stricttest.Values(data)
 		if err != nil {
 			if reason != "syntax" && reason != "anchor" {
 				t.Errorf("%s is no YAML for other readers: %v", name, err)
@@ -247,7 +202,7 @@ func TestSchemaTakesWhatTheDecoderTakes(t *testing.T) {
 		for k := range 3 { // of each place other ones, since all of them take long
 			other := others[(3*i+k)%len(others)]
 			text := slices.Concat(data[:p[3]], []byte(other), data[p[1]:])
-			v, err := plainValue(text)
+			v, err := stricttest.Values(text)
 			if err != nil {
 				continue
 			}

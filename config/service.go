@@ -7,109 +7,138 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
 	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/config/strict"
 )
 
-// serviceObject has no defaults of the addresses: the interface document leaves the hosts open, and a wrong one would
-// be sent a token.
-func serviceObject(s *Service) object {
-	*s = Service{Rate: 10, Attempts: 8, Patience: 15 * time.Minute}
-	return object{what: "service", fields: []field{
-		required("base_url", address, &s.BaseURL, "Host of automation and reports, such as https://automate.adjust.com."),
-		optional("s2s_url", address, &s.S2SURL, "Host of third-party sharing."),
-		optional("cost_url", address, &s.CostURL, "Host of ad spend."),
-		optional("spend", login("spend"), &s.Spend, "The partner's credential at cost_url. The API token is never sent there."),
-		optional("sharing", login("sharing"), &s.Sharing, "The credential at s2s_url, where apps ask for one. The API token is never sent there."),
-		optional("account_id", word, &s.AccountID, "The account to ask for, when the token's user has several."),
-		required("token", tokenReference, &s.Token, "Where the API token is, never the token itself: ${NAME} of an environment variable, "+
-			"${file:/path}, or a gcpsecretmanager:// or file:// URL."),
-		optional("rate", rate, &s.Rate, "Requests a second. The service takes 50 from one address."),
-		optional("in_flight", whole(1, 1000), &s.InFlight, "Requests at a time, and windows under way. Default: what the rate needs while answers take two seconds, at most 50."),
-		optional("attempts", whole(1, 1000), &s.Attempts, "Tries of one request."),
-		optional("patience", duration(time.Second), &s.Patience, "Time for all tries of one request, such as 90s or 15m."),
-	}}
+// Service says where the service is and how gently to ask it.
+type Service struct {
+	Embedded  bool          // `service: embedded`: the emulator in this process; the addresses and the token are empty
+	BaseURL   string        // automation and reporting host
+	S2SURL    string        // third-party sharing host; may be empty
+	CostURL   string        // ad spend host; may be empty
+	AccountID string        // sent as X-Account-ID; may be empty
+	Token     string        // a reference, never a token: ${ENV}, ${file:/path} or a runtimevar URL
+	Rate      float64       // requests a second
+	InFlight  int           // requests at a time; 0: as many as the rate needs
+	Attempts  int           // tries of one request
+	Patience  time.Duration // time for all tries of one request
+	Spend     Login         // at CostURL
+	Sharing   Login         // at S2SURL; no token: none is sent
 }
 
-// login is the block of a host's credential.
-func login(what string) shape[Login] {
-	object := func(l *Login) object {
-		*l = Login{Header: "Authorization"}
-		return object{what: what, fields: []field{
-			required("token", tokenReference, &l.Token, "Where the credential is, never the credential itself; as token of the service."),
-			optional("header", headerName, &l.Header, "HTTP header that carries it: Authorization as a Bearer token, any other alone."),
-		}}
-	}
-	return shape[Login]{
-		func(d *decoder, n ast.Node, _ string) (l Login, ok bool) { return l, d.object(n, object(&l)) != nil },
-		func() *jsonschema.Schema { return object(new(Login)).schema() },
-	}
+// Login is a credential at another host than that of reports. The service's document doesn't say how it is sent.
+type Login struct {
+	Token  string // a reference, as of Service
+	Header string // the HTTP header that carries it: Authorization as a Bearer token, any other one alone
 }
-
-var headerName = matching(expr(`^[A-Za-z][A-Za-z0-9-]{0,63}$`), "is no name of an HTTP header")
 
 const embedded = "embedded"
 
+var serviceMapping = strict.ObjectOf(serviceObject)
+
 // service is the word embedded, or a mapping.
-var service = shape[Service]{
-	func(d *decoder, n ast.Node, key string) (Service, bool) {
-		var s Service
-		if word, ok := d.textOf(n); ok {
-			if word != embedded {
-				d.fail(n, "%s: want the word embedded, or a mapping with base_url and token", key)
-			}
-			serviceObject(&s)
-			s.Embedded = true
-			return s, true
+var service = strict.Shape[Service]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (Service, bool) {
+		v, _ := d.Scalar(n)
+		word, isText := v.(string)
+		if !isText {
+			return serviceMapping.Read(d, n, key)
 		}
-		return s, d.object(n, serviceObject(&s)) != nil
+		if word != embedded {
+			d.Fail(n, "%s: want the word embedded, or a mapping with base_url and token", key)
+		}
+		var s Service
+		serviceObject(&s)
+		s.Embedded = true
+		return s, true
 	},
-	func() *jsonschema.Schema {
+	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-			{Const: embedded, Description: "The emulator in this process: no account, made-up numbers."},
-			serviceObject(new(Service)).schema(),
+			{Const: embedded, Description: "The emulator in this process, with made-up numbers. It needs no account."},
+			serviceMapping.Schema(),
 		}}
 	},
 }
 
-var rate = shape[float64]{
-	func(d *decoder, n ast.Node, key string) (float64, bool) {
-		v, ok := d.number(n, key)
-		if ok && v <= 0 {
-			d.fail(n, "%s: want more than 0 requests a second, got %v", key, v)
-			return 0, false
-		}
-		return v, ok
-	},
-	func() *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "number", ExclusiveMinimum: json.Number("0")}
-	},
+// serviceObject has no defaults of the addresses, because the interface document leaves the hosts open, and a wrong one would
+// be sent a token.
+func serviceObject(s *Service) strict.Object {
+	*s = Service{Rate: 10, Attempts: 8, Patience: 15 * time.Minute}
+	return strict.Object{What: "service", Fields: []strict.Field{
+		strict.Required("base_url", address, &s.BaseURL, "https://automate.adjust.com", "Host of reports and app automation."),
+		strict.Optional("s2s_url", address, &s.S2SURL, "https://s2s.adjust.com", "Host of third-party sharing. A job of kind sharing needs it."),
+		strict.Optional("cost_url", address, &s.CostURL, "https://app.adjust.com", "Host of ad spend. A job of kind spend needs it."),
+		strict.Optional("spend", login("spend"), &s.Spend, "", "The partner's credential at cost_url. A job of kind spend needs it. The API token is never sent there."),
+		strict.Optional("sharing", login("sharing"), &s.Sharing, "", "The credential at s2s_url, for apps that ask for one. The API token is never sent there."),
+		strict.Optional("account_id", strict.Word, &s.AccountID, "1234", "The account that is asked for, when the token's user has several."),
+		strict.Required("token", token, &s.Token, "${ADJUST_TOKEN}", "Where the API token is kept, never the token itself."),
+		strict.Optional("rate", perSecond("requests"), &s.Rate, "10", "Requests a second. The service takes 50 a second from one address."),
+		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "20", "Requests at a time, and windows under way. Without the key it is what the rate needs while answers take two seconds, at most 50."),
+		strict.Optional("attempts", strict.Whole(1, 1000), &s.Attempts, "8", "How often one request is tried before it fails."),
+		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m", "Time for all tries of one request."),
+	}}
 }
 
-// address is a host's URL; the host of a plain http one can only be this machine. Messages don't repeat it: people
-// paste credentials into URLs.
-var address = shape[string]{
-	func(d *decoder, n ast.Node, key string) (string, bool) {
-		s, ok := d.text(n, key)
+// login is the block of another host's credential.
+func login(what string) strict.Shape[Login] {
+	return strict.ObjectOf(func(l *Login) strict.Object {
+		*l = Login{Header: "Authorization"}
+		return strict.Object{What: what, Fields: []strict.Field{
+			strict.Required("token", token, &l.Token, "${file:/run/secrets/partner}", "Where the credential is kept, never the credential itself."),
+			strict.Optional("header", headerName, &l.Header, "X-Partner-Key", "HTTP header that carries the credential. Authorization carries it as a Bearer token, any other header alone."),
+		}}
+	})
+}
+
+var headerName = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9-]{0,63}$`), "the name of an HTTP header")
+
+// token refers to a token: an environment variable, a file, or a runtimevar URL of a store that isn't the config itself
+// (constant:// would be).
+var token = strict.Reference(strict.Expr(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|file)://\S+)$`),
+	"a reference, never the token itself: ${NAME} of an environment variable, ${file:/path}, or a gcpsecretmanager:// or file:// URL")
+
+// perSecond is a rate above 0 of what is named.
+func perSecond(what string) strict.Shape[float64] {
+	return strict.Shape[float64]{
+		Read: strict.Checked(strict.Number, func(d *strict.Decoder, n strict.Node, key string, v float64) bool {
+			if v <= 0 {
+				d.Fail(n, "%s: want more than 0 %s a second, got %v", key, what, v)
+			}
+			return v > 0
+		}).Read,
+		Schema: func() *jsonschema.Schema {
+			return &jsonschema.Schema{Type: "number", ExclusiveMinimum: json.Number("0")}
+		},
+	}
+}
+
+// address is a host's URL. A plain http address can only be this machine's. Messages don't repeat it, because people paste
+// credentials into URLs.
+var address = strict.Shape[string]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
+		s, ok := strict.Text.Read(d, n, key)
 		if !ok {
 			return "", false
 		}
 		u, err := url.Parse(s)
 		switch {
 		case err != nil || u.Host == "" || (!strings.HasPrefix(s, "https://") && !strings.HasPrefix(s, "http://")):
-			d.fail(n, "%s: want an address like https://host", key)
+			d.Fail(n, "%s: want an address like https://host", key)
 		case u.User != nil || strings.ContainsAny(s, "?#"):
-			d.fail(n, "%s: want scheme, host and path only; a credential belongs under token", key)
+			d.Fail(n, "%s: want scheme, host and path only; a credential belongs under token", key)
 		case u.Scheme == "http" && !loopback(u.Hostname()):
-			d.fail(n, "%s: http would send the token in clear to %s; use https", key, u.Hostname())
+			d.Fail(n, "%s: http would send the token in clear to %s; use https", key, u.Hostname())
 		default:
 			return strings.TrimSuffix(s, "/"), true
 		}
 		return "", false
 	},
-	func() *jsonschema.Schema {
+	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{
-			Type: "string", Pattern: `^(https://[^/?#@]+|http://(localhost|127(\.[0-9]{1,3}){3}|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?)(/[^?#]*)?$`,
+			Type: "string", Title: "an address such as https://host",
+			Pattern: `^(https://[^/?#@]+|http://(localhost|127(\.[0-9]{1,3}){3}|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?)(/[^?#]*)?$`,
 		}
 	},
 }
@@ -117,22 +146,4 @@ var address = shape[string]{
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
-}
-
-// tokenPattern is what may stand for a token: an environment variable, a file, or a runtimevar URL of a store that is
-// not the config itself (constant:// would be).
-var tokenPattern = expr(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|file)://\S+)$`)
-
-// tokenReference is not of matching, whose message repeats the text.
-var tokenReference = shape[string]{
-	func(d *decoder, n ast.Node, key string) (string, bool) {
-		s, _ := d.rawText(n)
-		if !tokenPattern.MatchString(s) {
-			d.fail(n, "%s: want a reference, never the token itself: ${NAME} of an environment variable, "+
-				"${file:/path}, or a gcpsecretmanager:// or file:// URL", key)
-			return "", false
-		}
-		return s, true
-	},
-	func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Pattern: tokenPattern.String()} },
 }

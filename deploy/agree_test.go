@@ -67,7 +67,7 @@ func TestSecretsHaveOneName(t *testing.T) {
 	}
 	named := regexp.MustCompile(`(?:gcloud secrets (?:create|versions (?:add|list|disable))|kubectl create (?:secret generic|configmap)) ([\w-]+)|the secret ` + "`([\\w-]+)`")
 	found := map[string]int{}
-	for _, m := range named.FindAllStringSubmatch(read(t, "README.md"), -1) {
+	for _, m := range named.FindAllStringSubmatch(guide(t), -1) {
 		found[m[1]+m[2]]++
 	}
 	if len(found) != 2 || found[name["token"]] < 4 || found[name["config"]] < 4 {
@@ -108,7 +108,7 @@ func TestTheNextRunTakesTheNewestVersion(t *testing.T) {
 // How the token is rotated and the config changed is said of each place that a run can be in.
 func TestRotationIsExplained(t *testing.T) {
 	commands := map[string][]string{}
-	for _, s := range steps(read(t, "README.md")) {
+	for _, s := range steps(guide(t)) {
 		commands[s.heading] = append(commands[s.heading], s.line)
 	}
 	all := strings.Join(commands["Another token, another config"], "\n")
@@ -141,7 +141,7 @@ func TestLedgerKeepsOldVersions(t *testing.T) {
 		t.Error("lifecycle.json doesn't end old versions after 30 days")
 	}
 	want := `gcloud storage buckets update "gs://$PROJECT-reportferry" --versioning --lifecycle-file=deploy/cloudrun/lifecycle.json`
-	if !slices.ContainsFunc(steps(read(t, "README.md")), func(s step) bool { return strings.Contains(s.line, want) }) {
+	if !slices.ContainsFunc(steps(guide(t)), func(s step) bool { return strings.Contains(s.line, want) }) {
 		t.Errorf("the guide has no %s", want)
 	}
 }

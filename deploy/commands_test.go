@@ -1,8 +1,10 @@
 package deploy
 
 import (
+	"io/fs"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -38,7 +40,7 @@ func TestCommandsOfTheGuide(t *testing.T) {
 	p.accept(t, []string{"run", "--config", "my.yml"})
 
 	ran := map[string]int{}
-	for _, s := range steps(read(t, "README.md")) {
+	for _, s := range steps(guide(t)) {
 		args, ok := ours(s.line)
 		if !ok {
 			continue
@@ -86,42 +88,41 @@ func TestArgumentsOfTheManifests(t *testing.T) {
 
 var inline = regexp.MustCompile("`([^`\n]+)`")
 
-// The top README's blocks and its table of commands name commands and flags that there are.
-func TestCommandsOfTheTopREADME(t *testing.T) {
-	page := read(t, "../README.md")
+// Every command of ours that any page of the repository shows, in a block or within a line, is one that there is.
+func TestCommandsOfThePages(t *testing.T) {
 	p := program{dir: t.TempDir(), env: []string{"ADJUST_TOKEN=made-up"}}
-	found := 0
-	for _, s := range steps(page) {
-		if args, ok := ours(s.line); ok {
-			found++
-			p.accept(t, append(args, "--help"))
+	found := map[string]int{}
+	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", "testdata", "out", "dist"}, d.Name()):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(name) != ".md" || path.Base(name) == "CHANGELOG.md":
+			return nil
 		}
-	}
-	if found == 0 {
-		t.Error("no block runs the program")
-	}
-	found = 0
-	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?) \\|").FindAllStringSubmatch(page, -1) {
-		command := ""
-		for _, span := range inline.FindAllStringSubmatch(row[1], -1) {
-			w := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(span[1]))
-			if strings.HasSuffix(w[0], "://") || strings.Contains(w[0], "/") {
-				continue
-			}
-			if !strings.HasPrefix(w[0], "-") {
-				command, w = w[0], w[1:]
-			}
-			w = slices.DeleteFunc(w, func(word string) bool { return strings.HasPrefix(word, "<") || strings.HasSuffix(word, "...") })
-			found++
-			p.accept(t, slices.Concat([]string{command}, w, []string{"--help"}))
+		page := read(t, "../"+name)
+		var lines []string
+		for _, s := range steps(page) {
+			lines = append(lines, s.line)
 		}
-	}
-	if found < 15 {
-		t.Errorf("%d commands found in the table", found)
-	}
-	for _, span := range inline.FindAllStringSubmatch(page, -1) {
-		if args, ok := ours(span[1]); ok {
-			p.accept(t, append(args, "--help"))
+		for _, span := range inline.FindAllStringSubmatch(page, -1) {
+			lines = append(lines, span[1])
+		}
+		for _, line := range lines {
+			args, ok := ours(line)
+			if !ok || slices.ContainsFunc(args, func(a string) bool { return strings.ContainsAny(a, "<[|&>") }) {
+				continue // what isn't typed in as it stands
+			}
+			found[name]++
+			t.Run(name+"/"+strings.Join(args, " "), func(t *testing.T) { p.accept(t, append(args, "--help")) })
+		}
+		return nil
+	})
+	check(t, err)
+	for _, name := range []string{"README.md", "deploy/README.md"} {
+		if found[name] < 8 {
+			t.Errorf("%s: %d commands found", name, found[name])
 		}
 	}
 }

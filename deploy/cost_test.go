@@ -69,7 +69,7 @@ func costs() string {
 }
 
 func TestCostsOfTheGuide(t *testing.T) {
-	page := read(t, "README.md")
+	page := read(t, "costs.md")
 	if table := costs(); !strings.Contains(page, table) {
 		t.Errorf("the guide's table isn't what these constants come to:\n%s", table)
 	}

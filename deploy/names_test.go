@@ -15,13 +15,12 @@ var variable = regexp.MustCompile(`\bREPORTFERRY_[A-Z_]+`)
 // variables are those of the environment that the program reads.
 func variables(t *testing.T) (known []string) {
 	t.Helper()
-	sources, err := filepath.Glob("../cmd/reportferry/*.go")
-	check(t, err)
-	for _, name := range sources {
-		if !strings.HasSuffix(name, "_test.go") {
+	check(t, filepath.WalkDir("../cmd/reportferry", func(name string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
 			known = append(known, variable.FindAllString(read(t, name), -1)...)
 		}
-	}
+		return err
+	}))
 	return known
 }
 
@@ -85,7 +84,7 @@ func TestNamesAgree(t *testing.T) {
 			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},
 		{"config", `(reportferry-config)\b`, []string{
 			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},
-		{"account", `(reportferry@(?:\$PROJECT|PROJECT|\$\{)[\w.]*)`, []string{"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh"}},
+		{"account", `(reportferry@(?:\$PROJECT|PROJECT|\$\{)[\w.]*)`, []string{"kubernetes/README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh"}},
 		{"tick", `(10 6 \* \* \*)`, []string{"cloudrun/schedule.sh", "kubernetes/cronjob.yaml", "terraform/variables.tf"}},
 		{"zone", `(Europe/Berlin)`, []string{"cloudrun/schedule.sh", "kubernetes/cronjob.yaml", "terraform/variables.tf", "config.yml"}},
 	} {
@@ -107,7 +106,7 @@ func TestNamesAgree(t *testing.T) {
 func TestTenCommands(t *testing.T) {
 	blocks := map[int]int{}
 	first := 0
-	for _, s := range steps(read(t, "README.md")) {
+	for _, s := range steps(guide(t)) {
 		if blocks[s.block]++; s.heading == "Ten commands" && first == 0 {
 			first = s.block
 		}
@@ -126,7 +125,7 @@ func TestReasonsAreExplained(t *testing.T) {
 		guide = append(guide, strings.Split(strings.Trim(strings.Split(line, "|")[1], " "), ", ")...)
 	}
 	var program []string
-	for _, m := range regexp.MustCompile(`return "([a-z_]+)"`).FindAllStringSubmatch(read(t, "../cmd/reportferry/reason.go"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t\{"([a-z_]+)", "`).FindAllStringSubmatch(read(t, "../cmd/reportferry/exit/reason.go"), -1) {
 		program = append(program, m[1])
 	}
 	slices.Sort(guide)

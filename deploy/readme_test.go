@@ -42,6 +42,12 @@ func steps(page string) []step {
 	return found
 }
 
+// guide is the pages of this folder that are followed one after the other.
+func guide(t *testing.T) string {
+	t.Helper()
+	return read(t, "README.md") + read(t, "kubernetes/README.md")
+}
+
 // words splits a command line as a shell does, without expanding anything. A word that begins with # ends it.
 func words(line string) []string {
 	var out []string

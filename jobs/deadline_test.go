@@ -8,13 +8,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // steady is a kind whose units take ten seconds each.
 type steady struct{ script }
 
 func (s *steady) Plan(context.Context, time.Time) (Plan, error) {
-	return planOf(s.units, func(ctx context.Context, name string) (Outcome, error) {
+	return planOf(s.units, func(ctx context.Context, name string) (ledger.Outcome, error) {
 		time.Sleep(10 * time.Second)
 		return s.do(ctx, name)
 	}), nil
@@ -55,11 +57,12 @@ func TestDeadline(t *testing.T) {
 // A unit of a dead run whose lease ends too late is left, and not waited for beyond the deadline.
 func TestDeadlineOfHeldUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := memLedger(t)
-		dead, err := l.Claim(t.Context(), "installs", "a", "dead", 2*time.Minute)
+		l, store := storeLedger(t)
+		other, dead := another(store)
+		claim, err := other.Claim(t.Context(), "installs", "a", "dead", 2*time.Minute)
 		check(t, err)
-		dead.stop()
-		<-dead.stopped
+		defer func() { _ = claim.Release(context.Background()) }() // ends its heartbeats, and can't write
+		dead.Dead.Store(true)
 		s := &script{units: []string{"a", "b"}}
 		list := []Job{{Name: "j", Table: "installs", Kind: s}}
 		start := time.Now()

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 
 	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // Exit codes of a run.
@@ -16,16 +18,16 @@ const (
 	ExitSome        = 3
 	ExitHeld        = 4
 	ExitDenied      = 5
-	ExitInterrupted = 130
+	ExitInterrupted = ledger.ExitStopped
 )
 
 // ExitCode is the exit code of a run over these results: of several jobs the first that applies of 2, 5, 1, 3, 4, 0.
 // A run that was stopped, or had no time for some units, is 130. named says that a person asked for these jobs; units that others hold all are no
 // failure of a scheduled run.
-func ExitCode(results []Result, stopped, named bool) int {
+func ExitCode(results []ledger.Result, stopped, named bool) int {
 	seen := map[int]bool{}
 	for _, r := range results {
-		seen[r.exit(named)] = true
+		seen[exitOf(r, named)] = true
 		stopped = stopped || r.Left > 0
 	}
 	if stopped {
@@ -39,10 +41,11 @@ func ExitCode(results []Result, stopped, named bool) int {
 	return ExitDone
 }
 
-func (r Result) exit(named bool) int {
+// exitOf is the exit code of one job.
+func exitOf(r ledger.Result, named bool) int {
 	var refused, denied bool
 	for _, err := range r.Errs {
-		refused = refused || errors.Is(err, ErrRefused)
+		refused = refused || errors.Is(err, ledger.ErrRefused)
 		denied = denied || Denied(err)
 	}
 	switch {

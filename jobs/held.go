@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // heldUnits are the units that were another run's when this one came to them.
@@ -19,7 +21,7 @@ type heldUnits struct {
 type heldUnit struct {
 	ctx  context.Context
 	task task
-	by   *HeldError
+	by   *ledger.HeldError
 }
 
 func (h *heldUnits) add(u heldUnit) {
@@ -79,12 +81,12 @@ func (r *Runner) await(u heldUnit, s *shift) {
 			return
 		}
 		out, err := r.claimed(u.ctx, u.task.job, u.task.unit, s)
-		var now *HeldError
+		var now *ledger.HeldError
 		if !errors.As(err, &now) {
 			r.over(u.ctx, u.task, out, err)
 			return
 		}
-		if now.Run != first.Run || now.beat != first.beat {
+		if now.Run != first.Run || now.Beat != first.Beat {
 			held.showAlive(now.Run) // of the first one, if it was followed, nothing is known
 			break
 		}
@@ -98,5 +100,5 @@ func (r *Runner) await(u heldUnit, s *shift) {
 		return
 	}
 	r.Log.Info("held by another run", "job", u.task.job.Name, "run", r.Run, "window", u.task.unit.Name, "status", first.Error())
-	r.over(u.ctx, u.task, Outcome{Held: 1}, nil)
+	r.over(u.ctx, u.task, ledger.Outcome{Held: 1}, nil)
 }

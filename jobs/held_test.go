@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 )
 
 // A run that comes to windows of a dead one waits for the end of its lease and does them; those of a live one it leaves.
@@ -12,13 +15,13 @@ func TestSecondLook(t *testing.T) {
 	const lease = 2 * time.Minute
 	for _, c := range []struct {
 		name    string
-		holder  func(*Claim)
+		holder  func(*ledger.Claim, *ledgertest.Store)
 		held    int
 		longest time.Duration
 	}{
-		{"its holder is dead", func(c *Claim) { c.stop(); <-c.stopped }, 0, lease + lease/5},
-		{"its holder lives", func(*Claim) {}, 1, lease/3 + lease/5},
-		{"its holder is done soon", func(c *Claim) {
+		{"its holder is dead", func(_ *ledger.Claim, s *ledgertest.Store) { s.Dead.Store(true) }, 0, lease + lease/5},
+		{"its holder lives", func(*ledger.Claim, *ledgertest.Store) {}, 1, lease/3 + lease/5},
+		{"its holder is done soon", func(c *ledger.Claim, _ *ledgertest.Store) {
 			go func() {
 				time.Sleep(time.Second)
 				if err := c.Release(context.Background()); err != nil {
@@ -28,11 +31,12 @@ func TestSecondLook(t *testing.T) {
 		}, 0, lease / 5},
 	} {
 		t.Run(c.name, synctested(func(t *testing.T) {
-			l := memLedger(t)
+			l, store := storeLedger(t)
 			for _, unit := range []string{"a", "b"} {
-				claim, err := l.Claim(t.Context(), "installs", unit, "holder of "+unit, lease)
+				other, theirs := another(store)
+				claim, err := other.Claim(t.Context(), "installs", unit, "holder of "+unit, lease)
 				check(t, err)
-				c.holder(claim)
+				c.holder(claim, theirs)
 				defer func() { check(t, claim.Release(t.Context())) }()
 			}
 			s := &script{units: []string{"a", "x", "b"}}
@@ -48,19 +52,4 @@ func TestSecondLook(t *testing.T) {
 			}
 		}))
 	}
-}
-
-// A claim that can't be read is no record: it is over when its lease is.
-func TestUnreadableClaimExpires(t *testing.T) {
-	synctested(func(t *testing.T) {
-		l := memLedger(t)
-		check(t, l.create(t.Context(), "tables/installs/claims/u/000001.json", nil))
-		if _, err := l.Claim(t.Context(), "installs", "u", "b", time.Minute); err == nil {
-			t.Error("taken at once: its holder may live")
-		}
-		time.Sleep(61 * time.Second)
-		c, err := l.Claim(t.Context(), "installs", "u", "b", time.Minute)
-		check(t, err)
-		check(t, c.Release(t.Context()))
-	})(t)
 }

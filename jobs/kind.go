@@ -7,6 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -32,7 +34,7 @@ type Plan struct {
 
 	// Inspect says how the table is, by what the ledger holds when it is called and what the units have learnt. It asks
 	// the service for nothing. Nil: the kind has no partitions.
-	Inspect func(context.Context, Past) (Inspection, error)
+	Inspect func(context.Context, ledger.Past) (refresh.Inspection, error)
 
 	// Schema is the table's definition, for which it may ask the service. Nil: the kind has no partitions.
 	Schema func(context.Context) (*sinks.Schema, error)
@@ -47,10 +49,10 @@ type Unit struct {
 	Name   string   // unique in the table; of a window: the first day of its grid cell
 	Claims []string // names of the claims that it is done under, in the order of claiming; nil: Name alone
 
-	Due      []Due // the partitions that it replaces, ascending; none for kinds without partitions
-	Requests int   // reports that it asks for, unless the service is too slow for one of them
+	Due      []refresh.Due // the partitions that it replaces, ascending; none for kinds without partitions
+	Requests int           // reports that it asks for, unless the service is too slow for one of them
 
-	Do func(context.Context, Hold) (Outcome, error)
+	Do func(context.Context, ledger.Hold) (ledger.Outcome, error)
 
 	// Over tells without a claim whether another process has done the unit since it was planned. It saves tasks that come
 	// to each other's units the half dozen calls of the ledger's bucket that a claim costs. Nil: only Do can tell.
@@ -69,92 +71,13 @@ type Job struct {
 	Name    string
 	Table   string // where its claims live
 	Kind    Kind
-	Targets []Target // where its partitions go
+	Targets []ledger.Target // where its partitions go
 }
-
-// An Outcome counts what came of a unit, or of many. Partitions are counted once: written, unchanged, empty, kept or
-// failed.
-type Outcome struct {
-	Windows   int `json:"windows"`
-	Held      int `json:"held"` // windows that another process holds
-	Written   int `json:"written"`
-	Unchanged int `json:"unchanged"`
-	Empty     int `json:"empty"`
-	Kept      int `json:"kept"` // empty in the answer, old rows kept as on_empty asks
-	Failed    int `json:"failed"`
-
-	Waiting int       `json:"waiting,omitempty"` // windows that were left as they are until later
-	Due     time.Time `json:"due,omitzero"`      // when the first of them is due, when that is known
-
-	Requests     int64         `json:"requests"`
-	Retries      int64         `json:"retries"`
-	Limiter      time.Duration `json:"limiter_ns"` // waited on the limiter
-	Backoff      time.Duration `json:"backoff_ns"` // waited between the attempts of a request
-	Rows         int64         `json:"rows"`
-	Rounded      int64         `json:"rounded"` // money cells that had more than six decimals
-	Nulls        int64         `json:"nulls"`   // blank cells of metrics
-	CSVBytes     int64         `json:"csv_bytes"`
-	ParquetBytes int64         `json:"parquet_bytes"`
-}
-
-// Add adds o's counts.
-func (t *Outcome) Add(o Outcome) {
-	t.Windows += o.Windows
-	t.Held += o.Held
-	t.Written += o.Written
-	t.Unchanged += o.Unchanged
-	t.Empty += o.Empty
-	t.Kept += o.Kept
-	t.Failed += o.Failed
-	t.Waiting += o.Waiting
-	if t.Due.IsZero() || !o.Due.IsZero() && o.Due.Before(t.Due) {
-		t.Due = o.Due
-	}
-	t.Requests += o.Requests
-	t.Retries += o.Retries
-	t.Limiter += o.Limiter
-	t.Backoff += o.Backoff
-	t.Rows += o.Rows
-	t.Rounded += o.Rounded
-	t.Nulls += o.Nulls
-	t.CSVBytes += o.CSVBytes
-	t.ParquetBytes += o.ParquetBytes
-}
-
-// Measure sets what the unit cost the service and waited for, as the kind's client has counted it.
-func (t *Outcome) Measure(requests, retries, csvBytes int64, limiter, backoff time.Duration) {
-	t.Requests, t.Retries, t.CSVBytes, t.Limiter, t.Backoff = requests, retries, csvBytes, limiter, backoff
-}
-
-// Count counts what Publish said of one partition.
-func (t *Outcome) Count(s State) {
-	switch s {
-	case Unchanged:
-		t.Unchanged++
-	case Empty:
-		t.Empty++
-	case Kept:
-		t.Kept++
-	default:
-		t.Written++
-	}
-}
-
-// Done counts the partitions that are as they should be.
-func (t Outcome) Done() int { return t.Written + t.Unchanged + t.Empty + t.Kept }
 
 // Errors that change how a run goes on, and its exit code.
 var (
-	// ErrRefused: the config and the ledger contradict each other; nothing was asked or written.
-	ErrRefused = errors.New("refused")
 	// ErrDenied: the service or a store refused the credentials; going on would only repeat that.
 	ErrDenied = errors.New("access denied")
 	// ErrStop: what one unit was refused for holds for every unit of the job; going on would only repeat that.
 	ErrStop = errors.New("the job goes no further")
-	// ErrEmptied: the answer is empty where rows are recorded, and on_empty is guard.
-	ErrEmptied = errors.New("the answer has no rows")
-	// ErrLedger: the ledger's bucket could not be read or written.
-	ErrLedger = errors.New("ledger")
-	// ErrLost: the claim was lost to another process, or its lease ended; nothing more may be published under it.
-	ErrLost = errors.New("claim lost")
 )

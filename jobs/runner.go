@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // A Runner does what jobs plan: each unit under its claim, several at once, a failed one never stopping the next.
 type Runner struct {
-	Ledger   *Ledger
+	Ledger   *ledger.Ledger
 	Run      string        // the run's ID: in claims, records and logs
 	Lease    time.Duration // of claims
 	Deadline time.Time     // no unit is begun that would hardly be over by then; zero: none
@@ -24,21 +27,21 @@ type Runner struct {
 // Progress is one step of a job, for people who wait.
 type Progress struct {
 	Job    string
-	Units  int      // planned
-	Unit   string   // the one that is over; empty: the job has just been planned
-	Result *Outcome // of the unit that is over
+	Units  int             // planned
+	Unit   string          // the one that is over; empty: the job has just been planned
+	Result *ledger.Outcome // of the unit that is over
 	Err    error
 }
 
 // RunJobs does what PlanJobs planned of the jobs, and gives their results in order. It returns when every unit that it
 // took is over.
-func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []Result {
-	results := make([]Result, len(list))
+func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []ledger.Result {
+	results := make([]ledger.Result, len(list))
 	s := &shift{desk: newDesk(r)}
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))
 	for i, job := range list {
-		results[i] = Result{Job: job.Name, Table: job.Table}
+		results[i] = ledger.Result{Job: job.Name, Table: job.Table}
 		if ctx.Err() != nil { // what is due of it, or that nobody knows what is
 			results[i].Left = len(plans[i].Units)
 			results[i].Stopped = results[i].Left > 0 || errors.Is(plans[i].Err, context.Canceled)
@@ -76,7 +79,7 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []Res
 }
 
 // finish tidies up after all jobs, and notes what they leave.
-func (r *Runner) finish(ctx context.Context, plans []Planned, results []Result) {
+func (r *Runner) finish(ctx context.Context, plans []Planned, results []ledger.Result) {
 	g := &errgroup.Group{}
 	g.SetLimit(planners)
 	for i, p := range plans {
@@ -88,8 +91,8 @@ func (r *Runner) finish(ctx context.Context, plans []Planned, results []Result) 
 				err = p.Tidy(ctx)
 			}
 			if p.Inspect != nil && err == nil {
-				var in Inspection
-				in, err = p.Inspect(ctx, Past{})
+				var in refresh.Inspection
+				in, err = p.Inspect(ctx, ledger.Past{})
 				results[i].Rest = in.Rest
 			}
 			if err != nil {
@@ -134,12 +137,12 @@ func (r *Runner) unit(ctx context.Context, t task, s *shift) {
 		return
 	}
 	if over, err := looked(ctx, t); over || err != nil {
-		r.over(ctx, t, Outcome{}, err)
+		r.over(ctx, t, ledger.Outcome{}, err)
 		return
 	}
 	start := time.Now()
 	out, err := r.claimed(ctx, t.job, t.unit, s)
-	var held *HeldError
+	var held *ledger.HeldError
 	if errors.As(err, &held) {
 		s.held.add(heldUnit{ctx, t, held})
 		return
@@ -157,7 +160,7 @@ func looked(ctx context.Context, t task) (bool, error) {
 }
 
 // over tallies what came of a unit.
-func (r *Runner) over(ctx context.Context, t task, out Outcome, err error) {
+func (r *Runner) over(ctx context.Context, t task, out ledger.Outcome, err error) {
 	log := r.Log.With("job", t.job.Name, "run", r.Run, "window", t.unit.Name)
 	switch {
 	case err == nil:
@@ -175,7 +178,7 @@ func (r *Runner) over(ctx context.Context, t task, out Outcome, err error) {
 	r.observe(Progress{Job: t.job.Name, Units: t.planned, Unit: t.unit.Name, Result: &out, Err: err})
 }
 
-func (r *Runner) claimed(ctx context.Context, job Job, u Unit, s *shift) (out Outcome, err error) {
+func (r *Runner) claimed(ctx context.Context, job Job, u Unit, s *shift) (out ledger.Outcome, err error) {
 	hold, release, err := s.desk.take(ctx, job, u)
 	if err != nil {
 		return out, err

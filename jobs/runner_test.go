@@ -14,6 +14,12 @@ import (
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 )
 
 // script is a kind whose units do what their names say.
@@ -28,35 +34,35 @@ type script struct {
 func (s *script) Plan(context.Context, time.Time) (Plan, error) { return planOf(s.units, s.do), s.plan }
 
 // planOf is a plan of units that are done by their names.
-func planOf(names []string, do func(ctx context.Context, name string) (Outcome, error)) (p Plan) {
+func planOf(names []string, do func(ctx context.Context, name string) (ledger.Outcome, error)) (p Plan) {
 	for _, name := range names {
-		p.Units = append(p.Units, Unit{Name: name, Do: func(ctx context.Context, _ Hold) (Outcome, error) { return do(ctx, name) }})
+		p.Units = append(p.Units, Unit{Name: name, Do: func(ctx context.Context, _ ledger.Hold) (ledger.Outcome, error) { return do(ctx, name) }})
 	}
 	return p
 }
 
-func (s *script) do(ctx context.Context, name string) (Outcome, error) {
+func (s *script) do(ctx context.Context, name string) (ledger.Outcome, error) {
 	s.mu.Lock()
 	s.done = append(s.done, name)
 	s.mu.Unlock()
 	switch name {
 	case "bad":
-		return Outcome{Written: 1, Failed: 2}, errors.New("broken")
+		return ledger.Outcome{Written: 1, Failed: 2}, errors.New("broken")
 	case "hopeless":
-		return Outcome{Failed: 3}, errors.New("broken")
+		return ledger.Outcome{Failed: 3}, errors.New("broken")
 	case "denied":
-		return Outcome{Failed: 1}, fmt.Errorf("%w: 401", ErrDenied)
+		return ledger.Outcome{Failed: 1}, fmt.Errorf("%w: 401", ErrDenied)
 	case "forbidden":
-		return Outcome{Failed: 1}, &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}
+		return ledger.Outcome{Failed: 1}, &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}
 	case "stop":
 		s.stop()
 		<-ctx.Done()
-		return Outcome{Failed: 1}, ctx.Err()
+		return ledger.Outcome{Failed: 1}, ctx.Err()
 	}
-	return Outcome{Written: 1, Rows: 10}, nil
+	return ledger.Outcome{Written: 1, Rows: 10}, nil
 }
 
-func runScripts(t *testing.T, scripts ...*script) ([]Result, bool) {
+func runScripts(t *testing.T, scripts ...*script) ([]ledger.Result, bool) {
 	t.Helper()
 	l := memLedger(t)
 	other, err := l.Claim(t.Context(), "table0", "taken", "another run", time.Minute)
@@ -85,22 +91,22 @@ func TestRunner(t *testing.T) {
 		name  string
 		first *script
 		did   []string
-		out   Outcome
+		out   ledger.Outcome
 		errs  int
 		named int // exit code of a run that was asked for by name
 	}{
-		{"all is well", &script{units: names("a", "b")}, names("a", "b"), Outcome{Windows: 2, Written: 2, Rows: 20}, 0, ExitDone},
-		{"nothing to do", &script{}, nil, Outcome{}, 0, ExitDone},
+		{"all is well", &script{units: names("a", "b")}, names("a", "b"), ledger.Outcome{Windows: 2, Written: 2, Rows: 20}, 0, ExitDone},
+		{"nothing to do", &script{}, nil, ledger.Outcome{}, 0, ExitDone},
 		{"a failed one stops no other", &script{units: names("a", "bad", "b")}, names("a", "bad", "b"),
-			Outcome{Windows: 3, Written: 3, Failed: 2, Rows: 20}, 1, ExitSome},
-		{"all failed", &script{units: names("hopeless")}, names("hopeless"), Outcome{Windows: 1, Failed: 3}, 1, ExitFailed},
-		{"denied by the service", &script{units: names("denied", "a", "b")}, names("denied"), Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
-		{"denied by a store", &script{units: names("forbidden", "a")}, names("forbidden"), Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
-		{"one is another's", &script{units: names("taken", "a")}, names("a"), Outcome{Windows: 2, Held: 1, Written: 1, Rows: 10}, 0, ExitDone},
-		{"all are others'", &script{units: names("taken")}, nil, Outcome{Windows: 1, Held: 1}, 0, ExitHeld},
-		{"no plan", &script{plan: errors.New("no ledger")}, nil, Outcome{}, 1, ExitFailed},
-		{"refused", &script{plan: fmt.Errorf("%w: another currency", ErrRefused)}, nil, Outcome{}, 1, ExitUsage},
-		{"stopped", &script{units: names("a", "stop", "b")}, names("a", "stop"), Outcome{Windows: 2, Written: 1, Rows: 10}, 0, ExitInterrupted},
+			ledger.Outcome{Windows: 3, Written: 3, Failed: 2, Rows: 20}, 1, ExitSome},
+		{"all failed", &script{units: names("hopeless")}, names("hopeless"), ledger.Outcome{Windows: 1, Failed: 3}, 1, ExitFailed},
+		{"denied by the service", &script{units: names("denied", "a", "b")}, names("denied"), ledger.Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
+		{"denied by a store", &script{units: names("forbidden", "a")}, names("forbidden"), ledger.Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
+		{"one is another's", &script{units: names("taken", "a")}, names("a"), ledger.Outcome{Windows: 2, Held: 1, Written: 1, Rows: 10}, 0, ExitDone},
+		{"all are others'", &script{units: names("taken")}, nil, ledger.Outcome{Windows: 1, Held: 1}, 0, ExitHeld},
+		{"no plan", &script{plan: errors.New("no ledger")}, nil, ledger.Outcome{}, 1, ExitFailed},
+		{"refused", &script{plan: fmt.Errorf("%w: another currency", ledger.ErrRefused)}, nil, ledger.Outcome{}, 1, ExitUsage},
+		{"stopped", &script{units: names("a", "stop", "b")}, names("a", "stop"), ledger.Outcome{Windows: 2, Written: 1, Rows: 10}, 0, ExitInterrupted},
 	} {
 		t.Run(c.name, synctested(func(t *testing.T) {
 			second := &script{units: names("x", "y")}
@@ -127,8 +133,8 @@ func TestStoppedRunSaysWhatItLeaves(t *testing.T) {
 	t.Run("", synctested(func(t *testing.T) {
 		results, stopped := runScripts(t, &script{units: []string{"a"}}, &script{units: []string{"a", "stop", "b"}},
 			&script{units: []string{"x", "y"}}, &script{}, &script{plan: context.Canceled}, &script{plan: errors.New("no ledger")})
-		for i, want := range []Result{
-			{Outcome: Outcome{Windows: 1}}, {Left: 2, Stopped: true, Outcome: Outcome{Windows: 2}}, {Left: 2, Stopped: true}, {}, {Stopped: true}, {},
+		for i, want := range []ledger.Result{
+			{Outcome: ledger.Outcome{Windows: 1}}, {Left: 2, Stopped: true, Outcome: ledger.Outcome{Windows: 2}}, {Left: 2, Stopped: true}, {}, {Stopped: true}, {},
 		} {
 			got := results[i]
 			if got.Left != want.Left || got.Stopped != want.Stopped || got.Outcome.Windows != want.Outcome.Windows {
@@ -152,33 +158,33 @@ func TestStoppedRunSaysWhatItLeaves(t *testing.T) {
 }
 
 func TestMeasure(t *testing.T) {
-	var o Outcome
-	if o.Measure(1, 2, 3, 4, 5); o != (Outcome{Requests: 1, Retries: 2, CSVBytes: 3, Limiter: 4, Backoff: 5}) {
+	var o ledger.Outcome
+	if o.Measure(1, 2, 3, 4, 5); o != (ledger.Outcome{Requests: 1, Retries: 2, CSVBytes: 3, Limiter: 4, Backoff: 5}) {
 		t.Errorf("%+v", o)
 	}
 }
 
 // Of several jobs the first that applies of 2, 5, 1, 3, 4, 0 is the exit code.
 func TestExitCodeOfSeveralJobs(t *testing.T) {
-	all := map[int]Result{
-		ExitUsage:  {Errs: []error{ErrRefused}},
+	all := map[int]ledger.Result{
+		ExitUsage:  {Errs: []error{ledger.ErrRefused}},
 		ExitDenied: {Errs: []error{ErrDenied}},
 		ExitFailed: {Errs: []error{errors.New("x")}},
-		ExitSome:   {Errs: []error{errors.New("x")}, Outcome: Outcome{Windows: 2, Written: 1}},
-		ExitHeld:   {Outcome: Outcome{Windows: 1, Held: 1}},
-		ExitDone:   {Outcome: Outcome{Windows: 1, Written: 1}},
+		ExitSome:   {Errs: []error{errors.New("x")}, Outcome: ledger.Outcome{Windows: 2, Written: 1}},
+		ExitHeld:   {Outcome: ledger.Outcome{Windows: 1, Held: 1}},
+		ExitDone:   {Outcome: ledger.Outcome{Windows: 1, Written: 1}},
 	}
 	order := []int{ExitUsage, ExitDenied, ExitFailed, ExitSome, ExitHeld, ExitDone}
 	for i, want := range order {
-		var results []Result
+		var results []ledger.Result
 		for _, code := range order[i:] {
-			results = append([]Result{all[code]}, results...)
+			results = append([]ledger.Result{all[code]}, results...)
 		}
 		if got := ExitCode(results, false, true); got != want {
 			t.Errorf("of %v: %d, want %d", order[i:], got, want)
 		}
 	}
-	if got := ExitCode([]Result{all[ExitUsage]}, true, true); got != ExitInterrupted {
+	if got := ExitCode([]ledger.Result{all[ExitUsage]}, true, true); got != ExitInterrupted {
 		t.Errorf("interrupted: %d", got)
 	}
 }
@@ -220,7 +226,7 @@ func TestJobsArePlannedAtOnce(t *testing.T) {
 		if took := time.Since(start); took != 4*time.Second || most.Load() != planners {
 			t.Errorf("planned in %v, %d at once", took, most.Load())
 		}
-		check(t, l.SaveRun(t.Context(), RunRecord{ID: "r", Results: results}))
+		check(t, l.SaveRun(t.Context(), ledger.Run{ID: "r", Results: results}))
 		last, _, err := l.LastRun(t.Context())
 		check(t, err)
 		for i, res := range last.Results {
@@ -231,7 +237,7 @@ func TestJobsArePlannedAtOnce(t *testing.T) {
 				want = "[]"
 			}
 			failures := res.Failures
-			slices.SortFunc(failures, func(a, b Failure) int { return strings.Compare(a.Unit, b.Unit) })
+			slices.SortFunc(failures, func(a, b ledger.Failure) int { return strings.Compare(a.Unit, b.Unit) })
 			if got := fmt.Sprint(failures); got != want || res.Job != list[i].Name || len(results[i].Errs) != len(failures) {
 				t.Errorf("%s: failures %s, want %s", res.Job, got, want)
 			}
@@ -241,7 +247,7 @@ func TestJobsArePlannedAtOnce(t *testing.T) {
 
 // What the ledger keeps of an error is bounded, and whole characters.
 func TestFailureIsCut(t *testing.T) {
-	var res Result
+	var res ledger.Result
 	(&tally{Result: &res}).fail("u", errors.New("x"+strings.Repeat("ä", 5000)))
 	if got := res.Failures[0].Error; len(got) > 510 || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä...") {
 		t.Errorf("%d bytes: %q", len(got), got)
@@ -266,11 +272,11 @@ func (s *slowUnits) Plan(context.Context, time.Time) (Plan, error) {
 	return p, nil
 }
 
-func (s *slowUnits) do(context.Context, string) (Outcome, error) {
+func (s *slowUnits) do(context.Context, string) (ledger.Outcome, error) {
 	s.under(1)
 	defer s.under(-1)
 	time.Sleep(time.Second)
-	return Outcome{Written: 1}, nil
+	return ledger.Outcome{Written: 1}, nil
 }
 
 func (s *slowUnits) under(n int) {
@@ -298,4 +304,31 @@ func TestAtOnce(t *testing.T) {
 			t.Errorf("%d and %d at once; %+v", few.most, many.most, res)
 		}
 	})
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// memLedger is a ledger in memory.
+func memLedger(t testing.TB) *ledger.Ledger {
+	l, _ := storeLedger(t)
+	return l
+}
+
+// storeLedger is a ledger in memory, and the store that it is in.
+func storeLedger(t testing.TB) (*ledger.Ledger, *ledgertest.Store) {
+	store := &ledgertest.Store{Bucket: memblob.OpenBucket(nil)}
+	l := ledger.Open(ledger.Options{Bucket: blob.NewBucket(store), URL: "mem://ledger"})
+	t.Cleanup(func() { check(t, l.Close()) })
+	return l, store
+}
+
+// another is the same store as another process sees it, and that process's ledger. It needs no closing.
+func another(store *ledgertest.Store) (*ledger.Ledger, *ledgertest.Store) {
+	own := &ledgertest.Store{Bucket: store.Bucket}
+	return ledger.Open(ledger.Options{Bucket: blob.NewBucket(own), URL: "mem://ledger"}), own
 }

@@ -9,16 +9,19 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
 // ledgered is a kind that plans as a report does: records, shapes, windows.
 type ledgered struct {
-	ledger *Ledger
+	ledger *ledger.Ledger
 	table  string
-	shape  Shape
-	rules  Rules
-	read   *Table // by the last plan
+	shape  ledger.Shape
+	rules  refresh.Rules
+	read   *ledger.Table // by the last plan
 }
 
 func (k *ledgered) Plan(ctx context.Context, now time.Time) (p Plan, err error) {
@@ -32,7 +35,7 @@ func (k *ledgered) Plan(ctx context.Context, now time.Time) (p Plan, err error) 
 		return p, err
 	}
 	if known {
-		if err := CheckShape(k.table, last, k.shape); err != nil {
+		if err := ledger.CheckShape(k.table, last, k.shape); err != nil {
 			return p, err
 		}
 	}
@@ -40,7 +43,7 @@ func (k *ledgered) Plan(ctx context.Context, now time.Time) (p Plan, err error) 
 	if rules.Stale, err = table.Stale(ctx, k.shape); err != nil {
 		return p, err
 	}
-	for _, w := range PlanWindows(now, rules, table.Entries()) {
+	for _, w := range refresh.Plan(now, rules, table.Records()) {
 		p.Units = append(p.Units, Unit{Name: w.Cell.String(), Due: w.Due})
 	}
 	return p, nil
@@ -50,14 +53,17 @@ var decade = date("2016-01-01")
 
 const decadeDays = 3650
 
+// loose records are objects of their own: as many as the ledger leaves unfolded.
+const loose = 64
+
 // typical is a record as large as a report of a dozen metrics makes it.
-func typical(day civil.Date, shape string) Entry {
+func typical(day civil.Date, shape string) ledger.Record {
 	fetched := day.AddDays(100).In(time.UTC)
 	if yesterday := decadeEnd.AddDate(0, 0, -1); fetched.After(yesterday) {
 		fetched = yesterday // by a nightly run
 	}
-	e := Entry{
-		Partition: day, Run: "20260110T043000Z-1f2e3d4c", State: Written, Rows: 18231, Hash: "5f1c9a7e3b2d4f60-18231",
+	e := ledger.Record{
+		Partition: day, Run: "20260110T043000Z-1f2e3d4c", State: ledger.Written, Rows: 18231, Hash: "5f1c9a7e3b2d4f60-18231",
 		Fetched: fetched, Shape: shape, Sums: map[string]string{},
 		Receipts: []sinks.Receipt{{Sink: "gs://warehouse/reports", Key: "campaigns_daily/dt=" + day.String() + "/part-0.parquet", Size: 482113,
 			Store: "gs://warehouse/reports", Version: "1764460800123456"}},
@@ -69,7 +75,7 @@ func typical(day civil.Date, shape string) Entry {
 }
 
 // tenYears fills a table: ten years of days in a segment, the last 64 of them again as loose records, four shapes.
-func tenYears(t testing.TB, l *Ledger, name string) ledgered {
+func tenYears(t testing.TB, l *ledger.Ledger, name string) ledgered {
 	t.Helper()
 	ctx := context.Background()
 	must := func(err error) {
@@ -80,39 +86,37 @@ func tenYears(t testing.TB, l *Ledger, name string) ledgered {
 	}
 	table, err := l.Table(ctx, name)
 	must(err)
-	k := ledgered{ledger: l, table: name, rules: Rules{
-		Period: Day, Page: 7, Start: decade, Lookback: 14, Horizons: []int{30, 90}, Location: time.UTC,
+	k := ledgered{ledger: l, table: name, rules: refresh.Rules{
+		Period: refresh.Day, Page: 7, Start: decade, Lookback: 14, Horizons: []int{30, 90}, Location: time.UTC,
 		LaterColumns: true, // three of the four shapes are narrower
 	}}
 	k.shape.Fingerprint = map[string]string{"currency": "USD"}
 	for i := range 4 {
-		k.shape.Columns = append(k.shape.Columns, ShapeColumn{Name: fmt.Sprint("m", i), Type: "INT64", Source: "m"})
+		k.shape.Columns = append(k.shape.Columns, ledger.Column{Name: fmt.Sprint("m", i), Type: "INT64", Source: "m"})
 		must(table.SaveShape(ctx, k.shape))
 		for d := i * decadeDays / 4; d < (i+1)*decadeDays/4; d++ {
-			e := typical(decade.AddDays(d), k.shape.ID())
-			e.Seq = 1
-			table.entries[e.Partition] = e
+			must(table.Commit(ctx, typical(decade.AddDays(d), k.shape.ID())))
 		}
 	}
-	must(table.fold(ctx, nil, 1))
-	for d := decadeDays - defaultFoldAbove; d < decadeDays; d++ {
-		must(table.Record(ctx, typical(decade.AddDays(d), k.shape.ID())))
+	must(table.Fold(ctx))
+	for d := decadeDays - loose; d < decadeDays; d++ {
+		must(table.Commit(ctx, typical(decade.AddDays(d), k.shape.ID())))
 	}
 	return k
 }
 
 // decades are jobs over a table of ten years, each of which reads it for itself, and the store.
-func decades(t testing.TB, n int) ([]Job, *distant) {
+func decades(t testing.TB, n int) ([]Job, *ledgertest.Store) {
 	t.Helper()
-	l, store := distantLedger(t, nil)
+	l, store := storeLedger(t)
 	kind := tenYears(t, l, "table")
 	var list []Job
 	for i := range n {
 		own := kind
 		list = append(list, Job{Name: fmt.Sprint("job", i), Table: "table", Kind: &own})
 	}
-	store.before = slow
-	store.calls.Store(0)
+	store.Before = slow
+	store.Calls.Store(0)
 	return list, store
 }
 
@@ -130,7 +134,7 @@ func TestPlanWaitsForFewCalls(t *testing.T) {
 		if took := time.Since(start); took > 6*latency {
 			t.Errorf("a plan waits for %d calls one after the other, want 6", took/latency)
 		}
-		if calls := store.calls.Load(); calls > 3+defaultFoldAbove+4 {
+		if calls := store.Calls.Load(); calls > 3+loose+4 {
 			t.Errorf("a plan needs %d calls", calls)
 		}
 		due := 0
@@ -166,4 +170,17 @@ func BenchmarkPlan(b *testing.B) {
 			}
 		})
 	}
+}
+
+// slow waits as long for each call as a bucket of the same region does.
+func slow(string, string) { time.Sleep(latency) }
+
+const latency = 20 * time.Millisecond
+
+func date(text string) civil.Date {
+	d, err := civil.ParseDate(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
 }

@@ -69,16 +69,17 @@ func appFaults() []emulator.Fault {
 	}
 }
 
-// Two hundred apps, faults of all sorts, a job that fails for ever, and SIGKILL: every run comes nearer, no app is made
+// Many apps, faults of all sorts, a job that fails for ever, and SIGKILL: every run comes nearer, no app is made
 // twice, the failing app stops no other, and at the end nothing differs and nothing is sent.
 func TestAppsConverge(t *testing.T) {
-	const n = 200
+	t.Parallel()
+	n := min(20**kills, 400)
 	p, server := newAppsPlace(t, emulator.Options{TicketStep: 20 * time.Millisecond, Token: "secret-token-of-the-test", Faults: appFaults(), JobFaults: []emulator.JobFault{
 		{App: "com.example.g8", Section: "events"}, {App: "com.example.g9", Section: "partners", Item: "facebook", Times: 3},
 	}}, 3, manyApps(n))
 	p.env = appSecrets
 	most := (*kills + 3) / 4 // each costs a lease
-	t.Logf("seed %d, %d kills", *killSeed, most)
+	t.Logf("seed %d, %d kills, %d apps", *killSeed, most, n)
 	dice := rand.New(rand.NewPCG(*killSeed, 0))
 	said, partly := "", 0
 	for range most {
@@ -118,7 +119,7 @@ func TestAppsConverge(t *testing.T) {
 	}
 	before := len(server.Requests())
 	out, code = p.run("apps", "apply", "--log-level", "debug")
-	if said += out; code != 0 || !strings.Contains(out, "sent 0, unchanged 200,") {
+	if said += out; code != 0 || !strings.Contains(out, fmt.Sprintf("sent 0, unchanged %d,", n)) {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	for _, r := range server.Requests()[before:] {
@@ -139,7 +140,7 @@ func TestAppsConverge(t *testing.T) {
 	if len(managed) != n {
 		t.Errorf("%d apps", len(managed))
 	}
-	if out, code = p.run("apps", "plan"); code != 0 || out != "200 apps: 0 to be created, 0 to be changed, 200 as declared\n" {
+	if out, code = p.run("apps", "plan"); code != 0 || out != fmt.Sprintf("%d apps: 0 to be created, 0 to be changed, %d as declared\n", n, n) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	p.noSecrets("the output", said+out)
@@ -197,6 +198,7 @@ func jobsOf(t *testing.T, server *emulator.Server) (n int) {
 
 // A run that waits for migrations ends at once when it is told to, with 130, and the next one goes on waiting.
 func TestAppsTerminated(t *testing.T) {
+	t.Parallel()
 	p, server := newAppsPlace(t, emulator.Options{TicketStep: -1}, 2, manyApps(20))
 	p.env = appSecrets
 	cmd, out := p.command(t.Context(), "apps", "apply")

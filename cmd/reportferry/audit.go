@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
@@ -45,7 +45,7 @@ var auditPartitionsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Colu
 }}
 
 // audit appends what a run did to the tables that dashboards read, where the config asks for that.
-func audit(ctx context.Context, s *wire.Session, r jobs.RunRecord) error {
+func audit(ctx context.Context, s *wire.Session, r ledger.Run) error {
 	if s.Config.Audit == "" {
 		return nil
 	}
@@ -55,7 +55,7 @@ func audit(ctx context.Context, s *wire.Session, r jobs.RunRecord) error {
 	}
 	warehouse, ok := sink.(*bqsink.Sink)
 	if !ok {
-		return fmt.Errorf("audit: %w: only a bigquery:// sink keeps audit tables", jobs.ErrRefused)
+		return fmt.Errorf("audit: %w: only a bigquery:// sink keeps audit tables", ledger.ErrRefused)
 	}
 	var runs, partitions []map[string]any
 	for _, res := range r.Results {
@@ -65,7 +65,7 @@ func audit(ctx context.Context, s *wire.Session, r jobs.RunRecord) error {
 			return fmt.Errorf("audit: %w", err)
 		}
 		for _, entry := range t.Sorted() {
-			if entry.Run == r.ID && entry.State != jobs.Publishing {
+			if entry.Run == r.ID && entry.State != ledger.Publishing {
 				partitions = append(partitions, auditPartition(res.Table, entry))
 			}
 		}
@@ -79,7 +79,7 @@ func audit(ctx context.Context, s *wire.Session, r jobs.RunRecord) error {
 	return nil
 }
 
-func auditRun(r jobs.RunRecord, res jobs.Result) map[string]any {
+func auditRun(r ledger.Run, res ledger.Result) map[string]any {
 	row := map[string]any{
 		"run": r.ID, "trigger": r.Trigger, "job": res.Job, "table_name": res.Table, "started": dateTime(r.Started),
 		"exit_code": r.Exit, "written": res.Outcome.Written, "unchanged": res.Outcome.Unchanged, "empty": res.Outcome.Empty,
@@ -94,7 +94,7 @@ func auditRun(r jobs.RunRecord, res jobs.Result) map[string]any {
 	return row
 }
 
-func auditPartition(table string, e jobs.Entry) map[string]any {
+func auditPartition(table string, e ledger.Record) map[string]any {
 	row := map[string]any{
 		"run": e.Run, "table_name": table, "state": string(e.State), "row_count": e.Rows, "hash": e.Hash, "fetched": dateTime(e.Fetched),
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	kills    = flag.Int("n", 8, "moments at which the program is killed")
+	kills    = flag.Int("n", 4, "moments at which the program is killed, and the measure of other volumes")
 	killSeed = flag.Uint64("seed", 1, "seed of the moments")
 	records  = flag.Int("records", 0, "records that are pushed meanwhile; 0: a few thousand")
 )
@@ -27,6 +27,7 @@ var (
 // The program is killed at random moments and run again: it ends equal to a run that wasn't, nothing half-written is
 // ever visible, and what was recorded isn't asked for again.
 func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "--apps", "3", "--days", "40", "--latency", "40ms")
 	const days = 21
 	var want map[string]string
@@ -94,6 +95,7 @@ func (p *place) untilDone() {
 
 // Eight processes at once on one job: no window is fetched twice, and together they have it all.
 func TestEightProcessesShareTheWork(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "--apps", "3", "--days", "60", "--latency", "30ms")
 	const days = 48
 	clean := newPlace(t, s, days, 4, living)
@@ -125,6 +127,7 @@ func TestEightProcessesShareTheWork(t *testing.T) {
 
 // A holder that sleeps past its lease and wakes up publishes nothing: its windows are another's by then.
 func TestAStoppedHolderPublishesNothing(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "30")
 	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Nth: 1, Every: 1, Kind: emulator.FaultSlow, Delay: 5 * time.Second}})
 	check(t, err)
@@ -160,6 +163,7 @@ func TestAStoppedHolderPublishesNothing(t *testing.T) {
 
 // SIGTERM in the middle of a slow answer: the process ends in time, and the next run goes on at once.
 func TestTerminated(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "30")
 	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Nth: 2, Every: 1, Kind: emulator.FaultSlow, Delay: time.Minute}})
 	check(t, err)

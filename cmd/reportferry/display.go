@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A display shows a run while it goes on: bars on a terminal, plain lines elsewhere, JSON for machines.
@@ -36,7 +37,7 @@ type display struct {
 type jobProgress struct {
 	bar  *mpb.Bar
 	done int
-	sum  jobs.Outcome
+	sum  ledger.Outcome
 }
 
 func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
@@ -107,7 +108,7 @@ func (d *display) line(p jobs.Progress, j *jobProgress) {
 }
 
 // lineOf says what came of one window.
-func lineOf(o jobs.Outcome, err error) string {
+func lineOf(o ledger.Outcome, err error) string {
 	if o.Held > 0 {
 		return "held by another run"
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -88,14 +90,14 @@ func TestSummary(t *testing.T) {
 	var out bytes.Buffer
 	d := newDisplay(program("", "text"), &out, &out)
 	cut := errors.New("fetch installs/2026-01-08: csv_report 2026-01-08:2026-01-08: 503 Service Unavailable after 8 attempts")
-	d.summary(jobs.RunRecord{Exit: jobs.ExitSome, Results: []jobs.Result{
-		{Job: "campaigns_daily", Took: 3217 * time.Millisecond, Outcome: jobs.Outcome{
+	d.summary(ledger.Run{Exit: jobs.ExitSome, Results: []ledger.Result{
+		{Job: "campaigns_daily", Took: 3217 * time.Millisecond, Outcome: ledger.Outcome{
 			Windows: 9, Written: 60, Requests: 10, Limiter: 1250 * time.Millisecond, Rows: 1_021_144, CSVBytes: 5_120_000_000,
 			ParquetBytes: 1_204_000,
 		}},
 		{Job: "networks_weekly", Took: 40 * time.Millisecond},
-		{Job: "nightly_spend", Took: 40 * time.Millisecond, Outcome: jobs.Outcome{Windows: 3, Waiting: 3, Due: time.Date(2026, 1, 31, 6, 5, 0, 0, time.UTC)}},
-		{Job: "partners_monthly", Took: 95 * time.Minute, Outcome: jobs.Outcome{
+		{Job: "nightly_spend", Took: 40 * time.Millisecond, Outcome: ledger.Outcome{Windows: 3, Waiting: 3, Due: time.Date(2026, 1, 31, 6, 5, 0, 0, time.UTC)}},
+		{Job: "partners_monthly", Took: 95 * time.Minute, Outcome: ledger.Outcome{
 			Windows: 12, Held: 2, Written: 3, Unchanged: 4, Empty: 1, Kept: 1, Failed: 2, Requests: 31, Retries: 20,
 			Limiter: 61 * time.Second, Backoff: 90 * time.Second, Rows: 999, Rounded: 1200, Nulls: 3, CSVBytes: 999, ParquetBytes: 45_300,
 		}, Errs: []error{cut, errors.Join(cut, errors.New("put installs/2026-01-09: disk full"))}},
@@ -106,36 +108,36 @@ func TestSummary(t *testing.T) {
 func TestLines(t *testing.T) {
 	var out bytes.Buffer
 	d := newDisplay(program("", "text"), &out, &out)
-	show := func(o jobs.Outcome, err error) {
+	show := func(o ledger.Outcome, err error) {
 		d.progress(jobs.Progress{Job: "campaigns_daily", Units: 6, Unit: "2026-01-04", Result: &o, Err: err})
 	}
 	d.progress(jobs.Progress{Job: "campaigns_daily", Units: 6})
-	show(jobs.Outcome{Written: 7, Rows: 2345}, nil)
-	show(jobs.Outcome{Unchanged: 5, Empty: 2, Rows: 345}, nil)
-	show(jobs.Outcome{Held: 1}, nil)
-	show(jobs.Outcome{}, nil)
-	show(jobs.Outcome{Waiting: 1, Due: time.Date(2026, 1, 31, 6, 5, 0, 0, time.UTC)}, nil)
-	show(jobs.Outcome{Written: 1, Failed: 6, Rows: 3}, errors.New("503"))
+	show(ledger.Outcome{Written: 7, Rows: 2345}, nil)
+	show(ledger.Outcome{Unchanged: 5, Empty: 2, Rows: 345}, nil)
+	show(ledger.Outcome{Held: 1}, nil)
+	show(ledger.Outcome{}, nil)
+	show(ledger.Outcome{Waiting: 1, Due: time.Date(2026, 1, 31, 6, 5, 0, 0, time.UTC)}, nil)
+	show(ledger.Outcome{Written: 1, Failed: 6, Rows: 3}, errors.New("503"))
 	golden(t, "lines", out.String())
 }
 
 func day(n int) civil.Date { return civil.Date{Year: 2026, Month: 1, Day: 1}.AddDays(n) }
 
 func TestPlanText(t *testing.T) {
-	inspect := func(context.Context, jobs.Past) (jobs.Inspection, error) { return jobs.Inspection{}, nil }
-	window := func(cell int, reason jobs.Reason, days ...int) jobs.Unit {
-		w := jobs.Window{Cell: day(cell)}
+	inspect := func(context.Context, ledger.Past) (refresh.Inspection, error) { return refresh.Inspection{}, nil }
+	window := func(cell int, reason refresh.Reason, days ...int) jobs.Unit {
+		w := refresh.Window{Cell: day(cell)}
 		for i, n := range days {
 			if i > 2 {
-				reason = jobs.Lookback
+				reason = refresh.Lookback
 			}
-			w.Due = append(w.Due, jobs.Due{Partition: day(n), Reason: reason})
+			w.Due = append(w.Due, refresh.Due{Partition: day(n), Reason: reason})
 		}
 		return jobs.Unit{Name: w.Cell.String(), Due: w.Due, Requests: len(w.Runs())}
 	}
 	var out bytes.Buffer
 	check(t, writePlan(&out, 1, jobs.Job{Name: "campaigns_daily"}, jobs.Plan{Inspect: inspect, Units: []jobs.Unit{
-		window(3, jobs.Missing, 3, 4, 5, 6, 9), window(10, jobs.Interrupted, 10), window(17, jobs.Unfinished, 17, 18),
+		window(3, refresh.Missing, 3, 4, 5, 6, 9), window(10, refresh.Interrupted, 10), window(17, refresh.Unfinished, 17, 18),
 	}}))
 	check(t, writePlan(&out, 1, jobs.Job{Name: "networks_weekly"}, jobs.Plan{Inspect: inspect}))
 	golden(t, "plan", out.String())

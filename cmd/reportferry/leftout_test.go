@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // The jobs of leftOutConfig, each with the keys that they all have.
@@ -179,7 +180,7 @@ func TestPlanWarns(t *testing.T) {
 	s := newShell(t, strings.Replace(campaignsJob, "dimensions: [day, ", "dimensions: [", 1)+
 		strings.Replace(strings.Replace(campaignsJob, "name: campaigns", "name: later", 1), "start: -12d", "start: 2011-01-01", 1))
 	for _, command := range []string{"plan", "check"} {
-		s.says(command, 0, "no date among the dimensions: one partition, all job=campaigns\n", "the start, 2011-01-01, is still to come job=later\n")
+		s.says(command, 0, "no date dimension, so the table is one partition job=campaigns\n", "the start, 2011-01-01, is in the future job=later\n")
 	}
 	s.says("plan campaigns", 0, "job=campaigns", "!job=later")
 }
@@ -209,38 +210,38 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 	const left, interrupted, upToDate = "Something is left out", "Interrupted. ", "all is up to date, nothing was requested"
 	for _, c := range []struct {
 		name  string
-		res   jobs.Result
+		res   ledger.Result
 		named bool // a person asked for this job
 		exit  int
 		line  string // in the last one
 		says  string
 	}{
-		{"nothing was due", jobs.Result{}, true, 0, upToDate, ""},
-		{"all that was due", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Written: 7}}, true, 0, "rows", "written 7"},
-		{"others hold some", jobs.Result{Outcome: jobs.Outcome{Windows: 2, Held: 1, Written: 7}}, true, 0, left, "1 of them held by another run"},
-		{"others hold all, of a schedule", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Held: 1}}, false, 0, left, "held by another run"},
-		{"others hold all", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Held: 1}}, true, 4, left, "held by another run"},
-		{"the deadline came", jobs.Result{Left: 3, Outcome: jobs.Outcome{Windows: 1, Written: 7}}, false, 130, interrupted, "3 windows for the next run: the deadline is near"},
-		{"the deadline came first", jobs.Result{Left: 3}, false, 130, interrupted, "3 windows for the next run: the deadline is near"},
-		{"stopped", jobs.Result{Left: 3, Stopped: true, Outcome: jobs.Outcome{Windows: 1}}, false, 130, interrupted, "3 windows for the next run: this one was stopped"},
-		{"not begun", jobs.Result{Left: 1, Stopped: true}, false, 130, interrupted, "job: not begun\n  left        1 window for the next run"},
-		{"not planned", jobs.Result{Stopped: true}, false, 130, interrupted, "job: not begun\n  left        all of it"},
-		{"a file that may still grow", jobs.Result{Outcome: jobs.Outcome{Windows: 2, Written: 1, Waiting: 1}}, true, 0, left, "1 window that may still be growing"},
-		{"columns for later", jobs.Result{Rest: jobs.Rest{Lacking: jobs.Lacking{Partitions: 1, Columns: []string{"clicks", "cost", "revenue", "sessions", "waus"}, Later: true}}}, true, 0, left,
+		{"nothing was due", ledger.Result{}, true, 0, upToDate, ""},
+		{"all that was due", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Written: 7}}, true, 0, "rows", "written 7"},
+		{"others hold some", ledger.Result{Outcome: ledger.Outcome{Windows: 2, Held: 1, Written: 7}}, true, 0, left, "1 of them held by another run"},
+		{"others hold all, of a schedule", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Held: 1}}, false, 0, left, "held by another run"},
+		{"others hold all", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Held: 1}}, true, 4, left, "held by another run"},
+		{"the deadline came", ledger.Result{Left: 3, Outcome: ledger.Outcome{Windows: 1, Written: 7}}, false, 130, interrupted, "3 windows for the next run: the deadline is near"},
+		{"the deadline came first", ledger.Result{Left: 3}, false, 130, interrupted, "3 windows for the next run: the deadline is near"},
+		{"stopped", ledger.Result{Left: 3, Stopped: true, Outcome: ledger.Outcome{Windows: 1}}, false, 130, interrupted, "3 windows for the next run: this one was stopped"},
+		{"not begun", ledger.Result{Left: 1, Stopped: true}, false, 130, interrupted, "job: not begun\n  left        1 window for the next run"},
+		{"not planned", ledger.Result{Stopped: true}, false, 130, interrupted, "job: not begun\n  left        all of it"},
+		{"a file that may still grow", ledger.Result{Outcome: ledger.Outcome{Windows: 2, Written: 1, Waiting: 1}}, true, 0, left, "1 window that may still be growing"},
+		{"columns for later", ledger.Result{Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 1, Columns: []string{"clicks", "cost", "revenue", "sessions", "waus"}, Later: true}}}, true, 0, left,
 			"1 partition lacks clicks, cost, revenue and 2 more\n              to fetch: backfill job --missing-columns"},
-		{"columns that were found meanwhile", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Written: 1}, Rest: jobs.Rest{Lacking: jobs.Lacking{Partitions: 2, Columns: []string{"a"}}}},
+		{"columns that were found meanwhile", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Written: 1}, Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 2, Columns: []string{"a"}}}},
 			true, 0, left, "2 partitions lack a\n              the next run fetches them"},
-		{"rows that were kept", jobs.Result{Outcome: jobs.Outcome{Windows: 1, Kept: 1}, Rest: jobs.Rest{Kept: 1}}, true, 0, left, "1 partition with older rows"},
-		{"rows that were kept earlier", jobs.Result{Rest: jobs.Rest{Kept: 1}}, true, 0, "1 partition with older rows", "nothing was due"},
-		{"days that nobody can fetch any more", jobs.Result{Rest: jobs.Rest{Lost: 2}}, true, 0, "2 partitions can't be fetched any more", "nothing was due"},
-		{"some failed", jobs.Result{Outcome: jobs.Outcome{Windows: 2, Written: 1, Failed: 1}, Errs: []error{errors.New("503")}}, true, 3, left, "error       503"},
-		{"no plan", jobs.Result{Errs: []error{jobs.ErrRefused}}, true, 2, left, "error       refused"},
+		{"rows that were kept", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Kept: 1}, Rest: ledger.Rest{Kept: 1}}, true, 0, left, "1 partition with older rows"},
+		{"rows that were kept earlier", ledger.Result{Rest: ledger.Rest{Kept: 1}}, true, 0, "1 partition with older rows", "nothing was due"},
+		{"days that nobody can fetch any more", ledger.Result{Rest: ledger.Rest{Lost: 2}}, true, 0, "2 partitions can't be fetched any more", "nothing was due"},
+		{"some failed", ledger.Result{Outcome: ledger.Outcome{Windows: 2, Written: 1, Failed: 1}, Errs: []error{errors.New("503")}}, true, 3, left, "error       503"},
+		{"no plan", ledger.Result{Errs: []error{ledger.ErrRefused}}, true, 2, left, "error       refused"},
 	} {
-		for _, others := range [][]jobs.Result{nil, {{Job: "other"}}} {
+		for _, others := range [][]ledger.Result{nil, {{Job: "other"}}} {
 			c.res.Job = "job"
-			results := append([]jobs.Result{c.res}, others...)
+			results := append([]ledger.Result{c.res}, others...)
 			ended := time.Now()
-			r := jobs.RunRecord{Ended: &ended, Results: results, Exit: jobs.ExitCode(results, c.res.Stopped, c.named)}
+			r := ledger.Run{Ended: &ended, Results: results, Exit: jobs.ExitCode(results, c.res.Stopped, c.named)}
 			if r.Exit != c.exit {
 				t.Errorf("%s: exit code %d, want %d", c.name, r.Exit, c.exit)
 			}
@@ -266,7 +267,7 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	newDisplay(program("", "text"), &out, &out).summary(jobs.RunRecord{Trigger: "backfill", Results: []jobs.Result{{Job: "job"}}})
+	newDisplay(program("", "text"), &out, &out).summary(ledger.Run{Trigger: "backfill", Results: []ledger.Result{{Job: "job"}}})
 	if out.String() != "job: what was asked for is there, nothing was requested\n" {
 		t.Errorf("a backfill of what is there says %s", &out)
 	}
@@ -274,6 +275,7 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 
 // Ctrl-C in the first job: the second was not begun, and the run's words, its JSON and its record say so.
 func TestInterruptedInTheFirstJob(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "--apps", "1", "--days", "30", "--latency", "1m")
 	for format, want := range map[string]string{
 		"text": "others: not begun\n  left        3 windows for the next run: this one was stopped\nInterrupted. ",
@@ -300,7 +302,7 @@ func TestInterruptedInTheFirstJob(t *testing.T) {
 		if code := run.ProcessState.ExitCode(); code != 130 || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "up to date") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
-		said, _ := p.here("status", "--json")
+		said, _ := p.run("status", "--json")
 		if strings.Count(said, `"stopped": true`) != 2 || !strings.Contains(said, `"left": 3`) {
 			t.Errorf("the record: %s", said)
 		}

@@ -27,6 +27,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 func main() {
@@ -64,7 +65,7 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	case p.JSON():
 		why := exit.Reason(failed)
 		if failed.Code == jobs.ExitUsage {
-			why = exit.Reason(jobs.ErrRefused)
+			why = exit.Reason(ledger.ErrRefused)
 		}
 		p.Logger(stdout).Error(failed.Error(), "exit", failed.Code, "reason", why)
 	default:

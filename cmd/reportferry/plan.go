@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,8 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
@@ -78,7 +79,7 @@ func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 		log.Warn(w)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", jobs.ErrRefused, err)
+		return fmt.Errorf("%w: %w", ledger.ErrRefused, err)
 	}
 	return nil
 }
@@ -101,8 +102,12 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 		partitions += len(u.Due)
 		requests += u.Requests
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s, %s under the limiter\n", job.Name, human.Plural(len(p.Units), "window"),
-		human.Plural(partitions, "partition"), human.Plural(requests, "request"), limiterTime(rate, requests))
+	fmt.Fprintf(w, "%s: %s, %s, %s", job.Name, human.Plural(len(p.Units), "window"),
+		human.Plural(partitions, "partition"), human.Plural(requests, "request"))
+	if wait := limiterTime(rate, requests); wait > 0 {
+		fmt.Fprintf(w, ", at least %s at this rate", wait)
+	}
+	fmt.Fprintln(w)
 	for _, u := range p.Units {
 		due := u.Due
 		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, human.Range(due[0].Partition, due[len(due)-1].Partition), reasons(due))
@@ -115,7 +120,7 @@ func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) e
 	if p.Inspect == nil {
 		return nil
 	}
-	in, err := p.Inspect(ctx, jobs.Past{})
+	in, err := p.Inspect(ctx, ledger.Past{})
 	if l := in.Rest.Lacking; l.Later {
 		fmt.Fprintf(w, "  %s\n  %s\n", human.Lacking(l), human.Mending(job.Name, l))
 	}
@@ -125,17 +130,17 @@ func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) e
 // writePlanJSON writes one object a line for each job.
 func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	type window struct {
-		Window string     `json:"window"`
-		Due    []jobs.Due `json:"due"`
+		Window string        `json:"window"`
+		Due    []refresh.Due `json:"due"`
 	}
 	plan := struct {
-		Job     string       `json:"job"`
-		Seconds float64      `json:"limiter_seconds"`
-		Windows []window     `json:"windows"`
-		Lacking jobs.Lacking `json:"lacking,omitzero"`
+		Job     string         `json:"job"`
+		Seconds float64        `json:"limiter_seconds"`
+		Windows []window       `json:"windows"`
+		Lacking ledger.Lacking `json:"lacking,omitzero"`
 	}{Job: job.Name}
 	if p.Inspect != nil {
-		in, err := p.Inspect(ctx, jobs.Past{})
+		in, err := p.Inspect(ctx, ledger.Past{})
 		if err != nil {
 			return err
 		}
@@ -156,17 +161,24 @@ func limiterTime(rate float64, requests int) time.Duration {
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
 }
 
-// reasons counts why partitions are due: "missing 5, lookback 2".
-func reasons(due []jobs.Due) string {
-	counts := map[jobs.Reason]int{}
+// reasons counts why partitions are due: "2 in the lookback, 5 missing".
+func reasons(due []refresh.Due) string {
+	counts := map[refresh.Reason]int{}
 	for _, d := range due {
 		counts[d.Reason]++
 	}
 	var out []string
 	for reason, n := range counts {
-		out = append(out, fmt.Sprintf("%s %d", reason, n))
+		words := string(reason)
+		switch reason {
+		case refresh.Lookback:
+			words = "in the lookback"
+		case refresh.Horizon:
+			words = "with cohort metrics that are final by now"
+		}
+		out = append(out, fmt.Sprintf("%d %s", n, words))
 	}
-	slices.SortFunc(out, cmp.Compare)
+	slices.Sort(out)
 	return strings.Join(out, ", ")
 }
 

@@ -28,15 +28,26 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// binary builds the program once for all tests that need it as a process.
-var binary = sync.OnceValues(func() (string, error) {
+// binary is what tests start as a process: this test binary, which TestMain makes the program. Benchmarks measure the
+// program as it is built for users.
+func binary(t testing.TB) string {
+	t.Helper()
+	find := os.Executable
+	if _, measured := t.(*testing.B); measured {
+		find = built
+	}
+	path, err := find()
+	check(t, err)
+	return path
+}
+
+var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "reportferry-test-")
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, "reportferry")
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
-	if err != nil {
+	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, out)
 	}
 	return path, nil
@@ -59,9 +70,7 @@ type service struct {
 
 func startService(t testing.TB, args ...string) *service {
 	t.Helper()
-	bin, err := binary()
-	check(t, err)
-	cmd := exec.Command(bin, append([]string{"emulator", "--addr", "127.0.0.1:0", "--seed", "7", "--rate", "-1"}, args...)...)
+	cmd := exec.Command(binary(t), append([]string{"emulator", "--addr", "127.0.0.1:0", "--seed", "7", "--rate", "-1"}, args...)...)
 	stderr, err := cmd.StderrPipe()
 	check(t, err)
 	check(t, cmd.Start())
@@ -162,9 +171,7 @@ func newPlace(t testing.TB, s *service, days, inFlight int, lease string) *place
 // command is the program as a process, not yet started.
 func (p *place) command(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	p.t.Helper()
-	bin, err := binary()
-	check(p.t, err)
-	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd := exec.CommandContext(ctx, binary(p.t), args...)
 	cmd.Dir = p.dir
 	cmd.Env = slices.Concat(os.Environ(), p.env, []string{"TEST_TOKEN=" + p.token})
 	var out bytes.Buffer

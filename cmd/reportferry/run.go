@@ -15,6 +15,8 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 func newRun(p *wire.Program) *cobra.Command {
@@ -92,10 +94,10 @@ type backfill struct {
 func (b backfill) ask() (a wire.Ask, err error) {
 	a = wire.Ask{Now: true, Force: b.force, NewColumns: b.columns}
 	if b.gaps {
-		a.Only = append(a.Only, jobs.Missing, jobs.Interrupted)
+		a.Only = append(a.Only, refresh.Missing, refresh.Interrupted)
 	}
 	if b.columns {
-		a.Only = append(a.Only, jobs.NewColumns)
+		a.Only = append(a.Only, refresh.NewColumns)
 	}
 	if b.from != "" {
 		a.From, a.Through, err = wire.ParseRange(b.from, b.to)
@@ -168,7 +170,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		return 0, err
 	}
 	s.Task.Begin(plans)
-	record := jobs.RunRecord{ID: s.RunID, Trigger: r.Trigger, Started: time.Now().UTC()}
+	record := ledger.Run{ID: s.RunID, Trigger: r.Trigger, Started: time.Now().UTC()}
 	if err := s.Ledger.SaveRun(ctx, record); err != nil {
 		return 0, err
 	}
@@ -195,7 +197,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 }
 
 // endRecord writes how the run ended, also when it is being stopped.
-func endRecord(ctx context.Context, ledger *jobs.Ledger, r *jobs.RunRecord) error {
+func endRecord(ctx context.Context, ledger *ledger.Ledger, r *ledger.Run) error {
 	ended := time.Now().UTC()
 	r.Ended = &ended
 	for _, res := range r.Results {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/apps"
 )
 
 func newSchema() *cobra.Command {
@@ -20,7 +21,7 @@ YAML completes and checks a file whose first line names the one it is kept in:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			schema, err := config.Schema()
 			if len(args) == 1 && args[0] == "apps" {
-				schema, err = config.AppsSchema()
+				schema, err = apps.Schema()
 			}
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(schema)

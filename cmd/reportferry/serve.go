@@ -15,6 +15,8 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 func newServe(p *wire.Program) *cobra.Command {
@@ -87,10 +89,10 @@ type look struct {
 func newDaemon(e *wire.Engine, newDisplay func() *display) (*daemon, error) {
 	d := &daemon{engine: e, display: newDisplay}
 	for _, c := range e.Config.Jobs {
-		schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
+		schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
+			return nil, fmt.Errorf("job %s: %w: %w", c.Name, ledger.ErrRefused, err)
 		case schedule == nil:
 			e.Log.Warn("the job has no schedule, so it runs only when asked for by name", "job", c.Name)
 		default:
@@ -98,7 +100,7 @@ func newDaemon(e *wire.Engine, newDisplay func() *display) (*daemon, error) {
 		}
 	}
 	if len(d.jobs) == 0 {
-		return nil, fmt.Errorf("%w: no job has a schedule, so there is nothing to serve", jobs.ErrRefused)
+		return nil, fmt.Errorf("%w: no job has a schedule, so there is nothing to serve", ledger.ErrRefused)
 	}
 	return d, nil
 }

@@ -93,6 +93,7 @@ func TestServeByTheSchedule(t *testing.T) {
 
 // The process answers /healthz on the loopback, and ends with 0 when it is told to.
 func TestServeEndsWell(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "30", "--latency", "20s")
 	p := newPlace(t, s, 5, 1, living)
 	path := filepath.Join(p.dir, "reportferry.yml")

@@ -20,7 +20,7 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/internal/emulator"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
@@ -238,7 +238,7 @@ func settledRows(t *testing.T, ledgerURL, table string, settled func(file string
 	bucket, err := blobsink.OpenBucket(ctx, ledgerURL)
 	check(t, err)
 	defer bucket.Close() //nolint:errcheck // only read
-	folder := jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, URL: ledgerURL}).Folder(table, "outbox", "")
+	folder := ledger.Open(ledger.Options{Bucket: bucket, URL: ledgerURL}).Folder(table, "outbox", "")
 	keys, err := folder.Keys(ctx, "")
 	check(t, err)
 	type segment struct {

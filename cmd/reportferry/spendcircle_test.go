@@ -34,6 +34,7 @@ var spendColumns = []string{"click_cost", "impression_cost", "install_cost", "ev
 // the last micro and by app and campaign, and every other cell and every other day is as it was. A third run changes
 // nothing.
 func TestSpendComesBackInTheReport(t *testing.T) {
+	t.Parallel()
 	const days = 20 // more than the lookback, which is 7
 	untilNoMidnight()
 	s := startService(t, "--apps", "4", "--days", "40")

@@ -45,12 +45,13 @@ func newSpendPlace(t testing.TB, s *service) *place {
 // goes on: every good record is taken with its own content, none came twice but for some of those that are counted as
 // doubtful, the sums are equal, and nothing that was said or kept holds a Cost ID or a credential.
 func TestSpendKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "--apps", "3", "--days", "40")
 	p := newSpendPlace(t, s)
 	account, err := emulator.New(emulator.Options{Seed: 7, Apps: 3, Days: 40})
 	check(t, err)
 	defer account.Close() //nolint:errcheck // it was only asked for a list
-	rows := cmp.Or(*records, 20_000)
+	rows := cmp.Or(*records, 2000**kills)
 	t.Logf("seed %d, %d records, %d kills", *killSeed, rows, *kills)
 	dice := rand.New(rand.NewPCG(*killSeed, 0))
 	n := newNights(t, p.dir, account, rows, dice)

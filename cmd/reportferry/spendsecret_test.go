@@ -62,6 +62,7 @@ func gossip(w http.ResponseWriter, r *http.Request, way string) {
 // or a credential: logs at debug as text and JSON, run records, the ledger, and what the commands say afterwards. The
 // rejects files alone hold rows.
 func TestSpendOutputsKeepSecrets(t *testing.T) {
+	t.Parallel()
 	var way atomic.Value
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { gossip(w, r, way.Load().(string)) }))
 	t.Cleanup(server.Close)

@@ -13,10 +13,11 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // summary closes a run: a table per job, or a line of JSON each, and a last line that says whether something is left out.
-func (d *display) summary(r jobs.RunRecord) {
+func (d *display) summary(r ledger.Run) {
 	if d.bars != nil {
 		for _, j := range d.jobs {
 			if j.bar != nil && !j.bar.Completed() {
@@ -47,7 +48,7 @@ func (d *display) summary(r jobs.RunRecord) {
 
 // leaving counts the jobs that a run has left short of what is wanted, by failure or not. What nobody can fetch any more
 // is none of it.
-func leaving(results []jobs.Result) (n int) {
+func leaving(results []ledger.Result) (n int) {
 	for _, r := range results {
 		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Rest.Lacking.Partitions > 0 {
 			n++
@@ -56,7 +57,7 @@ func leaving(results []jobs.Result) (n int) {
 	return n
 }
 
-func (d *display) logResult(r jobs.RunRecord, res jobs.Result) {
+func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	o := res.Outcome
 	args := []any{
 		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
@@ -76,7 +77,7 @@ func (d *display) logResult(r jobs.RunRecord, res jobs.Result) {
 }
 
 // logEnd is the last line of a run, which alerts count.
-func (d *display) logEnd(r jobs.RunRecord) {
+func (d *display) logEnd(r ledger.Run) {
 	level := slog.LevelError
 	if r.Exit == jobs.ExitDone || r.Exit == jobs.ExitHeld || r.Exit == jobs.ExitInterrupted {
 		level = slog.LevelInfo
@@ -86,7 +87,7 @@ func (d *display) logEnd(r jobs.RunRecord) {
 
 // writeResult writes the closing table of one job, at most 80 columns wide but for errors. Of a job without partitions,
 // each is what its units hold.
-func writeResult(w io.Writer, r jobs.Result, each, trigger string) {
+func writeResult(w io.Writer, r ledger.Result, each, trigger string) {
 	o := r.Outcome
 	switch {
 	case o.Windows > 0 || len(r.Errs) > 0:
@@ -129,20 +130,20 @@ func dueAt(at time.Time) string {
 }
 
 // writeRest says what the table lacks though nothing of it was due.
-func writeRest(w io.Writer, r jobs.Result) {
+func writeRest(w io.Writer, r ledger.Result) {
 	if l := r.Rest.Lacking; l.Partitions > 0 {
 		human.Row(w, "lacking", human.Lacking(l))
 		human.Row(w, "", human.Mending(r.Job, l))
 	}
 	if n := r.Rest.Lost; n > 0 {
-		human.Row(w, "lost", human.Plural(n, "partition")+" can't be fetched any more; gaps names them")
+		human.Row(w, "lost", human.Plural(n, "partition")+" can't be fetched any more; see gaps")
 	}
 	if n := r.Rest.Kept; n > 0 {
 		human.Row(w, "kept", human.Plural(n, "partition")+" with older rows: the last answer was empty")
 	}
 }
 
-func writeOutcome(w io.Writer, o jobs.Outcome, each string) {
+func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 	if each == "" {
 		writePartitions(w, o)
 	} else {
@@ -156,7 +157,7 @@ func writeOutcome(w io.Writer, o jobs.Outcome, each string) {
 	if o.Backoff > 0 {
 		retries += fmt.Sprintf(" after %.1f s", o.Backoff.Seconds())
 	}
-	human.Row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s on the limiter", o.Requests, retries, o.Limiter.Seconds()))
+	human.Row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s for the rate limit", o.Requests, retries, o.Limiter.Seconds()))
 	if each == "app" {
 		return
 	}
@@ -165,7 +166,7 @@ func writeOutcome(w io.Writer, o jobs.Outcome, each string) {
 		rows += fmt.Sprintf(", %s cells rounded to six decimals", human.Count(o.Rounded))
 	}
 	if o.Nulls > 0 {
-		rows += fmt.Sprintf(", %s blank ones NULL", human.Count(o.Nulls))
+		rows += fmt.Sprintf(", %s blank cells as NULL", human.Count(o.Nulls))
 	}
 	human.Row(w, "rows", rows)
 	if o.CSVBytes+o.ParquetBytes == 0 {
@@ -178,7 +179,7 @@ func writeOutcome(w io.Writer, o jobs.Outcome, each string) {
 	human.Row(w, "bytes", bytes)
 }
 
-func writePartitions(w io.Writer, o jobs.Outcome) {
+func writePartitions(w io.Writer, o ledger.Outcome) {
 	windows := fmt.Sprint(o.Windows)
 	if o.Held > 0 {
 		windows += fmt.Sprintf(", %d of them held by another run", o.Held)

@@ -66,7 +66,8 @@ func same(t *testing.T, got, want map[string]string) {
 // Eight tasks backfill a year. One is killed and tried again, one is stopped until its lease is long over. Together they
 // have every day once, ask for no window twice but those that the two were at, and keep to the rate in every second.
 func TestEightTasksBackfillAYear(t *testing.T) {
-	days, lease := 364, "6s"
+	t.Parallel()
+	days, lease := 364, "4s"
 	if testing.Short() {
 		days = 112
 	}
@@ -102,7 +103,7 @@ func TestEightTasksBackfillAYear(t *testing.T) {
 			case stopped:
 				time.Sleep(3 * time.Second)
 				check(t, cmd.Process.Signal(syscall.SIGSTOP))
-				time.Sleep(10 * time.Second)
+				time.Sleep(6 * time.Second)
 				check(t, cmd.Process.Signal(syscall.SIGCONT))
 			}
 			err := cmd.Wait()
@@ -148,6 +149,7 @@ func TestEightTasksBackfillAYear(t *testing.T) {
 
 // A task that is told to end at any moment ends within ten seconds, and the next attempt ends equal to the truth.
 func TestATaskIsTerminatedAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	const days = 12
 	s := startService(t, "--apps", "2", "--days", "30", "--latency", "60ms")
 	var want map[string]string

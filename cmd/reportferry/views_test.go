@@ -8,6 +8,7 @@ import (
 // The views that are made are those that are printed, also the second time, when they are replaced. What their SQL computes
 // is held against the service by .ci/views.py.
 func TestViewsAreMade(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "--days", "30", "--apps", "1")
 	w := newWarehouse(t, s, 1, living)
 	w.edit(t, "metrics: [installs, clicks,", "metrics: [installs, clicks, daus, ctr,")

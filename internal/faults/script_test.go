@@ -79,7 +79,7 @@ func TestScriptsThatMeanNothing(t *testing.T) {
 	}
 	bad := errors.New("no such kind")
 	for want, f := range map[string]testFault{
-		"fault 2: no such kind":                          {bad: bad},
+		"fault 2: no such kind":                         {bad: bad},
 		"fault 2: numbers of a fault can't be negative": {Times: -1},
 	} {
 		if err := s.Set([]testFault{{}, f}); err == nil || err.Error() != want {

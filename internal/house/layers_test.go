@@ -19,17 +19,28 @@ type layer struct {
 var proving = []string{"internal/adjust/transport", "internal/emulator", "sinks/blobsink", "sinks/bqsink/bqtest", "sinks/sinktest"}
 
 var layers = []layer{
-	{"cmd/*", []string{"cmd/*/*", "config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
-	{"cmd/*/*", []string{"cmd/*/*", "config", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
+	{"cmd/*", []string{"cmd/*/*", "config", "config/apps", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
+	{"cmd/*/*", []string{"cmd/*/*", "config", "config/apps", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
 
-	{"config", []string{"internal/catalog"}, nil},
+	{"config/strict", []string{"internal/catalog"}, nil}, // YAML with positions: nothing of jobs or the service
+	{"config/strict/*", []string{"config/strict"}, nil},
+	{"config", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
+	{"config/*", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
 
-	// The engine knows no service, no file format and no config: a kind brings the first two, cmd the third.
-	{"jobs", []string{"sinks", "internal/terminal"}, proving},
-	{"jobs/outbox", []string{"jobs"}, proving},
-	{"jobs/outbox/*", []string{"jobs", "jobs/outbox"}, proving},
+	// The engine knows no service and no config: a kind brings the one, cmd the other. jobs imports refresh because a Plan
+	// says which partitions are due, and how the table is, in its types.
+	{"jobs", []string{"jobs/ledger", "jobs/refresh", "sinks", "internal/terminal"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs/ledger", []string{"sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs/ledger/ledgertest", nil, nil},
+	{"jobs/ledger/simulation", nil, append([]string{"jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
+	{"jobs/refresh", []string{"jobs/ledger", "sinks"}, nil},
+	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/table", "sinks"}, proving},
+	{"jobs/outbox", []string{"jobs", "jobs/ledger"}, proving},
+	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
-	{"jobs/*", []string{"jobs", "jobs/outbox", "jobs/outbox/*", "sinks", "internal/*"}, proving},
+	{"jobs/*", []string{
+		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "sinks", "internal/*",
+	}, proving},
 
 	{"sinks", nil, proving},
 	{"sinks/*", []string{"sinks"}, proving},
@@ -42,7 +53,14 @@ var layers = []layer{
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table"}},
 	{"internal/catalog", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
-	{"internal/emulator", []string{"internal/catalog", "internal/faults"}, nil},
+	{"internal/emulator", []string{"internal/catalog", "internal/emulator/*", "internal/faults"}, nil},
+	// Its parts leave each other alone, but for the facts that all of them are about.
+	{"internal/emulator/wire", []string{"internal/faults"}, nil},
+	{"internal/emulator/store", nil, nil},
+	{"internal/emulator/facts", []string{"internal/emulator/store"}, nil},
+	{"internal/emulator/metrics", []string{"internal/emulator/facts", "internal/emulator/wire"}, nil},
+	{"internal/emulator/report", []string{"internal/emulator/facts", "internal/emulator/metrics", "internal/emulator/store", "internal/emulator/wire"}, nil},
+	{"internal/emulator/*", []string{"internal/emulator/facts", "internal/emulator/store", "internal/emulator/wire"}, nil},
 	{"internal/faults", nil, nil},
 	{"internal/house", nil, nil},
 	// Leaves that can be deleted: what they know of the rest would have to be untangled first.
@@ -114,6 +132,8 @@ var layerRules = []rule{{
 		"cmd/m/group/a.go":                importing("jobs", "jobs/report", "config", "cmd/m/other", "cmd/m"),
 		"config/a.go":                     importing("internal/catalog", "jobs", "internal/adjust"),
 		"config/a_test.go":                importing("config", "internal/emulator"),
+		"config/apps/a.go":                importing("config/strict", "config", "jobs/apps"),
+		"config/strict/a.go":              importing("internal/catalog", "config"),
 		"jobs/a.go":                       importing("sinks", "internal/adjust", "internal/table", "internal/emulator", "config"),
 		"jobs/a_test.go":                  importing("jobs", "internal/emulator", "sinks/blobsink", "jobs/report"),
 		"jobs/outbox/a.go":                importing("jobs", "config", "jobs/outbox/in"),
@@ -145,6 +165,9 @@ var layerRules = []rule{{
 		"config/a.go:4: config imports jobs",
 		"config/a.go:5: config imports internal/adjust",
 		"config/a_test.go:4: a test of config imports internal/emulator",
+		"config/apps/a.go:4: config/apps imports config",
+		"config/apps/a.go:5: config/apps imports jobs/apps",
+		"config/strict/a.go:4: config/strict imports config",
 		"deploy/a.go:3: deploy imports config",
 		"deploy/a_test.go:6: a test of deploy imports jobs",
 		"deploy/a_test.go:7: a test of deploy imports cmd/m",

@@ -12,14 +12,14 @@ import (
 // The lists that name every kind and every sink are in this folder.
 const wiring = "cmd/reportferry"
 
-// checkKinds wants a line in `kinds` for every folder under jobs/, by its name, and no line for another.
+// checkKinds wants a line in `kinds` for every folder under jobs/ that is a kind, by its name, and no line for another.
 func checkKinds(t *tree) []string {
 	kinds := t.list("kinds")
 	if kinds == nil {
 		return []string{wiring + ": no variable kinds with a map literal"}
 	}
 	var findings, want []string
-	for _, folder := range t.below("jobs", "outbox", "simulation") {
+	for _, folder := range t.below("jobs", "ledger", "outbox", "partition", "refresh") {
 		name := path.Base(folder)
 		want = append(want, name)
 		if _, ok := kinds.keys[name]; !ok {
@@ -143,15 +143,15 @@ var listRules = []rule{{
 		wiring + "/wire.go": wire(`"report": reportJob, "apps": appsJob, "spend": spendJob,`+"\n"+`"gone": goneJob`, "",
 			`_ "example.org/m/jobs/spend"`),
 		wiring + "/wire/events.go": "package wire\nimport \"example.org/m/jobs/events\"\n",
-		wiring + "/report.go":    "package main\nimport x \"example.org/m/jobs/report\"\nvar reportJob = x.New\n",
-		wiring + "/apps_test.go": "package main\nimport \"example.org/m/jobs/apps\"\n",
-		"jobs/a.go":              "package jobs\n",
-		"jobs/apps/a.go":         "package apps\n",
-		"jobs/events/a.go":       "package events\n",
-		"jobs/events/in/a.go":    "package in\n",
-		"jobs/outbox/a.go":       "package outbox\n",
-		"jobs/report/a.go":       "package report\n",
-		"jobs/spend/a.go":        "package spend\n",
+		wiring + "/report.go":      "package main\nimport x \"example.org/m/jobs/report\"\nvar reportJob = x.New\n",
+		wiring + "/apps_test.go":   "package main\nimport \"example.org/m/jobs/apps\"\n",
+		"jobs/a.go":                "package jobs\n",
+		"jobs/apps/a.go":           "package apps\n",
+		"jobs/events/a.go":         "package events\n",
+		"jobs/events/in/a.go":      "package in\n",
+		"jobs/outbox/a.go":         "package outbox\n",
+		"jobs/report/a.go":         "package report\n",
+		"jobs/spend/a.go":          "package spend\n",
 	},
 	want: []string{
 		"cmd/reportferry/wire.go:3: kinds has a line for jobs/apps, but cmd/reportferry doesn't import it",

@@ -16,7 +16,7 @@ import (
 // A tree is what the rules look at: the parsed Go files of a module, and the names at its top.
 type tree struct {
 	module string
-	top    []string // in the order of the alphabet
+	top    []string // that hold Go files, or are some, in the order of the alphabet
 	files  []*file  // in the order of their paths
 	fset   *token.FileSet
 }
@@ -44,14 +44,7 @@ func load(fsys fs.FS) (*tree, error) {
 		return nil, fmt.Errorf("find the module: the first line of go.mod is %q, want module ...", line)
 	}
 	t := &tree{module: strings.TrimSpace(module), fset: token.NewFileSet()}
-	entries, err := fs.ReadDir(fsys, ".")
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		t.top = append(t.top, e.Name())
-	}
-	return t, fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -62,6 +55,12 @@ func load(fsys fs.FS) (*tree, error) {
 		}
 		return t.add(fsys, name)
 	})
+	for _, f := range t.files {
+		if first, _, _ := strings.Cut(f.path, "/"); !slices.Contains(t.top, first) {
+			t.top = append(t.top, first)
+		}
+	}
+	return t, err
 }
 
 func (t *tree) add(fsys fs.FS, name string) error {

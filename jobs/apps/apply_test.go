@@ -11,6 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // A full declaration is applied, and then nothing differs and nothing is sent.
@@ -177,7 +179,7 @@ func TestFailingJob(t *testing.T) {
 	if strings.Contains(said+r.log.String(), "zz") {
 		t.Error("a secret that the service repeats is shown")
 	}
-	if code := jobs.ExitCode([]jobs.Result{res}, false, true); code != jobs.ExitSome {
+	if code := jobs.ExitCode([]ledger.Result{res}, false, true); code != jobs.ExitSome {
 		t.Errorf("exit code %d", code)
 	}
 	before := r.tickets()
@@ -227,7 +229,7 @@ func TestDenied(t *testing.T) {
 		r := newRig(t, c.o, game(1), game(2))
 		r.o.Client = r.client(c.token)
 		res := r.run()
-		if code := jobs.ExitCode([]jobs.Result{res}, false, true); code != jobs.ExitDenied || len(res.Errs) != 1 {
+		if code := jobs.ExitCode([]ledger.Result{res}, false, true); code != jobs.ExitDenied || len(res.Errs) != 1 {
 			t.Errorf("%+v: exit code %d: %v", c.o, code, res.Errs)
 		}
 	}
@@ -236,7 +238,7 @@ func TestDenied(t *testing.T) {
 // The schedule says when to look; a changed declaration, or a failed run, doesn't wait for it.
 func TestPlan(t *testing.T) {
 	r := newRig(t, emulator.Options{JobFaults: []emulator.JobFault{{Section: "events", Times: 1}}}, game(1))
-	hourly, err := jobs.ParseSchedule("@hourly", "")
+	hourly, err := refresh.ParseSchedule("@hourly", "")
 	r.check(err)
 	r.o.Schedule, r.o.IgnoreSchedule = hourly, false
 	due := func(now time.Time) bool {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/adjust"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // ErrMigration means that the service took an app, and didn't make it as it is declared.
@@ -22,7 +22,7 @@ type work struct {
 	app    App
 	mem    *remembered
 	client *adjust.Client
-	claim  jobs.Hold
+	claim  ledger.Hold
 	rep    Report
 	sent   bool // something was, by this run
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // Options describe one job of kind apps.
@@ -23,7 +25,7 @@ type Options struct {
 	Run        string // the run's ID
 
 	Client *adjust.Client
-	Ledger *jobs.Ledger
+	Ledger *ledger.Ledger
 
 	Apps []App
 	Only []string // IDs of these apps and no others; nil: all
@@ -43,7 +45,7 @@ type Options struct {
 // Kind is the kind of a job that keeps apps as they are declared.
 type Kind struct {
 	o      Options
-	folder *jobs.Folder
+	folder *ledger.Folder
 }
 
 // New makes the kind. Nothing is read yet.
@@ -64,7 +66,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (plan jobs.Plan, err err
 	if err != nil {
 		return plan, err
 	}
-	if k.o.Only == nil && !k.o.IgnoreSchedule && last.Sum != "" && last.Sum == k.sum(last.Salt) && !jobs.Fired(k.o.Schedule, last.At, now) {
+	if k.o.Only == nil && !k.o.IgnoreSchedule && last.Sum != "" && last.Sum == k.sum(last.Salt) && !refresh.Fired(k.o.Schedule, last.At, now) {
 		return plan, nil
 	}
 	plan.Units = []jobs.Unit{{Name: unit, Do: k.do}}
@@ -90,7 +92,7 @@ func (k *Kind) chosen() ([]App, error) {
 	for _, id := range k.o.Only {
 		i := slices.IndexFunc(k.o.Apps, func(a App) bool { return a.ID() == id })
 		if i < 0 {
-			return nil, fmt.Errorf("%w: no app %s is declared", jobs.ErrRefused, id)
+			return nil, fmt.Errorf("%w: no app %s is declared", ledger.ErrRefused, id)
 		}
 		list = append(list, k.o.Apps[i])
 	}
@@ -158,7 +160,7 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 }
 
 // do makes the apps as they are declared. What failed, or wasn't reached, is done by the next run.
-func (k *Kind) do(ctx context.Context, claim jobs.Hold) (out jobs.Outcome, err error) {
+func (k *Kind) do(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, err error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m)
 	var telling sync.Mutex

@@ -13,7 +13,7 @@ import (
 	"gocloud.dev/gcerrors"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A record is what the ledger keeps of one app:
@@ -65,7 +65,7 @@ func (s *signature) sign() *signature {
 
 // A place is where a record stands, and its number.
 type place struct {
-	folder *jobs.Folder
+	folder *ledger.Folder
 	under  string // ends in a slash
 	n      int
 }
@@ -82,7 +82,7 @@ func (p *place) write(ctx context.Context, content interface{ sign() *signature 
 	if !made {
 		var raw json.RawMessage
 		if p.folder.Read(ctx, key(p.n+1), &raw) != nil || json.Unmarshal(raw, &there) != nil || there != mine {
-			return fmt.Errorf("%s was written by another run: %w", p.folder.Location(key(p.n+1)), jobs.ErrLost)
+			return fmt.Errorf("%s was written by another run: %w", p.folder.Location(key(p.n+1)), ledger.ErrLost)
 		}
 	}
 	newest, err := find(ctx, p.folder, p.under)
@@ -91,7 +91,7 @@ func (p *place) write(ctx context.Context, content interface{ sign() *signature 
 	}
 	if top := newest[path.Clean(p.under)]; top > p.n+1 {
 		_ = p.folder.Drop(ctx, key(p.n+1)) // one that stays is lower, and means nothing
-		return fmt.Errorf("%s was written by another run: %w", p.folder.Location(key(top)), jobs.ErrLost)
+		return fmt.Errorf("%s was written by another run: %w", p.folder.Location(key(top)), ledger.ErrLost)
 	}
 	p.n++
 	if p.n > 1 {
@@ -101,11 +101,11 @@ func (p *place) write(ctx context.Context, content interface{ sign() *signature 
 }
 
 // find gives the newest number under each folder of the prefix.
-func find(ctx context.Context, folder *jobs.Folder, prefix string) (map[string]int, error) {
+func find(ctx context.Context, folder *ledger.Folder, prefix string) (map[string]int, error) {
 	keys, err := folder.Keys(ctx, prefix)
 	newest := map[string]int{}
 	for _, key := range keys {
-		if n := jobs.NumberOf(key); n > 0 {
+		if n := ledger.NumberOf(key); n > 0 {
 			newest[path.Dir(key)] = max(newest[path.Dir(key)], n)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"gocloud.dev/blob/memblob"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // told is a record whose creation reaches the store when it is signed: the store is asked for it a second time, because the
@@ -25,7 +25,7 @@ func (t *told) sign() *signature {
 // A record whose first answer was lost is the run's own; one of another run, or behind newer ones, isn't.
 func TestRecordsAnswerIsLost(t *testing.T) {
 	ctx := t.Context()
-	folder := jobs.OpenLedger(jobs.LedgerOptions{Bucket: memblob.OpenBucket(nil), URL: "mem://"}).Folder("account", "apps", "")
+	folder := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"}).Folder("account", "apps", "")
 	create := func(key string, content any) {
 		t.Helper()
 		if made, err := folder.Create(ctx, key, content); err != nil || !made {
@@ -38,7 +38,7 @@ func TestRecordsAnswerIsLost(t *testing.T) {
 		t.Errorf("after a lost answer: %v, number %d", err, p.n)
 	}
 	create("app/one/000002.json", record{App: "one", Run: "another"})
-	if err := p.write(ctx, &record{App: "one"}); !errors.Is(err, jobs.ErrLost) {
+	if err := p.write(ctx, &record{App: "one"}); !errors.Is(err, ledger.ErrLost) {
 		t.Errorf("another run's: %v", err)
 	}
 
@@ -48,7 +48,7 @@ func TestRecordsAnswerIsLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.write(ctx, &record{App: "one"}); !errors.Is(err, jobs.ErrLost) {
+	if err := p.write(ctx, &record{App: "one"}); !errors.Is(err, ledger.ErrLost) {
 		t.Errorf("a number that was dropped: %v", err)
 	}
 	if newest, err := find(ctx, folder, "app/"); err != nil || newest["app/one"] != 1_000_000 {

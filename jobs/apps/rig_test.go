@@ -19,13 +19,14 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A rig is a job of kind apps with all that it needs, in memory.
 type rig struct {
 	*testing.T
 	server *emulator.Server
-	ledger *jobs.Ledger
+	ledger *ledger.Ledger
 	log    bytes.Buffer
 	runs   int
 	told   []Report
@@ -43,7 +44,7 @@ func newRig(t *testing.T, o emulator.Options, list ...App) *rig {
 	r.check(err)
 	t.Cleanup(func() { _ = r.server.Close() })
 	log := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	r.ledger = jobs.OpenLedger(jobs.LedgerOptions{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
 	r.o = Options{
 		Job: "account", Table: "account", Ledger: r.ledger, Apps: list, TicketWait: 10 * time.Second, FirstPoll: time.Millisecond,
 		IgnoreSchedule: true, Log: log, Client: r.client(rigToken),
@@ -112,12 +113,12 @@ func (s *shouting) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // run is one execution.
-func (r *rig) run() jobs.Result {
+func (r *rig) run() ledger.Result {
 	r.Helper()
 	return r.within(context.Background())
 }
 
-func (r *rig) within(ctx context.Context) jobs.Result {
+func (r *rig) within(ctx context.Context) ledger.Result {
 	r.Helper()
 	r.runs++
 	o := r.o
@@ -129,7 +130,7 @@ func (r *rig) within(ctx context.Context) jobs.Result {
 }
 
 // wants fails unless so many apps were written, unchanged and failed.
-func (r *rig) wants(res jobs.Result, written, unchanged, failed int) {
+func (r *rig) wants(res ledger.Result, written, unchanged, failed int) {
 	r.Helper()
 	if o := res.Outcome; o.Written != written || o.Unchanged != unchanged || o.Failed != failed {
 		r.Fatalf("written %d, unchanged %d, failed %d; want %d, %d, %d: %v", o.Written, o.Unchanged, o.Failed, written, unchanged, failed, res.Errs)

@@ -14,17 +14,20 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
 // do takes the snapshot of a day and publishes it.
-func (p *plan) do(ctx context.Context, window jobs.Window, claim jobs.Hold) (jobs.Outcome, error) {
+func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold) (ledger.Outcome, error) {
 	window, err := p.table.StillDue(ctx, window)
 	if err != nil || len(window.Due) == 0 {
-		return jobs.Outcome{}, err
+		return ledger.Outcome{}, err
 	}
 	var m adjust.Meter
-	var out jobs.Outcome
+	var out ledger.Outcome
 	day := window.Due[0].Partition // a cell of the grid is one day
 	if out, err = p.snapshot(ctx, claim, p.o.Client.Metered(&m), day, window.Base[day]); err != nil {
 		out.Failed, err = 1, fmt.Errorf("fetch %s/%s: %w", p.o.Table, day, err)
@@ -36,7 +39,7 @@ func (p *plan) do(ctx context.Context, window jobs.Window, claim jobs.Hold) (job
 	return out, err
 }
 
-func (p *plan) snapshot(ctx context.Context, c jobs.Hold, client *adjust.Client, day civil.Date, base jobs.Entry) (out jobs.Outcome, err error) {
+func (p *plan) snapshot(ctx context.Context, c ledger.Hold, client *adjust.Client, day civil.Date, base ledger.Record) (out ledger.Outcome, err error) {
 	fetched := time.Now()
 	list, err := client.Events(ctx, adjust.EventsQuery{Contains: p.o.Search, AppTokens: p.o.Apps, TokensMapping: true})
 	if err != nil {
@@ -51,16 +54,16 @@ func (p *plan) snapshot(ctx context.Context, c jobs.Hold, client *adjust.Client,
 	if err := p.table.SaveShape(ctx, shape); err != nil {
 		return out, err
 	}
-	state, size, err := p.table.Publish(ctx, c, jobs.Publication{
+	state, size, err := p.table.Publish(ctx, c, partition.Publication{
 		Part: sinks.Part{
 			Table: p.o.Table, Partition: day, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: p.o.Run, Schema: schema(p.o.Warehouse),
 			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
 		},
 		Base: base,
-		Run:  p.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: jobs.GuardEmpty,
+		Run:  p.o.Run, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: partition.GuardEmpty,
 		Again: p.o.Rules.IgnoreLedger,
 		Warn:  func(err error) { p.o.Log.Warn("the sink has a remark", "job", p.o.Job, "run", p.o.Run, "status", err) },
-	}, p.o.Targets)
+	})
 	if err != nil {
 		return out, err
 	}

@@ -13,6 +13,9 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -23,9 +26,9 @@ type Options struct {
 	Account    string // part of the fingerprint: the account the events belong to
 
 	Client  *adjust.Client
-	Ledger  *jobs.Ledger
-	Targets []jobs.Target
-	Rules   jobs.Rules // Location, Schedule and what the command line asks; the rest is the kind's own
+	Ledger  *ledger.Ledger
+	Targets []ledger.Target
+	Rules   refresh.Rules // Location, Schedule and what the command line asks; the rest is the kind's own
 
 	Rebaseline bool // go on with other apps or another search than older snapshots have
 
@@ -45,8 +48,8 @@ type Kind struct{ o Options }
 type plan struct {
 	*Kind
 	now   time.Time
-	table *jobs.Table
-	rules jobs.Rules // of a snapshot of today
+	table *partition.Table
+	rules refresh.Rules // of a snapshot of today
 }
 
 // New makes the kind. Nothing is asked of the service.
@@ -60,7 +63,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		return jobs.Plan{}, err
 	}
 	rules := p.rules
-	if rules.Changed, err = p.table.Look(ctx, k.o.Targets); err != nil {
+	if rules.Changed, err = p.table.Look(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
 	for day := range rules.Changed {
@@ -68,14 +71,14 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 			k.o.Log.Warn("a sink holds another snapshot than was put, or none; it can't be taken again", "job", k.o.Job, "window", day.String())
 		}
 	}
-	if _, taken := p.table.Entry(rules.Start); !taken {
+	if _, taken := p.table.Record(rules.Start); !taken {
 		rules.IgnoreSchedule = true
 	}
 	plan := jobs.Plan{Tidy: p.table.Fold, Inspect: p.inspect, Schema: p.schema}
-	for _, w := range jobs.PlanWindows(now, rules, p.table.Entries()) {
+	for _, w := range refresh.Plan(now, rules, p.table.Records()) {
 		plan.Units = append(plan.Units, jobs.Unit{
 			Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: len(w.Runs()),
-			Do: func(ctx context.Context, claim jobs.Hold) (jobs.Outcome, error) { return p.do(ctx, w, claim) },
+			Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
 		})
 	}
 	return plan, nil
@@ -83,12 +86,12 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 
 // inspect says how the table is: gaps are the days since the first snapshot that have none, and none of those that are
 // over can be taken any more.
-func (p *plan) inspect(_ context.Context, past jobs.Past) (jobs.Inspection, error) {
+func (p *plan) inspect(_ context.Context, past ledger.Past) (refresh.Inspection, error) {
 	rules := p.rules
 	if all := p.table.Sorted(); len(all) > 0 {
 		rules.Start = all[0].Partition
 	}
-	return jobs.Inspect(p.now, p.o.Job, rules, p.table.Entries(), past), nil
+	return refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past), nil
 }
 
 func (p *plan) schema(context.Context) (*sinks.Schema, error) { return schema(p.o.Warehouse), nil }
@@ -96,7 +99,7 @@ func (p *plan) schema(context.Context) (*sinks.Schema, error) { return schema(p.
 // plan reads the ledger and makes the rules of a snapshot of today.
 func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules}
-	if p.table, err = k.o.Ledger.Table(ctx, k.o.Table); err != nil {
+	if p.table, err = partition.Open(ctx, k.o.Ledger, k.o.Table, k.o.Targets); err != nil {
 		return nil, err
 	}
 	recorded, known, err := p.table.LastShape(ctx)
@@ -104,12 +107,12 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 		return nil, err
 	}
 	if known && !k.o.Rebaseline { // older snapshots keep their meaning all the same: they can't be taken again
-		if err := jobs.CheckShape(k.o.Table, recorded, k.shape()); err != nil {
+		if err := ledger.CheckShape(k.o.Table, recorded, k.shape()); err != nil {
 			return nil, err
 		}
 	}
 	r := &p.rules
-	r.Period, r.Page, r.Today, r.Snapshots = jobs.Day, 1, true, true
+	r.Period, r.Page, r.Today, r.Snapshots = refresh.Day, 1, true, true
 	r.Start = civil.DateOf(now.In(r.Location))
 	r.Through = r.Start // an older one that was interrupted can't be taken again
 	r.Targets = k.o.Targets
@@ -117,12 +120,12 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 }
 
 // shape is what the ledger keeps of the table's meaning.
-func (k *Kind) shape() jobs.Shape {
-	s := jobs.Shape{Fingerprint: map[string]string{
+func (k *Kind) shape() ledger.Shape {
+	s := ledger.Shape{Fingerprint: map[string]string{
 		"kind": "events", "account": k.o.Account, "apps": strings.Join(sorted(k.o.Apps), ","), "search": k.o.Search,
 	}}
 	for _, c := range columns {
-		s.Columns = append(s.Columns, jobs.ShapeColumn{Name: c.Name, Type: c.Type.String(), Source: c.Source})
+		s.Columns = append(s.Columns, ledger.Column{Name: c.Name, Type: c.Type.String(), Source: c.Source})
 	}
 	return s
 }

@@ -25,6 +25,8 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/events"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
@@ -40,11 +42,11 @@ func check(t *testing.T, err error) {
 type rig struct {
 	t       *testing.T
 	server  *emulator.Server
-	ledger  *jobs.Ledger
+	ledger  *ledger.Ledger
 	sink    sinks.Sink
 	out     string
 	options events.Options
-	runs    []jobs.RunRecord // the newest first
+	runs    []ledger.Run // the newest first
 }
 
 func newRig(t *testing.T) *rig {
@@ -54,16 +56,16 @@ func newRig(t *testing.T) *rig {
 	out := t.TempDir()
 	sink, err := blobsink.Open(t.Context(), "file://"+out)
 	check(t, err)
-	schedule, err := jobs.ParseSchedule("0 6 * * *", "Europe/Berlin")
+	schedule, err := refresh.ParseSchedule("0 6 * * *", "Europe/Berlin")
 	check(t, err)
 	location, err := time.LoadLocation("Europe/Berlin")
 	check(t, err)
 	return &rig{
 		t: t, server: server, sink: sink, out: out,
-		ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"}),
+		ledger: ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"}),
 		options: events.Options{
 			Job: "account_events", Table: "account_events", Account: "test",
-			Rules: jobs.Rules{Location: location, Schedule: schedule},
+			Rules: refresh.Rules{Location: location, Schedule: schedule},
 			// Snappy: the zstd coders keep channels that belong to no bubble.
 			Codec: "snappy", SpoolDir: t.TempDir(), Budget: table.NewBudget(table.DefaultBudget), Log: slog.New(slog.DiscardHandler),
 		},
@@ -85,20 +87,20 @@ func (r *rig) kind() *events.Kind {
 	check(r.t, err)
 	o := r.options
 	o.Client, o.Ledger, o.Run = client, r.ledger, fmt.Sprintf("run-%03d", len(r.runs)+1)
-	o.Targets = []jobs.Target{{Name: "out", Sink: r.sink}}
+	o.Targets = []ledger.Target{{Name: "out", Sink: r.sink}}
 	return events.New(o)
 }
 
 // inspect says how the table is.
-func (r *rig) inspect() (jobs.Inspection, error) {
+func (r *rig) inspect() (refresh.Inspection, error) {
 	plan, err := r.kind().Plan(r.t.Context(), time.Now())
 	if err != nil {
-		return jobs.Inspection{}, err
+		return refresh.Inspection{}, err
 	}
-	return plan.Inspect(r.t.Context(), jobs.Past{Runs: r.runs})
+	return plan.Inspect(r.t.Context(), ledger.Past{Runs: r.runs})
 }
 
-func (r *rig) run() jobs.Result {
+func (r *rig) run() ledger.Result {
 	r.t.Helper()
 	kind, started := r.kind(), time.Now()
 	id := fmt.Sprintf("run-%03d", len(r.runs)+1)
@@ -106,7 +108,7 @@ func (r *rig) run() jobs.Result {
 	list := []jobs.Job{{Name: r.options.Job, Table: r.options.Table, Kind: kind}}
 	res := runner.RunJobs(r.t.Context(), list, jobs.PlanJobs(r.t.Context(), list, time.Now()))[0]
 	ended := time.Now()
-	r.runs = slices.Insert(r.runs, 0, jobs.RunRecord{ID: id, Started: started, Ended: &ended, Results: []jobs.Result{res}})
+	r.runs = slices.Insert(r.runs, 0, ledger.Run{ID: id, Started: started, Ended: &ended, Results: []ledger.Result{res}})
 	return res
 }
 
@@ -176,7 +178,7 @@ func TestASnapshotADay(t *testing.T) {
 		}
 		in, err := r.inspect()
 		check(t, err)
-		if len(in.Gaps) != 2 || in.Gaps[0].Partition.String() != "2000-01-03" || in.Gaps[0].Reason != jobs.RunFailed ||
+		if len(in.Gaps) != 2 || in.Gaps[0].Partition.String() != "2000-01-03" || in.Gaps[0].Reason != refresh.RunFailed ||
 			in.Gaps[1].Partition.String() != "2000-01-06" {
 			t.Errorf("gaps: %+v", in.Gaps)
 		}
@@ -283,7 +285,7 @@ func TestChangedQuestion(t *testing.T) {
 		}
 		few := len(r.snapshot("2000-01-01"))
 		r.options.Search = ""
-		if res := r.run(); len(res.Errs) != 1 || !errors.Is(res.Errs[0], jobs.ErrRefused) {
+		if res := r.run(); len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) {
 			t.Errorf("another search: %v", res.Errs)
 		}
 		r.options.Rebaseline = true

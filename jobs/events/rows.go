@@ -9,7 +9,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -41,7 +41,7 @@ var descriptions = []string{
 // schema is the table's definition for sinks that keep tables.
 func schema(warehouse sinks.Schema) *sinks.Schema {
 	s := warehouse
-	s.Period, s.On = jobs.Day.String(), columns[0].Name
+	s.Period, s.On = refresh.Day.String(), columns[0].Name
 	for i, c := range columns {
 		col := sinks.Column{Name: c.Name, Type: sinks.String, Required: true, Description: descriptions[i]}
 		if i == 0 {

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // append writes the next segment of a push. Only the holder of the claim, which ctx carries, does; when another one has
@@ -47,7 +47,7 @@ func (o *Outbox) again(ctx context.Context, do func() error) (err error) {
 				return err
 			}
 		}
-		if err = do(); err == nil || errors.Is(err, jobs.ErrLost) {
+		if err = do(); err == nil || errors.Is(err, ledger.ErrLost) {
 			return err
 		}
 	}
@@ -75,7 +75,7 @@ func (o *Outbox) alone(ctx context.Context, p *push, n int) error {
 	g.Go(func() error {
 		keys, err := o.folder.Keys(gctx, p.id+"/")
 		for _, key := range keys {
-			top = max(top, jobs.NumberOf(key))
+			top = max(top, ledger.NumberOf(key))
 		}
 		return err
 	})
@@ -101,7 +101,7 @@ func (o *Outbox) alone(ctx context.Context, p *push, n int) error {
 }
 
 func (o *Outbox) outrun(p *push, n int) error {
-	return fmt.Errorf("%s is there already: another process has gone on with %s: %w", o.folder.Location(p.key(n)), p.head.Name, jobs.ErrLost)
+	return fmt.Errorf("%s is there already: another process has gone on with %s: %w", o.folder.Location(p.key(n)), p.head.Name, ledger.ErrLost)
 }
 
 // sweep drops the segments before the last whole one, the last of them first, so that what stays of a sweep that is cut

@@ -17,7 +17,7 @@ import (
 
 	"gocloud.dev/blob/fileblob"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // prior is how many records were pushed before, in eight pushes.
@@ -104,7 +104,7 @@ func onDisk(tb testing.TB, dir, table string) *Outbox {
 		tb.Fatal(err)
 	}
 	return New(Options{
-		Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
+		Ledger: ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
 		Table:  table, Run: "run", Lease: time.Minute, SpoolDir: tb.TempDir(), Log: slog.New(slog.DiscardHandler),
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"gocloud.dev/gcerrors"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // errGone: an object isn't there though others need it.
@@ -31,7 +31,7 @@ func (o *Outbox) list(ctx context.Context) (pushes []*push, err error) {
 			p = &push{id: id}
 			byID[id] = p
 		}
-		p.last = max(p.last, jobs.NumberOf(key))
+		p.last = max(p.last, ledger.NumberOf(key))
 		p.records = p.records || name == "records"
 	}
 	for _, id := range slices.Sorted(maps.Keys(byID)) {

@@ -21,7 +21,7 @@ import (
 
 	"gocloud.dev/blob/fileblob"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 var (
@@ -190,13 +190,13 @@ func (n numbers) Read(_ context.Context, sending bool, each func(*Record[int64])
 }
 
 func crashBox(dir string) (*Outbox, error) {
-	ledger := filepath.Join(dir, "ledger")
-	bucket, err := fileblob.OpenBucket(ledger, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	books := filepath.Join(dir, "ledger")
+	bucket, err := fileblob.OpenBucket(books, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
 	if err != nil {
 		return nil, err
 	}
 	return New(Options{
-		Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: ledger, URL: "file://" + ledger}),
+		Ledger: ledger.Open(ledger.Options{Bucket: bucket, Dir: books, URL: "file://" + books}),
 		Table:  "spend", Run: "run", Lease: 300 * time.Millisecond, SpoolDir: dir, Flush: 100 * time.Millisecond,
 		Log: slog.New(slog.DiscardHandler),
 	}), nil
@@ -299,12 +299,12 @@ func TestCrashingProcess(t *testing.T) {
 	}
 	for {
 		_, err := Do(t.Context(), o, p)
-		var held *jobs.HeldError
+		var held *ledger.HeldError
 		if errors.As(err, &held) { // by the one that was killed
 			time.Sleep(held.Free + 10*time.Millisecond)
 			continue
 		}
-		if errors.Is(err, jobs.ErrLost) { // this machine was too busy to renew a lease as short: as good as killed
+		if errors.Is(err, ledger.ErrLost) { // this machine was too busy to renew a lease as short: as good as killed
 			os.Exit(exitLost)
 		}
 		if err != nil {

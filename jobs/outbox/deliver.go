@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // deliver sends one record, and notes what became of it. It sends nothing twice: Send repeats what may be repeated, and a
@@ -23,7 +24,7 @@ func (s *sender[V]) deliver(ctx context.Context, l letter[V]) {
 		s.settle(l, rejected, r)
 	case errors.Is(err, ErrRejected):
 		s.settle(l, rejected, &Rejection{Reason: "refused by the service"})
-	case errors.Is(err, jobs.ErrDenied), !errors.Is(err, ErrUnknown) && (s.ctx.Err() == nil || errors.Is(err, jobs.ErrLost)):
+	case errors.Is(err, jobs.ErrDenied), !errors.Is(err, ErrUnknown) && (s.ctx.Err() == nil || errors.Is(err, ledger.ErrLost)):
 		s.fail(err)
 		s.undelivered(l)
 	case s.work.p.ParkUnknown:

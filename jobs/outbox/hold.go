@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A hold is the right to push.
@@ -18,8 +18,8 @@ type hold struct {
 type claimKey struct{}
 
 // claimOf is the claim that a hold's contexts carry, for whatever is about to act on it.
-func claimOf(ctx context.Context) *jobs.Claim {
-	c, _ := ctx.Value(claimKey{}).(*jobs.Claim)
+func claimOf(ctx context.Context) *ledger.Claim {
+	c, _ := ctx.Value(claimKey{}).(*ledger.Claim)
 	return c
 }
 

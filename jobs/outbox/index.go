@@ -10,7 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"gocloud.dev/blob"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // The records of a push are one object: a line that names the form, then its items by ID (with Order: by its first byte,
@@ -28,7 +28,7 @@ type indexWriter struct {
 	item  []byte
 }
 
-func writeIndex(ctx context.Context, f *jobs.Folder, key string) (*indexWriter, error) {
+func writeIndex(ctx context.Context, f *ledger.Folder, key string) (*indexWriter, error) {
 	ctx, abort := context.WithCancel(ctx)
 	w, err := f.Writer(ctx, key)
 	if err != nil {
@@ -67,7 +67,7 @@ func (x *indexWriter) drop() {
 // An indexReader reads the records of another push, a bucket at a time, and knows what became of them.
 type indexReader struct {
 	push   *push
-	folder *jobs.Folder
+	folder *ledger.Folder
 	blob   *blob.Reader
 	buf    *bufio.Reader
 	sum    *xxhash.Digest
@@ -76,7 +76,7 @@ type indexReader struct {
 	more   bool
 }
 
-func openIndex(ctx context.Context, f *jobs.Folder, p *push) (*indexReader, error) {
+func openIndex(ctx context.Context, f *ledger.Folder, p *push) (*indexReader, error) {
 	r, err := f.Reader(ctx, p.recordsKey())
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (x *indexReader) advance() error {
 		return x.folder.Damaged(x.push.recordsKey(), fmt.Errorf("%d of its %d records are missing", x.left, x.push.head.Records))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: read %s: %w", jobs.ErrLedger, x.folder.Location(x.push.recordsKey()), err)
+		return fmt.Errorf("%w: read %s: %w", ledger.ErrBucket, x.folder.Location(x.push.recordsKey()), err)
 	}
 	x.next = parseItem(b)
 	x.left--

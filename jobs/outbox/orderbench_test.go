@@ -9,7 +9,7 @@ import (
 
 	"gocloud.dev/blob/fileblob"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // alone is a source whose records are all of one ID, or of as many as there are records.
@@ -38,7 +38,7 @@ func BenchmarkOrder(b *testing.B) {
 				b.Fatal(err)
 			}
 			o := New(Options{
-				Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
+				Ledger: ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
 				Table:  "sharing", Run: "run", Lease: time.Minute, SpoolDir: b.TempDir(), Log: slog.New(slog.DiscardHandler),
 			})
 			debug.FreeOSMemory()

@@ -13,12 +13,12 @@ import (
 
 	"gocloud.dev/blob"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // Options describe the outbox of one table.
 type Options struct {
-	Ledger *jobs.Ledger
+	Ledger *ledger.Ledger
 	Table  string
 	Run    string        // the run's ID
 	Lease  time.Duration // of the claim on pushing
@@ -41,7 +41,7 @@ type Options struct {
 // is sent once. It is safe for concurrent use.
 type Outbox struct {
 	o      Options
-	folder *jobs.Folder
+	folder *ledger.Folder
 	turn   chan struct{}
 }
 

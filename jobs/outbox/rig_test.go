@@ -16,7 +16,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // memo is a source in memory: one line a record, "id content"; a line that begins with # is refused.
@@ -141,7 +141,7 @@ func newRig(t testing.TB) *rig {
 // open makes another outbox of the same table, as another process would.
 func (r *rig) open() *Outbox {
 	return New(Options{
-		Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: r.bucket, URL: "mem://ledger"}),
+		Ledger: ledger.Open(ledger.Options{Bucket: r.bucket, URL: "mem://ledger"}),
 		Table:  "spend", Run: "run", Lease: time.Minute, SpoolDir: r.t.TempDir(), Rejects: r.rejects, Log: slog.New(slog.DiscardHandler),
 	})
 }

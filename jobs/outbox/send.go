@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // grace is how long records that are on their way may take when the process is being stopped. The process has ten
@@ -70,7 +70,7 @@ func (w *work[V]) send(h hold, p *push) (err error) {
 	if err == nil {
 		err = s.finish(h.ctx)
 	}
-	if err != nil && h.lease.Err() == nil && !errors.Is(err, jobs.ErrLost) {
+	if err != nil && h.lease.Err() == nil && !errors.Is(err, ledger.ErrLost) {
 		last, done := context.WithTimeout(h.lease, 5*time.Second)
 		defer done()
 		err = errors.Join(err, s.leave(last))

@@ -17,7 +17,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 func many(n int) *memo {
@@ -159,7 +159,7 @@ func fileBox(t *testing.T, dir string, lease time.Duration) *Outbox {
 		t.Fatal(err)
 	}
 	return New(Options{
-		Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
+		Ledger: ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
 		Table:  "spend", Run: "run", Lease: lease, SpoolDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -186,7 +186,7 @@ func TestLedgerFails(t *testing.T) {
 		}
 		return 0, nil
 	}})
-	if !errors.Is(err, jobs.ErrLedger) || !strings.Contains(err.Error(), "may be sent again") || sent > 100 {
+	if !errors.Is(err, ledger.ErrBucket) || !strings.Contains(err.Error(), "may be sent again") || sent > 100 {
 		t.Errorf("%d sent, %v", sent, err)
 	}
 }
@@ -202,7 +202,7 @@ func TestLeaseEnds(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 		return 0, nil
 	}})
-	if !errors.Is(err, jobs.ErrLost) || sent.Load() > 60 {
+	if !errors.Is(err, ledger.ErrLost) || sent.Load() > 60 {
 		t.Errorf("%d sent, %v", sent.Load(), err)
 	}
 }
@@ -224,7 +224,7 @@ func TestTakenOver(t *testing.T) {
 		}
 		return r.service.once(ctx, line)
 	}
-	if _, err := Do(t.Context(), r.Outbox, p); !errors.Is(err, jobs.ErrLost) {
+	if _, err := Do(t.Context(), r.Outbox, p); !errors.Is(err, ledger.ErrLost) {
 		t.Fatal(err)
 	}
 	if n := len(r.service.got); n > 30 {
@@ -246,7 +246,7 @@ func TestASleepingWriterLoses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := next(p); !errors.Is(err, jobs.ErrLost) {
+	if err := next(p); !errors.Is(err, ledger.ErrLost) {
 		t.Errorf("the writer of segment 2, when 3 is there: %v", err)
 	}
 	if err := next(&other); err != nil || r.keys() != other.key(4) {
@@ -299,7 +299,7 @@ func TestOneAtATime(t *testing.T) {
 		return r.service.once(ctx, line)
 	}
 	r.do(p)
-	var held *jobs.HeldError
+	var held *ledger.HeldError
 	if !errors.As(other, &held) {
 		t.Errorf("another process: %v", other)
 	}

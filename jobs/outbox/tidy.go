@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // forget is how long it is remembered that a file was pushed, so that it isn't taken for a new one.
@@ -69,7 +69,7 @@ func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 		}
 		return nil
 	})
-	var held *jobs.HeldError
+	var held *ledger.HeldError
 	if errors.As(err, &held) {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (o *Outbox) orphan(p *push, name string) bool {
 // something.
 func (o *Outbox) forget(ctx context.Context, p *push) error {
 	keys, err := o.folder.Keys(ctx, p.id+"/")
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(jobs.NumberOf(a), jobs.NumberOf(b)) })
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(ledger.NumberOf(a), ledger.NumberOf(b)) })
 	for _, key := range keys {
 		if err == nil {
 			err = o.folder.Drop(ctx, key)

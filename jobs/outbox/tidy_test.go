@@ -11,7 +11,7 @@ import (
 	"gocloud.dev/blob"
 	"pgregory.net/rapid"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 const day = 24 * time.Hour
@@ -113,7 +113,7 @@ func TestDeleted(t *testing.T) {
 			r.service.take()
 			r.Outbox = r.open()
 			_, err = Do(t.Context(), r.Outbox, r.push("g", lines("a 1\nb 2")))
-			var damaged *jobs.DamagedError
+			var damaged *ledger.DamagedError
 			if id := key[:strings.IndexByte(key, '/')]; !errors.As(err, &damaged) || !strings.Contains(damaged.Location, id) ||
 				!strings.Contains(damaged.Location, "*") && !strings.HasSuffix(damaged.Location, key) {
 				t.Errorf("without %s: %v", key, err)
@@ -189,7 +189,7 @@ func TestDamaged(t *testing.T) {
 				}
 			}
 			_, err := Do(t.Context(), r.Outbox, r.push("g", lines("a 1")))
-			var damaged *jobs.DamagedError
+			var damaged *ledger.DamagedError
 			if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "don't delete it") || changed == 0 {
 				t.Errorf("%d changed, %v", changed, err)
 			}

@@ -16,13 +16,13 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A Comparison holds what the service says of a partition now against its record.
 type Comparison struct {
 	Partition civil.Date
-	Recorded  jobs.Entry
+	Recorded  ledger.Record
 	Rows      int64
 	Same      bool
 	Err       error // it couldn't be fetched
@@ -37,12 +37,12 @@ func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Ran
 	}
 	rules := p.rules
 	rules.LaterColumns = true // the columns that a partition has don't change by those that it lacks
-	settled := slices.DeleteFunc(p.table.Sorted(), func(e jobs.Entry) bool {
-		return e.State != jobs.Written && e.State != jobs.Empty || !rules.Settled(now, e)
+	settled := slices.DeleteFunc(p.table.Sorted(), func(e ledger.Record) bool {
+		return e.State != ledger.Written && e.State != ledger.Empty || !rules.Settled(now, e)
 	})
 	dice.Shuffle(len(settled), func(i, j int) { settled[i], settled[j] = settled[j], settled[i] })
 	chosen := settled[:min(n, len(settled))]
-	slices.SortFunc(chosen, func(a, b jobs.Entry) int { return a.Partition.Compare(b.Partition) })
+	slices.SortFunc(chosen, func(a, b ledger.Record) int { return a.Partition.Compare(b.Partition) })
 	var m adjust.Meter
 	f := &fetch{plan: p, client: k.o.Client.Metered(&m)}
 	cols, err := p.resolve(ctx, f.client)
@@ -62,7 +62,7 @@ func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Ran
 
 // compare asks for the columns that the record has, because its hash is of those. Where the service refuses that, though
 // not what the config asks by now, the columns that both have must do: the rows, and the sums of what can be summed.
-func (f *fetch) compare(ctx context.Context, e jobs.Entry, recorded jobs.Shape, cols *columns) Comparison {
+func (f *fetch) compare(ctx context.Context, e ledger.Record, recorded ledger.Shape, cols *columns) Comparison {
 	c := Comparison{Partition: e.Partition, Recorded: e}
 	part, err := f.askAs(ctx, e.Partition, cols.as(recorded, false))
 	var refused *adjust.Error
@@ -163,14 +163,14 @@ func (k *Kind) Try(ctx context.Context, lists map[string]adjust.Filter) (dimensi
 	})
 	var refused *adjust.Error
 	if errors.As(err, &refused) && refused.AnyDays {
-		err = fmt.Errorf("%w: %w%s", jobs.ErrRefused, err, (&fetch{plan: &plan{Kind: k}}).advice(err))
+		err = fmt.Errorf("%w: %w%s", ledger.ErrRefused, err, (&fetch{plan: &plan{Kind: k}}).advice(err))
 	}
 	return dimensions, metrics, err
 }
 
 // eventsNow are the columns of events as the service has them now, and as the ledger remembers those that are gone.
 func (k *Kind) eventsNow(ctx context.Context) ([]column, error) {
-	var recorded jobs.Shape
+	var recorded ledger.Shape
 	if k.o.Ledger != nil {
 		t, err := k.o.Ledger.Table(ctx, k.o.Table)
 		if err != nil {

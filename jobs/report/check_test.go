@@ -10,7 +10,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/emulator"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
@@ -67,7 +67,7 @@ func TestCompareWithOtherColumns(t *testing.T) {
 				o.Client, err = adjust.New(client)
 				check(t, err)
 				o.Ledger, o.SpoolDir = r.ledger, r.spool
-				o.Targets = []jobs.Target{{Name: "out", Sink: r.sink}}
+				o.Targets = []ledger.Target{{Name: "out", Sink: r.sink}}
 				kind, err := report.New(o)
 				check(t, err)
 				found, err := kind.Compare(t.Context(), time.Now(), 3, rand.New(rand.NewPCG(1, 1)))

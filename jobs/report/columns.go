@@ -8,7 +8,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A column of the table, and the selector it came from when it is an event's.
@@ -21,7 +21,7 @@ type column struct {
 type columns struct {
 	list  []table.Column
 	route int // the finest date dimension, whose value names a row's partition
-	shape jobs.Shape
+	shape ledger.Shape
 }
 
 // fixedColumns are the dimensions and metrics that the config names; none of them needs the service.
@@ -106,7 +106,7 @@ func (c *columns) add(col table.Column) {
 }
 
 // as are the columns as a record has them, or, if shared, those of them that the table still has.
-func (c *columns) as(recorded jobs.Shape, shared bool) *columns {
+func (c *columns) as(recorded ledger.Shape, shared bool) *columns {
 	out := &columns{shape: recorded, route: table.NoRoute}
 	for _, was := range recorded.Columns {
 		col := table.Column{Name: was.Name, Source: was.Source}
@@ -160,11 +160,11 @@ func (c *columns) metrics() []string {
 }
 
 // shapeOf is what the ledger keeps of the table's meaning.
-func shapeOf(o Options, cols []column) jobs.Shape {
+func shapeOf(o Options, cols []column) ledger.Shape {
 	q := o.Query
-	s := jobs.Shape{Fingerprint: map[string]string{
+	s := ledger.Shape{Fingerprint: map[string]string{
 		"account": o.Account, "dimensions": joined(q.Dimensions), "currency": q.Currency, "utc_offset": q.UTCOffset, "timezone_id": q.TimezoneID,
-		jobs.FingerprintPeriod: o.Rules.Period.String(),
+		ledger.FingerprintPeriod: o.Rules.Period.String(),
 	}}
 	for name, values := range q.Parameters {
 		s.Fingerprint[name] = joined(values)
@@ -173,7 +173,7 @@ func shapeOf(o Options, cols []column) jobs.Shape {
 		s.Fingerprint["filter "+name] = joined(values)
 	}
 	for _, c := range cols {
-		s.Columns = append(s.Columns, jobs.ShapeColumn{
+		s.Columns = append(s.Columns, ledger.Column{
 			Name: c.Name, Type: c.Type.String(), Source: c.Source, Event: c.event,
 		})
 	}

@@ -17,15 +17,18 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
 // do fetches the partitions of a window that are still due and publishes each. Partitions that fail don't stop the
 // others; the error joins what went wrong with them.
-func (p *plan) do(ctx context.Context, window jobs.Window, claim jobs.Hold) (jobs.Outcome, error) {
+func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold) (ledger.Outcome, error) {
 	window, err := p.table.StillDue(ctx, window)
 	if err != nil || len(window.Due) == 0 {
-		return jobs.Outcome{}, err
+		return ledger.Outcome{}, err
 	}
 	var m adjust.Meter
 	f := &fetch{plan: p, claim: claim, base: window.Base, client: p.o.Client.Metered(&m), trial: &p.trial}
@@ -52,12 +55,12 @@ func (p *plan) do(ctx context.Context, window jobs.Window, claim jobs.Hold) (job
 // A fetch does one window.
 type fetch struct {
 	*plan
-	claim  jobs.Hold
-	base   jobs.Ledgered // what the ledger held before the fetch
+	claim  ledger.Hold
+	base   ledger.Records // what the ledger held before the fetch
 	client *adjust.Client
 	cols   *columns
 	trial  *trial // of these columns
-	out    jobs.Outcome
+	out    ledger.Outcome
 }
 
 // An answer is what one row of partitions became on disk.
@@ -169,7 +172,7 @@ func (f *fetch) publish(ctx context.Context, a answer) error {
 			f.out.Failed++
 			errs = append(errs, err)
 		}
-		if ctx.Err() != nil || errors.Is(err, jobs.ErrLost) {
+		if ctx.Err() != nil || errors.Is(err, ledger.ErrLost) {
 			if rest := len(a.parts) - i - 1; rest > 0 {
 				f.out.Failed += rest
 				errs = append(errs, ctx.Err()) // nil when the claim is lost, which has been said
@@ -186,7 +189,7 @@ func (f *fetch) publish(ctx context.Context, a answer) error {
 func (f *fetch) publishOne(ctx context.Context, a answer, part table.Part) error {
 	defer os.Remove(part.Path) //nolint:errcheck // a spool file
 	f.odd(part)
-	state, size, err := f.table.Publish(ctx, f.claim, jobs.Publication{
+	state, size, err := f.table.Publish(ctx, f.claim, partition.Publication{
 		Part: sinks.Part{
 			Table: f.o.Table, Partition: part.Partition, Rows: part.Rows, Size: part.Size, Hash: part.Hash,
 			Run: f.o.Run, Schema: f.cols.schema(f.o),
@@ -196,14 +199,14 @@ func (f *fetch) publishOne(ctx context.Context, a answer, part table.Part) error
 		Run:  f.o.Run, Fetched: a.fetched, Cause: a.cause(), Shape: f.cols.shape.ID(), Sums: part.Sums,
 		OnEmpty: f.o.OnEmpty, Again: f.o.Rules.IgnoreLedger,
 		Warn: func(err error) { f.o.Log.Warn("the sink has a remark", "job", f.o.Job, "run", f.o.Run, "status", err) },
-	}, f.o.Targets)
+	})
 	if err != nil {
 		return err
 	}
 	f.out.Rows += part.Rows
 	f.out.ParquetBytes += size
 	f.out.Count(state)
-	if state == jobs.Kept {
+	if state == ledger.Kept {
 		f.o.Log.Warn("the answer has no rows, the old ones stay", "job", f.o.Job, "run", f.o.Run, "window", part.Partition.String())
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A Selector chooses events by exactly one of Slug, Name, Token, Section and Glob, and the metrics of each.
@@ -78,7 +78,7 @@ func (s Selector) match(e adjust.Event) bool {
 }
 
 // eventColumns resolves all selectors against one listing of the events.
-func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded jobs.Shape) ([]column, error) {
+func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded ledger.Shape) ([]column, error) {
 	all, err := slugs.Events(ctx, adjust.EventsQuery{AppTokens: o.Query.Filters[appTokenIn], TokensMapping: true})
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded jobs.Sha
 }
 
 // columns are those of one selector: of the events found now, and of those found before that have vanished.
-func (s Selector) columns(o Options, all []adjust.Event, recorded jobs.Shape) ([]column, error) {
+func (s Selector) columns(o Options, all []adjust.Event, recorded ledger.Shape) ([]column, error) {
 	var found []adjust.Event
 	for _, e := range all {
 		if s.match(e) {
@@ -148,7 +148,7 @@ func (s Selector) of(o Options, found []adjust.Event) ([]column, error) {
 }
 
 // vanished are the columns that this selector gave when the table was last written, and no longer gives, as NULLs.
-func (s Selector) vanished(now []column, recorded jobs.Shape) []column {
+func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 	var gone []column
 	for _, was := range recorded.Columns {
 		if was.Event != s.String() || slices.ContainsFunc(now, func(c column) bool { return c.Name == was.Name }) {
@@ -167,13 +167,13 @@ func (s Selector) vanished(now []column, recorded jobs.Shape) []column {
 
 // expected are the columns of this selector as far as they are known without the service: those of a record, and of each
 // metric that it has none of, one without a type. Its name may be known too, and else is none that a column can have.
-func (s Selector) expected(recorded jobs.Shape) (cols []jobs.ShapeColumn) {
+func (s Selector) expected(recorded ledger.Shape) (cols []ledger.Column) {
 	for _, metric := range s.Metrics {
-		next := jobs.ShapeColumn{Name: s.String() + " " + metric, Source: s.String(), Event: s.String()}
-		gave := func(was jobs.ShapeColumn) bool { return was.Event == s.String() && s.gave(was, metric) }
+		next := ledger.Column{Name: s.String() + " " + metric, Source: s.String(), Event: s.String()}
+		gave := func(was ledger.Column) bool { return was.Event == s.String() && s.gave(was, metric) }
 		if s.As != "" || s.Slug != "" {
 			next.Name = s.column(s.Slug, metric)
-			gave = func(was jobs.ShapeColumn) bool { return was.Name == next.Name }
+			gave = func(was ledger.Column) bool { return was.Name == next.Name }
 		}
 		if !slices.ContainsFunc(recorded.Columns, gave) {
 			cols = append(cols, next)
@@ -188,7 +188,7 @@ func (s Selector) expected(recorded jobs.Shape) (cols []jobs.ShapeColumn) {
 }
 
 // gave tells whether a recorded column is one of metric, by its name: as a NULL column it has no source any more.
-func (s Selector) gave(was jobs.ShapeColumn, metric string) bool {
+func (s Selector) gave(was ledger.Column, metric string) bool {
 	switch {
 	case s.As != "":
 		return was.Name == s.column("", metric)
@@ -212,7 +212,7 @@ func slugOf(slug, metric string) string {
 	return slug + "_" + metric
 }
 
-func (s Selector) before(recorded jobs.Shape) string {
+func (s Selector) before(recorded ledger.Shape) string {
 	var was []string
 	for _, c := range recorded.Columns {
 		if c.Event == s.String() {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // account is a listing of events, as the service gives one.
@@ -68,7 +68,7 @@ func TestSelectors(t *testing.T) {
 			"error: the type of odd isn't known, and the event's formatting is \"select\"; declare it under `types`"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cols, err := eventColumns(t.Context(), Options{Events: []Selector{c.s}}, append(account{}, shop...), jobs.Shape{})
+			cols, err := eventColumns(t.Context(), Options{Events: []Selector{c.s}}, append(account{}, shop...), ledger.Shape{})
 			compare(t, cols, err, c.want)
 		})
 	}
@@ -96,8 +96,8 @@ func compare(t *testing.T, cols []column, err error, want string) {
 
 // What a selector gave before, and gives no more, is an error with both lists, or a column of NULLs.
 func TestVanishedEvents(t *testing.T) {
-	recorded := func(s Selector, all account) jobs.Shape {
-		cols, err := eventColumns(t.Context(), Options{Events: []Selector{s}}, all, jobs.Shape{})
+	recorded := func(s Selector, all account) ledger.Shape {
+		cols, err := eventColumns(t.Context(), Options{Events: []Selector{s}}, all, ledger.Shape{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestColumnsOfOneName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := eventColumns(t.Context(), Options{Events: []Selector{{Slug: "purchase", As: "buy", Metrics: []string{"events"}}}}, shop, jobs.Shape{})
+	events, err := eventColumns(t.Context(), Options{Events: []Selector{{Slug: "purchase", As: "buy", Metrics: []string{"events"}}}}, shop, ledger.Shape{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 var seeds = flag.Int("n", 16, "seeds of fault scripts")
@@ -84,7 +84,7 @@ func TestFaultScripts(t *testing.T) {
 
 type faultResult struct {
 	hashes  map[civil.Date]string
-	outcome jobs.Outcome
+	outcome ledger.Outcome
 	took    time.Duration
 }
 
@@ -95,7 +95,7 @@ func faultRun(t *testing.T, faults []emulator.Fault, pairs, days, apps int) (out
 		r.start(days)
 		r.options.Query.Metrics = r.options.Query.Metrics[:5]
 		sink := watch(r.sink)
-		r.options.Targets = []jobs.Target{{Name: "out", Sink: sink}}
+		r.options.Targets = []ledger.Target{{Name: "out", Sink: sink}}
 		start := time.Now()
 		res := r.ok()
 		out.took, out.outcome = time.Since(start), res.Outcome

@@ -13,7 +13,8 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/reportferry/reportferry/internal/emulator"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -21,7 +22,7 @@ import (
 func nightly(t *testing.T, expr, zone string) (*rig, cron.Schedule) {
 	t.Helper()
 	r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1})
-	schedule, err := jobs.ParseSchedule(expr, zone)
+	schedule, err := refresh.ParseSchedule(expr, zone)
 	check(t, err)
 	r.options.Rules.Schedule = schedule
 	r.options.Rules.Lookback = 15
@@ -39,7 +40,7 @@ func badNight(r *rig, dice *rand.Rand) {
 	defer cancel()
 	sink := watch(r.sink)
 	o := r.options
-	o.Targets = []jobs.Target{{Name: "out", Sink: sink}}
+	o.Targets = []ledger.Target{{Name: "out", Sink: sink}}
 	left := dice.IntN(12)
 	switch dice.IntN(4) {
 	case 0: // the service is down, at once or after a while

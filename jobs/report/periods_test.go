@@ -10,7 +10,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // Tables of every period: each partition that is written equals the service's own answer for its days, and a table
@@ -18,19 +18,19 @@ import (
 func TestEveryPeriodEqualsTheTruth(t *testing.T) {
 	for _, c := range []struct {
 		dimensions []string
-		period     jobs.Period
+		period     refresh.Period
 		page       int
 		start      string
 		partitions []string // first and last, and how many
 		n          int
 	}{
-		{[]string{"hour", "app_token"}, jobs.Day, 3, "2000-03-20", []string{"2000-03-20", "2000-04-09"}, 21},
-		{[]string{"week", "app_token", "device_type"}, jobs.Week, 2, "2000-02-15", []string{"2000-02-13", "2000-04-02"}, 8},
-		{[]string{"app_token", "month"}, jobs.Month, 2, "2000-01-31", []string{"2000-01-01", "2000-03-01"}, 3},
-		{[]string{"quarter", "country"}, jobs.Quarter, 1, "1999-11-11", []string{"1999-10-01", "2000-01-01"}, 2},
-		{[]string{"year", "partner_name"}, jobs.Year, 1, "1999-11-11", []string{"1999-01-01", "1999-01-01"}, 1},
-		{[]string{"year", "month", "store_type"}, jobs.Month, 1, "2000-02-01", []string{"2000-02-01", "2000-03-01"}, 2},
-		{[]string{"network", "campaign"}, jobs.Whole, 1, "2000-03-01", []string{"all", "all"}, 1},
+		{[]string{"hour", "app_token"}, refresh.Day, 3, "2000-03-20", []string{"2000-03-20", "2000-04-09"}, 21},
+		{[]string{"week", "app_token", "device_type"}, refresh.Week, 2, "2000-02-15", []string{"2000-02-13", "2000-04-02"}, 8},
+		{[]string{"app_token", "month"}, refresh.Month, 2, "2000-01-31", []string{"2000-01-01", "2000-03-01"}, 3},
+		{[]string{"quarter", "country"}, refresh.Quarter, 1, "1999-11-11", []string{"1999-10-01", "2000-01-01"}, 2},
+		{[]string{"year", "partner_name"}, refresh.Year, 1, "1999-11-11", []string{"1999-01-01", "1999-01-01"}, 1},
+		{[]string{"year", "month", "store_type"}, refresh.Month, 1, "2000-02-01", []string{"2000-02-01", "2000-03-01"}, 2},
+		{[]string{"network", "campaign"}, refresh.Whole, 1, "2000-03-01", []string{"all", "all"}, 1},
 	} {
 		t.Run(strings.Join(c.dimensions, ","), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestEveryPeriodEqualsTheTruth(t *testing.T) {
 						t.Errorf("part %d is %s, want them from %s to %s", i, name, c.partitions[0], c.partitions[1])
 					}
 					first, last := start, civil.Date{Year: 2000, Month: 4, Day: 9}
-					if c.period != jobs.Whole {
+					if c.period != refresh.Whole {
 						first, err = civil.ParseDate(name)
 						check(t, err)
 						last = c.period.Next(first).AddDays(-1)

@@ -13,7 +13,8 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -50,7 +51,7 @@ func testHorizons(t *testing.T, daysAgo int) {
 			}
 			sink := watch(r.sink)
 			o := r.options
-			o.Targets = []jobs.Target{{Name: "out", Sink: sink}}
+			o.Targets = []ledger.Target{{Name: "out", Sink: sink}}
 			kind := r.planned(o)
 			for _, due := range kind {
 				asked[due.Partition]++
@@ -71,7 +72,7 @@ func testHorizons(t *testing.T, daysAgo int) {
 }
 
 // planned is what a run would do now.
-func (r *rig) planned(o report.Options) (due []jobs.Due) {
+func (r *rig) planned(o report.Options) (due []refresh.Due) {
 	r.t.Helper()
 	o.Ledger = r.ledger
 	kind, err := report.New(o)
@@ -96,7 +97,7 @@ func TestRebaseline(t *testing.T) {
 		r.ok()
 		r.options.Query.Currency = "EUR"
 		r.start(5) // fifteen recorded days lie before it
-		if res := r.run(t.Context()); len(res.Errs) != 1 || !errors.Is(res.Errs[0], jobs.ErrRefused) {
+		if res := r.run(t.Context()); len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) {
 			t.Fatalf("another currency: %v", res.Errs)
 		}
 		left := 8
@@ -108,7 +109,7 @@ func TestRebaseline(t *testing.T) {
 			return nil
 		}
 		o := r.options
-		o.Rebaseline, o.Targets = true, []jobs.Target{{Name: "out", Sink: sink}}
+		o.Rebaseline, o.Targets = true, []ledger.Target{{Name: "out", Sink: sink}}
 		if res := r.runAs(t.Context(), o); res.Outcome.Written != 8 || len(res.Errs) == 0 {
 			t.Fatalf("cut off: %+v %v", res.Outcome, res.Errs)
 		}
@@ -145,7 +146,7 @@ func TestMissingColumns(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		r.ok()
 		o := r.options
-		o.NewColumns, o.Rules.Only, o.Rules.LaterColumns = true, []jobs.Reason{jobs.NewColumns}, false
+		o.NewColumns, o.Rules.Only, o.Rules.LaterColumns = true, []refresh.Reason{refresh.NewColumns}, false
 		if res := r.runAs(t.Context(), o); res.Outcome.Written != 10 || len(res.Errs) > 0 {
 			t.Errorf("ten days lack columns: %+v %v", res.Outcome, res.Errs)
 		}
@@ -199,7 +200,7 @@ func TestUnfinishedPeriods(t *testing.T) {
 		time.Sleep(10*24*time.Hour + 6*time.Hour) // 2000-01-11
 		r.options.Events = nil
 		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"week", "app_token"}, []string{"installs"}
-		r.options.Rules.Period, r.options.Rules.Page, r.options.Rules.Lookback, r.options.Rules.Today = jobs.Week, 1, 0, true
+		r.options.Rules.Period, r.options.Rules.Page, r.options.Rules.Lookback, r.options.Rules.Today = refresh.Week, 1, 0, true
 		week := civil.Date{Year: 2000, Month: 1, Day: 9}
 		r.from(week)
 		for range 7 {

@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -54,7 +55,7 @@ func TestAnotherFingerprintIsRefused(t *testing.T) {
 				before := len(r.server.Requests())
 				c.change(&r.options)
 				res := r.run(t.Context())
-				if len(res.Errs) != 1 || !errors.Is(res.Errs[0], jobs.ErrRefused) || !strings.Contains(res.Errs[0].Error(), c.want) {
+				if len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) || !strings.Contains(res.Errs[0].Error(), c.want) {
 					t.Errorf("got %v, want a refusal with %q", res.Errs, c.want)
 				}
 				if len(r.server.Requests()) != before {

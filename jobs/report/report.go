@@ -16,6 +16,9 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -26,11 +29,11 @@ type Options struct {
 	Account    string // part of the fingerprint: the account the numbers belong to
 
 	Client  *adjust.Client
-	Ledger  *jobs.Ledger
-	Targets []jobs.Target
+	Ledger  *ledger.Ledger
+	Targets []ledger.Target
 
 	Start func(today civil.Date) civil.Date // first day wanted
-	Rules jobs.Rules                        // without Start
+	Rules refresh.Rules                     // without Start
 
 	Rebaseline bool // replace partitions of another meaning instead of refusing
 	NewColumns bool // ask the service which columns events have by now: partitions may lack those too
@@ -40,7 +43,7 @@ type Options struct {
 	Warehouse   sinks.Schema // what the config says of tables: clustering, expiration and such; the rest is made here
 	NullMissing bool         // a slug that vanished becomes a column of NULLs instead of an error
 	Types       map[string]catalog.Type
-	OnEmpty     jobs.OnEmpty
+	OnEmpty     partition.OnEmpty
 	Codec       string
 	SpoolDir    string
 	Budget      *table.Budget
@@ -62,9 +65,9 @@ type Kind struct {
 type plan struct {
 	*Kind
 	now   time.Time
-	table *jobs.Table
-	rules jobs.Rules // completed by what the ledger holds
-	known jobs.Shape // of the table, as far as it is known before its columns are resolved
+	table *partition.Table
+	rules refresh.Rules // completed by what the ledger holds
+	known ledger.Shape  // of the table, as far as it is known before its columns are resolved
 
 	mu      sync.Mutex // guards the resolution of events, which is done once, when first needed
 	columns *columns
@@ -75,7 +78,7 @@ type plan struct {
 func New(o Options) (*Kind, error) {
 	fixed, err := fixedColumns(o)
 	if err != nil {
-		return nil, fmt.Errorf("job %s: %w: %w", o.Job, jobs.ErrRefused, err)
+		return nil, fmt.Errorf("job %s: %w: %w", o.Job, ledger.ErrRefused, err)
 	}
 	return &Kind{o: o, fixed: fixed}, nil
 }
@@ -88,13 +91,13 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if err != nil {
 		return jobs.Plan{}, err
 	}
-	if p.rules.Changed, err = p.table.Look(ctx, k.o.Targets); err != nil {
+	if p.rules.Changed, err = p.table.Look(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
 	var units, wider []jobs.Unit
-	for _, w := range jobs.PlanWindows(now, p.rules, p.table.Entries()) {
+	for _, w := range refresh.Plan(now, p.rules, p.table.Records()) {
 		u := p.unit(w)
-		if slices.ContainsFunc(w.Due, func(d jobs.Due) bool { return d.Reason != jobs.NewColumns }) {
+		if slices.ContainsFunc(w.Due, func(d refresh.Due) bool { return d.Reason != refresh.NewColumns }) {
 			units = append(units, u)
 		} else {
 			wider = append(wider, u)
@@ -105,10 +108,10 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 }
 
 // unit is the unit of a window.
-func (p *plan) unit(w jobs.Window) jobs.Unit {
+func (p *plan) unit(w refresh.Window) jobs.Unit {
 	return jobs.Unit{
 		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: len(w.Runs()),
-		Do: func(ctx context.Context, claim jobs.Hold) (jobs.Outcome, error) { return p.do(ctx, w, claim) },
+		Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
 		Over: func(ctx context.Context) (bool, error) {
 			left, err := p.table.StillDue(ctx, w)
 			return err == nil && len(left.Due) == 0, err
@@ -117,7 +120,7 @@ func (p *plan) unit(w jobs.Window) jobs.Unit {
 }
 
 // inspect says how the table is. Partitions may lack columns of events that only a window has found.
-func (p *plan) inspect(ctx context.Context, past jobs.Past) (in jobs.Inspection, err error) {
+func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspection, err error) {
 	rules, shape := p.rules, p.known
 	p.mu.Lock()
 	if p.columns != nil {
@@ -127,13 +130,13 @@ func (p *plan) inspect(ctx context.Context, past jobs.Past) (in jobs.Inspection,
 	if rules.Stale, err = p.table.Stale(ctx, shape); err != nil {
 		return in, err
 	}
-	return jobs.Inspect(p.now, p.o.Job, rules, p.table.Entries(), past), nil
+	return refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past), nil
 }
 
 // plan reads the ledger and completes the rules by what it holds.
 func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules}
-	if p.table, err = k.o.Ledger.Table(ctx, k.o.Table); err != nil {
+	if p.table, err = partition.Open(ctx, k.o.Ledger, k.o.Table, k.o.Targets); err != nil {
 		return nil, err
 	}
 	recorded, known, err := p.table.LastShape(ctx)
@@ -160,11 +163,11 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 // shape is the table's, as far as it is known before a window is fetched: the columns of events are those of the record
 // fetched last, and those that it must lack because the config didn't ask for them then, unless older partitions are to be
 // held against today's.
-func (p *plan) shape(ctx context.Context, recorded jobs.Shape) (jobs.Shape, error) {
+func (p *plan) shape(ctx context.Context, recorded ledger.Shape) (ledger.Shape, error) {
 	if p.o.NewColumns || p.o.Rebaseline {
 		cols, err := p.resolve(ctx, p.o.Client)
 		if err != nil {
-			return jobs.Shape{}, err
+			return ledger.Shape{}, err
 		}
 		return cols.shape, nil
 	}
@@ -176,9 +179,9 @@ func (p *plan) shape(ctx context.Context, recorded jobs.Shape) (jobs.Shape, erro
 }
 
 // checkShape refuses a shape whose numbers mean something else, as far as this run isn't there to replace them.
-func (k *Kind) checkShape(recorded, now jobs.Shape) error {
+func (k *Kind) checkShape(recorded, now ledger.Shape) error {
 	if k.o.Rebaseline {
-		return jobs.CheckRebaseline(k.o.Table, recorded, now)
+		return ledger.CheckRebaseline(k.o.Table, recorded, now)
 	}
-	return jobs.CheckShape(k.o.Table, recorded, now)
+	return ledger.CheckShape(k.o.Table, recorded, now)
 }

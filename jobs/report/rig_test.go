@@ -26,6 +26,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
@@ -42,7 +45,7 @@ func check(t *testing.T, err error) {
 type rig struct {
 	t      *testing.T
 	server *emulator.Server
-	ledger *jobs.Ledger
+	ledger *ledger.Ledger
 	sink   sinks.Sink
 	out    string // folder that the sink writes to
 	spool  string
@@ -63,7 +66,7 @@ func newRig(t *testing.T, o emulator.Options) *rig {
 	check(t, err)
 	r := &rig{
 		t: t, server: server, out: out, spool: t.TempDir(), parallel: 1,
-		ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"}), sink: sink,
+		ledger: ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"}), sink: sink,
 	}
 	token, err := transport.ParseToken("${T}", func(string) string { return "test" })
 	check(t, err)
@@ -76,7 +79,7 @@ func newRig(t *testing.T, o emulator.Options) *rig {
 	}
 	r.options = report.Options{
 		Job: "installs", Table: "installs", Account: "test",
-		Rules: jobs.Rules{Page: 7, Location: time.UTC, Lookback: 3},
+		Rules: refresh.Rules{Page: 7, Location: time.UTC, Lookback: 3},
 		Query: adjust.ReportQuery{
 			Dimensions: []string{"day", "app", "app_token", "os_name", "country_code", "network", "campaign"},
 			Metrics:    []string{"installs", "clicks", "cost", "network_cost", "all_revenue", "ecpi_all", "retention_rate_d1", "roas_d7"},
@@ -87,7 +90,7 @@ func newRig(t *testing.T, o emulator.Options) *rig {
 			},
 		},
 		Events:  []report.Selector{{Name: "Purchase", Metrics: []string{"events", "revenue"}, As: "purchase"}},
-		OnEmpty: jobs.GuardEmpty,
+		OnEmpty: partition.GuardEmpty,
 		Budget:  table.NewBudget(64 << 10), // so small that files are begun before an answer is whole
 		Codec:   "snappy",                  // zstd keeps channels in a pool, which synctest forbids to share between bubbles
 		Log:     slog.New(slog.DiscardHandler),
@@ -110,9 +113,9 @@ func (r *rig) start(days int) {
 // from fixes the first day wanted.
 func (r *rig) from(day civil.Date) { r.options.Start = func(civil.Date) civil.Date { return day } }
 
-func (r *rig) run(ctx context.Context) jobs.Result { return r.runAs(ctx, r.options) }
+func (r *rig) run(ctx context.Context) ledger.Result { return r.runAs(ctx, r.options) }
 
-func (r *rig) runAs(ctx context.Context, o report.Options) jobs.Result {
+func (r *rig) runAs(ctx context.Context, o report.Options) ledger.Result {
 	r.t.Helper()
 	r.nth++
 	client, err := adjust.New(r.client)
@@ -120,7 +123,7 @@ func (r *rig) runAs(ctx context.Context, o report.Options) jobs.Result {
 	r.last = &adjust.Meter{}
 	o.Client, o.Ledger, o.SpoolDir, o.Run = client, r.ledger, r.spool, fmt.Sprintf("run-%d", r.nth)
 	if o.Targets == nil {
-		o.Targets = []jobs.Target{{Name: "out", Sink: r.sink}}
+		o.Targets = []ledger.Target{{Name: "out", Sink: r.sink}}
 	}
 	kind, err := report.New(o)
 	check(r.t, err)
@@ -132,7 +135,7 @@ func (r *rig) runAs(ctx context.Context, o report.Options) jobs.Result {
 }
 
 // ok runs and wants no errors.
-func (r *rig) ok() jobs.Result {
+func (r *rig) ok() ledger.Result {
 	r.t.Helper()
 	res := r.run(r.t.Context())
 	if len(res.Errs) > 0 {

@@ -11,7 +11,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A day that takes the service too long is asked for app by app, because the config names the apps and the rows say
@@ -81,7 +81,7 @@ func TestOnlyWhatIsMissingIsRequested(t *testing.T) {
 		bad := []civil.Date{today.AddDays(-3), today.AddDays(-9), today.AddDays(-10)}
 		sink.fail = failOn(bad)
 		o := r.options
-		o.Targets = []jobs.Target{{Name: "out", Sink: sink}}
+		o.Targets = []ledger.Target{{Name: "out", Sink: sink}}
 		res := r.runAs(t.Context(), o)
 		if res.Outcome.Failed != 3 || res.Outcome.Written != 17 {
 			t.Fatalf("%+v, want 3 failed and 17 written", res.Outcome)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // trialTime is how long the first query goes alone. A refusal needs no data, so it comes within a second or two; a query
@@ -85,8 +86,8 @@ func (t *trial) verdict(err error) error {
 }
 
 // holds tells whether a table of such columns was fetched before, so that the service knows them.
-func holds(recorded, now jobs.Shape) bool {
-	return !slices.ContainsFunc(now.Columns, func(c jobs.ShapeColumn) bool {
-		return !slices.ContainsFunc(recorded.Columns, func(r jobs.ShapeColumn) bool { return r.Source == c.Source })
+func holds(recorded, now ledger.Shape) bool {
+	return !slices.ContainsFunc(now.Columns, func(c ledger.Column) bool {
+		return !slices.ContainsFunc(recorded.Columns, func(r ledger.Column) bool { return r.Source == c.Source })
 	})
 }

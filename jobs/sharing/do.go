@@ -7,19 +7,20 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
 // doAll pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the
 // devices that it has records of left, theirs wait.
-func (k *Kind) doAll(ctx context.Context, due []files.Path) (out jobs.Outcome, err error) {
+func (k *Kind) doAll(ctx context.Context, due []files.Path) (out ledger.Outcome, err error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
 	for _, p := range due {
 		one := k.do(ctx, p, client, &out)
 		err = errors.Join(err, one)
-		var held *jobs.HeldError
+		var held *ledger.HeldError
 		if ctx.Err() != nil || errors.As(one, &held) || jobs.Denied(one) {
 			break
 		}
@@ -28,7 +29,7 @@ func (k *Kind) doAll(ctx context.Context, due []files.Path) (out jobs.Outcome, e
 	return out, err
 }
 
-func (k *Kind) do(ctx context.Context, p files.Path, client *adjust.Client, out *jobs.Outcome) error {
+func (k *Kind) do(ctx context.Context, p files.Path, client *adjust.Client, out *ledger.Outcome) error {
 	push, err := k.push(ctx, p, client)
 	if err != nil {
 		out.Failed++

@@ -19,6 +19,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
@@ -60,7 +61,7 @@ func newRig(t *testing.T, e emulator.Options, key string) *rig {
 	}
 	r.o = Options{
 		Options: files.Options{
-			Job: "choices", Table: "choices", Ledger: jobs.OpenLedger(jobs.LedgerOptions{Bucket: r.bucket, URL: "mem://"}), Lease: time.Minute,
+			Job: "choices", Table: "choices", Ledger: ledger.Open(ledger.Options{Bucket: r.bucket, URL: "mem://"}), Lease: time.Minute,
 			Shelf:   files.Shelf{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
 			Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.9}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
 		},
@@ -70,7 +71,7 @@ func newRig(t *testing.T, e emulator.Options, key string) *rig {
 }
 
 // run is one night.
-func (r *rig) run() jobs.Result {
+func (r *rig) run() ledger.Result {
 	r.runs++
 	o := r.o
 	o.Run = fmt.Sprintf("run-%d", r.runs)

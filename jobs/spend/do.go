@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/adjust"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
 // do pushes what is missing of one file. A file that is being written is left for the next run, and is no failure.
-func (k *Kind) do(ctx context.Context, p files.Path) (out jobs.Outcome, err error) {
+func (k *Kind) do(ctx context.Context, p files.Path) (out ledger.Outcome, err error) {
 	var m adjust.Meter
 	report, err := outbox.Do(ctx, k.outbox, k.push(p, k.o.Client.Metered(&m).Asking(outbox.May)))
 	out.Measure(m.Totals())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
@@ -53,7 +54,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		plan.Files = append(plan.Files, p.Name)
 		plan.Units = append(plan.Units, jobs.Unit{
 			Name: files.UnitName(p.Name),
-			Do:   func(ctx context.Context, _ jobs.Hold) (jobs.Outcome, error) { return k.do(ctx, p) },
+			Do:   func(ctx context.Context, _ ledger.Hold) (ledger.Outcome, error) { return k.do(ctx, p) },
 		})
 	}
 	return plan, err

@@ -20,6 +20,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
@@ -27,7 +28,7 @@ import (
 // A rig is a spend job with all that it needs, in memory.
 type rig struct {
 	server          *emulator.Server
-	ledger          *jobs.Ledger
+	ledger          *ledger.Ledger
 	source, rejects *blob.Bucket
 	client          *adjust.Client
 	log             bytes.Buffer
@@ -56,7 +57,7 @@ func newRig(t *testing.T, key string, faults ...emulator.Fault) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.ledger = jobs.OpenLedger(jobs.LedgerOptions{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
 	source, err := files.ParseSource("gs://bucket/spend/{date}/*.csv*")
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func newRig(t *testing.T, key string, faults ...emulator.Fault) *rig {
 }
 
 // run is one night.
-func (r *rig) run(t *testing.T) jobs.Result {
+func (r *rig) run(t *testing.T) ledger.Result {
 	t.Helper()
 	r.runs++
 	o := r.o
@@ -224,7 +225,7 @@ func TestDenied(t *testing.T) {
 	r.put(t, today(0)+"/a.csv", text)
 	r.put(t, today(1)+"/b.csv", text)
 	res := r.run(t)
-	if code := jobs.ExitCode([]jobs.Result{res}, false, true); code != jobs.ExitDenied {
+	if code := jobs.ExitCode([]ledger.Result{res}, false, true); code != jobs.ExitDenied {
 		t.Errorf("exit code %d, %+v", code, res)
 	}
 	if books := r.server.Spend(); books.Records != 0 {
@@ -246,13 +247,13 @@ func TestGrowing(t *testing.T) {
 		t.Errorf("due in %v", left)
 	}
 	now := time.Now()
-	runs := []jobs.RunRecord{{Ended: &now, Results: []jobs.Result{res}}}
-	if code := jobs.ExitCode(runs[0].Results, false, false); code != jobs.ExitDone || (jobs.Past{Runs: runs}).SuccessOf(res.Job) != nil {
-		t.Errorf("exit code %d, success %v", code, (jobs.Past{Runs: runs}).SuccessOf(res.Job))
+	runs := []ledger.Run{{Ended: &now, Results: []ledger.Result{res}}}
+	if code := jobs.ExitCode(runs[0].Results, false, false); code != jobs.ExitDone || (ledger.Past{Runs: runs}).SuccessOf(res.Job) != nil {
+		t.Errorf("exit code %d, success %v", code, (ledger.Past{Runs: runs}).SuccessOf(res.Job))
 	}
 	r.o.Quiet = 0
 	runs[0].Results[0] = r.run(t)
-	if (jobs.Past{Runs: runs}).SuccessOf(res.Job) == nil {
+	if (ledger.Past{Runs: runs}).SuccessOf(res.Job) == nil {
 		t.Error("no success once it is pushed")
 	}
 }
@@ -264,7 +265,7 @@ func TestParked(t *testing.T) {
 	text, n := r.file(1, 50)
 	r.put(t, today(0)+"/a.csv", text)
 	res := r.run(t)
-	if code := jobs.ExitCode([]jobs.Result{res}, false, false); code != jobs.ExitSome || !errors.Is(errors.Join(res.Errs...), files.ErrParked) ||
+	if code := jobs.ExitCode([]ledger.Result{res}, false, false); code != jobs.ExitSome || !errors.Is(errors.Join(res.Errs...), files.ErrParked) ||
 		!strings.Contains(fmt.Sprint(res.Errs), fmt.Sprint("parked: ", n/20+1)) {
 		t.Errorf("exit code %d of %d records: %v", code, n, res.Errs)
 	}
@@ -280,7 +281,7 @@ func TestOneBadFile(t *testing.T) {
 	if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), `none of its 1 columns is "cost_id"`) || res.Outcome.Rows != int64(n) {
 		t.Errorf("%+v", res)
 	}
-	if code := jobs.ExitCode([]jobs.Result{res}, false, false); code != jobs.ExitSome {
+	if code := jobs.ExitCode([]ledger.Result{res}, false, false); code != jobs.ExitSome {
 		t.Errorf("exit code %d", code)
 	}
 }

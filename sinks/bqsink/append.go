@@ -13,9 +13,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Append adds rows to a table, once for a run: the job's ID is made of the table and the run alone, so whoever repeats it
-// finds the job that did it (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). Rows are keyed by the
-// columns' names. They go by a load job, never by a stream.
+// Append adds rows to a table once for each run. The job's ID is made of the table and the run alone, so that a repeated
+// Append finds the job that did it (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). Rows are maps from
+// column names to values that encoding/json can write. They are loaded by a job and never streamed.
 func (s *Sink) Append(ctx context.Context, table string, schema *sinks.Schema, run string, rows []map[string]any) error {
 	if len(rows) == 0 {
 		return nil

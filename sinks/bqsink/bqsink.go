@@ -1,15 +1,23 @@
-// Package bqsink keeps tables in BigQuery, a partition at a time. Without it there would be files only, and every
-// dashboard would need somebody who loads them, not twice, not half, and not in the wrong order.
+// Package bqsink keeps tables in BigQuery and replaces them a partition at a time. Without it there would be files only, and
+// every dashboard would need somebody who loads them: not twice, not half, and not in the wrong order.
 //
-// A partition is replaced by one load job with WRITE_TRUNCATE into table$partition, which is atomic when the job
-// completes (https://cloud.google.com/bigquery/docs/reference/rest/v2/Job, writeDisposition). The job's ID is made here,
-// so a request whose answer was lost is asked again under the same ID, and the answer 409 leads to the job that the
-// first request made (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). A load that an earlier run
-// left behind is waited for, so that it can't land after a newer one. Rows are never streamed.
+// Put takes a part, which is one Parquet file, and gives a receipt that names table$partition:
 //
-// Everything goes through cloud.google.com/go/bigquery. Left to itself that client repeats a failed call until the
-// context ends; a transport below it (once) hides failures from it, so that a call of it is one request and the retries
-// here, which end and are told of, are the only ones but those of an upload's chunks.
+//	lock the partition ─ dataset's location ─ table, created or widened ─ unfinished jobs of earlier runs, waited for
+//	   └─ load job with WRITE_TRUNCATE into table$partition (a part without rows: DELETE) ─ wait ─ count the rows
+//
+// WRITE_TRUNCATE is atomic when the job completes (https://cloud.google.com/bigquery/docs/reference/rest/v2/Job,
+// writeDisposition). The job's ID is chosen here: when an answer is lost, the same request is sent again under the same
+// ID, and the answer 409 leads to the job that the first request made
+// (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). A load job that an earlier run left unfinished is
+// waited for, because it could otherwise land after a newer one. Rows are never streamed.
+//
+// What only BigQuery can is a method of Sink that the commands call: Append for audit tables, View and SaveView for
+// dashboards, Probe for a check before the first run.
+//
+// All calls go through cloud.google.com/go/bigquery. That client repeats a failed call until the context ends, so a
+// transport below it (once) hides failures from it: each call is then one request, and the only retries are those of this
+// package, which are bounded and reported. The client still repeats the chunks of a resumable upload by itself.
 package bqsink
 
 import (
@@ -24,7 +32,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A Sink is one dataset. It may be used by many goroutines.
+// A Sink is one dataset. It is safe for concurrent use.
 type Sink struct {
 	target
 	client  *bigquery.Client // of the project that pays for the jobs
@@ -39,9 +47,9 @@ type Sink struct {
 //
 //	bigquery://project/dataset?location=EU&staging=gs://bucket/prefix&job_project=p
 //
-// location is the dataset's, and when given it must be; staging is where files lie while they are loaded, instead of
-// being uploaded with their jobs; job_project pays for the jobs, instead of the dataset's project. With endpoint, an
-// http URL of this machine, an emulator stands for BigQuery and no credentials are used; else they are the
+// All parameters are optional. A dataset that isn't at location is refused. With staging, files are loaded from that bucket
+// instead of being uploaded with their jobs. job_project pays for the jobs instead of the dataset's project. endpoint is the
+// http URL of an emulator on this machine, which is called without credentials; BigQuery itself is called with the
 // application's default ones (https://cloud.google.com/docs/authentication/application-default-credentials).
 // Open calls neither BigQuery nor the bucket.
 func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
@@ -52,7 +60,7 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	return s, nil
 }
 
-// open sends by the transport; without one, by one that is logged in as the URL asks for. Tests bring theirs.
+// open is Open over a transport of the caller's. Without one it makes one that carries credentials.
 func open(ctx context.Context, rawURL string, transport http.RoundTripper) (*Sink, error) {
 	t, err := parseURL(rawURL)
 	if err != nil {
@@ -80,7 +88,7 @@ func open(ctx context.Context, rawURL string, transport http.RoundTripper) (*Sin
 	return s, nil
 }
 
-// Store names the dataset, and the emulator that stands for BigQuery, if any.
+// Store names the dataset and, when an emulator stands for BigQuery, the emulator.
 func (s *Sink) Store() string {
 	if s.endpoint != "" {
 		return s.url + "?endpoint=" + s.endpoint

@@ -14,46 +14,47 @@ import (
 )
 
 const (
-	// chunkSize bounds what one upload keeps in memory, and is where uploads begin to be resumable ones.
+	// chunkSize bounds the memory of one upload in bytes. A file that is larger is uploaded in a resumable session.
 	chunkSize = 8 << 20
 
-	// A load of one partition takes seconds, and is asked after a little more seldom the longer it takes.
+	// A load of one partition takes seconds. Polls begin at firstPoll and become rarer up to mostPoll.
 	firstPoll, mostPoll = 100 * time.Millisecond, 5 * time.Second
 )
 
-// A work is what one job after the other is asked to do, until one does it.
+// A work is what a job should do. When a job fails for a passing reason, another is made of the same work.
 type work struct {
 	at     place
 	part   sinks.Part
 	labels map[string]string
-	query  string                  // of a part without rows; the rest is of the others
-	table  *bigquery.TableMetadata // that is loaded into
-	staged string                  // gs:// of the part's file; empty: it goes with the request
+	query  string                  // the DELETE for a part without rows; empty for a load
+	table  *bigquery.TableMetadata // the table that is loaded into
+	staged string                  // gs:// URI of the part's file; empty: the file is uploaded with the request
 
-	maybe bool // a request went out whole and was not refused, so there may be a job
+	// maybe is set when a request was sent whole and not refused: whatever the answer said, a job may exist.
+	maybe bool
 }
 
-// jobPrefix is how the IDs of our jobs begin.
+// jobPrefix begins the IDs of all jobs of this package.
 const jobPrefix = "reportferry_"
 
-// jobID names a job by its table, partition, run and attempt. IDs are unique in a project, so the dataset is in it too.
+// jobID names a job by dataset, table, partition, run and attempt. IDs are unique in a project.
 func (s *Sink) jobID(at place, run string, attempt int) string {
 	return fmt.Sprintf(jobPrefix+"%s_%s_%s_%s_%d", labelText(s.datasetLabel()), labelText(at.table), at.label(), labelText(run), attempt)
 }
 
-func (s *Sink) datasetLabel() string { return s.project + "-" + s.dataset } // no dataset has a - in it
+func (s *Sink) datasetLabel() string { return s.project + "-" + s.dataset } // unambiguous: the name of a dataset has no -
 
-// errTaken says that a job of another Put has the ID.
+// errTaken means that a job of another Put has the ID already.
 var errTaken = errors.New("the job ID is taken")
 
-// run does the work by one job, under the next attempt of the slot. When the error is a *JobError, the job changed
-// nothing; any other says itself what is known.
+// run does the work by one job, whose ID has the slot's next attempt. A *JobError means that the job changed nothing; any
+// other error says in its text what is known of the outcome.
 func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bigquery.Job, error) {
 	w.maybe = false
 	at.attempt++
 	id := s.jobID(w.at, w.part.Run, at.attempt)
 	job, err := s.submit(ctx, w, id)
-	for errors.Is(err, errTaken) { // a process that was killed has been here under the same run
+	for errors.Is(err, errTaken) { // a process of the same run was here before, and was killed
 		if at.attempt, err = s.nextFree(ctx, w, at.attempt); err == nil {
 			id = s.jobID(w.at, w.part.Run, at.attempt)
 			job, err = s.submit(ctx, w, id)
@@ -73,7 +74,7 @@ func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bigquery.Job, error
 	return job, err
 }
 
-// submit asks for the job until it is known to be there, or known not to be.
+// submit repeats the request for the job until the job is known to exist, or known not to.
 func (s *Sink) submit(ctx context.Context, w *work, id string) (job *bigquery.Job, err error) {
 	err = repeat(ctx, func() error {
 		if err := s.pace.wait(ctx, w.at.table); err != nil {
@@ -113,29 +114,29 @@ func (s *Sink) ask(ctx context.Context, w *work, id string) (*bigquery.Job, erro
 	closeErr := file.Close()
 	w.maybe = w.maybe || (file.sent.Load() && !refused(err))
 	switch {
-	case !file.sent.Load() && file.err != nil: // the client may wrap it, or say something else of it
+	case !file.sent.Load() && file.err != nil: // the client may wrap this error or report another one
 		return nil, file.err
-	case err == nil && closeErr != nil: // not read to its end, and yet taken: no part is loaded like that
+	case err == nil && closeErr != nil: // the file wasn't read to its end, so what was accepted isn't the part
 		return nil, fmt.Errorf("%w: %w", errSource, closeErr)
 	}
 	return job, err
 }
 
-// asked takes note of the answer to a request that is always sent whole.
+// asked notes in maybe what the answer means for a request that is always sent whole.
 func (w *work) asked(job *bigquery.Job, err error) (*bigquery.Job, error) {
 	err = plain(err)
 	w.maybe = w.maybe || !refused(err)
 	return job, err
 }
 
-// refused tells whether an answer says that there is no job of this request.
+// refused reports whether the answer rules out that this request made a job.
 func refused(err error) bool {
 	var answer *googleapi.Error
 	return errors.As(err, &answer) && (answer.Code < http.StatusInternalServerError || answer.Code == http.StatusNotImplemented)
 }
 
-// attach fetches the job that has the ID already, and takes it for ours when it is one of this very Put, with the same
-// destination and content: our own request made it, and its answer was lost.
+// attach fetches the job that has the ID already. The job is ours when its labels name this very Put and it has the same
+// destination and content: our own request made it, and the answer to that request was lost.
 func (s *Sink) attach(ctx context.Context, w *work, id string) (*bigquery.Job, error) {
 	job, err := s.getJob(ctx, id)
 	if err != nil {
@@ -163,7 +164,7 @@ func (s *Sink) ours(job *bigquery.Job, w *work) bool {
 	return false
 }
 
-// nextFree finds the first attempt after this one that no job has.
+// nextFree returns the first attempt after this one whose job ID is free.
 func (s *Sink) nextFree(ctx context.Context, w *work, attempt int) (int, error) {
 	for {
 		attempt++
@@ -184,7 +185,7 @@ func (s *Sink) getJob(ctx context.Context, id string) (*bigquery.Job, error) {
 	return s.client.JobFromIDLocation(ctx, id, s.where.location)
 }
 
-// wait waits for the job's end and gives its verdict.
+// wait polls until the job is done and returns its verdict.
 func (s *Sink) wait(ctx context.Context, job *bigquery.Job) error {
 	for pause := firstPoll; !done(job); pause = min(pause*3/2, mostPoll) {
 		if err := sleep(ctx, pause); err != nil {

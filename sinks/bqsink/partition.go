@@ -9,16 +9,15 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// BigQuery's types of time partitioning that periods are kept in.
+// The types of BigQuery's time partitioning that are used here.
 const (
 	byDay   = "DAY"
 	byMonth = "MONTH"
 	byYear  = "YEAR"
 )
 
-// partitioning is the type for a period: the narrowest that never cuts a period in two and never holds two of them. A
-// week is stored under its first day and a quarter under its first month, so both have a partition to themselves. It is
-// empty for a table without periods.
+// partitioning returns the type of partitioning for a period, and "" for a table without periods. It is the type in which
+// each period has a partition to itself: a week lies under its first day, and a quarter under its first month.
 func partitioning(period string) (string, error) {
 	switch period {
 	case "day", "week":
@@ -33,20 +32,20 @@ func partitioning(period string) (string, error) {
 	return "", fmt.Errorf("the table's period is %q; want day, week, month, quarter, year or whole", period)
 }
 
-// A place is one partition of a table.
+// A place is one partition of a table, or a whole table that has no partitions.
 type place struct {
 	table string
 	kind  string // byDay, byMonth, byYear, or empty for the whole table
 	first civil.Date
 }
 
-// locate finds the place of a part, and refuses a part that can't have one.
+// locate returns the place of a part. A part whose date isn't the first day of a partition is an error.
 func locate(p sinks.Part) (place, error) {
 	if p.Schema == nil {
-		return place{}, fmt.Errorf("the part has no schema, and a table can't be made without: this kind of job writes to buckets only")
+		return place{}, fmt.Errorf("the part has no schema, which a table needs: this kind of job writes to buckets only")
 	}
 	if !tableName.MatchString(p.Table) {
-		return place{}, fmt.Errorf("%q is no table of BigQuery: letters, digits and underscores", p.Table)
+		return place{}, fmt.Errorf("%q can't be the name of a table in BigQuery; want letters, digits and underscores", p.Table)
 	}
 	kind, err := partitioning(p.Schema.Period)
 	if err != nil {
@@ -61,12 +60,12 @@ func locate(p sinks.Part) (place, error) {
 		start.Month, start.Day = time.January, 1
 	}
 	if !at.first.IsValid() || start != at.first || (kind == "") != (at.first == sinks.Whole) {
-		return place{}, fmt.Errorf("%s is no first day of a partition of a table by %s", at.first, p.Schema.Period)
+		return place{}, fmt.Errorf("%s isn't the first day of a partition in a table by %s", at.first, p.Schema.Period)
 	}
 	return at, nil
 }
 
-// decorator names the partition as a load's destination does, and is empty for a whole table
+// decorator names the partition in a load's destination, behind the $. It is empty for a whole table
 // (https://cloud.google.com/bigquery/docs/managing-partitioned-table-data#write-to-partition).
 func (at place) decorator() string {
 	switch at.kind {
@@ -80,7 +79,7 @@ func (at place) decorator() string {
 	return ""
 }
 
-// destination is the table with its decorator.
+// destination is the table, with the decorator of the partition if it has partitions.
 func (at place) destination() string {
 	if at.kind == "" {
 		return at.table
@@ -88,7 +87,7 @@ func (at place) destination() string {
 	return at.table + "$" + at.decorator()
 }
 
-// label names the partition in labels and job IDs, where a name is needed for a whole table too.
+// label names the partition in labels and job IDs. A whole table needs a name there too.
 func (at place) label() string {
 	if at.kind == "" {
 		return "whole"

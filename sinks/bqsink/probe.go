@@ -11,8 +11,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Probe looks the dataset and its location up, makes and deletes a table, and runs a query that reads nothing, which costs
-// nothing, as the project that pays for the jobs. With staging it also writes, reads and deletes a file there.
+// Probe tries what Put needs and leaves nothing behind. It looks up the dataset and its location, creates and deletes a table,
+// and runs a query that reads no table, and so costs nothing, in the project that pays for the jobs. With staging it also
+// writes, reads and deletes a file there.
 func (s *Sink) Probe(ctx context.Context) error {
 	if _, err := s.locateDataset(ctx); err != nil {
 		return fmt.Errorf("probe %s: %w", s.url, err)
@@ -32,7 +33,7 @@ func (s *Sink) Probe(ctx context.Context) error {
 	return nil
 }
 
-// probeTable makes a table that BigQuery deletes by itself, should this process not come to it.
+// probeTable creates and deletes a table. The table expires after an hour, in case this process is killed in between.
 func (s *Sink) probeTable(ctx context.Context) error {
 	name := "_reportferry_probe_" + rand.Text()
 	made := &bigquery.TableMetadata{

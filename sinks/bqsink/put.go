@@ -13,9 +13,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Put loads the part into its partition, and counts the rows that BigQuery says it wrote. The receipt's size is that of
-// the file, and 0 when the partition was cleared. When the error doesn't say otherwise, the old rows are still there;
-// repeating the Put is harmless in every case.
+// Put loads the part into its partition and compares the number of rows that BigQuery says it wrote. The receipt's size is
+// that of the file in bytes, and 0 when the part has no rows and the partition was cleared. After an error the old rows are
+// still there, unless the error says otherwise. Repeating a Put is harmless in every case.
 func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	at, err := locate(p)
 	if err == nil {
@@ -33,7 +33,7 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 
 func (s *Sink) put(ctx context.Context, at place, p sinks.Part) error {
 	if p.Run == "" {
-		return errors.New("the part names no run, and a job's ID is made of it")
+		return errors.New("the part names no run, which the job's ID needs")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s *Sink) put(ctx context.Context, at place, p sinks.Part) error {
 	return nil
 }
 
-// work makes the work of a part, and stages its file where there is a staging bucket.
+// work makes the work of a part. With a staging bucket it also writes the part's file there.
 func (s *Sink) work(ctx context.Context, at place, p sinks.Part, table *bigquery.TableMetadata) (w *work, err error) {
 	w = &work{at: at, part: p, table: table, labels: map[string]string{
 		ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(p.Table), partitionLabel: at.label(),
@@ -90,13 +90,13 @@ func (s *Sink) work(ctx context.Context, at place, p sinks.Part, table *bigquery
 	return w, err
 }
 
-// format is the file's. The schema sent is the table's own: a column of it that the file doesn't have is NULL, and stays
-// a column even when a whole table is truncated, which takes over the schema of the load.
+// format describes the file. The schema that is sent is the table's own. A column that the file lacks is then NULL, and the
+// table keeps it even when all of it is truncated, which replaces the table's schema by the load's.
 func (w *work) format() bigquery.FileConfig {
 	return bigquery.FileConfig{SourceFormat: bigquery.Parquet, Schema: w.table.Schema}
 }
 
-// replacement is a load in the place of what is there.
+// replacement is a load job that replaces what the destination holds.
 func (s *Sink) replacement(w *work, file bigquery.LoadSource, id string) *bigquery.Loader {
 	load := s.loader(w.at.destination(), file, id, w.labels)
 	load.WriteDisposition = bigquery.WriteTruncate
@@ -108,7 +108,7 @@ func (s *Sink) replacement(w *work, file bigquery.LoadSource, id string) *bigque
 	return load
 }
 
-// loader is a load job under an ID. It never makes a table: one that is gone would come back without partitions.
+// loader is a load job under an ID. The job never creates the table, which would come back without partitions.
 func (s *Sink) loader(table string, file bigquery.LoadSource, id string, labels map[string]string) *bigquery.Loader {
 	load := s.table(table).LoaderFrom(file)
 	load.JobID, load.Location, load.Labels = id, s.where.location, labels
@@ -116,7 +116,7 @@ func (s *Sink) loader(table string, file bigquery.LoadSource, id string, labels 
 	return load
 }
 
-// attempt does the work under one attempt after the other, as long as the reasons of the failures pass by themselves.
+// attempt does the work by one job after the other, as long as each fails for a reason that passes by itself.
 func (s *Sink) attempt(ctx context.Context, w *work, slot *slot) (*bigquery.Job, error) {
 	var p patience
 	for {
@@ -138,7 +138,7 @@ func isJobError(err error) bool {
 	return errors.As(err, &failed)
 }
 
-// counted compares what the job says it wrote with the part.
+// counted compares the number of rows that the job wrote with the part's.
 func counted(job *bigquery.Job, w *work) error {
 	if w.query != "" {
 		return nil
@@ -154,7 +154,7 @@ func counted(job *bigquery.Job, w *work) error {
 	return nil
 }
 
-// loaded is the number of rows that a load says it wrote, if it says it.
+// loaded returns the number of rows that a load job wrote; told is false when the job's statistics lack it.
 func loaded(job *bigquery.Job) (rows int64, told bool) {
 	if job.LastStatus() == nil || job.LastStatus().Statistics == nil {
 		return 0, false
@@ -164,4 +164,21 @@ func loaded(job *bigquery.Job) (rows int64, told bool) {
 		return 0, false
 	}
 	return load.OutputRows, true
+}
+
+// deletion is the statement for a part without rows: a DELETE of exactly one partition. It scans no rows, because it
+// removes a partition whole (https://cloud.google.com/bigquery/docs/using-dml-with-partitioned-tables). Loading a file
+// without rows would clear the partition too, but a job that wrote no rows looks the same as one that did nothing.
+func (s *Sink) deletion(at place, schema *sinks.Schema) string {
+	table := fmt.Sprintf("`%s.%s.%s`", s.project, s.dataset, at.table)
+	if at.kind == "" {
+		return "DELETE FROM " + table + " WHERE TRUE"
+	}
+	literal := "DATE '%s'"
+	for _, c := range schema.Columns {
+		if c.Name == schema.On && c.Type == sinks.DateTime {
+			literal = "DATETIME '%s 00:00:00'"
+		}
+	}
+	return fmt.Sprintf("DELETE FROM %s WHERE `%s` >= "+literal+" AND `%s` < "+literal, table, schema.On, at.first, schema.On, at.end())
 }

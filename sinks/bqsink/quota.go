@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// BigQuery's limits (https://cloud.google.com/bigquery/quotas, Load jobs, Standard tables and Partitioned tables). Jobs that
-// fail count too. A job here modifies one partition, so 4,000 partitions a job is never reached, and the pace keeps to
+// BigQuery's limits (https://cloud.google.com/bigquery/quotas, Load jobs, Standard tables and Partitioned tables). Failed jobs
+// count too. The limit of 4,000 partitions a job is never reached, because a job here modifies one, and the pace keeps below
 // 50 modifications in 10 s.
 const (
 	MostPartitions    = 10_000  // of a table
@@ -20,7 +20,7 @@ const (
 	MostLoads         = 100_000 // of a project in a day
 )
 
-// nearly is the share of a quota at which a plan is worth a warning: jobs that fail and other programs use it too.
+// nearly is the share of a quota from which on a plan is worth a warning, because failed jobs and other programs use the quota too.
 const nearly = 0.8
 
 // A Load is one load job of a plan.
@@ -29,9 +29,8 @@ type Load struct {
 	Partition civil.Date // or sinks.Whole
 }
 
-// Quota compares a plan with a day's quotas. The warnings are for people, in the order of their tables; the error refuses
-// a plan that no day can do: a table of more than MostPartitions. It knows what is in the plan only, not what the tables
-// hold already nor what was loaded earlier today.
+// Quota compares a plan with a day's quotas. Warnings are sentences for people, sorted by table. A plan with more partitions
+// than a table can have is an error. Quota sees the plan alone: neither what the tables hold nor what was loaded earlier today.
 func Quota(plan []Load) (warnings []string, err error) {
 	loads := map[string]int{}
 	partitions := map[string]map[civil.Date]bool{}

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-// mostErrors is how many of a job's errors a message repeats: the first ones say what is wrong, and there may be one
-// for each row.
+// mostErrors bounds how many of a job's errors a message repeats. There may be one for each row, and the first ones say what
+// is wrong.
 const mostErrors = 5
 
 // A JobError is a job that ended with an error. It changed nothing.
@@ -25,7 +25,7 @@ type JobError struct {
 
 func (e *JobError) Error() string { return e.text }
 
-// verdict is the error of a job that is done, or nil.
+// verdict returns the error that a finished job ended with, or nil.
 func verdict(job *bigquery.Job) error {
 	status := job.LastStatus()
 	var result *bigquery.Error
@@ -56,7 +56,7 @@ func errorText(e *bigquery.Error) string {
 	return text
 }
 
-// explain says what came back in a line, and what to do where that is known.
+// explain writes an error in one line, and adds advice where the reason is known.
 func (s *Sink) explain(err error) error {
 	var answer *googleapi.Error
 	var job *JobError
@@ -74,7 +74,7 @@ func (s *Sink) explain(err error) error {
 	case errors.As(err, &job):
 		why = job.Reason
 	case errors.As(err, &token):
-		text := strings.Join(strings.Fields(token.Error()), " ") // it has lines, and the answer's own
+		text := strings.Join(strings.Fields(token.Error()), " ") // it has several lines, and repeats the answer
 		gone := tokenRefused(err)
 		err = &refusal{text: strings.Replace(err.Error(), token.Error(), text, 1), cause: err, denied: gone}
 		if gone {
@@ -87,39 +87,39 @@ func (s *Sink) explain(err error) error {
 	return err
 }
 
-// noToken stands where no answer of BigQuery gives a reason.
+// noToken is the reason when the credentials were refused before BigQuery was asked.
 const noToken = "noToken"
 
 func (s *Sink) advice(reason string) string {
 	switch reason {
 	case noToken:
-		return "the credentials that this runs with are not taken: log in again by gcloud auth application-default login, or see whether " +
-			"the service account and its key are still there and enabled"
+		return "the credentials are refused: log in again by gcloud auth application-default login, or check that " +
+			"the service account and its key still exist and are enabled"
 	case "accessDenied":
 		return fmt.Sprintf("the account that runs this needs the roles BigQuery Job User (roles/bigquery.jobUser) on project %s "+
 			"and BigQuery Data Editor (roles/bigquery.dataEditor) on dataset %s.%s", s.jobProject, s.project, s.dataset)
 	case "quotaExceeded":
 		return "the plan command counts the load jobs that are due; fetch fewer days at a time, or longer periods"
 	case "rateLimitExceeded":
-		return "too much was asked at once; is another program at work on this table or with this account?"
+		return "too many requests at once; does another program use this table or this account?"
 	case "billingNotEnabled":
 		return fmt.Sprintf("project %s has no billing account", s.jobProject)
 	}
 	return ""
 }
 
-// A refusal is an error with the answer in a line; the client's own text of it is long and repeats the body.
+// A refusal is an answer's error in one line. The client's own text is long and repeats the body.
 type refusal struct {
 	text   string
 	cause  error
-	denied bool // going on would only repeat it: to callers it is fs.ErrPermission
+	denied bool // a retry can't help: errors.Is says fs.ErrPermission
 }
 
-// denied tells a missing permission from the other causes of a 403, quotas above all.
+// denied reports whether permission is missing. A 403 has other causes, quotas above all.
 func denied(status int, reason string) bool { return status == 401 || reason == "accessDenied" }
 
 func (r *refusal) Error() string { return r.text }
 func (r *refusal) Unwrap() error { return r.cause }
 
-// Is makes a missing permission known to those who know no BigQuery.
+// Is lets callers who know nothing of BigQuery recognise a missing permission as fs.ErrPermission.
 func (r *refusal) Is(target error) bool { return r.denied && target == fs.ErrPermission }

@@ -15,37 +15,37 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-// This file is the only layer of retries of calls; once keeps the client's own from them. Two things are left to others: a
-// chunk of a resumable upload is sent again by the client for up to 32 s, within the one session that only it knows, and
-// net/http sends a request again that went down a connection which had been closed before it.
+// This file is the only layer of retries of calls: once keeps the client from retrying. Two cases are left to others. The
+// client repeats a chunk of a resumable upload for up to 32 s, because it alone knows the session. And net/http repeats a
+// request when the connection turns out to have been closed before the request was sent.
 
 const (
-	mostTries  = 8 // of what passes in seconds: a minute in all, on average
+	mostTries  = 8 // of an error that passes in seconds; a minute in all, on average
 	firstPause = time.Second
 	mostPause  = 32 * time.Second // https://cloud.google.com/bigquery/sla, Back-off Requirements
 
-	// A quota refills all day long, a little every few minutes (https://cloud.google.com/bigquery/quotas#quota-replenishment).
+	// A daily quota refills a little every few minutes (https://cloud.google.com/bigquery/quotas#quota-replenishment).
 	firstQuotaPause = 5 * time.Minute
 	mostQuotaPause  = time.Hour
-	mostQuotaTries  = 6 // without a deadline: three hours in all, on average
+	mostQuotaTries  = 6 // when the context has no deadline; three hours in all, on average
 )
 
-// A remedy is what helps against an error.
+// A remedy says whether a retry helps against an error, and after how long.
 type remedy int
 
 const (
-	nothing remedy = iota
-	seconds        // asking again soon
-	hours          // asking again much later
+	nothing remedy = iota // a retry doesn't help
+	seconds               // an ordinary retry
+	hours                 // a retry once the quota has refilled
 )
 
-// remedies are by the reasons that BigQuery gives (https://cloud.google.com/bigquery/docs/error-messages). No other is
-// tried again.
+// remedies maps the reasons of BigQuery's errors (https://cloud.google.com/bigquery/docs/error-messages) to remedies. An error
+// with any other reason isn't retried.
 var remedies = map[string]remedy{
 	"backendError": seconds, "internalError": seconds, "rateLimitExceeded": seconds, "quotaExceeded": hours,
 }
 
-// remedyFor looks at what came back. An answer that is no answer of BigQuery, or none at all, is a lost one.
+// remedyFor returns the remedy for an error. An answer that doesn't come from BigQuery itself counts as a lost answer.
 func remedyFor(err error) remedy {
 	var job *JobError
 	var answer *googleapi.Error
@@ -70,16 +70,16 @@ func remedyFor(err error) remedy {
 	return nothing
 }
 
-// unclear are the statuses of servers on the way, whose answers have no reasons.
+// unclear are the statuses that proxies on the way answer with, without a reason.
 var unclear = []int{
 	http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable,
 	http.StatusGatewayTimeout,
 }
 
-// patience counts the tries of one thing.
+// patience counts the tries of one call or job.
 type patience struct{ tries, quotaTries int }
 
-// again waits until it is time to try again. Else it gives the error that ends the trying.
+// again waits until the next try is due. It returns an error when there should be none.
 func (p *patience) again(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		if errors.Is(err, ended) {
@@ -96,14 +96,14 @@ func (p *patience) again(ctx context.Context, err error) error {
 			return fmt.Errorf("%w (tries: %d)", err, p.tries)
 		}
 		most := min(firstPause<<(p.tries-1), mostPause)
-		pause = rand.N(most) // the whole of it is jitter, so that many that failed at once don't come back at once
+		pause = rand.N(most) // full jitter: calls that failed together don't come back together
 	case hours:
 		p.quotaTries++
 		most := min(firstQuotaPause<<(p.quotaTries-1), mostQuotaPause)
 		pause = most/2 + rand.N(most/2)
 		deadline, ok := ctx.Deadline()
 		if (ok && time.Until(deadline) < pause) || (!ok && p.quotaTries > mostQuotaTries) {
-			return fmt.Errorf("%w (tries: %d; there is no time to wait for more of the quota)", err, p.quotaTries)
+			return fmt.Errorf("%w (tries: %d; no time is left to wait for the quota to refill)", err, p.quotaTries)
 		}
 	}
 	if ended := sleep(ctx, pause); ended != nil {
@@ -112,7 +112,7 @@ func (p *patience) again(ctx context.Context, err error) error {
 	return nil
 }
 
-// repeat makes a call until it is answered in a way that asking again doesn't change.
+// repeat calls until the call succeeds, or fails in a way that a retry can't change.
 func repeat(ctx context.Context, call func() error) error {
 	var p patience
 	for {
@@ -137,7 +137,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// reason is the first that an answer gives.
+// reason returns the first reason that an answer gives, or "".
 func reason(answer *googleapi.Error) string {
 	if len(answer.Errors) == 0 {
 		return ""

@@ -96,7 +96,7 @@ func TestTryingEnds(t *testing.T) {
 		{bqtest.Fault{Kind: bqtest.FaultFailJob, Reason: "backendError"}, "(tries: 8)", time.Second, 2 * time.Minute},
 		{bqtest.Fault{Kind: bqtest.FaultReset}, "the outcome of job", time.Second, 2 * time.Minute},
 		{bqtest.Fault{Kind: bqtest.FaultStatus, Status: 502}, "(tries: 8)", time.Second, 2 * time.Minute},
-		{bqtest.Fault{Kind: bqtest.FaultStatus, Reason: "quotaExceeded"}, "there is no time to wait", time.Hour, 5 * time.Hour},
+		{bqtest.Fault{Kind: bqtest.FaultStatus, Reason: "quotaExceeded"}, "no time is left to wait", time.Hour, 5 * time.Hour},
 	} {
 		t.Run(fmt.Sprint(c.fault.Kind, c.fault.Reason), func(t *testing.T) {
 			within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
@@ -124,7 +124,7 @@ func TestQuotaIsNotWaitedForBeyondTheDeadline(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		_, err := s.Put(ctx, testPart("2026-01-31", "run", "new"))
-		mustContain(t, err, "quotaExceeded", "no time to wait", "the plan command")
+		mustContain(t, err, "quotaExceeded", "no time is left to wait", "the plan command")
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("it took %v", took)
 		}

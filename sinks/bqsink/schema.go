@@ -26,16 +26,16 @@ var typeNames = map[sinks.ColumnType]string{
 	sinks.Double:  "FLOAT64",
 }
 
-// checkSchema refuses what BigQuery could only refuse later and less clearly.
+// checkSchema refuses what BigQuery would refuse later with a less helpful message.
 func checkSchema(schema *sinks.Schema) error {
 	seen := map[string]bool{}
 	for _, c := range schema.Columns {
 		if typeNames[c.Type] == "" {
 			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
 		}
-		name := strings.ToLower(c.Name) // to BigQuery they are the same
+		name := strings.ToLower(c.Name) // BigQuery takes names that differ in case for the same
 		if seen[name] {
-			return fmt.Errorf("column %s: there are two of that name, and BigQuery doesn't tell A from a", c.Name)
+			return fmt.Errorf("column %s: two columns have that name, and to BigQuery A and a are the same", c.Name)
 		}
 		seen[name] = true
 	}
@@ -47,23 +47,23 @@ func checkSchema(schema *sinks.Schema) error {
 	}
 	for _, name := range schema.ClusterBy {
 		if !seen[strings.ToLower(name)] {
-			return fmt.Errorf("the table should be clustered by %s, which is no column of it", name)
+			return fmt.Errorf("the table should be clustered by %s, which isn't one of its columns", name)
 		}
 	}
 	if schema.Period == "whole" {
 		if schema.Expiration != 0 || schema.RequireFilter {
-			return errors.New("expiration and require_partition_filter are of partitions, and the table has none")
+			return errors.New("expiration and require_partition_filter are for partitions, and the table has none")
 		}
 		return nil
 	}
 	i := slices.IndexFunc(schema.Columns, func(c sinks.Column) bool { return c.Name == schema.On })
 	if i < 0 || (schema.Columns[i].Type != sinks.Date && schema.Columns[i].Type != sinks.DateTime) {
-		return fmt.Errorf("the table should be partitioned by %q, which is no DATE or DATETIME column of it", schema.On)
+		return fmt.Errorf("the table should be partitioned by %q, which isn't a DATE or DATETIME column of it", schema.On)
 	}
 	return nil
 }
 
-// newTable is the table as it is created.
+// newTable is the definition that a table is created with.
 func newTable(schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 	labels, err := tableLabels(schema.Labels)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A source is a part's file on its way into the warehouse. It says io.EOF only when the file had exactly the part's
-// size, was closed without an error, and the context still lasts: whoever uploads it ends the upload at io.EOF and not
-// before, so a part that was cut short is never loaded.
+// A source reads a part's file for an upload. It returns io.EOF only when the file had exactly the part's size, was closed
+// without an error, and the context hasn't ended. An upload is completed at io.EOF and not before, so that a part that was
+// cut short is never loaded.
 type source struct {
 	ctx    context.Context
 	file   io.ReadCloser
 	size   int64
 	read   int64
 	closed bool
-	err    error       // of an earlier Read
-	sent   atomic.Bool // all of it was handed out, so the other side may have the whole part
+	err    error       // what an earlier Read returned
+	sent   atomic.Bool // io.EOF was returned, so the other side may have the whole part
 }
 
 func openSource(ctx context.Context, p sinks.Part) (*source, error) {
@@ -31,7 +31,7 @@ func openSource(ctx context.Context, p sinks.Part) (*source, error) {
 	return &source{ctx: ctx, file: file, size: p.Size}, nil
 }
 
-// errSource marks errors of the part's file, which no repetition of a call mends.
+// errSource marks errors of the part's file, against which a retry of the call can't help.
 var errSource = errors.New("read the part")
 
 func (s *source) Read(b []byte) (int, error) {
@@ -53,13 +53,13 @@ func (s *source) next(b []byte) (int, error) {
 	s.read += int64(n)
 	switch {
 	case s.read > s.size:
-		return 0, s.broken(fmt.Errorf("it is longer than its %d bytes", s.size))
+		return 0, s.broken(fmt.Errorf("the file is longer than the part's %d bytes", s.size))
 	case err == nil:
 		return n, nil
 	case !errors.Is(err, io.EOF):
 		return 0, s.broken(err)
 	case s.read < s.size:
-		return 0, s.broken(fmt.Errorf("it ends after %d of %d bytes: %w", s.read, s.size, io.ErrUnexpectedEOF))
+		return 0, s.broken(fmt.Errorf("the file ends after %d of %d bytes: %w", s.read, s.size, io.ErrUnexpectedEOF))
 	}
 	if err := s.Close(); err != nil {
 		return 0, s.broken(err)

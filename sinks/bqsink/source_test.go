@@ -31,7 +31,7 @@ func TestBrokenPart(t *testing.T) {
 			want string
 		}{
 			"short": {bytes.NewReader(content[1:]), nil, "bytes: unexpected EOF"},
-			"long":  {io.MultiReader(bytes.NewReader(content), strings.NewReader("y")), nil, "it is longer than its"},
+			"long":  {io.MultiReader(bytes.NewReader(content), strings.NewReader("y")), nil, "the file is longer than the part's"},
 			"error": {io.MultiReader(bytes.NewReader(content), iotest.ErrReader(broken)), nil, "the disk is gone"},
 			"close": {bytes.NewReader(content), broken, "the disk is gone"},
 		} {

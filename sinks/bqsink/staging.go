@@ -16,7 +16,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// staleAge is how old a staged file is when no load can still need it: a job ends after 6 h at the latest
+// staleAge is the age at which no load job can need a staged file any more: a job ends after 6 h at the latest
 // (https://cloud.google.com/bigquery/quotas#load_jobs).
 const staleAge = 24 * time.Hour
 
@@ -42,15 +42,15 @@ func openStaging(ctx context.Context, rawURL string) (*staging, error) {
 	return st, nil
 }
 
-// dir is where the files of a partition lie, and key where one of them does. Two runs never write to one key, though the
-// content be the same: the file of the first may be under way into a table while the second's is written.
+// dir is the prefix of a partition's files, and key the key of one file. The run is in the key, so that two runs never write
+// to one key even when the content is the same: a load job of the first may still read its file while the second writes.
 func (st *staging) dir(at place) string { return st.prefix + at.table + "/" + at.label() + "/" }
 
 func (st *staging) key(at place, p sinks.Part) string {
 	return st.dir(at) + labelText(p.Hash) + "." + labelText(p.Run) + ".parquet"
 }
 
-// upload writes the part's file and gives its URI.
+// upload writes the part's file and returns its gs:// URI.
 func (st *staging) upload(ctx context.Context, at place, p sinks.Part) (string, error) {
 	key := st.key(at, p)
 	fail := func(err error) (string, error) {
@@ -68,7 +68,7 @@ func (st *staging) upload(ctx context.Context, at place, p sinks.Part) (string, 
 	}
 	if _, err = io.Copy(w, file); err != nil {
 		abort()
-		_ = w.Close() // frees the writer; its context is cancelled, so nothing is kept, and err says why
+		_ = w.Close() // frees the writer; its context is cancelled, so nothing is stored, and err says why
 		return fail(errors.Join(err, file.Close()))
 	}
 	if err := w.Close(); err != nil {

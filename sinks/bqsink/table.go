@@ -15,16 +15,16 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// mostRaces is how often a table may be changed by others between a look at it and our change.
+// mostRaces bounds how often a table may be changed by others between our reading it and our change.
 const mostRaces = 10
 
-// whereabouts is the dataset's location, looked up once.
+// whereabouts holds the dataset's location, which is looked up once.
 type whereabouts struct {
 	turn
 	location string
 }
 
-// locateDataset gives the location that jobs must run in, and refuses a dataset that isn't where the URL says.
+// locateDataset returns the location in which jobs must run. A dataset that isn't where the URL says is an error.
 func (s *Sink) locateDataset(ctx context.Context) (string, error) {
 	if err := s.where.take(ctx); err != nil {
 		return "", err
@@ -35,12 +35,12 @@ func (s *Sink) locateDataset(ctx context.Context) (string, error) {
 	}
 	var d *bigquery.DatasetMetadata
 	err := repeat(ctx, func() (err error) {
-		// The view leaves out the access list, of which the client refuses entries of kinds that are newer than it.
+		// The view leaves out the access list, because the client fails on entries of kinds that it doesn't know.
 		d, err = s.client.DatasetInProject(s.project, s.dataset).MetadataWithOptions(ctx, bigquery.WithDatasetView(bigquery.DatasetMetadataView))
 		return err
 	})
 	if hasStatus(err, http.StatusNotFound) {
-		return "", fmt.Errorf("the dataset %s.%s isn't there: %w; create it where its rows may be kept, for example by "+
+		return "", fmt.Errorf("the dataset %s.%s doesn't exist: %w; create it where its rows may be stored, for example by "+
 			"bq --location=%s mk --dataset %s:%s", s.project, s.dataset, s.explain(err), cmp.Or(s.location, "EU"), s.project, s.dataset)
 	}
 	if err != nil {
@@ -48,13 +48,13 @@ func (s *Sink) locateDataset(ctx context.Context) (string, error) {
 	}
 	if s.location != "" && !strings.EqualFold(s.location, d.Location) {
 		return "", fmt.Errorf("the dataset %s.%s is in %s, and the sink's URL says location=%s; a dataset can't be moved: "+
-			"mend the URL, or name a dataset that is there", s.project, s.dataset, d.Location, s.location)
+			"correct the URL, or name a dataset in that location", s.project, s.dataset, d.Location, s.location)
 	}
 	s.where.location = cmp.Or(d.Location, s.location)
 	return s.where.location, nil
 }
 
-// tables holds the tables that were found right, so that a run looks at each once.
+// tables holds the tables that fit their schemas, so that a run looks each up once.
 type tables struct {
 	mu    sync.Mutex
 	known map[string]*knownTable
@@ -63,7 +63,7 @@ type tables struct {
 type knownTable struct {
 	turn
 	schema *sinks.Schema
-	table  *bigquery.TableMetadata // nil: not looked at
+	table  *bigquery.TableMetadata // nil: not looked up yet
 }
 
 func (t *tables) of(name string) *knownTable {
@@ -78,7 +78,7 @@ func (t *tables) of(name string) *knownTable {
 	return t.known[name]
 }
 
-// ensure gives the table as it is in BigQuery, made or widened to hold the schema's columns.
+// ensure returns the table as it is in BigQuery, after it was created or got the columns that it lacked.
 func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 	k := s.tables.of(name)
 	if err := k.take(ctx); err != nil {
@@ -99,14 +99,14 @@ func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema) (*
 	return table, nil
 }
 
-// forget has the next Put look at the table again: a job failed, and the table may be why.
+// forget makes the next Put look the table up again: a job failed, and a changed table may be the cause.
 func (t *tables) forget(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.known, name)
 }
 
-// agree brings the table and the schema together. What another process does at the same time is looked at again.
+// agree creates the table or adds the columns that it lacks. When another process changes the table meanwhile, it begins again.
 func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 	for range mostRaces {
 		have, err := s.getTable(ctx, name)
@@ -114,7 +114,7 @@ func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*b
 			if err = s.createTable(ctx, name, schema); err != nil && !hasStatus(err, http.StatusConflict) {
 				return nil, err
 			}
-			continue // it is there, made by us or by another, perhaps by a request of ours whose answer was lost
+			continue // the table exists now, whoever created it: perhaps a request of ours whose answer was lost
 		}
 		if err != nil {
 			return nil, fmt.Errorf("look up the table: %w", s.explain(err))
@@ -129,7 +129,7 @@ func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*b
 		}
 		return have, err
 	}
-	return nil, fmt.Errorf("the table %s changed %d times while columns were added to it; is another program at work on it?", name, mostRaces)
+	return nil, fmt.Errorf("the table %s changed %d times while columns were added to it; does another program change it?", name, mostRaces)
 }
 
 func (s *Sink) table(name string) *bigquery.Table {
@@ -155,8 +155,8 @@ func (s *Sink) createTable(ctx context.Context, name string, schema *sinks.Schem
 	return nil
 }
 
-// widen adds columns, unless the table changed since it was looked at. The whole list of columns is sent, with all that
-// the client knows of them, because a patch replaces lists.
+// widen adds columns, unless the table changed since it was looked up. The request has the whole list of columns, with
+// everything that the client knows of them, because a patch replaces lists.
 func (s *Sink) widen(
 	ctx context.Context, name string, have *bigquery.TableMetadata, missing bigquery.Schema,
 ) (made *bigquery.TableMetadata, err error) {

@@ -182,17 +182,17 @@ func TestPartsThatHaveNoPlace(t *testing.T) {
 	for want, spoil := range map[string]func(p *sinks.Part){
 		"no schema":                         func(p *sinks.Part) { p.Schema = nil },
 		"names no run":                      func(p *sinks.Part) { p.Run = "" },
-		"is no table of BigQuery":           func(p *sinks.Part) { p.Table = "a`b" },
-		"no first day of a partition":       func(p *sinks.Part) { p.Schema.Period = "month" },
+		"can't be the name of a table in BigQuery":           func(p *sinks.Part) { p.Table = "a`b" },
+		"the first day of a partition":       func(p *sinks.Part) { p.Schema.Period = "month" },
 		"a table by year":                   func(p *sinks.Part) { p.Schema.Period = "year" },
 		"a table by whole":                  func(p *sinks.Part) { p.Schema.Period = "whole" },
-		"0001-01-01 is no first day":        func(p *sinks.Part) { p.Partition = sinks.Whole },
+		"0001-01-01 isn't the first day":        func(p *sinks.Part) { p.Partition = sinks.Whole },
 		`period is "hour"`:                  func(p *sinks.Part) { p.Schema.Period = "hour" },
 		`partitioned by "campaign"`:         func(p *sinks.Part) { p.Schema.On = "campaign" },
 		"at most 4 columns":                 func(p *sinks.Part) { p.Schema.ClusterBy = strings.Split("day campaign day day day", " ") },
 		"clustered by network":              func(p *sinks.Part) { p.Schema.ClusterBy = []string{"network"} },
 		`unknown type "BOOL"`:               func(p *sinks.Part) { p.Schema.Columns[3].Type = "BOOL" },
-		"there are two of that name":        func(p *sinks.Part) { p.Schema.Columns[3].Name = "Campaign" },
+		"two columns have that name":        func(p *sinks.Part) { p.Schema.Columns[3].Name = "Campaign" },
 		"no columns":                        func(p *sinks.Part) { p.Schema.Columns = nil },
 		`label "1st": a key must begin`:     func(p *sinks.Part) { p.Schema.Labels = map[string]string{"1st": "x"} },
 		`labels "A b" and "a_b" are the sa`: func(p *sinks.Part) { p.Schema.Labels = map[string]string{"A b": "x", "a_b": "y"} },
@@ -205,7 +205,7 @@ func TestPartsThatHaveNoPlace(t *testing.T) {
 	whole := testPart(sinks.Whole.String(), "run", "a")
 	whole.Schema.Period, whole.Schema.ClusterBy, whole.Schema.Expiration = "whole", nil, time.Hour
 	_, err := s.Put(t.Context(), whole)
-	mustContain(t, err, "expiration and require_partition_filter are of partitions")
+	mustContain(t, err, "expiration and require_partition_filter are for partitions")
 	if tables := server.Tables(); len(tables) != 0 {
 		t.Errorf("tables were made: %v", tables)
 	}

@@ -31,7 +31,7 @@ type Ratio struct{ Name, Formula string }
 // freshnessView is the view of how fresh every table is.
 const freshnessView = "_reportferry_freshness"
 
-// View writes a view in BigQuery's SQL (https://cloud.google.com/bigquery/docs/reference/standard-sql/query-syntax).
+// View returns a view's full name and its query in BigQuery's SQL (https://cloud.google.com/bigquery/docs/reference/standard-sql/query-syntax).
 func (s *Sink) View(v View) (name, query string, err error) {
 	prefix := s.project + "." + s.dataset + "."
 	if v.Freshness {
@@ -78,7 +78,7 @@ GROUP BY table_name`
 
 func quote(name string) string { return "`" + name + "`" }
 
-// formulaSQL turns a formula over sums into SQL. A quotient by zero is NULL: nothing to show, and no error.
+// formulaSQL turns a formula over sums into SQL. A division by zero gives NULL, so that a dashboard shows nothing and no error.
 func formulaSQL(formula string) (string, error) {
 	e, err := parser.ParseExpr(formula)
 	if err != nil {
@@ -111,13 +111,13 @@ func exprSQL(e ast.Expr) (string, error) {
 			return "", err
 		}
 		switch e.Op {
-		case token.QUO: // as a double: a NUMERIC has nine decimals only
+		case token.QUO: // as a double, because a NUMERIC has only nine decimals
 			return "SAFE_DIVIDE(CAST(" + left + " AS FLOAT64), " + right + ")", nil
 		case token.ADD, token.SUB, token.MUL:
 			return left + " " + e.Op.String() + " " + right, nil
 		}
 	}
-	return "", errors.New("only names, numbers, + - * / ( ) and abs( ) are known")
+	return "", errors.New("only names, numbers, + - * / ( ) and abs( ) may stand in a formula")
 }
 
 // SaveView makes the view, or replaces its query.

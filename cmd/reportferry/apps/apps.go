@@ -25,6 +25,7 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A group is the commands on apps.
@@ -91,7 +92,7 @@ var cleanID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 // checkToken refuses what would be another path. The text isn't repeated: it may be a secret in the wrong place.
 func checkToken(arg, what string) error {
 	if len(arg) > 64 || !plainToken.MatchString(arg) {
-		return fmt.Errorf("%w: the argument is not %s", jobs.ErrRefused, what)
+		return fmt.Errorf("%w: the argument is not %s", ledger.ErrRefused, what)
 	}
 	return nil
 }

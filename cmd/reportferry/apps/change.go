@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // knownSections refuses names that the service doesn't have, before it is asked.
@@ -33,7 +34,7 @@ func knownSections(names []string) error {
 		if near := catalog.Nearest(name, known); len(name) < 100 && len(near) > 0 {
 			hint = "; did you mean " + strings.Join(near, " or ") + "?"
 		}
-		return fmt.Errorf("%w: no such section%s", jobs.ErrRefused, hint)
+		return fmt.Errorf("%w: no such section%s", ledger.ErrRefused, hint)
 	}
 	return nil
 }
@@ -82,7 +83,7 @@ func checkEvents(add []adjust.EventSpec) error {
 	seen := map[string]bool{}
 	for _, e := range add {
 		if e.Name == "" || len(e.Name) > 255 || hasControls(e.Name) || seen[e.Name] {
-			return fmt.Errorf("%w: a name of an event is empty, too long, given twice, or holds a control character", jobs.ErrRefused)
+			return fmt.Errorf("%w: a name of an event is empty, too long, given twice, or holds a control character", ledger.ErrRefused)
 		}
 		seen[e.Name] = true
 	}
@@ -139,7 +140,7 @@ func (g *group) signature() *cobra.Command {
 			}
 			for _, f := range fingerprints {
 				if !isFingerprint.MatchString(f) {
-					return exit.Coded(fmt.Errorf("%w: --fingerprint: want 20 bytes as hex digits with colons between", jobs.ErrRefused))
+					return exit.Coded(fmt.Errorf("%w: --fingerprint: want 20 bytes as hex digits with colons between", ledger.ErrRefused))
 				}
 			}
 			change.AndroidFingerprints = fingerprints

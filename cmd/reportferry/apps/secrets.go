@@ -20,7 +20,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 var isFingerprint = regexp.MustCompile(`^([0-9A-Fa-f]{2}:){19}[0-9A-Fa-f]{2}$`)
@@ -181,7 +181,7 @@ input for -, and never from the command line, where others could see it.`,
 				return exit.Coded(err)
 			}
 			if section == "app_info" || section == "signature" {
-				return exit.Coded(fmt.Errorf("%w: the vault takes nothing for %s", jobs.ErrRefused, section))
+				return exit.Coded(fmt.Errorf("%w: the vault takes nothing for %s", ledger.ErrRefused, section))
 			}
 			if store != "" {
 				if err := checkToken(store, "a store, such as google"); err != nil {
@@ -190,7 +190,7 @@ input for -, and never from the command line, where others could see it.`,
 			}
 			data, err := vaultData(cmd.InOrStdin(), section, args[1])
 			if err != nil {
-				return exit.Coded(fmt.Errorf("%w: %w", jobs.ErrRefused, err))
+				return exit.Coded(fmt.Errorf("%w: %w", ledger.ErrRefused, err))
 			}
 			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
 				r, err := client.PutVault(ctx, section, store, data)

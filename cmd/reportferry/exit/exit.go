@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // An Error ends the process with a code. Err is nil when all that there is to say has been written already.
@@ -39,7 +40,7 @@ func Coded(err error) error {
 	switch {
 	case err == nil || errors.As(err, &coded):
 		return err
-	case errors.Is(err, jobs.ErrRefused):
+	case errors.Is(err, ledger.ErrRefused):
 		return &Error{jobs.ExitUsage, err}
 	case jobs.Denied(err), errors.Is(err, adjust.ErrAuth):
 		return &Error{jobs.ExitDenied, err}
@@ -61,7 +62,7 @@ func Refused(err error) error {
 	if jobs.Denied(err) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", jobs.ErrRefused, err)
+	return fmt.Errorf("%w: %w", ledger.ErrRefused, err)
 }
 
 // Codes are the exit codes of all commands, with what they mean.

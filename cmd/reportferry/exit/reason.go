@@ -7,7 +7,9 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/partition"
 )
 
 // Reasons are the stable words for what kind of failure an error is, the more specific ones first. Alerts are made of these
@@ -17,16 +19,16 @@ var Reasons = []struct {
 	Meaning string
 	fits    func(error) bool
 }{
-	{"config", "the command line, the config, or a config that contradicts what the ledger holds", is(jobs.ErrRefused)},
+	{"config", "the command line, the config, or a config that contradicts what the ledger holds", is(ledger.ErrRefused)},
 	{"denied", "a token, a role or a right was refused", func(err error) bool { return jobs.Denied(err) || errors.Is(err, adjust.ErrAuth) }},
 	{"clock", "this machine's clock is more than an hour away from the service's or the bucket's; nothing was published: set it", is(adjust.ErrClock)},
-	{"ledger_damaged", "an object of the ledger can't be trusted, or is gone", as[*jobs.DamagedError]},
-	{"claim_lost", "the process slept for longer than its lease, and another took its windows over", is(jobs.ErrLost)},
-	{"ledger", "the ledger's bucket didn't answer", is(jobs.ErrLedger)},
-	{"emptied", "an answer without rows for a period that had some; the old rows stay", is(jobs.ErrEmptied)},
+	{"ledger_damaged", "an object of the ledger can't be trusted, or is gone", as[*ledger.DamagedError]},
+	{"claim_lost", "the process slept for longer than its lease, and another took its windows over", is(ledger.ErrLost)},
+	{"ledger", "the ledger's bucket didn't answer", is(ledger.ErrBucket)},
+	{"emptied", "an answer without rows for a period that had some; the old rows stay", is(partition.ErrEmptied)},
 	{"file", "a file of ad spend or of choices on sharing has too many wrong rows, or changed after its records were forgotten", is(outbox.ErrTooMany, outbox.ErrForgotten)},
 	{"migration", "an app's migration, or an event of it, failed; the next run tries again", is(apps.ErrMigration)},
-	{"sink", "a bucket or BigQuery didn't take a partition", as[*jobs.SinkError]},
+	{"sink", "a bucket or BigQuery didn't take a partition", as[*partition.SinkError]},
 	{"answer", "the service's answer isn't what was asked for: a column more or less, or a cell of another type", func(err error) bool {
 		return as[*table.HeaderError](err) || as[*table.CellError](err) || errors.Is(err, table.ErrEmpty)
 	}},

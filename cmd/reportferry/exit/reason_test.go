@@ -9,21 +9,23 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/partition"
 )
 
 func TestReasons(t *testing.T) {
 	for want, err := range map[string]error{
-		"config":         fmt.Errorf("job: %w: no such zone", jobs.ErrRefused),
+		"config":         fmt.Errorf("job: %w: no such zone", ledger.ErrRefused),
 		"denied":         &adjust.Error{Status: 401, Err: adjust.ErrAuth},
 		"clock":          fmt.Errorf("%w: %w", jobs.ErrStop, &adjust.Error{Err: adjust.ErrClock}),
-		"ledger_damaged": fmt.Errorf("%w: %w", jobs.ErrLedger, &jobs.DamagedError{Location: "x", Err: errors.New("y")}),
-		"ledger":         fmt.Errorf("%w: read x: timeout", jobs.ErrLedger),
-		"claim_lost":     fmt.Errorf("%w: record: %w", jobs.ErrLedger, jobs.ErrLost),
-		"emptied":        fmt.Errorf("put: %w (204)", jobs.ErrEmptied),
+		"ledger_damaged": fmt.Errorf("%w: %w", ledger.ErrBucket, &ledger.DamagedError{Location: "x", Err: errors.New("y")}),
+		"ledger":         fmt.Errorf("%w: read x: timeout", ledger.ErrBucket),
+		"claim_lost":     fmt.Errorf("%w: record: %w", ledger.ErrBucket, ledger.ErrLost),
+		"emptied":        fmt.Errorf("put: %w (204)", partition.ErrEmptied),
 		"file":           fmt.Errorf("push x: %w", outbox.ErrTooMany),
 		"migration":      fmt.Errorf("apply x: %w: events", apps.ErrMigration),
-		"sink":           &jobs.SinkError{Err: errors.New("put x: no space")},
+		"sink":           &partition.SinkError{Err: errors.New("put x: no space")},
 		"answer":         &adjust.Error{Err: &table.CellError{Row: 1}},
 		"service_slow":   &adjust.Error{Status: 504, Err: adjust.ErrTooSlow},
 		"service":        &adjust.Error{Status: 503},

@@ -3,11 +3,11 @@ package human
 import (
 	"fmt"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // Lacking says in about half a line how many partitions lack which columns.
-func Lacking(l jobs.Lacking) string {
+func Lacking(l ledger.Lacking) string {
 	const usual = 45
 	text := Plural(l.Partitions, "partition") + " lack"
 	if l.Partitions == 1 {
@@ -27,7 +27,7 @@ func Lacking(l jobs.Lacking) string {
 }
 
 // Mending says what gives the partitions of a job the columns that they lack.
-func Mending(job string, l jobs.Lacking) string {
+func Mending(job string, l ledger.Lacking) string {
 	if l.Later {
 		return "to fetch: backfill " + job + " --missing-columns"
 	}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // runStatus is what status says of a job that fills no table. Where an older version wrote the ledger, runs alone tell when
 // it last looked for what is due and failed at nothing, and so many runs of other jobs may lie between that all those of
 // maxAge are read.
-func runStatus(ctx context.Context, s *wire.Session, c config.Job, past jobs.Past, maxAge time.Duration) (tableStatus, error) {
+func runStatus(ctx context.Context, s *wire.Session, c config.Job, past ledger.Past, maxAge time.Duration) (tableStatus, error) {
 	now, success := time.Now(), past.SuccessOf(c.Name)
 	runs := past.Runs
 	for n := len(runs); success == nil && n >= lastRuns && n == len(runs) && now.Sub(runs[n-1].Started) <= maxAge; {
@@ -22,9 +23,9 @@ func runStatus(ctx context.Context, s *wire.Session, c config.Job, past jobs.Pas
 		if runs, err = s.Ledger.Runs(ctx, n); err != nil {
 			return tableStatus{}, err
 		}
-		success = jobs.Past{Runs: runs}.SuccessOf(c.Name)
+		success = ledger.Past{Runs: runs}.SuccessOf(c.Name)
 	}
-	status := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &jobs.Freshness{Success: success}, Failed: failureOf(c.Name, runs)}
+	status := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Failed: failureOf(c.Name, runs)}
 	switch {
 	case maxAge == 0:
 	case success == nil:

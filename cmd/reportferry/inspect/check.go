@@ -22,6 +22,7 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
@@ -132,7 +133,7 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 		return err
 	}
 	if chosen[0].Sinks != nil { // a config that contradicts the ledger is refused as run refuses it
-		if _, err := inspect(ctx, c.Session, chosen[0], jobs.Past{}); err != nil {
+		if _, err := inspect(ctx, c.Session, chosen[0], ledger.Past{}); err != nil {
 			return err
 		}
 	}
@@ -158,13 +159,13 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 }
 
 // meaning counts the partitions whose numbers mean something else than the newest ones'.
-func (c *checker) meaning(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape) error {
+func (c *checker) meaning(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape) error {
 	last, known, err := t.LastShape(ctx)
 	if err != nil || !known {
 		return err
 	}
 	n := 0
-	for _, e := range t.Entries() {
+	for _, e := range t.Records() {
 		if !shapes[e.Shape].SameMeaning(last) {
 			n++
 		}
@@ -178,9 +179,9 @@ func (c *checker) meaning(ctx context.Context, job jobs.Job, t *jobs.Table, shap
 }
 
 // sink reads back the parts that one sink should hold.
-func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes map[string]jobs.Shape, target jobs.Target, reader *blobsink.Sink) error {
+func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape, target ledger.Target, reader *blobsink.Sink) error {
 	name := target.Name
-	held := slices.DeleteFunc(t.Sorted(), func(e jobs.Entry) bool {
+	held := slices.DeleteFunc(t.Sorted(), func(e ledger.Record) bool {
 		return !slices.ContainsFunc(e.Receipts, target.Gave)
 	})
 	found := make([]string, len(held)) // by entry: what is wrong with it
@@ -222,7 +223,7 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *jobs.Table, shapes 
 }
 
 // strangers finds files that readers of the table find and no record names: their rows count twice, or not at all.
-func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry, target jobs.Target, reader *blobsink.Sink) error {
+func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target, reader *blobsink.Sink) error {
 	name := target.Name
 	objects, err := reader.List(ctx, job.Table)
 	if err != nil {
@@ -258,7 +259,7 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []jobs.Entry
 }
 
 // part reads one part back and says what is wrong with it; an error means that it couldn't be read at all.
-func (c *checker) part(ctx context.Context, reader *blobsink.Sink, name string, e jobs.Entry, shape jobs.Shape) (wrong string, err error) {
+func (c *checker) part(ctx context.Context, reader *blobsink.Sink, name string, e ledger.Record, shape ledger.Shape) (wrong string, err error) {
 	from, err := reader.Read(ctx, name, e.Partition)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "is missing", nil
@@ -283,17 +284,17 @@ func (c *checker) part(ctx context.Context, reader *blobsink.Sink, name string, 
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
-		return fmt.Sprintf("can't be taken for a part: %v", err), nil
+		return fmt.Sprintf("can't be read as a part: %v", err), nil
 	case rows != e.Rows:
-		return fmt.Sprintf("holds %s rows, recorded are %s", human.Count(rows), human.Count(e.Rows)), nil
+		return fmt.Sprintf("holds %s rows, the ledger says %s", human.Count(rows), human.Count(e.Rows)), nil
 	case hash != e.Hash:
-		return fmt.Sprintf("holds %s rows, whose content hash isn't the recorded one", human.Count(rows)), nil
+		return fmt.Sprintf("holds %s rows whose content hash isn't the recorded one", human.Count(rows)), nil
 	}
 	return "", nil
 }
 
 // columnsOf are the columns of a shape, as far as reading needs them.
-func columnsOf(s jobs.Shape) []table.Column {
+func columnsOf(s ledger.Shape) []table.Column {
 	var columns []table.Column
 	for _, c := range s.Columns {
 		var t catalog.Type

@@ -8,12 +8,15 @@ import (
 	"io"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
-	"github.com/spf13/cobra"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // Gaps makes the command gaps.
@@ -51,7 +54,7 @@ fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
 // lastRuns are the runs whose failures are looked through for reasons.
 const lastRuns = 20
 
-func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config.Job, past jobs.Past, asJSON bool) error {
+func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config.Job, past ledger.Past, asJSON bool) error {
 	var failed []error // of one job, which says nothing about the others
 	open := 0
 	for _, job := range chosen {
@@ -75,7 +78,7 @@ func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config
 	return exit.Silent(jobs.ExitSome)
 }
 
-func writeGaps(w io.Writer, job config.Job, in jobs.Inspection) {
+func writeGaps(w io.Writer, job config.Job, in refresh.Inspection) {
 	if len(in.Gaps) == 0 {
 		fmt.Fprintf(w, "%s: no gaps\n", job.Name)
 	}
@@ -93,8 +96,8 @@ func writeGaps(w io.Writer, job config.Job, in jobs.Inspection) {
 }
 
 // writeGapsOf writes the gaps that can be closed, or those that can't, and gives how many partitions they are.
-func writeGapsOf(w io.Writer, job, what string, gaps []jobs.Gap, closable bool) (n int) {
-	gaps = slices.DeleteFunc(slices.Clone(gaps), func(g jobs.Gap) bool { return g.Closable != closable })
+func writeGapsOf(w io.Writer, job, what string, gaps []refresh.Gap, closable bool) (n int) {
+	gaps = slices.DeleteFunc(slices.Clone(gaps), func(g refresh.Gap) bool { return g.Closable != closable })
 	for _, g := range gaps {
 		n += g.Partitions
 	}
@@ -114,10 +117,10 @@ func writeGapsOf(w io.Writer, job, what string, gaps []jobs.Gap, closable bool) 
 	return n
 }
 
-func writeGapsJSON(w io.Writer, job config.Job, in jobs.Inspection) error {
+func writeGapsJSON(w io.Writer, job config.Job, in refresh.Inspection) error {
 	return json.NewEncoder(w).Encode(struct {
-		Job     string       `json:"job"`
-		Gaps    []jobs.Gap   `json:"gaps"`
-		Lacking jobs.Lacking `json:"lacking,omitzero"`
-	}{job.Name, append([]jobs.Gap{}, in.Gaps...), in.Rest.Lacking})
+		Job     string         `json:"job"`
+		Gaps    []refresh.Gap  `json:"gaps"`
+		Lacking ledger.Lacking `json:"lacking,omitzero"`
+	}{job.Name, append([]refresh.Gap{}, in.Gaps...), in.Rest.Lacking})
 }

@@ -25,27 +25,29 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // A tableStatus is what the ledger says of one job's table.
 type tableStatus struct {
-	Job         string          `json:"job"`
-	Table       string          `json:"table"`
-	Kind        string          `json:"kind,omitempty"` // of a job without partitions; a command of this name has a status that shows more
-	Partitions  int             `json:"partitions"`
-	Empty       int             `json:"empty"`
-	Interrupted int             `json:"interrupted"` // a put began, and how it ended isn't recorded
-	Rows        int64           `json:"rows"`
-	Oldest      *civil.Date     `json:"oldest,omitempty"`
-	Newest      *civil.Date     `json:"newest,omitempty"`
-	Fetched     *time.Time      `json:"fetched,omitempty"` // the last fetch
-	Fresh       *jobs.Freshness `json:"freshness,omitempty"`
-	Missing     int             `json:"missing"`          // partitions of its range that a run would fetch
-	Rest        jobs.Rest       `json:"rest,omitzero"`    // what a run leaves
-	Unsure      string          `json:"unsure,omitempty"` // why Missing and Rest aren't known
-	Stale       string          `json:"stale,omitempty"`  // why it is older than --max-age
-	Failed      string          `json:"failed,omitempty"` // how the job's last run failed
-	Records     []jobs.Entry    `json:"records,omitempty"`
+	Job         string             `json:"job"`
+	Table       string             `json:"table"`
+	Kind        string             `json:"kind,omitempty"` // of a job without partitions; a command of this name has a status that shows more
+	Partitions  int                `json:"partitions"`
+	Empty       int                `json:"empty"`
+	Interrupted int                `json:"interrupted"` // a put began, and how it ended isn't recorded
+	Rows        int64              `json:"rows"`
+	Oldest      *civil.Date        `json:"oldest,omitempty"`
+	Newest      *civil.Date        `json:"newest,omitempty"`
+	Fetched     *time.Time         `json:"fetched,omitempty"` // the last fetch
+	Fresh       *refresh.Freshness `json:"freshness,omitempty"`
+	Missing     int                `json:"missing"`          // partitions of its range that a run would fetch
+	Rest        ledger.Rest        `json:"rest,omitzero"`    // what a run leaves
+	Unsure      string             `json:"unsure,omitempty"` // why Missing and Rest aren't known
+	Stale       string             `json:"stale,omitempty"`  // why it is older than --max-age
+	Failed      string             `json:"failed,omitempty"` // how the job's last run failed
+	Records     []ledger.Record    `json:"records,omitempty"`
 }
 
 // Status makes the command status.
@@ -90,7 +92,7 @@ periods: it is too old when no run of it that long has ended without a failure.`
 }
 
 // statuses are those of the tables that can be read. What is wrong with one says nothing about the others.
-func statuses(ctx context.Context, e *wire.Session, names []string, past jobs.Past, maxAge time.Duration, records bool) ([]tableStatus, error) {
+func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.Past, maxAge time.Duration, records bool) ([]tableStatus, error) {
 	chosen, err := e.Choose(names)
 	if err != nil {
 		return nil, err
@@ -130,23 +132,23 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past jobs.Pa
 
 // inspect holds what the ledger has of a job's table against the config, and opens no sink. The job's kind must be one that
 // has partitions.
-func inspect(ctx context.Context, s *wire.Session, c config.Job, past jobs.Past) (in jobs.Inspection, err error) {
+func inspect(ctx context.Context, s *wire.Session, c config.Job, past ledger.Past) (in refresh.Inspection, err error) {
 	reader := s.Engine.Session("")
 	reader.ReadOnly = true
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	job, err := reader.Job(ctx, c, wire.Ask{})
 	if err != nil {
-		return jobs.Inspection{}, err
+		return refresh.Inspection{}, err
 	}
 	plan, err := job.Kind.Plan(ctx, time.Now())
 	if err != nil {
-		return jobs.Inspection{}, err
+		return refresh.Inspection{}, err
 	}
 	return plan.Inspect(ctx, past)
 }
 
 // failureOf says how the newest run of a job failed: several jobs may have runs of their own.
-func failureOf(job string, runs []jobs.RunRecord) string {
+func failureOf(job string, runs []ledger.Run) string {
 	for _, run := range runs {
 		for _, res := range run.Results {
 			if res.Job != job {
@@ -163,15 +165,15 @@ func failureOf(job string, runs []jobs.RunRecord) string {
 	return ""
 }
 
-func statusOf(job string, t *jobs.Table, records bool) tableStatus {
+func statusOf(job string, t *ledger.Table, records bool) tableStatus {
 	s := tableStatus{Job: job, Table: t.Name()}
 	for _, e := range t.Sorted() {
 		s.Partitions++
 		s.Rows += e.Rows
 		switch e.State {
-		case jobs.Empty, jobs.Cleared:
+		case ledger.Empty, ledger.Cleared:
 			s.Empty++
-		case jobs.Publishing:
+		case ledger.Publishing:
 			s.Interrupted++
 		}
 		if s.Oldest == nil {
@@ -188,10 +190,10 @@ func statusOf(job string, t *jobs.Table, records bool) tableStatus {
 	return s
 }
 
-func writeStatusJSON(w io.Writer, tables []tableStatus, runs []jobs.RunRecord) error {
+func writeStatusJSON(w io.Writer, tables []tableStatus, runs []ledger.Run) error {
 	out := struct {
-		Tables  []tableStatus   `json:"tables"`
-		LastRun *jobs.RunRecord `json:"last_run,omitempty"`
+		Tables  []tableStatus `json:"tables"`
+		LastRun *ledger.Run   `json:"last_run,omitempty"`
 	}{Tables: tables}
 	if len(runs) > 0 {
 		out.LastRun = &runs[0]
@@ -201,7 +203,7 @@ func writeStatusJSON(w io.Writer, tables []tableStatus, runs []jobs.RunRecord) e
 	return enc.Encode(out)
 }
 
-func writeStatus(w io.Writer, tables []tableStatus, runs []jobs.RunRecord, now time.Time) {
+func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.Time) {
 	last := "no run"
 	if len(runs) > 0 {
 		last = runs[0].ID
@@ -211,7 +213,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []jobs.RunRecord, now t
 		case s.Kind != "" && s.Fresh.Success == nil:
 			fmt.Fprintf(w, "%s: no run of it has succeeded yet\n", s.Job)
 		case s.Kind != "":
-			fmt.Fprintf(w, "%s: last success %s; %s status says more\n", s.Job, human.Ago(now, *s.Fresh.Success), s.Kind)
+			fmt.Fprintf(w, "%s: last success %s; see %s status\n", s.Job, human.Ago(now, *s.Fresh.Success), s.Kind)
 		case s.Newest == nil:
 			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
 		}
@@ -236,7 +238,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []jobs.RunRecord, now t
 	run := runs[0]
 	fmt.Fprintf(w, "last run: %s (%s), ", run.ID, run.Trigger)
 	if run.Ended == nil {
-		fmt.Fprintf(w, "it goes on, or was killed\n")
+		fmt.Fprintf(w, "still running, or killed\n")
 		return
 	}
 	fmt.Fprintf(w, "exit code %d, %s ago\n", run.Exit, now.Sub(*run.Ended).Round(time.Second))
@@ -250,7 +252,7 @@ func writeTroubles(w io.Writer, s tableStatus, last string) {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
 	}
 	if s.Missing > 0 {
-		fmt.Fprintf(w, "  %s missing; gaps %s names them\n", human.Plural(s.Missing, "partition"), s.Job)
+		fmt.Fprintf(w, "  %s missing; see gaps %s\n", human.Plural(s.Missing, "partition"), s.Job)
 	}
 	if s.Rest.Lost > 0 {
 		fmt.Fprintf(w, "  %d can't be fetched any more\n", s.Rest.Lost)

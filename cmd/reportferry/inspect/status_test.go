@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"github.com/reportferry/reportferry/jobs"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -21,8 +22,8 @@ func TestStatusText(t *testing.T) {
 		{Job: "campaigns_daily", Partitions: 9, Rows: 12345, Empty: 1, Interrupted: 1, Oldest: &oldest, Newest: &newest, Fetched: &fetched},
 		{Job: "networks_weekly"},
 		{Job: "campaigns_total", Partitions: 1, Rows: 12, Oldest: &sinks.Whole, Newest: &sinks.Whole, Fetched: &fetched, Stale: "the last success was 26h1m0s ago"},
-	}, []jobs.RunRecord{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "manual", Ended: &ended, Exit: 3, Errors: []string{"campaigns_daily: put error"}}}, now)
-	writeStatus(&out, nil, []jobs.RunRecord{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}}, now)
+	}, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "manual", Ended: &ended, Exit: 3, Errors: []string{"campaigns_daily: put error"}}}, now)
+	writeStatus(&out, nil, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}}, now)
 	want, err := os.ReadFile("testdata/status.txt")
 	if err != nil || out.String() != string(want) {
 		t.Errorf("%v:\n%s\nwant:\n%s", err, &out, want)

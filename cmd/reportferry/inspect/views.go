@@ -15,6 +15,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
@@ -54,7 +55,7 @@ func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error 
 		return err
 	}
 	if plan.Schema == nil {
-		return fmt.Errorf("job %s: %w: its kind has no metrics to sum", job.Name, jobs.ErrRefused)
+		return fmt.Errorf("job %s: %w: its kind has no metrics to sum", job.Name, ledger.ErrRefused)
 	}
 	schema, err := plan.Schema(cmd.Context())
 	if err != nil {
@@ -62,7 +63,7 @@ func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error 
 	}
 	view, left, err := summed(job.Table, schema, by)
 	if err != nil {
-		return fmt.Errorf("job %s: %w: %w", job.Name, jobs.ErrRefused, err)
+		return fmt.Errorf("job %s: %w: %w", job.Name, ledger.ErrRefused, err)
 	}
 	made := 0
 	for _, target := range job.Targets {
@@ -87,7 +88,7 @@ func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error 
 		}
 	}
 	if made == 0 {
-		return fmt.Errorf("job %s: %w: none of its sinks has views; a bigquery:// sink has", job.Name, jobs.ErrRefused)
+		return fmt.Errorf("job %s: %w: none of its sinks has views; a bigquery:// sink has", job.Name, ledger.ErrRefused)
 	}
 	for _, l := range left {
 		fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s\n", l)

@@ -17,7 +17,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -224,7 +224,7 @@ func (a answer) writeTo(ctx context.Context, format, path string, w io.Writer) e
 
 // writeFile gives the file a mode, unless that is 0.
 func (a answer) writeFile(ctx context.Context, format, path string, mode os.FileMode) error {
-	f, err := jobs.CreateBeside(path)
+	f, err := ledger.CreateBeside(path)
 	if err != nil {
 		return err
 	}

@@ -13,13 +13,15 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
+	declared "github.com/reportferry/reportferry/config/apps"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // Apps makes a job of kind apps.
 func Apps(_ context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
-	if err := a.refuseRange(c, "a job of kind apps has nothing to fetch"); err != nil {
+	if err := a.refuseRange(c, "kind apps has no past to fetch"); err != nil {
 		return jobs.Job{}, err
 	}
 	kind, err := DeclaredApps(s, c, AppsAsk{Now: a.Now})
@@ -45,11 +47,11 @@ type AppsAsk struct {
 // DeclaredApps reads the apps that a job's entry declares, with their secrets.
 func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
-	schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
+	schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone)
 	if err != nil {
 		return nil, refuse(err)
 	}
-	declared, err := config.LoadApps(c.Apps.File)
+	list, err := declared.Load(c.Apps.File)
 	if err != nil {
 		return nil, refuse(err)
 	}
@@ -57,7 +59,7 @@ func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 		Job: c.Name, Table: c.Table, Run: s.RunID, Client: s.Client, Ledger: s.Ledger, TicketWait: c.Apps.TicketWait,
 		Schedule: schedule, IgnoreSchedule: a.Now, Migrate: a.Migrate, Log: s.Log, Tell: a.Tell,
 	}
-	for _, d := range declared {
+	for _, d := range list {
 		app, err := s.resolved(d)
 		if err != nil {
 			return nil, refuse(fmt.Errorf("%s:%d: %w", c.Apps.File, d.Line, err))
@@ -74,7 +76,7 @@ func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 }
 
 // resolved is a declared app with its secrets in place.
-func (p *Program) resolved(a config.App) (apps.App, error) {
+func (p *Program) resolved(a declared.App) (apps.App, error) {
 	app := apps.App{
 		Name: a.Name, BundleID: a.BundleID, StoreID: a.StoreID, Platform: a.Platform, Template: a.Template, Sections: a.Sections,
 		Stores: a.Stores, Editors: a.Editors, Verify: a.Verify,
@@ -117,7 +119,7 @@ func (p *Program) resolvedValue(v any) (any, error) {
 		return v
 	}
 	switch v := v.(type) {
-	case config.Reference:
+	case declared.Reference:
 		text, err := p.referenced(string(v))
 		return apps.Secret(text), err
 	case map[string]any:

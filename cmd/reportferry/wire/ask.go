@@ -7,24 +7,25 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/config"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // An Ask is what run, plan and backfill ask of jobs of every kind, beyond the config.
 type Ask struct {
-	Now        bool          // ignore the schedule
-	Force      bool          // ignore what the ledger holds
-	Rebaseline bool          // replace partitions whose numbers mean something else by now
-	From       civil.Date    // valid together with Through: only the periods between them, both included
-	Through    civil.Date    //
-	Only       []jobs.Reason // nil: whatever the reason is
-	NewColumns bool          // fetch partitions again that lack columns
+	Now        bool             // ignore the schedule
+	Force      bool             // ignore what the ledger holds
+	Rebaseline bool             // replace partitions whose numbers mean something else by now
+	From       civil.Date       // valid together with Through: only the periods between them, both included
+	Through    civil.Date       //
+	Only       []refresh.Reason // nil: whatever the reason is
+	NewColumns bool             // fetch partitions again that lack columns
 }
 
 // refuseRange refuses a backfill of a job that has no past to fetch.
 func (a Ask) refuseRange(c config.Job, why string) error {
 	if a.From.IsValid() || a.Only != nil {
-		return fmt.Errorf("job %s: %w: %s", c.Name, jobs.ErrRefused, why)
+		return fmt.Errorf("job %s: %w: %s", c.Name, ledger.ErrRefused, why)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/table"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
@@ -23,7 +23,7 @@ import (
 type Engine struct {
 	*Program
 	Config *config.Config
-	Ledger *jobs.Ledger // nil until OpenLedger
+	Ledger *ledger.Ledger // nil until OpenLedger
 	Client *adjust.Client
 	Token  transport.TokenSource
 	Budget *table.Budget
@@ -117,7 +117,7 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 	return nil
 }
 
-func openLedger(ctx context.Context, rawURL string) (*jobs.Ledger, error) {
+func openLedger(ctx context.Context, rawURL string) (*ledger.Ledger, error) {
 	if strings.HasPrefix(rawURL, "mem:") {
 		return nil, errors.New("mem:// is gone when the process ends; the smallest ledger is a folder: file://./.reportferry")
 	}
@@ -129,11 +129,11 @@ func openLedger(ctx context.Context, rawURL string) (*jobs.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jobs.OpenLedger(jobs.LedgerOptions{Bucket: bucket, Dir: dir, URL: sinks.Redact(rawURL)}), nil
+	return ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: sinks.Redact(rawURL)}), nil
 }
 
 // NewRun begins the session of a run.
-func (e *Engine) NewRun() *Session { return e.Session(jobs.NewRunID(time.Now())) }
+func (e *Engine) NewRun() *Session { return e.Session(ledger.NewRunID(time.Now())) }
 
 // Session begins the session of a run by its ID, or of a command that sends and records nothing, whose ID is empty.
 func (e *Engine) Session(run string) *Session { return &Session{Engine: e, RunID: run} }

@@ -8,6 +8,8 @@ import (
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/events"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // Events makes a job of kind events.
@@ -15,13 +17,13 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	if err := a.refuseRange(c, "a snapshot of events can't be taken for a day that is over"); err != nil {
 		return jobs.Job{}, err
 	}
-	schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
+	schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone)
 	if err != nil {
-		return jobs.Job{}, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
+		return jobs.Job{}, fmt.Errorf("job %s: %w: %w", c.Name, ledger.ErrRefused, err)
 	}
 	location, err := time.LoadLocation(c.Zone)
 	if err != nil {
-		return jobs.Job{}, fmt.Errorf("job %s: %w: zone: %w", c.Name, jobs.ErrRefused, err)
+		return jobs.Job{}, fmt.Errorf("job %s: %w: zone: %w", c.Name, ledger.ErrRefused, err)
 	}
 	targets, err := s.targets(ctx, c)
 	if err != nil {
@@ -30,7 +32,7 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	kind := events.New(events.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.Service),
 		Client: s.Client, Ledger: s.Ledger, Targets: targets,
-		Rules: jobs.Rules{
+		Rules: refresh.Rules{
 			Location: location, Schedule: schedule, IgnoreSchedule: a.Now, IgnoreLedger: a.Force,
 		},
 		Rebaseline: a.Rebaseline, Apps: c.Events.Apps, Search: c.Events.Search,

@@ -17,8 +17,10 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
@@ -47,7 +49,7 @@ func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, e
 
 // asked refuses what can't be asked of a kind that pushes.
 func asked(c config.Job, a Ask) (PushAsk, error) {
-	return PushAsk{Now: a.Now}, a.refuseRange(c, "a job of "+c.Kind+" has nothing to fetch")
+	return PushAsk{Now: a.Now}, a.refuseRange(c, "kind "+c.Kind+" has no past to fetch")
 }
 
 // pushing opens what a job's entry says of files.
@@ -61,7 +63,7 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 	}
 	shelf := &out.Shelf
 	shelf.Window, shelf.IgnoreSchedule = p.WindowDays, a.Now
-	if shelf.Schedule, err = jobs.ParseSchedule(c.Schedule, c.Zone); err != nil {
+	if shelf.Schedule, err = refresh.ParseSchedule(c.Schedule, c.Zone); err != nil {
 		return out, refuse(err)
 	}
 	if shelf.Zone, err = time.LoadLocation(c.Zone); err != nil {
@@ -95,7 +97,7 @@ func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, erro
 		return nil, err
 	}
 	if scheme, _, _ := strings.Cut(rawURL, "://"); s.Sinks[scheme] == nil || scheme == "bigquery" {
-		return nil, fmt.Errorf("%w: no bucket is opened by %s://; want file, gs, s3 or azblob", jobs.ErrRefused, scheme)
+		return nil, fmt.Errorf("%w: no bucket is opened by %s://; want file, gs, s3 or azblob", ledger.ErrRefused, scheme)
 	}
 	b, err := blobsink.OpenBucket(ctx, rawURL)
 	if err != nil {
@@ -126,7 +128,7 @@ func (s *Session) pushFile(ctx context.Context, arg string, source files.Source,
 	_, rest, _ := strings.Cut(plain, "://")
 	folder, base := path.Split(plain)
 	if base == "" || strings.HasSuffix(folder, "://") {
-		return files.Path{}, fmt.Errorf("%w: want the URL of one file", jobs.ErrRefused)
+		return files.Path{}, fmt.Errorf("%w: want the URL of one file", ledger.ErrRefused)
 	}
 	bucket, err := s.bucket(ctx, strings.TrimSuffix(folder+"?"+query, "?"))
 	return files.Path{Name: "by-hand/" + rest, Bucket: bucket, Key: base}, err
@@ -138,7 +140,7 @@ func (s *Session) localFile(ctx context.Context, name string, source files.Sourc
 		return files.Path{}, err
 	}
 	if info, err := os.Stat(abs); err != nil || info.IsDir() {
-		return files.Path{}, fmt.Errorf("%w: %s: there is no such file", jobs.ErrRefused, name)
+		return files.Path{}, fmt.Errorf("%w: %s: there is no such file", ledger.ErrRefused, name)
 	}
 	if dir, err := blobsink.LocalDir(source.Bucket); err == nil && dir != "" {
 		if rel, err := filepath.Rel(dir, abs); err == nil && filepath.IsLocal(rel) {

@@ -10,6 +10,9 @@ import (
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -18,7 +21,7 @@ import (
 func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
 	r := c.Report
 	if r.Period == "whole" && a.From.IsValid() {
-		return jobs.Job{}, fmt.Errorf("job %s: %w: its table has no periods, and a range of days would become all of it; use run --force", c.Name, jobs.ErrRefused)
+		return jobs.Job{}, fmt.Errorf("job %s: %w: its table has no periods, and a range of days would become all of it; use run --force", c.Name, ledger.ErrRefused)
 	}
 	rules, err := rulesOf(c, a)
 	if err != nil {
@@ -36,7 +39,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,
 			Parameters: r.Parameters, Filters: r.Filters,
 		},
-		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: jobs.OnEmpty(r.OnEmpty),
+		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: partition.OnEmpty(r.OnEmpty),
 		Codec: r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Log: s.Log,
 	}
 	if a.From.IsValid() {
@@ -68,21 +71,21 @@ func account(s config.Service) string {
 	return s.AccountID
 }
 
-func rulesOf(c config.Job, a Ask) (jobs.Rules, error) {
+func rulesOf(c config.Job, a Ask) (refresh.Rules, error) {
 	r := c.Report
-	schedule, err := jobs.ParseSchedule(c.Schedule, c.Zone)
+	schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone)
 	if err != nil {
-		return jobs.Rules{}, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
+		return refresh.Rules{}, fmt.Errorf("job %s: %w: %w", c.Name, ledger.ErrRefused, err)
 	}
 	location, err := reportZone(c)
 	if err != nil {
-		return jobs.Rules{}, fmt.Errorf("job %s: %w: %w", c.Name, jobs.ErrRefused, err)
+		return refresh.Rules{}, fmt.Errorf("job %s: %w: %w", c.Name, ledger.ErrRefused, err)
 	}
 	period, known := periods[r.Period]
 	if !known {
-		return jobs.Rules{}, fmt.Errorf("job %s: %w: no period %q", c.Name, jobs.ErrRefused, r.Period)
+		return refresh.Rules{}, fmt.Errorf("job %s: %w: no period %q", c.Name, ledger.ErrRefused, r.Period)
 	}
-	return jobs.Rules{
+	return refresh.Rules{
 		Period:   period,
 		Page:     max(1, r.Page.Count),
 		Today:    r.Until == "today",
@@ -100,8 +103,8 @@ func rulesOf(c config.Job, a Ask) (jobs.Rules, error) {
 }
 
 // periods are the config's words for the length of a partition.
-var periods = map[string]jobs.Period{
-	"day": jobs.Day, "week": jobs.Week, "month": jobs.Month, "quarter": jobs.Quarter, "year": jobs.Year, "whole": jobs.Whole,
+var periods = map[string]refresh.Period{
+	"day": refresh.Day, "week": refresh.Week, "month": refresh.Month, "quarter": refresh.Quarter, "year": refresh.Year, "whole": refresh.Whole,
 }
 
 // reportZone is where the report's days begin and end. With a timezone_id, which may be a number of the service's own,

@@ -13,6 +13,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
@@ -62,7 +63,7 @@ func (s *Session) Warn(names []string) {
 			continue
 		}
 		if c.Report.Period == "whole" {
-			s.Log.Warn("no date among the dimensions: one partition, all", "job", c.Name)
+			s.Log.Warn("no date dimension, so the table is one partition", "job", c.Name)
 		}
 		location, err := reportZone(c)
 		if err != nil {
@@ -70,7 +71,7 @@ func (s *Session) Warn(names []string) {
 		}
 		today := civil.DateOf(time.Now().In(location))
 		if start := c.Report.Start.On(today); start.After(today) {
-			s.Log.Warn(fmt.Sprintf("the start, %s, is still to come", start), "job", c.Name)
+			s.Log.Warn(fmt.Sprintf("the start, %s, is in the future", start), "job", c.Name)
 		}
 	}
 }
@@ -85,11 +86,11 @@ func (s *Session) OpenSink(ctx context.Context, rawURL string) (sinks.Sink, erro
 }
 
 // targets opens the sinks of a job.
-func (s *Session) targets(ctx context.Context, c config.Job) ([]jobs.Target, error) {
+func (s *Session) targets(ctx context.Context, c config.Job) ([]ledger.Target, error) {
 	if s.ReadOnly {
 		return nil, nil
 	}
-	var targets []jobs.Target
+	var targets []ledger.Target
 	for _, rawURL := range c.Sinks {
 		if err := s.Task.lasting(rawURL); err != nil {
 			return nil, fmt.Errorf("job %s: sink %w", c.Name, err)
@@ -98,10 +99,10 @@ func (s *Session) targets(ctx context.Context, c config.Job) ([]jobs.Target, err
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", c.Name, exit.Refused(err))
 		}
-		t := jobs.Target{Name: sinks.Redact(rawURL), Sink: sink, Store: sink.Store(), NamesMore: sinks.NamesMore(rawURL)}
-		if i := slices.IndexFunc(targets, func(other jobs.Target) bool { return absolute(other.Store) == absolute(t.Store) }); i >= 0 {
+		t := ledger.Target{Name: sinks.Redact(rawURL), Sink: sink, Store: sink.Store(), NamesMore: sinks.NamesMore(rawURL)}
+		if i := slices.IndexFunc(targets, func(other ledger.Target) bool { return absolute(other.Store) == absolute(t.Store) }); i >= 0 {
 			return nil, fmt.Errorf("job %s: %w: the sinks %s and %s are one place, %s; leave one of them out", c.Name,
-				jobs.ErrRefused, targets[i].Name, t.Name, t.Store)
+				ledger.ErrRefused, targets[i].Name, t.Name, t.Store)
 		}
 		targets = append(targets, t)
 	}

@@ -26,7 +26,7 @@ func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job,
 		return jobs.Job{}, err
 	}
 	o := spend.Options{
-		Options: p, Columns: entry.Columns.Map(), Constants: entry.Constants.Map(), More: entry.Currencies, Zone: p.Shelf.Zone,
+		Options: p, Columns: entry.Columns, Constants: entry.Constants, More: entry.Currencies, Zone: p.Shelf.Zone,
 		SendConflicts: entry.SendOther,
 	}
 	if s.RunID != "" { // else nothing is sent

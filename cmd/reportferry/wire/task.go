@@ -9,6 +9,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A Task is what the platform says of this process: the index-th of count that do one execution together. The zero task
@@ -86,7 +87,7 @@ func (t Task) lasting(rawURL string) error {
 	if t.platform != cloudRun || !strings.HasPrefix(rawURL, "file:") {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: files of a Cloud Run task are gone when it ends; name a bucket, such as gs://bucket/prefix", rawURL, jobs.ErrRefused)
+	return fmt.Errorf("%s: %w: files of a Cloud Run task are gone when it ends; name a bucket, such as gs://bucket/prefix", rawURL, ledger.ErrRefused)
 }
 
 // attrs are what Cloud Logging reads of every line: labels, and one trace for all that an execution says

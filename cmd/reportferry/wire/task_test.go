@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 func TestTaskOf(t *testing.T) {
@@ -49,8 +49,8 @@ func TestLogLines(t *testing.T) {
 	log := p.Logger(&out).With("job", "installs")
 	log.Debug("a")
 	log.Info("b", "level", "shallow")
-	log.Warn("c", "status", jobs.ErrLost)
-	log.Error("d", "status", fmt.Errorf("put: %w", jobs.ErrLost), "window", "2026-01-04")
+	log.Warn("c", "status", ledger.ErrLost)
+	log.Error("d", "status", fmt.Errorf("put: %w", ledger.ErrLost), "window", "2026-01-04")
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, severity := range []string{"DEBUG", "INFO", "WARNING", "ERROR"} {
 		var line struct {

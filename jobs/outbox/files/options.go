@@ -6,7 +6,7 @@ import (
 
 	"gocloud.dev/blob"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
@@ -15,7 +15,7 @@ type Options struct {
 	Job, Table string
 	Run        string // the run's ID
 
-	Ledger *jobs.Ledger
+	Ledger *ledger.Ledger
 	Lease  time.Duration
 
 	Shelf   Shelf

@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
 // Outcome adds to out what came of pushing one file, and logs it. A file that is being written waits for a later run, and is no
 // failure; records in doubt that wait for a person are one, though the rest of the file is done.
-func Outcome(log *slog.Logger, out *jobs.Outcome, r outbox.Report, err error) error {
-	var held *jobs.HeldError
+func Outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) error {
+	var held *ledger.HeldError
 	switch {
 	case errors.Is(err, outbox.ErrGrowing):
 		log.Info("waiting", "status", err)
-		one := jobs.Outcome{Waiting: 1}
+		one := ledger.Outcome{Waiting: 1}
 		if quiet := (*outbox.QuietError)(nil); errors.As(err, &quiet) {
 			one.Due = quiet.Due
 		}

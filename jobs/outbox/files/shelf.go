@@ -11,8 +11,8 @@ import (
 	"github.com/robfig/cron/v3"
 	"gocloud.dev/blob"
 
-	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // A Shelf is where the files of a job are.
@@ -73,7 +73,7 @@ func (s Shelf) due(ctx context.Context, p Path, known outbox.File, now time.Time
 	case known.Version == stat.Version:
 		return false, nil
 	}
-	return s.IgnoreSchedule || jobs.Fired(s.Schedule, stat.Modified, now), nil
+	return s.IgnoreSchedule || refresh.Fired(s.Schedule, stat.Modified, now), nil
 }
 
 // UnitName makes one folder's name of a file's name, which may have several.

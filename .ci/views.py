@@ -1,0 +1,213 @@
+"""Runs the SQL of the views that dashboards read, and of the charts in deploy/bi, on Parquet that the program wrote, and holds
+every sum and ratio against the service's own answer for the same grouping. The SQL is BigQuery's; sqlglot turns it into
+DuckDB's. Without this nothing here would run it: the fake of BigQuery has no SQL engine.
+
+    reportferry emulator ── reportferry run ── Parquet ── DuckDB ─┐
+                        └── csv_report, grouped as the view is ───┴─ equal
+    reportferry views ── BigQuery's SQL ── sqlglot ── DuckDB ─────┘
+
+Argument: the reportferry program. What differs from BigQuery isn't seen here: how it rounds, and INFORMATION_SCHEMA.PARTITIONS,
+which is played by a table that is made of the files. Exit code 1 when a number is wrong."""
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+import urllib.request
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+
+DAYS = 36
+METRICS = ["installs", "clicks", "impressions", "paid_installs", "paid_clicks", "paid_impressions", "organic_installs", "daus", "cost",
+           "revenue", "ad_revenue", "all_revenue", "ad_impressions", "rejected_installs", "cohort_size_d1", "retained_users_d1",
+           "revenue_total_d7", "ad_revenue_total_d7", "all_revenue_total_d7", "purchase_events", "purchase_revenue",
+           "ctr", "click_conversion_rate", "impression_conversion_rate", "installs_per_mile", "ecpi", "ecpi_all", "ecpm", "ecpc", "ad_rpm",
+           "gross_profit", "organic_install_rate", "rejected_install_rate", "retention_rate_d1", "roas_d7", "roas_iap_d7"]
+# Job, its dimensions, those that its view keeps besides the date, and its metrics.
+JOBS = [
+    ("campaigns_daily", ["day", "app_token", "country_code", "network", "campaign"], ["network", "app_token"], METRICS),
+    ("totals_daily", ["day", "app_token", "network"], [], METRICS),
+    ("networks_weekly", ["week", "network", "country_code"], ["network"], [m for m in METRICS if m != "daus"]),
+    ("networks_hourly", ["hour", "network", "os_name"], ["network"], ["installs", "clicks", "cost", "ecpi_all", "click_conversion_rate"]),
+    ("networks", ["network", "country_code"], ["network"], ["installs", "clicks", "cost", "ecpi_all", "click_conversion_rate"]),
+]
+TODAY = datetime.now(timezone.utc).date()
+FIRST = TODAY - timedelta(days=DAYS)
+program, here = Path(sys.argv[1]).resolve(), Path(__file__).resolve().parent.parent
+
+
+def config(base, folder, sink):
+    jobs = "\n".join(
+        f"  - {{name: {name}, kind: report, sinks: [\"{sink}\"], start: {FIRST}, currency: USD, dimensions: [{', '.join(dims)}], "
+        f"metrics: [{', '.join(metrics)}]}}" for name, dims, _, metrics in JOBS)
+    return (f"service: {{base_url: {base}, token: \"${{TOKEN}}\", rate: 1000}}\nledger: file://{folder}/ledger\n"
+            f"spool_dir: {folder}/spool\njobs:\n{jobs}\n")
+
+
+def reportferry(*args, **more):
+    done = subprocess.run([program, *args], env=os.environ | {"TOKEN": "made-up"}, capture_output=True, text=True, **more)
+    assert done.returncode == 0, f"reportferry {' '.join(map(str, args))}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def asked(base, dimensions, metrics, first, last):
+    """The service's own rows, by the values of the dimensions."""
+    query = urllib.parse.urlencode({"dimensions": ",".join(dimensions), "metrics": ",".join(metrics), "currency": "USD",
+                                    "date_period": f"{first}:{last}"}, safe=",:")
+    request = urllib.request.Request(f"{base}/reports-service/csv_report?{query}", headers={"Authorization": "Bearer truth"})
+    with urllib.request.urlopen(request) as answer:
+        rows = list(csv.DictReader(io.TextIOWrapper(answer, "utf-8")))
+    return {tuple(row[d] for d in dimensions): row for row in rows}
+
+
+def keyed(column, value):
+    """A value of a dimension as the service writes it. A week is named by its first and last day."""
+    if column == "week":
+        return f"{value} - {value + timedelta(days=6)}"
+    return value.isoformat() if isinstance(value, (date, datetime)) else value
+
+
+def same(got, want):
+    """Counts are equal. Money has six decimals in each row of the table, so that a sum of rows may miss the service's by as many
+    halves of the last one. Ratios are computed from such sums, as doubles."""
+    if got is None or want == "":
+        return (got or 0) == 0 and Decimal(want or 0) == 0
+    bound = {int: 0, Decimal: Decimal("0.001"), float: Decimal("0.000001") * max(1, abs(Decimal(want)))}[type(got)]
+    return abs(Decimal(str(got)) - Decimal(want)) <= bound
+
+
+class Warehouse:
+    """DuckDB with the tables that BigQuery would have, as project proj, dataset ds."""
+
+    def __init__(self, out):
+        self.db = duckdb.connect(config={"threads": 2})
+        self.db.execute("SET TimeZone = 'UTC'; ATTACH ':memory:' AS proj; CREATE SCHEMA proj.ds")
+        self.db.execute("CREATE TABLE proj.ds.partitions (table_name VARCHAR, partition_id VARCHAR, total_rows BIGINT, last_modified_time TIMESTAMPTZ)")
+        self.rows = {}
+        for folder in sorted(out.iterdir()):
+            self.db.execute(f"CREATE TABLE proj.ds.{folder.name} AS SELECT * FROM read_parquet('{folder}/*/*.parquet', hive_partitioning=false, union_by_name=true)")
+            self.rows[folder.name] = 0
+            for part in sorted(folder.glob("dt=*/*.parquet")):
+                n = self.db.execute(f"SELECT count(*) FROM read_parquet('{part}', hive_partitioning=false)").fetchone()[0]
+                name = part.parent.name.removeprefix("dt=").replace("-", "")
+                modified = datetime.fromtimestamp(part.stat().st_mtime, timezone.utc) - timedelta(minutes=90)
+                self.db.execute("INSERT INTO proj.ds.partitions VALUES (?, ?, ?, ?)", [folder.name, None if name == "all" else name, n, modified])
+                self.rows[folder.name] += n
+
+    def translated(self, sql):
+        for statement in sqlglot.parse(sql, read="bigquery"):
+            for table in statement.find_all(exp.Table):
+                name = ".".join(part.name for part in table.parts)
+                if name.upper().endswith(".INFORMATION_SCHEMA.PARTITIONS"):
+                    name = "proj.ds.partitions"
+                if name.startswith("project.dataset."):
+                    name = "proj.ds." + name.removeprefix("project.dataset.")
+                renamed = exp.to_table(name, dialect="duckdb")
+                for part in ("catalog", "db", "this"):
+                    table.set(part, renamed.args[part])
+            yield statement.sql(dialect="duckdb")
+
+    def ask(self, sql):
+        """Runs BigQuery's SQL and gives the last statement's rows, as dicts."""
+        for text in self.translated(sql):
+            answer = self.db.execute(text)
+        names = [column[0] for column in answer.description]
+        return [dict(zip(names, row)) for row in answer.fetchall()]
+
+
+compared = {"sums": 0, "ratios": 0}
+wrong = []
+
+
+def hold(what, rows, keys, metrics, truth):
+    """Holds rows against the service's."""
+    if len(rows) != len(truth) or not rows:
+        wrong.append(f"{what}: {len(rows)} rows, the service has {len(truth)}")
+    for row in rows:
+        key = tuple(keyed(k, row[k]) for k in keys)
+        want = truth.get(key)
+        if want is None:
+            wrong.append(f"{what}: the service has no {key}")
+            continue
+        for name, metric in metrics.items():
+            compared["ratios" if isinstance(row[name], float) else "sums"] += 1
+            if not same(row[name], want[metric]):
+                wrong.append(f"{what}: {key}: {name} is {row[name]}, the service says {want[metric]!r}")
+
+
+def views(warehouse, base, folder):
+    for name, dims, by, metrics in JOBS:
+        printed = reportferry("views", name, "--config", folder / "warehouse.yml", *(["--by", ",".join(by)] if by else []))
+        made = re.findall(r"CREATE OR REPLACE VIEW `proj\.ds\.(\w+)`", printed)
+        assert len(made) == 2 and made[1] == "_reportferry_freshness", made
+        warehouse.ask(printed)
+        keys = ([dims[0]] if dims[0] in ("day", "week", "hour") else []) + by
+        rows = warehouse.ask(f"SELECT * FROM `proj.ds.{made[0]}`")
+        columns = [c for c in rows[0] if c not in keys]
+        left = sorted(set(metrics) - set(columns))
+        first, last = FIRST, TODAY - timedelta(days=1)
+        if dims[0] == "week":  # whole weeks only: those that the table has
+            weeks = sorted({row["week"] for row in rows})
+            first, last = weeks[0], weeks[-1] + timedelta(days=6)
+        hold(made[0], rows, keys, {c: c for c in columns}, asked(base, keys, columns, first, last))
+        print(f"{made[0]}: {len(rows)} rows, {len(columns)} metrics{'; left out: ' + ', '.join(left) if left else ''}")
+    fresh = {row["table_name"]: row for row in warehouse.ask("SELECT * EXCEPT (last_load) FROM `proj.ds._reportferry_freshness`")}
+    for name, dims, *_ in JOBS:
+        row = fresh[name]
+        if row["row_count"] != warehouse.rows[name] or row["state"] != "filled" or not 90 <= row["age_minutes"] <= 100 or \
+                dims[0] == "day" and row["last_period"] != (TODAY - timedelta(days=1)).strftime("%Y%m%d"):
+            wrong.append(f"freshness of {name}: {row}, and it has {warehouse.rows[name]} rows")
+    if set(fresh) != set(warehouse.rows):
+        wrong.append(f"freshness is told of {sorted(fresh)}")
+
+
+def charts(warehouse, base):
+    """The charts of deploy/bi whose tables are here."""
+    texts = re.findall(r"```sql\n(.*?)```", (here / "deploy/bi/README.md").read_text(), re.S)
+    spend, roas, restated = texts
+    hold("the chart of spend", [row for row in warehouse.ask(spend) if row["day"] < TODAY], ["day", "network"],
+         {"cost": "cost", "installs": "installs", "ecpi": "ecpi_all"},
+         asked(base, ["day", "network"], ["cost", "installs", "ecpi_all"], TODAY - timedelta(days=28), TODAY - timedelta(days=1)))
+    truth = asked(base, ["campaign"], ["cost", "roas_d7"], TODAY - timedelta(days=35), TODAY - timedelta(days=8))
+    top = sorted((key for key in truth if Decimal(truth[key]["cost"]) > 0), key=lambda key: -Decimal(truth[key]["cost"]))[:20]
+    hold("the chart of ROAS", warehouse.ask(roas), ["campaign"], {"cost": "cost", "roas_d7": "roas_d7"}, {key: truth[key] for key in top})
+    warehouse.db.execute("CREATE MACRO current_datetime() AS now()::TIMESTAMP")  # which sqlglot leaves as it is
+    warehouse.db.execute("CREATE TABLE proj.ds._reportferry_partitions (partition_date DATE, table_name VARCHAR, row_count BIGINT, fetched TIMESTAMP)")
+    warehouse.db.execute("""INSERT INTO proj.ds._reportferry_partitions SELECT current_date - 3, 'campaigns_daily', n, now()::TIMESTAMP - to_days(3 - n) FROM range(1, 3) t(n)""")
+    again = warehouse.ask(restated)
+    if len(again) != 1 or again[0]["times"] != 2 or again[0]["row_count"] != 2:
+        wrong.append(f"the chart of restatements: {again}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        server = subprocess.Popen([program, "emulator", "--addr", "127.0.0.1:0", "--days", str(DAYS + 8), "--apps", "3", "--rate", "1000"],
+                                  stderr=subprocess.PIPE, text=True)
+        try:
+            base = re.search(r"serving on (\S+)", next(line for line in server.stderr if "serving on" in line))[1]
+            (folder / "files.yml").write_text(config(base, folder, f"file://{folder}/out"))
+            # Nobody listens there: printing views asks the service for its events, and the warehouse for nothing.
+            (folder / "warehouse.yml").write_text(config(base, folder, "bigquery://proj/ds?endpoint=http://127.0.0.1:9"))
+            reportferry("run", "--config", folder / "files.yml")
+            warehouse = Warehouse(folder / "out")
+            views(warehouse, base, folder)
+            charts(warehouse, base)
+        finally:
+            server.kill()
+            server.wait()
+    for text in wrong[:20]:
+        print(text)
+    print(f"views: {compared['sums']} sums and {compared['ratios']} ratios held against the service's; {len(wrong)} wrong")
+    return len(wrong) > 0
+
+
+sys.exit(main())

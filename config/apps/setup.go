@@ -1,0 +1,135 @@
+package apps
+
+import (
+	"strconv"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/config/strict"
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+const wantReference = "a reference, never the secret itself: ${NAME} of an environment variable, or ${file:/path}"
+
+// referenceForm has no runtimevar URLs, which the service's own token may be, because an app has dozens of secrets.
+var (
+	referenceForm = strict.Expr(`^\$\{([A-Za-z_][A-Za-z0-9_]*|file:[^}\x00-\x1f\x7f-\x9f]+)\}$`)
+	rawSecret     = strict.Reference(referenceForm, wantReference)
+
+	secret = strict.Shape[Reference]{
+		Read: func(d *strict.Decoder, n strict.Node, key string) (Reference, bool) {
+			s, ok := rawSecret.Read(d, n, key)
+			return Reference(s), ok
+		},
+		Schema: rawSecret.Schema,
+	}
+)
+
+// channelSetup has the partners that the interface document lists.
+var channelSetup = strict.Shape[map[string]map[string]any]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (map[string]map[string]any, bool) {
+		all := map[string]map[string]any{}
+		_, ok := strict.ObjectOf(func(*struct{}) strict.Object { return setupObject(all) }).Read(d, n, key)
+		return all, ok
+	},
+	Schema: func() *jsonschema.Schema { return setupObject(map[string]map[string]any{}).Schema() },
+}
+
+func setupObject(all map[string]map[string]any) strict.Object {
+	o := strict.Object{What: "channel_setup", Refused: map[string]string{}}
+	for i, p := range catalog.Partners() {
+		// The service's own answers number the partners.
+		o.Refused["partner_"+strconv.Itoa(i+1)] = "write the partner's slug, " + p.Slug
+		partner := strict.ObjectOf(func(into *map[string]any) strict.Object {
+			*into = map[string]any{}
+			return partnerObject(p, *into)
+		})
+		o.Fields = append(o.Fields, strict.Field{
+			Key: p.Slug, Doc: "Parameters of this partner.", Schema: partner.Schema,
+			Read: func(d *strict.Decoder, n strict.Node) { all[p.Slug], _ = partner.Read(d, n, p.Slug) },
+		})
+	}
+	return o
+}
+
+func partnerObject(p catalog.Partner, into map[string]any) strict.Object {
+	o := strict.Object{What: p.Slug}
+	for _, s := range p.Setup {
+		read := setting(s)
+		doc := "Parameter of the partner, as text."
+		switch {
+		case s.Secret:
+			doc = "Secret of the partner, by reference."
+		case s.Type == catalog.SetupFlag && !s.Required:
+			doc = "Switch of the partner; " + strconv.FormatBool(s.Default) + " by default."
+		case s.Type == catalog.SetupFlag:
+			doc = "Switch of the partner."
+		}
+		o.Fields = append(o.Fields, strict.Field{
+			Key: s.Name, Required: s.Required, Doc: doc, Schema: read.Schema,
+			Read: func(d *strict.Decoder, n strict.Node) {
+				if v, ok := read.Read(d, n, s.Name); ok {
+					into[s.Name] = v
+				}
+			},
+		})
+	}
+	return o
+}
+
+// setting is a parameter of a partner.
+func setting(s catalog.Setup) strict.Shape[any] {
+	var one strict.Shape[any]
+	switch {
+	case s.Type == catalog.SetupFlag:
+		one = anyOf(strict.Bool)
+	case s.Secret:
+		one = anyOf(secret)
+	default:
+		one = strict.Shape[any]{Read: textOrReference, Schema: strict.Word.Schema}
+	}
+	if s.Type != catalog.SetupTexts {
+		return one
+	}
+	return strict.Shape[any]{
+		Read: func(d *strict.Decoder, n strict.Node, key string) (any, bool) {
+			var list []any
+			for _, element := range d.Elements(n, key) {
+				if v, ok := one.Read(d, element, key); ok {
+					list = append(list, v)
+				}
+			}
+			return list, len(list) > 0
+		},
+		Schema: func() *jsonschema.Schema {
+			return &jsonschema.Schema{Type: "array", Items: one.Schema(), MinItems: strict.AtLeastOne}
+		},
+	}
+}
+
+// anyOf is a shape whose value is kept among values of other types.
+func anyOf[T any](s strict.Shape[T]) strict.Shape[any] {
+	return strict.Shape[any]{
+		Read: func(d *strict.Decoder, n strict.Node, key string) (any, bool) {
+			v, ok := s.Read(d, n, key)
+			return v, ok
+		},
+		Schema: s.Schema,
+	}
+}
+
+var longWord = plain(strict.Word, 4096)
+
+// textOrReference reads a text, a number as it is spelled, or a reference.
+func textOrReference(d *strict.Decoder, n strict.Node, key string) (any, bool) {
+	v, _ := d.Scalar(n)
+	if s, _ := v.(string); referenceForm.MatchString(s) {
+		return Reference(s), true
+	}
+	if _, isFlag := v.(bool); isFlag {
+		d.Fail(n, "%s: want text, got %s", key, d.Describe(n))
+		return nil, false
+	}
+	s, ok := longWord.Read(d, n, key)
+	return s, ok
+}

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/config/strict"
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// partitionKey is the name of the folder level that carries the partition (dt=2026-01-31). Hive-style readers make a column of
+// it, so no column may have the name.
+const partitionKey = "dt"
+
+// columnForm is what Parquet readers and warehouses take as a name without quoting.
+var columnForm = strict.Expr(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+
+var dimension = strict.Shape[string]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
+		s, ok := strict.Text.Read(d, n, key)
+		if !ok {
+			return "", false
+		}
+		if _, ok := catalog.Dimension(s); !ok {
+			d.Fail(n, "%s: unknown dimension %q%s", key, s, strict.DidYouMean(s, catalog.Dimensions()))
+			return "", false
+		}
+		return s, true
+	},
+	Schema: func() *jsonschema.Schema { return strict.OneOf(catalog.Dimensions()...).Schema() },
+}
+
+// checkColumns sees that the columns that are known before the service is asked have good and distinct names.
+func checkColumns(d *strict.Decoder, r *Report, p *parts) {
+	lines := map[string]int{}
+	add := func(name, key string, n strict.Node) {
+		line, taken := lines[catalog.Fold(name)]
+		switch {
+		case catalog.SameWord(name, partitionKey):
+			d.Fail(n, "%s: a column can't be named %s, which is the partition's own key", key, name)
+		case !columnForm.MatchString(name):
+			d.Fail(n, "%s: want a column name of letters, digits and underscores, got %q", key, name)
+		case taken:
+			d.Fail(n, "%s: column %s already stands on line %d", key, name, line)
+		}
+		lines[catalog.Fold(name)] = strict.Line(n)
+	}
+	for _, c := range p.dimensions {
+		add(c.Text, "dimensions", c.Node)
+	}
+	for _, c := range p.metrics {
+		add(c.Text, "metrics", c.Node)
+	}
+	open := false // whether the service's answer will name columns that the file doesn't
+	for i, e := range r.Events {
+		if e.As == "" && e.Slug == "" {
+			open = true
+			continue
+		}
+		for _, m := range e.Metrics {
+			add(e.column(m), "events", p.events[i])
+		}
+	}
+	for _, t := range p.types {
+		if _, isDimension := catalog.Dimension(t.Text); isDimension {
+			d.Fail(t.Node, "types: the type of dimension %s is fixed", t.Text)
+		} else if _, known := lines[catalog.Fold(t.Text)]; !known && !open {
+			d.Fail(t.Node, "types: the job has no column %q%s", t.Text, strict.DidYouMean(t.Text, slices.Sorted(maps.Keys(lines))))
+		}
+	}
+}
+
+var columnType = strict.OneOf(catalog.String.String(), catalog.Int64.String(), catalog.Decimal.String(), catalog.Double.String())
+
+// types is a mapping of columns to types. The columns go to *columns.
+func types(columns *[]strict.Item) strict.Shape[map[string]catalog.Type] {
+	return strict.MapOf(func(d *strict.Decoder, e strict.Entry, key string) (t catalog.Type, ok bool) {
+		*columns = append(*columns, strict.Item{Text: e.Key, Node: e.KeyNode})
+		s, ok := columnType.Read(d, e.Value, key)
+		if !ok {
+			return t, false
+		}
+		if err := t.UnmarshalText([]byte(s)); err != nil {
+			d.Fail(e.Value, "%s: %v", key, err)
+			return t, false
+		}
+		return t, true
+	}, func() *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "object", AdditionalProperties: columnType.Schema()}
+	})
+}

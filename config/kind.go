@@ -1,0 +1,96 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/reportferry/reportferry/config/strict"
+)
+
+// kind is a kind of job: what it adds to the keys that every job has.
+type kind struct {
+	name, doc string
+	// keys makes the kind's part of j, with its defaults, and gives the keys that fill it.
+	keys func(j *Job) strict.Object
+	// without are keys of every other kind of job that this one doesn't have, and why.
+	without map[string]string
+}
+
+// kinds lists every kind of job. A new one is one more line here, a field of Job, and a file with its part and its keys.
+var kinds = []kind{
+	{name: "report", keys: reportKeys,
+		doc: "Fetches metrics by dimensions into a table with one partition a period."},
+	{name: "events", keys: eventsKeys,
+		doc: "Fetches the account's events and their slugs into a table with one snapshot a run date."},
+	{name: "spend", keys: spendKeys, without: noTable("spend", "its files come from source"),
+		doc: "Sends files of ad spend to the cost endpoint, record by record."},
+	{name: "sharing", keys: sharingKeys, without: noTable("sharing", "its files come from source"),
+		doc: "Sends files of devices' choices on third-party sharing, record by record and in order."},
+	{name: "apps", keys: appsKeys, without: noTable("apps", "its apps come from file"),
+		doc: "Keeps the account's apps as a file declares them, by app automation."},
+}
+
+func noTable(kind, instead string) map[string]string {
+	none := fmt.Sprintf("a job of kind %s fills no table", kind)
+	return map[string]string{"sinks": none + "; " + instead, "bigquery": none}
+}
+
+func kindNames() []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	return names
+}
+
+var kindName = strict.OneOf(kindNames()...)
+
+// kindOf is the kind that a job names. false: it names none that exists, which is noted when the key is read.
+func kindOf(d *strict.Decoder, n strict.Node) (kind, bool) {
+	if !d.IsMapping(n) {
+		return kind{}, false
+	}
+	entries, _ := d.Entries(n, "a job")
+	for _, e := range entries {
+		v, _ := d.Scalar(e.Value)
+		if i := slices.IndexFunc(kinds, func(k kind) bool { return v == k.name }); i >= 0 && e.Key == "kind" {
+			return kinds[i], true
+		}
+	}
+	return kind{}, false
+}
+
+// jobObject is a job of one kind: the keys of every job, and those of the kind. A key that only another kind has is refused
+// with the name of that kind.
+func jobObject(j *Job, of kind) strict.Object {
+	o := of.keys(j)
+	o.What = "a job"
+	common := slices.DeleteFunc(jobFields(j), func(f strict.Field) bool { return of.without[f.Key] != "" })
+	o.Fields = append(common, o.Fields...)
+	refused := map[string]string{} // looked up only for keys that the kind doesn't have
+	for _, other := range kinds {
+		for _, f := range other.keys(new(Job)).Fields {
+			if refused[f.Key] == "" {
+				refused[f.Key] = fmt.Sprintf("a job of kind %s has no such key; it belongs to kind %s", of.name, other.name)
+			}
+		}
+	}
+	maps.Copy(refused, of.without)
+	maps.Copy(refused, o.Refused)
+	o.Refused = refused
+	return o
+}
+
+// anyJob is a job of unknown kind: no key of any kind is a mistake, none is missing, and none is read.
+func anyJob(j *Job) strict.Object {
+	o := strict.Object{What: "a job", Fields: jobFields(j)}
+	for _, k := range kinds {
+		for _, f := range k.keys(new(Job)).Fields {
+			if !slices.ContainsFunc(o.Fields, func(g strict.Field) bool { return g.Key == f.Key }) {
+				o.Fields = append(o.Fields, strict.Field{Key: f.Key, Read: func(*strict.Decoder, strict.Node) {}})
+			}
+		}
+	}
+	return o
+}

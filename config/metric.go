@@ -1,0 +1,81 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/config/strict"
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// metric is any name of a column. An editor completes the names that the catalogue spells out.
+var metric = strict.Shape[string]{
+	Read: strict.Text.Read,
+	Schema: func() *jsonschema.Schema {
+		known := slices.DeleteFunc(catalog.Metrics(), func(slug string) bool { return strings.Contains(slug, "{") })
+		return &jsonschema.Schema{Type: "string", AnyOf: []*jsonschema.Schema{strict.OneOf(known...).Schema(), {Pattern: columnForm.String()}}}
+	},
+}
+
+// checkMetrics decides the types of metrics that the catalogue lacks. The service has more metrics than any list of them, so
+// an unknown one is asked for, under a type that holds whatever number comes.
+func checkMetrics(d *strict.Decoder, r *Report, p *parts) {
+	for _, m := range p.metrics {
+		_, known := catalog.Metric(m.Text)
+		guess, guessed := catalog.Guess(m.Text)
+		_, dimension := catalog.Dimension(m.Text)
+		declared := slices.ContainsFunc(p.types, func(t strict.Item) bool { return t.Text == m.Text })
+		switch {
+		case dimension:
+			d.Fail(m.Node, "metrics: %s is a dimension; it belongs under dimensions", m.Text)
+		case known || declared:
+		case guessed:
+			r.Types[m.Text] = guess.Type
+		default:
+			r.Types[m.Text] = catalog.Double
+			d.Warn(m.Node, "metrics: the catalogue doesn't know %s%s; the service is asked for it, and its column is DOUBLE; "+
+				"types: sets another type and ends this warning", m.Text, didYouMeanMetric(m.Text))
+		}
+	}
+	for _, m := range p.filtered {
+		_, known := catalog.Metric(m.Text)
+		_, guessed := catalog.Guess(m.Text)
+		if !known && !guessed && !slices.Contains(r.Metrics, m.Text) {
+			d.Warn(m.Node, "filters: the catalogue doesn't know the metric %s%s; the service is asked to compare it", m.Text, didYouMeanMetric(m.Text))
+		}
+	}
+}
+
+const eventPrefix = "{e}_" // of the slugs of events' metrics in the catalogue
+
+var (
+	trailingPeriod = strict.Expr(`_([dwm][0-9]{1,3})$`)
+	leadingPeriod  = strict.Expr(`^([dwm][0-9]{1,3})_`)
+)
+
+// didYouMeanMetric compares a name with the catalogue's slugs. Slugs with a period get the one that the name has.
+func didYouMeanMetric(name string) string {
+	names := slugs(name, trailingPeriod, func(slug string) (string, bool) { return slug, !strings.HasPrefix(slug, eventPrefix) })
+	return strict.DidYouMean(name, slices.DeleteFunc(names, func(n string) bool { _, ok := catalog.Metric(n); return !ok }))
+}
+
+func didYouMeanEventMetric(name string) string {
+	names := slugs(name, leadingPeriod, func(slug string) (string, bool) { return strings.CutPrefix(slug, eventPrefix) })
+	return strict.DidYouMean(name, slices.DeleteFunc(names, func(n string) bool { _, ok := catalog.EventMetric(n); return !ok }))
+}
+
+func slugs(name string, period strict.Expression, keep func(slug string) (string, bool)) []string {
+	p := "d7"
+	if m := period.Submatch(name); m != nil {
+		p = m[1]
+	}
+	var names []string
+	for _, slug := range catalog.Metrics() {
+		if s, ok := keep(slug); ok {
+			names = append(names, strings.ReplaceAll(s, "{p}", p))
+		}
+	}
+	return names
+}

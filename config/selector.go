@@ -1,0 +1,98 @@
+package config
+
+import (
+	"path"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/config/strict"
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// EventSelector chooses events of the account by exactly one of Slug, Name, Token, Section and Glob, and the metrics of each
+// for a report.
+type EventSelector struct {
+	Slug    string
+	Name    string
+	Token   string
+	Section string
+	Glob    string   // pattern of slugs, as in path.Match
+	App     string   // app token: look only among this app's events
+	Metrics []string // what follows the slug in a metric's name, such as revenue or d7_revenue_cohort; self is the slug alone
+	As      string   // stands for the slug in the names of columns; empty: the slug
+}
+
+// column is the name of the column that holds one metric of the selected event.
+func (s EventSelector) column(metric string) string {
+	slug := s.As
+	if slug == "" {
+		slug = s.Slug
+	}
+	if metric == "self" {
+		return slug
+	}
+	return slug + "_" + metric
+}
+
+// selectors is a list of selectors. The places of its elements go to p.events.
+func selectors(p *parts) strict.Shape[[]EventSelector] {
+	return strict.ListOf(selectorObject, func(_ *strict.Decoder, n strict.Node, _ map[string]strict.Node, _ *EventSelector) {
+		p.events = append(p.events, n)
+	})
+}
+
+var selectorKeys = []string{"slug", "name", "token", "section", "glob"}
+
+func selectorObject(e *EventSelector) strict.Object {
+	return strict.Object{
+		What: "an event",
+		Fields: []strict.Field{
+			strict.Optional("slug", strict.Word, &e.Slug, "purchase", "Selects the event of this slug."),
+			strict.Optional("name", strict.Word, &e.Name, "Purchase", "Selects the event of this name."),
+			strict.Optional("token", strict.Word, &e.Token, "abc123", "Selects the event of this token."),
+			strict.Optional("section", strict.Word, &e.Section, "conversion_values", "Selects every event of this section."),
+			strict.Optional("glob", strict.Word, &e.Glob, "level_*", "Selects every event whose slug has this form."),
+			strict.Optional("app", strict.Word, &e.App, "abc123def456", "App token. Only this app's events are searched."),
+			strict.Required("metrics", strict.TextsOf(eventMetric), &e.Metrics, "[events, d7_revenue_cohort]", "What follows the slug in a metric's name. self is the slug alone."),
+			strict.Optional("as", name, &e.As, "buy", "Stands for the slug in the names of columns. Only one event may be selected then."),
+		},
+		Check: func(d *strict.Decoder, n strict.Node, at map[string]strict.Node) { checkSelector(d, e, n, at) },
+		Rules: func(s *jsonschema.Schema) {
+			for _, key := range selectorKeys {
+				s.OneOf = append(s.OneOf, &jsonschema.Schema{Required: []string{key}})
+			}
+		},
+	}
+}
+
+func checkSelector(d *strict.Decoder, e *EventSelector, n strict.Node, at map[string]strict.Node) {
+	var chosen []string
+	for _, key := range selectorKeys {
+		if at[key] != nil {
+			chosen = append(chosen, key)
+		}
+	}
+	if len(chosen) != 1 {
+		got := "none"
+		if len(chosen) > 1 {
+			got = strings.Join(chosen, " and ")
+		}
+		d.Fail(n, "an event: want exactly one of %s; got %s", strings.Join(selectorKeys, ", "), got)
+	}
+	if at["as"] != nil && (e.Section != "" || e.Glob != "") {
+		d.Fail(at["as"], "as: section and glob may find several events, which can't share one name")
+	}
+	if _, err := path.Match(e.Glob, ""); err != nil {
+		d.Fail(at["glob"], "glob: the pattern %q leaves a bracket or a backslash open", e.Glob)
+	}
+}
+
+var eventMetric = strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
+	_, known := catalog.EventMetric(s)
+	if !known && s != "self" {
+		d.Fail(n, "%s: an event has no metric %q%s; want what follows the event's slug, such as events, revenue or "+
+			"d7_revenue_cohort, or self for the slug alone", key, s, didYouMeanEventMetric(s))
+	}
+	return known || s == "self"
+})

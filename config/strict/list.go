@@ -1,0 +1,73 @@
+package strict
+
+import (
+	"slices"
+
+	"github.com/invopop/jsonschema"
+)
+
+// An Item is one element of a list, and its place.
+type Item struct {
+	Text string
+	Node Node
+}
+
+// Texts are the items without their places.
+func Texts(items []Item) []string {
+	out := make([]string, len(items))
+	for i, it := range items {
+		out[i] = it.Text
+	}
+	return out
+}
+
+// Items is a list of at least one element, no two of them the same.
+func Items(element Shape[string]) Shape[[]Item] {
+	return Shape[[]Item]{
+		func(d *Decoder, n Node, key string) ([]Item, bool) {
+			var out []Item
+			for _, e := range d.Elements(n, key) {
+				s, ok := element.Read(d, e, key)
+				if !ok {
+					continue
+				}
+				if i := slices.IndexFunc(out, func(o Item) bool { return o.Text == s }); i >= 0 {
+					d.Fail(e, "%s: the same again as on line %d", key, Line(out[i].Node))
+					continue
+				}
+				out = append(out, Item{s, e})
+			}
+			return out, len(out) > 0
+		},
+		func() *jsonschema.Schema { return ArrayOf(element.Schema()) },
+	}
+}
+
+// TextsOf is Items without the places.
+func TextsOf(element Shape[string]) Shape[[]string] {
+	items := Items(element)
+	return Shape[[]string]{
+		func(d *Decoder, n Node, key string) ([]string, bool) {
+			v, ok := items.Read(d, n, key)
+			return Texts(v), ok
+		},
+		items.Schema,
+	}
+}
+
+// ArrayOf describes a list of at least one element.
+func ArrayOf(element *jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "array", Items: element, MinItems: AtLeastOne, UniqueItems: element.Type == "string" || element.Enum != nil}
+}
+
+// Elements gives the elements of a list. An empty list and what is no list are noted.
+func (d *Decoder) Elements(n Node, key string) []Node {
+	elements, ok := d.List(n)
+	switch {
+	case !ok:
+		d.Fail(n, "%s: want a list, got %s", key, d.Describe(n))
+	case len(elements) == 0:
+		d.Fail(n, "%s: the list is empty", key)
+	}
+	return elements
+}

@@ -1,0 +1,135 @@
+package strict
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// An Entry is one key of a mapping in the file, with its value.
+type Entry struct {
+	Key     string
+	KeyNode Node
+	Value   Node
+}
+
+// Entries lists the keys of a mapping, each once, with those that a merge key (<<) brings in; what names the mapping in
+// messages. A key that stands twice is noted. false: the node is no mapping, which is noted too.
+func (d *Decoder) Entries(n Node, what string) ([]Entry, bool) { return d.entries(n, what, 0) }
+
+// mostMerged bounds how deep merge keys may bring in mappings that have merge keys themselves.
+const mostMerged = 8
+
+func (d *Decoder) entries(n Node, what string, depth int) ([]Entry, bool) {
+	if depth > mostMerged {
+		d.Fail(n, "%s: the merge key goes in a circle", what)
+		return nil, false
+	}
+	m, ok := d.resolve(n).(ast.MapNode)
+	if !ok {
+		d.Fail(n, "%s: want a mapping of keys to values, got %s", what, d.Describe(n))
+		return nil, false
+	}
+	var own, merged []Entry
+	seen := map[string]int{}
+	for it := m.MapRange(); it.Next(); {
+		if it.Key().IsMergeKey() {
+			sources, many := d.List(it.Value())
+			if !many {
+				sources = []Node{it.Value()}
+			}
+			for _, source := range sources {
+				more, _ := d.entries(source, what, depth+1)
+				merged = append(merged, more...)
+			}
+			continue
+		}
+		key := keyText(it.Key())
+		if line, twice := seen[key]; twice {
+			d.Fail(it.Key(), "key %q is already set on line %d", key, line)
+			continue
+		}
+		seen[key] = Line(it.Key())
+		own = append(own, Entry{key, it.Key(), it.Value()})
+	}
+	// A mapping's own keys win over merged ones, and earlier sources win over later ones (yaml.org/type/merge).
+	for _, e := range merged {
+		if _, taken := seen[e.Key]; !taken {
+			seen[e.Key] = Line(e.KeyNode)
+			own = append(own, e)
+		}
+	}
+	return own, true
+}
+
+func keyText(n ast.MapKeyNode) string {
+	switch k := n.(type) {
+	case *ast.StringNode:
+		return k.Value
+	case *ast.MappingKeyNode:
+		if k.Value != nil && k.Value.GetToken() != nil {
+			return k.Value.GetToken().Value
+		}
+	}
+	return n.GetToken().Value
+}
+
+// mapping reads every key of n by its field.
+func (d *Decoder) mapping(n Node, o Object) map[string]Node {
+	entries, ok := d.Entries(n, o.What)
+	if !ok {
+		return nil
+	}
+	byKey := map[string]Field{}
+	for _, f := range o.Fields {
+		byKey[f.Key] = f
+	}
+	present, nodes := map[string]bool{}, map[string]Node{}
+	for _, e := range entries {
+		present[e.Key] = true
+		f, ok := byKey[e.Key]
+		switch {
+		case !ok:
+			d.Fail(e.KeyNode, "%s", o.unknown(e.Key))
+		case missing(d.resolve(e.Value)):
+			d.Fail(e.KeyNode, "%s has no value", e.Key)
+		default:
+			nodes[e.Key] = e.Value
+			f.Read(d, e.Value)
+		}
+	}
+	for _, f := range o.Fields {
+		if f.Required && !present[f.Key] {
+			d.Fail(n, "%s: required key %q is missing", o.What, f.Key)
+		}
+	}
+	return nodes
+}
+
+// unknown is the message about a key that no field has.
+func (o Object) unknown(key string) string {
+	if reason, ok := o.Refused[key]; ok {
+		return fmt.Sprintf("%s: %s", key, reason)
+	}
+	known := make([]string, len(o.Fields))
+	for i, f := range o.Fields {
+		known[i] = f.Key
+	}
+	hint := DidYouMean(key, known)
+	if hint == "" {
+		hint = "; known: " + strings.Join(known, ", ")
+	}
+	return fmt.Sprintf("unknown key %q in %s%s", key, o.What, hint)
+}
+
+// DidYouMean is the tail of a message about an unknown name, such as "; did you mean until?"; empty: no name is near.
+func DidYouMean(name string, names []string) string {
+	near := catalog.Nearest(name, names)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
+}

@@ -1,0 +1,201 @@
+package strict
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/invopop/jsonschema"
+)
+
+// A Shape is what one value must look like. How it is read and how the JSON Schema describes it stand side by side. The
+// schema may allow more than Read does, never less: a time zone or a cron expression needs more than a schema can say.
+type Shape[T any] struct {
+	Read   func(d *Decoder, n Node, key string) (T, bool) // key names the value in messages
+	Schema func() *jsonschema.Schema
+}
+
+// AtLeastOne is a minimum for a schema.
+var AtLeastOne = func() *uint64 { n := uint64(1); return &n }()
+
+// Text is any text but the empty one.
+var Text = Shape[string]{
+	(*Decoder).text,
+	func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", MinLength: AtLeastOne} },
+}
+
+// Word is text, or a number, true or false as the file spells it.
+var Word = Shape[string]{
+	(*Decoder).word,
+	func() *jsonschema.Schema {
+		return &jsonschema.Schema{MinLength: AtLeastOne, Extras: map[string]any{"type": []string{"string", "number", "boolean"}}}
+	},
+}
+
+// Bool is true or false.
+var Bool = Shape[bool]{
+	(*Decoder).boolean,
+	func() *jsonschema.Schema { return &jsonschema.Schema{Type: "boolean"} },
+}
+
+// Number is any finite number.
+var Number = Shape[float64]{
+	(*Decoder).number,
+	func() *jsonschema.Schema { return &jsonschema.Schema{Type: "number"} },
+}
+
+// Whole is a whole number from low to high.
+func Whole(low, high int) Shape[int] {
+	return Shape[int]{
+		func(d *Decoder, n Node, key string) (int, bool) { return d.whole(n, key, low, high) },
+		func() *jsonschema.Schema {
+			return &jsonschema.Schema{Type: "integer", Minimum: json.Number(strconv.Itoa(low)), Maximum: json.Number(strconv.Itoa(high))}
+		},
+	}
+}
+
+// An Expression is a regular expression that is compiled when it is first needed. A file needs few of those that there are,
+// and compiling them all, with their long repetitions, would take 2 ms of every start.
+type Expression struct {
+	text     string
+	compiled func() *regexp.Regexp
+}
+
+// Expr is an expression in the syntax that Go and JSON Schema share.
+func Expr(text string) Expression {
+	return Expression{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+}
+
+func (e Expression) String() string { return e.text }
+
+// MatchString tells whether the text holds a match.
+func (e Expression) MatchString(s string) bool { return e.compiled().MatchString(s) }
+
+// Submatch gives the match of the text and of the expression's groups; nil: there is none.
+func (e Expression) Submatch(s string) []string { return e.compiled().FindStringSubmatch(s) }
+
+// Matching is text of one form. want names the form, for messages and as the title of the schema: "a length of time such as
+// 90s".
+func Matching(form Expression, want string) Shape[string] {
+	return Shape[string]{
+		func(d *Decoder, n Node, key string) (string, bool) {
+			read := d.word
+			if _, ok := d.resolve(n).(*ast.BoolNode); ok {
+				read = d.text
+			}
+			s, ok := read(n, key)
+			if ok && !form.MatchString(s) {
+				d.Fail(n, "%s: want %s, got %q", key, want, s)
+				return "", false
+			}
+			return s, ok
+		},
+		func() *jsonschema.Schema {
+			return &jsonschema.Schema{Type: "string", Title: want, Pattern: form.String()}
+		},
+	}
+}
+
+// notFilled marks the schema of a text whose variables aren't filled in.
+const notFilled = "Variables aren't filled in here."
+
+// Reference is text of one form that stands for a secret. It is taken as it stands in the file, with no variable filled in.
+// The message doesn't repeat a wrong one, which may be the secret itself.
+func Reference(form Expression, want string) Shape[string] {
+	return Shape[string]{
+		func(d *Decoder, n Node, key string) (string, bool) {
+			s, _ := rawText(d.resolve(n))
+			if !form.MatchString(s) {
+				d.Fail(n, "%s: want %s", key, want)
+				return "", false
+			}
+			return s, true
+		},
+		func() *jsonschema.Schema {
+			return &jsonschema.Schema{Type: "string", Title: want, Pattern: form.String(), Comments: notFilled}
+		},
+	}
+}
+
+// Checked is s, with a look at what has been read that a schema can't take. The look notes the mistake and gives false.
+func Checked[T any](s Shape[T], look func(d *Decoder, n Node, key string, value T) bool) Shape[T] {
+	return Shape[T]{
+		func(d *Decoder, n Node, key string) (T, bool) {
+			v, ok := s.Read(d, n, key)
+			return v, ok && look(d, n, key, v)
+		},
+		s.Schema,
+	}
+}
+
+// OneOf is one of the allowed words.
+func OneOf(allowed ...string) Shape[string] {
+	return Shape[string]{
+		func(d *Decoder, n Node, key string) (string, bool) { return d.oneOf(n, key, allowed) },
+		func() *jsonschema.Schema {
+			s := &jsonschema.Schema{}
+			for _, word := range allowed {
+				s.Enum = append(s.Enum, word)
+			}
+			for _, word := range allowed { // without quotes, YAML takes these for values of other types
+				switch word {
+				case "true", "false":
+					s.Enum = append(s.Enum, word == "true")
+				case "null":
+					s.Enum = append(s.Enum, nil)
+				}
+			}
+			return s
+		},
+	}
+}
+
+var durationForm = Expr(`^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
+
+// Duration is a length of time, at least low.
+func Duration(low time.Duration) Shape[time.Duration] {
+	form := Matching(durationForm, "a length of time such as 90s, 2m or 1h30m")
+	return Shape[time.Duration]{
+		func(d *Decoder, n Node, key string) (time.Duration, bool) {
+			s, ok := form.Read(d, n, key)
+			if !ok {
+				return 0, false
+			}
+			v, err := time.ParseDuration(s)
+			switch {
+			case err != nil:
+				d.Fail(n, "%s: %q is too long a time", key, s)
+			case v < low:
+				d.Fail(n, "%s: want at least %s, got %s", key, low, s)
+			default:
+				return v, true
+			}
+			return 0, false
+		},
+		form.Schema,
+	}
+}
+
+var controlCharacter = Expr(`\p{Cc}`)
+
+// OneLine is s without control characters, which would end a line or a header, without blanks at its ends, and of at most so
+// many bytes. Messages don't repeat the text.
+func OneLine(s Shape[string], most int) Shape[string] {
+	return Checked(s, func(d *Decoder, n Node, key, text string) bool {
+		switch {
+		case controlCharacter.MatchString(text):
+			d.Fail(n, "%s holds a control character, such as the end of a line", key)
+		case strings.TrimSpace(text) != text:
+			d.Fail(n, "%s begins or ends with a blank", key)
+		case len(text) > most:
+			d.Fail(n, "%s has %d bytes; it may have at most %d", key, len(text), most)
+		default:
+			return true
+		}
+		return false
+	})
+}

@@ -1,0 +1,109 @@
+package strict
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// An Env gives the value of an environment variable, and whether it is set, as os.LookupEnv does.
+type Env func(name string) (value string, set bool)
+
+var (
+	variable     = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
+	variableName = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+)
+
+// filled puts the values of environment variables into the text of a node: ${NAME} is replaced, and $${ becomes the text ${.
+// A mistake is noted at the node, of which no other is noted then. Messages show ${NAME} instead of its value, which may be a
+// secret.
+func (d *Decoder) filled(n Node, raw string) string {
+	if d.opts.Env == nil || !strings.Contains(raw, "${") {
+		return raw
+	}
+	complain := func(format string, args ...any) {
+		d.Fail(n, format, args...)
+		if d.unfilled == nil {
+			d.unfilled = map[Node]bool{}
+		}
+		d.unfilled[d.resolve(n)] = true
+	}
+	text := variable.ReplaceAllStringFunc(raw, func(found string) string {
+		if literal, is := strings.CutPrefix(found, "$$"); is {
+			return "$" + literal
+		}
+		name := variableName.FindStringSubmatch(found)
+		if name == nil {
+			complain("want ${NAME} of an environment variable; the text ${ itself is written $${")
+			return found
+		}
+		value, set := d.opts.Env(name[1])
+		if !set {
+			complain("the environment variable %s isn't set; the text ${ itself is written $${", name[1])
+		}
+		d.hide(value, found)
+		return value
+	})
+	if text != raw {
+		d.hide(text, raw)
+	}
+	return text
+}
+
+// hide keeps a text out of messages, which show another one in its place.
+func (d *Decoder) hide(text, shown string) {
+	pair := [2]string{text, shown}
+	if text != "" && !slices.Contains(d.hidden, pair) {
+		d.hidden = append(d.hidden, pair)
+	}
+}
+
+// shownPlain is the length in bytes from which a hidden text is replaced in a message even without quotes around it. A
+// shorter one would be found in words that have nothing to do with it.
+const shownPlain = 6
+
+func (d *Decoder) scrub(msg string) string {
+	for _, h := range d.hidden {
+		msg = strings.ReplaceAll(msg, strconv.Quote(h[0]), strconv.Quote(h[1]))
+		if len(h[0]) >= shownPlain {
+			msg = strings.ReplaceAll(msg, h[0], h[1])
+		}
+	}
+	return msg
+}
+
+const variableForm = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
+
+// AllowVariables lets a schema take ${NAME} wherever it wants a text of one form or one of some words. References stay as
+// they are.
+func AllowVariables(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, {s.Items, s.AdditionalProperties, s.Then}} {
+		for _, inner := range list {
+			AllowVariables(inner)
+		}
+	}
+	for _, inner := range s.Definitions {
+		AllowVariables(inner)
+	}
+	if s.Properties != nil {
+		for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+			AllowVariables(p.Value)
+		}
+	}
+	word, _ := s.Const.(string)
+	switch {
+	case s.Comments == notFilled:
+	case s.Pattern != "":
+		s.Pattern = "(" + s.Pattern + ")|" + variableForm
+	case s.Enum != nil:
+		s.AnyOf, s.Enum = []*jsonschema.Schema{{Enum: s.Enum}, {Type: "string", Pattern: variableForm}}, nil
+	case word != "":
+		s.AnyOf, s.Const = []*jsonschema.Schema{{Const: word}, {Type: "string", Pattern: variableForm}}, nil
+	}
+}

@@ -1,0 +1,301 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A Claim is the right to work on one unit, for as long as its lease is renewed. Claims are numbered objects: number
+// n+1 may be created only when n is released, or when its last write, by the store's own clock, is older than the
+// lease.
+type Claim struct {
+	ledger *Ledger
+	table  string
+	unit   string
+	prefix string // of its objects
+	number int
+	body   claimBody
+	lease  time.Duration
+
+	mu      sync.Mutex
+	renewed instant // when the last write that is known to have succeeded began
+	stop    context.CancelFunc
+	stopped chan struct{}
+	ctx     context.Context // ends with ErrLost when the lease does
+	lose    context.CancelCauseFunc
+}
+
+type claimBody struct {
+	Run      string        `json:"run"`
+	Name     string        `json:"name"` // of this claim alone
+	Lease    time.Duration `json:"lease_ns"`
+	Beat     int           `json:"beat"`
+	Released bool          `json:"released"`
+}
+
+// A HeldError says who holds a unit.
+type HeldError struct {
+	Unit, Run string
+	Free      time.Duration // at the latest, if its holder is dead
+	Beat      int           // its last sign of life
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("claim %s: held by run %s; if that run is dead, it is free in %v", e.Unit, e.Run, e.Free.Round(time.Second))
+}
+
+// Claim takes the unit of a table for a run and keeps the lease alive until Release. When another run holds the unit,
+// the error is a *HeldError.
+func (l *Ledger) Claim(ctx context.Context, table, unit, run string, lease time.Duration) (*Claim, error) {
+	c := &Claim{
+		ledger: l, table: table, unit: unit, lease: lease, prefix: fmt.Sprintf("tables/%s/claims/%s/", table, unit),
+		body: claimBody{Run: run, Name: rand.Text(), Lease: lease}, stopped: make(chan struct{}),
+	}
+	used, err := c.used(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if last := highest(used.keys); last > used.swept { // else there is none, or what a claimant that was outrun left
+		if err := c.free(ctx, last); err != nil {
+			return nil, err
+		}
+	}
+	// Not cut short half way: a claim that was made and isn't known of is waited for until its lease ends.
+	whole, done := outliving(ctx, 3*time.Second)
+	defer done()
+	if err := c.take(whole, used); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// outliving gives a context that ends some time after ctx does.
+func outliving(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
+	return longer, func() { stop(); cancel() }
+}
+
+// used are the numbers of a unit that may not be used again: those of objects, and all up to the last one swept.
+type used struct {
+	keys  []string
+	swept int
+}
+
+func (u used) top() int { return max(highest(u.keys), u.swept) }
+
+// used reads the unit's numbers. The objects come first: the number of one that is swept after the listing is still in
+// it, and that of one that was swept before is in what is read then.
+func (c *Claim) used(ctx context.Context) (u used, err error) {
+	if u.keys, err = c.ledger.list(ctx, c.prefix); err != nil {
+		return u, err
+	}
+	_, swept, err := c.ledger.swept(ctx, c.table)
+	u.swept = swept[c.unit]
+	return u, err
+}
+
+// take creates the number after those that are used, all of which are over.
+func (c *Claim) take(ctx context.Context, before used) error {
+	c.number = before.top() + 1
+	data, err := encodeObject(c.body)
+	if err != nil {
+		return err
+	}
+	start := c.ledger.instant()
+	if err := c.ledger.create(ctx, c.key(c.number), data); errors.Is(err, errExists) && !c.mine(ctx) {
+		return c.outrun()
+	} else if err != nil && !errors.Is(err, errExists) {
+		return fmt.Errorf("claim %s: %w", c.ledger.location(c.key(c.number)), err)
+	}
+	// Others may have taken and dropped this number since it was looked up. The highest number is never dropped before
+	// it counts as swept, so a second look shows it.
+	after, err := c.used(ctx)
+	if err != nil {
+		return err
+	}
+	if after.swept >= c.number || highest(after.keys) != c.number {
+		_ = c.ledger.bucket.Delete(ctx, c.key(c.number)) // ours, and void; one that stays is dropped by the next claimant
+		return c.outrun()
+	}
+	c.begin(ctx, start)
+	for _, key := range before.keys {
+		_ = c.ledger.bucket.Delete(ctx, key) // one that stays is lower than ours and means nothing
+	}
+	return nil
+}
+
+// mine tells whether the object with the claim's number is this claim's own: the store's answer to its creation was lost,
+// and the second request found what the first one made.
+func (c *Claim) mine(ctx context.Context) bool {
+	var body claimBody
+	return c.ledger.read(ctx, c.key(c.number), &body) == nil && body == c.body
+}
+
+func (c *Claim) outrun() error {
+	return &HeldError{Unit: c.unit, Run: "(another that was faster)", Free: c.lease}
+}
+
+// top is the highest number that exists.
+func (c *Claim) top(ctx context.Context) (int, error) {
+	keys, err := c.ledger.list(ctx, c.prefix)
+	return highest(keys), err
+}
+
+func (c *Claim) key(n int) string { return fmt.Sprintf("%s%06d.json", c.prefix, n) }
+
+// free tells, by a nil error, that the claim with number n is over.
+func (c *Claim) free(ctx context.Context, n int) error {
+	var other claimBody
+	var damaged *DamagedError
+	err := c.ledger.read(ctx, c.key(n), &other)
+	switch {
+	case isNotFound(err):
+		return c.outrun()
+	case errors.As(err, &damaged): // a claim is no record: one that can't be read is over when its lease is
+		other = claimBody{Run: "(unreadable)", Lease: c.lease}
+	case err != nil:
+		return err
+	}
+	if other.Released {
+		return nil
+	}
+	// The order matters: its last write is read after the clock, so that a write in between makes it younger, never
+	// older.
+	now, err := c.ledger.now(ctx)
+	if err != nil {
+		return err
+	}
+	attrs, err := c.ledger.bucket.Attributes(ctx, c.key(n))
+	if isNotFound(err) {
+		return c.outrun()
+	}
+	if err != nil {
+		return fmt.Errorf("claim %s: read its age: %w", c.ledger.location(c.key(n)), err)
+	}
+	if left := other.Lease - now.Sub(attrs.ModTime); left >= 0 {
+		return &HeldError{Unit: c.unit, Run: other.Run, Free: left, Beat: other.Beat}
+	}
+	return nil
+}
+
+func (c *Claim) begin(ctx context.Context, start instant) {
+	c.renewed = start
+	c.ctx, c.lose = context.WithCancelCause(context.WithoutCancel(ctx))
+	beat, stop := context.WithCancel(c.ctx)
+	c.stop = stop
+	go c.keepAlive(beat)
+}
+
+// left is how long the lease lasts by this process's clocks, a tenth less for clocks that run apart.
+func (c *Claim) left() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lease - c.lease/10 - c.ledger.instant().since(c.renewed)
+}
+
+// keepAlive rewrites the claim three times a lease, and ends the claim's context when that fails for too long. It looks at
+// the clocks more often than that: a timer stands still while the machine sleeps.
+func (c *Claim) keepAlive(ctx context.Context) {
+	defer close(c.stopped)
+	tick := time.NewTicker(c.lease / 3)
+	defer tick.Stop()
+	for {
+		left := c.left()
+		if left <= 0 {
+			c.lose(fmt.Errorf("%s: the lease of %v ended before it could be renewed: %w", c.key(c.number), c.lease, ErrLost))
+			return
+		}
+		look := time.NewTimer(min(left, c.lease/12))
+		select {
+		case <-ctx.Done():
+			look.Stop()
+			return
+		case <-look.C:
+		case <-tick.C:
+			look.Stop()
+			c.beat(ctx)
+		}
+	}
+}
+
+// beat renews the lease, the heartbeat of a claim. A failure is no harm until the lease ends. A claim that was taken over
+// is lost, whatever the clocks say.
+func (c *Claim) beat(ctx context.Context) {
+	start, left := c.ledger.instant(), c.left()
+	if left <= 0 {
+		return // stopped or suspended for too long: the unit may be another's by now
+	}
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	switch top, err := c.top(ctx); {
+	case err != nil:
+		return
+	case top != c.number:
+		c.lose(c.overtaken())
+		return
+	}
+	c.body.Beat++
+	if err := c.ledger.write(ctx, c.key(c.number), c.body); err != nil {
+		return
+	}
+	// A machine may have slept while the write was on its way, for longer than the lease that it was to renew: another may
+	// have found that one over, and taken the unit, before the write reached the store.
+	if c.left() <= 0 {
+		return
+	}
+	c.mu.Lock()
+	c.renewed = start
+	c.mu.Unlock()
+}
+
+func (c *Claim) overtaken() error {
+	return fmt.Errorf("%s: another run has taken the unit over: %w", c.key(c.number), ErrLost)
+}
+
+// Leased tells, by a nil error, that the lease isn't over by this process's own clocks. It sends no request, so that it can
+// be asked before every record that leaves the process: one that was stopped or suspended finds out before it acts, and
+// not when its timers do.
+func (c *Claim) Leased() error {
+	if cause := context.Cause(c.ctx); cause != nil {
+		return cause
+	}
+	if c.left() <= 0 {
+		return fmt.Errorf("%s: the lease of %v is over: %w", c.key(c.number), c.lease, ErrLost)
+	}
+	return nil
+}
+
+// Guard allows one put: it checks that no higher number exists, and gives a context that ends when the lease does.
+func (c *Claim) Guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	top, err := c.top(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if top != c.number {
+		return nil, nil, c.overtaken()
+	}
+	if err := c.Leased(); err != nil {
+		return nil, nil, err
+	}
+	guarded, cancel := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })
+	return guarded, func() { unhook(); cancel(nil) }, nil
+}
+
+// Release gives the unit back. It is harmless on a claim that was lost.
+func (c *Claim) Release(ctx context.Context) error {
+	c.stop()
+	<-c.stopped
+	lost := context.Cause(c.ctx) != nil || c.left() <= 0
+	c.lose(nil)
+	if lost {
+		return nil
+	}
+	c.body.Released = true
+	return c.ledger.write(ctx, c.key(c.number), c.body)
+}

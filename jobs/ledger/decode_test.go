@@ -1,0 +1,157 @@
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+func drawEntry(t *rapid.T) Record {
+	text := rapid.StringMatching(`[ -~]{0,12}`)
+	if rapid.IntRange(0, 3).Draw(t, "language") == 0 {
+		text = rapid.String()
+	}
+	e := Record{
+		Partition: date("2026-01-01").AddDays(rapid.IntRange(-700_000, 2_000_000).Draw(t, "day")),
+		Seq:       rapid.Int().Draw(t, "seq"), Run: text.Draw(t, "run"), Rows: rapid.Int64().Draw(t, "rows"),
+		Fetched: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "s"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns")).UTC(),
+		State:   State(text.Draw(t, "state")), Cause: text.Draw(t, "cause"), Hash: text.Draw(t, "hash"),
+		Shape: text.Draw(t, "shape"), Segment: rapid.Int().Draw(t, "segment"),
+		Sums: rapid.MapOfN(text, text, 0, 20).Draw(t, "sums"),
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "receipts") {
+		e.Receipts = append(e.Receipts, sinks.Receipt{Sink: text.Draw(t, "sink"), Key: text.Draw(t, "key"), Size: rapid.Int64().Draw(t, "size"),
+			Store: text.Draw(t, "store"), Version: text.Draw(t, "version")})
+	}
+	return e
+}
+
+// The fast reader of records gives what encoding/json gives, or nothing.
+func TestDecodeEntriesAsEncodingJSONDoes(t *testing.T) {
+	fast, all, faults := 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		var list []Record
+		for range rapid.IntRange(0, 4).Draw(t, "entries") {
+			list = append(list, drawEntry(t))
+		}
+		raw, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := rapid.Bool().Draw(t, "broken")
+		if broken && len(raw) > 0 {
+			at := rapid.IntRange(0, len(raw)-1).Draw(t, "at")
+			raw = append(raw[:at:at], append([]byte(rapid.StringMatching(`["\\{}\[\]:,0-9a-z -]{0,2}`).Draw(t, "put")), raw[at+1:]...)...)
+		}
+		var want []Record
+		wantErr := json.Unmarshal(raw, &want)
+		got, ok := decodeEntries(raw)
+		all++
+		if wantErr != nil {
+			faults++
+		}
+		if !ok {
+			return
+		}
+		fast++
+		if wantErr != nil {
+			t.Fatalf("read %s, which is wrong: %v", raw, wantErr)
+		}
+		for _, list := range [][]Record{got, want} {
+			for i := range list {
+				if len(list[i].Sums) == 0 {
+					list[i].Sums = nil
+				}
+			}
+		}
+		if len(got) != len(want) || len(got) > 0 && !reflect.DeepEqual(got, want) {
+			t.Fatalf("read %s as\n%+v, want\n%+v", raw, got, want)
+		}
+	})
+	if fast == 0 || faults == 0 {
+		t.Errorf("of %d, %d were read fast and %d were wrong", all, fast, faults)
+	}
+}
+
+// Whatever a record holds is read fast: a field that is added to it must be added there.
+func TestDecodeEntriesKnowsAllFields(t *testing.T) {
+	e := typical("shape")
+	e.Cause, e.Seq, e.Segment = `"none" & <nothing>`, 7, 3
+	for v, i := reflect.ValueOf(e), 0; i < v.NumField(); i++ {
+		if v.Field(i).IsZero() {
+			t.Errorf("the test's record lacks %s", v.Type().Field(i).Name)
+		}
+	}
+	for v, i := reflect.ValueOf(e.Receipts[0]), 0; i < v.NumField(); i++ {
+		if v.Field(i).IsZero() {
+			t.Errorf("the test's receipt lacks %s", v.Type().Field(i).Name)
+		}
+	}
+	raw, err := json.Marshal([]Record{e, e})
+	check(t, err)
+	if got, ok := decodeEntries(raw); !ok || !reflect.DeepEqual(got, []Record{e, e}) {
+		t.Errorf("read %v %+v", ok, got)
+	}
+}
+
+// An object whose envelope was written in another way is read all the same, and checked.
+func TestDecodeObjectByHand(t *testing.T) {
+	data := string(mustEncode(t, []Record{record(1, "a")}))
+	for _, c := range []struct{ data, err string }{
+		{data, ""},
+		{strings.TrimSuffix(data, "\n"), ""},
+		{strings.Replace(data, `{"v":1,`, `{ "v": 1, `, 1), ""},
+		{strings.Replace(data, `"run":"a"`, `"run":"b"`, 1), "checksum is"},
+		{strings.Replace(data, `{"v":1,`, `{"v":2,`, 1), "version 2"},
+		{data + data, "checksum is"},
+		{data[:len(data)-3] + "}\n", "checksum is"},
+	} {
+		var got []Record
+		err := decodeObject([]byte(c.data), &got)
+		if c.err == "" && (err != nil || len(got) != 1 || got[0].Run != "a") || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s: %+v, %v; want error %q", c.data, got, err, c.err)
+		}
+	}
+	var got []Record
+	foreign := `[{"partition":"2026-01-01","colour":"red"}]`
+	err := decodeObject([]byte(`{"v":1,"xxh64":"`+checksum([]byte(foreign))+`","content":`+foreign+"}\n"), &got)
+	if err == nil || !strings.Contains(err.Error(), "colour") {
+		t.Errorf("a field of another program: %v", err)
+	}
+}
+
+// What encoding/json reads in another way, or refuses, is left to it.
+func TestDecodeEntriesLeavesOddTexts(t *testing.T) {
+	for _, odd := range []string{
+		"[{\"run\":\"\xff\"}]", "[{\"run\":\"\x01\"}]", "[{\"run\":\"\n\"}]", `[{"run":"\x"}]`, `[{"run":"a}]`,
+		`[{"seq":01}]`, `[{"seq":-0}]`, `[{"seq":-}]`, `[{"seq":1e3}]`, `[{"seq":99999999999999999999}]`, `[{"seq":"1"}]`,
+		`[{"partition":"2026-02-30"}]`, `[{"fetched":"2026-02-01"}]`, `[{"seq":1,}]`, `[{"seq":1}`, `[{"seq":1}],`, `[ ]`, ``, `{}`,
+		`null`, `[null]`, `[{"Seq":1}]`,
+	} {
+		if got, ok := decodeEntries([]byte(odd)); ok {
+			t.Errorf("%q was read as %+v", odd, got)
+		}
+	}
+}
+
+// typical is a record as large as a report of a dozen metrics makes it.
+func typical(shape string) Record {
+	day := date("2016-01-01")
+	e := Record{
+		Partition: day, Run: "20260110T043000Z-1f2e3d4c", State: Written, Rows: 18231, Hash: "5f1c9a7e3b2d4f60-18231",
+		Fetched: day.AddDays(100).In(time.UTC), Shape: shape, Sums: map[string]string{},
+		Receipts: []sinks.Receipt{{Sink: "gs://warehouse/reports", Key: "campaigns_daily/dt=" + day.String() + "/part-0.parquet", Size: 482113,
+			Store: "gs://warehouse/reports", Version: "1764460800123456"}},
+	}
+	for i := range 10 {
+		e.Sums[fmt.Sprintf("metric_number_%d", i)] = "1234567.890123"
+	}
+	return e
+}

@@ -1,0 +1,93 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// A ledger on plain files needs two things that the file driver can't do. Its conditional create checks and then
+// renames, so that several writers can win; and its listing fails when a file vanishes under it, as the temporary
+// files of other processes do.
+
+// CreateBeside opens a new file beside path, for what becomes path in one step once it is whole. Its mode is what the umask
+// leaves, as that of files by other ways: os.CreateTemp's is for its maker alone.
+func CreateBeside(path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path+"."+strconv.FormatUint(rand.Uint64(), 36)+".tmp", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+// createFile writes a file that must not exist yet, in one step: of several links to one name one succeeds.
+func createFile(dir, key string, data []byte) error {
+	path := filepath.Join(dir, filepath.FromSlash(key))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	tmp, err := CreateBeside(path)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) //nolint:errcheck // a leftover is ignored by every reader
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if closeErr := tmp.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", tmp.Name(), err)
+	}
+	if err := os.Link(tmp.Name(), path); errors.Is(err, fs.ErrExist) {
+		return errExists
+	} else if err != nil {
+		return err
+	}
+	return syncFolders(filepath.Dir(path), dir)
+}
+
+// syncFolders makes new names last through a power cut: that of a file in its folder, and those of the folders above it,
+// which may be as new.
+func syncFolders(at, root string) error {
+	for {
+		folder, err := os.Open(at)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
+			return fmt.Errorf("sync the folder %s: %w", at, err)
+		}
+		up := filepath.Dir(at)
+		if at == filepath.Clean(root) || up == at {
+			return nil
+		}
+		at = up
+	}
+}
+
+// listFiles gives the keys of the files below a folder, ascending. A folder that doesn't exist has none.
+func listFiles(dir, prefix string) ([]string, error) {
+	var keys []string
+	err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(prefix)), func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		keys = append(keys, filepath.ToSlash(rel))
+		return err
+	})
+	slices.Sort(keys)
+	return keys, err
+}

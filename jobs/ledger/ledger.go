@@ -1,0 +1,163 @@
+// Package ledger is the durable record of what was fetched, by whom, and when. Without it a crash, or a second process,
+// would lose days or fetch them twice, because nobody would know what is done.
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// A Ledger is the durable record, in a bucket, of partitions, claims and runs.
+//
+//	tables/{table}/partitions/{date}.{seq}.json   one record, written once; the highest seq holds
+//	tables/{table}/segments/{n}.json              older records folded into one object; the highest n holds
+//	tables/{table}/shapes/{id}.json               what a record's numbers mean: fingerprint and columns
+//	tables/{table}/claims/{unit}/{n}.json         who works on a unit, or did last
+//	tables/{table}/swept/{n}.json                 the last claim of each unit whose objects were dropped; the highest n holds
+//	tables/{table}/outbox/...                     what was pushed of files: package jobs/outbox
+//	tables/{table}/apps/...                       how far declared apps are: package jobs/apps
+//	runs/{id}.json                                one execution
+//	successes/{job}/{time}.json                   the end of a run in which the job succeeded; the newest holds
+//	clock.json                                    written to read the store's own time
+//	probe.json                                    created to see that the store creates nothing twice
+type Ledger struct {
+	bucket    *blob.Bucket
+	dir       string
+	url       string
+	clock     func() (time.Time, time.Duration)
+	foldAbove int
+	proof     proof
+}
+
+// Options say where the ledger is.
+type Options struct {
+	Bucket *blob.Bucket
+	Dir    string // the bucket's folder when it is local, else empty
+	URL    string // for messages; without secrets
+
+	// Clock tells the time twice: by the wall, which people set, and by how long this process has been running, which may
+	// stand still while the machine sleeps. Leases go by the one that says more. Nil: the machine's own.
+	Clock func() (wall time.Time, running time.Duration)
+
+	// FoldAbove is how many records may be objects of their own, and half of it how many claims, before they are folded
+	// away; 0: 64.
+	FoldAbove int
+}
+
+// Open takes the bucket over: Close closes it.
+func Open(o Options) *Ledger {
+	l := &Ledger{
+		bucket: o.Bucket, dir: o.Dir, url: strings.TrimSuffix(o.URL, "/"), clock: o.Clock,
+		foldAbove: cmp.Or(o.FoldAbove, defaultFoldAbove), proof: proof{turn: make(chan struct{}, 1)},
+	}
+	if l.clock == nil {
+		began := time.Now()
+		l.clock = func() (time.Time, time.Duration) {
+			now := time.Now()
+			return now.Round(0), now.Sub(began) // without and with the monotonic reading
+		}
+	}
+	return l
+}
+
+// Close closes the bucket.
+func (l *Ledger) Close() error { return l.bucket.Close() }
+
+func (l *Ledger) location(key string) string { return l.url + "/" + key }
+
+// Errors that callers tell apart.
+var (
+	// ErrRefused: the config and the ledger contradict each other; nothing was asked or written.
+	ErrRefused = errors.New("refused")
+	// ErrLedger: the ledger's bucket could not be read or written.
+	ErrBucket = errors.New("ledger")
+	// ErrLost: the claim was lost to another process, or its lease ended; nothing more may be published under it.
+	ErrLost = errors.New("claim lost")
+)
+
+// errExists: an object that must be created once was there already.
+var errExists = errors.New("exists")
+
+// create writes an object that must not exist yet. Of several writers one wins, the others get errExists.
+func (l *Ledger) create(ctx context.Context, key string, data []byte) error {
+	if l.dir != "" {
+		return createFile(l.dir, key, data)
+	}
+	if err := l.prove(ctx); err != nil {
+		return err
+	}
+	return l.createObject(ctx, key, data)
+}
+
+func (l *Ledger) createObject(ctx context.Context, key string, data []byte) error {
+	err := l.put(ctx, key, data, &blob.WriterOptions{IfNotExist: true, ContentType: "application/json"})
+	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
+		return errExists
+	}
+	return err
+}
+
+// list gives the keys under a prefix that ends in a slash, ascending. What a killed writer of the file driver left is
+// no key.
+func (l *Ledger) list(ctx context.Context, prefix string) ([]string, error) {
+	keys, err := l.listAll(ctx, prefix)
+	return slices.DeleteFunc(keys, func(key string) bool { return !strings.HasSuffix(key, ".json") }), err
+}
+
+func (l *Ledger) listAll(ctx context.Context, prefix string) (keys []string, err error) {
+	if l.dir != "" {
+		keys, err = listFiles(l.dir, prefix)
+	} else {
+		keys, err = listBucket(ctx, l.bucket, prefix)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: list %s: %w", ErrBucket, l.location(prefix), err)
+	}
+	return keys, nil
+}
+
+func listBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (keys []string, err error) {
+	it := bucket.List(&blob.ListOptions{Prefix: prefix})
+	for {
+		call, done := bounded(ctx)
+		o, err := it.Next(call)
+		if err = done(err); errors.Is(err, io.EOF) {
+			return keys, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, o.Key)
+	}
+}
+
+// now is the store's own time, read from an object written for that.
+func (l *Ledger) now(ctx context.Context) (time.Time, error) {
+	const key = "clock.json"
+	if err := l.write(ctx, key, struct{}{}); err != nil {
+		return time.Time{}, err
+	}
+	attrs, err := l.bucket.Attributes(ctx, key)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%w: read the store's time from %s: %w", ErrBucket, l.location(key), err)
+	}
+	return attrs.ModTime, nil
+}
+
+// numbered reads the number at the end of a key such as segments/000012.json. From a million on a number has more digits,
+// and keys no longer ascend with their numbers.
+func numbered(key string) (int, bool) {
+	name := strings.TrimSuffix(key[strings.LastIndexByte(key, '/')+1:], ".json")
+	n, err := strconv.Atoi(name)
+	return n, err == nil && n >= 0 && name == fmt.Sprintf("%06d", n)
+}

@@ -1,0 +1,284 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
+)
+
+func memLedger(t *testing.T) *Ledger {
+	l := Open(Options{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"})
+	t.Cleanup(func() { check(t, l.Close()) })
+	return l
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// distantLedger is a ledger over distant memory.
+func distantLedger(t testing.TB, before func(call, key string)) (*Ledger, *ledgertest.Store) {
+	d := &ledgertest.Store{Bucket: memblob.OpenBucket(nil), Before: before}
+	l := Open(Options{Bucket: blob.NewBucket(d), URL: "mem://ledger"})
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l, d
+}
+
+func openTable(t *testing.T, l *Ledger) *Table {
+	t.Helper()
+	table, err := l.Table(t.Context(), "installs")
+	check(t, err)
+	return table
+}
+
+func record(day int, run string) Record {
+	return Record{
+		Partition: date("2026-01-01").AddDays(day), Run: run, State: Written, Rows: int64(day + 1), Hash: fmt.Sprint("h", day),
+		Fetched: time.Date(2026, 3, 1, 6, 0, day, 0, time.UTC), Sums: map[string]string{"installs": "12"},
+	}
+}
+
+func TestRecordAndReadBack(t *testing.T) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx, table := t.Context(), openTable(t, l)
+		for day := range 5 {
+			check(t, table.Commit(ctx, record(day, "a")))
+		}
+		check(t, table.Commit(ctx, record(2, "b")))
+		got := openTable(t, l).Sorted()
+		if len(got) != 5 || got[2].Run != "b" || got[2].Seq != 2 || got[1].Seq != 1 || got[4].Sums["installs"] != "12" {
+			t.Errorf("read back %+v", got)
+		}
+		keys, err := l.list(ctx, "tables/installs/partitions/")
+		check(t, err)
+		if len(keys) != 6 {
+			t.Errorf("%d objects for six records: only folding may drop one: %v", len(keys), keys)
+		}
+	})
+}
+
+func TestRecordNoticesAnotherWriter(t *testing.T) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx := t.Context()
+		mine, other := openTable(t, l), openTable(t, l)
+		check(t, other.Commit(ctx, record(0, "other")))
+		if err := mine.Commit(ctx, record(0, "mine")); !errors.Is(err, ErrLost) {
+			t.Fatalf("a record over another's: %v, want ErrLost", err)
+		}
+		if e, _ := openTable(t, l).Record(date("2026-01-01")); e.Run != "other" {
+			t.Errorf("the record is %q's", e.Run)
+		}
+		// A creation that succeeded though its answer was lost: the same record again is no conflict.
+		check(t, mine.Refresh(ctx))
+		again := openTable(t, l)
+		check(t, mine.Commit(ctx, record(0, "mine")))
+		check(t, again.Commit(ctx, record(0, "mine")))
+	})
+}
+
+func TestFold(t *testing.T) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx, table := t.Context(), openTable(t, l)
+		early := openTable(t, l)
+		for round := range 3 {
+			for day := range 70 {
+				check(t, table.Commit(ctx, record(day, fmt.Sprint("run", round))))
+			}
+			check(t, table.Fold(ctx))
+			fresh := openTable(t, l)
+			if got := fresh.Sorted(); len(got) != 70 || got[69].Run != fmt.Sprint("run", round) || got[69].Seq != round+1 {
+				t.Fatalf("after fold %d: %d records, the last %+v", round, len(got), got[len(got)-1])
+			}
+			all, err := l.list(ctx, "tables/installs/")
+			check(t, err)
+			if len(all) != 1 {
+				t.Errorf("after fold %d: objects %v, want one segment", round, all)
+			}
+		}
+		check(t, early.Refresh(ctx))
+		if len(early.Sorted()) != 70 {
+			t.Errorf("a reader that was open all the time sees %d records", len(early.Sorted()))
+		}
+	})
+}
+
+// Readers, writers and folders at once: nothing that was recorded is ever lost.
+func TestFoldWhileOthersWrite(t *testing.T) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx := t.Context()
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				table, err := l.Table(ctx, "installs")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for i := range 60 {
+					if err := table.Commit(ctx, record(w*1000+i, "w")); err != nil {
+						t.Error(err)
+					}
+					if i%20 == 19 {
+						if err := table.Fold(ctx); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if got := len(openTable(t, l).Sorted()); got != 240 {
+			t.Errorf("%d records of 240", got)
+		}
+	})
+}
+
+// A folder that was slow must not drop what the segment that holds doesn't have.
+func TestFoldBySlowFolder(t *testing.T) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx := t.Context()
+		slow := openTable(t, l)
+		for day := range 70 {
+			check(t, slow.Commit(ctx, record(day, "a")))
+		}
+		check(t, l.create(ctx, segmentKey("installs", 2), mustEncode(t, []Record{}))) // others are further, and dropped number 1
+		slow.segment = 0
+		keys, err := l.list(ctx, "tables/installs/partitions/")
+		check(t, err)
+		check(t, slow.fold(ctx, keys, 1))
+		if got := len(openTable(t, l).Sorted()); got != 70 {
+			t.Errorf("%d records of 70", got)
+		}
+	})
+}
+
+func mustEncode(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := encodeObject(v)
+	check(t, err)
+	return data
+}
+
+func TestDamage(t *testing.T) {
+	cut := func(data string) string { return data[:len(data)/2] }
+	damage := map[string]struct {
+		do   func(data, other string) string
+		want string
+	}{
+		"a flipped digit": {func(data, _ string) string { return strings.Replace(data, `"rows":3`, `"rows":4`, 1) }, "checksum is "},
+		"cut in half":     {func(data, _ string) string { return cut(data) }, "unexpected end of JSON input"},
+		"emptied":         {func(string, string) string { return "" }, "unexpected end of JSON input"},
+		"another's": {
+			func(_, other string) string { return other },
+			"its content belongs under tables/installs/partitions/2026-01-02.000001.json",
+		},
+		"from the future": {
+			func(string, string) string { return `{"v":2,"xxh64":"","content":{}}` }, "version 2, this program reads version 1",
+		},
+	}
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx, table := t.Context(), openTable(t, l)
+		for day := range 4 {
+			check(t, table.Commit(ctx, record(day, "a")))
+		}
+		const key = "tables/installs/partitions/2026-01-03.000001.json"
+		whole, err := l.get(ctx, key)
+		check(t, err)
+		other, err := l.get(ctx, strings.Replace(key, "01-03", "01-02", 1))
+		check(t, err)
+		for name, c := range damage {
+			check(t, l.put(ctx, key, []byte(c.do(string(whole), string(other))), &blob.WriterOptions{}))
+			_, err := l.Table(ctx, "installs")
+			var damaged *DamagedError
+			if !errors.As(err, &damaged) {
+				t.Fatalf("%s: read a damaged ledger: %v", name, err)
+			}
+			for _, want := range []string{l.location(key), c.want, "inspect it", "delete it"} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: the message lacks %q: %v", name, want, err)
+				}
+			}
+		}
+	})
+}
+
+func TestMissingSegmentIsDamage(t *testing.T) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx := t.Context()
+		table := openTable(t, l)
+		for day := range 70 {
+			check(t, table.Commit(ctx, record(day, "a")))
+		}
+		check(t, table.Fold(ctx))
+		check(t, table.Commit(ctx, record(70, "b")))
+		check(t, l.bucket.Delete(ctx, segmentKey("installs", 1)))
+		var damaged *DamagedError
+		if _, err := l.Table(ctx, "installs"); !errors.As(err, &damaged) {
+			t.Errorf("a ledger without its segment starts afresh: %v", err)
+		}
+	})
+}
+
+func TestRuns(t *testing.T) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx := t.Context()
+		if _, ran, err := l.LastRun(ctx); ran || err != nil {
+			t.Fatal(ran, err)
+		}
+		start := time.Date(2026, 1, 1, 6, 0, 0, 0, time.UTC)
+		for night := range keepRuns + 5 {
+			r := Run{ID: NewRunID(start.AddDate(0, 0, night)), Trigger: "manual", Exit: night}
+			check(t, l.SaveRun(ctx, r))
+		}
+		last, ran, err := l.LastRun(ctx)
+		if !ran || err != nil || last.Exit != keepRuns+4 {
+			t.Errorf("the last run is %+v, %v", last, err)
+		}
+		three, err := l.Runs(ctx, 3)
+		if err != nil || len(three) != 3 || three[0].Exit != keepRuns+4 || three[2].Exit != keepRuns+2 {
+			t.Errorf("the last three: %+v, %v", three, err)
+		}
+		if all, err := l.Runs(ctx, 1000); err != nil || len(all) != keepRuns {
+			t.Errorf("all: %d, %v", len(all), err)
+		}
+		keys, err := l.list(context.Background(), "runs/")
+		check(t, err)
+		if len(keys) != keepRuns {
+			t.Errorf("%d run records are kept, want %d", len(keys), keepRuns)
+		}
+	})
+}
+
+func date(text string) civil.Date {
+	d, err := civil.ParseDate(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func moment(text string) time.Time {
+	for _, layout := range []string{"2006-01-02T15:04", time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t
+		}
+	}
+	panic(text)
+}

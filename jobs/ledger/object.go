@@ -1,0 +1,176 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// Every ledger object is one line of JSON with a checksum over its content, so that a damaged one is an error and
+// never read as "missing".
+type envelope struct {
+	Version int             `json:"v"`
+	Sum     string          `json:"xxh64"`
+	Content json.RawMessage `json:"content"`
+}
+
+const objectVersion = 1
+
+func encodeObject(content any) ([]byte, error) {
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(envelope{objectVersion, checksum(raw), raw})
+	return append(data, '\n'), err
+}
+
+func decodeObject(data []byte, content any) error {
+	e, plain := plainEnvelope(data)
+	if !plain {
+		if err := json.Unmarshal(data, &e); err != nil {
+			return err
+		}
+	}
+	if e.Version != objectVersion {
+		return fmt.Errorf("version %d, this program reads version %d", e.Version, objectVersion)
+	}
+	if sum := checksum(e.Content); sum != e.Sum {
+		return fmt.Errorf("checksum is %s, its content gives %s", e.Sum, sum)
+	}
+	if entries, ok := content.(*[]Record); ok {
+		if *entries, ok = decodeEntries(e.Content); ok {
+			return nil
+		}
+		*entries = nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(e.Content))
+	dec.DisallowUnknownFields()
+	return dec.Decode(content)
+}
+
+// plainEnvelope reads an envelope as encodeObject writes it, without a look at the content, which may be large. It
+// answers false for any other.
+func plainEnvelope(data []byte) (e envelope, plain bool) {
+	text, plain := bytes.CutSuffix(data, []byte("}\n"))
+	if !plain {
+		return e, false
+	}
+	text, plain = bytes.CutPrefix(text, fmt.Appendf(nil, `{"v":%d,"xxh64":"`, objectVersion))
+	sum, content, found := bytes.Cut(text, []byte(`","content":`))
+	if !plain || !found || bytes.ContainsAny(sum, `"\`) {
+		return e, false
+	}
+	return envelope{objectVersion, string(sum), content}, true
+}
+
+func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
+
+// A DamagedError is a ledger object that can't be trusted.
+type DamagedError struct {
+	Location string // where a person finds it
+	Err      error
+	Gone     string // the table's folder, when the object isn't there at all though others need it
+	Cost     string // of deleting it; empty: what it recorded counts as missing and is fetched again
+}
+
+func (e *DamagedError) Error() string {
+	if e.Gone != "" {
+		return fmt.Sprintf("ledger: %s is gone: %v; restore it from a copy, or delete all of %s: what was recorded there "+
+			"then counts as missing and is fetched again", e.Location, e.Err, e.Gone)
+	}
+	if e.Cost != "" {
+		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy; don't delete it: %s", e.Location, e.Err, e.Cost)
+	}
+	return fmt.Sprintf("ledger: %s is damaged: %v; inspect it (it is one line of JSON) and restore it from a copy, or "+
+		"delete it: what it recorded then counts as missing and is fetched again", e.Location, e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// read reads and checks one object. notFound is told apart from damage and from a store that doesn't answer.
+func (l *Ledger) read(ctx context.Context, key string, content any) error {
+	data, err := l.get(ctx, key)
+	if err != nil {
+		return fmt.Errorf("%w: read %s: %w", ErrBucket, l.location(key), err)
+	}
+	if err := decodeObject(data, content); err != nil {
+		return &DamagedError{Location: l.location(key), Err: err}
+	}
+	return nil
+}
+
+// callTimeout bounds one call to the store, retries of its client included. Some clients repeat for ever what is
+// answered with 503, and a connection can be silent for as long; a ledger's objects are small.
+const callTimeout = time.Minute
+
+// bounded gives a call's context, and a function that ends it and adds to the call's error that it took too long.
+func bounded(ctx context.Context) (context.Context, func(error) error) {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	return call, func(err error) error {
+		if err != nil && call.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("the store gave no good answer within %v: %w", callTimeout, err)
+		}
+		cancel()
+		return err
+	}
+}
+
+// get reads the bytes of an object into as much memory as they need.
+func (l *Ledger) get(ctx context.Context, key string) (data []byte, err error) {
+	ctx, done := bounded(ctx)
+	defer func() { err = done(err) }()
+	r, err := l.bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	b := bytes.NewBuffer(make([]byte, 0, max(0, r.Size())+bytes.MinRead))
+	_, err = b.ReadFrom(r)
+	return b.Bytes(), err
+}
+
+// write replaces an object that only one process writes.
+func (l *Ledger) write(ctx context.Context, key string, content any) error {
+	data, err := encodeObject(content)
+	if err == nil {
+		err = l.put(ctx, key, data, &blob.WriterOptions{ContentType: "application/json"})
+	}
+	if err != nil {
+		return fmt.Errorf("%w: write %s: %w", ErrBucket, l.location(key), err)
+	}
+	return nil
+}
+
+// writeBuffer is what a client keeps ready for one object. Google's own figure is 16 MiB, made afresh for the few hundred
+// bytes of each record; S3 takes no less than 5.
+const writeBuffer = 5 << 20
+
+// put writes an object whole or not at all. The bucket's own WriteAll closes its writer after an error, which publishes
+// what was written so far; a cancelled one publishes nothing.
+func (l *Ledger) put(ctx context.Context, key string, data []byte, o *blob.WriterOptions) (err error) {
+	ctx, done := bounded(ctx)
+	defer func() { err = done(err) }()
+	ctx, abort := context.WithCancel(ctx)
+	defer abort()
+	o.BufferSize = writeBuffer
+	w, err := l.bucket.NewWriter(ctx, key, o)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(data); err != nil {
+		abort()
+		_ = w.Close() // err says why
+		return err
+	}
+	return w.Close()
+}
+
+func isNotFound(err error) bool { return gcerrors.Code(err) == gcerrors.NotFound }

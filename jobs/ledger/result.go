@@ -1,0 +1,113 @@
+package ledger
+
+import "time"
+
+// A Result is what came of one job.
+type Result struct {
+	Job      string        `json:"job"`
+	Table    string        `json:"table"`
+	Outcome  Outcome       `json:"outcome"`
+	Left     int           `json:"left,omitempty"`    // units for the next run: the deadline was near, or the run was stopped
+	Stopped  bool          `json:"stopped,omitempty"` // before the job was over, or begun
+	Rest     Rest          `json:"rest,omitzero"`
+	Took     time.Duration `json:"took_ns"`
+	Errs     []error       `json:"-"`
+	Failures []Failure     `json:"failures,omitempty"`
+}
+
+// A Failure is what the ledger keeps of an error.
+type Failure struct {
+	Unit  string `json:"unit,omitempty"` // which failed; empty: the job couldn't be planned
+	Error string `json:"error"`          // its first 500 bytes, as a terminal may show them
+}
+
+// Succeeded tells whether the job did all that was due and was its own to do.
+func (r Result) Succeeded() bool {
+	got := r.Outcome.Held == 0 || r.Outcome.Held < r.Outcome.Windows
+	return len(r.Failures) == 0 && len(r.Errs) == 0 && r.Left == 0 && !r.Stopped && r.Outcome.Waiting == 0 && got
+}
+
+// An Outcome counts what came of a unit, or of many. Partitions are counted once: written, unchanged, empty, kept or
+// failed.
+type Outcome struct {
+	Windows   int `json:"windows"`
+	Held      int `json:"held"` // windows that another process holds
+	Written   int `json:"written"`
+	Unchanged int `json:"unchanged"`
+	Empty     int `json:"empty"`
+	Kept      int `json:"kept"` // empty in the answer, old rows kept as on_empty asks
+	Failed    int `json:"failed"`
+
+	Waiting int       `json:"waiting,omitempty"` // windows that were left as they are until later
+	Due     time.Time `json:"due,omitzero"`      // when the first of them is due, when that is known
+
+	Requests     int64         `json:"requests"`
+	Retries      int64         `json:"retries"`
+	Limiter      time.Duration `json:"limiter_ns"` // waited on the limiter
+	Backoff      time.Duration `json:"backoff_ns"` // waited between the attempts of a request
+	Rows         int64         `json:"rows"`
+	Rounded      int64         `json:"rounded"` // money cells that had more than six decimals
+	Nulls        int64         `json:"nulls"`   // blank cells of metrics
+	CSVBytes     int64         `json:"csv_bytes"`
+	ParquetBytes int64         `json:"parquet_bytes"`
+}
+
+// Add adds o's counts.
+func (t *Outcome) Add(o Outcome) {
+	t.Windows += o.Windows
+	t.Held += o.Held
+	t.Written += o.Written
+	t.Unchanged += o.Unchanged
+	t.Empty += o.Empty
+	t.Kept += o.Kept
+	t.Failed += o.Failed
+	t.Waiting += o.Waiting
+	if t.Due.IsZero() || !o.Due.IsZero() && o.Due.Before(t.Due) {
+		t.Due = o.Due
+	}
+	t.Requests += o.Requests
+	t.Retries += o.Retries
+	t.Limiter += o.Limiter
+	t.Backoff += o.Backoff
+	t.Rows += o.Rows
+	t.Rounded += o.Rounded
+	t.Nulls += o.Nulls
+	t.CSVBytes += o.CSVBytes
+	t.ParquetBytes += o.ParquetBytes
+}
+
+// Measure sets what the unit cost the service and waited for, as the kind's client has counted it.
+func (t *Outcome) Measure(requests, retries, csvBytes int64, limiter, backoff time.Duration) {
+	t.Requests, t.Retries, t.CSVBytes, t.Limiter, t.Backoff = requests, retries, csvBytes, limiter, backoff
+}
+
+// Count counts what Publish said of one partition.
+func (t *Outcome) Count(s State) {
+	switch s {
+	case Unchanged:
+		t.Unchanged++
+	case Empty:
+		t.Empty++
+	case Kept:
+		t.Kept++
+	default:
+		t.Written++
+	}
+}
+
+// Done counts the partitions that are as they should be.
+func (t Outcome) Done() int { return t.Written + t.Unchanged + t.Empty + t.Kept }
+
+// A Rest is what a table lacks though nothing of it is due: a run that leaves it hasn't failed, and says so all the same.
+type Rest struct {
+	Lacking Lacking `json:"lacking,omitzero"`
+	Lost    int     `json:"lost,omitempty"` // partitions that can't be fetched any more
+	Kept    int     `json:"kept,omitempty"` // partitions whose last answer was empty: they show older rows, as on_empty asks
+}
+
+// Lacking says how many partitions lack columns that the table has by now.
+type Lacking struct {
+	Partitions int      `json:"partitions"`
+	Columns    []string `json:"columns"` // those that any of them lacks, ascending
+	Later      bool     `json:"later"`   // runs leave them, as the config asks
+}

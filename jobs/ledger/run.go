@@ -1,0 +1,87 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Runs that are kept in the ledger.
+const keepRuns = 100
+
+// ExitStopped is the exit code of a run that was stopped.
+const ExitStopped = 130
+
+// A RunRecord is one execution, written at its start and again at its end. One without an end was killed, or goes on.
+type Run struct {
+	ID      string     `json:"id"`
+	Trigger string     `json:"trigger"` // schedule, manual or backfill
+	Started time.Time  `json:"started"`
+	Ended   *time.Time `json:"ended,omitempty"`
+	Exit    int        `json:"exit"`
+	Results []Result   `json:"results,omitempty"`
+	Errors  []string   `json:"errors,omitempty"`
+}
+
+// NewRunID is an ID that sorts by time: 20260131T060000.123Z-1f2e3d4c.
+func NewRunID(now time.Time) string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return now.UTC().Format("20060102T150405.000Z") + "-" + hex.EncodeToString(b[:])
+}
+
+func runKey(id string) string { return "runs/" + id + ".json" }
+
+// SaveRun writes the record of a run, and, when the run is over, which jobs succeeded in it. It drops records beyond the
+// newest hundred.
+func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
+	if err := l.write(ctx, runKey(r.ID), r); err != nil {
+		return err
+	}
+	if err := l.saveSuccesses(ctx, r); err != nil {
+		return err
+	}
+	keys, err := l.list(ctx, "runs/")
+	if err != nil {
+		return err
+	}
+	for _, key := range keys[:max(0, len(keys)-keepRuns)] {
+		if err := l.drop(ctx, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ForgetRun drops the record of a run, as if it had never been.
+func (l *Ledger) ForgetRun(ctx context.Context, id string) error { return l.drop(ctx, runKey(id)) }
+
+// Runs are the newest n runs, the newest first.
+func (l *Ledger) Runs(ctx context.Context, n int) ([]Run, error) {
+	keys, err := l.list(ctx, "runs/")
+	if err != nil {
+		return nil, err
+	}
+	keys = keys[max(0, len(keys)-n):]
+	slices.Reverse(keys)
+	runs := make([]Run, len(keys))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for i, key := range keys {
+		g.Go(func() error { return l.read(ctx, key, &runs[i]) })
+	}
+	return runs, g.Wait()
+}
+
+// LastRun is the newest run; false when there is none.
+func (l *Ledger) LastRun(ctx context.Context) (Run, bool, error) {
+	runs, err := l.Runs(ctx, 1)
+	if err != nil || len(runs) == 0 {
+		return Run{}, false, err
+	}
+	return runs[0], true, nil
+}

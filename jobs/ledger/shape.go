@@ -1,0 +1,95 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Shape says what the numbers of a record mean. Records name it by its ID, and it is stored once.
+type Shape struct {
+	// Fingerprint: what changes the meaning of a number: dimensions, filters, currency, zone, attribution, modes.
+	// Metrics are not in it, because a column may be added.
+	Fingerprint map[string]string `json:"fingerprint"`
+	Columns     []Column          `json:"columns"`
+}
+
+// A ShapeColumn is one column of a table's files.
+type Column struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`             // empty: not known before the service is asked; it is never recorded so
+	Source string `json:"source,omitempty"` // the service's slug; empty: a column of NULLs
+	Event  string `json:"event,omitempty"`  // the selector that an event's column came from
+}
+
+// ID is a checksum of the shape.
+func (s Shape) ID() string {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic("jobs: a shape is plain data: " + err.Error())
+	}
+	return checksum(raw)
+}
+
+// FingerprintID is a checksum of the fingerprint alone, for the files' metadata.
+func (s Shape) FingerprintID() string { return Shape{Fingerprint: s.Fingerprint}.ID() }
+
+// SaveShape stores a shape before the first record that names it.
+func (t *Table) SaveShape(ctx context.Context, s Shape) error {
+	data, err := encodeObject(s)
+	if err != nil {
+		return err
+	}
+	key := t.prefix("shapes") + s.ID() + ".json"
+	if err := t.ledger.create(ctx, key, data); err != nil && !errors.Is(err, errExists) {
+		return fmt.Errorf("%w: save %s: %w", ErrBucket, t.ledger.location(key), err)
+	}
+	return nil
+}
+
+// CheckShape refuses a shape whose numbers, or whose columns' types, mean something else than those recorded.
+func CheckShape(table string, recorded, now Shape) error {
+	diffs := recorded.differences(now)
+	if diffs == nil {
+		return nil
+	}
+	advice := "change the config back, or give the job another table"
+	if CheckRebaseline(table, recorded, now) == nil {
+		advice += ", or replace every partition one by one with run --rebaseline"
+	}
+	return fmt.Errorf("table %s: %w, because its numbers would change their meaning half way: %s; %s", table, ErrRefused,
+		strings.Join(diffs, "; "), advice)
+}
+
+// differences says what gives the numbers of now another meaning than those of s.
+func (s Shape) differences(now Shape) (diffs []string) {
+	for _, key := range keysOf(s.Fingerprint, now.Fingerprint) {
+		if was, is := s.Fingerprint[key], now.Fingerprint[key]; was != is {
+			diffs = append(diffs, fmt.Sprintf("%s was %q and is now %q", key, was, is))
+		}
+	}
+	types := map[string]string{}
+	for _, c := range s.Columns {
+		types[c.Name] = c.Type
+	}
+	for _, c := range now.Columns {
+		if was, known := types[c.Name]; known && c.Type != "" && was != c.Type {
+			diffs = append(diffs, fmt.Sprintf("column %s was %s and is now %s", c.Name, was, c.Type))
+		}
+	}
+	return diffs
+}
+
+func keysOf(maps ...map[string]string) []string {
+	var keys []string
+	for _, m := range maps {
+		for k := range m {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}

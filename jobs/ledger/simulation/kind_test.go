@@ -1,0 +1,184 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing/iotest"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+const table = "installs"
+
+// work is one run of the program: it plans what is due, and does it.
+func (p *process) work(ctx context.Context) {
+	books := p.openLedger()
+	defer books.Close() //nolint:errcheck // a simulated one
+	sink, err := blobsink.Open(ctx, lakeURL)
+	if err != nil {
+		p.finish([]error{err}, ledger.Outcome{})
+		return
+	}
+	defer sink.Close() //nolint:errcheck // as above
+	k := &kind{process: p, ledger: books, targets: []ledger.Target{{Name: lakeURL, Sink: sink, Store: sink.Store()}}}
+	claims := table
+	if p.world.fate.unclaimed {
+		claims = "of-" + p.name // which no other process looks at
+	}
+	list := []jobs.Job{{Name: table, Table: claims, Kind: k, Targets: k.targets}}
+	runner := &jobs.Runner{Ledger: books, Run: p.name, Lease: lease, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+	wall, _ := p.clock()
+	res := runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, wall))[0]
+	p.finish(res.Errs, res.Outcome)
+}
+
+// openLedger opens the ledger as one process sees it, by its own clocks.
+func (p *process) openLedger() *ledger.Ledger {
+	return ledger.Open(ledger.Options{
+		Bucket: blob.NewBucket(&link{p, p.world.ledger}), URL: "sim://ledger", Clock: p.clock, FoldAbove: p.world.fate.fold,
+	})
+}
+
+// finish says what came of the run.
+func (p *process) finish(errs []error, out ledger.Outcome) {
+	p.outcome = fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d, held %d, errors %d",
+		out.Written, out.Unchanged, out.Empty, out.Failed, out.Held, len(errs))
+	err := errors.Join(errs...)
+	if err != nil {
+		p.outcome += ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	if errors.Is(err, ledger.ErrLost) {
+		p.world.stats.claims++
+	}
+	if p.clean && (err != nil || out.Held > 0) {
+		p.world.violate("one clean run suffices", "%s", p.outcome)
+	}
+}
+
+// A kind does what package report does with a window: it looks again what is due, asks, and publishes day by day.
+type kind struct {
+	process *process
+	ledger  *ledger.Ledger
+	targets []ledger.Target
+	table   *partition.Table
+}
+
+var shape = ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: "day"}, Columns: []ledger.Column{{Name: "installs"}}}
+
+func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error) {
+	if k.table, err = partition.Open(ctx, k.ledger, table, k.targets); err != nil {
+		return p, err
+	}
+	if _, _, err := k.table.LastShape(ctx); err != nil {
+		return p, err
+	}
+	changed, err := k.table.Look(ctx)
+	if err != nil {
+		return p, err
+	}
+	rules := refresh.Rules{
+		Period: refresh.Day, Page: k.process.page, Start: firstDay, Through: firstDay.AddDays(len(k.process.world.truth.days) - 1),
+		Lookback: 300, Location: time.UTC, Targets: k.targets, Changed: changed, IgnoreSchedule: true, IgnoreLedger: k.process.force,
+	}
+	for _, w := range refresh.Plan(now, rules, k.table.Records()) {
+		p.Units = append(p.Units, jobs.Unit{
+			Name: w.Name(), Claims: w.Claims(), Due: w.Due,
+			Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return k.do(ctx, w, claim) },
+		})
+	}
+	p.Tidy = k.table.Fold
+	return p, nil
+}
+
+func (k *kind) do(ctx context.Context, window refresh.Window, claim ledger.Hold) (out ledger.Outcome, err error) {
+	k.process.world.books.claimed(k.process, window)
+	window, err = k.table.StillDue(ctx, window)
+	if err != nil || len(window.Due) == 0 {
+		return out, err
+	}
+	k.process.world.books.read(k.process, k.table.Table)
+	k.process.world.watch.works(k.process, window)
+	defer func() { k.process.holding = nil }()
+	if err := k.table.SaveShape(ctx, shape); err != nil {
+		out.Failed = len(window.Due)
+		return out, err
+	}
+	var errs []error
+	for _, row := range window.Runs() {
+		err := k.publish(ctx, claim, row, window.Base, &out)
+		errs = append(errs, err)
+		if errors.Is(err, ledger.ErrLost) || ctx.Err() != nil {
+			break
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func (k *kind) publish(ctx context.Context, c ledger.Hold, row []civil.Date, base ledger.Records, out *ledger.Outcome) error {
+	fetched, _ := k.process.clock()
+	res := k.process.call(ctx, nil, request{op: "ask", key: row[0].String()})
+	if res.err != nil {
+		out.Failed += len(row)
+		return res.err
+	}
+	var errs []error
+	for _, a := range res.truth {
+		if !slices.Contains(row, a.day) {
+			continue
+		}
+		state, err := k.publishOne(ctx, c, a, base[a.day], fetched)
+		if err != nil {
+			out.Failed++
+			errs = append(errs, err)
+		} else {
+			out.Count(state)
+		}
+		if errors.Is(err, ledger.ErrLost) || ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (k *kind) publishOne(ctx context.Context, c ledger.Hold, a answer, base ledger.Record, fetched time.Time) (ledger.State, error) {
+	books := &k.process.world.books
+	books.begins(k.process)
+	file := slices.Concat([]byte("fetch "+rand.Text()+"\n"), a.data) // each file is another one, as package report's are
+	state, _, err := k.table.Publish(context.WithValue(ctx, publishing{}, true), c, partition.Publication{
+		Part: sinks.Part{
+			Table: table, Partition: a.day, Rows: a.rows, Size: int64(len(file)), Hash: a.hash, Run: k.process.name,
+			Open: func() (io.ReadCloser, error) { return k.process.spooled(file), nil },
+		},
+		Base: base, Run: k.process.name, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: partition.ClearEmpty,
+		Sums: map[string]string{"restatement": fmt.Sprint(a.restatement)}, Again: k.process.force,
+	})
+	if err == nil {
+		books.recorded(k.process)
+	}
+	return state, err
+}
+
+// spooled reads a file, to its end or half of it.
+func (p *process) spooled(file []byte) io.ReadCloser {
+	if w := p.world; w.chance(w.fate.torn) {
+		w.stats.torn++
+		return io.NopCloser(io.MultiReader(bytes.NewReader(file[:len(file)/2]), iotest.ErrReader(errors.New("the spool can't be read"))))
+	}
+	return io.NopCloser(bytes.NewReader(file))
+}

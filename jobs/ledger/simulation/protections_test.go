@@ -1,0 +1,67 @@
+package simulation
+
+// The protections of the engine and its sinks, each as its source has it, and as it would be without. Three aren't here.
+// The look at the claim before a put and the heartbeat that was answered too late save work: the conditions of puts keep
+// readers safe without them. The second look after a segment takes three folders at once, which only the model meets.
+var protections = []protection{
+	{"a put is made on the condition of a version", []edit{{
+		"sinks/blobsink/condition.go", "upload.IfMatch = &quoted", "_ = quoted",
+	}}},
+	{"a first put is made on the condition that nothing is there", []edit{{
+		"sinks/blobsink/blobsink.go", `over.Absent && s.dir == ""`, `over.Absent && s.dir != ""`,
+	}}},
+	{"a write that fails half way is cancelled", []edit{{
+		"sinks/blobsink/blobsink.go", "abort()\n\t\t_ = w.Close() // frees the writer;", "_ = w.Close() // frees the writer;",
+	}}},
+	{"the same rows make another file", []edit{{
+		"jobs/ledger/simulation/kind_test.go", `"fetch "+rand.Text()+"\n"`, `"fetch "+rand.Text()[:0]+"\n"`,
+	}}},
+	{"doubt is recorded before a put", []edit{{
+		"jobs/partition/publish.go", "if err := t.Commit(ctx, doubt); err != nil {", "doubt.Seq = old.Seq\n\tif err != nil {",
+	}}},
+	{"doubt is recorded before a first put too", []edit{{
+		"jobs/partition/publish.go", "if err := t.Commit(ctx, doubt); err != nil {",
+		"if old.Seq == 0 {\n\t\tdoubt.Seq = 0\n\t} else if err := t.Commit(ctx, doubt); err != nil {",
+	}}},
+	{"a sink in doubt is looked at before the new doubt is recorded", []edit{{
+		"jobs/partition/publish.go", "over, err := t.conditions(ctx, p, stale)\n\tif err != nil {\n\t\treturn \"\", 0, err\n\t}\n", "",
+	}, {
+		"jobs/partition/publish.go", "e.Seq = doubt.Seq + 1\n",
+		"over, err := t.conditions(ctx, p, stale)\n\tif err != nil {\n\t\treturn \"\", 0, err\n\t}\n\te.Seq = doubt.Seq + 1\n",
+	}}},
+	{"a fetch is published on the record that was read before it", []edit{{
+		"jobs/partition/publish.go", "old := p.Base\n\te := ledger.Record{", "p.Base, _ = t.Record(p.Part.Partition)\n\told := p.Base\n\te := ledger.Record{",
+	}}},
+	{"a record is created on the condition that there is none", []edit{{
+		"jobs/ledger/ledger.go", "err := l.put(ctx, key, data, &blob.WriterOptions{IfNotExist: true,",
+		"err := l.put(ctx, key, data, &blob.WriterOptions{IfNotExist: !strings.Contains(key, \"/partitions/\"),",
+	}}},
+	{"the second look after a record", []edit{{
+		"jobs/ledger/record.go", "if highest(segments) <= e.Segment {", "if highest(segments) >= 0 {",
+	}}},
+	{"the second look at a record knows it from another of its number", []edit{{
+		"jobs/ledger/record.go", "if after.Seq > e.Seq || !same(after, e) {", "if after.Seq > e.Seq {",
+	}}},
+	{"records are listed before segments", []edit{{
+		"jobs/ledger/table.go", "keys, err := t.ledger.list(ctx, t.prefix(\"partitions\"))\n\tif err != nil {\n\t\treturn err\n\t}\n\t", "",
+	}, {
+		"jobs/ledger/table.go", "return t.readEntries(ctx, keys)",
+		"keys, err := t.ledger.list(ctx, t.prefix(\"partitions\"))\n\tif err != nil {\n\t\treturn err\n\t}\n\treturn t.readEntries(ctx, keys)",
+	}}},
+	{"the second look after a claim", []edit{{
+		"jobs/ledger/claim.go", "if after.swept >= c.number || highest(after.keys) != c.number {", "if highest(after.keys) < 0 {",
+	}}},
+	{"numbers of claims that were swept stay used", []edit{{
+		"jobs/ledger/claim.go", "u.swept = swept[c.unit]", "u.swept = 0 * swept[c.unit]",
+	}}},
+	{"claims don't depend on the page", []edit{{
+		"jobs/refresh/window.go", "func (w Window) Claims() []string {\n\tvar names []string\n",
+		"func (w Window) Claims() []string {\n\tnames := []string{w.Name()}\n\tif len(names) == 1 {\n\t\treturn names\n\t}\n",
+	}}},
+	{"leases go by the wall clock too", []edit{{
+		"jobs/ledger/instant.go", "return max(i.wall.Sub(earlier.wall), i.running-earlier.running)", "return i.running - earlier.running",
+	}}},
+	{"leases go by the running time too", []edit{{
+		"jobs/ledger/instant.go", "return max(i.wall.Sub(earlier.wall), i.running-earlier.running)", "return i.wall.Sub(earlier.wall)",
+	}}},
+}

@@ -1,0 +1,216 @@
+package simulation
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// A watch looks at both stores after every step, as a reader of the ledger and of the files would.
+type watch struct {
+	world  *world
+	living map[*process]bool
+	dirty  bool
+	read   map[*object][]ledger.Record // of the ledger's objects
+
+	seq   []int // by day: of the newest record
+	floor []int // the newest restatement that a record has promised
+	shown []int // the newest that the files have shown
+}
+
+func newWatch(w *world) *watch {
+	x := &watch{world: w, living: map[*process]bool{}, read: map[*object][]ledger.Record{}}
+	for range w.fate.days {
+		x.seq, x.floor, x.shown = append(x.seq, 0), append(x.floor, -1), append(x.shown, -1)
+	}
+	return x
+}
+
+func (x *watch) alive() []*process {
+	return slices.SortedFunc(maps.Keys(x.living), func(a, b *process) int { return cmp.Compare(a.name, b.name) })
+}
+
+func (x *watch) changed(s *store, key string, _ *object) {
+	x.dirty = x.dirty || s == x.world.lake || strings.Contains(key, "/partitions/") || strings.Contains(key, "/segments/")
+	if s == x.world.ledger && strings.Contains(key, "/segments/") {
+		x.world.stats.folds++
+	}
+}
+
+// newest gives the newest records, by day, as the ledger's objects hold them now. Of two with one number the folded one
+// holds: the other came when its number had been used.
+func (x *watch) newest() []ledger.Record {
+	newest := make([]ledger.Record, x.world.fate.days)
+	keep := func(e ledger.Record) {
+		if day := e.Partition.DaysSince(firstDay); e.Seq > newest[day].Seq {
+			newest[day] = e
+		}
+	}
+	segment := ""
+	for key := range x.world.ledger.objects {
+		if strings.Contains(key, "/segments/") && (len(key) > len(segment) || len(key) == len(segment) && key > segment) {
+			segment = key
+		}
+	}
+	if segment != "" {
+		for _, e := range x.entries(x.world.ledger.objects[segment]) {
+			keep(e)
+		}
+	}
+	for key, o := range x.world.ledger.objects {
+		if strings.Contains(key, "/partitions/") {
+			keep(x.entries(o)[0])
+		}
+	}
+	return newest
+}
+
+// entries reads one record or a segment of them.
+func (x *watch) entries(o *object) []ledger.Record {
+	if list, known := x.read[o]; known {
+		return list
+	}
+	var e struct{ Content json.RawMessage }
+	err := json.Unmarshal(o.data, &e)
+	var list []ledger.Record
+	if err == nil && e.Content[0] == '[' {
+		err = json.Unmarshal(e.Content, &list)
+	} else if err == nil {
+		list = make([]ledger.Record, 1)
+		err = json.Unmarshal(e.Content, &list[0])
+	}
+	if err != nil {
+		panic(fmt.Sprintf("half a record, which no store makes: %v: %s", err, o.data))
+	}
+	x.read[o] = list
+	return list
+}
+
+func (x *watch) file(day int) *object {
+	return x.world.lake.objects[fmt.Sprintf("%s/dt=%s/part-0.parquet", table, firstDay.AddDays(day))]
+}
+
+// check holds both stores against the invariants.
+func (x *watch) check() {
+	if !x.dirty {
+		return
+	}
+	x.dirty = false
+	w := x.world
+	for day, e := range x.newest() {
+		name := firstDay.AddDays(day)
+		if e.Seq < x.seq[day] {
+			w.violate("records never go back", "%s: record %d after %d", name, e.Seq, x.seq[day])
+		}
+		if e.Seq > x.seq[day] && e.State != ledger.Publishing {
+			promised, err := strconv.Atoi(e.Sums["restatement"])
+			if err != nil {
+				w.violate("a record says what it is of", "%s: %+v", name, e)
+			}
+			if promised < x.floor[day] {
+				w.violate("records never grow older", "%s: record %d of %s is of restatement %d, and an earlier one of %d",
+					name, e.Seq, e.Run, promised, x.floor[day])
+			}
+			x.floor[day] = max(promised, x.floor[day])
+		}
+		x.seq[day] = max(e.Seq, x.seq[day])
+		o := x.file(day)
+		if o == nil {
+			if e.State == ledger.Written || e.State == ledger.Cleared {
+				w.violate("what is recorded is there", "%s: no file, and record %d is %s", name, e.Seq, e.State)
+			}
+			continue
+		}
+		shown, whole := w.truth.newest(day, o.data)
+		switch {
+		case !whole:
+			w.violate("no half file", "%s: %q", name, o.data)
+		case shown < x.floor[day]:
+			w.violate("readers see nothing older than the record", "%s: files show restatement %d, record %d (%s by %s) promises %d",
+				name, shown, e.Seq, e.State, e.Run, x.floor[day])
+		case shown < x.shown[day]:
+			w.violate("reads never go back", "%s: files show restatement %d, and showed %d", name, shown, x.shown[day])
+		}
+		x.shown[day] = w.truth.oldest(day, o.data, x.shown[day])
+	}
+}
+
+// equal wants the ledger, the files and the truth to be one.
+func (x *watch) equal(when string) {
+	w := x.world
+	for day, e := range x.newest() {
+		told, o, name := w.truth.now(day), x.file(day), firstDay.AddDays(day)
+		var shown string
+		if o != nil {
+			shown = string(content(o.data))
+		}
+		switch {
+		case e.Rows != told.rows, told.rows > 0 && (e.State != ledger.Written || e.Hash != told.hash):
+			w.violate("the ledger equals the truth", "%s, %s: record %d of %s is %s with %d rows of restatement %s, and the truth has %d of %d",
+				when, name, e.Seq, e.Run, e.State, e.Rows, e.Sums["restatement"], told.rows, told.restatement)
+		case told.rows == 0 && e.State != ledger.Empty && e.State != ledger.Cleared:
+			w.violate("the ledger equals the truth", "%s, %s: record %d is %s, and the truth is empty", when, name, e.Seq, e.State)
+		case (told.rows > 0 || o != nil) && shown != string(told.data):
+			w.violate("the files equal the truth", "%s, %s: record %d is %s, files show %q, and the truth is restatement %d: %q",
+				when, name, e.Seq, e.State, shown, told.restatement, told.data)
+		}
+	}
+}
+
+// part tells a partition's file from what a sink writes to try its store.
+func (x *watch) part(key string) bool { return strings.HasPrefix(key, table+"/") }
+
+// issued looks at what a process sends: nothing may be published when it could see that its lease was over as it asked
+// for the last time whether the claim is still its own. It may have been put to sleep since, which the condition of the
+// put is for.
+func (x *watch) issued(c *call) {
+	p := c.process
+	if c.store == x.world.lake && c.writes() && x.part(c.key) && p.asked-p.beat() > lease && p.knows(p.beat(), p.asked) {
+		x.world.violate("nobody publishes after its lease", "%s sends %s; it asked %v after its last sign of life whether it may",
+			p.name, c.key, p.asked-p.beat())
+	}
+}
+
+// answered takes note of signs of life, and of looks at the claim before a put.
+func (x *watch) answered(c *call) {
+	p, claim := c.process, c.key[:max(0, strings.LastIndexByte(c.key, '/'))]
+	_, held := p.beats[claim]
+	switch {
+	case c.result.err != nil:
+	case held && c.op == "put":
+		p.beats[claim] = c.at
+	case c.op == "put" && strings.Contains(claim, "/claims/"): // the unit's other claims are yet to be taken
+		p.early[claim] = c.at
+	case held && c.op == "list" && c.publishing:
+		p.asked = x.world.now
+	}
+}
+
+// works takes note of what a process has begun to work on. Nobody else may be at it whose lease isn't over.
+func (x *watch) works(p *process, w refresh.Window) {
+	for _, d := range w.Due {
+		p.holding = append(p.holding, d.Partition)
+	}
+	live := func(q *process) bool { return q.slept < q.beat() && p.now()-q.beat() < lease*9/10 }
+	if !live(p) || x.world.fate.unclaimed {
+		return // it doesn't know yet
+	}
+	for _, q := range x.alive() {
+		if q == p || !live(q) {
+			continue
+		}
+		for _, d := range w.Due {
+			if slices.Contains(q.holding, d.Partition) {
+				x.world.violate("one live holder", "%s begins %s, and %s, who has shown life %v ago, is at it",
+					p.name, d.Partition, q.name, p.now()-q.beat())
+			}
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// FingerprintPeriod is the key of a fingerprint that holds the table's period, as Period.String gives it.
+const FingerprintPeriod = "period"
+
+// CheckRebaseline is CheckShape for a run that is to replace every partition: it refuses only what can't be replaced
+// partition by partition, another period.
+func CheckRebaseline(table string, recorded, now Shape) error {
+	was, is := recorded.Fingerprint[FingerprintPeriod], now.Fingerprint[FingerprintPeriod]
+	if was == is {
+		return nil
+	}
+	return fmt.Errorf("table %s: %w, because its partitions were one a %s and would be one a %s, so that old ones would "+
+		"stay beside the new; change the finest date dimension back, or give the job another table", table, ErrRefused, was, is)
+}
+
+// Lacks names the columns with values of now that s has not, or has NULLs in.
+func (s Shape) Lacks(now Shape) (names []string) {
+	filled := map[string]bool{}
+	for _, c := range s.Columns {
+		filled[c.Name] = c.Source != ""
+	}
+	for _, c := range now.Columns {
+		if c.Source != "" && !filled[c.Name] {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// SameMeaning tells whether the numbers of both shapes, and the types of the columns that both have, are the same.
+func (s Shape) SameMeaning(now Shape) bool { return s.differences(now) == nil }
+
+// Shapes are all shapes that records name, by ID, of which it reads those that this process hasn't read yet. A shape
+// that is gone is damage.
+func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
+	witness := map[string]string{} // a record that names the shape
+	t.mu.Lock()
+	for partition, e := range t.entries {
+		if witness[e.Shape] == "" {
+			witness[e.Shape] = "the record of " + partition.String()
+		}
+	}
+	t.mu.Unlock()
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	var mu sync.Mutex
+	shapes := map[string]Shape{}
+	for id, named := range witness {
+		g.Go(func() error {
+			s, err := t.shape(ctx, id, named)
+			mu.Lock()
+			defer mu.Unlock()
+			shapes[id] = s
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return shapes, nil
+}
+
+// A Stale shape falls short of the table's: its partitions must be fetched again.
+type Stale struct {
+	Rebased bool     // its numbers have another meaning
+	Lacks   []string // columns that the table has by now, and files of this shape have not, or have NULLs in
+}
+
+// Stale says of each recorded shape how it falls short of now, for Rules.
+//
+// A kind plans like this: CheckShape between LastShape and the config's shape, or CheckRebaseline when a person asked
+// to replace everything, then Stale. Without being asked it goes on with a rebaseline that was interrupted: the record
+// fetched last has the config's shape then, so CheckShape is content, and what has an older one is due.
+func (t *Table) Stale(ctx context.Context, now Shape) (map[string]Stale, error) {
+	shapes, err := t.Shapes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stale := map[string]Stale{}
+	for id, s := range shapes {
+		if how := (Stale{Rebased: !s.SameMeaning(now), Lacks: s.Lacks(now)}); how.Rebased || how.Lacks != nil {
+			stale[id] = how
+		}
+	}
+	return stale, nil
+}
+
+// LastShape is the shape of the record fetched last; false when there is no record.
+func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
+	var last Record
+	t.mu.Lock()
+	for _, e := range t.entries {
+		// Rows that were kept are of the shape they had, however late it was tried to replace them.
+		newer := e.Fetched.After(last.Fetched)
+		if kept, lastKept := e.State == Kept, last.State == Kept; kept != lastKept {
+			newer = lastKept
+		}
+		if last.Seq == 0 || newer {
+			last = e
+		}
+	}
+	t.mu.Unlock()
+	if last.Seq == 0 {
+		return Shape{}, false, nil
+	}
+	shapes, err := t.Shapes(ctx) // all at once, because whoever asks for the last one asks for the others too
+	return shapes[last.Shape], err == nil, err
+}
+
+func (t *Table) shape(ctx context.Context, id, named string) (s Shape, err error) {
+	t.mu.Lock()
+	s, known := t.shapes[id]
+	t.mu.Unlock()
+	if known {
+		return s, nil
+	}
+	key := t.prefix("shapes") + id + ".json"
+	if err := t.ledger.read(ctx, key, &s); isNotFound(err) {
+		return s, t.gone(key, named)
+	} else if err != nil {
+		return s, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shapes[id] = s
+	return s, nil
+}

@@ -1,0 +1,113 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// A Past is what the ledger keeps of runs.
+type Past struct {
+	Runs    []Run                // the last ones, the newest first
+	Success map[string]time.Time // by job, its last; of jobs that haven't succeeded since older versions, Runs alone tell
+}
+
+// Past reads the newest n runs, and the last success of every job.
+func (l *Ledger) Past(ctx context.Context, n int) (p Past, err error) {
+	if p.Runs, err = l.Runs(ctx, n); err != nil {
+		return p, err
+	}
+	p.Success, err = l.successes(ctx)
+	return p, err
+}
+
+// SuccessOf is when a job last ended a run without a failure; nil: never, as far as this past goes.
+func (p Past) SuccessOf(job string) *time.Time {
+	var last *time.Time
+	if at, known := p.Success[job]; known {
+		last = &at
+	}
+	for _, run := range p.Runs {
+		for _, res := range run.Results {
+			// Of an interrupted run, older versions don't say which of its jobs were done.
+			if res.Job == job && res.Succeeded() && run.Ended != nil && run.Exit != ExitStopped {
+				if last == nil || run.Ended.After(*last) {
+					last = run.Ended
+				}
+			}
+		}
+	}
+	return last
+}
+
+const (
+	successes   = "successes/"
+	successTime = "20060102T150405.000Z"
+)
+
+func successKey(job string, at time.Time) string {
+	return successes + job + "/" + at.UTC().Format(successTime) + ".json"
+}
+
+// successes reads the last success of every job. One listing tells: all that matters is in the names.
+func (l *Ledger) successes(ctx context.Context) (map[string]time.Time, error) {
+	keys, err := l.list(ctx, successes)
+	if err != nil {
+		return nil, err
+	}
+	last := map[string]time.Time{}
+	for _, key := range keys {
+		job, name, _ := strings.Cut(strings.TrimPrefix(key, successes), "/")
+		at, err := time.Parse(successTime, strings.TrimSuffix(name, ".json"))
+		if err != nil {
+			return nil, &DamagedError{Location: l.location(key), Err: fmt.Errorf("its name is no time: %w", err)}
+		}
+		if at.After(last[job]) {
+			last[job] = at
+		}
+	}
+	return last, nil
+}
+
+// saveSuccesses notes which jobs succeeded in a run that is over. Each is an object of its own, made once and never changed,
+// so that of runs that end at the same time none takes back what another one has noted; older ones are dropped.
+func (l *Ledger) saveSuccesses(ctx context.Context, r Run) error {
+	if r.Ended == nil {
+		return nil
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for _, res := range r.Results {
+		if !res.Succeeded() {
+			continue
+		}
+		g.Go(func() error {
+			data, err := encodeObject(struct {
+				Job string `json:"job"`
+				Run string `json:"run"`
+			}{res.Job, r.ID})
+			if err != nil {
+				return err
+			}
+			key := successKey(res.Job, *r.Ended)
+			if err := l.create(ctx, key, data); err != nil && !errors.Is(err, errExists) {
+				return fmt.Errorf("%w: write %s: %w", ErrBucket, l.location(key), err)
+			}
+			keys, err := l.list(ctx, successes+res.Job+"/")
+			if err != nil {
+				return err
+			}
+			for _, older := range keys[:max(0, len(keys)-1)] {
+				if err := l.drop(ctx, older); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}

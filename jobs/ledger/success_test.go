@@ -1,0 +1,61 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The last success of a job never goes back, whoever writes when: of runs that end at once the newest holds, and one that
+// comes late with an older success changes nothing.
+func TestLastSuccessNeverGoesBack(t *testing.T) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx, start := t.Context(), moment("2026-01-01T06:00")
+		run := func(minute int, results ...Result) Run {
+			ended := start.Add(time.Duration(minute) * time.Minute)
+			return Run{ID: NewRunID(ended), Started: ended, Ended: &ended, Results: results}
+		}
+		want := func(job string, minute int) {
+			t.Helper()
+			past, err := l.Past(ctx, 0)
+			check(t, err)
+			if at := past.SuccessOf(job); at == nil || !at.Equal(start.Add(time.Duration(minute)*time.Minute)) {
+				t.Errorf("%s succeeded last at %v, want minute %d", job, at, minute)
+			}
+		}
+		check(t, l.SaveRun(ctx, run(0, Result{Job: "a"}, Result{Job: "b"}, Result{Job: "c", Failures: []Failure{{"u", "no"}}})))
+		check(t, l.SaveRun(ctx, run(5, Result{Job: "a", Left: 1}, Result{Job: "b", Stopped: true}, Result{Job: "a_b", Outcome: Outcome{Windows: 2, Held: 2}})))
+		want("a", 0)
+		want("b", 0)
+		if past, err := l.Past(ctx, 0); err != nil || len(past.Success) != 2 {
+			t.Errorf("jobs that have succeeded: %v %v", past.Success, err)
+		}
+		var wg sync.WaitGroup
+		for minute := range 20 {
+			wg.Go(func() {
+				if err := l.SaveRun(context.WithoutCancel(ctx), run(10+minute*7%20, Result{Job: "a"})); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		want("a", 29)
+		want("b", 0)
+		check(t, l.SaveRun(ctx, run(3, Result{Job: "a"}, Result{Job: "b"})))
+		want("a", 29)
+		want("b", 3)
+		check(t, l.SaveRun(ctx, run(3, Result{Job: "b"}))) // in the same millisecond
+		want("b", 3)
+		keys, err := l.list(ctx, successes)
+		check(t, err)
+		if fmt.Sprint(keys) != "[successes/a/20260101T062900.000Z.json successes/b/20260101T060300.000Z.json]" {
+			t.Errorf("objects: %v", keys)
+		}
+		check(t, l.bucket.WriteAll(ctx, "successes/a/late.json", nil, nil))
+		if _, err := l.Past(ctx, 0); err == nil {
+			t.Error("a name that is no time is read")
+		}
+	})
+}

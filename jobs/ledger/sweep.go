@@ -1,0 +1,151 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+func sweptKey(table string, n int) string { return fmt.Sprintf("tables/%s/swept/%06d.json", table, n) }
+
+// swept reads the last number swept of each unit, and the number of the object that says so, 0 for none.
+func (l *Ledger) swept(ctx context.Context, table string) (n int, last map[string]int, err error) {
+	const tries = 5 // a newer one may have replaced it between the listing and the reading
+	for range tries {
+		var keys []string
+		if keys, err = l.list(ctx, fmt.Sprintf("tables/%s/swept/", table)); err != nil {
+			return 0, nil, err
+		}
+		if n = highest(keys); n == 0 {
+			return 0, nil, nil
+		}
+		if err = l.read(ctx, sweptKey(table, n), &last); !isNotFound(err) {
+			return n, last, err
+		}
+	}
+	return 0, nil, err
+}
+
+// sweep drops the claims that were given back, when many have gathered: a table would keep one for each cell of its
+// grid for ever. Claimants may go on meanwhile. What makes a claim exclusive is that a number is never used twice, so
+// the numbers are written down before their objects are dropped, in an object of their own that is never changed: the
+// next one holds all numbers of the one before it, none lower, and of two sweepers at once one wins.
+//
+// Claims that were not given back stay, also those of the dead.
+func (t *Table) sweep(ctx context.Context, above int) error {
+	keys, err := t.ledger.list(ctx, t.prefix("claims"))
+	if err != nil || len(keys) <= above {
+		return err
+	}
+	n, last, err := t.ledger.swept(ctx, t.name)
+	if err != nil {
+		return err
+	}
+	over, err := t.released(ctx, keys)
+	if err != nil {
+		return err
+	}
+	numbers := maps.Clone(last)
+	if numbers == nil {
+		numbers = map[string]int{}
+	}
+	for unit, number := range over {
+		numbers[unit] = max(numbers[unit], number)
+	}
+	if !maps.Equal(numbers, last) {
+		if won, err := t.recordSwept(ctx, n+1, numbers); !won {
+			return err
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for _, key := range keys {
+		unit, number, ok := t.parseClaimKey(key)
+		if !ok || number > numbers[unit] {
+			continue
+		}
+		g.Go(func() error { return t.ledger.drop(ctx, key) })
+	}
+	return g.Wait()
+}
+
+// recordSwept writes down the numbers as object n. It answers false when another sweeper was faster.
+func (t *Table) recordSwept(ctx context.Context, n int, numbers map[string]int) (won bool, err error) {
+	data, err := encodeObject(numbers)
+	if err != nil {
+		return false, fmt.Errorf("%w: sweep claims of %s: %w", ErrBucket, t.name, err)
+	}
+	key := sweptKey(t.name, n)
+	if err := t.ledger.create(ctx, key, data); errors.Is(err, errExists) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("%w: sweep claims: %s: %w", ErrBucket, t.ledger.location(key), err)
+	}
+	// A slow sweeper may have created a number that was used and dropped long ago: it doesn't hold then.
+	keys, err := t.ledger.list(ctx, t.prefix("swept"))
+	if err != nil || highest(keys) != n {
+		return false, err
+	}
+	for _, older := range keys {
+		if older == key {
+			continue
+		}
+		if err := t.ledger.drop(ctx, older); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// released gives, of the units whose last claim was given back, its number. A claim that can't be read wasn't.
+func (t *Table) released(ctx context.Context, keys []string) (map[string]int, error) {
+	last, number := map[string]string{}, map[string]int{}
+	for _, key := range keys {
+		if unit, n, ok := t.parseClaimKey(key); ok && n >= number[unit] {
+			last[unit], number[unit] = key, n
+		}
+	}
+	units := slices.Sorted(maps.Keys(last))
+	bodies := make([]claimBody, len(units))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for i, unit := range units {
+		g.Go(func() error {
+			err := t.ledger.read(gctx, last[unit], &bodies[i])
+			var damaged *DamagedError
+			if isNotFound(err) || errors.As(err, &damaged) {
+				bodies[i] = claimBody{}
+				return nil
+			}
+			return err
+		})
+	}
+	over := map[string]int{}
+	err := g.Wait()
+	for i, unit := range units {
+		if bodies[i].Released {
+			over[unit] = number[unit]
+		}
+	}
+	return over, err
+}
+
+// parseClaimKey reads unit and number from the key of a claim of this table.
+func (t *Table) parseClaimKey(key string) (unit string, number int, ok bool) {
+	unit, _, _ = strings.Cut(strings.TrimPrefix(key, t.prefix("claims")), "/")
+	number, ok = numbered(key)
+	return unit, number, ok
+}
+
+// drop deletes an object that may be gone already.
+func (l *Ledger) drop(ctx context.Context, key string) error {
+	if err := l.bucket.Delete(ctx, key); err != nil && !isNotFound(err) {
+		return fmt.Errorf("%w: drop %s: %w", ErrBucket, l.location(key), err)
+	}
+	return nil
+}

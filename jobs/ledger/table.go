@@ -1,0 +1,190 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"cloud.google.com/go/civil"
+	"golang.org/x/sync/errgroup"
+)
+
+// Objects of a table that are read at once: half of what is loose before it is folded.
+const readers = defaultFoldAbove / 2
+
+// A Table is what the ledger holds of one table, as last read. It is safe for concurrent use.
+type Table struct {
+	ledger *Ledger
+	name   string
+
+	mu      sync.Mutex
+	entries Records         // the newest record of each partition
+	loose   map[string]bool // keys of records that are objects of their own, all of them in entries: not yet folded away
+	segment int             // the highest segment, 0 for none
+	shapes  map[string]Shape
+}
+
+// Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
+func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
+	t := &Table{
+		ledger: l, name: name, entries: Records{}, loose: map[string]bool{}, shapes: map[string]Shape{},
+	}
+	return t, t.Refresh(ctx)
+}
+
+// Name is the table's name.
+func (t *Table) Name() string { return t.name }
+
+// Records is a copy of the newest records.
+func (t *Table) Records() Records {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.entries)
+}
+
+// Record is the newest record of a partition.
+func (t *Table) Record(partition civil.Date) (Record, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.entries[partition]
+	return e, ok
+}
+
+// Refresh reads what other processes have recorded since.
+func (t *Table) Refresh(ctx context.Context) error {
+	// An object may be folded into a segment and deleted between the listing and the reading of it: list again then.
+	const tries = 5
+	var err error
+	for range tries {
+		if err = t.refresh(ctx); !isNotFound(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (t *Table) refresh(ctx context.Context) error {
+	// Records first: what is folded away after this listing is in the segment that the second listing shows. Neither may
+	// be listed together with the other, nor the records be read before the segment: while a folder drops what it has
+	// folded, they are gone one after the other, and the segment says that they needn't be read.
+	keys, err := t.ledger.list(ctx, t.prefix("partitions"))
+	if err != nil {
+		return err
+	}
+	segments, err := t.ledger.list(ctx, t.prefix("segments"))
+	if err != nil {
+		return err
+	}
+	if err := t.readSegment(ctx, highest(segments)); err != nil {
+		return err
+	}
+	return t.readEntries(ctx, keys)
+}
+
+func (t *Table) prefix(kind string) string { return "tables/" + t.name + "/" + kind + "/" }
+
+func (t *Table) readSegment(ctx context.Context, n int) error {
+	t.mu.Lock()
+	old := t.segment
+	t.mu.Unlock()
+	if n <= old {
+		return nil
+	}
+	var folded []Record
+	if err := t.ledger.read(ctx, segmentKey(t.name, n), &folded); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.segment = max(t.segment, n)
+	for _, e := range folded {
+		t.keep(e)
+	}
+	return nil
+}
+
+func (t *Table) readEntries(ctx context.Context, keys []string) error {
+	loose := map[string]bool{}
+	newest := map[civil.Date]int{}
+	for _, key := range keys {
+		if partition, seq, ok := parseEntryKey(key); ok {
+			loose[key] = true
+			newest[partition] = max(newest[partition], seq)
+		}
+	}
+	var unread []string
+	t.mu.Lock()
+	for partition, seq := range newest {
+		if t.entries[partition].Seq < seq {
+			unread = append(unread, entryKey(t.name, partition, seq))
+		}
+	}
+	segment := t.segment
+	t.mu.Unlock()
+	slices.Sort(unread) // a damaged one is the same in every run
+
+	read := make([]Record, len(unread))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for i, key := range unread {
+		g.Go(func() error {
+			if err := t.ledger.read(ctx, key, &read[i]); err != nil {
+				return err
+			}
+			return t.check(key, read[i], segment)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range read {
+		t.keep(e)
+	}
+	t.loose = loose // not before they are read: what is loose is dropped once the entries are folded
+	return nil
+}
+
+// check finds records that don't belong: under another's key, or written when there was a segment that is gone.
+func (t *Table) check(key string, e Record, segment int) error {
+	if want := entryKey(t.name, e.Partition, e.Seq); want != key {
+		return &DamagedError{Location: t.ledger.location(key), Err: fmt.Errorf("its content belongs under %s", want)}
+	}
+	if e.Segment > segment {
+		return t.gone(segmentKey(t.name, e.Segment), key)
+	}
+	return nil
+}
+
+// gone is the error of an object that isn't there, though another object says that it was.
+func (t *Table) gone(key, witness string) error {
+	return &DamagedError{
+		Location: t.ledger.location(key), Err: fmt.Errorf("%s names it", witness), Gone: t.ledger.location("tables/" + t.name),
+	}
+}
+
+// keep takes a record when it is the newest of its partition. The caller holds mu.
+func (t *Table) keep(e Record) {
+	if t.entries[e.Partition].Seq < e.Seq {
+		t.entries[e.Partition] = e
+	}
+}
+
+func highest(keys []string) int {
+	top := 0
+	for _, key := range keys {
+		if n, ok := numbered(key); ok {
+			top = max(top, n)
+		}
+	}
+	return top
+}
+
+// Sorted are the newest records, by partition.
+func (t *Table) Sorted() []Record {
+	entries := t.Records()
+	return slices.SortedFunc(maps.Values(entries), func(a, b Record) int { return a.Partition.Compare(b.Partition) })
+}

@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// A thousand nights of a report by day, with pages of seven days and a lookback of fourteen.
+func TestThousandNights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, store := storeLedger(t)
+		ctx := t.Context()
+		start := time.Now()
+		schedule, err := refresh.ParseSchedule("0 6 * * *", "UTC")
+		check(t, err)
+		k := &ledgered{ledger: l, table: "installs", shape: ledger.Shape{Fingerprint: map[string]string{"currency": "USD"}}}
+		from := refresh.Day.Start(civil.DateOf(start.UTC())).AddDays(-30)
+		k.rules = refresh.Rules{Period: refresh.Day, Page: 7, Start: from, Lookback: 14, Location: time.UTC, Schedule: schedule}
+		most, units := 0, 0
+		for night := range 1000 {
+			time.Sleep(time.Until(start.AddDate(0, 0, night).Add(6*time.Hour + time.Minute)))
+			if night%400 == 399 {
+				k.shape.Columns = append(k.shape.Columns, ledger.Column{Name: fmt.Sprint("m", night), Type: "INT64", Source: "m"})
+			}
+			plan, err := k.Plan(ctx, time.Now())
+			check(t, err)
+			table := k.read
+			check(t, table.SaveShape(ctx, k.shape))
+			for _, u := range plan.Units {
+				c, err := l.Claim(ctx, "installs", u.Name, fmt.Sprint("night", night), 2*time.Minute)
+				check(t, err)
+				for _, d := range u.Due {
+					check(t, table.Commit(ctx, ledger.Record{
+						Partition: d.Partition, State: ledger.Written, Fetched: time.Now(), Shape: k.shape.ID(),
+					}))
+				}
+				check(t, c.Release(ctx))
+				units++
+			}
+			check(t, table.Fold(ctx))
+			objects, _, err := store.ListPage(ctx, blob.FirstPageToken, 1000, &blob.ListOptions{Prefix: "tables/installs/"})
+			check(t, err)
+			most = max(most, len(objects))
+		}
+		table, err := l.Table(ctx, "installs")
+		check(t, err)
+		if got := len(table.Sorted()); got != 30+999 {
+			t.Errorf("%d records after thirty days and a thousand mornings, want %d", got, 30+999)
+		}
+		if most > 200 {
+			t.Errorf("up to %d objects a table, want 200 at most", most)
+		}
+		left, err := k.Plan(ctx, time.Now())
+		check(t, err)
+		if len(left.Units) != 0 {
+			t.Errorf("still to do: %v", left.Units)
+		}
+		t.Logf("1000 nights, %d units: at most %d objects of the table in the ledger after a night", units, most)
+	})
+}

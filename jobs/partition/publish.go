@@ -1,0 +1,207 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// OnEmpty says what becomes of a partition that had rows when the answer has none.
+type OnEmpty string
+
+// The choices. A partition that never had rows is recorded as empty under each of them.
+const (
+	GuardEmpty OnEmpty = "guard" // the partition fails, the old rows stay
+	ClearEmpty OnEmpty = "clear" // zero rows are published
+	KeepEmpty  OnEmpty = "keep"  // the old rows stay, and the record says so
+)
+
+// A Publication is one fetched partition on its way to the sinks and the ledger.
+type Publication struct {
+	Part    sinks.Part
+	Base    ledger.Record // the partition's record before the fetch, as StillDue gave it; the zero one: there was none
+	Run     string
+	Fetched time.Time // start of the first request
+	Cause   string    // of zero rows: what the answer was
+	Shape   string
+	Sums    map[string]string
+	OnEmpty OnEmpty
+	Again   bool // put it whatever the ledger says the sinks hold, and over what others put there
+
+	// Warn hears of what does no harm: what a sink couldn't tidy up, or can't promise; nil: nobody.
+	Warn func(error)
+}
+
+// Publish puts a partition where it belongs and records it: the last two steps of the way of the data, in the one
+// order that loses nothing. Content that a sink holds already isn't put again, unless its shape is another one: the same
+// cells in files with other columns or another meaning.
+//
+//	look at sinks in doubt ─ record the doubt ─ put, each on its condition ─ record
+//
+// Each step stands on the one before it: the conditions are those of the state before the doubt was recorded, so that
+// whoever records a newer doubt in between has the older put refused, and the last record's number is the one after the
+// doubt's. Who loses at the put or at the record leaves the partition in doubt, and the next run fetches it again.
+func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledger.State, int64, error) {
+	old := p.Base
+	e := ledger.Record{
+		Partition: p.Part.Partition, Seq: old.Seq + 1, Run: p.Run, Fetched: p.Fetched, State: ledger.Written,
+		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
+	}
+	if p.Part.Rows == 0 {
+		over, err := t.empty(&e, p)
+		if err != nil {
+			return "", 0, err
+		}
+		if over {
+			return e.State, 0, t.Commit(ctx, e)
+		}
+	}
+	stale := t.targets
+	if !p.Again {
+		stale = t.keepReceipts(&e, old)
+	}
+	if len(stale) == 0 {
+		if err := t.Commit(ctx, e); err != nil {
+			return "", 0, err
+		}
+		return ledger.Unchanged, 0, nil
+	}
+	over, err := t.conditions(ctx, p, stale)
+	if err != nil {
+		return "", 0, err
+	}
+	// What a sink holds is in doubt from here to the record. Because that is said beforehand, after a crash in between no
+	// older record vouches for rows that are gone (content A, then B put and not recorded, then A again), and a missing
+	// record doesn't stand for an empty partition.
+	doubt := e
+	doubt.State, doubt.Hash, doubt.Rows, doubt.Sums = ledger.Publishing, "", max(old.Rows, e.Rows), nil
+	if err := t.Commit(ctx, doubt); err != nil {
+		return "", 0, err
+	}
+	e.Seq = doubt.Seq + 1
+	size, err := put(ctx, c, p, stale, over, &e)
+	if err != nil {
+		return "", 0, err
+	}
+	if err := t.Commit(ctx, e); err != nil {
+		if errors.Is(err, ledger.ErrLost) {
+			err = errors.Join(err, t.Doubt(ctx, doubt))
+		}
+		return "", 0, err
+	}
+	return e.State, size, nil
+}
+
+// empty decides on an answer without rows, and tells whether the record is all that it takes.
+func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
+	old := p.Base
+	existed, had := old.Seq > 0, old.Rows > 0
+	e.Cause = p.Cause
+	switch {
+	case had && p.OnEmpty == KeepEmpty && (old.State == ledger.Publishing || slices.ContainsFunc(t.targets, func(target ledger.Target) bool {
+		return t.changed(old, target)
+	})):
+		return false, fmt.Errorf("put %s/%s: %w (%s), and which rows the sinks show isn't known, so that none can be kept; "+
+			"the next run tries again", t.Name(), e.Partition, ErrEmptied, p.Cause)
+	case had && p.OnEmpty == KeepEmpty:
+		e.State, e.Rows, e.Hash, e.Shape = ledger.Kept, old.Rows, old.Hash, old.Shape
+		e.Sums, e.Receipts = old.Sums, old.Receipts
+		return true, nil
+	case had && p.OnEmpty == ClearEmpty:
+		e.State = ledger.Cleared
+	case had:
+		return false, fmt.Errorf("put %s/%s: %w (%s) where %d were recorded on %s; the old rows stay; if they should go, "+
+			"set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause, old.Rows, old.Fetched.UTC().Format(time.DateOnly))
+	case existed && old.State != ledger.Empty: // cleared before, and zero rows are still what the sinks show
+		e.State = ledger.Cleared
+	case !existed && t.shows(e.Partition, t.targets...):
+		if p.OnEmpty != ClearEmpty {
+			return false, fmt.Errorf("put %s/%s: %w (%s) where a sink shows a part that no record names; it stays; if it "+
+				"should go, set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause)
+		}
+		e.State = ledger.Cleared
+	default:
+		e.State = ledger.Empty
+		return true, nil
+	}
+	return false, nil
+}
+
+// keepReceipts takes over the receipts of targets that hold e's content already, and gives the other targets.
+func (t *Table) keepReceipts(e *ledger.Record, old ledger.Record) (stale []ledger.Target) {
+	same := old.State != ledger.Publishing && old.Hash == e.Hash && old.Rows == e.Rows && old.Shape == e.Shape
+	for _, target := range t.targets {
+		if r, has := old.Receipt(target); same && has && !t.changed(old, target) {
+			e.Receipts = append(e.Receipts, r)
+		} else {
+			stale = append(stale, target)
+		}
+	}
+	return stale
+}
+
+// conditions says, target by target, what the part may replace: what the ledger names, or what is there when the ledger
+// doesn't know.
+func (t *Table) conditions(ctx context.Context, p Publication, targets []ledger.Target) ([]sinks.Condition, error) {
+	over := make([]sinks.Condition, len(targets))
+	for i, target := range targets {
+		r, has := p.Base.Receipt(target)
+		store, isFiles := target.Sink.(files)
+		switch {
+		case !isFiles: // it has other means
+		case !p.Again && has && r.Version != "" && p.Base.State != ledger.Publishing && !t.changed(p.Base, target):
+			over[i].Version = r.Version
+		case !p.Again && !has && p.Base.State != ledger.Publishing && !t.shows(p.Part.Partition, target):
+			over[i].Absent = true
+		default:
+			var err error
+			vouched := has && r.Version == "" // by a receipt of an earlier version: this program wrote what is there
+			if over[i], err = store.Look(ctx, p.Part.Table, p.Part.Partition, !p.Again && !vouched); err != nil {
+				return nil, &SinkError{err}
+			}
+		}
+	}
+	return over, nil
+}
+
+// A SinkError is what a sink's Put says, and says who says it.
+type SinkError struct{ Err error }
+
+func (e *SinkError) Error() string { return e.Err.Error() }
+func (e *SinkError) Unwrap() error { return e.Err }
+
+// put gives the part to each target and adds the receipts. Bytes are counted over all targets.
+func put(ctx context.Context, c ledger.Hold, p Publication, targets []ledger.Target, over []sinks.Condition, e *ledger.Record) (size int64, err error) {
+	part := p.Part
+	part.Warn = p.Warn
+	for i, target := range targets {
+		guarded, done, err := c.Guard(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("put %s/%s: %w", part.Table, part.Partition, err)
+		}
+		part.Over = over[i]
+		r, err := target.Sink.Put(guarded, part)
+		if cause := context.Cause(guarded); err != nil && errors.Is(cause, ledger.ErrLost) {
+			err = fmt.Errorf("%w: %w", err, cause)
+		}
+		done()
+		if errors.Is(err, sinks.ErrConflict) {
+			return 0, fmt.Errorf("%w; the next run fetches the partition again: %w", err, ledger.ErrLost)
+		}
+		if err != nil {
+			return 0, &SinkError{err}
+		}
+		r.Sink, r.Store = target.Name, target.Identity()
+		e.Receipts = append(e.Receipts, r)
+		size += r.Size
+	}
+	return size, nil
+}
+
+// ErrEmptied: the answer is empty where rows are recorded, and on_empty is guard.
+var ErrEmptied = errors.New("the answer has no rows")

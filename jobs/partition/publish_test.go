@@ -1,0 +1,269 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// shelf is a sink that shows what a reader would see, and can fail before or after the new rows are visible.
+type shelf struct {
+	visible map[civil.Date]string
+	puts    int
+	fail    error
+	landed  bool // the rows are visible although Put answers an error: its answer was lost
+}
+
+func newShelf() *shelf { return &shelf{visible: map[civil.Date]string{}} }
+
+func (s *shelf) Put(_ context.Context, p sinks.Part) (sinks.Receipt, error) {
+	s.puts++
+	if s.fail == nil || s.landed {
+		s.visible[p.Partition] = p.Hash
+	}
+	return sinks.Receipt{Key: p.Partition.String(), Size: p.Size}, s.fail
+}
+
+func (s *shelf) Store() string { return "shelf" }
+
+func (s *shelf) Close() error { return nil }
+
+type publisher struct {
+	t      *testing.T
+	ledger *ledger.Ledger
+	bucket *blob.Bucket
+	claim  ledger.Hold
+	target []ledger.Target
+}
+
+func newPublisher(t *testing.T, targets ...ledger.Target) *publisher {
+	l, bucket := memLedger(t)
+	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
+	check(t, err)
+	t.Cleanup(func() { check(t, c.Release(context.Background())) })
+	return &publisher{t, l, bucket, ledger.Hold{c}, targets}
+}
+
+// again publishes whatever the ledger says.
+func (p *publisher) again(hash string, rows int64) (ledger.State, error) {
+	table := openAt(p.t, p.ledger, p.target...)
+	base, _ := table.Record(date("2026-01-01"))
+	state, _, err := table.Publish(p.t.Context(), p.claim, Publication{
+		Base: base, Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Hash: hash}, Again: true,
+	})
+	return state, err
+}
+
+// publish does what a fresh process would do.
+func (p *publisher) publish(hash string, rows int64, onEmpty OnEmpty) (ledger.State, error) {
+	table := openAt(p.t, p.ledger, p.target...)
+	base, _ := table.Record(date("2026-01-01"))
+	state, _, err := table.Publish(p.t.Context(), p.claim, Publication{
+		Base:    base,
+		Part:    sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Size: 10, Hash: hash},
+		Fetched: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Cause: "204", OnEmpty: onEmpty,
+	})
+	return state, err
+}
+
+// openAt reads what the ledger holds of the table.
+func openAt(t *testing.T, l *ledger.Ledger, targets ...ledger.Target) *Table {
+	t.Helper()
+	table, err := Open(t.Context(), l, "installs", targets)
+	check(t, err)
+	return table
+}
+
+func (p *publisher) recorded() ledger.Record {
+	e, _ := openAt(p.t, p.ledger).Record(date("2026-01-01"))
+	return e
+}
+
+func TestPublishPutsOnlyWhatChanged(t *testing.T) {
+	s := newShelf()
+	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
+	for i, c := range []struct {
+		hash string
+		want ledger.State
+		puts int
+	}{{"A", ledger.Written, 1}, {"A", ledger.Unchanged, 1}, {"B", ledger.Written, 2}, {"A", ledger.Written, 3}, {"A", ledger.Unchanged, 3}} {
+		state, err := p.publish(c.hash, 5, GuardEmpty)
+		if err != nil || state != c.want || s.puts != c.puts || s.visible[date("2026-01-01")] != c.hash {
+			t.Errorf("step %d: %s %v, %d puts, visible %v", i, state, err, s.puts, s.visible)
+		}
+	}
+	delete(s.visible, date("2026-01-01")) // by hand
+	if state, err := p.again("A", 5); err != nil || state != ledger.Written || s.visible[date("2026-01-01")] != "A" {
+		t.Errorf("asked for again: %s %v, visible %v", state, err, s.visible)
+	}
+	if e := p.recorded(); e.Hash != "A" || e.Rows != 5 || len(e.Receipts) != 1 || e.Receipts[0].Sink != "s" {
+		t.Errorf("recorded %+v", e)
+	}
+}
+
+// The same cells under another shape are put: the file that holds them is another one.
+func TestPublishUnderAnotherShape(t *testing.T) {
+	s := newShelf()
+	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
+	for i, c := range []struct {
+		shape string
+		want  ledger.State
+	}{{"euros", ledger.Written}, {"euros", ledger.Unchanged}, {"dollars", ledger.Written}, {"dollars", ledger.Unchanged}} {
+		state, _, err := openAt(t, p.ledger, p.target...).Publish(t.Context(), p.claim, Publication{
+			Base: p.recorded(), Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: 1, Hash: "A"}, Shape: c.shape,
+		})
+		if err != nil || state != c.want || p.recorded().Shape != c.shape {
+			t.Errorf("step %d: %s %v, recorded %+v", i, state, err, p.recorded())
+		}
+	}
+}
+
+// Content A, then B that lands though its put answers an error, then A again: the third put must happen, though the
+// last complete record says A.
+func TestPublishAfterALostAnswer(t *testing.T) {
+	s := newShelf()
+	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
+	_, err := p.publish("A", 5, GuardEmpty)
+	check(t, err)
+	s.fail, s.landed = errors.New("the answer was lost"), true
+	if _, err := p.publish("B", 5, GuardEmpty); !errors.Is(err, s.fail) {
+		t.Fatalf("a failed put: %v", err)
+	}
+	if e := p.recorded(); e.State != ledger.Publishing || e.Rows != 5 {
+		t.Errorf("recorded after a failed put: %+v", e)
+	}
+	s.fail = nil
+	if state, err := p.publish("A", 5, GuardEmpty); err != nil || state != ledger.Written {
+		t.Errorf("A again: %s %v", state, err)
+	}
+	if s.visible[date("2026-01-01")] != "A" {
+		t.Errorf("visible: %v", s.visible)
+	}
+}
+
+// A sink that has failed is behind the others: it gets the rows, and the others aren't asked again.
+func TestPublishToSeveralSinks(t *testing.T) {
+	a, b := newShelf(), newShelf()
+	p := newPublisher(t, ledger.Target{Name: "a", Sink: a})
+	_, err := p.publish("A", 5, GuardEmpty)
+	check(t, err)
+	p.target = append(p.target, ledger.Target{Name: "b", Sink: b})
+	state, err := p.publish("A", 5, GuardEmpty)
+	if err != nil || state != ledger.Written || a.puts != 1 || b.puts != 1 {
+		t.Errorf("a sink that is new: %s %v, puts %d and %d", state, err, a.puts, b.puts)
+	}
+	b.fail = errors.New("full")
+	if _, err := p.publish("B", 5, GuardEmpty); err == nil {
+		t.Fatal("a failed put is no error")
+	}
+	b.fail = nil
+	if _, err := p.publish("A", 5, GuardEmpty); err != nil {
+		t.Fatal(err)
+	}
+	if a.visible[date("2026-01-01")] != "A" || b.visible[date("2026-01-01")] != "A" {
+		t.Errorf("the sinks differ: %v %v", a.visible, b.visible)
+	}
+}
+
+func TestPublishEmpty(t *testing.T) {
+	day := date("2026-01-01")
+	for _, c := range []struct {
+		name    string
+		had     int64 // rows before; -1: never recorded
+		onEmpty OnEmpty
+		want    ledger.State
+		visible string
+		rows    int64
+		err     string
+	}{
+		{"never had rows, guard", -1, GuardEmpty, ledger.Empty, "", 0, ""},
+		{"never had rows, clear", -1, ClearEmpty, ledger.Empty, "", 0, ""},
+		{"never had rows, keep", -1, KeepEmpty, ledger.Empty, "", 0, ""},
+		{"was empty, guard", 0, GuardEmpty, ledger.Empty, "", 0, ""},
+		{"had rows, guard", 7, GuardEmpty, "", "old", 7, "the answer has no rows (204) where 7 were recorded on 2026-01-02"},
+		{"had rows, clear", 7, ClearEmpty, ledger.Cleared, "none", 0, ""},
+		{"had rows, keep", 7, KeepEmpty, ledger.Kept, "old", 7, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newShelf()
+			p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
+			if c.had >= 0 {
+				hash := "old"
+				if c.had == 0 {
+					hash = "none"
+				}
+				_, err := p.publish(hash, c.had, GuardEmpty)
+				check(t, err)
+			}
+			state, err := p.publish("none", 0, c.onEmpty)
+			if state != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%q %v, want %q %q", state, err, c.want, c.err)
+			}
+			if s.visible[day] != c.visible {
+				t.Errorf("visible %q, want %q", s.visible[day], c.visible)
+			}
+			if e := p.recorded(); e.Rows != c.rows {
+				t.Errorf("recorded %d rows, want %d", e.Rows, c.rows)
+			}
+			if c.want == ledger.Cleared { // and once more: nothing to put, and still what readers see
+				state, err := p.publish("none", 0, GuardEmpty)
+				if err != nil || state != ledger.Unchanged || s.puts != 2 {
+					t.Errorf("cleared again: %q %v, %d puts", state, err, s.puts)
+				}
+				if state, err := p.publish("back", 3, GuardEmpty); err != nil || state != ledger.Written {
+					t.Errorf("rows come back: %q %v", state, err)
+				}
+			}
+		})
+	}
+}
+
+func TestPublishWithoutTheClaim(t *testing.T) {
+	s := newShelf()
+	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
+	check(t, p.bucket.WriteAll(t.Context(), "tables/installs/claims/u/000002.json", []byte("{}"), nil)) // another's
+	if _, err := p.publish("A", 5, GuardEmpty); !errors.Is(err, ledger.ErrLost) || s.puts != 0 {
+		t.Errorf("a put without the claim: %v, %d puts", err, s.puts)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func date(text string) civil.Date {
+	d, err := civil.ParseDate(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func moment(text string) time.Time {
+	for _, layout := range []string{"2006-01-02T15:04", time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t
+		}
+	}
+	panic(text)
+}
+
+// memLedger is a ledger in memory, and the bucket that it is in.
+func memLedger(t *testing.T) (*ledger.Ledger, *blob.Bucket) {
+	b := memblob.OpenBucket(nil)
+	l := ledger.Open(ledger.Options{Bucket: b, URL: "mem://ledger"})
+	t.Cleanup(func() { check(t, l.Close()) })
+	return l, b
+}

@@ -1,0 +1,79 @@
+package refresh
+
+import (
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// A Freshness says how new a table is.
+type Freshness struct {
+	Newest  *civil.Date `json:"newest_complete,omitempty"` // the newest partition fetched after its end; of Whole, its newest day
+	Awaited time.Time   `json:"awaited_since,omitzero"`    // end of the period after it, or of the first one; zero: there are no periods
+	Success *time.Time  `json:"last_success,omitempty"`    // the last fetch recorded, or run without an error
+}
+
+// FreshnessOf is pure: it reads a job's freshness from its table's records and past runs. A run that found nothing due
+// and failed at nothing is a success.
+func FreshnessOf(job string, r Rules, done ledger.Records, past ledger.Past) Freshness {
+	var f Freshness
+	for partition, e := range done {
+		if e.State == ledger.Publishing {
+			continue
+		}
+		f.succeeded(e.Fetched)
+		newest, whole := r.complete(partition, e)
+		if whole && (f.Newest == nil || newest.After(*f.Newest)) {
+			f.Newest = &newest
+		}
+	}
+	if at := past.SuccessOf(job); at != nil {
+		f.succeeded(*at)
+	}
+	period := r.Period
+	if period == Whole {
+		period = Day
+	}
+	next := period.Start(r.Start)
+	if f.Newest != nil {
+		next = period.Next(*f.Newest)
+	}
+	f.Awaited = dayStart(period.Next(next), r.Location)
+	return f
+}
+
+// complete tells whether a record was made when its period was over, and which day names it.
+func (r Rules) complete(partition civil.Date, e ledger.Record) (civil.Date, bool) {
+	if r.Period == Whole {
+		return civil.DateOf(e.Fetched.In(r.Location)).AddDays(-1), true
+	}
+	return partition, r.Snapshots || !e.Fetched.Before(r.end(partition, 0))
+}
+
+func (f *Freshness) succeeded(at time.Time) {
+	if f.Success == nil || at.After(*f.Success) {
+		f.Success = &at
+	}
+}
+
+// Stale says why a table is older than it may be; empty when it isn't. A period counts from its end: with 26h, yesterday
+// is missed from 02:00 tomorrow, and a table of months isn't stale on the 20th.
+func (f Freshness) Stale(now time.Time, maxAge time.Duration) string {
+	if late := now.Sub(f.Awaited); late > maxAge {
+		have := "none is recorded"
+		if f.Newest != nil {
+			have = fmt.Sprintf("the newest recorded is %s", f.Newest)
+		}
+		return fmt.Sprintf("the next period ended %v ago, and %s", late.Round(time.Minute), have)
+	}
+	switch {
+	case f.Success == nil:
+		return ""
+	case now.Sub(*f.Success) > maxAge:
+		return fmt.Sprintf("the last success was %v ago", now.Sub(*f.Success).Round(time.Minute))
+	}
+	return ""
+}

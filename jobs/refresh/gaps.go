@@ -1,0 +1,167 @@
+package refresh
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// An Inspection is what is known of a table without asking the service.
+type Inspection struct {
+	Gaps  []Gap
+	Fresh Freshness
+	Rest  ledger.Rest
+}
+
+// Inspect is pure: it holds what the ledger has of a table against the rules.
+func Inspect(now time.Time, job string, r Rules, done ledger.Records, past ledger.Past) Inspection {
+	return Inspection{Gaps(now, job, r, done, past.Runs), FreshnessOf(job, r, done, past), RestOf(now, r, done)}
+}
+
+// Missing counts the partitions that a fetch would bring by now: those whose schedule hasn't fired yet are none of them.
+func (in Inspection) Missing() (n int) {
+	for _, g := range in.Gaps {
+		if g.Closable && g.Reason != NotDueYet {
+			n += g.Partitions
+		}
+	}
+	return n
+}
+
+// RestOf is pure: it counts what the ledger's records of a table say of it.
+func RestOf(now time.Time, r Rules, done ledger.Records) (rest ledger.Rest) {
+	columns := map[string]bool{}
+	for _, e := range done {
+		if e.State == ledger.Kept {
+			rest.Kept++
+		}
+		how := r.Stale[e.Shape]
+		if len(how.Lacks) == 0 || how.Rebased || e.Rows == 0 || e.State == ledger.Publishing {
+			continue
+		}
+		rest.Lacking.Partitions++
+		for _, name := range how.Lacks {
+			columns[name] = true
+		}
+	}
+	rest.Lacking.Columns = slices.Sorted(maps.Keys(columns))
+	rest.Lacking.Later = r.LaterColumns && rest.Lacking.Partitions > 0
+	if !r.Snapshots {
+		return rest // a period that is over can be fetched whenever
+	}
+	for _, g := range Gaps(now, "", r, done, nil) {
+		if !g.Closable {
+			rest.Lost += g.Partitions
+		}
+	}
+	return rest
+}
+
+// A Gap is a contiguous row of partitions that should be there by now and have no record that counts, all for one
+// reason.
+type Gap struct {
+	Partition  civil.Date `json:"partition"` // the first one
+	Through    civil.Date `json:"through"`   // the last one
+	Partitions int        `json:"partitions"`
+	Reason     GapReason  `json:"reason"`
+	Closable   bool       `json:"closable"`        // false: it can't be fetched any more
+	Run        string     `json:"run,omitempty"`   // that failed, or was interrupted
+	Error      string     `json:"error,omitempty"` // of the failure
+}
+
+// A GapReason says why a partition has no record.
+type GapReason string
+
+// The reasons.
+const (
+	NeverFetched GapReason = "never fetched yet"
+	NotDueYet    GapReason = "not due yet" // the schedule hasn't fired since it could be fetched
+	RunFailed    GapReason = "failed"
+	PutCut       GapReason = "interrupted put" // newer rows were on their way; which are visible isn't known
+)
+
+// Gaps is pure: the partitions from the rules' Start to the newest that have no record, or that were interrupted while
+// they were put, ascending. runs are the last ones, the newest first, for the reasons.
+func Gaps(now time.Time, job string, r Rules, done ledger.Records, runs []ledger.Run) []Gap {
+	var gaps []Gap
+	first, last := r.bounds(now)
+	failed := failuresOf(job, runs)
+	for i := first; i <= last; i++ {
+		partition := r.Period.At(i)
+		e, recorded := done[partition]
+		if recorded && e.State != ledger.Publishing {
+			continue
+		}
+		g := r.gap(now, partition, e, failed.of(cellName(r.Period, r.cell(i))))
+		if n := len(gaps); n > 0 && gaps[n-1].joins(g, r.Period) {
+			gaps[n-1].Through = partition
+			gaps[n-1].Partitions++
+			continue
+		}
+		gaps = append(gaps, g)
+	}
+	return gaps
+}
+
+// joins tells whether next continues g.
+func (g Gap) joins(next Gap, p Period) bool {
+	return p.Next(g.Through) == next.Partition && g.Reason == next.Reason && g.Run == next.Run && g.Error == next.Error && g.Closable == next.Closable
+}
+
+func (r Rules) gap(now time.Time, partition civil.Date, e ledger.Record, f runFailure) Gap {
+	g := Gap{Partition: partition, Through: partition, Partitions: 1, Reason: NeverFetched, Closable: true}
+	if r.Snapshots {
+		g.Closable = r.end(partition, 0).After(now)
+	}
+	switch {
+	case f.run != "" && f.run >= e.Run: // run IDs sort by time
+		g.Reason, g.Run, g.Error = RunFailed, f.run, f.text
+	case e.State == ledger.Publishing:
+		g.Reason, g.Run = PutCut, e.Run
+	case !r.firedFrom(r.ready(now, partition), now):
+		g.Reason = NotDueYet
+	}
+	return g
+}
+
+// failed is what the last runs say of a job.
+type failed struct {
+	units map[string]runFailure // the newest failure of each
+	plan  runFailure            // of the newest run; an older one has been overtaken
+}
+
+type runFailure struct{ run, text string }
+
+// failuresOf collects the failures of a job from runs, the newest first.
+func failuresOf(job string, runs []ledger.Run) failed {
+	f := failed{units: map[string]runFailure{}}
+	newest := true
+	for _, run := range runs {
+		for _, res := range run.Results {
+			if res.Job != job {
+				continue
+			}
+			for _, failure := range res.Failures {
+				if _, newer := f.units[failure.Unit]; failure.Unit != "" && !newer {
+					f.units[failure.Unit] = runFailure{run.ID, failure.Error}
+				} else if failure.Unit == "" && newest {
+					f.plan = runFailure{run.ID, failure.Error}
+				}
+			}
+			newest = false
+		}
+	}
+	return f
+}
+
+// of is the newest failure that explains why a unit has no record; the zero one when there is none.
+func (f failed) of(unit string) runFailure {
+	if f.plan.run != "" {
+		return f.plan
+	}
+	return f.units[unit]
+}

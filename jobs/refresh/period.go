@@ -1,0 +1,96 @@
+package refresh
+
+import (
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A Period is the length of a table's partitions. A partition is named by its first day.
+type Period uint8
+
+// The periods. Weeks run from Sunday to Saturday, as the service's week dimension does; quarters and years are those of
+// the calendar. Whole is the period of a table without a date dimension: one partition, sinks.Whole, that never ends.
+const (
+	Day Period = iota
+	Week
+	Month
+	Quarter
+	Year
+	Whole
+)
+
+// A day that no clock will show: where Whole ends.
+var never = civil.Date{Year: 9999, Month: time.December, Day: 31}
+
+// The fixed origin from which periods are counted, a Sunday. Windows lie on the grid that it begins, so that every
+// process, whatever is missing when it plans, sees the same ones.
+var origin = civil.Date{Year: 1970, Month: time.January, Day: 4}
+
+func (p Period) String() string {
+	return [...]string{"day", "week", "month", "quarter", "year", "whole"}[p]
+}
+
+// Index is the number of the period that holds d, counted from the origin; before it, negative.
+func (p Period) Index(d civil.Date) int {
+	switch p {
+	case Day:
+		return d.DaysSince(origin)
+	case Week:
+		return floorDiv(d.DaysSince(origin), 7)
+	case Month:
+		return (d.Year-origin.Year)*12 + int(d.Month-time.January)
+	case Quarter:
+		return (d.Year-origin.Year)*4 + int(d.Month-time.January)/3
+	case Year:
+		return d.Year - origin.Year
+	case Whole:
+		return 0
+	}
+	panic(fmt.Sprintf("jobs: period %d", p))
+}
+
+// At is the first day of the period with that number.
+func (p Period) At(index int) civil.Date {
+	switch p {
+	case Day:
+		return origin.AddDays(index)
+	case Week:
+		return origin.AddDays(7 * index)
+	case Month:
+		return firstOfMonth(index)
+	case Quarter:
+		return firstOfMonth(3 * index)
+	case Year:
+		return firstOfMonth(12 * index)
+	case Whole:
+		if index > 0 {
+			return never
+		}
+		return sinks.Whole
+	}
+	panic(fmt.Sprintf("jobs: period %d", p))
+}
+
+// Start is the first day of the period that holds d.
+func (p Period) Start(d civil.Date) civil.Date { return p.At(p.Index(d)) }
+
+// Next is the first day of the period after the one that holds d: where that one ends.
+func (p Period) Next(d civil.Date) civil.Date { return p.At(p.Index(d) + 1) }
+
+// firstOfMonth is the first day of the month with that number, counted from January of the origin's year.
+func firstOfMonth(index int) civil.Date {
+	years := floorDiv(index, 12)
+	return civil.Date{Year: origin.Year + years, Month: time.January + time.Month(index-12*years), Day: 1}
+}
+
+func floorDiv(a, b int) int {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}

@@ -1,0 +1,162 @@
+package refresh
+
+import (
+	"slices"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// Plan is pure: which windows to do now, and why, from the clock, the refresh rules and what the ledger holds.
+// Windows and the partitions in them ascend. A partition is in at most one window.
+func Plan(now time.Time, r Rules, done ledger.Records) []Window {
+	var windows []Window
+	start, last := r.bounds(now)
+	for i := r.firstOpen(now, start, done); i <= last; i++ {
+		partition := r.Period.At(i)
+		e, recorded := done[partition]
+		if i < start && !recorded {
+			continue
+		}
+		reason, due := r.due(now, partition, e, recorded)
+		if !due || i < start && reason == Changed || r.Only != nil && !slices.Contains(r.Only, reason) {
+			continue
+		}
+		cell := r.cell(i)
+		if n := len(windows); n == 0 || windows[n-1].Cell != cell {
+			windows = append(windows, Window{Period: r.Period, Cell: cell})
+		}
+		w := &windows[len(windows)-1]
+		w.Due = append(w.Due, Due{Partition: partition, Reason: reason, Seq: e.Seq})
+	}
+	return windows
+}
+
+// firstOpen is the number of the oldest period to look at: start, or before it the oldest whose record isn't final. A
+// start that moves on with the days would else leave partitions behind before their last restatement, or half published.
+func (r Rules) firstOpen(now time.Time, start int, done ledger.Records) int {
+	if r.Through.IsValid() || r.Period == Whole {
+		return start
+	}
+	first := start
+	for partition, e := range done {
+		i := r.Period.Index(partition)
+		if reason, _ := r.wanted(now, partition, e, true); i < first && reason != "" && reason != Changed {
+			first = i
+		}
+	}
+	return first
+}
+
+// due decides for one partition that has begun, and has ended unless the rules ask for today.
+func (r Rules) due(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, bool) {
+	if r.IgnoreLedger {
+		return Forced, true
+	}
+	reason, since := r.wanted(now, partition, e, recorded)
+	if reason == "" || since.After(now) {
+		return "", false
+	}
+	if r.IgnoreSchedule {
+		return reason, true
+	}
+	if recorded && !since.After(e.Fetched) {
+		return reason, Fired(r.Schedule, since, now)
+	}
+	return reason, r.firedFrom(since, now)
+}
+
+// firedFrom counts a tick at that very moment too, such as the one of midnight that ends a day.
+func (r Rules) firedFrom(moment, now time.Time) bool { return Fired(r.Schedule, moment.Add(-1), now) }
+
+// wanted says why a partition should be fetched, and since when: a schedule that has fired after that moment makes it
+// due. No reason: it is as it should be.
+func (r Rules) wanted(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, time.Time) {
+	ready := r.ready(now, partition)
+	stale, isStale := r.stale(e)
+	switch {
+	case !recorded:
+		return Missing, ready
+	case e.State == ledger.Publishing:
+		return Interrupted, ready
+	case isStale && e.State == ledger.Kept: // fetched, and the answer was empty: one more try a tick
+		return stale, later(ready, e.Fetched)
+	case isStale:
+		return stale, ready
+	case !e.Reached(r.Targets):
+		return Unsunk, ready
+	case r.Changed[partition]:
+		return Changed, ready
+	}
+	return r.restated(now, ready, partition, e)
+}
+
+// stale says why the shape of a record makes its partition due. One without rows lacks no column.
+func (r Rules) stale(e ledger.Record) (Reason, bool) {
+	switch how := r.Stale[e.Shape]; {
+	case how.Rebased:
+		return Rebased, true
+	case len(how.Lacks) > 0 && e.Rows > 0 && !r.LaterColumns:
+		return NewColumns, true
+	}
+	return "", false
+}
+
+// ready is the moment from which a partition can be fetched: its end, or its beginning while it is unfinished.
+func (r Rules) ready(now time.Time, partition civil.Date) time.Time {
+	switch {
+	case r.Period != Whole:
+		if end := r.end(partition, 0); !end.After(now) {
+			return end
+		}
+		return dayStart(partition, r.Location)
+	case r.Today:
+		return dayStart(r.Start, r.Location)
+	}
+	return dayStart(r.Start.AddDays(1), r.Location)
+}
+
+// restated says why a partition that was recorded should be fetched once more. What counts is how old it was when it
+// was last fetched, not how old it is now: after missed nights the last restatement would be lost otherwise.
+func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Record) (Reason, time.Time) {
+	since := later(ready, e.Fetched)
+	settled := r.Lookback
+	if n := len(r.Horizons); n > 0 {
+		settled = max(settled, r.Horizons[n-1])
+	}
+	switch {
+	case r.Period == Whole && r.newest(e.Fetched).Before(r.newest(now)):
+		return Unfinished, since
+	case r.Period == Whole && r.Lookback > 0: // its newest days are always inside
+		return Lookback, since
+	case r.Period == Whole:
+		return "", since
+	case !e.Fetched.Before(r.end(partition, settled)): // nearly all of a long table
+		return "", since
+	case e.Fetched.Before(r.end(partition, 0)):
+		return Unfinished, since
+	case e.Fetched.Before(r.end(partition, r.Lookback)):
+		return Lookback, since
+	}
+	for _, days := range r.Horizons {
+		if final := r.end(partition, days); e.Fetched.Before(final) {
+			return Horizon, final // one fetch after several horizons settles them all
+		}
+	}
+	return "", since
+}
+
+// Settled tells whether a partition's record is final: a fetch of it now would only repeat it.
+func (r Rules) Settled(now time.Time, e ledger.Record) bool {
+	reason, _ := r.wanted(now, e.Partition, e, true)
+	return reason == ""
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

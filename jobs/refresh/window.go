@@ -1,0 +1,110 @@
+package refresh
+
+import (
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// A Reason says why a partition is to be fetched.
+type Reason string
+
+// The reasons.
+const (
+	Missing     Reason = "missing"         // no record of it
+	Unfinished  Reason = "unfinished"      // last fetched before its period ended
+	Lookback    Reason = "lookback"        // last fetched while the service could still restate it
+	Horizon     Reason = "cohort horizon"  // last fetched before a cohort metric was final
+	Interrupted Reason = "interrupted"     // a put began, and how it ended is not recorded
+	Unsunk      Reason = "new sink"        // a sink of the job has no receipt for it
+	Rebased     Reason = "rebaseline"      // recorded when the config gave its numbers another meaning
+	NewColumns  Reason = "missing columns" // recorded when the table had fewer columns
+	Changed     Reason = "changed outside" // a sink holds something else than what was put, or nothing
+	Forced      Reason = "forced"          // asked for again, whatever the ledger holds
+)
+
+// A Window is one cell of the fixed grid with those of its partitions that are to be fetched. One request covers a
+// contiguous row of them.
+type Window struct {
+	Period Period
+	Cell   civil.Date // first day of the cell, the same for every process: it names the claim
+	Due    []Due      // ascending
+
+	// Base are the records of the partitions as they were under the claim and before the fetch, which is what the ledger
+	// holds new ones against. Another unit of the process may read newer ones meanwhile.
+	Base ledger.Records
+}
+
+// Due is a partition to fetch.
+type Due struct {
+	Partition civil.Date `json:"partition"`
+	Reason    Reason     `json:"reason"`
+	Seq       int        `json:"-"` // of the record the plan was made from; a newer one means another process did it meanwhile
+}
+
+// Name names the unit that does the window, and its claim: the cell's first day.
+func (w Window) Name() string { return cellName(w.Period, w.Cell) }
+
+// lockCells are the periods in a cell of the grid of claims, by Period: as many as a page has unless the config says
+// otherwise. Claims don't depend on the page, so that processes with pages of 7 and of 30 days can't hold one day at once.
+var lockCells = [...]int{Day: 7, Week: 4, Month: 1, Quarter: 1, Year: 1, Whole: 1}
+
+// Claims names the claims under which the window is done, ascending: those of all cells that its due partitions lie in.
+func (w Window) Claims() []string {
+	var names []string
+	n := lockCells[w.Period]
+	for _, d := range w.Due {
+		name := cellName(w.Period, w.Period.At(n*floorDiv(w.Period.Index(d.Partition), n)))
+		if last := len(names) - 1; last < 0 || names[last] != name {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func cellName(p Period, cell civil.Date) string {
+	if p == Whole {
+		return "all"
+	}
+	return cell.String()
+}
+
+// Runs cuts the window into its contiguous rows of partitions, each one request.
+func (w Window) Runs() [][]civil.Date {
+	var runs [][]civil.Date
+	for i, d := range w.Due {
+		if i == 0 || w.Period.Next(w.Due[i-1].Partition) != d.Partition {
+			runs = append(runs, nil)
+		}
+		last := len(runs) - 1
+		runs[last] = append(runs[last], d.Partition)
+	}
+	return runs
+}
+
+// StillDue is the window without the partitions of which newer records are there than those that the plan was made from,
+// and on the base of the records of the others.
+func (w Window) StillDue(recorded ledger.Records) Window {
+	w = w.Without(func(d Due) bool {
+		e, known := recorded[d.Partition]
+		return known && e.Seq > d.Seq && e.State != ledger.Publishing
+	})
+	w.Base = ledger.Records{}
+	for _, d := range w.Due {
+		if e, known := recorded[d.Partition]; known {
+			w.Base[d.Partition] = e
+		}
+	}
+	return w
+}
+
+// Without is the window without the partitions that drop names.
+func (w Window) Without(drop func(Due) bool) Window {
+	kept := Window{Period: w.Period, Cell: w.Cell, Base: w.Base}
+	for _, d := range w.Due {
+		if !drop(d) {
+			kept.Due = append(kept.Due, d)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,74 @@
+package refresh
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// Pages of any length lie in the same cells of claims.
+func TestPagesShareClaims(t *testing.T) {
+	claims := func(page int) map[string][]string { // by day
+		by := map[string][]string{}
+		for _, w := range Plan(moment("2026-06-01T06:00"), Rules{
+			Period: Day, Page: page, Start: date("2026-01-01"), Location: time.UTC,
+		}, nil) {
+			for _, d := range w.Due {
+				for _, name := range w.Claims() {
+					by[d.Partition.String()] = append(by[d.Partition.String()], name)
+				}
+			}
+			if !slices.IsSorted(w.Claims()) {
+				t.Errorf("page %d: claims %q", page, w.Claims())
+			}
+		}
+		return by
+	}
+	week := claims(7)
+	for _, page := range []int{1, 2, 5, 7, 14, 30, 365} {
+		by := claims(page)
+		if len(by) != len(week) {
+			t.Fatalf("page %d: %d days", page, len(by))
+		}
+		for day, names := range by {
+			if !slices.Contains(names, week[day][0]) || len(week[day]) != 1 {
+				t.Errorf("page %d: %s is under %q, with a page of 7 under %q", page, day, names, week[day])
+			}
+		}
+	}
+}
+
+// What changed outside is due from Start on; what a bucket's rules delete before it isn't fetched again every night.
+func TestChangedBeforeStart(t *testing.T) {
+	done, changed := ledger.Records{}, map[civil.Date]bool{}
+	for day := range 10 {
+		e := record(day, "a")
+		e.Fetched = moment("2026-05-01T06:00")
+		done[e.Partition], changed[e.Partition] = e, true
+	}
+	start := record(6, "").Partition
+	windows := Plan(moment("2026-06-01T06:00"), Rules{
+		Period: Day, Page: 1, Start: start, Through: record(9, "").Partition, Location: time.UTC, Changed: changed,
+	}, done)
+	if len(windows) != 4 || windows[0].Due[0].Partition != start || windows[0].Due[0].Reason != Changed {
+		t.Errorf("due: %+v", windows)
+	}
+	rules := Rules{Period: Day, Page: 1, Start: start, Location: time.UTC, Changed: changed}
+	for _, w := range Plan(moment("2026-01-11T06:00"), rules, done) {
+		if w.Due[0].Partition.Before(start) {
+			t.Errorf("before the start %+v is due", w.Due)
+		}
+	}
+}
+
+func record(day int, run string) ledger.Record {
+	return ledger.Record{
+		Partition: date("2026-01-01").AddDays(day), Run: run, State: ledger.Written, Rows: int64(day + 1), Hash: fmt.Sprint("h", day),
+		Fetched: time.Date(2026, 3, 1, 6, 0, day, 0, time.UTC), Sums: map[string]string{"installs": "12"},
+	}
+}

@@ -1,0 +1,81 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// A tally is a result that several goroutines add to.
+type tally struct {
+	*ledger.Result
+	mu    sync.Mutex
+	start time.Time
+	deny  context.CancelFunc // ends the job: going on would only repeat the refusal
+	over  bool               // deny was called
+}
+
+// ended tells whether the job goes no further.
+func (t *tally) ended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
+func (t *tally) add(o ledger.Outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Outcome.Add(o)
+	t.Took = time.Since(t.start)
+}
+
+// stop counts a unit that wasn't begun, or not finished, because the run was stopped. Of a job that was denied, the refusal
+// says enough.
+func (t *tally) stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over {
+		t.Left++
+		t.Stopped = true
+	}
+}
+
+// leave counts a unit that there was no time for, and gives how many there are.
+func (t *tally) leave() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Left++
+	return t.Left
+}
+
+// fail notes that a unit failed, or, without one, the plan. What ends the job is noted once, and false is given when that
+// has been done: other units may have met the same at the same time.
+func (t *tally) fail(unit string, err error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	over := Denied(err) || errors.Is(err, ErrStop)
+	if over && t.over {
+		return false
+	}
+	t.Errs = append(t.Errs, err)
+	t.Failures = append(t.Failures, ledger.Failure{Unit: unit, Error: cut(terminal.Text(err.Error()))})
+	if over {
+		t.over = true
+		t.deny()
+	}
+	return true
+}
+
+// cut bounds a text that is kept: a service may answer with a page of HTML, for hundreds of units.
+func cut(text string) string {
+	const longest = 500
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "") + "..."
+}

@@ -1,0 +1,92 @@
+package bqsink
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+
+	"golang.org/x/time/rate"
+)
+
+// A turn is a lock that is held during calls, so whoever waits for it can give up when the context ends.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) give() { <-t }
+
+// places holds a slot for each partition that this process has put.
+type places struct {
+	mu    sync.Mutex
+	known map[string]*slot
+}
+
+// A slot is held by one Put at a time, because two load jobs on one partition could land in either order.
+type slot struct {
+	turn    turn
+	run     string
+	attempt int  // number of the run's last job
+	settled bool // the run has looked for unfinished jobs, and none can be under way since
+}
+
+func (p *places) take(ctx context.Context, at place, run string) (*slot, error) {
+	p.mu.Lock()
+	if p.known == nil {
+		p.known = map[string]*slot{}
+	}
+	s := p.known[at.destination()]
+	if s == nil {
+		s = &slot{turn: newTurn()}
+		p.known[at.destination()] = s
+	}
+	p.mu.Unlock()
+	if err := s.turn.take(ctx); err != nil {
+		return nil, err
+	}
+	if s.run != run {
+		s.run, s.attempt, s.settled = run, 0, false
+	}
+	return s, nil
+}
+
+// commitsPerSecond keeps the jobs of a table below 50 modifications in 10 s, above which BigQuery refuses them
+// (https://cloud.google.com/bigquery/quotas#partitioned_tables), and leaves some for a second process.
+const commitsPerSecond = 4
+
+// pace is a rate limiter for each table.
+type pace struct {
+	every  rate.Limit // per second; commitsPerSecond when 0
+	mu     sync.Mutex
+	tables map[string]*rate.Limiter
+}
+
+// wait blocks until a job that modifies the table may be submitted.
+func (p *pace) wait(ctx context.Context, table string) error {
+	p.mu.Lock()
+	if p.tables == nil {
+		p.tables = map[string]*rate.Limiter{}
+	}
+	l := p.tables[table]
+	if l == nil {
+		l = rate.NewLimiter(cmp.Or(p.every, commitsPerSecond), 1)
+		p.tables[table] = l
+	}
+	p.mu.Unlock()
+	if err := l.Wait(ctx); err != nil {
+		if ctx.Err() == nil { // the limiter knows that the deadline comes first, and returns an error of its own
+			err = context.DeadlineExceeded
+		}
+		return fmt.Errorf("wait for a turn to commit to %s: %w", table, err)
+	}
+	return nil
+}
