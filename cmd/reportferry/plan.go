@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,8 +102,12 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 		partitions += len(u.Due)
 		requests += u.Requests
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s, %s under the limiter\n", job.Name, human.Plural(len(p.Units), "window"),
-		human.Plural(partitions, "partition"), human.Plural(requests, "request"), limiterTime(rate, requests))
+	fmt.Fprintf(w, "%s: %s, %s, %s", job.Name, human.Plural(len(p.Units), "window"),
+		human.Plural(partitions, "partition"), human.Plural(requests, "request"))
+	if wait := limiterTime(rate, requests); wait > 0 {
+		fmt.Fprintf(w, ", at least %s at this rate", wait)
+	}
+	fmt.Fprintln(w)
 	for _, u := range p.Units {
 		due := u.Due
 		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, human.Range(due[0].Partition, due[len(due)-1].Partition), reasons(due))
@@ -163,7 +166,7 @@ func limiterTime(rate float64, requests int) time.Duration {
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
 }
 
-// reasons counts why partitions are due: "missing 5, lookback 2".
+// reasons counts why partitions are due: "2 in the lookback, 5 missing".
 func reasons(due []refresh.Due) string {
 	counts := map[refresh.Reason]int{}
 	for _, d := range due {
@@ -171,9 +174,16 @@ func reasons(due []refresh.Due) string {
 	}
 	var out []string
 	for reason, n := range counts {
-		out = append(out, fmt.Sprintf("%s %d", reason, n))
+		words := string(reason)
+		switch reason {
+		case refresh.Lookback:
+			words = "in the lookback"
+		case refresh.Horizon:
+			words = "with cohort metrics that are final by now"
+		}
+		out = append(out, fmt.Sprintf("%d %s", n, words))
 	}
-	slices.SortFunc(out, cmp.Compare)
+	slices.Sort(out)
 	return strings.Join(out, ", ")
 }
 

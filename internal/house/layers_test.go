@@ -53,7 +53,14 @@ var layers = []layer{
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table"}},
 	{"internal/catalog", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
-	{"internal/emulator", []string{"internal/catalog", "internal/faults"}, nil},
+	{"internal/emulator", []string{"internal/catalog", "internal/emulator/*", "internal/faults"}, nil},
+	// Its parts leave each other alone, but for the facts that all of them are about.
+	{"internal/emulator/wire", []string{"internal/faults"}, nil},
+	{"internal/emulator/store", nil, nil},
+	{"internal/emulator/facts", []string{"internal/emulator/store"}, nil},
+	{"internal/emulator/metrics", []string{"internal/emulator/facts", "internal/emulator/wire"}, nil},
+	{"internal/emulator/report", []string{"internal/emulator/facts", "internal/emulator/metrics", "internal/emulator/store", "internal/emulator/wire"}, nil},
+	{"internal/emulator/*", []string{"internal/emulator/facts", "internal/emulator/store", "internal/emulator/wire"}, nil},
 	{"internal/faults", nil, nil},
 	{"internal/house", nil, nil},
 	// Leaves that can be deleted: what they know of the rest would have to be untangled first.
