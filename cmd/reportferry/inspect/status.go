@@ -213,7 +213,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 		case s.Kind != "" && s.Fresh.Success == nil:
 			fmt.Fprintf(w, "%s: no run of it has succeeded yet\n", s.Job)
 		case s.Kind != "":
-			fmt.Fprintf(w, "%s: last success %s; %s status says more\n", s.Job, human.Ago(now, *s.Fresh.Success), s.Kind)
+			fmt.Fprintf(w, "%s: last success %s; see %s status\n", s.Job, human.Ago(now, *s.Fresh.Success), s.Kind)
 		case s.Newest == nil:
 			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
 		}
@@ -238,7 +238,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 	run := runs[0]
 	fmt.Fprintf(w, "last run: %s (%s), ", run.ID, run.Trigger)
 	if run.Ended == nil {
-		fmt.Fprintf(w, "it goes on, or was killed\n")
+		fmt.Fprintf(w, "still running, or killed\n")
 		return
 	}
 	fmt.Fprintf(w, "exit code %d, %s ago\n", run.Exit, now.Sub(*run.Ended).Round(time.Second))
@@ -252,7 +252,7 @@ func writeTroubles(w io.Writer, s tableStatus, last string) {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
 	}
 	if s.Missing > 0 {
-		fmt.Fprintf(w, "  %s missing; gaps %s names them\n", human.Plural(s.Missing, "partition"), s.Job)
+		fmt.Fprintf(w, "  %s missing; see gaps %s\n", human.Plural(s.Missing, "partition"), s.Job)
 	}
 	if s.Rest.Lost > 0 {
 		fmt.Fprintf(w, "  %d can't be fetched any more\n", s.Rest.Lost)
