@@ -15,6 +15,8 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // A Ledger is the durable record, in a bucket, of partitions, claims and runs.
@@ -160,4 +162,21 @@ func numbered(key string) (int, bool) {
 	name := strings.TrimSuffix(key[strings.LastIndexByte(key, '/')+1:], ".json")
 	n, err := strconv.Atoi(name)
 	return n, err == nil && n >= 0 && name == fmt.Sprintf("%06d", n)
+}
+
+// Probe writes, reads and deletes an object of its own in the ledger's bucket.
+func (l *Ledger) Probe(ctx context.Context) error {
+	if err := sinks.ProbeBucket(ctx, l.bucket, ""); err != nil {
+		return fmt.Errorf("%w: probe %s: %w", ErrBucket, l.url, err)
+	}
+	return nil
+}
+
+// Clock is the time by the clock of the ledger's store; false: a folder has none but this machine's.
+func (l *Ledger) Clock(ctx context.Context) (now time.Time, known bool, err error) {
+	if l.dir != "" {
+		return time.Time{}, false, nil
+	}
+	now, err = l.now(ctx)
+	return now, err == nil, err
 }
