@@ -1,5 +1,32 @@
 // Package jobs is the engine: it plans what is missing, claims it, has it done once, and remembers. Without it, every
 // kind of job would have its own idea of what is done, and a crash or a second process would lose or double days.
+//
+// A kind turns the config of one job into a Plan, and the Runner works through the plans of all jobs:
+//
+//	config ─ Kind.Plan ─▶ Plan ─ units ─▶ Runner ─┬─ claim ─ Unit.Do ─ release ─┬─▶ Result, exit code
+//	                                              └─ several at once ───────────┘
+//
+// The README of this folder tells how restatement works and what the ledger looks like. The words of this tree, and the
+// types that they name:
+//
+//	job         an entry of the config, ready to run: Job
+//	kind        how a job does its work: Kind, in report, events, spend, sharing, apps
+//	unit        what is done under one claim: Unit
+//	partition   one period of a table, replaced whole: ledger.Record says what was fetched of it
+//	window      one cell of the grid with the partitions of it that are due: refresh.Window. One request covers a row of it
+//	part        the file of one partition: table.Part on its way, sinks.Part as a sink takes it
+//	claim       the right to do a unit, renewed by heartbeats: ledger.Claim; several of them are a ledger.Hold
+//	record      the commit point of a partition: ledger.Record
+//	segment     many records in one object, made by compaction
+//	shape       what the numbers of a record mean: ledger.Shape, with its columns, ledger.Column
+//	definition  a table's columns for the converter, the ledger and the sinks at once: partition.Definition
+//	settled     of a partition: final, not restated any more (refresh.Rules.Settled). Of a pushed row: its fate is known (outbox)
+//
+//	catalog.Field   what is known of a metric or dimension of the service: type, unit, over what it adds up
+//	table.Column    a column of the converter: where its cells come from, its type, whether it is a key
+//	report.column   a table.Column and the event selector that chose it, while a report's columns are resolved
+//	ledger.Column   a column as records remember it: its type as text, its source, its event
+//	sinks.Column    a column of a table in a warehouse: type there, description, whether it may be NULL
 package jobs
 
 import (
@@ -15,22 +42,22 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A Kind plans units of work. A Kind doesn't change: what one run finds out is in its Plan. Plans of several jobs are made
-// at once.
+// A Kind plans units of work. A Kind doesn't change while it works: what one run finds out is in its Plan. Plans of
+// several jobs are made concurrently.
 type Kind interface {
 	Plan(ctx context.Context, now time.Time) (Plan, error)
 }
 
-// A Plan is what a job would do now. Making one sends nothing to the service that changes anything, claims nothing, and
-// writes at most shapes to the ledger.
+// A Plan is what a job would do now, with everything that the run has to know to do it. Making one claims nothing and
+// changes nothing at the service; at most it saves a shape in the ledger.
 type Plan struct {
 	Units []Unit
 
 	// Tidy is called once no more units are taken; nil: nothing to tidy.
 	Tidy func(context.Context) error
 
-	// Inspect says how the table is, by what the ledger holds when it is called and what the units have learnt. It asks
-	// the service for nothing. Nil: the kind has no partitions.
+	// Inspect says how the table is, from what the ledger holds when it is called and from what the units have found
+	// out. It asks the service for nothing. Nil: the kind has no partitions.
 	Inspect func(context.Context, ledger.Past) (refresh.Inspection, error)
 
 	// Schema is the table's definition, for which it may ask the service. Nil: the kind has no partitions.
@@ -52,8 +79,8 @@ type Unit struct {
 
 	Do func(context.Context, ledger.Hold) (ledger.Outcome, error)
 
-	// Over tells without a claim whether another process has done the unit since it was planned. It saves tasks that come
-	// to each other's units the half dozen calls of the ledger's bucket that a claim costs. Nil: only Do can tell.
+	// Over tells, without a claim, whether another process has done the unit since it was planned. A claim costs half a
+	// dozen calls of the ledger's bucket, and tasks that come to each other's units save them. Nil: only Do can tell.
 	Over func(context.Context) (bool, error)
 }
 
@@ -79,11 +106,11 @@ type Job struct {
 var (
 	// ErrDenied: the service or a store refused the credentials; going on would only repeat that.
 	ErrDenied = errors.New("access denied")
-	// ErrStop: what one unit was refused for holds for every unit of the job; going on would only repeat that.
+	// ErrStop: a refusal of one unit that holds for every unit of the job; going on would only repeat it.
 	ErrStop = errors.New("the job goes no further")
 )
 
-// Jobs that are planned at once. A plan mostly waits for the ledger's bucket.
+// planners is how many jobs are planned at once. A plan mostly waits for the ledger's bucket.
 const planners = 16
 
 // Planned is what a job would do now, or why that can't be said.
@@ -92,8 +119,8 @@ type Planned struct {
 	Err error
 }
 
-// From begins the plan at the index-th of count parts of it, and ends with what was skipped: of tasks that share a plan,
-// each begins elsewhere.
+// From lets one of count tasks that share a plan begin with the index-th part of it; what it skips comes last. So the
+// tasks begin in different places and then help each other.
 func (p *Plan) From(index, count int) {
 	i, end := len(p.Units)*index/count, len(p.Units)*(index+1)/count
 	p.Units = slices.Concat(p.Units[i:], p.Units[:i])

@@ -13,7 +13,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A Runner does what jobs plan: each unit under its claim, several at once, a failed one never stopping the next.
+// A Runner does what jobs have planned: each unit under its claim, several at once. A unit that fails stops no other.
 type Runner struct {
 	Ledger   *ledger.Ledger
 	Run      string        // the run's ID: in claims, records and logs
@@ -33,8 +33,8 @@ type Progress struct {
 	Err    error
 }
 
-// RunJobs does what PlanJobs planned of the jobs, and gives their results in order. It returns when every unit that it
-// took is over.
+// RunJobs does the plans of the jobs, and gives the results in the order of list. It returns when every unit that it
+// began is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []ledger.Result {
 	results := make([]ledger.Result, len(list))
 	s := &shift{desk: newDesk(r)}
@@ -42,7 +42,7 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	g.SetLimit(max(1, r.Parallel))
 	for i, job := range list {
 		results[i] = ledger.Result{Job: job.Name, Table: job.Table}
-		if ctx.Err() != nil { // what is due of it, or that nobody knows what is
+		if ctx.Err() != nil { // the run was stopped before: everything of this job is left
 			results[i].Left = windows(plans[i].Units)
 			results[i].Stopped = results[i].Left > 0 || errors.Is(plans[i].Err, context.Canceled)
 			if plans[i].Err == nil || results[i].Stopped {
@@ -168,7 +168,7 @@ func (r *Runner) over(ctx context.Context, t task, out ledger.Outcome, err error
 		log := r.Log.With("job", t.job.Name, "run", r.Run, "window", failed.File)
 		switch {
 		case out.Requests == 0 && t.res.ended():
-			return // it was about to ask what has been refused
+			return // it was about to ask for what has been refused already
 		case ctx.Err() != nil && errors.Is(failed, context.Canceled):
 			log.Info("window stopped")
 			t.res.stop(1)
@@ -193,8 +193,8 @@ func (r *Runner) claimed(ctx context.Context, job Job, u Unit, s *shift) (out le
 	return u.Do(ctx, hold)
 }
 
-// A timing knows how long the units of a run take, so that none is begun which would be stopped half way: its requests
-// would be sent for nothing, and again by the next run.
+// A timing knows how long units take. No unit is begun that would be stopped half way by the deadline: its requests
+// would be sent for nothing, and once more by the next run.
 type timing struct {
 	mu      sync.Mutex
 	longest time.Duration
@@ -206,7 +206,7 @@ func (t *timing) took(d time.Duration) {
 	t.longest = max(t.longest, d)
 }
 
-// late tells whether a unit that takes as long as the longest so far would go beyond the deadline.
+// late tells whether a unit that takes as long as the longest one so far would end after the deadline.
 func (t *timing) late(deadline time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Commit commits e as the newest record of its partition. e's Segment is filled in, and so is its Seq when it has none:
-// it then comes after what this table has read. When another process has recorded the partition meanwhile, the error is
-// ErrLost, and e isn't the newest record.
+// Commit writes e as the newest record of its partition. It fills in the segment, and the sequence number when e has
+// none: the one after the newest that this table has read. When another process has recorded the partition meanwhile,
+// the error is ErrLost and e doesn't hold.
 func (t *Table) Commit(ctx context.Context, e Record) error {
 	t.mu.Lock()
 	newest := t.entries[e.Partition].Seq
@@ -42,14 +42,15 @@ func (t *Table) Commit(ctx context.Context, e Record) error {
 	after := t.entries[e.Partition]
 	t.mu.Unlock()
 	if after.Seq > e.Seq || !same(after, e) {
-		return lost // its number had been used before, and folded away
+		return lost // its number was used before and folded away
 	}
 	return nil
 }
 
-// lookAgain reads the segment that holds, when it is a newer one than this table has read. That an object could be created
-// proves that nobody has its number only as long as no number was deleted, and records are deleted by folding alone: what
-// was deleted before the segment was read that e names is older than e, and what was deleted since is in a newer one.
+// lookAgain is the second look: it reads the segment that holds by now, when that is newer than the one this table has
+// read. Creating an object proves that its number was free only if no number was ever deleted, and folding deletes
+// records. What was deleted before the segment that e names was read is older than e; what was deleted since is in a
+// newer segment.
 func (t *Table) lookAgain(ctx context.Context, e Record) error {
 	segments, err := t.ledger.list(ctx, t.prefix("segments"))
 	if err != nil {
@@ -68,8 +69,8 @@ func same(stored, written Record) bool {
 	return err == nil && again == nil && bytes.Equal(a, b)
 }
 
-// Doubt records a partition as being published, after whatever was recorded last: a writer that lost put its rows, and
-// whether they are still visible isn't known to whoever recorded meanwhile.
+// Doubt records a partition as being published, on top of whatever was recorded last. A writer whose record lost the
+// race has put its rows all the same, and whoever recorded meanwhile doesn't know which rows are visible.
 func (t *Table) Doubt(ctx context.Context, e Record) error {
 	ctx, done := outliving(ctx, 3*time.Second)
 	defer done()
@@ -91,7 +92,8 @@ func (t *Table) Doubt(ctx context.Context, e Record) error {
 	return err
 }
 
-// drop deletes a record that a segment holds, or a newer one than it. One that stays does no harm: its seq is lower.
+// drop deletes a record once a segment holds it or a newer one. If it stays it does no harm, because its number is
+// lower.
 func (t *Table) drop(ctx context.Context, key string) {
 	t.mu.Lock()
 	loose := t.loose[key]

@@ -11,12 +11,12 @@ import (
 	"strconv"
 )
 
-// A ledger on plain files needs two things that the file driver can't do. Its conditional create checks and then
-// renames, so that several writers can win; and its listing fails when a file vanishes under it, as the temporary
-// files of other processes do.
+// A ledger on plain files can't use the file driver for two things. The driver's conditional create checks and then
+// renames, so two writers can both win; and its listing fails when a file vanishes meanwhile, as temporary files of
+// other processes do.
 
-// CreateBeside opens a new file beside path, for what becomes path in one step once it is whole. Its mode is what the umask
-// leaves, as that of files by other ways: os.CreateTemp's is for its maker alone.
+// CreateBeside opens a new temporary file next to path, to be renamed to path once it is whole. The umask decides its
+// mode, as for other files of the program; os.CreateTemp would make it readable for its owner alone.
 func CreateBeside(path string) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(path+"."+strconv.FormatUint(rand.Uint64(), 36)+".tmp", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
@@ -26,7 +26,7 @@ func CreateBeside(path string) (*os.File, error) {
 	}
 }
 
-// createFile writes a file that must not exist yet, in one step: of several links to one name one succeeds.
+// createFile writes a file that must not exist yet, in one step: link(2) succeeds for one of several writers.
 func createFile(dir, key string, data []byte) error {
 	path := filepath.Join(dir, filepath.FromSlash(key))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -55,8 +55,8 @@ func createFile(dir, key string, data []byte) error {
 	return syncFolders(filepath.Dir(path), dir)
 }
 
-// syncFolders makes new names last through a power cut: that of a file in its folder, and those of the folders above it,
-// which may be as new.
+// syncFolders makes a new name survive a power cut. The folder of the file is synced, and so are the folders above it
+// up to root, because they may be new as well.
 func syncFolders(at, root string) error {
 	for {
 		folder, err := os.Open(at)

@@ -12,23 +12,23 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// An Entry is the record of one partition: the commit point of a fetch.
+// A Record says what one partition's fetch came to. Writing it is the commit point of the fetch.
 type Record struct {
 	Partition civil.Date        `json:"partition"`
-	Seq       int               `json:"seq"` // 1 for the first record of the partition
+	Seq       int               `json:"seq"` // sequence number: 1 for the first record of the partition
 	Run       string            `json:"run"`
 	Fetched   time.Time         `json:"fetched"` // start of the first request
 	State     State             `json:"state"`
-	Cause     string            `json:"cause,omitempty"` // of an empty one: what the answer was
+	Cause     string            `json:"cause,omitempty"` // of zero rows: what the answer was
 	Rows      int64             `json:"rows"`
 	Hash      string            `json:"hash"`
 	Shape     string            `json:"shape"`
-	Sums      map[string]string `json:"sums,omitempty"` // additive metrics, exact
+	Sums      map[string]string `json:"sums,omitempty"` // of additive metrics, exact decimals
 	Receipts  []sinks.Receipt   `json:"receipts,omitempty"`
 	Segment   int               `json:"segment"` // the highest segment there was when this was written
 }
 
-// Records is what the ledger holds of a table.
+// Records are the newest records of a table, by partition.
 type Records map[civil.Date]Record
 
 // A State says what the sinks hold after the fetch.
@@ -41,12 +41,12 @@ const (
 	Cleared State = "cleared" // zero rows published over older ones, as on_empty: clear asks
 	Kept    State = "kept"    // older rows though the answer was empty, as on_empty: keep asks
 
-	// Publishing: newer rows are on their way, and which ones are visible is not known. A record in this state counts
-	// as none.
+	// Publishing: newer rows are on their way to the sinks, and which rows are visible is not known. Planning treats
+	// such a partition as missing.
 	Publishing State = "publishing"
 )
 
-// Reached tells whether each of the targets holds the partition, as far as there is anything to hold.
+// Reached tells whether every target has confirmed the partition by a receipt. An empty partition needs none.
 func (e Record) Reached(targets []Target) bool {
 	return e.State == Empty || !slices.ContainsFunc(targets, func(t Target) bool {
 		_, has := e.Receipt(t)
@@ -54,7 +54,7 @@ func (e Record) Reached(targets []Target) bool {
 	})
 }
 
-// Receipt is the one that the target gave.
+// Receipt is the receipt that the target gave.
 func (e Record) Receipt(t Target) (sinks.Receipt, bool) {
 	i := slices.IndexFunc(e.Receipts, t.Gave)
 	if i < 0 {
@@ -63,7 +63,7 @@ func (e Record) Receipt(t Target) (sinks.Receipt, bool) {
 	return e.Receipts[i], true
 }
 
-// Unchanged is what Publish says of content that every sink held already. It is never recorded.
+// Unchanged is the outcome of a fetch whose content every sink held already. It is counted and never recorded.
 const Unchanged State = "unchanged"
 
 func entryKey(table string, partition civil.Date, seq int) string {
@@ -82,13 +82,14 @@ func parseEntryKey(key string) (civil.Date, int, bool) {
 	return d, seq, ok
 }
 
-// A Target is a sink of a job under the names that receipts carry.
+// A Target is an opened sink of a job under the names by which receipts identify it.
 type Target struct {
 	Name string // the sink's URL without what may be secret, for people
 	Sink sinks.Sink
 
-	// Store is the sink's canonical identity; empty: Name is. Receipts of earlier versions have none, and count by the
-	// name, unless NamesMore: the URL says more of the store, or of the layout in it, than the name.
+	// Store is the sink's canonical identity; empty: Name is. Receipts of earlier versions have no store and are
+	// matched by Name, unless NamesMore is set: then the URL names more of the store, or of the layout in it, than Name
+	// says.
 	Store     string
 	NamesMore bool
 }
