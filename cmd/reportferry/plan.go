@@ -89,8 +89,8 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
 		return nil
 	}
-	if p.Files != nil {
-		writePushPlan(w, job.Name, p.Files)
+	if files := p.Units[0].Files; files != nil {
+		writePushPlan(w, job.Name, files)
 		return nil
 	}
 	if p.Inspect == nil {
@@ -149,7 +149,12 @@ func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job,
 	requests := 0
 	for _, u := range p.Units {
 		requests += u.Requests
-		plan.Windows = append(plan.Windows, window{u.Name, u.Due})
+		for _, file := range u.Files {
+			plan.Windows = append(plan.Windows, window{terminal.Line(file), nil})
+		}
+		if u.Files == nil {
+			plan.Windows = append(plan.Windows, window{u.Name, u.Due})
+		}
 	}
 	plan.Seconds = limiterTime(rate, requests).Seconds()
 	return json.NewEncoder(w).Encode(plan)
