@@ -1,13 +1,15 @@
 package emulator
 
 import (
-	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 const adminPrefix = "/_emulator/"
@@ -30,80 +32,89 @@ const adminPrefix = "/_emulator/"
 //	PUT  /_emulator/job-faults      replace what fails in jobs: a JSON array of JobFault
 //	POST /_emulator/tickets         {"steps": 1, "ticket": ""} lets jobs take steps, "" all of them; answers {"open": ...}
 //	POST /_emulator/reset-token     {"token": ...} as a user resets it; answers {"token": ...}, the new one
-func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w}
+func (s *Server) serveAdmin(x *wire.Exchange, r *http.Request) {
 	if !isLocal(r.RemoteAddr) {
-		x.fail(&serviceError{status: http.StatusForbidden, code: codeAuth, desc: "The emulator's admin calls are for this machine only"})
+		x.Fail(wire.Forbidden("The emulator's admin calls are for this machine only"))
 		return
 	}
-	var answer any
-	switch call := r.Method + " " + strings.TrimPrefix(r.URL.Path, adminPrefix); call {
-	case "GET requests":
-		answer = s.Requests()
-	case "PUT faults":
-		var faults []Fault
-		if err := decodeStrict(r, &faults); err != nil {
-			x.fail(badRequest("Set faults: %v", err))
-			return
-		}
-		for i := range faults {
-			if err := faults[i].validate(); err != nil {
-				x.fail(badRequest("Set faults: fault %d: %v", i+1, err))
-				return
-			}
-		}
-		s.script.set(faults)
-		answer = map[string]int{"faults": len(faults)}
-	case "POST clock":
-		var body struct {
-			Shift string `json:"shift"`
-		}
-		err := decodeStrict(r, &body)
-		var shift time.Duration
-		if err == nil {
-			shift, err = time.ParseDuration(body.Shift)
-		}
-		if err != nil {
-			x.fail(badRequest("Shift the clock: %v", err))
-			return
-		}
-		s.Shift(shift)
-		answer = map[string]time.Time{"now": s.now()}
-	case "GET apps", "PUT job-faults", "POST tickets", "POST reset-token":
-		var err error
-		if answer, err = s.administerApps(r); err != nil {
-			x.fail(badRequest("%v", err))
-			return
-		}
-	case "GET spend":
-		answer = s.Spend()
-	case "GET spend-records":
-		s.writeSpendRecords(x)
-		return
-	case "POST reset-requests":
-		s.log.reset()
-		answer = struct{}{}
-	default:
-		var known bool
-		if answer, known = s.sharingAdmin(x, r, call); known && answer == nil {
-			return // it has answered
-		} else if known {
-			break
-		}
-		x.fail(&serviceError{status: http.StatusNotFound, code: codeRequest, desc: "No such admin call: " + r.Method + " " + r.URL.Path})
-		return
+	answer, err := s.administer(x, r, r.Method+" "+strings.TrimPrefix(r.URL.Path, adminPrefix))
+	var e *wire.Error
+	switch {
+	case errors.As(err, &e):
+		x.Fail(e)
+	case err != nil:
+		x.Fail(wire.BadRequest("%v", err))
+	case answer != nil:
+		x.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(x).Encode(answer) // a client that is gone needs no answer
 	}
-	x.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(x).Encode(answer)
 }
 
-// Shift moves the data's clock by d, so that cohorts mature and spend is restated.
-func (s *Server) Shift(d time.Duration) { s.shift.Add(int64(d)) }
+// administer does what an admin call asks for. Without an answer and an error the call has been answered.
+func (s *Server) administer(x *wire.Exchange, r *http.Request, call string) (answer any, err error) {
+	switch call {
+	case "GET requests":
+		return s.Requests(), nil
+	case "POST reset-requests":
+		s.log.reset()
+		return struct{}{}, nil
+	case "PUT faults":
+		var list []Fault
+		err := wire.DecodeStrict(r, &list)
+		if err == nil {
+			err = s.script.Set(list)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("Set faults: %w", err)
+		}
+		return map[string]int{"faults": len(list)}, nil
+	case "POST clock":
+		return s.moveClock(r)
+	case "POST reset-token":
+		return s.resetToken(r)
+	}
+	if answer, known := s.spend.Admin(x, call); known {
+		return answer, nil
+	}
+	if answer, known, err := s.sharing.Admin(x, r, call); known {
+		return answer, err
+	}
+	if answer, known, err := s.apps.Admin(r, call); known {
+		return answer, err
+	}
+	e := wire.NotFound(r)
+	e.Desc = "No such admin call: " + r.Method + " " + r.URL.Path
+	return nil, e
+}
 
-func decodeStrict(r *http.Request, into any) error {
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	return d.Decode(into)
+func (s *Server) moveClock(r *http.Request) (any, error) {
+	var body struct {
+		Shift string `json:"shift"`
+	}
+	err := wire.DecodeStrict(r, &body)
+	var shift time.Duration
+	if err == nil {
+		shift, err = time.ParseDuration(body.Shift)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("Shift the clock: %w", err)
+	}
+	s.Shift(shift)
+	return map[string]time.Time{"now": s.now()}, nil
+}
+
+func (s *Server) resetToken(r *http.Request) (any, error) {
+	var body struct {
+		Token string `json:"token"`
+	}
+	if err := wire.DecodeStrict(r, &body); err != nil {
+		return nil, fmt.Errorf("reset a token: %w", err)
+	}
+	token, ok := s.ResetToken(body.Token)
+	if !ok {
+		return nil, errors.New("reset a token: it isn't one that is let in")
+	}
+	return map[string]string{"token": token}, nil
 }
 
 // isLocal tells callers on this machine: loopback, the in-process client ("pipe") and direct calls of ServeHTTP ("").
@@ -117,15 +128,4 @@ func isLocal(remote string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
-}
-
-// writeSpendRecords prints the books record by record.
-func (s *Server) writeSpendRecords(x *exchange) {
-	x.Header().Set("Content-Type", csvType)
-	w := csv.NewWriter(x)
-	_ = w.Write([]string{"cost_id", "cost_type", "cost_currency", "cost_amount", "tag", "state", "day", "times", "replaced"})
-	for _, r := range s.SpendRecords() {
-		_ = w.Write([]string{r.CostID, r.CostType, r.Currency, r.Amount, r.Tag, r.State, r.Day, fmt.Sprint(r.Times), fmt.Sprint(r.Replaced)})
-	}
-	w.Flush() // a client that is gone needs no answer
 }

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
 )
 
 // everyCall is a request to each of the fifteen endpoints.
@@ -48,8 +50,8 @@ func TestAutomationAccess(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 2, Days: 2, Tokens: tokens, Token: "x"})
 	off := open(t, Options{Now: atNoon, Apps: 2, Days: 2, NoAutomation: true})
 	calls := everyCall(prepared(t, s))
-	if len(calls) != len(endpoints) || len(calls) != 15 {
-		t.Errorf("%d calls, %d endpoints", len(calls), len(endpoints))
+	if len(calls) != len(apps.Endpoints) || len(calls) != 15 {
+		t.Errorf("%d calls, %d endpoints", len(calls), len(apps.Endpoints))
 	}
 	for _, c := range calls {
 		for _, who := range []struct {

@@ -3,6 +3,8 @@ package emulator
 import (
 	"fmt"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
 )
 
 // partnersOfDocument is the interface document's table of channel setup, in its order, with the real slugs.
@@ -29,7 +31,7 @@ var partnersOfDocument = []struct {
 }
 
 func without(o object, name string) object {
-	out := merged(o, nil)
+	out := apps.Merged(o, nil)
 	delete(out, name)
 	return out
 }
@@ -48,25 +50,25 @@ func TestChannelSetupOfEveryPartner(t *testing.T) {
 			}
 			for _, param := range p.required {
 				refused("without "+param, without(p.complete, param), "."+param+": Field required")
-				refused("null "+param, merged(p.complete, object{param: nil}), "."+param+": Field required")
+				refused("null "+param, apps.Merged(p.complete, object{param: nil}), "."+param+": Field required")
 			}
 			for param, value := range p.wrong {
 				kind := kinds[param]
 				if kind == "" {
 					kind = "string"
 				}
-				refused("wrong "+param, merged(p.complete, object{param: value}), "."+param+": Input should be a valid "+kind)
+				refused("wrong "+param, apps.Merged(p.complete, object{param: value}), "."+param+": Input should be a valid "+kind)
 			}
 			if text := p.required[0]; kinds[text] == "" {
-				refused("empty "+text, merged(p.complete, object{text: ""}), "."+text+": String should have at least 1 character")
-				refused("header in "+text, merged(p.complete, object{text: "x\r\nAuthorization: y"}), "."+text+": String should not contain control characters")
+				refused("empty "+text, apps.Merged(p.complete, object{text: ""}), "."+text+": String should have at least 1 character")
+				refused("header in "+text, apps.Merged(p.complete, object{text: "x\r\nAuthorization: y"}), "."+text+": String should not contain control characters")
 			}
 			refused("a list", []any{}, ": Input should be a valid dictionary")
 			refused("null", nil, ": Input should be a valid dictionary")
 
 			// Complete, with a parameter more than there is: read back as sent, in the settings under the slug.
-			app := create(t, s, garden("store_id", "com."+name, "channel_setup", object{name: merged(p.complete, object{"note": "x"})}))
-			details := callOK[appDetails](t, s, "GET", "app/"+app.Token, nil)
+			app := create(t, s, garden("store_id", "com."+name, "channel_setup", object{name: apps.Merged(p.complete, object{"note": "x"})}))
+			details := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil)
 			if got, want := asJSON(t, details.Channels), asJSON(t, object{name: p.complete}); got != want {
 				t.Errorf("%s: kept %s, want %s", name, got, want)
 			}
@@ -81,16 +83,16 @@ func TestChannelSetupOfEveryPartner(t *testing.T) {
 				}
 			}
 			// With what is required alone: defaults in the settings, none in what was sent.
-			least := merged(p.complete, nil)
+			least := apps.Merged(p.complete, nil)
 			for param := range p.defaults {
 				delete(least, param)
 			}
 			app = create(t, s, garden("store_id", "com.least."+name, "channel_setup", object{name: least}))
-			if got := callOK[appDetails](t, s, "GET", "app/"+app.Token, nil).Channels; asJSON(t, got) != asJSON(t, object{name: least}) {
+			if got := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil).Channels; asJSON(t, got) != asJSON(t, object{name: least}) {
 				t.Errorf("%s: least kept as %v", name, got)
 			}
 			got := item(t, settingsOf(t, s, app.Token), "partners", p.slug)["channel_setup"]
-			if want := asJSON(t, merged(least, p.defaults)); asJSON(t, got) != want {
+			if want := asJSON(t, apps.Merged(least, p.defaults)); asJSON(t, got) != want {
 				t.Errorf("%s: %v, want %s", name, got, want)
 			}
 		}
@@ -123,7 +125,7 @@ func TestChannelSetupIsNeverMerged(t *testing.T) {
 	after := func(ticket string, body object, want object) string {
 		t.Helper()
 		app := create(t, s, body)
-		details := callOK[appDetails](t, s, "GET", "app/"+app.Token, nil)
+		details := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil)
 		if asJSON(t, details.Channels) != asJSON(t, want) {
 			t.Errorf("after %v: %v", body["channel_setup"], details.Channels)
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
 )
 
 func postOver(t *testing.T, url, body string) string {
@@ -176,10 +178,10 @@ func TestMadeUpAppsBecomeManaged(t *testing.T) {
 		if app.Token != a.Token || app.Ticket == "" {
 			t.Errorf("%+v is not %s", app, a.Token)
 		}
-		if got := callOK[appDetails](t, s, "GET", query, nil); got.Token != a.Token {
+		if got := callOK[apps.AppDetails](t, s, "GET", query, nil); got.Token != a.Token {
 			t.Errorf("%+v", got)
 		}
-		if got := callOK[[]appDetails](t, s, "GET", "apps/list", nil); len(got) != i+1 || got[i].Token != a.Token {
+		if got := callOK[[]apps.AppDetails](t, s, "GET", "apps/list", nil); len(got) != i+1 || got[i].Token != a.Token {
 			t.Errorf("list %+v", got)
 		}
 		if got := settingsOf(t, s, a.Token)["events"]; asJSON(t, got) != asJSON(t, events) {

@@ -2,6 +2,8 @@ package emulator
 
 import (
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
 )
 
 func TestPostEvents(t *testing.T) {
@@ -13,11 +15,11 @@ func TestPostEvents(t *testing.T) {
 			App   string `json:"app_token"`
 			Event object `json:"event"`
 		} `json:"successes"`
-		Failures []eventFailure `json:"failures"`
+		Failures []apps.EventFailure `json:"failures"`
 	}
 	got := callOK[answer](t, s, "POST", "events", object{"app_tokens": []any{a, "nosuchtoken1", b, a},
 		"events": []any{object{"name": "x"}, object{"name": known.Name, "unique": true}, object{"name": "X"}, object{"name": "x", "unique": true}}})
-	if len(got.Successes) != 6 || len(got.Failures) != 3 || got.Failures[0] != (eventFailure{"nosuchtoken1", "x", "App not found"}) {
+	if len(got.Successes) != 6 || len(got.Failures) != 3 || got.Failures[0] != (apps.EventFailure{AppToken: "nosuchtoken1", Name: "x", Details: "App not found"}) {
 		t.Fatalf("%+v", got)
 	}
 	for i, want := range []struct {

@@ -76,8 +76,8 @@ func TestAutomationFaults(t *testing.T) {
 func stateOf(t *testing.T, s *Server) string {
 	t.Helper()
 	var out string
-	conn := <-s.store.read
-	defer func() { s.store.read <- conn }()
+	conn := <-s.world.Store.Read
+	defer func() { s.world.Store.Read <- conn }()
 	err := conn.QueryRowContext(t.Context(), `SELECT (SELECT group_concat(record) FROM account_apps) || (SELECT count(*) FROM tickets) || (SELECT count(*) FROM vault)`).Scan(&out)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 func TestAdditionalStores(t *testing.T) {
@@ -27,7 +30,7 @@ func TestAdditionalStores(t *testing.T) {
 		t.Errorf("%v", details)
 	}
 	info := settingsOf(t, s, app.Token)["app_info"].(object)
-	if asJSON(t, info["stores"]) != asJSON(t, merged(stores, object{"google_play": object{"store_id": "com.example.garden2"}})) || info["bundle_id"] != "com.example.garden2" {
+	if asJSON(t, info["stores"]) != asJSON(t, apps.Merged(stores, object{"google_play": object{"store_id": "com.example.garden2"}})) || info["bundle_id"] != "com.example.garden2" {
 		t.Errorf("%v", info)
 	}
 	for query, want := range map[string]string{
@@ -85,11 +88,11 @@ func TestUpdateByToken(t *testing.T) {
 	if got != (createdApp{app.Token, "New", "com.new", app.StoreID, app.Ticket, nil}) {
 		t.Errorf("%+v", got)
 	}
-	if got := callOK[appDetails](t, s, "GET", "app/"+app.Token, nil); got.Name != "New" || asJSON(t, got.Channels) != asJSON(t, setup) {
+	if got := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil); got.Name != "New" || asJSON(t, got.Channels) != asJSON(t, setup) {
 		t.Errorf("%+v: what a part of an update leaves out stays", got)
 	}
 	got = callOK[createdApp](t, s, "POST", "app/"+app.Token, object{"channel_setup": object{}})
-	if d := callOK[appDetails](t, s, "GET", "app/"+app.Token, nil); got.Ticket == app.Ticket || len(d.Channels) != 0 {
+	if d := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil); got.Ticket == app.Ticket || len(d.Channels) != 0 {
 		t.Errorf("%+v %+v", got, d)
 	}
 	if again := callOK[createdApp](t, s, "POST", "app/"+app.Token, object{"force_update": true}); again.Ticket == got.Ticket {
@@ -100,7 +103,7 @@ func TestUpdateByToken(t *testing.T) {
 	if got := callOK[createdApp](t, s, "POST", "app/"+made.Token, object{}); got.Name != made.Name || got.Ticket == "" {
 		t.Errorf("%+v", got)
 	}
-	callOK[appDetails](t, s, "GET", "app/"+made.Token, nil)
+	callOK[apps.AppDetails](t, s, "GET", "app/"+made.Token, nil)
 	ios := create(t, s, iosGarden())
 	if got := refusal(t, send(t, s, "POST", "app/"+ios.Token, object{"additional_stores": object{"amazon": object{"store_id": "x"}}})); got != "422 validation_error body.additional_stores: Only Android apps have additional stores" {
 		t.Error(got)
@@ -121,7 +124,7 @@ func TestListApps(t *testing.T) {
 	for query, want := range map[string][]string{"": tokens, "?limit=3": tokens[:3], "?limit=3&offset=5": tokens[5:], "?offset=2": tokens[2:],
 		"?offset=9": {}, "?limit=0": {}} {
 		got := []string{}
-		for _, a := range callOK[[]appDetails](t, s, "GET", "apps/list"+query, nil) {
+		for _, a := range callOK[[]apps.AppDetails](t, s, "GET", "apps/list"+query, nil) {
 			got = append(got, a.Token)
 		}
 		if !slices.Equal(got, want) {
@@ -186,7 +189,7 @@ func TestSettingsCSV(t *testing.T) {
 		t.Helper()
 		w := send(t, s, "GET", "settings/csv?"+query, nil)
 		rows, err := csv.NewReader(w.Body).ReadAll()
-		if err != nil || w.Code != 200 || w.Header().Get("Content-Type") != csvType || strings.Join(rows[0], ",") != "app_token,app_name,section,setting,value" {
+		if err != nil || w.Code != 200 || w.Header().Get("Content-Type") != wire.CSV || strings.Join(rows[0], ",") != "app_token,app_name,section,setting,value" {
 			t.Fatalf("%s: %d %v %v", query, w.Code, w.Header(), err)
 		}
 		return rows[1:]
@@ -231,7 +234,7 @@ func TestSettingsCSV(t *testing.T) {
 	}
 	// Secrets' values aren't in settings.
 	for _, secret := range callOK[struct {
-		C struct{ Secrets []sdkSecret } `json:"combined_secrets"`
+		C struct{ Secrets []apps.SdkSecret } `json:"combined_secrets"`
 	}](t, s, "POST", "app/"+other+"/secrets/revoke_outdated", object{"min_active_version": 1}).C.Secrets {
 		for _, value := range secret.Value {
 			if text := send(t, s, "GET", "settings/csv?app_tokens="+url.QueryEscape(other), nil).Body.String() + asJSON(t, settingsOf(t, s, other)); strings.Contains(text, value) {

@@ -9,13 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
 )
 
 // all is every answer that app automation gives about what it keeps.
 func all(t *testing.T, s *Server, tickets ...string) string {
 	t.Helper()
 	paths := []string{"apps/list", "settings/csv", "vault"}
-	for _, a := range callOK[[]appDetails](t, s, "GET", "apps/list", nil) {
+	for _, a := range callOK[[]apps.AppDetails](t, s, "GET", "apps/list", nil) {
 		paths = append(paths, "app/"+a.Token, "app/"+a.Token+"/settings")
 	}
 	for _, ticket := range tickets {
@@ -41,7 +43,7 @@ func TestAppsAreKept(t *testing.T) {
 		"editors", []any{"a@example.com"}, "ios_pv_shared_secret", "abc", "additional_stores", object{"amazon": object{"store_id": "B0"}})
 	app := create(t, s, body)
 	advance(t, s, 3)
-	second := create(t, s, merged(body, object{"force_update": true}))
+	second := create(t, s, apps.Merged(body, object{"force_update": true}))
 	callOK[object](t, s, "POST", "events", object{"app_tokens": []any{app.Token, s.Apps()[1].Token}, "events": []any{object{"name": "mine", "unique": true}}})
 	callOK[object](t, s, "PATCH", "app/"+app.Token+"/signature", object{"android_fingerprints": []any{strings.Repeat("0a:", 19) + "0a"}})
 	callOK[object](t, s, "POST", "app/"+s.Apps()[1].Token+"/secrets/revoke_outdated", nil)

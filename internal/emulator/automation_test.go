@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
 )
 
 // object is a JSON object of a test.
@@ -124,10 +126,10 @@ type ticketStatus struct {
 }
 
 type result struct {
-	Successes []string      `json:"successes"`
-	Failures  []itemFailure `json:"failures"`
-	Section   string        `json:"section"`
-	Detail    string        `json:"detail"`
+	Successes []string           `json:"successes"`
+	Failures  []apps.ItemFailure `json:"failures"`
+	Section   string             `json:"section"`
+	Detail    string             `json:"detail"`
 }
 
 func statusOf(t testing.TB, s *Server, ticket string) ticketStatus {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
 // samples are what the catalogue's placeholders are filled with: the edges of ranges, and each word once.
@@ -28,8 +30,8 @@ var samples = map[string][]string{
 }
 
 func sourceSlugs() (slugs []string) {
-	for _, src := range adSources {
-		slugs = append(slugs, src.slug)
+	for _, src := range facts.AdSources {
+		slugs = append(slugs, src.Slug)
 	}
 	return slugs
 }
@@ -82,14 +84,14 @@ func TestEveryMetricOfTheCatalogueIsServed(t *testing.T) {
 	whole, fraction := regexp.MustCompile(`^-?\d+$`), regexp.MustCompile(`^-?\d+\.\d+$`)
 	for chunk := range slices.Chunk(slugs, 80) {
 		for _, slug := range chunk {
-			if _, bad := s.find(slug); bad != nil {
-				t.Errorf("%s: %s", slug, bad.desc)
+			if _, bad := s.reports.Glossary.Find(slug); bad != nil {
+				t.Errorf("%s: %s", slug, bad.Desc)
 			}
 		}
 		if t.Failed() {
 			continue
 		}
-		a := report(t, s, "os_name", url.QueryEscape(strings.Join(chunk, ",")), "date_period=-3d:-1d")
+		a := reportOf(t, s, "os_name", url.QueryEscape(strings.Join(chunk, ",")), "date_period=-3d:-1d")
 		if got := strings.Join(a.header[1:], ","); got != strings.Join(chunk, ",") || len(a.rows) < 2 {
 			t.Fatalf("%d rows with the header %s", len(a.rows), got)
 		}
@@ -117,17 +119,17 @@ func TestEveryMetricOfTheCatalogueIsServed(t *testing.T) {
 var unlisted = []string{"rejected_install_malformed_advertising_id", "rejected_installs_malformed_advertising_id_rate", "rejected_reattributions_click_injection_rate"}
 
 func TestTheCatalogueKnowsEveryMetricServed(t *testing.T) {
-	for _, defs := range metricTables() {
+	for _, defs := range metrics.Tables() {
 		for _, d := range defs {
-			slug := strings.ReplaceAll(d.slug, "{p}", "w3")
+			slug := strings.ReplaceAll(d.Slug, "{p}", "w3")
 			if _, known := catalog.Metric(slug); !known && !slices.Contains(unlisted, slug) {
 				t.Errorf("the emulator serves %s, the catalogue doesn't know it", slug)
 			}
 		}
 	}
-	for _, d := range eventMetrics {
-		if _, known := catalog.EventMetric(strings.ReplaceAll(strings.TrimPrefix(d.slug, "{e}_"), "{p}", "w3")); !known {
-			t.Errorf("the emulator serves %s, the catalogue doesn't know it", d.slug)
+	for _, d := range metrics.EventMetrics {
+		if _, known := catalog.EventMetric(strings.ReplaceAll(strings.TrimPrefix(d.Slug, "{e}_"), "{p}", "w3")); !known {
+			t.Errorf("the emulator serves %s, the catalogue doesn't know it", d.Slug)
 		}
 	}
 }
@@ -146,7 +148,7 @@ func TestBothSpellingsAreServed(t *testing.T) {
 		"skad_conversion_1":                  "conversion_1",
 		"mavg_3_general revenue_revenue_min": "general_revenue_revenue_min",
 	} {
-		a := report(t, s, "day,network", url.QueryEscape(one+","+other), "date_period=-8d:-1d")
+		a := reportOf(t, s, "day,network", url.QueryEscape(one+","+other), "date_period=-8d:-1d")
 		zeros := 0
 		for _, row := range a.rows {
 			if double(t, row[2]) != double(t, row[3]) {

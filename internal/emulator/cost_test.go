@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/spend"
 )
 
 // postCost sends parameters as a form, or in the query when form is false.
@@ -322,14 +324,15 @@ func TestSpendTwice(t *testing.T) {
 	got := s.Spend()
 	want := SpendBooks{Statuses: map[int]int{200: 10}, Refused: map[string]int{}, Records: 3, Duplicates: 3, Replaced: 4,
 		States: map[string]int{"matched": 2, "unrated": 1},
-		Totals: []SpendTotal{{"2026-03-13", "cpc", "usd", 1, "1.5"}, {"2026-03-13", "cpi", "eur", 1, "3"}}}
+		Totals: []spend.Total{{Day: "2026-03-13", CostType: "cpc", Currency: "usd", Records: 1, Amount: "1.5"},
+			{Day: "2026-03-13", CostType: "cpi", Currency: "eur", Records: 1, Amount: "3"}}}
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 	records := []SpendRecord{
-		{"cpc", "usd", "1.5", a.CostID, "x", "matched", "2026-03-13", 3, 0},
-		{"cpi", "eur", "3", b.CostID, "y", "matched", "2026-03-13", 6, 4},
-		{"cpe", "isk", "70", c.CostID, "z", "unrated", "", 1, 0},
+		{CostType: "cpc", Currency: "usd", Amount: "1.5", CostID: a.CostID, Tag: "x", State: "matched", Day: "2026-03-13", Times: 3, Replaced: 0},
+		{CostType: "cpi", Currency: "eur", Amount: "3", CostID: b.CostID, Tag: "y", State: "matched", Day: "2026-03-13", Times: 6, Replaced: 4},
+		{CostType: "cpe", Currency: "isk", Amount: "70", CostID: c.CostID, Tag: "z", State: "unrated", Day: "", Times: 1, Replaced: 0},
 	}
 	slices.SortFunc(records, func(a, b SpendRecord) int { return strings.Compare(a.CostID, b.CostID) })
 	if got := s.SpendRecords(); !slices.Equal(got, records) {

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // dimensionForms are the interface document's 35 dimensions with the forms of their values.
@@ -52,13 +56,13 @@ var dimensionForms = []struct {
 
 func TestDimensionForms(t *testing.T) {
 	s := open(t, Options{Now: atNoon})
-	if len(dimensions) != 35 || len(dimensionForms) != 35 {
-		t.Fatalf("%d dimensions, %d forms, want 35", len(dimensions), len(dimensionForms))
+	if len(metrics.Dimensions) != 35 || len(dimensionForms) != 35 {
+		t.Fatalf("%d dimensions, %d forms, want 35", len(metrics.Dimensions), len(dimensionForms))
 	}
-	all := report(t, s, "year", "installs", week).sum(t, "installs")
+	all := reportOf(t, s, "year", "installs", week).sum(t, "installs")
 	readable := map[string]bool{}
 	for _, c := range dimensionForms {
-		a := report(t, s, c.slug, "installs", week)
+		a := reportOf(t, s, c.slug, "installs", week)
 		if len(a.rows) != c.rows && c.rows > 0 || len(a.rows) < 2 && c.rows == 0 {
 			t.Errorf("%s: %d rows, want %d", c.slug, len(a.rows), c.rows)
 		}
@@ -81,11 +85,11 @@ func TestDimensionForms(t *testing.T) {
 		readable[head] = true
 	}
 	for dims, want := range map[string]string{"week": "2026-03-01 - 2026-03-07", "quarter": "Q1 2026", "year": "2026"} {
-		if got := report(t, s, dims, "installs", "date_period=2026-03-04:2026-03-05").rows; len(got) != 1 || got[0][0] != want {
+		if got := reportOf(t, s, dims, "installs", "date_period=2026-03-04:2026-03-05").rows; len(got) != 1 || got[0][0] != want {
 			t.Errorf("%s that the period cuts reads %q", dims, got)
 		}
 	}
-	quarters := report(t, s, "month,quarter", "installs", "date_period=2025-12-01:2026-03-01").rows
+	quarters := reportOf(t, s, "month,quarter", "installs", "date_period=2025-12-01:2026-03-01").rows
 	for _, r := range quarters {
 		if want := map[string]string{"2025-12": "Q4 2025"}[r[0]]; r[1] != want && (want != "" || r[1] != "Q1 2026") {
 			t.Errorf("month %s is in %s", r[0], r[1])
@@ -103,7 +107,7 @@ func TestDimensionsAgree(t *testing.T) {
 		{"country_code", "region"}, {"app", "app_token"}, {"network", "channel"}, {"source_network", "source_id_network"},
 		{"campaign", "campaign_network"}, {"adgroup", "adgroup_network"}, {"creative", "creative_network"}, {"os_name", "platform"}} {
 		seen := map[string]string{}
-		for _, r := range report(t, s, strings.Join(c, ","), "installs", week).rows {
+		for _, r := range reportOf(t, s, strings.Join(c, ","), "installs", week).rows {
 			if other, ok := seen[r[0]]; ok && other != r[1] {
 				t.Errorf("%s %q has %s %q and %q", c[0], r[0], c[1], other, r[1])
 			}
@@ -111,18 +115,18 @@ func TestDimensionsAgree(t *testing.T) {
 		}
 	}
 	for _, level := range []string{"campaign", "adgroup", "creative"} {
-		for _, r := range report(t, s, level+","+level+"_network,"+level+"_id_network", "installs", week).rows {
+		for _, r := range reportOf(t, s, level+","+level+"_network,"+level+"_id_network", "installs", week).rows {
 			if r[0] != r[1]+" ("+r[2]+")" && (r[0] != "unknown" || r[2] != "unknown") {
 				t.Errorf("%s %q, its network's %q, ID %q", level, r[0], r[1], r[2])
 			}
 		}
 	}
-	organic := report(t, s, "network,partner_name,partner_id,partner,channel,campaign,adgroup,creative,ad_account_id,campaign_id_network",
+	organic := reportOf(t, s, "network,partner_name,partner_id,partner,channel,campaign,adgroup,creative,ad_account_id,campaign_id_network",
 		"installs", week+"&partner_id__in=-300").rows
 	if want := "Organic|Organic|-300|organic|Organic|unknown|unknown|unknown|unknown|unknown"; len(organic) != 1 || strings.Join(organic[0][:10], "|") != want {
 		t.Errorf("organic: %q", organic)
 	}
-	eur := report(t, s, "currency,currency_code", "installs", week+"&currency=eur&currency__starts_with=e").rows
+	eur := reportOf(t, s, "currency,currency_code", "installs", week+"&currency=eur&currency__starts_with=e").rows
 	if len(eur) != 1 || eur[0][0] != "Euro" || eur[0][1] != "EUR" {
 		t.Errorf("currency of a report in EUR: %q", eur)
 	}
@@ -132,13 +136,13 @@ func TestDimensionsAgree(t *testing.T) {
 // and with their sum where the report doesn't show the dimension.
 func TestEveryFilterOfEveryDimension(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 4, Days: 20})
-	for _, d := range dimensions {
-		whole := report(t, s, d.slug, "installs,cost", "date_period=2026-03-01:2026-03-04")
+	for _, d := range metrics.Dimensions {
+		whole := reportOf(t, s, d.Slug, "installs,cost", "date_period=2026-03-01:2026-03-04")
 		labels := make([]string, len(whole.rows))
 		for i, r := range whole.rows {
 			labels[i] = r[0]
 		}
-		for _, op := range dimensionOps {
+		for _, op := range report.DimensionOps {
 			label := labels[len(labels)/2]
 			value := label
 			runes := []rune(label)
@@ -182,16 +186,16 @@ func TestEveryFilterOfEveryDimension(t *testing.T) {
 					cost += exact(t, r[2])
 				}
 			}
-			filter := "&" + d.slug + "__" + op + "=" + url.QueryEscape(value)
+			filter := "&" + d.Slug + "__" + op + "=" + url.QueryEscape(value)
 			var got []string
-			for _, r := range report(t, s, d.slug, "installs,cost", "date_period=2026-03-01:2026-03-04"+filter).rows {
+			for _, r := range reportOf(t, s, d.Slug, "installs,cost", "date_period=2026-03-01:2026-03-04"+filter).rows {
 				got = append(got, strings.Join(r, "|"))
 			}
 			if !slices.Equal(got, rows) {
 				t.Errorf("%s: %q, want %q", filter, got, rows)
 			}
 			sums := map[string]int64{"installs": 0, "cost": 0}
-			hidden := report(t, s, "os_name", "installs,cost", "date_period=2026-03-01:2026-03-04"+filter)
+			hidden := reportOf(t, s, "os_name", "installs,cost", "date_period=2026-03-01:2026-03-04"+filter)
 			for slug := range sums {
 				if len(hidden.rows) > 0 {
 					sums[slug] = hidden.sum(t, slug)
@@ -207,7 +211,7 @@ func TestEveryFilterOfEveryDimension(t *testing.T) {
 func TestFilters(t *testing.T) {
 	s := open(t, Options{Now: atNoon})
 	tokens := []string{s.Apps()[3].Token, s.Apps()[5].Token}
-	a := report(t, s, "app_token", "installs", week+"&app_token__in="+strings.ToUpper(strings.Join(tokens, ",")))
+	a := reportOf(t, s, "app_token", "installs", week+"&app_token__in="+strings.ToUpper(strings.Join(tokens, ",")))
 	got := []string{}
 	for _, r := range a.rows {
 		got = append(got, r[0])
@@ -218,36 +222,36 @@ func TestFilters(t *testing.T) {
 	}
 	for _, f := range []string{"app__in=КОШКИ и кофе", "app__contains=КОФЕ", "app__starts_with=кОШ", "app__ends_with= и КОФЕ"} {
 		name, value, _ := strings.Cut(f, "=")
-		if a = report(t, s, "app", "installs", week+"&"+name+"="+url.QueryEscape(value)); len(a.rows) != 1 || a.rows[0][0] != "Кошки и кофе" {
+		if a = reportOf(t, s, "app", "installs", week+"&"+name+"="+url.QueryEscape(value)); len(a.rows) != 1 || a.rows[0][0] != "Кошки и кофе" {
 			t.Errorf("%s gave %q", f, a.rows)
 		}
 	}
-	padded := report(t, s, "campaign", "installs", week+"&campaign_network__in=%20padded%20")
-	if trimmed := report(t, s, "campaign", "installs", week+"&campaign_network__in=padded"); len(padded.rows) == 0 || len(trimmed.rows) != 0 {
+	padded := reportOf(t, s, "campaign", "installs", week+"&campaign_network__in=%20padded%20")
+	if trimmed := reportOf(t, s, "campaign", "installs", week+"&campaign_network__in=padded"); len(padded.rows) == 0 || len(trimmed.rows) != 0 {
 		t.Errorf("blanks at a value's ends: with them %q, without %q", padded.rows, trimmed.rows)
 	}
-	if a = report(t, s, "os_name", "installs", week+"&os_name__in=windows,,%20ios"); len(a.rows) != 2 {
+	if a = reportOf(t, s, "os_name", "installs", week+"&os_name__in=windows,,%20ios"); len(a.rows) != 2 {
 		t.Errorf("a list with blanks gave %q", a.rows)
 	}
-	all := report(t, s, "os_name", "installs", week).column(t, "installs")
-	a = report(t, s, "month", "installs", week+"&os_names=ios,WINDOWS")
+	all := reportOf(t, s, "os_name", "installs", week).column(t, "installs")
+	a = reportOf(t, s, "month", "installs", week+"&os_names=ios,WINDOWS")
 	if want := exact(t, all["ios"]) + exact(t, all["windows"]); a.sum(t, "installs") != want {
 		t.Errorf("os_names gave %d installs, want %d", a.sum(t, "installs"), want)
 	}
-	if a = report(t, s, "os_name", "installs", week+"&os_names=ios&os_name__in=android"); len(a.rows) != 0 {
+	if a = reportOf(t, s, "os_name", "installs", week+"&os_names=ios&os_name__in=android"); len(a.rows) != 0 {
 		t.Errorf("os_names and os_name__in together gave %q", a.rows)
 	}
-	both := report(t, s, "day,network", "installs", week+"&day__not_in=2026-03-02&network__exclude=installs&partner__contains=O&installs__gt=100")
+	both := reportOf(t, s, "day,network", "installs", week+"&day__not_in=2026-03-02&network__exclude=installs&partner__contains=O&installs__gt=100")
 	want := 0
-	for _, r := range report(t, s, "day,network,partner", "installs", week).rows {
-		if r[0] != "2026-03-02" && !strings.Contains(r[1], "Installs") && strings.Contains(r[2], "o") && exact(t, r[3]) > 100*million {
+	for _, r := range reportOf(t, s, "day,network,partner", "installs", week).rows {
+		if r[0] != "2026-03-02" && !strings.Contains(r[1], "Installs") && strings.Contains(r[2], "o") && exact(t, r[3]) > 100*facts.Million {
 			want++
 		}
 	}
 	if len(both.rows) != want || want == 0 {
 		t.Errorf("four filters together leave %d rows, want %d", len(both.rows), want)
 	}
-	if a = report(t, s, "day", "installs", week+"&network__in=,&day__contains="); len(a.rows) != 7 {
+	if a = reportOf(t, s, "day", "installs", week+"&network__in=,&day__contains="); len(a.rows) != 7 {
 		t.Errorf("empty filters leave %d days, want 7", len(a.rows))
 	}
 }
@@ -257,14 +261,14 @@ func TestEveryFilterOfMetrics(t *testing.T) {
 	const period = "date_period=2026-03-01:2026-03-10"
 	for _, slug := range []string{"installs", "revenue", "cost", "ecpi", "retention_rate_d1", "daus", "time_spent_per_user_d1", "purchase_events",
 		"network_installs_diff_signed", "revenue_total_d3"} {
-		whole := report(t, s, "day,network", slug, period)
+		whole := reportOf(t, s, "day,network", slug, period)
 		var cells []string
 		for _, r := range whole.rows {
 			cells = append(cells, r[2])
 		}
 		slices.SortFunc(cells, func(a, b string) int { return int((double(t, a) - double(t, b)) * 1e6) })
 		bound := cells[len(cells)*2/3]
-		for op := range metricOps {
+		for op := range metrics.MetricOps {
 			var want []string
 			for _, r := range whole.rows {
 				x, y := double(t, r[2]), double(t, bound)
@@ -277,7 +281,7 @@ func TestEveryFilterOfMetrics(t *testing.T) {
 			}
 			for _, metrics := range []string{slug, "clicks"} { // shown or not
 				var got []string
-				for _, r := range report(t, s, "day,network", metrics, period+"&"+slug+"__"+op+"="+bound).rows {
+				for _, r := range reportOf(t, s, "day,network", metrics, period+"&"+slug+"__"+op+"="+bound).rows {
 					got = append(got, r[0]+"|"+r[1])
 				}
 				if !slices.Equal(got, want) {

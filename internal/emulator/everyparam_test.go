@@ -3,6 +3,8 @@ package emulator
 import (
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // TestEveryParameter has a row for each parameter of csv_report, the interface document's 21 first and then those of the
@@ -51,7 +53,7 @@ func TestEveryParameter(t *testing.T) {
 		{"ad_revenue_sources=AdMob,Fyber", true},
 		{"ad_revenue_sources=", false},
 		{"os_names=ios,windows", true},
-		{"os_names=" + strings.Join(osNames, ","), false},
+		{"os_names=" + strings.Join(report.OSNames, ","), false},
 		{"ad_spend_mode=network", true},
 		{"ad_spend_mode=mixed", true},
 		{"ad_spend_mode=adjust", false},

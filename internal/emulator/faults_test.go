@@ -86,7 +86,7 @@ func TestHeaderDrift(t *testing.T) {
 			{DriftExtra, "", "day,app,installs,cost,extra"},
 		} {
 			s.SetFaults([]Fault{{Kind: FaultDrift, Drift: c.drift, Column: c.column}})
-			a := report(t, s, "day,app", "installs,cost", "date_period=yesterday") // reads every row, by width
+			a := reportOf(t, s, "day,app", "installs,cost", "date_period=yesterday") // reads every row, by width
 			if got := strings.Join(a.header, ","); got != c.header {
 				t.Errorf("%s %s: header %q, want %q", c.drift, c.column, got, c.header)
 			}
@@ -187,7 +187,7 @@ func TestAdmin(t *testing.T) {
 	if w := call("POST", "clock", `{"shift":"48h"}`, local); w.Code != 200 || !strings.Contains(w.Body.String(), "2026-03-16T12:00:00Z") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if a := report(t, s, "day", "clicks", "date_period=-1d:-0d"); len(a.rows) != 2 || a.rows[1][0] != "2026-03-16" {
+	if a := reportOf(t, s, "day", "clicks", "date_period=-1d:-0d"); len(a.rows) != 2 || a.rows[1][0] != "2026-03-16" {
 		t.Errorf("after two days: %q", a.rows)
 	}
 	for _, bad := range [][3]string{{"PUT", "faults", `[{"kind":"fire"}]`}, {"PUT", "faults", `[{"kind":"cut","after":1}]`}, {"PUT", "faults", `{`},

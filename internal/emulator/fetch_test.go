@@ -60,7 +60,7 @@ type answer struct {
 }
 
 // report asks for a report; no rows (204) is an empty answer.
-func report(tb testing.TB, s *Server, dims, metrics, more string) answer {
+func reportOf(tb testing.TB, s *Server, dims, metrics, more string) answer {
 	tb.Helper()
 	w := ask(s, "csv_report?dimensions="+dims+"&metrics="+metrics+"&"+more)
 	a := answer{dims: strings.Count(dims, ",") + 1}

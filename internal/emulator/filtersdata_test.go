@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 func filters(tb testing.TB, s *Server, query string) map[string][]map[string]any {
@@ -31,7 +34,7 @@ func idsOf(items []map[string]any) (out []string) {
 
 func TestFiltersDataShapes(t *testing.T) {
 	s := open(t, Options{Now: atNoon})
-	names := slices.Sorted(maps.Keys(filterLists))
+	names := slices.Sorted(maps.Keys(report.FilterLists))
 	for _, name := range []string{"overview_metrics", "skad_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "dimensions",
 		"cohort_maturity", "currencies", "os_names", "countries", "networks", "partners", "apps", "ad_revenue_sources", "iap_revenue_mode",
 		"attribution_type", "attribution_types", "attribution_source", "ad_spend_mode", "utc_offset", "index", "period_over_period",
@@ -66,16 +69,16 @@ func TestFiltersDataShapes(t *testing.T) {
 			}
 		}
 	}
-	for slug, def := range s.formulas {
+	for slug, def := range s.reports.Glossary.Formulas {
 		for _, list := range metricLists {
-			if def.hidden && slices.Contains(idsOf(all[list]), slug) {
+			if def.Hidden && slices.Contains(idsOf(all[list]), slug) {
 				t.Errorf("%s lists %s, which is hidden", list, slug)
 			}
 		}
 	}
-	for _, d := range dimensions {
-		if !slices.Contains(idsOf(all["dimensions"]), d.slug) {
-			t.Errorf("dimension %s isn't listed", d.slug)
+	for _, d := range metrics.Dimensions {
+		if !slices.Contains(idsOf(all["dimensions"]), d.Slug) {
+			t.Errorf("dimension %s isn't listed", d.Slug)
 		}
 	}
 	for i, a := range s.Apps() {
@@ -98,7 +101,7 @@ func TestFiltersDataFiltersAndRefuses(t *testing.T) {
 		get(t, s, "filters_data?"+query, status)
 	}
 	byName := filters(t, s, "required_filters=overview_metrics,os_names&overview_metrics__contains=EcPi")
-	if got := idsOf(byName["overview_metrics"]); !slices.Equal(got, []string{"ecpi", "ecpi_all"}) || len(byName["os_names"]) != len(osNames) {
+	if got := idsOf(byName["overview_metrics"]); !slices.Equal(got, []string{"ecpi", "ecpi_all"}) || len(byName["os_names"]) != len(report.OSNames) {
 		t.Errorf("contains=EcPi gives %q, and %d OS names", got, len(byName["os_names"]))
 	}
 	if got := idsOf(filters(t, s, "required_filters=os_names&os_names__contains=TV")["os_names"]); !slices.Equal(got, []string{"android-tv", "apple-tv", "fire-tv"}) {
@@ -117,19 +120,19 @@ func TestFiltersDataFiltersAndRefuses(t *testing.T) {
 		got[0]["name"] != "Ad Spend (Network)" || got[0]["section"] != "Cost" || got[0]["formatting"] != "money" || got[0]["increase_is_negative"] != true {
 		t.Errorf("network_cost is %v", got[0])
 	}
-	for _, section := range sections {
+	for _, section := range report.Sections {
 		seen := 0
 		for _, name := range metricLists {
 			w := ask(s, "filters_data?required_filters="+name+"&section="+section)
 			if w.Code == 204 {
 				continue
 			}
-			var out map[string][]filterItem
+			var out map[string][]report.FilterItem
 			if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || w.Code != 200 {
 				t.Fatalf("%s: %d, %v", section, w.Code, err)
 			}
 			for _, i := range out[name] {
-				if seen++; sectionSlug(i.Section) != section {
+				if seen++; report.SectionSlug(i.Section) != section {
 					t.Fatalf("section %s of %s has %+v", section, name, i)
 				}
 			}
@@ -163,7 +166,7 @@ func TestFiltersDataIsTrue(t *testing.T) {
 					slugs = append(slugs, slug)
 				}
 			}
-			a := report(t, s, "os_name", strings.ReplaceAll(strings.Join(slugs, ","), " ", "%20"), "date_period=-2d:-0d")
+			a := reportOf(t, s, "os_name", strings.ReplaceAll(strings.Join(slugs, ","), " ", "%20"), "date_period=-2d:-0d")
 			for c, slug := range slugs {
 				for _, row := range a.rows {
 					integer := (formatting[slug] == "integer" || formatting[slug] == "timeperiod") && slug != "installs_per_mile"
@@ -196,7 +199,7 @@ func TestFiltersDataIsTrue(t *testing.T) {
 	for _, name := range []string{"countries", "networks", "partners", "store_type"} {
 		dim := map[string]string{"countries": "country_code", "networks": "network", "partners": "partner_id", "store_type": "store_type"}[name]
 		var seen []string
-		for _, row := range report(t, s, dim, "installs", "date_period=-2d:-0d").rows {
+		for _, row := range reportOf(t, s, dim, "installs", "date_period=-2d:-0d").rows {
 			seen = append(seen, row[0])
 		}
 		for _, id := range seen {

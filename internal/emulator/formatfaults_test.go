@@ -11,13 +11,15 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
 const twoDays = "dimensions=day,app&metrics=installs,cost&date_period=2026-03-10:2026-03-11"
 
 func TestReportLimit(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 3})
-	whole := report(t, s, "day,app", "installs,cost", twoDays) // 6 rows
+	whole := reportOf(t, s, "day,app", "installs,cost", twoDays) // 6 rows
 	for _, c := range []struct {
 		limit string
 		rows  int
@@ -27,7 +29,7 @@ func TestReportLimit(t *testing.T) {
 		if len(j.Rows) != c.rows || len(j.DataWarnings) == 1 != c.cut || len(j.Warnings) != len(j.DataWarnings) || c.cut && j.Warnings[0]["type"] != "limit_rows" {
 			t.Errorf("limit %s: %d rows, warnings %v %v", c.limit, len(j.Rows), j.Warnings, j.DataWarnings)
 		}
-		if want := whole.sum(t, "installs"); int64(j.Totals["installs"])*million != want {
+		if want := whole.sum(t, "installs"); int64(j.Totals["installs"])*facts.Million != want {
 			t.Errorf("limit %s: total %v, want %d millionths", c.limit, j.Totals["installs"], want)
 		}
 		_, _, rows := readParquet(t, []byte(get(t, s, "parquet_report?"+twoDays+"&limit="+c.limit, 200)))
@@ -108,7 +110,7 @@ func TestReportFormatsUnderFaults(t *testing.T) {
 func TestParquetReportOfManyRows(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 60})
 	const query = "dimensions=hour,app,country_code,campaign,creative&metrics=installs,cost,ctr&date_period=-60d:-0d"
-	a := report(t, s, "hour,app,country_code,campaign,creative", "installs,cost,ctr", query)
+	a := reportOf(t, s, "hour,app,country_code,campaign,creative", "installs,cost,ctr", query)
 	body := []byte(get(t, s, "parquet_report?"+query, 200))
 	if len(a.rows) < 20_000 {
 		t.Fatalf("only %d rows", len(a.rows))

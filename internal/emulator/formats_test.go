@@ -19,6 +19,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // jsonAnswer is the answer of GET /report.
@@ -88,7 +92,7 @@ func arrowText(tb testing.TB, a arrow.Array, i int) string {
 	case *array.Int64:
 		return strconv.FormatInt(a.Value(i), 10)
 	case *array.Float64:
-		return string(appendReal(nil, a.Value(i)))
+		return string(report.AppendReal(nil, a.Value(i)))
 	}
 	tb.Fatalf("a column of type %v", a.DataType())
 	return ""
@@ -101,17 +105,17 @@ var addsUp = []string{"installs", "clicks", "cost", "network_cost", "revenue", "
 var others = []string{"ecpi_all", "ctr", "daus", "roas_d7", "retention_rate_d7", "network_cost_diff", "arpdau", "time_spent_per_user_d1", "roas"}
 
 // drawReport draws a report's query.
-func drawReport(r *rand.Rand, apps []App) url.Values {
+func drawReport(r *rand.Rand, apps []facts.App) url.Values {
 	pick := func(from []string, most int) string {
 		var out []string
 		for range 1 + r.IntN(most) {
 			out = append(out, from[r.IntN(len(from))])
 		}
-		return strings.Join(splitList(strings.Join(out, ",")), ",")
+		return strings.Join(report.SplitList(strings.Join(out, ",")), ",")
 	}
 	var slugs []string
-	for _, d := range dimensions {
-		slugs = append(slugs, d.slug)
+	for _, d := range metrics.Dimensions {
+		slugs = append(slugs, d.Slug)
 	}
 	from := r.IntN(15)
 	v := url.Values{"dimensions": {pick(slugs, 4)}, "metrics": {pick(addsUp, 4) + "," + pick(others, 3)},
@@ -151,7 +155,7 @@ func TestJSONAndParquetReportsSayWhatTheCSVSays(t *testing.T) {
 	for range 40 {
 		v := drawReport(r, s.Apps())
 		query := v.Encode()
-		a := report(t, s, v.Get("dimensions"), v.Get("metrics"), query)
+		a := reportOf(t, s, v.Get("dimensions"), v.Get("metrics"), query)
 		if len(a.rows) == 0 {
 			empty++
 			for _, path := range []string{"report", "parquet_report"} {
@@ -197,7 +201,7 @@ func compareJSON(t *testing.T, query string, a answer, j jsonAnswer) {
 		if !slices.Contains(addsUp, slug) || strings.Contains(query, "fully_mature") || strings.Contains(query, "__gt=") {
 			continue // the rows are not all
 		}
-		if want := a.sum(t, slug); exact(t, string(appendReal(nil, total))) != want {
+		if want := a.sum(t, slug); exact(t, string(report.AppendReal(nil, total))) != want {
 			t.Errorf("%s: the total of %s is %v, the rows add up to %d millionths", query, slug, total, want)
 		}
 	}
@@ -239,7 +243,7 @@ func TestTotalsOfQuotients(t *testing.T) {
 	if got, want := j.Totals["ecpi_all"], j.Totals["cost"]/j.Totals["installs"]; got != want || want == 0 {
 		t.Errorf("total of ecpi_all %v, cost/installs %v", got, want)
 	}
-	if daily := report(t, s, "day", "daus", "date_period=-7d:-1d").sum(t, "daus"); int64(j.Totals["daus"]*7*million+0.5) != daily {
+	if daily := reportOf(t, s, "day", "daus", "date_period=-7d:-1d").sum(t, "daus"); int64(j.Totals["daus"]*7*facts.Million+0.5) != daily {
 		t.Errorf("total of daus %v, the days' add up to %d millionths", j.Totals["daus"], daily)
 	}
 	if j := decodeReport(t, get(t, s, "report?dimensions=os_name&metrics=installs,retention_rate_d3,revenue_total_w1&date_period=-20d:-1d", 200)); !slices.Equal(j.Immature["retention_rate_d3"],
@@ -253,7 +257,7 @@ func TestAttrDependencyGivesTheIDsBehindNames(t *testing.T) {
 		s := open(t, Options{Now: atNoon, Apps: 4})
 		more := "&date_period=-3d:-1d&attribution_source=" + source
 		j := decodeReport(t, get(t, s, "report?dimensions=app,partner_name,campaign,os_name&metrics=installs"+more, 200))
-		ids := report(t, s, "app,partner_name,campaign,os_name,partner_id,partner,campaign_id_network", "installs", more)
+		ids := reportOf(t, s, "app,partner_name,campaign,os_name,partner_id,partner,campaign_id_network", "installs", more)
 		behind := map[string][][]string{}
 		for _, row := range ids.rows {
 			key := strings.Join(row[:4], "\x00")

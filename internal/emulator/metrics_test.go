@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
 // Six weeks, some days of which are younger than any cohort period, by groups large and small.
@@ -22,7 +24,7 @@ const (
 type glossaryLine struct{ slug, label, kind, formula string }
 
 // glossary gives every line of the glossary.
-func glossary(period, event, eventName string) []glossaryLine {
+func glossaryLines(period, event, eventName string) []glossaryLine {
 	fill := strings.NewReplacer("{p}", period, "{P}", period[1:]+strings.ToUpper(period[:1]), "{e}", event, "{E}", eventName,
 		"general revenue_", "general_revenue_")
 	var out []glossaryLine
@@ -34,16 +36,16 @@ func glossary(period, event, eventName string) []glossaryLine {
 
 func TestNamesAndKindsAreTheGlossarys(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 1})
-	lines := glossary("w2", "purchase", "Purchase")
+	lines := glossaryLines("w2", "purchase", "Purchase")
 	for _, l := range lines {
-		c, bad := s.find(l.slug)
+		c, bad := s.reports.Glossary.Find(l.slug)
 		if bad != nil {
 			t.Errorf("%s: %v", l.slug, bad)
 			continue
 		}
-		kinds := map[kind]string{count: "count", money: "money", ratio: "ratio", decimal: "decimal", seconds: "seconds", precise: "money4"}
-		if l.label != "" && c.label() != l.label || kinds[c.def.kind] != l.kind || c.def.section == "" {
-			t.Errorf("%s is %q, a %s of section %q; the glossary says %q, %s", l.slug, c.label(), kinds[c.def.kind], c.def.section, l.label, l.kind)
+		kinds := map[metrics.Kind]string{metrics.Count: "count", metrics.Money: "money", metrics.Ratio: "ratio", metrics.Decimal: "decimal", metrics.Seconds: "seconds", metrics.Precise: "money4"}
+		if l.label != "" && c.Label() != l.label || kinds[c.Def.Kind] != l.kind || c.Def.Section == "" {
+			t.Errorf("%s is %q, a %s of section %q; the glossary says %q, %s", l.slug, c.Label(), kinds[c.Def.Kind], c.Def.Section, l.label, l.kind)
 		}
 	}
 	if len(lines) < 800 {
@@ -62,17 +64,17 @@ func TestFormulasOfTheGlossary(t *testing.T) {
 	} {
 		underived := func(l glossaryLine) bool { // done, or it rests on facts, or on what can't be asked for
 			return checked[l.slug] || !strings.Contains(l.slug, fill[3]) || l.formula == "" || strings.HasPrefix(l.formula, "=") || slices.ContainsFunc(idents(l.formula), func(slug string) bool {
-				_, bad := s.find(slug)
+				_, bad := s.reports.Glossary.Find(slug)
 				return bad != nil
 			})
 		}
-		for chunk := range slices.Chunk(slices.DeleteFunc(glossary(fill[0], fill[1], fill[2]), underived), 24) {
+		for chunk := range slices.Chunk(slices.DeleteFunc(glossaryLines(fill[0], fill[1], fill[2]), underived), 24) {
 			var metrics []string
 			for _, l := range chunk {
 				metrics = append(metrics, l.slug)
 				metrics = append(metrics, idents(l.formula)...)
 			}
-			a := report(t, s, byNetwork, strings.Join(metrics, ","), "date_period=-19d:-0d&ad_spend_mode=mixed&currency=EUR")
+			a := reportOf(t, s, byNetwork, strings.Join(metrics, ","), "date_period=-19d:-0d&ad_spend_mode=mixed&currency=EUR")
 			for _, l := range chunk {
 				if recompute(t, a, l) == 0 && !strings.HasPrefix(l.slug, "ad_rpm_") { // four apps don't use every source
 					t.Errorf("%s is 0 everywhere", l.slug)
@@ -205,7 +207,7 @@ func partsOf() map[string][]string {
 func TestPartsAddUp(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 4, Days: 45})
 	for whole, parts := range partsOf() {
-		a := report(t, s, byNetwork+",day", whole+","+strings.Join(parts, ","), sixWeeks+"&currency=JPY&ad_spend_mode=network")
+		a := reportOf(t, s, byNetwork+",day", whole+","+strings.Join(parts, ","), sixWeeks+"&currency=JPY&ad_spend_mode=network")
 		seen := make([]bool, len(parts))
 		for _, row := range a.rows {
 			var sum int64
@@ -232,7 +234,7 @@ func TestPartsAddUp(t *testing.T) {
 
 func TestTrackingAnswersAddUpToInstallsOnIOS(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 3, Days: 30})
-	a := report(t, s, "os_name,day", "installs,att_status_authorized,att_status_denied,att_status_non_determined,att_status_restricted", "date_period=-29d:-1d")
+	a := reportOf(t, s, "os_name,day", "installs,att_status_authorized,att_status_denied,att_status_non_determined,att_status_restricted", "date_period=-29d:-1d")
 	ios := 0
 	for _, row := range a.rows {
 		want := int64(0)
@@ -259,7 +261,7 @@ func TestConversionBitsAndTotals(t *testing.T) {
 		for b := range 6 {
 			metrics = append(metrics, fmt.Sprintf("%sconversion_%d", prefix, b+1))
 		}
-		a := report(t, s, byNetwork, strings.Join(append(metrics, prefix+"conversion_value_total"), ","), sixWeeks)
+		a := reportOf(t, s, byNetwork, strings.Join(append(metrics, prefix+"conversion_value_total"), ","), sixWeeks)
 		for _, row := range a.rows {
 			var bits [6]int64
 			var total int64
@@ -302,7 +304,7 @@ func TestOrderOfMetrics(t *testing.T) {
 		"paying_users_d1<retained_users_d1<cohort_size_d1<installs",
 	} {
 		slugs := strings.Split(chain, "<")
-		a := report(t, s, "day,campaign,country_code,os_name", strings.Join(slugs, ","), sixWeeks+"&iap_revenue_mode=GROSS_100&currency=KWD")
+		a := reportOf(t, s, "day,campaign,country_code,os_name", strings.Join(slugs, ","), sixWeeks+"&iap_revenue_mode=GROSS_100&currency=KWD")
 		if len(a.rows) < 100 {
 			t.Fatalf("only %d rows", len(a.rows))
 		}
@@ -326,14 +328,14 @@ func TestOrderOfMetrics(t *testing.T) {
 
 func TestSKANIsOfPaidIOSAlone(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 3, Days: 45})
-	var metrics []string
-	for _, defs := range [][]metricDef{skanMetrics, skanRevenueMetrics, makeSkanRanges()} {
+	var slugs []string
+	for _, defs := range [][]metrics.Metric{metrics.SkanMetrics, metrics.SkanRevenueMetrics, metrics.MakeSkanRanges()} {
 		for _, d := range defs {
-			metrics = append(metrics, d.slug)
+			slugs = append(slugs, d.Slug)
 		}
 	}
-	for chunk := range slices.Chunk(metrics, 60) {
-		a := report(t, s, byNetwork, strings.Join(chunk, ","), sixWeeks)
+	for chunk := range slices.Chunk(slugs, 60) {
+		a := reportOf(t, s, byNetwork, strings.Join(chunk, ","), sixWeeks)
 		for _, row := range a.rows {
 			for i, cell := range row[a.dims:] {
 				roi := strings.HasSuffix(chunk[i], "_roi") // 0/0 - 1
@@ -354,18 +356,18 @@ var sameByIntent = map[string]string{
 func TestMetricsDiffer(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 13})
 	columns := map[string]string{} // cells to slug
-	for _, defs := range slices.Concat(metricTables(), [][]metricDef{eventMetrics}) {
+	for _, defs := range slices.Concat(metrics.Tables(), [][]metrics.Metric{metrics.EventMetrics}) {
 		for chunk := range slices.Chunk(defs, 50) {
 			var metrics []string
 			for _, d := range chunk {
-				if d.row != "" {
-					metrics = append(metrics, strings.NewReplacer("{p}", "d2", "{e}", "purchase").Replace(d.slug))
+				if d.Row != "" {
+					metrics = append(metrics, strings.NewReplacer("{p}", "d2", "{e}", "purchase").Replace(d.Slug))
 				}
 			}
 			if len(metrics) == 0 {
 				continue
 			}
-			a := report(t, s, byNetwork, strings.Join(metrics, ","), "date_period=-12d:-0d")
+			a := reportOf(t, s, byNetwork, strings.Join(metrics, ","), "date_period=-12d:-0d")
 			for i, slug := range metrics {
 				var cells []string
 				zeros := true
@@ -389,7 +391,7 @@ func TestMetricsDiffer(t *testing.T) {
 func TestMovingAverages(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 2, Days: 10})
 	for _, m := range []string{"installs", "cost", "roas_d1", "purchase_events", "purchase_d1_revenue_cohort", "time_spent_per_user_d0", "network_cost_diff"} {
-		a := report(t, s, "day", fmt.Sprintf("%s,mavg_7_%[1]s,mavg_upper_7_95_%[1]s,mavg_lower_7_95_%[1]s,mavg_margin_of_error_7_95_%[1]s", m), "date_period=-5d:-1d")
+		a := reportOf(t, s, "day", fmt.Sprintf("%s,mavg_7_%[1]s,mavg_upper_7_95_%[1]s,mavg_lower_7_95_%[1]s,mavg_margin_of_error_7_95_%[1]s", m), "date_period=-5d:-1d")
 		for _, row := range a.rows {
 			want := row[1]
 			if !strings.Contains(want, ".") {
@@ -446,29 +448,29 @@ func TestFamiliesThatTheGlossaryOnlyNames(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 1, Days: 1})
 	for _, c := range []struct {
 		slug, label, section string
-		kind                 kind
+		kind                 metrics.Kind
 		hidden               bool
 	}{
-		{"conversion_value_7", "Conversion Value 7 (SKAdNetwork)", "Conversion Values", count, false},
-		{"conversion_1", "Conversion Bit 1 (SKAdNetwork)", "6 Conversion Events (6 Bit)", count, false},
-		{"skad_conversion_value_63", "Conversion Value 63 (SKAdNetwork)", "Conversion Values", count, true},
-		{"skad_conversion_6", "Conversion Bit 6 (SKAdNetwork)", "6 Conversion Events (6 Bit)", count, true},
-		{"skad_direct_conversion_value_0", "Direct Conversion Value 0 (SKAdNetwork)", "Direct Conversion Values", count, false},
-		{"skad_direct_conversion_6", "Direct Conversion Bit 6 (SKAdNetwork)", "6 Direct Conversion Events (6 Bit)", count, false},
-		{"skad_coarse_conversion_values_low_1", "Coarse conversion value low (2nd Postback)", "Coarse Conversion Values", decimal, false},
-		{"ad_revenue_unity_sdk", "Ad Revenue (Unity SDK)", "Revenue", money, false},
-		{"ad_impressions_admob_m1", "1M Ad Impressions (AdMob)", "Revenue", count, false},
-		{"subscrevnt_renewal_from_billing_retry_events", "Subscription Renewal From Billing Retry Events", "Events", count, false},
-		{"subscription_refund_revenue_total_w2", "2W Subscription Refund Revenue Total", "Revenue", money, false},
-		{"subscription_trial_started_to_renewal_rate_d7", "7D Subscription Trial Started to Renewal Rate", "Revenue", ratio, false},
-		{"mavg_7_daus", "Moving Average of Avg. DAUs (7)", "Conversion", decimal, false},
-		{"mavg_upper_7_95_purchase_events", "Moving Average of Purchase (7), upper 95%", "Events", decimal, false},
+		{"conversion_value_7", "Conversion Value 7 (SKAdNetwork)", "Conversion Values", metrics.Count, false},
+		{"conversion_1", "Conversion Bit 1 (SKAdNetwork)", "6 Conversion Events (6 Bit)", metrics.Count, false},
+		{"skad_conversion_value_63", "Conversion Value 63 (SKAdNetwork)", "Conversion Values", metrics.Count, true},
+		{"skad_conversion_6", "Conversion Bit 6 (SKAdNetwork)", "6 Conversion Events (6 Bit)", metrics.Count, true},
+		{"skad_direct_conversion_value_0", "Direct Conversion Value 0 (SKAdNetwork)", "Direct Conversion Values", metrics.Count, false},
+		{"skad_direct_conversion_6", "Direct Conversion Bit 6 (SKAdNetwork)", "6 Direct Conversion Events (6 Bit)", metrics.Count, false},
+		{"skad_coarse_conversion_values_low_1", "Coarse conversion value low (2nd Postback)", "Coarse Conversion Values", metrics.Decimal, false},
+		{"ad_revenue_unity_sdk", "Ad Revenue (Unity SDK)", "Revenue", metrics.Money, false},
+		{"ad_impressions_admob_m1", "1M Ad Impressions (AdMob)", "Revenue", metrics.Count, false},
+		{"subscrevnt_renewal_from_billing_retry_events", "Subscription Renewal From Billing Retry Events", "Events", metrics.Count, false},
+		{"subscription_refund_revenue_total_w2", "2W Subscription Refund Revenue Total", "Revenue", metrics.Money, false},
+		{"subscription_trial_started_to_renewal_rate_d7", "7D Subscription Trial Started to Renewal Rate", "Revenue", metrics.Ratio, false},
+		{"mavg_7_daus", "Moving Average of Avg. DAUs (7)", "Conversion", metrics.Decimal, false},
+		{"mavg_upper_7_95_purchase_events", "Moving Average of Purchase (7), upper 95%", "Events", metrics.Decimal, false},
 	} {
-		got, bad := s.find(c.slug)
+		got, bad := s.reports.Glossary.Find(c.slug)
 		if bad != nil {
 			t.Errorf("%s: %v", c.slug, bad)
-		} else if d := got.def; got.label() != c.label || d.section != c.section || d.kind != c.kind || d.hidden != c.hidden {
-			t.Errorf("%s is %q of %q, kind %d, hidden %v; want %+v", c.slug, got.label(), d.section, d.kind, d.hidden, c)
+		} else if d := got.Def; got.Label() != c.label || d.Section != c.section || d.Kind != c.kind || d.Hidden != c.hidden {
+			t.Errorf("%s is %q of %q, kind %d, hidden %v; want %+v", c.slug, got.Label(), d.Section, d.Kind, d.Hidden, c)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
 )
 
 var sectionOrder = strings.Fields(`events partners trackers attribution_privacy_model attribution_settings callbacks csv_upload_settings
@@ -143,7 +145,7 @@ func TestFailingSections(t *testing.T) {
 	advance(t, s, 100)
 	got = statusOf(t, s, app.Ticket)
 	events := got.Result["events"]
-	if got.Status != "failed" || len(got.Result) != 13 || len(events.Successes) != 0 || len(events.Failures) != len(s.Apps()[0].Events) || events.Failures[0] != (itemFailure{s.Apps()[0].Events[0].Name, "no room"}) {
+	if got.Status != "failed" || len(got.Result) != 13 || len(events.Successes) != 0 || len(events.Failures) != len(s.Apps()[0].Events) || events.Failures[0] != (apps.ItemFailure{Name: s.Apps()[0].Events[0].Name, Detail: "no room"}) {
 		t.Errorf("%+v", got)
 	}
 	set := settingsOf(t, s, app.Token)
@@ -167,14 +169,14 @@ func TestFailingItems(t *testing.T) {
 	for _, c := range []struct {
 		fault    JobFault
 		chosen   []any
-		failed   itemFailure
+		failed   apps.ItemFailure
 		partners bool // are done
 	}{
-		{JobFault{Section: "events", Item: event}, nil, itemFailure{event, "The migration of this item has failed"}, false},
-		{JobFault{Section: "partners", Item: "facebook", Detail: "no"}, nil, itemFailure{"facebook", "no"}, true},
-		{JobFault{Section: "s2s", Item: "enabled", Detail: "no"}, nil, itemFailure{"enabled", "no"}, true},
-		{JobFault{Section: "s2s", Item: "nothing of the name", Detail: "no"}, nil, itemFailure{"nothing of the name", "no"}, true},
-		{JobFault{Section: "events"}, []any{"partners"}, itemFailure{}, true}, // not in this job: nothing is blocked
+		{JobFault{Section: "events", Item: event}, nil, apps.ItemFailure{Name: event, Detail: "The migration of this item has failed"}, false},
+		{JobFault{Section: "partners", Item: "facebook", Detail: "no"}, nil, apps.ItemFailure{Name: "facebook", Detail: "no"}, true},
+		{JobFault{Section: "s2s", Item: "enabled", Detail: "no"}, nil, apps.ItemFailure{Name: "enabled", Detail: "no"}, true},
+		{JobFault{Section: "s2s", Item: "nothing of the name", Detail: "no"}, nil, apps.ItemFailure{Name: "nothing of the name", Detail: "no"}, true},
+		{JobFault{Section: "events"}, []any{"partners"}, apps.ItemFailure{}, true}, // not in this job: nothing is blocked
 	} {
 		for _, whose := range []string{"", "token", "com.example.garden2", "another"} {
 			s := atOnce(t)
@@ -261,7 +263,7 @@ func TestOverrides(t *testing.T) {
 	// An override by POST /app/{token}, of one section, replaces all that were saved.
 	one := object{"s2s": object{"enabled": true}}
 	callOK[createdApp](t, s, "POST", "app/"+app.Token, object{"override_settings": one})
-	if got := asJSON(t, callOK[appDetails](t, s, "GET", "app/"+app.Token, nil).Info.Overrides); got != asJSON(t, one) {
+	if got := asJSON(t, callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil).Info.Overrides); got != asJSON(t, one) {
 		t.Error(got)
 	}
 	if got := settingsOf(t, s, app.Token)["s2s"].(object)["enabled"]; got != true {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
 // naiveDeck deals its cards in random order and begins anew when all are dealt, so that none is missed for long.
@@ -135,7 +137,7 @@ func (d *naiveDealer) query(w *naiveWorld) url.Values {
 	maturity := d.card("cohort_maturity")
 	set("cohort_maturity", maturity)
 	if d.near = -1; strings.HasSuffix(maturity, "mature") || d.often(40) {
-		d.near = dayOf(w.now) - int(one(d, w.facts)[w.fcol["day"]])
+		d.near = facts.DayOf(w.now) - int(one(d, w.facts)[w.fcol["day"]])
 	}
 	var dims, metrics []string
 	for range []int{1, 1, 1, 2, 2, 2, 3, 3, 4, 6}[d.r.IntN(10)] {
@@ -163,14 +165,14 @@ func (d *naiveDealer) query(w *naiveWorld) url.Values {
 		set(name, d.card(name))
 	}
 	if h := v.Get("hour__between"); h != "" {
-		to, ago := dayOf(w.now)+1, 0
+		to, ago := facts.DayOf(w.now)+1, 0
 		if w.late {
 			to = int(w.facts[len(w.facts)-1][w.fcol["day"]]) - 1
-			ago = (dayOf(w.now) - to) * 24
+			ago = (facts.DayOf(w.now) - to) * 24
 		}
 		if d.often(85) { // few periods meet such hours
 			from = int64(to - 8)
-			set("date_period", dayTime(to-8).Format(time.DateOnly)+":"+dayTime(to).Format(time.DateOnly))
+			set("date_period", facts.DayTime(to-8).Format(time.DateOnly)+":"+facts.DayTime(to).Format(time.DateOnly))
 		}
 		var first, last int
 		if _, err := fmt.Sscanf(h, "-%dh:-%dh", &first, &last); err != nil {
@@ -178,15 +180,15 @@ func (d *naiveDealer) query(w *naiveWorld) url.Values {
 		}
 		set("hour__between", fmt.Sprintf("-%dh:-%dh", first+ago, last+ago))
 	}
-	latest := int64(dayOf(w.now))
+	latest := int64(facts.DayOf(w.now))
 	if w.late {
 		latest = from // what comes after the loaded days mustn't be touched
 	}
 	switch p := d.card("period_over_period"); p {
 	case "days ago":
-		set("period_over_period", fmt.Sprintf("-%dd", int64(dayOf(w.now))-latest+d.r.Int64N(20)))
+		set("period_over_period", fmt.Sprintf("-%dd", int64(facts.DayOf(w.now))-latest+d.r.Int64N(20)))
 	case "date":
-		set("period_over_period", dayTime(int(latest)-d.r.IntN(20)).Format(time.DateOnly))
+		set("period_over_period", facts.DayTime(int(latest)-d.r.IntN(20)).Format(time.DateOnly))
 	default:
 		set("period_over_period", p)
 	}
@@ -249,7 +251,7 @@ func (d *naiveDealer) metric(w *naiveWorld) string {
 	} else if d.often(40) {
 		period = one(d, []string{"w0", "w1", "w2", "w4", "w52", "m0", "m1", "m2", "m12", "m36"})
 	}
-	event := one(d, w.s.catalog.records).ID
+	event := one(d, w.s.world.Catalog.Records).ID
 	slug := strings.NewReplacer("{p}", period, "{e}", event).Replace(pattern)
 	switch form := d.card("slug form"); {
 	case strings.HasPrefix(slug, "general_revenue_") && d.often(50):
@@ -269,8 +271,8 @@ func (d *naiveDealer) period(w *naiveWorld) (period string, from int64) {
 		b, deck = min(b, last-1), "late date_period"
 	}
 	a = min(a, b)
-	date := func(day int64) string { return dayTime(int(day)).Format(time.DateOnly) }
-	today := int64(dayOf(w.now))
+	date := func(day int64) string { return facts.DayTime(int(day)).Format(time.DateOnly) }
+	today := int64(facts.DayOf(w.now))
 	back := func(day int64) string { return fmt.Sprintf("-%dd", max(0, today-day)) }
 	switch form := d.card(deck); form {
 	case "absolute":
@@ -288,7 +290,7 @@ func (d *naiveDealer) period(w *naiveWorld) (period string, from int64) {
 
 func (d *naiveDealer) tokens(w *naiveWorld) string {
 	tokens := []string{"nosuchtoken0"}
-	for _, a := range w.s.apps {
+	for _, a := range w.s.world.Apps {
 		if d.often(60) || len(tokens) == 1 {
 			tokens = append(tokens, one(d, []string{a.Token, strings.ToUpper(a.Token)}))
 		}

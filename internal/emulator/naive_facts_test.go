@@ -5,6 +5,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/spend"
 )
 
 // mostFacts bounds a naive world: small enough that an evaluator of plain loops answers thousands of queries a second.
@@ -37,13 +41,13 @@ func openNaive(t *testing.T, name string, o Options, later time.Duration, days i
 	w := &naiveWorld{name: name, s: s, now: s.now(), slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
 		matched: map[string]naiveMetric{}, exprs: map[string]naiveExpr{}}
 	var all []int
-	for i := range s.apps {
+	for i := range s.world.Apps {
 		all = append(all, i)
 	}
-	first := dayOf(o.Now()) - o.Days + 1
+	first := facts.DayOf(o.Now()) - o.Days + 1
 	last := first + days - 1
-	w.late = last < dayOf(w.now)
-	if err := s.store.ensure(all, first, last); err != nil {
+	w.late = last < facts.DayOf(w.now)
+	if err := s.world.Ensure(all, first, last); err != nil {
 		t.Fatal(err)
 	}
 	w.fcol = w.read(t, "SELECT * FROM facts", func(row []naiveVal) {
@@ -78,11 +82,11 @@ func naiveSpend(t *testing.T, s *Server) {
 	t.Helper()
 	for i, e := range engagements(s, 20, 0, 2) {
 		amount := fmt.Sprintf("%d.%05d", i*37%250, i*7919%100_000)
-		if w := postCost(s, cost(costTypes[i%4], []string{"usd", "eur", "idr", "kwd"}[i%3], amount, e.CostID, "t"), true); w.Code != 200 {
+		if w := postCost(s, cost(spend.CostTypes[i%4], []string{"usd", "eur", "idr", "kwd"}[i%3], amount, e.CostID, "t"), true); w.Code != 200 {
 			t.Fatal(w.Code)
 		}
 	}
-	if err := s.books.publish(s.store); err != nil {
+	if err := s.spend.Publish(); err != nil {
 		t.Fatal(err)
 	}
 	if states := s.Spend().States; states["matched"] < 12 {
@@ -93,8 +97,8 @@ func naiveSpend(t *testing.T, s *Server) {
 // read runs a SELECT and returns its columns' places; slices' first column must be its id.
 func (w *naiveWorld) read(t *testing.T, query string, use func([]naiveVal)) map[string]int {
 	t.Helper()
-	conn := <-w.s.store.read
-	defer func() { w.s.store.read <- conn }()
+	conn := <-w.s.world.Store.Read
+	defer func() { w.s.world.Store.Read <- conn }()
 	rows, err := conn.QueryContext(t.Context(), query)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +160,7 @@ func (s *naiveScope) fact(column string) int64  { return s.f[s.w.fcol[column]] }
 func (s *naiveScope) slice(column string) int64 { return s.d[s.w.dcol[column]].i }
 
 // age is the fact's day's distance from today in UTC days.
-func (s *naiveScope) age() int64 { return int64(dayOf(s.w.now)) - s.fact("day") }
+func (s *naiveScope) age() int64 { return int64(facts.DayOf(s.w.now)) - s.fact("day") }
 
 // naiveMoney are the amounts that are in micros of USD, and what share of them counts.
 var naiveMoney = map[string]string{"f.spend": "", "f.net_spend": "", "f.revenue": "iap", "f.ad_revenue": "ads", "d.arpu": "iap", "d.adpu": "ads", "xe.price": "iap"}
@@ -232,7 +236,7 @@ func (w *naiveWorld) placeholder(name string) (naiveExpr, error) {
 	if b == nil {
 		return nil, fmt.Errorf("unknown placeholder %s", name)
 	}
-	amount, err := w.expr(b.amount)
+	amount, err := w.expr(b.Amount)
 	if err != nil {
 		return nil, err
 	}
@@ -243,9 +247,9 @@ func (w *naiveWorld) placeholder(name string) (naiveExpr, error) {
 			all.i = 0
 			return all
 		}
-		grown := all.i * (a + 1) / (a + 1 + int64(b.half))
-		if b.kind != money {
-			grown = (grown + s.fact("salt")*int64(b.salt)%1_000_000) / 1_000_000
+		grown := all.i * (a + 1) / (a + 1 + int64(b.Half))
+		if b.Kind != metrics.Money {
+			grown = (grown + s.fact("salt")*int64(b.Salt)%1_000_000) / 1_000_000
 		}
 		return naiveInt(grown)
 	}
@@ -267,10 +271,10 @@ func (w *naiveWorld) placeholder(name string) (naiveExpr, error) {
 }
 
 // naiveBase is the definition of a quantity that cohorts accumulate. Its numbers are made up, so they are the emulator's.
-func naiveBase(slug string) *cohortBase {
-	for _, list := range [][]cohortBase{cohortBases, eventBases} {
+func naiveBase(slug string) *metrics.CohortBase {
+	for _, list := range [][]metrics.CohortBase{metrics.CohortBases, metrics.EventBases} {
 		for i := range list {
-			if list[i].slug == slug {
+			if list[i].Slug == slug {
 				return &list[i]
 			}
 		}

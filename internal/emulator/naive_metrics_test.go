@@ -45,14 +45,14 @@ const periodPattern = `(d\d+|w\d+|m\d+)`
 func naiveGlossary(t *testing.T, s *Server) map[string]*naiveDef {
 	t.Helper()
 	var events []string
-	for _, r := range s.catalog.records {
+	for _, r := range s.world.Catalog.Records {
 		events = append(events, regexp.QuoteMeta(r.ID))
 	}
 	defs, unlisted := map[string]*naiveDef{}, map[string]bool{}
-	for slug, d := range s.formulas {
-		n := &naiveDef{pattern: slug, label: d.label, kind: [...]string{"count", "money", "ratio", "decimal", "seconds", "money4"}[d.kind], row: d.row, hidden: d.label == ""}
-		if d.row == "" {
-			n.formula = readFormula(t, d.formula)
+	for slug, d := range s.reports.Glossary.Formulas {
+		n := &naiveDef{pattern: slug, label: d.Label, kind: [...]string{"count", "money", "ratio", "decimal", "seconds", "money4"}[d.Kind], row: d.Row, hidden: d.Label == ""}
+		if d.Row == "" {
+			n.formula = readFormula(t, d.Formula)
 			unlisted[slug] = true
 		}
 		defs[slug] = n
@@ -120,8 +120,8 @@ func (w *naiveWorld) metric(slug string) (naiveMetric, error) {
 		m := naiveMetric{slug: slug, def: d}
 		for i, part := range g[1:] {
 			if d.match.SubexpNames()[i+1] == "e" {
-				m.event = int64(w.s.catalog.index[part])
-				m.eventName = w.s.catalog.bySlug(part).Name
+				m.event = int64(w.s.world.Catalog.Index[part])
+				m.eventName = w.s.world.Catalog.BySlug(part).Name
 			} else {
 				m.period = part
 				m.first, m.last = naivePeriod(part)

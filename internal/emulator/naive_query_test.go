@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
 // naiveQuery is a csv_report request as the documents read it.
@@ -140,7 +142,7 @@ func (q *naiveQuery) readModes(v url.Values) error {
 		q.gross = n
 	}
 	for _, name := range naiveList(v.Get("ad_revenue_sources")) {
-		n := slices.IndexFunc(adSources, func(s adSource) bool { return strings.EqualFold(s.name, name) || s.slug == name })
+		n := slices.IndexFunc(facts.AdSources, func(s facts.AdSource) bool { return strings.EqualFold(s.Name, name) || s.Slug == name })
 		if n < 0 {
 			return fmt.Errorf("unknown source of ad revenue %s", name)
 		}

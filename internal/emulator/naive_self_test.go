@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // randomExpression writes an expression of the part of SQL that naiveReader reads.
@@ -46,8 +49,8 @@ func TestNaiveReaderReadsAsSQLite(t *testing.T) {
 		}
 		return func(*naiveScope) naiveVal { return v }, nil
 	}
-	conn := <-s.store.read
-	defer func() { s.store.read <- conn }()
+	conn := <-s.world.Store.Read
+	defer func() { s.world.Store.Read <- conn }()
 	known := 0
 	for range 400 {
 		sql := randomExpression(r, 1+r.IntN(4))
@@ -87,11 +90,11 @@ func TestPeriodWordsOnEveryDayEqualNaiveDates(t *testing.T) {
 			if err := q.readDates(word, now); err != nil {
 				t.Fatal(err)
 			}
-			p, err := parsePeriod(word, dayOf(now))
+			p, err := report.ParsePeriod(word, facts.DayOf(now))
 			if err != nil {
 				t.Fatal(err)
 			}
-			from, to := dayTime(p.from).Format(time.DateOnly), dayTime(p.to).Format(time.DateOnly)
+			from, to := facts.DayTime(p.From).Format(time.DateOnly), facts.DayTime(p.To).Format(time.DateOnly)
 			if from != q.from || to != q.to {
 				t.Errorf("%s on %s is %s to %s, naively %s to %s", word, now.Format(time.DateOnly), from, to, q.from, q.to)
 			}

@@ -6,13 +6,12 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
 // AccountID is the only account the emulator knows; X-Account-ID with another value is answered 403.
 const AccountID = "100001"
-
-// maxApps bounds Options.Apps: a fact's row number keeps three digits for its app.
-const maxApps = 1000
 
 // Options configures a Server. The zero value is a service of 12 apps and 120 days without faults.
 type Options struct {
@@ -68,25 +67,15 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Apps < 1 || o.Apps > maxApps {
-		return o, fmt.Errorf("new emulator: %d apps, want 1 to %d", o.Apps, maxApps)
+	if o.Apps < 1 || o.Apps > facts.MaxApps {
+		return o, fmt.Errorf("%d apps, want 1 to %d", o.Apps, facts.MaxApps)
 	}
 	if o.Days < 1 || o.MaxPairs < 0 || o.Burst < 1 || o.Latency < 0 || o.Bulk < 0 {
-		return o, fmt.Errorf("new emulator: days and burst must be at least 1, max pairs, latency and bulk not negative")
-	}
-	for i, f := range o.Faults {
-		if err := f.validate(); err != nil {
-			return o, fmt.Errorf("new emulator: fault %d: %w", i+1, err)
-		}
-	}
-	for i, f := range o.JobFaults {
-		if err := f.validate(); err != nil {
-			return o, fmt.Errorf("new emulator: job fault %d: %w", i+1, err)
-		}
+		return o, fmt.Errorf("days and burst must be at least 1, max pairs, latency and bulk not negative")
 	}
 	for _, role := range o.Tokens {
 		if err := role.validate(); err != nil {
-			return o, fmt.Errorf("new emulator: %w", err)
+			return o, err
 		}
 	}
 	return o, nil

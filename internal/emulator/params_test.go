@@ -7,12 +7,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // total sums a metric over a week of a report by day and campaign.
 func total(t *testing.T, s *Server, slug, more string) int64 {
 	t.Helper()
-	a := report(t, s, "day,campaign", slug, week+more)
+	a := reportOf(t, s, "day,campaign", slug, week+more)
 	if len(a.rows) == 0 {
 		return 0
 	}
@@ -27,7 +30,7 @@ func TestAttributionTypes(t *testing.T) {
 	for _, slug := range splittable {
 		all, organic := total(t, s, slug, ""), total(t, s, slug, "&network__in=organic")
 		sum := organic
-		for _, kind := range attributionTypes {
+		for _, kind := range report.AttributionTypes {
 			one := total(t, s, slug, "&attribution_types="+kind)
 			if one <= organic || one >= all {
 				t.Errorf("%s by %s: %d, of organic users %d, of all %d", slug, kind, one, organic, all)
@@ -56,7 +59,7 @@ func TestAttributionTypes(t *testing.T) {
 func TestAttributionSource(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 5})
 	const metrics = "installs,cost,organic_installs,purchase_revenue"
-	dynamic, first := report(t, s, "campaign", metrics, week), report(t, s, "campaign", metrics, week+"&attribution_source=first")
+	dynamic, first := reportOf(t, s, "campaign", metrics, week), reportOf(t, s, "campaign", metrics, week+"&attribution_source=first")
 	moved := 0
 	last := first.column(t, "installs")
 	for campaign, n := range dynamic.column(t, "installs") {
@@ -73,7 +76,7 @@ func TestAttributionSource(t *testing.T) {
 		}
 	}
 	for _, dims := range []string{"os_name,country,device_type,store_id", "day,app", "network&network__in=organic"} { // the user's, not the engagement's
-		if a, b := report(t, s, dims, metrics, week), report(t, s, dims, metrics, week+"&attribution_source=first"); !slices.EqualFunc(a.rows, b.rows, slices.Equal) {
+		if a, b := reportOf(t, s, dims, metrics, week), reportOf(t, s, dims, metrics, week+"&attribution_source=first"); !slices.EqualFunc(a.rows, b.rows, slices.Equal) {
 			t.Errorf("first changes the report by %s", dims)
 		}
 	}
@@ -85,12 +88,12 @@ func TestAttributionSource(t *testing.T) {
 			sum += exact(t, n)
 		}
 	}
-	got := report(t, s, "year", "installs", week+"&attribution_source=first&campaign__starts_with=BRAND%2C")
+	got := reportOf(t, s, "year", "installs", week+"&attribution_source=first&campaign__starts_with=BRAND%2C")
 	if got.sum(t, "installs") != sum || sum == 0 {
 		t.Errorf("a filter under first: %d installs, want %d", got.sum(t, "installs"), sum)
 	}
-	ios := report(t, s, "campaign", "installs", week+"&attribution_source=first&os_name__in=ios&campaign__starts_with=brand")
-	both := report(t, s, "campaign,os_name", "installs", week+"&attribution_source=first")
+	ios := reportOf(t, s, "campaign", "installs", week+"&attribution_source=first&os_name__in=ios&campaign__starts_with=brand")
+	both := reportOf(t, s, "campaign,os_name", "installs", week+"&attribution_source=first")
 	for _, r := range both.rows {
 		if r[1] == "ios" && strings.HasPrefix(r[0], "Brand") && ios.column(t, "installs")[r[0]] != r[2] {
 			t.Errorf("filters of both kinds under first: %q is %s", r, ios.column(t, "installs")[r[0]])
@@ -114,10 +117,10 @@ func TestSplitsOfFacts(t *testing.T) {
 		}
 	}
 	var rows, tests int
-	conn := <-s.store.read
-	defer func() { s.store.read <- conn }()
+	conn := <-s.world.Store.Read
+	defer func() { s.world.Store.Read <- conn }()
 	if err := conn.QueryRowContext(t.Context(), "SELECT count(*), sum(sandbox) FROM facts WHERE day BETWEEN ? AND ?",
-		dayOf(noon)-13, dayOf(noon)-7).Scan(&rows, &tests); err != nil {
+		facts.DayOf(noon)-13, facts.DayOf(noon)-7).Scan(&rows, &tests); err != nil {
 		t.Fatal(err)
 	}
 	if tests == 0 || tests > rows/10 {
@@ -129,20 +132,20 @@ func TestAdRevenueSources(t *testing.T) {
 	s := open(t, Options{Now: atNoon})
 	metrics := []string{"ad_revenue", "ad_impressions", "ad_revenue_total_d7", "ad_impressions_d1"}
 	sums := map[string]int64{}
-	for _, source := range adSources {
-		more := "&ad_revenue_sources=" + strings.ReplaceAll(strings.ToUpper(source.name), " ", "%20")
+	for _, source := range facts.AdSources {
+		more := "&ad_revenue_sources=" + strings.ReplaceAll(strings.ToUpper(source.Name), " ", "%20")
 		for _, m := range metrics {
 			one := total(t, s, m, more)
 			if one == 0 {
-				t.Errorf("%s of %s is 0", m, source.name)
+				t.Errorf("%s of %s is 0", m, source.Name)
 			}
 			sums[m] += one
 		}
-		if a, b := total(t, s, "ad_revenue", more), total(t, s, "ad_revenue_"+source.slug, ""); a != b {
-			t.Errorf("ad revenue of %s: %d, ad_revenue_%s: %d", source.name, a, source.slug, b)
+		if a, b := total(t, s, "ad_revenue", more), total(t, s, "ad_revenue_"+source.Slug, ""); a != b {
+			t.Errorf("ad revenue of %s: %d, ad_revenue_%s: %d", source.Name, a, source.Slug, b)
 		}
-		if a, b := total(t, s, "ad_revenue_admob", more), total(t, s, "ad_revenue_admob", ""); source.slug != "admob" && a != 0 || source.slug == "admob" && a != b {
-			t.Errorf("ad_revenue_admob of %s: %d", source.name, a)
+		if a, b := total(t, s, "ad_revenue_admob", more), total(t, s, "ad_revenue_admob", ""); source.Slug != "admob" && a != 0 || source.Slug == "admob" && a != b {
+			t.Errorf("ad_revenue_admob of %s: %d", source.Name, a)
 		}
 	}
 	for _, m := range metrics {
@@ -161,10 +164,10 @@ func TestAdRevenueSources(t *testing.T) {
 	}
 	for i := range 100 {
 		sum := 0
-		for n := range adSources {
-			sum += adShare(i, n)
+		for n := range facts.AdSources {
+			sum += facts.AdShare(i, n)
 		}
-		if sum != million {
+		if sum != facts.Million {
 			t.Fatalf("shares of app %d add up to %d", i, sum)
 		}
 	}
@@ -193,13 +196,13 @@ func TestCohortMaturity(t *testing.T) {
 	const metrics = "installs,cost,revenue_total_d7,retained_users_d1,purchase_w1_events_cohort,roas_d7"
 	last := map[string]int{"revenue_total_d7": 7, "retained_users_d1": 1, "purchase_w1_events_cohort": 13, "roas_d7": 7} // day of age
 	for _, zone := range []string{"", "&utc_offset=%2B13:00", "&timezone_id=America/Los_Angeles"} {
-		plain := report(t, s, "day", metrics, "date_period=-20d:-0d"+zone)
+		plain := reportOf(t, s, "day", metrics, "date_period=-20d:-0d"+zone)
 		today := plain.rows[len(plain.rows)-1][0]
-		if immature := report(t, s, "day", metrics, "date_period=-20d:-0d&cohort_maturity=immature"+zone); !slices.EqualFunc(plain.rows, immature.rows, slices.Equal) {
+		if immature := reportOf(t, s, "day", metrics, "date_period=-20d:-0d&cohort_maturity=immature"+zone); !slices.EqualFunc(plain.rows, immature.rows, slices.Equal) {
 			t.Error("immature isn't the default")
 		}
-		mature := report(t, s, "day", metrics, "date_period=-20d:-0d&cohort_maturity=mature"+zone)
-		fully := report(t, s, "day", metrics, "date_period=-20d:-0d&cohort_maturity=fully_mature"+zone)
+		mature := reportOf(t, s, "day", metrics, "date_period=-20d:-0d&cohort_maturity=mature"+zone)
+		fully := reportOf(t, s, "day", metrics, "date_period=-20d:-0d&cohort_maturity=fully_mature"+zone)
 		var old []string
 		for i, r := range plain.rows {
 			age := daysBetween(t, r[0], today)
@@ -227,10 +230,10 @@ func TestCohortMaturity(t *testing.T) {
 			t.Errorf("fully mature%s: %q, want %q", zone, got, old)
 		}
 	}
-	if a := report(t, s, "week", "installs,retained_users_d7", "date_period=2026-02-22:2026-03-14&cohort_maturity=fully_mature"); len(a.rows) != 1 {
+	if a := reportOf(t, s, "week", "installs,retained_users_d7", "date_period=2026-02-22:2026-03-14&cohort_maturity=fully_mature"); len(a.rows) != 1 {
 		t.Errorf("weeks that are mature as a whole: %q", a.rows)
 	}
-	if a := report(t, s, "day", "installs", "date_period=-3d:-0d&cohort_maturity=fully_mature"); len(a.rows) != 4 {
+	if a := reportOf(t, s, "day", "installs", "date_period=-3d:-0d&cohort_maturity=fully_mature"); len(a.rows) != 4 {
 		t.Errorf("without a cohort metric nothing can be immature, but: %q", a.rows)
 	}
 }
@@ -256,7 +259,7 @@ func TestHourBetween(t *testing.T) {
 		"-30h:-7h": func(age int) bool { return age >= 7 && age <= 30 },
 	} {
 		for _, zone := range []string{"", "&utc_offset=-05:00", "&utc_offset=%2B05:30"} {
-			all := report(t, s, "hour", "installs,cost", "date_period=-3d:-0d"+zone)
+			all := reportOf(t, s, "hour", "installs,cost", "date_period=-3d:-0d"+zone)
 			offset := map[string]time.Duration{"": 0, "&utc_offset=-05:00": -5 * time.Hour, "&utc_offset=%2B05:30": 5 * time.Hour}[zone] // +05:30: labels drop the half
 			want := [][]string{}
 			for _, r := range all.rows {
@@ -268,7 +271,7 @@ func TestHourBetween(t *testing.T) {
 					want = append(want, r)
 				}
 			}
-			got := report(t, s, "hour", "installs,cost", "date_period=-3d:-0d&hour__between="+hours+zone)
+			got := reportOf(t, s, "hour", "installs,cost", "date_period=-3d:-0d&hour__between="+hours+zone)
 			if !slices.EqualFunc(got.rows, want, slices.Equal) || len(want) == 0 {
 				t.Errorf("hour__between=%s%s: %q, want %q", hours, zone, got.rows, want)
 			}
@@ -278,8 +281,8 @@ func TestHourBetween(t *testing.T) {
 
 func TestHourBetweenOfAComparison(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 4})
-	before := report(t, s, "hour", "installs", "date_period=2026-03-12:2026-03-12").column(t, "installs")
-	a := report(t, s, "hour", "installs", "date_period=today&hour__between=-4h:-1h&period_over_period=-2d")
+	before := reportOf(t, s, "hour", "installs", "date_period=2026-03-12:2026-03-12").column(t, "installs")
+	a := reportOf(t, s, "hour", "installs", "date_period=today&hour__between=-4h:-1h&period_over_period=-2d")
 	if len(a.rows) != 4 {
 		t.Fatalf("%d hours, want 4", len(a.rows))
 	}
@@ -306,9 +309,9 @@ func TestPeriodOverPeriod(t *testing.T) {
 	} {
 		for _, dims := range []string{"day", "network", "day,network", "month,app", "hour"} {
 			const metrics = "installs,cost,ecpi,retained_users_d7,daus"
-			plain := report(t, s, dims, metrics, week)
-			before := report(t, s, dims, metrics, "date_period="+c.from+":"+c.to)
-			a := report(t, s, dims, metrics, week+"&period_over_period="+c.value)
+			plain := reportOf(t, s, dims, metrics, week)
+			before := reportOf(t, s, dims, metrics, "date_period="+c.from+":"+c.to)
+			a := reportOf(t, s, dims, metrics, week+"&period_over_period="+c.value)
 			if want := strings.Join(plain.header, ",") + ",installs_pop,cost_pop,ecpi_pop,retained_users_d7_pop,daus_pop"; strings.Join(a.header, ",") != want {
 				t.Fatalf("header %q, want %s", a.header, want)
 			}
@@ -350,20 +353,20 @@ func TestPeriodOverPeriod(t *testing.T) {
 	if head != "Day,Installs,Installs (Comparison)" {
 		t.Errorf("header %q", head)
 	}
-	filtered := report(t, s, "day", "installs", week+"&period_over_period=previous_week&day__in=2026-03-03&network__in=organic")
-	want := report(t, s, "day", "installs", "date_period=2026-02-24:2026-02-24&network__in=organic").rows[0][1]
+	filtered := reportOf(t, s, "day", "installs", week+"&period_over_period=previous_week&day__in=2026-03-03&network__in=organic")
+	want := reportOf(t, s, "day", "installs", "date_period=2026-02-24:2026-02-24&network__in=organic").rows[0][1]
 	if len(filtered.rows) != 1 || filtered.rows[0][2] != want {
 		t.Errorf("filters of a comparison: %q, want one row with %s", filtered.rows, want)
 	}
-	march := report(t, s, "year", "installs", "date_period=2026-03-31:2026-03-31&period_over_period=previous_month")
+	march := reportOf(t, s, "year", "installs", "date_period=2026-03-31:2026-03-31&period_over_period=previous_month")
 	if len(march.rows) != 0 {
 		t.Errorf("groups of the comparison period alone are shown: %q", march.rows)
 	}
-	if got, want := monthsBefore(time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC), 1), time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC); got != dayOf(want) {
-		t.Errorf("a month before March 31 is %v", dayTime(got))
+	if got, want := report.MonthsBefore(time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC), 1), time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC); got != facts.DayOf(want) {
+		t.Errorf("a month before March 31 is %v", facts.DayTime(got))
 	}
-	if got, want := monthsBefore(time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC), 12), time.Date(2023, 2, 28, 0, 0, 0, 0, time.UTC); got != dayOf(want) {
-		t.Errorf("a year before February 29 is %v", dayTime(got))
+	if got, want := report.MonthsBefore(time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC), 12), time.Date(2023, 2, 28, 0, 0, 0, 0, time.UTC); got != facts.DayOf(want) {
+		t.Errorf("a year before February 29 is %v", facts.DayTime(got))
 	}
 }
 
@@ -378,7 +381,7 @@ func shiftLabel(t *testing.T, form, label string, days int) string {
 
 func TestOrderAndLimit(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 4})
-	plain := report(t, s, "day,os_name,network", "installs,ecpi", week)
+	plain := reportOf(t, s, "day,os_name,network", "installs,ecpi", week)
 	for param, less := range map[string]func(a, b []string) int{
 		"sort=-installs": func(a, b []string) int { return int(exact(t, b[3]) - exact(t, a[3])) },
 		"sort=ecpi,-day": func(a, b []string) int {
@@ -393,12 +396,12 @@ func TestOrderAndLimit(t *testing.T) {
 	} {
 		want := slices.Clone(plain.rows)
 		slices.SortStableFunc(want, less)
-		got := report(t, s, "day,os_name,network", "installs,ecpi", week+"&"+param)
+		got := reportOf(t, s, "day,os_name,network", "installs,ecpi", week+"&"+param)
 		if !slices.EqualFunc(got.rows, want, slices.Equal) {
 			t.Errorf("%s: not in order: begins with %q, want %q", param, got.rows[:3], want[:3])
 		}
 		for _, n := range []int{1, 3, len(want), len(want) + 1} {
-			got := report(t, s, "day,os_name,network", "installs,ecpi", fmt.Sprintf("%s&%s&limit=%d", week, param, n))
+			got := reportOf(t, s, "day,os_name,network", "installs,ecpi", fmt.Sprintf("%s&%s&limit=%d", week, param, n))
 			if !slices.EqualFunc(got.rows, want[:min(n, len(want))], slices.Equal) {
 				t.Errorf("%s&limit=%d: %d rows, or in another order", param, n, len(got.rows))
 			}

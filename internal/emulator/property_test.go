@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // The checks below know formulas as the service's glossary words them, not as this package's tables do.
@@ -64,11 +68,11 @@ var quotients = []struct {
 func operands(e string) []string { return strings.FieldsFunc(e, func(c rune) bool { return c == '+' }) }
 
 func drawDims(rt *rapid.T) string {
-	n := len(dimensions)
+	n := len(metrics.Dimensions)
 	picks := rapid.SliceOfNDistinct(rapid.IntRange(0, n-1), 1, 5, rapid.ID[int]).Draw(rt, "dimensions")
 	var out []string
 	for _, p := range picks {
-		out = append(out, dimensions[p].slug)
+		out = append(out, metrics.Dimensions[p].Slug)
 	}
 	return strings.Join(out, ",")
 }
@@ -90,7 +94,7 @@ func TestRatiosRecomputeFromTheAnswersOwnSums(t *testing.T) {
 		dims, more := drawDims(rt), drawMore(rt)
 		q := rapid.SampledFrom(quotients).Draw(rt, "metric")
 		metrics := strings.Join(slices.Concat([]string{q.slug}, operands(q.over), operands(q.under)), ",")
-		a := report(t, s, dims, metrics, more)
+		a := reportOf(t, s, dims, metrics, more)
 		columns := map[string]map[string]string{}
 		for _, slug := range strings.Split(metrics, ",") {
 			columns[slug] = a.column(t, slug)
@@ -138,14 +142,14 @@ func TestCumulativeCohortValuesNeverFallWithAge(t *testing.T) {
 		for _, n := range ages {
 			metrics = append(metrics, strings.Replace(family, "{p}", fmt.Sprintf("%s%d", unit, n), 1))
 		}
-		today := dayOf(s.now())
-		p, err := parsePeriod(strings.TrimPrefix(strings.Split(more, "&")[0], "date_period="), today)
+		today := facts.DayOf(s.now())
+		p, err := report.ParsePeriod(strings.TrimPrefix(strings.Split(more, "&")[0], "date_period="), today)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		more += fmt.Sprintf("&date_period=%s:%s", dayTime(p.from).Format(time.DateOnly), dayTime(p.to).Format(time.DateOnly))
+		more += fmt.Sprintf("&date_period=%s:%s", facts.DayTime(p.From).Format(time.DateOnly), facts.DayTime(p.To).Format(time.DateOnly))
 		more = more[strings.Index(more, "&")+1:] // absolute, so that the clock may move
-		before := report(t, s, dims, strings.Join(metrics, ","), more)
+		before := reportOf(t, s, dims, strings.Join(metrics, ","), more)
 		for i, m := range metrics {
 			if i == 0 {
 				continue
@@ -160,7 +164,7 @@ func TestCumulativeCohortValuesNeverFallWithAge(t *testing.T) {
 		shift := time.Duration(rapid.IntRange(1, 40).Draw(rt, "later")) * 24 * time.Hour
 		s.Shift(shift)
 		defer s.Shift(-shift)
-		after := report(t, s, dims, strings.Join(metrics, ","), more)
+		after := reportOf(t, s, dims, strings.Join(metrics, ","), more)
 		for _, m := range metrics {
 			later := after.column(t, m)
 			for key, cell := range before.column(t, m) {
@@ -176,14 +180,14 @@ func TestCohortsGrow(t *testing.T) { // the property above holds of constants, t
 	s := open(t, Options{Now: atNoon, Apps: 2})
 	for _, family := range cumulative {
 		young, old := strings.Replace(family, "{p}", "d0", 1), strings.Replace(family, "{p}", "d30", 1)
-		a := report(t, s, "app", young+","+old, "date_period=-45d:-40d")
+		a := reportOf(t, s, "app", young+","+old, "date_period=-45d:-40d")
 		if y, o := a.sum(t, young), a.sum(t, old); o <= y {
 			t.Errorf("%s sums to %d, %s to %d", young, y, old, o)
 		}
 	}
-	young := report(t, s, "app", "revenue_total_d30", "date_period=2026-03-13:2026-03-13").sum(t, "revenue_total_d30")
+	young := reportOf(t, s, "app", "revenue_total_d30", "date_period=2026-03-13:2026-03-13").sum(t, "revenue_total_d30")
 	s.Shift(10 * 24 * time.Hour)
-	old := report(t, s, "app", "revenue_total_d30", "date_period=2026-03-13:2026-03-13").sum(t, "revenue_total_d30")
+	old := reportOf(t, s, "app", "revenue_total_d30", "date_period=2026-03-13:2026-03-13").sum(t, "revenue_total_d30")
 	if old <= young {
 		t.Errorf("a cohort of yesterday has %d, ten days later %d", young, old)
 	}
@@ -197,7 +201,7 @@ func TestPeriodsAddUpToTotals(t *testing.T) {
 			metrics = append(metrics, fmt.Sprintf(family, fmt.Sprintf("_d%d", n)))
 		}
 		metrics = append(metrics, fmt.Sprintf(family, "_w0"))
-		a := report(t, s, "day,campaign,os_name", strings.Join(metrics, ","), "date_period=-9d:-0d&currency=EUR")
+		a := reportOf(t, s, "day,campaign,os_name", strings.Join(metrics, ","), "date_period=-9d:-0d&currency=EUR")
 		for _, row := range a.rows {
 			cells := row[a.dims:]
 			var sum int64
@@ -214,9 +218,9 @@ func TestPeriodsAddUpToTotals(t *testing.T) {
 func TestEveryGroupingAddsUpToTheSame(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 2, Days: 14})
 	const metrics = "installs,sessions,cost,network_cost,all_revenue,revenue_total_d7,purchase_events,purchase_revenue,retained_users_d1"
-	want := report(t, s, "month", metrics, "date_period=-3d:-1d&currency=EUR")
+	want := reportOf(t, s, "month", metrics, "date_period=-3d:-1d&currency=EUR")
 	rapid.Check(t, func(rt *rapid.T) {
-		a := report(t, s, drawDims(rt), metrics, "date_period=-3d:-1d&currency=EUR")
+		a := reportOf(t, s, drawDims(rt), metrics, "date_period=-3d:-1d&currency=EUR")
 		for _, m := range operands(strings.ReplaceAll(metrics, ",", "+")) {
 			if got, all := a.sum(t, m), want.sum(t, m); got != all || all == 0 {
 				rt.Fatalf("%s adds up to %d, as a whole it is %d", m, got, all)
@@ -227,7 +231,7 @@ func TestEveryGroupingAddsUpToTheSame(t *testing.T) {
 
 func TestVerifiedOutcomesAddUp(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 3, Days: 20})
-	a := report(t, s, "day,campaign", "purchase_events,purchase_events_verified_passed,purchase_events_verified_failed,"+
+	a := reportOf(t, s, "day,campaign", "purchase_events,purchase_events_verified_passed,purchase_events_verified_failed,"+
 		"purchase_events_verified_unknown,purchase_events_not_verified", "date_period=-5d:-0d")
 	for _, row := range a.rows {
 		var sum int64
@@ -246,7 +250,7 @@ func TestVerifiedOutcomesAddUp(t *testing.T) {
 
 func TestZonesMoveHoursBetweenDays(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 2, Days: 20})
-	byHour := report(t, s, "hour", "installs,cost", "date_period=2026-03-01:2026-03-10").column(t, "installs")
+	byHour := reportOf(t, s, "hour", "installs,cost", "date_period=2026-03-01:2026-03-10").column(t, "installs")
 	for _, zone := range []struct {
 		param  string
 		offset time.Duration
@@ -259,13 +263,13 @@ func TestZonesMoveHoursBetweenDays(t *testing.T) {
 			}
 			want[at.Add(zone.offset).Format(time.DateOnly)] += exact(t, n)
 		}
-		got := report(t, s, "day", "installs", "date_period=2026-03-03:2026-03-08&utc_offset="+zone.param)
+		got := reportOf(t, s, "day", "installs", "date_period=2026-03-03:2026-03-08&utc_offset="+zone.param)
 		if len(got.rows) != 6 {
 			t.Fatalf("%d days, want 6", len(got.rows))
 		}
 		for day, n := range got.column(t, "installs") {
 			if exact(t, n) != want[day] || want[day] == 0 {
-				t.Errorf("%s at %s: %s installs, the hours give %d", day, zone.param, n, want[day]/million)
+				t.Errorf("%s at %s: %s installs, the hours give %d", day, zone.param, n, want[day]/facts.Million)
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
 const week = "date_period=2026-03-01:2026-03-07" // Sunday to Saturday
@@ -24,7 +26,7 @@ func TestAwkwardNamesAreThere(t *testing.T) {
 		t.Error("lines don't end in LF, or there is a BOM")
 	}
 	free := false
-	a := report(t, s, "day,campaign", "installs,network_cost", "date_period=-5d:-1d")
+	a := reportOf(t, s, "day,campaign", "installs,network_cost", "date_period=-5d:-1d")
 	for _, r := range a.rows {
 		free = free || r[2] == "0" && r[3] != "0.0"
 	}
@@ -45,7 +47,7 @@ func TestValueForms(t *testing.T) {
 		"cohort_all_revenue", "cohort_revenue", "daus", "maus", "purchase_revenue", "retention_rate_d1", "all_revenue_total_d0", "all_revenue_total_d120",
 		"ad_revenue_total_d7", "revenue_total_d120", "roas_d0", "roas_d30", "roas_iap_d7", "roas_ad_d7", "lifetime_value_d7", "revenue_w52", "revenue_m36"}
 	whole, fraction := regexp.MustCompile(`^-?\d+$`), regexp.MustCompile(`^-?\d+\.\d+$`)
-	a := report(t, s, "day,network", all, week)
+	a := reportOf(t, s, "day,network", all, week)
 	if got := strings.Join(a.header, ","); got != "day,network,"+all {
 		t.Fatalf("header %s", got)
 	}
@@ -66,7 +68,7 @@ func TestValueForms(t *testing.T) {
 			t.Errorf("%s is 0 everywhere", slug)
 		}
 	}
-	organic := report(t, s, "network", "ecpi,cost,clicks,ctr", week+"&network__in=organic").rows
+	organic := reportOf(t, s, "network", "ecpi,cost,clicks,ctr", week+"&network__in=organic").rows
 	if len(organic) != 1 || strings.Join(organic[0], "|") != "Organic|0.0|0.0|0|0.0" {
 		t.Errorf("division by zero: %q", organic)
 	}
@@ -79,13 +81,13 @@ func TestReadableNamesAndSort(t *testing.T) {
 	if want := "Day,OS name,Installs,eCPI (Paid Installs),7D Retention,1D Purchase (Revenue)"; head != want {
 		t.Errorf("header %q, want %q", head, want)
 	}
-	a := report(t, s, "day,os_name", "installs,ecpi", week+"&sort=-ecpi,os_name")
+	a := reportOf(t, s, "day,os_name", "installs,ecpi", week+"&sort=-ecpi,os_name")
 	for i := 1; i < len(a.rows); i++ {
 		if double(t, a.rows[i-1][3]) < double(t, a.rows[i][3]) {
 			t.Errorf("sort=-ecpi: %q before %q", a.rows[i-1], a.rows[i])
 		}
 	}
-	a = report(t, s, "os_name,day", "installs", week+"&sort=-day")
+	a = reportOf(t, s, "os_name,day", "installs", week+"&sort=-day")
 	if first, second := a.rows[0], a.rows[1]; first[1] != "2026-03-07" || second[1] != "2026-03-07" || first[0] >= second[0] {
 		t.Errorf("sort=-day begins with %q, %q", first, second)
 	}
@@ -93,7 +95,7 @@ func TestReadableNamesAndSort(t *testing.T) {
 
 func TestSpendModesAndCurrency(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 3})
-	sum := func(slug, more string) int64 { return report(t, s, "day,campaign", slug, week+more).sum(t, slug) }
+	sum := func(slug, more string) int64 { return reportOf(t, s, "day,campaign", slug, week+more).sum(t, slug) }
 	if a, b := sum("cost", "&ad_spend_mode=adjust"), sum("adjust_cost", ""); a != b || a == 0 {
 		t.Errorf("adjust: cost %d, adjust_cost %d", a, b)
 	}
@@ -105,14 +107,14 @@ func TestSpendModesAndCurrency(t *testing.T) {
 		t.Errorf("network: cost %d, network_cost %d", a, network)
 	}
 	withData := 0
-	for _, n := range networks {
-		if n.reportsSpend {
+	for _, n := range facts.Networks {
+		if n.ReportsSpend {
 			withData++
 		}
 	}
 	mixed := sum("cost", "&ad_spend_mode=mixed")
 	var want int64
-	a := report(t, s, "network", "network_cost,adjust_cost", week)
+	a := reportOf(t, s, "network", "network_cost,adjust_cost", week)
 	for _, r := range a.rows {
 		if r[1] != "0.0" {
 			withData--
@@ -156,7 +158,7 @@ func TestPeriods(t *testing.T) {
 		{"today&utc_offset=%2B13:00", "2026-03-15", "2026-03-15"},
 		{"yesterday&utc_offset=-13:00", "2026-03-12", "2026-03-12"},
 	} {
-		a := report(t, s, "day", "clicks", "date_period="+c.period)
+		a := reportOf(t, s, "day", "clicks", "date_period="+c.period)
 		if len(a.rows) == 0 {
 			t.Errorf("%s is empty", c.period)
 		} else if first, last := a.rows[0][0], a.rows[len(a.rows)-1][0]; first != c.first || last != c.last {

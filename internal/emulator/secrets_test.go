@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
 )
 
 type secretsAnswer struct {
 	Combined struct {
-		Enforce bool        `json:"enforce_install_signing"`
-		Secrets []sdkSecret `json:"secrets"`
+		Enforce bool             `json:"enforce_install_signing"`
+		Secrets []apps.SdkSecret `json:"secrets"`
 	} `json:"combined_secrets"`
 	Revoked *int `json:"revoked"`
 }

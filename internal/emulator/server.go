@@ -3,6 +3,7 @@ package emulator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -10,31 +11,31 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-)
 
-const (
-	reportsPrefix    = "/reports-service/"
-	automationPrefix = "/app-automation/"
+	"github.com/reportferry/reportferry/internal/emulator/apps"
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/report"
+	"github.com/reportferry/reportferry/internal/emulator/sharing"
+	"github.com/reportferry/reportferry/internal/emulator/spend"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+	"github.com/reportferry/reportferry/internal/faults"
 )
 
 // Server is the emulated service: an http.Handler over a SQLite database. Make one with New, end it with Close.
 type Server struct {
-	opts     Options
-	apps     []app
-	catalog  eventCatalog
-	formulas formulaTable
-	store    *store
-	paid     paidDays
-	books    *books
-	shared   *sharingBooks
-	shift    atomic.Int64 // nanoseconds added to Options.Now
-	callers  callers
-	jobs     jobScript
-	vault    vaultKey
+	opts    Options
+	shift   atomic.Int64 // nanoseconds added to Options.Now
+	callers callers
+	script  script
+	log     requestLog
+	inproc  inProcess
 
-	script   script
-	log      requestLog
-	inproc   inProcess
+	world   *facts.World
+	reports *report.Service
+	apps    *apps.Service
+	sharing *sharing.Service
+	spend   *spend.Service
+
 	closing  context.Context // done once Close begins: ends every wait and query
 	end      context.CancelFunc
 	activeMu sync.Mutex // orders Close and the start of handlers
@@ -48,31 +49,56 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	o, err := o.withDefaults()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("new emulator: %w", err)
 	}
-	s := &Server{opts: o, limiters: map[string]*rate.Limiter{}}
-	s.apps = makeApps(o.Seed, o.Apps)
-	s.catalog = makeEventCatalog(o.Seed, s.apps)
-	s.formulas = makeFormulaTable()
+	s := &Server{opts: o, limiters: map[string]*rate.Limiter{}, world: facts.New(o.Seed, o.Apps, facts.DayOf(o.Now())-o.Days+1)}
 	s.closing, s.end = context.WithCancel(context.Background())
-	s.script.set(o.Faults)
 	s.callers.set(o)
-	s.jobs.set(o.JobFaults)
-	if s.store, err = openStore(o, s.apps, s.catalog); err != nil {
+	if err := s.script.Set(o.Faults); err != nil {
+		s.end()
+		return nil, fmt.Errorf("new emulator: %w", err)
+	}
+	if err := s.world.Open(o.DB, spend.Schema+apps.Schema+sharing.Schema); err != nil {
 		s.end()
 		return nil, err
 	}
-	if err := errors.Join(s.openBooks(), s.openVault()); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	if err := s.openSharing(); err != nil {
+	if err := s.openServices(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// Close ends the in-process client and every running request, then removes the database unless Options.DB keeps it. Close an http.Server that
-// serves s from outside before it: Close waits for its handlers.
+// openServices makes the endpoints over the world. Its errors say what is wrong with an option, or with a kept file.
+func (s *Server) openServices() (err error) {
+	o, kept := s.opts, s.opts.DB != ""
+	s.spend, err = spend.New(s.world, spend.Options{Partners: o.Partners, Header: o.SpendHeader, Open: o.OpenSpend, Kept: kept, Now: s.now, Logger: o.Logger})
+	if err != nil {
+		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
+	}
+	s.reports = report.New(s.world, report.Options{MaxPairs: o.MaxPairs, Bulk: o.Bulk, Settle: s.spend.Publish, Now: s.now, Logger: o.Logger})
+	automation := apps.Options{Template: o.Template, NoTemplate: o.NoTemplate, TicketStep: o.TicketStep, Now: s.now, Logger: o.Logger}
+	if kept {
+		automation.VaultFile = o.DB + ".key"
+	}
+	if s.apps, err = apps.New(s.world, automation); err != nil {
+		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
+	}
+	if err := s.apps.SetFaults(o.JobFaults); err != nil {
+		return fmt.Errorf("new emulator: job %w", err)
+	}
+	s.sharing, err = sharing.New(s.world.Store, sharing.Options{Tokens: o.SharingTokens, Channels: apps.Channels(), Partners: o.SharingPartners,
+		HasApp: func(token string) (bool, error) { return s.apps.HasApp(s.closing, token) }, Kept: kept, Now: s.now, Logger: o.Logger})
+	if err != nil {
+		return fmt.Errorf("new emulator: %w", err)
+	}
+	if err := s.sharing.Replay(); err != nil {
+		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
+	}
+	return nil
+}
+
+// Close ends the in-process client and every running request, then removes the database unless Options.DB keeps it. Close
+// an http.Server that serves s from outside before it: Close waits for its handlers.
 func (s *Server) Close() error {
 	s.activeMu.Lock()
 	closed := s.closing.Err() != nil
@@ -83,15 +109,22 @@ func (s *Server) Close() error {
 	}
 	s.inproc.close()
 	s.active.Wait()
-	return errors.Join(s.shared.settle(), s.store.close())
+	var err error
+	if s.sharing != nil { // else New has failed
+		err = s.sharing.Close()
+	}
+	return errors.Join(err, s.world.Close())
 }
 
 // now is the emulator's clock: Options.Now and what was shifted since.
 func (s *Server) now() time.Time { return s.opts.Now().Add(time.Duration(s.shift.Load())) }
 
-// ServeHTTP answers the reporting endpoints, app automation, /cost, /third_party_sharing, and /_emulator/ to callers on this
-// machine. A scripted cut panics with
-// http.ErrAbortHandler, as net/http asks of a handler that gives up in the middle of an answer.
+// Shift moves the data's clock by d, so that cohorts mature and spend is restated.
+func (s *Server) Shift(d time.Duration) { s.shift.Add(int64(d)) }
+
+// ServeHTTP answers the reporting endpoints, app automation, /cost, /third_party_sharing, and /_emulator/ to callers on
+// this machine. A scripted cut panics with http.ErrAbortHandler, as net/http asks of a handler that gives up in the middle
+// of an answer.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.activeMu.Lock()
 	if s.closing.Err() != nil {
@@ -102,108 +135,52 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.activeMu.Unlock()
 	defer s.active.Done()
 	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
-	if strings.HasPrefix(r.URL.Path, adminPrefix) {
-		s.serveAdmin(w, r)
-		return
+	x := &wire.Exchange{ResponseWriter: w, Closing: s.closing, Latency: s.opts.Latency}
+	switch path := strings.TrimSuffix(r.URL.Path, "/"); {
+	case strings.HasPrefix(r.URL.Path, adminPrefix):
+		s.serveAdmin(x, r)
+	case path == spend.Path: // neither it nor sharing is in the request log, which would hold the IDs of devices: the books are
+		x.Fault = s.script.next(r, s.now())
+		s.spend.Serve(x, r)
+	case path == sharing.Path:
+		x.Fault = s.script.next(r, s.now())
+		s.sharing.Serve(x, r)
+	default:
+		s.serveLogged(x, r)
 	}
-	if strings.TrimSuffix(r.URL.Path, "/") == costPath {
-		s.serveCost(w, r)
-		return
-	}
-	if strings.TrimSuffix(r.URL.Path, "/") == sharingPath {
-		s.serveSharing(w, r)
-		return
-	}
+}
+
+// serveLogged answers what the request log has: reports and app automation. Close breaks off what they wait for.
+func (s *Server) serveLogged(x *wire.Exchange, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
 	r = r.WithContext(ctx)
 
-	x := &exchange{ResponseWriter: w, started: time.Now()}
-	entry := s.log.begin(r, x.started)
-	defer func() { s.log.end(entry, x.status) }()
-	automation := strings.HasPrefix(r.URL.Path, automationPrefix)
-	if automation || strings.HasPrefix(r.URL.Path, reportsPrefix) {
-		if x.fault = s.script.next(r, s.now()); x.fault != nil {
-			s.log.faulted(entry, x.fault.String())
+	started := time.Now()
+	entry := s.log.begin(r, started)
+	defer func() { s.log.end(entry, x.Status) }()
+	automation := strings.HasPrefix(r.URL.Path, apps.Prefix)
+	if automation || strings.HasPrefix(r.URL.Path, report.Prefix) {
+		if x.Fault = s.script.next(r, s.now()); x.Fault != nil {
+			s.log.faulted(entry, x.Fault.String())
 		}
 	}
 	if automation {
-		s.serveAutomation(x, r)
+		s.apps.Serve(x, r, s.mayAutomate)
 	} else {
-		s.serveReporting(x, r)
+		s.serveReport(x, r)
 	}
-	s.opts.Logger.Debug("answered", "method", r.Method, "path", r.URL.Path, "status", x.status, "took", time.Since(x.started))
+	s.opts.Logger.Debug("answered", "method", r.Method, "path", r.URL.Path, "status", x.Status, "took", time.Since(started))
 }
 
-func (s *Server) serveReporting(x *exchange, r *http.Request) {
-	if sleep(r.Context(), s.opts.Latency) != nil || s.faultInstead(x, r) {
+func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
+	if faults.Sleep(r.Context(), s.opts.Latency) != nil || x.Instead(r) {
 		return
 	}
 	if e := s.admit(r); e != nil {
-		x.fail(e)
+		x.Fail(e)
 		return
 	}
-	switch strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, reportsPrefix), "/") {
-	case "events":
-		s.serveEvents(x, r)
-	case "csv_report":
-		s.serveReport(x, r)
-	case "report":
-		s.serveJSONReport(x, r)
-	case "parquet_report":
-		s.serveParquetReport(x, r)
-	case "filters_data":
-		s.serveFiltersData(x, r)
-	case "pivot_report":
-		x.fail(notYet("%s", r.URL.Path))
-	default:
-		x.fail(&serviceError{status: http.StatusNotFound, code: codeRequest, desc: "Not found: " + r.URL.Path})
-	}
-}
-
-// admit checks method, credentials, account and the token's bucket, in this order.
-func (s *Server) admit(r *http.Request) *serviceError {
-	token, _, e := s.authenticate(r)
-	if e != nil {
-		return e
-	}
-	if !s.allow(token) {
-		return &serviceError{status: http.StatusTooManyRequests, code: codeRequest, desc: "Rate limit exceeded", retryAfter: 1}
-	}
-	if r.Method != http.MethodGet {
-		return badRequest("Method %s is not supported", r.Method)
-	}
-	return nil
-}
-
-// allow takes one token from the bucket of an API token. The bucket runs on real time (fake inside a synctest bubble),
-// not on the data's clock, which a test may hold still.
-func (s *Server) allow(token string) bool {
-	if s.opts.Rate < 0 {
-		return true
-	}
-	s.limitMu.Lock()
-	l := s.limiters[token]
-	if l == nil {
-		l = rate.NewLimiter(rate.Limit(s.opts.Rate), s.opts.Burst)
-		s.limiters[token] = l
-	}
-	s.limitMu.Unlock()
-	return l.Allow()
-}
-
-// sleep waits for d or until ctx ends. No lock is held around it.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	s.reports.Serve(x, r)
 }

@@ -16,6 +16,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/store"
 )
 
 const oneDay = "/reports-service/csv_report?dimensions=day,app,campaign&metrics=installs,cost&date_period=yesterday"
@@ -226,7 +229,7 @@ func TestEvents(t *testing.T) {
 		mapped++
 		slug := e["id"].(string)
 		metrics := slug + "_events," + slug + "_revenue," + slug + "_w1_events_cohort"
-		a := report(t, s, "day", metrics, "date_period=-9d:-1d&app_token__in="+app.Token)
+		a := reportOf(t, s, "day", metrics, "date_period=-9d:-1d&app_token__in="+app.Token)
 		if got := strings.Join(a.header, ","); got != "day,"+metrics {
 			t.Errorf("header %q", got)
 		}
@@ -245,13 +248,13 @@ func TestEvents(t *testing.T) {
 
 func TestEveryEventFamilyOfEveryEvent(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 1})
-	for _, rec := range s.catalog.records {
-		var metrics []string
-		for _, m := range eventMetrics {
-			metrics = append(metrics, strings.NewReplacer("{e}", rec.ID, "{p}", "m1").Replace(m.slug))
+	for _, rec := range s.world.Catalog.Records {
+		var slugs []string
+		for _, m := range metrics.EventMetrics {
+			slugs = append(slugs, strings.NewReplacer("{e}", rec.ID, "{p}", "m1").Replace(m.Slug))
 		}
-		a := report(t, s, "os_name", strings.Join(metrics, ","), "date_period=today")
-		if len(a.header) != 1+len(eventMetrics) || len(a.rows) == 0 {
+		a := reportOf(t, s, "os_name", strings.Join(slugs, ","), "date_period=today")
+		if len(a.header) != 1+len(metrics.EventMetrics) || len(a.rows) == 0 {
 			t.Errorf("%s: %d columns, %d rows", rec.ID, len(a.header), len(a.rows))
 		}
 	}
@@ -325,7 +328,7 @@ func TestGivenUpRequestsHarmNobody(t *testing.T) {
 		}
 		cancel()
 	}
-	for range readers + 3 { // every connection is used again
+	for range store.Readers + 3 { // every connection is used again
 		if _, got, err := fetch(s.Client(), "http://x"+path, "x"); err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("after %d requests given up: %d bytes, want %d; %v", gaveUp, len(got), len(want), err)
 		}

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/sharing"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 const (
@@ -22,14 +25,14 @@ const (
 
 // postSharing posts to the endpoint. Bodies are forms, or JSON when they begin with a brace. APP stands for the first app.
 func postSharing(s *Server, query, body string, headers ...string) (status int, answer string) {
-	app := strings.NewReplacer("APP", s.apps[0].Token)
-	r := httptest.NewRequest(http.MethodPost, sharingPath, strings.NewReader(app.Replace(body)))
+	app := strings.NewReplacer("APP", s.world.Apps[0].Token)
+	r := httptest.NewRequest(http.MethodPost, sharing.Path, strings.NewReader(app.Replace(body)))
 	r.URL.RawQuery = app.Replace(query)
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(body), "{"):
 		r.Header.Set("Content-Type", "application/json; charset=utf-8")
 	case body != "":
-		r.Header.Set("Content-Type", formType)
+		r.Header.Set("Content-Type", wire.FormType)
 	}
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
@@ -58,7 +61,7 @@ func form(pairs ...string) string {
 	return strings.Join(out, "&")
 }
 
-func failed(reason string) string {
+func sharingFailure(reason string) string {
 	return `{"error":"Third party sharing failed (` + reason + `)"}`
 }
 
@@ -103,13 +106,13 @@ func TestSharingMandatoryParameters(t *testing.T) {
 		{gpsForm + "&sharing=enable", `{"sharing":["enable"]}`, "Malformed request body"},
 		{gpsForm + "&sharing=enable", `{"idfa":{"a":1}}`, "Malformed request body"},
 		{gpsForm + "&sharing=enable", `{"unknown":{"a":1}}`, ""},
-		{strings.Repeat("x", sharingLimit+1), "", "Request size too large"},
+		{strings.Repeat("x", 1<<20+1), "", "Request size too large"},
 	} {
 		before := s.Sharing().Records
 		status, answer := postSharing(s, c.query, c.body)
 		wantStatus, want := 200, allRight
 		if c.reason != "" {
-			wantStatus, want = 400, failed(c.reason)
+			wantStatus, want = 400, sharingFailure(c.reason)
 		}
 		if status != wantStatus || answer != want {
 			t.Errorf("%.100s %.100s: %d %s, want %d %s", c.query, c.body, status, answer, wantStatus, want)
@@ -119,9 +122,9 @@ func TestSharingMandatoryParameters(t *testing.T) {
 		}
 	}
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
-		r := httptest.NewRequest(method, sharingPath+"?"+strings.ReplaceAll(gpsForm, "APP", s.apps[0].Token)+"&sharing=enable", nil)
+		r := httptest.NewRequest(method, sharing.Path+"?"+strings.ReplaceAll(gpsForm, "APP", s.world.Apps[0].Token)+"&sharing=enable", nil)
 		w := httptest.NewRecorder()
-		if s.ServeHTTP(w, r); w.Code != 400 || w.Body.String() != failed("Method not allowed") {
+		if s.ServeHTTP(w, r); w.Code != 400 || w.Body.String() != sharingFailure("Method not allowed") {
 			t.Errorf("%s: %d %s", method, w.Code, w.Body)
 		}
 	}
@@ -140,22 +143,22 @@ func TestSharingBodyLimit(t *testing.T) {
 		size, status int
 		answer       string
 	}{
-		{sharingLimit, 200, allRight},
-		{sharingLimit + 1, 400, failed("Request size too large")},
-		{10 << 20, 400, failed("Request size too large")},
+		{1 << 20, 200, allRight},
+		{1<<20 + 1, 400, sharingFailure("Request size too large")},
+		{10 << 20, 400, sharingFailure("Request size too large")},
 	} {
 		body := gpsForm + "&sharing=disable&x="
-		body += strings.Repeat("x", c.size-len(strings.ReplaceAll(body, "APP", s.apps[0].Token)))
+		body += strings.Repeat("x", c.size-len(strings.ReplaceAll(body, "APP", s.world.Apps[0].Token)))
 		before := s.Sharing().Records
 		status, answer := postSharing(s, "", body)
 		if status != c.status || answer != c.answer || s.Sharing().Records-before != map[int]int{200: 1, 400: 0}[c.status] {
 			t.Errorf("%d bytes: %d %s", c.size, status, answer)
 		}
 	}
-	r := httptest.NewRequest(http.MethodPost, sharingPath, io.MultiReader(strings.NewReader("s2s=1"), brokenReader{}))
-	r.Header.Set("Content-Type", formType)
+	r := httptest.NewRequest(http.MethodPost, sharing.Path, io.MultiReader(strings.NewReader("s2s=1"), brokenReader{}))
+	r.Header.Set("Content-Type", wire.FormType)
 	w := httptest.NewRecorder()
-	if s.ServeHTTP(w, r); w.Code != 400 || w.Body.String() != failed("Malformed request body") {
+	if s.ServeHTTP(w, r); w.Code != 400 || w.Body.String() != sharingFailure("Malformed request body") {
 		t.Errorf("a body that breaks off: %d %s", w.Code, w.Body)
 	}
 }
@@ -173,34 +176,34 @@ func TestSharingEncodings(t *testing.T) {
 	)
 	q := func(v string) string { return strings.ReplaceAll(v, `"`, `\"`) }
 	for _, c := range []struct{ name, query, body string }{
-		{"query", gpsForm + "&" + form(settingsName, settings, optionsName, options), ""},
-		{"form", "", gpsForm + "&" + form(settingsName, settings, optionsName, options)},
-		{"query and form", form(settingsName, settings), gpsForm + "&" + form(optionsName, options)},
-		{"JSON body with objects", "", `{"s2s":"1","app_token":"APP","gps_adid":"` + aDevice + `","` + settingsName + `":` + settings + `,"` + optionsName + `":` + options + `}`},
-		{"JSON body with a number and texts", "", `{"s2s":1,"app_token":"APP","idfa":null,"gps_adid":"` + aDevice + `","` + settingsName + `":"` + q(settings) + `","` + optionsName + `":"` + q(options) + `"}`},
-		{"JSON body with form objects", "", "\n{\"s2s\" : \"1\" ,\n\"app_token\":\"APP\",\"gps_adid\":\"" + aDevice + "\", \"" + settingsName + "\": " + forms + ", \"" + optionsName + "\":" + options + "}\n"},
-		{"options in a JSON body, the rest in the query", gpsForm + "&" + form(settingsName, settings), `{"` + optionsName + `":` + options + `}`},
-		{"array of form objects", "", gpsForm + "&" + form(settingsName, forms, optionsName, options)},
-		{"single form objects, repeated", "", gpsForm + "&" + form(settingsName, `{"partnerName":"all","key":"all","value":false}`,
-			settingsName, `{"value":true,"key":"install","partnerName":"facebook"}`, optionsName, options)},
-		{"brackets", "", gpsForm + "&" + form(settingsName+"[0][partnerName]", "all", settingsName+"[1][partnerName]", "facebook", settingsName+"[0][key]", "all",
-			settingsName+"[0][value]", "false", settingsName+"[1][key]", "install", settingsName+"[1][value]", "true",
-			optionsName+"[google_dma][eea]", "1", optionsName+"[google_dma][npa]", "0")},
-		{"brackets in the query", gpsForm + "&" + form(settingsName+"[b][partnerName]", "all", settingsName+"[b][key]", "all", settingsName+"[b][value]", "false",
-			settingsName+"[a][partnerName]", "facebook", settingsName+"[a][key]", "install", settingsName+"[a][value]", "true", optionsName, options), ""},
-		{"aliases", "", gpsForm + "&" + form(settingsName, strings.ReplaceAll(settings, "facebook", "partner_3"), optionsName, strings.ReplaceAll(options, "google_dma", "partner_dma"))},
-		{"the body goes first", gpsForm + "&gps_adid=other&" + form(settingsName, `{"google":{"all":true}}`, optionsName, `{"facebook":{"x":"1"}}`, "sharing", ""),
-			form(settingsName, settings, optionsName, options)},
-		{"the body's device goes first", "s2s=1&app_token=APP&gps_adid=other", form("gps_adid", aDevice, settingsName, settings, optionsName, options)},
-		{"of plain ones the first counts", gpsForm + "&app_token=nobodys&gps_adid=other", form(settingsName, settings, optionsName, options)},
-		{"objects add up", gpsForm, form(settingsName, `{"all":{"all":false}}`, settingsName, `{"facebook":{"install":true}}`, optionsName+"[google_dma][eea]", "1", optionsName, `{"google_dma":{"npa":"0"}}`)},
+		{"query", gpsForm + "&" + form(sharing.SettingsName, settings, sharing.OptionsName, options), ""},
+		{"form", "", gpsForm + "&" + form(sharing.SettingsName, settings, sharing.OptionsName, options)},
+		{"query and form", form(sharing.SettingsName, settings), gpsForm + "&" + form(sharing.OptionsName, options)},
+		{"JSON body with objects", "", `{"s2s":"1","app_token":"APP","gps_adid":"` + aDevice + `","` + sharing.SettingsName + `":` + settings + `,"` + sharing.OptionsName + `":` + options + `}`},
+		{"JSON body with a number and texts", "", `{"s2s":1,"app_token":"APP","idfa":null,"gps_adid":"` + aDevice + `","` + sharing.SettingsName + `":"` + q(settings) + `","` + sharing.OptionsName + `":"` + q(options) + `"}`},
+		{"JSON body with form objects", "", "\n{\"s2s\" : \"1\" ,\n\"app_token\":\"APP\",\"gps_adid\":\"" + aDevice + "\", \"" + sharing.SettingsName + "\": " + forms + ", \"" + sharing.OptionsName + "\":" + options + "}\n"},
+		{"options in a JSON body, the rest in the query", gpsForm + "&" + form(sharing.SettingsName, settings), `{"` + sharing.OptionsName + `":` + options + `}`},
+		{"array of form objects", "", gpsForm + "&" + form(sharing.SettingsName, forms, sharing.OptionsName, options)},
+		{"single form objects, repeated", "", gpsForm + "&" + form(sharing.SettingsName, `{"partnerName":"all","key":"all","value":false}`,
+			sharing.SettingsName, `{"value":true,"key":"install","partnerName":"facebook"}`, sharing.OptionsName, options)},
+		{"brackets", "", gpsForm + "&" + form(sharing.SettingsName+"[0][partnerName]", "all", sharing.SettingsName+"[1][partnerName]", "facebook", sharing.SettingsName+"[0][key]", "all",
+			sharing.SettingsName+"[0][value]", "false", sharing.SettingsName+"[1][key]", "install", sharing.SettingsName+"[1][value]", "true",
+			sharing.OptionsName+"[google_dma][eea]", "1", sharing.OptionsName+"[google_dma][npa]", "0")},
+		{"brackets in the query", gpsForm + "&" + form(sharing.SettingsName+"[b][partnerName]", "all", sharing.SettingsName+"[b][key]", "all", sharing.SettingsName+"[b][value]", "false",
+			sharing.SettingsName+"[a][partnerName]", "facebook", sharing.SettingsName+"[a][key]", "install", sharing.SettingsName+"[a][value]", "true", sharing.OptionsName, options), ""},
+		{"aliases", "", gpsForm + "&" + form(sharing.SettingsName, strings.ReplaceAll(settings, "facebook", "partner_3"), sharing.OptionsName, strings.ReplaceAll(options, "google_dma", "partner_dma"))},
+		{"the body goes first", gpsForm + "&gps_adid=other&" + form(sharing.SettingsName, `{"google":{"all":true}}`, sharing.OptionsName, `{"facebook":{"x":"1"}}`, "sharing", ""),
+			form(sharing.SettingsName, settings, sharing.OptionsName, options)},
+		{"the body's device goes first", "s2s=1&app_token=APP&gps_adid=other", form("gps_adid", aDevice, sharing.SettingsName, settings, sharing.OptionsName, options)},
+		{"of plain ones the first counts", gpsForm + "&app_token=nobodys&gps_adid=other", form(sharing.SettingsName, settings, sharing.OptionsName, options)},
+		{"objects add up", gpsForm, form(sharing.SettingsName, `{"all":{"all":false}}`, sharing.SettingsName, `{"facebook":{"install":true}}`, sharing.OptionsName+"[google_dma][eea]", "1", sharing.OptionsName, `{"google_dma":{"npa":"0"}}`)},
 	} {
 		s := open(t, Options{Now: atNoon, Apps: 1, Days: 2})
 		if status, answer := postSharing(s, c.query, c.body); status != 200 || answer != allRight {
 			t.Errorf("%s: %d %s", c.name, status, answer)
 		}
-		got := s.SharingOf(s.apps[0].Token, "", aDevice)
-		others := slices.Clone(sharingMetrics[:])
+		got := s.SharingOf(s.world.Apps[0].Token, "", aDevice)
+		others := slices.Clone(SharingMetrics())
 		if len(off(got, "google")) != 15 || len(off(got, "dynamic_callbacks")) != 15 {
 			t.Errorf("%s: google %q, callbacks %q aren't shared, want all", c.name, off(got, "google"), off(got, "dynamic_callbacks"))
 		}
@@ -236,67 +239,67 @@ func TestSharingInvalidParts(t *testing.T) {
 	}
 	for _, c := range []struct{ body, issue string }{
 		{form("sharing", "on"), "Invalid sharing: on"},
-		{form(settingsName, `{"nobody":{"all":false}}`), "Unknown partner: nobody"},
-		{form(settingsName, `{"Facebook":{"all":false}}`), "Unknown partner: Facebook"},
-		{form(settingsName, `{"partner_14":{"all":false},"partner_0":{}}`), "Unknown partner: partner_14; Unknown partner: partner_0"},
-		{form(settingsName, `{"`+long+`":{}}`), "Unknown partner: " + long[:128] + "..."},
-		{form(settingsName, many), list + "2 more"},
-		{form(settingsName, `{"google":{"clicks":false}}`), "Unknown metric: google.clicks"},
-		{form(settingsName, `{"google":{"attribution":false,"cost_update":true}}`), "Unknown metric: google.attribution; Unknown metric: google.cost_update"},
-		{form(settingsName, `{"google":{"install":"false"}}`), "Invalid value: google.install"},
-		{form(settingsName, `{"google":{"install":0}}`), "Invalid value: google.install"},
-		{form(settingsName, `{"google":{"install":null}}`), "Invalid value: google.install"},
-		{form(settingsName, `{"google":{"install":[true]}}`), "Invalid value: google.install"},
-		{form(settingsName, `{"google":false}`), "Invalid settings of partner: google"},
-		{form(settingsName, `{"google":["all"]}`), "Invalid settings of partner: google"},
-		{form(settingsName, `all`), "Invalid partner_sharing_settings"},
-		{form(settingsName, `{"google":{"all":false}`), "Invalid partner_sharing_settings"},
-		{form(settingsName, `null`), "Invalid partner_sharing_settings"},
-		{form(settingsName, `["google"]`), "Invalid partner_sharing_settings"},
-		{form(settingsName, `[{"partnerName":"google"}]`), "Invalid partner_sharing_settings"},
-		{form(settingsName, `[{"key":"all","value":true}]`), "Invalid partner_sharing_settings"},
-		{form(settingsName, `{"partnerName":"google","key":"all"}`), "Invalid value: google.all"},
-		{form(settingsName, `{"partnerName":"nobody","key":"all","value":true}`), "Unknown partner: nobody"},
-		{form(settingsName, `{"partnerName":7,"key":"all","value":true}`), "Unknown partner: 7"},
-		{form(settingsName+"[0][partnerName]", "google", settingsName+"[0][key]", "all", settingsName+"[0][value]", "1"), "Invalid value: google.all"},
-		{form(settingsName+"[0][partnerName]", "google"), "Invalid partner_sharing_settings"},
-		{form(settingsName+"[0", "google"), "Invalid partner_sharing_settings"},
-		{form(settingsName+"[0][[key]]", "google"), "Invalid partner_sharing_settings"},
-		{form(settingsName+"[google]", "false"), "Invalid partner_sharing_settings"},
-		{form(optionsName, `x`), "Invalid granular_third_party_sharing_options"},
-		{form(optionsName, `["google_dma"]`), "Invalid granular_third_party_sharing_options"},
-		{form(optionsName+"[google_dma]", "1"), "Invalid granular_third_party_sharing_options"},
-		{form(optionsName, `{"nobody":{"a":"1"}}`), "Unknown option group: nobody"},
-		{form(optionsName, `{"all":{"a":"1"},"dynamic_callbacks":{"b":"2"}}`), "Unknown option group: all; Unknown option group: dynamic_callbacks"},
-		{form(optionsName, `{"google_dma":"1"}`), "Invalid options of group: google_dma"},
-		{form(optionsName, `{"google_dma":{"EEA":"1"}}`), "Unknown option: google_dma.EEA"},
-		{form(optionsName, `{"google_dma":{"eea":"yes"}}`), "Invalid option: google_dma.eea"},
-		{form(optionsName, `{"google_dma":{"eea":"true"}}`), "Invalid option: google_dma.eea"},
-		{form(optionsName, `{"google_dma":{"eea":2}}`), "Invalid option: google_dma.eea"},
-		{form(optionsName, `{"google_dma":{"eea":null}}`), "Invalid option: google_dma.eea"},
-		{form(optionsName, `{"google_dma":{"eea":""}}`), "Invalid option: google_dma.eea"},
-		{form(optionsName, `{"facebook":{"data_processing_options_country":"2"}}`), "Invalid option: facebook.data_processing_options_country"},
-		{form(optionsName, `{"facebook":{"data_processing_options_state":"1"}}`), "Invalid option: facebook.data_processing_options_state"},
-		{form(optionsName, `{"facebook":{"data_processing_options_state":true}}`), "Invalid option: facebook.data_processing_options_state"},
-		{form(optionsName, `{"facebook":{"other":"1"}}`), "Unknown option: facebook.other"},
-		{form(optionsName, `{"tiktok":{"a":1}}`), "Invalid option: tiktok.a"},
-		{form(optionsName, `{"tiktok":{"":"x"}}`), "Invalid option: tiktok."},
-		{form(optionsName, `{"tiktok":{"a":"x\r\ny"}}`), "Invalid option: tiktok.a"},
+		{form(sharing.SettingsName, `{"nobody":{"all":false}}`), "Unknown partner: nobody"},
+		{form(sharing.SettingsName, `{"Facebook":{"all":false}}`), "Unknown partner: Facebook"},
+		{form(sharing.SettingsName, `{"partner_14":{"all":false},"partner_0":{}}`), "Unknown partner: partner_14; Unknown partner: partner_0"},
+		{form(sharing.SettingsName, `{"`+long+`":{}}`), "Unknown partner: " + long[:128] + "..."},
+		{form(sharing.SettingsName, many), list + "2 more"},
+		{form(sharing.SettingsName, `{"google":{"clicks":false}}`), "Unknown metric: google.clicks"},
+		{form(sharing.SettingsName, `{"google":{"attribution":false,"cost_update":true}}`), "Unknown metric: google.attribution; Unknown metric: google.cost_update"},
+		{form(sharing.SettingsName, `{"google":{"install":"false"}}`), "Invalid value: google.install"},
+		{form(sharing.SettingsName, `{"google":{"install":0}}`), "Invalid value: google.install"},
+		{form(sharing.SettingsName, `{"google":{"install":null}}`), "Invalid value: google.install"},
+		{form(sharing.SettingsName, `{"google":{"install":[true]}}`), "Invalid value: google.install"},
+		{form(sharing.SettingsName, `{"google":false}`), "Invalid settings of partner: google"},
+		{form(sharing.SettingsName, `{"google":["all"]}`), "Invalid settings of partner: google"},
+		{form(sharing.SettingsName, `all`), "Invalid partner_sharing_settings"},
+		{form(sharing.SettingsName, `{"google":{"all":false}`), "Invalid partner_sharing_settings"},
+		{form(sharing.SettingsName, `null`), "Invalid partner_sharing_settings"},
+		{form(sharing.SettingsName, `["google"]`), "Invalid partner_sharing_settings"},
+		{form(sharing.SettingsName, `[{"partnerName":"google"}]`), "Invalid partner_sharing_settings"},
+		{form(sharing.SettingsName, `[{"key":"all","value":true}]`), "Invalid partner_sharing_settings"},
+		{form(sharing.SettingsName, `{"partnerName":"google","key":"all"}`), "Invalid value: google.all"},
+		{form(sharing.SettingsName, `{"partnerName":"nobody","key":"all","value":true}`), "Unknown partner: nobody"},
+		{form(sharing.SettingsName, `{"partnerName":7,"key":"all","value":true}`), "Unknown partner: 7"},
+		{form(sharing.SettingsName+"[0][partnerName]", "google", sharing.SettingsName+"[0][key]", "all", sharing.SettingsName+"[0][value]", "1"), "Invalid value: google.all"},
+		{form(sharing.SettingsName+"[0][partnerName]", "google"), "Invalid partner_sharing_settings"},
+		{form(sharing.SettingsName+"[0", "google"), "Invalid partner_sharing_settings"},
+		{form(sharing.SettingsName+"[0][[key]]", "google"), "Invalid partner_sharing_settings"},
+		{form(sharing.SettingsName+"[google]", "false"), "Invalid partner_sharing_settings"},
+		{form(sharing.OptionsName, `x`), "Invalid granular_third_party_sharing_options"},
+		{form(sharing.OptionsName, `["google_dma"]`), "Invalid granular_third_party_sharing_options"},
+		{form(sharing.OptionsName+"[google_dma]", "1"), "Invalid granular_third_party_sharing_options"},
+		{form(sharing.OptionsName, `{"nobody":{"a":"1"}}`), "Unknown option group: nobody"},
+		{form(sharing.OptionsName, `{"all":{"a":"1"},"dynamic_callbacks":{"b":"2"}}`), "Unknown option group: all; Unknown option group: dynamic_callbacks"},
+		{form(sharing.OptionsName, `{"google_dma":"1"}`), "Invalid options of group: google_dma"},
+		{form(sharing.OptionsName, `{"google_dma":{"EEA":"1"}}`), "Unknown option: google_dma.EEA"},
+		{form(sharing.OptionsName, `{"google_dma":{"eea":"yes"}}`), "Invalid option: google_dma.eea"},
+		{form(sharing.OptionsName, `{"google_dma":{"eea":"true"}}`), "Invalid option: google_dma.eea"},
+		{form(sharing.OptionsName, `{"google_dma":{"eea":2}}`), "Invalid option: google_dma.eea"},
+		{form(sharing.OptionsName, `{"google_dma":{"eea":null}}`), "Invalid option: google_dma.eea"},
+		{form(sharing.OptionsName, `{"google_dma":{"eea":""}}`), "Invalid option: google_dma.eea"},
+		{form(sharing.OptionsName, `{"facebook":{"data_processing_options_country":"2"}}`), "Invalid option: facebook.data_processing_options_country"},
+		{form(sharing.OptionsName, `{"facebook":{"data_processing_options_state":"1"}}`), "Invalid option: facebook.data_processing_options_state"},
+		{form(sharing.OptionsName, `{"facebook":{"data_processing_options_state":true}}`), "Invalid option: facebook.data_processing_options_state"},
+		{form(sharing.OptionsName, `{"facebook":{"other":"1"}}`), "Unknown option: facebook.other"},
+		{form(sharing.OptionsName, `{"tiktok":{"a":1}}`), "Invalid option: tiktok.a"},
+		{form(sharing.OptionsName, `{"tiktok":{"":"x"}}`), "Invalid option: tiktok."},
+		{form(sharing.OptionsName, `{"tiktok":{"a":"x\r\ny"}}`), "Invalid option: tiktok.a"},
 	} {
-		for _, rest := range []string{"", form("sharing", "disable"), form(settingsName, `{"extra":{"event":false}}`), form(optionsName, `{"apple_ads":{"a":"b"}}`)} {
+		for _, rest := range []string{"", form("sharing", "disable"), form(sharing.SettingsName, `{"extra":{"event":false}}`), form(sharing.OptionsName, `{"apple_ads":{"a":"b"}}`)} {
 			if rest != "" && rest[:3] == "sha" && c.body[:3] == "sha" {
 				continue // the first sharing counts
 			}
 			check(t, s.ResetSharing())
 			status, answer := postSharing(s, "", gpsForm+"&"+c.body+"&"+rest)
-			wantStatus, want := 400, failed(c.issue)
+			wantStatus, want := 400, sharingFailure(c.issue)
 			if rest != "" {
 				wantStatus, want = 202, partly(c.issue)
 			}
 			if status != wantStatus || answer != want {
 				t.Errorf("%s and %q: %d %s, want %d %s", c.body, rest, status, answer, wantStatus, want)
 			}
-			got := s.SharingOf(s.apps[0].Token, "", aDevice)
+			got := s.SharingOf(s.world.Apps[0].Token, "", aDevice)
 			if applied := got.Sharing == "disable" || len(off(got, "extra")) > 0 || len(got.Options) > 0; applied != (rest != "") || applied && got.Arrivals != 1 {
 				t.Errorf("%s and %q: %+v", c.body, rest, got)
 			}
@@ -320,10 +323,10 @@ func TestSharingKnowsPartnersAndMetrics(t *testing.T) {
 			if i < 13 && metric == "event" {
 				sent = "partner_" + []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13"}[i]
 			}
-			if status, answer := postSharing(s, "", gpsForm+"&"+form(settingsName, `{"`+sent+`":{"`+metric+`":false}}`)); status != 200 {
+			if status, answer := postSharing(s, "", gpsForm+"&"+form(sharing.SettingsName, `{"`+sent+`":{"`+metric+`":false}}`)); status != 200 {
 				t.Fatalf("%s %s: %d %s", name, metric, status, answer)
 			}
-			got := s.SharingOf(s.apps[0].Token, "gps_adid", aDevice)
+			got := s.SharingOf(s.world.Apps[0].Token, "gps_adid", aDevice)
 			for _, other := range names {
 				if isOff := slices.Contains(off(got, other), metric); isOff != (other == name) || other != name && len(off(got, other)) > 0 {
 					t.Errorf("%s=false of %s: %s lacks %q", metric, name, other, off(got, other))
@@ -350,33 +353,33 @@ func TestSharingOptions(t *testing.T) {
 		{`{"google_dma":{"eea":"1"}}`, groups{"google_dma": {"eea": "1"}}},
 		{`{"google_dma":{"ad_personalization":1,"ad_user_data":false,"npa":true}}`, groups{"google_dma": {"eea": "1", "ad_personalization": "1", "ad_user_data": "0", "npa": "1"}}},
 		{`{"partner_dma":{"eea":0,"eea":"0"}}`, groups{"google_dma": {"eea": "0", "ad_personalization": "1", "ad_user_data": "0", "npa": "1"}}},
-		{`{"facebook":{"data_processing_options_country":"1"}}`, groups{"facebook": {facebookCountry: "1"}}},
-		{`{"facebook":{"data_processing_options_state":"1000"}}`, groups{"facebook": {facebookCountry: "1", facebookState: "1000"}}},
-		{`{"partner_3":{"data_processing_options_country":"0"}}`, groups{"facebook": {facebookCountry: "0", facebookState: "0"}}},
-		{`{"facebook":{"data_processing_options_country":"1","data_processing_options_state":"1002"}}`, groups{"facebook": {facebookCountry: "1", facebookState: "1002"}}},
-		{`{"facebook":{"data_processing_options_state":"0"}}`, groups{"facebook": {facebookCountry: "0", facebookState: "0"}}},
-		{`{"facebook":{"data_processing_options_state":"1001"}}`, groups{"facebook": {facebookCountry: "1", facebookState: "1001"}}},
+		{`{"facebook":{"data_processing_options_country":"1"}}`, groups{"facebook": {sharing.FacebookCountry: "1"}}},
+		{`{"facebook":{"data_processing_options_state":"1000"}}`, groups{"facebook": {sharing.FacebookCountry: "1", sharing.FacebookState: "1000"}}},
+		{`{"partner_3":{"data_processing_options_country":"0"}}`, groups{"facebook": {sharing.FacebookCountry: "0", sharing.FacebookState: "0"}}},
+		{`{"facebook":{"data_processing_options_country":"1","data_processing_options_state":"1002"}}`, groups{"facebook": {sharing.FacebookCountry: "1", sharing.FacebookState: "1002"}}},
+		{`{"facebook":{"data_processing_options_state":"0"}}`, groups{"facebook": {sharing.FacebookCountry: "0", sharing.FacebookState: "0"}}},
+		{`{"facebook":{"data_processing_options_state":"1001"}}`, groups{"facebook": {sharing.FacebookCountry: "1", sharing.FacebookState: "1001"}}},
 		{`{"tiktok":{"a.b":"1, 2 = 3\u00e4"},"apple_ads":{"c":""}}`, groups{"tiktok": {"a.b": "1, 2 = 3ä"}, "apple_ads": {"c": ""}}},
 		{`{"tiktok":{"d":"4"}}`, groups{"tiktok": {"a.b": "1, 2 = 3ä", "d": "4"}}},
 	} {
-		if status, answer := postSharing(s, "", `{`+jsonIDs+`,"`+optionsName+`":`+c.sent+`}`); status != 200 {
+		if status, answer := postSharing(s, "", `{`+jsonIDs+`,"`+sharing.OptionsName+`":`+c.sent+`}`); status != 200 {
 			t.Fatalf("%s: %d %s", c.sent, status, answer)
 		}
-		got := s.SharingOf(s.apps[0].Token, "", aDevice)
+		got := s.SharingOf(s.world.Apps[0].Token, "", aDevice)
 		for group, want := range c.want {
 			if !maps.Equal(got.Options[group], want) {
 				t.Errorf("%s: %s is %v, want %v", c.sent, group, got.Options[group], want)
 			}
 		}
 	}
-	if got := s.SharingOf(s.apps[0].Token, "", aDevice); len(got.Options) != 4 || got.IDType != "idfa" || got.Sharing != "" || got.Arrivals != 11 {
+	if got := s.SharingOf(s.world.Apps[0].Token, "", aDevice); len(got.Options) != 4 || got.IDType != "idfa" || got.Sharing != "" || got.Arrivals != 11 {
 		t.Errorf("%+v", got)
 	}
 }
 
 // A token is asked for where there is one.
 func TestSharingTokens(t *testing.T) {
-	first := open(t, Options{Now: atNoon, Apps: 2, Days: 2}).apps[0].Token
+	first := open(t, Options{Now: atNoon, Apps: 2, Days: 2}).world.Apps[0].Token
 	for _, c := range []struct {
 		tokens  map[string]string
 		header  string
@@ -395,12 +398,12 @@ func TestSharingTokens(t *testing.T) {
 	} {
 		s := open(t, Options{Now: atNoon, Apps: 2, Days: 2, SharingTokens: c.tokens})
 		for i, allowed := range c.allowed {
-			body := strings.ReplaceAll(gpsForm, "APP", s.apps[i].Token) + "&sharing=disable"
+			body := strings.ReplaceAll(gpsForm, "APP", s.world.Apps[i].Token) + "&sharing=disable"
 			status, answer := postSharing(s, "", body, "Authorization", c.header)
-			if allowed && status != 200 || !allowed && (status != 400 || answer != failed("Failed to authorize request")) {
+			if allowed && status != 200 || !allowed && (status != 400 || answer != sharingFailure("Failed to authorize request")) {
 				t.Errorf("%v, %q, app %d: %d %s", c.tokens, c.header, i, status, answer)
 			}
-			if got := s.SharingOf(s.apps[i].Token, "", aDevice); (got.Sharing == "disable") != allowed {
+			if got := s.SharingOf(s.world.Apps[i].Token, "", aDevice); (got.Sharing == "disable") != allowed {
 				t.Errorf("%v, %q, app %d: %+v", c.tokens, c.header, i, got)
 			}
 		}
@@ -416,7 +419,7 @@ func TestSharingTokens(t *testing.T) {
 // Answers are JSON of one member whatever they quote.
 func TestSharingAnswersAreJSON(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 1, Days: 2})
-	r := httptest.NewRequest(http.MethodPost, sharingPath+"/?"+strings.ReplaceAll(gpsForm, "APP", s.apps[0].Token)+"&"+form("sharing", "\"\n\\</script>\xff"), nil)
+	r := httptest.NewRequest(http.MethodPost, sharing.Path+"/?"+strings.ReplaceAll(gpsForm, "APP", s.world.Apps[0].Token)+"&"+form("sharing", "\"\n\\</script>\xff"), nil)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	var body map[string]string

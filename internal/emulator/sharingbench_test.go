@@ -5,16 +5,18 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/sharing"
 )
 
 // BenchmarkSharing posts a device each, with settings and options, over loopback. What it takes is the emulator's.
 func BenchmarkSharing(b *testing.B) {
 	var s *Server
-	said := url.Values{"s2s": {"1"}, settingsName: {`{"all":{"all":false},"facebook":{"session":true,"install":false}}`},
-		optionsName: {`{"google_dma":{"eea":"1","ad_personalization":"0","ad_user_data":"1"}}`}}.Encode()
+	said := url.Values{"s2s": {"1"}, sharing.SettingsName: {`{"all":{"all":false},"facebook":{"session":true,"install":false}}`},
+		sharing.OptionsName: {`{"google_dma":{"eea":"1","ad_personalization":"0","ad_user_data":"1"}}`}}.Encode()
 	benchmarkPosts(b, "/third_party_sharing", int64(len(`{"status":"OK"}`)), func(opened *Server, _ int) {
 		s = opened
 	}, func(i int) string {
-		return said + "&app_token=" + s.apps[i%len(s.apps)].Token + fmt.Sprintf("&gps_adid=00000000-0000-4000-8000-%012d", i)
+		return said + "&app_token=" + s.world.Apps[i%len(s.world.Apps)].Token + fmt.Sprintf("&gps_adid=00000000-0000-4000-8000-%012d", i)
 	}, func() int { return s.Sharing().Statuses[http.StatusOK] })
 }

@@ -11,11 +11,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/sharing"
+	"github.com/reportferry/reportferry/internal/emulator/store"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 // postFaulty posts a form by the in-process client. The answer is status, Retry-After and body, or "broken".
 func postFaulty(s *Server, body string) string {
-	resp, err := s.Client().Post("http://x"+sharingPath, formType, strings.NewReader(strings.ReplaceAll(body, "APP", s.apps[0].Token)))
+	resp, err := s.Client().Post("http://x"+sharing.Path, wire.FormType, strings.NewReader(strings.ReplaceAll(body, "APP", s.world.Apps[0].Token)))
 	if err != nil {
 		return "broken"
 	}
@@ -36,16 +40,16 @@ func TestSharingFaults(t *testing.T) {
 		taken  int
 		waits  time.Duration
 	}{
-		{Fault{Kind: FaultStatus, Status: 429, RetryAfter: 3}, "429 3 " + failed("Too Many Requests"), 0, 0},
-		{Fault{Kind: FaultStatus, Status: 503}, "503  " + failed("Service Unavailable"), 0, 0},
-		{Fault{Kind: FaultStatus, Status: 500}, "500  " + failed("Internal Server Error"), 0, 0},
+		{Fault{Kind: FaultStatus, Status: 429, RetryAfter: 3}, "429 3 " + sharingFailure("Too Many Requests"), 0, 0},
+		{Fault{Kind: FaultStatus, Status: 503}, "503  " + sharingFailure("Service Unavailable"), 0, 0},
+		{Fault{Kind: FaultStatus, Status: 500}, "500  " + sharingFailure("Internal Server Error"), 0, 0},
 		{Fault{Kind: FaultSlow, Delay: time.Hour}, "200  " + allRight, 1, time.Hour},
 		{Fault{Kind: FaultReset}, "broken", 0, 0},
 		{Fault{Kind: FaultHTML}, "200  <!doctype html><title>Please stand by</title><p>We will be back, soon.\n", 0, 0},
 		{Fault{Kind: FaultCut}, "200  {, broken", 1, 0},
 		{Fault{Kind: FaultEmpty}, "200  ", 1, 0},
 		{Fault{Kind: FaultLost}, "broken", 1, 0},
-		{Fault{Kind: FaultLost, Status: 504}, "504  " + failed("Gateway Timeout"), 1, 0},
+		{Fault{Kind: FaultLost, Status: 504}, "504  " + sharingFailure("Gateway Timeout"), 1, 0},
 		{Fault{Kind: FaultDrift, Drift: DriftExtra}, "200  " + allRight, 1, 0},
 		{Fault{Kind: FaultStatus, Status: 503, Path: "/cost"}, "200  " + allRight, 1, 0},
 	} {
@@ -63,7 +67,7 @@ func TestSharingFaults(t *testing.T) {
 			if c.waits > 0 && time.Since(start) != c.waits+time.Second {
 				t.Errorf("%s: after %v", c.fault.String(), time.Since(start))
 			}
-			state := s.SharingOf(s.apps[0].Token, "", aDevice)
+			state := s.SharingOf(s.world.Apps[0].Token, "", aDevice)
 			if got := s.Sharing(); got.Records != c.taken || got.Faulted+got.Records != 1 || state.Arrivals != c.taken || (state.Sharing == "disable") != (c.taken == 1) {
 				t.Errorf("%s: books %+v, state %+v, want %d taken", c.fault.String(), got, state, c.taken)
 			}
@@ -137,12 +141,12 @@ func TestSharingOverlaps(t *testing.T) {
 		if got := s.Sharing(); got.Overlaps != 1 || got.Devices != 2 || got.Records != 3 {
 			t.Errorf("books %+v", got)
 		}
-		if got := s.SharingOf(s.apps[0].Token, "gps_adid", aDevice); got.Sharing != "disable" {
+		if got := s.SharingOf(s.world.Apps[0].Token, "gps_adid", aDevice); got.Sharing != "disable" {
 			t.Errorf("the slow one came last, and %+v holds", got)
 		}
 		postFaulty(s, gpsForm+"&sharing=enable")
-		if got := s.Sharing(); got.Overlaps != 1 || len(s.shared.underWay) != 0 {
-			t.Errorf("books %+v, %d under way", got, len(s.shared.underWay))
+		if got := s.Sharing(); got.Overlaps != 1 || len(s.sharing.Books.UnderWay) != 0 {
+			t.Errorf("books %+v, %d under way", got, len(s.sharing.Books.UnderWay))
 		}
 		check(t, s.Close())
 	})
@@ -155,14 +159,14 @@ func TestSharingClientGone(t *testing.T) {
 		check(t, err)
 		client := *s.Client()
 		client.Timeout = time.Minute
-		resp, err := client.Post("http://x"+sharingPath, formType, strings.NewReader(strings.ReplaceAll(gpsForm, "APP", s.apps[0].Token)+"&sharing=disable"))
+		resp, err := client.Post("http://x"+sharing.Path, wire.FormType, strings.NewReader(strings.ReplaceAll(gpsForm, "APP", s.world.Apps[0].Token)+"&sharing=disable"))
 		if err == nil {
 			t.Errorf("answered %s", resp.Status)
 			_ = resp.Body.Close()
 		}
 		synctest.Wait()
-		if got := s.Sharing(); got.Records != 0 || len(s.shared.underWay) != 0 {
-			t.Errorf("books %+v, %d under way", got, len(s.shared.underWay))
+		if got := s.Sharing(); got.Records != 0 || len(s.sharing.Books.UnderWay) != 0 {
+			t.Errorf("books %+v, %d under way", got, len(s.sharing.Books.UnderWay))
 		}
 		check(t, s.Close())
 	})
@@ -172,9 +176,9 @@ func TestSharingClientGone(t *testing.T) {
 func TestSharingNotWritten(t *testing.T) {
 	s, stop := start(t, Options{Now: atNoon, Apps: 1, Days: 2, DB: t.TempDir() + "/facts.db"})
 	defer stop()
-	s.shared.log.table = "nowhere"
+	s.sharing.Books.Log.Table = "nowhere"
 	status, answer := postSharing(s, "", gpsForm+"&sharing=disable")
-	if status != http.StatusInternalServerError || answer != failed("Internal error, contact support") {
+	if status != http.StatusInternalServerError || answer != sharingFailure("Internal error, contact support") {
 		t.Errorf("%d %s", status, answer)
 	}
 	if err := s.SharingLog(func(SharingArrival) bool { return true }); err == nil || !strings.Contains(err.Error(), "nowhere") {
@@ -183,7 +187,7 @@ func TestSharingNotWritten(t *testing.T) {
 	if s.ResetSharing() == nil {
 		t.Error("reset")
 	}
-	s.shared.log = &lineLog{store: s.store, table: "sharing"} // for Close
+	s.sharing.Books.Log = store.NewLog(s.world.Store, "sharing") // for Close
 }
 
 // nextAtOnce is the answer to a client that sends its next request as soon as it sees the first byte.
@@ -201,7 +205,7 @@ func (w *nextAtOnce) WriteHeader(status int) {
 func TestSharingOneAfterTheOther(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 1, Days: 2, Faults: []Fault{{Nth: 1, Kind: FaultStatus, Status: 503}}})
 	post := func(next func()) {
-		r := httptest.NewRequest(http.MethodPost, sharingPath+"?"+strings.ReplaceAll(gpsForm, "APP", s.apps[0].Token)+"&sharing=disable", nil)
+		r := httptest.NewRequest(http.MethodPost, sharing.Path+"?"+strings.ReplaceAll(gpsForm, "APP", s.world.Apps[0].Token)+"&sharing=disable", nil)
 		s.ServeHTTP(&nextAtOnce{httptest.NewRecorder(), next}, r)
 	}
 	post(func() { post(func() { post(func() {}) }) })

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
+	"github.com/reportferry/reportferry/internal/emulator/sharing"
 )
 
 // The group rules one by one. A case is what one device is sent, in this order; want says what a partner doesn't get then.
@@ -85,13 +88,13 @@ func TestSharingGroupRules(t *testing.T) {
 		for _, sent := range c.sent {
 			body := sent
 			if sent[0] == '{' {
-				body = form(settingsName, sent)
+				body = form(sharing.SettingsName, sent)
 			}
 			if status, answer := postSharing(s, "", gpsForm+"&"+body); status != 200 {
 				t.Errorf("%s: %d %s", c.name, status, answer)
 			}
 		}
-		got := s.SharingOf(s.apps[0].Token, "", aDevice)
+		got := s.SharingOf(s.world.Apps[0].Token, "", aDevice)
 		for partner, want := range c.want {
 			if metrics := strings.Join(off(got, partner), " "); metrics != want {
 				t.Errorf("%s: %s doesn't get %q, want %q", c.name, partner, metrics, want)
@@ -103,7 +106,7 @@ func TestSharingGroupRules(t *testing.T) {
 // Settings are a device's of an app, by ID and its type.
 func TestSharingIsPerDevice(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 2, Days: 2})
-	one, two := s.apps[0].Token, s.apps[1].Token
+	one, two := s.world.Apps[0].Token, s.world.Apps[1].Token
 	for _, query := range []string{
 		"s2s=1&sharing=disable&app_token=" + one + "&idfa=a",
 		"s2s=1&sharing=enable&app_token=" + one + "&gps_adid=a",
@@ -137,7 +140,7 @@ func TestSharingIsPerDevice(t *testing.T) {
 // Apps that app automation made are known.
 func TestSharingOfAnAppMadeByAutomation(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 1, Days: 2})
-	r := httptest.NewRequest(http.MethodPost, automationPrefix+"app", strings.NewReader(`{"name":"n","bundle_id":"b.c","store_id":"b.c","platform":"android"}`))
+	r := httptest.NewRequest(http.MethodPost, apps.Prefix+"app", strings.NewReader(`{"name":"n","bundle_id":"b.c","store_id":"b.c","platform":"android"}`))
 	r.Header.Set("Authorization", "Bearer x")
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)

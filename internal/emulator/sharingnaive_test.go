@@ -12,6 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/sharing"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 var sharingRuns = flag.Int("devices", 0, "devices of the naive evaluator's test of sharing; 0 means 20000, or 5000 in short mode")
@@ -135,22 +138,22 @@ func (d *naiveDraw) call(device string) naiveCall {
 		for _, s := range list {
 			parts = append(parts, fmt.Sprintf(`%q:{%q:%s}`, s.partner, s.metric, s.value))
 		}
-		pairs = append(pairs, settingsName, "{"+strings.Join(parts, ",")+"}")
+		pairs = append(pairs, sharing.SettingsName, "{"+strings.Join(parts, ",")+"}")
 	case form == 1:
-		pairs = append(pairs, settingsName, "["+strings.Join(texts, ",")+"]")
+		pairs = append(pairs, sharing.SettingsName, "["+strings.Join(texts, ",")+"]")
 	case form == 2:
 		for _, text := range texts {
-			pairs = append(pairs, settingsName, text)
+			pairs = append(pairs, sharing.SettingsName, text)
 		}
 	default:
 		for i, s := range list {
-			at := fmt.Sprintf("%s[%d]", settingsName, i)
+			at := fmt.Sprintf("%s[%d]", sharing.SettingsName, i)
 			pairs = append(pairs, at+"[value]", s.value, at+"[key]", s.metric, at+"[partnerName]", s.partner)
 		}
 	}
 	for range d.r.IntN(3) {
 		key, value := []string{"eea", "npa", "ad_user_data", "ad_personalization"}[d.r.IntN(4)], []string{"0", "1"}[d.r.IntN(2)]
-		pairs = append(pairs, optionsName+"[google_dma]["+key+"]", value)
+		pairs = append(pairs, sharing.OptionsName+"[google_dma]["+key+"]", value)
 		c.options["google_dma."+key] = value
 	}
 	valid := c.sharing != "" || len(c.words) > 0 || len(c.options) > 0
@@ -168,7 +171,7 @@ func (d *naiveDraw) call(device string) naiveCall {
 
 // request sends the pairs in the query, in a form, or as JSON where they have no brackets.
 func (d *naiveDraw) request(pairs []string) *http.Request {
-	r := &http.Request{Method: http.MethodPost, URL: &url.URL{Path: sharingPath}, Header: http.Header{}, Body: http.NoBody}
+	r := &http.Request{Method: http.MethodPost, URL: &url.URL{Path: sharing.Path}, Header: http.Header{}, Body: http.NoBody}
 	put := func(kind, text string) {
 		r.Header.Set("Content-Type", kind)
 		r.Body = io.NopCloser(strings.NewReader(text))
@@ -187,9 +190,9 @@ func (d *naiveDraw) request(pairs []string) *http.Request {
 			put("application/json", "{"+strings.Join(members, ",")+"}")
 			break
 		}
-		put(formType, encoded)
+		put(wire.FormType, encoded)
 	default:
-		put(formType, encoded)
+		put(wire.FormType, encoded)
 	}
 	return r
 }
@@ -214,7 +217,7 @@ func TestAnySharingEqualsANaiveEvaluation(t *testing.T) {
 			seen, none := map[int]int{}, 0
 			for i := worker; i < n; i += workers {
 				// Each device has a stream of its own, so that a failing one is found again by seed and number.
-				d := &naiveDraw{r: rand.New(rand.NewPCG(*naiveSeed, uint64(i))), app: s.apps[0].Token}
+				d := &naiveDraw{r: rand.New(rand.NewPCG(*naiveSeed, uint64(i))), app: s.world.Apps[0].Token}
 				off, err := d.device(s, i, partners, seen)
 				none += off
 				if err != nil {

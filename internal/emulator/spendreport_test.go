@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/spend"
 )
 
 // costCells reads a csv_report by day, app and campaign as micros, by row and metric.
@@ -205,35 +207,16 @@ func TestSpendAdmin(t *testing.T) {
 	}
 }
 
-// What a row comes to in micros of USD: exact where it can be, else the next one up.
-func TestSpendRounding(t *testing.T) {
-	for _, c := range []struct {
-		pricing  uint8
-		currency string
-		units    int64 // of 0.00001
-		want     int64
-	}{
-		{payClick, "usd", 1, 10}, {payImpression, "usd", 1, 1}, {payImpression, "usd", 100, 1}, {payImpression, "usd", 101, 2},
-		{payInstall, "eur", 92_000, 1_000_000}, {payInstall, "eur", 1, 11}, {payEvent, "jpy", 15_000_000, 1_000_000}, {payEvent, "jpy", 1, 1},
-		{payClick, "usd", 0, 0}, {payClick, "idr", 99_999_999_999_999, 62_500_000_000},
-	} {
-		row := &spendRow{pricing: c.pricing, entries: []spendEntry{{currency: isoNumber[c.currency], records: 1, sum: c.units}}}
-		if got := row.micros(); got != c.want {
-			t.Errorf("%d units of %s: %d, want %d", c.units, c.currency, got, c.want)
-		}
-	}
-}
-
 // Spend goes with whom it was paid for through every filter: each row of it is like one of that day's, but for numbers.
 func TestSpendRowsHaveTwins(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 4, Days: 9})
 	list := engagements(s, 6, 0, 30)
 	for i, e := range list {
-		postCost(s, cost(costTypes[i%4], "usd", "1", e.CostID, "t"), true)
+		postCost(s, cost(spend.CostTypes[i%4], "usd", "1", e.CostID, "t"), true)
 	}
 	get(t, s, "csv_report?dimensions=day&metrics=cost&date_period=-8d:-0d", 200)
-	conn := <-s.store.read
-	defer func() { s.store.read <- conn }()
+	conn := <-s.world.Store.Read
+	defer func() { s.world.Store.Read <- conn }()
 	var rows, alone, kinds, sum int
 	err := conn.QueryRowContext(t.Context(), `SELECT count(*), count(DISTINCT engagement), sum(spend), count(*) FILTER (WHERE NOT EXISTS (
 		SELECT * FROM facts o WHERE o.id%1000<200 AND o.id/1000=f.id/1000 AND o.day=f.day AND o.slice=f.slice AND o.ts=f.ts AND o.first_slice=f.first_slice

@@ -65,8 +65,8 @@ func TestAKeptFileAnswersTheSame(t *testing.T) {
 
 func countFacts(t *testing.T, s *Server) (n int) {
 	t.Helper()
-	conn := <-s.store.read
-	defer func() { s.store.read <- conn }()
+	conn := <-s.world.Store.Read
+	defer func() { s.world.Store.Read <- conn }()
 	if err := conn.QueryRowContext(t.Context(), "SELECT count(*) FROM facts").Scan(&n); err != nil {
 		t.Fatal(err)
 	}
@@ -208,9 +208,9 @@ func TestKilledWhileWriting(t *testing.T) {
 		_ = child.Wait() // killed
 		s, stop := start(t, o)
 		var pairs, facts int
-		conn := <-s.store.read
+		conn := <-s.world.Store.Read
 		err := conn.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM made), (SELECT count(DISTINCT id/1000) FROM facts)").Scan(&pairs, &facts)
-		s.store.read <- conn
+		s.world.Store.Read <- conn
 		if err != nil || pairs != facts {
 			t.Errorf("killed: %d pairs of day and app are noted, %d have facts, %v", pairs, facts, err)
 		}

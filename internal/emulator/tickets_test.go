@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
 )
 
 // What queues a job, and what doesn't.
@@ -35,7 +37,7 @@ func TestWhatQueuesAJob(t *testing.T) {
 		{"the secret absent", []any{"ios_pv_shared_secret", nil}, false},
 	} {
 		s := manual(t)
-		body := merged(all, nil)
+		body := apps.Merged(all, nil)
 		first := create(t, s, body)
 		for i := 0; i < len(c.more); i += 2 {
 			body[c.more[i].(string)] = c.more[i+1]

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
 )
 
 const (
@@ -80,7 +82,7 @@ func TestVaultRecords(t *testing.T) {
 	amazon := put(object{"section": "purchase_verification", "store": "amazon", "data": "plain amazon key"})
 	s.Shift(time.Hour)
 	again := put(object{"section": "csv_upload_settings", "data": gcsData})
-	if again.ID != cloud.ID || again.Created != cloud.Created || again.Updated != stamp(noon.Add(time.Hour)) || cloud.Updated != stamp(noon) || again.Data == cloud.Data {
+	if again.ID != cloud.ID || again.Created != cloud.Created || again.Updated != apps.Stamp(noon.Add(time.Hour)) || cloud.Updated != apps.Stamp(noon) || again.Data == cloud.Data {
 		t.Errorf("%+v after %+v", again, cloud)
 	}
 	if cloud.Store != nil || *google.Store != "google" || *amazon.Store != "amazon" || google.ID == amazon.ID {

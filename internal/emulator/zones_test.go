@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // byHand groups a UTC hour report by labels that Go's own zones give, in the days from..to.
@@ -19,7 +22,7 @@ func byHand(t *testing.T, s *Server, zone *time.Location, from, to string, label
 		return at.AddDate(0, 0, shift).Format(time.DateOnly)
 	}
 	sums = map[string]int64{}
-	for _, r := range report(t, s, "hour", "installs", "date_period="+day(from, -2)+":"+day(to, 2)).rows {
+	for _, r := range reportOf(t, s, "hour", "installs", "date_period="+day(from, -2)+":"+day(to, 2)).rows {
 		at, err := time.Parse("2006-01-02T15:04:05", r[0])
 		if err != nil {
 			t.Fatal(err)
@@ -48,21 +51,21 @@ func TestZonesOfEveryKind(t *testing.T) {
 		}
 		for dim, form := range map[string]string{"day": "2006-01-02", "month": "2006-01", "year": "2006"} {
 			order, want := byHand(t, s, zone, "2025-10-20", "2025-11-10", func(at time.Time) string { return at.Format(form) })
-			a := report(t, s, dim, "installs", "date_period=2025-10-20:2025-11-10&timezone_id="+name)
+			a := reportOf(t, s, dim, "installs", "date_period=2025-10-20:2025-11-10&timezone_id="+name)
 			got := a.column(t, "installs")
 			if len(got) != len(want) || len(order) < 1 {
 				t.Fatalf("%s in %s: %d rows, want %d", dim, name, len(got), len(want))
 			}
 			for label, n := range got {
 				if exact(t, n) != want[label] {
-					t.Errorf("%s %s in %s: %s installs, want %d", dim, label, name, n, want[label]/million)
+					t.Errorf("%s %s in %s: %s installs, want %d", dim, label, name, n, want[label]/facts.Million)
 				}
 			}
 		}
 		// Hours are told apart by UTC's: the sums of equal labels are those by hand, and there is one row for each hour.
 		hours := 0
 		_, want := byHand(t, s, zone, "2025-10-25", "2025-11-03", func(at time.Time) string { hours++; return at.Format("2006-01-02T15:00:00") })
-		a := report(t, s, "hour", "installs", "date_period=2025-10-25:2025-11-03&timezone_id="+name)
+		a := reportOf(t, s, "hour", "installs", "date_period=2025-10-25:2025-11-03&timezone_id="+name)
 		got := map[string]int64{}
 		for i, r := range a.rows {
 			got[r[0]] += exact(t, r[1])
@@ -84,9 +87,9 @@ func TestZonesOfEveryKind(t *testing.T) {
 func TestDaysWhenTheClockChanges(t *testing.T) {
 	s := open(t, Options{Now: func() time.Time { return time.Date(2025, 10, 28, 12, 0, 0, 0, time.UTC) }, Days: 20})
 	const day = "date_period=2025-10-26:2025-10-26&timezone_id=Europe/Berlin"
-	utc := report(t, s, "hour", "installs", "date_period=2025-10-25:2025-10-26").column(t, "installs")
+	utc := reportOf(t, s, "hour", "installs", "date_period=2025-10-25:2025-10-26").column(t, "installs")
 	var twice []string
-	a := report(t, s, "hour", "installs", day)
+	a := reportOf(t, s, "hour", "installs", day)
 	for _, r := range a.rows {
 		if r[0] == "2025-10-26T02:00:00" {
 			twice = append(twice, r[1])
@@ -95,20 +98,20 @@ func TestDaysWhenTheClockChanges(t *testing.T) {
 	if want := []string{utc["2025-10-26T00:00:00"], utc["2025-10-26T01:00:00"]}; len(a.rows) != 25 || !slices.Equal(twice, want) {
 		t.Errorf("%d rows, 02:00 has %q, want 25 and %q", len(a.rows), twice, want)
 	}
-	if backwards := report(t, s, "hour", "installs", day+"&sort=-hour"); backwards.rows[21][0] != "2025-10-26T02:00:00" || backwards.rows[21][1] != twice[0] {
+	if backwards := reportOf(t, s, "hour", "installs", day+"&sort=-hour"); backwards.rows[21][0] != "2025-10-26T02:00:00" || backwards.rows[21][1] != twice[0] {
 		t.Errorf("backwards, the hours of one label are %q", backwards.rows[21:23])
 	}
-	if two := report(t, s, "hour", "installs", day+"&hour__ends_with=T02:00:00"); len(two.rows) != 2 {
+	if two := reportOf(t, s, "hour", "installs", day+"&hour__ends_with=T02:00:00"); len(two.rows) != 2 {
 		t.Errorf("a filter on the label keeps %q", two.rows)
 	}
 	spring := open(t, Options{Now: func() time.Time { return time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) }, Days: 10})
-	a = report(t, spring, "hour", "installs", "date_period=2026-03-29:2026-03-29&timezone_id=Europe/Berlin")
+	a = reportOf(t, spring, "hour", "installs", "date_period=2026-03-29:2026-03-29&timezone_id=Europe/Berlin")
 	if len(a.rows) != 23 || slices.ContainsFunc(a.rows, func(r []string) bool { return strings.Contains(r[0], "T02:") }) {
 		t.Errorf("the day of 23 hours has %d rows", len(a.rows))
 	}
 	// An hour of the comparison period's repeated two goes to both of this period's rows once, and doubles none.
-	plain := report(t, s, "hour", "installs", "date_period=2025-10-27:2025-10-27&timezone_id=Europe/Berlin")
-	compared := report(t, s, "hour", "installs", "date_period=2025-10-27:2025-10-27&timezone_id=Europe/Berlin&period_over_period=previous_day")
+	plain := reportOf(t, s, "hour", "installs", "date_period=2025-10-27:2025-10-27&timezone_id=Europe/Berlin")
+	compared := reportOf(t, s, "hour", "installs", "date_period=2025-10-27:2025-10-27&timezone_id=Europe/Berlin&period_over_period=previous_day")
 	if len(plain.rows) != len(compared.rows) {
 		t.Errorf("a comparison with a day of 25 hours has %d rows, want %d", len(compared.rows), len(plain.rows))
 	}
@@ -124,7 +127,7 @@ func TestDaysWhenTheClockChanges(t *testing.T) {
 func TestZoneParameters(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 3})
 	same := func(a, b string) bool {
-		x, y := report(t, s, "hour,network", "installs", a), report(t, s, "hour,network", "installs", b)
+		x, y := reportOf(t, s, "hour,network", "installs", a), reportOf(t, s, "hour,network", "installs", b)
 		return len(x.rows) > 0 && slices.EqualFunc(x.rows, y.rows, slices.Equal)
 	}
 	for _, c := range [][2]string{
@@ -143,28 +146,28 @@ func TestZoneParameters(t *testing.T) {
 	if same(week+"&timezone_id=Asia/Tokyo", week) {
 		t.Error("timezone_id changes nothing")
 	}
-	if half := report(t, s, "hour", "installs", week+"&timezone_id=Asia/Kolkata"); half.rows[0][0] != "2026-03-01T00:00:00" {
+	if half := reportOf(t, s, "hour", "installs", week+"&timezone_id=Asia/Kolkata"); half.rows[0][0] != "2026-03-01T00:00:00" {
 		t.Errorf("the first hour in Kolkata reads %q", half.rows[0])
 	}
-	for i, name := range zoneNumbers {
+	for i, name := range report.ZoneNumbers {
 		if _, err := time.LoadLocation(name); err != nil || i > 0 && name == "" {
 			t.Errorf("zone %d: %v", i, err)
 		}
 	}
 	for zone, today := range map[string]string{"Pacific/Kiritimati": "2026-03-15", "Asia/Tokyo": "2026-03-14", "Pacific/Pago_Pago": "2026-03-14"} {
-		a := report(t, s, "day", "clicks", "date_period=-2d:-0d&timezone_id="+zone)
+		a := reportOf(t, s, "day", "clicks", "date_period=-2d:-0d&timezone_id="+zone)
 		if last := a.rows[len(a.rows)-1][0]; last != today {
 			t.Errorf("today in %s is %s, want %s", zone, last, today)
 		}
 		var users float64
-		days := report(t, s, "day", "daus", "date_period=-3d:-1d&timezone_id="+zone).rows
+		days := reportOf(t, s, "day", "daus", "date_period=-3d:-1d&timezone_id="+zone).rows
 		for _, r := range days {
 			users += double(t, r[1])
 		}
-		if mean := double(t, report(t, s, "currency", "daus", "date_period=-3d:-1d&timezone_id="+zone).rows[0][1]); math.Abs(mean-users/3) > 1e-6 {
+		if mean := double(t, reportOf(t, s, "currency", "daus", "date_period=-3d:-1d&timezone_id="+zone).rows[0][1]); math.Abs(mean-users/3) > 1e-6 {
 			t.Errorf("daus of three days in %s: %v, of each day %q", zone, mean, days)
 		}
-		compared := report(t, s, "day", "clicks", "date_period=today&period_over_period=-2d&timezone_id="+zone)
+		compared := reportOf(t, s, "day", "clicks", "date_period=today&period_over_period=-2d&timezone_id="+zone)
 		if got, want := compared.rows[0][2], a.rows[0][1]; got != want {
 			t.Errorf("two days ago in %s there were %s clicks, want %s", zone, got, want)
 		}
@@ -174,7 +177,7 @@ func TestZoneParameters(t *testing.T) {
 func TestTodayBeginsWithinAnHourOfUTC(t *testing.T) {
 	for at, today := range map[time.Duration]string{6*time.Hour + 29*time.Minute: "2026-03-14", 6*time.Hour + 30*time.Minute: "2026-03-15"} {
 		s := open(t, Options{Now: func() time.Time { return noon.Add(at) }, Apps: 2})
-		a := report(t, s, "day", "clicks", "date_period=today&timezone_id=Asia/Kolkata")
+		a := reportOf(t, s, "day", "clicks", "date_period=today&timezone_id=Asia/Kolkata")
 		if len(a.rows) != 1 || a.rows[0][0] != today {
 			t.Errorf("at %v UTC today in Kolkata is %q, want %s", noon.Add(at).Format(time.TimeOnly), a.rows, today)
 		}
@@ -184,7 +187,7 @@ func TestTodayBeginsWithinAnHourOfUTC(t *testing.T) {
 func TestTheWholeOfTheDataIsServed(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 3})
 	for _, period := range []string{"1000-01-01:9999-12-31", "-2d:-0d"} {
-		a := report(t, s, "hour", "clicks", "date_period="+period)
+		a := reportOf(t, s, "hour", "clicks", "date_period="+period)
 		if first, last := a.rows[0][0], a.rows[len(a.rows)-1][0]; len(a.rows) != 72 || first != "2026-03-12T00:00:00" || last != "2026-03-14T23:00:00" {
 			t.Errorf("%s: %d hours, from %s to %s", period, len(a.rows), first, last)
 		}

@@ -3,10 +3,12 @@ package house
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -25,8 +27,9 @@ const (
 
 var ran = flag.String("ran", "", "what go test -json ./... printed: the tests that the table names must have passed in it")
 
-// A conformanceRow is a line of the table: an item, in words what holds it, and the tests, each as package.Test or
-// package.Test/subtest, where package is the last element of the folder.
+// A conformanceRow is a line of the table: an item, in words what holds it, and the tests, each as folder.Test or
+// folder.Test/subtest, where folder is as much of the path's end as tells the test from one of the same name in another
+// folder: report.TestA, or jobs/report.TestA where emulator/report has a TestA too.
 type conformanceRow struct {
 	item
 	line  int
@@ -75,7 +78,7 @@ func mentions(test, src, word string) bool {
 }
 
 // checkConformance compares the document's items, the table's rows and the tests that there are: their files by name.
-func checkConformance(document, table string, tests map[string]string) (findings []string) {
+func checkConformance(document, table string, tests testFiles) (findings []string) {
 	wrong := func(line int, format string, args ...any) {
 		findings = append(findings, fmt.Sprintf("conformance.md:%d: ", line)+fmt.Sprintf(format, args...))
 	}
@@ -100,12 +103,11 @@ func checkConformance(document, table string, tests map[string]string) (findings
 		}
 		mentioned := row.word() == ""
 		for _, name := range row.tests {
-			test, _, _ := strings.Cut(name, "/")
-			src, ok := tests[test]
-			if !ok {
-				wrong(row.line, "%q names %s, and there is no such test", row.name, test)
+			folder, test, err := tests.find(name)
+			if err != nil {
+				wrong(row.line, "%q names %s, and %v", row.name, name, err)
 			}
-			mentioned = mentioned || mentions(name, src, row.word())
+			mentioned = mentioned || mentions(name, tests[folder][test], row.word())
 		}
 		if !mentioned {
 			wrong(row.line, "%q names tests whose files don't have the word %q", row.name, row.word())
@@ -122,34 +124,51 @@ func checkConformance(document, table string, tests map[string]string) (findings
 
 var testName = regexp.MustCompile(`^Test($|[^a-z])`)
 
-// tests gives the file of every test of the tree by the name that the table uses, and the folders' part of these names. What
-// is in two folders under one name can't be told apart, and is given too.
-func (t *tree) tests() (files, folders map[string]string, twice []string) {
-	files, folders = map[string]string{}, map[string]string{}
+// testFiles has the source of every test's file, by its folder and its name.
+type testFiles map[string]map[string]string
+
+// tests finds every test of the tree.
+func (t *tree) tests() testFiles {
+	tests := testFiles{}
 	for _, f := range t.files {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			if !ok || !f.test || fn.Recv != nil || !testName.MatchString(fn.Name.Name) || fn.Name.Name == "TestMain" {
 				continue
 			}
-			folders[f.folder] = path.Base(f.folder)
-			name := path.Base(f.folder) + "." + fn.Name.Name
-			if _, is := files[name]; is {
-				twice = append(twice, name)
+			if tests[f.folder] == nil {
+				tests[f.folder] = map[string]string{}
 			}
-			files[name] = f.src
+			tests[f.folder][fn.Name.Name] = f.src
 		}
 	}
-	return files, folders, twice
+	return tests
+}
+
+// find finds the test that the table names, by the end of its folder's path. A subtest is looked for by its test.
+func (tests testFiles) find(name string) (folder, test string, err error) {
+	end, test, _ := strings.Cut(name, ".")
+	test, _, _ = strings.Cut(test, "/")
+	var folders []string
+	for _, f := range slices.Sorted(maps.Keys(tests)) {
+		if _, has := tests[f][test]; has && (f == end || strings.HasSuffix(f, "/"+end)) {
+			folders = append(folders, f)
+		}
+	}
+	switch {
+	case len(folders) == 0:
+		return "", test, errors.New("there is no such test")
+	case len(folders) > 1 && !slices.Contains(folders, end):
+		return "", test, fmt.Errorf("it is in several folders: %s; write more of the path", strings.Join(folders, ", "))
+	case len(folders) > 1:
+		folders[0] = end // a whole path
+	}
+	return folders[0], test, nil
 }
 
 // checkRan reads what go test -json printed and finds the named tests that didn't pass in it, or of which a part was
 // skipped.
-func checkRan(log io.Reader, module, table string, folders map[string]string) ([]string, error) {
-	names := map[string]string{} // of packages, by what go test calls them
-	for folder, name := range folders {
-		names[path.Join(module, folder)] = name
-	}
+func checkRan(log io.Reader, module, table string, tests testFiles) ([]string, error) {
 	passed, bad := map[string]bool{}, map[string]string{}
 	events := json.NewDecoder(log)
 	for {
@@ -159,16 +178,16 @@ func checkRan(log io.Reader, module, table string, folders map[string]string) ([
 		} else if err != nil {
 			return nil, fmt.Errorf("read what go test -json printed: %w", err)
 		}
-		name := names[e.Package] + "." + e.Test
+		name := e.Package + "." + e.Test
 		switch e.Action {
 		case "pass":
 			passed[name] = true
 		case "fail", "skip":
-			for ; ; name = name[:strings.LastIndexByte(name, '/')] { // it and the tests that it is a part of
-				if bad[name] == "" {
+			for test := e.Test; ; test = test[:strings.LastIndexByte(test, '/')] { // it and the tests that it is a part of
+				if name := e.Package + "." + test; bad[name] == "" {
 					bad[name] = e.Action
 				}
-				if !strings.Contains(name, "/") {
+				if !strings.Contains(test, "/") {
 					break
 				}
 			}
@@ -177,8 +196,14 @@ func checkRan(log io.Reader, module, table string, folders map[string]string) ([
 	var findings []string
 	for _, row := range tableRows(table) {
 		for _, name := range row.tests {
-			what := map[string]string{"fail": "failed", "skip": "was skipped, or a part of it"}[bad[name]]
-			if what == "" && !passed[name] {
+			folder, _, err := tests.find(name)
+			if err != nil {
+				continue // checkConformance says it
+			}
+			_, test, _ := strings.Cut(name, ".")
+			test = path.Join(module, folder) + "." + test
+			what := map[string]string{"fail": "failed", "skip": "was skipped, or a part of it"}[bad[test]]
+			if what == "" && !passed[test] {
 				what = "didn't run"
 			}
 			if what != "" {
@@ -200,17 +225,10 @@ func TestConformance(t *testing.T) {
 	if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(document))); sum != documentSum {
 		t.Errorf("interface.md isn't the document that was agreed on: its SHA-256 is %s, want %s", sum, documentSum)
 	}
-	tests, folders, twice := repo.tests()
+	tests := repo.tests()
 	findings := checkConformance(document, table, tests)
-	for _, row := range tableRows(table) {
-		for _, name := range row.tests {
-			if test, _, _ := strings.Cut(name, "/"); slices.Contains(twice, test) {
-				findings = append(findings, fmt.Sprintf("conformance.md:%d: two folders have a %s; give one of them another name", row.line, test))
-			}
-		}
-	}
 	if *ran != "" {
-		more, err := checkRan(strings.NewReader(text(t, *ran)), repo.module, table, folders)
+		more, err := checkRan(strings.NewReader(text(t, *ran)), repo.module, table, tests)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +237,7 @@ func TestConformance(t *testing.T) {
 	for _, finding := range findings {
 		t.Error(finding)
 	}
-	t.Logf("%d items, %d rows, %d tests in the tree", len(documentItems(document)), len(tableRows(table)), len(tests))
+	t.Logf("%d items, %d rows, %d folders with tests", len(documentItems(document)), len(tableRows(table)), len(tests))
 }
 
 func text(t *testing.T, name string) string {

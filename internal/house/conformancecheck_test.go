@@ -2,7 +2,6 @@ package house
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -72,7 +71,11 @@ Allowed metric names: all, one.
 `
 )
 
-var smallTests = map[string]string{"a.TestA": "a, b and c; length; 200, 429; in(lt), all", "b.TestB": "", "c.TestC": "one"}
+var smallTests = testFiles{
+	"in/a": {"TestA": "a, b and c; length; 200, 429; in(lt), all", "TestOther": "-", "TestLast": "-"},
+	"b":    {"TestB": "-"},
+	"in/c": {"TestC": "one"}, "x/d": {"TestD": "-"}, "y/d": {"TestD": "one"}, "z/x/d": {"TestD": "-"},
+}
 
 func TestConformanceNoticesEveryChange(t *testing.T) {
 	for _, c := range []struct{ name, document, table, change, to, want string }{
@@ -84,6 +87,10 @@ func TestConformanceNoticesEveryChange(t *testing.T) {
 		{"no words", "", "*", "| Rule 2 | words |", "| Rule 2 | |", `conformance.md:16: "Rule 2" doesn't say what holds it`},
 		{"no test", "", "*", "| b.TestB |", "| |", `conformance.md:16: "Rule 2" doesn't say what holds it, or names no test`},
 		{"two cells", "", "*", "words | b.TestB |", "b.TestB |", `conformance.md:16: "Rule 2" doesn't say what holds it, or names no test`},
+		{"more of the path", "", "*", "c.TestC", "in/c.TestC", ""},
+		{"as much of the path as is needed", "", "*", "c.TestC", "y/d.TestD", ""},
+		{"a folder's whole path is another's end", "", "*", "b.TestB |", "x/d.TestD |", ""},
+		{"too little of the path", "", "*", "c.TestC", "d.TestD", `conformance.md:31: "Metric one" names d.TestD, and it is in several folders: x/d, y/d, z/x/d; write more of the path`},
 		{"a test of another name", "", "*", "c.TestC", "c.TestD", `conformance.md:31: "Metric one" names c.TestD, and there is no such test`},
 		{"a test of another package", "", "*", "c.TestC", "a.TestC", `conformance.md:31: "Metric one" names a.TestC, and there is no such test`},
 		{"another test", "", "*", "c.TestC", "a.TestA", `conformance.md:31: "Metric one" names tests whose files don't have the word "one"`},
@@ -116,7 +123,6 @@ func TestConformanceNoticesEveryChange(t *testing.T) {
 }
 
 func TestOnlyTestsThatRanAndPassedCount(t *testing.T) {
-	folders := map[string]string{"in/a": "a", "b": "b", "in/c": "c"}
 	event := func(action, folder, test string) string {
 		return fmt.Sprintf(`{"Action":%q,"Package":"example.org/m/%s","Test":%q}`+"\n", action, folder, test)
 	}
@@ -135,24 +141,30 @@ func TestOnlyTestsThatRanAndPassedCount(t *testing.T) {
 		{"passed, then failed", event("pass", "in/c", "TestC"), event("pass", "in/c", "TestC") + event("fail", "in/c", "TestC"), `conformance.md:31: "Metric one": c.TestC failed`},
 	} {
 		log := strings.Replace(strings.Join(passed, ""), c.change, c.to, 1)
-		got, err := checkRan(strings.NewReader(log), "example.org/m", smallTable, folders)
+		got, err := checkRan(strings.NewReader(log), "example.org/m", smallTable, smallTests)
 		if err != nil || c.want == "" && len(got) > 0 || c.want != "" && (len(got) == 0 || !strings.HasPrefix(got[0], c.want)) {
 			t.Errorf("%s: findings\n%s\n%v, want %q", c.name, strings.Join(got, "\n"), err, c.want)
 		}
 	}
-	if _, err := checkRan(strings.NewReader("ok  \texample.org/m/a\t0.1s\n"), "example.org/m", smallTable, folders); err == nil {
+	if _, err := checkRan(strings.NewReader("ok  \texample.org/m/a\t0.1s\n"), "example.org/m", smallTable, smallTests); err == nil {
 		t.Error("what go test prints without -json is read as JSON")
 	}
 }
 
 func TestTestsAreFoundByName(t *testing.T) {
 	src := "func TestA(t *testing.T) {}\nfunc Testing() {}\nfunc TestMain(m *testing.M) {}\nfunc (x) TestX() {}\nfunc BenchmarkB(b *testing.B) {}\n"
-	tests, folders, twice := tempTree(t, map[string]string{
+	tests := tempTree(t, map[string]string{
 		"in/a/a_test.go": "package a\n" + src, "in/b/b.go": "package b\n" + src, "c/c_test.go": "package c_test\nfunc Test(t *testing.T) {}\n",
 		"other/a/a_test.go": "package a\n" + strings.ReplaceAll(src, "TestA", "Test_b"), "c/a/a_test.go": "package a\n" + src,
 	}).tests()
-	if got := slices.Sorted(maps.Keys(tests)); !slices.Equal(got, []string{"a.TestA", "a.Test_b", "c.Test"}) || !strings.Contains(tests["c.Test"], "c_test") || folders["other/a"] != "a" ||
-		!slices.Equal(twice, []string{"a.TestA"}) {
-		t.Errorf("tests %v in %v, twice %q", tests, folders, twice)
+	var got []string
+	for folder, in := range tests {
+		for test := range in {
+			got = append(got, folder+"."+test)
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"c.Test", "c/a.TestA", "in/a.TestA", "other/a.Test_b"}; !slices.Equal(got, want) || !strings.Contains(tests["c"]["Test"], "c_test") {
+		t.Errorf("tests %v, want %v", got, want)
 	}
 }

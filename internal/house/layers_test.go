@@ -34,7 +34,7 @@ var layers = []layer{
 	{"jobs/ledger/ledgertest", nil, nil},
 	{"jobs/ledger/simulation", nil, append([]string{"jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
 	{"jobs/refresh", []string{"jobs/ledger", "sinks"}, nil},
-	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/table", "sinks"}, proving},
+	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "sinks"}, proving},
 	{"jobs/outbox", []string{"jobs", "jobs/ledger"}, proving},
 	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
@@ -54,7 +54,14 @@ var layers = []layer{
 	{"internal/catalog", nil, nil},
 	{"internal/disk", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
-	{"internal/emulator", []string{"internal/catalog", "internal/faults"}, nil},
+	{"internal/emulator", []string{"internal/catalog", "internal/emulator/*", "internal/faults"}, nil},
+	// Its parts leave each other alone, but for the facts that all of them are about.
+	{"internal/emulator/wire", []string{"internal/faults"}, nil},
+	{"internal/emulator/store", nil, nil},
+	{"internal/emulator/facts", []string{"internal/emulator/store"}, nil},
+	{"internal/emulator/metrics", []string{"internal/emulator/facts", "internal/emulator/wire"}, nil},
+	{"internal/emulator/report", []string{"internal/emulator/facts", "internal/emulator/metrics", "internal/emulator/store", "internal/emulator/wire"}, nil},
+	{"internal/emulator/*", []string{"internal/emulator/facts", "internal/emulator/store", "internal/emulator/wire"}, nil},
 	{"internal/faults", nil, nil},
 	{"internal/house", nil, nil},
 	// Leaves that can be deleted: what they know of the rest would have to be untangled first.

@@ -1,0 +1,102 @@
+package emulator
+
+import (
+	"iter"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/apps"
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/sharing"
+	"github.com/reportferry/reportferry/internal/emulator/spend"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// What the server's parts are asked about and tell, under the names of this package, so that whoever starts an emulator
+// needs no other.
+type (
+	Engagement     = facts.Engagement
+	Fault          = wire.Fault
+	FaultKind      = wire.FaultKind
+	JobFault       = apps.Fault
+	ManagedApp     = apps.Managed
+	SpendBooks     = spend.Summary
+	SpendRecord    = spend.Record
+	SharingBooks   = sharing.Summary
+	SharingState   = sharing.State
+	SharingArrival = sharing.Arrival
+)
+
+// The kinds of faults, and the ways in which a report's columns drift. See Fault.
+const (
+	FaultStatus = wire.FaultStatus
+	FaultSlow   = wire.FaultSlow
+	FaultCut    = wire.FaultCut
+	FaultReset  = wire.FaultReset
+	FaultDrift  = wire.FaultDrift
+	FaultHTML   = wire.FaultHTML
+	FaultEmpty  = wire.FaultEmpty
+	FaultLost   = wire.FaultLost
+
+	DriftRename  = wire.DriftRename
+	DriftMissing = wire.DriftMissing
+	DriftExtra   = wire.DriftExtra
+)
+
+// SharingMetrics lists the metrics that sharing can be set for, sorted, without `all`.
+func SharingMetrics() []string { return sharing.Metrics() }
+
+// Apps lists the account's apps, so that a test can build what it expects.
+func (s *Server) Apps() []facts.App {
+	out := make([]facts.App, len(s.world.Apps))
+	for i, a := range s.world.Apps {
+		out[i] = a
+		out[i].OSNames = append([]string(nil), a.OSNames...)
+		out[i].Events = append([]facts.AppEvent(nil), a.Events...)
+	}
+	return out
+}
+
+// Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC, of those that have
+// data, and nothing that is still to come. They are sorted by day, then app.
+func (s *Server) Engagements(from, to time.Time, perDay int) iter.Seq[Engagement] {
+	return s.world.Engagements(from, to, perDay, s.now())
+}
+
+// Spend sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that were refused.
+func (s *Server) Spend() SpendBooks { return s.spend.Summary() }
+
+// SpendRecords lists every Cost ID that was taken, sorted.
+func (s *Server) SpendRecords() []SpendRecord { return s.spend.Records() }
+
+// Sharing sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
+// refused.
+func (s *Server) Sharing() SharingBooks { return s.sharing.Summary() }
+
+// SharingOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
+func (s *Server) SharingOf(app, idType, device string) SharingState {
+	return s.sharing.StateOf(app, idType, device)
+}
+
+// SharingLog hands out, in the order of taking, what /third_party_sharing took until now, as long as yield wants more.
+func (s *Server) SharingLog(yield func(SharingArrival) bool) error {
+	return s.sharing.Arrivals(yield)
+}
+
+// ResetSharing forgets all devices, the log and the counts.
+func (s *Server) ResetSharing() error { return s.sharing.Reset() }
+
+// ManagedApps lists the apps that app automation knows, oldest first.
+func (s *Server) ManagedApps() ([]ManagedApp, error) { return s.apps.ManagedApps() }
+
+// SetJobFaults replaces what fails in jobs. It panics on a fault that Options would refuse.
+func (s *Server) SetJobFaults(list []JobFault) {
+	if err := s.apps.SetFaults(list); err != nil {
+		panic("set job faults: " + err.Error())
+	}
+}
+
+// AdvanceTickets makes jobs take so many steps, whatever the clock says: all that are open, or that of one ticket. It
+// returns how many are still open then.
+func (s *Server) AdvanceTickets(steps int, token string) (open int, err error) {
+	return s.apps.AdvanceTickets(steps, token)
+}

@@ -1,0 +1,123 @@
+package apps
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// channelParam is one value that a partner asks for.
+type channelParam struct {
+	name     string
+	kind     string // text, texts or flag
+	optional bool
+	absent   bool // what an optional flag is then
+}
+
+type channel struct {
+	slug   string // partner_1 is the first one's other name, and so on
+	params []channelParam
+}
+
+// channels are the partners that need values of the app's own, in the order of the interface document, which calls them
+// partner_1 to partner_13. Source of the slugs: the service's page about channel setup.
+var channels = []channel{
+	{"applovin", []channelParam{{name: "sdk_keys", kind: "texts"}}},
+	{"chartboost", []channelParam{{name: "app_id"}, {name: "token"}}},
+	{"facebook", []channelParam{{name: "app_id"}, {name: "adimpression_forwarding", kind: "flag", optional: true}}},
+	{"gameanalytics", []channelParam{{name: "key"}}},
+	{"google", []channelParam{{name: "link_id"}}},
+	{"inmobi", []channelParam{{name: "property_id"}, {name: "advertiser_id"}}},
+	{"ironsource", []channelParam{{name: "advertiser_id"}, {name: "password"}}},
+	{"mintegral", []channelParam{{name: "enabled", kind: "flag"}}},
+	{"snapchat", []channelParam{{name: "snap_app_id"}}},
+	{"tapjoy", []channelParam{{name: "app_id"}}},
+	{"tiktok", []channelParam{{name: "app_id"}, {name: "enabled", kind: "flag", optional: true, absent: true}}},
+	{"unityads", []channelParam{{name: "game_id"}}},
+	{"vungle", []channelParam{{name: "app_id"}}},
+}
+
+// Channels are the partners of the channel setup, in its order.
+func Channels() (out []string) {
+	for _, c := range channels {
+		out = append(out, c.slug)
+	}
+	return out
+}
+
+// findChannel finds a partner by either name.
+func findChannel(name string) (channel, bool) {
+	for i, c := range channels {
+		if name == c.slug || name == fmt.Sprintf("partner_%d", i+1) {
+			return c, true
+		}
+	}
+	return channel{}, false
+}
+
+// readChannels reads channel_setup, which is kept as it came but for parameters that nobody knows.
+func readChannels(f fields) map[string]any {
+	o := f.object("channel_setup")
+	out, seen := map[string]any{}, map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(o.values)) {
+		c, ok := findChannel(name)
+		switch {
+		case !ok:
+			o.wrong(name, "Unknown partner")
+			continue
+		case seen[c.slug]:
+			o.wrong(name, "The partner is there under its other name too")
+			continue
+		}
+		seen[c.slug] = true
+		if values, ok := itemAt(o.values[name], o.errs, o.loc(name)); ok {
+			out[name] = c.read(values)
+		}
+	}
+	return out
+}
+
+func (c channel) read(f fields) map[string]any {
+	out := map[string]any{}
+	for _, p := range c.params {
+		if !f.has(p.name) {
+			if !p.optional {
+				f.need(p.name)
+			}
+			continue
+		}
+		switch p.kind {
+		case "flag":
+			f.boolean(p.name, false)
+		case "texts":
+			if len(f.texts(p.name)) == 0 {
+				if _, isList := f.values[p.name].([]any); isList {
+					f.wrong(p.name, "List should have at least 1 item")
+				}
+			}
+		default:
+			f.text(p.name)
+		}
+		out[p.name] = f.values[p.name]
+	}
+	return out
+}
+
+// channelOf is what the app's setup says of a partner, with the defaults in place; nil when it says nothing.
+func (a *accountApp) channelOf(slug string) map[string]any {
+	for name, values := range a.Channels {
+		c, _ := findChannel(name)
+		if c.slug != slug {
+			continue
+		}
+		own, _ := values.(map[string]any)
+		out := Merged(own, nil)
+		for _, p := range c.params {
+			if p.optional && out[p.name] == nil {
+				out[p.name] = p.absent
+			}
+		}
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package apps
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// maxJSON is the longest body that is read. What is longer is swallowed as far as drained, so that its sender gets to
+// read the answer.
+const (
+	maxJSON = 1 << 20
+	drained = 64 << 20
+	maxDeep = 64 // objects and lists in each other: what is kept has to be read again
+)
+
+// fieldErrors gathers all that is wrong, so that one answer names it.
+type fieldErrors struct{ list []wire.FieldError }
+
+func (e *fieldErrors) add(at []any, msg string) {
+	e.list = append(e.list, wire.FieldError{Loc: append([]any(nil), at...), Msg: msg})
+}
+
+// err is nil when nothing was wrong.
+func (e *fieldErrors) err() error {
+	if len(e.list) == 0 {
+		return nil
+	}
+	return &wire.Error{Status: http.StatusUnprocessableEntity, Code: wire.CodeValidation, Desc: "Request validation failed", Details: e.list}
+}
+
+func invalid(msg string, at ...any) error {
+	var e fieldErrors
+	e.add(at, msg)
+	return e.err()
+}
+
+// fields is a JSON object of a request. Its readers note what is wrong in errs and return what zero means then; a null
+// counts as absent.
+type fields struct {
+	values map[string]any
+	at     []any
+	errs   *fieldErrors
+}
+
+// readFields reads a request's body. An absent one is wrong unless it is optional.
+func readFields(r *http.Request, optional bool) (fields, error) {
+	f := fields{values: map[string]any{}, at: []any{"body"}, errs: &fieldErrors{}}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxJSON+1))
+	if err != nil {
+		return f, wire.BadRequest("The request body could not be read")
+	}
+	if len(body) > maxJSON {
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained))
+		return f, wire.BadRequest("The request body is longer than 1 MiB")
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		if optional {
+			return f, nil
+		}
+		return f, invalid("Field required", "body")
+	}
+	if kind := r.Header.Get("Content-Type"); kind != "" {
+		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
+			return f, invalid("Content-Type should be application/json", "body")
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var value any
+	if !utf8.Valid(body) || d.Decode(&value) != nil || d.Decode(new(any)) != io.EOF {
+		return f, invalid("JSON decode error", "body")
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return f, invalid("Input should be a valid dictionary", "body")
+	}
+	if deeper(value, maxDeep) {
+		return f, invalid("Input is nested too deeply", "body")
+	}
+	f.values = object
+	return f, nil
+}
+
+func deeper(value any, than int) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			if than == 0 || deeper(inner, than-1) {
+				return true
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if than == 0 || deeper(inner, than-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (f fields) loc(name string, more ...any) []any {
+	return append(append(append([]any(nil), f.at...), name), more...)
+}
+
+func (f fields) wrong(name, msg string) { f.errs.add(f.loc(name), msg) }
+
+func (f fields) has(name string) bool { return f.values[name] != nil }
+
+// need notes an absent field and says whether it is there.
+func (f fields) need(name string) bool {
+	if !f.has(name) {
+		f.wrong(name, "Field required")
+	}
+	return f.has(name)
+}
+
+// text reads a field that must be there.
+func (f fields) text(name string) string {
+	if !f.need(name) {
+		return ""
+	}
+	return f.optionalText(name)
+}
+
+func (f fields) optionalText(name string) string {
+	if !f.has(name) {
+		return ""
+	}
+	return textAt(f.values[name], f.errs, f.loc(name))
+}
+
+func textAt(value any, errs *fieldErrors, at []any) string {
+	s, ok := value.(string)
+	switch {
+	case !ok:
+		errs.add(at, "Input should be a valid string")
+	case s == "":
+		errs.add(at, "String should have at least 1 character")
+	case strings.ContainsFunc(s, unicode.IsControl):
+		errs.add(at, "String should not contain control characters") // these values go into headers and files of partners
+	default:
+		return s
+	}
+	return ""
+}
+
+func (f fields) boolean(name string, absent bool) bool {
+	if !f.has(name) {
+		return absent
+	}
+	b, ok := f.values[name].(bool)
+	if !ok {
+		f.wrong(name, "Input should be a valid boolean")
+	}
+	return b
+}
+
+// count reads a whole number of at least 1.
+func (f fields) count(name string, absent int) int {
+	if !f.has(name) {
+		return absent
+	}
+	number, ok := f.values[name].(json.Number)
+	n, err := number.Int64()
+	switch {
+	case !ok || err != nil || n > math.MaxInt32:
+		f.wrong(name, "Input should be a valid integer")
+	case n < 1:
+		f.wrong(name, "Input should be greater than or equal to 1")
+	}
+	return int(n)
+}
+
+// list reads a list; nil when there is none.
+func (f fields) list(name string) []any {
+	if !f.has(name) {
+		return nil
+	}
+	l, ok := f.values[name].([]any)
+	if !ok {
+		f.wrong(name, "Input should be a valid list")
+	}
+	return l
+}
+
+func (f fields) texts(name string) []string {
+	var out []string
+	for i, v := range f.list(name) {
+		out = append(out, textAt(v, f.errs, f.loc(name, i)))
+	}
+	return out
+}
+
+// object reads an object; without one its values are nil.
+func (f fields) object(name string) fields {
+	return objectAt(f.values[name], f.errs, f.loc(name))
+}
+
+// itemAt reads an item of a list, which can't be absent.
+func itemAt(value any, errs *fieldErrors, at []any) (o fields, ok bool) {
+	if value == nil {
+		errs.add(at, "Input should be a valid dictionary")
+		return o, false
+	}
+	o = objectAt(value, errs, at)
+	return o, o.values != nil
+}
+
+func objectAt(value any, errs *fieldErrors, at []any) fields {
+	o := fields{at: at, errs: errs}
+	if value == nil {
+		return o
+	}
+	var ok bool
+	if o.values, ok = value.(map[string]any); !ok {
+		errs.add(at, "Input should be a valid dictionary")
+	}
+	return o
+}

@@ -1,0 +1,101 @@
+package apps
+
+import (
+	"strconv"
+
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// AppDetails is an app as GET shows it.
+type AppDetails struct {
+	Name     string         `json:"name"`
+	StoreID  string         `json:"store_id"`
+	Platform string         `json:"platform"`
+	Token    string         `json:"adjust_app_token"`
+	Info     additionalInfo `json:"additional_info"`
+	Channels map[string]any `json:"channel_setup"`
+}
+
+// additionalInfo is what requests supplied.
+type additionalInfo struct {
+	Overrides map[string]any        `json:"overrides"`
+	Stores    map[string]otherStore `json:"additional_stores,omitempty"`
+}
+
+func (a *accountApp) details() AppDetails {
+	return AppDetails{a.Name, a.StoreID, a.Platform, a.Token, additionalInfo{Merged(a.Overrides, nil), a.Stores}, Merged(a.Channels, nil)}
+}
+
+// managed refuses an app that wasn't made or updated through app automation.
+func managed(a *accountApp, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	if a == nil || !a.Managed {
+		return nil, wire.BadRequest("App not found")
+	}
+	return a.details(), nil
+}
+
+func (c *call) getApp() (any, error) { return managed(c.app(c.path[0])) }
+
+func (c *call) getAppByStore() (any, error) {
+	query := c.r.URL.Query()
+	values := map[string]any{}
+	for _, name := range []string{"store_id", "platform", "store"} {
+		if query.Get(name) != "" {
+			values[name] = query.Get(name)
+		}
+	}
+	f := fields{values: values, at: []any{"query"}, errs: &fieldErrors{}}
+	storeID, platform, store := f.text("store_id"), f.text("platform"), f.optionalText("store")
+	if platform != "" && platform != android && platform != ios {
+		f.wrong("platform", "Input should be 'android' or 'ios'")
+	}
+	if err := f.errs.err(); err != nil {
+		return nil, err
+	}
+	if store == "" || store == defaultStores[platform] {
+		return managed(c.appByStore(storeID, platform))
+	}
+	apps, err := c.apps(true)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range apps {
+		if o, ok := a.Stores[store]; ok && o.StoreID == storeID && a.Platform == platform {
+			return managed(a, nil)
+		}
+	}
+	return managed(nil, nil)
+}
+
+func (c *call) listApps() (any, error) {
+	query := c.r.URL.Query()
+	var errs fieldErrors
+	number := func(name string, absent int) int {
+		if query.Get(name) == "" {
+			return absent
+		}
+		n, err := strconv.Atoi(query.Get(name))
+		if err != nil || n < 0 {
+			errs.add([]any{"query", name}, "Input should be a whole number that isn't negative")
+		}
+		return n
+	}
+	limit, offset := number("limit", -1), number("offset", 0)
+	if err := errs.err(); err != nil {
+		return nil, err
+	}
+	apps, err := c.apps(true)
+	if err != nil {
+		return nil, err
+	}
+	out := []AppDetails{}
+	for i, a := range apps {
+		if i >= offset && (limit < 0 || i-offset < limit) {
+			out = append(out, a.details())
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,178 @@
+// Package apps answers the emulated service's app automation: apps made or updated from a template, jobs that copy its
+// settings, secrets, signatures and the vault. Without it the apps file of a config could only be tried on a real account,
+// where an app can't be deleted again.
+//
+//	POST app ── the app's record ── ticket ──┬── new ── opened ── a section a step ── completed
+//	                                         └──────────────────────────────────── failed
+//
+// A request runs alone, in one transaction: an error undoes all that it wrote. Jobs have no goroutine; before a request,
+// those steps are taken that the data's clock says are due.
+package apps
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/store"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// Options say how app automation goes. Their fields are those of Options.
+type Options struct {
+	Template   string
+	NoTemplate bool
+	TicketStep time.Duration
+	VaultFile  string // keeps the vault's key; "" keeps nothing
+	Now        func() time.Time
+	Logger     *slog.Logger
+}
+
+// Service answers what is under /app-automation/ and keeps the apps, jobs and vault that come of it.
+type Service struct {
+	opts  Options
+	world *facts.World
+	store *store.DB
+	jobs  jobScript
+	vault vaultKey
+}
+
+// New makes the endpoints over the world's database. A kept file's vault must be readable.
+func New(w *facts.World, o Options) (*Service, error) {
+	s := &Service{opts: o, world: w, store: w.Store}
+	s.vault.file = o.VaultFile
+	return s, s.openVault()
+}
+
+// endpoint is a way to call app automation. It runs in one transaction, alone, and its error undoes all it wrote.
+type endpoint struct {
+	method, path string // "{...}" stands for any one element
+	body         bool   // JSON is required
+	do           func(*call) (any, error)
+}
+
+// call is one request to an endpoint.
+type call struct {
+	s    *Service
+	ctx  context.Context
+	tx   *sql.Tx
+	r    *http.Request
+	now  time.Time
+	path []string // what stood for the "{...}", in order
+	body fields
+}
+
+// csvAnswer is an answer that isn't JSON.
+type csvAnswer []byte
+
+// Prefix begins the path of every endpoint.
+const Prefix = "/app-automation/"
+
+var Endpoints = []endpoint{
+	{"POST", "app", true, (*call).postApp},
+	{"POST", "app/{app_token}", true, (*call).postAppByToken},
+	{"PATCH", "app/{app_token}/signature", true, (*call).patchSignature},
+	{"GET", "app", false, (*call).getAppByStore},
+	{"GET", "app/{app_token}", false, (*call).getApp},
+	{"GET", "app/{app_token}/settings", false, (*call).getSettings},
+	{"GET", "apps/list", false, (*call).listApps},
+	{"GET", "status/{ticket_token}", false, (*call).getStatus},
+	{"POST", "events", true, (*call).postEvents},
+	{"GET", "settings/csv", false, (*call).exportSettings},
+	{"POST", "app/{app_token}/secrets/revoke_outdated", false, (*call).revokeOutdated},
+	{"POST", "app/{app_token}/secrets/{secret_id}/revoke", false, (*call).revokeSecret},
+	{"POST", "app/{app_token}/secrets/{secret_id}/reactivate", false, (*call).reactivateSecret},
+	{"POST", "vault", true, (*call).putVault},
+	{"GET", "vault", false, (*call).listVault},
+}
+
+// Serve answers what is under /app-automation/. may is who is let in: its error is the answer.
+func (s *Service) Serve(x *wire.Exchange, r *http.Request, may func(*http.Request) *wire.Error) {
+	x.Wait(r)
+	if x.Struck(r, wire.ScriptedError) {
+		return
+	}
+	a, err := s.do(r, may)
+	var e *wire.Error
+	if err != nil && !errors.As(err, &e) {
+		s.opts.Logger.Error("app automation failed", "path", r.URL.Path, "error", err)
+		e = wire.Failed("The emulator failed: see its log")
+	}
+	if e != nil {
+		a = e.Reply()
+	}
+	x.Deliver(a, wire.ScriptedError)
+}
+
+// do does what the request asks for, in the order of credentials, path, body.
+func (s *Service) do(r *http.Request, may func(*http.Request) *wire.Error) (a wire.Reply, err error) {
+	if e := may(r); e != nil {
+		return a, e
+	}
+	at, path, err := findEndpoint(r)
+	if err != nil {
+		return a, err
+	}
+	c := &call{s: s, ctx: context.Background(), r: r, now: s.opts.Now(), path: path}
+	if r.Method != http.MethodGet {
+		if c.body, err = readFields(r, !at.body); err != nil {
+			return a, err
+		}
+	}
+	if err := s.settleTickets(); err != nil {
+		return a, err
+	}
+	var value any
+	err = s.store.Change(c.ctx, func(tx *sql.Tx) error {
+		c.tx = tx
+		value, err = at.do(c)
+		return err
+	})
+	if err != nil {
+		return a, err
+	}
+	if text, ok := value.(csvAnswer); ok {
+		return wire.Reply{Status: http.StatusOK, ContentType: wire.CSV, Body: text}, nil
+	}
+	a = wire.Reply{Status: http.StatusOK, ContentType: "application/json"}
+	a.Body, err = json.Marshal(value)
+	return a, err
+}
+
+// findEndpoint finds who answers a path, with or without a slash behind it.
+func findEndpoint(r *http.Request) (endpoint, []string, error) {
+	known := false
+	parts := strings.Split(strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, Prefix), "/"), "/")
+	for _, e := range Endpoints {
+		path, ok := matchPath(strings.Split(e.path, "/"), parts)
+		if ok && e.method == r.Method {
+			return e, path, nil
+		}
+		known = known || ok
+	}
+	if known {
+		return endpoint{}, nil, wire.BadRequest("Method %s is not supported", r.Method)
+	}
+	return endpoint{}, nil, wire.NotFound(r)
+}
+
+func matchPath(pattern, parts []string) (path []string, ok bool) {
+	if len(pattern) != len(parts) {
+		return nil, false
+	}
+	for i, p := range pattern {
+		switch {
+		case p[0] == '{' && parts[i] != "":
+			path = append(path, parts[i])
+		case p != parts[i]:
+			return nil, false
+		}
+	}
+	return path, true
+}

@@ -1,0 +1,58 @@
+package apps
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// fingerprint is a SHA-1 of a certificate, 20 bytes. Source: the service's SDK documentation.
+var fingerprint = regexp.MustCompile(`^[0-9A-F]{2}(:[0-9A-F]{2}){19}$`)
+
+func (a *accountApp) signature() map[string]any {
+	object, _ := a.Settings["signature"].(map[string]any)
+	return Merged(map[string]any{"enforce_install_signing": false, "android_fingerprints": []any{}}, object)
+}
+
+func (a *accountApp) enforcesSigning() bool {
+	b, _ := a.signature()["enforce_install_signing"].(bool)
+	return b
+}
+
+// readSignature reads any of the two settings; what isn't there isn't in the result either.
+func readSignature(f fields) map[string]any {
+	out := map[string]any{}
+	if f.has("enforce_install_signing") {
+		out["enforce_install_signing"] = f.boolean("enforce_install_signing", false)
+	}
+	if !f.has("android_fingerprints") {
+		return out
+	}
+	prints := []any{}
+	for i, text := range f.texts("android_fingerprints") {
+		text = strings.ToUpper(text)
+		if text != "" && !fingerprint.MatchString(text) {
+			f.errs.add(f.loc("android_fingerprints", i), "Input should be 20 bytes in hexadecimal, with colons between them")
+		}
+		prints = append(prints, text)
+	}
+	out["android_fingerprints"] = prints
+	return out
+}
+
+func (c *call) patchSignature() (any, error) {
+	own := readSignature(c.body)
+	if err := c.body.errs.err(); err != nil {
+		return nil, err
+	}
+	a, err := c.app(c.path[0])
+	if err != nil {
+		return nil, err
+	}
+	if a.Platform != android {
+		return nil, wire.BadRequest("Signature settings are for Android apps")
+	}
+	a.Settings["signature"] = Merged(a.signature(), own)
+	return a.Settings["signature"], a.save(c.tx)
+}

@@ -1,0 +1,189 @@
+package apps
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// Schema keeps what app automation made, each thing as a line of JSON: position is its place in the order of
+// making. account_apps has the apps that were made, and those made-up ones whose settings were changed. In vault, data is
+// sealed and store may be empty.
+const Schema = `
+CREATE TABLE account_apps (position INTEGER PRIMARY KEY, token TEXT UNIQUE, store_id TEXT, platform TEXT, record TEXT,
+	UNIQUE (store_id, platform));
+CREATE TABLE tickets (position INTEGER PRIMARY KEY, token TEXT UNIQUE, app TEXT, open INT, record TEXT);
+CREATE INDEX tickets_of_app ON tickets (app);
+CREATE INDEX open_tickets ON tickets (open) WHERE open;
+CREATE TABLE vault (position INTEGER PRIMARY KEY, section TEXT, store TEXT, data BLOB, created TEXT, updated TEXT, UNIQUE (section, store));`
+
+const (
+	android = "android"
+	ios     = "ios"
+)
+
+// accountApp is an app of the account as app automation sees it.
+type accountApp struct {
+	ID       int
+	Token    string
+	Name     string
+	BundleID string
+	StoreID  string // in the platform's default store
+	Platform string
+	Managed  bool // made or updated through app automation
+
+	Stores     map[string]otherStore `json:",omitempty"` // additional ones, by store type
+	Channels   map[string]any        `json:",omitempty"` // channel_setup as it came
+	Overrides  map[string]any        `json:",omitempty"`
+	Editors    []string              `json:",omitempty"`
+	SecretHash string                `json:",omitempty"` // of ios_pv_shared_secret, which nobody needs here
+	Verify     bool                  `json:",omitempty"`
+
+	Settings map[string]any // by section: a list of objects or an object; those of the other platform too
+	Secrets  []SdkSecret
+}
+
+type otherStore struct {
+	StoreID string `json:"store_id"`
+}
+
+// decodeKept reads what was kept; numbers stay what they were, to the digit.
+func decodeKept(text string, into any) error {
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.UseNumber()
+	return d.Decode(into)
+}
+
+// HasApp tells apps of the account, made up or made by app automation.
+func (s *Service) HasApp(ctx context.Context, token string) (known bool, err error) {
+	for i := range s.world.Apps {
+		if s.world.Apps[i].Token == token {
+			return true, nil
+		}
+	}
+	err = s.store.Query(ctx, "SELECT 1 FROM account_apps WHERE token=?", []any{token}, func(rows *sql.Rows) error {
+		known = rows.Next()
+		return rows.Err()
+	})
+	return known, err
+}
+
+// app finds any app of the account.
+func (c *call) app(token string) (*accountApp, error) {
+	a, err := c.s.keptApp(c.tx, "token=?", token)
+	if a != nil || err != nil {
+		return a, err
+	}
+	for i := range c.s.world.Apps {
+		if c.s.world.Apps[i].Token == token {
+			return c.s.madeUpApp(i), nil
+		}
+	}
+	return nil, wire.BadRequest("App not found")
+}
+
+// appByStore finds any app of the account by its default store; nil if there is none.
+func (c *call) appByStore(storeID, platform string) (*accountApp, error) {
+	a, err := c.s.keptApp(c.tx, "store_id=? AND platform=?", storeID, platform)
+	if a != nil || err != nil {
+		return a, err
+	}
+	for i := range c.s.world.Apps {
+		if a := &c.s.world.Apps[i]; defaultPlatform(a) == platform && defaultStore(a, c.s.world.Seed, i) == storeID {
+			return c.s.madeUpApp(i), nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *Service) keptApp(tx *sql.Tx, where string, args ...any) (*accountApp, error) {
+	var text string
+	err := tx.QueryRow("SELECT record FROM account_apps WHERE "+where, args...).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	a := &accountApp{}
+	if err == nil {
+		err = decodeKept(text, a)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read app: %w", err)
+	}
+	return a, nil
+}
+
+// apps lists the account's apps: the made-up ones, then those that were made, or the managed ones in order of making.
+func (c *call) apps(managed bool) (out []*accountApp, err error) {
+	if !managed {
+		for i := range c.s.world.Apps {
+			out = append(out, c.s.madeUpApp(i))
+		}
+	}
+	rows, err := c.tx.Query("SELECT record FROM account_apps ORDER BY position")
+	if err != nil {
+		return nil, fmt.Errorf("read apps: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		a := &accountApp{}
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, fmt.Errorf("read apps: %w", err)
+		}
+		if err := decodeKept(text, a); err != nil {
+			return nil, fmt.Errorf("read apps: %w", err)
+		}
+		if i := slices.IndexFunc(out, func(b *accountApp) bool { return b.Token == a.Token }); i >= 0 {
+			out[i] = a
+		} else if a.Managed || !managed {
+			out = append(out, a)
+		}
+	}
+	return out, rows.Err()
+}
+
+// save keeps an app.
+func (a *accountApp) save(tx *sql.Tx) error {
+	text, err := json.Marshal(a)
+	if err == nil {
+		_, err = tx.Exec(`INSERT INTO account_apps (token, store_id, platform, record) VALUES (?,?,?,?)
+			ON CONFLICT (token) DO UPDATE SET record=excluded.record`, a.Token, a.StoreID, a.Platform, string(text))
+	}
+	if err != nil {
+		return fmt.Errorf("keep app: %w", err)
+	}
+	return nil
+}
+
+// streamOf is a stream of its own for whatever the parts name, so that the same calls make the same tokens.
+func (s *Service) streamOf(parts ...string) *facts.Random {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", s.world.Seed, parts))
+	r := facts.Random(binary.LittleEndian.Uint64(sum[:]))
+	return &r
+}
+
+// newAppToken makes a token that no app of the account has.
+func (c *call) newAppToken(platform, storeID string) (string, error) {
+	for r := c.s.streamOf("app", platform, storeID); ; {
+		token := r.Token(12)
+		if _, err := c.app(token); err != nil {
+			var e *wire.Error
+			if errors.As(err, &e) {
+				return token, nil
+			}
+			return "", err
+		}
+	}
+}
+
+func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }

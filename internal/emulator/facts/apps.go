@@ -1,0 +1,50 @@
+package facts
+
+import "fmt"
+
+// App is an app of the emulated account, with what its data is made from.
+type App struct {
+	Token   string   // 12 characters of [a-z0-9]
+	Name    string   // may hold commas, quotes and any script
+	OSNames []string // the os_name values that occur in its data, sorted
+	Events  []AppEvent
+	Slices  []Slice // its traffic; their ids are consecutive
+
+	volume int // installs of an ordinary day
+}
+
+// AppEvent is an event of one app. Events of several apps share a slug when they share a name.
+type AppEvent struct {
+	Name, Slug, Token string
+}
+
+// Names that exercise quoting and scripts; further apps are numbered.
+var appNames = []string{
+	"Sky Garden", "Puzzle \"Quest\", Deluxe", "Bakery Rush", "Кошки и кофе", "Word, Word & Word", "毎日パズル",
+	"Idle Harbor", "Fit+Walk: Steps", "مدينة الألعاب", "Chess Club 2", "Très Chic – Mode", "unknown signals",
+}
+
+var appOSNames = [][]string{{"android", "ios"}, {"ios"}, {"android"}, {"android", "ios", "unknown"}, {"android", "fire-tv"}, {"ios", "windows"}}
+
+func makeApps(seed int64, n int) []App {
+	apps := make([]App, n)
+	taken := map[string]bool{}
+	firstSlice := 0
+	for i := range apps {
+		r := NewRandom(seed, 1, i)
+		a := App{Name: fmt.Sprintf("App %d", i+1), OSNames: appOSNames[i%len(appOSNames)]}
+		if i < len(appNames) {
+			a.Name = appNames[i]
+		}
+		for a.Token == "" || taken[a.Token] {
+			a.Token = r.Token(12)
+		}
+		taken[a.Token] = true
+		a.volume = 60 << r.Below(6) * r.Between(80, 140) / 100
+		a.Slices = makeSlices(seed, i, firstSlice, a.OSNames)
+		a.describe(seed, i)
+		firstSlice += len(a.Slices)
+		apps[i] = a
+	}
+	return apps
+}

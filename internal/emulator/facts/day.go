@@ -1,0 +1,157 @@
+package facts
+
+// Fact is one row of base data: what one slice did in one hour. Money is in micros of USD.
+type Fact struct {
+	ID, Day, Slice, Hour int // ts: hours since 1970-01-01 UTC
+	salt                 int // 0..999999: rounds this row's shares up or down, always the same way
+	installs, clicks     int
+	impressions          int
+	sessions, dau        int
+	Spend                int // attributed ad spend
+	netSpend, netDrift   int // the network's final ad spend, and how far its first word was off, in parts per million
+	revenue, adRevenue   int // by activity date
+	Pricing              int // what spend is paid for
+
+	FirstSlice, Engagement, Reattributed, sandbox, AdSource int // see schema
+}
+
+// Values of facts.engagement; users who came by none are organic.
+const (
+	EngagementNone = iota
+	EngagementClick
+	EngagementImpression
+	EngagementAd
+)
+
+const rowsPerDay = 1000 // fact ids: (day*maxApps + app)*rowsPerDay + row
+
+func FirstFactID(day int) int { return day * MaxApps * rowsPerDay }
+
+// Weekday shape in percent, Sunday first; hour shape as a running share of the day's traffic in percent.
+var (
+	weekdayShape = [7]int{121, 88, 90, 93, 97, 108, 126}
+	hourShape    = [24]int{3, 5, 6, 7, 8, 9, 11, 14, 18, 22, 26, 31, 36, 41, 46, 51, 56, 62, 69, 77, 84, 90, 95, 100}
+)
+
+// makeDay makes an app's facts of one UTC day, from nothing but the seed, the app and the day.
+func makeDay(seed int64, appIndex int, a *App, day int) []Fact {
+	r := NewRandom(seed, 3, appIndex, day)
+	weekday := int(DayTime(day).Weekday())
+	volume := a.volume * weekdayShape[weekday] / 100 * r.Between(85, 115) / 100
+	facts := make([]Fact, 0, len(a.Slices)*2)
+	for i := range a.Slices {
+		s := &a.Slices[i]
+		paid := s.pricing != payNothing
+		if s.network != organicNetwork && r.Below(100) < 15 {
+			continue // the campaign pauses
+		}
+		parts := 1
+		if s.weight > 100 {
+			parts = 3
+		}
+		for range parts {
+			f := Fact{
+				ID:  (day*MaxApps+appIndex)*rowsPerDay + len(facts),
+				Day: day, Slice: s.ID, Hour: day*24 + r.hour(), salt: r.Below(Million), Pricing: s.pricing,
+			}
+			f.installs = (volume*s.weight*r.Between(60, 140)/100/parts + r.Below(1000)) / 1000
+			if s.network != organicNetwork {
+				f.clicks = f.installs*r.Between(8, 40) + r.Below(30)
+				f.impressions = f.clicks * r.Between(12, 70)
+				if r.Below(100) < 12 {
+					f.installs = 0 // clicked, paid, nobody came
+				}
+			}
+			users := volume * s.weight / 1000 * r.Between(3, 12) / parts
+			f.dau = f.installs + users
+			f.sessions = users*r.Between(12, 30)/10 + r.Below(3)
+			if paid {
+				f.Spend = spendOf(s.pricing, f.installs, f.clicks, f.impressions, r)
+			}
+			if s.networkData {
+				f.netSpend = f.Spend*r.Between(90, 115)/100 + r.Below(50_000)
+				f.netDrift = r.Between(-250_000, 120_000)
+			}
+			f.revenue = (f.installs*2 + users/4) * r.Below(s.arpu) / 5
+			f.adRevenue = (f.installs*2 + users/2) * r.Below(s.adpu) / 8
+			facts = append(facts, f)
+		}
+	}
+	facts = append(facts, makeTests(seed, appIndex, a, day, len(facts))...)
+	r = NewRandom(seed, 7, appIndex, day) // a stream of its own: what was made above stays what it was
+	for i := range facts {
+		f := &facts[i]
+		f.credit(r, a)
+		f.AdSource = adSourceAt(appIndex, r.Below(Million))
+	}
+	return facts
+}
+
+// credit says which engagement brought the fact's users, and which was their first.
+func (f *Fact) credit(r *Random, a *App) {
+	s := &a.Slices[f.Slice-a.Slices[0].ID]
+	f.FirstSlice = f.Slice
+	if s.network == organicNetwork {
+		return
+	}
+	byClick, byImpression := 60, 30 // percent; engaged ads bring the rest
+	if s.pricing == PayImpression {
+		byClick, byImpression = 25, 65
+	}
+	switch x := r.Below(100); {
+	case x < byClick:
+		f.Engagement = EngagementClick
+	case x < byClick+byImpression:
+		f.Engagement = EngagementImpression
+	default:
+		f.Engagement = EngagementAd
+	}
+	if r.Below(100) < 22 {
+		if other := r.Below(len(a.Slices)); a.Slices[other].network != organicNetwork {
+			f.FirstSlice = a.Slices[other].ID
+		}
+	}
+	if r.Below(100) < 12 {
+		f.Reattributed = 1
+	}
+}
+
+// makeTests makes an app's sandbox facts of a day: two testers' devices.
+func makeTests(seed int64, appIndex int, a *App, day, firstRow int) []Fact {
+	r := NewRandom(seed, 8, appIndex, day)
+	facts := make([]Fact, 2)
+	for i := range facts {
+		s := &a.Slices[r.Below(len(a.Slices))]
+		facts[i] = Fact{
+			ID:  (day*MaxApps+appIndex)*rowsPerDay + firstRow + i,
+			Day: day, Slice: s.ID, Hour: day*24 + r.hour(), salt: r.Below(Million), sandbox: 1, Pricing: s.pricing,
+			installs: r.Between(1, 4), clicks: r.Between(4, 9), impressions: r.Between(9, 30), sessions: r.Between(2, 12),
+			dau: r.Between(4, 6), revenue: r.Between(0, 9) * 990_000, adRevenue: r.Between(0, 900_000),
+		}
+	}
+	return facts
+}
+
+func (r *Random) hour() int {
+	x := r.Below(100)
+	for h, share := range hourShape {
+		if x < share {
+			return h
+		}
+	}
+	return 23
+}
+
+// spendOf prices an hour of traffic in micros of USD.
+func spendOf(pricing, installs, clicks, impressions int, r *Random) int {
+	switch pricing {
+	case PayInstall:
+		return installs * r.Between(700_000, 3_400_000)
+	case PayClick:
+		return clicks * r.Between(20_000, 310_000)
+	case PayImpression:
+		return impressions * r.Between(1_500, 9_000)
+	default: // payEvent
+		return (installs*3 + 1) * r.Between(90_000, 900_000)
+	}
+}

@@ -1,0 +1,117 @@
+package facts
+
+import (
+	"fmt"
+	"strings"
+)
+
+// place is a country of the data.
+type place struct{ code, name, region string }
+
+var places = []place{
+	{"US", "United States of America", "AMER"}, {"DE", "Germany", "EMEA"}, {"JP", "Japan", "APAC"}, {"BR", "Brazil", "LATAM"},
+	{"IN", "India", "APAC"}, {"TR", "Türkiye", "EMEA"}, {"FR", "France", "EMEA"}, {"GB", "United Kingdom", "EMEA"},
+	{"MX", "Mexico", "LATAM"}, {"unknown", "unknown", "unknown"},
+}
+
+// partnerDef is an advertising partner's ID, unique slug and name. -300 is the service's own; the other IDs are made up.
+type partnerDef struct{ id, slug, name string }
+
+var partners = []partnerDef{
+	{"-300", "organic", "Organic"}, {"254", "facebook", "Facebook"}, {"34", "applovin", "AppLovin"}, {"56", "google", "Google Ads"},
+	{"1678", "tiktok", "TikTok for Business"}, {"92", "unityads", "Unity"}, {"20417", "direkt_partner", "Direkt & Partner"},
+	{"unknown", "unknown", "unknown"},
+}
+
+// devices are what runs an OS: device types, store types and the platform.
+var devices = map[string]struct {
+	types, stores []string
+	platform      string
+}{
+	"android": {[]string{"phone", "phone", "phone", "tablet"}, []string{"google_play", "google_play", "google_play", "huawei", "samsung_app_store"}, "mobile_app"},
+	"ios":     {[]string{"phone", "phone", "phone", "tablet", "ipod"}, []string{"app_store"}, "mobile_app"},
+	"fire-tv": {[]string{"tv"}, []string{"amazon"}, "mobile_app"},
+	"windows": {[]string{"pc", "pc", "tablet"}, []string{"microsoft_store", "web"}, "web"},
+	"unknown": {[]string{"unknown"}, []string{"unknown"}, "undefined"},
+}
+
+// Second and third levels of a campaign, as people and machines name them.
+var (
+	adgroupNames  = []string{"Lookalike 1%", "Broad, 18+", "unknown", "interest=\"puzzle\"", "リターゲ", "AG_01"}
+	creativeNames = []string{"video_15s.mp4", "Playable: level 3", "unknown", "Banner 320x50", "Vidéo été, 30 s", "carousel\t4"}
+	sourceNames   = []string{"Feed", "Stories", "Audience Network", "unknown"}
+)
+
+// describe fills in the texts of the app's slices, from a stream of their own: what else was made stays what it was.
+func (a *App) describe(seed int64, appIndex int) {
+	for i := range a.Slices {
+		s := &a.Slices[i]
+		r := NewRandom(seed, 9, appIndex, i)
+		texts := map[string]string{"app_name": a.Name, "app_token": a.Token, "os_name": s.OSName, "country_code": s.country,
+			"network": s.network, "campaign": s.campaign, "campaign_network": s.campaignNet, "partner_name": s.partner}
+		device := devices[s.OSName]
+		texts["device_type"] = device.types[r.Below(len(device.types))]
+		texts["store_type"] = device.stores[r.Below(len(device.stores))]
+		texts["store_id"] = StoreID(seed, appIndex, texts["store_type"])
+		texts["platform"] = device.platform
+		for _, p := range places {
+			if p.code == s.country {
+				texts["country"], texts["region"] = p.name, p.region
+			}
+		}
+		for _, p := range partners {
+			if p.name == s.partner {
+				texts["partner_id"], texts["partner"] = p.id, p.slug
+			}
+		}
+		texts["channel"] = s.partner
+		if s.partner == "unknown" {
+			texts["channel"] = s.network
+		}
+		s.describeAds(texts, r, appIndex)
+		for _, column := range TextColumns {
+			s.Texts = append(s.Texts, texts[column])
+		}
+	}
+}
+
+// describeAds fills in what an ad network tells; organic users have none of it.
+func (s *Slice) describeAds(texts map[string]string, r *Random, appIndex int) {
+	for _, column := range []string{"ad_account_id", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network",
+		"source_network", "source_id_network", "creative", "creative_network", "creative_id_network"} {
+		texts[column] = "unknown"
+	}
+	if s.network == organicNetwork {
+		return
+	}
+	if i := strings.LastIndex(s.campaign, " ("); i >= 0 {
+		texts["campaign_id_network"] = strings.Trim(s.campaign[i:], " ()")
+	}
+	level := func(column, name string, id int) {
+		if name != "unknown" {
+			texts[column], texts[column+"_network"], texts[column+"_id_network"] = fmt.Sprintf("%s (%d)", name, id), name, fmt.Sprint(id)
+		}
+	}
+	level("adgroup", adgroupNames[r.Below(len(adgroupNames))], 20_000_000+s.ID*10+r.Below(2))
+	level("creative", creativeNames[r.Below(len(creativeNames))], 300_000_000+appIndex*1000+r.Below(40))
+	if n := r.Below(len(sourceNames)); s.networkData && sourceNames[n] != "unknown" {
+		texts["source_network"], texts["source_id_network"] = sourceNames[n], fmt.Sprint(7001+n)
+	}
+	if s.networkData {
+		texts["ad_account_id"] = fmt.Sprint(310_455_000 + appIndex*100 + len(s.network))
+	}
+}
+
+// StoreID is an app's ID in a store, in the store's form.
+func StoreID(seed int64, appIndex int, store string) string {
+	r := NewRandom(seed, 10, appIndex)
+	switch store {
+	case "google_play", "huawei", "samsung_app_store":
+		return "com.example." + r.Token(8)
+	case "app_store":
+		return fmt.Sprint(1_000_000_000 + r.Below(900_000_000))
+	case "amazon", "microsoft_store":
+		return "B0" + strings.ToUpper(r.Token(8))
+	}
+	return "missing"
+}

@@ -1,0 +1,131 @@
+package facts
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// engagementsPerDay is how many engagements an app has on a day: enough for any test's file of spend.
+const engagementsPerDay = 1_000_000
+
+// An engagement is a click or an impression that partners can post spend for. Its Cost ID says whose it is and of which
+// day, so that any of them is known without being kept.
+type Engagement struct {
+	CostID   string
+	App      string // its name, as the dimension app shows it
+	Campaign string
+	Network  string
+	Time     time.Time // UTC, whole seconds
+
+	Fact  *Fact // what it is part of: its spend is booked beside it
+	app   int
+	place int // of the fact among the day's that people were paid for
+}
+
+// Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC, of those that have
+// data, and nothing that is still to come. They are sorted by day, then app.
+func (w *World) Engagements(from, to time.Time, perDay int, now time.Time) iter.Seq[Engagement] {
+	first, last := max(DayOf(from), w.FirstDay), min(DayOf(to), DayOf(now))
+	return func(yield func(Engagement) bool) {
+		for day := first; day <= last; day++ {
+			for app := range w.Apps {
+				for n := range min(perDay, engagementsPerDay) {
+					e, ok := w.engagementOf(app, day, n)
+					if !ok || e.Time.After(now) {
+						continue
+					}
+					if !yield(e) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// engagementOf makes the n-th engagement of an app's day; not ok when nobody was paid on that day.
+func (w *World) engagementOf(app, day, n int) (Engagement, bool) {
+	facts := w.paidFacts(app, day)
+	if len(facts) == 0 {
+		return Engagement{}, false
+	}
+	r := NewRandom(w.Seed, 9, app, day, n)
+	check := r.Next()
+	place := r.Below(len(facts))
+	f := &facts[place]
+	a := &w.Apps[app]
+	sl := &a.Slices[f.Slice-a.Slices[0].ID]
+	return Engagement{
+		CostID: fmt.Sprintf("emu-%s-%03d-%07d-%016x", DayTime(day).Format("20060102"), app, n, check),
+		App:    a.Name, Campaign: sl.campaign, Network: sl.network,
+		Time: time.Unix(int64(f.Hour)*3600+int64(r.Below(3600)), 0).UTC(),
+		Fact: f, app: app, place: place,
+	}, true
+}
+
+// FindEngagement is the engagement of a Cost ID; not ok when it is nobody's, or of a day without data.
+func (w *World) FindEngagement(costID string, now time.Time) (Engagement, bool) {
+	parts := strings.Split(costID, "-")
+	if len(parts) != 5 || parts[0] != "emu" {
+		return Engagement{}, false
+	}
+	t, err := time.Parse("20060102", parts[1])
+	if err != nil {
+		return Engagement{}, false
+	}
+	app, err := strconv.Atoi(parts[2])
+	if err != nil || app < 0 || app >= len(w.Apps) {
+		return Engagement{}, false
+	}
+	n, err := strconv.Atoi(parts[3])
+	if err != nil || n < 0 || n >= engagementsPerDay {
+		return Engagement{}, false
+	}
+	day := DayOf(t)
+	if day < w.FirstDay || day > DayOf(now) {
+		return Engagement{}, false
+	}
+	e, ok := w.engagementOf(app, day, n)
+	return e, ok && e.CostID == costID
+}
+
+// firstSpendRow is the first row of an app's day that is made of spend; makeDay's rows are below. Each of them has four
+// places from here on, one for each way of paying.
+const firstSpendRow = 200
+
+// SpendRow is the id of the fact that spend for the engagement is part of, when it is paid for in this way.
+func (e Engagement) SpendRow(pricing int) int {
+	return (e.Fact.Day*MaxApps+e.app)*rowsPerDay + firstSpendRow + e.place*4 + pricing - 1
+}
+
+// paidDays remembers what paidFacts made: it is asked for every record of spend.
+type paidDays struct {
+	mu   sync.Mutex
+	days map[appDay][]Fact
+}
+
+// paidFacts are an app's facts of a day that came by some network: neither organic nor a tester's.
+func (w *World) paidFacts(app, day int) []Fact {
+	p := &w.paid
+	k := appDay{app, day}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if facts, ok := p.days[k]; ok {
+		return facts
+	}
+	var facts []Fact
+	for _, f := range makeDay(w.Seed, app, &w.Apps[app], day) {
+		if f.Engagement != EngagementNone && f.sandbox == 0 {
+			facts = append(facts, f)
+		}
+	}
+	if p.days == nil {
+		p.days = map[appDay][]Fact{}
+	}
+	p.days[k] = facts
+	return facts
+}

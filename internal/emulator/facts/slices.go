@@ -1,0 +1,106 @@
+package facts
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Ways of paying for traffic; they say which of the four costs its spend is.
+const (
+	payNothing = iota
+	PayInstall
+	PayClick
+	PayImpression
+	PayEvent
+)
+
+// Slice is one combination of an app's dimensions; every fact belongs to one.
+type Slice struct {
+	ID                                                       int
+	OSName, country, network, campaign, campaignNet, partner string
+	pricing                                                  int
+	weight                                                   int // share of the app's volume, in thousandths
+	arpu, adpu                                               int // micros of USD that one user brings in the end: purchases, ads
+	retention                                                int // quality of its users, percent of the ordinary
+	networkData                                              bool
+	Texts                                                    []string // its dimensions, in the order of sliceTexts
+}
+
+// TextColumns are the columns of slices that are texts, in the order of slice.texts: every dimension that isn't a date or
+// a currency by its own slug, but the app's name.
+var TextColumns = []string{"os_name", "device_type", "app_name", "app_token", "ad_account_id", "store_id", "store_type", "network", "campaign",
+	"campaign_network", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network", "source_network", "source_id_network",
+	"creative", "creative_network", "creative_id_network", "country", "country_code", "region", "partner_name", "partner_id", "partner",
+	"channel", "platform"}
+
+// TextOf is the slice's text in a column of sliceTexts, or "" for another name.
+func (s *Slice) TextOf(column string) string {
+	if i := slices.Index(TextColumns, column); i >= 0 {
+		return s.Texts[i]
+	}
+	return ""
+}
+
+// organicNetwork is the network of users who came by themselves.
+const organicNetwork = "Organic"
+
+type networkDef struct {
+	network, partner string
+	pricing          int
+	ReportsSpend     bool // has rows of the network's own numbers
+}
+
+var Networks = []networkDef{
+	{"Facebook Installs", "Facebook", PayImpression, true},
+	{"Instagram Installs", "Facebook", PayImpression, true},
+	{"AppLovin", "AppLovin", PayInstall, true},
+	{"Google Ads ACI", "Google Ads", PayClick, true},
+	{"TikTok for Business", "TikTok for Business", PayClick, true},
+	{"Unity Ads", "Unity", PayInstall, false},
+	{"Newsletter, May \"best of\"", "unknown", payNothing, false},
+	{"Kooperation München", "Direkt & Partner", PayEvent, false},
+	{"unknown", "unknown", PayClick, true},
+}
+
+// Campaign names as people write them: commas, quotes, line breaks, blanks at the ends, several scripts.
+var campaignNames = []string{
+	"Summer Sale", "retargeting_30d", "US | iOS | LAL 1%", "Brand, broad", "\"Always on\"", "line one\nline two",
+	"夏のセール", "Лето, скидки", "حملة الصيف", "Größe & Maß", " padded ", "a,\"b\"\n,c", "=cmd()", "-1 day", "unknown", "🚀 launch",
+	"Über-Kampagne; Q1/Q2", "tab\there", "null", "100%_x'y",
+}
+
+var countries = []string{"US", "DE", "JP", "BR", "IN", "TR", "FR", "unknown", "GB", "MX"}
+
+// makeSlices lays out an app's traffic: organic users per system and country, then campaigns. ids count from first.
+func makeSlices(seed int64, appIndex, first int, osNames []string) []Slice {
+	r := NewRandom(seed, 2, appIndex)
+	var out []Slice
+	add := func(s Slice) {
+		s.ID = first + len(out)
+		s.retention = r.Between(60, 140)
+		s.arpu = r.Between(40_000, 1_800_000)
+		s.adpu = r.Between(20_000, 600_000)
+		out = append(out, s)
+	}
+	for i, os := range osNames {
+		for j := range 4 {
+			add(Slice{OSName: os, country: countries[(j+i+appIndex)%len(countries)], network: organicNetwork, campaign: "unknown",
+				campaignNet: "unknown", partner: "Organic", weight: r.Between(40, 160)})
+		}
+	}
+	campaigns := r.Between(16, 20)
+	for i := range campaigns {
+		n := Networks[r.Below(len(Networks))]
+		name := campaignNames[(i+appIndex*3)%len(campaignNames)]
+		campaign := fmt.Sprintf("%s (%d)", name, 1_000_000+appIndex*1000+i)
+		if name == "unknown" {
+			campaign = name
+		}
+		// One campaign runs in two countries, so that rows share a campaign.
+		for j := range 1 + i%2 {
+			add(Slice{OSName: osNames[r.Below(len(osNames))], country: countries[r.Below(len(countries)-j)], network: n.network,
+				campaign: campaign, campaignNet: name, partner: n.partner, pricing: n.pricing, networkData: n.ReportsSpend, weight: r.Between(1, 60)})
+		}
+	}
+	return out
+}

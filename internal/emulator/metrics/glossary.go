@@ -1,0 +1,199 @@
+package metrics
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// CohortPeriod is {p} of a slug: d0..d120, w0..w52, m0..m36.
+type CohortPeriod struct {
+	Token      string
+	start, End int // first and last day of age that it covers
+}
+
+func ParseCohortPeriod(token string) (CohortPeriod, bool) {
+	if len(token) < 2 {
+		return CohortPeriod{}, false
+	}
+	n, err := strconv.Atoi(token[1:])
+	if err != nil || n < 0 || strconv.Itoa(n) != token[1:] {
+		return CohortPeriod{}, false
+	}
+	days, most := 0, 0
+	switch token[0] {
+	case 'd':
+		days, most = 1, 120
+	case 'w':
+		days, most = 7, 52
+	case 'm':
+		days, most = 30, 36
+	}
+	if days == 0 || n > most {
+		return CohortPeriod{}, false
+	}
+	return CohortPeriod{token, n * days, (n+1)*days - 1}, true
+}
+
+// Label is the period's readable form: "7D" for d7.
+func (p CohortPeriod) Label() string { return p.Token[1:] + strings.ToUpper(p.Token[:1]) }
+
+// Column is a requested metric: a row of the formula table with what its placeholders stand for.
+type Column struct {
+	Slug   string // as requested
+	Def    *Metric
+	Period CohortPeriod
+	event  *facts.Event
+	number int // of the event, in app_events
+}
+
+func (c Column) Label() string {
+	event := ""
+	if c.event != nil {
+		event = c.event.Name
+	}
+	p := ""
+	if c.Period.Token != "" {
+		p = c.Period.Label()
+	}
+	return strings.NewReplacer("{P}", p, "{E}", event).Replace(c.Def.Label)
+}
+
+// Glossary finds metrics by their slugs: those of the formula table, and those of an account's events.
+type Glossary struct {
+	Formulas formulaTable
+	events   *facts.Catalog
+}
+
+// NewGlossary is the glossary of an account with these events.
+func NewGlossary(events *facts.Catalog) *Glossary { return &Glossary{makeFormulaTable(), events} }
+
+// formulaTable finds a definition by its slug with placeholders.
+type formulaTable map[string]*Metric
+
+func makeFormulaTable() formulaTable {
+	t := formulaTable{}
+	for _, defs := range slices.Concat(Tables(), [][]Metric{innerMetrics, EventMetrics}) {
+		for i := range defs {
+			t[defs[i].Slug] = &defs[i]
+		}
+	}
+	return t
+}
+
+// Find reads a requested metric slug. A slug that looks like a metric of an event which the account hasn't got is told
+// apart from a slug that means nothing.
+func (g *Glossary) Find(slug string) (Column, *wire.Error) {
+	// The glossary writes general revenue_events_min with a blank, clients an underscore.
+	name := strings.Replace(slug, "general revenue_", "general_revenue_", 1)
+	if def, ok := g.Formulas[name]; ok && def.Label != "" && !strings.Contains(name, "{") {
+		return Column{Slug: slug, Def: def}, nil
+	}
+	if i := strings.LastIndexByte(name, '_'); i > 0 {
+		if p, ok := ParseCohortPeriod(name[i+1:]); ok {
+			if def, ok := g.Formulas[name[:i]+"_{p}"]; ok && def.Label != "" {
+				return Column{Slug: slug, Def: def, Period: p}, nil
+			}
+		}
+	}
+	if c, bad, ok := g.movingAverage(slug); ok {
+		return c, bad
+	}
+	eventLike := false
+	for i := range EventMetrics {
+		def := &EventMetrics[i]
+		event, p, ok := matchEventSlug(def.Slug, slug)
+		if !ok {
+			continue
+		}
+		eventLike = true
+		if number, ok := g.events.Index[event]; ok {
+			return Column{Slug: slug, Def: def, Period: p, event: g.events.BySlug(event), number: number}, nil
+		}
+	}
+	if eventLike {
+		return Column{}, wire.BadRequest("%s: event doesn't exist or was renamed", slug)
+	}
+	return Column{}, wire.BadRequest("Unsupported metric: %s", slug)
+}
+
+// matchEventSlug splits a slug by an event family's pattern, "{e}_<rest>" or "{e}_{p}_<rest>".
+func matchEventSlug(pattern, slug string) (event string, p CohortPeriod, ok bool) {
+	rest := strings.TrimPrefix(pattern, "{e}")
+	suffix, cohort := strings.CutPrefix(rest, "_{p}")
+	event, ok = strings.CutSuffix(slug, suffix)
+	if !ok || event == "" {
+		return "", p, false
+	}
+	if !cohort {
+		return event, p, true
+	}
+	i := strings.LastIndexByte(event, '_')
+	if i < 1 {
+		return "", p, false
+	}
+	p, ok = ParseCohortPeriod(event[i+1:])
+	return event[:i], p, ok
+}
+
+// compile turns a column into SQL over sums, which it asks of sum as row expressions.
+func (t formulaTable) compile(c Column, sum func(c Column) expr) (expr, error) {
+	if c.Def.Row != "" {
+		return c.Def.finish(sum(c)), nil
+	}
+	e, err := parseFormula(c.Def.Formula, func(slug string) (expr, error) {
+		def, ok := t[slug]
+		if !ok {
+			return expr{}, fmt.Errorf("%q is not in the formula table", slug)
+		}
+		inner := c
+		inner.Def = def
+		return t.compile(inner, sum)
+	})
+	return c.Def.finish(e), err
+}
+
+// finish gives an expression the form that the metric's kind is printed in.
+func (d *Metric) finish(e expr) expr {
+	switch {
+	case d.Kind == Seconds && e.unit == real:
+		return expr{"CAST(" + e.sql + " AS INTEGER)", Whole}
+	case d.Kind == Decimal && e.unit == Whole:
+		return expr{e.float(), real}
+	}
+	return e
+}
+
+// movingSlug is mavg_{window}_{metric}, or a bound of it with its confidence. How windows and confidences are written
+// isn't documented; numbers are taken here.
+var movingSlug = regexp.MustCompile(`^mavg_(?:(upper|lower|margin_of_error)_)?([0-9]{1,3})_(?:([0-9]{1,3})_)?(.+)$`)
+
+// movingAverage reads the slug of a moving average. ok is false when it isn't one.
+func (g *Glossary) movingAverage(slug string) (c Column, bad *wire.Error, ok bool) {
+	m := movingSlug.FindStringSubmatch(slug)
+	if m == nil || m[1] != "" && m[3] == "" || strings.HasPrefix(m[4], "mavg_") {
+		return c, nil, false
+	}
+	if m[1] == "" && m[3] != "" {
+		m[4] = m[3] + "_" + m[4] // the metric of an event whose slug begins with a number
+	}
+	if c, bad = g.Find(m[4]); bad != nil {
+		return c, bad, true
+	}
+	def := *c.Def
+	def.Kind, def.Row, def.Formula = Decimal, "", c.Def.Slug
+	def.Label = "Moving Average of " + c.Def.Label + " (" + m[2] + ")"
+	if m[1] == "margin_of_error" {
+		def.Formula = "0"
+	}
+	if m[1] != "" {
+		def.Label += ", " + strings.ReplaceAll(m[1], "_", " ") + " " + m[3] + "%"
+	}
+	c.Slug, c.Def = slug, &def
+	return c, nil, true
+}

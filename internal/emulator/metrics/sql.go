@@ -1,0 +1,295 @@
+package metrics
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+)
+
+// Statement is SQL with its arguments, and how to print its columns: the dimensions are texts.
+type Statement struct {
+	Text  string
+	Args  []any
+	Units []Unit
+}
+
+// sqlBuilder writes the grouping of one span. It collects the sums that formulas ask for: every distinct row expression
+// is summed once.
+type sqlBuilder struct {
+	q      *Query
+	span   span
+	name   string            // begins the names of its columns
+	rows   *strings.Replacer // what depends on the query only
+	sums   []string
+	known  map[string]int
+	events []int // joined
+}
+
+// The names of the two groupings that a statement may have.
+const (
+	reportName     = "s"
+	comparisonName = "c"
+)
+
+// Build writes the statement: an inner query groups and sums facts, an outer one applies the formulas, drops groups and
+// sorts. A comparison is a second inner query, joined by the dimensions' labels.
+func (g *Glossary) Build(q *Query) (Statement, error) {
+	var st Statement
+	var columns, keep []string
+	for i := range q.Dimensions {
+		columns = append(columns, fmt.Sprintf("s_g%d", i))
+	}
+	var builders []*sqlBuilder
+	for i, s := range q.Spans() {
+		b := newBuilder(q, s, []string{reportName, comparisonName}[i])
+		builders = append(builders, b)
+		for _, m := range q.Metrics {
+			e, err := g.Formulas.value(m, b)
+			if err != nil {
+				return st, err
+			}
+			columns = append(columns, e.sql)
+			st.Units = append(st.Units, e.unit)
+		}
+	}
+	main := builders[0]
+	var bounds []any
+	for _, f := range q.Bounds {
+		e, err := g.Formulas.value(f.Metric, main)
+		if err != nil {
+			return st, err
+		}
+		keep = append(keep, f.sql(e))
+		bounds = append(bounds, f.Bound)
+	}
+	if end := q.longestCohort(); q.Maturity == "fully_mature" && end >= 0 {
+		lastDay := main.aggregate("MAX("+main.span.local+"/86400)", Whole)
+		keep = append(keep, fmt.Sprintf("%d-%s>%d", q.ZoneToday, lastDay.sql, end))
+	}
+	var text strings.Builder
+	text.WriteString("SELECT " + strings.Join(columns, ", ") + " FROM ")
+	for i, b := range builders {
+		inner, args, err := b.inner()
+		if err != nil {
+			return st, err
+		}
+		st.Args = append(st.Args, args...)
+		if i == 0 {
+			text.WriteString("(" + inner + ")")
+			continue
+		}
+		var same []string
+		for n := range q.Dimensions {
+			same = append(same, fmt.Sprintf("s_g%d=c_g%d", n, n))
+		}
+		text.WriteString(" LEFT JOIN (" + inner + ") ON " + strings.Join(same, " AND "))
+	}
+	if len(keep) > 0 {
+		text.WriteString(" WHERE " + strings.Join(keep, " AND "))
+	}
+	st.Args = append(st.Args, bounds...)
+	text.WriteString(" ORDER BY " + q.order())
+	if q.Limit > 0 {
+		fmt.Fprintf(&text, " LIMIT %d", q.Limit)
+	}
+	st.Text = text.String()
+	return st, nil
+}
+
+// value is a metric over a builder's sums, as it is printed.
+func (t formulaTable) value(m Column, b *sqlBuilder) (expr, error) {
+	e, err := t.compile(m, b.sum)
+	if err != nil {
+		return e, fmt.Errorf("metric %s: %w", m.Slug, err)
+	}
+	return e, nil
+}
+
+// longestCohort is the last day of age that one of the report's cohort metrics covers, or -1.
+func (q *Query) longestCohort() int {
+	longest := -1
+	for _, m := range q.Metrics {
+		if m.Def.IsCohort() {
+			longest = max(longest, m.Period.End)
+		}
+	}
+	return longest
+}
+
+// order names every dimension at the end, so that rows come in one order whatever sort says; a column that is named again
+// changes nothing.
+func (q *Query) order() string {
+	var keys []string
+	for _, k := range q.Sort {
+		text := fmt.Sprint(k.Column)
+		if k.Descending {
+			text += " DESC"
+		}
+		keys = append(keys, text)
+	}
+	for i := range q.Dimensions {
+		keys = append(keys, fmt.Sprint(i+1))
+	}
+	if q.groupsBy("hour") {
+		keys = append(keys, "s_hour")
+	}
+	return strings.Join(keys, ",")
+}
+
+func newBuilder(q *Query, s span, name string) *sqlBuilder {
+	b := &sqlBuilder{q: q, span: s, name: name, known: map[string]int{}}
+	cost := "f.spend"
+	switch q.SpendMode {
+	case "network":
+		cost = networkSpend
+	case "mixed":
+		cost = "(CASE WHEN d.has_network=1 THEN " + networkSpend + " ELSE f.spend END)"
+	}
+	amounts := b.amounts()
+	b.rows = strings.NewReplacer(append(amounts, "{cost}", strings.NewReplacer(amounts...).Replace(cost))...)
+	return b
+}
+
+// inner groups the span's facts. Hours are told apart by UTC's, so that the one that a zone repeats in autumn gives two
+// rows; a comparison is joined by labels and can't be.
+func (b *sqlBuilder) inner() (string, []any, error) {
+	q := b.q
+	var columns, group []string
+	for i, d := range q.Dimensions {
+		name := fmt.Sprintf("%s_g%d", b.name, i)
+		columns = append(columns, q.label(d, b.span.shown())+" AS "+name)
+		group = append(group, name)
+	}
+	if b.name == reportName && q.groupsBy("hour") {
+		columns, group = append(columns, "f.ts AS s_hour"), append(group, "s_hour")
+	}
+	from := " FROM facts f CROSS JOIN slices d ON d.id=f.slice"
+	if q.FirstSource {
+		from += " CROSS JOIN slices a ON a.id=f.first_slice"
+	}
+	for _, n := range b.events {
+		from += fmt.Sprintf(" LEFT JOIN app_events x%d ON x%d.event=%d AND x%d.app=d.app", n, n, n, n)
+	}
+	where, args, err := b.where()
+	return "SELECT " + strings.Join(append(columns, b.sums...), ", ") + from + " WHERE " + where + " GROUP BY " + strings.Join(group, ","), args, err
+}
+
+func (b *sqlBuilder) where() (string, []any, error) {
+	q, hours, days := b.q, b.span.hours, b.span.UtcDays()
+	keep := []string{
+		fmt.Sprintf("f.id>=%d AND f.id<%d", facts.FirstFactID(days.From), facts.FirstFactID(days.To+1)),
+		fmt.Sprintf("f.ts BETWEEN %d AND %d", hours.First, hours.Last),
+		"d.app IN (" + numbers(q.Apps) + ")",
+		fmt.Sprintf("f.sandbox=%t", q.Sandbox),
+	}
+	if q.Reattributed != "all" {
+		keep = append(keep, "f.reattributed="+q.Reattributed)
+	}
+	if q.Engagements != nil {
+		keep = append(keep, fmt.Sprintf("f.engagement IN (%d,%s)", facts.EngagementNone, numbers(q.Engagements)))
+	}
+	var args []any
+	for _, f := range q.factFilters(b.span) {
+		text, arg, err := f.sql()
+		if err != nil {
+			return "", nil, err
+		}
+		keep, args = append(keep, text), append(args, arg)
+	}
+	return strings.Join(keep, " AND "), args, nil
+}
+
+// numbers joins ids by commas.
+func numbers(ids []int) string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ids)), ","), "[]")
+}
+
+// amounts are the replacements that bring every amount into the report's currency and mode at its source, so that all
+// that is derived from it stays exactly additive.
+func (b *sqlBuilder) amounts() []string {
+	ads := b.q.adFactor()
+	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.q.Today), "{ads}", ads}
+	for _, c := range []string{"f.spend", "f.net_spend"} {
+		out = append(out, c, b.converted(c))
+	}
+	for _, c := range []string{"f.revenue", "d.arpu"} {
+		out = append(out, c, b.gross(c))
+	}
+	for _, c := range []string{"f.ad_revenue", "d.adpu"} {
+		amount := b.converted(c)
+		if ads != "1" {
+			amount = "(" + ads + "*" + amount + ")"
+		}
+		out = append(out, c, amount)
+	}
+	return out
+}
+
+func (b *sqlBuilder) converted(column string) string {
+	if b.q.Currency.Num == b.q.Currency.Den {
+		return column
+	}
+	return fmt.Sprintf("(%s*%d/%d)", column, b.q.Currency.Num, b.q.Currency.Den)
+}
+
+// gross is an amount of in-app revenue: the part that iap_revenue_mode asks for.
+func (b *sqlBuilder) gross(column string) string {
+	if b.q.IapPercent == 100 {
+		return b.converted(column)
+	}
+	return fmt.Sprintf("(%s*%d/100)", b.converted(column), b.q.IapPercent)
+}
+
+// sum asks for the sum of a column's row expression over a group.
+func (b *sqlBuilder) sum(c Column) expr {
+	row := c.Def.Row
+	if row == "{active_days}" {
+		return b.aggregate("COUNT(DISTINCT "+b.span.local+"/86400)", Whole)
+	}
+	row = expandCohorts(row, c.Period)
+	row = strings.ReplaceAll(row, "{start}", fmt.Sprint(c.Period.start))
+	row = b.rows.Replace(row)
+	if strings.Contains(row, "xe.") {
+		if !slices.Contains(b.events, c.number) {
+			b.events = append(b.events, c.number)
+		}
+		alias := fmt.Sprintf("x%d.", c.number)
+		row = strings.ReplaceAll(row, "xe.price", b.gross(alias+"price"))
+		row = strings.ReplaceAll(row, "xe.", alias)
+	}
+	if b.q.Maturity == "mature" && c.Def.IsCohort() {
+		row = fmt.Sprintf("(%d-%s/86400>%d)*(%s)", b.q.ZoneToday, b.span.local, c.Period.End, row)
+	}
+	u := Whole
+	if c.Def.Kind == Money {
+		u = Micros
+	}
+	return b.aggregate("coalesce(SUM("+row+"),0)", u)
+}
+
+// IsCohort tells metrics of a cohort's period from others that a formula puts beside them.
+func (m *Metric) IsCohort() bool { return strings.Contains(m.Slug, "{p}") }
+
+func (b *sqlBuilder) aggregate(sql string, u Unit) expr {
+	n, ok := b.known[sql]
+	if !ok {
+		n = len(b.sums)
+		b.known[sql] = n
+		b.sums = append(b.sums, fmt.Sprintf("%s AS %s%d", sql, b.name, n))
+	}
+	name := fmt.Sprintf("%s%d", b.name, n)
+	if b.name != reportName {
+		name = "coalesce(" + name + ",0)" // no such group in the comparison period
+	}
+	return expr{name, u}
+}
+
+// adFactor is SQL for {ads}.
+func (q *Query) adFactor() string {
+	if q.AdSources == nil {
+		return "1"
+	}
+	return "(f.ad_source IN (" + numbers(q.AdSources) + "))"
+}

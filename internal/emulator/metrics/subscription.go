@@ -1,0 +1,135 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+)
+
+// subscriptionEvent is something that happens to a subscription. Names: the service's help center and glossary.
+type subscriptionEvent struct {
+	slug, label string
+	ppm         int // per active user and day, in parts per million
+	arpu        int // revenue of one, in multiples of the slice's revenue per user; 0: the event brings none
+}
+
+// A refund takes revenue back, so that the kinds add up to what is left in the end.
+var subscriptionEvents = []subscriptionEvent{
+	{"activation", "Activation", 9_000, 4},
+	{"billing_retry", "Billing Retry", 2_500, 0},
+	{"cancellation", "Cancellation", 5_200, 0},
+	{"discounted_offer", "Discounted Offer", 1_900, 2},
+	{"expiration", "Expiration", 3_600, 0},
+	{"first_conversion", "First Conversion", 6_100, 0},
+	{"grace_period", "Grace Period", 1_300, 0},
+	{"on_hold", "On Hold", 800, 0},
+	{"paused", "Paused", 700, 0},
+	{"price_accepted", "Price Accepted", 600, 0},
+	{"price_declined", "Price Declined", 400, 0},
+	{"reactivation", "Reactivation", 1_700, 4},
+	{"renewal", "Renewal", 21_000, 4},
+	{"renewal_from_billing_retry", "Renewal From Billing Retry", 1_500, 4},
+	{"refund", "Refund", 1_100, -4},
+	{"revoked", "Revoked", 500, 0},
+	{"trial_started", "Trial Started", 14_000, 0},
+}
+
+// unknownSubscription is revenue of no known event: there is no count of it.
+var unknownSubscription = subscriptionEvent{"unknown", "Unknown", 900, 3}
+
+// subscriptionKinds are what brings revenue.
+var subscriptionKinds = makeSubscriptionKinds()
+
+func makeSubscriptionKinds() []subscriptionEvent {
+	var out []subscriptionEvent
+	for _, e := range subscriptionEvents {
+		if e.arpu != 0 {
+			out = append(out, e)
+		}
+	}
+	return append(out, unknownSubscription)
+}
+
+// revenue is the row expression of what so many of the event bring.
+func (e subscriptionEvent) revenue(events string) string {
+	return fmt.Sprintf("%s*d.arpu*(%d)", events, e.arpu)
+}
+
+// sumOf is a formula: pattern, with a verb for the event's slug, of all kinds of revenue added up.
+func sumOf(pattern string) string {
+	var terms []string
+	for _, e := range subscriptionKinds {
+		terms = append(terms, fmt.Sprintf(pattern, e.slug))
+	}
+	return strings.Join(terms, "+")
+}
+
+// makeSubscriptionMetrics makes those that are dated by the day on which the event happened.
+func makeSubscriptionMetrics() []Metric {
+	var out []Metric
+	for i, e := range append(subscriptionEvents[:len(subscriptionEvents):len(subscriptionEvents)], unknownSubscription) {
+		row := share("f.dau", e.ppm, 401+i*14)
+		if e.slug != unknownSubscription.slug {
+			out = append(out, Metric{Slug: "subscrevnt_" + e.slug + "_events", Label: "Subscription " + e.label + " Events", Section: "Events", Row: row})
+		}
+		if e.arpu != 0 {
+			out = append(out, Metric{Slug: "subscrevnt_" + e.slug + "_revenue", Label: "Subscription " + e.label + " Revenue", Kind: Money,
+				Section: "Revenue", Row: e.revenue(row)})
+		}
+	}
+	return append(out, Metric{Slug: "subscrevnt_revenue", Label: "Subscription Revenue (All)", Kind: Money, Section: "Revenue",
+		Formula: sumOf("subscrevnt_%s_revenue")})
+}
+
+// subscriptionBases are what a cohort's subscriptions do with age.
+var subscriptionBases = makeSubscriptionBases()
+
+func makeSubscriptionBases() []CohortBase {
+	var out []CohortBase
+	for i, e := range append(subscriptionEvents[:len(subscriptionEvents):len(subscriptionEvents)], unknownSubscription) {
+		out = append(out, CohortBase{"subscription_" + e.slug, Count, fmt.Sprintf("f.installs*d.retention*%d", e.ppm/10), 16, 653 + i*14})
+	}
+	return out
+}
+
+// makeSubscriptionCohortMetrics makes those that are dated by install.
+func makeSubscriptionCohortMetrics() []Metric {
+	var out []Metric
+	add := func(d Metric) {
+		d.Section = "Revenue"
+		if d.Kind == Count {
+			d.Section = "Events"
+		}
+		out = append(out, d)
+	}
+	for _, e := range subscriptionEvents {
+		slug, label := "subscription_"+e.slug+"_events", "{P} Subscription "+e.label+" Events"
+		add(Metric{Slug: slug + "_{p}", Label: label, Row: "{inside:subscription_" + e.slug + "}"})
+		add(Metric{Slug: slug + "_total_{p}", Label: label + " Total", Row: "{until_end:subscription_" + e.slug + "}"})
+	}
+	var ofOld []string
+	for _, e := range subscriptionKinds {
+		slug, label := "subscription_"+e.slug+"_revenue", "{P} Subscription "+e.label+" Revenue"
+		add(Metric{Slug: slug + "_{p}", Label: label, Kind: Money, Row: e.revenue("{inside:subscription_" + e.slug + "}")})
+		total := e.revenue("{until_end:subscription_" + e.slug + "}")
+		add(Metric{Slug: slug + "_total_{p}", Label: label + " Total", Kind: Money, Row: total})
+		ofOld = append(ofOld, total)
+	}
+	add(Metric{Slug: "subscription_revenue_{p}", Label: "{P} Subscription Revenue", Kind: Money, Formula: sumOf("subscription_%s_revenue_{p}")})
+	add(Metric{Slug: "subscription_revenue_total_{p}", Label: "{P} Subscription Revenue Total", Kind: Money, Formula: sumOf("subscription_%s_revenue_total_{p}")})
+	add(Metric{Slug: "subscription_subscription_revenue_total_in_cohort_{p}", Label: "{P} Subscription Revenue Total In Cohort", Kind: Money,
+		Row: "({age}>={start})*(" + strings.Join(ofOld, "+") + ")"})
+	add(Metric{Slug: "subscription_roas_{p}", Label: "{P} Subscription ROAS", Kind: Ratio, Formula: "subscription_revenue_total_{p}/cost"})
+	for _, to := range subscriptionEvents {
+		rate := func(from, label, under string) { // pickers have the two that subscriptions begin with
+			add(Metric{Slug: "subscription_" + from + "_to_" + to.slug + "_rate_{p}", Label: "{P} Subscription " + label + " to " + to.label + " Rate",
+				Kind: Ratio, Hidden: from != "install" && from != "trial_started", Formula: "subscription_" + to.slug + "_events_total_{p}/" + under})
+		}
+		rate("install", "Install", "cohort_size_{p}")
+		for _, from := range subscriptionEvents {
+			if from != to {
+				rate(from.slug, from.label, "subscription_"+from.slug+"_events_total_{p}")
+			}
+		}
+	}
+	return out
+}

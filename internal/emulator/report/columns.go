@@ -1,0 +1,78 @@
+package report
+
+import (
+	"database/sql"
+	"net/http"
+	"slices"
+
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// column is a column of a report's answer. JSON and Parquet always head it by its slug.
+type column struct {
+	slug  string // as a drift fault leaves it
+	cell  int    // of a row; -1 for the zeros of a drift's extra column
+	text  bool   // a dimension
+	whole bool   // a metric of integers
+	unit  metrics.Unit
+}
+
+// reportColumns lays out an answer's columns after the request's drift fault, if it has one.
+func (q *request) reportColumns(units []metrics.Unit, f *wire.Fault) []column {
+	slugs, _ := q.Names()
+	var out []column
+	for i, slug := range slugs {
+		c := column{slug: slug, cell: i, text: i < len(q.Dimensions)}
+		if !c.text {
+			c.unit = units[i-len(q.Dimensions)]
+			c.whole = c.unit == metrics.Whole
+		}
+		out = append(out, c)
+	}
+	drift := q.driftColumn(f)
+	switch {
+	case f.Drifts(wire.DriftRename):
+		out[drift].slug += "_v2"
+	case f.Drifts(wire.DriftMissing):
+		out = slices.Delete(out, drift, drift+1)
+	case f.Drifts(wire.DriftExtra):
+		out = append(out, column{slug: "extra", cell: -1, whole: true})
+	}
+	return out
+}
+
+// value is the column's cell of a row: a string, an int64 or a float64.
+func (c column) value(row []any) any {
+	if c.cell < 0 {
+		return int64(0)
+	}
+	return row[c.cell]
+}
+
+// eachRow hands over the rows, the first of which rows already stands on. The slice is used again for the next row.
+func eachRow(rows *sql.Rows, width int, use func(row []any) error) error {
+	row := make([]any, width)
+	into := make([]any, width)
+	for i := range row {
+		into[i] = &row[i]
+	}
+	for more := true; more; more = rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if err := use(row); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// readRows reads the request of a report that isn't served in bulk mode; after nil it is answered.
+func (s *Service) readRows(x *wire.Exchange, r *http.Request) *request {
+	if s.opts.Bulk > 0 {
+		x.Fail(wire.BadRequest("%s isn't served in bulk mode: only csv_report is", r.URL.Path))
+		return nil
+	}
+	return s.read(x, r)
+}

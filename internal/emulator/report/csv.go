@@ -1,0 +1,119 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+)
+
+// csvWriter writes RFC 4180 with LF and no more quotes than needed, in large pieces.
+type csvWriter struct {
+	out   io.Writer
+	buf   []byte
+	cells int // of the current line
+	err   error
+}
+
+const csvPiece = 32 << 10
+
+func (w *csvWriter) sep() {
+	if w.cells > 0 {
+		w.buf = append(w.buf, ',')
+	}
+	w.cells++
+}
+
+func (w *csvWriter) text(s string) {
+	w.sep()
+	w.buf = appendText(w.buf, s)
+}
+
+func appendText(b []byte, s string) []byte {
+	if !strings.ContainsAny(s, ",\"\r\n") {
+		return append(b, s...)
+	}
+	b = append(b, '"')
+	b = append(b, strings.ReplaceAll(s, `"`, `""`)...)
+	return append(b, '"')
+}
+
+func (w *csvWriter) whole(n int64) {
+	w.sep()
+	w.buf = strconv.AppendInt(w.buf, n, 10)
+}
+
+// micros prints millionths with one to six decimals.
+func (w *csvWriter) micros(n int64) {
+	w.sep()
+	w.buf = appendMicros(w.buf, n)
+}
+
+func appendMicros(b []byte, n int64) []byte {
+	if n < 0 {
+		b = append(b, '-')
+		n = -n
+	}
+	b = strconv.AppendInt(b, n/facts.Million, 10)
+	b = append(b, '.')
+	rest := n % facts.Million
+	for div := int64(facts.Million / 10); ; div /= 10 {
+		b = append(b, byte('0'+rest/div))
+		if rest %= div; rest == 0 {
+			return b
+		}
+	}
+}
+
+// number prints what SQLite gave for a metric.
+func (w *csvWriter) number(v any, u metrics.Unit) (err error) {
+	w.sep()
+	w.buf, err = appendNumber(w.buf, v, u)
+	return err
+}
+
+// appendNumber prints a metric's value: integers plainly, all else with a decimal point.
+func appendNumber(b []byte, v any, u metrics.Unit) ([]byte, error) {
+	switch v := v.(type) {
+	case float64:
+		return AppendReal(b, v), nil
+	case int64:
+		if u == metrics.Micros {
+			return appendMicros(b, v), nil
+		}
+		return strconv.AppendInt(b, v, 10), nil
+	default:
+		return b, fmt.Errorf("a metric is a %T", v)
+	}
+}
+
+// AppendReal prints the shortest decimal that reads back as x, with at least one decimal.
+func AppendReal(b []byte, x float64) []byte {
+	start := len(b)
+	b = strconv.AppendFloat(b, x, 'f', -1, 64)
+	if !bytes.ContainsRune(b[start:], '.') {
+		b = append(b, ".0"...)
+	}
+	return b
+}
+
+func (w *csvWriter) endLine() error {
+	w.buf = append(w.buf, '\n')
+	w.cells = 0
+	if len(w.buf) >= csvPiece {
+		return w.flush()
+	}
+	return w.err
+}
+
+func (w *csvWriter) flush() error {
+	if w.err == nil {
+		_, w.err = w.out.Write(w.buf)
+	}
+	w.buf = w.buf[:0]
+	return w.err
+}

@@ -1,0 +1,88 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+)
+
+// dependencyRules say which ids attr_dependency gives for a dimension that is a name, under the ids' slugs.
+var dependencyRules = []struct{ name, id string }{
+	{"campaign", "campaign_id_network"}, {"adgroup", "adgroup_id_network"}, {"creative", "creative_id_network"},
+	{"source_network", "source_id_network"}, {"partner_name", "partner_id"}, {"partner_name", "partner"}, {"app", "app_network"},
+}
+
+// dependencies finds the ids behind the names of a report's rows. In this account's data a name has one id.
+type dependencies struct{ ids []dependency }
+
+type dependency struct {
+	slug  string
+	cells []int               // of a row: what the id depends on
+	known map[string][]string // by these cells, joined
+}
+
+func (s *Service) dependencies(q *request) *dependencies {
+	out := &dependencies{}
+	for _, rule := range dependencyRules {
+		n := slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == rule.name })
+		if n < 0 {
+			continue
+		}
+		out.ids = append(out.ids, s.dependency(q, rule.id, q.Dimensions[n].Attributed))
+	}
+	return out
+}
+
+// dependency collects an id's values. Under attribution_source=first the attributed dimensions of a row are another
+// slice's than its others, so only those of the same sort say something about the id.
+func (s *Service) dependency(q *request, id string, attributed bool) dependency {
+	d := dependency{slug: id, known: map[string][]string{}}
+	var texts []int
+	for i, dim := range q.Dimensions {
+		if dim.Text >= 0 && dim.Attributed == attributed {
+			d.cells, texts = append(d.cells, i), append(texts, dim.Text)
+		}
+	}
+	for _, a := range q.Apps {
+		for _, sl := range s.world.Apps[a].Slices {
+			var key strings.Builder
+			for _, t := range texts {
+				key.WriteString(sl.Texts[t] + "\x00")
+			}
+			value := idText(&sl, id)
+			if known := d.known[key.String()]; !slices.Contains(known, value) {
+				d.known[key.String()] = append(known, value)
+			}
+		}
+	}
+	return d
+}
+
+// idText is an id of a slice; app_network is where the app is sold, as "store_type:store_id".
+func idText(sl *facts.Slice, id string) string {
+	if id == "app_network" {
+		return sl.TextOf("store_type") + ":" + sl.TextOf("store_id")
+	}
+	return sl.TextOf(id)
+}
+
+// of is a row's attr_dependency. Its values are texts, but for app_network, which is a list: an app has several stores.
+func (d *dependencies) of(row []any) map[string]any {
+	out := map[string]any{}
+	for _, id := range d.ids {
+		var key strings.Builder
+		for _, c := range id.cells {
+			text, _ := row[c].(string) // dimensions are texts
+			key.WriteString(text + "\x00")
+		}
+		switch values := id.known[key.String()]; {
+		case id.slug == "app_network":
+			out[id.slug] = values
+		case len(values) > 0:
+			out[id.slug] = values[0]
+		}
+	}
+	return out
+}

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// DimensionOps are the filters d__op of dimensions; those of metrics are metricOps.
+var DimensionOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"}
+
+// readFilters reads os_names and every <d>__op and <m>__op; all of them must hold. Filters of nothing known are refused;
+// other unknown parameters are ignored, as at the service.
+func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		i := strings.LastIndex(name, "__")
+		if i < 0 {
+			continue
+		}
+		if err := s.readFilter(q, name[:i], name[i+2:], v.Get(name)); err != nil {
+			return err
+		}
+	}
+	if names := SplitList(v.Get("os_names")); len(names) > 0 {
+		for _, n := range names {
+			if !slices.Contains(OSNames, strings.ToLower(n)) {
+				return wire.BadRequest("os_names: %q is not one of %s", n, strings.Join(OSNames, ", "))
+			}
+		}
+		d, _ := metrics.FindDimension("os_name")
+		q.Filters = append(q.Filters, metrics.DimensionFilter{Dimension: d, Op: "in", Values: metrics.FoldAll(names)})
+	}
+	q.KeepSlices(s.world)
+	return nil
+}
+
+func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
+	_, ofMetric := metrics.MetricOps[op]
+	ofDimension := slices.Contains(DimensionOps, op)
+	if !ofMetric && !ofDimension {
+		return nil
+	}
+	d, noDimension := metrics.FindDimension(target)
+	m, noMetric := s.Glossary.Find(target)
+	switch {
+	case noDimension != nil && noMetric != nil:
+		return wire.BadRequest("%s__%s: %q is neither a dimension nor a metric", target, op, target)
+	case ofDimension && noDimension != nil:
+		return wire.BadRequest("%s__%s: %s filters dimensions, and %s is a metric: use lt, lte, gt, gte, eq or ne", target, op, op, target)
+	case ofMetric && noMetric != nil:
+		return wire.BadRequest("%s__%s: %s filters metrics, and %s is a dimension: use one of %s", target, op, op, target, strings.Join(DimensionOps, ", "))
+	case value == "":
+		return nil
+	case ofMetric:
+		bound, ok := parseNumber(value)
+		if !ok {
+			return wire.BadRequest("%s__%s: %q is not a number", target, op, value)
+		}
+		q.Bounds = append(q.Bounds, metrics.MetricFilter{Metric: m, Op: op, Bound: bound})
+		return nil
+	}
+	f := metrics.DimensionFilter{Dimension: d, Op: op, Values: metrics.FoldAll([]string{value})}
+	if op == "in" || op == "not_in" {
+		f.Values = metrics.FoldAll(filterList(value))
+	}
+	if len(f.Values) == 0 {
+		return nil
+	}
+	if target == "app_token" && op == "in" && !slices.ContainsFunc(s.world.Apps, func(a facts.App) bool { return f.Keeps(a.Token) }) {
+		return wire.BadRequest("app_token__in: no apps matching %s", value)
+	}
+	q.Filters = append(q.Filters, f)
+	return nil
+}
+
+// filterList splits a comma list. An entry stands for itself and for what is left without the blanks around it, because
+// people write blanks after commas, and campaigns have blanks at their ends.
+func filterList(s string) []string {
+	out := SplitList(s)
+	for part := range strings.SplitSeq(s, ",") {
+		if strings.TrimSpace(part) != "" && !slices.Contains(out, part) {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+var number = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+
+func parseNumber(s string) (float64, bool) {
+	s = strings.TrimSpace(s) // a "+" that was sent unescaped arrives as a blank
+	x, err := strconv.ParseFloat(s, 64)
+	return x, err == nil && number.MatchString(s)
+}

@@ -1,0 +1,197 @@
+package report
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"net/http"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// serveJSON answers GET /report: the rows of csv_report as objects whose metrics are strings, then what a
+// dashboard wants beside them. Fields and their types: the service's OpenAPI description; what is in data_warnings,
+// immature_cohorts and attr_dependency beyond its examples is a guess.
+func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
+	q := s.readRows(x, r)
+	if q == nil {
+		return
+	}
+	ids, bad := boolParam(r.URL.Query(), "include_attr_dependency", true)
+	if bad != nil {
+		x.Fail(bad)
+		return
+	}
+	// Before the rows, because it takes a connection of its own: with one held already, a crowd of reports could wait
+	// for each other without end.
+	totals, err := s.totals(r, q, x.Fault)
+	if err != nil {
+		s.end(x, r, err)
+		return
+	}
+	var behind *dependencies
+	if ids {
+		behind = s.dependencies(q)
+	}
+	limit := q.Limit
+	if limit > 0 {
+		q.Limit++ // one more, to know whether there are more
+	}
+	s.end(x, r, s.stream(x, r, q, func(st metrics.Statement, rows *sql.Rows) error {
+		body := x.Body(r, "application/json")
+		w := &jsonWriter{out: body, columns: q.reportColumns(st.Units, x.Fault), behind: behind}
+		w.add(`{"rows":[`)
+		seen := 0
+		err := eachRow(rows, len(q.Dimensions)+len(st.Units), func(row []any) error {
+			if seen++; seen > limit && limit > 0 {
+				return nil
+			}
+			return w.row(row)
+		})
+		if err != nil {
+			return err
+		}
+		warnings := "[]"
+		if seen > limit && limit > 0 {
+			warnings = `[{"type":"limit_rows","message":"The report has more rows than its limit"}]`
+		}
+		w.add(`],"totals":` + totals + `,"warnings":` + warnings + `,"data_warnings":` + warnings)
+		w.add(`,"currencies":`)
+		w.value([]string{q.Currency.Code})
+		w.add(`,"immature_cohorts":`)
+		w.value(q.immatureCohorts())
+		w.add(`,"pagination":null}` + "\n")
+		if err := w.flush(); err != nil {
+			return err
+		}
+		return body.Close()
+	}))
+}
+
+// jsonWriter writes rows as objects, in large pieces. An error of out stays in it, and what can't be encoded.
+type jsonWriter struct {
+	out     interface{ Write([]byte) (int, error) }
+	columns []column
+	behind  *dependencies
+	buf     []byte
+	rows    int
+	err     error
+}
+
+func (w *jsonWriter) add(text string) { w.buf = append(w.buf, text...) }
+
+func (w *jsonWriter) value(v any) {
+	b, err := appendJSON(w.buf, v)
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	w.buf = b
+}
+
+// appendJSON writes v without turning <, > and & into escapes.
+func appendJSON(b []byte, v any) ([]byte, error) {
+	out := bytes.NewBuffer(b)
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}
+
+func (w *jsonWriter) row(row []any) (err error) {
+	if w.rows++; w.rows > 1 {
+		w.add(",")
+	}
+	w.add("{")
+	for i, c := range w.columns {
+		if i > 0 {
+			w.add(",")
+		}
+		w.value(c.slug)
+		w.add(":")
+		if c.text {
+			w.value(c.value(row))
+			continue
+		}
+		w.add(`"`)
+		if w.buf, err = appendNumber(w.buf, c.value(row), c.unit); err != nil {
+			return err
+		}
+		w.add(`"`)
+	}
+	if w.behind != nil {
+		w.add(`,"attr_dependency":`)
+		w.value(w.behind.of(row))
+	}
+	w.add("}")
+	if len(w.buf) >= csvPiece {
+		return w.flush()
+	}
+	return w.err
+}
+
+func (w *jsonWriter) flush() error {
+	if w.err == nil {
+		_, w.err = w.out.Write(w.buf)
+	}
+	w.buf = w.buf[:0]
+	return w.err
+}
+
+// immatureCohorts are, for each cohort metric of the report, the days whose installs haven't completed the metric's
+// period yet.
+func (q *request) immatureCohorts() map[string][]string {
+	out := map[string][]string{}
+	for _, m := range q.Metrics {
+		if !m.Def.IsCohort() {
+			continue
+		}
+		for day := max(q.Period.From, q.ZoneToday-m.Period.End); day <= min(q.Period.To, q.ZoneToday); day++ {
+			out[m.Slug] = append(out[m.Slug], facts.DayTime(day).Format("2006-01-02"))
+		}
+	}
+	return out
+}
+
+// wholePeriod is the dimension of a report over everything: one group, whatever the local time.
+var wholePeriod = metrics.Dimension{Slug: "all", Text: -1, Time: &metrics.TimeForm{SQL: "'all'%.0[1]s"}}
+
+// totals are the report's metrics over all its rows together, as an object of numbers. They count what metric filters
+// and the limit leave out; under fully_mature, which leaves out groups, they are mature's.
+func (s *Service) totals(r *http.Request, q *request, f *wire.Fault) (string, error) {
+	all := q.Query
+	all.Dimensions, all.Sort, all.Bounds, all.Limit = []metrics.Dimension{wholePeriod}, nil, nil, 0
+	if all.Maturity == "fully_mature" {
+		all.Maturity = "mature"
+	}
+	w := &jsonWriter{}
+	err := s.run(r.Context(), &all, func(st metrics.Statement, rows *sql.Rows) error {
+		if !rows.Next() {
+			return rows.Err()
+		}
+		return eachRow(rows, 1+len(st.Units), func(row []any) (err error) {
+			for _, c := range q.reportColumns(st.Units, f) {
+				if c.text {
+					continue
+				}
+				if len(w.buf) > 0 {
+					w.add(",")
+				}
+				w.value(c.slug)
+				w.add(":")
+				if c.cell >= 0 {
+					c.cell -= len(q.Dimensions) - 1
+				}
+				if w.buf, err = appendNumber(w.buf, c.value(row), c.unit); err != nil {
+					return err
+				}
+				if c.whole {
+					w.add(".0") // as the service's examples have it
+				}
+			}
+			return w.err
+		})
+	})
+	return "{" + string(w.buf) + "}", err
+}

@@ -1,0 +1,209 @@
+package report
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// FilterItem is an element of a list in the answer of GET /filters_data: a value that a filter, a mode, dimensions or
+// metrics may have. Its fields are the service's, which leaves those without a meaning "".
+type FilterItem struct {
+	ID                 string  `json:"id"`
+	Name               string  `json:"name"`
+	ShortName          string  `json:"short_name"`
+	Section            string  `json:"section"`
+	Formatting         *string `json:"formatting"`
+	Description        string  `json:"description"`
+	IncreaseIsNegative bool    `json:"increase_is_negative"`
+	*appItem
+}
+
+// appItem is what the items of the filter apps have besides.
+type appItem struct {
+	DefaultStoreAppID string                  `json:"default_store_app_id"`
+	Currency          map[string]string       `json:"currency"`
+	Platforms         map[string]platformItem `json:"platforms"`
+}
+
+type platformItem struct {
+	StoreType  string `json:"store_type"`
+	StoreID    string `json:"store_id"`
+	BundleID   string `json:"bundle_id"`
+	Configured bool   `json:"configured"`
+	Platform   string `json:"platform"`
+	AppState   string `json:"app_state"`
+}
+
+// FilterLists gives the items of each filter. Names: the service's documents.
+var FilterLists = map[string]func(*Service, filterSearch) []FilterItem{
+	"overview_metrics": metricList(overviewPicker),
+	"cost_metrics":     metricList(costPicker),
+	"skad_metrics":     metricList(skadPicker),
+	"cohort_metrics":   metricList(cohortPicker),
+	"event_metrics":    metricList(eventPicker),
+
+	"cohort_metric_names": func(s *Service, _ filterSearch) []FilterItem { return s.cohortNameItems() },
+	"full_cohort_periods": func(*Service, filterSearch) []FilterItem {
+		var out []FilterItem
+		for _, p := range allCohortPeriods() {
+			out = append(out, FilterItem{ID: p.Token, Name: p.Label()})
+		}
+		return out
+	},
+
+	"dimensions": func(*Service, filterSearch) []FilterItem { return dimensionItems() },
+	"index":      func(*Service, filterSearch) []FilterItem { return dimensionItems() },
+	"apps":       func(s *Service, _ filterSearch) []FilterItem { return s.appItems() },
+	"countries":  func(s *Service, _ filterSearch) []FilterItem { return s.textItems("country_code", "country") },
+	"networks":   func(s *Service, _ filterSearch) []FilterItem { return s.textItems("network", "network") },
+	"partners":   func(s *Service, _ filterSearch) []FilterItem { return s.textItems("partner_id", "partner_name") },
+	"store_type": func(s *Service, _ filterSearch) []FilterItem { return s.textItems("store_type", "store_type") },
+	"currencies": func(*Service, filterSearch) []FilterItem {
+		var out []FilterItem
+		for _, r := range facts.Rates {
+			section := "Other Currencies"
+			if r.Code == "USD" { // of every app
+				section = "Apps Currencies"
+			}
+			out = append(out, FilterItem{ID: r.Code, Name: r.Name, Section: section})
+		}
+		return out
+	},
+	"ad_revenue_sources": func(*Service, filterSearch) []FilterItem {
+		var names []string
+		for _, s := range facts.AdSources {
+			names = append(names, s.Name)
+		}
+		return plainItems(names)
+	},
+	"os_names":           func(*Service, filterSearch) []FilterItem { return plainItems(OSNames) },
+	"attribution_type":   func(*Service, filterSearch) []FilterItem { return modeItems("attribution_type") },
+	"attribution_types":  func(*Service, filterSearch) []FilterItem { return plainItems(AttributionTypes) },
+	"attribution_source": func(*Service, filterSearch) []FilterItem { return modeItems("attribution_source") },
+	"attribution_status": func(*Service, filterSearch) []FilterItem { return modeItems("reattributed") },
+	"cohort_maturity":    func(*Service, filterSearch) []FilterItem { return modeItems("cohort_maturity") },
+	"iap_revenue_mode":   func(*Service, filterSearch) []FilterItem { return modeItems("iap_revenue_mode") },
+	"ad_spend_mode":      func(*Service, filterSearch) []FilterItem { return modeItems("ad_spend_mode") },
+	"period_over_period": func(*Service, filterSearch) []FilterItem { return plainItems(comparisons) },
+	"utc_offset":         func(*Service, filterSearch) []FilterItem { return plainItems(utcOffsets()) },
+}
+
+var comparisons = []string{"previous_day", "previous_week", "previous_month", "previous_year", "previous_period"}
+
+// filterSearch says which items of a list are wanted.
+type filterSearch struct {
+	part    string // of the id or the name, in lower case; "" is any
+	section string // of a metric, as the parameter has it; "" is any
+}
+
+func (f filterSearch) takes(i FilterItem) bool {
+	return f.part == "" || strings.Contains(strings.ToLower(i.ID), f.part) || strings.Contains(strings.ToLower(i.Name), f.part)
+}
+
+// serveFiltersData answers GET /filters_data with an object of lists, one for each of required_filters.
+func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
+	v := r.URL.Query()
+	wanted := SplitList(v.Get("required_filters"))
+	if len(wanted) == 0 {
+		x.Fail(wire.BadRequest("required_filters: at least one is required"))
+		return
+	}
+	section := strings.ToLower(v.Get("section"))
+	if section != "" && !slices.Contains(Sections, section) {
+		x.Fail(wire.BadRequest("section: %q is not one of %s", section, strings.Join(Sections, ", ")))
+		return
+	}
+	answer := map[string][]FilterItem{}
+	found := 0
+	for _, name := range wanted {
+		list, ok := FilterLists[name]
+		if !ok {
+			x.Fail(wire.BadRequest("Unsupported filter: %s; known are %s", name, strings.Join(slices.Sorted(maps.Keys(FilterLists)), ", ")))
+			return
+		}
+		search := filterSearch{strings.ToLower(v.Get(name + "__contains")), section}
+		answer[name] = slices.DeleteFunc(list(s, search), func(i FilterItem) bool { return !search.takes(i) })
+		found += len(answer[name])
+	}
+	if found == 0 {
+		x.WriteHeader(http.StatusNoContent)
+		return
+	}
+	body := x.Body(r, "application/json")
+	if err := json.NewEncoder(body).Encode(answer); err == nil {
+		_ = body.Close() // the client is gone: nothing to tell it
+	}
+}
+
+func plainItems(names []string) []FilterItem {
+	var out []FilterItem
+	for _, n := range names {
+		out = append(out, FilterItem{ID: n, Name: n})
+	}
+	return out
+}
+
+// modeItems are the values of an enumerated parameter of csv_report.
+func modeItems(name string) []FilterItem {
+	i := slices.IndexFunc(modes, func(m mode) bool { return m.name == name })
+	return plainItems(strings.Split(modes[i].values, ","))
+}
+
+// utcOffsets are the offsets that clocks on Earth show.
+func utcOffsets() []string {
+	return strings.Fields(`-12:00 -11:00 -10:00 -09:30 -09:00 -08:00 -07:00 -06:00 -05:00 -04:00 -03:30 -03:00 -02:00 -01:00 +00:00
+		+01:00 +02:00 +03:00 +03:30 +04:00 +04:30 +05:00 +05:30 +05:45 +06:00 +06:30 +07:00 +08:00 +08:45 +09:00 +09:30 +10:00 +10:30
+		+11:00 +12:00 +12:45 +13:00 +14:00`)
+}
+
+func dimensionItems() []FilterItem {
+	var out []FilterItem
+	for _, d := range metrics.Dimensions {
+		out = append(out, FilterItem{ID: d.Slug, Name: d.Label})
+	}
+	return out
+}
+
+// textItems are the values that two dimensions have together in the account's data, sorted.
+func (s *Service) textItems(idSlug, nameSlug string) []FilterItem {
+	names := map[string]string{}
+	for _, a := range s.world.Apps {
+		for i := range a.Slices {
+			names[a.Slices[i].TextOf(idSlug)] = a.Slices[i].TextOf(nameSlug)
+		}
+	}
+	var out []FilterItem
+	for _, id := range slices.Sorted(maps.Keys(names)) {
+		out = append(out, FilterItem{ID: id, Name: names[id]})
+	}
+	return out
+}
+
+// appItems are the account's apps with their stores, one for each store type of their data.
+func (s *Service) appItems() []FilterItem {
+	var out []FilterItem
+	for _, a := range s.world.Apps {
+		item := &appItem{Currency: map[string]string{"name": "US Dollar", "code": "USD"}, Platforms: map[string]platformItem{}}
+		for i := range a.Slices {
+			sl := &a.Slices[i]
+			store := platformItem{StoreType: sl.TextOf("store_type"), StoreID: sl.TextOf("store_id"), BundleID: sl.TextOf("store_id"),
+				Configured: true, Platform: sl.OSName, AppState: "unknown"}
+			if store.StoreType == "unknown" || item.Platforms[store.StoreType].Configured {
+				continue
+			}
+			item.Platforms[store.StoreType] = store
+			if item.DefaultStoreAppID == "" {
+				item.DefaultStoreAppID = store.StoreID
+			}
+		}
+		out = append(out, FilterItem{ID: a.Token, Name: a.Name, appItem: item})
+	}
+	return out
+}

@@ -1,0 +1,150 @@
+package report
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// request is a report's request, read and checked: a query, and what is said of its answer's form.
+type request struct {
+	metrics.Query
+	readable bool // the CSV is headed by readable names
+}
+
+// parse reads the parameters of a report. Unknown ones are ignored, as at the service.
+func (s *Service) parse(v url.Values, now time.Time) (*request, *wire.Error) {
+	q := &request{}
+	q.Query = metrics.Query{FirstDay: s.world.FirstDay, Today: facts.DayOf(now), ThisHour: facts.FloorDiv(int(now.Unix()), 3600)}
+	steps := []func(url.Values) *wire.Error{
+		q.readDimensions,
+		func(v url.Values) *wire.Error { return s.readMetrics(q, v) },
+		q.readModes,
+		q.readFormat,
+		func(v url.Values) *wire.Error { return q.readPeriods(v, now) },
+		func(v url.Values) *wire.Error { return s.readFilters(q, v) },
+		q.readSort,
+	}
+	for _, step := range steps {
+		if err := step(v); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+func (q *request) readDimensions(v url.Values) *wire.Error {
+	names := SplitList(v.Get("dimensions"))
+	if len(names) == 0 {
+		return wire.BadRequest("dimensions: at least one is required")
+	}
+	for _, name := range names {
+		d, err := metrics.FindDimension(name)
+		if err != nil {
+			return err
+		}
+		q.Dimensions = append(q.Dimensions, d)
+	}
+	return nil
+}
+
+func (s *Service) readMetrics(q *request, v url.Values) *wire.Error {
+	names := SplitList(v.Get("metrics"))
+	if len(names) == 0 {
+		return wire.BadRequest("metrics: at least one is required")
+	}
+	for _, name := range names {
+		c, err := s.Glossary.Find(name)
+		if err != nil {
+			return err
+		}
+		q.Metrics = append(q.Metrics, c)
+	}
+	return nil
+}
+
+// readSort reads sort, and index, whose dimensions break its ties before the others do.
+func (q *request) readSort(v url.Values) *wire.Error {
+	for _, name := range SplitList(v.Get("sort")) {
+		slug, descending := strings.CutPrefix(name, "-")
+		n := slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == slug })
+		if n < 0 {
+			n = slices.IndexFunc(q.Metrics, func(c metrics.Column) bool { return c.Slug == slug })
+			if n < 0 {
+				return wire.BadRequest("sort: %q is not among the dimensions and metrics of this report", slug)
+			}
+			n += len(q.Dimensions)
+		}
+		q.Sort = append(q.Sort, metrics.SortKey{Column: n + 1, Descending: descending})
+	}
+	for _, slug := range SplitList(v.Get("index")) {
+		n := slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == slug })
+		if n < 0 {
+			return wire.BadRequest("index: %q is not among the dimensions of this report", slug)
+		}
+		q.Sort = append(q.Sort, metrics.SortKey{Column: n + 1})
+	}
+	return nil
+}
+
+func (q *request) readFormat(v url.Values) (err *wire.Error) {
+	if q.readable, err = boolParam(v, "readable_names", false); err != nil {
+		return err
+	}
+	if _, err = boolParam(v, "format_dates", true); err != nil { // both give ISO labels
+		return err
+	}
+	if q.Currency, err = findRate(v.Get("currency")); err != nil {
+		return err
+	}
+	if text := v.Get("limit"); text != "" {
+		n, bad := strconv.Atoi(text)
+		if bad != nil || n < 1 {
+			return wire.BadRequest("limit: %q is not a number of rows", text)
+		}
+		q.Limit = n
+	}
+	return nil
+}
+
+// SplitList splits a comma list, trims its entries and drops empty and repeated ones. A comma inside a value can't be
+// written, as at the service.
+func SplitList(s string) []string {
+	var out []string
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" && !slices.Contains(out, part) {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+func boolParam(v url.Values, name string, preset bool) (bool, *wire.Error) {
+	switch strings.ToLower(v.Get(name)) {
+	case "":
+		return preset, nil
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, wire.BadRequest("%s: %q is neither true nor false", name, v.Get(name))
+}
+
+func findRate(code string) (facts.Rate, *wire.Error) {
+	if code == "" {
+		code = "USD" // of every app
+	}
+	for _, r := range facts.Rates {
+		if strings.EqualFold(r.Code, code) {
+			return r, nil
+		}
+	}
+	return facts.Rate{}, wire.BadRequest("currency: %q is not a supported ISO 4217 code", code)
+}

@@ -1,0 +1,211 @@
+// Package report answers the emulated service's reporting endpoints: csv_report, report (JSON), parquet_report, events
+// and filters_data. Without it nothing of the service's parameters, their defaults and their error messages could be
+// tried without an account.
+//
+//	url.Values ── parse ── request (a metrics.Query) ── SQL over the facts ── rows ──┬── csv.go
+//	                └── 400 with the reason                                          ├── json.go
+//	                                                                                 └── parquet.go
+//
+// Each parameter is read in one place: dimensions, metrics, sort and form in params.go, ways of counting in modes.go, time
+// in period.go and zones.go, filters in filters.go. Rows are handed over as SQLite yields them, in constant memory.
+package report
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// Prefix begins the path of every report.
+const Prefix = "/reports-service/"
+
+// Options say how reports are served. Their fields are those of Options.
+type Options struct {
+	MaxPairs int
+	Bulk     int
+	Settle   func() error // brings the facts up to date before a report reads them
+	Now      func() time.Time
+	Logger   *slog.Logger
+}
+
+// Service answers what is under /reports-service/ from a world's facts.
+type Service struct {
+	opts     Options
+	world    *facts.World
+	Glossary *metrics.Glossary
+}
+
+func New(w *facts.World, o Options) *Service {
+	return &Service{opts: o, world: w, Glossary: metrics.NewGlossary(&w.Catalog)}
+}
+
+// Serve answers a request under /reports-service/, whose last element says what is asked for.
+func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
+	switch strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, Prefix), "/") {
+	case "events":
+		s.serveEvents(x, r)
+	case "csv_report":
+		s.serveCSV(x, r)
+	case "report":
+		s.serveJSON(x, r)
+	case "parquet_report":
+		s.serveParquet(x, r)
+	case "filters_data":
+		s.serveFiltersData(x, r)
+	case "pivot_report":
+		x.Fail(wire.BadRequest("%s is not yet served by this emulator", r.URL.Path))
+	default:
+		x.Fail(wire.NotFound(r))
+	}
+}
+
+// serveCSV answers GET /csv_report.
+func (s *Service) serveCSV(x *wire.Exchange, r *http.Request) {
+	q := s.read(x, r)
+	switch {
+	case q == nil:
+	case s.opts.Bulk > 0:
+		s.streamBulk(x, r, q)
+		s.end(x, r, r.Context().Err())
+	default:
+		s.end(x, r, s.stream(x, r, q, func(st metrics.Statement, rows *sql.Rows) error {
+			return writeRows(x, r, q, st.Units, rows)
+		}))
+	}
+}
+
+// read reads and checks the request of a report; after nil it is answered.
+func (s *Service) read(x *wire.Exchange, r *http.Request) *request {
+	q, bad := s.parse(r.URL.Query(), s.opts.Now())
+	if bad != nil {
+		x.Fail(bad)
+		return nil
+	}
+	if pairs := q.Period.Days() * len(q.Apps); s.opts.MaxPairs > 0 && pairs > s.opts.MaxPairs {
+		x.Fail(&wire.Error{Status: http.StatusGatewayTimeout, Code: wire.CodeService,
+			Desc: fmt.Sprintf("The query took too long: %d apps over %d days", len(q.Apps), q.Period.Days())})
+		return nil
+	}
+	return q
+}
+
+// stream makes the facts that the query needs, then hands the rows over as SQLite yields them, standing on the first
+// one. A report without rows is answered here.
+func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request, write func(metrics.Statement, *sql.Rows) error) error {
+	return s.run(r.Context(), &q.Query, func(st metrics.Statement, rows *sql.Rows) error {
+		if !rows.Next() {
+			if err := rows.Err(); err != nil {
+				return err
+			}
+			x.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		return write(st, rows)
+	})
+}
+
+func (s *Service) run(ctx context.Context, q *metrics.Query, use func(metrics.Statement, *sql.Rows) error) error {
+	for _, part := range q.Spans() {
+		days := part.UtcDays()
+		if err := s.world.Ensure(q.Apps, max(days.From, s.world.FirstDay), min(days.To, q.Today)); err != nil {
+			return err
+		}
+	}
+	if err := s.opts.Settle(); err != nil {
+		return err
+	}
+	st, err := s.Glossary.Build(q)
+	if err != nil {
+		return err
+	}
+	return s.world.Store.Query(ctx, st.Text, st.Args, func(rows *sql.Rows) error { return use(st, rows) })
+}
+
+// end answers an error of stream.
+func (s *Service) end(x *wire.Exchange, r *http.Request, err error) {
+	if err == nil {
+		return
+	}
+	gone := r.Context().Err() != nil // the client is, or this server is being closed
+	if !gone {
+		s.opts.Logger.Error("report failed", "path", r.URL.Path, "query", r.URL.RawQuery, "error", err)
+	}
+	if gone || x.Status != 0 {
+		panic(http.ErrAbortHandler) // a broken answer must not look like a whole one
+	}
+	x.Fail(wire.Failed(err.Error()))
+}
+
+// writeRows sends the header and all rows; rows already stands on the first one.
+func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Unit, rows *sql.Rows) error {
+	columns := q.reportColumns(units, x.Fault)
+	body := x.Body(r, wire.CSV)
+	w := &csvWriter{out: body}
+	q.writeHeader(w, x.Fault)
+	err := eachRow(rows, len(q.Dimensions)+len(units), func(row []any) error {
+		for _, c := range columns {
+			if text, ok := c.value(row).(string); ok {
+				w.text(text)
+			} else if err := w.number(c.value(row), c.unit); err != nil {
+				return fmt.Errorf("column %s: %w", c.slug, err)
+			}
+		}
+		return w.endLine()
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	return body.Close()
+}
+
+func (q *request) writeHeader(w *csvWriter, f *wire.Fault) {
+	names, labels := q.Names()
+	if q.readable {
+		names = labels
+	}
+	drift := q.driftColumn(f)
+	for i, name := range names {
+		switch {
+		case i != drift || f.Drifts(wire.DriftExtra):
+			w.text(name)
+		case f.Drifts(wire.DriftRename):
+			w.text(name + "_v2")
+		}
+	}
+	if f.Drifts(wire.DriftExtra) {
+		w.text("extra")
+	}
+	_ = w.endLine() // the error stays in w
+}
+
+// driftColumn is the index of the column that a drift fault is about, or -1.
+func (q *request) driftColumn(f *wire.Fault) int {
+	if f == nil || f.Kind != wire.FaultDrift {
+		return -1
+	}
+	slugs, _ := q.Names()
+	if i := slices.Index(slugs, f.Column); i >= 0 {
+		return i
+	}
+	return len(slugs) - 1
+}
+
+// dropped is the index of the column that a drift fault leaves out, or -1.
+func (q *request) dropped(f *wire.Fault) int {
+	if f.Drifts(wire.DriftMissing) {
+		return q.driftColumn(f)
+	}
+	return -1
+}

@@ -1,0 +1,208 @@
+package sharing
+
+import (
+	"cmp"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/store"
+)
+
+// deviceKey names a device of an app.
+type deviceKey struct {
+	app    string
+	idType uint8 // place in idTypes
+	id     string
+}
+
+var idTypes = [...]string{"idfa", "gps_adid"}
+
+func (req *request) devices() []deviceKey {
+	keys := make([]deviceKey, 0, len(idTypes))
+	for i, id := range [...]string{req.idfa, req.gpsADID} {
+		if id != "" {
+			keys = append(keys, deviceKey{req.app, uint8(i), id})
+		}
+	}
+	return keys
+}
+
+// device is what was said of a device.
+type device struct {
+	master   string
+	choices  choices
+	options  []option
+	arrivals int
+	last     uint64 // a hash of the content that came last
+}
+
+// books hold the devices' settings. They are what comes of the log.
+type books struct {
+	partners *partnerNames
+	Log      *store.Log
+	kept     bool // an answer waits for the log
+	hash     maphash.Seed
+
+	mu         sync.Mutex
+	devices    map[deviceKey]*device
+	UnderWay   map[deviceKey]int
+	statuses   map[int]int
+	refused    map[string]int
+	faults     int
+	records    int
+	duplicates int
+	overlaps   int
+}
+
+func newBooks(partners *partnerNames) *books {
+	b := &books{partners: partners, hash: maphash.MakeSeed()}
+	b.clear()
+	return b
+}
+
+func (b *books) clear() {
+	b.devices, b.UnderWay = map[deviceKey]*device{}, map[deviceKey]int{}
+	b.statuses, b.refused = map[int]int{}, map[string]int{}
+	b.faults, b.records, b.duplicates, b.overlaps = 0, 0, 0, 0
+}
+
+func (b *books) faulted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.faults++
+}
+
+func (b *books) answered(status int, refused string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.statuses[status]++
+	if refused != "" {
+		b.refused[refused]++
+	}
+}
+
+// enter notes that a request of these devices is under way, until leave.
+func (b *books) enter(req request) (leave func()) {
+	keys := req.devices()
+	if len(keys) == 0 {
+		return func() {}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	busy, here := false, b.UnderWay
+	for _, k := range keys {
+		busy = busy || here[k] > 0
+		here[k]++
+	}
+	if busy {
+		b.overlaps++
+	}
+	return sync.OnceFunc(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, k := range keys {
+			if here[k]--; here[k] == 0 {
+				delete(here, k)
+			}
+		}
+	})
+}
+
+// take books a request, and returns when it is kept.
+func (b *books) take(req request, now time.Time) error {
+	line := b.line(req, now)
+	b.mu.Lock()
+	b.book(req, line[contentOf(line):])
+	batch := b.Log.Add(line) // under the same lock: the log has the order of the books
+	b.mu.Unlock()
+	if !b.kept {
+		return nil
+	}
+	return batch.Wait()
+}
+
+// book is take in memory; content is the part of its line that says what is asked for.
+func (b *books) book(req request, content []byte) {
+	sum := maphash.Bytes(b.hash, content)
+	same, master := true, strings.Clone(req.master) // alone, without the request that they are pieces of
+	options := make([]option, len(req.options))
+	for i, o := range req.options {
+		options[i] = option{strings.Clone(o.group), strings.Clone(o.key), strings.Clone(o.value)}
+	}
+	for _, k := range req.devices() {
+		d := b.devices[k]
+		if d == nil {
+			k.id = strings.Clone(k.id)
+			d = &device{}
+			b.devices[k] = d
+		}
+		same = same && d.arrivals > 0 && d.last == sum
+		d.arrivals++
+		d.last = sum
+		if req.master != "" {
+			d.master = master
+		}
+		d.choices = d.choices.with(req.settings)
+		d.options = mergedOptions(d.options, options)
+	}
+	b.records++
+	if same {
+		b.duplicates++
+	}
+}
+
+// Summary is what arrived at /third_party_sharing.
+type Summary struct {
+	Statuses   map[int]int    `json:"statuses"`   // answers by status, those of scripted faults left out
+	Refused    map[string]int `json:"refused"`    // why, in fixed words
+	Faulted    int            `json:"faulted"`    // answered by a scripted fault, and not taken
+	Records    int            `json:"records"`    // arrivals that were taken
+	Devices    int            `json:"devices"`    // different ones: app, type of ID and ID
+	Duplicates int            `json:"duplicates"` // arrivals with the content of the same device's one before
+	Overlaps   int            `json:"overlaps"`   // that came while one of the same device was under way
+}
+
+// summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
+// refused.
+func (b *books) summary() Summary {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return Summary{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: b.records,
+		Devices: len(b.devices), Duplicates: b.duplicates, Overlaps: b.overlaps}
+}
+
+// reset forgets all devices, the log and the counts.
+func (b *books) reset() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.Log.Erase(); err != nil {
+		return fmt.Errorf("reset sharing: %w", err)
+	}
+	b.clear()
+	return nil
+}
+
+// replay makes the books of what the log of a kept file comes to.
+func (b *books) replay() error {
+	err := b.eachLine(func(line string) error {
+		req, _, err := b.parseLine(line)
+		if err != nil {
+			return err
+		}
+		b.book(req, []byte(line)[contentOf([]byte(line)):])
+		b.statuses[req.status]++
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the log of sharing: %w", err)
+	}
+	return nil
+}
+
+func (k deviceKey) compare(other deviceKey) int {
+	return cmp.Or(strings.Compare(k.app, other.app), cmp.Compare(k.idType, other.idType), strings.Compare(k.id, other.id))
+}

@@ -1,0 +1,117 @@
+package sharing
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// metricNames are the metrics that sharing can be set for, without `all`. Source: the service's interface document.
+var metricNames = [...]string{"ad_revenue", "att_update", "event", "install", "reattribution", "reattribution_reinstall", "reinstall",
+	"rejected_install", "rejected_reattribution", "sdk_click", "sdk_info", "session", "subscription", "uninstall", "update"}
+
+// Metrics lists the metrics that sharing can be set for, sorted, without `all`.
+func Metrics() []string { return slices.Clone(metricNames[:]) }
+
+// groups are the metrics right below a group. Source: the service's page on third-party sharing. The interface
+// document calls five more of them groups, and names no metric below those.
+var groups = map[string][]string{
+	"session": {"install", "reinstall", "reattribution", "rejected_reattribution", "reattribution_reinstall"},
+	"install": {"rejected_install"},
+}
+
+// metricSet has bit n for sharingMetrics[n].
+type metricSet uint16
+
+// covered is what a setting of each metric speaks of: the metric, and all below it.
+var covered = func() map[string]metricSet {
+	sets := map[string]metricSet{"all": 1<<len(metricNames) - 1}
+	var cover func(metric string) metricSet
+	cover = func(metric string) metricSet {
+		set := metricSet(1) << slices.Index(metricNames[:], metric)
+		for _, below := range groups[metric] {
+			set |= cover(below)
+		}
+		return set
+	}
+	for _, metric := range metricNames {
+		sets[metric] = cover(metric)
+	}
+	return sets
+}()
+
+// setting switches sharing of a metric, or group, with a partner.
+type setting struct {
+	partner int // place in sharingPartners.names
+	metric  string
+	share   bool
+}
+
+// inOrder sorts the settings so that groups come before what is below them; of two for the same the later one stays.
+func inOrder(settings []setting) []setting {
+	if len(settings) < 2 {
+		return settings
+	}
+	slices.SortStableFunc(settings, func(a, b setting) int {
+		wider := bits.OnesCount16(uint16(covered[b.metric])) - bits.OnesCount16(uint16(covered[a.metric]))
+		return cmp.Or(a.partner-b.partner, wider, cmp.Compare(a.metric, b.metric))
+	})
+	out := settings[:0]
+	for i, s := range settings {
+		if i+1 < len(settings) && settings[i+1].partner == s.partner && settings[i+1].metric == s.metric {
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// choice is what was said of one partner. A group's setting goes over older ones of the metrics below it, so it is enough
+// to remember what holds for each metric.
+type choice struct {
+	partner      int
+	said, shared metricSet // shared is a part of said
+}
+
+func (c *choice) set(s setting) {
+	set := covered[s.metric]
+	c.said |= set
+	c.shared &^= set
+	if s.share {
+		c.shared |= set
+	}
+}
+
+// choices are a device's, in no order.
+type choices []choice
+
+func (c choices) of(partner int) choice {
+	for _, of := range c {
+		if of.partner == partner {
+			return of
+		}
+	}
+	return choice{}
+}
+
+// with is the choices after settings that are inOrder.
+func (c choices) with(settings []setting) choices {
+	for _, s := range settings {
+		i := slices.IndexFunc(c, func(of choice) bool { return of.partner == s.partner })
+		if i < 0 {
+			i = len(c)
+			c = append(c, choice{partner: s.partner})
+		}
+		c[i].set(s)
+	}
+	return c
+}
+
+// effective is what is shared with the partner: what was said of it, else of all partners, else everything.
+func (c choices) effective(partner int) metricSet {
+	own, all := c.of(partner), c.of(everyPartner)
+	return own.shared | all.shared&^own.said | covered["all"]&^(own.said|all.said)
+}
+
+// everyPartner is the place of `all` in sharingPartners.names.
+const everyPartner = 0

@@ -1,0 +1,55 @@
+package sharing
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// shownIssues bounds an answer: a megabyte holds many wrong names.
+const shownIssues = 20
+
+// issues are the invalid parts of a request, in their order.
+type issues struct {
+	shown []string
+	more  int
+}
+
+func (e *issues) add(kind string, path ...string) {
+	if len(e.shown) == shownIssues {
+		e.more++
+		return
+	}
+	for i, name := range path {
+		path[i] = clip(name)
+	}
+	if len(path) > 0 {
+		kind += ": " + strings.Join(path, ".")
+	}
+	e.shown = append(e.shown, kind)
+}
+
+// any tells that something is invalid.
+func (e *issues) any() bool { return len(e.shown) > 0 }
+
+func (e *issues) text() string {
+	if e.more > 0 {
+		return strings.Join(e.shown, "; ") + fmt.Sprintf("; %d more", e.more)
+	}
+	return strings.Join(e.shown, "; ")
+}
+
+// clip shortens a name that was sent.
+func clip(name string) string {
+	const most = 64
+	if utf8.RuneCountInString(name) <= most {
+		return name
+	}
+	return string([]rune(name)[:most]) + "..."
+}
+
+// clean tells a text that can be written in a line.
+func clean(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}

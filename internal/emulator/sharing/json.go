@@ -1,0 +1,81 @@
+package sharing
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Member is a part of a JSON object or array; in an array it has no name.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// JSONParts reads the parts of a JSON object, or array, that begins with open. It keeps their order and those named twice,
+// as encoding/json doesn't. ok is false for anything else.
+func JSONParts(raw []byte, open byte) (parts []Member, ok bool) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || raw[0] != open || !json.Valid(raw) {
+		return nil, false
+	}
+	for at := nextPart(raw, 1); raw[at] != '}' && raw[at] != ']'; at = nextPart(raw, at) {
+		var m Member
+		if open == '{' {
+			end := valueEnd(raw, at)
+			m.Name, _ = TextOf(raw[at:end])
+			at = nextPart(raw, end)
+		}
+		end := valueEnd(raw, at)
+		m.Value = raw[at:end]
+		parts = append(parts, m)
+		at = end
+	}
+	return parts, true
+}
+
+// nextPart skips what stands between the parts of valid JSON.
+func nextPart(raw []byte, at int) int {
+	for bytes.IndexByte([]byte(" \t\r\n,:"), raw[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+// valueEnd is where the value at raw[at] ends, in valid JSON that goes on behind it.
+func valueEnd(raw []byte, at int) int {
+	depth := 0
+	for ; ; at++ {
+		switch raw[at] {
+		case '"':
+			for at++; raw[at] != '"'; at++ {
+				if raw[at] == '\\' {
+					at++
+				}
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		default:
+			if depth == 0 && bytes.IndexByte([]byte(" \t\r\n,:}]"), raw[at+1]) < 0 {
+				continue // within a number or a name
+			}
+		}
+		if depth == 0 {
+			return at + 1
+		}
+	}
+}
+
+// TextOf is the text of a JSON string.
+func TextOf(raw json.RawMessage) (text string, isText bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	if plain := raw[1 : len(raw)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
+		return string(plain), true
+	}
+	return text, json.Unmarshal(raw, &text) == nil
+}

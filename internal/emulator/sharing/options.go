@@ -1,0 +1,150 @@
+package sharing
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// option is a granular option of a device.
+type option struct{ group, key, value string }
+
+func byGroupAndKey(a, b option) int {
+	return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.key, b.key))
+}
+
+// The groups whose keys are documented, with the values that each key takes; "partner_dma" is the document's word for
+// google_dma. Sources: the interface document, and the service's pages on its SDKs' privacy features.
+var optionGroups = map[string]map[string][]string{
+	"google_dma": {"eea": {"0", "1"}, "ad_personalization": {"0", "1"}, "ad_user_data": {"0", "1"}, "npa": {"0", "1"}},
+	"facebook":   {FacebookCountry: {"0", "1"}, FacebookState: {"0", "1000", "1001", "1002"}},
+}
+
+const (
+	FacebookCountry = "data_processing_options_country"
+	FacebookState   = "data_processing_options_state"
+)
+
+// readOptions reads granular_third_party_sharing_options; what is invalid goes to bad, the rest is returned, sorted.
+func (p *partnerNames) readOptions(o objectParam, bad *issues) []option {
+	var out []option
+	for _, raw := range o.texts {
+		groups, ok := JSONParts(raw, '{')
+		if !ok {
+			bad.add("Invalid " + OptionsName)
+			continue
+		}
+		for _, g := range groups {
+			keys, ok := JSONParts(g.Value, '{')
+			if !ok {
+				bad.add("Invalid options of group", g.Name)
+				continue
+			}
+			for _, k := range keys {
+				out = p.addOption(out, g.Name, k.Name, optionText(k.Value), bad)
+			}
+		}
+	}
+	for _, piece := range o.pieces {
+		if len(piece.path) != 2 {
+			bad.add("Invalid " + OptionsName)
+			continue
+		}
+		text := piece.value
+		out = p.addOption(out, piece.path[0], piece.path[1], optionValue{text: &text}, bad)
+	}
+	return mergedOptions(nil, out)
+}
+
+// optionValue is a text, or something else by its literal.
+type optionValue struct {
+	text    *string
+	literal string
+}
+
+func optionText(raw json.RawMessage) optionValue {
+	if text, isText := TextOf(raw); isText {
+		return optionValue{text: &text}
+	}
+	return optionValue{literal: string(raw)}
+}
+
+func (p *partnerNames) addOption(out []option, group, key string, v optionValue, bad *issues) []option {
+	name, known := p.optionGroup(group)
+	if !known {
+		bad.add("Unknown option group", group)
+		return out
+	}
+	values, documented := optionGroups[name]
+	if !documented { // free pairs of texts
+		if v.text == nil || key == "" || !clean(key) || !clean(*v.text) {
+			bad.add("Invalid option", group, key)
+			return out
+		}
+		return append(out, option{name, key, *v.text})
+	}
+	value := v.literal
+	if v.text != nil {
+		value = *v.text
+	} else if name == "google_dma" && (value == "true" || value == "false") {
+		value = map[string]string{"true": "1", "false": "0"}[value]
+	}
+	switch {
+	case values[key] == nil:
+		bad.add("Unknown option", group, key)
+	case !slices.Contains(values[key], value):
+		bad.add("Invalid option", group, key)
+	default:
+		return append(out, option{name, key, value})
+	}
+	return out
+}
+
+// optionGroup is the name that a group is kept by.
+func (p *partnerNames) optionGroup(name string) (string, bool) {
+	switch name {
+	case "partner_dma", "google_dma":
+		return "google_dma", true
+	case "apple_ads":
+		return name, true
+	}
+	i, known := p.find(name)
+	if !known || name == "all" || name == "dynamic_callbacks" {
+		return "", false
+	}
+	return p.names[i], true
+}
+
+// mergedOptions is the old options with the new ones, which go over equal names, later ones over earlier ones. It is sorted.
+func mergedOptions(old, added []option) []option {
+	if len(added) == 0 {
+		return old
+	}
+	all := append(old, added...)
+	slices.SortStableFunc(all, byGroupAndKey)
+	out := all[:0]
+	for i, o := range all {
+		if i+1 == len(all) || byGroupAndKey(o, all[i+1]) != 0 {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// shownOptions are the options by group and key. One 0 of Facebook's two makes both 0.
+func shownOptions(options []option) map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for _, o := range options {
+		if out[o.group] == nil {
+			out[o.group] = map[string]string{}
+		}
+		out[o.group][o.key] = o.value
+	}
+	if f := out["facebook"]; f[FacebookCountry] == "0" || f[FacebookState] == "0" {
+		for key := range f {
+			f[key] = "0"
+		}
+	}
+	return out
+}

@@ -1,0 +1,187 @@
+package sharing
+
+import (
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// The parameters of /third_party_sharing that are plain texts, and the two that are objects.
+const (
+	paramS2S = iota
+	paramApp
+	paramIDFA
+	paramGPSADID
+	paramSharing
+)
+
+var plainNames = [...]string{"s2s", "app_token", "idfa", "gps_adid", "sharing"}
+
+const (
+	SettingsName = "partner_sharing_settings"
+	OptionsName  = "granular_third_party_sharing_options"
+
+	bodyLimit = 1 << 20 // bytes. Source: the service's page on server-to-server calls
+)
+
+// params are parameters as they were sent in one place. Of a plain one that is repeated the first counts.
+type params struct {
+	plain             [len(plainNames)]string
+	settings, options objectParam
+}
+
+// objectParam is an object that came as JSON texts, or piece by piece as name[a][b]=value, or both.
+type objectParam struct {
+	texts  []json.RawMessage // not yet checked
+	pieces []piece
+}
+
+type piece struct {
+	path  []string // a, b; nil when the brackets make no sense
+	value string
+}
+
+func (p objectParam) empty() bool { return len(p.texts) == 0 && len(p.pieces) == 0 }
+
+// readParams reads query and body, of which the body goes first, name by name. refused is the service's word for
+// what can't be read at all.
+func readParams(r *http.Request) (p params, refused string) {
+	if r.Method != http.MethodPost {
+		return p, "Method not allowed"
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit+1))
+	if len(body) > bodyLimit || len(r.URL.RawQuery) > bodyLimit {
+		return p, "Request size too large"
+	}
+	if err != nil {
+		return p, "Malformed request body"
+	}
+	var query params
+	if refused = query.readForm(r.URL.RawQuery); refused != "" {
+		return p, refused
+	}
+	switch contentType := r.Header.Get("Content-Type"); {
+	case wire.IsForm(contentType):
+		refused = p.readForm(string(body))
+	case isJSON(contentType) && len(body) > 0:
+		refused = p.readJSON(body)
+	}
+	for i, value := range query.plain {
+		if p.plain[i] == "" {
+			p.plain[i] = value
+		}
+	}
+	if p.settings.empty() {
+		p.settings = query.settings
+	}
+	if p.options.empty() {
+		p.options = query.options
+	}
+	return p, refused
+}
+
+func isJSON(contentType string) bool {
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && kind == "application/json"
+}
+
+func (p *params) readForm(encoded string) (refused string) {
+	for encoded != "" {
+		var pair string
+		pair, encoded, _ = strings.Cut(encoded, "&")
+		name, value, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(name)
+		if err == nil {
+			value, err = url.QueryUnescape(value)
+		}
+		if err != nil {
+			return "Malformed request (bad escape)"
+		}
+		if value != "" { // an empty parameter is a missing one
+			p.put(name, value)
+		}
+	}
+	return ""
+}
+
+func (p *params) put(name, value string) {
+	if i := slices.Index(plainNames[:], name); i >= 0 {
+		if p.plain[i] == "" {
+			p.plain[i] = value
+		}
+		return
+	}
+	base, brackets, pieced := strings.Cut(name, "[")
+	object := p.object(base)
+	switch {
+	case object == nil:
+	case pieced:
+		object.pieces = append(object.pieces, piece{bracketPath(brackets), value})
+	default:
+		object.texts = append(object.texts, json.RawMessage(value))
+	}
+}
+
+func (p *params) object(name string) *objectParam {
+	switch name {
+	case SettingsName:
+		return &p.settings
+	case OptionsName:
+		return &p.options
+	default:
+		return nil
+	}
+}
+
+// bracketPath reads "a][b]".
+func bracketPath(s string) []string {
+	s, ok := strings.CutSuffix(s, "]")
+	if !ok {
+		return nil
+	}
+	path := strings.Split(s, "][")
+	if slices.ContainsFunc(path, func(s string) bool { return strings.ContainsAny(s, "[]") }) {
+		return nil
+	}
+	return path
+}
+
+func (p *params) readJSON(body []byte) (refused string) {
+	const malformed = "Malformed request body"
+	members, ok := JSONParts(body, '{')
+	if !ok {
+		return malformed
+	}
+	for _, m := range members {
+		text, isText := TextOf(m.Value)
+		if object := p.object(m.Name); object != nil {
+			switch {
+			case !isText:
+				object.texts = append(object.texts, m.Value)
+			case text != "":
+				object.texts = append(object.texts, json.RawMessage(text))
+			}
+			continue
+		}
+		i := slices.Index(plainNames[:], m.Name)
+		switch {
+		case i < 0 || string(m.Value) == "null" || p.plain[i] != "":
+		case isText:
+			p.plain[i] = text
+		case m.Value[0] == '{' || m.Value[0] == '[':
+			return malformed
+		default:
+			p.plain[i] = string(m.Value)
+		}
+	}
+	for _, object := range []*objectParam{&p.settings, &p.options} {
+		object.texts = slices.DeleteFunc(object.texts, func(raw json.RawMessage) bool { return string(raw) == "null" })
+	}
+	return ""
+}

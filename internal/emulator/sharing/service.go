@@ -1,0 +1,238 @@
+// Package sharing answers the emulated service's third-party sharing: which device of an app shares what with whom.
+// Without it nobody could say, after a crash or a retry, whether each device ended up with the choice that was sent last.
+//
+//	request ── read ──┬── valid parts ── books (one state a device) and log (every arrival, in order)
+//	                  └── invalid parts ── 202 if something else is valid, else 400
+//
+// The books are what comes of the log: a kept file is replayed when it is opened. What holds for a device is read with
+// StateOf, what arrived with Arrivals.
+package sharing
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/store"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+const Path = "/third_party_sharing"
+
+// request is the valid parts of a request.
+type request struct {
+	app           string // its token
+	idfa, gpsADID string // one may be missing
+	status        int    // 200, or 202 when other parts were invalid
+	master        string // "enable", "disable" or nothing
+	settings      []setting
+	options       []option
+}
+
+// The 400 words that are counted by themselves.
+const (
+	nothingToDo = "Missing parameter: sharing, " + SettingsName + " or " + OptionsName
+	noValidPart = "No valid part"
+)
+
+// Options say whose settings are taken.
+type Options struct {
+	Tokens   map[string]string // Bearer tokens, and the app each is of, "" for any; an app with none isn't asked for one
+	Channels []string          // the partners of the channel setup, in its order, which partner_1, partner_2... count
+	Partners []string          // partners besides
+	HasApp   func(token string) (bool, error)
+	Kept     bool // an answer waits until its line is in the file
+	Now      func() time.Time
+	Logger   *slog.Logger
+}
+
+// Service answers POST /third_party_sharing and keeps what each device of an app shares with whom.
+type Service struct {
+	opts  Options
+	Books *books
+	apps  sync.Map // tokens that are known to be apps of the account
+}
+
+// New makes the endpoint with empty books.
+func New(db *store.DB, o Options) (*Service, error) {
+	if slices.Contains(o.Partners, "") {
+		return nil, errors.New("a sharing partner without a name")
+	}
+	s := &Service{opts: o, Books: newBooks(makePartners(o.Channels, o.Partners))}
+	s.Books.Log, s.Books.kept = store.NewLog(db, "sharing"), o.Kept
+	for token, app := range o.Tokens {
+		if token == "" || app != "" && !s.hasApp(app) {
+			return nil, fmt.Errorf("sharing token %q of app %q: want a token, and an app of the account or none", token, app)
+		}
+	}
+	return s, nil
+}
+
+// Replay makes the books of what the log of a kept file comes to. It is called once, before the first request.
+func (s *Service) Replay() error { return s.Books.replay() }
+
+// Close waits until all that was taken is in the file, and returns what couldn't be written.
+func (s *Service) Close() error { return s.Books.Log.Settle() }
+
+// Summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
+// refused.
+func (s *Service) Summary() Summary { return s.Books.summary() }
+
+// StateOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
+func (s *Service) StateOf(app, idType, device string) State {
+	return s.Books.stateOf(app, idType, device)
+}
+
+// Arrivals hands out, in the order of taking, what was taken until now, as long as yield wants more.
+func (s *Service) Arrivals(yield func(Arrival) bool) error {
+	return s.Books.arrivals(yield)
+}
+
+// Reset forgets all devices, the log and the counts.
+func (s *Service) Reset() error { return s.Books.reset() }
+
+// Serve answers POST /third_party_sharing.
+//
+// A request is read before all waiting, so that two of one device that are under way at a time are noticed, and taken
+// after it, so that they would change places.
+func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
+	req, bad, refused := s.read(r)
+	if x.Fault.Refuses() {
+		req = request{} // of no device
+	}
+	leave := s.Books.enter(req)
+	defer leave()
+	if x.Struck(r, failed) {
+		s.Books.faulted()
+		return
+	}
+	x.Wait(r)
+	var answer wire.Reply
+	switch {
+	case refused == noValidPart:
+		answer = sayJSON(http.StatusBadRequest, "error", "Third party sharing failed ("+bad.text()+")")
+	case refused != "":
+		answer = sayJSON(http.StatusBadRequest, "error", "Third party sharing failed ("+refused+")")
+	default:
+		if err := s.Books.take(req, s.opts.Now().Truncate(time.Second)); err != nil {
+			s.opts.Logger.Error("third-party sharing failed", "error", err)
+			answer = sayJSON(http.StatusInternalServerError, "error", "Third party sharing failed (Internal error, contact support)")
+			break
+		}
+		answer = sayJSON(http.StatusOK, "status", "OK")
+		if bad.any() {
+			answer = sayJSON(http.StatusAccepted, "error", "Third party sharing partially failed ("+bad.text()+")")
+		}
+	}
+	leave() // before the client can send its next one
+	s.Books.answered(answer.Status, refused)
+	x.Deliver(answer, failed)
+}
+
+func sayJSON(status int, name, words string) wire.Reply {
+	body, err := json.Marshal(map[string]string{name: words})
+	if err != nil {
+		panic(err) // texts
+	}
+	return wire.Reply{Status: status, ContentType: "application/json", Body: body}
+}
+
+// failed is the answer of a scripted status.
+func failed(status, retryAfter int) wire.Reply {
+	a := sayJSON(status, "error", "Third party sharing failed ("+http.StatusText(status)+")")
+	a.RetryAfter = retryAfter
+	return a
+}
+
+// read reads and checks a request. refused is why nothing of it is taken, and then req has no device.
+func (s *Service) read(r *http.Request) (req request, bad issues, refused string) {
+	p, refused := readParams(r)
+	if refused == "" {
+		refused = s.check(&p, r.Header)
+	}
+	if refused != "" {
+		return req, bad, refused
+	}
+	got := request{app: p.plain[paramApp], idfa: p.plain[paramIDFA], gpsADID: p.plain[paramGPSADID], status: http.StatusOK}
+	switch choice := p.plain[paramSharing]; choice {
+	case "", "enable", "disable":
+		got.master = choice
+	default:
+		bad.add("Invalid sharing", choice)
+	}
+	got.settings = s.Books.partners.readSettings(p.settings, &bad)
+	got.options = s.Books.partners.readOptions(p.options, &bad)
+	switch {
+	case got.master != "" || len(got.settings) > 0 || len(got.options) > 0:
+	case bad.any():
+		return req, bad, noValidPart
+	default:
+		return req, bad, nothingToDo
+	}
+	if bad.any() {
+		got.status = http.StatusAccepted
+	}
+	return got, bad, ""
+}
+
+// check looks at what no request may lack.
+func (s *Service) check(p *params, h http.Header) (refused string) {
+	app, idfa, gpsADID := p.plain[paramApp], p.plain[paramIDFA], p.plain[paramGPSADID]
+	switch {
+	case app == "":
+		return "Missing parameter: app_token"
+	case !s.hasApp(app):
+		return "App not found"
+	case !s.mayCall(app, h):
+		return "Failed to authorize request"
+	case p.plain[paramS2S] == "":
+		return "Missing parameter: s2s"
+	case p.plain[paramS2S] != "1":
+		return "Invalid parameter: s2s"
+	case idfa == "" && gpsADID == "":
+		return "Missing parameter: idfa or gps_adid"
+	case !clean(idfa):
+		return "Invalid parameter: idfa"
+	case !clean(gpsADID):
+		return "Invalid parameter: gps_adid"
+	default:
+		return ""
+	}
+}
+
+// hasApp tells apps of the account, and remembers them.
+func (s *Service) hasApp(token string) bool {
+	if _, known := s.apps.Load(token); known {
+		return true
+	}
+	known, err := s.opts.HasApp(token)
+	if err != nil {
+		s.opts.Logger.Error("app not looked up", "error", err)
+	}
+	if known {
+		s.apps.Store(strings.Clone(token), true)
+	}
+	return known
+}
+
+// mayCall asks for a token when there is one of the app.
+func (s *Service) mayCall(app string, h http.Header) bool {
+	sent, bearer := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
+	sent = strings.TrimSpace(sent)
+	asked := false
+	for token, of := range s.opts.Tokens {
+		if of == "" || of == app {
+			asked = true
+			if bearer && token == sent {
+				return true
+			}
+		}
+	}
+	return !asked
+}

@@ -1,0 +1,178 @@
+package sharing
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// readSettings reads partner_sharing_settings in each of its forms; what is invalid goes to bad, the rest is returned.
+func (p *partnerNames) readSettings(o objectParam, bad *issues) []setting {
+	r := settingsReader{partners: p, bad: bad}
+	for _, raw := range o.texts {
+		r.text(raw)
+	}
+	r.pieces(o.pieces)
+	return inOrder(r.out)
+}
+
+type settingsReader struct {
+	partners *partnerNames
+	bad      *issues
+	out      []setting
+}
+
+// text reads {partner: {metric: bool}}, a form object, or an array of form objects.
+func (r *settingsReader) text(raw json.RawMessage) {
+	if list, ok := JSONParts(raw, '['); ok {
+		for _, one := range list {
+			if members, ok := JSONParts(one.Value, '{'); ok {
+				r.formObject(members)
+			} else {
+				r.bad.add("Invalid " + SettingsName)
+			}
+		}
+		return
+	}
+	members, ok := JSONParts(raw, '{')
+	switch {
+	case !ok:
+		r.bad.add("Invalid " + SettingsName)
+	case slices.ContainsFunc(members, func(m Member) bool { return m.Name == "partnerName" }):
+		r.formObject(members)
+	default:
+		for _, m := range members {
+			r.partner(m.Name, m.Value)
+		}
+	}
+}
+
+// partner reads one partner's {metric: bool}.
+func (r *settingsReader) partner(name string, raw json.RawMessage) {
+	partner, known := r.partners.find(name)
+	if !known {
+		r.bad.add("Unknown partner", name)
+		return
+	}
+	members, ok := JSONParts(raw, '{')
+	if !ok {
+		r.bad.add("Invalid settings of partner", name)
+		return
+	}
+	for _, m := range members {
+		r.metric(partner, name, m.Name, string(m.Value))
+	}
+}
+
+func (r *settingsReader) metric(partner int, name, metric, value string) {
+	switch {
+	case covered[metric] == 0:
+		r.bad.add("Unknown metric", name, metric)
+	case value != "true" && value != "false":
+		r.bad.add("Invalid value", name, metric)
+	default:
+		r.out = append(r.out, setting{partner, metric, value == "true"})
+	}
+}
+
+// formObject reads {partnerName, key, value}. Values are booleans or their names.
+func (r *settingsReader) formObject(members []Member) {
+	var f formObject
+	for _, m := range members {
+		text, isText := TextOf(m.Value)
+		if !isText {
+			text = string(m.Value)
+		}
+		f.put(m.Name, text)
+	}
+	r.form(f)
+}
+
+// formObject is one setting as an object of a form.
+type formObject struct{ partnerName, key, value string }
+
+func (f *formObject) put(name, value string) (known bool) {
+	switch name {
+	case "partnerName":
+		f.partnerName = value
+	case "key":
+		f.key = value
+	case "value":
+		f.value = value
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *settingsReader) form(f formObject) {
+	if f.partnerName == "" || f.key == "" {
+		r.bad.add("Invalid " + SettingsName)
+		return
+	}
+	partner, known := r.partners.find(f.partnerName)
+	if !known {
+		r.bad.add("Unknown partner", f.partnerName)
+		return
+	}
+	r.metric(partner, f.partnerName, f.key, f.value)
+}
+
+// pieces reads form objects that came as [0][partnerName]=..., [0][key]=..., [0][value]=...
+func (r *settingsReader) pieces(list []piece) {
+	place := map[string]int{}
+	var forms []formObject
+	for _, p := range list {
+		if len(p.path) != 2 {
+			r.bad.add("Invalid " + SettingsName)
+			continue
+		}
+		i, known := place[p.path[0]]
+		if !known {
+			i = len(forms)
+			place[p.path[0]] = i
+			forms = append(forms, formObject{})
+		}
+		if !forms[i].put(p.path[1], p.value) {
+			r.bad.add("Invalid " + SettingsName)
+		}
+	}
+	for _, f := range forms {
+		r.form(f)
+	}
+}
+
+// partnerNames are the names that settings go by.
+type partnerNames struct {
+	names []string
+	place map[string]int // of names and of other words for them
+}
+
+// makePartners knows all, the partners of the channel setup under both of their names, and more.
+func makePartners(channels, more []string) *partnerNames {
+	p := &partnerNames{place: map[string]int{}}
+	p.learn("all") // everyPartner
+	p.learn("dynamic_callbacks")
+	for i, slug := range channels {
+		p.place[fmt.Sprint("partner_", i+1)] = p.learn(slug)
+	}
+	for _, name := range more {
+		p.learn(name)
+	}
+	return p
+}
+
+// learn is the place of a name, which is made known if it wasn't.
+func (p *partnerNames) learn(name string) int {
+	if i, known := p.place[name]; known {
+		return i
+	}
+	p.place[name] = len(p.names)
+	p.names = append(p.names, name)
+	return len(p.names) - 1
+}
+
+func (p *partnerNames) find(name string) (int, bool) {
+	i, known := p.place[name]
+	return i, known
+}

@@ -1,0 +1,234 @@
+package spend
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/store"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// window is how long after an engagement its spend is taken. Source: the service's interface document.
+const window = 7 * 24 * time.Hour
+
+// The states of a Cost ID. A pending one is nobody's engagement yet, and expires after spendWindow.
+const (
+	matched = iota // booked on its engagement's day
+	late           // came after the window: answered 200, because the service matches afterwards, but booked nowhere
+	pending
+	unrated // in a currency that the emulator has no rate of: booked nowhere
+)
+
+var stateNames = []string{"matched", "late", "pending", "unrated"}
+
+// booked is what the books hold of one Cost ID.
+type booked struct {
+	amount   int64
+	tag      string
+	received int64 // when it came first, in seconds since 1970
+	row      int   // id of the fact that it is part of; 0: none
+	times    uint32
+	replaced uint32
+	pricing  uint8
+	currency uint8
+	state    uint8
+}
+
+// books hold the spend that was taken. Every record is taken for good once it was answered 200: with a kept file it is
+// there by then.
+type books struct {
+	keep *store.Log // nil: nothing is kept
+
+	mu       sync.Mutex
+	records  map[string]booked // by Cost ID
+	rows     map[int]*factRow  // by the fact's id
+	dirty    map[int]bool      // rows that the facts lack
+	statuses map[int]int
+	refused  map[string]int
+	faults   int
+	same     int // arrivals of what was there
+	other    int // that replaced what was there
+	tooLate  int // that changed nothing because the window was over
+}
+
+func newBooks() *books {
+	return &books{records: map[string]booked{}, rows: map[int]*factRow{}, dirty: map[int]bool{}, statuses: map[int]int{}, refused: map[string]int{}}
+}
+
+func (b *books) faulted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.faults++
+}
+
+func (b *books) answered(status int, refused string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.statuses[status]++
+	if refused != "" {
+		b.refused[refused]++
+	}
+}
+
+// take books a record, and returns when it is kept.
+func (b *books) take(rec record, e facts.Engagement, found bool, now time.Time) error {
+	b.mu.Lock()
+	b.book(rec, e, found, now)
+	kept := b.keepRecord(rec, now) // under the same lock: the log has the order of the books
+	b.mu.Unlock()
+	return kept.Wait()
+}
+
+// book is take in memory. The same content again changes nothing, other content replaces what was there, unless the
+// engagement is too old by now.
+func (b *books) book(rec record, e facts.Engagement, found bool, now time.Time) {
+	old, known := b.records[rec.costID]
+	tooLate := found && now.Sub(e.Time) > window
+	r := booked{amount: rec.amount, tag: strings.Clone(rec.tag), received: now.Unix(), pricing: rec.pricing, currency: rec.currency, state: pending, times: 1}
+	if known {
+		r.received, r.times, r.replaced = old.received, old.times+1, old.replaced
+		same := old.amount == rec.amount && old.tag == rec.tag && old.pricing == rec.pricing && old.currency == rec.currency
+		if same || tooLate {
+			old.times++
+			b.records[rec.costID] = old
+			if same {
+				b.same++
+			} else {
+				b.tooLate++
+			}
+			return
+		}
+		b.other++
+		r.replaced++
+		b.move(old, nil, -1)
+	}
+	switch {
+	case !found:
+	case tooLate:
+		r.state = late
+		b.tooLate++
+	case ratesByCode[rec.currency].Num == 0:
+		r.state = unrated
+	default:
+		r.state = matched
+		r.row = e.SpendRow(int(rec.pricing))
+		b.move(r, e.Fact, +1)
+	}
+	b.records[strings.Clone(rec.costID)] = r // alone, without the request that it is a piece of
+}
+
+// Summary is what arrived at /cost.
+type Summary struct {
+	Statuses   map[int]int    `json:"statuses"`   // answers by status, those of scripted faults left out
+	Refused    map[string]int `json:"refused"`    // why, in fixed words
+	Faulted    int            `json:"faulted"`    // answered by a scripted fault, and not taken
+	Records    int            `json:"records"`    // different Cost IDs that were taken
+	Duplicates int            `json:"duplicates"` // arrivals of a Cost ID with the content that it had
+	Replaced   int            `json:"replaced"`   // arrivals with other content, which replaced it
+	TooLate    int            `json:"too_late"`   // arrivals after the window, which are in no report
+	States     map[string]int `json:"states"`     // different Cost IDs: matched, late, pending, expired, unrated
+	Totals     []Total        `json:"totals"`     // of the matched ones
+}
+
+// Total is the spend of one day of engagements, by UTC.
+type Total struct {
+	Day      string `json:"day"`
+	CostType string `json:"cost_type"`
+	Currency string `json:"cost_currency"` // lower case
+	Records  int    `json:"records"`
+	Amount   string `json:"amount"` // the sum of cost_amount, exact
+}
+
+// Record is one Cost ID with what was sent of it last.
+type Record struct {
+	CostType, Currency, Amount, CostID, Tag string
+
+	State    string // matched, late, pending, expired or unrated
+	Day      string // of the engagement by UTC; "" unless matched
+	Times    int    // arrivals that were answered 200
+	Replaced int    // how often other content came
+}
+
+// Summary sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that were refused.
+func (s *Service) Summary() Summary {
+	b, now := s.books, s.opts.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := Summary{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: len(b.records),
+		Duplicates: b.same, Replaced: b.other, TooLate: b.tooLate, States: map[string]int{}, Totals: []Total{}}
+	for _, r := range b.records {
+		out.States[r.stateAt(now)]++
+	}
+	type key struct{ day, costType, currency string }
+	sums := map[key]entry{}
+	for _, row := range b.rows {
+		for _, e := range row.Entries {
+			k := key{facts.DayTime(row.fact.Day).Format(time.DateOnly), CostTypes[row.Pricing-1], strings.ToLower(isoCodes[e.Currency])}
+			t := sums[k]
+			sums[k] = entry{Records: t.Records + e.Records, Sum: t.Sum + e.Sum}
+		}
+	}
+	for k, t := range sums {
+		out.Totals = append(out.Totals, Total{k.day, k.costType, k.currency, t.Records, amountText(t.Sum)})
+	}
+	slices.SortFunc(out.Totals, func(a, b Total) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.CostType, b.CostType), cmp.Compare(a.Currency, b.Currency))
+	})
+	return out
+}
+
+// Records lists every Cost ID that was taken, sorted.
+func (s *Service) Records() []Record {
+	b, now := s.books, s.opts.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]Record, 0, len(b.records))
+	for id, r := range b.records {
+		rec := Record{CostType: CostTypes[r.pricing-1], Currency: strings.ToLower(isoCodes[r.currency]), Amount: amountText(r.amount),
+			CostID: id, Tag: r.tag, State: r.stateAt(now), Times: int(r.times), Replaced: int(r.replaced)}
+		if r.row != 0 {
+			rec.Day = facts.DayTime(b.rows[r.row].fact.Day).Format(time.DateOnly)
+		}
+		out = append(out, rec)
+	}
+	slices.SortFunc(out, func(a, b Record) int { return strings.Compare(a.CostID, b.CostID) })
+	return out
+}
+
+func (r booked) stateAt(now time.Time) string {
+	if r.state == pending && now.Sub(time.Unix(r.received, 0)) > window {
+		return "expired"
+	}
+	return stateNames[r.state]
+}
+
+// Admin answers the admin calls about spend; known is false for other calls. Without an answer it has answered by itself.
+func (s *Service) Admin(x *wire.Exchange, call string) (answer any, known bool) {
+	switch call {
+	case "GET spend":
+		return s.Summary(), true
+	case "GET spend-records":
+		s.writeRecords(x)
+		return nil, true
+	default:
+		return nil, false
+	}
+}
+
+// writeRecords prints the books record by record, as CSV.
+func (s *Service) writeRecords(x *wire.Exchange) {
+	x.Header().Set("Content-Type", wire.CSV)
+	w := csv.NewWriter(x)
+	_ = w.Write([]string{"cost_id", "cost_type", "cost_currency", "cost_amount", "tag", "state", "day", "times", "replaced"})
+	for _, r := range s.Records() {
+		_ = w.Write([]string{r.CostID, r.CostType, r.Currency, r.Amount, r.Tag, r.State, r.Day, fmt.Sprint(r.Times), fmt.Sprint(r.Replaced)})
+	}
+	w.Flush() // a client that is gone needs no answer
+}

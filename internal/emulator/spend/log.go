@@ -1,0 +1,65 @@
+package spend
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/store"
+)
+
+// Schema is the log of all that was answered 200, in order of arrival, as lines of JSON. The books are what comes of
+// it. See lineLog.
+const Schema = `
+CREATE TABLE spend (id INTEGER PRIMARY KEY, lines TEXT);`
+
+// logLine is a record in the log.
+type logLine struct {
+	Received int64  `json:"received"` // seconds since 1970
+	Values   params `json:"values"`
+}
+
+// keepRecord hands a record to the log.
+func (b *books) keepRecord(rec record, now time.Time) *store.Batch {
+	if b.keep == nil {
+		return nil
+	}
+	line, err := json.Marshal(logLine{now.Unix(), rec.values()})
+	if err != nil {
+		panic(err) // texts and a number
+	}
+	return b.keep.Add(line)
+}
+
+// openBooks reads the log of a kept file. Books of a private file need no log.
+func (s *Service) openBooks() error {
+	if !s.opts.Kept {
+		return nil
+	}
+	s.books.keep = store.NewLog(s.world.Store, "spend")
+	if err := s.books.keep.Rows(context.Background(), s.bookAgain); err != nil {
+		return fmt.Errorf("read the log of spend: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) bookAgain(lines string) error {
+	for line := range strings.Lines(lines) {
+		var l logLine
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			return err
+		}
+		rec, refused := l.Values.check()
+		if refused != "" {
+			return fmt.Errorf("a record that isn't one: %s", refused)
+		}
+		now := time.Unix(l.Received, 0)
+		e, found := s.world.FindEngagement(rec.costID, now)
+		s.books.book(rec, e, found, now)
+		s.books.statuses[http.StatusOK]++
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package spend
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/store"
+)
+
+// factRow is a row of facts that is made of spend.
+type factRow struct {
+	fact    *facts.Fact // whose engagements it is for
+	Pricing uint8
+	Entries []entry
+}
+
+// entry is a row's spend in one currency.
+type entry struct {
+	Currency uint8
+	Records  int
+	Sum      int64
+}
+
+// move adds a record to its row, sign 1, or takes it out again, sign -1. f is the row's when it may be new.
+func (b *books) move(r booked, f *facts.Fact, sign int) {
+	if r.row == 0 {
+		return
+	}
+	row := b.rows[r.row]
+	if row == nil {
+		row = &factRow{fact: f, Pricing: r.pricing}
+		b.rows[r.row] = row
+	}
+	i := slices.IndexFunc(row.Entries, func(e entry) bool { return e.Currency == r.currency })
+	if i < 0 {
+		i = len(row.Entries)
+		row.Entries = append(row.Entries, entry{Currency: r.currency})
+	}
+	e := &row.Entries[i]
+	e.Records += sign
+	e.Sum += int64(sign) * r.amount
+	if e.Records == 0 {
+		row.Entries = slices.Delete(row.Entries, i, i+1)
+	}
+	b.dirty[r.row] = true
+}
+
+// Micros is the row's spend in micros of USD. It is rounded up, so that a report in the record's own currency, which
+// rounds down, shows what was sent, where a micro of USD is no more than a micro of the currency.
+func (row *factRow) Micros() (usd int64) {
+	for _, e := range row.Entries {
+		amount := e.Sum * 10 // a unit is ten micros
+		if row.Pricing == facts.PayImpression {
+			amount = up(amount, 1000) // the price is for a thousand impressions
+		}
+		rate := ratesByCode[e.Currency]
+		usd += up(amount*int64(rate.Den), int64(rate.Num))
+	}
+	return usd
+}
+
+// up divides what isn't negative and rounds up.
+func up(a, b int64) int64 { return (a + b - 1) / b }
+
+// publish brings the facts up to what the books say: a report that begins after it shows every record that was answered
+// before. The changed rows are taken inside the transaction, so that what is written is never older than what was there.
+func (b *books) publish(s *store.DB) error {
+	b.mu.Lock()
+	none := len(b.rows) == 0
+	b.mu.Unlock()
+	if none {
+		return nil
+	}
+	ctx := context.Background()
+	var ids []int
+	err := s.Change(ctx, func(tx *sql.Tx) error {
+		var rows []facts.Fact
+		ids, rows = b.changed()
+		for _, id := range ids {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM facts WHERE id=?", id); err != nil {
+				return err
+			}
+		}
+		return facts.Insert(ctx, tx, rows)
+	})
+	if err != nil {
+		b.mark(ids)
+		return fmt.Errorf("write spend: %w", err)
+	}
+	return nil
+}
+
+// changed takes the rows that the facts lack: the ids of all of them, and what they are by now. A row whose last record
+// was moved elsewhere is nothing.
+func (b *books) changed() (ids []int, rows []facts.Fact) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ids = slices.Sorted(maps.Keys(b.dirty))
+	clear(b.dirty)
+	for _, id := range ids {
+		row := b.rows[id]
+		if len(row.Entries) == 0 {
+			continue
+		}
+		rows = append(rows, facts.Fact{ID: id, Day: row.fact.Day, Slice: row.fact.Slice, Hour: row.fact.Hour, FirstSlice: row.fact.FirstSlice,
+			Engagement: row.fact.Engagement, Reattributed: row.fact.Reattributed, AdSource: row.fact.AdSource,
+			Pricing: int(row.Pricing), Spend: int(row.Micros())})
+	}
+	return ids, rows
+}
+
+func (b *books) mark(ids []int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range ids {
+		b.dirty[id] = true
+	}
+}

@@ -1,0 +1,109 @@
+// Package spend answers the emulated service's ad spend endpoint, POST /cost, and keeps the books of what arrived.
+// Without it no test could show that each record of a spend file is counted exactly once, in the campaign and on the day
+// of its engagement.
+//
+//	record ── credential, form ── engagement of its Cost ID ──┬── matched: a row of facts, by Publish
+//	                                                          ├── late: answered 200, booked nowhere
+//	                                                          └── pending, then expired: nobody's engagement
+//
+// Amounts are kept exactly, in units of 0.00001 of their currency, and become micros of USD once a row, rounded up.
+package spend
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// Path is where partners post spend.
+const Path = "/cost"
+
+// Options say who may post spend. Their fields are those of Options.
+type Options struct {
+	Partners map[string]string
+	Header   string
+	Open     bool
+	Kept     bool // an answer waits until its record is in the file
+	Now      func() time.Time
+	Logger   *slog.Logger
+}
+
+// Service answers POST /cost and keeps the books of what arrived.
+type Service struct {
+	opts  Options
+	world *facts.World
+	books *books
+}
+
+// New makes the endpoint. Of a kept file's log it makes the books that it comes to.
+func New(w *facts.World, o Options) (*Service, error) {
+	s := &Service{opts: o, world: w, books: newBooks()}
+	return s, s.openBooks()
+}
+
+// Publish brings the facts up to what the books say, so that a report that begins after it shows every record that was
+// answered before.
+func (s *Service) Publish() error { return s.books.publish(s.world.Store) }
+
+// Serve answers POST /cost.
+func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
+	if x.Struck(r, plain) {
+		s.books.faulted()
+		return
+	}
+	x.Wait(r)
+	status, refused, err := s.take(r)
+	if err != nil {
+		s.opts.Logger.Error("cost failed", "error", err)
+		status, refused = http.StatusInternalServerError, "books: not written"
+	}
+	s.books.answered(status, refused)
+	x.Deliver(plain(status, 0), plain)
+}
+
+// take does what the request asks, in the order of credential, form, permission. refused says in fixed words why it
+// didn't; the statuses' own names say it to the client.
+func (s *Service) take(r *http.Request) (status int, refused string, err error) {
+	network, known := s.partner(r.Header)
+	if !known {
+		return http.StatusUnauthorized, "credential: absent or unknown", nil
+	}
+	rec, refused := readRecord(r)
+	if refused != "" {
+		return http.StatusBadRequest, refused, nil
+	}
+	now := s.opts.Now().Truncate(time.Second) // as the log keeps it
+	e, found := s.world.FindEngagement(rec.costID, now)
+	if found && network != "" && e.Network != network {
+		return http.StatusForbidden, "credential: of another network", nil
+	}
+	return http.StatusOK, "", s.books.take(rec, e, found, now)
+}
+
+// partner finds the network that the credential may post for; "" is any.
+func (s *Service) partner(h http.Header) (network string, known bool) {
+	if s.opts.Open {
+		return "", true
+	}
+	key := h.Get(s.opts.Header)
+	if s.opts.Header == "Authorization" {
+		key, known = strings.CutPrefix(key, "Bearer ")
+		if !known {
+			return "", false
+		}
+	}
+	if key = strings.TrimSpace(key); len(s.opts.Partners) == 0 {
+		return "", key != ""
+	}
+	network, known = s.opts.Partners[key]
+	return network, known && key != ""
+}
+
+// plain answers with the status's name, as the documents have it for /cost.
+func plain(status, retryAfter int) wire.Reply {
+	return wire.Reply{Status: status, RetryAfter: retryAfter, ContentType: "text/plain; charset=utf-8", Body: []byte(http.StatusText(status))}
+}

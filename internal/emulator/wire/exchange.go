@@ -1,0 +1,208 @@
+// Package wire is one exchange of a request and its answer, in the words that all parts of the emulated service share:
+// error bodies, compression, and the scripted faults that lose or break an answer. Without it reports, app automation,
+// sharing and spend would each have an idea of their own of what "the answer is lost" means.
+//
+//	request ── Struck or Instead ──┬── answered by the fault: nothing is done
+//	                               └── the endpoint works ── Deliver or Body ──┬── the answer
+//	                                                                           └── cut, empty or lost by the fault
+//
+// It knows HTTP and nothing of the account: what is asked and what is answered is the endpoints'.
+package wire
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/faults"
+)
+
+// CSV is the Content-Type of every CSV answer.
+const CSV = "text/csv; charset=utf-8"
+
+// Exchange is the ResponseWriter of one request. It remembers the status for the request log, and it carries what the
+// endpoints need beside the request: the scripted fault that strikes it, and how long and until when it may wait.
+type Exchange struct {
+	http.ResponseWriter
+	Fault   *Fault          // nil: none
+	Closing context.Context // done once the server begins to close; nil: never
+	Latency time.Duration   // what wait waits before the endpoint answers
+	Status  int             // what was answered; 0 until then
+}
+
+// Unwrap is for http.ResponseController.
+func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// WriteHeader sends the status line and remembers the status.
+func (x *Exchange) WriteHeader(status int) {
+	if x.Status == 0 {
+		x.Status = status
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends bytes of the answer's body; without a WriteHeader before it, the status is 200.
+func (x *Exchange) Write(b []byte) (int, error) {
+	if x.Status == 0 {
+		x.Status = http.StatusOK
+	}
+	return x.ResponseWriter.Write(b)
+}
+
+// Wait waits for the server's latency. When the client goes or the server closes before, it panics with
+// http.ErrAbortHandler, because nobody waits for the answer.
+func (x *Exchange) Wait(r *http.Request) { x.pause(r, x.Latency) }
+
+func (x *Exchange) pause(r *http.Request, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	if x.Closing != nil {
+		defer context.AfterFunc(x.Closing, cancel)()
+	}
+	if faults.Sleep(ctx, d) != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Fail answers with the service's error body.
+func (x *Exchange) Fail(e *Error) { x.send(e.Reply()) }
+
+var gzips = sync.Pool{New: func() any {
+	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return z
+}}
+
+// Body begins a 200 answer and returns where its bytes go: through gzip if the client accepts it, and through the
+// request's cut if it has one. Close ends the answer.
+func (x *Exchange) Body(r *http.Request, contentType string) io.WriteCloser {
+	b := &answerBody{x: x}
+	if acceptsGzip(r) {
+		x.Header().Set("Content-Encoding", "gzip")
+		b.zip = gzips.Get().(*gzip.Writer)
+		b.zip.Reset(x)
+	}
+	x.Header().Set("Vary", "Accept-Encoding")
+	return x.start(b, contentType)
+}
+
+// PlainBody is body for a format that is compressed already, such as Parquet.
+func (x *Exchange) PlainBody(contentType string) io.WriteCloser {
+	return x.start(&answerBody{x: x}, contentType)
+}
+
+func (x *Exchange) start(b *answerBody, contentType string) io.WriteCloser {
+	x.Header().Set("Content-Type", contentType)
+	x.WriteHeader(http.StatusOK)
+	if x.Fault != nil && x.Fault.Kind == FaultCut {
+		return &cutBody{answerBody: b, left: max(x.Fault.AfterBytes, 1)}
+	}
+	return b
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if strings.EqualFold(name, "gzip") && strings.ReplaceAll(params, " ", "") != "q=0" {
+			return true
+		}
+	}
+	return false
+}
+
+type answerBody struct {
+	x   *Exchange
+	zip *gzip.Writer // nil: not compressed
+}
+
+// Write implements io.Writer.
+func (b *answerBody) Write(p []byte) (int, error) {
+	if b.zip != nil {
+		return b.zip.Write(p)
+	}
+	return b.x.Write(p)
+}
+
+// Close ends the gzip stream and gives its writer back.
+func (b *answerBody) Close() error {
+	if b.zip == nil {
+		return nil
+	}
+	err := b.zip.Close()
+	gzips.Put(b.zip)
+	b.zip = nil
+	return err
+}
+
+// abort sends what was written so far and drops the connection without ending the answer.
+func (b *answerBody) abort() {
+	if b.zip != nil {
+		_ = b.zip.Flush()
+	}
+	_ = http.NewResponseController(b.x).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// cutBody ends the answer after left bytes, always within a row. It holds back the last two bytes, so that even an
+// answer shorter than the cut loses the end of its last row and can't be taken for a whole one.
+type cutBody struct {
+	*answerBody
+	left int64
+	held []byte
+}
+
+// Write implements io.Writer; the write that reaches the cut doesn't return.
+func (c *cutBody) Write(p []byte) (int, error) {
+	c.held = append(c.held, p...)
+	if int64(len(c.held)) > c.left+1 {
+		n := c.left
+		if c.held[n-1] == '\n' {
+			n++ // a cut between two rows would look like an end
+		}
+		_, _ = c.answerBody.Write(c.held[:n])
+		c.abort()
+	}
+	if n := len(c.held) - 2; n > 0 {
+		if _, err := c.answerBody.Write(c.held[:n]); err != nil {
+			return 0, err
+		}
+		c.left -= int64(n)
+		c.held = append(c.held[:0], c.held[n:]...)
+	}
+	return len(p), nil
+}
+
+// Close cuts the answer too: it was shorter than the cut.
+func (c *cutBody) Close() error {
+	c.abort()
+	return nil
+}
+
+// DecodeStrict reads a JSON body into a struct; a field that the struct doesn't have is an error.
+func DecodeStrict(r *http.Request, into any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+const FormType = "application/x-www-form-urlencoded"
+
+// IsForm tells the Content-Type of a form.
+func IsForm(contentType string) bool {
+	if contentType == FormType {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && kind == FormType
+}

@@ -1,0 +1,184 @@
+package wire
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/faults"
+)
+
+// FaultKind says what a fault does.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	FaultStatus FaultKind = "status" // answer Fault.Status with the service's error body
+	FaultSlow   FaultKind = "slow"   // wait Fault.Delay before the first byte, then answer as ever
+	FaultCut    FaultKind = "cut"    // end the connection within a row, after Fault.AfterBytes bytes of uncompressed body
+	FaultReset  FaultKind = "reset"  // drop the connection in the middle of the answer's header
+	FaultDrift  FaultKind = "drift"  // change a report's columns: Fault.Drift
+	FaultHTML   FaultKind = "html"   // answer 200 text/html
+	FaultEmpty  FaultKind = "empty"  // answer 200 text/csv without a byte
+	FaultLost   FaultKind = "lost"   // do what was asked, then drop the connection, or answer Fault.Status if it is set
+)
+
+// Ways in which the columns of a report drift, in CSV, JSON and Parquet.
+const (
+	DriftRename  = "rename"  // Column (default: the last) is named "<column>_v2"
+	DriftMissing = "missing" // Column (default: the last) is left out, cells too
+	DriftExtra   = "extra"   // a column "extra" of zeros is appended
+)
+
+// Fault is one line of a fault script. Path, MinDays and Query say which requests it looks at, all but admin calls; Nth,
+// Every and Times say which of those it strikes, see faults.Schedule. Of several that strike at one request the first
+// is taken.
+//
+// A report is never made under a fault that answers in its place. The other endpoints do what is asked under slow, cut,
+// empty and lost, and don't under status, reset and html; drift means nothing to them.
+type Fault struct {
+	Nth     int    `json:"nth,omitempty"`
+	Every   int    `json:"every,omitempty"`
+	Times   int    `json:"times,omitempty"`
+	Path    string `json:"path,omitempty"`     // the path's end, such as "csv_report"; "" is any
+	MinDays int    `json:"min_days,omitempty"` // only requests whose date_period has at least so many days
+	Query   string `json:"query,omitempty"`    // only requests whose decoded query contains this
+
+	Kind       FaultKind     `json:"kind"`
+	Status     int           `json:"status,omitempty"`      // faultStatus, faultLost: 400 to 599
+	RetryAfter int           `json:"retry_after,omitempty"` // faultStatus: seconds; 0 sends no Retry-After
+	Delay      time.Duration `json:"-"`                     // faultSlow; in JSON "delay": "1.5s"
+	Random     bool          `json:"random,omitempty"`      // faultSlow: wait anything up to Delay, the same in each run
+	AfterBytes int64         `json:"after_bytes,omitempty"` // faultCut
+	Drift      string        `json:"drift,omitempty"`       // faultDrift
+	Column     string        `json:"column,omitempty"`      // faultDrift
+}
+
+type plainFault Fault
+
+// MarshalJSON writes the fault with its delay as text, such as "1.5s".
+func (f Fault) MarshalJSON() ([]byte, error) { return faults.Marshal(plainFault(f), f.Delay) }
+
+// UnmarshalJSON reads what MarshalJSON writes; a field that no fault has is an error.
+func (f *Fault) UnmarshalJSON(b []byte) (err error) {
+	*f = Fault{}
+	f.Delay, err = faults.Unmarshal(b, (*plainFault)(f))
+	return err
+}
+
+// Schedule implements faults.Fault.
+func (f Fault) Schedule() faults.Schedule {
+	return faults.Schedule{Nth: f.Nth, Every: f.Every, Times: f.Times}
+}
+
+// Validate implements faults.Fault.
+func (f Fault) Validate() error {
+	switch f.Kind {
+	case FaultStatus, FaultLost:
+		if (f.Status != 0 || f.Kind == FaultStatus) && (f.Status < 400 || f.Status > 599) {
+			return fmt.Errorf("status %d is not between 400 and 599", f.Status)
+		}
+	case FaultDrift:
+		if f.Drift != DriftRename && f.Drift != DriftMissing && f.Drift != DriftExtra {
+			return fmt.Errorf("drift %q is not rename, missing or extra", f.Drift)
+		}
+	case FaultSlow, FaultCut, FaultReset, FaultHTML, FaultEmpty:
+	default:
+		return fmt.Errorf("kind %q is not status, slow, cut, reset, drift, html, empty or lost", f.Kind)
+	}
+	if f.MinDays < 0 || f.AfterBytes < 0 || f.Delay < 0 || f.RetryAfter < 0 {
+		return faults.ErrNegative
+	}
+	return nil
+}
+
+// String names the fault for the request log.
+func (f *Fault) String() string {
+	switch f.Kind {
+	case FaultStatus:
+		return fmt.Sprint(f.Status)
+	case FaultDrift:
+		return string(f.Kind) + " " + f.Drift
+	default:
+		return string(f.Kind)
+	}
+}
+
+// Refuses reports whether the fault answers before anything is done.
+func (f *Fault) Refuses() bool {
+	return f != nil && (f.Kind == FaultStatus || f.Kind == FaultHTML || f.Kind == FaultReset)
+}
+
+// Drifts reports whether the fault changes a report's columns in this way.
+func (f *Fault) Drifts(how string) bool { return f != nil && f.Kind == FaultDrift && f.Drift == how }
+
+// Instead answers a request for a report in place of the endpoint, when the request's fault asks for that. A report
+// changes nothing, so that a lost one needn't be made.
+func (x *Exchange) Instead(r *http.Request) (answered bool) {
+	if x.Fault == nil {
+		return false
+	}
+	switch f := x.Fault; f.Kind {
+	case FaultEmpty:
+		x.Header().Set("Content-Type", CSV)
+		x.WriteHeader(http.StatusOK)
+		return true
+	case FaultLost:
+		x.Deliver(Reply{}, ScriptedError)
+		return true
+	case FaultSlow:
+		return faults.Sleep(r.Context(), f.Delay) != nil
+	default:
+		return x.Struck(r, ScriptedError)
+	}
+}
+
+// Struck answers in place of an endpoint that would change something, when the request's fault asks for that: nothing is
+// done then.
+func (x *Exchange) Struck(r *http.Request, say scripted) (answered bool) {
+	if x.Fault == nil {
+		return false
+	}
+	switch f := x.Fault; f.Kind {
+	case FaultStatus:
+		x.send(say(f.Status, f.RetryAfter))
+		return true
+	case FaultHTML:
+		x.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = x.Write([]byte("<!doctype html><title>Please stand by</title><p>We will be back, soon.\n"))
+		return true
+	case FaultReset:
+		faults.Drop(x)
+		return true
+	case FaultSlow:
+		x.pause(r, f.Delay)
+	}
+	return false
+}
+
+// Deliver sends the answer of what was done, or what the request's fault makes of it.
+func (x *Exchange) Deliver(a Reply, say scripted) {
+	f := x.Fault
+	if f == nil {
+		f = &Fault{}
+	}
+	switch {
+	case f.Kind == FaultLost && f.Status == 0:
+		faults.Drop(x)
+	case f.Kind == FaultLost:
+		x.send(say(f.Status, f.RetryAfter))
+	case f.Kind == FaultEmpty:
+		x.WriteHeader(a.Status)
+	case f.Kind == FaultCut:
+		n := min(max(int(f.AfterBytes), 1), len(a.Body)-1)
+		x.Header().Set("Content-Length", strconv.Itoa(len(a.Body)))
+		x.Header().Set("Content-Type", a.ContentType)
+		x.WriteHeader(a.Status)
+		_, _ = x.Write(a.Body[:n])
+		_ = http.NewResponseController(x).Flush()
+		panic(http.ErrAbortHandler)
+	default:
+		x.send(a)
+	}
+}
