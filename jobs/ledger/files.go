@@ -4,27 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
+
+	"github.com/reportferry/reportferry/internal/disk"
 )
 
 // A ledger on plain files can't use the file driver for two things. The driver's conditional create checks and then
 // renames, so two writers can both win; and its listing fails when a file vanishes meanwhile, as temporary files of
 // other processes do.
-
-// CreateBeside opens a new temporary file next to path, to be renamed to path once it is whole. The umask decides its
-// mode, as for other files of the program; os.CreateTemp would make it readable for its owner alone.
-func CreateBeside(path string) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(path+"."+strconv.FormatUint(rand.Uint64(), 36)+".tmp", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
-	}
-}
 
 // createFile writes a file that must not exist yet, in one step: link(2) succeeds for one of several writers.
 func createFile(dir, key string, data []byte) error {
@@ -32,7 +21,7 @@ func createFile(dir, key string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	tmp, err := CreateBeside(path)
+	tmp, err := disk.CreateBeside(path)
 	if err != nil {
 		return err
 	}
@@ -52,26 +41,7 @@ func createFile(dir, key string, data []byte) error {
 	} else if err != nil {
 		return err
 	}
-	return syncFolders(filepath.Dir(path), dir)
-}
-
-// syncFolders makes a new name survive a power cut. The folder of the file is synced, and so are the folders above it
-// up to root, because they may be new as well.
-func syncFolders(at, root string) error {
-	for {
-		folder, err := os.Open(at)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
-			return fmt.Errorf("sync the folder %s: %w", at, err)
-		}
-		up := filepath.Dir(at)
-		if at == filepath.Clean(root) || up == at {
-			return nil
-		}
-		at = up
-	}
+	return disk.SyncFolders(filepath.Dir(path), dir)
 }
 
 // listFiles gives the keys of the files below a folder, ascending. A folder that doesn't exist has none.
