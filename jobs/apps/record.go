@@ -74,7 +74,10 @@ type place struct {
 // higher one, means that the claim was lost.
 func (p *place) write(ctx context.Context, content interface{ sign() *signature }) error {
 	content.sign()
-	holds, err := p.folder.Append(ctx, nil, p.under, p.n+1, content)
+	holds, err := p.folder.Create(ctx, fmt.Sprintf("%s%06d.json", p.under, p.n+1), content)
+	if err == nil && holds {
+		holds, err = p.folder.Holds(ctx, nil, p.under, p.n+1)
+	}
 	if err != nil {
 		return err
 	}

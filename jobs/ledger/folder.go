@@ -59,10 +59,11 @@ func (f *Folder) Create(ctx context.Context, key string, content any) (bool, err
 	return f.ledger.createOwn(ctx, f.prefix+key, content)
 }
 
-// Append writes object n in a subfolder, such as "id/", where the highest number holds or adds to those below it. It
-// answers false when another process has gone on there.
-func (f *Folder) Append(ctx context.Context, claim *Claim, under string, n int, content any) (bool, error) {
-	holds, _, err := f.ledger.append(ctx, claim, f.prefix+under, n, content)
+// Holds is the second look after object n was created in a subfolder, such as "id/", where the highest number holds or adds to
+// those below it. It answers false when another process has gone on there; object n is dropped then. With a claim, the error is
+// ErrLost when that was taken over.
+func (f *Folder) Holds(ctx context.Context, claim *Claim, under string, n int) (bool, error) {
+	holds, _, err := f.ledger.holds(ctx, claim, f.prefix+under, n)
 	return holds, err
 }
 

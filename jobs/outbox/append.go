@@ -57,47 +57,19 @@ func (o *Outbox) again(ctx context.Context, do func() error) (err error) {
 // create writes segment n, which mustn't be there unless it is this very one.
 func (o *Outbox) create(ctx context.Context, p *push, n int, s segment) error {
 	created, err := o.folder.Create(ctx, p.key(n), s)
-	if err != nil || created {
-		return err
+	if err == nil && !created {
+		err = o.outrun(p, n)
 	}
-	var there segment
-	if o.folder.Read(ctx, p.key(n), &there) != nil || there.Writer != s.Writer {
-		return o.outrun(p, n)
-	}
-	return nil
+	return err
 }
 
-// alone looks again once segment n was created: that its number was free is no proof, because whoever has gone past it may
-// have swept it since; and the claim may have been taken over.
+// alone looks again once segment n was created: another process may have gone past it, or taken the claim over.
 func (o *Outbox) alone(ctx context.Context, p *push, n int) error {
-	var top int
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		keys, err := o.folder.Keys(gctx, p.id+"/")
-		for _, key := range keys {
-			top = max(top, ledger.NumberOf(key))
-		}
-		return err
-	})
-	g.Go(func() error {
-		claim := claimOf(ctx)
-		if claim == nil {
-			return nil
-		}
-		_, done, err := claim.Guard(gctx)
-		if err == nil {
-			done()
-		}
-		return err
-	})
-	if err := g.Wait(); err != nil {
-		return err
+	holds, err := o.folder.Holds(ctx, claimOf(ctx), p.id+"/", n)
+	if err == nil && !holds {
+		err = o.outrun(p, n)
 	}
-	if top > n {
-		_ = o.folder.Drop(ctx, p.key(n)) // ours, and void; one that stays does no harm
-		return o.outrun(p, top)
-	}
-	return nil
+	return err
 }
 
 func (o *Outbox) outrun(p *push, n int) error {
