@@ -14,12 +14,25 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
+// A Table is what is kept of the pushes of one table, in a folder of the ledger.
+type Table struct {
+	folder *ledger.Folder
+}
+
+// OpenTable opens the pushes of a table. Nothing is read yet.
+func OpenTable(l *ledger.Ledger, table string) *Table {
+	return &Table{l.Folder(table, "outbox", "what it says was sent would be sent again")}
+}
+
+// Location says where the records of a push are, for people.
+func (t *Table) Location(p *push) string { return t.folder.Location(p.recordsKey()) }
+
 // errGone: an object isn't there though others need it.
 var errGone = errors.New("it is gone")
 
 // list gives the pushes of the table, by the time they started, without their content.
-func (o *Outbox) list(ctx context.Context) (pushes []*push, err error) {
-	keys, err := o.folder.Keys(ctx, "")
+func (t *Table) list(ctx context.Context) (pushes []*push, err error) {
+	keys, err := t.folder.Keys(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +52,7 @@ func (o *Outbox) list(ctx context.Context) (pushes []*push, err error) {
 		case p.last > 0:
 			pushes = append(pushes, p)
 		case p.records: // every push has a segment before it has records
-			return nil, o.folder.Damaged(id+"/*.json", fmt.Errorf("%w, and %s is all that is left of a push", errGone, p.recordsKey()))
+			return nil, t.folder.Damaged(id+"/*.json", fmt.Errorf("%w, and %s is all that is left of a push", errGone, p.recordsKey()))
 		}
 	}
 	return pushes, nil
@@ -47,14 +60,14 @@ func (o *Outbox) list(ctx context.Context) (pushes []*push, err error) {
 
 // pushes reads all pushes of the table, and tells apart those that ended before anything was sent: orphans, but for what is
 // told of a file that is refused. Another process may go on meanwhile.
-func (o *Outbox) pushes(ctx context.Context) (pushes, orphans []*push, err error) {
+func (t *Table) pushes(ctx context.Context) (pushes, orphans []*push, err error) {
 	const tries = 5 // segments may be replaced by a whole one between the listing and the reading
 	for range tries {
-		if pushes, err = o.list(ctx); err == nil {
+		if pushes, err = t.list(ctx); err == nil {
 			g, gctx := errgroup.WithContext(ctx)
 			g.SetLimit(8)
 			for _, p := range pushes {
-				g.Go(func() error { return o.load(gctx, p) })
+				g.Go(func() error { return t.load(gctx, p) })
 			}
 			err = g.Wait()
 		}
@@ -82,45 +95,45 @@ func (o *Outbox) pushes(ctx context.Context) (pushes, orphans []*push, err error
 }
 
 // read reads a segment, which last needs when it is another one.
-func (o *Outbox) read(ctx context.Context, p *push, n int, s *segment) error {
-	err := o.folder.Read(ctx, p.key(n), s)
+func (t *Table) read(ctx context.Context, p *push, n int, s *segment) error {
+	err := t.folder.Read(ctx, p.key(n), s)
 	if gcerrors.Code(err) == gcerrors.NotFound {
-		return o.folder.Damaged(p.key(n), fmt.Errorf("%w, and %s was there after it", errGone, p.key(p.last)))
+		return t.folder.Damaged(p.key(n), fmt.Errorf("%w, and %s was there after it", errGone, p.key(p.last)))
 	}
 	return err
 }
 
 // load reads the segments of a push.
-func (o *Outbox) load(ctx context.Context, p *push) error {
+func (t *Table) load(ctx context.Context, p *push) error {
 	var last segment
-	if err := o.read(ctx, p, p.last, &last); err != nil {
+	if err := t.read(ctx, p, p.last, &last); err != nil {
 		return err
 	}
 	p.base = last.Base
 	read := make([]segment, p.last-p.base+1)
 	if p.base < 1 || p.base > p.last {
-		return o.folder.Damaged(p.key(p.last), fmt.Errorf("it adds to segment %d", p.base))
+		return t.folder.Damaged(p.key(p.last), fmt.Errorf("it adds to segment %d", p.base))
 	}
 	read[p.last-p.base] = last
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(8)
 	for n := p.base; n < p.last; n++ {
-		g.Go(func() error { return o.read(gctx, p, n, &read[n-p.base]) })
+		g.Go(func() error { return t.read(gctx, p, n, &read[n-p.base]) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
 	if read[0].Head == nil {
-		return o.folder.Damaged(p.key(p.base), fmt.Errorf("%s adds to it, and it isn't whole", p.key(p.last)))
+		return t.folder.Damaged(p.key(p.base), fmt.Errorf("%s adds to it, and it isn't whole", p.key(p.last)))
 	}
 	p.head = *read[0].Head
 	if p.head.Sum == "" {
 		return nil
 	}
 	if !p.records && !p.head.Pruned {
-		return o.folder.Damaged(p.recordsKey(), fmt.Errorf("%w, and %s needs it", errGone, p.key(p.last)))
+		return t.folder.Damaged(p.recordsKey(), fmt.Errorf("%w, and %s needs it", errGone, p.key(p.last)))
 	}
-	p.words, p.sums = map[int64]Rejection{}, map[string]Sum{}
+	p.words, p.sums = map[int64]Words{}, map[string]Sum{}
 	if p.done() && p.base == p.last {
 		p.spans = read[0].Spans
 		p.take(read[0])
@@ -129,7 +142,7 @@ func (o *Outbox) load(ctx context.Context, p *push) error {
 	p.states = &states{}
 	for i, s := range read {
 		if err := p.states.apply(s.Spans); err != nil {
-			return o.folder.Damaged(p.key(p.base+i), err)
+			return t.folder.Damaged(p.key(p.base+i), err)
 		}
 		p.take(s)
 	}

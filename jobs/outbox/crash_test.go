@@ -223,7 +223,7 @@ func crashFates(t *testing.T, dir string) *states {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pushes, err := o.list(context.Background())
+	pushes, err := o.table.list(context.Background())
 	if err != nil || len(pushes) != 1 {
 		t.Fatal(len(pushes), err)
 	}
@@ -233,7 +233,7 @@ func crashFates(t *testing.T, dir string) *states {
 // ended gives the states of a push that has ended, all flags with them.
 func ended(t *testing.T, o *Outbox, p *push) *states {
 	var s segment
-	if err := o.folder.Read(context.Background(), p.key(p.last), &s); err != nil {
+	if err := o.table.folder.Read(context.Background(), p.key(p.last), &s); err != nil {
 		t.Fatal(err)
 	}
 	if s.Head == nil || s.Head.Ended.IsZero() {

@@ -98,7 +98,7 @@ type work[V any] struct {
 	sent, maybe []uint64 // of judge
 	kept        []item
 
-	words  map[int64]Rejection   // with Order: what the service said of rows that the file had before, too
+	words  map[int64]Words       // with Order: what the service said of rows that the file had before, too
 	before *push                 // with Order: the file as it was, when it has changed
 	stuck  map[[16]byte]struct{} // with Order: IDs that have a record in doubt which isn't sent; no later one of theirs is
 }
@@ -113,7 +113,7 @@ func newWork[V any](o *Outbox, p Push[V]) *work[V] {
 	if p.Conflict == (Rejection{}) {
 		p.Conflict.Reason = "the same record was pushed before with other content"
 	}
-	w := &work[V]{o: o, p: p, states: &states{}, stuck: map[[16]byte]struct{}{}, words: map[int64]Rejection{}, spool: &spool{dir: o.o.SpoolDir}}
+	w := &work[V]{o: o, p: p, states: &states{}, stuck: map[[16]byte]struct{}{}, words: map[int64]Words{}, spool: &spool{dir: o.o.SpoolDir}}
 	w.report.File = File{Name: p.Name}
 	return w
 }
@@ -126,11 +126,11 @@ func (w *work[V]) do(h hold) error {
 		started := w.start(time.Now().UTC())
 		fresh.id = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
 		fresh.head = head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
-		err := w.o.append(h.ctx, fresh, fresh.whole(w.o.o.Run))
+		err := w.o.table.append(h.ctx, fresh, fresh.whole(w.o.o.Run))
 		if err != nil {
 			return nil, err
 		}
-		ix, err = writeIndex(h.ctx, w.o.folder, fresh.recordsKey())
+		ix, err = w.o.table.writeIndex(h.ctx, fresh)
 		return ix, err
 	}
 	err := w.prepare(h.ctx, begin)
@@ -148,16 +148,15 @@ func (w *work[V]) do(h hold) error {
 	}
 	p := w.resumed
 	if p == nil {
-		if err := ix.commit(); err != nil {
-			return fmt.Errorf("write %s: %w", w.o.folder.Location(fresh.recordsKey()), err)
+		if err := ix.commit(&fresh.head); err != nil {
+			return fmt.Errorf("write %s: %w", w.o.table.Location(fresh), err)
 		}
-		fresh.head.Records, fresh.head.Sum = ix.count, fmt.Sprintf("%016x", ix.sum.Sum64())
 		fresh.words, fresh.sums = w.words, map[string]Sum{}
 		p = fresh
 	}
 	p.states, p.head.Version, p.head.Ended, p.run = w.states, w.stat.Version, time.Time{}, w.o.o.Run
 	err = w.send(h, p)
-	w.report.File = p.file(w.states.tally())
+	w.report.File = fileOf(p, w.states.tally())
 	return err
 }
 

@@ -51,11 +51,11 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	if last || int64(s.push.last-s.push.base) >= max(foldAbove, s.work.states.rows>>16) {
 		seg = s.push.whole(s.work.o.o.Run)
 	}
-	s.settled, s.words, s.sums = nil, map[int64]Rejection{}, map[string]Sum{}
-	file := s.push.file(s.counts)
+	s.settled, s.words, s.sums = nil, map[int64]Words{}, map[string]Sum{}
+	file := fileOf(s.push, s.counts)
 	s.mu.Unlock()
 
-	if err := s.work.o.append(ctx, s.push, seg); err != nil {
+	if err := s.work.o.table.append(ctx, s.push, seg); err != nil {
 		for _, l := range gone {
 			s.undelivered(l)
 		}

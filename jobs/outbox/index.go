@@ -28,9 +28,9 @@ type indexWriter struct {
 	item  []byte
 }
 
-func writeIndex(ctx context.Context, f *ledger.Folder, key string) (*indexWriter, error) {
+func (t *Table) writeIndex(ctx context.Context, p *push) (*indexWriter, error) {
 	ctx, abort := context.WithCancel(ctx)
-	w, err := f.Writer(ctx, key)
+	w, err := t.folder.Writer(ctx, p.recordsKey())
 	if err != nil {
 		abort()
 		return nil, err
@@ -48,14 +48,18 @@ func (x *indexWriter) add(it item) error {
 	return err
 }
 
-// commit makes the object visible.
-func (x *indexWriter) commit() error {
+// commit makes the object visible, and notes in the head of its push what it holds.
+func (x *indexWriter) commit(h *head) error {
 	if err := x.buf.Flush(); err != nil {
 		x.drop()
 		return err
 	}
 	defer x.abort()
-	return x.blob.Close()
+	if err := x.blob.Close(); err != nil {
+		return err
+	}
+	h.Records, h.Sum = x.count, fmt.Sprintf("%016x", x.sum.Sum64())
+	return nil
 }
 
 // drop leaves nothing behind.
@@ -76,17 +80,17 @@ type indexReader struct {
 	more   bool
 }
 
-func openIndex(ctx context.Context, f *ledger.Folder, p *push) (*indexReader, error) {
-	r, err := f.Reader(ctx, p.recordsKey())
+func (t *Table) openIndex(ctx context.Context, p *push) (*indexReader, error) {
+	r, err := t.folder.Reader(ctx, p.recordsKey())
 	if err != nil {
 		return nil, err
 	}
-	x := &indexReader{push: p, folder: f, blob: r, sum: xxhash.New(), left: p.head.Records}
+	x := &indexReader{push: p, folder: t.folder, blob: r, sum: xxhash.New(), left: p.head.Records}
 	x.buf = bufio.NewReaderSize(io.TeeReader(r, x.sum), 64<<10)
 	line := make([]byte, len(magic))
 	if _, err := io.ReadFull(x.buf, line); err != nil || string(line) != magic {
 		x.close()
-		return nil, f.Damaged(p.recordsKey(), fmt.Errorf("it begins with %q", line))
+		return nil, t.folder.Damaged(p.recordsKey(), fmt.Errorf("it begins with %q", line))
 	}
 	if err := x.advance(); err != nil {
 		x.close()
@@ -152,3 +156,6 @@ func (x *indexReader) each(bucket int, hit func(it item, s state)) error {
 }
 
 func (x *indexReader) close() { _ = x.blob.Close() }
+
+// indexSize is how many bytes the records of a push are.
+func indexSize(p *push) int64 { return int64(len(magic)) + p.head.Records*itemSize }

@@ -18,12 +18,12 @@ func (w *work[V]) judge(ctx context.Context, ix *indexWriter) (err error) {
 		if p == w.resumed || p.head.Pruned || p.head.Records == 0 {
 			continue
 		}
-		r, err := openIndex(ctx, w.o.folder, p)
+		r, err := w.o.table.openIndex(ctx, p)
 		if err != nil {
 			return err
 		}
 		readers = append(readers, r)
-		w.report.Index += int64(len(magic)) + p.head.Records*itemSize
+		w.report.Index += indexSize(p)
 	}
 	var others []verdict
 	for b := range buckets {

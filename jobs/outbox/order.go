@@ -24,7 +24,7 @@ type past struct {
 // A refusal is what the service said of the nth record of an ID.
 type refusal struct {
 	n     int64
-	words Rejection
+	words Words
 }
 
 // A chain stands for the contents of records, one after the other.

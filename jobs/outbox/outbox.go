@@ -40,8 +40,8 @@ type Options struct {
 // Files of one table are pushed one after the other, by all processes together, so that what two of them have in common
 // is sent once. It is safe for concurrent use.
 type Outbox struct {
-	o      Options
-	folder *ledger.Folder
+	o     Options
+	table *Table
 }
 
 // New makes the outbox. Nothing is read yet.
@@ -59,7 +59,7 @@ func New(o Options) *Outbox {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Outbox{
-		o: o, folder: o.Ledger.Folder(o.Table, "outbox", "what it says was sent would be sent again"),
+		o: o, table: OpenTable(o.Ledger, o.Table),
 	}
 }
 
@@ -87,7 +87,7 @@ func (f File) Open() bool { return f.Ended.IsZero() }
 
 // Files gives what is known of all files, the latest first. A file that changed is there several times.
 func (o *Outbox) Files(ctx context.Context) ([]File, error) {
-	pushes, orphans, err := o.pushes(ctx)
+	pushes, orphans, err := o.table.pushes(ctx)
 	for _, p := range orphans {
 		if p.head.Error != "" {
 			pushes = append(pushes, p)
@@ -96,12 +96,12 @@ func (o *Outbox) Files(ctx context.Context) ([]File, error) {
 	slices.SortFunc(pushes, func(a, b *push) int { return strings.Compare(a.id, b.id) })
 	var files []File
 	for _, p := range slices.Backward(pushes) {
-		files = append(files, p.file(p.tally()))
+		files = append(files, fileOf(p, p.tally()))
 	}
 	return files, err
 }
 
-func (p *push) file(c counts) File {
+func fileOf(p *push, c counts) File {
 	h := p.head
 	return File{
 		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.run, Started: h.Started, Ended: h.Ended, Rows: h.Rows,

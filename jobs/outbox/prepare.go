@@ -15,11 +15,11 @@ func (w *work[V]) prepare(ctx context.Context, begin func() (*indexWriter, error
 	if age := time.Since(w.stat.Modified); w.p.Quiet > 0 && age < w.p.Quiet {
 		return &QuietError{Age: age, Quiet: w.p.Quiet, Due: w.stat.Modified.Add(w.p.Quiet).Truncate(time.Second).Add(time.Second)}
 	}
-	if w.pushes, w.orphans, err = w.o.pushes(ctx); err != nil {
+	if w.pushes, w.orphans, err = w.o.table.pushes(ctx); err != nil {
 		return err
 	}
 	if p := w.known(func(p *push) bool { return true }); p != nil && !w.check && !w.p.Again && !p.open() && p.head.Version == w.stat.Version {
-		w.report.Same, w.resumed, w.report.File = true, p, p.file(p.tally())
+		w.report.Same, w.resumed, w.report.File = true, p, fileOf(p, p.tally())
 		return nil
 	}
 	if err := w.validate(ctx); err != nil {
@@ -43,7 +43,7 @@ func (w *work[V]) prepare(ctx context.Context, begin func() (*indexWriter, error
 	if p == nil {
 		p = &push{head: head{Name: w.p.Name, Version: w.stat.Version, Digest: w.digest.String(), Rows: w.digest.records}}
 	}
-	w.report.File = p.file(c)
+	w.report.File = fileOf(p, c)
 	return w.p.MaxRejects.exceeded(c.rejects(), w.digest.records)
 }
 
@@ -108,7 +108,7 @@ func (w *work[V]) recall() error {
 		w.p.Order = last.head.Order // the file may have been copied anew since
 	}
 	if !last.open() {
-		w.report.Same, w.report.File = true, last.file(last.tally())
+		w.report.Same, w.report.File = true, fileOf(last, last.tally())
 		return nil
 	}
 	for row := int64(1); row <= w.states.rows; row++ {

@@ -108,7 +108,7 @@ func (w *work[V]) publish(ctx context.Context, r *rejects) (string, error) {
 }
 
 // note writes a record that isn't taken to the rejects; words are those of the service.
-func (w *work[V]) note(r *rejects, l letter[V], words map[int64]Rejection) error {
+func (w *work[V]) note(r *rejects, l letter[V], words map[int64]Words) error {
 	switch w.states.get(l.row) &^ doubt {
 	case refused:
 		if l.refusal == nil {
@@ -118,7 +118,7 @@ func (w *work[V]) note(r *rejects, l letter[V], words map[int64]Rejection) error
 	case conflict:
 		return r.add(l.row, w.p.Conflict, l.cells)
 	case rejected:
-		return r.add(l.row, words[l.row], l.cells)
+		return r.add(l.row, Rejection(words[l.row]), l.cells)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (w *work[V]) explain(ctx context.Context) error {
 		return err
 	}
 	defer r.drop()
-	var words map[int64]Rejection
+	var words map[int64]Words
 	if w.resumed != nil {
 		words = w.resumed.words
 	}

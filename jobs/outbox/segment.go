@@ -29,6 +29,9 @@ type wordsOf struct {
 	Words int   `json:"words"`
 }
 
+// Words say why a record isn't taken. They never quote what identifies a person.
+type Words struct{ Field, Reason string }
+
 // A head is what a push is about.
 type head struct {
 	Name    string    `json:"file"`
@@ -57,7 +60,7 @@ type push struct {
 	newest   bool    // of its name
 	states   *states // nil: it has ended, and all its records were accepted
 	spans    []byte  // then, the states as they are on record
-	words    map[int64]Rejection
+	words    map[int64]Words
 	sums     map[string]Sum
 	reserved int64
 }
@@ -88,7 +91,7 @@ func (p *push) take(s segment) {
 	for _, r := range s.Rejected {
 		if r.Words >= 0 && r.Words < len(s.Words) {
 			field, reason, _ := strings.Cut(s.Words[r.Words], "\t")
-			p.words[r.Row] = Rejection{field, reason}
+			p.words[r.Row] = Words{field, reason}
 		}
 	}
 	for key, sum := range s.Sums {
@@ -108,8 +111,8 @@ func (p *push) whole(run string) segment {
 }
 
 // listWords gives the rejections of rows with each text once.
-func listWords(of map[int64]Rejection) (words []string, rows []wordsOf) {
-	index := map[Rejection]int{}
+func listWords(of map[int64]Words) (words []string, rows []wordsOf) {
+	index := map[Words]int{}
 	for _, row := range slices.Sorted(maps.Keys(of)) {
 		r := of[row]
 		i, known := index[r]
@@ -121,4 +124,12 @@ func listWords(of map[int64]Rejection) (words []string, rows []wordsOf) {
 		rows = append(rows, wordsOf{row, i})
 	}
 	return words, rows
+}
+
+// age is how long ago a push ended or, while it is open, started.
+func (p *push) age(now time.Time) time.Duration {
+	if p.open() {
+		return now.Sub(p.head.Started)
+	}
+	return now.Sub(p.head.Ended)
 }

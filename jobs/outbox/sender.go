@@ -33,7 +33,7 @@ type sender[V any] struct {
 	err     error       // the first; nothing more is sent then
 	halted  bool        // without an error: the push is being stopped
 	settled []int64     // rows, since the last segment
-	words   map[int64]Rejection
+	words   map[int64]Words
 	sums    map[string]Sum
 	counts  counts
 	sent    int64
@@ -46,7 +46,7 @@ func newSender[V any](w *work[V], p *push, ctx context.Context) *sender[V] {
 	s := &sender[V]{
 		work: w, push: p, ctx: ctx, wake: make(chan struct{}, 1), ahead: max(1, w.p.InFlight/2),
 		lanes:  lanes[V]{ordered: w.p.Order != "", behind: map[[16]byte][]letter[V]{}},
-		counts: w.states.tally(), words: map[int64]Rejection{}, sums: map[string]Sum{},
+		counts: w.states.tally(), words: map[int64]Words{}, sums: map[string]Sum{},
 	}
 	s.moved, s.handed = sync.NewCond(&s.mu), sync.NewCond(&s.mu)
 	return s
@@ -57,7 +57,7 @@ func (s *sender[V]) begin(ctx context.Context) error {
 	if n := s.counts.Unknown; n > 0 && !s.work.p.ParkUnknown {
 		s.work.o.o.Log.Warn("records that the service may have are sent again", "run", s.work.o.o.Run, "window", s.push.head.Name, "rows", n)
 	}
-	return s.work.o.append(ctx, s.push, s.push.whole(s.work.o.o.Run))
+	return s.work.o.table.append(ctx, s.push, s.push.whole(s.work.o.o.Run))
 }
 
 // letGo takes the records that the next segment lets be sent: as many as fit beside those that aren't settled.

@@ -44,7 +44,7 @@ func (s *sender[V]) settle(l letter[V], now state, r *Rejection) {
 		key, amount := s.work.p.Tally(l.value)
 		tallyUp(s.sums, key, amount)
 	case now&^doubt == rejected:
-		s.words[l.row] = *r
+		s.words[l.row] = Words(*r)
 		if err := s.rejects.add(l.row, *r, l.cells); err != nil {
 			s.failLocked(err)
 		}

@@ -203,7 +203,7 @@ func (n *night) compare() {
 			t.Errorf("%s was sent with %d contents", id, different)
 		}
 	}
-	pushes, _, err := n.pushes(t.Context())
+	pushes, _, err := n.table.pushes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

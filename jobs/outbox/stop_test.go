@@ -139,7 +139,7 @@ func TestWindow(t *testing.T) {
 		},
 		Observe: func(f File) {
 			flushed.Store(f.Accepted)
-			if keys, err := o.folder.Keys(t.Context(), ""); err != nil || len(keys) > foldAbove+3 {
+			if keys, err := o.table.folder.Keys(t.Context(), ""); err != nil || len(keys) > foldAbove+3 {
 				t.Errorf("%d objects, %v", len(keys), err)
 			}
 		},
@@ -147,7 +147,7 @@ func TestWindow(t *testing.T) {
 	if err != nil || sent.Load() != 20_000 {
 		t.Fatal(sent.Load(), err)
 	}
-	keys, err := o.folder.Keys(t.Context(), "")
+	keys, err := o.table.folder.Keys(t.Context(), "")
 	if err != nil || len(keys) != 2 { // the records and one segment
 		t.Errorf("%v, %v", keys, err)
 	}
@@ -214,12 +214,12 @@ func TestTakenOver(t *testing.T) {
 	p := r.push("f", many(100))
 	p.Send = func(ctx context.Context, line string) (int, error) {
 		if line == "id20 1" {
-			pushes, err := r.list(t.Context())
+			pushes, err := r.table.list(t.Context())
 			if err != nil {
 				t.Error(err)
 			}
 			for n := range 3 { // one of them may be there
-				_, _ = r.folder.Create(t.Context(), pushes[0].key(pushes[0].last+1+n), segment{Base: 1, Writer: "another"})
+				_, _ = r.table.folder.Create(t.Context(), pushes[0].key(pushes[0].last+1+n), segment{Base: 1, Writer: "another"})
 			}
 		}
 		return r.service.once(ctx, line)
@@ -236,7 +236,7 @@ func TestTakenOver(t *testing.T) {
 func TestASleepingWriterLoses(t *testing.T) {
 	r := newRig(t)
 	p := &push{id: "20260101T000000.000Z-0", head: head{Name: "f"}}
-	next := func(p *push) error { return r.append(t.Context(), p, p.whole("run")) }
+	next := func(p *push) error { return r.table.append(t.Context(), p, p.whole("run")) }
 	if err := next(p); err != nil {
 		t.Fatal(err)
 	}
@@ -258,19 +258,19 @@ func TestASleepingWriterLoses(t *testing.T) {
 func TestSevenDigits(t *testing.T) {
 	r := newRig(t)
 	r.do(r.push("f", lines("a 1")))
-	pushes, _, err := r.pushes(t.Context())
+	pushes, _, err := r.table.pushes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := pushes[0]
 	p.last, p.base = 999_998, 999_998
 	for range 3 {
-		if err := r.append(t.Context(), p, p.whole("run")); err != nil {
+		if err := r.table.append(t.Context(), p, p.whole("run")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.Outbox = r.open()
-	if pushes, _, err = r.pushes(t.Context()); err != nil || pushes[0].last != 1_000_001 {
+	if pushes, _, err = r.table.pushes(t.Context()); err != nil || pushes[0].last != 1_000_001 {
 		t.Errorf("%+v, %v", pushes, err)
 	}
 	if report := r.do(r.push("f", lines("a 1"))); !report.Same {

@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// forget is how long it is remembered that a file was pushed, so that it isn't taken for a new one.
-const forget = 400 * 24 * time.Hour
+// remembered is how long it is remembered that a file was pushed, so that it isn't taken for a new one.
+const remembered = 400 * 24 * time.Hour
 
 // Requeue makes the records in doubt of a file pending again, so that the next Do sends them; an empty name means all
 // files. It gives how many there are.
@@ -33,7 +32,7 @@ func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) 
 				continue
 			}
 			p.head.Ended = time.Time{}
-			if err := o.append(ctx, p, p.whole(o.o.Run)); err != nil {
+			if err := o.table.append(ctx, p, p.whole(o.o.Run)); err != nil {
 				return err
 			}
 			n += found
@@ -50,13 +49,13 @@ func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) 
 // was pushed of a file, by count and sum, stays known that long. While another process has the claim, nothing is done,
 // and that is no error.
 func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
-	pushes, orphans, err := o.pushes(ctx)
+	pushes, orphans, err := o.table.pushes(ctx)
 	if err != nil {
 		return err
 	}
 	work := slices.ContainsFunc(orphans, func(p *push) bool { return o.orphan(p, "") })
 	for _, p := range pushes {
-		work = work || o.stale(p, now) || p.head.Pruned && (p.records || p.age(now) > forget)
+		work = work || o.stale(p, now) || p.head.Pruned && (p.records || p.age(now) > remembered)
 	}
 	if !work {
 		return nil // without a claim
@@ -79,13 +78,6 @@ func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 	return err
 }
 
-func (p *push) age(now time.Time) time.Duration {
-	if p.open() {
-		return now.Sub(p.head.Started)
-	}
-	return now.Sub(p.head.Ended)
-}
-
 func (o *Outbox) stale(p *push, now time.Time) bool { return !p.head.Pruned && p.age(now) > o.o.Keep }
 
 func (o *Outbox) prune(ctx context.Context, p *push, now time.Time) error {
@@ -95,17 +87,17 @@ func (o *Outbox) prune(ctx context.Context, p *push, now time.Time) error {
 			p.head.Ended = now.UTC()
 		}
 		p.states, p.spans, p.words = nil, nil, nil
-		if err := o.append(ctx, p, p.whole(o.o.Run)); err != nil {
+		if err := o.table.append(ctx, p, p.whole(o.o.Run)); err != nil {
 			return err
 		}
 	}
 	if !p.head.Pruned {
 		return nil
 	}
-	if p.age(now) > forget {
-		return o.forget(ctx, p)
+	if p.age(now) > remembered {
+		return o.table.forget(ctx, p)
 	}
-	return o.folder.Drop(ctx, p.recordsKey())
+	return o.table.dropRecords(ctx, p)
 }
 
 // held does something to the pushes under the claim.
@@ -116,7 +108,7 @@ func (o *Outbox) held(ctx context.Context, do func(context.Context, []*push) err
 			return err
 		}
 		defer h.free()
-		pushes, orphans, err := o.pushes(h.ctx)
+		pushes, orphans, err := o.table.pushes(h.ctx)
 		if err != nil {
 			return err
 		}
@@ -130,7 +122,7 @@ func (o *Outbox) held(ctx context.Context, do func(context.Context, []*push) err
 func (o *Outbox) sweepOrphans(ctx context.Context, orphans []*push, name string) {
 	for _, p := range orphans {
 		if o.orphan(p, name) {
-			_ = o.forget(ctx, p) // the next holder tries again
+			_ = o.table.forget(ctx, p) // the next holder tries again
 		}
 	}
 }
@@ -138,19 +130,6 @@ func (o *Outbox) sweepOrphans(ctx context.Context, orphans []*push, name string)
 // orphan tells whether nothing is to be known of a push that ended before anything was sent.
 func (o *Outbox) orphan(p *push, name string) bool {
 	return p.head.Error == "" || p.head.Name == name || time.Since(p.head.Started) > o.o.Keep
-}
-
-// forget drops all of a push: its records first and the newest segment last, so that what is cut short is none that has lost
-// something.
-func (o *Outbox) forget(ctx context.Context, p *push) error {
-	keys, err := o.folder.Keys(ctx, p.id+"/")
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(ledger.NumberOf(a), ledger.NumberOf(b)) })
-	for _, key := range keys {
-		if err == nil {
-			err = o.folder.Drop(ctx, key)
-		}
-	}
-	return err
 }
 
 // touch notes the new version of a file whose content is known.
@@ -161,7 +140,7 @@ func (w *work[V]) touch(ctx context.Context) error {
 	}
 	p.head.Version = w.stat.Version
 	w.report.Version = w.stat.Version
-	return w.o.append(ctx, p, p.whole(w.o.o.Run))
+	return w.o.table.append(ctx, p, p.whole(w.o.o.Run))
 }
 
 // refuse puts on record why nothing of a file is sent. It is no push: the next run reads the file again.
@@ -170,7 +149,7 @@ func (w *work[V]) refuse(ctx context.Context, p *push, why error) error {
 		return nil // it was begun before
 	}
 	p.head.Error, p.head.Counts, p.head.Rejects = why.Error(), w.states.tally(), w.report.Rejects
-	return w.o.append(ctx, p, p.whole(w.o.o.Run))
+	return w.o.table.append(ctx, p, p.whole(w.o.o.Run))
 }
 
 // supersede ends what other contents of the file left open: their records are nowhere to be read any more.
@@ -180,7 +159,7 @@ func (w *work[V]) supersede(ctx context.Context, by *push) error {
 			continue
 		}
 		p.head.Ended, p.head.Counts = time.Now().UTC(), p.tally()
-		if err := w.o.append(ctx, p, p.whole(w.o.o.Run)); err != nil {
+		if err := w.o.table.append(ctx, p, p.whole(w.o.o.Run)); err != nil {
 			return err
 		}
 	}
