@@ -122,7 +122,7 @@ func TestExitCodes(t *testing.T) {
 			paths, err := filepath.Glob(filepath.Join(p.dir, "out/installs/*/*.parquet"))
 			check(t, err)
 			check(t, os.WriteFile(paths[0], []byte("PAR1"), 0o600))
-		}, nil, 3, "can't be taken for a part"},
+		}, nil, 3, "can't be read as a part"},
 		{"a token that isn't there", []string{"run"}, replace("TEST_TOKEN", "NO_SUCH_TOKEN"), nil, 2, "NO_SUCH_TOKEN"},
 		{"a range in the future", []string{"backfill", "installs", "--from", "2999-01-01", "--to", "2999-01-02"}, nil, nil, 2, "in the future"},
 		{"a sink that forgets", []string{"run"}, replace("sinks: [file://", "sinks: [mem://"), nil, 2, `unknown scheme "mem"`},

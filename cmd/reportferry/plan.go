@@ -178,6 +178,12 @@ func reasons(due []refresh.Due) string {
 		switch reason {
 		case refresh.Lookback:
 			words = "in the lookback"
+		case refresh.Unsunk:
+			words = "for a new sink"
+		case refresh.Rebased:
+			words = "to rebaseline"
+		case refresh.NewColumns:
+			words = "lacking columns"
 		case refresh.Horizon:
 			words = "with cohort metrics that are final by now"
 		}

@@ -34,7 +34,7 @@ var layers = []layer{
 	{"jobs/ledger/ledgertest", nil, nil},
 	{"jobs/ledger/simulation", nil, append([]string{"jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
 	{"jobs/refresh", []string{"jobs/ledger", "sinks"}, nil},
-	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/table", "sinks"}, proving},
+	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "sinks"}, proving},
 	{"jobs/outbox", []string{"jobs", "jobs/ledger"}, proving},
 	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
