@@ -10,6 +10,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 const day = 24 * time.Hour
@@ -56,11 +57,11 @@ func TestPrune(t *testing.T) {
 // sent anything.
 func TestOrphans(t *testing.T) {
 	r := newRig(t)
-	p := &push{id: "20260101T000000.000Z-0", head: head{Name: "f"}}
-	if err := r.table.append(t.Context(), p, p.whole("run")); err != nil {
+	p := &store.Push{ID: "20260101T000000.000Z-0", Head: store.Head{Name: "f"}}
+	if err := r.table.Append(t.Context(), p, p.Whole("run")); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.bucket.WriteAll(t.Context(), "tables/spend/outbox/"+p.recordsKey(), []byte(magic), nil); err != nil {
+	if err := r.bucket.WriteAll(t.Context(), "tables/spend/outbox/"+p.RecordsKey(), []byte(store.Magic), nil); err != nil {
 		t.Fatal(err)
 	}
 	if files, err := r.Files(t.Context()); err != nil || len(files) != 0 {
@@ -132,13 +133,13 @@ func TestReservedByAnEarlierVersion(t *testing.T) {
 	if _, err := doFile(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, errDown) {
 		t.Fatal(err)
 	}
-	pushes, _, err := r.table.pushes(t.Context())
+	pushes, _, err := r.table.Pushes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := pushes[0].whole("run")
+	s := pushes[0].Whole("run")
 	s.Reserved = 2
-	if err := r.table.append(t.Context(), pushes[0], s); err != nil {
+	if err := r.table.Append(t.Context(), pushes[0], s); err != nil {
 		t.Fatal(err)
 	}
 	files, err := r.Files(t.Context())
@@ -175,7 +176,7 @@ func TestDamaged(t *testing.T) {
 				}
 				switch what {
 				case "shorter records":
-					data = data[:len(data)-itemSize]
+					data = data[:len(data)-store.ItemSize]
 				case "longer records":
 					data = append(data, 0)
 				default:
