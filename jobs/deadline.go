@@ -27,7 +27,7 @@ func (t *timing) late(deadline time.Time) bool {
 
 // leave counts a unit that there is no time for.
 func (r *Runner) leave(t task) {
-	if t.res.leave() == 1 {
+	if t.res.leave(t.unit.size()) {
 		r.Log.Warn("the deadline is near, so no more windows are begun; the next run goes on with them", "job", t.job.Name, "run", r.Run)
 	}
 }

@@ -52,7 +52,7 @@ func (r *Runner) secondLook(ctx context.Context, s *shift) {
 	held := &s.held
 	if ctx.Err() != nil {
 		for _, u := range held.units {
-			u.task.res.stop()
+			u.task.res.stop(u.task.unit.size())
 		}
 		return
 	}
@@ -96,9 +96,9 @@ func (r *Runner) await(u heldUnit, s *shift) {
 		}
 	}
 	if u.ctx.Err() != nil {
-		u.task.res.stop()
+		u.task.res.stop(u.task.unit.size())
 		return
 	}
 	r.Log.Info("held by another run", "job", u.task.job.Name, "run", r.Run, "window", u.task.unit.Name, "status", first.Error())
-	r.over(u.ctx, u.task, ledger.Outcome{Held: 1}, nil)
+	r.over(u.ctx, u.task, ledger.Outcome{Held: u.task.unit.size()}, nil)
 }

@@ -23,12 +23,6 @@ type Kind interface {
 type Plan struct {
 	Units []Unit
 
-	// AtOnce bounds the units that are under way at once; 0: as many as the runner takes.
-	AtOnce int
-
-	// Files names the files that the units push; nil for kinds that push none.
-	Files []string
-
 	// Tidy is called once no more units are taken; nil: nothing to tidy.
 	Tidy func(context.Context) error
 
@@ -50,6 +44,7 @@ type Unit struct {
 	Claims []string // names of the claims that it is done under, in the order of claiming; nil: Name alone
 
 	Due      []refresh.Due // the partitions that it replaces, ascending; none for kinds without partitions
+	Files    []string      // the files that it pushes, one after the other; none for kinds that push none
 	Requests int           // reports that it asks for, unless the service is too slow for one of them
 
 	Do func(context.Context, ledger.Hold) (ledger.Outcome, error)
@@ -58,6 +53,9 @@ type Unit struct {
 	// to each other's units the half dozen calls of the ledger's bucket that a claim costs. Nil: only Do can tell.
 	Over func(context.Context) (bool, error)
 }
+
+// size is how many windows a unit counts as: each of its files is one.
+func (u Unit) size() int { return max(1, len(u.Files)) }
 
 func (u Unit) claims() []string {
 	if u.Claims == nil {

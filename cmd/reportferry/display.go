@@ -77,7 +77,7 @@ func (d *display) progress(p jobs.Progress) {
 		d.jobs[p.Job] = j
 	}
 	if p.Result != nil {
-		j.done++
+		j.done += p.Result.Windows
 		j.sum.Add(*p.Result)
 	}
 	switch {
@@ -148,6 +148,6 @@ func (d *display) bar(p jobs.Progress, j *jobProgress) {
 			})))
 	}
 	if p.Result != nil {
-		j.bar.Increment()
+		j.bar.IncrBy(p.Result.Windows)
 	}
 }

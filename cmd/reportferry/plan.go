@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,8 +89,8 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
 		return nil
 	}
-	if p.Files != nil {
-		writePushPlan(w, job.Name, p.Files)
+	if files := p.Units[0].Files; files != nil {
+		writePushPlan(w, job.Name, files)
 		return nil
 	}
 	if p.Inspect == nil {
@@ -103,8 +102,12 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 		partitions += len(u.Due)
 		requests += u.Requests
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s, %s under the limiter\n", job.Name, human.Plural(len(p.Units), "window"),
-		human.Plural(partitions, "partition"), human.Plural(requests, "request"), limiterTime(rate, requests))
+	fmt.Fprintf(w, "%s: %s, %s, %s", job.Name, human.Plural(len(p.Units), "window"),
+		human.Plural(partitions, "partition"), human.Plural(requests, "request"))
+	if wait := limiterTime(rate, requests); wait > 0 {
+		fmt.Fprintf(w, ", at least %s at this rate", wait)
+	}
+	fmt.Fprintln(w)
 	for _, u := range p.Units {
 		due := u.Due
 		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, human.Range(due[0].Partition, due[len(due)-1].Partition), reasons(due))
@@ -146,7 +149,12 @@ func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job,
 	requests := 0
 	for _, u := range p.Units {
 		requests += u.Requests
-		plan.Windows = append(plan.Windows, window{u.Name, u.Due})
+		for _, file := range u.Files {
+			plan.Windows = append(plan.Windows, window{terminal.Line(file), nil})
+		}
+		if u.Files == nil {
+			plan.Windows = append(plan.Windows, window{u.Name, u.Due})
+		}
 	}
 	plan.Seconds = limiterTime(rate, requests).Seconds()
 	return json.NewEncoder(w).Encode(plan)
@@ -158,7 +166,7 @@ func limiterTime(rate float64, requests int) time.Duration {
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
 }
 
-// reasons counts why partitions are due: "missing 5, lookback 2".
+// reasons counts why partitions are due: "2 in the lookback, 5 missing".
 func reasons(due []refresh.Due) string {
 	counts := map[refresh.Reason]int{}
 	for _, d := range due {
@@ -166,9 +174,22 @@ func reasons(due []refresh.Due) string {
 	}
 	var out []string
 	for reason, n := range counts {
-		out = append(out, fmt.Sprintf("%s %d", reason, n))
+		words := string(reason)
+		switch reason {
+		case refresh.Lookback:
+			words = "in the lookback"
+		case refresh.Unsunk:
+			words = "for a new sink"
+		case refresh.Rebased:
+			words = "to rebaseline"
+		case refresh.NewColumns:
+			words = "lacking columns"
+		case refresh.Horizon:
+			words = "with cohort metrics that are final by now"
+		}
+		out = append(out, fmt.Sprintf("%d %s", n, words))
 	}
-	slices.SortFunc(out, cmp.Compare)
+	slices.Sort(out)
 	return strings.Join(out, ", ")
 }
 

@@ -136,7 +136,7 @@ func writeRest(w io.Writer, r ledger.Result) {
 		human.Row(w, "", human.Mending(r.Job, l))
 	}
 	if n := r.Rest.Lost; n > 0 {
-		human.Row(w, "lost", human.Plural(n, "partition")+" can't be fetched any more; gaps names them")
+		human.Row(w, "lost", human.Plural(n, "partition")+" can't be fetched any more; see gaps")
 	}
 	if n := r.Rest.Kept; n > 0 {
 		human.Row(w, "kept", human.Plural(n, "partition")+" with older rows: the last answer was empty")
@@ -157,7 +157,7 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 	if o.Backoff > 0 {
 		retries += fmt.Sprintf(" after %.1f s", o.Backoff.Seconds())
 	}
-	human.Row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s on the limiter", o.Requests, retries, o.Limiter.Seconds()))
+	human.Row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s for the rate limit", o.Requests, retries, o.Limiter.Seconds()))
 	if each == "app" {
 		return
 	}
@@ -166,7 +166,7 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 		rows += fmt.Sprintf(", %s cells rounded to six decimals", human.Count(o.Rounded))
 	}
 	if o.Nulls > 0 {
-		rows += fmt.Sprintf(", %s blank ones NULL", human.Count(o.Nulls))
+		rows += fmt.Sprintf(", %s blank cells as NULL", human.Count(o.Nulls))
 	}
 	human.Row(w, "rows", rows)
 	if o.CSVBytes+o.ParquetBytes == 0 {

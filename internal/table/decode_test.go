@@ -143,7 +143,7 @@ func TestCellErrors(t *testing.T) {
 		{"2026-01-01,a,1,1,1e400,n\n", `row 1 (line 2), column "rate": "1e400" is beyond the range of a double`},
 		{"2026-02-30,a,1,1,1,n\n", `row 1 (line 2), column "day": "2026-02-30" is not a valid day like 2026-01-31`},
 		{",a,1,1,1,n\n", `row 1 (line 2), column "day": "" is blank, and a column of type day needs a value`},
-		{good + "2026-01-03,a,1,1,1,n\n", `row 2 (line 3), column "day": "2026-01-03" lies outside the partitions that were asked for`},
+		{good + "2026-01-03,a,1,1,1,n\n", `row 2 (line 3), column "day": "2026-01-03" lies outside the dates that were asked for`},
 		{"2026-01-01,a\xffb,1,1,1,n\n", `row 1 (line 2), column "campaign": "a\xffb" is not valid UTF-8`},
 		{"2026-01-01,a,1,1,1\n", `row 1 (line 2): "2026-01-01,a,1,1,1" has 5 cells, and the header has 6`},
 		{good + "2026-01-01,a,1,1,1,n,\n", `row 2 (line 3): "2026-01-01,a,1,1,1,n," has 7 cells, and the header has 6`},

@@ -102,15 +102,13 @@ func (c *Claim) used(ctx context.Context) (u used, err error) {
 // take creates the number after those that are used, all of which are over.
 func (c *Claim) take(ctx context.Context, before used) error {
 	c.number = before.top() + 1
-	data, err := encodeObject(c.body)
-	if err != nil {
-		return err
-	}
 	start := c.ledger.instant()
-	if err := c.ledger.create(ctx, c.key(c.number), data); errors.Is(err, errExists) && !c.mine(ctx) {
+	own, err := c.ledger.createOwn(ctx, c.key(c.number), c.body)
+	if err != nil {
+		return fmt.Errorf("claim: %w", err)
+	}
+	if !own {
 		return c.outrun()
-	} else if err != nil && !errors.Is(err, errExists) {
-		return fmt.Errorf("claim %s: %w", c.ledger.location(c.key(c.number)), err)
 	}
 	// Others may have taken and dropped this number since it was looked up. The highest number is never dropped before
 	// it counts as swept, so a second look shows it.
@@ -127,13 +125,6 @@ func (c *Claim) take(ctx context.Context, before used) error {
 		_ = c.ledger.bucket.Delete(ctx, key) // one that stays is lower than ours and means nothing
 	}
 	return nil
-}
-
-// mine tells whether the object with the claim's number is this claim's own: the store's answer to its creation was lost,
-// and the second request found what the first one made.
-func (c *Claim) mine(ctx context.Context) bool {
-	var body claimBody
-	return c.ledger.read(ctx, c.key(c.number), &body) == nil && body == c.body
 }
 
 func (c *Claim) outrun() error {

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,35 +42,13 @@ func (t *Table) fold(ctx context.Context, loose []string, next int) error {
 	}
 	t.mu.Unlock()
 	slices.SortFunc(entries, func(a, b Record) int { return a.Partition.Compare(b.Partition) })
-	data, err := encodeObject(entries)
-	if err != nil {
-		return fmt.Errorf("%w: fold %s: %w", ErrBucket, t.name, err)
-	}
-	err = t.ledger.create(ctx, segmentKey(t.name, next), data)
-	if errors.Is(err, errExists) {
+	return t.ledger.compact(ctx, t.prefix("segments"), next, entries, func() error {
+		t.mu.Lock()
+		t.segment = max(t.segment, next)
+		t.mu.Unlock()
+		for _, key := range loose {
+			t.drop(ctx, key)
+		}
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%w: fold %s: %w", ErrBucket, t.ledger.location(segmentKey(t.name, next)), err)
-	}
-	// A slow folder may have created a number that was used and deleted long ago; what it would drop now may not be in
-	// the segment that holds.
-	segments, err := t.ledger.list(ctx, t.prefix("segments"))
-	if err != nil {
-		return err
-	}
-	if highest(segments) != next {
-		return nil
-	}
-	t.mu.Lock()
-	t.segment = max(t.segment, next)
-	t.mu.Unlock()
-	for _, key := range loose {
-		t.drop(ctx, key)
-	}
-	if next > 1 {
-		// The one before goes last: a reader that has listed it meanwhile lists again.
-		return t.ledger.drop(ctx, segmentKey(t.name, next-1))
-	}
-	return nil
+	})
 }

@@ -53,19 +53,16 @@ func NumberOf(key string) int {
 	return n
 }
 
-// Create writes a checksummed object that must not exist yet. It answers false when there is one.
+// Create writes a checksummed object that must not exist yet. It answers false when another writer's is there.
 func (f *Folder) Create(ctx context.Context, key string, content any) (bool, error) {
-	data, err := encodeObject(content)
-	if err == nil {
-		err = f.ledger.create(ctx, f.prefix+key, data)
-	}
-	if errors.Is(err, errExists) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("%w: write %s: %w", ErrBucket, f.Location(key), err)
-	}
-	return true, nil
+	return f.ledger.createOwn(ctx, f.prefix+key, content)
+}
+
+// Append writes object n in a subfolder, such as "id/", where the highest number holds or adds to those below it. It
+// answers false when another process has gone on there.
+func (f *Folder) Append(ctx context.Context, claim *Claim, under string, n int, content any) (bool, error) {
+	holds, _, err := f.ledger.append(ctx, claim, f.prefix+under, n, content)
+	return holds, err
 }
 
 // Read reads and checks what Create wrote. One that can't be trusted is a *DamagedError.

@@ -26,16 +26,12 @@ func (t *Table) Commit(ctx context.Context, e Record) error {
 	if newest >= e.Seq {
 		return lost
 	}
-	data, err := encodeObject(e)
+	own, err := t.ledger.createOwn(ctx, key, e)
 	if err != nil {
-		return fmt.Errorf("%w: record %s: %w", ErrBucket, t.ledger.location(key), err)
+		return err
 	}
-	err = t.ledger.create(ctx, key, data)
-	if errors.Is(err, errExists) && !t.isMine(ctx, key, e) {
+	if !own {
 		return lost
-	}
-	if err != nil && !errors.Is(err, errExists) {
-		return fmt.Errorf("%w: record %s: %w", ErrBucket, t.ledger.location(key), err)
 	}
 	if err := t.lookAgain(ctx, e); err != nil {
 		return err
@@ -63,12 +59,6 @@ func (t *Table) lookAgain(ctx context.Context, e Record) error {
 		return nil
 	}
 	return t.Refresh(ctx)
-}
-
-// isMine tells whether the object under key is e: its creation was answered by an error though it had succeeded.
-func (t *Table) isMine(ctx context.Context, key string, e Record) bool {
-	var stored Record
-	return t.ledger.read(ctx, key, &stored) == nil && same(stored, e)
 }
 
 // same tells whether a record that was read is the one that was written.

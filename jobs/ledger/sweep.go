@@ -57,49 +57,20 @@ func (t *Table) sweep(ctx context.Context, above int) error {
 	for unit, number := range over {
 		numbers[unit] = max(numbers[unit], number)
 	}
-	if !maps.Equal(numbers, last) {
-		if won, err := t.recordSwept(ctx, n+1, numbers); !won {
-			return err
+	drop := func() error {
+		g, ctx := errgroup.WithContext(ctx)
+		g.SetLimit(readers)
+		for _, key := range keys {
+			if unit, number, ok := t.parseClaimKey(key); ok && number <= numbers[unit] {
+				g.Go(func() error { return t.ledger.drop(ctx, key) })
+			}
 		}
+		return g.Wait()
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(readers)
-	for _, key := range keys {
-		unit, number, ok := t.parseClaimKey(key)
-		if !ok || number > numbers[unit] {
-			continue
-		}
-		g.Go(func() error { return t.ledger.drop(ctx, key) })
+	if maps.Equal(numbers, last) {
+		return drop() // a sweep that was cut short goes on
 	}
-	return g.Wait()
-}
-
-// recordSwept writes down the numbers as object n. It answers false when another sweeper was faster.
-func (t *Table) recordSwept(ctx context.Context, n int, numbers map[string]int) (won bool, err error) {
-	data, err := encodeObject(numbers)
-	if err != nil {
-		return false, fmt.Errorf("%w: sweep claims of %s: %w", ErrBucket, t.name, err)
-	}
-	key := sweptKey(t.name, n)
-	if err := t.ledger.create(ctx, key, data); errors.Is(err, errExists) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("%w: sweep claims: %s: %w", ErrBucket, t.ledger.location(key), err)
-	}
-	// A slow sweeper may have created a number that was used and dropped long ago: it doesn't hold then.
-	keys, err := t.ledger.list(ctx, t.prefix("swept"))
-	if err != nil || highest(keys) != n {
-		return false, err
-	}
-	for _, older := range keys {
-		if older == key {
-			continue
-		}
-		if err := t.ledger.drop(ctx, older); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
+	return t.ledger.compact(ctx, t.prefix("swept"), n+1, numbers, drop)
 }
 
 // released gives, of the units whose last claim was given back, its number. A claim that can't be read wasn't.

@@ -13,7 +13,7 @@ import (
 )
 
 // append writes the next segment of a push. Only the holder of the claim, which ctx carries, does; when another one has
-// gone on meanwhile, the error is jobs.ErrLost.
+// gone on meanwhile, the error is ledger.ErrLost.
 func (o *Outbox) append(ctx context.Context, p *push, s segment) error {
 	if err := May(ctx); err != nil {
 		return err

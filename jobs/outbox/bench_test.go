@@ -83,7 +83,7 @@ func benchmarkPush(b *testing.B, before int64) {
 	for i := 0; b.Loop(); i++ {
 		from := max(0, before-fresh/10) + int64(i)*fresh
 		start := time.Now()
-		report, err := Do(b.Context(), o, Push[int64]{
+		report, err := doFile(b.Context(), o, Push[int64]{
 			Name: strconv.Itoa(i), Source: spread{from, from + fresh, "1"}, Send: func(context.Context, int64) (int, error) { return 0, nil },
 		})
 		if err != nil {

@@ -298,7 +298,7 @@ func TestCrashingProcess(t *testing.T) {
 		p.Send = caller(os.Getenv("OUTBOX_CRASH_ADDR"))
 	}
 	for {
-		_, err := Do(t.Context(), o, p)
+		_, err := doFile(t.Context(), o, p)
 		var held *ledger.HeldError
 		if errors.As(err, &held) { // by the one that was killed
 			time.Sleep(held.Free + 10*time.Millisecond)

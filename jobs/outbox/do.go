@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A Push says what to do with one file.
@@ -47,20 +49,20 @@ type Report struct {
 	Index   int64 // bytes read of what was pushed before
 }
 
-// Do pushes what is missing of a file: it reads the file, finds what was sent already, sends the rest, and writes the
+// Do pushes what is missing of a file, under the table's claim, named ClaimName: it reads the file, finds what was sent already, sends the rest, and writes the
 // rejects. Doing it twice equals doing it once. When it ends early, what was settled is on record and the next Do goes on.
-func Do[V any](ctx context.Context, o *Outbox, p Push[V]) (report Report, err error) {
-	h, err := o.hold(ctx)
+func Do[V any](ctx context.Context, claim *ledger.Claim, o *Outbox, p Push[V]) (report Report, err error) {
+	h, err := under(ctx, claim)
 	if err != nil {
 		return Report{}, fmt.Errorf("push %s: %w", p.Name, err)
 	}
+	defer h.free()
 	w := newWork(o, p)
 	defer w.spool.close()
 	err = w.do(h)
 	if cause := context.Cause(h.lease); cause != nil {
 		err = errors.Join(cause, err)
 	}
-	err = errors.Join(err, h.release())
 	if err != nil {
 		err = fmt.Errorf("push %s: %w", p.Name, err)
 	}

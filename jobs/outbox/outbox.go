@@ -21,7 +21,7 @@ type Options struct {
 	Ledger *ledger.Ledger
 	Table  string
 	Run    string        // the run's ID
-	Lease  time.Duration // of the claim on pushing
+	Lease  time.Duration // of the claim, when records are requeued or dropped
 
 	SpoolDir string       // 28 bytes a record of the file that is pushed
 	Rejects  *blob.Bucket // where rejects files go; nil: nowhere
@@ -42,7 +42,6 @@ type Options struct {
 type Outbox struct {
 	o      Options
 	folder *ledger.Folder
-	turn   chan struct{}
 }
 
 // New makes the outbox. Nothing is read yet.
@@ -60,8 +59,7 @@ func New(o Options) *Outbox {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Outbox{
-		o: o, turn: make(chan struct{}, 1),
-		folder: o.Ledger.Folder(o.Table, "outbox", "what it says was sent would be sent again"),
+		o: o, folder: o.Ledger.Folder(o.Table, "outbox", "what it says was sent would be sent again"),
 	}
 }
 

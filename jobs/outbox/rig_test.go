@@ -159,9 +159,18 @@ func (r *rig) parked(p Push[string]) Push[string] {
 	return p
 }
 
+// doFile does one file under a claim of its own, as a run does several under one.
+func doFile[V any](ctx context.Context, o *Outbox, p Push[V]) (report Report, err error) {
+	err = o.claimed(ctx, func(c *ledger.Claim) (err error) {
+		report, err = Do(ctx, c, o, p)
+		return err
+	})
+	return report, err
+}
+
 func (r *rig) do(p Push[string]) Report {
 	r.t.Helper()
-	report, err := Do(context.Background(), r.Outbox, p)
+	report, err := doFile(context.Background(), r.Outbox, p)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func (n *night) run(ids int) {
 	p.InFlight = 1 + n.rng.IntN(6)
 	over := make(chan error, 1)
 	go func() {
-		_, err := Do(ctx, n.Outbox, p)
+		_, err := doFile(ctx, n.Outbox, p)
 		over <- err
 	}()
 	var err error

@@ -47,7 +47,7 @@ func TestStop(t *testing.T) {
 				return 0, ctx.Err()
 			}
 		}
-		report, err := Do(ctx, r.Outbox, p)
+		report, err := doFile(ctx, r.Outbox, p)
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestKillWhileStopping(t *testing.T) {
 			}
 			looks++
 		}
-		if _, err := Do(ctx, r.Outbox, p); !errors.Is(err, context.Canceled) || looks == 0 {
+		if _, err := doFile(ctx, r.Outbox, p); !errors.Is(err, context.Canceled) || looks == 0 {
 			t.Fatal(looks, err)
 		}
 	})
@@ -110,7 +110,7 @@ func TestStopWhileTheServiceHangs(t *testing.T) {
 			return 0, ctx.Err()
 		}
 		start := time.Now()
-		report, err := Do(ctx, r.Outbox, p)
+		report, err := doFile(ctx, r.Outbox, p)
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestWindow(t *testing.T) {
 	r := newRig(t)
 	var sent, flushed atomic.Int64
 	o := fileBox(t, dir, time.Minute)
-	_, err := Do(t.Context(), o, Push[string]{
+	_, err := doFile(t.Context(), o, Push[string]{
 		Name: "f", Source: many(20_000), InFlight: 8,
 		Send: func(ctx context.Context, line string) (int, error) {
 			if n := sent.Add(1); n > flushed.Load()+(1+mostAhead)*8 {
@@ -180,7 +180,7 @@ func TestLedgerFails(t *testing.T) {
 	o := fileBox(t, dir, time.Minute)
 	o.o.Window = 100
 	sent := 0
-	_, err := Do(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
+	_, err := doFile(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
 		if sent++; sent == 10 {
 			breakLedger(t, dir, "outbox")
 		}
@@ -195,7 +195,7 @@ func TestLeaseEnds(t *testing.T) {
 	dir := t.TempDir()
 	o := fileBox(t, dir, 300*time.Millisecond)
 	var sent atomic.Int64
-	_, err := Do(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
+	_, err := doFile(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
 		if sent.Add(1) == 1 {
 			breakLedger(t, dir, "claims")
 		}
@@ -224,7 +224,7 @@ func TestTakenOver(t *testing.T) {
 		}
 		return r.service.once(ctx, line)
 	}
-	if _, err := Do(t.Context(), r.Outbox, p); !errors.Is(err, ledger.ErrLost) {
+	if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ledger.ErrLost) {
 		t.Fatal(err)
 	}
 	if n := len(r.service.got); n > 30 {
@@ -278,24 +278,16 @@ func TestSevenDigits(t *testing.T) {
 	}
 }
 
-// Files of one table are pushed one after the other.
+// A table is pushed under one claim: while one process has it, no other pushes or drops what was pushed.
 func TestOneAtATime(t *testing.T) {
 	r := newRig(t)
 	var other error
 	p := r.push("f", lines("a 1"))
-	over := make(chan Report, 1)
 	p.Send = func(ctx context.Context, line string) (int, error) {
-		_, other = Do(ctx, r.open(), r.push("g", lines("a 1")))
+		_, other = doFile(ctx, r.open(), r.push("g", lines("a 1")))
 		if err := r.open().Prune(ctx, time.Now().Add(10*day)); err != nil {
 			t.Errorf("another process prunes: %v", err)
 		}
-		go func() {
-			report, err := Do(t.Context(), r.Outbox, r.push("h", lines("a 1\nb 2")))
-			if err != nil {
-				t.Error(err)
-			}
-			over <- report
-		}()
 		return r.service.once(ctx, line)
 	}
 	r.do(p)
@@ -303,7 +295,7 @@ func TestOneAtATime(t *testing.T) {
 	if !errors.As(other, &held) {
 		t.Errorf("another process: %v", other)
 	}
-	r.want((<-over).File, "1 accepted, 1 duplicates, ended")
+	r.want(r.do(r.push("h", lines("a 1\nb 2"))).File, "1 accepted, 1 duplicates, ended")
 	r.sent("a 1, b 2")
 }
 

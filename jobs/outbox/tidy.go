@@ -110,16 +110,19 @@ func (o *Outbox) prune(ctx context.Context, p *push, now time.Time) error {
 
 // held does something to the pushes under the claim.
 func (o *Outbox) held(ctx context.Context, do func(context.Context, []*push) error) error {
-	h, err := o.hold(ctx)
-	if err != nil {
-		return err
-	}
-	pushes, orphans, err := o.pushes(h.ctx)
-	if err == nil {
+	return o.claimed(ctx, func(claim *ledger.Claim) error {
+		h, err := under(ctx, claim)
+		if err != nil {
+			return err
+		}
+		defer h.free()
+		pushes, orphans, err := o.pushes(h.ctx)
+		if err != nil {
+			return err
+		}
 		o.sweepOrphans(h.ctx, orphans, "")
-		err = do(h.ctx, pushes)
-	}
-	return errors.Join(err, h.release())
+		return do(h.ctx, pushes)
+	})
 }
 
 // sweepOrphans drops records of which nothing was ever sent. Only the holder of the claim may: those of another process

@@ -21,7 +21,7 @@ func TestPrune(t *testing.T) {
 	m := lines("a 1\nb 2")
 	r.do(r.push("f", m))
 	r.service.say = func(string, int) error { return errDown }
-	if _, err := Do(t.Context(), r.Outbox, r.push("open", lines("x 1"))); !errors.Is(err, errDown) {
+	if _, err := doFile(t.Context(), r.Outbox, r.push("open", lines("x 1"))); !errors.Is(err, errDown) {
 		t.Fatal(err)
 	}
 	r.service.say = nil
@@ -42,7 +42,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	m.lines, m.version = append(m.lines, "c 3"), "2"
-	if _, err := Do(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, ErrForgotten) {
+	if _, err := doFile(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, ErrForgotten) {
 		t.Error(err)
 	}
 	r.sent("")
@@ -112,7 +112,7 @@ func TestDeleted(t *testing.T) {
 			}
 			r.service.take()
 			r.Outbox = r.open()
-			_, err = Do(t.Context(), r.Outbox, r.push("g", lines("a 1\nb 2")))
+			_, err = doFile(t.Context(), r.Outbox, r.push("g", lines("a 1\nb 2")))
 			var damaged *ledger.DamagedError
 			if id := key[:strings.IndexByte(key, '/')]; !errors.As(err, &damaged) || !strings.Contains(damaged.Location, id) ||
 				!strings.Contains(damaged.Location, "*") && !strings.HasSuffix(damaged.Location, key) {
@@ -131,7 +131,7 @@ func TestReservedByAnEarlierVersion(t *testing.T) {
 	r := newRig(t)
 	m := lines("a 1\nb 2\nc 3")
 	r.service.say = func(string, int) error { return errDown }
-	if _, err := Do(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, errDown) {
+	if _, err := doFile(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, errDown) {
 		t.Fatal(err)
 	}
 	pushes, _, err := r.pushes(t.Context())
@@ -163,7 +163,7 @@ func TestDamaged(t *testing.T) {
 				}
 				return nil
 			}
-			_, _ = Do(t.Context(), r.Outbox, r.push("f", m))
+			_, _ = doFile(t.Context(), r.Outbox, r.push("f", m))
 			r.service.take()
 			changed := 0
 			for _, key := range strings.Fields(r.keys()) {
@@ -188,7 +188,7 @@ func TestDamaged(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, err := Do(t.Context(), r.Outbox, r.push("g", lines("a 1")))
+			_, err := doFile(t.Context(), r.Outbox, r.push("g", lines("a 1")))
 			var damaged *ledger.DamagedError
 			if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "don't delete it") || changed == 0 {
 				t.Errorf("%d changed, %v", changed, err)

@@ -35,7 +35,7 @@ type listing struct {
 // where the store has no preconditions. It is one listing a target. What the kind then publishes knows of it.
 func (t *Table) Look(ctx context.Context) (map[civil.Date]bool, error) {
 	changed := map[civil.Date]bool{}
-	for _, target := range t.targets {
+	for _, target := range t.o.Targets {
 		store, ok := target.Sink.(files)
 		if !ok {
 			continue

@@ -61,7 +61,7 @@ func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledg
 			return e.State, 0, t.Commit(ctx, e)
 		}
 	}
-	stale := t.targets
+	stale := t.o.Targets
 	if !p.Again {
 		stale = t.keepReceipts(&e, old)
 	}
@@ -103,7 +103,7 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	existed, had := old.Seq > 0, old.Rows > 0
 	e.Cause = p.Cause
 	switch {
-	case had && p.OnEmpty == KeepEmpty && (old.State == ledger.Publishing || slices.ContainsFunc(t.targets, func(target ledger.Target) bool {
+	case had && p.OnEmpty == KeepEmpty && (old.State == ledger.Publishing || slices.ContainsFunc(t.o.Targets, func(target ledger.Target) bool {
 		return t.changed(old, target)
 	})):
 		return false, fmt.Errorf("put %s/%s: %w (%s), and which rows the sinks show isn't known, so that none can be kept; "+
@@ -119,7 +119,7 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 			"set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause, old.Rows, old.Fetched.UTC().Format(time.DateOnly))
 	case existed && old.State != ledger.Empty: // cleared before, and zero rows are still what the sinks show
 		e.State = ledger.Cleared
-	case !existed && t.shows(e.Partition, t.targets...):
+	case !existed && t.shows(e.Partition, t.o.Targets...):
 		if p.OnEmpty != ClearEmpty {
 			return false, fmt.Errorf("put %s/%s: %w (%s) where a sink shows a part that no record names; it stays; if it "+
 				"should go, set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause)
@@ -135,7 +135,7 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 // keepReceipts takes over the receipts of targets that hold e's content already, and gives the other targets.
 func (t *Table) keepReceipts(e *ledger.Record, old ledger.Record) (stale []ledger.Target) {
 	same := old.State != ledger.Publishing && old.Hash == e.Hash && old.Rows == e.Rows && old.Shape == e.Shape
-	for _, target := range t.targets {
+	for _, target := range t.o.Targets {
 		if r, has := old.Receipt(target); same && has && !t.changed(old, target) {
 			e.Receipts = append(e.Receipts, r)
 		} else {

@@ -2,41 +2,28 @@ package sharing
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/reportferry/reportferry/internal/adjust"
-	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// doAll pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the
-// devices that it has records of left, theirs wait.
-func (k *Kind) doAll(ctx context.Context, due []files.Path) (out ledger.Outcome, err error) {
+// do pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the devices
+// that it has records of left, theirs wait.
+func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledger.Outcome, error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
-	for _, p := range due {
-		one := k.do(ctx, p, client, &out)
-		err = errors.Join(err, one)
-		var held *ledger.HeldError
-		if ctx.Err() != nil || errors.As(one, &held) || jobs.Denied(one) {
-			break
+	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {
+		push, err := k.push(ctx, p, client)
+		if err != nil {
+			return outbox.Report{}, fmt.Errorf("push %s: %w", p.Name, err)
 		}
-	}
+		return outbox.Do(ctx, c, k.outbox, push)
+	})
 	out.Measure(m.Totals())
 	return out, err
-}
-
-func (k *Kind) do(ctx context.Context, p files.Path, client *adjust.Client, out *ledger.Outcome) error {
-	push, err := k.push(ctx, p, client)
-	if err != nil {
-		out.Failed++
-		return fmt.Errorf("push %s: %w", p.Name, err)
-	}
-	report, err := outbox.Do(ctx, k.outbox, push)
-	return files.Outcome(k.o.Log.With("job", k.o.Job, "run", k.o.Run, "window", p.Name), out, report, err)
 }
 
 // push is what is done with a file.

@@ -10,12 +10,14 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// do pushes what is missing of one file. A file that is being written is left for the next run, and is no failure.
-func (k *Kind) do(ctx context.Context, p files.Path) (out ledger.Outcome, err error) {
+// do pushes what is missing of the files. One that is being written is left for the next run, and is no failure.
+func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledger.Outcome, error) {
 	var m adjust.Meter
-	report, err := outbox.Do(ctx, k.outbox, k.push(p, k.o.Client.Metered(&m).Asking(outbox.May)))
+	client := k.o.Client.Metered(&m).Asking(outbox.May)
+	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {
+		return outbox.Do(ctx, c, k.outbox, k.push(p, client))
+	})
 	out.Measure(m.Totals())
-	err = files.Outcome(k.o.Log.With("job", k.o.Job, "run", k.o.Run, "window", p.Name), &out, report, err)
 	return out, err
 }
 

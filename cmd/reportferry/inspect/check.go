@@ -284,11 +284,11 @@ func (c *checker) part(ctx context.Context, reader *blobsink.Sink, name string, 
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
-		return fmt.Sprintf("can't be taken for a part: %v", err), nil
+		return fmt.Sprintf("can't be read as a part: %v", err), nil
 	case rows != e.Rows:
-		return fmt.Sprintf("holds %s rows, recorded are %s", human.Count(rows), human.Count(e.Rows)), nil
+		return fmt.Sprintf("holds %s rows, the ledger says %s", human.Count(rows), human.Count(e.Rows)), nil
 	case hash != e.Hash:
-		return fmt.Sprintf("holds %s rows, whose content hash isn't the recorded one", human.Count(rows)), nil
+		return fmt.Sprintf("holds %s rows whose content hash isn't the recorded one", human.Count(rows)), nil
 	}
 	return "", nil
 }

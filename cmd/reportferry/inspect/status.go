@@ -213,7 +213,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 		case s.Kind != "" && s.Fresh.Success == nil:
 			fmt.Fprintf(w, "%s: no run of it has succeeded yet\n", s.Job)
 		case s.Kind != "":
-			fmt.Fprintf(w, "%s: last success %s; %s status says more\n", s.Job, human.Ago(now, *s.Fresh.Success), s.Kind)
+			fmt.Fprintf(w, "%s: last success %s; see %s status\n", s.Job, human.Ago(now, *s.Fresh.Success), s.Kind)
 		case s.Newest == nil:
 			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
 		}
@@ -238,7 +238,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 	run := runs[0]
 	fmt.Fprintf(w, "last run: %s (%s), ", run.ID, run.Trigger)
 	if run.Ended == nil {
-		fmt.Fprintf(w, "it goes on, or was killed\n")
+		fmt.Fprintf(w, "still running, or killed\n")
 		return
 	}
 	fmt.Fprintf(w, "exit code %d, %s ago\n", run.Exit, now.Sub(*run.Ended).Round(time.Second))
@@ -252,7 +252,7 @@ func writeTroubles(w io.Writer, s tableStatus, last string) {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
 	}
 	if s.Missing > 0 {
-		fmt.Fprintf(w, "  %s missing; gaps %s names them\n", human.Plural(s.Missing, "partition"), s.Job)
+		fmt.Fprintf(w, "  %s missing; see gaps %s\n", human.Plural(s.Missing, "partition"), s.Job)
 	}
 	if s.Rest.Lost > 0 {
 		fmt.Fprintf(w, "  %d can't be fetched any more\n", s.Rest.Lost)
@@ -266,4 +266,29 @@ func writeTroubles(w io.Writer, s tableStatus, last string) {
 	if s.Failed != "" && !strings.Contains(s.Failed, last) { // the last run's errors are shown below
 		fmt.Fprintf(w, "  error %s\n", s.Failed)
 	}
+}
+
+// runStatus is what status says of a job that fills no table. Where an older version wrote the ledger, runs alone tell when
+// it last looked for what is due and failed at nothing, and so many runs of other jobs may lie between that all those of
+// maxAge are read.
+func runStatus(ctx context.Context, s *wire.Session, c config.Job, past ledger.Past, maxAge time.Duration) (tableStatus, error) {
+	now, success := time.Now(), past.SuccessOf(c.Name)
+	runs := past.Runs
+	for n := len(runs); success == nil && n >= lastRuns && n == len(runs) && now.Sub(runs[n-1].Started) <= maxAge; {
+		var err error
+		n *= 4
+		if runs, err = s.Ledger.Runs(ctx, n); err != nil {
+			return tableStatus{}, err
+		}
+		success = ledger.Past{Runs: runs}.SuccessOf(c.Name)
+	}
+	status := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Failed: failureOf(c.Name, runs)}
+	switch {
+	case maxAge == 0:
+	case success == nil:
+		status.Stale = fmt.Sprintf("no run of it that ended without a failure is recorded of the last %v", maxAge)
+	case now.Sub(*success) > maxAge:
+		status.Stale = fmt.Sprintf("the last success was %v ago", now.Sub(*success).Round(time.Minute))
+	}
+	return status, nil
 }

@@ -58,7 +58,7 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 		state := "done " + human.Ago(now, f.Ended)
 		switch {
 		case f.Error != "":
-			state = "nothing of it was sent " + human.Ago(now, f.Started)
+			state = "refused " + human.Ago(now, f.Started) + ", nothing was sent"
 		case f.Open():
 			state = "begun " + human.Ago(now, f.Started) + " and not finished"
 		}

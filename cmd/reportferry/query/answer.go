@@ -16,8 +16,8 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/disk"
 	"github.com/reportferry/reportferry/internal/table"
-	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -224,7 +224,7 @@ func (a answer) writeTo(ctx context.Context, format, path string, w io.Writer) e
 
 // writeFile gives the file a mode, unless that is 0.
 func (a answer) writeFile(ctx context.Context, format, path string, mode os.FileMode) error {
-	f, err := ledger.CreateBeside(path)
+	f, err := disk.CreateBeside(path)
 	if err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 		}
 		at := strings.LastIndex(name, "__")
 		if at < 1 || !slices.Contains(adjust.Operators, name[at+2:]) {
-			return fmt.Errorf("--filter %q: no comparison that the service has; want a name, __ and one of %s", text, strings.Join(adjust.Operators, ", "))
+			return fmt.Errorf("--filter %q: want a name, two underscores and one of %s", text, strings.Join(adjust.Operators, ", "))
 		}
 		if _, twice := r.query.Filters[name]; twice {
 			return fmt.Errorf("--filter %s is given twice; a list goes into one: %s=a,b", name, name)
@@ -179,7 +179,7 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 		r.format = defaultFormat(r.output, cmd.OutOrStdout())
 	}
 	if r.format == "" {
-		return fmt.Errorf("--output %s: which --format? csv, table, jsonl and parquet are known by their endings too", r.output)
+		return fmt.Errorf("--output %s: its ending names no format; add --format csv, table, jsonl or parquet", r.output)
 	}
 	if info, err := os.Stat(r.output); err == nil && info.IsDir() {
 		return fmt.Errorf("--output %s: this is a folder; want the name of a file", r.output)

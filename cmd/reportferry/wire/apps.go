@@ -21,7 +21,7 @@ import (
 
 // Apps makes a job of kind apps.
 func Apps(_ context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
-	if err := a.refuseRange(c, "a job of kind apps has nothing to fetch"); err != nil {
+	if err := a.refuseRange(c, "kind apps has no past to fetch"); err != nil {
 		return jobs.Job{}, err
 	}
 	kind, err := DeclaredApps(s, c, AppsAsk{Now: a.Now})

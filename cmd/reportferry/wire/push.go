@@ -49,7 +49,7 @@ func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, e
 
 // asked refuses what can't be asked of a kind that pushes.
 func asked(c config.Job, a Ask) (PushAsk, error) {
-	return PushAsk{Now: a.Now}, a.refuseRange(c, "a job of "+c.Kind+" has nothing to fetch")
+	return PushAsk{Now: a.Now}, a.refuseRange(c, "kind "+c.Kind+" has no past to fetch")
 }
 
 // pushing opens what a job's entry says of files.

@@ -63,7 +63,7 @@ func (s *Session) Warn(names []string) {
 			continue
 		}
 		if c.Report.Period == "whole" {
-			s.Log.Warn("no date among the dimensions: one partition, all", "job", c.Name)
+			s.Log.Warn("no date dimension, so the table is one partition", "job", c.Name)
 		}
 		location, err := reportZone(c)
 		if err != nil {
@@ -71,7 +71,7 @@ func (s *Session) Warn(names []string) {
 		}
 		today := civil.DateOf(time.Now().In(location))
 		if start := c.Report.Start.On(today); start.After(today) {
-			s.Log.Warn(fmt.Sprintf("the start, %s, is still to come", start), "job", c.Name)
+			s.Log.Warn(fmt.Sprintf("the start, %s, is in the future", start), "job", c.Name)
 		}
 	}
 }

@@ -3,6 +3,10 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/apps"
@@ -27,6 +31,33 @@ YAML completes and checks a file whose first line names the one it is kept in:
 				_, err = cmd.OutOrStdout().Write(schema)
 			}
 			return exit.Coded(err)
+		},
+	}
+}
+
+// released is the version that the image's build was given; empty elsewhere. The linker sets it: -X main.released=v1.2.3.
+var released string
+
+// version is that of the image, or the module's version as the Go toolchain stamped it: a tag, a revision, or "devel".
+func version() string {
+	if released != "" {
+		return released
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "reportferry %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
 		},
 	}
 }

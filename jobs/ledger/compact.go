@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// createOwn writes an object that must not exist yet. It answers false when another writer's object is there. It knows its
+// own object again, because a creation may succeed although its answer is lost, and is then asked for a second time.
+func (l *Ledger) createOwn(ctx context.Context, key string, content any) (own bool, err error) {
+	data, err := encodeObject(content)
+	if err == nil {
+		err = l.create(ctx, key, data)
+	}
+	if errors.Is(err, errExists) {
+		there, err := l.get(ctx, key)
+		return err == nil && bytes.Equal(there, data), nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%w: write %s: %w", ErrBucket, l.location(key), err)
+	}
+	return true, nil
+}
+
+// append writes object n under a prefix where the highest number holds, and tells whether n does. Of several writers of one
+// number one wins. The second look is needed because a number that is free may have been used and dropped before: a slow
+// writer then creates it again, below the number that holds by now. Such an object is void and is dropped. With a claim, the
+// error is ErrLost when the claim was taken over before the object was there.
+func (l *Ledger) append(ctx context.Context, claim *Claim, prefix string, n int, content any) (holds bool, keys []string, err error) {
+	key := fmt.Sprintf("%s%06d.json", prefix, n)
+	own, err := l.createOwn(ctx, key, content)
+	if err != nil || !own {
+		return false, nil, err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		keys, err = l.list(gctx, prefix)
+		return err
+	})
+	if claim != nil {
+		g.Go(func() error {
+			_, done, err := claim.Guard(gctx)
+			if err == nil {
+				done()
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return false, nil, err
+	}
+	if highest(keys) != n {
+		_ = l.drop(ctx, key) // one that stays does no harm
+		return false, nil, nil
+	}
+	return true, keys, nil
+}
+
+// compact replaces many objects by one: object n under prefix holds what they say, drop deletes them, and then the objects
+// below n go. The order matters: what is dropped is in an object that holds, and a reader who has listed a number below n
+// and doesn't find it lists again. Of two compactors at once one wins, and the other leaves everything as it is.
+func (l *Ledger) compact(ctx context.Context, prefix string, n int, content any, drop func() error) error {
+	holds, keys, err := l.append(ctx, nil, prefix, n, content)
+	if err != nil || !holds {
+		return err
+	}
+	if err := drop(); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if number, ok := numbered(key); ok && number < n {
+			if err := l.drop(ctx, key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
