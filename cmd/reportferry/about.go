@@ -35,10 +35,11 @@ YAML completes and checks a file whose first line names the one it is kept in:
 	}
 }
 
-// released is the version that the image's build was given; empty elsewhere. The linker sets it: -X main.released=v1.2.3.
+// released is the version of a release or an image, which the linker sets: -X main.released=v1.2.3. It is empty in any other
+// build.
 var released string
 
-// version is that of the image, or the module's version as the Go toolchain stamped it: a tag, a revision, or "devel".
+// version is the released version, or else the module's version as the Go toolchain stamped it: a tag, a revision or "devel".
 func version() string {
 	if released != "" {
 		return released

@@ -59,7 +59,8 @@ func newPlan(p *wire.Program) *cobra.Command {
 	return cmd
 }
 
-// quotas warns of load jobs that a day doesn't allow, and refuses what no day does.
+// quotas compares the load jobs of the plans with BigQuery's quotas. It warns of a plan that a day's quota doesn't cover, and
+// refuses one that no quota ever covers.
 func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 	var loads []bqsink.Load
 	for i, p := range plans {
@@ -115,7 +116,7 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	return nil
 }
 
-// writeLacking says what a run leaves, as the config asks.
+// writeLacking says which columns the run leaves to a later backfill, as new_columns: later asks.
 func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) error {
 	if p.Inspect == nil {
 		return nil
@@ -127,7 +128,7 @@ func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) e
 	return err
 }
 
-// writePlanJSON writes one object a line for each job.
+// writePlanJSON writes the plan of one job as a JSON object on one line.
 func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	type window struct {
 		Window string        `json:"window"`
@@ -160,7 +161,8 @@ func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job,
 	return json.NewEncoder(w).Encode(plan)
 }
 
-// limiterTime is how long the limiter alone makes so many requests last: what the burst doesn't cover, at the rate.
+// limiterTime is how long the rate limit alone makes so many requests last. The first two seconds' worth go at once, as the
+// token bucket is full at the start.
 func limiterTime(rate float64, requests int) time.Duration {
 	wait := (float64(requests) - 2*rate) / rate
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
@@ -193,7 +195,7 @@ func reasons(due []refresh.Due) string {
 	return strings.Join(out, ", ")
 }
 
-// writePushPlan says which files a run would push.
+// writePushPlan names the files that a run would push.
 func writePushPlan(w io.Writer, job string, due []string) {
 	fmt.Fprintf(w, "%s: %s\n", job, human.Plural(len(due), "file"))
 	for _, name := range due {

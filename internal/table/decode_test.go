@@ -57,6 +57,7 @@ func TestDecode(t *testing.T) {
 
 // A cut at every byte, and bytes one by one, must not change a bit of the result.
 func TestCuts(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		smallAnswer, smallAnswer + "\n", smallAnswer + "\r\n", smallHeader, strings.TrimSpace(smallHeader),
 		smallAnswer + "\n1,2", smallAnswer + "\n\n", smallAnswer + "\n\"2026", smallAnswer + "\r", smallAnswer + "\n\"a\"b,", "", "\ufeff", "\"day",
@@ -106,6 +107,7 @@ func TestCuts(t *testing.T) {
 
 // Blocks that end at any byte of an answer must not change it, either.
 func TestBlocks(t *testing.T) {
+	t.Parallel()
 	long := smallHeader + strings.Repeat("2026-01-02,\"a \"\"b\"\"\n\",1,1,1,\"\"\"\"\r\n2026-01-01,c,2,2,2,\"\"\n", 12)
 	for _, text := range []string{long, long + "2026-01-01,a,x,1,1,n", long + "\"", long + "\n", long + "2026-01-01,\"a\"b"} {
 		run := func(size int) string {

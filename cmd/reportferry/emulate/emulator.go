@@ -54,7 +54,7 @@ call it by.`,
 			if err := readFaults(faults, &o.Faults); err != nil {
 				return exit.Usage(err)
 			}
-			freeHeap() // it keeps all spend that it is sent
+			freeHeap() // the emulator keeps all spend in memory
 			server, err := emulator.New(o)
 			if err != nil {
 				return exit.Usage(err)
@@ -83,7 +83,7 @@ call it by.`,
 	return cmd
 }
 
-// accountFlags say which account it is.
+// accountFlags adds the flags that decide which account is made up.
 func accountFlags(cmd *cobra.Command, o *emulator.Options) {
 	cmd.Flags().Int64Var(&o.Seed, "seed", 7, "what the numbers are made from")
 	cmd.Flags().IntVar(&o.Apps, "apps", 12, "apps of the account")
@@ -117,7 +117,7 @@ func serve(cmd *cobra.Command, addr string, handler http.Handler) error {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if s.Shutdown(closing) != nil {
-			_ = s.Close() // answers that are still under way are cut
+			_ = s.Close() // cuts off answers that are still under way
 		}
 	})
 	defer stop()
@@ -127,7 +127,7 @@ func serve(cmd *cobra.Command, addr string, handler http.Handler) error {
 	return nil
 }
 
-// automation is what the command line says of app automation.
+// automation holds the flags on app automation that need translating into options.
 type automation struct {
 	roles map[string]string
 	fail  []string

@@ -14,7 +14,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// live holds settled partitions, and the types of columns, against the service.
+// live compares some final partitions of each report job, and the types of its columns, with what the service says today.
 func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]adjust.Filter) error {
 	for _, job := range list {
 		kind, ok := job.Kind.(*report.Kind)
@@ -32,7 +32,7 @@ func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]ad
 	return nil
 }
 
-// compare fetches some settled partitions of a job again.
+// compare fetches a sample of a job's final partitions again.
 func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) error {
 	found, err := kind.Compare(ctx, time.Now(), c.sample, c.dice)
 	if err != nil {

@@ -33,17 +33,17 @@ import (
 type tableStatus struct {
 	Job         string             `json:"job"`
 	Table       string             `json:"table"`
-	Kind        string             `json:"kind,omitempty"` // of a job without partitions; a command of this name has a status that shows more
+	Kind        string             `json:"kind,omitempty"` // of a job without partitions; the command of this name has a status with details
 	Partitions  int                `json:"partitions"`
 	Empty       int                `json:"empty"`
-	Interrupted int                `json:"interrupted"` // a put began, and how it ended isn't recorded
+	Interrupted int                `json:"interrupted"` // their last put began, and its end isn't recorded
 	Rows        int64              `json:"rows"`
 	Oldest      *civil.Date        `json:"oldest,omitempty"`
 	Newest      *civil.Date        `json:"newest,omitempty"`
 	Fetched     *time.Time         `json:"fetched,omitempty"` // the last fetch
 	Fresh       *refresh.Freshness `json:"freshness,omitempty"`
 	Missing     int                `json:"missing"`          // partitions of its range that a run would fetch
-	Rest        ledger.Rest        `json:"rest,omitzero"`    // what a run leaves
+	Rest        ledger.Rest        `json:"rest,omitzero"`    // what a run would leave undone
 	Unsure      string             `json:"unsure,omitempty"` // why Missing and Rest aren't known
 	Stale       string             `json:"stale,omitempty"`  // why it is older than --max-age
 	Failed      string             `json:"failed,omitempty"` // how the job's last run failed
@@ -91,7 +91,7 @@ periods: it is too old when no run of it that long has ended without a failure.`
 	return cmd
 }
 
-// statuses are those of the tables that can be read. What is wrong with one says nothing about the others.
+// statuses describes each table that can be read, and returns the errors of the others.
 func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.Past, maxAge time.Duration, records bool) ([]tableStatus, error) {
 	chosen, err := e.Choose(names)
 	if err != nil {
@@ -117,7 +117,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		switch {
 		case err == nil:
 			s.Missing, s.Rest = in.Missing(), in.Rest
-		case maxAge == 0: // what the ledger holds is known without a kind
+		case maxAge == 0: // the rest of the status doesn't need the kind
 			s.Unsure = human.FirstLine(err.Error())
 		default:
 			damaged = append(damaged, err)
@@ -147,7 +147,7 @@ func inspect(ctx context.Context, s *wire.Session, c config.Job, past ledger.Pas
 	return plan.Inspect(ctx, past)
 }
 
-// failureOf says how the newest run of a job failed: several jobs may have runs of their own.
+// failureOf says how the newest run that had the job failed; empty when it didn't. The newest run of all may be another job's.
 func failureOf(job string, runs []ledger.Run) string {
 	for _, run := range runs {
 		for _, res := range run.Results {
@@ -263,14 +263,14 @@ func writeTroubles(w io.Writer, s tableStatus, last string) {
 	if s.Unsure != "" {
 		fmt.Fprintf(w, "  what is missing isn't known: error: %s\n", s.Unsure)
 	}
-	if s.Failed != "" && !strings.Contains(s.Failed, last) { // the last run's errors are shown below
+	if s.Failed != "" && !strings.Contains(s.Failed, last) { // those of the last run follow below
 		fmt.Fprintf(w, "  error %s\n", s.Failed)
 	}
 }
 
-// runStatus is what status says of a job that fills no table. Where an older version wrote the ledger, runs alone tell when
-// it last looked for what is due and failed at nothing, and so many runs of other jobs may lie between that all those of
-// maxAge are read.
+// runStatus describes a job that fills no table: when it last succeeded. A ledger of an older version doesn't record that, so
+// run records are read instead, four times as many in each round until they reach back to maxAge, because the newest ones may
+// all be of other jobs.
 func runStatus(ctx context.Context, s *wire.Session, c config.Job, past ledger.Past, maxAge time.Duration) (tableStatus, error) {
 	now, success := time.Now(), past.SuccessOf(c.Name)
 	runs := past.Runs

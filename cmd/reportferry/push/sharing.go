@@ -35,10 +35,10 @@ No device's ID is in a log, an error or the ledger. Rejects files have them.`)
 	return cmd
 }
 
-// An explaining is what `sharing explain` is asked.
+// An explaining holds the flags of sharing explain.
 type explaining struct {
 	choice, partner, metric string
-	more                    []string // partners beside the thirteen
+	more                    []string // partners that the service knows besides its thirteen
 	asJSON                  bool
 }
 
@@ -79,7 +79,7 @@ Rules:
 	return cmd
 }
 
-// read makes the state of a device whose records said this, and gives the partners that are asked about.
+// read computes the sharing state of a device after records with these settings, and the partners to show it for.
 func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (*sharing.State, []string, error) {
 	more := x.more
 	if _, err := os.Stat(p.ConfigFile); err == nil {
@@ -148,7 +148,7 @@ func (x explaining) write(w io.Writer, state *sharing.State, partners []string) 
 		}
 		return nil
 	}
-	// Partners of whom the same is to be said are shown together.
+	// Partners with equal tables share one.
 	var order []string
 	tables := map[string][]string{}
 	for _, p := range partners {

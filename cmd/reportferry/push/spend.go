@@ -34,7 +34,7 @@ lost, and none of a file that was stopped half way is left out.`)
 	return cmd
 }
 
-// costMetrics are the metrics that spend of a type shows up in.
+// costMetrics gives, for each cost type of a record, the metric in which reports show it.
 var costMetrics = map[string]string{"cpc": "click_cost", "cpm": "impression_cost", "cpi": "install_cost", "cpe": "event_cost"}
 
 func (g *group) reconcile() *cobra.Command {
@@ -86,7 +86,7 @@ when a report has less than what was pushed.`,
 	return cmd
 }
 
-// A spendSum is what was accepted under one key, and what the report says.
+// A spendSum is the spend of one day, type and currency: as it was accepted, and as the report has it.
 type spendSum struct {
 	spend.Key
 	records  int64
@@ -94,7 +94,7 @@ type spendSum struct {
 	reported string
 }
 
-// pushedSums adds up what was accepted of the days from first to last.
+// pushedSums adds up what the service accepted for the days from first to last, over all files.
 func pushedSums(files []outbox.File, first, last civil.Date) ([]*spendSum, error) {
 	byKey := map[spend.Key]*spendSum{}
 	var sums []*spendSum
@@ -122,7 +122,7 @@ func pushedSums(files []outbox.File, first, last civil.Date) ([]*spendSum, error
 	return sums, nil
 }
 
-// reported asks for the service's figures: one report for each currency, because a report has one.
+// reported fills in the report's figures. Each currency takes a report of its own, because a report converts to one currency.
 func reported(ctx context.Context, client *adjust.Client, sums []*spendSum, first, last civil.Date, network string) error {
 	q := adjust.ReportQuery{
 		Dimensions: []string{"day"}, Metrics: []string{"click_cost", "impression_cost", "install_cost", "event_cost"},
@@ -131,7 +131,7 @@ func reported(ctx context.Context, client *adjust.Client, sums []*spendSum, firs
 	if network != "" {
 		q.Filters = map[string][]string{"network__in": {network}}
 	}
-	answers := map[string]map[string]string{} // by currency: day and metric to figure
+	answers := map[string]map[string]string{} // by currency, then by day and metric
 	for _, s := range sums {
 		if answers[s.Currency] == nil {
 			q.Currency = strings.ToUpper(s.Currency)
@@ -146,11 +146,11 @@ func reported(ctx context.Context, client *adjust.Client, sums []*spendSum, firs
 	return nil
 }
 
-// dailyFigures reads a report by day into cells by day and metric.
+// dailyFigures fetches a report by day, as cells under keys such as "2026-01-31 click_cost".
 func dailyFigures(ctx context.Context, client *adjust.Client, q adjust.ReportQuery) (figures map[string]string, err error) {
 	figures = map[string]string{}
 	_, err = client.CSVReport(ctx, q, func(body io.Reader) error {
-		clear(figures) // the attempt before broke off
+		clear(figures) // this is another attempt, and the last one may have broken off half way
 		r := csv.NewReader(body)
 		header, err := r.Read()
 		if err != nil {
@@ -176,7 +176,8 @@ func dailyFigures(ctx context.Context, client *adjust.Client, q adjust.ReportQue
 	return figures, err
 }
 
-// writeSums writes the sums with a verdict on each and on all, and tells whether a report has less than what was pushed.
+// writeSums writes a row for each sum with its verdict, then how many have which. short tells whether any report has less than
+// what was pushed.
 func writeSums(w io.Writer, sums []*spendSum) (short bool) {
 	g := human.Grid{
 		Heads: []string{"day", "type", "currency", "records", "pushed", "report", "difference", "verdict"},
@@ -196,11 +197,11 @@ func writeSums(w io.Writer, sums []*spendSum) (short bool) {
 	return times[isLess] > 0
 }
 
-// What a report's figure is beside what was pushed.
+// The verdicts on a report's figure.
 const isEqual, isMore, isLess = "equal", "more", "less"
 
-// compare gives the report's figure less what was pushed, and what that means. A figure may be rounded: within half of its last
-// decimal it is equal. No figure is none.
+// compare subtracts what was pushed from the report's figure. The service may round its figure, so a difference of up to half
+// of the figure's last decimal counts as equal. A missing figure counts as 0.
 func (s *spendSum) compare() (difference, verdict string) {
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(spend.Decimals), nil)
 	pushed, reported := new(big.Rat).SetFrac(&s.amount, scale), new(big.Rat)
@@ -223,7 +224,7 @@ func (s *spendSum) compare() (difference, verdict string) {
 	return difference, isLess
 }
 
-// decimal writes a whole number of so many decimals, exactly, without needless zeros.
+// decimal writes n / 10^decimals exactly, without zeros at the end.
 func decimal(n *big.Int, decimals int) string {
 	text := new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)).FloatString(decimals)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")

@@ -20,13 +20,13 @@ type Ask struct {
 	Now        bool             // ignore the schedule
 	Force      bool             // ignore what the ledger holds
 	Rebaseline bool             // replace partitions whose numbers mean something else by now
-	From       civil.Date       // valid together with Through: only the periods between them, both included
-	Through    civil.Date       //
-	Only       []refresh.Reason // nil: whatever the reason is
+	From       civil.Date       // with Through: only the periods between them, both included; zero for all
+	Through    civil.Date       // is valid whenever From is
+	Only       []refresh.Reason // only what is due for one of these reasons; nil for all
 	NewColumns bool             // fetch partitions again that lack columns
 }
 
-// refuseRange refuses a backfill of a job that has no past to fetch.
+// refuseRange refuses a backfill of a kind that has no past to fetch; why says so.
 func (a Ask) refuseRange(c config.Job, why string) error {
 	if a.From.IsValid() || a.Only != nil {
 		return fmt.Errorf("job %s: %w: %s", c.Name, ledger.ErrRefused, why)
@@ -51,7 +51,7 @@ func ParseRange(from, to string) (first, last civil.Date, err error) {
 	return first, last, nil
 }
 
-// Choose gives the config's entries that are named, or all of them, in the config's order.
+// Choose returns the config's entries that are named, or all of them, in the config's order.
 func (e *Engine) Choose(names []string) ([]config.Job, error) {
 	var known []string
 	var chosen []config.Job
@@ -72,7 +72,7 @@ func (e *Engine) Choose(names []string) ([]config.Job, error) {
 	return chosen, nil
 }
 
-// ChooseJob finds the one job of a kind that is meant: by its name, or because the config has no other.
+// ChooseJob finds the one job of a kind that a command is about: by its name, or because the config has no other.
 func ChooseJob(c *config.Config, kind, name string) (config.Job, error) {
 	var found []config.Job
 	for _, j := range c.Jobs {
