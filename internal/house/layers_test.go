@@ -35,8 +35,9 @@ var layers = []layer{
 	{"jobs/ledger/simulation", nil, append([]string{"jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
 	{"jobs/refresh", []string{"jobs/ledger", "sinks"}, nil},
 	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "sinks"}, proving},
-	{"jobs/outbox", []string{"jobs", "jobs/ledger"}, proving},
-	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox"}, proving},
+	{"jobs/outbox", []string{"jobs", "jobs/ledger", "jobs/outbox/store"}, proving},
+	{"jobs/outbox/store", []string{"jobs/ledger"}, proving},
+	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
 	{"jobs/*", []string{
 		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "sinks", "internal/*",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // ClaimName is the name of the one claim that a table is pushed under, and of the unit that does it.
@@ -18,26 +19,13 @@ type hold struct {
 	free  func()
 }
 
-type claimKey struct{}
-
-// claimOf is the claim that a hold's contexts carry, for whatever is about to act on it.
-func claimOf(ctx context.Context) *ledger.Claim {
-	c, _ := ctx.Value(claimKey{}).(*ledger.Claim)
-	return c
-}
-
 // May tells, by a nil error, that the push which ctx was given by still has its claim. Send asks it as late as it can: a
 // record may wait for a limiter, and the machine be suspended meanwhile. Of any other ctx it knows nothing against.
-func May(ctx context.Context) error {
-	if c := claimOf(ctx); c != nil {
-		return c.Leased()
-	}
-	return nil
-}
+func May(ctx context.Context) error { return store.StillClaimed(ctx) }
 
 // under gives the right to push for as long as the claim lasts.
 func under(ctx context.Context, claim *ledger.Claim) (h hold, err error) {
-	ctx = context.WithValue(ctx, claimKey{}, claim)
+	ctx = store.WithClaim(ctx, claim)
 	lease, free, err := claim.Guard(context.WithoutCancel(ctx))
 	if err != nil {
 		return h, err

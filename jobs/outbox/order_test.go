@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func (r *rig) ordered(name, order string, m *memo) Push[string] {
+func (r *rig) ordered(name, order string, m *memo) Task[string] {
 	p := r.push(name, m)
 	p.Order, p.Tally = order, nil
 	return p

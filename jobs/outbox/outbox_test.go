@@ -367,7 +367,7 @@ func TestCheckWritesNothing(t *testing.T) {
 }
 
 func (r *rig) keys() string {
-	keys, err := r.folder.Keys(context.Background(), "")
+	keys, err := r.table.Folder.Keys(context.Background(), "")
 	if err != nil {
 		r.t.Fatal(err)
 	}

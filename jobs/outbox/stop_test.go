@@ -18,6 +18,7 @@ import (
 	"gocloud.dev/blob/fileblob"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 func many(n int) *memo {
@@ -129,7 +130,7 @@ func TestWindow(t *testing.T) {
 	r := newRig(t)
 	var sent, flushed atomic.Int64
 	o := fileBox(t, dir, time.Minute)
-	_, err := doFile(t.Context(), o, Push[string]{
+	_, err := doFile(t.Context(), o, Task[string]{
 		Name: "f", Source: many(20_000), InFlight: 8,
 		Send: func(ctx context.Context, line string) (int, error) {
 			if n := sent.Add(1); n > flushed.Load()+(1+mostAhead)*8 {
@@ -139,7 +140,7 @@ func TestWindow(t *testing.T) {
 		},
 		Observe: func(f File) {
 			flushed.Store(f.Accepted)
-			if keys, err := o.folder.Keys(t.Context(), ""); err != nil || len(keys) > foldAbove+3 {
+			if keys, err := o.table.Folder.Keys(t.Context(), ""); err != nil || len(keys) > foldAbove+3 {
 				t.Errorf("%d objects, %v", len(keys), err)
 			}
 		},
@@ -147,7 +148,7 @@ func TestWindow(t *testing.T) {
 	if err != nil || sent.Load() != 20_000 {
 		t.Fatal(sent.Load(), err)
 	}
-	keys, err := o.folder.Keys(t.Context(), "")
+	keys, err := o.table.Folder.Keys(t.Context(), "")
 	if err != nil || len(keys) != 2 { // the records and one segment
 		t.Errorf("%v, %v", keys, err)
 	}
@@ -180,7 +181,7 @@ func TestLedgerFails(t *testing.T) {
 	o := fileBox(t, dir, time.Minute)
 	o.o.Window = 100
 	sent := 0
-	_, err := doFile(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
+	_, err := doFile(t.Context(), o, Task[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
 		if sent++; sent == 10 {
 			breakLedger(t, dir, "outbox")
 		}
@@ -195,7 +196,7 @@ func TestLeaseEnds(t *testing.T) {
 	dir := t.TempDir()
 	o := fileBox(t, dir, 300*time.Millisecond)
 	var sent atomic.Int64
-	_, err := doFile(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
+	_, err := doFile(t.Context(), o, Task[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
 		if sent.Add(1) == 1 {
 			breakLedger(t, dir, "claims")
 		}
@@ -214,12 +215,12 @@ func TestTakenOver(t *testing.T) {
 	p := r.push("f", many(100))
 	p.Send = func(ctx context.Context, line string) (int, error) {
 		if line == "id20 1" {
-			pushes, err := r.list(t.Context())
+			pushes, err := r.table.List(t.Context())
 			if err != nil {
 				t.Error(err)
 			}
 			for n := range 3 { // one of them may be there
-				_, _ = r.folder.Create(t.Context(), pushes[0].key(pushes[0].last+1+n), segment{Base: 1, Writer: "another"})
+				_, _ = r.table.Folder.Create(t.Context(), pushes[0].Key(pushes[0].Last+1+n), store.Segment{Base: 1, Writer: "another"})
 			}
 		}
 		return r.service.once(ctx, line)
@@ -235,8 +236,8 @@ func TestTakenOver(t *testing.T) {
 // A writer that slept through newer segments, which have swept its number, has lost: that it could create it is no proof.
 func TestASleepingWriterLoses(t *testing.T) {
 	r := newRig(t)
-	p := &push{id: "20260101T000000.000Z-0", head: head{Name: "f"}}
-	next := func(p *push) error { return r.append(t.Context(), p, p.whole("run")) }
+	p := &store.Push{ID: "20260101T000000.000Z-0", Head: store.Head{Name: "f"}}
+	next := func(p *store.Push) error { return r.table.Append(t.Context(), p, p.Whole("run")) }
 	if err := next(p); err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +250,7 @@ func TestASleepingWriterLoses(t *testing.T) {
 	if err := next(p); !errors.Is(err, ledger.ErrLost) {
 		t.Errorf("the writer of segment 2, when 3 is there: %v", err)
 	}
-	if err := next(&other); err != nil || r.keys() != other.key(4) {
+	if err := next(&other); err != nil || r.keys() != other.Key(4) {
 		t.Errorf("%v; there is %s", err, r.keys())
 	}
 }
@@ -258,19 +259,19 @@ func TestASleepingWriterLoses(t *testing.T) {
 func TestSevenDigits(t *testing.T) {
 	r := newRig(t)
 	r.do(r.push("f", lines("a 1")))
-	pushes, _, err := r.pushes(t.Context())
+	pushes, _, err := r.table.Pushes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := pushes[0]
-	p.last, p.base = 999_998, 999_998
+	p.Last, p.Base = 999_998, 999_998
 	for range 3 {
-		if err := r.append(t.Context(), p, p.whole("run")); err != nil {
+		if err := r.table.Append(t.Context(), p, p.Whole("run")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.Outbox = r.open()
-	if pushes, _, err = r.pushes(t.Context()); err != nil || pushes[0].last != 1_000_001 {
+	if pushes, _, err = r.table.Pushes(t.Context()); err != nil || pushes[0].Last != 1_000_001 {
 		t.Errorf("%+v, %v", pushes, err)
 	}
 	if report := r.do(r.push("f", lines("a 1"))); !report.Same {

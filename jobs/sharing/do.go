@@ -27,11 +27,11 @@ func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledge
 }
 
 // push is what is done with a file.
-func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client) (outbox.Push[Record], error) {
+func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client) (outbox.Task[Choice], error) {
 	day, err := k.dayOf(ctx, p)
-	return outbox.Push[Record]{
+	return outbox.Task[Choice]{
 		Name: p.Name, Source: k.file(p), Order: day,
-		Send:     func(ctx context.Context, r Record) (int, error) { return k.submit(ctx, client, r) },
+		Send:     func(ctx context.Context, r Choice) (int, error) { return k.submit(ctx, client, r) },
 		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix,
 		MaxRejects: k.o.MaxRejects, ParkUnknown: k.o.ParkUnknown, SendConflicts: k.o.SendLate,
 		Conflict: outbox.Rejection{Reason: "comes after a file of a later day that has choices of the same device"},
@@ -39,7 +39,7 @@ func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client) (o
 }
 
 // submit sends one record, and says in the outbox's words what came of it.
-func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Record) (resent int, err error) {
+func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Choice) (resent int, err error) {
 	s := adjust.Sharing{AppToken: r.App, Choice: r.Choice, Partners: r.Partners, Options: r.Options}
 	if r.IDType == names[idfa] {
 		s.IDFA = r.Device

@@ -90,8 +90,8 @@ func (k *Kind) mapping() files.Mapping {
 	return m
 }
 
-func (k *Kind) file(p files.Path) *files.File[Record] {
-	return &files.File[Record]{Path: p, Mapping: k.mapping(), Spool: k.o.SpoolDir, Record: func(cells []string, o *outbox.Record[Record]) {
+func (k *Kind) file(p files.Path) *files.File[Choice] {
+	return &files.File[Choice]{Path: p, Mapping: k.mapping(), Spool: k.o.SpoolDir, Record: func(cells []string, o *outbox.Record[Choice]) {
 		r, refused := k.check.record((*values)(cells))
 		if refused != nil {
 			o.Refusal = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}

@@ -306,7 +306,7 @@ func TestCheck(t *testing.T) {
 
 // A record may expire while those before it are sent; it isn't sent then.
 func TestExpiredOnTheWay(t *testing.T) {
-	_, err := (&Kind{}).submit(context.Background(), nil, Record{CostID: goodID, Engaged: time.Now().Add(-Late - time.Second)})
+	_, err := (&Kind{}).submit(context.Background(), nil, Cost{CostID: goodID, Engaged: time.Now().Add(-Late - time.Second)})
 	if !errors.Is(err, outbox.ErrRejected) || !strings.Contains(err.Error(), isExpired) {
 		t.Error(err)
 	}

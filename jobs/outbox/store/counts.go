@@ -1,7 +1,7 @@
-package outbox
+package store
 
-// counts are rows by state; doubtful ones are counted twice.
-type counts struct {
+// Counts are rows by state; doubtful ones are counted twice.
+type Counts struct {
 	Pending    int64 `json:"pending,omitempty"`
 	Accepted   int64 `json:"accepted,omitempty"`
 	Rejected   int64 `json:"rejected,omitempty"`
@@ -12,46 +12,46 @@ type counts struct {
 	Doubtful   int64 `json:"doubtful,omitempty"`
 }
 
-func (c counts) rejects() int64 { return c.Rejected + c.Refused + c.Conflicts }
+func (c Counts) Rejects() int64 { return c.Rejected + c.Refused + c.Conflicts }
 
-func (p *push) tally() counts {
-	if p.states == nil {
-		return p.head.Counts
+func (p *Push) Tally() Counts {
+	if p.States == nil {
+		return p.Head.Counts
 	}
-	return p.states.tally()
+	return p.States.Tally()
 }
 
-func (s *states) tally() counts {
-	var c counts
+func (s *States) Tally() Counts {
+	var c Counts
 	for now, rows := range s.counts() {
-		c.move(state(now), rows)
+		c.Move(State(now), rows)
 	}
 	return c
 }
 
-// move adds n rows of a state.
-func (c *counts) move(s state, n int64) {
-	if s == waiting {
+// Move adds n rows of a state.
+func (c *Counts) Move(s State, n int64) {
+	if s == Waiting {
 		c.Pending += n
 		return
 	}
-	if s&doubt != 0 {
+	if s&Doubt != 0 {
 		c.Doubtful += n
 	}
-	switch s &^ doubt {
-	case pending:
+	switch s &^ Doubt {
+	case Pending:
 		c.Pending += n
-	case accepted:
+	case Accepted:
 		c.Accepted += n
-	case rejected:
+	case Rejected:
 		c.Rejected += n
-	case unknown:
+	case Unknown:
 		c.Unknown += n
-	case refused:
+	case Refused:
 		c.Refused += n
-	case duplicate:
+	case Duplicate:
 		c.Duplicates += n
-	case conflict:
+	case Conflict:
 		c.Conflicts += n
 	}
 }

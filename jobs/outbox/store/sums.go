@@ -1,4 +1,4 @@
-package outbox
+package store
 
 import "math/big"
 
@@ -19,8 +19,8 @@ func addSum(sums map[string]Sum, key string, records int64, amount *big.Int) {
 	sums[key] = sum
 }
 
-// tallyUp adds one record.
-func tallyUp(sums map[string]Sum, key string, amount int64) {
+// TallyUp adds one record.
+func TallyUp(sums map[string]Sum, key string, amount int64) {
 	sum := sums[key]
 	if sum.Amount == nil {
 		sum.Amount = new(big.Int)

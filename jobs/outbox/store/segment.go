@@ -1,4 +1,4 @@
-package outbox
+package store
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 // A segment is one step of a push, written once. One that is whole (Base is its own number) says all that is known up to
 // it; the others add to it.
-type segment struct {
+type Segment struct {
 	Base     int            `json:"base"`
 	Writer   string         `json:"writer"` // this object's alone, to know it again
 	Run      string         `json:"run"`
@@ -20,7 +20,7 @@ type segment struct {
 	Words    []string       `json:"words,omitempty"`
 	Rejected []wordsOf      `json:"rejected,omitempty"` // by the service
 	Sums     map[string]Sum `json:"sums,omitempty"`     // of what was accepted
-	Head     *head          `json:"head,omitempty"`     // of a whole one
+	Head     *Head          `json:"head,omitempty"`     // of a whole one
 }
 
 // wordsOf says which of the segment's words are those of a row.
@@ -29,8 +29,11 @@ type wordsOf struct {
 	Words int   `json:"words"`
 }
 
+// Words say why a record isn't taken. They never quote what identifies a person.
+type Words struct{ Field, Reason string }
+
 // A head is what a push is about.
-type head struct {
+type Head struct {
 	Name    string    `json:"file"`
 	Order   string    `json:"order,omitempty"`
 	Version string    `json:"version"`
@@ -43,73 +46,73 @@ type head struct {
 	Pruned  bool      `json:"pruned,omitempty"`
 	Rejects string    `json:"rejects,omitempty"`
 	Error   string    `json:"error,omitempty"` // why nothing of it was sent
-	Counts  counts    `json:"counts"`          // once it has ended
+	Counts  Counts    `json:"counts"`          // once it has ended
 }
 
 // A push is a name with one content, as read from its segments.
-type push struct {
-	id       string // its folder
-	records  bool   // the object of records is there
-	last     int    // number of the last segment
-	base     int    // of the last whole one
-	head     head
-	run      string
-	newest   bool    // of its name
-	states   *states // nil: it has ended, and all its records were accepted
-	spans    []byte  // then, the states as they are on record
-	words    map[int64]Rejection
-	sums     map[string]Sum
+type Push struct {
+	ID       string // its folder
+	Records  bool   // the object of records is there
+	Last     int    // number of the last segment
+	Base     int    // of the last whole one
+	Head     Head
+	Run      string
+	Newest   bool    // of its name
+	States   *States // nil: it has ended, and all its records were accepted
+	Spans    []byte  // then, the states as they are on record
+	Words    map[int64]Words
+	Sums     map[string]Sum
 	reserved int64
 }
 
-func (p *push) key(n int) string   { return fmt.Sprintf("%s/%06d.json", p.id, n) }
-func (p *push) recordsKey() string { return p.id + "/records" }
+func (p *Push) Key(n int) string   { return fmt.Sprintf("%s/%06d.json", p.ID, n) }
+func (p *Push) RecordsKey() string { return p.ID + "/records" }
 
-func (p *push) open() bool { return p.head.Ended.IsZero() }
+func (p *Push) Open() bool { return p.Head.Ended.IsZero() }
 
 // fate is what became of a row, for another push that has the same record.
-func (p *push) fate(row int64) state {
-	if p.states == nil {
-		return accepted
+func (p *Push) fate(row int64) State {
+	if p.States == nil {
+		return Accepted
 	}
-	switch s := p.states.get(row); s {
-	case pending | doubt:
-		return unknown
-	case waiting:
-		return pending
+	switch s := p.States.Get(row); s {
+	case Pending | Doubt:
+		return Unknown
+	case Waiting:
+		return Pending
 	default:
-		return s &^ doubt
+		return s &^ Doubt
 	}
 }
 
-// take adds what a segment says beside the states.
-func (p *push) take(s segment) {
-	p.run, p.reserved = s.Run, s.Reserved
+// Take adds what a segment says beside the states.
+func (p *Push) Take(s Segment) {
+	p.Run, p.reserved = s.Run, s.Reserved
 	for _, r := range s.Rejected {
 		if r.Words >= 0 && r.Words < len(s.Words) {
 			field, reason, _ := strings.Cut(s.Words[r.Words], "\t")
-			p.words[r.Row] = Rejection{field, reason}
+			p.Words[r.Row] = Words{field, reason}
 		}
 	}
 	for key, sum := range s.Sums {
-		addSum(p.sums, key, sum.Records, sum.Amount)
+		addSum(p.Sums, key, sum.Records, sum.Amount)
 	}
 }
 
-// whole gives the segment that says everything.
-func (p *push) whole(run string) segment {
-	h := p.head
-	s := segment{Run: run, Head: &h, Sums: p.sums, Spans: p.spans}
-	if p.states != nil {
-		s.Spans = p.states.encode()
+// Whole gives the segment that says everything.
+func (p *Push) Whole(run string) Segment {
+	h := p.Head
+	s := Segment{Run: run, Head: &h, Sums: p.Sums, Spans: p.Spans}
+	if p.States != nil {
+		s.Spans = p.States.encode()
 	}
-	s.Words, s.Rejected = listWords(p.words)
+	s.Words, s.Rejected = ListWords(p.Words)
 	return s
 }
 
-// listWords gives the rejections of rows with each text once.
-func listWords(of map[int64]Rejection) (words []string, rows []wordsOf) {
-	index := map[Rejection]int{}
+// ListWords gives the rejections of rows with each text once.
+func ListWords(of map[int64]Words) (words []string, rows []wordsOf) {
+	index := map[Words]int{}
 	for _, row := range slices.Sorted(maps.Keys(of)) {
 		r := of[row]
 		i, known := index[r]
@@ -121,4 +124,12 @@ func listWords(of map[int64]Rejection) (words []string, rows []wordsOf) {
 		rows = append(rows, wordsOf{row, i})
 	}
 	return words, rows
+}
+
+// Age is how long ago a push ended or, while it is open, started.
+func (p *Push) Age(now time.Time) time.Duration {
+	if p.Open() {
+		return now.Sub(p.Head.Started)
+	}
+	return now.Sub(p.Head.Ended)
 }
