@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,8 +32,9 @@ func TestAutomationFaults(t *testing.T) {
 		{Fault{Kind: FaultHTML}, "200  <!doctype html>", false, 0},
 		{Fault{Kind: FaultSlow, Delay: time.Hour}, "200  ", true, time.Hour},
 	} {
+		file := filepath.Join(t.TempDir(), "facts.db")
 		synctest.Test(t, func(t *testing.T) {
-			s, err := New(Options{Apps: 1, Days: 2, Latency: time.Second})
+			s, err := New(Options{Apps: 1, Days: 2, Latency: time.Second, DB: file})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +43,7 @@ func TestAutomationFaults(t *testing.T) {
 					one.body = garden("store_id", "com.second")
 				}
 				what := fmt.Sprintf("%s %s, %s", one.method, one.path, c.fault.String())
-				before := stateOf(t, s)
+				before := stateOf(t, file)
 				path, _, _ := strings.Cut("/app-automation/"+one.path, "?")
 				c.fault.Path = path
 				s.SetFaults([]Fault{c.fault})
@@ -58,7 +60,7 @@ func TestAutomationFaults(t *testing.T) {
 					t.Errorf("%s: log %+v", what, log[len(log)-1])
 				}
 				changes := one.method != "GET" && !strings.HasSuffix(one.path, "/revoke_outdated") // which finds nothing outdated here
-				if changed := stateOf(t, s) != before; changed != (c.done && changes) {
+				if changed := stateOf(t, file) != before; changed != (c.done && changes) {
 					t.Errorf("%s: done %t", what, changed)
 				}
 				if got := overClient(t, s, one.method, one.path, one.body); !strings.HasPrefix(got, "200  ") || strings.HasSuffix(got, ", broken") {
@@ -72,16 +74,10 @@ func TestAutomationFaults(t *testing.T) {
 	}
 }
 
-// stateOf is all that app automation keeps.
-func stateOf(t *testing.T, s *Server) string {
+// stateOf is all that app automation keeps in a file.
+func stateOf(t *testing.T, file string) (out string) {
 	t.Helper()
-	var out string
-	conn := <-s.world.Store.Read
-	defer func() { s.world.Store.Read <- conn }()
-	err := conn.QueryRowContext(t.Context(), `SELECT (SELECT group_concat(record) FROM account_apps) || (SELECT count(*) FROM tickets) || (SELECT count(*) FROM vault)`).Scan(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scan(t, file, `SELECT (SELECT group_concat(record) FROM account_apps) || (SELECT count(*) FROM tickets) || (SELECT count(*) FROM vault)`, &out)
 	return out
 }
 

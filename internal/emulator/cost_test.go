@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -15,32 +14,6 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/spend"
 )
 
-// postCost sends parameters as a form, or in the query when form is false.
-func postCost(s *Server, v url.Values, form bool, headers ...string) *httptest.ResponseRecorder {
-	at, body := "/cost", io.Reader(strings.NewReader(v.Encode()))
-	if !form {
-		at, body = at+"?"+v.Encode(), nil
-	}
-	r := httptest.NewRequest(http.MethodPost, at, body)
-	if form {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	r.Header.Set("Authorization", "Bearer partner")
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Del("Authorization")
-		if headers[i+1] != "" {
-			r.Header.Set(headers[i], headers[i+1])
-		}
-	}
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	return w
-}
-
-func cost(typ, currency, amount, id, tag string) url.Values {
-	return url.Values{"cost_type": {typ}, "cost_currency": {currency}, "cost_amount": {amount}, "cost_id": {id}, "tag": {tag}}
-}
-
 // with changes one parameter; an empty value takes it away.
 func with(name, value string) url.Values {
 	v := cost("cpi", "usd", "1.99", "abc123_company_1", "a tag")
@@ -50,12 +23,6 @@ func with(name, value string) url.Values {
 		v[name] = []string{value}
 	}
 	return v
-}
-
-// engagements is a list of what Engagements yields for the days from so many ago to so many ago.
-func engagements(s *Server, from, to, perDay int) []Engagement {
-	now := s.now()
-	return slices.Collect(s.Engagements(now.AddDate(0, 0, -from), now.AddDate(0, 0, -to), perDay))
 }
 
 func TestCostParameters(t *testing.T) {
@@ -179,7 +146,7 @@ func TestCostCredentials(t *testing.T) {
 	partners := map[string]string{"any-key": "", "unity-key": "Unity Ads"}
 	s := open(t, Options{Now: atNoon, Days: 10, Partners: partners})
 	var unity, other Engagement
-	for _, e := range engagements(s, 2, 1, 5) {
+	for _, e := range engagements(s, noon, 2, 1, 5) {
 		if e.Network == "Unity Ads" {
 			unity = e
 		} else {
@@ -244,7 +211,7 @@ func TestSpendWindow(t *testing.T) {
 		}
 		return "absent"
 	}
-	old := engagements(s, 9, 5, 3)
+	old := engagements(s, noon, 9, 5, 3)
 	matched, late := 0, 0
 	for _, e := range old {
 		send(e.CostID, "1")
@@ -263,8 +230,8 @@ func TestSpendWindow(t *testing.T) {
 		t.Errorf("%d matched, %d late: the test shows little", matched, late)
 	}
 	// To the second.
-	e := engagements(s, 2, 2, 1)[0]
-	s.Shift(e.Time.Add(7 * 24 * time.Hour).Sub(s.now()))
+	e := engagements(s, noon, 2, 2, 1)[0]
+	s.Shift(e.Time.Add(7 * 24 * time.Hour).Sub(noon))
 	send(e.CostID, "2")
 	if got := stateOf(e.CostID); !strings.HasPrefix(got, "matched") {
 		t.Errorf("seven days after: %s", got)
@@ -276,11 +243,11 @@ func TestSpendWindow(t *testing.T) {
 	}
 	// Unknown ones: nobody's, of a day to come, of a day before all data, and with one letter changed.
 	s = open(t, Options{Now: atNoon, Apps: 2, Days: 12})
-	e = engagements(s, 1, 1, 1)[0]
+	e = engagements(s, noon, 1, 1, 1)[0]
 	later := open(t, Options{Now: func() time.Time { return noon.AddDate(0, 0, 2) }, Apps: 2, Days: 40})
-	tomorrow, before := engagements(later, 1, 1, 1)[0].CostID, engagements(later, 20, 20, 1)[0].CostID
+	tomorrow, before := engagements(later, noon.AddDate(0, 0, 2), 1, 1, 1)[0].CostID, engagements(later, noon.AddDate(0, 0, 2), 20, 20, 1)[0].CostID
 	other := open(t, Options{Now: atNoon, Apps: 2, Days: 12, Seed: 8})
-	unknown := []string{"nobodys-cost-id", tomorrow, before, e.CostID[:len(e.CostID)-1] + "_", engagements(other, 1, 1, 1)[0].CostID,
+	unknown := []string{"nobodys-cost-id", tomorrow, before, e.CostID[:len(e.CostID)-1] + "_", engagements(other, noon, 1, 1, 1)[0].CostID,
 		"emu-20260313-000-0000000-zz", "emu-20260313-001--000001-0000000000000000", "emu-99999999-000-0000000-0000000000000000"}
 	for _, id := range unknown {
 		send(id, "1")
@@ -303,7 +270,7 @@ func TestSpendWindow(t *testing.T) {
 
 func TestSpendTwice(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 2, Days: 10})
-	list := engagements(s, 1, 1, 3)
+	list := engagements(s, noon, 1, 1, 3)
 	send := func(typ, currency, amount string, e Engagement, tag string) {
 		t.Helper()
 		if w := postCost(s, cost(typ, currency, amount, e.CostID, tag), true); w.Code != 200 {

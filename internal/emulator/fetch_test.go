@@ -1,15 +1,23 @@
 package emulator
 
 import (
+	"context"
+	"database/sql"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
 // noon is the data's clock in tests that name dates: Saturday, 2026-03-14.
@@ -139,4 +147,76 @@ func desc(tb testing.TB, body io.Reader) (code, text string) {
 		tb.Fatal(err)
 	}
 	return e.Code, e.Desc
+}
+
+func fetch(c *http.Client, url, token string) (*http.Response, []byte, error) {
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := c.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	return resp, body, err
+}
+
+// start opens an emulator on a file; stop closes it before the test's end.
+func start(t *testing.T, o Options) (s *Server, stop func()) {
+	t.Helper()
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, func() {
+		t.Helper()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// fileURI names a file so that no character of its path is taken for a parameter.
+func fileURI(file string) string {
+	return "file:" + (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath() + "?_pragma=busy_timeout(10000)"
+}
+
+// scan reads one row of an emulator's file, past the emulator.
+func scan(tb testing.TB, file, query string, into ...any) {
+	tb.Helper()
+	db, err := sql.Open("sqlite", fileURI(file))
+	if err == nil {
+		err = errors.Join(db.QueryRowContext(context.Background(), query).Scan(into...), db.Close())
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// change runs a statement on an emulator's file, past the emulator.
+func change(tb testing.TB, file, statement string) {
+	tb.Helper()
+	db, err := sql.Open("sqlite", fileURI(file))
+	if err == nil {
+		_, err = db.ExecContext(context.Background(), statement)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// countFacts counts the rows of facts of an emulator's file.
+func countFacts(tb testing.TB, file string) (n int) {
+	tb.Helper()
+	scan(tb, file, "SELECT count(*) FROM facts", &n)
+	return n
+}
+
+// glossaryOf knows the metrics of an account of the default seed.
+func glossaryOf(s *Server) *metrics.Glossary {
+	return metrics.NewGlossary(&facts.New(7, len(s.Apps()), 0).Catalog)
 }

@@ -69,7 +69,7 @@ func TestFiltersDataShapes(t *testing.T) {
 			}
 		}
 	}
-	for slug, def := range s.reports.Glossary.Formulas {
+	for slug, def := range glossaryOf(s).Formulas {
 		for _, list := range metricLists {
 			if def.Hidden && slices.Contains(idsOf(all[list]), slug) {
 				t.Errorf("%s lists %s, which is hidden", list, slug)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/parquet/file"
 
@@ -118,6 +119,13 @@ func TestParquetReportOfManyRows(t *testing.T) {
 	compareParquet(t, query, a, body)
 }
 
+// closing tells that Close has begun: requests are refused from then on.
+func closing(s *Server) (refused bool) {
+	defer func() { refused = recover() != nil }()
+	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/nowhere", nil))
+	return false
+}
+
 // closer closes the server in the middle of an answer.
 type closer struct {
 	*httptest.ResponseRecorder
@@ -128,7 +136,9 @@ type closer struct {
 func (c *closer) Write(b []byte) (int, error) {
 	c.once.Do(func() {
 		go func() { _ = c.s.Close() }() // it waits for this answer; the test closes again
-		<-c.s.closing.Done()
+		for !closing(c.s) {
+			time.Sleep(time.Millisecond)
+		}
 	})
 	return c.ResponseRecorder.Write(b)
 }

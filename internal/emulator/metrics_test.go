@@ -36,9 +36,10 @@ func glossaryLines(period, event, eventName string) []glossaryLine {
 
 func TestNamesAndKindsAreTheGlossarys(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Days: 1})
+	glossary := glossaryOf(s)
 	lines := glossaryLines("w2", "purchase", "Purchase")
 	for _, l := range lines {
-		c, bad := s.reports.Glossary.Find(l.slug)
+		c, bad := glossary.Find(l.slug)
 		if bad != nil {
 			t.Errorf("%s: %v", l.slug, bad)
 			continue
@@ -56,6 +57,7 @@ func TestNamesAndKindsAreTheGlossarys(t *testing.T) {
 // TestFormulasOfTheGlossary recomputes every metric that has a formula from the other columns of the same answer.
 func TestFormulasOfTheGlossary(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 4, Days: 20})
+	glossary := glossaryOf(s)
 	checked := map[string]bool{}
 	for _, fill := range [][4]string{ // the last is a part of the slugs to look at
 		{"d3", "purchase", "Purchase", ""},
@@ -64,7 +66,7 @@ func TestFormulasOfTheGlossary(t *testing.T) {
 	} {
 		underived := func(l glossaryLine) bool { // done, or it rests on facts, or on what can't be asked for
 			return checked[l.slug] || !strings.Contains(l.slug, fill[3]) || l.formula == "" || strings.HasPrefix(l.formula, "=") || slices.ContainsFunc(idents(l.formula), func(slug string) bool {
-				_, bad := s.reports.Glossary.Find(slug)
+				_, bad := glossary.Find(slug)
 				return bad != nil
 			})
 		}
@@ -446,6 +448,7 @@ func TestUnknownMetricsAreTold(t *testing.T) {
 // TestFamiliesThatTheGlossaryOnlyNames: their ranges, labels and sections are in its text.
 func TestFamiliesThatTheGlossaryOnlyNames(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 1, Days: 1})
+	glossary := glossaryOf(s)
 	for _, c := range []struct {
 		slug, label, section string
 		kind                 metrics.Kind
@@ -466,7 +469,7 @@ func TestFamiliesThatTheGlossaryOnlyNames(t *testing.T) {
 		{"mavg_7_daus", "Moving Average of Avg. DAUs (7)", "Conversion", metrics.Decimal, false},
 		{"mavg_upper_7_95_purchase_events", "Moving Average of Purchase (7), upper 95%", "Events", metrics.Decimal, false},
 	} {
-		got, bad := s.reports.Glossary.Find(c.slug)
+		got, bad := glossary.Find(c.slug)
 		if bad != nil {
 			t.Errorf("%s: %v", c.slug, bad)
 		} else if d := got.Def; got.Label() != c.label || d.Section != c.section || d.Kind != c.kind || d.Hidden != c.hidden {

@@ -1,14 +1,16 @@
 package emulator
 
 import (
+	"cmp"
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
-	"github.com/reportferry/reportferry/internal/emulator/spend"
 )
 
 // mostFacts bounds a naive world: small enough that an evaluator of plain loops answers thousands of queries a second.
@@ -18,6 +20,7 @@ const mostFacts = 1000
 type naiveWorld struct {
 	name   string
 	s      *Server
+	file   string // its database
 	now    time.Time
 	late   bool           // today's facts aren't loaded
 	fcol   map[string]int // columns of facts
@@ -26,6 +29,7 @@ type naiveWorld struct {
 	slices map[int64][]naiveVal
 	rates  map[[2]int64]map[string]naiveVal // by event and app
 
+	account *facts.World // its events and apps, made again
 	defs    map[string]*naiveDef
 	matched map[string]naiveMetric
 	exprs   map[string]naiveExpr
@@ -35,21 +39,17 @@ type naiveWorld struct {
 // Where that isn't all until now, queries must not touch the rest.
 func openNaive(t *testing.T, name string, o Options, later time.Duration, days int) *naiveWorld {
 	t.Helper()
+	o.DB = filepath.Join(t.TempDir(), "facts.db")
 	s := open(t, o)
-	naiveSpend(t, s)
+	naiveSpend(t, s, o.Now())
 	s.Shift(later)
-	w := &naiveWorld{name: name, s: s, now: s.now(), slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
+	w := &naiveWorld{name: name, s: s, file: o.DB, now: o.Now().Add(later), account: facts.New(cmp.Or(o.Seed, 7), o.Apps, 0), slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
 		matched: map[string]naiveMetric{}, exprs: map[string]naiveExpr{}}
-	var all []int
-	for i := range s.world.Apps {
-		all = append(all, i)
-	}
 	first := facts.DayOf(o.Now()) - o.Days + 1
 	last := first + days - 1
 	w.late = last < facts.DayOf(w.now)
-	if err := s.world.Ensure(all, first, last); err != nil {
-		t.Fatal(err)
-	}
+	get(t, s, fmt.Sprintf("csv_report?dimensions=day&metrics=installs&date_period=%s:%s", // makes the days' facts, spend's too
+		facts.DayTime(first).Format(time.DateOnly), facts.DayTime(last).Format(time.DateOnly)), 200)
 	w.fcol = w.read(t, "SELECT * FROM facts", func(row []naiveVal) {
 		ints := make([]int64, len(row))
 		for i, v := range row {
@@ -73,21 +73,18 @@ func openNaive(t *testing.T, name string, o Options, later time.Duration, days i
 	if len(w.facts) > mostFacts || len(w.facts) < mostFacts/4 {
 		t.Fatalf("the world %s has %d facts, want %d to %d", name, len(w.facts), mostFacts/4, mostFacts)
 	}
-	w.defs = naiveGlossary(t, s)
+	w.defs = naiveGlossary(t, w.account)
 	return w
 }
 
 // naiveSpend posts partners' spend of every type, in several currencies, some of it too late: rows of facts like others.
-func naiveSpend(t *testing.T, s *Server) {
+func naiveSpend(t *testing.T, s *Server, now time.Time) {
 	t.Helper()
-	for i, e := range engagements(s, 20, 0, 2) {
+	for i, e := range engagements(s, now, 20, 0, 2) {
 		amount := fmt.Sprintf("%d.%05d", i*37%250, i*7919%100_000)
-		if w := postCost(s, cost(spend.CostTypes[i%4], []string{"usd", "eur", "idr", "kwd"}[i%3], amount, e.CostID, "t"), true); w.Code != 200 {
+		if w := postCost(s, cost([]string{"cpi", "cpc", "cpm", "cpe"}[i%4], []string{"usd", "eur", "idr", "kwd"}[i%3], amount, e.CostID, "t"), true); w.Code != 200 {
 			t.Fatal(w.Code)
 		}
-	}
-	if err := s.spend.Publish(); err != nil {
-		t.Fatal(err)
 	}
 	if states := s.Spend().States; states["matched"] < 12 {
 		t.Fatalf("spend %v", states)
@@ -97,9 +94,12 @@ func naiveSpend(t *testing.T, s *Server) {
 // read runs a SELECT and returns its columns' places; slices' first column must be its id.
 func (w *naiveWorld) read(t *testing.T, query string, use func([]naiveVal)) map[string]int {
 	t.Helper()
-	conn := <-w.s.world.Store.Read
-	defer func() { w.s.world.Store.Read <- conn }()
-	rows, err := conn.QueryContext(t.Context(), query)
+	db, err := sql.Open("sqlite", w.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(t.Context(), query)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
 // naiveDef is a metric as the naive evaluator knows it: a formula of the glossary or a row expression.
@@ -42,14 +45,14 @@ const periodPattern = `(d\d+|w\d+|m\d+)`
 
 // naiveGlossary joins the glossary's formulas with the emulator's definitions of what the formulas rest on: shares of
 // base columns are made up there, so there is no second source for them.
-func naiveGlossary(t *testing.T, s *Server) map[string]*naiveDef {
+func naiveGlossary(t *testing.T, account *facts.World) map[string]*naiveDef {
 	t.Helper()
 	var events []string
-	for _, r := range s.world.Catalog.Records {
+	for _, r := range account.Catalog.Records {
 		events = append(events, regexp.QuoteMeta(r.ID))
 	}
 	defs, unlisted := map[string]*naiveDef{}, map[string]bool{}
-	for slug, d := range s.reports.Glossary.Formulas {
+	for slug, d := range metrics.NewGlossary(&account.Catalog).Formulas {
 		n := &naiveDef{pattern: slug, label: d.Label, kind: [...]string{"count", "money", "ratio", "decimal", "seconds", "money4"}[d.Kind], row: d.Row, hidden: d.Label == ""}
 		if d.Row == "" {
 			n.formula = readFormula(t, d.Formula)
@@ -120,8 +123,8 @@ func (w *naiveWorld) metric(slug string) (naiveMetric, error) {
 		m := naiveMetric{slug: slug, def: d}
 		for i, part := range g[1:] {
 			if d.match.SubexpNames()[i+1] == "e" {
-				m.event = int64(w.s.world.Catalog.Index[part])
-				m.eventName = w.s.world.Catalog.BySlug(part).Name
+				m.event = int64(w.account.Catalog.Index[part])
+				m.eventName = w.account.Catalog.BySlug(part).Name
 			} else {
 				m.period = part
 				m.first, m.last = naivePeriod(part)

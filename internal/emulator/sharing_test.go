@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ const (
 
 // postSharing posts to the endpoint. Bodies are forms, or JSON when they begin with a brace. APP stands for the first app.
 func postSharing(s *Server, query, body string, headers ...string) (status int, answer string) {
-	app := strings.NewReplacer("APP", s.world.Apps[0].Token)
+	app := strings.NewReplacer("APP", s.Apps()[0].Token)
 	r := httptest.NewRequest(http.MethodPost, sharing.Path, strings.NewReader(app.Replace(body)))
 	r.URL.RawQuery = app.Replace(query)
 	switch {
@@ -51,14 +50,6 @@ func off(state SharingState, partner string) (out []string) {
 	}
 	slices.Sort(out)
 	return out
-}
-
-func form(pairs ...string) string {
-	var out []string
-	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, url.QueryEscape(pairs[i])+"="+url.QueryEscape(pairs[i+1]))
-	}
-	return strings.Join(out, "&")
 }
 
 func sharingFailure(reason string) string {
@@ -122,7 +113,7 @@ func TestSharingMandatoryParameters(t *testing.T) {
 		}
 	}
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
-		r := httptest.NewRequest(method, sharing.Path+"?"+strings.ReplaceAll(gpsForm, "APP", s.world.Apps[0].Token)+"&sharing=enable", nil)
+		r := httptest.NewRequest(method, sharing.Path+"?"+strings.ReplaceAll(gpsForm, "APP", s.Apps()[0].Token)+"&sharing=enable", nil)
 		w := httptest.NewRecorder()
 		if s.ServeHTTP(w, r); w.Code != 400 || w.Body.String() != sharingFailure("Method not allowed") {
 			t.Errorf("%s: %d %s", method, w.Code, w.Body)
@@ -148,7 +139,7 @@ func TestSharingBodyLimit(t *testing.T) {
 		{10 << 20, 400, sharingFailure("Request size too large")},
 	} {
 		body := gpsForm + "&sharing=disable&x="
-		body += strings.Repeat("x", c.size-len(strings.ReplaceAll(body, "APP", s.world.Apps[0].Token)))
+		body += strings.Repeat("x", c.size-len(strings.ReplaceAll(body, "APP", s.Apps()[0].Token)))
 		before := s.Sharing().Records
 		status, answer := postSharing(s, "", body)
 		if status != c.status || answer != c.answer || s.Sharing().Records-before != map[int]int{200: 1, 400: 0}[c.status] {
@@ -202,7 +193,7 @@ func TestSharingEncodings(t *testing.T) {
 		if status, answer := postSharing(s, c.query, c.body); status != 200 || answer != allRight {
 			t.Errorf("%s: %d %s", c.name, status, answer)
 		}
-		got := s.SharingOf(s.world.Apps[0].Token, "", aDevice)
+		got := s.SharingOf(s.Apps()[0].Token, "", aDevice)
 		others := slices.Clone(SharingMetrics())
 		if len(off(got, "google")) != 15 || len(off(got, "dynamic_callbacks")) != 15 {
 			t.Errorf("%s: google %q, callbacks %q aren't shared, want all", c.name, off(got, "google"), off(got, "dynamic_callbacks"))
@@ -299,7 +290,7 @@ func TestSharingInvalidParts(t *testing.T) {
 			if status != wantStatus || answer != want {
 				t.Errorf("%s and %q: %d %s, want %d %s", c.body, rest, status, answer, wantStatus, want)
 			}
-			got := s.SharingOf(s.world.Apps[0].Token, "", aDevice)
+			got := s.SharingOf(s.Apps()[0].Token, "", aDevice)
 			if applied := got.Sharing == "disable" || len(off(got, "extra")) > 0 || len(got.Options) > 0; applied != (rest != "") || applied && got.Arrivals != 1 {
 				t.Errorf("%s and %q: %+v", c.body, rest, got)
 			}
@@ -326,7 +317,7 @@ func TestSharingKnowsPartnersAndMetrics(t *testing.T) {
 			if status, answer := postSharing(s, "", gpsForm+"&"+form(sharing.SettingsName, `{"`+sent+`":{"`+metric+`":false}}`)); status != 200 {
 				t.Fatalf("%s %s: %d %s", name, metric, status, answer)
 			}
-			got := s.SharingOf(s.world.Apps[0].Token, "gps_adid", aDevice)
+			got := s.SharingOf(s.Apps()[0].Token, "gps_adid", aDevice)
 			for _, other := range names {
 				if isOff := slices.Contains(off(got, other), metric); isOff != (other == name) || other != name && len(off(got, other)) > 0 {
 					t.Errorf("%s=false of %s: %s lacks %q", metric, name, other, off(got, other))
@@ -365,14 +356,14 @@ func TestSharingOptions(t *testing.T) {
 		if status, answer := postSharing(s, "", `{`+jsonIDs+`,"`+sharing.OptionsName+`":`+c.sent+`}`); status != 200 {
 			t.Fatalf("%s: %d %s", c.sent, status, answer)
 		}
-		got := s.SharingOf(s.world.Apps[0].Token, "", aDevice)
+		got := s.SharingOf(s.Apps()[0].Token, "", aDevice)
 		for group, want := range c.want {
 			if !maps.Equal(got.Options[group], want) {
 				t.Errorf("%s: %s is %v, want %v", c.sent, group, got.Options[group], want)
 			}
 		}
 	}
-	if got := s.SharingOf(s.world.Apps[0].Token, "", aDevice); len(got.Options) != 4 || got.IDType != "idfa" || got.Sharing != "" || got.Arrivals != 11 {
+	if got := s.SharingOf(s.Apps()[0].Token, "", aDevice); len(got.Options) != 4 || got.IDType != "idfa" || got.Sharing != "" || got.Arrivals != 11 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -398,12 +389,12 @@ func TestSharingTokens(t *testing.T) {
 	} {
 		s := open(t, Options{Now: atNoon, Apps: 2, Days: 2, SharingTokens: c.tokens})
 		for i, allowed := range c.allowed {
-			body := strings.ReplaceAll(gpsForm, "APP", s.world.Apps[i].Token) + "&sharing=disable"
+			body := strings.ReplaceAll(gpsForm, "APP", s.Apps()[i].Token) + "&sharing=disable"
 			status, answer := postSharing(s, "", body, "Authorization", c.header)
 			if allowed && status != 200 || !allowed && (status != 400 || answer != sharingFailure("Failed to authorize request")) {
 				t.Errorf("%v, %q, app %d: %d %s", c.tokens, c.header, i, status, answer)
 			}
-			if got := s.SharingOf(s.world.Apps[i].Token, "", aDevice); (got.Sharing == "disable") != allowed {
+			if got := s.SharingOf(s.Apps()[i].Token, "", aDevice); (got.Sharing == "disable") != allowed {
 				t.Errorf("%v, %q, app %d: %+v", c.tokens, c.header, i, got)
 			}
 		}
@@ -419,7 +410,7 @@ func TestSharingTokens(t *testing.T) {
 // Answers are JSON of one member whatever they quote.
 func TestSharingAnswersAreJSON(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 1, Days: 2})
-	r := httptest.NewRequest(http.MethodPost, sharing.Path+"/?"+strings.ReplaceAll(gpsForm, "APP", s.world.Apps[0].Token)+"&"+form("sharing", "\"\n\\</script>\xff"), nil)
+	r := httptest.NewRequest(http.MethodPost, sharing.Path+"/?"+strings.ReplaceAll(gpsForm, "APP", s.Apps()[0].Token)+"&"+form("sharing", "\"\n\\</script>\xff"), nil)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	var body map[string]string

@@ -17,6 +17,6 @@ func BenchmarkSharing(b *testing.B) {
 	benchmarkPosts(b, "/third_party_sharing", int64(len(`{"status":"OK"}`)), func(opened *Server, _ int) {
 		s = opened
 	}, func(i int) string {
-		return said + "&app_token=" + s.world.Apps[i%len(s.world.Apps)].Token + fmt.Sprintf("&gps_adid=00000000-0000-4000-8000-%012d", i)
+		return said + "&app_token=" + s.Apps()[i%len(s.Apps())].Token + fmt.Sprintf("&gps_adid=00000000-0000-4000-8000-%012d", i)
 	}, func() int { return s.Sharing().Statuses[http.StatusOK] })
 }

@@ -13,13 +13,12 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator/sharing"
-	"github.com/reportferry/reportferry/internal/emulator/store"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 // postFaulty posts a form by the in-process client. The answer is status, Retry-After and body, or "broken".
 func postFaulty(s *Server, body string) string {
-	resp, err := s.Client().Post("http://x"+sharing.Path, wire.FormType, strings.NewReader(strings.ReplaceAll(body, "APP", s.world.Apps[0].Token)))
+	resp, err := s.Client().Post("http://x"+sharing.Path, wire.FormType, strings.NewReader(strings.ReplaceAll(body, "APP", s.Apps()[0].Token)))
 	if err != nil {
 		return "broken"
 	}
@@ -67,7 +66,7 @@ func TestSharingFaults(t *testing.T) {
 			if c.waits > 0 && time.Since(start) != c.waits+time.Second {
 				t.Errorf("%s: after %v", c.fault.String(), time.Since(start))
 			}
-			state := s.SharingOf(s.world.Apps[0].Token, "", aDevice)
+			state := s.SharingOf(s.Apps()[0].Token, "", aDevice)
 			if got := s.Sharing(); got.Records != c.taken || got.Faulted+got.Records != 1 || state.Arrivals != c.taken || (state.Sharing == "disable") != (c.taken == 1) {
 				t.Errorf("%s: books %+v, state %+v, want %d taken", c.fault.String(), got, state, c.taken)
 			}
@@ -141,12 +140,12 @@ func TestSharingOverlaps(t *testing.T) {
 		if got := s.Sharing(); got.Overlaps != 1 || got.Devices != 2 || got.Records != 3 {
 			t.Errorf("books %+v", got)
 		}
-		if got := s.SharingOf(s.world.Apps[0].Token, "gps_adid", aDevice); got.Sharing != "disable" {
+		if got := s.SharingOf(s.Apps()[0].Token, "gps_adid", aDevice); got.Sharing != "disable" {
 			t.Errorf("the slow one came last, and %+v holds", got)
 		}
 		postFaulty(s, gpsForm+"&sharing=enable")
-		if got := s.Sharing(); got.Overlaps != 1 || len(s.sharing.Books.UnderWay) != 0 {
-			t.Errorf("books %+v, %d under way", got, len(s.sharing.Books.UnderWay))
+		if got := s.Sharing(); got.Overlaps != 1 {
+			t.Errorf("books %+v: nothing was under way any more", got)
 		}
 		check(t, s.Close())
 	})
@@ -159,14 +158,18 @@ func TestSharingClientGone(t *testing.T) {
 		check(t, err)
 		client := *s.Client()
 		client.Timeout = time.Minute
-		resp, err := client.Post("http://x"+sharing.Path, wire.FormType, strings.NewReader(strings.ReplaceAll(gpsForm, "APP", s.world.Apps[0].Token)+"&sharing=disable"))
+		resp, err := client.Post("http://x"+sharing.Path, wire.FormType, strings.NewReader(strings.ReplaceAll(gpsForm, "APP", s.Apps()[0].Token)+"&sharing=disable"))
 		if err == nil {
 			t.Errorf("answered %s", resp.Status)
 			_ = resp.Body.Close()
 		}
 		synctest.Wait()
-		if got := s.Sharing(); got.Records != 0 || len(s.sharing.Books.UnderWay) != 0 {
-			t.Errorf("books %+v, %d under way", got, len(s.sharing.Books.UnderWay))
+		if got := s.Sharing(); got.Records != 0 {
+			t.Errorf("books %+v", got)
+		}
+		postFaulty(s, gpsForm+"&sharing=enable") // of the same device
+		if got := s.Sharing(); got.Records != 1 || got.Overlaps != 0 {
+			t.Errorf("books %+v: nothing was under way any more", got)
 		}
 		check(t, s.Close())
 	})
@@ -174,20 +177,23 @@ func TestSharingClientGone(t *testing.T) {
 
 // When the log can't be written the answer says so.
 func TestSharingNotWritten(t *testing.T) {
-	s, stop := start(t, Options{Now: atNoon, Apps: 1, Days: 2, DB: t.TempDir() + "/facts.db"})
-	defer stop()
-	s.sharing.Books.Log.Table = "nowhere"
+	o := Options{Now: atNoon, Apps: 1, Days: 2, DB: t.TempDir() + "/facts.db"}
+	s, err := New(o)
+	check(t, err)
+	change(t, o.DB, "DROP TABLE sharing")
 	status, answer := postSharing(s, "", gpsForm+"&sharing=disable")
 	if status != http.StatusInternalServerError || answer != sharingFailure("Internal error, contact support") {
 		t.Errorf("%d %s", status, answer)
 	}
-	if err := s.SharingLog(func(SharingArrival) bool { return true }); err == nil || !strings.Contains(err.Error(), "nowhere") {
+	if err := s.SharingLog(func(SharingArrival) bool { return true }); err == nil || !strings.Contains(err.Error(), "no such table: sharing") {
 		t.Errorf("the log is read: %v", err)
 	}
 	if s.ResetSharing() == nil {
 		t.Error("reset")
 	}
-	s.sharing.Books.Log = store.NewLog(s.world.Store, "sharing") // for Close
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "no such table: sharing") {
+		t.Errorf("closed without a word of what wasn't written: %v", err)
+	}
 }
 
 // nextAtOnce is the answer to a client that sends its next request as soon as it sees the first byte.
@@ -205,7 +211,7 @@ func (w *nextAtOnce) WriteHeader(status int) {
 func TestSharingOneAfterTheOther(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 1, Days: 2, Faults: []Fault{{Nth: 1, Kind: FaultStatus, Status: 503}}})
 	post := func(next func()) {
-		r := httptest.NewRequest(http.MethodPost, sharing.Path+"?"+strings.ReplaceAll(gpsForm, "APP", s.world.Apps[0].Token)+"&sharing=disable", nil)
+		r := httptest.NewRequest(http.MethodPost, sharing.Path+"?"+strings.ReplaceAll(gpsForm, "APP", s.Apps()[0].Token)+"&sharing=disable", nil)
 		s.ServeHTTP(&nextAtOnce{httptest.NewRecorder(), next}, r)
 	}
 	post(func() { post(func() { post(func() {}) }) })

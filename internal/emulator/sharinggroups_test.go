@@ -94,7 +94,7 @@ func TestSharingGroupRules(t *testing.T) {
 				t.Errorf("%s: %d %s", c.name, status, answer)
 			}
 		}
-		got := s.SharingOf(s.world.Apps[0].Token, "", aDevice)
+		got := s.SharingOf(s.Apps()[0].Token, "", aDevice)
 		for partner, want := range c.want {
 			if metrics := strings.Join(off(got, partner), " "); metrics != want {
 				t.Errorf("%s: %s doesn't get %q, want %q", c.name, partner, metrics, want)
@@ -106,7 +106,7 @@ func TestSharingGroupRules(t *testing.T) {
 // Settings are a device's of an app, by ID and its type.
 func TestSharingIsPerDevice(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 2, Days: 2})
-	one, two := s.world.Apps[0].Token, s.world.Apps[1].Token
+	one, two := s.Apps()[0].Token, s.Apps()[1].Token
 	for _, query := range []string{
 		"s2s=1&sharing=disable&app_token=" + one + "&idfa=a",
 		"s2s=1&sharing=enable&app_token=" + one + "&gps_adid=a",

@@ -33,7 +33,7 @@ func arrivals(t *testing.T, s *Server, device string) (out []string) {
 	t.Helper()
 	last := 0
 	check(t, s.SharingLog(func(a SharingArrival) bool {
-		if a.N != last+1 || !a.Received.Equal(noon) || a.AppToken != s.world.Apps[0].Token {
+		if a.N != last+1 || !a.Received.Equal(noon) || a.AppToken != s.Apps()[0].Token {
 			t.Errorf("arrival %+v after %d", a, last)
 		}
 		last = a.N
@@ -98,16 +98,16 @@ func TestSharingIsKept(t *testing.T) {
 		if got := s.Sharing(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
-		state := s.SharingOf(s.world.Apps[0].Token, "", "b")
+		state := s.SharingOf(s.Apps()[0].Token, "", "b")
 		if len(off(state, "x.y z")) != 13 || len(off(state, "google")) != 1 || state.Options["tiktok"]["a.b=c"] != "1, 2 & 3" || state.Arrivals != 2 {
 			t.Errorf("%s: %+v", name, state)
 		}
-		if got := s.SharingOf(s.world.Apps[0].Token, "", "a,1"); got.Sharing != "disable" || got.Arrivals != 4 {
+		if got := s.SharingOf(s.Apps()[0].Token, "", "a,1"); got.Sharing != "disable" || got.Arrivals != 4 {
 			t.Errorf("%s: %+v", name, got)
 		}
 		sharingAdminCalls(t, s)
 		check(t, s.ResetSharing())
-		if got := arrivals(t, s, "b"); got != nil || s.SharingOf(s.world.Apps[0].Token, "", "b").Arrivals != 0 || s.Sharing().Devices != 0 || s.Sharing().Records != 0 {
+		if got := arrivals(t, s, "b"); got != nil || s.SharingOf(s.Apps()[0].Token, "", "b").Arrivals != 0 || s.Sharing().Devices != 0 || s.Sharing().Records != 0 {
 			t.Errorf("%s: after a reset %q, %+v", name, got, s.Sharing())
 		}
 	}
@@ -121,7 +121,7 @@ func TestSharingIsKept(t *testing.T) {
 
 func sharingAdminCalls(t *testing.T, s *Server) {
 	t.Helper()
-	app := s.world.Apps[0].Token
+	app := s.Apps()[0].Token
 	var state SharingState
 	check(t, json.Unmarshal([]byte(admin(t, s, "GET", "sharing?app_token="+app+"&device=b", 200)), &state))
 	if !reflect.DeepEqual(state, s.SharingOf(app, "", "b")) {
@@ -137,7 +137,7 @@ func sharingAdminCalls(t *testing.T, s *Server) {
 	if !reflect.DeepEqual(books, s.Sharing()) {
 		t.Errorf("books %+v", books)
 	}
-	for query, want := range map[string]int{"": 6, "?device=b": 2, "?device=B+2": 1, "?app_token=" + app: 6, "?app_token=" + s.world.Apps[1].Token: 0} {
+	for query, want := range map[string]int{"": 6, "?device=b": 2, "?device=B+2": 1, "?app_token=" + app: 6, "?app_token=" + s.Apps()[1].Token: 0} {
 		rows, err := csv.NewReader(strings.NewReader(admin(t, s, "GET", "sharing-log"+query, 200))).ReadAll()
 		check(t, err)
 		if strings.Join(rows[0], ",") != "n,received,status,app_token,idfa,gps_adid,sharing,settings,options" || len(rows) != want+1 {
@@ -204,7 +204,7 @@ func TestSharingLogHasTheOrderOfTheBooks(t *testing.T) {
 	wg.Wait()
 	states := func(s *Server) (out []SharingState) {
 		for n := range 3 {
-			out = append(out, s.SharingOf(s.world.Apps[0].Token, "idfa", fmt.Sprint("d", n)))
+			out = append(out, s.SharingOf(s.Apps()[0].Token, "idfa", fmt.Sprint("d", n)))
 		}
 		return out
 	}
@@ -224,8 +224,8 @@ func TestSharingLogHasTheOrderOfTheBooks(t *testing.T) {
 	if after := states(again); !reflect.DeepEqual(after, before) {
 		t.Errorf("reopened: %+v, want %+v", after, before)
 	}
-	again.sharing.Books.Log.Add([]byte("1,200,x"))
 	stop()
+	change(t, o.DB, "INSERT INTO sharing (lines) VALUES ('1,200,x\n')")
 	if s, err := New(o); err == nil || !strings.Contains(err.Error(), "read the log of sharing") {
 		t.Errorf("a broken log is opened: %v", err)
 		_ = s.Close()

@@ -217,7 +217,7 @@ func TestAnySharingEqualsANaiveEvaluation(t *testing.T) {
 			seen, none := map[int]int{}, 0
 			for i := worker; i < n; i += workers {
 				// Each device has a stream of its own, so that a failing one is found again by seed and number.
-				d := &naiveDraw{r: rand.New(rand.NewPCG(*naiveSeed, uint64(i))), app: s.world.Apps[0].Token}
+				d := &naiveDraw{r: rand.New(rand.NewPCG(*naiveSeed, uint64(i))), app: s.Apps()[0].Token}
 				off, err := d.device(s, i, partners, seen)
 				none += off
 				if err != nil {

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/reportferry/reportferry/internal/emulator/spend"
 )
 
 // costCells reads a csv_report by day, app and campaign as micros, by row and metric.
@@ -46,7 +44,7 @@ func TestSpendIsReported(t *testing.T) {
 		before := costCells(t, s, metrics, "&currency="+currency)
 		rowsBefore := len(before)
 		added := 0
-		for i, e := range engagements(s, 6, 0, 4) {
+		for i, e := range engagements(s, noon, 6, 0, 4) {
 			n := i*7919 + 12345
 			kind := [][2]string{{"cpc", "click_cost"}, {"cpm", "impression_cost"}, {"cpi", "install_cost"}, {"cpe", "event_cost"}}[i%4]
 			typ, metric := kind[0], kind[1]
@@ -92,11 +90,12 @@ func TestSpendIsReported(t *testing.T) {
 
 // Where the network's numbers count, a partner's don't; replaced spend moves, and nothing is left of it.
 func TestSpendModesAndCorrections(t *testing.T) {
-	s := open(t, Options{Now: atNoon, Apps: 3, Days: 10})
+	o := Options{Now: atNoon, Apps: 3, Days: 10, DB: filepath.Join(t.TempDir(), "facts.db")}
+	s := open(t, o)
 	base := costCells(t, s, "click_cost,install_cost,cost", "")
 	network := costCells(t, s, "cost", "&ad_spend_mode=network")
-	e := engagements(s, 1, 1, 1)[0]
-	facts := countFacts(t, s)
+	e := engagements(s, noon, 1, 1, 1)[0]
+	facts := countFacts(t, o.DB)
 	key := strings.Join([]string{e.Time.Format(time.DateOnly), e.App, e.Campaign}, "|")
 	diff := func(metric string) int64 {
 		got := costCells(t, s, "click_cost,install_cost,cost", "")
@@ -110,7 +109,7 @@ func TestSpendModesAndCorrections(t *testing.T) {
 	if diff("click_cost") != 0 || diff("cost") != 3_000_000 || diff("install_cost") != 3_000_000 {
 		t.Errorf("then cpi: %d, %d, %d", diff("click_cost"), diff("cost"), diff("install_cost"))
 	}
-	if got := countFacts(t, s); got != facts+1 {
+	if got := countFacts(t, o.DB); got != facts+1 {
 		t.Errorf("%d facts, want %d", got, facts+1)
 	}
 	if got := costCells(t, s, "cost", "&ad_spend_mode=network"); fmt.Sprint(got) != fmt.Sprint(network) {
@@ -121,11 +120,14 @@ func TestSpendModesAndCorrections(t *testing.T) {
 	}
 }
 
+// spentReport is where the spend of these tests shows.
+const spentReport = "csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,cost,network_cost,roas_d7,purchase_revenue&date_period=2026-03-08:2026-03-14"
+
 func TestSpendIsKept(t *testing.T) {
 	o := Options{Now: atNoon, Seed: 5, Apps: 3, Days: 10, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1}
 	s, stop := start(t, o)
 	var wg sync.WaitGroup
-	for i, e := range engagements(s, 8, 0, 20) {
+	for i, e := range engagements(s, noon, 8, 0, 20) {
 		wg.Go(func() {
 			for n := range 1 + i%3 { // some twice, some changed
 				if w := postCost(s, cost("cpe", "gbp", fmt.Sprint(n/2), e.CostID, "tag \n\" <&>"), true); w.Code != 200 {
@@ -136,7 +138,7 @@ func TestSpendIsKept(t *testing.T) {
 	}
 	wg.Wait()
 	postCost(s, cost("cpi", "usd", "1", "nobodys-cost-id", "t"), true)
-	books, records, report := s.Spend(), s.SpendRecords(), get(t, s, wideQuery, 200)
+	books, records, report := s.Spend(), s.SpendRecords(), get(t, s, spentReport, 200)
 	if books.Duplicates == 0 || books.Replaced == 0 || books.States["late"] == 0 || books.States["matched"] < 100 || books.States["pending"] != 1 {
 		t.Errorf("books %+v: the test shows little", books)
 	}
@@ -149,13 +151,13 @@ func TestSpendIsKept(t *testing.T) {
 		if got := s.SpendRecords(); fmt.Sprint(got) != fmt.Sprint(records) {
 			t.Error("opened again: other records")
 		}
-		if got := get(t, s, wideQuery, 200); got != report {
+		if got := get(t, s, spentReport, 200); got != report {
 			t.Error("opened again: another report")
 		}
 		stop()
 	}
 	private := open(t, Options{Now: atNoon, Seed: 5, Apps: 3, Days: 10})
-	if get(t, private, wideQuery, 200) == report {
+	if get(t, private, spentReport, 200) == report {
 		t.Error("spend changes nothing in the report")
 	}
 }
@@ -165,7 +167,7 @@ func TestSpendIsKeptBeforeTheAnswer(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{Now: atNoon, Seed: 5, Apps: 1, Days: 10, DB: filepath.Join(dir, "facts.db"), Rate: -1}
 	s := open(t, o)
-	for i, e := range engagements(s, 2, 0, 5) {
+	for i, e := range engagements(s, noon, 2, 0, 5) {
 		postCost(s, cost("cpc", "usd", "1", e.CostID, "t"), true)
 		// What a killed process leaves: the file and its log of changes, as they are now.
 		copied := o
@@ -189,7 +191,7 @@ func TestSpendIsKeptBeforeTheAnswer(t *testing.T) {
 
 func TestSpendAdmin(t *testing.T) {
 	s := open(t, Options{Now: atNoon, Apps: 2, Days: 10})
-	e := engagements(s, 1, 1, 1)[0]
+	e := engagements(s, noon, 1, 1, 1)[0]
 	for range 2 {
 		postCost(s, cost("cpc", "usd", "0.25", e.CostID, `a "tag"`), true)
 	}
@@ -209,20 +211,19 @@ func TestSpendAdmin(t *testing.T) {
 
 // Spend goes with whom it was paid for through every filter: each row of it is like one of that day's, but for numbers.
 func TestSpendRowsHaveTwins(t *testing.T) {
-	s := open(t, Options{Now: atNoon, Apps: 4, Days: 9})
-	list := engagements(s, 6, 0, 30)
+	file := filepath.Join(t.TempDir(), "facts.db")
+	s := open(t, Options{Now: atNoon, Apps: 4, Days: 9, DB: file})
+	list := engagements(s, noon, 6, 0, 30)
 	for i, e := range list {
-		postCost(s, cost(spend.CostTypes[i%4], "usd", "1", e.CostID, "t"), true)
+		postCost(s, cost([]string{"cpi", "cpc", "cpm", "cpe"}[i%4], "usd", "1", e.CostID, "t"), true)
 	}
 	get(t, s, "csv_report?dimensions=day&metrics=cost&date_period=-8d:-0d", 200)
-	conn := <-s.world.Store.Read
-	defer func() { s.world.Store.Read <- conn }()
 	var rows, alone, kinds, sum int
-	err := conn.QueryRowContext(t.Context(), `SELECT count(*), count(DISTINCT engagement), sum(spend), count(*) FILTER (WHERE NOT EXISTS (
+	scan(t, file, `SELECT count(*), count(DISTINCT engagement), sum(spend), count(*) FILTER (WHERE NOT EXISTS (
 		SELECT * FROM facts o WHERE o.id%1000<200 AND o.id/1000=f.id/1000 AND o.day=f.day AND o.slice=f.slice AND o.ts=f.ts AND o.first_slice=f.first_slice
 		AND o.engagement=f.engagement AND o.reattributed=f.reattributed AND o.sandbox=f.sandbox AND o.ad_source=f.ad_source))
-		FROM facts f WHERE id%1000>=200`).Scan(&rows, &kinds, &sum, &alone)
-	if err != nil || alone != 0 || rows < 300 || kinds != 3 || sum < len(list)/4*3_000_000 {
-		t.Errorf("%d rows of spend of %d kinds, %d micros, %d rows without a twin; %v", rows, kinds, sum, alone, err)
+		FROM facts f WHERE id%1000>=200`, &rows, &kinds, &sum, &alone)
+	if alone != 0 || rows < 300 || kinds != 3 || sum < len(list)/4*3_000_000 {
+		t.Errorf("%d rows of spend of %d kinds, %d micros, %d rows without a twin", rows, kinds, sum, alone)
 	}
 }
