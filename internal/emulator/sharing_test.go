@@ -370,7 +370,7 @@ func TestSharingOptions(t *testing.T) {
 
 // A token is asked for where there is one.
 func TestSharingTokens(t *testing.T) {
-	first := open(t, Options{Now: atNoon, Apps: 2, Days: 2}).world.Apps[0].Token
+	first := open(t, Options{Now: atNoon, Apps: 2, Days: 2}).Apps()[0].Token
 	for _, c := range []struct {
 		tokens  map[string]string
 		header  string

@@ -19,7 +19,7 @@ import (
 // admin asks an admin call, from this machine.
 func admin(t *testing.T, s *Server, method, call string, status int) string {
 	t.Helper()
-	r := httptest.NewRequest(method, adminPrefix+call, nil)
+	r := httptest.NewRequest(method, "/_emulator/"+call, nil)
 	r.RemoteAddr = "127.0.0.1:1"
 	w := httptest.NewRecorder()
 	if s.ServeHTTP(w, r); w.Code != status {
