@@ -234,7 +234,7 @@ func (w *naiveWorld) placeholder(name string) (naiveExpr, error) {
 	case "cost":
 		return func(s *naiveScope) naiveVal { return naiveInt(s.cost()) }, nil
 	}
-	b := naiveBase(base)
+	b := metrics.BaseOf(base) // its numbers are made up, so there is no second source for them
 	if b == nil {
 		return nil, fmt.Errorf("unknown placeholder %s", name)
 	}
@@ -270,18 +270,6 @@ func (w *naiveWorld) placeholder(name string) (naiveExpr, error) {
 		}, nil
 	}
 	return nil, fmt.Errorf("unknown placeholder %s", name)
-}
-
-// naiveBase is the definition of a quantity that cohorts accumulate. Its numbers are made up, so they are the emulator's.
-func naiveBase(slug string) *metrics.CohortBase {
-	for _, list := range [][]metrics.CohortBase{metrics.CohortBases, metrics.EventBases} {
-		for i := range list {
-			if list[i].Slug == slug {
-				return &list[i]
-			}
-		}
-	}
-	return nil
 }
 
 // expr compiles a row expression once.

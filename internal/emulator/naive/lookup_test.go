@@ -52,7 +52,8 @@ func naiveGlossary(t *testing.T, account *facts.World) map[string]*naiveDef {
 		events = append(events, regexp.QuoteMeta(r.ID))
 	}
 	defs, unlisted := map[string]*naiveDef{}, map[string]bool{}
-	for slug, d := range metrics.NewGlossary(&account.Catalog).Formulas {
+	for _, d := range metrics.NewGlossary(&account.Catalog).All() {
+		slug := d.Slug
 		n := &naiveDef{pattern: slug, label: d.Label, kind: [...]string{"count", "money", "ratio", "decimal", "seconds", "money4"}[d.Kind], row: d.Row, hidden: d.Label == ""}
 		if d.Row == "" {
 			n.formula = readFormula(t, d.Formula)

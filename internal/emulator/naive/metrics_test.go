@@ -330,27 +330,6 @@ func TestOrderOfMetrics(t *testing.T) {
 	}
 }
 
-func TestSKANIsOfPaidIOSAlone(t *testing.T) {
-	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 45})
-	var slugs []string
-	for _, defs := range [][]metrics.Metric{metrics.SkanMetrics, metrics.SkanRevenueMetrics, metrics.MakeSkanRanges()} {
-		for _, d := range defs {
-			slugs = append(slugs, d.Slug)
-		}
-	}
-	for chunk := range slices.Chunk(slugs, 60) {
-		a := emutest.Report(t, s, byNetwork, strings.Join(chunk, ","), sixWeeks)
-		for _, row := range a.Rows {
-			for i, cell := range row[a.Dims:] {
-				roi := strings.HasSuffix(chunk[i], "_roi") // 0/0 - 1
-				if (row[0] != "ios" || row[1] == "Organic") && emutest.Double(t, cell) != 0 && !roi {
-					t.Errorf("%s of %q is %s", chunk[i], row[:2], cell)
-				}
-			}
-		}
-	}
-}
-
 // sameByIntent are metrics that repeat others.
 var sameByIntent = map[string]string{
 	"attribution_clicks": "clicks", "attribution_impressions": "impressions", "base_assisted_installs": "assisted_installs",
@@ -360,34 +339,32 @@ var sameByIntent = map[string]string{
 func TestMetricsDiffer(t *testing.T) {
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 13})
 	columns := map[string]string{} // cells to slug
-	for _, defs := range slices.Concat(metrics.Tables(), [][]metrics.Metric{metrics.EventMetrics}) {
-		for chunk := range slices.Chunk(defs, 50) {
-			var metrics []string
-			for _, d := range chunk {
-				if d.Row != "" {
-					metrics = append(metrics, strings.NewReplacer("{p}", "d2", "{e}", "purchase").Replace(d.Slug))
-				}
+	for chunk := range slices.Chunk(metrics.NewGlossary(nil).All(), 50) {
+		var metrics []string
+		for _, d := range chunk {
+			if d.Row != "" && d.Label != "" {
+				metrics = append(metrics, strings.NewReplacer("{p}", "d2", "{e}", "purchase").Replace(d.Slug))
 			}
-			if len(metrics) == 0 {
-				continue
+		}
+		if len(metrics) == 0 {
+			continue
+		}
+		a := emutest.Report(t, s, byNetwork, strings.Join(metrics, ","), "date_period=-12d:-0d")
+		for i, slug := range metrics {
+			var cells []string
+			zeros := true
+			for _, row := range a.Rows {
+				cells = append(cells, row[a.Dims+i])
+				zeros = zeros && emutest.Double(t, row[a.Dims+i]) == 0
 			}
-			a := emutest.Report(t, s, byNetwork, strings.Join(metrics, ","), "date_period=-12d:-0d")
-			for i, slug := range metrics {
-				var cells []string
-				zeros := true
-				for _, row := range a.Rows {
-					cells = append(cells, row[a.Dims+i])
-					zeros = zeros && emutest.Double(t, row[a.Dims+i]) == 0
-				}
-				key := strings.Join(cells, " ")
-				switch other, seen := columns[key]; {
-				case zeros:
-					t.Errorf("%s is 0 everywhere", slug)
-				case seen && sameByIntent[slug] != other && slug != "purchase_d2_converted_user_size_per_period":
-					t.Errorf("%s and %s are the same", slug, other)
-				}
-				columns[key] = slug
+			key := strings.Join(cells, " ")
+			switch other, seen := columns[key]; {
+			case zeros:
+				t.Errorf("%s is 0 everywhere", slug)
+			case seen && sameByIntent[slug] != other && sameByIntent[other] != slug && !slices.Contains([]string{slug, other}, "purchase_d2_converted_user_size_per_period"):
+				t.Errorf("%s and %s are the same", slug, other)
 			}
+			columns[key] = slug
 		}
 	}
 }

@@ -71,7 +71,8 @@ func TestFiltersDataShapes(t *testing.T) {
 			}
 		}
 	}
-	for slug, def := range emutest.GlossaryOf(s).Formulas {
+	for _, def := range emutest.GlossaryOf(s).All() {
+		slug := def.Slug
 		for _, list := range metricLists {
 			if def.Hidden && slices.Contains(idsOf(all[list]), slug) {
 				t.Errorf("%s lists %s, which is hidden", list, slug)

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -95,8 +94,8 @@ func metricList(p picker) func(*Service, filterSearch) []FilterItem {
 
 func (s *Service) pickerDefs(p picker) []*metrics.Metric {
 	var out []*metrics.Metric
-	for _, slug := range slices.Sorted(maps.Keys(s.Glossary.Formulas)) {
-		if def := s.Glossary.Formulas[slug]; def.Label != "" && !def.Hidden && pickerOf(def) == p {
+	for _, def := range s.Glossary.All() {
+		if def.Label != "" && !def.Hidden && pickerOf(def) == p {
 			out = append(out, def)
 		}
 	}

@@ -170,13 +170,13 @@ func (s *Service) Summary() Summary {
 	sums := map[key]entry{}
 	for _, row := range b.rows {
 		for _, e := range row.Entries {
-			k := key{facts.DayTime(row.fact.Day).Format(time.DateOnly), CostTypes[row.Pricing-1], strings.ToLower(isoCodes[e.Currency])}
+			k := key{facts.DayTime(row.fact.Day).Format(time.DateOnly), CostTypes[row.pricing-1], strings.ToLower(isoCodes[e.currency])}
 			t := sums[k]
-			sums[k] = entry{Records: t.Records + e.Records, Sum: t.Sum + e.Sum}
+			sums[k] = entry{records: t.records + e.records, Sum: t.Sum + e.Sum}
 		}
 	}
 	for k, t := range sums {
-		out.Totals = append(out.Totals, Total{k.day, k.costType, k.currency, t.Records, amountText(t.Sum)})
+		out.Totals = append(out.Totals, Total{k.day, k.costType, k.currency, t.records, amountText(t.Sum)})
 	}
 	slices.SortFunc(out.Totals, func(a, b Total) int {
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.CostType, b.CostType), cmp.Compare(a.Currency, b.Currency))

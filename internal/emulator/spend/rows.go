@@ -14,14 +14,14 @@ import (
 // factRow is a row of facts that is made of spend.
 type factRow struct {
 	fact    *facts.Fact // whose engagements it is for
-	Pricing uint8
+	pricing uint8
 	Entries []entry
 }
 
 // entry is a row's spend in one currency.
 type entry struct {
-	Currency uint8
-	Records  int
+	currency uint8
+	records  int
 	Sum      int64
 }
 
@@ -32,18 +32,18 @@ func (b *books) move(r booked, f *facts.Fact, sign int) {
 	}
 	row := b.rows[r.row]
 	if row == nil {
-		row = &factRow{fact: f, Pricing: r.pricing}
+		row = &factRow{fact: f, pricing: r.pricing}
 		b.rows[r.row] = row
 	}
-	i := slices.IndexFunc(row.Entries, func(e entry) bool { return e.Currency == r.currency })
+	i := slices.IndexFunc(row.Entries, func(e entry) bool { return e.currency == r.currency })
 	if i < 0 {
 		i = len(row.Entries)
-		row.Entries = append(row.Entries, entry{Currency: r.currency})
+		row.Entries = append(row.Entries, entry{currency: r.currency})
 	}
 	e := &row.Entries[i]
-	e.Records += sign
+	e.records += sign
 	e.Sum += int64(sign) * r.amount
-	if e.Records == 0 {
+	if e.records == 0 {
 		row.Entries = slices.Delete(row.Entries, i, i+1)
 	}
 	b.dirty[r.row] = true
@@ -54,10 +54,10 @@ func (b *books) move(r booked, f *facts.Fact, sign int) {
 func (row *factRow) Micros() (usd int64) {
 	for _, e := range row.Entries {
 		amount := e.Sum * 10 // a unit is ten micros
-		if row.Pricing == facts.PayImpression {
+		if row.pricing == facts.PayImpression {
 			amount = up(amount, 1000) // the price is for a thousand impressions
 		}
-		rate := ratesByCode[e.Currency]
+		rate := ratesByCode[e.currency]
 		usd += up(amount*int64(rate.Den), int64(rate.Num))
 	}
 	return usd
@@ -108,7 +108,7 @@ func (b *books) changed() (ids []int, rows []facts.Fact) {
 		}
 		rows = append(rows, facts.Fact{ID: id, Day: row.fact.Day, Slice: row.fact.Slice, Hour: row.fact.Hour, FirstSlice: row.fact.FirstSlice,
 			Engagement: row.fact.Engagement, Reattributed: row.fact.Reattributed, AdSource: row.fact.AdSource,
-			Pricing: int(row.Pricing), Spend: int(row.Micros())})
+			Pricing: int(row.pricing), Spend: int(row.Micros())})
 	}
 	return ids, rows
 }
