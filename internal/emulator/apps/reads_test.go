@@ -234,7 +234,7 @@ func TestSettingsCSV(t *testing.T) {
 	}
 	// Secrets' values aren't in settings.
 	for _, secret := range callOK[struct {
-		C struct{ Secrets []apps.SdkSecret } `json:"combined_secrets"`
+		C struct{ Secrets []apps.SDKSecret } `json:"combined_secrets"`
 	}](t, s, "POST", "app/"+other+"/secrets/revoke_outdated", object{"min_active_version": 1}).C.Secrets {
 		for _, value := range secret.Value {
 			if text := send(t, s, "GET", "settings/csv?app_tokens="+url.QueryEscape(other), nil).Body.String() + asJSON(t, settingsOf(t, s, other)); strings.Contains(text, value) {

@@ -12,7 +12,7 @@ import (
 type secretsAnswer struct {
 	Combined struct {
 		Enforce bool             `json:"enforce_install_signing"`
-		Secrets []apps.SdkSecret `json:"secrets"`
+		Secrets []apps.SDKSecret `json:"secrets"`
 	} `json:"combined_secrets"`
 	Revoked *int `json:"revoked"`
 }

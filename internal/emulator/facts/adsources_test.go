@@ -6,7 +6,7 @@ func TestAdSharesOfAnAppAddUp(t *testing.T) {
 	for i := range 100 {
 		sum := 0
 		for n := range AdSources {
-			sum += AdShare(i, n)
+			sum += adShare(i, n)
 		}
 		if sum != Million {
 			t.Fatalf("shares of app %d add up to %d", i, sum)
