@@ -1,4 +1,4 @@
-package emulator_test
+package conformance_test
 
 import (
 	"fmt"
