@@ -79,7 +79,7 @@ func jobFields(j *Job) []strict.Field {
 	return []strict.Field{
 		strict.Required("name", name, &j.Name, "installs_daily", "Name of the job, and of its table unless table gives another."),
 		strict.Required("kind", kindName, &j.Kind, "report", "What the job does."),
-		strict.Optional("schedule", schedule, &j.Schedule, "0 6 * * *", "When to look for work, as a cron expression of minute, hour, day of month, month and day of week, or a word such as @hourly. "+
+		strict.Optional("schedule", schedule, &j.Schedule, "0 6 * * *", "When to look for work: minute, hour, day of month, month and day of week. "+
 			"The schedule only says when to look; the ledger says what is missing. Without a schedule the job runs when it is asked for."),
 		strict.Optional("zone", zone, &j.Zone, "Europe/Berlin", "IANA zone of the schedule. Together with timezone_id it also says where the report's days begin and end."),
 		strict.Optional("table", name, &j.Table, "installs", "Name of the table, when it isn't the job's. No two jobs may share one."),
@@ -118,7 +118,7 @@ var schedule = strict.Shape[string]{
 		return s, true
 	},
 	Schema: func() *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "string", Title: "a cron expression", Pattern: cronForm}
+		return &jsonschema.Schema{Type: "string", Title: "a cron expression of five fields, or a word such as @hourly", Pattern: cronForm}
 	},
 }
 

@@ -84,7 +84,7 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("metrics", strict.Items(metric), &p.metrics, "[installs, retention_rate_d7]", "Slugs of metrics. A report needs metrics, events or both."),
 			strict.Optional("events", selectors(p), &r.Events, "", "Metrics of in-app events, which are found in the account by slug, name, token, section or pattern."),
 			strict.Optional("filters", filters(&p.filtered), &r.Filters, "{app_token__in: [abc123def456], installs__gt: 10}", "Rows wanted. A key is a dimension or a metric, two underscores and an operator. "+
-				"A dimension's operators are "+strings.Join(dimensionOperators, ", ")+"; a metric's are "+strings.Join(metricOperators, ", ")+"."),
+				"A dimension's operators are `"+strings.Join(dimensionOperators, "`, `")+"`; a metric's are `"+strings.Join(metricOperators, "`, `")+"`."),
 			strict.Optional("types", types(&p.types), &r.Types, "{my_metric: decimal}", "Types of columns, in place of the catalogue's types, and for metrics that the catalogue doesn't know."),
 			strict.Optional("codec", codec, &r.Codec, "snappy", "Compression of the files."),
 			strict.Optional("utc_offset", utcOffset, &r.UTCOffset, "'+02:00'", "Where the report's days begin and end, the same all year. It excludes timezone_id."),

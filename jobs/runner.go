@@ -1,10 +1,10 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,7 +13,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A Runner does what jobs plan: each unit under its claim, several at once, a failed one never stopping the next.
+// A Runner does what jobs have planned: each unit under its claim, several at once. A unit that fails stops no other.
 type Runner struct {
 	Ledger   *ledger.Ledger
 	Run      string        // the run's ID: in claims, records and logs
@@ -27,14 +27,14 @@ type Runner struct {
 // Progress is one step of a job, for people who wait.
 type Progress struct {
 	Job    string
-	Units  int             // planned
+	Units  int             // planned: windows, or files
 	Unit   string          // the one that is over; empty: the job has just been planned
 	Result *ledger.Outcome // of the unit that is over
 	Err    error
 }
 
-// RunJobs does what PlanJobs planned of the jobs, and gives their results in order. It returns when every unit that it
-// took is over.
+// RunJobs does the plans of the jobs, and gives the results in the order of list. It returns when every unit that it
+// began is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []ledger.Result {
 	results := make([]ledger.Result, len(list))
 	s := &shift{desk: newDesk(r)}
@@ -42,8 +42,8 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	g.SetLimit(max(1, r.Parallel))
 	for i, job := range list {
 		results[i] = ledger.Result{Job: job.Name, Table: job.Table}
-		if ctx.Err() != nil { // what is due of it, or that nobody knows what is
-			results[i].Left = len(plans[i].Units)
+		if ctx.Err() != nil { // the run was stopped before: everything of this job is left
+			results[i].Left = windows(plans[i].Units)
 			results[i].Stopped = results[i].Left > 0 || errors.Is(plans[i].Err, context.Canceled)
 			if plans[i].Err == nil || results[i].Stopped {
 				continue
@@ -57,17 +57,12 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 			continue
 		}
 		units := plans[i].Units
-		r.observe(Progress{Job: job.Name, Units: len(units)})
-		queue := make(chan task, len(units))
+		planned := windows(units)
+		r.observe(Progress{Job: job.Name, Units: planned})
 		for j, u := range units {
-			queue <- task{job, u, plans[i].shared && j >= plans[i].own, len(units), res}
-		}
-		close(queue)
-		for range min(cmp.Or(plans[i].AtOnce, len(units)), len(units)) {
+			t := task{job, u, plans[i].shared && j >= plans[i].own, planned, res}
 			g.Go(func() error {
-				for t := range queue {
-					r.unit(ctx, t, s)
-				}
+				r.unit(ctx, t, s)
 				return nil
 			})
 		}
@@ -76,6 +71,14 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	r.secondLook(ctx, s)
 	r.finish(ctx, plans, results)
 	return results
+}
+
+// windows counts the windows, or files, of units.
+func windows(units []Unit) (n int) {
+	for _, u := range units {
+		n += u.size()
+	}
+	return n
 }
 
 // finish tidies up after all jobs, and notes what they leave.
@@ -115,7 +118,7 @@ type task struct {
 	job     Job
 	unit    Unit
 	shared  bool // another task begins with the unit, so that it's probably done when this one comes to it
-	planned int  // units of the job
+	planned int  // windows of the job
 	res     *tally
 }
 
@@ -129,7 +132,7 @@ type shift struct {
 // unit does one unit under its claim, or puts it aside when another run holds it.
 func (r *Runner) unit(ctx context.Context, t task, s *shift) {
 	if ctx.Err() != nil {
-		t.res.stop()
+		t.res.stop(t.unit.size())
 		return
 	}
 	if s.time.late(r.Deadline) {
@@ -161,19 +164,22 @@ func looked(ctx context.Context, t task) (bool, error) {
 
 // over tallies what came of a unit.
 func (r *Runner) over(ctx context.Context, t task, out ledger.Outcome, err error) {
-	log := r.Log.With("job", t.job.Name, "run", r.Run, "window", t.unit.Name)
-	switch {
-	case err == nil:
-	case out.Requests == 0 && t.res.ended():
-		return // it was about to ask what has been refused
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		log.Info("window stopped")
-		t.res.stop()
-		out.Failed = 0 // the next run goes on with it
-	case t.res.fail(t.unit.Name, err):
-		log.Error("window failed", "status", err)
+	for _, failed := range byFile(t.unit.Name, err) {
+		log := r.Log.With("job", t.job.Name, "run", r.Run, "window", failed.File)
+		switch {
+		case out.Requests == 0 && t.res.ended():
+			return // it was about to ask for what has been refused already
+		case ctx.Err() != nil && errors.Is(failed, context.Canceled):
+			log.Info("window stopped")
+			t.res.stop(1)
+			if t.unit.Files == nil {
+				out.Failed = 0 // the next run goes on with it
+			}
+		case t.res.fail(failed.File, failed.Err):
+			log.Error("window failed", "status", failed.Err)
+		}
 	}
-	out.Windows = 1
+	out.Windows = t.unit.size()
 	t.res.add(out)
 	r.observe(Progress{Job: t.job.Name, Units: t.planned, Unit: t.unit.Name, Result: &out, Err: err})
 }
@@ -185,4 +191,31 @@ func (r *Runner) claimed(ctx context.Context, job Job, u Unit, s *shift) (out le
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	return u.Do(ctx, hold)
+}
+
+// A timing knows how long units take. No unit is begun that would be stopped half way by the deadline: its requests
+// would be sent for nothing, and once more by the next run.
+type timing struct {
+	mu      sync.Mutex
+	longest time.Duration
+}
+
+func (t *timing) took(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.longest = max(t.longest, d)
+}
+
+// late tells whether a unit that takes as long as the longest one so far would end after the deadline.
+func (t *timing) late(deadline time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !deadline.IsZero() && time.Now().Add(t.longest).After(deadline)
+}
+
+// leave counts a unit that there is no time for.
+func (r *Runner) leave(t task) {
+	if t.res.leave(t.unit.size()) {
+		r.Log.Warn("the deadline is near, so no more windows are begun; the next run goes on with them", "job", t.job.Name, "run", r.Run)
+	}
 }

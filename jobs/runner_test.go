@@ -254,57 +254,30 @@ func TestFailureIsCut(t *testing.T) {
 	}
 }
 
-// slowUnits is a kind whose units take a second.
-type slowUnits struct {
-	count     int
-	atOnce    int
-	mu        sync.Mutex
-	now, most int
-}
-
-func (s *slowUnits) Plan(context.Context, time.Time) (Plan, error) {
-	var names []string
-	for i := range s.count {
-		names = append(names, fmt.Sprint(i))
+// A unit that pushes files counts each of them, and its failures are said by file.
+func TestFilesOfAUnit(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	u := Unit{Name: "push", Files: []string{"a", "b", "c", "d"}, Do: func(context.Context, ledger.Hold) (ledger.Outcome, error) {
+		stop()
+		return ledger.Outcome{Written: 1, Failed: 1, Requests: 5}, errors.Join(
+			&FileError{"b", errors.New("too many rejects")}, &FileError{"c", context.Canceled}, &FileError{"d", context.Canceled})
+	}}
+	list := []Job{{Name: "j", Table: "j", Kind: planned{Units: []Unit{u}}}}
+	var seen []Progress
+	r := &Runner{Ledger: memLedger(t), Run: "run", Lease: time.Minute, Parallel: 2, Log: slog.New(slog.DiscardHandler), Observe: func(p Progress) { seen = append(seen, p) }}
+	res := r.RunJobs(ctx, list, PlanJobs(t.Context(), list, time.Now()))[0]
+	if got := fmt.Sprint(res.Failures); got != "[{b too many rejects}]" || res.Left != 2 || !res.Stopped || res.Outcome.Windows != 4 || res.Outcome.Failed != 1 || res.Outcome.Written != 1 {
+		t.Errorf("%+v", res)
 	}
-	p := planOf(names, s.do)
-	p.AtOnce = s.atOnce
-	return p, nil
+	if len(seen) != 2 || seen[0].Units != 4 || seen[1].Result.Windows != 4 {
+		t.Errorf("%+v", seen)
+	}
 }
 
-func (s *slowUnits) do(context.Context, string) (ledger.Outcome, error) {
-	s.under(1)
-	defer s.under(-1)
-	time.Sleep(time.Second)
-	return ledger.Outcome{Written: 1}, nil
-}
+// planned is a kind that always has the same plan.
+type planned Plan
 
-func (s *slowUnits) under(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now += n
-	s.most = max(s.most, s.now)
-}
-
-// Units of a job that bounds them don't keep other jobs from what the runner takes beside them.
-func TestAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		few, many := &slowUnits{count: 10, atOnce: 2}, &slowUnits{count: 10}
-		list := []Job{
-			{Name: "few", Table: "few", Kind: few},
-			{Name: "many", Table: "many", Kind: many},
-		}
-		r := &Runner{Ledger: memLedger(t), Run: "run", Lease: time.Minute, Parallel: 5, Log: slog.New(slog.DiscardHandler)}
-		began := time.Now()
-		res := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))
-		if took := time.Since(began); took != 5*time.Second {
-			t.Errorf("ten units, two at once, took %v", took)
-		}
-		if few.most != 2 || many.most != 3 || res[0].Outcome.Windows != 10 || res[1].Outcome.Windows != 10 {
-			t.Errorf("%d and %d at once; %+v", few.most, many.most, res)
-		}
-	})
-}
+func (p planned) Plan(context.Context, time.Time) (Plan, error) { return Plan(p), nil }
 
 func check(t testing.TB, err error) {
 	t.Helper()

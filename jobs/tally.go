@@ -11,6 +11,35 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
+// A FileError says which of a unit's files failed, or wasn't begun. A unit joins those of its files.
+type FileError struct {
+	File string
+	Err  error
+}
+
+func (e *FileError) Error() string { return e.Err.Error() }
+func (e *FileError) Unwrap() error { return e.Err }
+
+// byFile gives the errors of a unit by its files, or else its one error under the unit's own name.
+func byFile(unit string, err error) []*FileError {
+	if err == nil {
+		return nil
+	}
+	var one *FileError
+	joined, several := err.(interface{ Unwrap() []error }) //nolint:errorlint // what was joined is wanted, not what is below
+	switch {
+	case !errors.As(err, &one):
+		return []*FileError{{unit, err}}
+	case !several:
+		return []*FileError{one}
+	}
+	var list []*FileError
+	for _, e := range joined.Unwrap() {
+		list = append(list, byFile(unit, e)...)
+	}
+	return list
+}
+
 // A tally is a result that several goroutines add to.
 type tally struct {
 	*ledger.Result
@@ -34,27 +63,28 @@ func (t *tally) add(o ledger.Outcome) {
 	t.Took = time.Since(t.start)
 }
 
-// stop counts a unit that wasn't begun, or not finished, because the run was stopped. Of a job that was denied, the refusal
-// says enough.
-func (t *tally) stop() {
+// stop counts a unit that wasn't begun, or not finished, because the run was stopped. A job that was denied leaves
+// nothing to count: the refusal has been noted.
+func (t *tally) stop(windows int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.over {
-		t.Left++
+		t.Left += windows
 		t.Stopped = true
 	}
 }
 
-// leave counts a unit that there was no time for, and gives how many there are.
-func (t *tally) leave() int {
+// leave counts a unit that there was no time for, and tells whether it is the first.
+func (t *tally) leave(windows int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.Left++
-	return t.Left
+	first := t.Left == 0
+	t.Left += windows
+	return first
 }
 
-// fail notes that a unit failed, or, without one, the plan. What ends the job is noted once, and false is given when that
-// has been done: other units may have met the same at the same time.
+// fail notes that a unit failed, or the plan when there is no unit. An error that ends the job is noted once: for the
+// others that met it at the same time the answer is false.
 func (t *tally) fail(unit string, err error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +93,7 @@ func (t *tally) fail(unit string, err error) bool {
 		return false
 	}
 	t.Errs = append(t.Errs, err)
-	t.Failures = append(t.Failures, ledger.Failure{Unit: unit, Error: cut(terminal.Text(err.Error()))})
+	t.Failures = append(t.Failures, ledger.Failure{Unit: terminal.Line(unit), Error: cut(terminal.Text(err.Error()))})
 	if over {
 		t.over = true
 		t.deny()
@@ -71,7 +101,7 @@ func (t *tally) fail(unit string, err error) bool {
 	return true
 }
 
-// cut bounds a text that is kept: a service may answer with a page of HTML, for hundreds of units.
+// cut bounds an error text that is kept: a service may answer with a page of HTML, for hundreds of units.
 func cut(text string) string {
 	const longest = 500
 	if len(text) <= longest {

@@ -47,7 +47,7 @@ func TestAppsBadInput(t *testing.T) {
 		{"no YAML", in("events: [{", "events: [}{"), nil, "apps.yaml:12:"},
 		{"no UTF-8", twoApps + "\xff", nil, "not UTF-8"},
 		{"a value of 10 MB", in("Puzzle Quest", big), nil, "more than 4194304 bytes"},
-		{"a value of 1 MB", in("Puzzle Quest", big[:1_000_000]), nil, "a value of 1000000 bytes"},
+		{"a value of 1 MB", in("Puzzle Quest", big[:1_000_000]), nil, "a value has 1000000 bytes"},
 		{"a header in a value", in("Puzzle Quest", `"Puzzle\r\nX-Evil: 1"`), nil, "name holds a control character"},
 		{"a secret in the file", in(`"${PW}"`, "zz-secret"), nil, "want a reference, never the secret itself"},
 		{"a secret that isn't set", in("${PW}", "${NO_SUCH_NAME}"), nil, "environment variable NO_SUCH_NAME is not set"},

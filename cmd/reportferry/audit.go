@@ -11,7 +11,7 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
-// The tables of what runs have done.
+// These two tables stand beside the jobs' own in BigQuery, so that a dashboard can show how fresh and how complete they are.
 const (
 	auditRuns       = "_reportferry_runs"
 	auditPartitions = "_reportferry_partitions"
@@ -44,7 +44,8 @@ var auditPartitionsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Colu
 	{Name: "fetched", Type: sinks.DateTime, Description: "UTC; start of the first request"},
 }}
 
-// audit appends what a run did to the tables that dashboards read, where the config asks for that.
+// audit appends a run to the audit tables, when the config names a dataset for them. The run's ID is the ID of each append, so
+// that a repeated append adds nothing.
 func audit(ctx context.Context, s *wire.Session, r ledger.Run) error {
 	if s.Config.Audit == "" {
 		return nil
@@ -104,5 +105,5 @@ func auditPartition(table string, e ledger.Record) map[string]any {
 	return row
 }
 
-// dateTime is a moment as a DATETIME of UTC.
+// dateTime writes a time as BigQuery's DATETIME, in UTC.
 func dateTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }

@@ -23,11 +23,11 @@ import (
 // A display shows a run while it goes on: bars on a terminal, plain lines elsewhere, JSON for machines.
 type display struct {
 	log  *slog.Logger
-	out  io.Writer // the closing table
-	err  io.Writer // progress
+	out  io.Writer // receives the closing table
+	err  io.Writer // receives progress
 	json bool
 
-	units map[string]string // job -> what its units hold, where that isn't partitions
+	units map[string]string // by job: what to call its units; empty for windows of partitions
 
 	mu   sync.Mutex
 	bars *mpb.Progress
@@ -48,26 +48,30 @@ func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
 	}
 	if terminal.Is(stderr) {
 		d.bars = mpb.New(mpb.WithOutput(terminal.Raw(stderr)), mpb.WithWidth(32))
-		d.err = terminal.NewWriter(d.bars) // lines of the log go above the bars
+		d.err = terminal.NewWriter(d.bars) // a line of the log must not cut through a bar
 	}
 	d.log = p.Logger(d.err)
 	return d
 }
 
-// expect says which jobs the run has.
-func (d *display) expect(list []jobs.Job) {
+// expect is told the jobs of the run and their plans before any of them begins.
+func (d *display) expect(list []jobs.Job, plans []jobs.Planned) {
 	d.units = map[string]string{}
-	for _, j := range list {
+	for i, j := range list {
 		switch j.Kind.(type) {
 		case wire.Pusher:
 			d.units[j.Name] = "file"
 		case *apps.Kind:
 			d.units[j.Name] = "app"
+		default:
+			if plans[i].Inspect == nil && plans[i].Err == nil {
+				d.units[j.Name] = "unit"
+			}
 		}
 	}
 }
 
-// progress is called from several goroutines.
+// progress shows that a job was planned or that a unit is over. The runner calls it from several goroutines.
 func (d *display) progress(p jobs.Progress) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +81,7 @@ func (d *display) progress(p jobs.Progress) {
 		d.jobs[p.Job] = j
 	}
 	if p.Result != nil {
-		j.done++
+		j.done += p.Result.Windows
 		j.sum.Add(*p.Result)
 	}
 	switch {
@@ -107,7 +111,7 @@ func (d *display) line(p jobs.Progress, j *jobProgress) {
 	fmt.Fprintf(d.err, "%s  %s  %d/%d  %s\n", p.Job, terminal.Line(unit), j.done, p.Units, lineOf(*p.Result, p.Err))
 }
 
-// lineOf says what came of one window.
+// lineOf sums up the outcome of one unit in half a line.
 func lineOf(o ledger.Outcome, err error) string {
 	if o.Held > 0 {
 		return "held by another run"
@@ -148,6 +152,6 @@ func (d *display) bar(p jobs.Progress, j *jobProgress) {
 			})))
 	}
 	if p.Result != nil {
-		j.bar.Increment()
+		j.bar.IncrBy(p.Result.Windows)
 	}
 }

@@ -81,7 +81,7 @@ func TestExitCodes(t *testing.T) {
 			}, nil, 2, "BigQuery holds at most 10000 in a table"},
 		{"a filter without a value", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in"}, nil, nil, 2, "want a name, = and a value"},
 		{"a filter twice", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in=a", "--filter", "app__in=b"}, nil, nil, 2, "is given twice"},
-		{"a filter of no operator", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__like=a"}, nil, nil, 2, "no comparison"},
+		{"a filter of no operator", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__like=a"}, nil, nil, 2, "two underscores and one of"},
 		{"a report of nothing", []string{"report", "--metrics", "installs"}, nil, nil, 2, "at least one of each"},
 		{"two zones", []string{"report", "--dimensions", "day", "--metrics", "installs", "--timezone-id", "1", "--utc-offset", "+01:00"}, nil, nil, 2, "exclude each other"},
 		{"a format that isn't one", []string{"report", "--dimensions", "day", "--metrics", "installs", "--format", "xlsx"}, nil, nil, 2, "want csv, table, jsonl or parquet"},
@@ -122,7 +122,7 @@ func TestExitCodes(t *testing.T) {
 			paths, err := filepath.Glob(filepath.Join(p.dir, "out/installs/*/*.parquet"))
 			check(t, err)
 			check(t, os.WriteFile(paths[0], []byte("PAR1"), 0o600))
-		}, nil, 3, "can't be taken for a part"},
+		}, nil, 3, "can't be read as a part"},
 		{"a token that isn't there", []string{"run"}, replace("TEST_TOKEN", "NO_SUCH_TOKEN"), nil, 2, "NO_SUCH_TOKEN"},
 		{"a range in the future", []string{"backfill", "installs", "--from", "2999-01-01", "--to", "2999-01-02"}, nil, nil, 2, "in the future"},
 		{"a sink that forgets", []string{"run"}, replace("sinks: [file://", "sinks: [mem://"), nil, 2, `unknown scheme "mem"`},

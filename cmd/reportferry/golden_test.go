@@ -109,6 +109,7 @@ func TestLines(t *testing.T) {
 	var out bytes.Buffer
 	d := newDisplay(program("", "text"), &out, &out)
 	show := func(o ledger.Outcome, err error) {
+		o.Windows = 1
 		d.progress(jobs.Progress{Job: "campaigns_daily", Units: 6, Unit: "2026-01-04", Result: &o, Err: err})
 	}
 	d.progress(jobs.Progress{Job: "campaigns_daily", Units: 6})

@@ -13,9 +13,9 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// health is the answer of /healthz.
+// health is what GET /healthz answers, as JSON.
 type health struct {
-	Status string      `json:"status"` // ok, or failing when a job's last look ended otherwise than well
+	Status string      `json:"status"` // "failing" when the last look of any job ended with another code than 0, else "ok"
 	Jobs   []jobHealth `json:"jobs"`
 }
 
@@ -26,7 +26,8 @@ type jobHealth struct {
 	Next    time.Time `json:"next"`
 }
 
-// health says how the jobs are. A failing job is no reason to restart the daemon, so the status is only told.
+// health reports on all jobs. The answer is 200 even when a job fails: restarting the daemon, which is what probes do after an
+// error, wouldn't mend it.
 func (d *daemon) health(now time.Time) health {
 	h := health{Status: "ok"}
 	for _, s := range d.jobs {
@@ -41,7 +42,7 @@ func (d *daemon) health(now time.Time) health {
 	return h
 }
 
-// serveHealth answers /healthz until stop is called. The address must be the machine's own: the answer has no login.
+// serveHealth answers GET /healthz until stop is called. It takes loopback addresses only, because there is no login.
 func (d *daemon) serveHealth(ctx context.Context, addr string, stderr io.Writer) (stop func(), err error) {
 	if err := loopback.Check("--health", addr); err != nil {
 		return nil, err
@@ -54,9 +55,9 @@ func (d *daemon) serveHealth(ctx context.Context, addr string, stderr io.Writer)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(d.health(time.Now())) // whoever is gone needs no answer
+		_ = json.NewEncoder(w).Encode(d.health(time.Now())) // the caller may have gone away
 	})
 	server := &http.Server{Handler: loopback.KnownHosts(addr, mux), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(listener) }() // it ends by Close
+	go func() { _ = server.Serve(listener) }() // Close ends it with an error that means nothing
 	return func() { _ = server.Close() }, nil
 }

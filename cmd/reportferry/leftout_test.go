@@ -85,7 +85,7 @@ func TestAddedMetric(t *testing.T) {
 	s.says("run", 0, "written 12")
 	s.says("run", 0, "all is up to date")
 	change(t, "metrics: [installs, cost]", "metrics: [installs, cost, clicks]")()
-	s.says("plan", 0, "12 partitions", "missing columns 7")
+	s.says("plan", 0, "12 partitions", "7 lacking columns")
 	s.says("status", 0, "12 partitions lack clicks", "the next run")
 	s.says("gaps", 0, "12 partitions lack clicks")
 	s.says("run", 0, "written 12", "!lack")
@@ -100,7 +100,7 @@ func TestAddedEvent(t *testing.T) {
 	s := newShell(t, campaignsJob)
 	s.says("run", 0, "written 12")
 	change(t, "cost]\n", "cost]\n    events: [{name: Purchase, metrics: [events, revenue], as: purchase}, {glob: 'level*', metrics: [events]}]\n")()
-	s.says("plan", 0, "12 partitions", "missing columns 7")
+	s.says("plan", 0, "12 partitions", "7 lacking columns")
 	s.says("run", 0, "written 12")
 	s.says("run", 0, "all is up to date")
 	change(t, "metrics: [events, revenue]", "metrics: [events, revenue, d7_revenue_cohort]")()
@@ -180,7 +180,7 @@ func TestPlanWarns(t *testing.T) {
 	s := newShell(t, strings.Replace(campaignsJob, "dimensions: [day, ", "dimensions: [", 1)+
 		strings.Replace(strings.Replace(campaignsJob, "name: campaigns", "name: later", 1), "start: -12d", "start: 2011-01-01", 1))
 	for _, command := range []string{"plan", "check"} {
-		s.says(command, 0, "no date among the dimensions: one partition, all job=campaigns\n", "the start, 2011-01-01, is still to come job=later\n")
+		s.says(command, 0, "no date dimension, so the table is one partition job=campaigns\n", "the start, 2011-01-01, is in the future job=later\n")
 	}
 	s.says("plan campaigns", 0, "job=campaigns", "!job=later")
 }

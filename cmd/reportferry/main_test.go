@@ -12,7 +12,7 @@ const asProgram = "REPORTFERRY_TEST_PROGRAM"
 
 // atOnce is how many tests of processes run side by side, unless -parallel says so. They wait for leases and slow answers
 // most of the time.
-const atOnce = "6"
+const atOnce = "8"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {

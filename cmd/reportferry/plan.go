@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks/bqsink"
@@ -60,7 +60,8 @@ func newPlan(p *wire.Program) *cobra.Command {
 	return cmd
 }
 
-// quotas warns of load jobs that a day doesn't allow, and refuses what no day does.
+// quotas compares the load jobs of the plans with BigQuery's quotas. It warns of a plan that a day's quota doesn't cover, and
+// refuses one that no quota ever covers.
 func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 	var loads []bqsink.Load
 	for i, p := range plans {
@@ -85,17 +86,23 @@ func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 	return nil
 }
 
+// writePlan writes what a run would do of one job, as its units have partitions, files or neither. rate is of requests in a
+// second.
 func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	if len(p.Units) == 0 {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
 		return nil
 	}
-	if p.Files != nil {
-		writePushPlan(w, job.Name, p.Files)
+	if files := p.Units[0].Files; files != nil {
+		writePushPlan(w, job.Name, files)
 		return nil
 	}
 	if p.Inspect == nil {
-		fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
+		if _, ok := job.Kind.(*apps.Kind); ok {
+			fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
+			return nil
+		}
+		fmt.Fprintf(w, "%s: %s\n", job.Name, human.Plural(len(p.Units), "unit"))
 		return nil
 	}
 	partitions, requests := 0, 0
@@ -103,8 +110,12 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 		partitions += len(u.Due)
 		requests += u.Requests
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s, %s under the limiter\n", job.Name, human.Plural(len(p.Units), "window"),
-		human.Plural(partitions, "partition"), human.Plural(requests, "request"), limiterTime(rate, requests))
+	fmt.Fprintf(w, "%s: %s, %s, %s", job.Name, human.Plural(len(p.Units), "window"),
+		human.Plural(partitions, "partition"), human.Plural(requests, "request"))
+	if wait := limiterTime(rate, requests); wait > 0 {
+		fmt.Fprintf(w, ", at least %s at this rate", wait)
+	}
+	fmt.Fprintln(w)
 	for _, u := range p.Units {
 		due := u.Due
 		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, human.Range(due[0].Partition, due[len(due)-1].Partition), reasons(due))
@@ -112,7 +123,7 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	return nil
 }
 
-// writeLacking says what a run leaves, as the config asks.
+// writeLacking says which columns the run leaves to a later backfill, as new_columns: later asks.
 func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) error {
 	if p.Inspect == nil {
 		return nil
@@ -124,7 +135,7 @@ func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) e
 	return err
 }
 
-// writePlanJSON writes one object a line for each job.
+// writePlanJSON writes the plan of one job as a JSON object on one line.
 func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	type window struct {
 		Window string        `json:"window"`
@@ -146,19 +157,25 @@ func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job,
 	requests := 0
 	for _, u := range p.Units {
 		requests += u.Requests
-		plan.Windows = append(plan.Windows, window{u.Name, u.Due})
+		for _, file := range u.Files {
+			plan.Windows = append(plan.Windows, window{terminal.Line(file), nil})
+		}
+		if u.Files == nil {
+			plan.Windows = append(plan.Windows, window{u.Name, u.Due})
+		}
 	}
 	plan.Seconds = limiterTime(rate, requests).Seconds()
 	return json.NewEncoder(w).Encode(plan)
 }
 
-// limiterTime is how long the limiter alone makes so many requests last: what the burst doesn't cover, at the rate.
+// limiterTime is how long the rate limit alone makes so many requests last. The first two seconds' worth go at once, as the
+// token bucket is full at the start.
 func limiterTime(rate float64, requests int) time.Duration {
 	wait := (float64(requests) - 2*rate) / rate
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
 }
 
-// reasons counts why partitions are due: "missing 5, lookback 2".
+// reasons counts why partitions are due: "2 in the lookback, 5 missing".
 func reasons(due []refresh.Due) string {
 	counts := map[refresh.Reason]int{}
 	for _, d := range due {
@@ -166,13 +183,26 @@ func reasons(due []refresh.Due) string {
 	}
 	var out []string
 	for reason, n := range counts {
-		out = append(out, fmt.Sprintf("%s %d", reason, n))
+		words := string(reason)
+		switch reason {
+		case refresh.Lookback:
+			words = "in the lookback"
+		case refresh.Unsunk:
+			words = "for a new sink"
+		case refresh.Rebased:
+			words = "to rebaseline"
+		case refresh.NewColumns:
+			words = "lacking columns"
+		case refresh.Horizon:
+			words = "with cohort metrics that are final by now"
+		}
+		out = append(out, fmt.Sprintf("%d %s", n, words))
 	}
-	slices.SortFunc(out, cmp.Compare)
+	slices.Sort(out)
 	return strings.Join(out, ", ")
 }
 
-// writePushPlan says which files a run would push.
+// writePushPlan names the files that a run would push.
 func writePushPlan(w io.Writer, job string, due []string) {
 	fmt.Fprintf(w, "%s: %s\n", job, human.Plural(len(due), "file"))
 	for _, name := range due {

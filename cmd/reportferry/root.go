@@ -20,7 +20,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
-// kinds lists every kind of job: one folder under jobs/ each.
+// kinds lists every kind of job by its name in the config. Each has a folder under jobs/ and a file in wire/; a test walks the
+// folders, so that none can be forgotten here.
 var kinds = map[string]wire.Maker{
 	"report":  wire.Report,
 	"events":  wire.Events,
@@ -29,8 +30,8 @@ var kinds = map[string]wire.Maker{
 	"apps":    wire.Apps,
 }
 
-// openers lists every sink by the schemes of its URLs: one folder under sinks/ each. Not mem://, which is gone when the
-// process ends while the ledger says that it's done.
+// openers lists every sink by the schemes of its URLs. Each has a folder under sinks/. mem:// is missing on purpose: its
+// content is gone when the process ends, while the ledger says that it is there.
 var openers = map[string]sinks.Opener{
 	"file":   blobsink.Open,
 	"gs":     blobsink.Open,
@@ -40,10 +41,10 @@ var openers = map[string]sinks.Opener{
 	"bigquery": bqsink.Open,
 }
 
-// began is the start of the process.
+// began is when the process started, for deadlines that a platform counts from there.
 var began = time.Now()
 
-// newProgram makes what all commands are given.
+// newProgram makes what every command is given. The flags fill in the rest.
 func newProgram() *wire.Program {
 	p := &wire.Program{
 		Deadline: os.Getenv("REPORTFERRY_DEADLINE"), Began: began, Version: version(), LookupEnv: os.LookupEnv,
@@ -79,7 +80,7 @@ REPORTFERRY_DEADLINE are the defaults of the flags of these names.
 		},
 	}
 	addFlags(p, root)
-	// Flags wrapped for a terminal of 80 columns, which cobra's own template doesn't do.
+	// Cobra's own template doesn't wrap the flags for a terminal of 80 columns.
 	root.SetUsageTemplate(strings.NewReplacer(
 		".FlagUsages", ".FlagUsagesWrapped 80", `Use "{{.CommandPath}} [command] --help" for more information about a command.`,
 		`"{{.CommandPath}} [command] --help" says more about a command.`,

@@ -85,7 +85,7 @@ lacks columns that the job has by now; a range is not needed then.
 	return cmd
 }
 
-// backfill is what its flags say.
+// backfill holds the flags of the command backfill.
 type backfill struct {
 	from, to             string
 	gaps, columns, force bool
@@ -105,7 +105,7 @@ func (b backfill) ask() (a wire.Ask, err error) {
 	return a, err
 }
 
-// request asks for a run of the jobs that are named, or of all.
+// request asks for one run of the jobs that are named, or of all.
 func request(trigger string, names []string, a wire.Ask, d *wire.Deadline) wire.Request {
 	r := wire.Request{Trigger: trigger, Named: len(names) > 0}
 	if d != nil {
@@ -115,7 +115,7 @@ func request(trigger string, names []string, a wire.Ask, d *wire.Deadline) wire.
 	return r
 }
 
-// runJobs runs jobs, shows what happens, and keeps a record of the run in the ledger.
+// runJobs opens everything, does one run in the foreground and gives its exit code as an error.
 func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	ctx := cmd.Context()
 	show := newDisplay(p, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -134,7 +134,12 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	return nil
 }
 
-// once does one run and gives its exit code, which is also in its record. An error means that nothing was run.
+// once does one run:
+//
+//	jobs ─ credential ─ clock ─ plans ─ quotas ─ record begun ─ units ─ record ended ─ audit tables ─ summary
+//
+// Its exit code is also in the run's record. An error means that no unit was begun. serve calls it once for each firing of a
+// schedule, with an engine that stays open.
 func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (code int, err error) {
 	if !r.Stop.IsZero() {
 		var release context.CancelFunc
@@ -158,14 +163,14 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	if err != nil {
 		return 0, err
 	}
-	show.expect(list)
-	if _, err := s.Token.Token(ctx); err != nil { // before anything is claimed or asked
+	if _, err := s.Token.Token(ctx); err != nil { // a missing credential must not leave claims behind
 		return 0, fmt.Errorf("service.token: %w", exit.Refused(err))
 	}
 	if err := checkClock(ctx, s); err != nil {
 		return 0, err
 	}
 	plans := jobs.PlanJobs(ctx, list, time.Now())
+	show.expect(list, plans)
 	if err := quotas(s.Log, list, plans); err != nil {
 		return 0, err
 	}
@@ -196,27 +201,28 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	return record.Exit, nil
 }
 
-// endRecord writes how the run ended, also when it is being stopped.
+// endRecord writes how the run ended. It takes up to three seconds of its own, because ctx is done when the run was stopped.
 func endRecord(ctx context.Context, ledger *ledger.Ledger, r *ledger.Run) error {
 	ended := time.Now().UTC()
 	r.Ended = &ended
 	for _, res := range r.Results {
 		for _, g := range grouped(res.Errs) {
-			r.Errors = append(r.Errors, res.Job+": "+terminal.Text(g)) // who reads the ledger needs no such care
+			r.Errors = append(r.Errors, res.Job+": "+terminal.Text(g)) // so that whoever prints the ledger's JSON is safe from control characters
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	for _, res := range r.Results {
 		if slices.ContainsFunc(res.Errs, func(err error) bool { return errors.Is(err, adjust.ErrClock) }) {
-			return ledger.ForgetRun(ctx, r.ID) // its date is wrong, and the newest record is the one of the highest date
+			return ledger.ForgetRun(ctx, r.ID) // IDs sort by date: a record of the future would stay the newest one
 		}
 	}
 	return ledger.SaveRun(ctx, *r)
 }
 
-// checkClock compares this machine's clock with that of the ledger's store, and refuses to begin when they are far apart.
-// The service's is looked at with each of its answers. A folder has no clock of its own, only the date of its last run.
+// checkClock compares this machine's clock with that of the ledger's bucket, and refuses to begin when they are far apart. The
+// client compares the service's clock with each answer. A folder has no clock of its own, so the date of its last run has to
+// do.
 func checkClock(ctx context.Context, s *wire.Session) error {
 	theirs, known, err := s.Ledger.Clock(ctx)
 	if err != nil {
@@ -231,7 +237,7 @@ func checkClock(ctx context.Context, s *wire.Session) error {
 	}
 	last, ran, err := s.Ledger.LastRun(ctx)
 	if err != nil {
-		return nil // said when the record is asked for
+		return nil // SaveRun reports the same trouble in a moment
 	}
 	if now := time.Now(); ran && last.Started.Sub(now) > transport.ClockRefuses {
 		s.Log.Warn("the ledger's last run began at "+last.Started.UTC().Format(time.RFC3339)+", which is in the future by this machine's clock: "+

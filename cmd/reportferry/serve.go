@@ -37,7 +37,7 @@ because a page in a browser may have sent it.`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
 			newRunDisplay := func() *display {
-				return newDisplay(p, cmd.OutOrStdout(), struct{ io.Writer }{cmd.ErrOrStderr()}) // lines, never bars
+				return newDisplay(p, cmd.OutOrStdout(), struct{ io.Writer }{cmd.ErrOrStderr()}) // hides the terminal, so that lines are written and no bars
 			}
 			e, err := p.Open(ctx, newRunDisplay().log)
 			if err != nil {
@@ -66,11 +66,11 @@ because a page in a browser may have sent it.`,
 // A daemon runs the jobs of a config by their schedules.
 type daemon struct {
 	engine  *wire.Engine
-	display func() *display // a new one for each run
+	display func() *display // makes a new one for each run
 	jobs    []*scheduled
 }
 
-// scheduled is one job and what is known of it.
+// scheduled is one job and the state that /healthz shows.
 type scheduled struct {
 	name     string
 	schedule cron.Schedule
@@ -80,7 +80,7 @@ type scheduled struct {
 	last    *look
 }
 
-// A look is what came of the last time that a job was looked at.
+// A look is the end of one run of a job that its schedule asked for.
 type look struct {
 	At   time.Time `json:"at"`
 	Exit int       `json:"exit"`
@@ -105,14 +105,15 @@ func newDaemon(e *wire.Engine, newDisplay func() *display) (*daemon, error) {
 	return d, nil
 }
 
-// run looks at every job at once and then by its schedule, until ctx ends and what that stopped has been recorded.
+// run looks at every job at once and then whenever its schedule fires. It returns after ctx is done and the runs that this
+// stopped have written their records.
 func (d *daemon) run(ctx context.Context) {
 	log := cronLog{d.engine.Log}
 	c := cron.New(cron.WithLogger(log), cron.WithChain(cron.Recover(log), cron.SkipIfStillRunning(log)))
 	var first sync.WaitGroup
 	for _, s := range d.jobs {
 		id := c.Schedule(s.schedule, cron.FuncJob(func() { d.look(ctx, s) }))
-		first.Go(c.Entry(id).WrappedJob.Run) // with its chain, so that a firing meanwhile is skipped
+		first.Go(c.Entry(id).WrappedJob.Run) // with its chain, so that a firing in the meantime is skipped
 	}
 	c.Start()
 	<-ctx.Done()
@@ -121,7 +122,7 @@ func (d *daemon) run(ctx context.Context) {
 	first.Wait()
 }
 
-// look runs what is due of one job.
+// look does one run of a job.
 func (d *daemon) look(ctx context.Context, s *scheduled) {
 	if ctx.Err() != nil {
 		return
@@ -129,7 +130,7 @@ func (d *daemon) look(ctx context.Context, s *scheduled) {
 	s.mu.Lock()
 	s.running = true
 	s.mu.Unlock()
-	done := look{At: time.Now().UTC(), Exit: jobs.ExitFailed} // also when it panics, which cron recovers from
+	done := look{At: time.Now().UTC(), Exit: jobs.ExitFailed} // stays so when the run panics, which cron recovers from
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -143,7 +144,7 @@ func (d *daemon) look(ctx context.Context, s *scheduled) {
 	}
 }
 
-// cronLog gives the scheduler's own words to the log: what it does each minute is of no interest, what it skips is.
+// cronLog passes on what the scheduler logs. Its routine goes to debug; a skipped firing is worth a line.
 type cronLog struct{ log *slog.Logger }
 
 func (l cronLog) Info(msg string, args ...any) {

@@ -144,7 +144,7 @@ func TestSpendGrowsStale(t *testing.T) {
 		{"status nightly_spend", 1, time.Minute, 0, "nightly_spend: no run of it has succeeded yet\n"},
 		{"run nightly_spend", 1, time.Minute, 0, ""},
 		{"run other", 25, time.Minute, 0, ""},
-		{"status --max-age 26h", 1, 26 * time.Hour, 0, "nightly_spend: last success 26m0s ago; spend status says more\n"},
+		{"status --max-age 26h", 1, 26 * time.Hour, 0, "nightly_spend: last success 26m0s ago; see spend status\n"},
 		{"status nightly_spend --max-age 26h", 1, time.Minute, 3, "stale: the last success was 26h26m0s ago"},
 		{"run nightly_spend", 1, time.Minute, 0, ""},
 		{"status nightly_spend --max-age 26h", 1, 27 * time.Hour, 0, "last success 1m0s ago"},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // ownID is in every Cost ID that isn't one of the emulator's.
@@ -27,7 +28,7 @@ const ownID = "Partnerklick"
 type nights struct {
 	files      int
 	want       map[string]costRecord // what the service must end up with, by Cost ID
-	sums       map[string]outbox.Sum // of it, as spend status has them
+	sums       map[string]store.Sum  // of it, as spend status has them
 	refused    int64                 // rows of each fate beside those
 	duplicates int64
 	conflicts  int64
@@ -44,7 +45,7 @@ var nightFiles = []string{"a.csv", "b.jsonl", "c.csv.gz", "d.csv"}
 // contradict one, or are wrong: some in a way that only the service sees.
 func newNights(t testing.TB, dir string, account *emulator.Server, records int, dice *rand.Rand) *nights {
 	t.Helper()
-	n := &nights{files: len(nightFiles), want: make(map[string]costRecord, records), sums: map[string]outbox.Sum{}}
+	n := &nights{files: len(nightFiles), want: make(map[string]costRecord, records), sums: map[string]store.Sum{}}
 	now := time.Now()
 	per := records / n.files
 	next := engagements(account, now, records)
@@ -63,7 +64,7 @@ func newNights(t testing.TB, dir string, account *emulator.Server, records int, 
 				spelled(int64(dice.IntN(9_000_000))), []string{"nightly", `a tag, "quoted" & <more>`}[dice.IntN(2)]}
 			n.want[id] = r
 			sum := n.sums[at.UTC().Format(time.DateOnly)+" "+r.kind+" "+r.currency]
-			n.sums[at.UTC().Format(time.DateOnly)+" "+r.kind+" "+r.currency] = outbox.Sum{Records: sum.Records + 1, Amount: plus(sum.Amount, r.amount)}
+			n.sums[at.UTC().Format(time.DateOnly)+" "+r.kind+" "+r.currency] = store.Sum{Records: sum.Records + 1, Amount: plus(sum.Amount, r.amount)}
 			row := f.row(id, r.kind, strings.ToUpper(r.currency), r.amount, r.tag, at.Format(time.RFC3339))
 			switch {
 			case k%97 == 96:
@@ -188,7 +189,7 @@ type ledgerOf struct {
 }
 
 func addUp(files []outbox.File) (all ledgerOf) {
-	all.Sums = map[string]outbox.Sum{}
+	all.Sums = map[string]store.Sum{}
 	for _, f := range files {
 		if f.Open() {
 			all.open++
@@ -203,13 +204,13 @@ func addUp(files []outbox.File) (all ledgerOf) {
 		all.Pending += f.Pending
 		all.Doubtful += f.Doubtful
 		for key, sum := range f.Sums {
-			all.Sums[key] = outbox.Sum{Records: all.Sums[key].Records + sum.Records, Amount: plus(sum.Amount, spelled(amountOf(all.Sums[key])))}
+			all.Sums[key] = store.Sum{Records: all.Sums[key].Records + sum.Records, Amount: plus(sum.Amount, spelled(amountOf(all.Sums[key])))}
 		}
 	}
 	return all
 }
 
-func amountOf(s outbox.Sum) int64 {
+func amountOf(s store.Sum) int64 {
 	if s.Amount == nil {
 		return 0
 	}

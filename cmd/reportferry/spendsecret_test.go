@@ -85,7 +85,7 @@ func TestSpendOutputsKeepSecrets(t *testing.T) {
 		select {
 		case <-over:
 		case <-time.After(patience): // it would try for long
-			check(t, cmd.Process.Signal(os.Interrupt))
+			_ = cmd.Process.Signal(os.Interrupt) // it may have ended
 			<-over
 		}
 		said.WriteString(out.String())

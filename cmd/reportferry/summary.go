@@ -46,8 +46,8 @@ func (d *display) summary(r ledger.Run) {
 	}
 }
 
-// leaving counts the jobs that a run has left short of what is wanted, by failure or not. What nobody can fetch any more
-// is none of it.
+// leaving counts the jobs that the run left incomplete, by failure or because others hold their units, kept old rows or lack
+// columns. Periods that nobody can fetch any more don't count.
 func leaving(results []ledger.Result) (n int) {
 	for _, r := range results {
 		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Rest.Lacking.Partitions > 0 {
@@ -76,7 +76,7 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	d.log.Info("job over", args...)
 }
 
-// logEnd is the last line of a run, which alerts count.
+// logEnd writes the last line of a run. Alerts count these lines, so there is always exactly one.
 func (d *display) logEnd(r ledger.Run) {
 	level := slog.LevelError
 	if r.Exit == jobs.ExitDone || r.Exit == jobs.ExitHeld || r.Exit == jobs.ExitInterrupted {
@@ -85,8 +85,8 @@ func (d *display) logEnd(r ledger.Run) {
 	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out", leaving(r.Results), "took", r.Ended.Sub(r.Started).Seconds())
 }
 
-// writeResult writes the closing table of one job, at most 80 columns wide but for errors. Of a job without partitions,
-// each is what its units hold.
+// writeResult writes the closing table of one job. Only errors may be wider than 80 columns. each is what to call the job's
+// units, empty for windows of partitions.
 func writeResult(w io.Writer, r ledger.Result, each, trigger string) {
 	o := r.Outcome
 	switch {
@@ -121,7 +121,7 @@ func writeResult(w io.Writer, r ledger.Result, each, trigger string) {
 	}
 }
 
-// dueAt says when what waits is due.
+// dueAt says when units that wait are due.
 func dueAt(at time.Time) string {
 	if at.IsZero() {
 		return "by the next run"
@@ -129,14 +129,14 @@ func dueAt(at time.Time) string {
 	return "at " + at.UTC().Format(time.RFC3339)
 }
 
-// writeRest says what the table lacks though nothing of it was due.
+// writeRest says what the table lacks after the run although no partition was due.
 func writeRest(w io.Writer, r ledger.Result) {
 	if l := r.Rest.Lacking; l.Partitions > 0 {
 		human.Row(w, "lacking", human.Lacking(l))
 		human.Row(w, "", human.Mending(r.Job, l))
 	}
 	if n := r.Rest.Lost; n > 0 {
-		human.Row(w, "lost", human.Plural(n, "partition")+" can't be fetched any more; gaps names them")
+		human.Row(w, "lost", human.Plural(n, "partition")+" can't be fetched any more; see gaps")
 	}
 	if n := r.Rest.Kept; n > 0 {
 		human.Row(w, "kept", human.Plural(n, "partition")+" with older rows: the last answer was empty")
@@ -157,7 +157,7 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 	if o.Backoff > 0 {
 		retries += fmt.Sprintf(" after %.1f s", o.Backoff.Seconds())
 	}
-	human.Row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s on the limiter", o.Requests, retries, o.Limiter.Seconds()))
+	human.Row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s for the rate limit", o.Requests, retries, o.Limiter.Seconds()))
 	if each == "app" {
 		return
 	}
@@ -166,11 +166,11 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 		rows += fmt.Sprintf(", %s cells rounded to six decimals", human.Count(o.Rounded))
 	}
 	if o.Nulls > 0 {
-		rows += fmt.Sprintf(", %s blank ones NULL", human.Count(o.Nulls))
+		rows += fmt.Sprintf(", %s blank cells as NULL", human.Count(o.Nulls))
 	}
 	human.Row(w, "rows", rows)
 	if o.CSVBytes+o.ParquetBytes == 0 {
-		return // nothing was fetched
+		return // there was nothing to fetch
 	}
 	bytes := "Parquet out " + human.Size(o.ParquetBytes)
 	if o.CSVBytes > 0 {
@@ -192,7 +192,7 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 	human.Row(w, "partitions", partitions)
 }
 
-// grouped are the messages of errors, each once, with how often it came: one cause may fail every window.
+// grouped lists the messages of errors, each once and with its number, because one cause may fail every window.
 func grouped(errs []error) []string {
 	var order []string
 	times := map[string]int{}
@@ -210,7 +210,7 @@ func grouped(errs []error) []string {
 	return order
 }
 
-// flat takes joined errors apart.
+// flat replaces joined errors by their parts. An error that wraps several and adds words of its own stays as it is.
 func flat(errs []error) []error {
 	var out []error
 	for _, err := range errs {

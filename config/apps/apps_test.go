@@ -88,6 +88,18 @@ func TestExamples(t *testing.T) {
 	stricttest.Examples(t, signatureObject(new(Signature)), nil)
 }
 
+// README.md is its hand-written part, testdata/readme.md, and the reference of every key.
+func TestReadme(t *testing.T) {
+	lead, err := os.ReadFile("testdata/readme.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := stricttest.Reference([]stricttest.Section{
+		{Title: "An app", Of: "of an app", Schema: appObject(new(App)).Schema()},
+	})
+	stricttest.Golden(t, "README.md", string(lead)+keys, *update)
+}
+
 // beyondSchema are the bad files whose mistake a schema can't see.
 var beyondSchema = map[string]bool{
 	"circle": true, "ios_only": true, "laughs": true, "not_utf8": true, "references": true, "syntax": true, "store_ids": true, "twice": true,

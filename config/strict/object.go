@@ -50,8 +50,16 @@ func Default(v any) any {
 		if len(v) > 0 {
 			return v
 		}
-	case int, float64, bool:
+	case bool:
 		return v
+	case int:
+		if v != 0 {
+			return v
+		}
+	case float64:
+		if v != 0 {
+			return v
+		}
 	case time.Duration:
 		text := v.String()
 		for _, zero := range []string{"m0s", "h0m"} { // 2m0s is 2m

@@ -30,20 +30,21 @@ var layers = []layer{
 	// The engine knows no service and no config: a kind brings the one, cmd the other. jobs imports refresh because a Plan
 	// says which partitions are due, and how the table is, in its types.
 	{"jobs", []string{"jobs/ledger", "jobs/refresh", "sinks", "internal/terminal"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
-	{"jobs/ledger", []string{"sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs/ledger", []string{"internal/disk", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 	{"jobs/ledger/ledgertest", nil, nil},
 	{"jobs/ledger/simulation", nil, append([]string{"jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
 	{"jobs/refresh", []string{"jobs/ledger", "sinks"}, nil},
-	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/table", "sinks"}, proving},
-	{"jobs/outbox", []string{"jobs", "jobs/ledger"}, proving},
-	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox"}, proving},
+	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "sinks"}, proving},
+	{"jobs/outbox", []string{"jobs", "jobs/ledger", "jobs/outbox/store"}, proving},
+	{"jobs/outbox/store", []string{"jobs/ledger"}, proving},
+	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
 	{"jobs/*", []string{
 		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "sinks", "internal/*",
 	}, proving},
 
 	{"sinks", nil, proving},
-	{"sinks/*", []string{"sinks"}, proving},
+	{"sinks/*", []string{"internal/disk", "sinks"}, proving},
 	{"sinks/bqsink/bqtest", []string{"internal/faults"}, nil}, // never a writer of ours: it reads Parquet with another library
 
 	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
@@ -52,6 +53,7 @@ var layers = []layer{
 	{"internal/adjust/*", []string{"internal/catalog"}, nil},
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table"}},
 	{"internal/catalog", nil, nil},
+	{"internal/disk", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
 	{"internal/emulator", []string{"internal/catalog", "internal/emulator/*", "internal/faults"}, nil},
 	// Its parts leave each other alone, but for the facts that all of them are about.

@@ -29,7 +29,7 @@ func (f *File) Note(key, value string) {
 	f.metadata.KeyValueMetadata = append(f.metadata.KeyValueMetadata, format.KeyValue{Key: key, Value: value})
 }
 
-// Write appends the rows of a group, one or more, as a row group. The group can then only be recycled.
+// Write appends a group, which has at least one row, as a row group. The group can then only be recycled.
 func (f *File) Write(g *Group) error {
 	if err := f.write(g); err != nil {
 		return fmt.Errorf("write a row group of %d rows: %w", g.rows, err)
@@ -62,7 +62,7 @@ func (f *File) write(g *Group) error {
 	return nil
 }
 
-// begin makes this the file that put appends to; an empty one begins with the format's magic bytes.
+// begin makes this file the one that put appends to. An empty file begins with the format's magic bytes.
 func (f *File) begin() error {
 	f.w.out.Reset(f.out)
 	if f.offset == 0 {
@@ -131,9 +131,9 @@ func (f *File) dictionary(m *format.ColumnMetaData, g *Group, i int) error {
 	return f.put(w.body)
 }
 
-// encodings are those of a column of a row group.
+// encodings gives the encodings of a column of a row group.
 func encodings(pages []page, dictionary bool) []format.Encoding {
-	all := []format.Encoding{format.RLE} // of the levels
+	all := []format.Encoding{format.RLE} // that of the definition levels
 	if dictionary {
 		all = append(all, format.Plain)
 	}

@@ -1,19 +1,19 @@
 package parquet
 
-// mostNumbers bounds the values of a column of numbers in a row group that get an id: two bytes each.
+// mostNumbers is the largest dictionary of a column of numbers: its indexes take two bytes each.
 const mostNumbers = 1 << 16
 
-// numbers are the distinct values of a column of ratios or times in a row group: its dictionary page.
+// numbers is the dictionary of a column of doubles, dates or timestamps in a row group: its distinct values.
 type numbers struct {
-	slots  []uint32 // id+1 by hash, 0 for none; a power of two long, at most half full
+	slots  []uint32 // a hash table of indexes into values, plus one; 0 is free; a power of two long, at most half full
 	shift  uint8
 	values []int64
-	plain  bool // too many are distinct: the pages from now on hold values
+	plain  bool // too many values are distinct: the pages from here on hold values
 }
 
 func newNumbers() *numbers { return &numbers{slots: make([]uint32, 64), shift: 64 - 6} }
 
-// add appends the ids of values; not ok when they are too many for ids.
+// add appends the indexes of the values of a page; not ok when the page is to hold the values themselves.
 func (d *numbers) add(ids []uint32, values []int64) (_ []uint32, ok bool) {
 	before := len(d.values)
 	for _, v := range values {
@@ -42,14 +42,14 @@ func (d *numbers) add(ids []uint32, values []int64) (_ []uint32, ok bool) {
 		}
 	next:
 	}
-	if n := len(d.values) - before; len(d.values) > mostNumbers/8 && n > len(values)/2 { // they hardly repeat
+	if n := len(d.values) - before; len(d.values) > mostNumbers/8 && n > len(values)/2 { // the values hardly repeat
 		d.forget(before)
 		return ids, false
 	}
 	return ids, true
 }
 
-// forget drops the values from an id on, which no page has, and takes no more.
+// forget drops the values of the page at work, from an index on, and ends the dictionary.
 func (d *numbers) forget(from int) {
 	d.values, d.plain = d.values[:from], true
 }

@@ -14,7 +14,7 @@ type page struct {
 	content   int // bytes of the page with its header, before compression
 	rows      int
 	nulls     int
-	low, high int64 // bounds of its values; of a double their bits; nothing for texts
+	low, high int64 // bounds of its values, doubles as their bits; not set for texts
 	encoding  format.Encoding
 }
 
@@ -28,7 +28,7 @@ func (w *Writer) Commit(g *Group, n int) error {
 	return w.seal(g)
 }
 
-// seal makes pages of the rows in a chunk.
+// seal makes a page of each column of the rows in a group's chunk, and empties the chunk.
 func (w *Writer) seal(g *Group) error {
 	if g.chunk.rows == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (w *Writer) seal(g *Group) error {
 	return nil
 }
 
-// page makes the page of column i; its data is good until the next one.
+// page makes the page of column i. Its data is valid until the next call.
 func (w *Writer) page(g *Group, i int) (page, error) {
 	c := g.chunk
 	p := page{rows: c.rows, nulls: c.null[i], encoding: format.Plain}
@@ -71,14 +71,14 @@ func (w *Writer) page(g *Group, i int) (page, error) {
 	return p, err
 }
 
-// general compresses what is plain.
+// general compresses w.plain into w.body with the general codec.
 func (w *Writer) general() (err error) {
 	w.size = len(w.plain)
 	w.body, err = w.codec.general(w.body[:0], w.plain)
 	return err
 }
 
-// present gives the values of a column that aren't NULL.
+// present gives the values of column i that aren't NULL.
 func (w *Writer) present(c *chunk, i int) []int64 {
 	values := c.values[i][:c.rows]
 	if c.null[i] == 0 {
@@ -102,9 +102,10 @@ func (w *Writer) present(c *chunk, i int) []int64 {
 }
 
 const (
-	// A column of texts leaves its dictionary when so many are distinct in the row group, and half of a page's are new.
+	// A column of texts leaves its dictionary when more than so many are distinct in the row group, and more than half of the
+	// texts of a page are new.
 	fewestTexts = 8192
-	// Then it begins so many further row groups without one. After these it tries again: texts may begin to repeat.
+	// So many further row groups then begin without a dictionary. The one after these tries again, for texts may repeat there.
 	rawGroups = 16
 )
 
@@ -181,12 +182,12 @@ func bounds(t Type, values []int64) (low, high int64) {
 		from, to = min(from, f), max(to, f)
 	}
 	if from == 0 {
-		from = math.Copysign(0, -1) // as the format asks (parquet.thrift, ColumnOrder): a reader may look for minus zero
+		from = math.Copysign(0, -1) // parquet.thrift, ColumnOrder: a minimum of zero is written as minus zero, which a reader may look for
 	}
 	return int64(math.Float64bits(from)), int64(math.Float64bits(to))
 }
 
-// appendPlain appends values as Parquet's PLAIN encoding has them: of dates four bytes, else eight.
+// appendPlain appends values in PLAIN encoding: dates in four bytes, all others in eight.
 func appendPlain(dst []byte, t Type, values []int64) []byte {
 	for _, v := range values {
 		if t == Date {
@@ -198,7 +199,7 @@ func appendPlain(dst []byte, t Type, values []int64) []byte {
 	return dst
 }
 
-// appendLevels appends for every row whether it has a value: one run when all have, a bit each else.
+// appendLevels appends the definition levels of a page: one run when no value, or every one, is NULL, else a bit each.
 func appendLevels(dst []byte, c *chunk, i int) []byte {
 	if c.null[i] == 0 || c.null[i] == c.rows {
 		has := byte(1)
@@ -215,25 +216,27 @@ func appendLevels(dst []byte, c *chunk, i int) []byte {
 	return dst
 }
 
-// The headers of pages, in Thrift's compact protocol: there is one for every few thousand cells, and the general encoder
-// would make garbage of each.
+// Page headers are encoded by hand, in Thrift's compact protocol: there is one for every few thousand cells, and parquet-go's
+// encoder would allocate for each.
 
 const (
 	thriftI32    = 5
 	thriftStruct = 12
 )
 
-// i32 appends the next field.
+// i32 appends the next field of a struct, an integer.
 func i32(dst []byte, v int) []byte {
 	return binary.AppendVarint(append(dst, 1<<4|thriftI32), int64(v)) // zigzag, as Thrift has it
 }
 
+// pageHeader appends the fields that all page headers begin with, and opens the struct that is theirs.
 func pageHeader(dst []byte, kind format.PageType, content, body int, field byte) []byte {
 	dst = i32(i32(i32(dst, int(kind)), content), body)
 	return append(dst, (field-3)<<4|thriftStruct)
 }
 
-// dataPageHeader is of a page whose values take so many bytes before and after compression, and its levels so many.
+// dataPageHeader appends the header of a page whose values take plain bytes before and body bytes after compression, and
+// whose definition levels, which aren't compressed, take levels bytes.
 func dataPageHeader(dst []byte, p page, plain, body, levels int) []byte {
 	dst = pageHeader(dst, format.DataPageV2, plain+levels, body+levels, 8)
 	for _, v := range [...]int{p.rows, p.nulls, p.rows, int(p.encoding), levels, 0} {
@@ -242,6 +245,7 @@ func dataPageHeader(dst []byte, p page, plain, body, levels int) []byte {
 	return append(dst, 0, 0)
 }
 
+// dictionaryPageHeader appends the header of a dictionary page.
 func dictionaryPageHeader(dst []byte, values, plain, body int) []byte {
 	dst = pageHeader(dst, format.DictionaryPage, plain, body, 7)
 	return append(i32(i32(dst, values), int(format.Plain)), 0, 0)

@@ -1,5 +1,5 @@
-// Package parquet writes Parquet files from columns of integers and texts. Without it, half of a conversion's time would
-// go into parquet-go's writer, and files would be a third larger.
+// Package parquet writes Parquet files from columns of integers and texts. Without it, parquet-go would write them, in 1.4 to
+// 2.6 times as much CPU time, into files of up to a fifth more bytes (figures below).
 //
 // It is a leaf: it knows columns, pages and files, and nothing of CSV, partitions, jobs or the service. It reads nothing.
 //
@@ -38,11 +38,23 @@
 //
 // # When to delete it
 //
-// BenchmarkWriter writes the same columns with this package and with parquet-go's writer, to memory, with Zstandard:
+// BenchmarkWriter writes the same columns, which are in memory, as one row group of Zstandard: with this package, and with the
+// column writers of parquet-go v0.32, which are faster than its rows, with dictionaries for the same columns. Making
+// parquet-go's values of ours isn't counted. Medians of five on one core:
 //
-//	FIGURES
+//	columns × rows             writer                CPU ns/cell   bytes/row   allocations, MiB
+//	17 × 300,000               this package               25          18.2       2965    20
+//	                           parquet-go, fastest        44          19.8       1760    30
+//	                           parquet-go, default        56          20.9       1438    35
+//	77 × 100,000               this package               27          60.2      13740    18
+//	                           parquet-go, fastest        37          60.0       5280    49
+//	                           parquet-go, default        42          60.0       5300    59
+//	17 × 300,000, of which     this package               40          26.8       2813    26
+//	two million campaigns      parquet-go, fastest       105          31.8       5879   159
+//	                           parquet-go, default       128          33.5       5579   129
 //
-// Whoever finds parquet-go fast enough writes table.Converter's batches to a parquet.GenericWriter, and deletes this folder.
+// A whole conversion from CSV takes 49 to 64 ns a cell, so that it would take 1.2 to 2 times as long with parquet-go.
+// Whoever finds that fast enough writes the batches of internal/table with a parquet.GenericWriter, and deletes this folder.
 package parquet
 
 import (

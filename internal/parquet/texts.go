@@ -13,7 +13,7 @@ import (
 // texts themselves, as the pages hold them.
 type Texts struct {
 	dictionary
-	raw       bool   // the texts from here on go into plain, and not into the dictionary
+	raw       bool   // the texts from here on go into plain, not into the dictionary
 	plain     []byte // of the page to come, in Parquet's PLAIN encoding
 	low, high []byte // bounds of all that went into plain in this row group; nil before the first
 }
@@ -49,20 +49,21 @@ func (t *Texts) reset() {
 	*t = Texts{dictionary: t.dictionary, plain: t.plain[:0]}
 }
 
-// dictionary holds the distinct texts of one column of a row group. A text is checked, and kept, once.
+// dictionary holds the distinct texts of one column of a row group, each with its index. A text is checked to be UTF-8 when
+// it is added.
 type dictionary struct {
-	slots  []slot // by key; a power of two long, at most half full
+	slots  []slot // a hash table; a power of two long, at most half full
 	shift  uint8  // 64 less the bits of a place among the slots
 	ends   []uint32
-	data   []byte // texts, one behind the other; by id, ends tells where
-	sealed int    // so many of the ids are in pages
+	data   []byte // the texts, one behind the other; the one of index i ends at ends[i]
+	sealed int    // the number of texts when the last page was made
 }
 
-// slot is what a lookup needs of a text, in one place: half a cache line.
+// slot is what a lookup needs of a text. It takes half a cache line, so that one lookup loads one line.
 type slot struct {
 	key   uint64
 	hash  uint64 // XXH64
-	id    uint32 // one more than it; 0 for an empty slot
+	id    uint32 // the index plus one; 0 for a free slot
 	start uint32 // in data
 	size  uint32
 }
@@ -97,8 +98,8 @@ func (d *dictionary) text(id uint32) []byte {
 	return d.data[begin:d.ends[id]:d.ends[id]]
 }
 
-// ID finds or adds a text, and gives its dictionary index and its XXH64, which is kept for callers that hash their cells;
-// not ok when the text isn't valid UTF-8.
+// ID finds or adds a text that isn't NULL, and gives its dictionary index. It also gives its XXH64, which it keeps for callers
+// that hash their cells. It is not ok when the text isn't valid UTF-8.
 func (d *dictionary) ID(text []byte) (id uint32, hash uint64, ok bool) {
 	key := textKey(text)
 	i := d.place(key, len(text))
@@ -127,7 +128,7 @@ func (d *dictionary) ID(text []byte) (id uint32, hash uint64, ok bool) {
 	return s.id - 1, hash, true
 }
 
-// place is where the search for a text begins.
+// place gives the slot where the search for a text begins.
 func (d *dictionary) place(key uint64, size int) int {
 	return int((key + uint64(size)) * prime1 >> d.shift)
 }
@@ -174,7 +175,7 @@ func fold(a, b uint64) uint64 {
 	return high ^ low
 }
 
-// sameText compares texts of one size, of more than eight bytes.
+// sameText compares texts of the same size, which is more than eight bytes.
 func sameText(a, b []byte) bool {
 	word := binary.LittleEndian.Uint64
 	n := len(a)
@@ -188,7 +189,7 @@ func sameText(a, b []byte) bool {
 	return diff == 0
 }
 
-// appendPlain appends the texts as Parquet's PLAIN encoding has them.
+// appendPlain appends the texts in PLAIN encoding: the size in four bytes, then the bytes.
 func (d *dictionary) appendPlain(dst []byte) []byte {
 	from := uint32(0)
 	for _, end := range d.ends {

@@ -32,6 +32,7 @@ func footer(t *testing.T, p Part) (m format.FileMetaData, size int) {
 
 // The wrong cell of an answer is named by its row and line, whatever lies before it and wherever blocks end.
 func TestErrorPlaces(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
 	names := []string{"a", "", `"a ""b"""`, "\"two\nlines\"", "\"crlf\r\ninside\"", "\"汇\n\n量\"", "cr\rinside", `""""`, strings.Repeat("long", 20)}
 	for n := range 500 {
@@ -79,6 +80,7 @@ func TestErrorPlaces(t *testing.T) {
 
 // Converters at once share the budget and the compressor, and nothing else.
 func TestFourAtOnce(t *testing.T) {
+	t.Parallel()
 	var text bytes.Buffer
 	if _, err := text.ReadFrom(windowAnswer(11, 25_000, true)); err != nil {
 		t.Fatal(err)

@@ -2,36 +2,37 @@ package table
 
 import "context"
 
-// DefaultBudget is the memory, in bytes, that gathers rows before they are written. Pages, codecs and garbage come on top:
-// BenchmarkWindow of internal/bench prints the peak of one and of four windows at once.
+// DefaultBudget is the memory, in bytes, in which rows wait to be written. Buffers, codecs and garbage come on top of it:
+// BenchmarkWindow of internal/bench prints the peak of the process for one and for four answers at once.
 const DefaultBudget = 40 << 20
 
-// largestShare keeps the texts of a row group within the 32 bits of their offsets.
+// largestShare keeps the distinct texts of a row group within the 32-bit offsets of their dictionary.
 const largestShare = 1 << 30
 
 const (
-	// fewestShares is the number of converters among which a budget is divided when fewer are open: a window that begins
-	// later must not find that the first took everything. As more are open, each makes room at its next block.
+	// fewestShares is the number of converters among which the budget is divided, even while fewer hold rows: a converter that
+	// begins later must not find everything taken. When more hold rows, each one's share shrinks, and it writes row groups
+	// until it fits at its next block.
 	fewestShares = 2
 
-	// mostOpen bounds the converters that are open at once. Many requests may be waiting for their answers; what is read
-	// at once needs a core each, and more converters would only have less memory each and write smaller row groups.
+	// mostOpen is the number of converters that may hold rows at once. Converting needs a core, so that more of them would not
+	// be faster, and would write smaller row groups, having less memory each.
 	mostOpen = 8
 )
 
-// Budget is the memory that all open converters of a process share for rows, and pages of them, that wait for their row
-// group.
+// A Budget is the memory that the converters of a process share for rows that wait to be written, and the number of seats
+// that they share for converting.
 type Budget struct {
 	bytes int64
-	seats chan struct{} // one for each open converter
+	seats chan struct{} // taken; one for each converter that holds rows
 }
 
-// NewBudget makes a budget of so many bytes.
+// NewBudget makes a budget of so many bytes. A budget of 0 still works: each converter then holds as little as it can.
 func NewBudget(bytes int64) *Budget {
 	return &Budget{bytes: bytes, seats: make(chan struct{}, mostOpen)}
 }
 
-// enter waits for a seat.
+// enter waits for a seat, or for the end of the context.
 func (b *Budget) enter(ctx context.Context) error {
 	select {
 	case b.seats <- struct{}{}:
@@ -43,7 +44,7 @@ func (b *Budget) enter(ctx context.Context) error {
 
 func (b *Budget) leave() { <-b.seats }
 
-// share is what one converter may hold now.
+// share is the memory, in bytes, that one converter may hold now.
 func (b *Budget) share() int64 {
 	return min(b.bytes/int64(max(fewestShares, len(b.seats))), largestShare)
 }

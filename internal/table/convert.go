@@ -8,7 +8,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// timeCache remembers the last cell of a time column: reports are sorted by date.
+// timeCache remembers the last cell of a time column and its value, because reports come sorted by date.
 type timeCache struct {
 	text  []byte
 	value int64
@@ -25,8 +25,8 @@ func (t *timeCache) parse(typ catalog.Type, text []byte) (int64, verdict) {
 	return v, verdict
 }
 
-// mostDecimals are those that a number of few digits may have to be read at once; eight digits can't be too many before
-// the point.
+// mostDecimals is the number of decimals, by type, up to which eightDigits may read a cell. Its up to eight digits always fit
+// the type.
 var mostDecimals = [...]int{catalog.Int64: 0, catalog.Decimal: decimalScale, catalog.Double: 8}
 
 func numberParser(t catalog.Type) func([]byte) (int64, verdict) {
@@ -91,7 +91,7 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 			if digits, decimals, ok := eightDigits(word, size); ok && decimals <= most {
 				v := int64(digits * powersOfTen[most-decimals])
 				if t == catalog.Double {
-					v = int64(math.Float64bits(float64(digits) / exactDoubles[decimals])) // both exact: the nearest double
+					v = int64(math.Float64bits(float64(digits) / exactDoubles[decimals])) // both are exact, so the quotient is the nearest double
 				}
 				values[k] = v
 				b.hashes[k] = hashValue(b.hashes[k], uint64(v))
@@ -116,8 +116,8 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 	return true
 }
 
-// locate finds the first cell of a block, row by row, that doesn't fit. Columns are converted one after the other, and
-// whoever reads the message reads rows.
+// locate finds the first cell of the block, row by row, that doesn't fit. Columns are converted one after the other, so the
+// cell that stopped them need not be in the first wrong row, which is the one that a reader of the answer looks for.
 func (a *csvRows) locate() error {
 	b := a.block
 	for row := range b.rows {

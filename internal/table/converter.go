@@ -26,7 +26,7 @@ type Converter struct {
 	writer  *parquet.Writer
 
 	partitions []*partition  // in the order of Options.Partitions
-	byDay      map[int64]int // index of a partition by its first day, in days since 1970-01-01
+	byDay      map[int64]int // the index of each partition, by its first day in days since 1970-01-01
 	pool       *parquet.Pool // memory for rows, with a seat of the budget; nil without
 	failed     error         // the error that ended the attempt; nil before, and after Abort
 	finished   bool
@@ -109,8 +109,8 @@ func checkColumns(columns []Column, route int) error {
 	return nil
 }
 
-// attempt calls use, which converts rows, with memory of the budget. While eight converters of the budget hold rows, it
-// waits for one of them to end, or for the context. After an error the memory is free for others and the files are gone.
+// attempt calls use, which converts rows, and gives it memory of the budget. While as many converters as may hold rows, it
+// waits for one of them to end, or for the context. After an error the files are removed, and the memory is given back.
 func (c *Converter) attempt(ctx context.Context, what string, use func() error) error {
 	if err := c.usable(); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (c *Converter) usable() error {
 	return nil
 }
 
-// sit takes a seat of the budget, with the memory that belongs to it.
+// sit takes a seat of the budget, and the memory that comes with it. The converter keeps both until leave.
 func (c *Converter) sit(ctx context.Context) error {
 	if c.pool != nil {
 		return nil
@@ -145,14 +145,14 @@ func (c *Converter) sit(ctx context.Context) error {
 	if err := c.budget.enter(ctx); err != nil {
 		return err
 	}
-	// Chunks are so small that one of each partition takes half of the share at most, if that can be.
+	// Each partition has a chunk, which may be half empty. Together they are to take half of the share at most.
 	c.pool = parquet.NewPool(fileColumns(c.columns), c.budget.share()/2/int64(len(c.partitions)))
 	c.hashes = make([]uint64, c.pool.ChunkRows())
 	return nil
 }
 
-// Finish ends the files and gives one part per expected partition, in the order of Options.Partitions, also of those
-// without rows. The files then belong to the caller. After an error they are gone.
+// Finish ends the files and gives one part for each expected partition, in the order of Options.Partitions. A partition
+// without rows has a part without rows. The files then belong to the caller. After an error they are removed.
 func (c *Converter) Finish() ([]Part, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
@@ -182,8 +182,8 @@ func (c *Converter) finish(p *partition) (Part, error) {
 	return p.part(c.columns)
 }
 
-// Abort drops all that has been read: its files are removed, and its memory is free for others. The converter is then
-// like a new one, so that an answer that broke half way can be read again from its start. After Finish, Abort does nothing.
+// Abort drops all rows: their files are removed, and their memory is given back. The converter is then like a new one, so
+// that an answer that broke half way can be read again from its start. After Finish, Abort does nothing.
 func (c *Converter) Abort() {
 	if c.finished {
 		return

@@ -184,6 +184,7 @@ func TestSumsAreExact(t *testing.T) {
 
 // Row groups follow the budget, and nothing else does.
 func TestBudget(t *testing.T) {
+	t.Parallel()
 	var text bytes.Buffer
 	if _, err := io.Copy(&text, windowAnswer(7, 25_000, true)); err != nil {
 		t.Fatal(err)
@@ -212,6 +213,7 @@ func TestBudget(t *testing.T) {
 
 // More distinct texts than a dictionary takes, in row groups that are written one after the other.
 func TestManyTexts(t *testing.T) {
+	t.Parallel()
 	o := smallOptions(t)
 	o.Budget = NewBudget(2 << 20)
 	var text strings.Builder
@@ -244,6 +246,7 @@ func TestManyTexts(t *testing.T) {
 
 // Converters that share a budget hold no more than it, and their chunks are given back.
 func TestSharedBudget(t *testing.T) {
+	t.Parallel()
 	const bytes = 8 << 20
 	budget := NewBudget(bytes)
 	var wg sync.WaitGroup

@@ -4,25 +4,26 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// csvRows are the rows of a CSV answer, block by block: the state of a converter while it reads CSV.
+// csvRows is the source of rows that reads a CSV answer, block by block.
 type csvRows struct {
 	scanner scanner
 	columns []Column
 	route   int
 	byDay   map[int64]int
-	places  []int       // by column: its cell in a row, -1 for one that wasn't asked for
+	places  []int       // by column: the index of its cell in a row; -1 for one that no answer has
 	times   []timeCache // by column
 	routing timeCache
 	block   *block // at work
 }
 
-// Read takes one complete CSV answer with its header, and may be called again for an answer with other rows. An error is a
-// HeaderError, a CellError, ErrEmpty or of the reader, the context or the disk; it drops what earlier calls took, too, and
-// Abort must come before the next one.
+// Read takes one complete CSV answer with its header. It may be called again for an answer with further rows. An error is
+// a HeaderError, a CellError or ErrEmpty, or comes from the reader, the context or the disk. After one, all rows are
+// dropped, also those of earlier calls, and every call fails until Abort.
 func (c *Converter) Read(ctx context.Context, r io.Reader) error {
 	return c.attempt(ctx, "decode a CSV answer", func() error { return c.read(ctx, r) })
 }
@@ -57,7 +58,7 @@ func (c *Converter) read(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// periods finds the first day of every row's partition.
+// periods is part of source.
 func (a *csvRows) periods(days []int64) bool {
 	t, at := a.columns[a.route].Type, a.places[a.route]
 	for row := range days {
@@ -70,11 +71,12 @@ func (a *csvRows) periods(days []int64) bool {
 	return true
 }
 
+// column is part of source.
 func (a *csvRows) column(b *batch, i int) bool {
 	at, c := a.places[i], a.columns[i]
 	switch t := c.Type; {
 	case at < 0:
-		for k := range b.rows { // a column that wasn't asked for
+		for k := range b.rows { // a column that no answer has
 			b.null(i, k)
 		}
 		return true
@@ -85,4 +87,41 @@ func (a *csvRows) column(b *batch, i int) bool {
 	default:
 		return a.numbers(b, i, at)
 	}
+}
+
+// matchHeader finds the index of every column's cell in a row, or -1 for a column without a source. The header must hold
+// exactly the sources of the columns, in any order.
+func matchHeader(header []string, columns []Column) ([]int, error) {
+	var wrong HeaderError
+	places := make(map[string]int, len(header))
+	for i, name := range header {
+		if _, twice := places[name]; twice {
+			if !slices.Contains(wrong.Repeated, name) {
+				wrong.Repeated = append(wrong.Repeated, name)
+			}
+			continue
+		}
+		places[name] = i
+	}
+	asked := make(map[string]bool, len(columns))
+	at := make([]int, len(columns))
+	for i, c := range columns {
+		if at[i] = -1; c.Source == "" {
+			continue
+		}
+		place, ok := places[c.Source]
+		if at[i] = place; !ok && !asked[c.Source] {
+			wrong.Missing = append(wrong.Missing, c.Source)
+		}
+		asked[c.Source] = true
+	}
+	for _, name := range header {
+		if !asked[name] && !slices.Contains(wrong.Extra, name) {
+			wrong.Extra = append(wrong.Extra, name)
+		}
+	}
+	if len(wrong.Missing)+len(wrong.Extra)+len(wrong.Repeated) > 0 {
+		return nil, &wrong
+	}
+	return at, nil
 }

@@ -5,10 +5,10 @@ import "bytes"
 // cell is where the content of a cell lies in its block, without the quotes around it.
 type cell struct{ start, end uint32 }
 
-// doubled marks, in a cell's end, that it holds doubled quotes still.
+// doubled is the bit of a cell's end that marks a cell with doubled quotes, which undouble is to make single.
 const doubled = 1 << 31
 
-// cutting is how the cutting of a row ended.
+// cutting tells how the cutting of a row ended.
 type cutting uint8
 
 const (
@@ -31,7 +31,7 @@ func (c cutting) reason() string {
 	return "is broken"
 }
 
-// plainByte tells which bytes mean nothing to a cell without quotes.
+// plainByte tells which bytes have no meaning to the cutting of an unquoted cell.
 var plainByte = func() (t [256]bool) {
 	for i := range t {
 		t[i] = i != ',' && i != '\n' && i != '"'
@@ -39,9 +39,9 @@ var plainByte = func() (t [256]bool) {
 	return t
 }()
 
-// cutRow cuts the row that begins at p into cells, which it appends, and tells where the next one begins. Final tells that
-// nothing follows the data. Rows are as RFC 4180 has them, or end with a bare LF; bytes of cells are kept as they are,
-// line breaks included; a lone CR is content, but a last one before the end of the answer is half a line end.
+// cutRow cuts the row that begins at p into cells, which it appends, and gives the place where the next row begins. Final
+// says that the answer ends with the data. Rows follow RFC 4180, or end with a bare LF. Cells keep their bytes, including
+// line breaks between quotes. A lone CR is content; one that ends the answer is taken for a line end cut in half.
 func cutRow(data []byte, p int, final bool, cells []cell) (_ []cell, next int, end cutting) {
 	for {
 		start := p
@@ -99,8 +99,8 @@ func unfinished(final bool, end cutting) cutting {
 	return partial
 }
 
-// undouble makes one quote of every doubled one, in place. The bytes that become free are filled with quotes, so that
-// lines can still be counted in the block.
+// undouble makes one quote of every doubled one, in place. It fills the bytes behind the shorter cell with quotes, because
+// lines are counted in the block later on: stale line feeds would be counted twice.
 func undouble(data []byte, cells []cell) {
 	for i := range cells {
 		c := &cells[i]

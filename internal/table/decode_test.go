@@ -57,6 +57,7 @@ func TestDecode(t *testing.T) {
 
 // A cut at every byte, and bytes one by one, must not change a bit of the result.
 func TestCuts(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		smallAnswer, smallAnswer + "\n", smallAnswer + "\r\n", smallHeader, strings.TrimSpace(smallHeader),
 		smallAnswer + "\n1,2", smallAnswer + "\n\n", smallAnswer + "\n\"2026", smallAnswer + "\r", smallAnswer + "\n\"a\"b,", "", "\ufeff", "\"day",
@@ -106,6 +107,7 @@ func TestCuts(t *testing.T) {
 
 // Blocks that end at any byte of an answer must not change it, either.
 func TestBlocks(t *testing.T) {
+	t.Parallel()
 	long := smallHeader + strings.Repeat("2026-01-02,\"a \"\"b\"\"\n\",1,1,1,\"\"\"\"\r\n2026-01-01,c,2,2,2,\"\"\n", 12)
 	for _, text := range []string{long, long + "2026-01-01,a,x,1,1,n", long + "\"", long + "\n", long + "2026-01-01,\"a\"b"} {
 		run := func(size int) string {
@@ -143,7 +145,7 @@ func TestCellErrors(t *testing.T) {
 		{"2026-01-01,a,1,1,1e400,n\n", `row 1 (line 2), column "rate": "1e400" is beyond the range of a double`},
 		{"2026-02-30,a,1,1,1,n\n", `row 1 (line 2), column "day": "2026-02-30" is not a valid day like 2026-01-31`},
 		{",a,1,1,1,n\n", `row 1 (line 2), column "day": "" is blank, and a column of type day needs a value`},
-		{good + "2026-01-03,a,1,1,1,n\n", `row 2 (line 3), column "day": "2026-01-03" lies outside the partitions that were asked for`},
+		{good + "2026-01-03,a,1,1,1,n\n", `row 2 (line 3), column "day": "2026-01-03" lies outside the dates that were asked for`},
 		{"2026-01-01,a\xffb,1,1,1,n\n", `row 1 (line 2), column "campaign": "a\xffb" is not valid UTF-8`},
 		{"2026-01-01,a,1,1,1\n", `row 1 (line 2): "2026-01-01,a,1,1,1" has 5 cells, and the header has 6`},
 		{good + "2026-01-01,a,1,1,1,n,\n", `row 2 (line 3): "2026-01-01,a,1,1,1,n," has 7 cells, and the header has 6`},

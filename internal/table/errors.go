@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// ErrEmpty tells that an answer held not even a header.
-var ErrEmpty = errors.New("the answer is empty: not even a header came")
+// ErrEmpty says that an answer has no bytes: a table without rows still has a header.
+var ErrEmpty = errors.New("the answer is empty: it has no header")
 
-// HeaderError tells how a header differs from the columns that were asked for.
+// A HeaderError says how the header of an answer differs from the columns that were asked for.
 type HeaderError struct {
 	Missing  []string // asked for, not in the header
 	Extra    []string // in the header, not asked for
@@ -35,11 +35,11 @@ func (e *HeaderError) Error() string {
 	return "the header of the answer " + strings.Join(parts, "; it ")
 }
 
-// CellError tells which cell of an answer can't be taken, and why.
+// A CellError says which cell doesn't fit its column, and why.
 type CellError struct {
 	Row    int64  // data row, from 1; the header is row 0
 	Line   int64  // line of the answer on which the row begins, from 1; 0 for a typed row
-	Column string // header of the CSV column, or name of the typed one; "" when the row as a whole is wrong
+	Column string // as the CSV header names it, or a typed row's Column.Name; "" when the whole row is wrong
 	Value  string // quoted, shortened to 40 characters
 	Reason string
 }

@@ -23,24 +23,25 @@ import (
 )
 
 var (
-	drawnSeed  = flag.Uint64("drawn-seed", 1, "seed of the drawn tables")
-	drawnCount = flag.Int("drawn", 40, "how many tables are drawn")
-	drawnMost  = flag.Int("drawn-rows", 20_000, "rows of the largest of them")
+	seedFlag = flag.Uint64("seed", 1, "seed of the drawn tables and numbers")
+	count    = flag.Int("n", 20, "how many tables are drawn, and thousands of numbers")
+	mostRows = flag.Int("rows", 20_000, "rows of the largest drawn table")
 )
 
 // Drawn tables, as arrow-go reads them, are what the cells said, and every page and index of their files is as the format
 // asks. With -sample, the files stay there with the truth beside each as an Arrow file, for readers outside of Go.
 func TestDrawnTables(t *testing.T) {
-	t.Logf("%d tables, seed %d", *drawnCount, *drawnSeed)
+	t.Parallel()
+	t.Logf("%d tables, seed %d", *count, *seedFlag)
 	dir := *sample
 	if dir == "" {
 		dir = t.TempDir()
 	} else if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for n := range *drawnCount {
-		r := rand.New(rand.NewPCG(*drawnSeed, uint64(n)))
-		drawn := drawTable(r, *drawnMost)
+	for n := range *count {
+		r := rand.New(rand.NewPCG(*seedFlag, uint64(n)))
+		drawn := drawTable(r, *mostRows)
 		o := drawn.options(r, dir)
 		parts, err := convert(o, bytes.NewReader(drawn.csv()))
 		if err != nil {
@@ -52,7 +53,7 @@ func TestDrawnTables(t *testing.T) {
 		}
 		for i, p := range parts {
 			if err := drawn.check(p, o, rows[i]); err != nil {
-				t.Fatalf("table %d, seed %d, part %d: %v", n, *drawnSeed, i, err)
+				t.Fatalf("table %d, seed %d, part %d: %v", n, *seedFlag, i, err)
 			}
 			if *sample == "" {
 				_ = os.Remove(p.Path)

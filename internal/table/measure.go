@@ -12,8 +12,9 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// Measure reads the values of a part back and gives its rows and content hash, as Part has them. The columns are those
-// that the part was written with: their names, types and order. Memory is eight bytes a row of the largest row group.
+// Measure reads a part's file and gives its number of rows and its content hash, as Part has them. The columns are to have
+// the names, types and order with which the part was written. It takes eight bytes of memory for each row of the largest
+// row group.
 func Measure(ctx context.Context, r io.ReaderAt, size int64, columns []Column) (rows int64, hash string, err error) {
 	file, err := parquet.OpenFile(r, size)
 	if err == nil {
@@ -36,11 +37,11 @@ func Measure(ctx context.Context, r io.ReaderAt, size int64, columns []Column) (
 func sameColumns(root *parquet.Column, columns []Column) error {
 	have := root.Columns()
 	if len(have) != len(columns) {
-		return fmt.Errorf("the file has %d columns, the record names %d", len(have), len(columns))
+		return fmt.Errorf("the file has %d columns, and the ledger records %d", len(have), len(columns))
 	}
 	for i, c := range columns {
 		if have[i].Name() != c.Name {
-			return fmt.Errorf("column %d of the file is %s, the record has %s there", i+1, have[i].Name(), c.Name)
+			return fmt.Errorf("column %d of the file is %s, and the ledger records %s there", i+1, have[i].Name(), c.Name)
 		}
 	}
 	return nil
@@ -110,7 +111,7 @@ func measurePage(hashes []uint64, row int, page parquet.Page, t catalog.Type) (i
 	}
 }
 
-// hashParquet adds a value as the converter does, who has dates as days and doubles as their bits.
+// hashParquet adds a value to the hash of its row, as the converter does: dates as days, doubles as their bits.
 func hashParquet(h uint64, v parquet.Value, t catalog.Type) uint64 {
 	switch {
 	case v.IsNull():

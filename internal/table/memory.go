@@ -2,7 +2,7 @@ package table
 
 import "github.com/reportferry/reportferry/internal/parquet"
 
-// makeRoom writes the largest row groups until so many more bytes fit the converter's share of the budget.
+// makeRoom writes row groups, the largest first, until so many more bytes fit the converter's share of the budget.
 func (c *Converter) makeRoom(more int64) error {
 	for {
 		held, largest, most := more, (*partition)(nil), int64(0)

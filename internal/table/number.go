@@ -7,7 +7,7 @@ import (
 	"github.com/reportferry/reportferry/internal/parquet"
 )
 
-// Money is DECIMAL(18,6) on INT64: a cell's value times a million, below 10^18 in magnitude.
+// A decimal is stored as a cell's value times a million, which is below 10^18 in magnitude.
 const (
 	decimalScale = parquet.DecimalScale
 	decimalBound = 1_000_000_000_000_000_000
@@ -25,7 +25,7 @@ func signed(magnitude uint64, negative bool) int64 {
 	return int64(magnitude)
 }
 
-// parseInt64 reads a whole number, however it is written: 12, 12.0 and 1.2e1 are the same.
+// parseInt64 reads a whole number in any notation: 12, 12.0 and 1.2e1 are the same.
 func parseInt64(text []byte) (int64, verdict) {
 	if digits, decimals, negative, ok := plain(text); ok && decimals == 0 {
 		return signed(digits, negative), fits
@@ -48,10 +48,10 @@ func parseInt64(text []byte) (int64, verdict) {
 	return 0, notInt64
 }
 
-// parseDecimal reads money as millionths; what lies behind the sixth decimal is rounded half to even.
+// parseDecimal reads a decimal as millionths. Further decimals are rounded half to even, with the verdict rounded.
 func parseDecimal(text []byte) (int64, verdict) {
 	if digits, decimals, negative, ok := plain(text); ok && decimals <= decimalScale {
-		// Fifteen digits with three decimals, or twelve digits, can't be too many.
+		// At most twelve digits stand before the point of up to fifteen digits with three decimals, or of up to twelve digits.
 		if digits < decimalBound/1_000_000 || decimals >= 3 {
 			return signed(digits*powersOfTen[decimalScale-decimals], negative), fits
 		}
@@ -76,17 +76,17 @@ func parseDecimal(text []byte) (int64, verdict) {
 	return signed(magnitude, n.negative), fits
 }
 
-// parseDouble reads a ratio as the bits of the nearest double. Minus zero becomes zero, so that equal values are equal
+// parseDouble reads a number as the bits of the nearest double. Minus zero becomes zero, so that equal values have equal
 // bits.
 func parseDouble(text []byte) (int64, verdict) {
 	var v float64
 	if digits, decimals, negative, ok := plain(text); ok {
-		v = float64(digits) / exactDoubles[decimals] // both exact, so that the quotient is the nearest double
+		v = float64(digits) / exactDoubles[decimals] // both are exact, so the quotient is the nearest double
 		if negative {
 			v = -v
 		}
 	} else {
-		// strconv takes hex, underscores and names of no number, too.
+		// cutNumber refuses what strconv would take: hexadecimal numbers, underscores, NaN and Inf.
 		if _, ok := cutNumber(text); !ok {
 			return 0, notNumber
 		}
@@ -140,7 +140,7 @@ func cutNumber(text []byte) (n number, ok bool) {
 		return number{}, false
 	}
 	for _, d := range digits {
-		n.exponent = min(n.exponent*10+int(d-'0'), 1<<40) // far beyond the longest cell; more changes nothing
+		n.exponent = min(n.exponent*10+int(d-'0'), 1<<40) // far beyond the longest cell, so that a larger exponent changes nothing
 	}
 	n.exponent *= sign
 	return n, true
@@ -154,7 +154,7 @@ func cutDigits(text []byte) (digits, tail []byte) {
 	return text[:i], text[i:]
 }
 
-// remainder is how what was cut off compares to half of the last place kept.
+// remainder tells how the digits that were cut off compare to half a unit of the last digit kept.
 type remainder uint8
 
 const (
@@ -164,11 +164,11 @@ const (
 	aboveHalf
 )
 
-// scaled is the whole part of the magnitude times 10^scale, exactly, and how the rest compares to one half; not ok when
-// the whole part is beyond 64 bits.
+// scaled gives the whole part of the magnitude times 10^scale, exactly, and how its fraction compares to one half. It is
+// not ok when the whole part is beyond 64 bits.
 func (n number) scaled(scale int) (magnitude uint64, rest remainder, ok bool) {
 	total := len(n.whole) + len(n.fraction)
-	point := len(n.whole) + n.exponent + scale // so many digits lie before the scaled point; may be negative
+	point := len(n.whole) + n.exponent + scale // the number of digits before the scaled point, which may be negative
 	for i := range total {
 		d := uint64(n.digit(i))
 		switch {
@@ -179,7 +179,7 @@ func (n number) scaled(scale int) (magnitude uint64, rest remainder, ok bool) {
 			magnitude = magnitude*10 + d
 		case d == 0:
 		case i > point:
-			rest |= belowHalf // half and a digit more is aboveHalf
+			rest |= belowHalf // half, and a digit that isn't 0 behind it, is aboveHalf
 		case d > 5:
 			rest = aboveHalf
 		case d == 5:

@@ -13,10 +13,10 @@ import (
 	"github.com/reportferry/reportferry/internal/parquet"
 )
 
-// partition is what a converter knows of one period.
+// partition is the state of one partition in a converter.
 type partition struct {
 	date   civil.Date
-	group  *parquet.Group // rows that aren't written yet; nil when there are none
+	group  *parquet.Group // the rows that aren't written yet; nil when there are none
 	file   *spool         // nil until the first row group is written
 	digest digest
 	tally  []tally // by column
@@ -28,7 +28,7 @@ type spool struct {
 	disk *os.File
 }
 
-// begin creates a partition's file, if there is none.
+// begin creates a partition's file, if there is none yet.
 func (c *Converter) begin(p *partition) error {
 	if p.file != nil {
 		return nil
@@ -78,7 +78,7 @@ func (p *partition) part(columns []Column) (Part, error) {
 	return part, nil
 }
 
-// summed tells whether a part carries a sum of the column.
+// summed tells whether a part has a sum of the column.
 func (c Column) summed() bool {
 	return c.Additive && c.Source != "" && (c.Type == catalog.Int64 || c.Type == catalog.Decimal || c.Type == catalog.Double)
 }
@@ -86,7 +86,7 @@ func (c Column) summed() bool {
 // discard closes and removes the partition's file, if there is one.
 func (p *partition) discard() {
 	if p.file != nil {
-		_ = p.file.disk.Close() // the file goes away, whatever became of its last bytes
+		_ = p.file.disk.Close() // an error doesn't matter: the file is removed
 		_ = os.Remove(p.file.disk.Name())
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// plain reads a number without an exponent of at most 15 digits: nearly every cell is one. Its value is ±digits/10^decimals.
+// plain reads a number of at most 15 digits without an exponent, as nearly every cell is. Its value is ±digits/10^decimals.
 func plain(text []byte) (digits uint64, decimals int, negative, ok bool) {
 	i := 0
 	if len(text) > 0 && text[0] == '-' {
@@ -36,15 +36,15 @@ func plain(text []byte) (digits uint64, decimals int, negative, ok bool) {
 	return digits, decimals, negative, true
 }
 
-// eightDigits reads up to eight bytes that are digits, with at most one point among them: nearly every cell is such a one.
-// The bytes are the lowest of word.
+// eightDigits reads a cell of up to eight bytes, all digits except for at most one point, with a dozen operations on one
+// word, whose lowest bytes the cell is. The value is digits/10^decimals. It is not ok for any other cell.
 func eightDigits(word uint64, size int) (digits uint64, decimals int, ok bool) {
 	const zeros = '0' * ones
-	word &= 1<<(8*size) - 1 // all bits for eight
+	word &= 1<<(8*size) - 1 // for eight bytes, the shift gives 0, and the mask all bits
 	point := word ^ '.'*ones
 	point = ^(point | (point&lows + lows)) & highs // the high bit of each point
 	if point != 0 {
-		at := bits.TrailingZeros64(point) - 7 // bits before the first one
+		at := bits.TrailingZeros64(point) - 7 // bits before the first point
 		before := uint64(1)<<at - 1
 		word = word&before | word>>8&^before
 		size--
@@ -63,7 +63,7 @@ func eightDigits(word uint64, size int) (digits uint64, decimals int, ok bool) {
 	return word, decimals, true
 }
 
-// short loads a cell of one to eight bytes.
+// short loads a cell of one to eight bytes into a word; not ok for any other size.
 func short(data []byte, c cell) (word uint64, size int, ok bool) {
 	size = int(c.end - c.start)
 	if uint(size-1) > 7 {

@@ -165,6 +165,7 @@ func (a *answer) csv(t *rapid.T, rows []int) []byte {
 }
 
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawAnswer(t)

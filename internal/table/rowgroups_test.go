@@ -20,6 +20,7 @@ import (
 // Ids of more than two bytes, one by one and in runs; texts and numbers that hardly repeat, which leave the dictionary; and
 // more distinct numbers than it takes.
 func TestLargeDictionary(t *testing.T) {
+	t.Parallel()
 	const distinct, rows = 70_000, 160_000
 	column := func(name string, dimension bool, text func(row int) string) drawnColumn {
 		c := drawnColumn{Column: Column{Name: name, Source: name, Type: catalog.String, Dimension: dimension}, null: make([]bool, rows)}
@@ -98,6 +99,7 @@ func TestLargeDictionary(t *testing.T) {
 
 // However large the budget is, a row group ends.
 func TestLongestRowGroup(t *testing.T) {
+	t.Parallel()
 	const rows = 1<<20 + 100_000
 	o := Options{Route: NoRoute, Partitions: []civil.Date{firstDay}, Dir: t.TempDir(), Columns: []Column{{Name: "n", Source: "n", Type: catalog.Int64}}}
 	csv := bytes.Repeat([]byte("7\n12\n\"\"\n"), rows/3+1)

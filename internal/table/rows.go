@@ -38,13 +38,14 @@ func (c *Converter) Rows(ctx context.Context, rows [][]any) error {
 	})
 }
 
-// typedRows are rows in the order of a converter's columns.
+// typedRows is the source of rows that are typed already.
 type typedRows struct {
 	*Converter
 	rows  [][]any
 	first int // so many rows came before these
 }
 
+// periods is part of source.
 func (t *typedRows) periods(days []int64) bool {
 	for row, cells := range t.rows {
 		if len(cells) != len(t.columns) {
@@ -59,6 +60,7 @@ func (t *typedRows) periods(days []int64) bool {
 	return true
 }
 
+// column is part of source.
 func (t *typedRows) column(b *batch, i int) bool {
 	for k, row := range b.rows {
 		if len(t.rows[row]) != len(t.columns) {
@@ -82,7 +84,7 @@ func (t *typedRows) column(b *batch, i int) bool {
 	return true
 }
 
-// stored is a cell of column i as the file stores it: a text, or else a number.
+// stored gives a cell of column i as the file stores it: a text, or else a number.
 func (t *typedRows) stored(i int, cell any) (v int64, text string, _ verdict) {
 	typ := t.columns[i].Type
 	switch cell := cell.(type) {
@@ -123,6 +125,7 @@ func (t *typedRows) stored(i int, cell any) (v int64, text string, _ verdict) {
 	return 0, "", mistyped
 }
 
+// locate is part of source.
 func (t *typedRows) locate() error {
 	for row, cells := range t.rows {
 		n := int64(t.first + row + 1)

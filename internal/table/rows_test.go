@@ -61,7 +61,7 @@ func TestTypedRowErrors(t *testing.T) {
 		cell any
 		want string
 	}{
-		{0, firstDay.AddDays(7), `row 2, column "day": "2026-01-08" lies outside the partitions that were asked for`},
+		{0, firstDay.AddDays(7), `row 2, column "day": "2026-01-08" lies outside the dates that were asked for`},
 		{0, civil.Date{}, `row 2, column "day": "0000-00-00" is not a valid day like 2026-01-31`},
 		{0, nil, `row 2, column "day": "<nil>" is blank, and a column of type day needs a value`},
 		{1, 7, `row 2, column "campaign": "7" doesn't fit type string`},

@@ -20,6 +20,7 @@ var sample = flag.String("sample", "", "folder to leave money.parquet in, for re
 // A file of negative and positive money in many row groups, whose statistics let a reader skip most of them: arrow-go
 // holds them against the values here, and other readers are asked with filters on the kept file.
 func TestMoneySample(t *testing.T) {
+	t.Parallel()
 	columns := []Column{
 		{Name: "day", Source: "day", Type: catalog.Day, Dimension: true},
 		{Name: "money", Source: "money", Type: catalog.Decimal},

@@ -14,13 +14,13 @@ const (
 
 var byteOrderMark = []byte("\ufeff")
 
-// scanner cuts an answer into blocks of whole rows. A block is always filled before it is cut, so that the result doesn't
-// depend on how the bytes arrive.
+// scanner cuts an answer into blocks of whole rows. It always fills its buffer before it cuts a block, so that blocks, and
+// with them row groups, don't depend on how the bytes arrive.
 type scanner struct {
 	ctx    context.Context
 	r      io.Reader
 	buffer []byte
-	from   int // buffer[from:to] isn't cut yet
+	from   int // buffer[from:to] has been read and not cut
 	to     int
 	final  bool  // the reader has ended
 	rows   int64 // rows cut so far, without the header
@@ -86,8 +86,8 @@ func (s *scanner) header() ([]string, error) {
 	}
 }
 
-// next cuts the next block of rows with so many cells. The block is good until the following call; when an error comes with
-// it, its rows stand before the broken one. After the last block comes io.EOF.
+// next cuts the next block of rows, each of width cells. The block is valid until the next call. A block that comes with an
+// error holds the rows before the broken one. After the last block comes io.EOF.
 func (s *scanner) next(width int) (*block, error) {
 	b := &s.block
 	for {
@@ -126,7 +126,7 @@ func (s *scanner) next(width int) (*block, error) {
 	}
 }
 
-// cut cuts the rows of a block that are nothing special, up to where it tells.
+// cut cuts the rows of a block by cutRows, and gives the place where that stopped.
 func (s *scanner) cut(b *block) (at int) {
 	s.specials = specials{data: b.data, base: -64}
 	b.cells, b.rows, at = cutRows(&s.specials, 0, b.width, b.cells)
@@ -134,7 +134,7 @@ func (s *scanner) cut(b *block) (at int) {
 	return at
 }
 
-// broken describes the row at a place of the block, which isn't whole or has a wrong number of cells.
+// broken describes the row at a place of the block, which isn't whole or has another number of cells than the header.
 func (b *block) broken(at int, end cutting, cells int) error {
 	e := &CellError{
 		Row:   b.first + int64(b.rows),
@@ -157,8 +157,8 @@ func firstLine(data []byte) string {
 	return shorten(bytes.TrimSuffix(line, []byte{'\r'}))
 }
 
-// fill moves what isn't cut yet to the front and reads until the buffer is full or the answer ends. A buffer that is full of
-// one row grows.
+// fill moves what isn't cut yet to the front of the buffer, and reads until the buffer is full or the answer ends. A buffer
+// that one row fills grows.
 func (s *scanner) fill() error {
 	s.to = copy(s.buffer, s.buffer[s.from:s.to])
 	s.from = 0
@@ -174,7 +174,7 @@ func (s *scanner) fill() error {
 		}
 		n, err := s.r.Read(s.buffer[s.to:])
 		s.to += n
-		if err == io.EOF { // a wrapped one is a broken connection, not the end
+		if err == io.EOF { // a wrapped io.EOF is a broken connection, not the end of the answer
 			s.final = true
 			return nil
 		}

@@ -74,9 +74,11 @@ func checkShort(t *testing.T, text string) {
 	}
 }
 
-// Every short text of these letters, and longer ones by chance, is the same number or the same refusal, however it is read;
-// and a converter keeps the numbers.
+// Every text of up to three of these letters (four from -n 100 on), and longer ones by chance, is the same number or the same
+// refusal, however it is read; and a converter keeps the numbers.
 func TestShortNumbers(t *testing.T) {
+	t.Parallel()
+	t.Logf("%d thousand drawn numbers, seed %d", *count, *seedFlag)
 	const letters = "0123456789.-+eE ,\x00/:"
 	var numbers [3][]string
 	take := func(text string) {
@@ -90,7 +92,10 @@ func TestShortNumbers(t *testing.T) {
 			}
 		}
 	}
-	const longest = 4
+	longest := 3
+	if *count >= 100 {
+		longest = 4
+	}
 	var every func(text []byte)
 	every = func(text []byte) {
 		take(string(text))
@@ -101,8 +106,8 @@ func TestShortNumbers(t *testing.T) {
 		}
 	}
 	every(nil)
-	r := rand.New(rand.NewPCG(5, 6))
-	for range 30_000 {
+	r := rand.New(rand.NewPCG(*seedFlag, 6))
+	for range *count * 1000 {
 		text := make([]byte, 5+r.IntN(5))
 		for i := range text {
 			text[i] = letters[r.IntN(10)]

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// specials finds the bytes that mean something to a cell, commas, line feeds and quotes, 64 bytes at a time.
+// specials finds the bytes that have a meaning in CSV, commas, line feeds and quotes, 64 bytes at a time.
 type specials struct {
 	data []byte
-	base int    // of the bytes that mask is about
+	base int    // where the 64 bytes of mask begin
 	mask uint64 // a bit for every special byte of data[base:base+64]
 }
 
@@ -19,7 +19,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// next is the place of the first special byte at p or behind it; len(data) when there is none. Places only grow.
+// next gives the place of the first special byte at p or behind it, or len(data) when there is none. Each p is to be at
+// least the one before it.
 func (s *specials) next(p int) int {
 	for {
 		if d := uint(p - s.base); d < 64 {
@@ -35,7 +36,7 @@ func (s *specials) next(p int) int {
 	}
 }
 
-// look makes the mask of the 64 bytes at p.
+// look sets the mask for the 64 bytes at p.
 func (s *specials) look(p int) {
 	s.base, s.mask = p, 0
 	if len(s.data)-p < 64 {
@@ -50,17 +51,17 @@ func (s *specials) look(p int) {
 	for i := 0; i < 64; i += 8 {
 		x := binary.LittleEndian.Uint64(block[i:])
 		comma, line, quote := x^(','*ones), x^('\n'*ones), x^('"'*ones)
-		// The high bit of each byte that isn't zero, and no carry into the next byte.
+		// Sets the high bit of each byte that isn't zero. No sum carries into the next byte.
 		comma |= comma&lows + lows
 		line |= line&lows + lows
 		quote |= quote&lows + lows
 		found := ^(comma & line & quote) & highs
-		s.mask |= found >> 7 * 0x0102040810204080 >> 56 << i // the high bits, gathered
+		s.mask |= found >> 7 * 0x0102040810204080 >> 56 << i // gathers the high bits of eight bytes in one
 	}
 }
 
-// cutRows cuts rows of so many cells, from p on, as cutRow does, and tells where it stopped: before a row that is broken,
-// not whole, or of another width, which cutRow then judges.
+// cutRows cuts rows of width cells, from p on, like cutRow but faster, and gives the number of rows and the place where it
+// stopped: before a row that isn't whole, is broken, or has another width. cutRow then judges that row.
 func cutRows(s *specials, p, width int, cells []cell) (_ []cell, rows, next int) {
 	for {
 		begin := len(cells)
@@ -74,7 +75,7 @@ func cutRows(s *specials, p, width int, cells []cell) (_ []cell, rows, next int)
 	}
 }
 
-// cutPlainRow cuts a row and tells where the next one begins; -1 when there is anything special about it.
+// cutPlainRow cuts a row and gives the place where the next one begins, or -1 for a row that it leaves to cutRow.
 func cutPlainRow(s *specials, p int, cells []cell) (next int) {
 	data := s.data
 	for i := range cells {
@@ -111,7 +112,8 @@ func cutPlainRow(s *specials, p int, cells []cell) (next int) {
 	return p
 }
 
-// closingQuote is the place of the quote that ends a cell whose content begins at p; len(data) when there is none.
+// closingQuote gives the place of the quote that ends a cell whose content begins at p, or len(data) when there is none.
+// Its mark is doubled when there are doubled quotes before it.
 func closingQuote(s *specials, p int) (end int, mark uint32) {
 	data := s.data
 	for {

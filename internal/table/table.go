@@ -1,5 +1,22 @@
-// Package table turns a CSV answer of the service into one typed Parquet file per partition, in constant memory. Without
-// it, values would be guessed from text, and a day would be only as large as the machine that loads it.
+// Package table turns the rows of a table, a CSV answer of the service or typed rows, into one Parquet file per partition, in
+// constant memory. Without it, types would be guessed from values, and a day's rows would have to fit the machine's memory.
+//
+//	CSV ──> scanner ──> block: cells of whole rows ─┐
+//	        cut into rows                           ├─> by partition ──> by column: parse, hash, sum ──> parquet.Group
+//	typed rows ─────────────────────────────────────┘                                                       │
+//	                                                          Part <── Finish <── parquet.File <── over budget: flush
+//
+// Types are known before the first byte (Column.Type), and a cell that doesn't fit its column's type stops the answer with
+// a CellError that names row, column and value. Rows may come in any order; each goes to the partition that the route
+// column names. The file is written row group by row group, so that memory stays within a Budget that all converters of
+// the process share.
+//
+// A Part carries what its publisher needs without reading the file again: rows, sums of additive columns, NULLs, and a
+// content hash that is the same whenever the rows are, in whatever order and encoding. Measure computes that hash from a
+// file.
+//
+// Files: csv.go, scan.go, cut.go and specials.go cut CSV into cells; rows.go takes typed rows; take.go and convert.go route
+// and convert them; number.go, plain.go and times.go parse cells; memory.go decides what is written when.
 package table
 
 import (
@@ -9,40 +26,41 @@ import (
 	"github.com/reportferry/reportferry/internal/parquet"
 )
 
-// Column is one column of the table, with the place its values come from.
+// A Column maps a column of the input to a column of the Parquet file.
 type Column struct {
-	Name   string       // the column of the Parquet file
-	Source string       // the header of the CSV column; "" when it isn't asked for: every cell is NULL
-	Type   catalog.Type // fixed before the first byte, never sniffed
-	// Dimension columns are REQUIRED in Parquet, and a blank String cell stays ''. The others are metrics: OPTIONAL, and a
-	// blank cell is NULL and counted.
+	Name   string       // in the file
+	Source string       // in the CSV header; "" for a column that no answer has, whose cells are all NULL
+	Type   catalog.Type // of every cell
+	// A dimension is REQUIRED in Parquet: a blank text stays '', and any other blank cell is an error. Without this flag the
+	// column is a metric, OPTIONAL in Parquet: a blank cell is NULL, and counted.
 	Dimension bool
-	// Additive columns are summed: int64 exactly, decimal exactly with six decimals, double as a float.
+	// The sum of an additive column is part of the Part: exact for int64 and decimal, a float for double.
 	Additive bool
 }
 
-// NoRoute as Options.Route takes every row into the one partition that is expected: a table without periods.
+// NoRoute is the Options.Route of a table without periods: every row goes to its only partition.
 const NoRoute = -1
 
-// Options describe a table and the partitions that answers for it may hold.
+// Options describe a table and the partitions that its rows may belong to.
 type Options struct {
 	Columns    []Column
-	Route      int               // index of the column, a date or an hour, that names a row's partition: for an hour its day; or NoRoute
-	Partitions []civil.Date      // first days of the expected partitions, any order, unique; a row of another one is an error
-	Dir        string            // directory for the part files; "" is the system's temporary directory
+	Route      int               // index of the column whose date, or hour's date, is a row's partition; or NoRoute
+	Partitions []civil.Date      // first day of each expected partition, in any order, once each; a row of another one is an error
+	Dir        string            // folder of the parts' files; "" for the system's temporary one
 	Codec      string            // "zstd" (also when empty), "snappy" or "none"
-	Budget     *Budget           // memory shared by all converters of the process; nil for one of its own, of DefaultBudget bytes
+	Budget     *Budget           // shared by converters that work at once; nil for a budget of its own, of DefaultBudget bytes
 	Metadata   map[string]string // key-value metadata of every file; "partition" and "rows" are added
 }
 
-// Part is one finished Parquet file: the whole content of one partition. The file belongs to the caller.
+// A Part is one finished Parquet file with the whole content of one partition. The file belongs to the caller, who
+// removes it.
 type Part struct {
 	Partition civil.Date
 	Path      string
 	Rows      int64
 	Size      int64             // bytes
-	Hash      string            // content hash: independent of row order, file bytes, row groups and codec
-	Sums      map[string]string // of additive columns, by Name
+	Hash      string            // content hash, 48 hexadecimal digits: the same for the same rows, in any order, row groups or codec
+	Sums      map[string]string // of additive columns, by Name: whole numbers, decimals with six decimals, floats
 	Nulls     map[string]int64  // NULL cells, by Name, where there are any
 	Rounded   map[string]int64  // decimal cells that had more than six decimals, by Name, where there are any
 }

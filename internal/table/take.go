@@ -27,7 +27,8 @@ func (c *Converter) take(s source, rows int) error {
 	return c.makeRoom(0)
 }
 
-// routeRows finds the partition of every row and orders the rows by it; false when one has none.
+// routeRows finds the partition of every row and orders the rows by it, with a counting sort. It is false when a row belongs
+// to no expected partition.
 func (c *Converter) routeRows(s source, rows int) bool {
 	clear(c.counts)
 	c.order = slices.Grow(c.order[:0], rows)[:rows]
@@ -67,7 +68,8 @@ func (c *Converter) routeRows(s source, rows int) bool {
 	return true
 }
 
-// gather converts rows that belong to one partition; false when a cell doesn't fit.
+// gather converts rows that belong to one partition; false when a cell doesn't fit. Whatever was converted then stays in
+// the group, which the error drops.
 func (c *Converter) gather(s source, p *partition, rows []int32) (bool, error) {
 	for len(rows) > 0 {
 		group, err := c.room(p)

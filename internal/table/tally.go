@@ -10,13 +10,14 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// tally is what a partition counts of one column.
+// tally counts the cells of one column of a partition.
 type tally struct {
 	nulls, rounded int64
-	high, low      uint64  // 128 bits in two's complement: the sum of any number of rows is exact
-	float, lost    float64 // Neumaier's summation: the order of rows hardly matters
+	high, low      uint64  // the sum of whole numbers, in two's complement of 128 bits, which no number of rows exceeds
+	float, lost    float64 // the sum of doubles and what rounding lost (Neumaier's summation), so that the order of rows hardly matters
 }
 
+// sum adds values, as the file stores them.
 func (t *tally) sum(typ catalog.Type, values []int64) {
 	if typ != catalog.Double {
 		for _, v := range values {
@@ -38,7 +39,7 @@ func (t *tally) sum(typ catalog.Type, values []int64) {
 	}
 }
 
-// total is the sum as text: a whole number, a decimal with six decimals, or a float.
+// total gives the sum as text: a whole number, a decimal with six decimals, or a float.
 func (t *tally) total(typ catalog.Type) string {
 	if typ == catalog.Double {
 		return strconv.FormatFloat(t.float+t.lost, 'g', -1, 64)

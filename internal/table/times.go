@@ -8,8 +8,8 @@ import (
 
 const microsPerDay = 24 * 60 * 60 * 1_000_000
 
-// parseTime reads a cell of a time type: a date as the days of its first day since 1970-01-01, an hour as microseconds
-// since then, on the clock of the report.
+// parseTime reads a cell of a time type. A date is the number of days from 1970-01-01 to the first day of its period; an hour
+// is the number of microseconds since 1970-01-01 00:00:00, both in the time zone of the report.
 func parseTime(t catalog.Type, text []byte) (int64, verdict) {
 	if len(text) == 0 {
 		return 0, blank
@@ -69,7 +69,7 @@ func parseHour(text []byte) (int64, bool) {
 	return days*microsPerDay + int64((h*60+m)*60+s)*1_000_000, true
 }
 
-// digits reads text that must be all digits; -1 when it isn't.
+// digits reads a text of digits only; it gives -1 for any other.
 func digits(text []byte) int {
 	n := 0
 	for _, c := range text {
@@ -81,8 +81,8 @@ func digits(text []byte) int {
 	return n
 }
 
-// daysOf counts the days from 1970-01-01 to a date of the Gregorian calendar, with years from 1 on; not ok when there is
-// no such date. Years begin in March here, so that the leap day comes last.
+// daysOf gives the number of days from 1970-01-01 to a date of the Gregorian calendar, from year 1 on; not ok when there is no
+// such date. It counts years from March on, so that a leap day is the last day of its year.
 func daysOf(year, month, day int) (int64, bool) {
 	if year < 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
 		return 0, false
@@ -109,7 +109,7 @@ func daysIn(year, month int) int {
 
 func daysOfDate(d civil.Date) (int64, bool) { return daysOf(d.Year, int(d.Month), d.Day) }
 
-// dayOf is the partition of a value of a time type.
+// dayOf gives the date of a value of a time type, in days since 1970-01-01.
 func dayOf(t catalog.Type, v int64) int64 {
 	if t != catalog.Hour {
 		return v

@@ -2,13 +2,13 @@ package table
 
 import "github.com/reportferry/reportferry/internal/catalog"
 
-// verdict is what a parser thinks of a cell. Parsers return it instead of an error, so that the loop over a column
-// allocates nothing; the text for people is made once, for the one cell that stops an answer.
+// verdict is the result of parsing a cell. It takes the place of an error so that the loop over a column allocates nothing;
+// the message is made once, for the cell that stops the answer.
 type verdict uint8
 
 const (
 	fits    verdict = iota
-	rounded         // fits after dropping decimals
+	rounded         // it fits once it is rounded to fewer decimals
 	blank
 	notNumber
 	notWhole
@@ -21,7 +21,7 @@ const (
 	mistyped
 )
 
-// reason completes the sentence that begins with a cell's value.
+// reason is the rest of a sentence that begins with the cell's value.
 func (v verdict) reason(t catalog.Type) string {
 	switch v {
 	case blank:
@@ -41,7 +41,7 @@ func (v verdict) reason(t catalog.Type) string {
 	case notUTF8:
 		return "is not valid UTF-8"
 	case outside:
-		return "lies outside the partitions that were asked for"
+		return "lies outside the dates that were asked for"
 	}
 	return "doesn't fit type " + t.String()
 }

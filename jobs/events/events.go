@@ -94,12 +94,15 @@ func (p *plan) inspect(_ context.Context, past ledger.Past) (refresh.Inspection,
 	return refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past), nil
 }
 
-func (p *plan) schema(context.Context) (*sinks.Schema, error) { return schema(p.o.Warehouse), nil }
+func (p *plan) schema(context.Context) (*sinks.Schema, error) { return p.definition().Schema, nil }
 
 // plan reads the ledger and makes the rules of a snapshot of today.
 func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules}
-	if p.table, err = partition.Open(ctx, k.o.Ledger, k.o.Table, k.o.Targets); err != nil {
+	if p.table, err = partition.Open(ctx, partition.Options{
+		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir,
+		Budget: k.o.Budget, OnEmpty: partition.GuardEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,
+	}); err != nil {
 		return nil, err
 	}
 	recorded, known, err := p.table.LastShape(ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
-	"github.com/reportferry/reportferry/sinks"
 )
 
 // columns of a snapshot: a row for each token of a slug in an app. All belong to the key, so a blank stays ”.
@@ -38,21 +38,17 @@ var descriptions = []string{
 	"Whether it is an event of SKAdNetwork: true or false",
 }
 
-// schema is the table's definition for sinks that keep tables.
-func schema(warehouse sinks.Schema) *sinks.Schema {
-	s := warehouse
-	s.Period, s.On = refresh.Day.String(), columns[0].Name
-	for i, c := range columns {
-		col := sinks.Column{Name: c.Name, Type: sinks.String, Required: true, Description: descriptions[i]}
-		if i == 0 {
-			col.Type = sinks.Date
-		}
-		s.Columns = append(s.Columns, col)
+// definition is the table of snapshots.
+func (k *Kind) definition() partition.Definition {
+	d := partition.Definition{Columns: columns, Shape: k.shape()} // the first column is the partition
+	warehouse := k.o.Warehouse
+	if warehouse.ClusterBy == nil {
+		warehouse.ClusterBy = []string{"slug", "app_token"}
 	}
-	if s.ClusterBy == nil {
-		s.ClusterBy = []string{"slug", "app_token"}
-	}
-	return &s
+	d.Complete(warehouse, refresh.Day.String(), nil, func(c table.Column) string {
+		return descriptions[slices.IndexFunc(columns, func(other table.Column) bool { return other.Name == c.Name })]
+	})
+	return d
 }
 
 // rows are the cells of a snapshot in the order of columns. They are sorted, so that the same events give the same file.

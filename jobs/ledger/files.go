@@ -4,35 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
+
+	"github.com/reportferry/reportferry/internal/disk"
 )
 
-// A ledger on plain files needs two things that the file driver can't do. Its conditional create checks and then
-// renames, so that several writers can win; and its listing fails when a file vanishes under it, as the temporary
-// files of other processes do.
+// A ledger on plain files can't use the file driver for two things. The driver's conditional create checks and then
+// renames, so two writers can both win; and its listing fails when a file vanishes meanwhile, as temporary files of
+// other processes do.
 
-// CreateBeside opens a new file beside path, for what becomes path in one step once it is whole. Its mode is what the umask
-// leaves, as that of files by other ways: os.CreateTemp's is for its maker alone.
-func CreateBeside(path string) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(path+"."+strconv.FormatUint(rand.Uint64(), 36)+".tmp", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
-	}
-}
-
-// createFile writes a file that must not exist yet, in one step: of several links to one name one succeeds.
+// createFile writes a file that must not exist yet, in one step: link(2) succeeds for one of several writers.
 func createFile(dir, key string, data []byte) error {
 	path := filepath.Join(dir, filepath.FromSlash(key))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	tmp, err := CreateBeside(path)
+	tmp, err := disk.CreateBeside(path)
 	if err != nil {
 		return err
 	}
@@ -52,26 +41,7 @@ func createFile(dir, key string, data []byte) error {
 	} else if err != nil {
 		return err
 	}
-	return syncFolders(filepath.Dir(path), dir)
-}
-
-// syncFolders makes new names last through a power cut: that of a file in its folder, and those of the folders above it,
-// which may be as new.
-func syncFolders(at, root string) error {
-	for {
-		folder, err := os.Open(at)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
-			return fmt.Errorf("sync the folder %s: %w", at, err)
-		}
-		up := filepath.Dir(at)
-		if at == filepath.Clean(root) || up == at {
-			return nil
-		}
-		at = up
-	}
+	return disk.SyncFolders(filepath.Dir(path), dir)
 }
 
 // listFiles gives the keys of the files below a folder, ascending. A folder that doesn't exist has none.

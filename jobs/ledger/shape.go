@@ -3,26 +3,26 @@ package ledger
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// A Shape says what the numbers of a record mean. Records name it by its ID, and it is stored once.
+// A Shape says what the numbers of a record mean, and which columns its file has. Records name it by its ID; it is
+// stored once.
 type Shape struct {
-	// Fingerprint: what changes the meaning of a number: dimensions, filters, currency, zone, attribution, modes.
+	// Fingerprint is what changes the meaning of a number: dimensions, filters, currency, zone, attribution, modes.
 	// Metrics are not in it, because a column may be added.
 	Fingerprint map[string]string `json:"fingerprint"`
 	Columns     []Column          `json:"columns"`
 }
 
-// A ShapeColumn is one column of a table's files.
+// A Column is one column of a table's files, as the ledger keeps it.
 type Column struct {
 	Name   string `json:"name"`
-	Type   string `json:"type"`             // empty: not known before the service is asked; it is never recorded so
+	Type   string `json:"type"`             // empty in a plan, until the service was asked; never so in a record
 	Source string `json:"source,omitempty"` // the service's slug; empty: a column of NULLs
-	Event  string `json:"event,omitempty"`  // the selector that an event's column came from
+	Event  string `json:"event,omitempty"`  // the selector that chose the event whose metric it is
 }
 
 // ID is a checksum of the shape.
@@ -39,18 +39,11 @@ func (s Shape) FingerprintID() string { return Shape{Fingerprint: s.Fingerprint}
 
 // SaveShape stores a shape before the first record that names it.
 func (t *Table) SaveShape(ctx context.Context, s Shape) error {
-	data, err := encodeObject(s)
-	if err != nil {
-		return err
-	}
-	key := t.prefix("shapes") + s.ID() + ".json"
-	if err := t.ledger.create(ctx, key, data); err != nil && !errors.Is(err, errExists) {
-		return fmt.Errorf("%w: save %s: %w", ErrBucket, t.ledger.location(key), err)
-	}
-	return nil
+	_, err := t.ledger.createOwn(ctx, t.prefix("shapes")+s.ID()+".json", s) // another's is the same: the key is a checksum
+	return err
 }
 
-// CheckShape refuses a shape whose numbers, or whose columns' types, mean something else than those recorded.
+// CheckShape refuses a shape whose numbers, or whose columns' types, mean something else than the recorded ones.
 func CheckShape(table string, recorded, now Shape) error {
 	diffs := recorded.differences(now)
 	if diffs == nil {
@@ -64,7 +57,7 @@ func CheckShape(table string, recorded, now Shape) error {
 		strings.Join(diffs, "; "), advice)
 }
 
-// differences says what gives the numbers of now another meaning than those of s.
+// differences says, for people, how the meaning of now differs from that of s.
 func (s Shape) differences(now Shape) (diffs []string) {
 	for _, key := range keysOf(s.Fingerprint, now.Fingerprint) {
 		if was, is := s.Fingerprint[key], now.Fingerprint[key]; was != is {

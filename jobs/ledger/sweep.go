@@ -13,7 +13,7 @@ import (
 
 func sweptKey(table string, n int) string { return fmt.Sprintf("tables/%s/swept/%06d.json", table, n) }
 
-// swept reads the last number swept of each unit, and the number of the object that says so, 0 for none.
+// swept reads the last number swept of each unit, and the number of the object that has them; 0: nothing was swept yet.
 func (l *Ledger) swept(ctx context.Context, table string) (n int, last map[string]int, err error) {
 	const tries = 5 // a newer one may have replaced it between the listing and the reading
 	for range tries {
@@ -31,12 +31,12 @@ func (l *Ledger) swept(ctx context.Context, table string) (n int, last map[strin
 	return 0, nil, err
 }
 
-// sweep drops the claims that were given back, when many have gathered: a table would keep one for each cell of its
-// grid for ever. Claimants may go on meanwhile. What makes a claim exclusive is that a number is never used twice, so
-// the numbers are written down before their objects are dropped, in an object of their own that is never changed: the
-// next one holds all numbers of the one before it, none lower, and of two sweepers at once one wins.
+// sweep deletes the claims that were released, when many have gathered: a table would keep one for each cell of its
+// grid for ever. Claimants may go on meanwhile. A claim is exclusive because no number is used twice, so the numbers
+// are written down before their objects are deleted, in a numbered object of their own that is never changed. The next
+// one holds all numbers of the one before it, none of them lower.
 //
-// Claims that were not given back stay, also those of the dead.
+// Claims that were never released stay, also those of dead processes.
 func (t *Table) sweep(ctx context.Context, above int) error {
 	keys, err := t.ledger.list(ctx, t.prefix("claims"))
 	if err != nil || len(keys) <= above {
@@ -57,52 +57,24 @@ func (t *Table) sweep(ctx context.Context, above int) error {
 	for unit, number := range over {
 		numbers[unit] = max(numbers[unit], number)
 	}
-	if !maps.Equal(numbers, last) {
-		if won, err := t.recordSwept(ctx, n+1, numbers); !won {
-			return err
+	drop := func() error {
+		g, ctx := errgroup.WithContext(ctx)
+		g.SetLimit(readers)
+		for _, key := range keys {
+			if unit, number, ok := t.parseClaimKey(key); ok && number <= numbers[unit] {
+				g.Go(func() error { return t.ledger.drop(ctx, key) })
+			}
 		}
+		return g.Wait()
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(readers)
-	for _, key := range keys {
-		unit, number, ok := t.parseClaimKey(key)
-		if !ok || number > numbers[unit] {
-			continue
-		}
-		g.Go(func() error { return t.ledger.drop(ctx, key) })
+	if maps.Equal(numbers, last) {
+		return drop() // a sweep that was cut short goes on
 	}
-	return g.Wait()
+	return t.ledger.compact(ctx, t.prefix("swept"), n+1, numbers, drop)
 }
 
-// recordSwept writes down the numbers as object n. It answers false when another sweeper was faster.
-func (t *Table) recordSwept(ctx context.Context, n int, numbers map[string]int) (won bool, err error) {
-	data, err := encodeObject(numbers)
-	if err != nil {
-		return false, fmt.Errorf("%w: sweep claims of %s: %w", ErrBucket, t.name, err)
-	}
-	key := sweptKey(t.name, n)
-	if err := t.ledger.create(ctx, key, data); errors.Is(err, errExists) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("%w: sweep claims: %s: %w", ErrBucket, t.ledger.location(key), err)
-	}
-	// A slow sweeper may have created a number that was used and dropped long ago: it doesn't hold then.
-	keys, err := t.ledger.list(ctx, t.prefix("swept"))
-	if err != nil || highest(keys) != n {
-		return false, err
-	}
-	for _, older := range keys {
-		if older == key {
-			continue
-		}
-		if err := t.ledger.drop(ctx, older); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// released gives, of the units whose last claim was given back, its number. A claim that can't be read wasn't.
+// released gives the number of the last claim of each unit whose last claim was released. A damaged claim counts as
+// held.
 func (t *Table) released(ctx context.Context, keys []string) (map[string]int, error) {
 	last, number := map[string]string{}, map[string]int{}
 	for _, key := range keys {

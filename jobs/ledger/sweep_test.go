@@ -135,10 +135,9 @@ func TestClaimantBetweenListingAndSweep(t *testing.T) {
 			check(t, claimed(t, l, "u").Release(t.Context()))
 		}
 		at(d, "list", "claims/u/", func() { // the sweeper has listed number 2 alone
-			if won, err := table.recordSwept(t.Context(), 1, map[string]int{"u": 2}); !won || err != nil {
-				t.Fatal(won, err)
-			}
-			check(t, l.drop(t.Context(), "tables/installs/claims/u/000002.json"))
+			check(t, l.compact(t.Context(), table.prefix("swept"), 1, map[string]int{"u": 2}, func() error {
+				return l.drop(t.Context(), "tables/installs/claims/u/000002.json")
+			}))
 		})
 	})
 	var held *HeldError

@@ -18,6 +18,7 @@ import (
 	"gocloud.dev/blob/fileblob"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // prior is how many records were pushed before, in eight pushes.
@@ -83,7 +84,7 @@ func benchmarkPush(b *testing.B, before int64) {
 	for i := 0; b.Loop(); i++ {
 		from := max(0, before-fresh/10) + int64(i)*fresh
 		start := time.Now()
-		report, err := Do(b.Context(), o, Push[int64]{
+		report, err := doFile(b.Context(), o, Task[int64]{
 			Name: strconv.Itoa(i), Source: spread{from, from + fresh, "1"}, Send: func(context.Context, int64) (int, error) { return 0, nil },
 		})
 		if err != nil {
@@ -127,38 +128,38 @@ func TestHistory(t *testing.T) {
 
 // history puts a push on record whose records were all accepted.
 func history(b testing.TB, o *Outbox, from, to int64) {
-	p := &push{id: fmt.Sprintf("20260101T000000.000Z-%016x", from)}
-	x, err := writeIndex(b.Context(), o.folder, p.recordsKey())
+	p := &store.Push{ID: fmt.Sprintf("20260101T000000.000Z-%016x", from)}
+	x, err := o.table.WriteIndex(b.Context(), p)
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &spool{dir: b.TempDir()}
-	defer s.close()
+	s := &store.Spool{Dir: b.TempDir()}
+	defer s.Close()
 	for n := from; n < to; n++ {
 		id, content := mixed(n)
-		if err := s.add(newItem(id, content, n-from+1)); err != nil {
+		if err := s.Add(store.NewItem(id, content, n-from+1)); err != nil {
 			b.Fatal(err)
 		}
 	}
-	for i := range buckets {
-		items, err := s.load(i)
+	for i := range store.Buckets {
+		items, err := s.Load(i)
 		if err != nil {
 			b.Fatal(err)
 		}
 		for _, it := range items {
-			if err := x.add(it); err != nil {
+			if err := x.Add(it); err != nil {
 				b.Fatal(err)
 			}
 		}
 	}
-	if err := x.commit(); err != nil {
+	p.Head = store.Head{
+		Name: fmt.Sprint("history ", from), Version: "1", Started: time.Now().Add(-time.Hour), Ended: time.Now(), Rows: to - from,
+		Counts: store.Counts{Accepted: to - from},
+	}
+	if err := x.Commit(&p.Head); err != nil {
 		b.Fatal(err)
 	}
-	p.head = head{
-		Name: fmt.Sprint("history ", from), Version: "1", Started: time.Now().Add(-time.Hour), Ended: time.Now(), Rows: to - from,
-		Records: x.count, Sum: fmt.Sprintf("%016x", x.sum.Sum64()), Counts: counts{Accepted: x.count},
-	}
-	if err := o.append(b.Context(), p, p.whole("run")); err != nil {
+	if err := o.table.Append(b.Context(), p, p.Whole("run")); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"gocloud.dev/blob/fileblob"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 var (
@@ -105,15 +106,15 @@ func settle(t *testing.T, dir string, service *listener, park bool, kills int, w
 	var once, again, missing int64
 	times := service.times()
 	for row := int64(1); row <= int64(*crashRows); row++ {
-		n, s := times[row], fates.get(row)
+		n, s := times[row], fates.Get(row)
 		switch bad := rejectedByCrash(row); {
-		case s&^doubt == accepted && n == 0, !park && !bad && n == 0:
+		case s&^store.Doubt == store.Accepted && n == 0, !park && !bad && n == 0:
 			t.Fatalf("row %d is %d and never arrived", row, s)
-		case n > 1 && s&doubt == 0:
+		case n > 1 && s&store.Doubt == 0:
 			t.Fatalf("row %d arrived %d times and isn't in doubt", row, n)
 		case park && n > 1:
 			t.Fatalf("row %d arrived %d times though what is in doubt is parked", row, n)
-		case bad != (s&^doubt == rejected) && s != unknown:
+		case bad != (s&^store.Doubt == store.Rejected) && s != store.Unknown:
 			t.Fatalf("row %d is %d", row, s)
 		case n == 0:
 			missing++
@@ -218,12 +219,12 @@ func crashFile(t *testing.T, dir string) File {
 	return files[0]
 }
 
-func crashFates(t *testing.T, dir string) *states {
+func crashFates(t *testing.T, dir string) *store.States {
 	o, err := crashBox(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pushes, err := o.list(context.Background())
+	pushes, err := o.table.List(context.Background())
 	if err != nil || len(pushes) != 1 {
 		t.Fatal(len(pushes), err)
 	}
@@ -231,16 +232,16 @@ func crashFates(t *testing.T, dir string) *states {
 }
 
 // ended gives the states of a push that has ended, all flags with them.
-func ended(t *testing.T, o *Outbox, p *push) *states {
-	var s segment
-	if err := o.folder.Read(context.Background(), p.key(p.last), &s); err != nil {
+func ended(t *testing.T, o *Outbox, p *store.Push) *store.States {
+	var s store.Segment
+	if err := o.table.Folder.Read(context.Background(), p.Key(p.Last), &s); err != nil {
 		t.Fatal(err)
 	}
 	if s.Head == nil || s.Head.Ended.IsZero() {
-		t.Fatalf("%s is no end", p.key(p.last))
+		t.Fatalf("%s is no end", p.Key(p.Last))
 	}
-	var fates states
-	if err := fates.apply(s.Spans); err != nil {
+	var fates store.States
+	if err := fates.Apply(s.Spans); err != nil {
 		t.Fatal(err)
 	}
 	return &fates
@@ -290,7 +291,7 @@ func TestCrashingProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Push[int64]{
+	p := Task[int64]{
 		Name: "numbers", Source: numbers(*crashRows), Send: repeated(caller(os.Getenv("OUTBOX_CRASH_ADDR"))), InFlight: crashInFlight,
 		ParkUnknown: os.Getenv("OUTBOX_CRASH_PARK") == "true", Tally: func(int64) (string, int64) { return "all", 3 },
 	}
@@ -298,7 +299,7 @@ func TestCrashingProcess(t *testing.T) {
 		p.Send = caller(os.Getenv("OUTBOX_CRASH_ADDR"))
 	}
 	for {
-		_, err := Do(t.Context(), o, p)
+		_, err := doFile(t.Context(), o, p)
 		var held *ledger.HeldError
 		if errors.As(err, &held) { // by the one that was killed
 			time.Sleep(held.Free + 10*time.Millisecond)

@@ -6,11 +6,12 @@ import (
 
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // deliver sends one record, and notes what became of it. It sends nothing twice: Send repeats what may be repeated, and a
 // record that is still in doubt then is left for a later run, or for a person.
-func (s *sender[V]) deliver(ctx context.Context, l letter[V]) {
+func (s *sender[V]) deliver(ctx context.Context, l delivery[V]) {
 	if !s.goOn(ctx) {
 		s.undelivered(l)
 		return
@@ -19,19 +20,19 @@ func (s *sender[V]) deliver(ctx context.Context, l letter[V]) {
 	var r *Rejection
 	switch {
 	case err == nil:
-		s.settle(l, accepted, nil)
+		s.acknowledge(l, store.Accepted, nil)
 	case errors.As(err, &r):
-		s.settle(l, rejected, r)
+		s.acknowledge(l, store.Rejected, r)
 	case errors.Is(err, ErrRejected):
-		s.settle(l, rejected, &Rejection{Reason: "refused by the service"})
+		s.acknowledge(l, store.Rejected, &Rejection{Reason: "refused by the service"})
 	case errors.Is(err, jobs.ErrDenied), !errors.Is(err, ErrUnknown) && (s.ctx.Err() == nil || errors.Is(err, ledger.ErrLost)):
 		s.fail(err)
 		s.undelivered(l)
 	case s.work.p.ParkUnknown:
-		s.settle(l, unknown, nil)
+		s.acknowledge(l, store.Unknown, nil)
 	default:
 		s.giveUp(ctx, err)
-		s.settle(l, unknown, nil)
+		s.acknowledge(l, store.Unknown, nil)
 	}
 }
 
@@ -53,7 +54,7 @@ func (s *sender[V]) giveUp(ctx context.Context, err error) {
 }
 
 // attempt hands a record to Send.
-func (s *sender[V]) attempt(l letter[V]) error {
+func (s *sender[V]) attempt(l delivery[V]) error {
 	if err := May(s.ctx); err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (s *sender[V]) attempt(l letter[V]) error {
 		s.resent++
 	}
 	if resent > 0 {
-		s.put(l.row, s.work.states.get(l.row)|doubt)
+		s.put(l.row, s.work.states.Get(l.row)|store.Doubt)
 	}
 	return err
 }

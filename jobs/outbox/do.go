@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // A Push says what to do with one file.
-type Push[V any] struct {
+type Task[V any] struct {
 	Name   string // of the file, the same in every run; it is logged
 	Source Source[V]
 
@@ -47,20 +50,20 @@ type Report struct {
 	Index   int64 // bytes read of what was pushed before
 }
 
-// Do pushes what is missing of a file: it reads the file, finds what was sent already, sends the rest, and writes the
+// Do pushes what is missing of a file, under the table's claim, named ClaimName: it reads the file, finds what was sent already, sends the rest, and writes the
 // rejects. Doing it twice equals doing it once. When it ends early, what was settled is on record and the next Do goes on.
-func Do[V any](ctx context.Context, o *Outbox, p Push[V]) (report Report, err error) {
-	h, err := o.hold(ctx)
+func Do[V any](ctx context.Context, claim *ledger.Claim, o *Outbox, p Task[V]) (report Report, err error) {
+	h, err := under(ctx, claim)
 	if err != nil {
 		return Report{}, fmt.Errorf("push %s: %w", p.Name, err)
 	}
+	defer h.free()
 	w := newWork(o, p)
-	defer w.spool.close()
+	defer w.spool.Close()
 	err = w.do(h)
 	if cause := context.Cause(h.lease); cause != nil {
 		err = errors.Join(cause, err)
 	}
-	err = errors.Join(err, h.release())
 	if err != nil {
 		err = fmt.Errorf("push %s: %w", p.Name, err)
 	}
@@ -68,10 +71,10 @@ func Do[V any](ctx context.Context, o *Outbox, p Push[V]) (report Report, err er
 }
 
 // Check does what Do does up to the sending, and writes nothing: neither the ledger nor the rejects.
-func Check[V any](ctx context.Context, o *Outbox, p Push[V]) (Report, error) {
+func Check[V any](ctx context.Context, o *Outbox, p Task[V]) (Report, error) {
 	w := newWork(o, p)
 	w.check = true
-	defer w.spool.close()
+	defer w.spool.Close()
 	if err := w.prepare(ctx, nil); err != nil {
 		return w.report, fmt.Errorf("check %s: %w", p.Name, err)
 	}
@@ -81,27 +84,27 @@ func Check[V any](ctx context.Context, o *Outbox, p Push[V]) (Report, error) {
 // A work is one Do or Check.
 type work[V any] struct {
 	o *Outbox
-	p Push[V]
+	p Task[V]
 
 	check   bool
 	stat    Stat
-	pushes  []*push
-	orphans []*push
-	resumed *push // the push of this very content; nil: there is none
-	states  *states
+	pushes  []*store.Push
+	orphans []*store.Push
+	resumed *store.Push // the push of this very content; nil: there is none
+	states  *store.States
 	digest  *digest
-	spool   *spool
+	spool   *store.Spool
 	report  Report
 
 	sent, maybe []uint64 // of judge
-	kept        []item
+	kept        []store.Item
 
-	words  map[int64]Rejection   // with Order: what the service said of rows that the file had before, too
-	before *push                 // with Order: the file as it was, when it has changed
+	words  map[int64]store.Words // with Order: what the service said of rows that the file had before, too
+	before *store.Push           // with Order: the file as it was, when it has changed
 	stuck  map[[16]byte]struct{} // with Order: IDs that have a record in doubt which isn't sent; no later one of theirs is
 }
 
-func newWork[V any](o *Outbox, p Push[V]) *work[V] {
+func newWork[V any](o *Outbox, p Task[V]) *work[V] {
 	if p.InFlight == 0 {
 		p.InFlight = 32
 	}
@@ -111,30 +114,30 @@ func newWork[V any](o *Outbox, p Push[V]) *work[V] {
 	if p.Conflict == (Rejection{}) {
 		p.Conflict.Reason = "the same record was pushed before with other content"
 	}
-	w := &work[V]{o: o, p: p, states: &states{}, stuck: map[[16]byte]struct{}{}, words: map[int64]Rejection{}, spool: &spool{dir: o.o.SpoolDir}}
+	w := &work[V]{o: o, p: p, states: &store.States{}, stuck: map[[16]byte]struct{}{}, words: map[int64]store.Words{}, spool: &store.Spool{Dir: o.o.SpoolDir}}
 	w.report.File = File{Name: p.Name}
 	return w
 }
 
 func (w *work[V]) do(h hold) error {
-	fresh := &push{}
-	var ix *indexWriter
-	begin := func() (*indexWriter, error) {
+	fresh := &store.Push{}
+	var ix *store.IndexWriter
+	begin := func() (*store.IndexWriter, error) {
 		w.o.sweepOrphans(h.ctx, w.orphans, w.p.Name)
 		started := w.start(time.Now().UTC())
-		fresh.id = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
-		fresh.head = head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
-		err := w.o.append(h.ctx, fresh, fresh.whole(w.o.o.Run))
+		fresh.ID = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
+		fresh.Head = store.Head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
+		err := w.o.table.Append(h.ctx, fresh, fresh.Whole(w.o.o.Run))
 		if err != nil {
 			return nil, err
 		}
-		ix, err = writeIndex(h.ctx, w.o.folder, fresh.recordsKey())
+		ix, err = w.o.table.WriteIndex(h.ctx, fresh)
 		return ix, err
 	}
 	err := w.prepare(h.ctx, begin)
 	switch {
 	case err != nil && ix != nil:
-		ix.drop()
+		ix.Drop()
 		fallthrough
 	case err != nil:
 		if errors.Is(err, ErrTooMany) {
@@ -146,16 +149,15 @@ func (w *work[V]) do(h hold) error {
 	}
 	p := w.resumed
 	if p == nil {
-		if err := ix.commit(); err != nil {
-			return fmt.Errorf("write %s: %w", w.o.folder.Location(fresh.recordsKey()), err)
+		if err := ix.Commit(&fresh.Head); err != nil {
+			return fmt.Errorf("write %s: %w", w.o.table.Location(fresh), err)
 		}
-		fresh.head.Records, fresh.head.Sum = ix.count, fmt.Sprintf("%016x", ix.sum.Sum64())
-		fresh.words, fresh.sums = w.words, map[string]Sum{}
+		fresh.Words, fresh.Sums = w.words, map[string]store.Sum{}
 		p = fresh
 	}
-	p.states, p.head.Version, p.head.Ended, p.run = w.states, w.stat.Version, time.Time{}, w.o.o.Run
+	p.States, p.Head.Version, p.Head.Ended, p.Run = w.states, w.stat.Version, time.Time{}, w.o.o.Run
 	err = w.send(h, p)
-	w.report.File = p.file(w.states.tally())
+	w.report.File = fileOf(p, w.states.Tally())
 	return err
 }
 
@@ -164,7 +166,7 @@ func (w *work[V]) do(h hold) error {
 func (w *work[V]) start(now time.Time) time.Time {
 	now = now.Truncate(time.Millisecond)
 	for _, p := range slices.Concat(w.pushes, w.orphans) {
-		if next := p.head.Started.Add(time.Millisecond); now.Before(next) {
+		if next := p.Head.Started.Add(time.Millisecond); now.Before(next) {
 			now = next
 		}
 	}

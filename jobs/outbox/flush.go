@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // keepFlushing puts on record what is settled and what may be sent next, a group at a time, or after the time of a flush.
@@ -29,7 +31,7 @@ func (s *sender[V]) keepFlushing(ctx context.Context, over <-chan struct{}) {
 // flush writes the next segment: what was settled and, unless it is the last one, what may be sent once it is there.
 func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	s.mu.Lock()
-	var gone []letter[V]
+	var gone []delivery[V]
 	if last {
 		s.takeBack()
 	} else {
@@ -39,23 +41,23 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 		s.mu.Unlock()
 		return nil
 	}
-	seg := segment{Run: s.work.o.o.Run, Sums: s.sums}
-	seg.Words, seg.Rejected = listWords(s.words)
+	seg := store.Segment{Run: s.work.o.o.Run, Sums: s.sums}
+	seg.Words, seg.Rejected = store.ListWords(s.words)
 	rows := s.settled
 	for _, l := range gone {
 		rows = append(rows, l.row)
 	}
 	slices.Sort(rows)
-	seg.Spans = spansOf(s.work.states, rows)
-	s.push.take(seg)
-	if last || int64(s.push.last-s.push.base) >= max(foldAbove, s.work.states.rows>>16) {
-		seg = s.push.whole(s.work.o.o.Run)
+	seg.Spans = store.SpansOf(s.work.states, rows)
+	s.push.Take(seg)
+	if last || int64(s.push.Last-s.push.Base) >= max(foldAbove, s.work.states.Rows>>16) {
+		seg = s.push.Whole(s.work.o.o.Run)
 	}
-	s.settled, s.words, s.sums = nil, map[int64]Rejection{}, map[string]Sum{}
-	file := s.push.file(s.counts)
+	s.settled, s.words, s.sums = nil, map[int64]store.Words{}, map[string]store.Sum{}
+	file := fileOf(s.push, s.counts)
 	s.mu.Unlock()
 
-	if err := s.work.o.append(ctx, s.push, seg); err != nil {
+	if err := s.work.o.table.Append(ctx, s.push, seg); err != nil {
 		for _, l := range gone {
 			s.undelivered(l)
 		}
@@ -83,7 +85,7 @@ func (s *sender[V]) finish(ctx context.Context) error {
 		return fmt.Errorf("%d records of the first reading didn't come up in the second", n)
 	}
 	var err error
-	if s.push.head.Rejects, err = s.work.publish(ctx, s.rejects); err != nil {
+	if s.push.Head.Rejects, err = s.work.publish(ctx, s.rejects); err != nil {
 		return err
 	}
 	switch doubtful := s.counts.Unknown; {
@@ -96,9 +98,9 @@ func (s *sender[V]) finish(ctx context.Context) error {
 	case s.counts.Pending > 0:
 		return s.leave(ctx) // they wait for others, and so does the file
 	}
-	s.push.head.Counts, s.push.head.Ended = s.counts, time.Now().UTC()
+	s.push.Head.Counts, s.push.Head.Ended = s.counts, time.Now().UTC()
 	if err := s.flush(ctx, true); err != nil {
-		s.push.head.Ended = time.Time{}
+		s.push.Head.Ended = time.Time{}
 		return err
 	}
 	return s.work.supersede(ctx, s.push)

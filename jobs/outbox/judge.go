@@ -3,30 +3,32 @@ package outbox
 import (
 	"context"
 	"slices"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // judge finds, bucket by bucket, which of the pending rows are sent already, from this file or another one: the memory it
 // takes depends on the file alone and not on how much was pushed before. Those that remain go to ix when there is one.
-func (w *work[V]) judge(ctx context.Context, ix *indexWriter) (err error) {
-	var readers []*indexReader
+func (w *work[V]) judge(ctx context.Context, ix *store.IndexWriter) (err error) {
+	var readers []*store.IndexReader
 	defer func() {
 		for _, r := range readers {
-			r.close()
+			r.Close()
 		}
 	}()
 	for _, p := range w.pushes {
-		if p == w.resumed || p.head.Pruned || p.head.Records == 0 {
+		if p == w.resumed || p.Head.Pruned || p.Head.Records == 0 {
 			continue
 		}
-		r, err := openIndex(ctx, w.o.folder, p)
+		r, err := w.o.table.OpenIndex(ctx, p)
 		if err != nil {
 			return err
 		}
 		readers = append(readers, r)
-		w.report.Index += int64(len(magic)) + p.head.Records*itemSize
+		w.report.Index += store.IndexSize(p)
 	}
 	var others []verdict
-	for b := range buckets {
+	for b := range store.Buckets {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -36,14 +38,14 @@ func (w *work[V]) judge(ctx context.Context, ix *indexWriter) (err error) {
 			}
 			continue
 		}
-		items, err := w.spool.load(b)
+		items, err := w.spool.Load(b)
 		if err != nil {
 			return err
 		}
 		others = others[:0]
 		for _, r := range readers {
-			err := r.join(b, items, func(it item, s state) {
-				if s == accepted || s == unknown {
+			err := r.Join(b, items, func(it store.Item, s store.State) {
+				if s == store.Accepted || s == store.Unknown {
 					others = append(others, verdict{it, s})
 				}
 			})
@@ -51,7 +53,7 @@ func (w *work[V]) judge(ctx context.Context, ix *indexWriter) (err error) {
 				return err
 			}
 		}
-		slices.SortFunc(others, func(a, b verdict) int { return a.compareID(b.item) })
+		slices.SortFunc(others, func(a, b verdict) int { return a.CompareID(b.Item) })
 		if err := w.bucket(items, others, ix); err != nil {
 			return err
 		}
@@ -61,26 +63,26 @@ func (w *work[V]) judge(ctx context.Context, ix *indexWriter) (err error) {
 
 // A verdict is what became of a record elsewhere: accepted or unknown.
 type verdict struct {
-	item
-	state state
+	store.Item
+	state store.State
 }
 
 // bucket judges items, which are by ID and row, against what became of the same IDs elsewhere.
-func (w *work[V]) bucket(items []item, others []verdict, ix *indexWriter) error {
+func (w *work[V]) bucket(items []store.Item, others []verdict, ix *store.IndexWriter) error {
 	for len(items) > 0 {
 		n := 1
-		for n < len(items) && items[n].compareID(items[0]) == 0 {
+		for n < len(items) && items[n].CompareID(items[0]) == 0 {
 			n++
 		}
 		m := 0
-		for m < len(others) && others[m].compareID(items[0]) == 0 {
+		for m < len(others) && others[m].CompareID(items[0]) == 0 {
 			m++
 		}
 		for _, it := range w.same(items[:n], others[:m]) {
 			if ix == nil {
 				break
 			}
-			if err := ix.add(it); err != nil {
+			if err := ix.Add(it); err != nil {
 				return err
 			}
 		}
@@ -91,39 +93,39 @@ func (w *work[V]) bucket(items []item, others []verdict, ix *indexWriter) error 
 
 // same judges the rows of one ID, and gives those that are to be sent, or may have been. They are good
 // until the next call.
-func (w *work[V]) same(items []item, others []verdict) (live []item) {
+func (w *work[V]) same(items []store.Item, others []verdict) (live []store.Item) {
 	w.sent, w.maybe, live = w.sent[:0], w.maybe[:0], w.kept[:0]
 	for _, o := range others {
-		if o.state == accepted {
-			w.sent = append(w.sent, o.content)
+		if o.state == store.Accepted {
+			w.sent = append(w.sent, o.Content)
 		} else {
-			w.maybe = append(w.maybe, o.content)
+			w.maybe = append(w.maybe, o.Content)
 		}
 	}
 	for _, it := range items {
-		if w.states.get(int64(it.row))&^doubt == accepted {
-			w.sent = append(w.sent, it.content)
+		if w.states.Get(int64(it.Row))&^store.Doubt == store.Accepted {
+			w.sent = append(w.sent, it.Content)
 		}
 	}
 	for _, it := range items {
-		row := int64(it.row)
-		now := w.states.get(row)
+		row := int64(it.Row)
+		now := w.states.Get(row)
 		// What an earlier run found to be a duplicate or a conflict may have been so of a row that was pending, and another
 		// file was faster. It is never sent, though: it isn't among the records of the push.
-		again := now == duplicate || now == conflict
-		s := now &^ doubt
-		same, maybe := slices.Contains(w.sent, it.content), slices.Contains(w.maybe, it.content)
+		again := now == store.Duplicate || now == store.Conflict
+		s := now &^ store.Doubt
+		same, maybe := slices.Contains(w.sent, it.Content), slices.Contains(w.maybe, it.Content)
 		switch {
-		case s != pending && s != unknown && !again: // settled before
+		case s != store.Pending && s != store.Unknown && !again: // settled before
 		case same, maybe && again:
-			w.states.set(row, duplicate|now&doubt)
+			w.states.Set(row, store.Duplicate|now&store.Doubt)
 		case maybe:
-			if now == pending { // else it is known to be in doubt, or a person wants it sent again
-				w.states.set(row, unknown)
+			if now == store.Pending { // else it is known to be in doubt, or a person wants it sent again
+				w.states.Set(row, store.Unknown)
 			}
 			live = w.keep(live, it)
-		case len(w.sent)+len(w.maybe) > 0 && !w.p.SendConflicts && (now == pending || again):
-			w.states.set(row, conflict)
+		case len(w.sent)+len(w.maybe) > 0 && !w.p.SendConflicts && (now == store.Pending || again):
+			w.states.Set(row, store.Conflict)
 		case !again:
 			live = w.keep(live, it)
 		}
@@ -132,7 +134,7 @@ func (w *work[V]) same(items []item, others []verdict) (live []item) {
 	return live
 }
 
-func (w *work[V]) keep(live []item, it item) []item {
-	w.sent = append(w.sent, it.content)
+func (w *work[V]) keep(live []store.Item, it store.Item) []store.Item {
+	w.sent = append(w.sent, it.Content)
 	return append(live, it)
 }

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // TestSame judges rows of one ID: contents are letters, states before and after are given row by row, and those elsewhere
 // are accepted ("+a") or unknown ("?a").
 func TestSame(t *testing.T) {
-	short := map[string]state{
-		"p": pending, "P": pending | doubt, "a": accepted, "u": unknown, "d": duplicate, "c": conflict, "j": rejected, "A": accepted | doubt,
+	short := map[string]store.State{
+		"p": store.Pending, "P": store.Pending | store.Doubt, "a": store.Accepted, "u": store.Unknown, "d": store.Duplicate, "c": store.Conflict, "j": store.Rejected, "A": store.Accepted | store.Doubt,
 	}
 	for _, c := range []struct {
 		rows, before, elsewhere, after string
@@ -37,22 +39,22 @@ func TestSame(t *testing.T) {
 		{rows: "a b", before: "p c", elsewhere: "+b", after: "c d"},
 		{rows: "a b", before: "p c", elsewhere: "?b", after: "c d"},
 	} {
-		w := newWork(&Outbox{}, Push[int]{SendConflicts: c.send})
-		var items []item
+		w := newWork(&Outbox{}, Task[int]{SendConflicts: c.send})
+		var items []store.Item
 		var others []verdict
 		for i, state := range strings.Fields(c.before) {
-			w.states.set(int64(i)+1, short[state])
-			items = append(items, item{content: uint64(strings.Fields(c.rows)[i][0]), row: uint32(i) + 1})
+			w.states.Set(int64(i)+1, short[state])
+			items = append(items, store.Item{Content: uint64(strings.Fields(c.rows)[i][0]), Row: uint32(i) + 1})
 		}
 		for _, s := range strings.Fields(c.elsewhere) {
-			others = append(others, verdict{item{content: uint64(s[1])}, map[byte]state{'+': accepted, '?': unknown}[s[0]]})
+			others = append(others, verdict{store.Item{Content: uint64(s[1])}, map[byte]store.State{'+': store.Accepted, '?': store.Unknown}[s[0]]})
 		}
 		var live []string
 		for _, it := range w.same(items, others) {
-			live = append(live, fmt.Sprint(it.row))
+			live = append(live, fmt.Sprint(it.Row))
 		}
 		for i, want := range strings.Fields(c.after) {
-			if got := w.states.get(int64(i) + 1); got != short[want] {
+			if got := w.states.Get(int64(i) + 1); got != short[want] {
 				t.Errorf("%+v: row %d is %d", c, i+1, got)
 			}
 		}

@@ -1,23 +1,27 @@
 package outbox
 
-import "context"
+import (
+	"context"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
+)
 
 // lanes are the records that were read and aren't on record yet as what may be sent. With Order, an ID has one record
 // beyond them at most: what comes after it waits until what became of it is on record, too.
 type lanes[V any] struct {
 	ordered bool
-	kept    int64                    // how many there are
-	next    []letter[V]              // those that go on record next
-	behind  map[[16]byte][]letter[V] // the IDs that have a record in next or beyond, and what comes after it
+	kept    int64                      // how many there are
+	next    []delivery[V]              // those that go on record next
+	behind  map[[16]byte][]delivery[V] // the IDs that have a record in next or beyond, and what comes after it
 }
 
 // enter takes a record that was read, or notes it in the rejects when it isn't to be sent. It waits while there are too
 // many: a slow ID holds up no others as long as they fit.
-func (s *sender[V]) enter(ctx context.Context, l letter[V]) error {
+func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.work.live(s.work.states.get(l.row)) {
-		return s.work.note(s.rejects, l, s.push.words)
+	if !s.work.live(s.work.states.Get(l.row)) {
+		return s.work.note(s.rejects, l, s.push.Words)
 	}
 	for s.lanes.kept >= int64(s.work.o.o.Window) && s.err == nil && ctx.Err() == nil {
 		s.moved.Wait()
@@ -34,7 +38,7 @@ func (s *sender[V]) enter(ctx context.Context, l letter[V]) error {
 	} else if queue, busy := s.lanes.behind[l.id]; busy {
 		s.lanes.behind[l.id] = append(queue, l)
 	} else {
-		s.lanes.behind[l.id] = []letter[V]{l}
+		s.lanes.behind[l.id] = []delivery[V]{l}
 		s.advance(l.id)
 	}
 	s.signal()
@@ -60,10 +64,10 @@ func (s *sender[V]) advance(id [16]byte) {
 }
 
 // skip leaves a record that would come after one in doubt.
-func (s *sender[V]) skip(l letter[V]) {
-	now := waiting
-	if s.work.states.get(l.row).maybe() {
-		now = unknown | doubt
+func (s *sender[V]) skip(l delivery[V]) {
+	now := store.Waiting
+	if s.work.states.Get(l.row).Maybe() {
+		now = store.Unknown | store.Doubt
 	}
 	s.put(l.row, now)
 	s.settled = append(s.settled, l.row)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // A past is what is known of an ID elsewhere, and of its rows here so far. There is one for each ID of a bucket, however
@@ -24,7 +26,7 @@ type past struct {
 // A refusal is what the service said of the nth record of an ID.
 type refusal struct {
 	n     int64
-	words Rejection
+	words store.Words
 }
 
 // A chain stands for the contents of records, one after the other.
@@ -41,27 +43,27 @@ func (c *chain) add(content uint64) {
 }
 
 // inOrder judges the rows of a bucket when those of an ID keep their order. All of them belong to the records of the push.
-func (w *work[V]) inOrder(bucket int, readers []*indexReader, ix *indexWriter) error {
+func (w *work[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.IndexWriter) error {
 	pasts := map[[16]byte]*past{}
-	err := w.spool.each(bucket, func(it item) error {
-		if pasts[it.id()] == nil {
-			pasts[it.id()] = &past{}
+	err := w.spool.Each(bucket, func(it store.Item) error {
+		if pasts[it.ID()] == nil {
+			pasts[it.ID()] = &past{}
 		}
 		return nil
 	})
 	for _, r := range readers {
 		if err == nil {
-			err = r.each(bucket, func(it item, s state) {
-				if p := pasts[it.id()]; p != nil {
-					w.recallOf(p, r.push, it, s)
+			err = r.Each(bucket, func(it store.Item, s store.State) {
+				if p := pasts[it.ID()]; p != nil {
+					w.recallOf(p, r.Push, it, s)
 				}
 			})
 		}
 	}
 	if err == nil && w.before != nil {
-		err = w.spool.each(bucket, func(it item) error {
-			if p := pasts[it.id()]; p.now.n < p.before.n {
-				p.now.add(it.content)
+		err = w.spool.Each(bucket, func(it store.Item) error {
+			if p := pasts[it.ID()]; p.now.n < p.before.n {
+				p.now.add(it.Content)
 				p.taken = !p.other && p.now == p.before
 			}
 			return nil
@@ -70,69 +72,69 @@ func (w *work[V]) inOrder(bucket int, readers []*indexReader, ix *indexWriter) e
 	if err != nil {
 		return err
 	}
-	return w.spool.each(bucket, func(it item) error {
-		w.place(pasts[it.id()], it)
+	return w.spool.Each(bucket, func(it store.Item) error {
+		w.place(pasts[it.ID()], it)
 		if ix == nil {
 			return nil
 		}
-		return ix.add(it)
+		return ix.Add(it)
 	})
 }
 
 // recallOf notes what became of a record of another push.
-func (w *work[V]) recallOf(p *past, of *push, it item, s state) {
+func (w *work[V]) recallOf(p *past, of *store.Push, it store.Item, s store.State) {
 	switch {
 	case of == w.before:
 		switch {
-		case s == pending:
+		case s == store.Pending:
 			p.open = true
-		case p.open || p.doubt || s != accepted && s != duplicate && s != unknown && s != rejected:
+		case p.open || p.doubt || s != store.Accepted && s != store.Duplicate && s != store.Unknown && s != store.Rejected:
 			p.other = true // it has to be sent again from the first row on: the last one that was sent may be none of them
 		default:
-			p.before.add(it.content)
-			p.doubt = s == unknown
-			if s == rejected { // sent again, it would come after those that were sent after it
-				p.refused = append(p.refused, refusal{p.before.n, of.words[int64(it.row)]})
+			p.before.add(it.Content)
+			p.doubt = s == store.Unknown
+			if s == store.Rejected { // sent again, it would come after those that were sent after it
+				p.refused = append(p.refused, refusal{p.before.n, of.Words[int64(it.Row)]})
 			}
 		}
-	case of.head.Name == w.p.Name: // as it was before that
+	case of.Head.Name == w.p.Name: // as it was before that
 	case w.follows(of):
-		p.blocked = p.blocked || of.newest && (s == pending || s == unknown)
+		p.blocked = p.blocked || of.Newest && (s == store.Pending || s == store.Unknown)
 	default:
-		p.late = p.late || s != pending && s != conflict
+		p.late = p.late || s != store.Pending && s != store.Conflict
 	}
 }
 
 // follows tells whether the records of this file come after those of another one.
-func (w *work[V]) follows(p *push) bool {
-	if p.head.Order != w.p.Order || w.resumed == nil {
-		return p.head.Order <= w.p.Order
+func (w *work[V]) follows(p *store.Push) bool {
+	if p.Head.Order != w.p.Order || w.resumed == nil {
+		return p.Head.Order <= w.p.Order
 	}
-	return p.id < w.resumed.id
+	return p.ID < w.resumed.ID
 }
 
 // place judges the next row of an ID.
-func (w *work[V]) place(p *past, it item) {
-	row := int64(it.row)
+func (w *work[V]) place(p *past, it store.Item) {
+	row := int64(it.Row)
 	if p.rows++; p.taken && p.rows <= p.before.n {
-		now := duplicate
+		now := store.Duplicate
 		switch {
 		case p.doubt && p.rows == p.before.n:
-			now = unknown
+			now = store.Unknown
 		case len(p.refused) > 0 && p.refused[0].n == p.rows:
-			now, w.words[row] = rejected, p.refused[0].words
+			now, w.words[row] = store.Rejected, p.refused[0].words
 			p.refused = p.refused[1:]
 		}
-		w.states.set(row, now)
+		w.states.Set(row, now)
 	}
-	switch now := w.states.get(row); {
-	case now == pending && p.late && !w.p.SendConflicts:
-		w.states.set(row, conflict)
-	case now == pending && p.blocked:
-		w.states.set(row, waiting)
-	case now&^doubt != pending && now&^doubt != unknown: // settled before
-	case p.blocked, now&^doubt == unknown && w.p.ParkUnknown:
-		w.stuck[it.id()] = struct{}{}
+	switch now := w.states.Get(row); {
+	case now == store.Pending && p.late && !w.p.SendConflicts:
+		w.states.Set(row, store.Conflict)
+	case now == store.Pending && p.blocked:
+		w.states.Set(row, store.Waiting)
+	case now&^store.Doubt != store.Pending && now&^store.Doubt != store.Unknown: // settled before
+	case p.blocked, now&^store.Doubt == store.Unknown && w.p.ParkUnknown:
+		w.stuck[it.ID()] = struct{}{}
 		p.blocked = true
 	}
 }

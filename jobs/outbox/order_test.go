@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func (r *rig) ordered(name, order string, m *memo) Push[string] {
+func (r *rig) ordered(name, order string, m *memo) Task[string] {
 	p := r.push(name, m)
 	p.Order, p.Tally = order, nil
 	return p
@@ -139,7 +139,7 @@ func TestOrderGivenUp(t *testing.T) {
 		return nil
 	}
 	p := r.ordered("1", "1", lines("a 1\nb 1\na 2\nb 2\nc 1"))
-	report, err := Do(t.Context(), r.Outbox, p)
+	report, err := doFile(t.Context(), r.Outbox, p)
 	if err == nil || !strings.Contains(err.Error(), "2 records were sent, and nothing says whether the service has them") {
 		t.Error(err)
 	}
@@ -158,7 +158,7 @@ func TestOrderGivenUp(t *testing.T) {
 	}
 	down = true
 	p = r.ordered("2", "1", lines(strings.Join(text, "\n")))
-	if _, err := Do(t.Context(), r.Outbox, p); !errors.Is(err, ErrUnknown) {
+	if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ErrUnknown) {
 		t.Error(err)
 	}
 	if n := len(r.service.got); n > 5+2*mostGiven {
@@ -386,7 +386,7 @@ func (d *dawn) pushAll(t *testing.T, calm bool) {
 		}
 		over := make(chan error, 1)
 		go func() {
-			_, err := Do(ctx, d.Outbox, p)
+			_, err := doFile(ctx, d.Outbox, p)
 			over <- err
 		}()
 		select {

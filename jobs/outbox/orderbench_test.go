@@ -50,7 +50,7 @@ func BenchmarkOrder(b *testing.B) {
 			}
 			for b.Loop() {
 				for more := range int64(2) {
-					report, err := Do(b.Context(), o, Push[int64]{
+					report, err := doFile(b.Context(), o, Task[int64]{
 						Name: "a", Order: "1", Source: alone{spread{0, rows + more, string('1' + rune(more))}, one},
 						Send: func(context.Context, int64) (int, error) { return 0, nil },
 					})

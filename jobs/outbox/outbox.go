@@ -14,6 +14,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // Options describe the outbox of one table.
@@ -21,7 +22,7 @@ type Options struct {
 	Ledger *ledger.Ledger
 	Table  string
 	Run    string        // the run's ID
-	Lease  time.Duration // of the claim on pushing
+	Lease  time.Duration // of the claim, when records are requeued or dropped
 
 	SpoolDir string       // 28 bytes a record of the file that is pushed
 	Rejects  *blob.Bucket // where rejects files go; nil: nowhere
@@ -40,9 +41,8 @@ type Options struct {
 // Files of one table are pushed one after the other, by all processes together, so that what two of them have in common
 // is sent once. It is safe for concurrent use.
 type Outbox struct {
-	o      Options
-	folder *ledger.Folder
-	turn   chan struct{}
+	o     Options
+	table *store.Table
 }
 
 // New makes the outbox. Nothing is read yet.
@@ -60,8 +60,7 @@ func New(o Options) *Outbox {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Outbox{
-		o: o, turn: make(chan struct{}, 1),
-		folder: o.Ledger.Folder(o.Table, "outbox", "what it says was sent would be sent again"),
+		o: o, table: store.Open(o.Ledger, o.Table),
 	}
 }
 
@@ -79,7 +78,7 @@ type File struct {
 	Duplicates            int64 // sent from another row or file
 	Conflicts             int64 // sent from there with other content
 	Doubtful              int64 // of all, those that may have been sent more than once
-	Sums                  map[string]Sum
+	Sums                  map[string]store.Sum
 	Rejects               string // key of the rejects file; empty: there is none
 	Error                 string `json:",omitempty"` // why nothing of it was sent; empty: it may be
 }
@@ -89,25 +88,25 @@ func (f File) Open() bool { return f.Ended.IsZero() }
 
 // Files gives what is known of all files, the latest first. A file that changed is there several times.
 func (o *Outbox) Files(ctx context.Context) ([]File, error) {
-	pushes, orphans, err := o.pushes(ctx)
+	pushes, orphans, err := o.table.Pushes(ctx)
 	for _, p := range orphans {
-		if p.head.Error != "" {
+		if p.Head.Error != "" {
 			pushes = append(pushes, p)
 		}
 	}
-	slices.SortFunc(pushes, func(a, b *push) int { return strings.Compare(a.id, b.id) })
+	slices.SortFunc(pushes, func(a, b *store.Push) int { return strings.Compare(a.ID, b.ID) })
 	var files []File
 	for _, p := range slices.Backward(pushes) {
-		files = append(files, p.file(p.tally()))
+		files = append(files, fileOf(p, p.Tally()))
 	}
 	return files, err
 }
 
-func (p *push) file(c counts) File {
-	h := p.head
+func fileOf(p *store.Push, c store.Counts) File {
+	h := p.Head
 	return File{
-		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.run, Started: h.Started, Ended: h.Ended, Rows: h.Rows,
+		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.Run, Started: h.Started, Ended: h.Ended, Rows: h.Rows,
 		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Unknown: c.Unknown, Refused: c.Refused,
-		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.sums), Rejects: h.Rejects, Error: h.Error,
+		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.Sums), Rejects: h.Rejects, Error: h.Error,
 	}
 }

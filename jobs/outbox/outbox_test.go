@@ -65,7 +65,7 @@ func TestGoesOnAfterFailure(t *testing.T) {
 		}
 		return nil
 	}
-	report, err := Do(t.Context(), r.Outbox, r.push("f", m))
+	report, err := doFile(t.Context(), r.Outbox, r.push("f", m))
 	if !errors.Is(err, errDown) {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestChangedBeforeItsEnd(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := Do(t.Context(), r.Outbox, r.push("f", m)); !jobs.Denied(err) {
+	if _, err := doFile(t.Context(), r.Outbox, r.push("f", m)); !jobs.Denied(err) {
 		t.Fatal(err)
 	}
 	r.service.say = nil
@@ -117,7 +117,7 @@ func TestRejectedByTheService(t *testing.T) {
 		return nil
 	}
 	m := lines("a 1\nb 2\nc 3\nd 4\ne 5")
-	if _, err := Do(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, errDown) {
+	if _, err := doFile(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, errDown) {
 		t.Fatal(err)
 	}
 	r.rejected("f.rejects.csv", "")
@@ -156,7 +156,7 @@ func TestUnknownIsSentAgain(t *testing.T) {
 		return nil
 	}
 	m := lines("x 1\ny 2\nz 3")
-	report, err := Do(t.Context(), r.Outbox, r.push("g", m))
+	report, err := doFile(t.Context(), r.Outbox, r.push("g", m))
 	if !errors.Is(err, ErrUnknown) {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestTooManyRejects(t *testing.T) {
 	r := newRig(t)
 	p := r.push("f", lines("a 1\n# no\n# no\na 2"))
 	p.MaxRejects = &Most{Count: 2}
-	report, err := Do(t.Context(), r.Outbox, p)
+	report, err := doFile(t.Context(), r.Outbox, p)
 	if !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), "3 of 4 rows, the limit is 2") {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestTooManyRejects(t *testing.T) {
 			t.Fatalf("%+v, %v", files, err)
 		}
 		r.want(files[0], "1 pending, 2 refused, 1 conflicts, open")
-		if _, err := Do(t.Context(), r.Outbox, p); !errors.Is(err, ErrTooMany) {
+		if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ErrTooMany) {
 			t.Fatal(err)
 		}
 	}
@@ -231,7 +231,7 @@ func TestTooManyRejects(t *testing.T) {
 	p.MaxRejects = &Most{Count: 2}
 	r.service.take()
 	r.service.say = func(string, int) error { return &Rejection{"cost_type", "is unknown"} }
-	if _, err = Do(t.Context(), r.Outbox, p); !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), "cost_type: is unknown") {
+	if _, err = doFile(t.Context(), r.Outbox, p); !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), "cost_type: is unknown") {
 		t.Fatal(err)
 	}
 	r.sent("x 1, y 2")
@@ -255,7 +255,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 			r := newRig(t)
 			m := many(900)
 			m.read = func(sending bool, row int64) { change(m, sending, row) }
-			_, err := Do(t.Context(), r.Outbox, r.push("f", m))
+			_, err := doFile(t.Context(), r.Outbox, r.push("f", m))
 			if !errors.Is(err, ErrGrowing) {
 				t.Fatal(err)
 			}
@@ -274,7 +274,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 	r := newRig(t)
 	p := r.push("f", lines("a 1"))
 	p.Quiet = 2 * time.Hour
-	if _, err := Do(t.Context(), r.Outbox, p); !errors.Is(err, ErrGrowing) {
+	if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ErrGrowing) {
 		t.Fatal(err)
 	}
 }
@@ -289,7 +289,7 @@ func TestExpiresMeanwhile(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := Do(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, errDown) {
+	if _, err := doFile(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, errDown) {
 		t.Fatal(err)
 	}
 	r.service.say = nil
@@ -311,7 +311,7 @@ func TestDoubtThenFailureThenExpired(t *testing.T) {
 		}
 		return errDown
 	}
-	report, err := Do(t.Context(), r.Outbox, r.push("f", m))
+	report, err := doFile(t.Context(), r.Outbox, r.push("f", m))
 	if !errors.Is(err, errDown) {
 		t.Fatal(err)
 	}
@@ -367,7 +367,7 @@ func TestCheckWritesNothing(t *testing.T) {
 }
 
 func (r *rig) keys() string {
-	keys, err := r.folder.Keys(context.Background(), "")
+	keys, err := r.table.Folder.Keys(context.Background(), "")
 	if err != nil {
 		r.t.Fatal(err)
 	}

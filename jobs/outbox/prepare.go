@@ -4,22 +4,24 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // prepare reads the file for the first time and judges its rows. begin opens the records of a new push; nil: nothing is
 // kept.
-func (w *work[V]) prepare(ctx context.Context, begin func() (*indexWriter, error)) (err error) {
+func (w *work[V]) prepare(ctx context.Context, begin func() (*store.IndexWriter, error)) (err error) {
 	if w.stat, err = w.p.Source.Stat(ctx); err != nil {
 		return err
 	}
 	if age := time.Since(w.stat.Modified); w.p.Quiet > 0 && age < w.p.Quiet {
 		return &QuietError{Age: age, Quiet: w.p.Quiet, Due: w.stat.Modified.Add(w.p.Quiet).Truncate(time.Second).Add(time.Second)}
 	}
-	if w.pushes, w.orphans, err = w.o.pushes(ctx); err != nil {
+	if w.pushes, w.orphans, err = w.o.table.Pushes(ctx); err != nil {
 		return err
 	}
-	if p := w.known(func(p *push) bool { return true }); p != nil && !w.check && !w.p.Again && !p.open() && p.head.Version == w.stat.Version {
-		w.report.Same, w.resumed, w.report.File = true, p, p.file(p.tally())
+	if p := w.known(func(p *store.Push) bool { return true }); p != nil && !w.check && !w.p.Again && !p.Open() && p.Head.Version == w.stat.Version {
+		w.report.Same, w.resumed, w.report.File = true, p, fileOf(p, p.Tally())
 		return nil
 	}
 	if err := w.validate(ctx); err != nil {
@@ -28,7 +30,7 @@ func (w *work[V]) prepare(ctx context.Context, begin func() (*indexWriter, error
 	if err := w.recall(); err != nil || w.report.Same {
 		return err
 	}
-	var ix *indexWriter
+	var ix *store.IndexWriter
 	if w.resumed == nil && begin != nil {
 		if ix, err = begin(); err != nil {
 			return err
@@ -37,20 +39,20 @@ func (w *work[V]) prepare(ctx context.Context, begin func() (*indexWriter, error
 	if err := w.judge(ctx, ix); err != nil {
 		return err
 	}
-	c := w.states.tally()
-	w.report.Spool = w.spool.end
+	c := w.states.Tally()
+	w.report.Spool = w.spool.End
 	p := w.resumed
 	if p == nil {
-		p = &push{head: head{Name: w.p.Name, Version: w.stat.Version, Digest: w.digest.String(), Rows: w.digest.records}}
+		p = &store.Push{Head: store.Head{Name: w.p.Name, Version: w.stat.Version, Digest: w.digest.String(), Rows: w.digest.records}}
 	}
-	w.report.File = p.file(c)
-	return w.p.MaxRejects.exceeded(c.rejects(), w.digest.records)
+	w.report.File = fileOf(p, c)
+	return w.p.MaxRejects.exceeded(c.Rejects(), w.digest.records)
 }
 
 // known gives the latest push of the name that fits.
-func (w *work[V]) known(fits func(*push) bool) *push {
+func (w *work[V]) known(fits func(*store.Push) bool) *store.Push {
 	for i := len(w.pushes) - 1; i >= 0; i-- {
-		if p := w.pushes[i]; p.head.Name == w.p.Name && fits(p) {
+		if p := w.pushes[i]; p.Head.Name == w.p.Name && fits(p) {
 			return p
 		}
 	}
@@ -65,11 +67,11 @@ func (w *work[V]) validate(ctx context.Context) error {
 			return err
 		}
 		if r.Refusal != nil {
-			w.states.set(r.Row, refused)
+			w.states.Set(r.Row, store.Refused)
 			return nil
 		}
-		w.states.set(r.Row, pending)
-		return w.spool.add(newItem(r.ID, r.Content, r.Row))
+		w.states.Set(r.Row, store.Pending)
+		return w.spool.Add(store.NewItem(r.ID, r.Content, r.Row))
 	})
 	if err != nil {
 		return err
@@ -92,44 +94,44 @@ func (w *work[V]) pinned(ctx context.Context) error {
 
 // recall finds what is known of this content, and takes over what became of its rows.
 func (w *work[V]) recall() error {
-	last := w.known(func(*push) bool { return true })
+	last := w.known(func(*store.Push) bool { return true })
 	if last == nil {
 		return nil
 	}
-	if last.head.Digest != w.digest.String() {
+	if last.Head.Digest != w.digest.String() {
 		w.report.Changed, w.before = true, last
-		if last.head.Pruned {
-			return fmt.Errorf("%w (pushed %s); give what is new a file of its own", ErrForgotten, last.head.Started.Format(time.DateOnly))
+		if last.Head.Pruned {
+			return fmt.Errorf("%w (pushed %s); give what is new a file of its own", ErrForgotten, last.Head.Started.Format(time.DateOnly))
 		}
 		return nil
 	}
 	w.resumed = last
 	if w.p.Order != "" {
-		w.p.Order = last.head.Order // the file may have been copied anew since
+		w.p.Order = last.Head.Order // the file may have been copied anew since
 	}
-	if !last.open() {
-		w.report.Same, w.report.File = true, last.file(last.tally())
+	if !last.Open() {
+		w.report.Same, w.report.File = true, fileOf(last, last.Tally())
 		return nil
 	}
-	for row := int64(1); row <= w.states.rows; row++ {
-		w.states.set(row, w.merge(w.states.get(row), last.states.get(row)))
+	for row := int64(1); row <= w.states.Rows; row++ {
+		w.states.Set(row, w.merge(w.states.Get(row), last.States.Get(row)))
 	}
 	return nil
 }
 
 // merge gives the state of a row from this reading and from what is on record.
-func (w *work[V]) merge(read, recorded state) state {
-	switch s := recorded &^ doubt; {
-	case read == none || s == none:
+func (w *work[V]) merge(read, recorded store.State) store.State {
+	switch s := recorded &^ store.Doubt; {
+	case read == store.None || s == store.None:
 		return read
-	case read == refused && (s == pending || s == unknown): // it has expired meanwhile
-		return refused | recorded&doubt
+	case read == store.Refused && (s == store.Pending || s == store.Unknown): // it has expired meanwhile
+		return store.Refused | recorded&store.Doubt
 	}
 	return recorded
 }
 
 // live tells whether a row is to be sent.
-func (w *work[V]) live(s state) bool {
-	s &^= doubt
-	return s == pending || s == unknown && !w.p.ParkUnknown
+func (w *work[V]) live(s store.State) bool {
+	s &^= store.Doubt
+	return s == store.Pending || s == store.Unknown && !w.p.ParkUnknown
 }

@@ -11,6 +11,8 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // rejects is the file of records that aren't taken, while it is written: row, field, reason, and the original cells.
@@ -108,17 +110,17 @@ func (w *work[V]) publish(ctx context.Context, r *rejects) (string, error) {
 }
 
 // note writes a record that isn't taken to the rejects; words are those of the service.
-func (w *work[V]) note(r *rejects, l letter[V], words map[int64]Rejection) error {
-	switch w.states.get(l.row) &^ doubt {
-	case refused:
+func (w *work[V]) note(r *rejects, l delivery[V], words map[int64]store.Words) error {
+	switch w.states.Get(l.row) &^ store.Doubt {
+	case store.Refused:
 		if l.refusal == nil {
 			l.refusal = &Rejection{Reason: "refused by an earlier reading"}
 		}
 		return r.add(l.row, *l.refusal, l.cells)
-	case conflict:
+	case store.Conflict:
 		return r.add(l.row, w.p.Conflict, l.cells)
-	case rejected:
-		return r.add(l.row, words[l.row], l.cells)
+	case store.Rejected:
+		return r.add(l.row, Rejection(words[l.row]), l.cells)
 	}
 	return nil
 }
@@ -133,11 +135,11 @@ func (w *work[V]) explain(ctx context.Context) error {
 		return err
 	}
 	defer r.drop()
-	var words map[int64]Rejection
+	var words map[int64]store.Words
 	if w.resumed != nil {
-		words = w.resumed.words
+		words = w.resumed.Words
 	}
-	if err := w.reread(ctx, func(l letter[V]) error { return w.note(r, l, words) }); err != nil {
+	if err := w.reread(ctx, func(l delivery[V]) error { return w.note(r, l, words) }); err != nil {
 		return err
 	}
 	w.report.Rejects, err = w.publish(ctx, r)

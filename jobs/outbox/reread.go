@@ -7,9 +7,9 @@ import (
 
 // reread reads the file for the second time, and gives its records, a block at a time, once the block is known to be the
 // one that was validated.
-func (w *work[V]) reread(ctx context.Context, each func(letter[V]) error) error {
+func (w *work[V]) reread(ctx context.Context, each func(delivery[V]) error) error {
 	again := newDigest()
-	var waiting []letter[V]
+	var waiting []delivery[V]
 	deliver := func() error {
 		for _, l := range waiting {
 			if err := each(l); err != nil {
@@ -25,7 +25,7 @@ func (w *work[V]) reread(ctx context.Context, each func(letter[V]) error) error 
 		if err != nil {
 			return err
 		}
-		l := letter[V]{row: r.Row, id: r.ID, value: r.Value, cells: r.Cells}
+		l := delivery[V]{row: r.Row, id: r.ID, value: r.Value, cells: r.Cells}
 		if r.Refusal != nil {
 			refusal := *r.Refusal
 			l.refusal = &refusal

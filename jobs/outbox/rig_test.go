@@ -146,22 +146,31 @@ func (r *rig) open() *Outbox {
 	})
 }
 
-func (r *rig) push(name string, m *memo) Push[string] {
-	return Push[string]{
+func (r *rig) push(name string, m *memo) Task[string] {
+	return Task[string]{
 		Name: name, Source: m, Send: repeated(r.service.once), InFlight: 1,
 		Tally: func(line string) (string, int64) { return line[:1], int64(len(line)) },
 	}
 }
 
 // parked makes a push leave what is in doubt for a person: its client repeats nothing either.
-func (r *rig) parked(p Push[string]) Push[string] {
+func (r *rig) parked(p Task[string]) Task[string] {
 	p.ParkUnknown, p.Send = true, r.service.once
 	return p
 }
 
-func (r *rig) do(p Push[string]) Report {
+// doFile does one file under a claim of its own, as a run does several under one.
+func doFile[V any](ctx context.Context, o *Outbox, p Task[V]) (report Report, err error) {
+	err = o.claimed(ctx, func(c *ledger.Claim) (err error) {
+		report, err = Do(ctx, c, o, p)
+		return err
+	})
+	return report, err
+}
+
+func (r *rig) do(p Task[string]) Report {
 	r.t.Helper()
-	report, err := Do(context.Background(), r.Outbox, p)
+	report, err := doFile(context.Background(), r.Outbox, p)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // grace is how long records that are on their way may take when the process is being stopped. The process has ten
@@ -14,17 +15,17 @@ import (
 const grace = 3 * time.Second
 
 // A letter is a record on its way.
-type letter[V any] struct {
+type delivery[V any] struct {
 	row     int64
 	id      [16]byte
 	value   V
 	refusal *Rejection
 	cells   []string
-	was     state // before it was let go
+	was     store.State // before it was let go
 }
 
 // send reads the file for the second time and sends what is pending.
-func (w *work[V]) send(h hold, p *push) (err error) {
+func (w *work[V]) send(h hold, p *store.Push) (err error) {
 	ctx, stop := context.WithCancel(h.lease) // a letter on its way isn't torn up at once
 	defer stop()
 	unhook := context.AfterFunc(h.ctx, func() { time.AfterFunc(grace, stop) })
@@ -51,7 +52,7 @@ func (w *work[V]) send(h hold, p *push) (err error) {
 	}
 	over := make(chan struct{})
 	flusher.Go(func() { s.keepFlushing(h.lease, over) })
-	err = w.reread(h.ctx, func(l letter[V]) error { return s.enter(h.ctx, l) })
+	err = w.reread(h.ctx, func(l delivery[V]) error { return s.enter(h.ctx, l) })
 	s.end()
 	workers.Wait()
 	close(over)

@@ -3,6 +3,8 @@ package outbox
 import (
 	"context"
 	"sync"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // foldAbove is how many segments add to a whole one, at least, before the next whole one. Of a large file each is larger.
@@ -17,7 +19,7 @@ const mostAhead = 7
 // that gives the ledger time, little more than that.
 type sender[V any] struct {
 	work    *work[V]
-	push    *push
+	push    *store.Push
 	ctx     context.Context // of Send
 	rejects *rejects
 	wake    chan struct{}
@@ -26,27 +28,27 @@ type sender[V any] struct {
 	moved   *sync.Cond // the lanes have room
 	handed  *sync.Cond // there is something to send, or nothing will be
 	lanes   lanes[V]
-	ready   []letter[V] // to be sent: on record as what may have been
-	live    int         // let go by a segment, or by one that is being written, and not settled
-	ahead   int         // how many of them there may be beside those in flight
-	ended   bool        // all was read
-	err     error       // the first; nothing more is sent then
-	halted  bool        // without an error: the push is being stopped
-	settled []int64     // rows, since the last segment
-	words   map[int64]Rejection
-	sums    map[string]Sum
-	counts  counts
+	ready   []delivery[V] // to be sent: on record as what may have been
+	live    int           // let go by a segment, or by one that is being written, and not settled
+	ahead   int           // how many of them there may be beside those in flight
+	ended   bool          // all was read
+	err     error         // the first; nothing more is sent then
+	halted  bool          // without an error: the push is being stopped
+	settled []int64       // rows, since the last segment
+	words   map[int64]store.Words
+	sums    map[string]store.Sum
+	counts  store.Counts
 	sent    int64
 	resent  int64
 	given   int   // records in a row that are in doubt
 	lost    error // what was said of the last of them
 }
 
-func newSender[V any](w *work[V], p *push, ctx context.Context) *sender[V] {
+func newSender[V any](w *work[V], p *store.Push, ctx context.Context) *sender[V] {
 	s := &sender[V]{
 		work: w, push: p, ctx: ctx, wake: make(chan struct{}, 1), ahead: max(1, w.p.InFlight/2),
-		lanes:  lanes[V]{ordered: w.p.Order != "", behind: map[[16]byte][]letter[V]{}},
-		counts: w.states.tally(), words: map[int64]Rejection{}, sums: map[string]Sum{},
+		lanes:  lanes[V]{ordered: w.p.Order != "", behind: map[[16]byte][]delivery[V]{}},
+		counts: w.states.Tally(), words: map[int64]store.Words{}, sums: map[string]store.Sum{},
 	}
 	s.moved, s.handed = sync.NewCond(&s.mu), sync.NewCond(&s.mu)
 	return s
@@ -55,13 +57,13 @@ func newSender[V any](w *work[V], p *push, ctx context.Context) *sender[V] {
 // begin puts the push on record.
 func (s *sender[V]) begin(ctx context.Context) error {
 	if n := s.counts.Unknown; n > 0 && !s.work.p.ParkUnknown {
-		s.work.o.o.Log.Warn("records that the service may have are sent again", "run", s.work.o.o.Run, "window", s.push.head.Name, "rows", n)
+		s.work.o.o.Log.Warn("records that the service may have are sent again", "run", s.work.o.o.Run, "window", s.push.Head.Name, "rows", n)
 	}
-	return s.work.o.append(ctx, s.push, s.push.whole(s.work.o.o.Run))
+	return s.work.o.table.Append(ctx, s.push, s.push.Whole(s.work.o.o.Run))
 }
 
 // letGo takes the records that the next segment lets be sent: as many as fit beside those that aren't settled.
-func (s *sender[V]) letGo() (gone []letter[V]) {
+func (s *sender[V]) letGo() (gone []delivery[V]) {
 	if s.err != nil || s.halted {
 		return nil
 	}
@@ -72,10 +74,10 @@ func (s *sender[V]) letGo() (gone []letter[V]) {
 	gone, s.lanes.next = s.lanes.next[:n:n], s.lanes.next[n:]
 	for i := range gone {
 		l := &gone[i]
-		l.was = s.work.states.get(l.row)
-		now := unknown
-		if l.was.maybe() {
-			now |= doubt
+		l.was = s.work.states.Get(l.row)
+		now := store.Unknown
+		if l.was.Maybe() {
+			now |= store.Doubt
 		}
 		s.put(l.row, now)
 	}
@@ -94,7 +96,7 @@ func (s *sender[V]) takeBack() {
 }
 
 // hand gives the workers what a segment has let go.
-func (s *sender[V]) hand(gone []letter[V]) {
+func (s *sender[V]) hand(gone []delivery[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ready = append(s.ready, gone...)
@@ -105,7 +107,7 @@ func (s *sender[V]) hand(gone []letter[V]) {
 }
 
 // take waits for a record to send. There is none when all are settled, or nothing more is sent.
-func (s *sender[V]) take(ctx context.Context) (l letter[V], more bool) {
+func (s *sender[V]) take(ctx context.Context) (l delivery[V], more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.ready) == 0 {

@@ -1,54 +1,58 @@
 package outbox
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
+)
 
 // undelivered takes back a record that wasn't sent, or that the service surely didn't take. What it did with it in an earlier
 // run, or after an earlier attempt, stays in doubt.
-func (s *sender[V]) undelivered(l letter[V]) {
+func (s *sender[V]) undelivered(l delivery[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.was == pending && s.again(l) {
-		l.was = unknown | doubt
+	if l.was == store.Pending && s.again(l) {
+		l.was = store.Unknown | store.Doubt
 	}
 	s.put(l.row, l.was)
 	s.live--
 }
 
 // again tells whether the service may have had the record before it is sent now.
-func (s *sender[V]) again(l letter[V]) bool { return s.work.states.get(l.row)&doubt != 0 }
+func (s *sender[V]) again(l delivery[V]) bool { return s.work.states.Get(l.row)&store.Doubt != 0 }
 
-func (s *sender[V]) put(row int64, now state) {
-	before := s.work.states.get(row)
-	s.counts.move(before, -1)
-	s.counts.move(now, 1)
-	s.work.states.set(row, now)
+func (s *sender[V]) put(row int64, now store.State) {
+	before := s.work.states.Get(row)
+	s.counts.Move(before, -1)
+	s.counts.Move(now, 1)
+	s.work.states.Set(row, now)
 }
 
-// settle says what became of a record.
-func (s *sender[V]) settle(l letter[V], now state, r *Rejection) {
+// acknowledge says what became of a record.
+func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.again(l) {
-		now |= doubt
+		now |= store.Doubt
 	}
 	s.put(l.row, now)
 	s.settled = append(s.settled, l.row)
 	s.live--
-	if now&^doubt != unknown {
+	if now&^store.Doubt != store.Unknown {
 		s.given = 0
 	} else if s.lanes.ordered {
 		s.work.stuck[l.id] = struct{}{}
 	}
 	switch {
-	case now&^doubt == accepted && s.work.p.Tally != nil:
+	case now&^store.Doubt == store.Accepted && s.work.p.Tally != nil:
 		key, amount := s.work.p.Tally(l.value)
-		tallyUp(s.sums, key, amount)
-	case now&^doubt == rejected:
-		s.words[l.row] = *r
+		store.TallyUp(s.sums, key, amount)
+	case now&^store.Doubt == store.Rejected:
+		s.words[l.row] = store.Words(*r)
 		if err := s.rejects.add(l.row, *r, l.cells); err != nil {
 			s.failLocked(err)
 		}
-		if err := s.work.p.MaxRejects.exceeded(s.counts.rejects(), s.push.head.Rows); err != nil {
+		if err := s.work.p.MaxRejects.exceeded(s.counts.Rejects(), s.push.Head.Rows); err != nil {
 			s.failLocked(fmt.Errorf("%w; the last one is row %d: %w", err, l.row, r))
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // A night is a simulated row of runs over a few files that share records, with a service and a process that fail.
@@ -124,7 +126,7 @@ func (n *night) run(ids int) {
 	p.InFlight = 1 + n.rng.IntN(6)
 	over := make(chan error, 1)
 	go func() {
-		_, err := Do(ctx, n.Outbox, p)
+		_, err := doFile(ctx, n.Outbox, p)
 		over <- err
 	}()
 	var err error
@@ -203,38 +205,38 @@ func (n *night) compare() {
 			t.Errorf("%s was sent with %d contents", id, different)
 		}
 	}
-	pushes, _, err := n.pushes(t.Context())
+	pushes, _, err := n.table.Pushes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	doubtful := map[string]bool{}
 	for _, p := range pushes {
 		fates := ended(t, n.Outbox, p)
-		for i, line := range n.lines[p.head.Version] {
-			s := fates.get(int64(i) + 1)
-			doubtful[line] = doubtful[line] || s&doubt != 0 || s == unknown
+		for i, line := range n.lines[p.Head.Version] {
+			s := fates.Get(int64(i) + 1)
+			doubtful[line] = doubtful[line] || s&store.Doubt != 0 || s == store.Unknown
 		}
 	}
 	for i, m := range n.files {
-		var last *push
+		var last *store.Push
 		for _, p := range pushes {
-			if p.head.Name == fmt.Sprint(i) && p.head.Version == m.version {
+			if p.Head.Name == fmt.Sprint(i) && p.Head.Version == m.version {
 				last = p
 			}
 		}
 		fates := ended(t, n.Outbox, last)
 		for j, line := range m.lines {
-			s := fates.get(int64(j) + 1)
+			s := fates.Get(int64(j) + 1)
 			id, _, _ := strings.Cut(line, " ")
 			switch {
 			case line == "# no":
-				if s != refused {
+				if s != store.Refused {
 					t.Errorf("file %d row %d is %d", i, j+1, s)
 				}
-			case s == conflict && contents[id] == 1 && n.service.got[line] == 0:
+			case s == store.Conflict && contents[id] == 1 && n.service.got[line] == 0:
 			case n.service.got[line] == 0:
 				t.Errorf("file %d row %d (%s) is %d and never arrived", i, j+1, line, s)
-			case s&^doubt != accepted && s&^doubt != duplicate:
+			case s&^store.Doubt != store.Accepted && s&^store.Doubt != store.Duplicate:
 				t.Errorf("file %d row %d (%s) is %d", i, j+1, line, s)
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"gocloud.dev/blob/fileblob"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 func many(n int) *memo {
@@ -47,7 +48,7 @@ func TestStop(t *testing.T) {
 				return 0, ctx.Err()
 			}
 		}
-		report, err := Do(ctx, r.Outbox, p)
+		report, err := doFile(ctx, r.Outbox, p)
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -91,7 +92,7 @@ func TestKillWhileStopping(t *testing.T) {
 			}
 			looks++
 		}
-		if _, err := Do(ctx, r.Outbox, p); !errors.Is(err, context.Canceled) || looks == 0 {
+		if _, err := doFile(ctx, r.Outbox, p); !errors.Is(err, context.Canceled) || looks == 0 {
 			t.Fatal(looks, err)
 		}
 	})
@@ -110,7 +111,7 @@ func TestStopWhileTheServiceHangs(t *testing.T) {
 			return 0, ctx.Err()
 		}
 		start := time.Now()
-		report, err := Do(ctx, r.Outbox, p)
+		report, err := doFile(ctx, r.Outbox, p)
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func TestWindow(t *testing.T) {
 	r := newRig(t)
 	var sent, flushed atomic.Int64
 	o := fileBox(t, dir, time.Minute)
-	_, err := Do(t.Context(), o, Push[string]{
+	_, err := doFile(t.Context(), o, Task[string]{
 		Name: "f", Source: many(20_000), InFlight: 8,
 		Send: func(ctx context.Context, line string) (int, error) {
 			if n := sent.Add(1); n > flushed.Load()+(1+mostAhead)*8 {
@@ -139,7 +140,7 @@ func TestWindow(t *testing.T) {
 		},
 		Observe: func(f File) {
 			flushed.Store(f.Accepted)
-			if keys, err := o.folder.Keys(t.Context(), ""); err != nil || len(keys) > foldAbove+3 {
+			if keys, err := o.table.Folder.Keys(t.Context(), ""); err != nil || len(keys) > foldAbove+3 {
 				t.Errorf("%d objects, %v", len(keys), err)
 			}
 		},
@@ -147,7 +148,7 @@ func TestWindow(t *testing.T) {
 	if err != nil || sent.Load() != 20_000 {
 		t.Fatal(sent.Load(), err)
 	}
-	keys, err := o.folder.Keys(t.Context(), "")
+	keys, err := o.table.Folder.Keys(t.Context(), "")
 	if err != nil || len(keys) != 2 { // the records and one segment
 		t.Errorf("%v, %v", keys, err)
 	}
@@ -180,7 +181,7 @@ func TestLedgerFails(t *testing.T) {
 	o := fileBox(t, dir, time.Minute)
 	o.o.Window = 100
 	sent := 0
-	_, err := Do(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
+	_, err := doFile(t.Context(), o, Task[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
 		if sent++; sent == 10 {
 			breakLedger(t, dir, "outbox")
 		}
@@ -195,7 +196,7 @@ func TestLeaseEnds(t *testing.T) {
 	dir := t.TempDir()
 	o := fileBox(t, dir, 300*time.Millisecond)
 	var sent atomic.Int64
-	_, err := Do(t.Context(), o, Push[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
+	_, err := doFile(t.Context(), o, Task[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
 		if sent.Add(1) == 1 {
 			breakLedger(t, dir, "claims")
 		}
@@ -214,17 +215,17 @@ func TestTakenOver(t *testing.T) {
 	p := r.push("f", many(100))
 	p.Send = func(ctx context.Context, line string) (int, error) {
 		if line == "id20 1" {
-			pushes, err := r.list(t.Context())
+			pushes, err := r.table.List(t.Context())
 			if err != nil {
 				t.Error(err)
 			}
 			for n := range 3 { // one of them may be there
-				_, _ = r.folder.Create(t.Context(), pushes[0].key(pushes[0].last+1+n), segment{Base: 1, Writer: "another"})
+				_, _ = r.table.Folder.Create(t.Context(), pushes[0].Key(pushes[0].Last+1+n), store.Segment{Base: 1, Writer: "another"})
 			}
 		}
 		return r.service.once(ctx, line)
 	}
-	if _, err := Do(t.Context(), r.Outbox, p); !errors.Is(err, ledger.ErrLost) {
+	if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ledger.ErrLost) {
 		t.Fatal(err)
 	}
 	if n := len(r.service.got); n > 30 {
@@ -235,8 +236,8 @@ func TestTakenOver(t *testing.T) {
 // A writer that slept through newer segments, which have swept its number, has lost: that it could create it is no proof.
 func TestASleepingWriterLoses(t *testing.T) {
 	r := newRig(t)
-	p := &push{id: "20260101T000000.000Z-0", head: head{Name: "f"}}
-	next := func(p *push) error { return r.append(t.Context(), p, p.whole("run")) }
+	p := &store.Push{ID: "20260101T000000.000Z-0", Head: store.Head{Name: "f"}}
+	next := func(p *store.Push) error { return r.table.Append(t.Context(), p, p.Whole("run")) }
 	if err := next(p); err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +250,7 @@ func TestASleepingWriterLoses(t *testing.T) {
 	if err := next(p); !errors.Is(err, ledger.ErrLost) {
 		t.Errorf("the writer of segment 2, when 3 is there: %v", err)
 	}
-	if err := next(&other); err != nil || r.keys() != other.key(4) {
+	if err := next(&other); err != nil || r.keys() != other.Key(4) {
 		t.Errorf("%v; there is %s", err, r.keys())
 	}
 }
@@ -258,19 +259,19 @@ func TestASleepingWriterLoses(t *testing.T) {
 func TestSevenDigits(t *testing.T) {
 	r := newRig(t)
 	r.do(r.push("f", lines("a 1")))
-	pushes, _, err := r.pushes(t.Context())
+	pushes, _, err := r.table.Pushes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := pushes[0]
-	p.last, p.base = 999_998, 999_998
+	p.Last, p.Base = 999_998, 999_998
 	for range 3 {
-		if err := r.append(t.Context(), p, p.whole("run")); err != nil {
+		if err := r.table.Append(t.Context(), p, p.Whole("run")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.Outbox = r.open()
-	if pushes, _, err = r.pushes(t.Context()); err != nil || pushes[0].last != 1_000_001 {
+	if pushes, _, err = r.table.Pushes(t.Context()); err != nil || pushes[0].Last != 1_000_001 {
 		t.Errorf("%+v, %v", pushes, err)
 	}
 	if report := r.do(r.push("f", lines("a 1"))); !report.Same {
@@ -278,24 +279,16 @@ func TestSevenDigits(t *testing.T) {
 	}
 }
 
-// Files of one table are pushed one after the other.
+// A table is pushed under one claim: while one process has it, no other pushes or drops what was pushed.
 func TestOneAtATime(t *testing.T) {
 	r := newRig(t)
 	var other error
 	p := r.push("f", lines("a 1"))
-	over := make(chan Report, 1)
 	p.Send = func(ctx context.Context, line string) (int, error) {
-		_, other = Do(ctx, r.open(), r.push("g", lines("a 1")))
+		_, other = doFile(ctx, r.open(), r.push("g", lines("a 1")))
 		if err := r.open().Prune(ctx, time.Now().Add(10*day)); err != nil {
 			t.Errorf("another process prunes: %v", err)
 		}
-		go func() {
-			report, err := Do(t.Context(), r.Outbox, r.push("h", lines("a 1\nb 2")))
-			if err != nil {
-				t.Error(err)
-			}
-			over <- report
-		}()
 		return r.service.once(ctx, line)
 	}
 	r.do(p)
@@ -303,7 +296,7 @@ func TestOneAtATime(t *testing.T) {
 	if !errors.As(other, &held) {
 		t.Errorf("another process: %v", other)
 	}
-	r.want((<-over).File, "1 accepted, 1 duplicates, ended")
+	r.want(r.do(r.push("h", lines("a 1\nb 2"))).File, "1 accepted, 1 duplicates, ended")
 	r.sent("a 1, b 2")
 }
 

@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,31 +8,32 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// forget is how long it is remembered that a file was pushed, so that it isn't taken for a new one.
-const forget = 400 * 24 * time.Hour
+// remembered is how long it is remembered that a file was pushed, so that it isn't taken for a new one.
+const remembered = 400 * 24 * time.Hour
 
 // Requeue makes the records in doubt of a file pending again, so that the next Do sends them; an empty name means all
 // files. It gives how many there are.
 func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) {
-	err = o.held(ctx, func(ctx context.Context, pushes []*push) error {
+	err = o.held(ctx, func(ctx context.Context, pushes []*store.Push) error {
 		for _, p := range pushes {
-			if !p.newest || p.states == nil || p.head.Pruned || name != "" && p.head.Name != name {
+			if !p.Newest || p.States == nil || p.Head.Pruned || name != "" && p.Head.Name != name {
 				continue
 			}
 			var found int64
-			for row := int64(1); row <= p.states.rows; row++ {
-				if p.states.get(row)&^doubt == unknown {
-					p.states.set(row, pending|doubt)
+			for row := int64(1); row <= p.States.Rows; row++ {
+				if p.States.Get(row)&^store.Doubt == store.Unknown {
+					p.States.Set(row, store.Pending|store.Doubt)
 					found++
 				}
 			}
 			if found == 0 {
 				continue
 			}
-			p.head.Ended = time.Time{}
-			if err := o.append(ctx, p, p.whole(o.o.Run)); err != nil {
+			p.Head.Ended = time.Time{}
+			if err := o.table.Append(ctx, p, p.Whole(o.o.Run)); err != nil {
 				return err
 			}
 			n += found
@@ -50,18 +50,18 @@ func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) 
 // was pushed of a file, by count and sum, stays known that long. While another process has the claim, nothing is done,
 // and that is no error.
 func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
-	pushes, orphans, err := o.pushes(ctx)
+	pushes, orphans, err := o.table.Pushes(ctx)
 	if err != nil {
 		return err
 	}
-	work := slices.ContainsFunc(orphans, func(p *push) bool { return o.orphan(p, "") })
+	work := slices.ContainsFunc(orphans, func(p *store.Push) bool { return o.orphan(p, "") })
 	for _, p := range pushes {
-		work = work || o.stale(p, now) || p.head.Pruned && (p.records || p.age(now) > forget)
+		work = work || o.stale(p, now) || p.Head.Pruned && (p.Records || p.Age(now) > remembered)
 	}
 	if !work {
 		return nil // without a claim
 	}
-	err = o.held(ctx, func(ctx context.Context, pushes []*push) error {
+	err = o.held(ctx, func(ctx context.Context, pushes []*store.Push) error {
 		for _, p := range pushes {
 			if err := o.prune(ctx, p, now); err != nil {
 				return err
@@ -79,105 +79,90 @@ func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 	return err
 }
 
-func (p *push) age(now time.Time) time.Duration {
-	if p.open() {
-		return now.Sub(p.head.Started)
-	}
-	return now.Sub(p.head.Ended)
+func (o *Outbox) stale(p *store.Push, now time.Time) bool {
+	return !p.Head.Pruned && p.Age(now) > o.o.Keep
 }
 
-func (o *Outbox) stale(p *push, now time.Time) bool { return !p.head.Pruned && p.age(now) > o.o.Keep }
-
-func (o *Outbox) prune(ctx context.Context, p *push, now time.Time) error {
+func (o *Outbox) prune(ctx context.Context, p *store.Push, now time.Time) error {
 	if o.stale(p, now) {
-		p.head.Counts, p.head.Pruned = p.tally(), true
-		if p.open() {
-			p.head.Ended = now.UTC()
+		p.Head.Counts, p.Head.Pruned = p.Tally(), true
+		if p.Open() {
+			p.Head.Ended = now.UTC()
 		}
-		p.states, p.spans, p.words = nil, nil, nil
-		if err := o.append(ctx, p, p.whole(o.o.Run)); err != nil {
+		p.States, p.Spans, p.Words = nil, nil, nil
+		if err := o.table.Append(ctx, p, p.Whole(o.o.Run)); err != nil {
 			return err
 		}
 	}
-	if !p.head.Pruned {
+	if !p.Head.Pruned {
 		return nil
 	}
-	if p.age(now) > forget {
-		return o.forget(ctx, p)
+	if p.Age(now) > remembered {
+		return o.table.Forget(ctx, p)
 	}
-	return o.folder.Drop(ctx, p.recordsKey())
+	return o.table.DropRecords(ctx, p)
 }
 
 // held does something to the pushes under the claim.
-func (o *Outbox) held(ctx context.Context, do func(context.Context, []*push) error) error {
-	h, err := o.hold(ctx)
-	if err != nil {
-		return err
-	}
-	pushes, orphans, err := o.pushes(h.ctx)
-	if err == nil {
+func (o *Outbox) held(ctx context.Context, do func(context.Context, []*store.Push) error) error {
+	return o.claimed(ctx, func(claim *ledger.Claim) error {
+		h, err := under(ctx, claim)
+		if err != nil {
+			return err
+		}
+		defer h.free()
+		pushes, orphans, err := o.table.Pushes(h.ctx)
+		if err != nil {
+			return err
+		}
 		o.sweepOrphans(h.ctx, orphans, "")
-		err = do(h.ctx, pushes)
-	}
-	return errors.Join(err, h.release())
+		return do(h.ctx, pushes)
+	})
 }
 
 // sweepOrphans drops records of which nothing was ever sent. Only the holder of the claim may: those of another process
 // are so while it begins. name is the file that is read anew; empty: none.
-func (o *Outbox) sweepOrphans(ctx context.Context, orphans []*push, name string) {
+func (o *Outbox) sweepOrphans(ctx context.Context, orphans []*store.Push, name string) {
 	for _, p := range orphans {
 		if o.orphan(p, name) {
-			_ = o.forget(ctx, p) // the next holder tries again
+			_ = o.table.Forget(ctx, p) // the next holder tries again
 		}
 	}
 }
 
 // orphan tells whether nothing is to be known of a push that ended before anything was sent.
-func (o *Outbox) orphan(p *push, name string) bool {
-	return p.head.Error == "" || p.head.Name == name || time.Since(p.head.Started) > o.o.Keep
-}
-
-// forget drops all of a push: its records first and the newest segment last, so that what is cut short is none that has lost
-// something.
-func (o *Outbox) forget(ctx context.Context, p *push) error {
-	keys, err := o.folder.Keys(ctx, p.id+"/")
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(ledger.NumberOf(a), ledger.NumberOf(b)) })
-	for _, key := range keys {
-		if err == nil {
-			err = o.folder.Drop(ctx, key)
-		}
-	}
-	return err
+func (o *Outbox) orphan(p *store.Push, name string) bool {
+	return p.Head.Error == "" || p.Head.Name == name || time.Since(p.Head.Started) > o.o.Keep
 }
 
 // touch notes the new version of a file whose content is known.
 func (w *work[V]) touch(ctx context.Context) error {
 	p := w.resumed
-	if p.head.Version == w.stat.Version {
+	if p.Head.Version == w.stat.Version {
 		return nil
 	}
-	p.head.Version = w.stat.Version
+	p.Head.Version = w.stat.Version
 	w.report.Version = w.stat.Version
-	return w.o.append(ctx, p, p.whole(w.o.o.Run))
+	return w.o.table.Append(ctx, p, p.Whole(w.o.o.Run))
 }
 
 // refuse puts on record why nothing of a file is sent. It is no push: the next run reads the file again.
-func (w *work[V]) refuse(ctx context.Context, p *push, why error) error {
-	if p.id == "" {
+func (w *work[V]) refuse(ctx context.Context, p *store.Push, why error) error {
+	if p.ID == "" {
 		return nil // it was begun before
 	}
-	p.head.Error, p.head.Counts, p.head.Rejects = why.Error(), w.states.tally(), w.report.Rejects
-	return w.o.append(ctx, p, p.whole(w.o.o.Run))
+	p.Head.Error, p.Head.Counts, p.Head.Rejects = why.Error(), w.states.Tally(), w.report.Rejects
+	return w.o.table.Append(ctx, p, p.Whole(w.o.o.Run))
 }
 
 // supersede ends what other contents of the file left open: their records are nowhere to be read any more.
-func (w *work[V]) supersede(ctx context.Context, by *push) error {
+func (w *work[V]) supersede(ctx context.Context, by *store.Push) error {
 	for _, p := range w.pushes {
-		if p == by || p.head.Name != by.head.Name || !p.open() {
+		if p == by || p.Head.Name != by.Head.Name || !p.Open() {
 			continue
 		}
-		p.head.Ended, p.head.Counts = time.Now().UTC(), p.tally()
-		if err := w.o.append(ctx, p, p.whole(w.o.o.Run)); err != nil {
+		p.Head.Ended, p.Head.Counts = time.Now().UTC(), p.Tally()
+		if err := w.o.table.Append(ctx, p, p.Whole(w.o.o.Run)); err != nil {
 			return err
 		}
 	}

@@ -3,15 +3,14 @@ package outbox
 import (
 	"errors"
 	"path"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gocloud.dev/blob"
-	"pgregory.net/rapid"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 const day = 24 * time.Hour
@@ -21,7 +20,7 @@ func TestPrune(t *testing.T) {
 	m := lines("a 1\nb 2")
 	r.do(r.push("f", m))
 	r.service.say = func(string, int) error { return errDown }
-	if _, err := Do(t.Context(), r.Outbox, r.push("open", lines("x 1"))); !errors.Is(err, errDown) {
+	if _, err := doFile(t.Context(), r.Outbox, r.push("open", lines("x 1"))); !errors.Is(err, errDown) {
 		t.Fatal(err)
 	}
 	r.service.say = nil
@@ -42,7 +41,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	m.lines, m.version = append(m.lines, "c 3"), "2"
-	if _, err := Do(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, ErrForgotten) {
+	if _, err := doFile(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, ErrForgotten) {
 		t.Error(err)
 	}
 	r.sent("")
@@ -58,11 +57,11 @@ func TestPrune(t *testing.T) {
 // sent anything.
 func TestOrphans(t *testing.T) {
 	r := newRig(t)
-	p := &push{id: "20260101T000000.000Z-0", head: head{Name: "f"}}
-	if err := r.append(t.Context(), p, p.whole("run")); err != nil {
+	p := &store.Push{ID: "20260101T000000.000Z-0", Head: store.Head{Name: "f"}}
+	if err := r.table.Append(t.Context(), p, p.Whole("run")); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.bucket.WriteAll(t.Context(), "tables/spend/outbox/"+p.recordsKey(), []byte(magic), nil); err != nil {
+	if err := r.bucket.WriteAll(t.Context(), "tables/spend/outbox/"+p.RecordsKey(), []byte(store.Magic), nil); err != nil {
 		t.Fatal(err)
 	}
 	if files, err := r.Files(t.Context()); err != nil || len(files) != 0 {
@@ -112,7 +111,7 @@ func TestDeleted(t *testing.T) {
 			}
 			r.service.take()
 			r.Outbox = r.open()
-			_, err = Do(t.Context(), r.Outbox, r.push("g", lines("a 1\nb 2")))
+			_, err = doFile(t.Context(), r.Outbox, r.push("g", lines("a 1\nb 2")))
 			var damaged *ledger.DamagedError
 			if id := key[:strings.IndexByte(key, '/')]; !errors.As(err, &damaged) || !strings.Contains(damaged.Location, id) ||
 				!strings.Contains(damaged.Location, "*") && !strings.HasSuffix(damaged.Location, key) {
@@ -131,16 +130,16 @@ func TestReservedByAnEarlierVersion(t *testing.T) {
 	r := newRig(t)
 	m := lines("a 1\nb 2\nc 3")
 	r.service.say = func(string, int) error { return errDown }
-	if _, err := Do(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, errDown) {
+	if _, err := doFile(t.Context(), r.Outbox, r.push("f", m)); !errors.Is(err, errDown) {
 		t.Fatal(err)
 	}
-	pushes, _, err := r.pushes(t.Context())
+	pushes, _, err := r.table.Pushes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := pushes[0].whole("run")
+	s := pushes[0].Whole("run")
 	s.Reserved = 2
-	if err := r.append(t.Context(), pushes[0], s); err != nil {
+	if err := r.table.Append(t.Context(), pushes[0], s); err != nil {
 		t.Fatal(err)
 	}
 	files, err := r.Files(t.Context())
@@ -163,7 +162,7 @@ func TestDamaged(t *testing.T) {
 				}
 				return nil
 			}
-			_, _ = Do(t.Context(), r.Outbox, r.push("f", m))
+			_, _ = doFile(t.Context(), r.Outbox, r.push("f", m))
 			r.service.take()
 			changed := 0
 			for _, key := range strings.Fields(r.keys()) {
@@ -177,7 +176,7 @@ func TestDamaged(t *testing.T) {
 				}
 				switch what {
 				case "shorter records":
-					data = data[:len(data)-itemSize]
+					data = data[:len(data)-store.ItemSize]
 				case "longer records":
 					data = append(data, 0)
 				default:
@@ -188,90 +187,12 @@ func TestDamaged(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, err := Do(t.Context(), r.Outbox, r.push("g", lines("a 1")))
+			_, err := doFile(t.Context(), r.Outbox, r.push("g", lines("a 1")))
 			var damaged *ledger.DamagedError
 			if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "don't delete it") || changed == 0 {
 				t.Errorf("%d changed, %v", changed, err)
 			}
 			r.sent("")
 		})
-	}
-}
-
-// What doesn't fit a chunk comes back as well, by ID and row.
-func TestSpool(t *testing.T) {
-	s := &spool{dir: t.TempDir()}
-	defer s.close()
-	const n = 3*chunk/itemSize + 100 // of each of two buckets
-	for row := range uint32(2 * n) {
-		id, content := mixed(int64(row / 4))
-		id[0] = 7 * byte(row%2)
-		if err := s.add(newItem(id, content, int64(row)+1)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	seen := map[uint32]bool{}
-	for b := range buckets {
-		items, err := s.load(b)
-		if err != nil || !slices.IsSortedFunc(items, item.compare) || len(items) > 0 && len(items) != n {
-			t.Fatalf("bucket %d: %d items, %v", b, len(items), err)
-		}
-		for _, it := range items {
-			if _, content := mixed(int64(it.row-1) / 4); it.content != content || it.bucket() != b {
-				t.Errorf("%+v in bucket %d", it, b)
-			}
-			seen[it.row] = true
-		}
-	}
-	if len(seen) != 2*n || s.end != 6*chunk {
-		t.Errorf("%d items, %d bytes", len(seen), s.end)
-	}
-}
-
-// The states of rows survive their form on record.
-func TestStates(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var s states
-		want := map[int64]state{}
-		runs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) span {
-			return span{0, rapid.Int64Range(1, 70).Draw(t, "count"), state(rapid.IntRange(0, 15).Draw(t, "state"))}
-		}), 0, 20).Draw(t, "runs")
-		row := int64(0)
-		for _, x := range runs {
-			for range x.count {
-				row++
-				if x.state != none {
-					want[row] = x.state
-					s.set(row, x.state)
-				}
-			}
-		}
-		var again states
-		if err := again.apply(s.encode()); err != nil {
-			t.Fatal(err)
-		}
-		var rows []int64
-		for row := int64(1); row <= s.rows; row++ {
-			if again.get(row) != want[row] || s.get(row) != want[row] {
-				t.Fatalf("row %d is %d and %d, want %d", row, s.get(row), again.get(row), want[row])
-			}
-			if row%3 != 0 && want[row] != none {
-				rows = append(rows, row)
-			}
-		}
-		var some states
-		if err := some.apply(spansOf(&s, rows)); err != nil {
-			t.Fatal(err)
-		}
-		for row := int64(1); row <= s.rows; row++ {
-			if got, in := some.get(row), slices.Contains(rows, row); in && got != want[row] || !in && got != none {
-				t.Fatalf("of some, row %d is %d, want %d", row, got, want[row])
-			}
-		}
-	})
-	for _, damaged := range [][]byte{{1}, {0x80}, {1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}} {
-		if err := new(states).apply(damaged); err == nil {
-			t.Errorf("%x can be read", damaged)
-		}
 	}
 }

@@ -78,7 +78,7 @@ func (p *publisher) publish(hash string, rows int64, onEmpty OnEmpty) (ledger.St
 // openAt reads what the ledger holds of the table.
 func openAt(t *testing.T, l *ledger.Ledger, targets ...ledger.Target) *Table {
 	t.Helper()
-	table, err := Open(t.Context(), l, "installs", targets)
+	table, err := Open(t.Context(), Options{Ledger: l, Name: "installs", Targets: targets})
 	check(t, err)
 	return table
 }

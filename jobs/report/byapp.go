@@ -11,6 +11,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/partition"
 )
 
 const appTokenIn = "app_token__in"
@@ -24,15 +25,15 @@ func (f *fetch) splitsByApp() bool {
 
 // byApp fetches one partition in pieces, half of the apps each, halved again while a piece is too slow. The pieces
 // become one part, so each is kept as CSV until all are there.
-func (f *fetch) byApp(ctx context.Context, partition civil.Date) (answer, error) {
-	row := []civil.Date{partition}
+func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, err error) {
+	row := []civil.Date{day}
 	var spooled []string
 	defer func() {
 		for _, path := range spooled {
 			_ = os.Remove(path) // spool files
 		}
 	}()
-	a := answer{none: true}
+	a.None = true
 	pieces := halves(f.o.Query.Filters[appTokenIn])
 	for len(pieces) > 0 {
 		apps := pieces[0]
@@ -43,18 +44,17 @@ func (f *fetch) byApp(ctx context.Context, partition civil.Date) (answer, error)
 			continue
 		}
 		if err != nil {
-			return answer{}, err
+			return partition.Answer{}, err
 		}
 		if !got.Empty {
 			spooled = append(spooled, path)
-			a.none = false
+			a.None = false
 		}
-		if a.fetched.IsZero() || got.Started.Before(a.fetched) {
-			a.fetched = got.Started
+		if a.Fetched.IsZero() || got.Started.Before(a.Fetched) {
+			a.Fetched = got.Started
 		}
 	}
-	var err error
-	a.parts, err = f.convert(ctx, row, spooled)
+	a.Parts, err = f.convert(ctx, row, spooled)
 	return a, err
 }
 
@@ -105,7 +105,7 @@ func withFilter(filters map[string][]string, name string, values []string) map[s
 
 // convert turns spooled answers into the parts of one row.
 func (f *fetch) convert(ctx context.Context, row []civil.Date, spooled []string) ([]table.Part, error) {
-	conv, err := f.converter(row)
+	conv, err := f.table.Converter(f.cols.Definition, row)
 	if err != nil {
 		return nil, err
 	}

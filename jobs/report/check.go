@@ -68,7 +68,7 @@ func (f *fetch) compare(ctx context.Context, e ledger.Record, recorded ledger.Sh
 	var refused *adjust.Error
 	if err == nil {
 		c.Same = part.Rows == e.Rows && (part.Rows == 0 || part.Hash == e.Hash)
-	} else if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && cols.shape.Lacks(recorded) != nil {
+	} else if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && cols.Shape.Lacks(recorded) != nil {
 		part, err = f.askAs(ctx, e.Partition, cols.as(recorded, true))
 		c.Same = part.Rows == e.Rows
 		for name, sum := range part.Sums {
@@ -88,8 +88,8 @@ func (f *fetch) askAs(ctx context.Context, partition civil.Date, cols *columns) 
 	if err != nil {
 		return table.Part{}, err
 	}
-	_ = os.Remove(a.parts[0].Path)
-	return a.parts[0], nil
+	_ = os.Remove(a.Parts[0].Path)
+	return a.Parts[0], nil
 }
 
 // A Disagreement is a metric whose kind the service's own list gives otherwise than the table has it.

@@ -9,6 +9,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // A column of the table, and the selector it came from when it is an event's.
@@ -17,12 +19,8 @@ type column struct {
 	event string
 }
 
-// columns is the whole table: its definition, and its shape as the ledger keeps it.
-type columns struct {
-	list  []table.Column
-	route int // the finest date dimension, whose value names a row's partition
-	shape ledger.Shape
-}
+// columns is the whole table. Rows are routed by the finest date dimension.
+type columns struct{ partition.Definition }
 
 // fixedColumns are the dimensions and metrics that the config names; none of them needs the service.
 func fixedColumns(o Options) ([]column, error) {
@@ -82,38 +80,43 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	if err := unique(cols); err != nil {
 		return nil, err
 	}
-	c := &columns{shape: shapeOf(p.o, cols), route: table.NoRoute}
+	c := newColumns(shapeOf(p.o, cols))
 	if known {
-		if err := p.checkShape(recorded, c.shape); err != nil {
+		if err := p.checkShape(recorded, c.Shape); err != nil {
 			return nil, err
 		}
 	}
 	for _, col := range cols {
 		c.add(col.Column)
 	}
-	if err := p.table.SaveShape(ctx, c.shape); err != nil {
+	c.Complete(p.o.Warehouse, p.o.Rules.Period.String(), usual, describe)
+	if err := p.table.SaveShape(ctx, c.Shape); err != nil {
 		return nil, err
 	}
 	p.columns = c
 	return c, nil
 }
 
+func newColumns(s ledger.Shape) *columns {
+	return &columns{partition.Definition{Shape: s, Route: table.NoRoute}}
+}
+
 func (c *columns) add(col table.Column) {
-	if col.Dimension && col.Type.IsTime() && (c.route == table.NoRoute || finer(col.Type, c.list[c.route].Type)) {
-		c.route = len(c.list)
+	if col.Dimension && col.Type.IsTime() && (c.Route == table.NoRoute || finer(col.Type, c.Columns[c.Route].Type)) {
+		c.Route = len(c.Columns)
 	}
-	c.list = append(c.list, col)
+	c.Columns = append(c.Columns, col)
 }
 
 // as are the columns as a record has them, or, if shared, those of them that the table still has.
 func (c *columns) as(recorded ledger.Shape, shared bool) *columns {
-	out := &columns{shape: recorded, route: table.NoRoute}
+	out := newColumns(recorded)
 	for _, was := range recorded.Columns {
 		col := table.Column{Name: was.Name, Source: was.Source}
-		i := slices.IndexFunc(c.list, func(is table.Column) bool { return is.Name == was.Name })
+		i := slices.IndexFunc(c.Columns, func(is table.Column) bool { return is.Name == was.Name })
 		switch {
 		case i >= 0:
-			col = c.list[i]
+			col = c.Columns[i]
 			col.Source = was.Source // of an event that had vanished, none
 		case shared || col.Type.UnmarshalText([]byte(was.Type)) != nil:
 			continue // of a type that a later version made, the hash will differ, which is said
@@ -151,7 +154,7 @@ func origin(c column) string {
 // metrics are the slugs to ask for, each once.
 func (c *columns) metrics() []string {
 	var slugs []string
-	for _, col := range c.list {
+	for _, col := range c.Columns {
 		if !col.Dimension && col.Source != "" && !slices.Contains(slugs, col.Source) {
 			slugs = append(slugs, col.Source)
 		}
@@ -185,4 +188,29 @@ func joined(set []string) string {
 	sorted := slices.Clone(set)
 	slices.Sort(sorted)
 	return strings.Join(sorted, ",")
+}
+
+// schema is the table's definition, events included, which the service is asked for.
+func (p *plan) schema(ctx context.Context) (*sinks.Schema, error) {
+	cols, err := p.resolve(ctx, p.o.Client)
+	if err != nil {
+		return nil, err
+	}
+	return cols.Schema, nil
+}
+
+// usual are the dimensions that dashboards filter by most.
+var usual = []string{"app_token", "app", "network", "partner_name", "campaign", "country_code", "os_name"}
+
+// describe is a column's description for people who read the table.
+func describe(c table.Column) string {
+	if c.Dimension {
+		f, _ := catalog.Dimension(c.Source)
+		return f.Description
+	}
+	f, known := catalog.Metric(c.Source)
+	if !known {
+		f, _ = catalog.Guess(c.Source)
+	}
+	return f.Description
 }

@@ -124,7 +124,7 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 	rules, shape := p.rules, p.known
 	p.mu.Lock()
 	if p.columns != nil {
-		shape = p.columns.shape
+		shape = p.columns.Shape
 	}
 	p.mu.Unlock()
 	if rules.Stale, err = p.table.Stale(ctx, shape); err != nil {
@@ -136,7 +136,10 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 // plan reads the ledger and completes the rules by what it holds.
 func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules}
-	if p.table, err = partition.Open(ctx, k.o.Ledger, k.o.Table, k.o.Targets); err != nil {
+	if p.table, err = partition.Open(ctx, partition.Options{
+		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir,
+		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,
+	}); err != nil {
 		return nil, err
 	}
 	recorded, known, err := p.table.LastShape(ctx)
@@ -169,7 +172,7 @@ func (p *plan) shape(ctx context.Context, recorded ledger.Shape) (ledger.Shape, 
 		if err != nil {
 			return ledger.Shape{}, err
 		}
-		return cols.shape, nil
+		return cols.Shape, nil
 	}
 	s := shapeOf(p.o, p.fixed)
 	for _, selector := range p.o.Events {

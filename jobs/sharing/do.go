@@ -2,49 +2,36 @@ package sharing
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/reportferry/reportferry/internal/adjust"
-	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// doAll pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the
-// devices that it has records of left, theirs wait.
-func (k *Kind) doAll(ctx context.Context, due []files.Path) (out ledger.Outcome, err error) {
+// do pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the devices
+// that it has records of left, theirs wait.
+func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledger.Outcome, error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
-	for _, p := range due {
-		one := k.do(ctx, p, client, &out)
-		err = errors.Join(err, one)
-		var held *ledger.HeldError
-		if ctx.Err() != nil || errors.As(one, &held) || jobs.Denied(one) {
-			break
+	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {
+		push, err := k.push(ctx, p, client)
+		if err != nil {
+			return outbox.Report{}, fmt.Errorf("push %s: %w", p.Name, err)
 		}
-	}
+		return outbox.Do(ctx, c, k.outbox, push)
+	})
 	out.Measure(m.Totals())
 	return out, err
 }
 
-func (k *Kind) do(ctx context.Context, p files.Path, client *adjust.Client, out *ledger.Outcome) error {
-	push, err := k.push(ctx, p, client)
-	if err != nil {
-		out.Failed++
-		return fmt.Errorf("push %s: %w", p.Name, err)
-	}
-	report, err := outbox.Do(ctx, k.outbox, push)
-	return files.Outcome(k.o.Log.With("job", k.o.Job, "run", k.o.Run, "window", p.Name), out, report, err)
-}
-
 // push is what is done with a file.
-func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client) (outbox.Push[Record], error) {
+func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client) (outbox.Task[Choice], error) {
 	day, err := k.dayOf(ctx, p)
-	return outbox.Push[Record]{
+	return outbox.Task[Choice]{
 		Name: p.Name, Source: k.file(p), Order: day,
-		Send:     func(ctx context.Context, r Record) (int, error) { return k.submit(ctx, client, r) },
+		Send:     func(ctx context.Context, r Choice) (int, error) { return k.submit(ctx, client, r) },
 		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix,
 		MaxRejects: k.o.MaxRejects, ParkUnknown: k.o.ParkUnknown, SendConflicts: k.o.SendLate,
 		Conflict: outbox.Rejection{Reason: "comes after a file of a later day that has choices of the same device"},
@@ -52,7 +39,7 @@ func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client) (o
 }
 
 // submit sends one record, and says in the outbox's words what came of it.
-func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Record) (resent int, err error) {
+func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Choice) (resent int, err error) {
 	s := adjust.Sharing{AppToken: r.App, Choice: r.Choice, Partners: r.Partners, Options: r.Options}
 	if r.IDType == names[idfa] {
 		s.IDFA = r.Device

@@ -43,20 +43,10 @@ func New(o Options) *Kind {
 // Outbox is what is known of the job's files.
 func (k *Kind) Outbox() *outbox.Outbox { return k.outbox }
 
-// Plan wants the files that are due, all of them as one unit: a run does units in any order, and files have theirs.
+// Plan wants the files that are due, all of them as one unit: files have their order.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	due, err := k.Due(ctx, now)
-	plan := jobs.Plan{Tidy: func(ctx context.Context) error { return k.outbox.Prune(ctx, time.Now()) }}
-	if err != nil || len(due) == 0 {
-		return plan, err
-	}
-	for _, p := range due {
-		plan.Files = append(plan.Files, p.Name)
-	}
-	plan.Units = []jobs.Unit{{
-		Name: "files", Do: func(ctx context.Context, _ ledger.Hold) (ledger.Outcome, error) { return k.doAll(ctx, due) },
-	}}
-	return plan, nil
+	return files.Plan(k.outbox, due, func(ctx context.Context, c *ledger.Claim) (ledger.Outcome, error) { return k.do(ctx, c, due) }), err
 }
 
 // Due gives the files that a run would push, in the order of their days, and of their names.
@@ -100,8 +90,8 @@ func (k *Kind) mapping() files.Mapping {
 	return m
 }
 
-func (k *Kind) file(p files.Path) *files.File[Record] {
-	return &files.File[Record]{Path: p, Mapping: k.mapping(), Spool: k.o.SpoolDir, Record: func(cells []string, o *outbox.Record[Record]) {
+func (k *Kind) file(p files.Path) *files.File[Choice] {
+	return &files.File[Choice]{Path: p, Mapping: k.mapping(), Spool: k.o.SpoolDir, Record: func(cells []string, o *outbox.Record[Choice]) {
 		r, refused := k.check.record((*values)(cells))
 		if refused != nil {
 			o.Refusal = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}

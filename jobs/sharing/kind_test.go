@@ -141,6 +141,15 @@ func TestRun(t *testing.T) {
 		t.Errorf("rejects %q", got)
 	}
 	r.private(t)
+	for it := r.bucket.List(&blob.ListOptions{Prefix: "tables/choices/claims/", Delimiter: "/"}); ; {
+		o, err := it.Next(t.Context())
+		if err != nil {
+			break
+		}
+		if o.Key != "tables/choices/claims/push/" {
+			t.Errorf("the files were under another claim than the table's: %s", o.Key)
+		}
+	}
 	if res := r.run(); len(res.Errs) > 0 || res.Outcome.Windows != 0 {
 		t.Errorf("again: %+v", res)
 	}
@@ -198,7 +207,7 @@ func TestRefusedAndDown(t *testing.T) {
 	r.put(t, 1, "a.csv", "APP,device-1,disable,", "APP,device-2,disable,")
 	r.put(t, 0, "a.csv", "APP,device-1,enable,", "APP,device-3,enable,")
 	res = r.run()
-	if len(res.Errs) != 1 || res.Outcome.Failed != 1 || r.arrivals(t) != "device-3 enable" {
+	if len(res.Errs) != 2 || res.Outcome.Failed != 1 || r.arrivals(t) != "device-3 enable" {
 		t.Errorf("%+v: %s", res, r.arrivals(t))
 	}
 	if res = r.run(); len(res.Errs) != 0 || r.arrivals(t) != "device-3 enable, device-1 disable, device-2 disable, device-1 enable" {

@@ -21,7 +21,7 @@ const (
 var known = NewPartners([]string{"42", "Some Network"})
 
 // read reads a file as the outbox does: its records, and its refusals as "row: field reason".
-func read(t testing.TB, data []byte, o Options) (records []Record, refused []string, err error) {
+func read(t testing.TB, data []byte, o Options) (records []Choice, refused []string, err error) {
 	t.Helper()
 	ctx, bucket := context.Background(), memblob.OpenBucket(nil)
 	defer bucket.Close() //nolint:errcheck // in memory
@@ -32,7 +32,7 @@ func read(t testing.TB, data []byte, o Options) (records []Record, refused []str
 		o.Partners = known
 	}
 	k := &Kind{o: o, check: checker{o.Partners}}
-	err = k.file(files.Path{Name: "x", Bucket: bucket, Key: "x"}).Read(ctx, true, func(r *outbox.Record[Record]) error {
+	err = k.file(files.Path{Name: "x", Bucket: bucket, Key: "x"}).Read(ctx, true, func(r *outbox.Record[Choice]) error {
 		if r.Refusal != nil {
 			refused = append(refused, fmt.Sprintf("%d: %s", r.Row, strings.TrimSpace(r.Refusal.Field+" "+r.Refusal.Reason)))
 			return nil
@@ -170,7 +170,7 @@ func TestRecords(t *testing.T) {
 {"app_token":"a","gps_adid":"y","partner":"Some Network","metric":"all","value":true}
 {"app_token":"a","gps_adid":"y","granular_third_party_sharing_options":"{\"tiktok\":{\"a b\":\"<1>\"},\"google_dma\":{\"eea\":1,\"npa\":false}}"}
 `), Options{})
-	want := []Record{
+	want := []Choice{
 		{"a", "idfa", "X-1", "disable", "", ""},
 		{"a", "gps_adid", "y", "", `{"42":{"all":false},"google":{"install":true,"session":false}}`, ""},
 		{"a", "gps_adid", "y", "", `{"Some Network":{"all":true}}`, ""},

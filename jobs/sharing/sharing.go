@@ -20,7 +20,7 @@ import (
 )
 
 // A Record is one choice of one device as it is sent: checked.
-type Record struct {
+type Choice struct {
 	App      string // token
 	IDType   string // idfa or gps_adid
 	Device   string // personal data: no log, error or object of the ledger may hold it
@@ -30,14 +30,14 @@ type Record struct {
 }
 
 // ID stands for the device of the app: its records are sent in order. It doesn't know how an ID's letters are written.
-func (r Record) ID() (id [16]byte) {
+func (r Choice) ID() (id [16]byte) {
 	sum := sha256.Sum256([]byte(r.App + "\x00" + r.IDType + "\x00" + catalog.Fold(r.Device)))
 	copy(id[:], sum[:])
 	return id
 }
 
 // Content is a hash of what is sent beside the device.
-func (r Record) Content() uint64 {
+func (r Choice) Content() uint64 {
 	return xxhash.Sum64String(r.Choice + "\x00" + r.Partners + "\x00" + r.Options) // no value holds a NUL
 }
 

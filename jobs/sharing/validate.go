@@ -19,7 +19,7 @@ func refuse(f field, reason string) *files.Refusal {
 type checker struct{ partners Partners }
 
 // record checks a row; the first field that isn't right is the reason.
-func (c checker) record(v *values) (r Record, refused *files.Refusal) {
+func (c checker) record(v *values) (r Choice, refused *files.Refusal) {
 	if reason := token(v[appToken], 64); reason != "" {
 		return r, refuse(appToken, reason)
 	}
@@ -48,7 +48,7 @@ func (c checker) record(v *values) (r Record, refused *files.Refusal) {
 }
 
 // device takes the ID from the column of its type, or from device_id with id_type.
-func (r *Record) device(v *values) *files.Refusal {
+func (r *Choice) device(v *values) *files.Refusal {
 	at := deviceID
 	r.IDType, r.Device = v[idType], v[deviceID]
 	switch [...]bool{v[idfa] != "", v[gpsAdID] != "", v[deviceID] != ""} {
@@ -76,7 +76,7 @@ func (r *Record) device(v *values) *files.Refusal {
 }
 
 // settings takes the settings as a whole, or one of them from three columns.
-func (c checker) settings(r *Record, v *values) *files.Refusal {
+func (c checker) settings(r *Choice, v *values) *files.Refusal {
 	one := v[partner] != "" || v[metric] != "" || v[value] != ""
 	switch {
 	case one && v[partnerSettings] != "":

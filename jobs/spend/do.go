@@ -10,23 +10,25 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// do pushes what is missing of one file. A file that is being written is left for the next run, and is no failure.
-func (k *Kind) do(ctx context.Context, p files.Path) (out ledger.Outcome, err error) {
+// do pushes what is missing of the files. One that is being written is left for the next run, and is no failure.
+func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledger.Outcome, error) {
 	var m adjust.Meter
-	report, err := outbox.Do(ctx, k.outbox, k.push(p, k.o.Client.Metered(&m).Asking(outbox.May)))
+	client := k.o.Client.Metered(&m).Asking(outbox.May)
+	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {
+		return outbox.Do(ctx, c, k.outbox, k.push(p, client))
+	})
 	out.Measure(m.Totals())
-	err = files.Outcome(k.o.Log.With("job", k.o.Job, "run", k.o.Run, "window", p.Name), &out, report, err)
 	return out, err
 }
 
 // push is what is done with a file.
-func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Push[Record] {
+func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Task[Cost] {
 	day := files.DayOf(p.Key)
-	return outbox.Push[Record]{
+	return outbox.Task[Cost]{
 		Name: p.Name, Source: k.file(p),
-		Send:     func(ctx context.Context, r Record) (int, error) { return k.submit(ctx, client, r) },
+		Send:     func(ctx context.Context, r Cost) (int, error) { return k.submit(ctx, client, r) },
 		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix,
-		Tally: func(r Record) (string, int64) {
+		Tally: func(r Cost) (string, int64) {
 			return Key{Day: r.day(day), Type: r.Type, Currency: r.Currency}.String(), units(r.Amount)
 		},
 		MaxRejects: k.o.MaxRejects, ParkUnknown: k.o.ParkUnknown, SendConflicts: k.o.SendConflicts,
@@ -35,7 +37,7 @@ func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Push[Record] {
 }
 
 // submit sends one record, and says in the outbox's words what came of it.
-func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Record) (resent int, err error) {
+func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Cost) (resent int, err error) {
 	if r.Expired(time.Now()) { // while the rows before it were sent
 		return 0, expired()
 	}
@@ -45,7 +47,7 @@ func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Record) (res
 }
 
 // day is the day that the spend is of, in UTC: the engagement's, the file's, or else today.
-func (r Record) day(file string) string {
+func (r Cost) day(file string) string {
 	switch {
 	case !r.Engaged.IsZero():
 		return r.Engaged.UTC().Format(time.DateOnly)

@@ -18,8 +18,8 @@ const columnNames = "cost_id,cost_type,cost_currency,cost_amount,tag"
 // id is a Cost ID for row n.
 func id(n int) string { return fmt.Sprintf("click-%012d", n) }
 
-func record(n int, amount string) Record {
-	return Record{Type: "cpi", Currency: "usd", Amount: amount, CostID: id(n), Tag: "t"}
+func record(n int, amount string) Cost {
+	return Cost{Type: "cpi", Currency: "usd", Amount: amount, CostID: id(n), Tag: "t"}
 }
 
 func row(n int, amount string) string { return id(n) + ",cpi,usd," + amount + ",t" }
@@ -77,13 +77,13 @@ func TestFormats(t *testing.T) {
 	usd := "USD"
 	var csvText, lines strings.Builder
 	var rows []spendRow
-	var want []Record
+	var want []Cost
 	csvText.WriteString("\ufeff" + columnNames + ",engaged_at\r\n")
 	for i := range 500 {
 		fmt.Fprintf(&csvText, "%s,cpi,usd,%d.5,\"a, \"\"b\"\"\",2026-01-31 08:30:00.25 UTC\n", id(i), i)
 		fmt.Fprintf(&lines, `{"cost_id": "%s", "other": {"cost_amount": [1, "}"]}, "cost\u005ftype":"CPI","cost_currency":"usd","cost_amount":%d.50, "tag":"a, \"b\"","engaged_at":"2026-01-31T08:30:00.25Z", "gone": null}`+"\n\n", id(i), i)
 		rows = append(rows, spendRow{id(i), "cpi", &usd, int64(i*100000 + 50000), `a, "b"`, at, []string{"x", "y"}})
-		want = append(want, Record{"cpi", "usd", fmt.Sprintf("%d.5", i), id(i), `a, "b"`, at})
+		want = append(want, Cost{"cpi", "usd", fmt.Sprintf("%d.5", i), id(i), `a, "b"`, at})
 	}
 	plain := map[string][]byte{
 		"csv": []byte(csvText.String()), "jsonl": []byte(lines.String()),
@@ -141,7 +141,7 @@ func TestParquetValues(t *testing.T) {
 	}
 	m := mapping(timed.Columns, map[string]string{"cost_currency": "usd"})
 	o := readAll(t, b.Bytes(), m)
-	want := Record{"cpm", "usd", "0.1", "ab010000-0000-0000-0000-000000000000", "-7", time.Date(2026, 1, 31, 8, 30, 0, 250_000_000, time.UTC)}
+	want := Cost{"cpm", "usd", "0.1", "ab010000-0000-0000-0000-000000000000", "-7", time.Date(2026, 1, 31, 8, 30, 0, 250_000_000, time.UTC)}
 	if o.err != nil || len(o.records) != 1 || o.records[0] != want {
 		t.Errorf("got %+v, want %+v", o, want)
 	}
@@ -179,7 +179,7 @@ func TestRefusedRows(t *testing.T) {
 	if o.err != nil || !reflect.DeepEqual(o.refused, want) {
 		t.Errorf("refused %q, %v", o.refused, o.err)
 	}
-	if !reflect.DeepEqual(o.records, []Record{record(1, "1"), record(10, "10")}) {
+	if !reflect.DeepEqual(o.records, []Cost{record(1, "1"), record(10, "10")}) {
 		t.Errorf("records %+v", o.records)
 	}
 	if !reflect.DeepEqual(o.cells[1], []string{id(3), "cpi", "usd", "x", "t"}) || !reflect.DeepEqual(o.header, strings.Split(columnNames, ",")) {
@@ -214,7 +214,7 @@ func TestRefusedRows(t *testing.T) {
 	if o.err != nil || !reflect.DeepEqual(o.refused, want) {
 		t.Errorf("refused %q, %v", o.refused, o.err)
 	}
-	if !reflect.DeepEqual(o.records, []Record{record(1, "1"), record(11, "1.1")}) || !reflect.DeepEqual(o.cells[0], []string{"[1]"}) {
+	if !reflect.DeepEqual(o.records, []Cost{record(1, "1"), record(11, "1.1")}) || !reflect.DeepEqual(o.cells[0], []string{"[1]"}) {
 		t.Errorf("records %+v, cells %q", o.records, o.cells)
 	}
 }

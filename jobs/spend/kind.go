@@ -43,21 +43,10 @@ func New(o Options) *Kind {
 // Outbox is what is known of the job's files.
 func (k *Kind) Outbox() *outbox.Outbox { return k.outbox }
 
-// atOnce is how many files are under way side by side: each takes memory, and one alone keeps the limiter busy.
-const atOnce = 4
-
-// Plan wants the files that are due, each as a unit.
+// Plan wants the files that are due, all of them as one unit.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	due, err := k.Due(ctx, now)
-	plan := jobs.Plan{AtOnce: atOnce, Tidy: func(ctx context.Context) error { return k.outbox.Prune(ctx, time.Now()) }}
-	for _, p := range due {
-		plan.Files = append(plan.Files, p.Name)
-		plan.Units = append(plan.Units, jobs.Unit{
-			Name: files.UnitName(p.Name),
-			Do:   func(ctx context.Context, _ ledger.Hold) (ledger.Outcome, error) { return k.do(ctx, p) },
-		})
-	}
-	return plan, err
+	return files.Plan(k.outbox, due, func(ctx context.Context, c *ledger.Claim) (ledger.Outcome, error) { return k.do(ctx, c, due) }), err
 }
 
 // Due gives the files that a run would push.

@@ -294,7 +294,7 @@ func TestCheck(t *testing.T) {
 	r.o.Shelf.Files = []files.Path{{Name: "x.csv", Bucket: r.source, Key: "x.csv"}}
 	k := New(r.o)
 	plan, err := k.Plan(context.Background(), time.Now())
-	if err != nil || len(plan.Units) != 1 || plan.Files[0] != "x.csv" {
+	if err != nil || len(plan.Units) != 1 || plan.Units[0].Files[0] != "x.csv" {
 		t.Fatal(plan, err)
 	}
 	report, problems, err := k.Check(context.Background(), r.o.Shelf.Files[0])
@@ -306,7 +306,7 @@ func TestCheck(t *testing.T) {
 
 // A record may expire while those before it are sent; it isn't sent then.
 func TestExpiredOnTheWay(t *testing.T) {
-	_, err := (&Kind{}).submit(context.Background(), nil, Record{CostID: goodID, Engaged: time.Now().Add(-Late - time.Second)})
+	_, err := (&Kind{}).submit(context.Background(), nil, Cost{CostID: goodID, Engaged: time.Now().Add(-Late - time.Second)})
 	if !errors.Is(err, outbox.ErrRejected) || !strings.Contains(err.Error(), isExpired) {
 		t.Error(err)
 	}

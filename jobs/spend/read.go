@@ -20,13 +20,13 @@ func mapping(columns, constants map[string]string) files.Mapping {
 	return m
 }
 
-func (k *Kind) file(p files.Path) *files.File[Record] {
+func (k *Kind) file(p files.Path) *files.File[Cost] {
 	return fileOf(p, k.mapping, k.check, k.o.SpoolDir, time.Now())
 }
 
 // fileOf is a file of spend for the outbox. What has expired is judged by one clock for both readings.
-func fileOf(p files.Path, m files.Mapping, c *checker, spool string, now time.Time) *files.File[Record] {
-	return &files.File[Record]{Path: p, Mapping: m, Spool: spool, Record: func(cells []string, o *outbox.Record[Record]) {
+func fileOf(p files.Path, m files.Mapping, c *checker, spool string, now time.Time) *files.File[Cost] {
+	return &files.File[Cost]{Path: p, Mapping: m, Spool: spool, Record: func(cells []string, o *outbox.Record[Cost]) {
 		r, refused := c.record((*values)(cells))
 		switch {
 		case refused != nil:

@@ -14,7 +14,7 @@ import (
 
 // outcome is what came of a file, for tests.
 type outcome struct {
-	records []Record
+	records []Cost
 	refused []string // row: field reason
 	cells   [][]string
 	header  []string
@@ -61,14 +61,14 @@ func newReader(m files.Mapping, more []string, zone *time.Location) reader {
 // A line is what came of one row.
 type line struct {
 	row     int64
-	record  Record
+	record  Cost
 	refused *files.Refusal
 	cells   func() []string
 }
 
 // read reads a file once.
 func read(ctx context.Context, in io.Reader, r reader, dir string, names func([]string), each func(*line) error) error {
-	return files.Read(ctx, in, r.Mapping, dir, names, func(l *files.Line) error {
+	return files.Read(ctx, in, r.Mapping, dir, names, func(l *files.Row) error {
 		mine := line{row: l.Row, refused: l.Refused, cells: l.Cells}
 		if l.Refused == nil {
 			mine.record, mine.refused = r.record((*values)(l.Values))
@@ -209,42 +209,42 @@ func TestRecords(t *testing.T) {
 	for _, test := range []struct {
 		f    field
 		cell string
-		want Record
+		want Cost
 	}{
-		{costID, strings.Repeat("é", 12), Record{CostID: strings.Repeat("é", 12)}},
-		{costID, strings.Repeat("𝄞", 256), Record{CostID: strings.Repeat("𝄞", 256)}},
-		{costID, "3P4OXS8dMAQbqn4Y inner blank", Record{CostID: "3P4OXS8dMAQbqn4Y inner blank"}},
-		{costType, "CPM", Record{Type: "cpm"}},
-		{costType, "Cpe", Record{Type: "cpe"}},
-		{costCurrency, "EUR", Record{Currency: "eur"}},
-		{costCurrency, "Sle", Record{Currency: "sle"}}, // Sierra Leone since 2022
-		{costCurrency, "ZWG", Record{Currency: "zwg"}}, // Zimbabwe since 2024
-		{costCurrency, "qqq", Record{Currency: "qqq"}}, // of the config
-		{costAmount, "1.100000", Record{Amount: "1.1"}},
-		{costAmount, "0", Record{Amount: "0"}},
-		{costAmount, "0.00000", Record{Amount: "0"}},
-		{costAmount, "00.50", Record{Amount: "0.5"}},
-		{costAmount, ".5", Record{Amount: "0.5"}},
-		{costAmount, "5.", Record{Amount: "5"}},
-		{costAmount, "007", Record{Amount: "7"}},
-		{costAmount, "0.00001", Record{Amount: "0.00001"}},
-		{costAmount, "999999999999.99999", Record{Amount: "999999999999.99999"}},
-		{costAmount, "100", Record{Amount: "100"}},
-		{tag, strings.Repeat("é", 128), Record{Tag: strings.Repeat("é", 128)}},
-		{tag, "t", Record{Tag: "t"}},
-		{engagedAt, "2026-01-31T08:30:00Z", Record{Engaged: at}},
-		{engagedAt, "2026-01-31T09:30:00+01:00", Record{Engaged: at}},
-		{engagedAt, "2026-01-31 08:30:00 UTC", Record{Engaged: at}},
-		{engagedAt, "2026-01-31 08:30:00.25 UTC", Record{Engaged: at.Add(250 * time.Millisecond)}},
-		{engagedAt, "2026-01-31 03:30:00-05:00", Record{Engaged: at}},
-		{engagedAt, "2026-01-31 09:30:00", Record{Engaged: at}}, // in Berlin
-		{engagedAt, "2026-01-31T09:30:00.000", Record{Engaged: at}},
-		{engagedAt, "1769848200", Record{Engaged: at}},
-		{engagedAt, "1769848200000", Record{Engaged: at}},
+		{costID, strings.Repeat("é", 12), Cost{CostID: strings.Repeat("é", 12)}},
+		{costID, strings.Repeat("𝄞", 256), Cost{CostID: strings.Repeat("𝄞", 256)}},
+		{costID, "3P4OXS8dMAQbqn4Y inner blank", Cost{CostID: "3P4OXS8dMAQbqn4Y inner blank"}},
+		{costType, "CPM", Cost{Type: "cpm"}},
+		{costType, "Cpe", Cost{Type: "cpe"}},
+		{costCurrency, "EUR", Cost{Currency: "eur"}},
+		{costCurrency, "Sle", Cost{Currency: "sle"}}, // Sierra Leone since 2022
+		{costCurrency, "ZWG", Cost{Currency: "zwg"}}, // Zimbabwe since 2024
+		{costCurrency, "qqq", Cost{Currency: "qqq"}}, // of the config
+		{costAmount, "1.100000", Cost{Amount: "1.1"}},
+		{costAmount, "0", Cost{Amount: "0"}},
+		{costAmount, "0.00000", Cost{Amount: "0"}},
+		{costAmount, "00.50", Cost{Amount: "0.5"}},
+		{costAmount, ".5", Cost{Amount: "0.5"}},
+		{costAmount, "5.", Cost{Amount: "5"}},
+		{costAmount, "007", Cost{Amount: "7"}},
+		{costAmount, "0.00001", Cost{Amount: "0.00001"}},
+		{costAmount, "999999999999.99999", Cost{Amount: "999999999999.99999"}},
+		{costAmount, "100", Cost{Amount: "100"}},
+		{tag, strings.Repeat("é", 128), Cost{Tag: strings.Repeat("é", 128)}},
+		{tag, "t", Cost{Tag: "t"}},
+		{engagedAt, "2026-01-31T08:30:00Z", Cost{Engaged: at}},
+		{engagedAt, "2026-01-31T09:30:00+01:00", Cost{Engaged: at}},
+		{engagedAt, "2026-01-31 08:30:00 UTC", Cost{Engaged: at}},
+		{engagedAt, "2026-01-31 08:30:00.25 UTC", Cost{Engaged: at.Add(250 * time.Millisecond)}},
+		{engagedAt, "2026-01-31 03:30:00-05:00", Cost{Engaged: at}},
+		{engagedAt, "2026-01-31 09:30:00", Cost{Engaged: at}}, // in Berlin
+		{engagedAt, "2026-01-31T09:30:00.000", Cost{Engaged: at}},
+		{engagedAt, "1769848200", Cost{Engaged: at}},
+		{engagedAt, "1769848200000", Cost{Engaged: at}},
 	} {
 		v := values{goodID, "cpi", "usd", "1.25", "tonight", "2026-01-31T08:30:00Z"}
 		v[test.f] = test.cell
-		want := Record{"cpi", "usd", "1.25", goodID, "tonight", at}
+		want := Cost{"cpi", "usd", "1.25", goodID, "tonight", at}
 		switch w := test.want; test.f {
 		case costID:
 			want.CostID = w.CostID
@@ -280,7 +280,7 @@ func TestExpired(t *testing.T) {
 		engaged time.Time
 		want    bool
 	}{{now.AddDate(0, 0, -7), false}, {now.AddDate(0, 0, -7).Add(-time.Nanosecond), true}, {now.Add(time.Hour), false}, {time.Time{}, false}} {
-		if got := (Record{Engaged: test.engaged}).Expired(now); got != test.want {
+		if got := (Cost{Engaged: test.engaged}).Expired(now); got != test.want {
 			t.Errorf("engaged %v: expired %v", test.engaged, got)
 		}
 	}
@@ -291,7 +291,7 @@ func TestConstants(t *testing.T) {
 	m := mapping(map[string]string{"cost_id": "click_id", "cost_amount": "spend"},
 		map[string]string{"cost_type": "CPC", "cost_currency": "EUR", "tag": "partner"})
 	o := readAll(t, []byte("spend,engaged_at,click_id\n2.50,nonsense,"+goodID+"\n"), m)
-	want := Record{Type: "cpc", Currency: "eur", Amount: "2.5", CostID: goodID, Tag: "partner"}
+	want := Cost{Type: "cpc", Currency: "eur", Amount: "2.5", CostID: goodID, Tag: "partner"}
 	if o.err != nil || len(o.records) != 1 || o.records[0] != want {
 		t.Errorf("got %+v", o)
 	}
@@ -299,13 +299,13 @@ func TestConstants(t *testing.T) {
 
 // Records that are sent alike are alike, however their files spell them; a NUL can't move from one value to the next.
 func TestHashes(t *testing.T) {
-	a := Record{Type: "cpi", Currency: "usd", Amount: "1.5", CostID: goodID, Tag: "x"}
+	a := Cost{Type: "cpi", Currency: "usd", Amount: "1.5", CostID: goodID, Tag: "x"}
 	b := a
 	b.Engaged = time.Now()
 	if a.ID() != b.ID() || a.Content() != b.Content() {
 		t.Error("the time of the engagement changes the record, though it isn't sent")
 	}
-	for i, other := range []Record{{"cpc", "usd", "1.5", goodID, "x", time.Time{}}, {"cpi", "eur", "1.5", goodID, "x", time.Time{}},
+	for i, other := range []Cost{{"cpc", "usd", "1.5", goodID, "x", time.Time{}}, {"cpi", "eur", "1.5", goodID, "x", time.Time{}},
 		{"cpi", "usd", "1.51", goodID, "x", time.Time{}}, {"cpi", "usd", "1.5", goodID, "y", time.Time{}}, {"cpiu", "sd", "1.5", goodID, "x", time.Time{}}} {
 		if other.Content() == a.Content() || other.ID() != a.ID() {
 			t.Errorf("%d: content %x, ID %x", i, other.Content(), other.ID())

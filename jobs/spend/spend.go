@@ -10,7 +10,7 @@ import (
 )
 
 // A Record is one piece of spend as it is sent: checked, and in the one spelling that its value has.
-type Record struct {
+type Cost struct {
 	Type     string // cpc, cpi, cpe or cpm
 	Currency string // code of ISO 4217, in small letters
 	Amount   string // decimal without sign, exponent or needless zeros, at most five decimals
@@ -24,20 +24,20 @@ type Record struct {
 const Late = 7 * 24 * time.Hour
 
 // Expired tells whether the engagement is too old for the service by now.
-func (r Record) Expired(now time.Time) bool {
+func (r Cost) Expired(now time.Time) bool {
 	return !r.Engaged.IsZero() && now.Sub(r.Engaged) > Late
 }
 
 // ID identifies the engagement that the spend is of, in this file and in others. It is half a SHA-256: a partner chooses
 // the Cost IDs, and two that met would drop spend without a word.
-func (r Record) ID() (id [16]byte) {
+func (r Cost) ID() (id [16]byte) {
 	sum := sha256.Sum256([]byte(r.CostID))
 	copy(id[:], sum[:])
 	return id
 }
 
 // Content is a hash of what is sent beside the Cost ID. Records that differ in spelling alone have the same.
-func (r Record) Content() uint64 {
+func (r Cost) Content() uint64 {
 	var room [256]byte
 	b := room[:0]
 	for _, s := range [...]string{r.Type, r.Currency, r.Amount, r.Tag} {

@@ -52,7 +52,7 @@ func newChecker(timed bool, more []string, zone *time.Location) *checker {
 
 // record checks a row, field by field; the first that isn't right is the reason. Whether the engagement has expired is
 // for the caller.
-func (c *checker) record(v *values) (r Record, refused *files.Refusal) {
+func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	var reason string
 	if reason = text(v[costID], 12, 256); reason != "" {
 		return r, refuse(costID, reason)

@@ -24,12 +24,12 @@ import (
 	"gocloud.dev/blob/azureblob"
 )
 
-// openAzure opens an azblob URL as gocloud does, with a transport of ours.
+// openAzure opens an azblob URL as gocloud does, but with a client of azureClient.
 func openAzure(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	o := azureblob.URLOpener{MakeClient: azureClient, ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions()}
 	bucket, err := o.OpenBucketURL(ctx, u)
 	if err != nil && o.ServiceURLOptions.AccountName == "" && strings.Contains(err.Error(), "AccountName") {
-		return nil, deny(errors.New("the storage account isn't named"), azureCredentials)
+		return nil, deny(errors.New("no storage account is named"), azureCredentials)
 	}
 	return bucket, err
 }
@@ -53,7 +53,7 @@ func azureClient(service azureblob.ServiceURL, name azureblob.ContainerName) (*c
 			return nil, fmt.Errorf("AZURE_STORAGE_KEY: %w", err)
 		}
 		return container.NewClientWithSharedKeyCredential(at, shared, options)
-	case os.Getenv("AZURE_STORAGE_SAS_TOKEN") != "": // it is in the service's URL
+	case os.Getenv("AZURE_STORAGE_SAS_TOKEN") != "": // the token is in the service's URL already
 		return container.NewClientWithNoCredential(at, options)
 	case connection != "":
 		return container.NewClientFromConnectionString(connection, string(name), options)
@@ -71,8 +71,8 @@ const (
 	azureRights = "; an identity needs the role Storage Blob Data Contributor on the container"
 )
 
-// azureErrors has every error of Azure's in one line, which of themselves are paragraphs, and tells what is refused for its
-// credentials from the rest. It stands before the client's retries.
+// azureErrors writes every error of Azure, of which the client makes paragraphs, in one line, and makes a refusal of an error
+// about credentials. As a per-call policy it runs outside of the client's retries.
 type azureErrors struct{}
 
 func (azureErrors) Do(req *policy.Request) (*http.Response, error) {
@@ -100,7 +100,7 @@ func (azureErrors) Do(req *policy.Request) (*http.Response, error) {
 	return nil, &plainly{text, err}
 }
 
-// azureWords is the message of an answer's body, without the request's ID and time that follow it.
+// azureWords returns the message in an answer's body, without the request's ID and time that follow it.
 func azureWords(resp *http.Response) string {
 	body, err := runtime.Payload(resp)
 	var said struct{ Message string }
@@ -118,9 +118,9 @@ var azureHTTP = sync.OnceValue(func() *http.Client {
 	return &http.Client{Transport: ownBodies{t}}
 })
 
-// ownBodies ends the reading of a request's body when its answer is there. A transport may go on reading it when the
-// answer came early, such as a 503 to an upload. Azure's client unmaps the memory that the body lies in by then
-// (azblob v1.6.4 to v1.8.0, internal/shared/mmf_unix.go), and such a read would end the process with SIGSEGV.
+// ownBodies stops the reading of a request's body as soon as the answer is there. A transport may go on reading when the answer
+// came early, for example a 503 to an upload. By then Azure's client has unmapped the memory of the body (azblob v1.6.4 to
+// v1.8.0, internal/shared/mmf_unix.go), and the read would end the process with SIGSEGV.
 type ownBodies struct{ next http.RoundTripper }
 
 func (o ownBodies) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -129,7 +129,7 @@ func (o ownBodies) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	end := &ending{}
 	defer end.now()
-	sent := *req // a transport's caller keeps its request as it was
+	sent := *req // a transport must not change its caller's request
 	sent.Body = endingBody{req.Body, end}
 	if again := req.GetBody; again != nil {
 		sent.GetBody = func() (io.ReadCloser, error) {
@@ -140,13 +140,13 @@ func (o ownBodies) RoundTrip(req *http.Request) (*http.Response, error) {
 	return o.next.RoundTrip(&sent)
 }
 
-// An ending is known to all bodies of a request.
+// An ending is shared by all bodies of a request.
 type ending struct {
 	mu   sync.Mutex
 	over bool
 }
 
-// now waits for a read that is going on.
+// now ends the reading. It waits for a read that is in progress.
 func (e *ending) now() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

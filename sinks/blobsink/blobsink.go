@@ -1,15 +1,21 @@
-// Package blobsink puts parts into buckets of any store that gocloud.dev/blob knows. Without it there would be no
-// lake: no Parquet files that DuckDB, Spark or a warehouse's external table can read where they lie.
+// Package blobsink puts parts into buckets: on Amazon S3, Google Cloud Storage, Azure, or in a folder. Without it there would
+// be no lake, and no Parquet files that DuckDB, Spark or a warehouse's external table can read where they lie.
 //
-// A part is written once, to its final key. One such write is atomic on every store, so there is no staging object and
-// no copy. It is aborted by cancelling the writer's context, never by closing the writer, which would publish the half
-// that was written.
+// Put takes a part, which is one Parquet file, and gives a receipt with the object's key, size and version:
 //
-// Each write carries the store's own precondition: the object is still the one that the ledger names, or there is none.
-// It is If-Match or If-None-Match on S3 and Azure, the generation on Google's storage, and a lock and a look in a
-// folder. S3's ETag is a sum over the bytes,
-// so that a file whose bytes come back (A, B, A) would be taken for the one before: whoever makes parts makes each of them
-// another file, also of the same rows.
+//	open the part ─ write to its final key, on a condition ─┬─ done: compare what the store holds, and give the receipt
+//	                                                        └─ condition not met: was it this very put, sent twice?
+//	                                                           yes: the receipt; no: ErrConflict or ErrForeign
+//
+// A part is written once, to its final key. One such write is atomic on every store, so that there is no staging object and
+// no copy. A write is aborted by cancelling the writer's context and never by closing the writer, which would publish the
+// half that was written.
+//
+// Each write carries the store's own precondition: the object still has the version that the ledger names, or there is
+// none. On S3 and Azure this is If-Match or If-None-Match, and on Google's storage the generation. A folder has no
+// preconditions, so its folder is locked and the file looked at right before it takes its place. An ETag of S3 is a digest
+// of the bytes: a file whose bytes come back (A, B, A) would have the version that it had before. Therefore parts are
+// encoded so that no two of them are the same file, not even when they hold the same rows.
 package blobsink
 
 import (
@@ -21,6 +27,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,20 +36,21 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
+	"github.com/reportferry/reportferry/internal/disk"
 	"github.com/reportferry/reportferry/sinks"
 )
 
 // ContentType is Parquet's registered media type (IANA, 2024).
 const ContentType = "application/vnd.apache.parquet"
 
-// bufferSize bounds what a driver keeps in memory for one upload. The drivers' own figure is up to 16 MiB, and S3 takes
-// no parts under 5 MiB.
+// bufferSize bounds the memory of one upload in bytes. The drivers' own figures are up to 16 MiB, and S3 accepts no piece
+// of an upload under 5 MiB.
 const bufferSize = 8 << 20
 
-// verifyTimeout bounds the look at the stored object, which goes on when the Put's context has just ended.
+// verifyTimeout bounds the check of the stored object, which is made even when the Put's context has just ended.
 const verifyTimeout = 30 * time.Second
 
-// A Sink is one bucket and the layout of its keys. It may be used by many goroutines.
+// A Sink is one bucket and the layout of its keys. It is safe for concurrent use.
 type Sink struct {
 	bucket *blob.Bucket
 	url    string // without the query
@@ -50,12 +58,12 @@ type Sink struct {
 	key    keyTemplate
 	dir    string // the bucket's directory; empty in other stores
 
-	turn   chan struct{} // to look and write, where the store holds no preconditions
+	turn   chan struct{} // held to look and write, where the store doesn't enforce preconditions
 	probed sync.Once
-	holds  atomic.Bool // the store is known to hold preconditions; else each put looks by itself too
+	holds  atomic.Bool // the store is known to enforce preconditions; until then each put looks for itself too
 
 	mu    sync.Mutex
-	swept map[string]bool // tables of which killed writers' files are gone
+	swept map[string]bool // tables whose leftovers of killed writers were removed
 }
 
 // Open opens the sink of a bucket's URL, as OpenBucket does. The query parameter key, for example
@@ -63,10 +71,10 @@ type Sink struct {
 func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("open sink %s: this is no URL", sinks.Redact(rawURL))
+		return nil, fmt.Errorf("open sink %s: not a URL", sinks.Redact(rawURL))
 	}
 	key := keyTemplate(defaultKey)
-	if q := u.Query(); q.Has("key") { // gocloud has a parameter of that name, with another meaning
+	if q := u.Query(); q.Has("key") { // gocloud has a parameter of the same name with another meaning
 		key = keyTemplate(q.Get("key"))
 		q.Del("key")
 		u.RawQuery = q.Encode()
@@ -80,7 +88,7 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	}
 	dir, err := LocalDir(u.String())
 	if err != nil {
-		dir = "" // its keys lie elsewhere than in the directory
+		dir = "" // the URL moves its keys out of the directory
 	}
 	return newSink(bucket, rawURL, key, dir), nil
 }
@@ -92,12 +100,12 @@ func newSink(bucket *blob.Bucket, rawURL string, key keyTemplate, dir string) *S
 	}
 }
 
-// Store is the identity of the bucket and the layout in it.
+// Store returns the identity of the bucket and the layout in it.
 func (s *Sink) Store() string { return s.store }
 
-// Put writes the part to its key, on the condition that the part carries, and compares what the store then holds. An
-// error of that comparison is the one case in which an error comes after the new rows are visible; they are whole, unless
-// the message gives another size.
+// Put writes the part to its key on the part's condition, and then compares the size and the mark of what the store holds.
+// When that comparison fails, and only then, Put returns an error although the new rows are visible. They are whole, unless
+// the message says that the store holds another size.
 func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	key := s.key.of(p)
 	fail := func(err error) (sinks.Receipt, error) {
@@ -124,25 +132,25 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	}
 	stored, err := s.bucket.Attributes(verify, key)
 	if err != nil {
-		return fail(fmt.Errorf("the part is stored, but not verified: %w; repeat the put", err))
+		return fail(fmt.Errorf("the part is stored but couldn't be verified: %w; repeat the put", err))
 	}
 	s.probe(verify, p.Warn)
 	return s.receipt(key, p, mark, stored, fail)
 }
 
-// receipt makes the receipt of what the store holds, if that is what the put with this mark wrote.
+// receipt returns the receipt when the store holds what the put with this mark wrote.
 func (s *Sink) receipt(key string, p sinks.Part, mark string, stored *blob.Attributes, fail func(error) (sinks.Receipt, error)) (sinks.Receipt, error) {
 	switch other := stored.Metadata[markKey]; {
 	case s.dir == "" && other != "" && other != mark:
 		return fail(sinks.ErrConflict)
 	case stored.Size != p.Size:
-		return fail(fmt.Errorf("the store holds %d bytes, the part has %d: another writer is at work on it, or the store lost some; repeat the put", stored.Size, p.Size))
+		return fail(fmt.Errorf("the store holds %d bytes and the part has %d: another writer replaced it, or the store lost some; repeat the put", stored.Size, p.Size))
 	}
 	return sinks.Receipt{Sink: s.url, Key: key, Size: stored.Size, Version: version(stored)}, nil
 }
 
-// unmet looks at what is there after the store refused a write because of its condition. It may be what this very put
-// wrote: the answer to it was lost, and the client sent it again.
+// unmet decides what a refused condition means. When the object carries this put's mark, this very put wrote it: the answer
+// was lost, and the client sent the request again.
 func (s *Sink) unmet(ctx context.Context, key string, p sinks.Part, mark string, anything bool, fail func(error) (sinks.Receipt, error)) (sinks.Receipt, error) {
 	stored, err := s.bucket.Attributes(ctx, key)
 	switch {
@@ -173,14 +181,14 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 		return fmt.Errorf("open the part: %w", err)
 	}
 	var file *os.File
-	held := false // by the store
+	held := false // the store's client took the condition
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: ContentType,
 		BufferSize:  bufferSize,
 		Metadata:    map[string]string{markKey: mark},
 		IfNotExist:  over.Absent && s.dir == "",
 		BeforeWrite: func(as func(any) bool) (err error) {
-			as(&file) // stays nil in other stores
+			as(&file) // stays nil unless the bucket is a folder
 			boundUpload(as)
 			held, err = precondition(as, over)
 			return err
@@ -191,7 +199,7 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 	}
 	err = errors.Join(copyPart(ctx, w, part, p.Size), part.Close())
 	if err == nil && file != nil {
-		err = file.Sync() // so that after a power cut the ledger can't name a file that is empty
+		err = file.Sync() // so that after a power cut the ledger can't name an empty file
 	}
 	if err == nil && (!held || !s.holds.Load()) {
 		var unlock func()
@@ -205,12 +213,17 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 		return err
 	}
 	if err = w.Close(); err == nil && s.dir != "" {
-		err = syncFolders(s.dir, key, over.Absent)
+		root := filepath.Dir(s.path(key))
+		folder := root
+		if over.Absent { // the folders above may be new, as the file is
+			root = s.dir
+		}
+		err = disk.SyncFolders(folder, root)
 	}
 	return err
 }
 
-// copyPart copies exactly size bytes. A part that ends early or goes on is not the part that was checked.
+// copyPart copies exactly size bytes. A part that is shorter or longer isn't the part that was checked.
 func copyPart(ctx context.Context, w io.Writer, part io.Reader, size int64) error {
 	n, err := io.Copy(w, io.LimitReader(interruptible{ctx, part}, size+1))
 	switch {
@@ -224,7 +237,7 @@ func copyPart(ctx context.Context, w io.Writer, part io.Reader, size int64) erro
 	return nil
 }
 
-// interruptible ends a long copy soon after its context.
+// interruptible makes a long copy end soon after its context.
 type interruptible struct {
 	ctx context.Context
 	r   io.Reader
@@ -237,7 +250,7 @@ func (i interruptible) Read(b []byte) (int, error) {
 	return i.r.Read(b)
 }
 
-// Read opens the stored part of a partition.
+// Read opens the stored part of a partition. When there is none, the error is fs.ErrNotExist.
 func (s *Sink) Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error) {
 	key := s.key.at(table, partition)
 	r, err := s.bucket.NewReader(ctx, key, nil)
@@ -248,6 +261,14 @@ func (s *Sink) Read(ctx context.Context, table string, partition civil.Date) (io
 		return nil, fmt.Errorf("read key %s of %s: %w", key, s.url, err)
 	}
 	return r, nil
+}
+
+// Probe writes, reads and deletes an object below the sink's prefix, to show that Put could.
+func (s *Sink) Probe(ctx context.Context) error {
+	if err := sinks.ProbeBucket(ctx, s.bucket, ""); err != nil {
+		return fmt.Errorf("probe %s: %w", s.url, err)
+	}
+	return nil
 }
 
 // Close closes the bucket.

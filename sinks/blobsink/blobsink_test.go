@@ -230,7 +230,7 @@ func TestStoredSizeIsCompared(t *testing.T) {
 		})
 	})
 	_, err := mustOpen(t, "gs://bkt").Put(context.Background(), part("ten bytes!"))
-	if err == nil || !strings.Contains(err.Error(), "the store holds 9 bytes, the part has 10") {
+	if err == nil || !strings.Contains(err.Error(), "the store holds 9 bytes and the part has 10") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,23 +10,26 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob"
+	_ "gocloud.dev/blob/fileblob" // file://
 	"gocloud.dev/blob/gcsblob"
+	_ "gocloud.dev/blob/memblob" // mem://
 	"gocloud.dev/blob/s3blob"
 
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// OpenBucket opens the bucket of a gocloud URL, with what gocloud leaves to the caller:
+// OpenBucket opens the bucket of a URL. It differs from gocloud.dev/blob.OpenBucket in what that leaves to the caller:
 //
-//   - file:///abs/dir, file://./dir and file://../dir are directories, made when they are not there; the last two are
-//     relative to the working directory. Files are written beside their place and renamed, and have no sidecars.
-//   - gs://bucket/a/b, and the same for s3, azblob and mem: keys begin with a/b/. gocloud itself would ignore the path.
+//   - file:///abs/dir, file://./dir and file://../dir are directories, which are created when they are missing; the last two
+//     are relative to the working directory. A file is written beside its place and renamed, and gets no second file with
+//     its attributes.
+//   - In gs://bucket/a/b, and likewise with s3, azblob and mem, all keys begin with a/b/. gocloud itself ignores the path.
 //
-// Query parameters are gocloud's. Errors don't repeat them, because they may be secret.
+// The query parameters are gocloud's. Errors don't repeat them, because they may be secret.
 func OpenBucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("open bucket %s: this is no URL", sinks.Redact(rawURL))
+		return nil, fmt.Errorf("open bucket %s: not a URL", sinks.Redact(rawURL))
 	}
 	prefix := ""
 	if u.Scheme == "file" {
@@ -40,23 +43,23 @@ func OpenBucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 	}
 	mux := blob.DefaultURLMux()
 	if own := openers[u.Scheme]; own != nil {
-		mux = &blob.URLMux{} // which knows the parameters prefix and key
+		mux = &blob.URLMux{} // it handles the parameters prefix and key
 		mux.RegisterBucket(u.Scheme, own)
 	}
 	bucket, err := mux.OpenBucketURL(ctx, u)
 	if err != nil {
-		// Drivers quote the whole URL.
+		// Drivers' errors contain the whole URL.
 		reason := strings.ReplaceAll(err.Error(), u.String(), sinks.Redact(u.String()))
 		return nil, opened(err, fmt.Sprintf("open bucket %s: %s", sinks.Redact(rawURL), reason))
 	}
-	ridesOut(bucket)
+	retryGoogle(bucket)
 	if prefix != "" {
 		bucket = blob.PrefixedBucket(bucket, prefix+"/")
 	}
 	return bucket, nil
 }
 
-// openers are ours of gocloud's stores.
+// openers replace those of gocloud for the stores whose clients or errors need changes.
 var openers = map[string]opener{azureblob.Scheme: openAzure, s3blob.Scheme: openS3, gcsblob.Scheme: openGCS}
 
 type opener func(context.Context, *url.URL) (*blob.Bucket, error)
@@ -66,8 +69,8 @@ func (o opener) OpenBucketURL(ctx context.Context, u *url.URL) (*blob.Bucket, er
 	return o(ctx, u)
 }
 
-// completeFileURL makes the directory absolute and sets the options that an atomic replacement needs: a temporary file
-// on the same file system, and no second file beside the first.
+// completeFileURL makes the directory absolute and sets the options that an atomic replacement needs: the temporary file is on
+// the same file system, and no second file holds the attributes.
 func completeFileURL(u *url.URL) error {
 	dir := u.Path
 	switch u.Host {
@@ -93,12 +96,12 @@ func completeFileURL(u *url.URL) error {
 	return nil
 }
 
-// LocalDir is the directory of a file URL, as OpenBucket opens it; empty for other stores. A URL whose keys would lie
-// elsewhere than in that directory is an error.
+// LocalDir returns the directory of a file URL as OpenBucket opens it, and "" for other stores. A URL whose parameters move
+// the keys out of that directory is an error.
 func LocalDir(rawURL string) (string, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return "", fmt.Errorf("bucket %s: this is no URL", sinks.Redact(rawURL))
+		return "", fmt.Errorf("bucket %s: not a URL", sinks.Redact(rawURL))
 	}
 	if u.Scheme != "file" {
 		return "", nil

@@ -79,7 +79,7 @@ func TestOpenRefuses(t *testing.T) {
 		"mem://?other=S3CRET":                              "invalid query parameter",
 		"gs://bkt?secret=S3CRET":                           "open bucket gs://bkt: ",
 		"ftp://me:S3CRET@host/x":                           `no driver registered for "ftp"`,
-		"s3://%zz:S3CRET":                                  "open sink s3:...: this is no URL",
+		"s3://%zz:S3CRET":                                  "open sink s3:...: not a URL",
 		"mem://?key={date}&x=S3CRET":                       "open sink mem:: key: want both {table} and {date}",
 		"mem://?key={table}/x":                             "key: want both {table} and {date}",
 		"mem://?key=":                                      "key: want both {table} and {date}",

@@ -1,19 +1,15 @@
 package blobsink
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"cloud.google.com/go/civil"
 	"cloud.google.com/go/storage"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
@@ -28,71 +24,11 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// markKey names the metadata in which every object that is put carries the name of its put.
+// markKey is the metadata key under which every object carries its put's mark, a random text.
 const markKey = "reportferry"
 
-// Look gives the condition of what a partition's key holds now.
-func (s *Sink) Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
-	key := s.key.at(table, partition)
-	c, err := s.over(ctx, key, own)
-	if err != nil {
-		err = fmt.Errorf("put %s/dt=%s to %s, key %s: %w", table, partition, s.url, key, err)
-	}
-	return c, err
-}
-
-func (s *Sink) over(ctx context.Context, key string, own bool) (c sinks.Condition, err error) {
-	stored, err := s.bucket.Attributes(ctx, key)
-	if gcerrors.Code(err) == gcerrors.NotFound {
-		return sinks.Condition{Absent: true}, nil
-	}
-	if err != nil {
-		return c, fmt.Errorf("look at what is there: %w", s.inWords(ctx, key, err))
-	}
-	if own {
-		own, err := s.own(ctx, key, stored)
-		if err != nil {
-			return c, err
-		}
-		if !own {
-			return c, foreign(stored)
-		}
-	}
-	return sinks.Condition{Version: version(stored)}, nil
-}
-
-// inWords gives the error of a look that was refused in the store's own words: the answer to HEAD has no body.
-func (s *Sink) inWords(ctx context.Context, key string, err error) error {
-	var amazon interface{ HTTPStatusCode() int }
-	var azure *azcore.ResponseError
-	status := 0
-	if errors.As(err, &amazon) {
-		status = amazon.HTTPStatusCode()
-	} else if errors.As(err, &azure) {
-		status = azure.StatusCode
-	}
-	if status < http.StatusBadRequest || status >= http.StatusInternalServerError {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	r, again := s.bucket.NewRangeReader(ctx, key, 0, 1, nil)
-	if again == nil {
-		return errors.Join(err, r.Close())
-	}
-	if gcerrors.Code(again) == gcerrors.NotFound || ctx.Err() != nil {
-		return err
-	}
-	return again
-}
-
-func foreign(stored *blob.Attributes) error {
-	return fmt.Errorf("%w: %d bytes, written %s; move it away, or replace it with --force", sinks.ErrForeign, stored.Size,
-		stored.ModTime.UTC().Format(time.DateTime))
-}
-
-// precondition hands a definite condition to the store's client, and tells whether it took it. as is that of
-// BeforeWrite. That nothing may be there is an option that gocloud has itself.
+// precondition sets a definite condition on the request of the store's client, and reports whether the client has
+// preconditions. as is the argument of BeforeWrite. Absent is not set here, because gocloud has an option for it.
 func precondition(as func(any) bool, c sinks.Condition) (bool, error) {
 	var object **storage.ObjectHandle
 	var upload *transfermanager.UploadObjectInput
@@ -103,7 +39,7 @@ func precondition(as func(any) bool, c sinks.Condition) (bool, error) {
 		if c.Version != "" {
 			generation, err := strconv.ParseInt(c.Version, 10, 64)
 			if err != nil {
-				return false, fmt.Errorf("%q is no generation of an object", c.Version)
+				return false, fmt.Errorf("%q isn't the generation of an object", c.Version)
 			}
 			*object = (*object).If(storage.Conditions{GenerationMatch: generation})
 		}
@@ -123,8 +59,8 @@ func precondition(as func(any) bool, c sinks.Condition) (bool, error) {
 	return true, nil
 }
 
-// unmet tells whether a write failed because of its condition. S3 answers NoSuchKey to If-Match on a key that is gone, and
-// ConditionalRequestConflict while another conditional write of the key goes on
+// unmet reports whether a write failed because of its condition. S3 answers NoSuchKey to If-Match on a key that was deleted,
+// and ConditionalRequestConflict while another conditional write of the key is in progress
 // (https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html).
 func unmet(err error) bool {
 	if err == nil {
@@ -137,13 +73,13 @@ func unmet(err error) bool {
 	return errors.As(err, &answer) && answer.ErrorCode() == "ConditionalRequestConflict"
 }
 
-// noSuchKey tells the key that is gone from the bucket that is.
+// noSuchKey reports whether a key is missing, and not its bucket.
 func noSuchKey(err error) bool {
 	var answer smithy.APIError
 	return errors.As(err, &answer) && answer.ErrorCode() == "NoSuchKey"
 }
 
-// version is the store's own name for the state of an object.
+// version returns the store's own name for the state of an object: its generation or ETag.
 func version(stored *blob.Attributes) string {
 	var google storage.ObjectAttrs
 	if stored.As(&google) {
@@ -155,7 +91,7 @@ func version(stored *blob.Attributes) string {
 	return strings.Trim(stored.ETag, `"`)
 }
 
-// listedVersion is version of an object in a listing.
+// listedVersion is version for an entry of a listing.
 func listedVersion(o *blob.ListObject) string {
 	var google storage.ObjectAttrs
 	var amazon s3types.Object
@@ -171,42 +107,13 @@ func listedVersion(o *blob.ListObject) string {
 	return fileVersion(o.ModTime, o.Size)
 }
 
-// fileVersion stands for a version where there is none, as gocloud does it for files and memory.
+// fileVersion makes a version of the time and the size where the store has none, in the form that gocloud uses for files.
 func fileVersion(modified time.Time, size int64) string {
 	return fmt.Sprintf("%x-%x", modified.UnixNano(), size)
 }
 
-// own tells whether this program wrote an object: it carries a mark, or its Parquet footer says so, which it does in
-// folders, where files have no metadata, and in objects of earlier versions.
-func (s *Sink) own(ctx context.Context, key string, stored *blob.Attributes) (bool, error) {
-	if stored.Metadata[markKey] != "" {
-		return true, nil
-	}
-	const trailer, bound = 8, 1 << 20 // the footer's length and "PAR1"; a footer has some kilobytes
-	tail, err := s.tail(ctx, key, stored.Size, trailer)
-	if err != nil || len(tail) < trailer || string(tail[4:]) != "PAR1" {
-		return false, err
-	}
-	footer := int64(binary.LittleEndian.Uint32(tail))
-	if footer > bound {
-		return false, nil
-	}
-	tail, err = s.tail(ctx, key, stored.Size, footer+trailer)
-	return bytes.Contains(tail, []byte("reportferry")), err
-}
-
-// tail reads the last bytes of an object, or all when it has fewer.
-func (s *Sink) tail(ctx context.Context, key string, size, n int64) ([]byte, error) {
-	r, err := s.bucket.NewRangeReader(ctx, key, max(0, size-n), n, nil)
-	if err != nil {
-		return nil, fmt.Errorf("look at what is there: %w", err)
-	}
-	b, err := io.ReadAll(r)
-	return b, errors.Join(err, r.Close())
-}
-
-// probe finds out, once and after the first put, whether the store holds the preconditions that its client takes: it
-// creates one key twice, and replaces a version that isn't there. Of a store that doesn't hold them warn hears.
+// probe finds out whether the store enforces the preconditions that its client sends. It runs once, after the first put: it
+// tries to create one key twice, and to replace a version that never was. warn gets an error when the store lets it.
 func (s *Sink) probe(ctx context.Context, warn func(error)) {
 	if s.dir != "" {
 		return
@@ -215,24 +122,24 @@ func (s *Sink) probe(ctx context.Context, warn func(error)) {
 		key := ".reportferry-probe/" + rand.Text()
 		create := sinks.Condition{Absent: true}
 		held, err := s.create(ctx, key, create)
-		if !held || err != nil { // memory; or what is wrong will be said of the next put
+		if !held || err != nil { // a bucket in memory; or an error that the next put will meet and report
 			return
 		}
 		_, again := s.create(ctx, key, create)
 		_, stale := s.create(ctx, key, sinks.Condition{Version: noVersion})
 		s.holds.Store(unmet(again) && unmet(stale))
-		_ = s.bucket.Delete(context.WithoutCancel(ctx), key) // one that stays is no part of a table
+		_ = s.bucket.Delete(context.WithoutCancel(ctx), key) // if it stays, no reader of a table finds it
 		if !s.holds.Load() && warn != nil {
-			warn(fmt.Errorf("%s doesn't hold preconditions of writes (If-None-Match, If-Match): two runs at once may "+
-				"replace each other's parts there, which the next run notices and mends", s.url))
+			warn(fmt.Errorf("%s doesn't enforce preconditions of writes (If-None-Match, If-Match): two runs at the same time may "+
+				"replace each other's parts there; the next run notices that and fetches the partition again", s.url))
 		}
 	})
 }
 
-// noVersion is a generation, and an ETag, that no object has: that of no bytes would be another one.
+// noVersion is a generation and an ETag that no object has.
 const noVersion = "1"
 
-// create writes a few bytes on a condition, and tells whether the store's client took it.
+// create writes a few bytes on a condition, and reports whether the store's client has preconditions.
 func (s *Sink) create(ctx context.Context, key string, over sinks.Condition) (held bool, err error) {
 	ctx, abort := context.WithTimeout(ctx, verifyTimeout)
 	defer abort()
@@ -249,10 +156,10 @@ func (s *Sink) create(ctx context.Context, key string, over sinks.Condition) (he
 	}
 	if !held {
 		abort()
-		_ = w.Close() // nothing is written
+		_ = w.Close() // the context is cancelled, so nothing is written
 		return held, nil
 	}
-	if _, err := io.WriteString(w, "reportferry asks whether preconditions hold here\n"); err != nil {
+	if _, err := io.WriteString(w, "written by reportferry to see whether this store enforces preconditions\n"); err != nil {
 		abort()
 		_ = w.Close() // err says why
 		return held, err

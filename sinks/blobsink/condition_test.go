@@ -55,7 +55,7 @@ func TestAStoreThatIgnoresPreconditions(t *testing.T) {
 		return s.Put(t.Context(), p)
 	}
 	first, err := put("first", sinks.Condition{Absent: true})
-	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "gs://bkt doesn't hold preconditions") {
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "gs://bkt doesn't enforce preconditions") {
 		t.Fatalf("%v, warnings %q", err, warnings)
 	}
 	if _, err := put("second", sinks.Condition{Version: first.Version}); err != nil {
@@ -106,6 +106,7 @@ func TestStore(t *testing.T) {
 	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_PROFILE", "STORAGE_EMULATOR_HOST", "AZURE_STORAGE_SAS_TOKEN"} {
 		t.Setenv(name, "")
 	}
+	t.Chdir(t.TempDir()) // opening a folder creates it
 	t.Setenv("AWS_ACCESS_KEY_ID", "S3CRET")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "S3CRET")
 	t.Setenv("AZURE_STORAGE_KEY", "UzNDUkVU")

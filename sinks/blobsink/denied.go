@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A refusal is what a store says of credentials that it doesn't take, and what to do about it. Going on would only repeat
-// it: to callers it is fs.ErrPermission, whichever store it comes from.
+// A refusal is a store's error about credentials or permissions, with advice. A retry can't help: errors.Is says
+// fs.ErrPermission, whichever store it comes from.
 type refusal struct {
 	text   string
 	cause  error
 	advice string
 }
 
-// deny makes a refusal of an error whose own text is a good one.
+// deny makes a refusal whose text is that of an error.
 func deny(cause error, advice string) error {
 	return &refusal{text: oneLine(cause.Error()), cause: cause, advice: advice}
 }
@@ -22,10 +22,10 @@ func deny(cause error, advice string) error {
 func (r *refusal) Error() string { return r.text + "; " + r.advice }
 func (r *refusal) Unwrap() error { return r.cause }
 
-// Is makes a refusal known to those who know no stores.
+// Is lets callers who know nothing of the store recognise a refusal.
 func (r *refusal) Is(target error) bool { return target == fs.ErrPermission }
 
-// opened is the error of opening a bucket in other words. It stays a refusal when it is one.
+// opened gives the error of opening a bucket another text. A refusal stays one.
 func opened(err error, text string) error {
 	var r *refusal
 	if errors.As(err, &r) {
@@ -34,10 +34,10 @@ func opened(err error, text string) error {
 	return errors.New(text)
 }
 
-// oneLine is for logs: some clients answer in a paragraph.
+// oneLine joins the lines of an error for logs.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// plainly is an error whose text is another than its cause's.
+// plainly gives an error another text.
 type plainly struct {
 	text  string
 	cause error

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 
+	"cloud.google.com/go/storage"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/gcsblob"
 	"gocloud.dev/gcp"
@@ -27,15 +28,15 @@ const (
 		"GOOGLE_APPLICATION_CREDENTIALS, or of gcloud auth application-default login, or the service account that this runs under"
 )
 
-// openGCS opens a gs URL as gocloud does, with a transport of ours: without credentials gocloud would print a warning and
-// go on, and every call would fail.
+// openGCS opens a gs URL as gocloud does, but over a gcsTransport. Without credentials gocloud itself prints a warning and goes
+// on, and then every call fails.
 func openGCS(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	q := u.Query()
 	plain := &http.Client{Transport: gcp.DefaultTransport()}
 	client := &http.Client{Transport: &gcsTransport{
 		plain: plain.Transport, anonymous: q.Has("anonymous") || q.Get("access_id") == "-",
 		login: sync.OnceValues(func() (http.RoundTripper, error) {
-			creds, err := gcp.DefaultCredentials(context.WithoutCancel(ctx)) // it is kept for the tokens
+			creds, err := gcp.DefaultCredentials(context.WithoutCancel(ctx)) // the context is kept for fetching tokens
 			if err != nil {
 				return nil, deny(fmt.Errorf("find Google's application default credentials: %w", err), gcsCredentials)
 			}
@@ -54,19 +55,19 @@ func openGCS(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	return opener.OpenBucketURL(ctx, u)
 }
 
-// A gcsTransport logs in when the first request goes to Google, and not to an emulator, which is asked in clear. It makes
-// an error of every answer that refuses the credentials: Google's client knows them only by their status, and gocloud
-// takes a 403 for an object that isn't there.
+// A gcsTransport finds the credentials when the first request goes to Google. An emulator is called over plain HTTP and gets
+// none. Every answer that refuses the credentials becomes an error with the answer's words: Google's client passes on only
+// the status, and gocloud takes a 403 for a missing object.
 type gcsTransport struct {
 	plain     http.RoundTripper
 	anonymous bool
 	login     func() (http.RoundTripper, error)
 }
 
-// Reasons of a 403 that another try may cure (https://cloud.google.com/storage/docs/json_api/v1/status-codes#403-forbidden).
+// gcsPassing are the reasons of a 403 against which a retry can help (https://cloud.google.com/storage/docs/json_api/v1/status-codes#403-forbidden).
 var gcsPassing = []string{"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded"}
 
-// RoundTrip sends a request with the credentials that it needs.
+// RoundTrip sends a request, with credentials where they are needed.
 func (g *gcsTransport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	next := g.plain
 	if req.URL.Scheme == "https" && !g.anonymous {
@@ -92,7 +93,7 @@ func (g *gcsTransport) RoundTrip(req *http.Request) (resp *http.Response, err er
 			Errors  []struct{ Reason string }
 		}
 	}
-	_ = json.Unmarshal(text, &body) // an answer in another form is shown by its status
+	_ = json.Unmarshal(text, &body) // of an answer in another form, the error gives the status
 	reason := ""
 	if len(body.Error.Errors) > 0 {
 		reason = body.Error.Errors[0].Reason
@@ -103,4 +104,38 @@ func (g *gcsTransport) RoundTrip(req *http.Request) (resp *http.Response, err er
 	}
 	said := cmp.Or(body.Error.Message, reason, http.StatusText(resp.StatusCode))
 	return nil, deny(fmt.Errorf("answered by Google Cloud Storage: %d: %s", resp.StatusCode, said), gcsRights)
+}
+
+// The bounds on how often a call to gs:// is sent. Google's clients pause for up to 1 s after the first failure, or 0.1 s in an
+// upload, and double the pause each time. The clients of S3 and Azure send a call three and four times at most.
+const (
+	tries       = 5
+	uploadTries = 8
+)
+
+// retryGoogle makes a client of Google's storage repeat every call that was answered with 503 or not at all, a bounded number
+// of times. By default it repeats, without a bound, only calls that are idempotent for every caller
+// (https://cloud.google.com/storage/docs/retry-strategy), which leaves out writing an object. All calls of this program are
+// idempotent, because every write is conditional.
+func retryGoogle(bucket *blob.Bucket) {
+	var client *storage.Client
+	if bucket.As(&client) {
+		client.SetRetry(storage.WithPolicy(storage.RetryAlways), storage.WithMaxAttempts(tries))
+	}
+}
+
+// boundUpload bounds the retries of one upload, to which SetRetry's bound doesn't apply. as is the argument of BeforeWrite.
+func boundUpload(as func(any) bool) {
+	var object **storage.ObjectHandle
+	if !as(&object) {
+		return
+	}
+	left := uploadTries - 1 // used by one goroutine
+	*object = (*object).Retryer(storage.WithErrorFunc(func(err error) bool {
+		if !storage.ShouldRetry(err) || left == 0 {
+			return false
+		}
+		left--
+		return true
+	}))
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// identity names the place that a URL leads to, as the opened client knows it: what an environment's variables add to the
-// URL is in it, secrets are not. A folder goes by the path as it is written, so that one that is relative stays the same
-// when it moves together with its ledger.
+// identity names the place that a URL leads to, as the opened client knows it. It includes what environment variables add to
+// the URL, and no secrets. A folder is named by its path as it is written, so that a relative one keeps its identity when it
+// is moved together with its ledger.
 func identity(bucket *blob.Bucket, rawURL string, key keyTemplate) string {
 	id, q := place(bucket, rawURL)
 	if key != defaultKey {
@@ -43,14 +43,14 @@ func place(bucket *blob.Bucket, rawURL string) (string, url.Values) {
 	var amazon *s3.Client
 	var azure *container.Client
 	switch {
-	case bucket.As(&google): // which doesn't tell its endpoint
+	case bucket.As(&google): // the client doesn't reveal its endpoint
 		set("endpoint", os.Getenv("STORAGE_EMULATOR_HOST"))
 	case bucket.As(&amazon):
 		o := amazon.Options()
 		switch endpoint := u.Query().Get("endpoint"); {
-		case endpoint != "": // which the client keeps to itself
+		case endpoint != "": // the client doesn't reveal this one
 			set("endpoint", withoutSecrets(endpoint))
-		case o.BaseEndpoint != nil: // of a variable
+		case o.BaseEndpoint != nil: // from an environment variable
 			set("endpoint", withoutSecrets(*o.BaseEndpoint))
 		}
 		set("region", o.Region)
@@ -64,7 +64,7 @@ func place(bucket *blob.Bucket, rawURL string) (string, url.Values) {
 	return strings.TrimSuffix(u.Scheme+"://"+u.Host+at, "/"), q
 }
 
-// withoutSecrets keeps scheme, host and path of an address: a SAS token stands in its query.
+// withoutSecrets keeps the scheme, host and path of an address. Its query may hold a SAS token.
 func withoutSecrets(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

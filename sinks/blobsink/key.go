@@ -12,13 +12,13 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// defaultKey is the Hive layout: readers make a column dt of the directory's name.
+// defaultKey is the Hive layout, in which readers take a column dt from the folder's name.
 const defaultKey = "{table}/dt={date}/part-0.parquet"
 
-// wholeDate stands for the date of a table without periods.
+// wholeDate stands in keys for the date of a table without periods.
 const wholeDate = "all"
 
-// keyTemplate is the object key of a part, with {table} and {date} in the place of its table and partition.
+// A keyTemplate is the key of a part with {table} and {date} in place of the table and the partition.
 type keyTemplate string
 
 func (k keyTemplate) check() error {
@@ -48,7 +48,7 @@ func (k keyTemplate) at(table string, partition civil.Date) string {
 	return strings.NewReplacer("{table}", table, "{date}", date).Replace(string(k))
 }
 
-// partition is the one whose part lies under a key of the table.
+// partition returns the partition whose part lies under a key of the table; false for other keys.
 func (k keyTemplate) partition(table, key string) (civil.Date, bool) {
 	prefix, _ := k.temporary(table)
 	date := strings.TrimPrefix(key, prefix)
@@ -60,8 +60,8 @@ func (k keyTemplate) partition(table, key string) (civil.Date, bool) {
 	return sinks.Whole, k.at(table, sinks.Whole) == key
 }
 
-// temporary matches what a writer to one of the table's keys leaves in a directory when it is killed: the key, the
-// time in hexadecimal, and tmp (gocloud's fileblob). prefix is what all of these begin with.
+// temporary returns an expression for the files that a killed writer to one of the table's keys leaves in a folder: gocloud's
+// fileblob names them by the key, the time in hexadecimal, and tmp. All of them begin with prefix.
 func (k keyTemplate) temporary(table string) (prefix string, match *regexp.Regexp) {
 	key := strings.ReplaceAll(string(k), "{table}", table)
 	prefix, _, _ = strings.Cut(key, "{date}")

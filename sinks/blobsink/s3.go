@@ -27,16 +27,16 @@ const (
 		"URL's parameters, or set AWS_REGION"
 )
 
-// openS3 opens an s3 URL as gocloud does, with the words of refusals changed. What belongs to the client is read here, and
-// what belongs to the bucket by gocloud.
+// openS3 opens an s3 URL as gocloud does, but explains refusals. The parameters for the client are parsed here, and those for
+// the bucket by gocloud.
 func openS3(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	q := u.Query()
 	client, bucket, err := splitS3(q)
 	if err != nil {
 		return nil, err
 	}
-	// Downloads are checked by sums of their own, and S3 has none of an object that was sent in pieces: its client then
-	// writes a warning to standard error for each.
+	// S3 keeps no checksum of an object that was uploaded in pieces, and its client would write a warning to standard error for
+	// each download of one. The check command compares what it downloads with the ledger's content hash.
 	if !q.Has("response_checksum_validation") {
 		q.Set("response_checksum_validation", "when_required")
 	}
@@ -58,11 +58,11 @@ func openS3(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 			return out, metadata, refusedByS3(err)
 		}), middleware.Before)
 	})
-	bucket.RequestChecksumCalculation = cfg.RequestChecksumCalculation // the upload manager doesn't look at cfg
+	bucket.RequestChecksumCalculation = cfg.RequestChecksumCalculation // the upload manager doesn't read it from cfg
 	return s3blob.OpenBucket(ctx, s3.NewFromConfig(cfg, client), u.Host, bucket)
 }
 
-// splitS3 takes the parameters out of q that gcaws doesn't know.
+// splitS3 removes from q, and parses, the parameters that gcaws doesn't know.
 func splitS3(q url.Values) (func(*s3.Options), *s3blob.Options, error) {
 	flag := func(names ...string) (on bool, err error) {
 		for _, name := range names {
@@ -95,7 +95,7 @@ func splitS3(q url.Values) (func(*s3.Options), *s3blob.Options, error) {
 			}
 		}
 		if options.EncryptionType == "" {
-			return nil, nil, fmt.Errorf("parameter ssetype: %q is none of %v", name, options.EncryptionType.Values())
+			return nil, nil, fmt.Errorf("parameter ssetype: %q isn't one of %v", name, options.EncryptionType.Values())
 		}
 	}
 	q.Del("kmskeyid")
@@ -105,7 +105,7 @@ func splitS3(q url.Values) (func(*s3.Options), *s3blob.Options, error) {
 	}, options, nil
 }
 
-// explainedCredentials say what to set when there are none.
+// explainedCredentials adds advice to the error when no credentials are found.
 type explainedCredentials struct{ aws.CredentialsProvider }
 
 func (e explainedCredentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
@@ -116,14 +116,14 @@ func (e explainedCredentials) Retrieve(ctx context.Context) (aws.Credentials, er
 	return c, err
 }
 
-// Codes of S3 about credentials whatever the status (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html).
-// A clock that is wrong is none of them, though the status is 403 too. The last one is versitygw's, of a key that it
-// doesn't know.
+// s3Codes are the error codes that mean refused credentials, whatever the status
+// (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). The last one is versitygw's, for an unknown key. A
+// wrong clock (s3Skew) is answered with 403 too, but isn't a matter of credentials.
 var s3Codes = []string{"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "AuthorizationHeaderMalformed", "XAdminUserNotFound"}
 
 const s3Skew = "RequestTimeTooSkewed"
 
-// refusedByS3 tells what S3 refuses for its credentials from its other errors, and has each in one line.
+// refusedByS3 makes a refusal of an error about credentials, and writes every other error of S3 in one line.
 func refusedByS3(err error) error {
 	var api smithy.APIError
 	if err == nil || !errors.As(err, &api) {

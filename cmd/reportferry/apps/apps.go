@@ -28,7 +28,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A group is the commands on apps.
+// A group makes the commands, with the flag that several of them have.
 type group struct {
 	*wire.Program
 	job string
@@ -56,7 +56,7 @@ func (g *group) addJob(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.job, "job", "", "`job` of the config; not needed when it has one of kind apps")
 }
 
-// declared opens the ledger and the job's apps.
+// declared opens the ledger and reads the apps that the job's file declares, all or those with these IDs.
 func (g *group) declared(cmd *cobra.Command, ids []string, do func(ctx context.Context, k *apps.Kind) error) error {
 	return g.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 		c, err := wire.ChooseJob(s.Config, "apps", g.job)
@@ -71,14 +71,14 @@ func (g *group) declared(cmd *cobra.Command, ids []string, do func(ctx context.C
 	})
 }
 
-// asking opens the service alone.
+// asking opens the service's client, for commands that need neither ledger nor job.
 func (g *group) asking(cmd *cobra.Command, do func(ctx context.Context, client *adjust.Client) error) error {
 	return g.WithService(cmd, func(ctx context.Context, s *wire.Session) error { return do(ctx, s.Client) })
 }
 
 var plainToken = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
-// appToken gives the token of an app that a command line names.
+// appToken resolves the name of an app on the command line: platform/store-ID is looked up, anything else must be a token.
 func appToken(ctx context.Context, client *adjust.Client, arg string) (string, error) {
 	if platform, store, ok := strings.Cut(arg, "/"); ok && (platform == "android" || platform == "ios") && len(store) <= 255 && cleanID.MatchString(store) {
 		app, err := client.AppByStore(ctx, store, platform, "")
@@ -89,7 +89,8 @@ func appToken(ctx context.Context, client *adjust.Client, arg string) (string, e
 
 var cleanID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// checkToken refuses what would be another path. The text isn't repeated: it may be a secret in the wrong place.
+// checkToken refuses a text that would lead to another path of the service's interface. The error doesn't repeat the text,
+// which may be a secret that was pasted in the wrong place.
 func checkToken(arg, what string) error {
 	if len(arg) > 64 || !plainToken.MatchString(arg) {
 		return fmt.Errorf("%w: the argument is not %s", ledger.ErrRefused, what)
@@ -125,7 +126,7 @@ what was sent before. Values of secrets aren't printed.`,
 	return cmd
 }
 
-// failedApps gives the exit code of apps that couldn't be compared; the errors were shown.
+// failedApps gives the exit code for apps that couldn't be compared. Their errors have been printed.
 func failedApps(reports []apps.Report) error {
 	failed := 0
 	for _, r := range reports {
@@ -177,7 +178,7 @@ func writeAppsPlan(w io.Writer, reports []apps.Report) {
 	fmt.Fprintln(w)
 }
 
-// writeChange writes one line, or three when a terminal is too narrow for it.
+// writeChange writes a change on one line, or on three when that would be wider than 80 columns.
 func writeChange(w io.Writer, c apps.Change, fresh bool) {
 	const width = 80
 	c.Path, c.Have, c.Want = terminal.Line(c.Path), terminal.Line(c.Have), terminal.Line(c.Want)
@@ -243,7 +244,7 @@ func resultOf(r apps.Report) string {
 	return string(r.Result)
 }
 
-// writeSections says what came of each app that needed something.
+// writeSections writes, for each app that wasn't as declared, what became of each section.
 func writeSections(w io.Writer, reports []apps.Report) {
 	slices.SortFunc(reports, func(x, y apps.Report) int { return strings.Compare(x.ID, y.ID) })
 	for _, r := range reports {

@@ -20,7 +20,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// knownSections refuses names that the service doesn't have, before it is asked.
+// knownSections refuses names of sections that the service doesn't have, and suggests similar ones.
 func knownSections(names []string) error {
 	known := []string{"app_info"}
 	for _, s := range catalog.Sections() {

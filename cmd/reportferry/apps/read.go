@@ -59,7 +59,7 @@ func (g *group) list() *cobra.Command {
 	return cmd
 }
 
-// writeMasked writes what the service said, without what may be a credential.
+// writeMasked writes an answer of the service as JSON, with everything that may be a credential masked.
 func writeMasked(w io.Writer, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -77,7 +77,7 @@ func writeMasked(w io.Writer, v any) error {
 	return enc.Encode(apps.Mask(plain))
 }
 
-// wholeApp is what the service said of an app, with the fields that this version doesn't know.
+// wholeApp is an app as the service describes it, including fields that this version doesn't know.
 func wholeApp(d adjust.AppDetails) map[string]any {
 	info := map[string]any{"overrides": d.AdditionalInfo.Overrides}
 	for key, raw := range d.AdditionalInfo.Unknown {
@@ -193,9 +193,9 @@ because its credentials can't be told; --raw writes it as it is.`,
 	return cmd
 }
 
-// writePrivately makes a file that only its owner reads, whole or not at all.
+// writePrivately writes a file that only its owner may read, whole or not at all.
 func writePrivately(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // with mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // CreateTemp gives it mode 0600
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (g *group) secrets() *cobra.Command {
 	return cmd
 }
 
-// onSecrets changes the secrets of the app that is named, and shows those that it has then.
+// onSecrets calls change for the app that the command line names, and lists the secrets that the app has afterwards.
 func (g *group) onSecrets(cmd *cobra.Command, app string, change func(ctx context.Context, client *adjust.Client, token string) (adjust.Secrets, error)) error {
 	return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
 		token, err := appToken(ctx, client, app)
@@ -159,7 +159,7 @@ func writeVault(w io.Writer, list []adjust.VaultRecord) {
 	fmt.Fprintln(w, human.Plural(len(list), "record"))
 }
 
-// vaultLimit bounds the data of a record: a service account's key has about 2,500 bytes.
+// vaultLimit bounds the data of a record, in bytes. A service account's key has about 2,500.
 const vaultLimit = 256 << 10
 
 func (g *group) vaultPut() *cobra.Command {
@@ -206,8 +206,8 @@ input for -, and never from the command line, where others could see it.`,
 	return cmd
 }
 
-// vaultData reads and checks the data. Errors repeat neither the data nor the name of the file: somebody may have written
-// the one in the place of the other.
+// vaultData reads and checks the data. Errors repeat neither the data nor the name of the file, because somebody may have
+// written the data in place of the name.
 func vaultData(stdin io.Reader, section, name string) (string, error) {
 	in, place := stdin, "standard input"
 	if name != "-" {
@@ -236,14 +236,14 @@ func vaultData(stdin io.Reader, section, name string) (string, error) {
 	return text, nil
 }
 
-// checkBucketKey checks the outline of a bucket's credentials.
+// checkBucketKey checks that a bucket's credentials have the fields that their type needs.
 func checkBucketKey(text string) error {
 	var key struct {
 		Type, Bucket, Key string
 		Secret            json.RawMessage
 	}
 	if err := json.Unmarshal([]byte(text), &key); err != nil {
-		return errors.New("the data is no JSON object of texts; want type, bucket, key and secret") // err may repeat it
+		return errors.New("the data is not a JSON object of texts; want type, bucket, key and secret") // err may repeat the data
 	}
 	need := func(fields ...string) error {
 		for _, f := range fields {

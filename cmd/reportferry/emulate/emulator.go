@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"strings"
+
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/loopback"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
@@ -52,7 +54,7 @@ call it by.`,
 			if err := readFaults(faults, &o.Faults); err != nil {
 				return exit.Usage(err)
 			}
-			freeHeap() // it keeps all spend that it is sent
+			freeHeap() // the emulator keeps all spend in memory
 			server, err := emulator.New(o)
 			if err != nil {
 				return exit.Usage(err)
@@ -81,7 +83,7 @@ call it by.`,
 	return cmd
 }
 
-// accountFlags say which account it is.
+// accountFlags adds the flags that decide which account is made up.
 func accountFlags(cmd *cobra.Command, o *emulator.Options) {
 	cmd.Flags().Int64Var(&o.Seed, "seed", 7, "what the numbers are made from")
 	cmd.Flags().IntVar(&o.Apps, "apps", 12, "apps of the account")
@@ -115,7 +117,7 @@ func serve(cmd *cobra.Command, addr string, handler http.Handler) error {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if s.Shutdown(closing) != nil {
-			_ = s.Close() // answers that are still under way are cut
+			_ = s.Close() // cuts off answers that are still under way
 		}
 	})
 	defer stop()
@@ -123,4 +125,31 @@ func serve(cmd *cobra.Command, addr string, handler http.Handler) error {
 		return err
 	}
 	return nil
+}
+
+// automation holds the flags on app automation that need translating into options.
+type automation struct {
+	roles map[string]string
+	fail  []string
+}
+
+func (a *automation) flags(cmd *cobra.Command, o *emulator.Options) {
+	cmd.Flags().StringToStringVar(&a.roles, "role", nil, "`token=role` of a user: Admin, Editor or Reader; others are let in no more")
+	cmd.Flags().BoolVar(&o.NoAutomation, "no-automation", false, "app automation isn't enabled: 403")
+	cmd.Flags().BoolVar(&o.NoTemplate, "no-template", false, "the account has no template app")
+	cmd.Flags().DurationVar(&o.TicketStep, "ticket-step", 0, "what each step of a job takes; negative: POST /_emulator/tickets")
+	cmd.Flags().StringSliceVar(&a.fail, "fail-job", nil, "`section` that fails in jobs, or section@app of one token or store ID")
+}
+
+func (a *automation) apply(o *emulator.Options) {
+	for token, role := range a.roles {
+		if o.Tokens == nil {
+			o.Tokens = map[string]emulator.Role{}
+		}
+		o.Tokens[token] = emulator.Role(role)
+	}
+	for _, f := range a.fail {
+		section, app, _ := strings.Cut(f, "@")
+		o.JobFaults = append(o.JobFaults, emulator.JobFault{Section: section, App: app})
+	}
 }

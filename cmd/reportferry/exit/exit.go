@@ -28,10 +28,10 @@ func (e *Error) Error() string { return fmt.Sprint(e.Err) }
 // Unwrap gives Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Usage makes err one of the command line or the config: nothing was asked or written.
+// Usage marks err as one of the command line or the config: nothing was asked of the service, and nothing written.
 func Usage(err error) error { return &Error{jobs.ExitUsage, err} }
 
-// Silent ends the process with a code and without another word.
+// Silent ends the process with a code, for commands that have printed why.
 func Silent(code int) error { return &Error{Code: code} }
 
 // Coded gives err the exit code that its cause asks for, unless it has one already.
@@ -57,7 +57,7 @@ func CodeOf(err error) int {
 	return jobs.ExitDone
 }
 
-// Refused marks an error of opening something as one of the config, unless it is one of permission.
+// Refused marks an error of opening something as one of the config, unless a permission was refused.
 func Refused(err error) error {
 	if jobs.Denied(err) {
 		return err

@@ -72,24 +72,27 @@ Nothing that is recorded or published is changed.`,
 	cmd.Flags().BoolVar(&live, "live", false, "ask the service too")
 	cmd.Flags().IntVar(&sample, "sample", 3, "with --live: partitions of each job to fetch again")
 	cmd.Flags().Uint64Var(&seed, "seed", rand.Uint64(), "chooses the sample; default: another each time")
-	cmd.Flags().Lookup("seed").DefValue = "0" // help is the same every time, and 0 isn't shown
+	cmd.Flags().Lookup("seed").DefValue = "0" // the help text must not change from call to call, and 0 isn't shown
 	return cmd
 }
 
-// A checker compares and counts what is wrong.
+// A checker writes what it finds to out and counts what is wrong.
 type checker struct {
 	*wire.Session
 	out    io.Writer
 	dice   *rand.Rand
-	flag   string // that names the config, when it isn't the default
+	flag   string // " --config FILE" for commands that are suggested; empty for the default
 	sample int
 	wrong  int
-	tell   *slog.Logger // hears of steps that failed too; may be nil
-	codes  []int        // of steps that failed
+	tell   *slog.Logger // receives failed steps as well; may be nil
+	codes  []int        // the exit codes of failed steps
 }
 
-// check tries what a run needs, step by step, and holds the sinks against the ledger. A step that failed says nothing about
-// the others.
+// check tries everything that a run needs, one step after the other, and then compares the sinks with the ledger:
+//
+//	config ─ room ─ ledger ─ service ─ sinks ─ queries ─ parts of each table ─ some partitions live
+//
+// A failed step doesn't end it, unless a later one can't do without.
 func (c *checker) check(ctx context.Context, names []string, live bool) error {
 	chosen, err := c.Choose(names)
 	if err != nil {
@@ -118,7 +121,7 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 	return ctx.Err()
 }
 
-// table reads back what those sinks of a job hold that are good.
+// table reads back all parts of a job's table, from those of its sinks that passed their probe.
 func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool) error {
 	t, err := c.Ledger.Table(ctx, job.Table)
 	if err != nil {
@@ -132,12 +135,12 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 	if err != nil {
 		return err
 	}
-	if chosen[0].Sinks != nil { // a config that contradicts the ledger is refused as run refuses it
+	if chosen[0].Sinks != nil { // planning refuses a config that contradicts the ledger, as run would
 		if _, err := inspect(ctx, c.Session, chosen[0], ledger.Past{}); err != nil {
 			return err
 		}
 	}
-	if _, replaced := job.Kind.(*report.Kind); replaced { // snapshots keep the meaning that they had
+	if _, replaced := job.Kind.(*report.Kind); replaced { // snapshots of events are never fetched again, so they may keep an older meaning
 		if err := c.meaning(ctx, job, t, shapes); err != nil {
 			return err
 		}
@@ -145,7 +148,7 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 	for _, target := range job.Targets {
 		reader, ok := target.Sink.(*blobsink.Sink)
 		if !good[target.Name] {
-			continue // that has been said
+			continue // its failed probe has been reported
 		}
 		if !ok {
 			fmt.Fprintf(c.out, "%s: %s can't be read back\n", job.Name, target.Name)
@@ -158,7 +161,7 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 	return nil
 }
 
-// meaning counts the partitions whose numbers mean something else than the newest ones'.
+// meaning counts the partitions whose fingerprint isn't the newest one's: a rebaseline was begun and isn't finished.
 func (c *checker) meaning(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape) error {
 	last, known, err := t.LastShape(ctx)
 	if err != nil || !known {
@@ -178,17 +181,17 @@ func (c *checker) meaning(ctx context.Context, job jobs.Job, t *ledger.Table, sh
 	return nil
 }
 
-// sink reads back the parts that one sink should hold.
+// sink reads back the parts that one sink has receipts for.
 func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape, target ledger.Target, reader *blobsink.Sink) error {
 	name := target.Name
 	held := slices.DeleteFunc(t.Sorted(), func(e ledger.Record) bool {
 		return !slices.ContainsFunc(e.Receipts, target.Gave)
 	})
-	found := make([]string, len(held)) // by entry: what is wrong with it
+	found := make([]string, len(held)) // what is wrong with each entry; empty when nothing is
 	var broken error
 	var mu sync.Mutex
 	g := &errgroup.Group{}
-	g.SetLimit(4) // parts, each whole on the disk
+	g.SetLimit(4) // each part is copied to the spool folder as a whole
 	for i, e := range held {
 		g.Go(func() error {
 			text, err := c.part(ctx, reader, job.Table, e, shapes[e.Shape])
@@ -198,7 +201,7 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 			return nil
 		})
 	}
-	_ = g.Wait() // errors are in broken
+	_ = g.Wait() // the functions return none; their errors are in broken
 	if broken != nil {
 		return broken
 	}
@@ -222,7 +225,8 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 	return c.strangers(ctx, job, held, target, reader)
 }
 
-// strangers finds files that readers of the table find and no record names: their rows count twice, or not at all.
+// strangers lists the files below the table's prefix that no record names. Readers take them for parts, so that their rows
+// count twice.
 func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target, reader *blobsink.Sink) error {
 	name := target.Name
 	objects, err := reader.List(ctx, job.Table)
@@ -258,7 +262,8 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Rec
 	return nil
 }
 
-// part reads one part back and says what is wrong with it; an error means that it couldn't be read at all.
+// part reads one part back and compares its rows and its content hash with the record. wrong says what differs; an error means
+// that the part couldn't be read at all.
 func (c *checker) part(ctx context.Context, reader *blobsink.Sink, name string, e ledger.Record, shape ledger.Shape) (wrong string, err error) {
 	from, err := reader.Read(ctx, name, e.Partition)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -271,7 +276,7 @@ func (c *checker) part(ctx context.Context, reader *blobsink.Sink, name string, 
 	if err != nil {
 		return "", errors.Join(err, from.Close())
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // a spool file
+	defer os.Remove(file.Name()) //nolint:errcheck // closing the session removes the folder anyway
 	size, err := io.Copy(file, from)
 	if err = errors.Join(err, from.Close()); err != nil {
 		return "", errors.Join(fmt.Errorf("read %s/%s: %w", name, e.Partition, err), file.Close())
@@ -284,22 +289,22 @@ func (c *checker) part(ctx context.Context, reader *blobsink.Sink, name string, 
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
-		return fmt.Sprintf("can't be taken for a part: %v", err), nil
+		return fmt.Sprintf("can't be read as a part: %v", err), nil
 	case rows != e.Rows:
-		return fmt.Sprintf("holds %s rows, recorded are %s", human.Count(rows), human.Count(e.Rows)), nil
+		return fmt.Sprintf("holds %s rows, the ledger says %s", human.Count(rows), human.Count(e.Rows)), nil
 	case hash != e.Hash:
-		return fmt.Sprintf("holds %s rows, whose content hash isn't the recorded one", human.Count(rows)), nil
+		return fmt.Sprintf("holds %s rows whose content hash isn't the recorded one", human.Count(rows)), nil
 	}
 	return "", nil
 }
 
-// columnsOf are the columns of a shape, as far as reading needs them.
+// columnsOf gives the names and types of a shape's columns, which is all that hashing needs.
 func columnsOf(s ledger.Shape) []table.Column {
 	var columns []table.Column
 	for _, c := range s.Columns {
 		var t catalog.Type
 		if err := t.UnmarshalText([]byte(c.Type)); err != nil {
-			t = catalog.String // of a later version: the hash won't fit then, which is said
+			t = catalog.String // a type of a later version: the hash won't be equal, and that is reported
 		}
 		columns = append(columns, table.Column{Name: c.Name, Type: t})
 	}

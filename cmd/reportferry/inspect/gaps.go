@@ -51,11 +51,12 @@ fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
 	return cmd
 }
 
-// lastRuns are the runs whose failures are looked through for reasons.
+// lastRuns is how many run records are read for the reasons of gaps.
 const lastRuns = 20
 
+// showGaps writes the gaps of each job that has partitions. The error ends the command with 3 when a gap can be closed.
 func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config.Job, past ledger.Past, asJSON bool) error {
-	var failed []error // of one job, which says nothing about the others
+	var failed []error // a job that can't be inspected doesn't hide the others
 	open := 0
 	for _, job := range chosen {
 		if job.Sinks == nil {
@@ -95,7 +96,7 @@ func writeGaps(w io.Writer, job config.Job, in refresh.Inspection) {
 	}
 }
 
-// writeGapsOf writes the gaps that can be closed, or those that can't, and gives how many partitions they are.
+// writeGapsOf writes the gaps that can be closed, or else those that can't, and returns how many partitions they are.
 func writeGapsOf(w io.Writer, job, what string, gaps []refresh.Gap, closable bool) (n int) {
 	gaps = slices.DeleteFunc(slices.Clone(gaps), func(g refresh.Gap) bool { return g.Closable != closable })
 	for _, g := range gaps {

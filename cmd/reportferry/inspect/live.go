@@ -14,7 +14,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// live holds settled partitions, and the types of columns, against the service.
+// live compares some final partitions of each report job, and the types of its columns, with what the service says today.
 func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]adjust.Filter) error {
 	for _, job := range list {
 		kind, ok := job.Kind.(*report.Kind)
@@ -25,21 +25,21 @@ func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]ad
 			return err
 		}
 		for _, d := range kind.Disagreements(lists) {
-			fmt.Fprintf(c.out, "%s live: %s is %s here, %s to the service\n", job.Name, d.Metric, d.Type, terminal.Line(d.Formatting))
-			fmt.Fprintf(c.out, "  nothing is changed by that; to change it: types: {%s: ...}\n", d.Metric)
+			fmt.Fprintf(c.out, "%s live: %s is %s here, the service says %s\n", job.Name, d.Metric, d.Type, terminal.Line(d.Formatting))
+			fmt.Fprintf(c.out, "  the table stays as it is; another type: types: {%s: ...}\n", d.Metric)
 		}
 	}
 	return nil
 }
 
-// compare fetches some settled partitions of a job again.
+// compare fetches a sample of a job's final partitions again.
 func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) error {
 	found, err := kind.Compare(ctx, time.Now(), c.sample, c.dice)
 	if err != nil {
 		return err
 	}
 	if len(found) == 0 {
-		fmt.Fprintf(c.out, "%s live: nothing to compare, everything recorded is restated still\n", job.Name)
+		fmt.Fprintf(c.out, "%s live: nothing to compare, all of it may still be restated\n", job.Name)
 		return nil
 	}
 	same := slices.DeleteFunc(slices.Clone(found), func(x report.Comparison) bool { return !x.Same })
@@ -57,7 +57,7 @@ func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) 
 			fmt.Fprintf(c.out, "%s live: error: %v\n", job.Name, x.Err)
 		case !x.Same:
 			c.wrong++
-			fmt.Fprintf(c.out, "%s live: %s has %s rows now, recorded are %s with other values on %s\n", job.Name,
+			fmt.Fprintf(c.out, "%s live: %s has %s rows now; the ledger has %s with other values, of %s\n", job.Name,
 				human.Range(x.Partition, x.Partition), human.Count(x.Rows), human.Count(x.Recorded.Rows), x.Recorded.Fetched.UTC().Format(time.DateOnly))
 		}
 	}

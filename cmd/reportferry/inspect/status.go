@@ -33,20 +33,21 @@ import (
 type tableStatus struct {
 	Job         string             `json:"job"`
 	Table       string             `json:"table"`
-	Kind        string             `json:"kind,omitempty"` // of a job without partitions; a command of this name has a status that shows more
+	Kind        string             `json:"kind,omitempty"` // of a job without partitions
 	Partitions  int                `json:"partitions"`
 	Empty       int                `json:"empty"`
-	Interrupted int                `json:"interrupted"` // a put began, and how it ended isn't recorded
+	Interrupted int                `json:"interrupted"` // their last put began, and its end isn't recorded
 	Rows        int64              `json:"rows"`
 	Oldest      *civil.Date        `json:"oldest,omitempty"`
 	Newest      *civil.Date        `json:"newest,omitempty"`
 	Fetched     *time.Time         `json:"fetched,omitempty"` // the last fetch
 	Fresh       *refresh.Freshness `json:"freshness,omitempty"`
 	Missing     int                `json:"missing"`          // partitions of its range that a run would fetch
-	Rest        ledger.Rest        `json:"rest,omitzero"`    // what a run leaves
+	Rest        ledger.Rest        `json:"rest,omitzero"`    // what a run would leave undone
 	Unsure      string             `json:"unsure,omitempty"` // why Missing and Rest aren't known
 	Stale       string             `json:"stale,omitempty"`  // why it is older than --max-age
 	Failed      string             `json:"failed,omitempty"` // how the job's last run failed
+	detailed    bool               // a command of the kind's name has a status of its own
 	Records     []ledger.Record    `json:"records,omitempty"`
 }
 
@@ -70,6 +71,10 @@ periods: it is too old when no run of it that long has ended without a failure.`
 					return err
 				}
 				tables, damaged := statuses(ctx, s, names, past, maxAge, records)
+				for i, t := range tables {
+					found, _, err := cmd.Root().Find([]string{t.Kind, "status"})
+					tables[i].detailed = err == nil && found.Name() == "status" && t.Kind != ""
+				}
 				if asJSON || p.JSON() {
 					err = writeStatusJSON(cmd.OutOrStdout(), tables, past.Runs)
 				} else {
@@ -91,7 +96,7 @@ periods: it is too old when no run of it that long has ended without a failure.`
 	return cmd
 }
 
-// statuses are those of the tables that can be read. What is wrong with one says nothing about the others.
+// statuses describes each table that can be read, and returns the errors of the others.
 func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.Past, maxAge time.Duration, records bool) ([]tableStatus, error) {
 	chosen, err := e.Choose(names)
 	if err != nil {
@@ -117,7 +122,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		switch {
 		case err == nil:
 			s.Missing, s.Rest = in.Missing(), in.Rest
-		case maxAge == 0: // what the ledger holds is known without a kind
+		case maxAge == 0: // the rest of the status doesn't need the kind
 			s.Unsure = human.FirstLine(err.Error())
 		default:
 			damaged = append(damaged, err)
@@ -147,7 +152,7 @@ func inspect(ctx context.Context, s *wire.Session, c config.Job, past ledger.Pas
 	return plan.Inspect(ctx, past)
 }
 
-// failureOf says how the newest run of a job failed: several jobs may have runs of their own.
+// failureOf says how the newest run that had the job failed; empty when it didn't. The newest run of all may be another job's.
 func failureOf(job string, runs []ledger.Run) string {
 	for _, run := range runs {
 		for _, res := range run.Results {
@@ -213,7 +218,11 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 		case s.Kind != "" && s.Fresh.Success == nil:
 			fmt.Fprintf(w, "%s: no run of it has succeeded yet\n", s.Job)
 		case s.Kind != "":
-			fmt.Fprintf(w, "%s: last success %s; %s status says more\n", s.Job, human.Ago(now, *s.Fresh.Success), s.Kind)
+			fmt.Fprintf(w, "%s: last success %s", s.Job, human.Ago(now, *s.Fresh.Success))
+			if s.detailed {
+				fmt.Fprintf(w, "; see %s status", s.Kind)
+			}
+			fmt.Fprintln(w)
 		case s.Newest == nil:
 			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
 		}
@@ -238,7 +247,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 	run := runs[0]
 	fmt.Fprintf(w, "last run: %s (%s), ", run.ID, run.Trigger)
 	if run.Ended == nil {
-		fmt.Fprintf(w, "it goes on, or was killed\n")
+		fmt.Fprintf(w, "still running, or killed\n")
 		return
 	}
 	fmt.Fprintf(w, "exit code %d, %s ago\n", run.Exit, now.Sub(*run.Ended).Round(time.Second))
@@ -252,7 +261,7 @@ func writeTroubles(w io.Writer, s tableStatus, last string) {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
 	}
 	if s.Missing > 0 {
-		fmt.Fprintf(w, "  %s missing; gaps %s names them\n", human.Plural(s.Missing, "partition"), s.Job)
+		fmt.Fprintf(w, "  %s missing; see gaps %s\n", human.Plural(s.Missing, "partition"), s.Job)
 	}
 	if s.Rest.Lost > 0 {
 		fmt.Fprintf(w, "  %d can't be fetched any more\n", s.Rest.Lost)
@@ -263,7 +272,32 @@ func writeTroubles(w io.Writer, s tableStatus, last string) {
 	if s.Unsure != "" {
 		fmt.Fprintf(w, "  what is missing isn't known: error: %s\n", s.Unsure)
 	}
-	if s.Failed != "" && !strings.Contains(s.Failed, last) { // the last run's errors are shown below
+	if s.Failed != "" && !strings.Contains(s.Failed, last) { // those of the last run follow below
 		fmt.Fprintf(w, "  error %s\n", s.Failed)
 	}
+}
+
+// runStatus describes a job that fills no table: when it last succeeded. A ledger of an older version doesn't record that, so
+// run records are read instead, four times as many in each round until they reach back to maxAge, because the newest ones may
+// all be of other jobs.
+func runStatus(ctx context.Context, s *wire.Session, c config.Job, past ledger.Past, maxAge time.Duration) (tableStatus, error) {
+	now, success := time.Now(), past.SuccessOf(c.Name)
+	runs := past.Runs
+	for n := len(runs); success == nil && n >= lastRuns && n == len(runs) && now.Sub(runs[n-1].Started) <= maxAge; {
+		var err error
+		n *= 4
+		if runs, err = s.Ledger.Runs(ctx, n); err != nil {
+			return tableStatus{}, err
+		}
+		success = ledger.Past{Runs: runs}.SuccessOf(c.Name)
+	}
+	status := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Failed: failureOf(c.Name, runs)}
+	switch {
+	case maxAge == 0:
+	case success == nil:
+		status.Stale = fmt.Sprintf("no run of it that ended without a failure is recorded of the last %v", maxAge)
+	case now.Sub(*success) > maxAge:
+		status.Stale = fmt.Sprintf("the last success was %v ago", now.Sub(*success).Round(time.Minute))
+	}
+	return status, nil
 }

@@ -22,13 +22,13 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
-// leastRoom is the free space in bytes under which a spool folder is too small: what a window of 2 GB of CSV becomes
-// there, at ten to one.
+// leastRoom is the free space, in bytes, that a spool folder needs: a window of 2 GB of CSV becomes about a tenth of that as
+// Parquet.
 const leastRoom = 200e6
 
 const probed = "a probe was written, read and deleted"
 
-// step says how a step went.
+// step writes how one step went, and keeps the exit code of a failed one.
 func (c *checker) step(name string, err error, detail string) {
 	if err == nil {
 		fmt.Fprintf(c.out, "%s: ok, %s\n", name, detail)
@@ -41,7 +41,7 @@ func (c *checker) step(name string, err error, detail string) {
 	c.codes = append(c.codes, exit.CodeOf(err))
 }
 
-// exit is the exit code of all steps: the first that applies of 2, 5, 1, 3.
+// exit is the exit code of the command: the first that any step has of 2, 5, 1 and 3.
 func (c *checker) exit() int {
 	if c.wrong > 0 {
 		c.codes = append(c.codes, jobs.ExitSome)
@@ -66,7 +66,7 @@ func (c *checker) room() {
 		c.step(name, &fs.PathError{Op: "statfs", Path: c.Spool, Err: err}, "")
 		return
 	}
-	free := int64(disk.Bavail) * int64(disk.Bsize) //nolint:unconvert // another type on other systems
+	free := int64(disk.Bavail) * int64(disk.Bsize) //nolint:unconvert // the types differ between systems
 	if free < leastRoom {
 		c.step(name, fmt.Errorf("%s free, and the parts of one window may take %s; make room, or name another folder as spool_dir", human.Size(free), human.Size(leastRoom)), "")
 		return
@@ -74,7 +74,7 @@ func (c *checker) room() {
 	c.step(name, nil, human.Size(free)+" free")
 }
 
-// store opens the ledger and tries it; what can't be used isn't kept.
+// store opens the ledger and tries it. c.Ledger stays nil when it can't be used.
 func (c *checker) store(ctx context.Context) {
 	detail := probed
 	err := c.OpenLedger(ctx)
@@ -97,10 +97,11 @@ func (c *checker) store(ctx context.Context) {
 	}
 }
 
-// The service's own lists of what a report may ask for.
+// columnLists are the service's own lists of what a report may ask for.
 var columnLists = []string{"overview_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "skad_metrics", "dimensions"}
 
-// account asks the service for its lists, by slug, which also shows that it takes the token and the account; nil: it doesn't.
+// account asks the service for these lists, which shows that it accepts the token and the account. It returns their items by
+// slug, nil when the service refuses.
 func (c *checker) account(ctx context.Context) map[string]adjust.Filter {
 	if _, err := c.Token.Token(ctx); err != nil {
 		c.step("service", fmt.Errorf("service.token: %w", exit.Refused(err)), "")
@@ -113,7 +114,8 @@ func (c *checker) account(ctx context.Context) map[string]adjust.Filter {
 	lists, err := c.Client.FiltersData(ctx, columnLists)
 	var answer *adjust.Error
 	if errors.As(err, &answer) && (answer.Status == http.StatusBadRequest || answer.Status == http.StatusNotFound) {
-		// The lists are outside the interface document: an account without them is none the worse.
+		// The interface document doesn't promise the lists, so an account without them is no fault. The events show instead
+		// whether the token is good.
 		detail += "; its lists of metrics can't be had"
 		_, err = c.Client.Events(ctx, adjust.EventsQuery{})
 	}
@@ -133,12 +135,13 @@ func (c *checker) account(ctx context.Context) map[string]adjust.Filter {
 	return slugs
 }
 
-// A prober tries whether it can do what Put needs, and leaves nothing behind. Every sink of ours does.
+// A prober can try whether it is allowed to do what Put does, without leaving anything behind. All sinks here can.
 type prober interface {
 	Probe(ctx context.Context) error
 }
 
-// places makes the jobs and tries each sink once. It gives the jobs that could be made, and the sinks that are good.
+// places makes the jobs and tries each of their sinks once. It returns the jobs that could be made, and the names of sinks that
+// passed.
 func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.Job, good map[string]bool) {
 	good = map[string]bool{}
 	try := func(name string, sink sinks.Sink) {
@@ -180,7 +183,7 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 	return list, good
 }
 
-// queries tries what each report asks the service for.
+// queries tries whether the service accepts the dimensions, metrics and events of each report job.
 func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string]adjust.Filter) {
 	for _, job := range list {
 		kind, ok := job.Kind.(*report.Kind)

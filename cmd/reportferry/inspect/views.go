@@ -96,7 +96,8 @@ func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error 
 	return nil
 }
 
-// summed is the view of a table's sums. What it can't have is told, with the reason.
+// summed designs the view that sums a table's metrics by its date and the dimensions of by. left names the metrics that it
+// can't have, each with the reason.
 func summed(table string, s *sinks.Schema, by []string) (v bqsink.View, left []string, err error) {
 	v = bqsink.View{Table: table, On: s.On, By: by}
 	columns := map[string]sinks.Column{}
@@ -141,7 +142,8 @@ func metricField(slug string) catalog.Field {
 	return f
 }
 
-// overView tells whether a metric may be summed over the dimensions that the view leaves out.
+// overView tells whether a metric may be summed over all the dimensions that the view leaves out: unique users may not be
+// summed over days, for example.
 func overView(f catalog.Field, s *sinks.Schema, by []string) bool {
 	for _, c := range s.Columns {
 		if c.Required && c.Name != s.On && !slices.Contains(by, c.Name) && !f.AdditiveOver(c.Name) {
@@ -151,7 +153,8 @@ func overView(f catalog.Field, s *sinks.Schema, by []string) bool {
 	return f.Additive != catalog.Nowhere
 }
 
-// expand writes a formula in terms of columns that the view sums; missing is the first metric that it hasn't.
+// expand rewrites a metric's formula until it consists of columns that the view sums. It replaces metrics that have formulas
+// of their own; missing is the first one that has neither a column nor a formula.
 func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by []string) (text, missing string) {
 	if formula == "" {
 		return "", ""
@@ -187,7 +190,7 @@ func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by
 	return replaceWords(formula, parts), ""
 }
 
-// replaceWords replaces whole identifiers.
+// replaceWords replaces whole identifiers of a formula by the texts in parts.
 func replaceWords(formula string, parts map[string]string) string {
 	var b, word strings.Builder
 	flush := func() {

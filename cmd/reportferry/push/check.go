@@ -54,7 +54,7 @@ would be refused, or a file can't be read.`,
 	}
 }
 
-// writeCheck writes what a file would come to, and tells whether something is wrong with it.
+// writeCheck writes what pushing a file would do, and tells whether anything is wrong with it.
 func (g *group) writeCheck(w io.Writer, name string, r outbox.Report, problems []files.Problem, err error) (wrong bool) {
 	fmt.Fprintln(w, terminal.Line(name))
 	if err != nil && !errors.Is(err, outbox.ErrTooMany) {
@@ -84,7 +84,7 @@ func (g *group) writeCheck(w io.Writer, name string, r outbox.Report, problems [
 	return err != nil || r.Refused+r.Conflicts > 0
 }
 
-// writeProblems writes why rows would be refused: as a table where a terminal has room for it.
+// writeProblems writes why rows would be refused: as a table, or as a list when the table is wider than 80 columns.
 func writeProblems(w io.Writer, problems []files.Problem) {
 	g := human.Grid{Heads: []string{"  rows", "first", "field", "reason"}, Right: []bool{true, true, false, false}}
 	for _, p := range problems {

@@ -19,16 +19,16 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// A group is the commands of one kind that pushes.
+// A group makes the commands of one kind, with what differs between the kinds.
 type group struct {
 	*wire.Program
 	kind     string
-	conflict string // what a conflict of a record is
+	conflict string // completes "3 records ...": what a conflict of this kind is
 	job      string
 	showIDs  bool
 }
 
-// command is the command that those of a kind are below.
+// command makes the kind's own command with the ones that both kinds have below it.
 func (g *group) command(short, long string) *cobra.Command {
 	cmd := &cobra.Command{Use: g.kind, Short: short, Long: long, Args: cobra.NoArgs}
 	cmd.PersistentFlags().StringVar(&g.job, "job", "", "`job` of the config; not needed when it has one of kind "+g.kind)
@@ -36,7 +36,7 @@ func (g *group) command(short, long string) *cobra.Command {
 	return cmd
 }
 
-// on opens what a command needs, and calls do with the chosen job.
+// on opens the ledger, makes the job that --job names and calls do with it.
 func (g *group) on(cmd *cobra.Command, a wire.PushAsk, do func(ctx context.Context, s *wire.Session, c config.Job, k wire.Pusher) error) error {
 	return g.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 		c, err := wire.ChooseJob(s.Config, g.kind, g.job)

@@ -1,8 +1,20 @@
 package push
 
 import (
-	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs/sharing"
 )
 
 // Sharing makes the command sharing and those below it.
@@ -21,4 +33,152 @@ No device's ID is in a log, an error or the ledger. Rejects files have them.`)
 	}
 	cmd.AddCommand(g.explain())
 	return cmd
+}
+
+// An explaining holds the flags of sharing explain.
+type explaining struct {
+	choice, partner, metric string
+	more                    []string // partners that the service knows besides its thirteen
+	asJSON                  bool
+}
+
+func (g *group) explain() *cobra.Command {
+	var x explaining
+	cmd := &cobra.Command{
+		Use:   "explain [settings...]",
+		Short: "Show which metric reaches which partner, and why",
+		Long: `Show which metric reaches which partner when a device's records have said this,
+and by which rule. Nothing is sent, and no config is needed. Settings are those
+of partner_sharing_settings, as JSON; several are records one after the other; -
+reads them from the standard input.
+
+  reportferry sharing explain '{"all":{"all":false},"google":{"install":true}}'
+
+Rules:
+  own      the metric's own setting
+  1        off with its group
+  2        on in a group that is off, with all that is in it
+  3        on with its group; or off in one that is on, with all that is in it
+  4        metric all, or partner all
+  sharing  sharing is disable: nothing is shared, whatever settings say
+  default  nothing was said: it is shared
+`,
+		RunE: func(cmd *cobra.Command, texts []string) error {
+			state, partners, err := x.read(g.Program, texts, cmd.InOrStdin())
+			if err != nil {
+				return exit.Usage(fmt.Errorf("explain: %w", err))
+			}
+			return x.write(cmd.OutOrStdout(), state, partners)
+		},
+	}
+	cmd.Flags().StringVar(&x.choice, "sharing", "", "what the last record says of sharing: enable or disable")
+	cmd.Flags().StringVar(&x.partner, "partner", "", "only this `partner`")
+	cmd.Flags().StringVar(&x.metric, "metric", "", "only this `metric`")
+	cmd.Flags().StringSliceVar(&x.more, "partners", nil, "IDs or names of partners beside the service's thirteen, and those of the config if there is one")
+	cmd.Flags().BoolVar(&x.asJSON, "json", false, "print one JSON object for each metric and partner")
+	return cmd
+}
+
+// read computes the sharing state of a device after records with these settings, and the partners to show it for.
+func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (*sharing.State, []string, error) {
+	more := x.more
+	if _, err := os.Stat(p.ConfigFile); err == nil {
+		c, err := config.Load(p.ConfigFile, p.LookupEnv)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, j := range c.Jobs {
+			if j.Sharing != nil {
+				more = append(more, j.Sharing.Partners...)
+			}
+		}
+	}
+	partners := sharing.NewPartners(more)
+	state := partners.NewState()
+	switch x.choice {
+	case "", "enable", "disable":
+	default:
+		return nil, nil, fmt.Errorf("--sharing %q: want enable or disable", x.choice)
+	}
+	for i, text := range texts {
+		if text == "-" {
+			data, err := io.ReadAll(io.LimitReader(in, 1<<20))
+			if err != nil {
+				return nil, nil, err
+			}
+			text = strings.TrimSpace(string(data))
+		}
+		settings, err := partners.ParseSettings(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("settings %d: %w", i+1, err)
+		}
+		state.Apply("", settings)
+	}
+	state.Apply(x.choice, nil)
+	asked := partners.List()
+	if x.partner != "" {
+		name, ok := partners.Name(x.partner)
+		if !ok || !slices.Contains(asked, name) {
+			return nil, nil, fmt.Errorf("--partner %q is none of %s", x.partner, strings.Join(asked, ", "))
+		}
+		asked = []string{name}
+	}
+	if x.metric != "" && !slices.Contains(sharing.Metrics, x.metric) {
+		return nil, nil, fmt.Errorf("--metric %q is none of %s", x.metric, strings.Join(sharing.Metrics, ", "))
+	}
+	return state, asked, nil
+}
+
+func (x explaining) metrics() []string {
+	if x.metric != "" {
+		return []string{x.metric}
+	}
+	return sharing.Metrics
+}
+
+func (x explaining) write(w io.Writer, state *sharing.State, partners []string) error {
+	if x.asJSON {
+		enc := json.NewEncoder(w)
+		for _, p := range partners {
+			for _, m := range x.metrics() {
+				if err := enc.Encode(state.Explain(p, m)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	// Partners with equal tables share one.
+	var order []string
+	tables := map[string][]string{}
+	for _, p := range partners {
+		text := x.table(state, p)
+		if tables[text] == nil {
+			order = append(order, text)
+		}
+		tables[text] = append(tables[text], p)
+	}
+	for i, text := range order {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, human.Fold(strings.Join(tables[text], ", "), 80))
+		fmt.Fprint(w, text)
+	}
+	return nil
+}
+
+func (x explaining) table(state *sharing.State, partner string) string {
+	g := human.Grid{Heads: []string{"  metric", "shared", "rule", "because"}}
+	for _, m := range x.metrics() {
+		v := state.Explain(partner, m)
+		shared := "no"
+		if v.Shared {
+			shared = "yes"
+		}
+		g.Rows = append(g.Rows, []string{"  " + m, shared, v.Rule, v.Because})
+	}
+	var b strings.Builder
+	g.Write(&b)
+	return b.String()
 }

@@ -49,6 +49,7 @@ was pushed before), and how many are pending or unknown.`,
 	return cmd
 }
 
+// writeStatus writes a few lines for each file: its state, then its records by what became of them.
 func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now time.Time) {
 	if len(files) == 0 {
 		fmt.Fprintf(w, "%s: nothing was pushed yet\n", job)
@@ -58,7 +59,7 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 		state := "done " + human.Ago(now, f.Ended)
 		switch {
 		case f.Error != "":
-			state = "nothing of it was sent " + human.Ago(now, f.Started)
+			state = "refused " + human.Ago(now, f.Started) + ", nothing was sent"
 		case f.Open():
 			state = "begun " + human.Ago(now, f.Started) + " and not finished"
 		}

@@ -16,19 +16,20 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/disk"
 	"github.com/reportferry/reportferry/internal/table"
-	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// An answer is one report as the service sent it, kept as a file: an attempt that breaks half way shows nothing.
+// An answer is one report as the service sent it, kept as a file, so that nothing is shown of an attempt that breaks off half
+// way.
 type answer struct {
-	dir    string // for files made on the way
-	path   string // CSV under a header; empty when the answer was 204
+	dir    string // the session's spool folder
+	path   string // a CSV file with a header; empty when the service answered 204
 	header []string
 }
 
-// formats are the forms in which report gives an answer out.
+// formats are the values of --format.
 var formats = map[string]func(answer, context.Context, io.Writer) error{
 	"csv":     answer.writeCSV,
 	"table":   answer.writeTable,
@@ -36,7 +37,7 @@ var formats = map[string]func(answer, context.Context, io.Writer) error{
 	"parquet": answer.writeParquet,
 }
 
-// columns are those of the header, with the types that jobs would give them.
+// columns gives each column of the header the type that a job's table would have.
 func (a answer) columns() []table.Column {
 	var columns []table.Column
 	for _, name := range a.header {
@@ -51,10 +52,10 @@ func (a answer) columns() []table.Column {
 	return columns
 }
 
-// comparedSuffix ends the columns that period_over_period adds.
+// comparedSuffix ends the names of the columns that period_over_period adds.
 const comparedSuffix = "_pop"
 
-// metricType is the catalogue's type, or double where the catalogue doesn't know the metric.
+// metricType is the catalogue's type of a metric, or double for one that it doesn't know.
 func metricType(slug string) catalog.Type {
 	if f, ok := catalog.Metric(slug); ok {
 		return f.Type
@@ -68,7 +69,7 @@ func metricType(slug string) catalog.Type {
 func (a answer) writeCSV(_ context.Context, w io.Writer) error {
 	if a.path == "" {
 		c := csv.NewWriter(w)
-		_ = c.Write(a.header) // the error stays in c
+		_ = c.Write(a.header) // c.Error reports it
 		c.Flush()
 		return c.Error()
 	}
@@ -80,7 +81,7 @@ func (a answer) writeCSV(_ context.Context, w io.Writer) error {
 	return errors.Join(err, f.Close())
 }
 
-// each calls use for every row.
+// each calls use for every row. The cells are valid until the next call.
 func (a answer) each(use func(cells []string) error) (err error) {
 	if a.path == "" {
 		return nil
@@ -119,7 +120,7 @@ func readHeader(path string) ([]string, error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("the answer has no header: %w", err)
 	}
-	header[0] = strings.TrimPrefix(header[0], "\ufeff") // seen with readable names
+	header[0] = strings.TrimPrefix(header[0], "\ufeff") // the service has sent a byte order mark with readable names
 	return header, nil
 }
 
@@ -138,7 +139,8 @@ func (a answer) writeTable(_ context.Context, w io.Writer) error {
 	return err
 }
 
-// writeJSONLines writes an object a row, its keys in the header's order; numbers keep their digits.
+// writeJSONLines writes one object for each row, with its keys in the header's order. Numbers keep their digits, which a
+// float64 wouldn't.
 func (a answer) writeJSONLines(_ context.Context, w io.Writer) error {
 	columns := a.columns()
 	return a.each(func(cells []string) error {
@@ -200,9 +202,9 @@ func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
 	return errors.Join(err, f.Close())
 }
 
-// writeTo gives the answer out in a format, to a file or to w. A file is whole or not there, and a link to one stays a
-// link. What is no file, such as a pipe, is written to as it is. The umask decides the mode of a new file; one that was
-// there keeps its own.
+// writeTo writes the answer in a format, to the file path or, when that is empty, to w. A regular file is replaced whole or not
+// at all; it keeps its mode, and a link to it stays a link. A pipe or a device is written to directly. The umask decides the
+// mode of a new file.
 func (a answer) writeTo(ctx context.Context, format, path string, w io.Writer) error {
 	if path == "" {
 		return formats[format](a, ctx, w)
@@ -222,9 +224,9 @@ func (a answer) writeTo(ctx context.Context, format, path string, w io.Writer) e
 	return nil
 }
 
-// writeFile gives the file a mode, unless that is 0.
+// writeFile replaces a regular file as a whole, by renaming. A mode of 0 leaves the mode to the umask.
 func (a answer) writeFile(ctx context.Context, format, path string, mode os.FileMode) error {
-	f, err := ledger.CreateBeside(path)
+	f, err := disk.CreateBeside(path)
 	if err != nil {
 		return err
 	}

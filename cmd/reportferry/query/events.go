@@ -44,7 +44,7 @@ more; jobs name them under events:.`,
 	return cmd
 }
 
-// writeEvents writes a table of 80 columns, or everything as JSON.
+// writeEvents writes a table for people, or all fields as JSON.
 func writeEvents(w io.Writer, list []adjust.Event, asJSON bool) error {
 	if asJSON {
 		enc := json.NewEncoder(w)

@@ -47,7 +47,7 @@ A filter is a dimension or metric, two underscores, and an operator:
 	return cmd
 }
 
-// adHoc is the report command's query and where its answer goes.
+// adHoc holds the flags of the command report.
 type adHoc struct {
 	query   adjust.ReportQuery
 	filters []string
@@ -139,14 +139,14 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 			fmt.Fprintln(cmd.ErrOrStderr(), "reportferry: the report has no rows")
 		}
 		out := cmd.OutOrStdout()
-		if r.format == "csv" || r.format == "parquet" { // an escaped byte would be another value in these
+		if r.format == "csv" || r.format == "parquet" { // escapes would change the data
 			out = terminal.Data(out)
 		}
 		return a.writeTo(ctx, r.format, r.output, out)
 	})
 }
 
-// complete checks the flags, and fills in what they leave open.
+// complete checks the flags, and sets those that weren't given.
 func (r *adHoc) complete(cmd *cobra.Command) error {
 	if len(r.query.Dimensions) == 0 || len(r.query.Metrics) == 0 {
 		return errors.New("--dimensions and --metrics: at least one of each; `reportferry report --help` shows an example")
@@ -165,7 +165,7 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 		}
 		at := strings.LastIndex(name, "__")
 		if at < 1 || !slices.Contains(adjust.Operators, name[at+2:]) {
-			return fmt.Errorf("--filter %q: no comparison that the service has; want a name, __ and one of %s", text, strings.Join(adjust.Operators, ", "))
+			return fmt.Errorf("--filter %q: want a name, two underscores and one of %s", text, strings.Join(adjust.Operators, ", "))
 		}
 		if _, twice := r.query.Filters[name]; twice {
 			return fmt.Errorf("--filter %s is given twice; a list goes into one: %s=a,b", name, name)
@@ -179,7 +179,7 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 		r.format = defaultFormat(r.output, cmd.OutOrStdout())
 	}
 	if r.format == "" {
-		return fmt.Errorf("--output %s: which --format? csv, table, jsonl and parquet are known by their endings too", r.output)
+		return fmt.Errorf("--output %s: its ending names no format; add --format csv, table, jsonl or parquet", r.output)
 	}
 	if info, err := os.Stat(r.output); err == nil && info.IsDir() {
 		return fmt.Errorf("--output %s: this is a folder; want the name of a file", r.output)
@@ -193,7 +193,7 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 	return nil
 }
 
-// defaultFormat goes by a file's ending; an unknown one gives none.
+// defaultFormat goes by the ending of the file's name, and is empty for an unknown one. Without a file, a terminal gets a table.
 func defaultFormat(path string, stdout io.Writer) string {
 	if path != "" {
 		ending := strings.TrimPrefix(filepath.Ext(path), ".")
@@ -208,7 +208,7 @@ func defaultFormat(path string, stdout io.Writer) string {
 	return "csv"
 }
 
-// fetchAnswer asks for one report and keeps it as a file in dir.
+// fetchAnswer fetches one report into a file in dir.
 func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuery, dir string) (a answer, err error) {
 	a.dir = dir
 	file, err := os.CreateTemp(dir, "answer-*.csv")
@@ -216,7 +216,7 @@ func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuer
 		return a, err
 	}
 	got, err := client.CSVReport(ctx, q, func(from io.Reader) error {
-		if err := file.Truncate(0); err != nil { // the attempt before broke off
+		if err := file.Truncate(0); err != nil { // this is another attempt
 			return err
 		}
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -239,8 +239,8 @@ func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuer
 	return a, checkHeader(a.header, q)
 }
 
-// checkHeader wants the columns that were asked for, and no other but those of a comparison. Names for people are the
-// service's own choice.
+// checkHeader refuses an answer that lacks a column that was asked for, or has another one. Readable names can't be checked:
+// the service chooses them.
 func checkHeader(header []string, q adjust.ReportQuery) error {
 	if q.ReadableNames {
 		return nil
@@ -259,7 +259,7 @@ func checkHeader(header []string, q adjust.ReportQuery) error {
 	return nil
 }
 
-// withNear adds to the refusal of a metric the names of those that may have been meant.
+// withNear adds similar names to the error of a metric that the service doesn't know.
 func withNear(err error) error {
 	var refused *adjust.Error
 	if errors.As(err, &refused) && refused.Metric != "" {

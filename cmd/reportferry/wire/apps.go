@@ -21,7 +21,7 @@ import (
 
 // Apps makes a job of kind apps.
 func Apps(_ context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
-	if err := a.refuseRange(c, "a job of kind apps has nothing to fetch"); err != nil {
+	if err := a.refuseRange(c, "kind apps has no past to fetch"); err != nil {
 		return jobs.Job{}, err
 	}
 	kind, err := DeclaredApps(s, c, AppsAsk{Now: a.Now})
@@ -31,7 +31,7 @@ func Apps(_ context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) 
 	return AppsJob(c, kind), nil
 }
 
-// AppsJob makes a job of the apps that its entry declares.
+// AppsJob makes a job of kind apps from what DeclaredApps has read.
 func AppsJob(c config.Job, kind *apps.Kind) jobs.Job {
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind}
 }
@@ -75,7 +75,7 @@ func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 	return apps.New(o), nil
 }
 
-// resolved is a declared app with its secrets in place.
+// resolved gives a declared app the secrets that its references stand for.
 func (p *Program) resolved(a declared.App) (apps.App, error) {
 	app := apps.App{
 		Name: a.Name, BundleID: a.BundleID, StoreID: a.StoreID, Platform: a.Platform, Template: a.Template, Sections: a.Sections,
@@ -110,7 +110,7 @@ func (p *Program) resolved(a declared.App) (apps.App, error) {
 	return app, errors.Join(failed...)
 }
 
-// resolvedValue puts what references stand for in their place.
+// resolvedValue replaces the references in a value, at any depth, by the secrets that they stand for.
 func (p *Program) resolvedValue(v any) (any, error) {
 	var failed []error
 	one := func(v any) any {
@@ -138,10 +138,10 @@ func (p *Program) resolvedValue(v any) (any, error) {
 	return v, nil
 }
 
-// secretLimit bounds what a reference may stand for.
+// secretLimit bounds the length of a secret, in bytes.
 const secretLimit = 64 << 10
 
-// referenced reads what ${NAME} or ${file:/path} stands for. Errors never repeat it.
+// referenced reads the secret that ${NAME} or ${file:/path} stands for. Errors never repeat it.
 func (p *Program) referenced(reference string) (string, error) {
 	name := strings.TrimSuffix(strings.TrimPrefix(reference, "${"), "}")
 	var text, place string
@@ -167,17 +167,17 @@ func (p *Program) referenced(reference string) (string, error) {
 	return text, nil
 }
 
-// readAtMost reads a file that may have so many bytes.
+// readAtMost reads a file, and refuses one of more than most bytes.
 func readAtMost(path string, most int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // nothing was written
 	return ReadLimited(f, "file "+path, most)
 }
 
-// ReadLimited reads what may have so many bytes. place names it in the error.
+// ReadLimited reads r to its end, and refuses more than most bytes. place names r in the error.
 func ReadLimited(r io.Reader, place string, most int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	if err == nil && len(data) > most {

@@ -6,6 +6,10 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"errors"
+	"strings"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -16,13 +20,13 @@ type Ask struct {
 	Now        bool             // ignore the schedule
 	Force      bool             // ignore what the ledger holds
 	Rebaseline bool             // replace partitions whose numbers mean something else by now
-	From       civil.Date       // valid together with Through: only the periods between them, both included
-	Through    civil.Date       //
-	Only       []refresh.Reason // nil: whatever the reason is
+	From       civil.Date       // with Through: only the periods between them, both included; zero for all
+	Through    civil.Date       // is valid whenever From is
+	Only       []refresh.Reason // only what is due for one of these reasons; nil for all
 	NewColumns bool             // fetch partitions again that lack columns
 }
 
-// refuseRange refuses a backfill of a job that has no past to fetch.
+// refuseRange refuses a backfill of a kind that has no past to fetch; why says so.
 func (a Ask) refuseRange(c config.Job, why string) error {
 	if a.From.IsValid() || a.Only != nil {
 		return fmt.Errorf("job %s: %w: %s", c.Name, ledger.ErrRefused, why)
@@ -45,4 +49,44 @@ func ParseRange(from, to string) (first, last civil.Date, err error) {
 		return first, last, fmt.Errorf("--from %s lies in the future", from)
 	}
 	return first, last, nil
+}
+
+// Choose returns the config's entries that are named, or all of them, in the config's order.
+func (e *Engine) Choose(names []string) ([]config.Job, error) {
+	var known []string
+	var chosen []config.Job
+	wanted := map[string]bool{}
+	for _, n := range names {
+		wanted[n] = true
+	}
+	for _, c := range e.Config.Jobs {
+		known = append(known, c.Name)
+		if len(names) == 0 || wanted[c.Name] {
+			chosen = append(chosen, c)
+			delete(wanted, c.Name)
+		}
+	}
+	for n := range wanted {
+		return nil, exit.Usage(fmt.Errorf("no job %q in the config; it has %s", n, strings.Join(known, ", ")))
+	}
+	return chosen, nil
+}
+
+// ChooseJob finds the one job of a kind that a command is about: by its name, or because the config has no other.
+func ChooseJob(c *config.Config, kind, name string) (config.Job, error) {
+	var found []config.Job
+	for _, j := range c.Jobs {
+		if j.Kind == kind && (name == "" || name == j.Name) {
+			found = append(found, j)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return config.Job{}, exit.Usage(fmt.Errorf("the config has several jobs of kind %s; say which: --job", kind))
+	case name != "":
+		return config.Job{}, exit.Usage(fmt.Errorf("no job %q of kind %s in the config", name, kind))
+	}
+	return config.Job{}, exit.Usage(errors.New("the config has no job of kind " + kind))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
-// An Engine is everything that all runs of a process share.
+// An Engine is what all runs of a process share. It is opened once.
 type Engine struct {
 	*Program
 	Config *config.Config
@@ -33,12 +33,12 @@ type Engine struct {
 	closers
 }
 
-// closers close what was opened, in reverse order.
+// closers are called in reverse order when their owner is closed.
 type closers []func() error
 
 func (c *closers) add(f func() error) { *c = append(*c, f) }
 
-// Close closes everything that was opened, and may be called again.
+// Close closes everything that was opened. It may be called again.
 func (c *closers) Close() error {
 	var errs []error
 	for i := len(*c) - 1; i >= 0; i-- {

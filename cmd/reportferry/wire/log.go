@@ -13,17 +13,17 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 
-// Logger logs to w: as JSON when machines read the output, else as one short line for people.
+// Logger returns a logger to w: JSON with the names of Cloud Logging for machines, or short lines for people.
 func (p *Program) Logger(w io.Writer) *slog.Logger {
 	level, _ := p.level() // checked before any command
 	if p.JSON() {
 		return slog.New(reasoner{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: cloudNames})}.WithAttrs(p.Task.attrs()))
 	}
-	// People see the progress itself; of the log, what needs their attention.
+	// People see the progress itself, so of the log they get warnings and errors only.
 	return slog.New(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{}, debug: level < slog.LevelInfo})
 }
 
-// cloudNames gives what every line has the names that Cloud Logging reads
+// cloudNames renames the level and the message as Cloud Logging expects them
 // (https://cloud.google.com/logging/docs/structured-logging).
 func cloudNames(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) > 0 {
@@ -60,7 +60,7 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", strings.ToLower(r.Level.String()), terminal.Line(r.Message))
 	add := func(a slog.Attr) bool {
-		if a.Key != "run" { // the same on every line of a run
+		if a.Key != "run" { // it would be the same on every line
 			fmt.Fprintf(&b, " %s=%s", a.Key, terminal.Line(human.FirstLine(a.Value.String())))
 		}
 		return true
@@ -84,7 +84,7 @@ func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (h *lineHandler) WithGroup(string) slog.Handler { return h }
 
-// A reasoner adds the reason to every error that is logged with its status.
+// A reasoner adds the word of exit.Reason to every record of an error.
 type reasoner struct{ slog.Handler }
 
 func (h reasoner) Handle(ctx context.Context, r slog.Record) error {

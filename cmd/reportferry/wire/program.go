@@ -1,3 +1,15 @@
+// Package wire opens what the config names and makes jobs of its entries. Without it, every command would open the service,
+// the ledger and the sinks in its own way, and close some of them never.
+//
+//	Program  what main knows: flags, environment, the lists of kinds and sinks
+//	   │ Open
+//	Engine   config, ledger, the service's client; opened once, shared by all runs of a process
+//	   │ Session
+//	Session  one run or one command: its ID, its spool folder, the sinks of its jobs
+//	   │ Kinds[entry.Kind]
+//	jobs.Job what the runner does
+//
+// A kind has one file here, which translates its entry of the config into its options, because kinds don't know the config.
 package wire
 
 import (
@@ -23,12 +35,12 @@ type Program struct {
 	LogFormat, LogLevel string // --log-format, --log-level
 	Deadline            string // the default of --deadline, as text
 	Task                Task
-	Began               time.Time // of the process: a platform counts a task's time from there
+	Began               time.Time // start of the process, from which --deadline counts
 	Version             string
 	LookupEnv           func(string) (string, bool)
 
 	Kinds map[string]Maker
-	Sinks map[string]sinks.Opener // by the schemes of URLs
+	Sinks map[string]sinks.Opener // by the scheme of the URL
 	Run   func(*cobra.Command, Request) error
 }
 
@@ -38,15 +50,15 @@ type Maker func(context.Context, *Session, config.Job, Ask) (jobs.Job, error)
 // A Request is what a command asks of a run.
 type Request struct {
 	Trigger string    // schedule, manual or backfill
-	Named   bool      // a person asked for these jobs by name, so it is worth an exit code that others hold them
+	Named   bool      // a person named the jobs, who should learn by the exit code that others hold all their units
 	Stop    time.Time // when the run must begin to end; zero: never
 	Jobs    func(context.Context, *Session) ([]jobs.Job, error)
 }
 
-// JSON tells whether machines read the output.
+// JSON tells whether the output is for machines.
 func (p *Program) JSON() bool { return p.LogFormat == "json" }
 
-// Check refuses values of the flags that mean nothing.
+// Check refuses invalid values of the flags.
 func (p *Program) Check() error {
 	if p.LogFormat != "text" && p.LogFormat != "json" {
 		return fmt.Errorf("--log-format %q: want text or json", p.LogFormat)
@@ -68,7 +80,7 @@ func (p *Program) getenv(name string) string {
 	return value
 }
 
-// LoadConfig reads the config file.
+// LoadConfig reads the config file. Its errors end the process with ExitUsage.
 func (p *Program) LoadConfig() (*config.Config, error) {
 	c, err := config.Load(p.ConfigFile, p.LookupEnv)
 	if err != nil {
@@ -77,8 +89,8 @@ func (p *Program) LoadConfig() (*config.Config, error) {
 	return c, nil
 }
 
-// WithService reads the config, makes the service's client, calls do with a session, and closes everything again. Errors
-// have their exit codes.
+// WithService opens the service, calls do with a session that records nothing, and closes everything again. The ledger stays
+// closed. The error has its exit code.
 func (p *Program) WithService(cmd *cobra.Command, do func(context.Context, *Session) error) (err error) {
 	e, err := p.OpenService(p.Logger(cmd.ErrOrStderr()))
 	if err != nil {
@@ -87,7 +99,7 @@ func (p *Program) WithService(cmd *cobra.Command, do func(context.Context, *Sess
 	return e.use(cmd.Context(), do)
 }
 
-// WithLedger is WithService for commands that need the ledger too. Nothing is asked of the service.
+// WithLedger is WithService with the ledger open. Opening asks nothing of the service.
 func (p *Program) WithLedger(cmd *cobra.Command, do func(context.Context, *Session) error) error {
 	e, err := p.Open(cmd.Context(), p.Logger(cmd.ErrOrStderr()))
 	if err != nil {
@@ -101,7 +113,7 @@ func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) err
 	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
 }
 
-// CompleteJobs offers a shell the config's jobs that aren't on the command line yet.
+// CompleteJobs completes arguments in a shell: the config's jobs that aren't on the command line yet.
 func (p *Program) CompleteJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	c, err := p.LoadConfig()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
-// A Pusher is a kind that sends files record by record.
+// A Pusher is what the commands of spend and sharing need of their kinds, which push files record by record.
 type Pusher interface {
 	jobs.Kind
 	Due(ctx context.Context, now time.Time) ([]files.Path, error)
@@ -47,12 +47,12 @@ func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, e
 	return s.spend(ctx, c, a)
 }
 
-// asked refuses what can't be asked of a kind that pushes.
+// asked translates what all commands ask into what a kind that pushes can do, and refuses a range of days.
 func asked(c config.Job, a Ask) (PushAsk, error) {
-	return PushAsk{Now: a.Now}, a.refuseRange(c, "a job of "+c.Kind+" has nothing to fetch")
+	return PushAsk{Now: a.Now}, a.refuseRange(c, "kind "+c.Kind+" has no past to fetch")
 }
 
-// pushing opens what a job's entry says of files.
+// pushing translates the part of an entry that both kinds have, and opens its buckets.
 func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a PushAsk) (out files.Options, err error) {
 	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
 	out = files.Options{
@@ -91,7 +91,7 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 	return out, nil
 }
 
-// bucket opens a bucket that the session closes.
+// bucket opens a bucket until the session is closed.
 func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 	if err := s.Task.lasting(rawURL); err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, erro
 	return b, nil
 }
 
-// pushFile finds the file that a command line names, by a path or a URL. One of the job's own source has the name that
-// it has there, so that it is known to be the same.
+// pushFile finds the file that a command line names by its path or URL. A file of the job's own source gets the name that it has
+// there, so that the ledger knows it again; any other is named by-hand/...
 func (s *Session) pushFile(ctx context.Context, arg string, source files.Source, own *blob.Bucket) (files.Path, error) {
 	name, dir := arg, ""
 	if u, err := url.Parse(arg); err == nil && u.Scheme == "file" {
@@ -152,11 +152,11 @@ func (s *Session) localFile(ctx context.Context, name string, source files.Sourc
 	return files.Path{Name: "by-hand" + filepath.ToSlash(abs), Bucket: bucket, Key: filepath.Base(abs)}, err
 }
 
-// pushClient is what the clients of hosts that records are pushed to have in common.
+// pushClient gives the options that the clients of both hosts for records have in common.
 func (s *Session) pushClient(p config.Push) adjust.Options {
 	service := s.Config.Service
 	o := adjust.Options{Options: transport.Options{
-		Rate: p.Rate, Burst: max(1, int(p.Rate/4)), // of a quarter of a second: rate is what a person reckons with
+		Rate: p.Rate, Burst: max(1, int(p.Rate/4)), // a quarter of a second's worth, so that no second exceeds the rate by much
 		InFlight: p.InFlight, Share: s.Task.share(), Attempts: service.Attempts, Patience: service.Patience,
 		Logger: s.Log, UserAgent: "reportferry/" + s.Version,
 	}}
@@ -166,7 +166,8 @@ func (s *Session) pushClient(p config.Push) adjust.Options {
 	return o
 }
 
-// login reads a credential that is one for a host alone, before anything is claimed or sent. key names it in errors.
+// login reads the credential of a host now, so that a missing one is found before anything is claimed or sent. key names it in
+// errors.
 func login(ctx context.Context, l config.Login, key string, getenv func(string) string) (auth adjust.RecordAuth, err error) {
 	auth.Header = l.Header
 	if auth.Key, err = transport.ParseToken(l.Token, getenv); err == nil {

@@ -55,7 +55,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
 }
 
-// tablesOf is what the config says of tables, as sinks take it.
+// tablesOf translates the config's options of BigQuery tables for the sinks.
 func tablesOf(w config.Warehouse) sinks.Schema {
 	return sinks.Schema{
 		ClusterBy: w.ClusterBy, RequireFilter: w.RequireFilter, Expiration: time.Duration(w.ExpireDays) * 24 * time.Hour,
@@ -63,7 +63,7 @@ func tablesOf(w config.Warehouse) sinks.Schema {
 	}
 }
 
-// account names whose numbers these are, for the fingerprint.
+// account identifies the account for the fingerprint of numbers.
 func account(s config.Service) string {
 	if s.Embedded {
 		return "embedded"
@@ -71,6 +71,7 @@ func account(s config.Service) string {
 	return s.AccountID
 }
 
+// rulesOf translates the schedule and refresh options of a report job, with what the command line asks.
 func rulesOf(c config.Job, a Ask) (refresh.Rules, error) {
 	r := c.Report
 	schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone)
@@ -102,13 +103,13 @@ func rulesOf(c config.Job, a Ask) (refresh.Rules, error) {
 	}, nil
 }
 
-// periods are the config's words for the length of a partition.
+// periods gives the lengths of partitions by their words in the config.
 var periods = map[string]refresh.Period{
 	"day": refresh.Day, "week": refresh.Week, "month": refresh.Month, "quarter": refresh.Quarter, "year": refresh.Year, "whole": refresh.Whole,
 }
 
-// reportZone is where the report's days begin and end. With a timezone_id, which may be a number of the service's own,
-// the job's zone says it in IANA's words.
+// reportZone is the zone in which the report's days begin and end. A timezone_id may be a number of the service's own, so with
+// one the job's zone counts, which is an IANA name.
 func reportZone(c config.Job) (*time.Location, error) {
 	if c.Report.TimezoneID != "" {
 		return time.LoadLocation(c.Zone)

@@ -21,18 +21,18 @@ import (
 // A Session is one run of an engine, or one command. Closing it closes what its jobs opened, and leaves the engine open.
 type Session struct {
 	*Engine
-	RunID    string    // empty: nothing is fetched, sent or recorded
-	ReadOnly bool      // the ledger alone is read, so sinks stay closed
-	Spool    string    // the folder of its part files, once OpenSpool was called
-	Progress io.Writer // lines for people while it runs; nil: nobody looks
+	RunID    string    // empty for a command that sends and records nothing
+	ReadOnly bool      // sinks stay closed, because only the ledger is read
+	Spool    string    // the folder of its part files, after OpenSpool
+	Progress io.Writer // receives lines for people while a run goes on
 
 	closers
 }
 
-// Close closes what the session opened. The engine stays open.
+// Close closes what the session opened.
 func (s *Session) Close() error { return s.closers.Close() }
 
-// Jobs makes the jobs that are named, or all of them.
+// Jobs makes the jobs that are named, or all of them, in the config's order.
 func (s *Session) Jobs(ctx context.Context, names []string, a Ask) ([]jobs.Job, error) {
 	chosen, err := s.Choose(names)
 	if err != nil {
@@ -54,29 +54,29 @@ func (s *Session) Job(ctx context.Context, c config.Job, a Ask) (jobs.Job, error
 	return s.Kinds[c.Kind](ctx, s, c, a)
 }
 
-// Warn logs which of the jobs that are named, or of all, do what is allowed and hardly meant. Unlike the config's own
-// warnings these are for people who look: some depend on the day.
+// Warn logs which of the jobs do what is allowed and probably not meant. Runs don't log this, unlike the config's own warnings,
+// because part of it depends on the day.
 func (s *Session) Warn(names []string) {
-	chosen, _ := s.Choose(names) // whoever made the jobs knows them
+	chosen, _ := s.Choose(names) // the error was reported when the jobs were made
 	for _, c := range chosen {
 		if c.Report == nil {
 			continue
 		}
 		if c.Report.Period == "whole" {
-			s.Log.Warn("no date among the dimensions: one partition, all", "job", c.Name)
+			s.Log.Warn("no date dimension, so the table is one partition", "job", c.Name)
 		}
 		location, err := reportZone(c)
 		if err != nil {
-			continue // which making the job says
+			continue // making the job reports it
 		}
 		today := civil.DateOf(time.Now().In(location))
 		if start := c.Report.Start.On(today); start.After(today) {
-			s.Log.Warn(fmt.Sprintf("the start, %s, is still to come", start), "job", c.Name)
+			s.Log.Warn(fmt.Sprintf("the start, %s, is in the future", start), "job", c.Name)
 		}
 	}
 }
 
-// OpenSink opens a sink by its URL, until the session is closed.
+// OpenSink opens a sink by its URL until the session is closed.
 func (s *Session) OpenSink(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	sink, err := sinks.Open(ctx, rawURL, s.Sinks)
 	if err == nil {
@@ -85,7 +85,7 @@ func (s *Session) OpenSink(ctx context.Context, rawURL string) (sinks.Sink, erro
 	return sink, err
 }
 
-// targets opens the sinks of a job.
+// targets opens the sinks of a job, and refuses two that are the same place.
 func (s *Session) targets(ctx context.Context, c config.Job) ([]ledger.Target, error) {
 	if s.ReadOnly {
 		return nil, nil
@@ -109,8 +109,8 @@ func (s *Session) targets(ctx context.Context, c config.Job) ([]ledger.Target, e
 	return targets, nil
 }
 
-// absolute is a store's identity with the path of a folder made absolute. Receipts name a relative one as it is written, so
-// that it may move together with its ledger.
+// absolute makes the path in the identity of a folder's store absolute, for comparisons only. Receipts keep a relative path, so
+// that a folder may move together with its ledger.
 func absolute(store string) string {
 	where, layout, _ := strings.Cut(store, "?")
 	if dir, err := blobsink.LocalDir(where); err == nil && dir != "" {

@@ -29,7 +29,7 @@ func (s *Session) sharing(ctx context.Context, c config.Job, a PushAsk) (jobs.Jo
 		Options: p, Columns: entry.Columns, Constants: entry.Constants, Ignore: entry.Ignore, Partners: sharing.NewPartners(entry.Partners),
 		SendLate: entry.SendLate, ShowIDs: a.ShowIDs,
 	}
-	if s.RunID != "" { // else nothing is sent
+	if s.RunID != "" { // only a run sends anything, and needs the credential
 		if o.Client, err = s.sharingClient(ctx, entry); err != nil {
 			return jobs.Job{}, fmt.Errorf("job %s: %w", c.Name, err)
 		}
@@ -37,8 +37,8 @@ func (s *Session) sharing(ctx context.Context, c config.Job, a PushAsk) (jobs.Jo
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: sharing.New(o)}, nil
 }
 
-// sharingClient makes the client of the host of third-party sharing: with a limiter of its own, and never with the API
-// token. Apps that ask for no credential are sent none.
+// sharingClient makes the client of the host of third-party sharing. It has a rate limit of its own and never sends the API
+// token; without a sharing token it sends no credential at all.
 func (s *Session) sharingClient(ctx context.Context, entry *config.Sharing) (*adjust.Client, error) {
 	service := s.Config.Service
 	o := s.pushClient(entry.Push)

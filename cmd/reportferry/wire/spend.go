@@ -29,7 +29,7 @@ func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job,
 		Options: p, Columns: entry.Columns, Constants: entry.Constants, More: entry.Currencies, Zone: p.Shelf.Zone,
 		SendConflicts: entry.SendOther,
 	}
-	if s.RunID != "" { // else nothing is sent
+	if s.RunID != "" { // only a run sends anything, and needs the credential
 		if o.Client, err = s.spendClient(ctx, entry); err != nil {
 			return jobs.Job{}, fmt.Errorf("job %s: %w", c.Name, err)
 		}
@@ -37,7 +37,7 @@ func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job,
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: spend.New(o)}, nil
 }
 
-// spendClient makes the client of the ad spend host: with a limiter of its own, and never with the API token.
+// spendClient makes the client of the ad spend host. It has a rate limit of its own, and never sends the API token.
 func (s *Session) spendClient(ctx context.Context, entry *config.Spend) (*adjust.Client, error) {
 	service := s.Config.Service
 	o, key, getenv := s.pushClient(entry.Push), service.Spend, s.getenv

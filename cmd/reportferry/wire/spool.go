@@ -31,7 +31,7 @@ func (s *Session) OpenSpool() error {
 	return nil
 }
 
-// SpoolParent is the folder under which sessions make theirs.
+// SpoolParent is the folder in which every session makes one of its own.
 func (e *Engine) SpoolParent() string {
 	if e.Config.SpoolDir != "" {
 		return e.Config.SpoolDir
@@ -39,8 +39,8 @@ func (e *Engine) SpoolParent() string {
 	return os.TempDir()
 }
 
-// lockDir locks a folder for as long as the file is open: a process that is killed gives its lock up. It takes no link to a
-// folder, and doesn't wait for a pipe's other end.
+// lockDir locks a folder until the file is closed; the lock of a killed process is gone. It refuses links to folders, and
+// doesn't wait for the other end of a pipe.
 func lockDir(path string) (*os.File, error) {
 	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -52,13 +52,13 @@ func lockDir(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// sweepSpools removes the folders of this user whose process is gone. What can't be removed stays: it is only space. Others
-// may write to the folder around them too, and name a pipe or a link so.
+// sweepSpools removes this user's folders whose process is gone: those that it can lock. A folder that can't be removed only
+// takes space. In a folder such as /tmp other users may have named a pipe or a link like a spool folder.
 func sweepSpools(parent string) {
 	paths, _ := filepath.Glob(filepath.Join(parent, spoolPrefix+"*"))
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute { // it may be about to be locked
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute { // its process may not have locked it yet
 			continue
 		}
 		dir, err := lockDir(path)
@@ -72,7 +72,7 @@ func sweepSpools(parent string) {
 	}
 }
 
-// own says whether a file is this process's user's.
+// own tells whether a file belongs to the user of this process.
 func own(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()

@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Task is what the platform says of this process: the index-th of count that do one execution together. The zero task
-// is alone, and nobody said anything.
+// A Task is what the platform says about this process: which one it is of the count that do one execution together. The zero
+// Task stands for a process that no platform started.
 type Task struct {
 	platform  string // cloudRun, kubernetes or empty
 	execution string
@@ -60,10 +60,10 @@ func TaskOf(getenv func(string) string) (t Task, err error) {
 	return t, nil
 }
 
-// Alone tells whether no other process does the same work.
+// Alone tells whether the execution has no other task.
 func (t Task) Alone() bool { return t.count <= 1 }
 
-// share is the task's part of what the service may be asked.
+// share is the task's part of the rate limit.
 func (t Task) share() transport.Share {
 	if t.Alone() {
 		return transport.Share{}
@@ -71,7 +71,8 @@ func (t Task) share() transport.Share {
 	return transport.Share{Index: t.index, Count: t.count}
 }
 
-// Begin has each task begin elsewhere in the plans. Claims keep them apart, and whoever is done helps the others.
+// Begin rotates the plans so that each task begins at another place. Claims keep the tasks apart, and a task that has finished
+// its share goes on with the others'.
 func (t Task) Begin(plans []jobs.Planned) {
 	if t.Alone() {
 		return
@@ -90,7 +91,7 @@ func (t Task) lasting(rawURL string) error {
 	return fmt.Errorf("%s: %w: files of a Cloud Run task are gone when it ends; name a bucket, such as gs://bucket/prefix", rawURL, ledger.ErrRefused)
 }
 
-// attrs are what Cloud Logging reads of every line: labels, and one trace for all that an execution says
+// attrs are the fields that Cloud Logging expects on every line: labels, and one trace for all lines of an execution
 // (https://cloud.google.com/logging/docs/agent/logging/configuration#special-fields).
 func (t Task) attrs() (attrs []slog.Attr) {
 	if t.platform == "" {

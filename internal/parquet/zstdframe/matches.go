@@ -5,11 +5,12 @@ import (
 	"math/bits"
 )
 
-// matches writes the lengths of a block's matches, where all that else belongs to a sequence is the same for every one:
-// by finite state entropy (RFC 8878, 4.1), which gives a length the fraction of a bit that its frequency deserves.
+// matches collects the match lengths of a block and encodes its sequences section, in which the literal length and the offset
+// are the same for every sequence. Match lengths are encoded by finite state entropy (RFC 8878, 4.1), which spends the
+// less on a length the more frequent it is, down to fractions of a bit.
 type matches struct {
-	codes  []byte   // one a match
-	extra  []uint16 // what the code leaves to say
+	codes  []byte   // the Match_Length_Code of each match
+	extra  []uint16 // what each length is beyond the least one of its code
 	counts [codesOfMatches]int
 	norm   [codesOfMatches]int // counts scaled to a sum of 1<<stateBits
 	states [1 << stateBits]uint16
@@ -22,8 +23,8 @@ const (
 	shortestMatch  = 3
 )
 
-// Of codes from 32 on, the shortest length and the bits that say how much more (RFC 8878, 3.1.1.3.2.1.1). Below, a code
-// is a length of three and more.
+// For codes from 32 on, the least length and the number of extra bits that say how much is added to it (RFC 8878,
+// 3.1.1.3.2.1.1, match lengths). A code below 32 is the length less three.
 var (
 	longMatches = [...]int{35, 37, 39, 41, 43, 47, 51, 59, 67, 83, 99, 131, 259, 515, 1027, 2051, 4099, 8195, 16387, 32771, 65539}
 	longBits    = [...]int{1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
@@ -34,7 +35,7 @@ func (m *matches) reset() {
 	clear(m.counts[:])
 }
 
-// add takes the next match, of up to 1<<16 bytes.
+// add takes the length of the next match, of 3 up to 131074 bytes.
 func (m *matches) add(length int) {
 	code, extra := length-shortestMatch, 0
 	if length >= longMatches[0] {
@@ -48,7 +49,8 @@ func (m *matches) add(length int) {
 	m.counts[code]++
 }
 
-// append appends the section of sequences, each with so many literals and an offset of this code, which takes no bits.
+// append appends the sequences section (RFC 8878, 3.1.1.3.2). Every sequence has the literal length code and the offset code
+// that are given, both of which are to take no extra bits.
 func (m *matches) append(dst []byte, literals, offset byte) []byte {
 	if n := len(m.codes); n < 128 {
 		dst = append(dst, byte(n))
@@ -64,7 +66,7 @@ func (m *matches) append(dst []byte, literals, offset byte) []byte {
 	return m.bits(m.table(append(dst, matchesByTable, literals, offset)), stateBits)
 }
 
-// scale makes the counts add up to the number of states, with one at least for each code in use.
+// scale makes the counts add up to the number of states, with at least one for each code in use.
 func (m *matches) scale() {
 	left, most := 1<<stateBits, 0
 	for code, n := range m.counts {
@@ -77,12 +79,12 @@ func (m *matches) scale() {
 			most = code
 		}
 	}
-	// Lengths are multiples of eight less a width, of which there are some twenty codes: few got more than their share, and
-	// the most frequent one can spare it.
+	// Rounding up to one gives too many states to at most some twenty codes, since lengths are multiples of eight less a width.
+	// The most frequent code has more than that to give back.
 	m.norm[most] += left
 }
 
-// build makes the table of states, as a decoder does of the same counts.
+// build makes the encoding table: the states of each code, spread as a decoder spreads them (RFC 8878, 4.1.1).
 func (m *matches) build() {
 	const size = 1 << stateBits
 	var symbols [size]byte
@@ -111,7 +113,7 @@ func (m *matches) build() {
 	}
 }
 
-// table appends the scaled counts (RFC 8878, 4.1.1).
+// table appends the scaled counts, from which a decoder builds its table (RFC 8878, 4.1.1).
 func (m *matches) table(dst []byte) []byte {
 	var w bitWriter
 	w.put(stateBits-5, 4)
@@ -152,7 +154,8 @@ func (m *matches) table(dst []byte) []byte {
 	return w.end(dst)
 }
 
-// bits appends the sequences, the last one first, as they are read from their end.
+// bits appends the bitstream of the sequences (RFC 8878, 3.1.1.3.2.1.2). A decoder reads it from its end, so the last
+// sequence comes first. A width of 0 is that of RLE mode, which has no states.
 func (m *matches) bits(dst []byte, width int) []byte {
 	var w bitWriter
 	state := uint32(0)
@@ -175,11 +178,11 @@ func (m *matches) bits(dst []byte, width int) []byte {
 		dst = w.flush(dst)
 	}
 	w.put(uint64(state)&(1<<width-1), width)
-	w.put(1, 1) // the end
+	w.put(1, 1) // the padding's first bit marks the end
 	return w.end(dst)
 }
 
-// bitWriter gathers bits, the lowest first.
+// bitWriter collects bits, the lowest first.
 type bitWriter struct {
 	word uint64
 	n    int
@@ -190,7 +193,7 @@ func (w *bitWriter) put(v uint64, n int) {
 	w.n += n
 }
 
-// flush appends whole bytes; at most 32 bits may be put between two calls.
+// flush appends whole bytes when there are four. At most 32 bits may be put between two calls.
 func (w *bitWriter) flush(dst []byte) []byte {
 	if w.n >= 32 {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(w.word))

@@ -21,11 +21,19 @@
 //
 // # When to delete it
 //
-// BenchmarkPages packs pages of 8192 rows, and those of klauspost's encoder at its fastest level beside it:
+// BenchmarkPages packs pages of 8192 values with this package, and with klauspost's encoder (v1.20, its fastest level, which
+// package parquet uses for other pages). Least of ten on one core:
 //
-//	FIGURES
+//	                                     this package      klauspost/compress/zstd
+//	page                     bytes       µs    size        µs     size
+//	counts                   65,536     199    0.20       550     0.24
+//	amounts                  65,536     167    0.47       504     0.52
+//	amounts, 60 % repeated   65,536     116    0.20       246     0.24
+//	indexes of 4 bits         4,096      17    0.96         1     1.00
+//	indexes of 16 bits       16,384      55    0.72         2     1.00
 //
-// To do without it, let package parquet compress all pages with its general codec. Only package parquet may import it.
+// klauspost's level gives up on indexes at once; the time here buys a fourth of their size. To do without this package, let
+// package parquet compress all pages with its general codec. Nothing else may import it.
 package zstdframe
 
 import (

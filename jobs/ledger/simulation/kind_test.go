@@ -82,7 +82,7 @@ type kind struct {
 var shape = ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: "day"}, Columns: []ledger.Column{{Name: "installs"}}}
 
 func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error) {
-	if k.table, err = partition.Open(ctx, k.ledger, table, k.targets); err != nil {
+	if k.table, err = partition.Open(ctx, partition.Options{Ledger: k.ledger, Name: table, Targets: k.targets}); err != nil {
 		return p, err
 	}
 	if _, _, err := k.table.LastShape(ctx); err != nil {

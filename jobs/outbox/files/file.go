@@ -53,7 +53,7 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	var o outbox.Record[V]
-	return Read(ctx, in, f.Mapping, f.Spool, func(names []string) { f.names = names }, func(l *Line) error {
+	return Read(ctx, in, f.Mapping, f.Spool, func(names []string) { f.names = names }, func(l *Row) error {
 		o = outbox.Record[V]{Row: l.Row}
 		if l.Refused != nil {
 			o.Refusal = &outbox.Rejection{Field: l.Refused.Field, Reason: l.Refused.Reason}
@@ -72,7 +72,7 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 
 // Check does what a push would do up to the sending, and writes nothing. The problems are the reasons why rows would be
 // refused.
-func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Push[V], f *File[V]) (outbox.Report, []Problem, error) {
+func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f *File[V]) (outbox.Report, []Problem, error) {
 	f.problems = &problems{seen: map[Refusal]*Problem{}}
 	push.Source, push.Quiet = f, 0
 	report, err := outbox.Check(ctx, o, push)

@@ -20,7 +20,7 @@ type Refusal struct {
 func (r *Refusal) Error() string { return strings.TrimSpace(r.Field + " " + r.Reason) }
 
 // A Line is what came of one row of a file.
-type Line struct {
+type Row struct {
 	Row     int64    // from 1; names and blank lines don't count
 	Values  []string // one for each field of the mapping, as the file spells it
 	Refused *Refusal // not nil: there are no values
@@ -29,14 +29,14 @@ type Line struct {
 
 // Read reads a file once, row by row; l is each's for the call only. What it returns stops the file: an error of each,
 // of the file's store, or of a file that can't be cut into rows. dir is for a Parquet file's copy.
-func Read(ctx context.Context, in io.Reader, m Mapping, dir string, names func([]string), each func(l *Line) error) error {
+func Read(ctx context.Context, in io.Reader, m Mapping, dir string, names func([]string), each func(l *Row) error) error {
 	r, done, err := openRows(in, m, dir)
 	if err != nil {
 		return err
 	}
 	defer done()
 	names(r.header())
-	l := Line{Values: make([]string, len(m.Fields)), Cells: r.cells}
+	l := Row{Values: make([]string, len(m.Fields)), Cells: r.cells}
 	for {
 		err := r.next(l.Values)
 		if errors.Is(err, io.EOF) {

@@ -9,10 +9,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// Outcome adds to out what came of pushing one file, and logs it. A file that is being written waits for a later run, and is no
+// outcome adds to out what came of pushing one file, and logs it. A file that is being written waits for a later run, and is no
 // failure; records in doubt that wait for a person are one, though the rest of the file is done.
-func Outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) error {
-	var held *ledger.HeldError
+func outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) error {
 	switch {
 	case errors.Is(err, outbox.ErrGrowing):
 		log.Info("waiting", "status", err)
@@ -22,8 +21,6 @@ func Outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) 
 		}
 		out.Add(one)
 		return nil
-	case errors.As(err, &held):
-		return err
 	case err != nil:
 		out.Failed++
 		return err

@@ -2,10 +2,7 @@ package files
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -74,18 +71,6 @@ func (s Shelf) due(ctx context.Context, p Path, known outbox.File, now time.Time
 		return false, nil
 	}
 	return s.IgnoreSchedule || refresh.Fired(s.Schedule, stat.Modified, now), nil
-}
-
-// UnitName makes one folder's name of a file's name, which may have several.
-func UnitName(file string) string {
-	sum := sha256.Sum256([]byte(file))
-	plain := strings.Map(func(r rune) rune {
-		if r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, file)
-	return fmt.Sprintf("%s-%x", plain[max(0, len(plain)-80):], sum[:4])
 }
 
 var date = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)

@@ -73,14 +73,6 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Names of units are folders: short, plain and different.
-func TestUnitNames(t *testing.T) {
-	a, b := UnitName("2026-01-31/a b.csv"), UnitName("2026-01-31/a_b.csv")
-	if a == b || !strings.HasPrefix(a, "2026-01-31_a_b.csv-") || len(UnitName(strings.Repeat("x/", 500))) > 100 {
-		t.Error(a, b)
-	}
-}
-
 // The day of a file's name is the first that is one.
 func TestDays(t *testing.T) {
 	for key, want := range map[string]string{"2026-01-31/a.csv": "2026-01-31", "a/9999-99-99-2026-02-28.csv": "2026-02-28", "a.csv": "", "20260131.csv": ""} {

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/apps"
+)
+
+func newSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema [config|apps]",
+		Short: "Print the JSON Schema of the config or of apps, for editors",
+		Long: `Print the JSON Schema of the config, or of a file of apps. An editor that knows
+YAML completes and checks a file whose first line names the one it is kept in:
+
+  # yaml-language-server: $schema=schema.json`,
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []string{"config", "apps"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			schema, err := config.Schema()
+			if len(args) == 1 && args[0] == "apps" {
+				schema, err = apps.Schema()
+			}
+			if err == nil {
+				_, err = cmd.OutOrStdout().Write(schema)
+			}
+			return exit.Coded(err)
+		},
+	}
+}
+
+// released is the version of a release or an image, which the linker sets: -X main.released=v1.2.3. It is empty in any other
+// build.
+var released string
+
+// version is the released version, or else the module's version as the Go toolchain stamped it: a tag, a revision or "devel".
+func version() string {
+	if released != "" {
+		return released
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "reportferry %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+)
+
+const readmeHead = `# The commands of reportferry
+
+<!-- Made by go test ./cmd/reportferry -run TestReadme -update from the commands, exit.Codes and exit.Reasons. -->
+
+The [README of the project](../../README.md) shows the everyday ones. ` + "`reportferry help COMMAND`" + ` prints what stands here.
+
+`
+
+const readmeEnvironment = `## Environment
+
+| variable | what it is |
+|---|---|
+| REPORTFERRY_CONFIG, REPORTFERRY_LOG_FORMAT, REPORTFERRY_LOG_LEVEL, REPORTFERRY_DEADLINE | the defaults of the flags of these names |
+| CLOUD_RUN_TASK_INDEX, CLOUD_RUN_TASK_COUNT, CLOUD_RUN_TASK_ATTEMPT, CLOUD_RUN_EXECUTION | set by Cloud Run: which of an execution's tasks this is. The tasks divide the rate and the windows among them |
+| JOB_COMPLETION_INDEX, REPORTFERRY_TASK_COUNT, REPORTFERRY_EXECUTION | the same for an indexed Job of Kubernetes; the count is the Job's completions |
+| GOMEMLIMIT | Go's limit on the heap, instead of the program's own of 96 MiB |
+
+A config names further variables as ` + "`${NAME}`" + `, for what is secret.
+`
+
+// The page of commands is what the commands say of themselves.
+func TestReadme(t *testing.T) {
+	root := newRoot(newProgram())
+	root.InitDefaultHelpCmd()
+	var b strings.Builder
+	b.WriteString(readmeHead)
+	b.WriteString("| command | what it does |\n|---|---|\n")
+	eachCommand(root, func(c *cobra.Command) {
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath()[len("reportferry "):], strings.ReplaceAll(c.CommandPath(), " ", "-"), inTable(c.Short))
+	})
+	b.WriteString("\n## Flags of every command\n\n")
+	writeFlags(&b, root.PersistentFlags())
+	b.WriteString("\n## Exit codes\n\nOf several jobs, the first that applies of 2, 5, 1, 3, 4 and 0.\n\n| code | meaning |\n|---|---|\n")
+	for _, c := range exit.Codes {
+		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, inTable(c.Meaning))
+	}
+	b.WriteString("\n## Reasons\n\nWith `--log-format json` every error has a `reason`, for alerts: a word that never changes.\n\n| reason | meaning |\n|---|---|\n")
+	for _, r := range exit.Reasons {
+		fmt.Fprintf(&b, "| %s | %s |\n", r.Word, inTable(r.Meaning))
+	}
+	b.WriteString("\n" + readmeEnvironment)
+	eachCommand(root, func(c *cobra.Command) {
+		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
+		about := strings.TrimSpace(strings.TrimSuffix(c.Long, exit.Help()))
+		if about == "" {
+			about = c.Short + "."
+		}
+		if c.Runnable() {
+			about = "$ " + c.UseLine() + "\n\n" + about
+		}
+		if c.Example != "" {
+			about += "\n\nExamples:\n" + strings.TrimRight(c.Example, "\n")
+		}
+		fmt.Fprintf(&b, "```text\n%s\n```\n", about)
+		if c.LocalNonPersistentFlags().HasAvailableFlags() || c.PersistentFlags().HasAvailableFlags() {
+			b.WriteString("\n")
+			writeFlags(&b, c.LocalFlags())
+		}
+	})
+	got := strings.TrimRight(b.String(), "\n") + "\n"
+	if *update {
+		check(t, os.WriteFile("README.md", []byte(got), 0o644))
+	}
+	want, err := os.ReadFile("README.md")
+	check(t, err)
+	if got != string(want) {
+		t.Error("README.md isn't what the commands say of themselves; make it anew with -update")
+	}
+}
+
+// eachCommand calls use for every command that a user may find, parents first.
+func eachCommand(parent *cobra.Command, use func(*cobra.Command)) {
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			use(c)
+			eachCommand(c, use)
+		}
+	}
+}
+
+func writeFlags(b *strings.Builder, set *pflag.FlagSet) {
+	b.WriteString("| flag | default | meaning |\n|---|---|---|\n")
+	set.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		if value != "" {
+			name += " " + value
+		}
+		preset := f.DefValue
+		if preset == "false" || preset == "[]" || preset == "0" && f.Value.Type() != "int" || preset == "0s" {
+			preset = ""
+		}
+		if preset != "" {
+			preset = "`" + preset + "`"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", inTable(name), inTable(preset), inTable(usage))
+	})
+}
+
+// inTable makes a text the cell of a table.
+func inTable(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

@@ -1,0 +1,46 @@
+// Package disk has what writing files that must survive a crash takes, beyond package os. Without it a folder that serves as
+// a bucket would lose, in a power cut, the names of files whose bytes were written, in the ledger and in tables alike.
+//
+// A file appears whole: it is written under a name beside its own (CreateBeside), synced, and linked or renamed. Then the
+// folders are synced (SyncFolders), because a file's name lies in its folder and not in the file.
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// CreateBeside creates a temporary file beside path, in the folder in which it can be renamed to path in one step. Its
+// permissions are those that the umask leaves, as of any new file; os.CreateTemp would give them to the owner alone.
+func CreateBeside(path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path+"."+strconv.FormatUint(rand.Uint64(), 36)+".tmp", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+// SyncFolders makes new names survive a power cut: it syncs the folder at, and those above it up to root, because they may be
+// new as well. With root the same as at, it syncs one folder.
+func SyncFolders(at, root string) error {
+	for root = filepath.Clean(root); ; {
+		folder, err := os.Open(at)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
+			return fmt.Errorf("sync the folder %s: %w", at, err)
+		}
+		up := filepath.Dir(at)
+		if at == root || up == at {
+			return nil
+		}
+		at = up
+	}
+}

@@ -1,0 +1,49 @@
+package disk
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestCreateBeside(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "part.parquet")
+	umask := syscall.Umask(0o027)
+	defer syscall.Umask(umask)
+	for range 2 { // each has a name of its own
+		f, err := CreateBeside(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		info, err := f.Stat()
+		if err != nil || info.Mode().Perm() != 0o640 || !strings.HasPrefix(f.Name(), path+".") || !strings.HasSuffix(f.Name(), ".tmp") {
+			t.Errorf("%s has mode %v, %v", f.Name(), info.Mode(), err)
+		}
+	}
+	if _, err := CreateBeside(filepath.Join(path, "none", "x")); err == nil {
+		t.Error("a file in a folder that doesn't exist was created")
+	}
+}
+
+// Syncing ends at the root, at the file system's own root, and at a folder that is gone.
+func TestSyncFolders(t *testing.T) {
+	root := t.TempDir()
+	deep := filepath.Join(root, "a", "b")
+	if err := os.MkdirAll(deep, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, until := range []string{root, deep, root + "/", "/elsewhere"} {
+		if err := SyncFolders(deep, until); err != nil {
+			t.Errorf("until %s: %v", until, err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(root, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := SyncFolders(deep, root); err == nil {
+		t.Error("a folder that is gone was synced")
+	}
+}

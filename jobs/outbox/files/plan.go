@@ -1,0 +1,53 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
+)
+
+// Plan is what is to be done for a table: one unit, under the one claim of the outbox, that pushes the files that are due
+// one after the other. push does it.
+func Plan(o *outbox.Outbox, due []Path, push func(context.Context, *ledger.Claim) (ledger.Outcome, error)) jobs.Plan {
+	plan := jobs.Plan{Tidy: func(ctx context.Context) error { return o.Prune(ctx, time.Now()) }}
+	if len(due) == 0 {
+		return plan
+	}
+	u := jobs.Unit{Name: outbox.ClaimName, Do: func(ctx context.Context, h ledger.Hold) (ledger.Outcome, error) {
+		return push(ctx, h[0]) // the unit has one claim
+	}}
+	for _, p := range due {
+		u.Files = append(u.Files, p.Name)
+	}
+	plan.Units = []jobs.Unit{u}
+	return plan
+}
+
+// Push pushes files one after the other, and counts and logs what came of each. One that fails doesn't stop those after it,
+// but the loss of the claim, a refused credential and the end of ctx do: each file that isn't begun then has an error, too.
+func Push(ctx context.Context, log *slog.Logger, due []Path, one func(context.Context, Path) (outbox.Report, error)) (out ledger.Outcome, err error) {
+	for _, p := range due {
+		if ctx.Err() != nil {
+			err = errors.Join(err, &jobs.FileError{File: p.Name, Err: context.Cause(ctx)})
+			continue
+		}
+		report, failed := one(ctx, p)
+		failed = outcome(log.With("window", p.Name), &out, report, failed)
+		if failed == nil {
+			continue
+		}
+		if ctx.Err() != nil && errors.Is(failed, context.Canceled) {
+			out.Failed-- // the next run goes on with it
+		}
+		err = errors.Join(err, &jobs.FileError{File: p.Name, Err: failed})
+		if jobs.Denied(failed) || errors.Is(failed, ledger.ErrLost) {
+			break
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// An item is what is kept of a record: 28 bytes outside of memory.
+type Item struct {
+	hi, lo  uint64 // the ID
+	Content uint64
+	Row     uint32
+}
+
+const ItemSize = 28
+
+func NewItem(id [16]byte, content uint64, row int64) Item {
+	return Item{binary.BigEndian.Uint64(id[:]), binary.BigEndian.Uint64(id[8:]), content, uint32(row)}
+}
+
+func (it Item) ID() (id [16]byte) {
+	binary.BigEndian.PutUint64(id[:], it.hi)
+	binary.BigEndian.PutUint64(id[8:], it.lo)
+	return id
+}
+
+func (it Item) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, it.hi)
+	b = binary.BigEndian.AppendUint64(b, it.lo)
+	b = binary.BigEndian.AppendUint64(b, it.Content)
+	return binary.BigEndian.AppendUint32(b, it.Row)
+}
+
+func parseItem(b []byte) Item {
+	return Item{
+		binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]),
+		binary.BigEndian.Uint64(b[16:]), binary.BigEndian.Uint32(b[24:]),
+	}
+}
+
+func (it Item) CompareID(o Item) int {
+	if c := cmp.Compare(it.hi, o.hi); c != 0 {
+		return c
+	}
+	return cmp.Compare(it.lo, o.lo)
+}
+
+func (it Item) compare(o Item) int {
+	if c := it.CompareID(o); c != 0 {
+		return c
+	}
+	return cmp.Compare(it.Row, o.Row)
+}
+
+func (it Item) bucket() int { return int(it.hi >> 56) }
+
+// Buckets is how many there are: items are split by the first byte of the ID. One of fifty million rows takes 6 MB.
+const Buckets = 256
+
+// A spool takes items in the order of rows and gives them by ID, a bucket at a time. Few of them stay in memory, many are
+// in one file.
+type Spool struct {
+	Dir    string
+	file   *os.File
+	End    int64
+	full   [Buckets][]byte  // of chunk bytes at most
+	chunks [Buckets][]int64 // where the full ones went
+	space  []Item           // what load gave last
+	buf    []byte
+}
+
+const chunk = 585 * ItemSize // of a bucket: 16 kB
+
+func (s *Spool) Add(it Item) error {
+	b := it.bucket()
+	s.full[b] = it.append(s.full[b])
+	if len(s.full[b]) < chunk {
+		return nil
+	}
+	if s.file == nil {
+		if err := s.create(); err != nil {
+			return err
+		}
+	}
+	if _, err := s.file.WriteAt(s.full[b], s.End); err != nil {
+		return fmt.Errorf("spool records: %w; the folder is %s", err, s.Dir)
+	}
+	s.chunks[b] = append(s.chunks[b], s.End)
+	s.End += chunk
+	s.full[b] = s.full[b][:0]
+	return nil
+}
+
+func (s *Spool) create() (err error) {
+	if s.file, err = os.CreateTemp(s.Dir, "outbox-*.spool"); err != nil {
+		return fmt.Errorf("spool records: %w", err)
+	}
+	_ = os.Remove(s.file.Name()) // an open file needs no name; where it does, close removes it
+	return nil
+}
+
+// Load gives the items of a bucket by ID, then row. They are good until the next load.
+func (s *Spool) Load(b int) ([]Item, error) {
+	s.space = slices.Grow(s.space[:0], len(s.chunks[b])*chunk/ItemSize+len(s.full[b])/ItemSize)
+	if s.buf == nil {
+		s.buf = make([]byte, chunk)
+	}
+	for _, at := range s.chunks[b] {
+		if _, err := s.file.ReadAt(s.buf, at); err != nil {
+			return nil, fmt.Errorf("read spooled records: %w", err)
+		}
+		s.parse(s.buf)
+	}
+	s.parse(s.full[b])
+	slices.SortFunc(s.space, Item.compare)
+	return s.space, nil
+}
+
+// Each gives the items of a bucket by row, without keeping them.
+func (s *Spool) Each(b int, do func(Item) error) error {
+	if s.buf == nil {
+		s.buf = make([]byte, chunk)
+	}
+	for i := 0; i <= len(s.chunks[b]); i++ {
+		items := s.full[b]
+		if i < len(s.chunks[b]) {
+			items = s.buf
+			if _, err := s.file.ReadAt(items, s.chunks[b][i]); err != nil {
+				return fmt.Errorf("read spooled records: %w", err)
+			}
+		}
+		for ; len(items) > 0; items = items[ItemSize:] {
+			if err := do(parseItem(items)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Spool) parse(b []byte) {
+	for ; len(b) > 0; b = b[ItemSize:] {
+		s.space = append(s.space, parseItem(b))
+	}
+}
+
+func (s *Spool) Close() {
+	if s.file != nil {
+		_ = s.file.Close() // nothing of it is needed any more
+		_ = os.Remove(s.file.Name())
+	}
+}

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// A state is what became of a row, in four bits, so that fifty million rows are 25 MB.
+type State byte
+
+const (
+	None      State = iota // no record
+	Pending                // to be sent
+	Accepted               // the service has it
+	Rejected               // the service refused it
+	Unknown                // the service may have it
+	Refused                // by the kind; never sent
+	Duplicate              // the service has it from another row or file
+	Conflict               // the service has another content of it
+
+	Doubt State = 8 // a flag: it may have been sent more than once
+
+	Waiting = None | Doubt // pending, but for this push: an earlier record of its ID isn't settled
+)
+
+// Maybe tells whether the service may have a record that is to be sent.
+func (s State) Maybe() bool { return s == Unknown || s&Doubt != 0 }
+
+// MaxRow is the highest row that fits an index entry.
+const MaxRow = 1<<32 - 1
+
+// States are those of all rows of a file, from 1 on.
+type States struct {
+	b    []byte
+	Rows int64 // the highest that was set
+}
+
+func (s *States) Get(row int64) State {
+	if i := row >> 1; i < int64(len(s.b)) {
+		return State(s.b[i]>>(row&1*4)) & 15
+	}
+	return None
+}
+
+func (s *States) Set(row int64, v State) {
+	i := row >> 1
+	if i >= int64(len(s.b)) {
+		s.b = append(s.b, make([]byte, i+1-int64(len(s.b)))...)
+	}
+	shift := row & 1 * 4
+	s.b[i] = s.b[i]&^(15<<shift) | byte(v)<<shift
+	s.Rows = max(s.Rows, row)
+}
+
+// counts gives how many rows are in each of the sixteen states.
+func (s *States) counts() (n [16]int64) {
+	for _, b := range s.b {
+		n[b&15]++
+		n[b>>4]++
+	}
+	n[None] = 0
+	return n
+}
+
+// A span is a row of neighbours in one state.
+type span struct {
+	first, count int64
+	state        State
+}
+
+// spans gives the neighbours in one state, in order, without the rows that have none.
+func (s *States) spans(each func(span)) {
+	now := span{}
+	for row := int64(1); row <= s.Rows; row++ {
+		if i := row >> 1; row&1 == 0 && s.b[i] == byte(now.state)*17 && row < s.Rows {
+			now.count += 2 // both of the byte go on
+			row++
+			continue
+		}
+		if v := s.Get(row); v != now.state {
+			if now.state != None {
+				each(now)
+			}
+			now = span{row, 0, v}
+		}
+		now.count++
+	}
+	if now.state != None && now.count > 0 {
+		each(now)
+	}
+}
+
+// appendSpan adds a span that comes after all those before: the rows that lie between, then the length with the state in
+// its lowest four bits. end is the row after the last span.
+func appendSpan(b []byte, end int64, s span) []byte {
+	b = binary.AppendUvarint(b, uint64(s.first-end))
+	return binary.AppendUvarint(b, uint64(s.count)<<4|uint64(s.state))
+}
+
+// SpansOf gives what became of some rows, which ascend, in the form that apply reads.
+func SpansOf(s *States, rows []int64) (b []byte) {
+	end := int64(1)
+	for len(rows) > 0 {
+		x := span{rows[0], 1, s.Get(rows[0])}
+		for rows = rows[1:]; len(rows) > 0 && rows[0] == x.first+x.count && s.Get(rows[0]) == x.state; rows = rows[1:] {
+			x.count++
+		}
+		b = appendSpan(b, end, x)
+		end = x.first + x.count
+	}
+	return b
+}
+
+// encode gives all rows in the form that apply reads.
+func (s *States) encode() (b []byte) {
+	end := int64(1)
+	s.spans(func(x span) {
+		b = appendSpan(b, end, x)
+		end = x.first + x.count
+	})
+	return b
+}
+
+// Apply sets what the spans say.
+func (s *States) Apply(b []byte) error {
+	row := int64(1)
+	for len(b) > 0 {
+		gap, n := binary.Uvarint(b)
+		if n <= 0 {
+			return errSpans
+		}
+		length, m := binary.Uvarint(b[n:])
+		if m <= 0 || gap > MaxRow || length>>4 > MaxRow || row+int64(gap)+int64(length>>4) > MaxRow+1 {
+			return errSpans
+		}
+		b = b[n+m:]
+		row += int64(gap)
+		for end := row + int64(length>>4); row < end; row++ {
+			s.Set(row, State(length&15))
+		}
+	}
+	return nil
+}
+
+var errSpans = errors.New("its row ranges can't be read")

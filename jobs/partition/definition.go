@@ -1,0 +1,71 @@
+package partition
+
+import (
+	"slices"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A Definition says what a table's files look like: the same columns for the converter, for the ledger and for sinks that
+// keep tables.
+type Definition struct {
+	Columns []table.Column
+	Route   int // index of the column whose value names a row's partition, or table.NoRoute
+	Shape   ledger.Shape
+	Schema  *sinks.Schema
+}
+
+// asked tells whether a column is asked for at the service, rather than made of NULLs.
+func (d Definition) asked(name string) bool {
+	i := slices.IndexFunc(d.Columns, func(c table.Column) bool { return c.Name == name })
+	return i >= 0 && d.Columns[i].Source != ""
+}
+
+// columnTypes are the types that columns have in a table of a sink. Those of dates are all sinks.Date.
+var columnTypes = map[catalog.Type]sinks.ColumnType{
+	catalog.String: sinks.String, catalog.Hour: sinks.DateTime, catalog.Int64: sinks.Int64,
+	catalog.Decimal: sinks.Decimal, catalog.Double: sinks.Double,
+}
+
+// mostClustered is how many columns a sink's table may sort its rows by.
+const mostClustered = 4
+
+// Complete fills in the schema. warehouse has what the config says of tables, and goes before the defaults. usual are
+// the columns that readers filter by most, in the order of their importance.
+func (d *Definition) Complete(warehouse sinks.Schema, period string, usual []string, describe func(table.Column) string) {
+	s := warehouse
+	s.Period = period
+	if d.Route != table.NoRoute {
+		s.On = d.Columns[d.Route].Name
+	}
+	for _, c := range d.Columns {
+		typ, ok := columnTypes[c.Type]
+		if !ok {
+			typ = sinks.Date
+		}
+		s.Columns = append(s.Columns, sinks.Column{Name: c.Name, Type: typ, Required: c.Dimension, Description: describe(c)})
+	}
+	if s.ClusterBy == nil {
+		s.ClusterBy = d.clusters(usual)
+	}
+	d.Schema = &s
+}
+
+// clusters are the columns that rows are sorted by when the config doesn't say: texts, usual ones first.
+func (d *Definition) clusters(usual []string) (out []string) {
+	texts := map[string]bool{}
+	names := slices.Clone(usual)
+	for _, c := range d.Columns {
+		texts[c.Name] = c.Dimension && c.Type == catalog.String
+		names = append(names, c.Name)
+	}
+	for _, name := range names {
+		if texts[name] && len(out) < mostClustered && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package partition
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// An Answer is what one fetch of contiguous partitions became on disk. Its parts belong to whoever has it.
+type Answer struct {
+	Parts   []table.Part
+	Fetched time.Time // start of the first request
+	None    bool      // the service had nothing to say (204), not even a header
+}
+
+// cause says what the answer was, for a partition without rows.
+func (a Answer) cause() string {
+	if a.None {
+		return "204"
+	}
+	for _, p := range a.Parts {
+		if p.Rows > 0 {
+			return "no rows of that period"
+		}
+	}
+	return "header only"
+}
+
+// Converter makes the converter that turns an answer about these partitions into parts.
+func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Converter, error) {
+	return table.New(table.Options{
+		Columns: d.Columns, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Codec: t.o.Codec, Budget: t.o.Budget,
+		Metadata: map[string]string{
+			"table": t.o.Name, "fingerprint": d.Shape.FingerprintID(),
+			// The text makes every file another one, also of the same rows. S3's ETag, which conditional writes go by, is a sum
+			// over the bytes, and a late write meant for an older file of the same rows must not pass for one meant for this.
+			"fetch": rand.Text(),
+		},
+	})
+}
+
+// Deliver publishes the parts of an answer one after the other, and removes their files. It goes on after a partition that
+// fails, but not after the claim is lost: those that are left then count as failed. base has the records from before the
+// fetch, as StillDue gives them.
+func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, base ledger.Records, a Answer) (out ledger.Outcome, err error) {
+	var errs []error
+	for i, part := range a.Parts {
+		err := t.deliver(ctx, c, d, base[part.Partition], a, part, &out)
+		if err != nil {
+			out.Failed++
+			errs = append(errs, err)
+		}
+		if ctx.Err() != nil || errors.Is(err, ledger.ErrLost) {
+			if rest := len(a.Parts) - i - 1; rest > 0 {
+				out.Failed += rest
+				errs = append(errs, ctx.Err()) // nil when the claim is lost, which has been said
+			}
+			for _, rest := range a.Parts[i+1:] {
+				_ = os.Remove(rest.Path) // the next run makes these spool files anew
+			}
+			break
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, base ledger.Record, a Answer, part table.Part, out *ledger.Outcome) error {
+	defer os.Remove(part.Path) //nolint:errcheck // a spool file
+	t.remark(d, part, out)
+	state, size, err := t.Publish(ctx, c, Publication{
+		Part: sinks.Part{
+			Table: t.o.Name, Partition: part.Partition, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: t.o.Run, Schema: d.Schema,
+			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
+		},
+		Base: base, Run: t.o.Run, Fetched: a.Fetched, Cause: a.cause(), Shape: d.Shape.ID(), Sums: part.Sums,
+		OnEmpty: t.o.OnEmpty, Again: t.o.Again,
+		Warn: func(err error) { t.o.Log.Warn("the sink has a remark", "job", t.o.Job, "run", t.o.Run, "status", err) },
+	})
+	if err != nil {
+		return err
+	}
+	out.Rows += part.Rows
+	out.ParquetBytes += size
+	out.Count(state)
+	if state == ledger.Kept {
+		t.o.Log.Warn("the answer has no rows, the old ones stay", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String())
+	}
+	return nil
+}
+
+// remark counts cells whose values were taken in another form than they came in.
+func (t *Table) remark(d Definition, p table.Part, out *ledger.Outcome) {
+	for column, n := range p.Rounded {
+		out.Rounded += n
+		t.o.Log.Debug("rounded to six decimals", "job", t.o.Job, "window", p.Partition.String(), "column", column, "rows", n)
+	}
+	for column, n := range p.Nulls {
+		if d.asked(column) {
+			out.Nulls += n
+			t.o.Log.Warn("blank cells became NULL", "job", t.o.Job, "window", p.Partition.String(), "column", column, "rows", n)
+		}
+	}
+}
