@@ -1,4 +1,12 @@
+// Package emutest opens an emulated service for a test and asks it, as net/http/httptest does for servers. Without it each
+// of the emulator's parts would have helpers of its own for what all of their tests do: open one, ask for a report, read
+// its columns, post spend, look into the kept file.
+//
+//	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2})
+//	answer := emutest.Report(t, s, "day,app", "installs", "date_period=-3d:-1d")
+//	sum := answer.Sum(t, "installs") // in millionths
 package emutest
+
 
 import (
 	"context"
@@ -24,8 +32,10 @@ import (
 // Noon is the data's clock in tests that name dates: Saturday, 2026-03-14.
 var Noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
+// AtNoon is Options.Now for a clock that stands at Noon.
 func AtNoon() time.Time { return Noon }
 
+// Open opens an emulator without a limit of requests, unless Options.Rate sets one, and closes it at the test's end.
 func Open(tb testing.TB, o emulator.Options) *emulator.Server {
 	tb.Helper()
 	if o.Rate == 0 {
@@ -52,6 +62,7 @@ func Ask(s *emulator.Server, path string) *httptest.ResponseRecorder {
 	return w
 }
 
+// Get is Ask for an answer of this status; it returns the body.
 func Get(tb testing.TB, s *emulator.Server, path string, status int) string {
 	tb.Helper()
 	w := Ask(s, path)
@@ -119,6 +130,7 @@ func Exact(tb testing.TB, cell string) int64 {
 	return n
 }
 
+// Double reads a cell as a number.
 func Double(tb testing.TB, cell string) float64 {
 	tb.Helper()
 	x, err := strconv.ParseFloat(cell, 64)
@@ -138,6 +150,7 @@ func (a Answer) Sum(tb testing.TB, name string) int64 {
 	return total
 }
 
+// Desc reads an error body: error_code and error_desc.
 func Desc(tb testing.TB, body io.Reader) (code, text string) {
 	tb.Helper()
 	var e struct {
@@ -150,6 +163,7 @@ func Desc(tb testing.TB, body io.Reader) (code, text string) {
 	return e.Code, e.Desc
 }
 
+// Fetch sends a GET through a client and reads the whole answer; its error is also that of a broken body.
 func Fetch(c *http.Client, url, token string) (*http.Response, []byte, error) {
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
 	if err != nil {

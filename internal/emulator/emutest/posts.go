@@ -42,6 +42,7 @@ func PostCost(s *emulator.Server, v url.Values, form bool, headers ...string) *h
 	return w
 }
 
+// Cost is the parameters of a record of spend.
 func Cost(typ, currency, amount, id, tag string) url.Values {
 	return url.Values{"cost_type": {typ}, "cost_currency": {currency}, "cost_amount": {amount}, "cost_id": {id}, "tag": {tag}}
 }
@@ -51,6 +52,7 @@ func Engagements(s *emulator.Server, now time.Time, from, to, perDay int) []emul
 	return slices.Collect(s.Engagements(now.AddDate(0, 0, -from), now.AddDate(0, 0, -to), perDay))
 }
 
+// Form encodes pairs of a name and a value, in their order.
 func Form(pairs ...string) string {
 	var out []string
 	for i := 0; i < len(pairs); i += 2 {

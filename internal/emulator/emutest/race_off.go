@@ -2,4 +2,5 @@
 
 package emutest
 
+// Slowdown is 1 without the race detector.
 const Slowdown = 1
