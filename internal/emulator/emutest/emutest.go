@@ -79,7 +79,7 @@ type Answer struct {
 	Dims   int
 }
 
-// report asks for a report; no rows (204) is an empty answer.
+// Report asks for a report; no rows (204) is an empty answer.
 func Report(tb testing.TB, s *emulator.Server, dims, metrics, more string) Answer {
 	tb.Helper()
 	w := Ask(s, "csv_report?dimensions="+dims+"&metrics="+metrics+"&"+more)

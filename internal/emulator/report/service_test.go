@@ -109,7 +109,7 @@ func TestSpendModesAndCurrency(t *testing.T) {
 	if a := sum("cost", "&ad_spend_mode=network"); a != network {
 		t.Errorf("network: cost %d, network_cost %d", a, network)
 	}
-	withData := 5 // networks of the account that report spend
+	withData := 6 // networks of the account that report spend
 	mixed := sum("cost", "&ad_spend_mode=mixed")
 	var want int64
 	a := emutest.Report(t, s, "network", "network_cost,adjust_cost", week)
