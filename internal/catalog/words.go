@@ -1,8 +1,25 @@
 package catalog
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
-// Nearest gives up to three of the names that are most like name, for "did you mean"; none when nothing is close.
+// Fold gives a word of the service's contract with the letters A to Z in lower case. It leaves all others alone, because
+// Unicode's lower case makes i of İ and k of the Kelvin sign, and would take a wrong text for a currency or a choice.
+func Fold(word string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, word)
+}
+
+// SameWord tells whether two words of the contract are the same but for upper and lower case.
+func SameWord(a, b string) bool { return Fold(a) == Fold(b) }
+
+// Nearest gives the up to three names that are most like name, for a "did you mean". It gives none when no name is close.
 func Nearest(name string, names []string) []string {
 	type scored struct {
 		name string
