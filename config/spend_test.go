@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 	"testing"
+	"time"
 )
 
 func TestSpend(t *testing.T) {
@@ -29,5 +30,15 @@ func TestSpend(t *testing.T) {
 	}
 	if got := c.Jobs[1].Spend; !reflect.DeepEqual(got, second) {
 		t.Errorf("second: %+v\nwant %+v", got, second)
+	}
+}
+
+// How long a file must rest can be said in four ways.
+func TestQuiet(t *testing.T) {
+	for text, want := range map[string]time.Duration{"true": usualQuiet, "false": 0, "0": 0, "0s": 0, "90s": 90 * time.Second} {
+		c, err := Parse("f.yml", []byte("service: embedded\njobs:\n- {name: a, kind: spend, source: 'file://./in/a.csv', rejects: 'file://./r', wait_until_quiet: "+text+"}\n"), testEnv)
+		if err != nil || c.Jobs[0].Spend.Quiet != want {
+			t.Errorf("%s: %v, want %v", text, err, want)
+		}
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A desk has the claims of one run, which units of this process share: those of pages that are shorter than a cell of the
-// grid of claims lie in one.
+// A desk has the claims of one run. Units of this process share them: a page may be shorter than a cell of the grid of
+// claims, so that several units need the same claim.
 type desk struct {
 	runner *Runner
-	turn   chan struct{} // a lock that a bubble of testing/synctest can wait for
+	turn   chan struct{} // a mutex that testing/synctest sees as blocked
 	shared map[string]*sharedClaim
 }
 
 type sharedClaim struct {
-	turn  chan struct{} // whoever takes or gives it back
+	turn  chan struct{} // held while the claim is taken or given back
 	claim *ledger.Claim
 	users int
 }
@@ -27,7 +27,8 @@ func newDesk(r *Runner) *desk {
 	return &desk{runner: r, turn: make(chan struct{}, 1), shared: map[string]*sharedClaim{}}
 }
 
-// take claims all that a unit needs, in the one order that the grid gives, or nothing. Release gives it back.
+// take claims everything that a unit needs, or nothing. All processes claim in the same order, so that none waits for
+// another.
 func (d *desk) take(ctx context.Context, job Job, u Unit) (h ledger.Hold, release func() error, err error) {
 	var back []func() error
 	release = func() error {
@@ -73,8 +74,8 @@ func (d *desk) takeOne(ctx context.Context, job Job, name string) (*ledger.Claim
 	return s.claim, func() error { return s.giveBack(ctx, job.Table, name) }, nil
 }
 
-// giveBack releases the claim when nobody in this process uses it any more. It does so also when the run is being stopped,
-// so that the next one needn't wait for the lease.
+// giveBack releases the claim when no unit of this process uses it any more. A run that is being stopped releases it
+// too, so that the next one needn't wait for the lease.
 func (s *sharedClaim) giveBack(ctx context.Context, table, name string) error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()

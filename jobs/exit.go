@@ -21,9 +21,9 @@ const (
 	ExitInterrupted = ledger.ExitStopped
 )
 
-// ExitCode is the exit code of a run over these results: of several jobs the first that applies of 2, 5, 1, 3, 4, 0.
-// A run that was stopped, or had no time for some units, is 130. named says that a person asked for these jobs; units that others hold all are no
-// failure of a scheduled run.
+// ExitCode is the exit code of a run: of several jobs the first that applies of 2, 5, 1, 3, 4, 0. A run that was
+// stopped, or that had no time for some units, ends with 130. named says that a person asked for these jobs; only then
+// are units that others hold a failure.
 func ExitCode(results []ledger.Result, stopped, named bool) int {
 	seen := map[int]bool{}
 	for _, r := range results {

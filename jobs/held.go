@@ -11,11 +11,11 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// heldUnits are the units that were another run's when this one came to them.
+// heldUnits are the units that another run held when this one came to them.
 type heldUnits struct {
 	mu    sync.Mutex
 	units []heldUnit
-	alive map[string]bool // runs that have shown a sign of life
+	alive map[string]bool // runs that have sent a heartbeat since
 }
 
 type heldUnit struct {
@@ -45,9 +45,9 @@ func (h *heldUnits) showAlive(run string) {
 	h.alive[run] = true
 }
 
-// secondLook goes through the units that others held, when there is nothing else left to do. A holder that lives shows
-// it within a third of its lease, and its units stay its own; one that was killed never does, and its units would be
-// missing until the next night while this run calls itself done.
+// secondLook comes back to the units that others held, once nothing else is left to do. A holder that lives sends a
+// heartbeat within a third of its lease, and keeps its units. One that was killed sends none; its units are done here,
+// because they would otherwise be missing until the next night while this run calls itself done.
 func (r *Runner) secondLook(ctx context.Context, s *shift) {
 	held := &s.held
 	if ctx.Err() != nil {
@@ -59,7 +59,7 @@ func (r *Runner) secondLook(ctx context.Context, s *shift) {
 	if len(held.units) == 0 {
 		return
 	}
-	r.Log.Warn("some windows are held by another run; waiting for a sign of life from it, or the end of its lease",
+	r.Log.Warn("some windows are held by another run; waiting for its next heartbeat, or for its lease to end",
 		"run", r.Run, "windows", len(held.units), "wait", r.Lease.String())
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))
@@ -87,7 +87,7 @@ func (r *Runner) await(u heldUnit, s *shift) {
 			return
 		}
 		if now.Run != first.Run || now.Beat != first.Beat {
-			held.showAlive(now.Run) // of the first one, if it was followed, nothing is known
+			held.showAlive(now.Run) // if another run has followed the first one, only that run is known to live
 			break
 		}
 		select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,7 +13,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A Runner does what jobs plan: each unit under its claim, several at once, a failed one never stopping the next.
+// A Runner does what jobs have planned: each unit under its claim, several at once. A unit that fails stops no other.
 type Runner struct {
 	Ledger   *ledger.Ledger
 	Run      string        // the run's ID: in claims, records and logs
@@ -32,8 +33,8 @@ type Progress struct {
 	Err    error
 }
 
-// RunJobs does what PlanJobs planned of the jobs, and gives their results in order. It returns when every unit that it
-// took is over.
+// RunJobs does the plans of the jobs, and gives the results in the order of list. It returns when every unit that it
+// began is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []ledger.Result {
 	results := make([]ledger.Result, len(list))
 	s := &shift{desk: newDesk(r)}
@@ -41,7 +42,7 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	g.SetLimit(max(1, r.Parallel))
 	for i, job := range list {
 		results[i] = ledger.Result{Job: job.Name, Table: job.Table}
-		if ctx.Err() != nil { // what is due of it, or that nobody knows what is
+		if ctx.Err() != nil { // the run was stopped before: everything of this job is left
 			results[i].Left = windows(plans[i].Units)
 			results[i].Stopped = results[i].Left > 0 || errors.Is(plans[i].Err, context.Canceled)
 			if plans[i].Err == nil || results[i].Stopped {
@@ -167,7 +168,7 @@ func (r *Runner) over(ctx context.Context, t task, out ledger.Outcome, err error
 		log := r.Log.With("job", t.job.Name, "run", r.Run, "window", failed.File)
 		switch {
 		case out.Requests == 0 && t.res.ended():
-			return // it was about to ask what has been refused
+			return // it was about to ask for what has been refused already
 		case ctx.Err() != nil && errors.Is(failed, context.Canceled):
 			log.Info("window stopped")
 			t.res.stop(1)
@@ -190,4 +191,31 @@ func (r *Runner) claimed(ctx context.Context, job Job, u Unit, s *shift) (out le
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	return u.Do(ctx, hold)
+}
+
+// A timing knows how long units take. No unit is begun that would be stopped half way by the deadline: its requests
+// would be sent for nothing, and once more by the next run.
+type timing struct {
+	mu      sync.Mutex
+	longest time.Duration
+}
+
+func (t *timing) took(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.longest = max(t.longest, d)
+}
+
+// late tells whether a unit that takes as long as the longest one so far would end after the deadline.
+func (t *timing) late(deadline time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !deadline.IsZero() && time.Now().Add(t.longest).After(deadline)
+}
+
+// leave counts a unit that there is no time for.
+func (r *Runner) leave(t task) {
+	if t.res.leave(t.unit.size()) {
+		r.Log.Warn("the deadline is near, so no more windows are begun; the next run goes on with them", "job", t.job.Name, "run", r.Run)
+	}
 }

@@ -63,8 +63,8 @@ func (t *tally) add(o ledger.Outcome) {
 	t.Took = time.Since(t.start)
 }
 
-// stop counts a unit that wasn't begun, or not finished, because the run was stopped. Of a job that was denied, the refusal
-// says enough.
+// stop counts a unit that wasn't begun, or not finished, because the run was stopped. A job that was denied leaves
+// nothing to count: the refusal has been noted.
 func (t *tally) stop(windows int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,8 +83,8 @@ func (t *tally) leave(windows int) bool {
 	return first
 }
 
-// fail notes that a unit failed, or, without one, the plan. What ends the job is noted once, and false is given when that
-// has been done: other units may have met the same at the same time.
+// fail notes that a unit failed, or the plan when there is no unit. An error that ends the job is noted once: for the
+// others that met it at the same time the answer is false.
 func (t *tally) fail(unit string, err error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,7 +101,7 @@ func (t *tally) fail(unit string, err error) bool {
 	return true
 }
 
-// cut bounds a text that is kept: a service may answer with a page of HTML, for hundreds of units.
+// cut bounds an error text that is kept: a service may answer with a page of HTML, for hundreds of units.
 func cut(text string) string {
 	const longest = 500
 	if len(text) <= longest {

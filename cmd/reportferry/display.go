@@ -54,15 +54,19 @@ func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
 	return d
 }
 
-// expect is told the jobs of the run before any of them begins.
-func (d *display) expect(list []jobs.Job) {
+// expect is told the jobs of the run and their plans before any of them begins.
+func (d *display) expect(list []jobs.Job, plans []jobs.Planned) {
 	d.units = map[string]string{}
-	for _, j := range list {
+	for i, j := range list {
 		switch j.Kind.(type) {
 		case wire.Pusher:
 			d.units[j.Name] = "file"
 		case *apps.Kind:
 			d.units[j.Name] = "app"
+		default:
+			if plans[i].Inspect == nil && plans[i].Err == nil {
+				d.units[j.Name] = "unit"
+			}
 		}
 	}
 }

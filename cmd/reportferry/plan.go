@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks/bqsink"
@@ -85,6 +86,8 @@ func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 	return nil
 }
 
+// writePlan writes what a run would do of one job, as its units have partitions, files or neither. rate is of requests in a
+// second.
 func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	if len(p.Units) == 0 {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
@@ -95,7 +98,11 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 		return nil
 	}
 	if p.Inspect == nil {
-		fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
+		if _, ok := job.Kind.(*apps.Kind); ok {
+			fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
+			return nil
+		}
+		fmt.Fprintf(w, "%s: %s\n", job.Name, human.Plural(len(p.Units), "unit"))
 		return nil
 	}
 	partitions, requests := 0, 0

@@ -163,7 +163,6 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	if err != nil {
 		return 0, err
 	}
-	show.expect(list)
 	if _, err := s.Token.Token(ctx); err != nil { // a missing credential must not leave claims behind
 		return 0, fmt.Errorf("service.token: %w", exit.Refused(err))
 	}
@@ -171,6 +170,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		return 0, err
 	}
 	plans := jobs.PlanJobs(ctx, list, time.Now())
+	show.expect(list, plans)
 	if err := quotas(s.Log, list, plans); err != nil {
 		return 0, err
 	}

@@ -56,8 +56,8 @@ func TestMistakes(t *testing.T) {
 		"":                         "boat.yml:1:1: the file is empty; example.yml shows what belongs here",
 		"crew: [a\n":               "boat.yml:1:7: not YAML: sequence end token ']' not found",
 		"crew: [a]\n---\ncrew: []": "boat.yml:3:1: a second YAML document begins here; the file must be one document",
-		"nmae: x\nrest: 1ms\nmotor: 1\ncolour: red": `boat.yml:1:1: a boat: required key "crew" is missing
-boat.yml:1:1: unknown key "nmae" in a boat; did you mean name?
+		"nam: x\nrest: 1ms\nmotor: 1\ncolour: red": `boat.yml:1:1: a boat: required key "crew" is missing
+boat.yml:1:1: unknown key "nam" in a boat; did you mean name?
 boat.yml:2:7: rest: want at least 1s, got 1ms
 boat.yml:3:1: motor: boats have sails
 boat.yml:4:1: unknown key "colour" in a boat; known: name, crew, speed, sails, rest, port`,

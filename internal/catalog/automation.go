@@ -1,14 +1,14 @@
 package catalog
 
-// What the service's app automation knows by name: the sections of an app's settings, and the parameters that some ad
-// network partners need of every app. Both are tables of the interface document; the slugs are those of
+// This file has what app automation knows by name: the sections of an app's settings, and the parameters that some ad networks
+// need of each app. Both are tables of the interface document. The slugs of the networks are from
 // https://dev.adjust.com/en/api/app-automation-api/channel-setup.
 
 // A Section is one part of an app's settings that a migration copies from the template app.
 type Section struct {
 	Name string
-	IOS  bool   // of iOS apps only
-	ID   string // a list of objects, told apart by this key; empty: one object
+	IOS  bool   // only iOS apps have it
+	ID   string // the key that tells the objects of its list apart; empty when it is one object
 }
 
 var sections = []Section{
@@ -29,7 +29,7 @@ var sections = []Section{
 	{Name: "trackers", ID: "name"},
 }
 
-// Sections are all that can be migrated. app_info is none of them: it is read-only.
+// Sections lists all sections that can be migrated, which app_info, being read-only, isn't.
 func Sections() []Section { return sections }
 
 // A Setup is one parameter of a partner in channel_setup.
@@ -77,5 +77,5 @@ var partners = []Partner{
 	{"vungle", []Setup{need("app_id")}},
 }
 
-// Partners are those of channel_setup, in the interface document's order: the first is its partner_1.
+// Partners lists the partners of channel_setup in the interface document's order: the first is its partner_1.
 func Partners() []Partner { return partners }

@@ -1,10 +1,26 @@
-// Package catalog knows every dimension and metric of the service by name: its type, which sums of it mean something,
-// and when it is final. Without it, types would be sniffed from data, a column would change its type on the first day
-// without a decimal point, and rates would be added up.
+// Package catalog knows every dimension and metric of the service by its name: the type of its column, over what it may be
+// summed, and when its values are final. Without it, types would be guessed from values, a column would change its type on the
+// first day without a decimal point, and rates would be added up.
 //
-// The tables are written from the service's own metrics glossary (a dump of 2023 with the additions known since). What
-// is additive is stated of each metric by hand. Two statements are careful readings: bounds and estimates of SKAN are
-// sums over postbacks, hence additive; installs that several networks assisted are counted by each of them, hence not.
+//	metrics.tsv     slug  type  additive  horizon  spend  description    Metric, EventMetric, Guess
+//	dimensions.tsv  slug  type  description                              Dimension
+//	automation.go   sections of an app, parameters of partners           Sections, Partners
+//
+// A Field is a dimension or a metric, as business intelligence tools call both. To add one is to add a line to a table:
+//
+//	type         of the column: day, string, int64, decimal, double... (Type)
+//	additive     all, not time, none: over which dimensions rows may be summed (Additive)
+//	horizon      {p}: final when the period in the slug has passed since the install; now: dated by install and never
+//	             final; {m}: that of the metric inside the slug; blank: dated by the day on which it happened
+//	spend        network: rests on what networks report of themselves; mode: does so if ad_spend_mode says; {m}; blank
+//	description  the service's label, and its formula behind " = "
+//
+// A slug with placeholders is a pattern, which stands for many metrics: {p} is a cohort's period, {e} an event's slug, {m}
+// another metric; pattern.go has all of them.
+//
+// The tables were written from the service's metrics glossary (a dump of 2023, and what is known to be added since). Whether a
+// metric is additive was decided for each by hand. Two decisions are readings of the glossary: bounds and estimates of SKAN
+// are sums over postbacks, hence additive; installs that several networks assisted are counted by each of them, hence not.
 package catalog
 
 import (
@@ -33,8 +49,8 @@ func Dimension(name string) (Field, bool) {
 	return f, ok
 }
 
-// Metric finds a metric by its slug: a fixed one, or one that a pattern covers (retained_users_d7). Event metrics are
-// found by EventMetric, because an event's slug is the account's own.
+// Metric finds a metric by its slug: a line of the table, or one that a pattern stands for, such as retained_users_d7. It
+// doesn't find event metrics, which EventMetric does, because an event's slug is the account's own.
 func Metric(slug string) (Field, bool) {
 	if f, ok := metrics[slug]; ok && !strings.Contains(slug, "{") {
 		return f, true
@@ -43,8 +59,8 @@ func Metric(slug string) (Field, bool) {
 	return f, ok
 }
 
-// EventMetric finds what follows an event's slug in the slug of one of its metrics: "events", "revenue",
-// "d7_revenue_cohort". The Field's Slug is that suffix.
+// EventMetric finds an event's metric by what follows the event's slug: "events", "revenue", "d7_revenue_cohort". The Field's
+// Slug is that suffix.
 func EventMetric(suffix string) (Field, bool) {
 	f, event, ok := patterns.match(anyEvent+"_"+suffix, true, nil)
 	if !ok || event != anyEvent { // the suffix holds a part of the event's slug
@@ -54,8 +70,8 @@ func EventMetric(suffix string) (Field, bool) {
 	return f, true
 }
 
-// Guess takes a slug that Metric doesn't know for an event's metric by its ending, whatever precedes it:
-// purchase_events, level_up_d7_revenue_cohort. Whether there is such an event only the service knows.
+// Guess takes a slug that Metric doesn't know for an event's metric, by its ending: purchase_events, or
+// level_up_d7_revenue_cohort. Only the service knows whether there is such an event.
 func Guess(slug string) (Field, bool) {
 	if _, known := Metric(slug); known {
 		return Field{}, false
@@ -70,8 +86,7 @@ func Guess(slug string) (Field, bool) {
 // Dimensions lists the names of all dimensions, sorted.
 func Dimensions() []string { return sortedKeys(dimensions) }
 
-// Metrics lists the slugs and patterns of all metrics, sorted. A pattern has placeholders: {p} is a cohort's period,
-// {e} an event's slug, {m} another metric.
+// Metrics lists the slugs and patterns of all metrics, sorted.
 func Metrics() []string { return sortedKeys(metrics) }
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -88,16 +103,11 @@ func readDimensions() map[string]Field {
 
 func readMetrics() map[string]Field {
 	m := map[string]Field{}
-	for _, cells := range rows(metricsTSV, 8) {
-		slug, dated, horizon := cells[0], cells[4], cells[5]
-		f := Field{
-			Slug: slug, Type: mustType(cells[1]), Unit: cells[2], Additive: must(additives, cells[3]),
-			Accumulates: horizon == "now", spend: cells[6], Description: cells[7],
+	for _, cells := range rows(metricsTSV, 6) {
+		m[cells[0]] = Field{
+			Slug: cells[0], Type: mustType(cells[1]), Additive: must(additives, cells[2]),
+			Accumulates: cells[3] == "now", spend: cells[4], Description: cells[5],
 		}
-		if dated != anyMetric { // else it is that of the metric inside the slug, as are horizon and spend
-			f.Dated = must(dates, dated)
-		}
-		m[slug] = f
 	}
 	return m
 }

@@ -73,57 +73,56 @@ func TestMeaning(t *testing.T) {
 	for _, c := range []struct {
 		slug        string
 		additive    Additive
-		dated       Dated
 		horizon     int
 		accumulates bool
 		cost        string // "always", "never" or "mode"
 	}{
-		{"installs", Everywhere, ByActivity, 0, false, "never"},
-		{"adjust_cost", Everywhere, ByActivity, 0, false, "never"},
-		{"cost", Everywhere, ByActivity, 0, false, "mode"},
-		{"gross_profit", Everywhere, ByActivity, 0, false, "mode"},
-		{"network_cost", Everywhere, ByActivity, 0, false, "always"},
-		{"ecpi_network", Nowhere, ByActivity, 0, false, "always"},
-		{"network_cost_diff", Nowhere, ByActivity, 0, false, "always"},
-		{"network_installs_diff", Nowhere, ByActivity, 0, false, "always"},
-		{"network_installs_diff_signed", Everywhere, ByActivity, 0, false, "always"},
-		{"network_assisted_installs", Nowhere, ByActivity, 0, false, "never"},
-		{"assisted_installs", Everywhere, ByActivity, 0, false, "never"},
-		{"daus", NotOverTime, ByActivity, 0, false, "never"},
-		{"maus", NotOverTime, ByActivity, 0, false, "never"},
-		{"arpdau", Nowhere, ByActivity, 0, false, "never"},
-		{"ctr", Nowhere, ByActivity, 0, false, "never"},
-		{"revenue_min", Everywhere, ByActivity, 0, false, "never"},
-		{"cohort_revenue", Everywhere, ByInstall, 0, true, "never"},
-		{"cohort_ad_revenue_tapjoy", Everywhere, ByInstall, 0, true, "never"},
-		{"uninstall_cohort", Everywhere, ByInstall, 0, true, "never"},
-		{"cohort_gross_profit", Everywhere, ByInstall, 0, true, "mode"},
-		{"roas", Nowhere, ByInstall, 0, true, "mode"},
-		{"return_on_investment", Nowhere, ByInstall, 0, true, "mode"},
-		{"revenue_to_cost", Nowhere, ByInstall, 0, true, "mode"},
-		{"retained_users_d0", Everywhere, ByInstall, 0, false, "never"},
-		{"retained_users_d7", Everywhere, ByInstall, 7, false, "never"},
-		{"cohort_size_w0", Everywhere, ByInstall, 6, false, "never"},
-		{"time_spent_w1", Everywhere, ByInstall, 13, false, "never"},
-		{"all_revenue_total_m0", Everywhere, ByInstall, 29, false, "never"},
-		{"lifetime_value_d30", Nowhere, ByInstall, 30, false, "never"},
-		{"lifetime_value_m36", Nowhere, ByInstall, 1109, false, "never"},
-		{"roas_d7", Nowhere, ByInstall, 7, false, "mode"},
-		{"cost_per_paying_user_w52", Nowhere, ByInstall, 370, false, "mode"},
-		{"ad_impressions_topon_d120", Everywhere, ByInstall, 120, false, "never"},
-		{"subscription_roas_d14", Nowhere, ByInstall, 14, false, "mode"},
-		{"subscrevnt_revenue", Everywhere, ByActivity, 0, false, "never"},
-		{"skad_revenue_est_roas", Nowhere, ByActivity, 0, false, "always"},
-		{"incremental_revenue", Nowhere, ByActivity, 0, false, "never"},
-		{"mavg_7_installs", Nowhere, ByActivity, 0, false, "never"},
-		{"mavg_7_roas", Nowhere, ByInstall, 0, true, "mode"},
-		{"mavg_lower_7_95_retention_rate_w1", Nowhere, ByInstall, 13, false, "never"},
-		{"purchase_events", Everywhere, ByActivity, 0, false, "never"},
-		{"purchase_d3_events_rate_cohort", Nowhere, ByInstall, 3, false, "never"},
-		{"purchase_w1_conversions_cohort", Everywhere, ByInstall, 13, false, "never"},
-		{"purchase_d3_events_cost_cohort", Nowhere, ByInstall, 3, false, "mode"},
-		{"purchase_skan_ecpa", Nowhere, ByActivity, 0, false, "always"},
-		{"mavg_7_purchase_d3_events_cohort", Nowhere, ByInstall, 3, false, "never"},
+		{"installs", Everywhere, 0, false, "never"},
+		{"adjust_cost", Everywhere, 0, false, "never"},
+		{"cost", Everywhere, 0, false, "mode"},
+		{"gross_profit", Everywhere, 0, false, "mode"},
+		{"network_cost", Everywhere, 0, false, "always"},
+		{"ecpi_network", Nowhere, 0, false, "always"},
+		{"network_cost_diff", Nowhere, 0, false, "always"},
+		{"network_installs_diff", Nowhere, 0, false, "always"},
+		{"network_installs_diff_signed", Everywhere, 0, false, "always"},
+		{"network_assisted_installs", Nowhere, 0, false, "never"},
+		{"assisted_installs", Everywhere, 0, false, "never"},
+		{"daus", NotOverTime, 0, false, "never"},
+		{"maus", NotOverTime, 0, false, "never"},
+		{"arpdau", Nowhere, 0, false, "never"},
+		{"ctr", Nowhere, 0, false, "never"},
+		{"revenue_min", Everywhere, 0, false, "never"},
+		{"cohort_revenue", Everywhere, 0, true, "never"},
+		{"cohort_ad_revenue_tapjoy", Everywhere, 0, true, "never"},
+		{"uninstall_cohort", Everywhere, 0, true, "never"},
+		{"cohort_gross_profit", Everywhere, 0, true, "mode"},
+		{"roas", Nowhere, 0, true, "mode"},
+		{"return_on_investment", Nowhere, 0, true, "mode"},
+		{"revenue_to_cost", Nowhere, 0, true, "mode"},
+		{"retained_users_d0", Everywhere, 0, false, "never"},
+		{"retained_users_d7", Everywhere, 7, false, "never"},
+		{"cohort_size_w0", Everywhere, 6, false, "never"},
+		{"time_spent_w1", Everywhere, 13, false, "never"},
+		{"all_revenue_total_m0", Everywhere, 29, false, "never"},
+		{"lifetime_value_d30", Nowhere, 30, false, "never"},
+		{"lifetime_value_m36", Nowhere, 1109, false, "never"},
+		{"roas_d7", Nowhere, 7, false, "mode"},
+		{"cost_per_paying_user_w52", Nowhere, 370, false, "mode"},
+		{"ad_impressions_topon_d120", Everywhere, 120, false, "never"},
+		{"subscription_roas_d14", Nowhere, 14, false, "mode"},
+		{"subscrevnt_revenue", Everywhere, 0, false, "never"},
+		{"skad_revenue_est_roas", Nowhere, 0, false, "always"},
+		{"incremental_revenue", Nowhere, 0, false, "never"},
+		{"mavg_7_installs", Nowhere, 0, false, "never"},
+		{"mavg_7_roas", Nowhere, 0, true, "mode"},
+		{"mavg_lower_7_95_retention_rate_w1", Nowhere, 13, false, "never"},
+		{"purchase_events", Everywhere, 0, false, "never"},
+		{"purchase_d3_events_rate_cohort", Nowhere, 3, false, "never"},
+		{"purchase_w1_conversions_cohort", Everywhere, 13, false, "never"},
+		{"purchase_d3_events_cost_cohort", Nowhere, 3, false, "mode"},
+		{"purchase_skan_ecpa", Nowhere, 0, false, "always"},
+		{"mavg_7_purchase_d3_events_cohort", Nowhere, 3, false, "never"},
 	} {
 		f, ok := Metric(c.slug)
 		if !ok {
@@ -133,7 +132,7 @@ func TestMeaning(t *testing.T) {
 		if cost == "" {
 			cost = "never"
 		}
-		if !ok || f.Slug != c.slug || f.Additive != c.additive || f.Dated != c.dated || f.Horizon != c.horizon ||
+		if !ok || f.Slug != c.slug || f.Additive != c.additive || f.Horizon != c.horizon ||
 			f.Accumulates != c.accumulates || cost != c.cost || f.NetworkCost("mixed") != f.NetworkCost("network") {
 			t.Errorf("%s: %v %+v, network cost %s", c.slug, ok, f, cost)
 		}
@@ -158,18 +157,19 @@ func TestAdditiveOver(t *testing.T) {
 // The table says nothing that contradicts itself: what is shaped like a ratio isn't summed, and what is summed over time
 // is dated and final in one way.
 func TestTable(t *testing.T) {
-	for _, cells := range rows(metricsTSV, 8) {
-		slug, horizon := cells[0], cells[5]
+	summed := []string{} // numbers that are sums, although they aren't counts or money
+	for _, cells := range rows(metricsTSV, 6) {
+		slug, horizon := cells[0], cells[3]
 		f := metrics[slug]
-		ratio := f.Unit == "fraction" || strings.Contains(f.Description, "/") || strings.Contains(f.Description, "|")
+		ratio := strings.Contains(f.Description, "/") || strings.Contains(f.Description, "|")
 		if ratio && f.Additive != Nowhere {
 			t.Errorf("%s is summed: %s", slug, f.Description)
 		}
-		if f.Type == Int64 != (f.Unit == "count" && f.Type != Double) {
-			t.Errorf("%s is %v of unit %s", slug, f.Type, f.Unit)
+		if f.Type == Double && f.Additive == Everywhere {
+			summed = append(summed, slug)
 		}
-		if !slices.Contains([]string{"count", "money", "fraction", "seconds", "number"}, f.Unit) || f.Description == "" {
-			t.Errorf("%s: unit %q, description %q", slug, f.Unit, f.Description)
+		if f.Description == "" || f.Type != Int64 && f.Type != Decimal && f.Type != Double {
+			t.Errorf("%s: type %v, description %q", slug, f.Type, f.Description)
 		}
 		if !slices.Contains([]string{"", "network", "mode", anyMetric}, f.spend) {
 			t.Errorf("%s: spend %q", slug, f.spend)
@@ -183,9 +183,12 @@ func TestTable(t *testing.T) {
 		case f.Accumulates:
 			want = "now"
 		}
-		if horizon != want || (f.Dated == ByInstall) != (want == period || want == "now") {
-			t.Errorf("%s has horizon %q, date %d", slug, horizon, f.Dated)
+		if horizon != want {
+			t.Errorf("%s has horizon %q", slug, horizon)
 		}
+	}
+	if want := []string{"time_spent_{p}", "general_revenue_events_est", "general revenue_events_est", "iap_revenue_events_est", "skad_general_events_est", "{e}_events_est", "skad_coarse_conversion_values_{coarse}_{postback}"}; !slices.Equal(summed, want) {
+		t.Errorf("doubles that are summed: %q, want %q", summed, want)
 	}
 }
 

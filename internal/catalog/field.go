@@ -1,43 +1,33 @@
 package catalog
 
-// Field is one dimension or metric. Of a dimension only Slug, Type and Description are set.
+import "strings"
+
+// A Field is one dimension or metric. Of a dimension only Slug, Type and Description are set.
 type Field struct {
 	Slug        string // as asked for
 	Type        Type
-	Unit        string // count, money, fraction, seconds or number; empty for a dimension
 	Description string // the service's label and formula, with what the slug put into a pattern
 	Additive    Additive
-	Dated       Dated
-	// Horizon is the number of days from the end of an install's period until the value is final: 7 for d7, 6 for w0,
-	// 13 for w1, 29 for m0. It is 0 when nothing after that day counts, and when no day ends it (see Accumulates).
+	// Horizon is the number of days from an install until the value of its day is final, for metrics that are dated by
+	// install: 7 for d7, 6 for w0, 13 for w1, 29 for m0. It is 0 for those that are dated by the day on which something
+	// happened, and for those that are never final (Accumulates).
 	Horizon     int
-	Accumulates bool // dated by install and growing until now: no horizon ends it
+	Accumulates bool // it is dated by install, and grows for as long as users are active
 
-	spend string // what of the ad spend is in it: nothing, the networks' own, or what ad_spend_mode chooses
+	spend string // "network", "mode" or "": see NetworkCost
 }
 
-// Additive tells over which dimensions a metric's sum means something.
+// Additive says over which dimensions a metric may be summed.
 type Additive uint8
 
-// The zero value is the cautious one: nothing is known to be summable.
+// The zero value is the cautious one.
 const (
 	Nowhere     Additive = iota // ratios, means, absolute differences, moving averages
-	NotOverTime                 // uniques: over networks or countries, but whoever comes twice counts in two days
+	NotOverTime                 // unique users: over networks or countries, but not over days, where a user counts on each
 	Everywhere                  // over all dimensions
 )
 
 var additives = map[string]Additive{"none": Nowhere, "not time": NotOverTime, "all": Everywhere}
-
-// Dated tells to which day a metric's value belongs.
-type Dated uint8
-
-// The dates of the service's rows (help center, metrics glossary).
-const (
-	ByActivity Dated = iota // the day on which it happened
-	ByInstall               // the day of the install or reattribution of the user it happened to
-)
-
-var dates = map[string]Dated{"activity": ByActivity, "install": ByInstall}
 
 // AdditiveOver tells whether rows that differ in this dimension may be summed.
 func (f Field) AdditiveOver(dimension string) bool {
@@ -47,8 +37,22 @@ func (f Field) AdditiveOver(dimension string) bool {
 	return f.Additive == Everywhere
 }
 
-// NetworkCost tells whether the metric rests on what ad networks report of themselves, which they restate for longer
-// than anything else changes. Some metrics do whatever the report says, others depend on its ad_spend_mode.
+// NetworkCost tells whether a metric rests on what ad networks report of themselves, which they restate for longer than
+// anything else changes. Some metrics always do; others do unless the report's ad_spend_mode is adjust.
 func (f Field) NetworkCost(adSpendMode string) bool {
 	return f.spend == "network" || f.spend == "mode" && adSpendMode != "adjust"
+}
+
+// Formula is how the service computes the metric from other metrics, by their slugs: "cost/installs". It is empty for a metric
+// that is counted. The operators are + - * / ( ), and abs( ) around a difference. The service gives 0 for a quotient by
+// zero (the examples of its documentation).
+func (f Field) Formula() string {
+	_, formula, found := strings.Cut(f.Description, " = ")
+	if !found {
+		return ""
+	}
+	if inner, ok := strings.CutPrefix(formula, "|"); ok {
+		formula = "abs(" + strings.TrimSuffix(inner, "|") + ")"
+	}
+	return strings.NewReplacer("×", "*", "−", "-", " div ", "/", " ", "").Replace(formula)
 }

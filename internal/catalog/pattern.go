@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// Period tokens: days to 120, weeks to 52, months to 36, lower case (the service's glossary).
+// periodRE matches period tokens: days to 120, weeks to 52, months to 36 (the service's glossary).
 const periodRE = `d(?:1[01][0-9]|120|[1-9]?[0-9])|w(?:5[0-2]|[1-4]?[0-9])|m(?:3[0-6]|[12]?[0-9])`
 
-// periodDays are the days of age that one unit of a period token spans (the service's glossary).
+// periodDays is the number of days that one unit of a period token spans (the service's glossary).
 var periodDays = map[byte]int{'d': 1, 'w': 7, 'm': 30}
 
 const (
@@ -19,8 +19,8 @@ const (
 	anyMetric = "{m}"
 )
 
-// Ad revenue sources as slugs. The glossary lists those of the first three lines; the others are known by their display
-// names only (OpenAPI file of June 2024), and are spelled here as the listed ones are.
+// sources are the ad revenue sources, as slugs. The glossary lists those of the first three lines. Of the others only display
+// names are known (OpenAPI file of June 2024), from which the slugs are made in the same way.
 var sources = []string{
 	"unknown", "ironsource", "applovin_max", "mopub", "s2s", "admost", "admost_sdk", "admob", "ironsource_sdk",
 	"applovin_max_sdk", "applovin_max_fb_only", "unity_sdk", "topon", "tapjoy", "helium_by_chartboost_sdk",
@@ -56,8 +56,8 @@ var placeholders = map[string]string{
 	"{from}":       "install|" + strings.Join(subscriptionEvents, "|"),
 }
 
-// pattern is a metric whose slug has placeholders. A lookup passes over nearly all of them by what their slugs begin and
-// end with, so that few expressions are ever compiled: all of them would take 8 ms of every start.
+// pattern is a metric whose slug has placeholders. A lookup skips nearly all patterns by what their slugs begin and end with,
+// so that few regular expressions are ever compiled. To compile all of them would add 8 ms to every start.
 type pattern struct {
 	before, after string                // the placeholders
 	expression    func() *regexp.Regexp // one group for each placeholder, named as it is without braces
@@ -87,8 +87,8 @@ func compile(slug string) *regexp.Regexp {
 	return regexp.MustCompile("^" + expr + "$")
 }
 
-// match finds the one pattern of a slug, of an event's metric or of another, and fills it. A metric inside the slug is
-// looked up by inner. The slug of the event comes back too.
+// match finds the pattern that stands for a slug, among those of events or among the others, and fills it in. It looks up a
+// metric inside the slug by inner, and gives the event's slug, too.
 func (l patternList) match(slug string, event bool, inner func(string) (Field, bool)) (f Field, e string, ok bool) {
 	for _, p := range l {
 		if p.event() != event || !strings.HasPrefix(slug, p.before) || !strings.HasSuffix(slug, p.after) {
@@ -103,6 +103,7 @@ func (l patternList) match(slug string, event bool, inner func(string) (Field, b
 	return Field{}, "", false
 }
 
+// fill gives the metric of a slug, of which found holds the texts of the placeholders.
 func (p pattern) fill(slug string, found []string, inner func(string) (Field, bool)) (f Field, event string, ok bool) {
 	f = p.field
 	f.Slug = slug
@@ -125,7 +126,7 @@ func (p pattern) fill(slug string, found []string, inner func(string) (Field, bo
 			if !known {
 				return Field{}, "", false
 			}
-			f.Dated, f.Horizon, f.Accumulates, f.spend = of.Dated, of.Horizon, of.Accumulates, of.spend
+			f.Horizon, f.Accumulates, f.spend = of.Horizon, of.Accumulates, of.spend
 		}
 	}
 	f.Description = strings.NewReplacer(words...).Replace(f.Description)

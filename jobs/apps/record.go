@@ -3,7 +3,6 @@ package apps
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -53,7 +52,8 @@ type checked struct {
 	Sum  string    `json:"sum"`
 }
 
-// A signature is of one object alone, to know it again when the store's answer to its creation was lost.
+// A signature tells one object from every other, so that its writer knows it again when the answer to its creation was
+// lost.
 type signature struct {
 	Writer string `json:"writer,omitempty"`
 }
@@ -63,39 +63,30 @@ func (s *signature) sign() *signature {
 	return s
 }
 
-// A place is where a record stands, and its number.
+// A place is where a record is, and its number.
 type place struct {
 	folder *ledger.Folder
 	under  string // ends in a slash
 	n      int
 }
 
-// write makes content the newest record. Only who holds the claim writes, so that a number that is another's means that it
-// was lost; so does a higher one, whose writer may have dropped ours.
+// write makes content the newest record. Only the holder of the claim writes, so a number that another writer has, or a
+// higher one, means that the claim was lost.
 func (p *place) write(ctx context.Context, content interface{ sign() *signature }) error {
-	key := func(n int) string { return fmt.Sprintf("%s%06d.json", p.under, n) }
-	mine, there := *content.sign(), signature{}
-	made, err := p.folder.Create(ctx, key(p.n+1), content)
+	content.sign()
+	holds, err := p.folder.Create(ctx, fmt.Sprintf("%s%06d.json", p.under, p.n+1), content)
+	if err == nil && holds {
+		holds, err = p.folder.Holds(ctx, nil, p.under, p.n+1)
+	}
 	if err != nil {
 		return err
 	}
-	if !made {
-		var raw json.RawMessage
-		if p.folder.Read(ctx, key(p.n+1), &raw) != nil || json.Unmarshal(raw, &there) != nil || there != mine {
-			return fmt.Errorf("%s was written by another run: %w", p.folder.Location(key(p.n+1)), ledger.ErrLost)
-		}
-	}
-	newest, err := find(ctx, p.folder, p.under)
-	if err != nil {
-		return err
-	}
-	if top := newest[path.Clean(p.under)]; top > p.n+1 {
-		_ = p.folder.Drop(ctx, key(p.n+1)) // one that stays is lower, and means nothing
-		return fmt.Errorf("%s was written by another run: %w", p.folder.Location(key(top)), ledger.ErrLost)
+	if !holds {
+		return fmt.Errorf("%s was written by another run: %w", p.folder.Location(p.under), ledger.ErrLost)
 	}
 	p.n++
 	if p.n > 1 {
-		_ = p.folder.Drop(ctx, key(p.n-1)) // one that stays is lower, and means nothing
+		_ = p.folder.Drop(ctx, fmt.Sprintf("%s%06d.json", p.under, p.n-1)) // if it stays it does no harm: its number is lower
 	}
 	return nil
 }
@@ -118,8 +109,8 @@ type remembered struct {
 	place place
 }
 
-// settling calls read until nothing that it lists is gone when it is read: another run may be writing.
-func settling(read func() error) (err error) {
+// again repeats read as long as an object that it lists is gone when it is read: another run may be writing.
+func again(read func() error) (err error) {
 	for range 5 {
 		if err = read(); gcerrors.Code(err) != gcerrors.NotFound {
 			return err
@@ -130,7 +121,7 @@ func settling(read func() error) (err error) {
 
 // records reads what is known of apps, by their keys.
 func (k *Kind) records(ctx context.Context) (all map[string]*remembered, err error) {
-	err = settling(func() error {
+	err = again(func() error {
 		all, err = k.readRecords(ctx)
 		return err
 	})
@@ -163,7 +154,7 @@ func (k *Kind) of(a App, all map[string]*remembered) *remembered {
 
 // lastCheck is when all apps were last as declared.
 func (k *Kind) lastCheck(ctx context.Context) (c checked, p place, err error) {
-	err = settling(func() error {
+	err = again(func() error {
 		newest, err := find(ctx, k.folder, "checked/")
 		p = place{k.folder, "checked/", newest["checked"]}
 		if err == nil && p.n > 0 {

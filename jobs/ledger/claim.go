@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A Claim is the right to work on one unit, for as long as its lease is renewed. Claims are numbered objects: number
-// n+1 may be created only when n is released, or when its last write, by the store's own clock, is older than the
-// lease.
+// A Claim is the right to work on one unit, for as long as its lease is renewed. Claims of a unit are numbered objects,
+// and the highest number holds. Number n+1 may be created only when n was released, or when the last write to n is
+// older than the lease by the store's own clock. The holder rewrites its object three times a lease: its heartbeat.
 type Claim struct {
 	ledger *Ledger
 	table  string
@@ -40,8 +40,8 @@ type claimBody struct {
 // A HeldError says who holds a unit.
 type HeldError struct {
 	Unit, Run string
-	Free      time.Duration // at the latest, if its holder is dead
-	Beat      int           // its last sign of life
+	Free      time.Duration // at the latest after this time, if its holder is dead
+	Beat      int           // number of its last heartbeat
 }
 
 func (e *HeldError) Error() string {
@@ -59,12 +59,13 @@ func (l *Ledger) Claim(ctx context.Context, table, unit, run string, lease time.
 	if err != nil {
 		return nil, err
 	}
-	if last := highest(used.keys); last > used.swept { // else there is none, or what a claimant that was outrun left
+	if last := highest(used.keys); last > used.swept { // a lower one is void: its claimant was outrun
 		if err := c.free(ctx, last); err != nil {
 			return nil, err
 		}
 	}
-	// Not cut short half way: a claim that was made and isn't known of is waited for until its lease ends.
+	// The creation isn't cut short when ctx ends. A claim that exists without its maker knowing would hold others up
+	// for a lease.
 	whole, done := outliving(ctx, 3*time.Second)
 	defer done()
 	if err := c.take(whole, used); err != nil {
@@ -80,7 +81,8 @@ func outliving(ctx context.Context, by time.Duration) (context.Context, context.
 	return longer, func() { stop(); cancel() }
 }
 
-// used are the numbers of a unit that may not be used again: those of objects, and all up to the last one swept.
+// used are the claim numbers of a unit that must not be used again: those of its objects, and all up to the highest
+// that was swept (deleted because it was released).
 type used struct {
 	keys  []string
 	swept int
@@ -88,8 +90,8 @@ type used struct {
 
 func (u used) top() int { return max(highest(u.keys), u.swept) }
 
-// used reads the unit's numbers. The objects come first: the number of one that is swept after the listing is still in
-// it, and that of one that was swept before is in what is read then.
+// used reads the unit's numbers. It lists the objects before it reads what was swept, so that it misses no number: one
+// that is swept after the listing is in the listing, and one that was swept before is in what is read afterwards.
 func (c *Claim) used(ctx context.Context) (u used, err error) {
 	if u.keys, err = c.ledger.list(ctx, c.prefix); err != nil {
 		return u, err
@@ -99,7 +101,7 @@ func (c *Claim) used(ctx context.Context) (u used, err error) {
 	return u, err
 }
 
-// take creates the number after those that are used, all of which are over.
+// take creates the number after those that are used. All of these are released or expired.
 func (c *Claim) take(ctx context.Context, before used) error {
 	c.number = before.top() + 1
 	start := c.ledger.instant()
@@ -110,19 +112,19 @@ func (c *Claim) take(ctx context.Context, before used) error {
 	if !own {
 		return c.outrun()
 	}
-	// Others may have taken and dropped this number since it was looked up. The highest number is never dropped before
-	// it counts as swept, so a second look shows it.
+	// The second look: other claimants may have used and released this number since it was looked up, and a sweeper may
+	// have deleted it. The highest number is recorded as swept before it is deleted, so a second look shows that.
 	after, err := c.used(ctx)
 	if err != nil {
 		return err
 	}
 	if after.swept >= c.number || highest(after.keys) != c.number {
-		_ = c.ledger.bucket.Delete(ctx, c.key(c.number)) // ours, and void; one that stays is dropped by the next claimant
+		_ = c.ledger.bucket.Delete(ctx, c.key(c.number)) // it is void; if it stays, the next claimant drops it
 		return c.outrun()
 	}
 	c.begin(ctx, start)
 	for _, key := range before.keys {
-		_ = c.ledger.bucket.Delete(ctx, key) // one that stays is lower than ours and means nothing
+		_ = c.ledger.bucket.Delete(ctx, key) // if it stays it does no harm, because ours is higher
 	}
 	return nil
 }
@@ -139,7 +141,8 @@ func (c *Claim) top(ctx context.Context) (int, error) {
 
 func (c *Claim) key(n int) string { return fmt.Sprintf("%s%06d.json", c.prefix, n) }
 
-// free tells, by a nil error, that the claim with number n is over.
+// free returns nil when claim number n is over: released, or expired. Otherwise the error is a *HeldError, or says what
+// failed.
 func (c *Claim) free(ctx context.Context, n int) error {
 	var other claimBody
 	var damaged *DamagedError
@@ -147,7 +150,7 @@ func (c *Claim) free(ctx context.Context, n int) error {
 	switch {
 	case isNotFound(err):
 		return c.outrun()
-	case errors.As(err, &damaged): // a claim is no record: one that can't be read is over when its lease is
+	case errors.As(err, &damaged): // an unreadable claim, unlike a record, just expires
 		other = claimBody{Run: "(unreadable)", Lease: c.lease}
 	case err != nil:
 		return err
@@ -155,8 +158,8 @@ func (c *Claim) free(ctx context.Context, n int) error {
 	if other.Released {
 		return nil
 	}
-	// The order matters: its last write is read after the clock, so that a write in between makes it younger, never
-	// older.
+	// The order matters. The store's clock is read before the claim's last write, so that a heartbeat in between makes
+	// the claim look younger, never older.
 	now, err := c.ledger.now(ctx)
 	if err != nil {
 		return err
@@ -182,15 +185,15 @@ func (c *Claim) begin(ctx context.Context, start instant) {
 	go c.keepAlive(beat)
 }
 
-// left is how long the lease lasts by this process's clocks, a tenth less for clocks that run apart.
+// left is how long the lease still lasts by this process's clocks, less a tenth of it for clocks that drift apart.
 func (c *Claim) left() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lease - c.lease/10 - c.ledger.instant().since(c.renewed)
 }
 
-// keepAlive rewrites the claim three times a lease, and ends the claim's context when that fails for too long. It looks at
-// the clocks more often than that: a timer stands still while the machine sleeps.
+// keepAlive sends the heartbeats, three in a lease, and ends the claim's context when they fail for too long. It reads
+// the clocks more often than that, because a timer stands still while the machine sleeps.
 func (c *Claim) keepAlive(ctx context.Context) {
 	defer close(c.stopped)
 	tick := time.NewTicker(c.lease / 3)
@@ -214,8 +217,8 @@ func (c *Claim) keepAlive(ctx context.Context) {
 	}
 }
 
-// beat renews the lease, the heartbeat of a claim. A failure is no harm until the lease ends. A claim that was taken over
-// is lost, whatever the clocks say.
+// beat sends one heartbeat, which renews the lease. A failure does no harm until the lease ends. A claim that another
+// run has overtaken is lost at once, whatever the clocks say.
 func (c *Claim) beat(ctx context.Context) {
 	start, left := c.ledger.instant(), c.left()
 	if left <= 0 {
@@ -234,8 +237,8 @@ func (c *Claim) beat(ctx context.Context) {
 	if err := c.ledger.write(ctx, c.key(c.number), c.body); err != nil {
 		return
 	}
-	// A machine may have slept while the write was on its way, for longer than the lease that it was to renew: another may
-	// have found that one over, and taken the unit, before the write reached the store.
+	// The machine may have slept while the write was under way, for longer than the lease. Another run may then have
+	// found the lease over and taken the unit before the write reached the store, so this heartbeat renews nothing.
 	if c.left() <= 0 {
 		return
 	}
@@ -248,9 +251,9 @@ func (c *Claim) overtaken() error {
 	return fmt.Errorf("%s: another run has taken the unit over: %w", c.key(c.number), ErrLost)
 }
 
-// Leased tells, by a nil error, that the lease isn't over by this process's own clocks. It sends no request, so that it can
-// be asked before every record that leaves the process: one that was stopped or suspended finds out before it acts, and
-// not when its timers do.
+// Leased returns nil while the lease lasts by this process's own clocks. It sends no request, so it can be asked before
+// every record that leaves the process: a process that was suspended then notices before it acts, and not when its
+// timers fire.
 func (c *Claim) Leased() error {
 	if cause := context.Cause(c.ctx); cause != nil {
 		return cause
@@ -261,7 +264,7 @@ func (c *Claim) Leased() error {
 	return nil
 }
 
-// Guard allows one put: it checks that no higher number exists, and gives a context that ends when the lease does.
+// Guard allows one put: it checks that no higher number exists, and gives a context that ends with the lease.
 func (c *Claim) Guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	top, err := c.top(ctx)
 	if err != nil {
@@ -278,7 +281,7 @@ func (c *Claim) Guard(ctx context.Context) (context.Context, context.CancelFunc,
 	return guarded, func() { unhook(); cancel(nil) }, nil
 }
 
-// Release gives the unit back. It is harmless on a claim that was lost.
+// Release gives the unit back. On a claim that was lost it does nothing.
 func (c *Claim) Release(ctx context.Context) error {
 	c.stop()
 	<-c.stopped
@@ -289,4 +292,27 @@ func (c *Claim) Release(ctx context.Context) error {
 	}
 	c.body.Released = true
 	return c.ledger.write(ctx, c.key(c.number), c.body)
+}
+
+// A Hold is the claims that one unit is done under. There is more than one when the unit's partitions lie in several
+// cells of the grid of claims, which doesn't depend on the page.
+type Hold []*Claim
+
+// Guard allows one put, as each of the claims does.
+func (h Hold) Guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	var free []context.CancelFunc
+	done := func() {
+		for _, f := range free {
+			f()
+		}
+	}
+	for _, c := range h {
+		guarded, f, err := c.Guard(ctx)
+		if err != nil {
+			done()
+			return nil, nil, err
+		}
+		ctx, free = guarded, append(free, f)
+	}
+	return ctx, done, nil
 }

@@ -26,16 +26,11 @@ func (l *Ledger) createOwn(ctx context.Context, key string, content any) (own bo
 	return true, nil
 }
 
-// append writes object n under a prefix where the highest number holds, and tells whether n does. Of several writers of one
-// number one wins. The second look is needed because a number that is free may have been used and dropped before: a slow
-// writer then creates it again, below the number that holds by now. Such an object is void and is dropped. With a claim, the
-// error is ErrLost when the claim was taken over before the object was there.
-func (l *Ledger) append(ctx context.Context, claim *Claim, prefix string, n int, content any) (holds bool, keys []string, err error) {
-	key := fmt.Sprintf("%s%06d.json", prefix, n)
-	own, err := l.createOwn(ctx, key, content)
-	if err != nil || !own {
-		return false, nil, err
-	}
+// holds is the second look after object n was created under a prefix where the highest number holds: it tells whether n does,
+// and gives what is there. A number that is free may have been used and dropped before, and a slow writer then creates it again,
+// below the number that holds by now. Such an object is void, and is dropped. With a claim, the error is ErrLost when the claim
+// was taken over before the object was there.
+func (l *Ledger) holds(ctx context.Context, claim *Claim, prefix string, n int) (holds bool, keys []string, err error) {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		keys, err = l.list(gctx, prefix)
@@ -54,7 +49,7 @@ func (l *Ledger) append(ctx context.Context, claim *Claim, prefix string, n int,
 		return false, nil, err
 	}
 	if highest(keys) != n {
-		_ = l.drop(ctx, key) // one that stays does no harm
+		_ = l.drop(ctx, fmt.Sprintf("%s%06d.json", prefix, n)) // if it stays it does no harm
 		return false, nil, nil
 	}
 	return true, keys, nil
@@ -64,7 +59,11 @@ func (l *Ledger) append(ctx context.Context, claim *Claim, prefix string, n int,
 // below n go. The order matters: what is dropped is in an object that holds, and a reader who has listed a number below n
 // and doesn't find it lists again. Of two compactors at once one wins, and the other leaves everything as it is.
 func (l *Ledger) compact(ctx context.Context, prefix string, n int, content any, drop func() error) error {
-	holds, keys, err := l.append(ctx, nil, prefix, n, content)
+	own, err := l.createOwn(ctx, fmt.Sprintf("%s%06d.json", prefix, n), content)
+	if err != nil || !own {
+		return err
+	}
+	holds, keys, err := l.holds(ctx, nil, prefix, n)
 	if err != nil || !holds {
 		return err
 	}

@@ -10,9 +10,11 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// decodeEntries reads what encodeObject made of records, ten times as fast as encoding/json: the segment of a table of
-// ten years is megabytes, and every plan reads it. It answers false for whatever isn't written as encoding/json writes
-// an Entry of this version; encoding/json then reads it, or says what is wrong.
+// decodeEntries reads records as encodeObject writes them, faster than encoding/json: every plan reads the segment of
+// its table, which is megabytes for ten years of days. Planning fifty such tables on a bucket that answers in 20 ms
+// takes 1.2 s on two cores, of which 1.1 s are CPU time; with encoding/json it takes 2.6 s and 2.7 s, beyond the bound
+// of 2 s (BenchmarkPlan; encoding/json/v2 is an experiment in Go 1.26). It answers false for anything that isn't
+// written as encoding/json writes a Record of this version; encoding/json then reads it, or says what is wrong with it.
 func decodeEntries(content []byte) ([]Record, bool) {
 	c := cursor{text: string(content)}             // the entries' strings are parts of this one
 	entries := make([]Record, 0, len(content)/200) // a small one has 200 bytes
@@ -79,7 +81,7 @@ func (c *cursor) receipt() (r sinks.Receipt) {
 	return r
 }
 
-// A cursor reads JSON without blanks. Once bad it reads nothing more.
+// A cursor reads JSON without blanks. Once it is bad, it reads nothing more.
 type cursor struct {
 	text string
 	at   int

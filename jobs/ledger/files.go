@@ -11,11 +11,11 @@ import (
 	"github.com/reportferry/reportferry/internal/disk"
 )
 
-// A ledger on plain files needs two things that the file driver can't do. Its conditional create checks and then
-// renames, so that several writers can win; and its listing fails when a file vanishes under it, as the temporary
-// files of other processes do.
+// A ledger on plain files can't use the file driver for two things. The driver's conditional create checks and then
+// renames, so two writers can both win; and its listing fails when a file vanishes meanwhile, as temporary files of
+// other processes do.
 
-// createFile writes a file that must not exist yet, in one step: of several links to one name one succeeds.
+// createFile writes a file that must not exist yet, in one step: link(2) succeeds for one of several writers.
 func createFile(dir, key string, data []byte) error {
 	path := filepath.Join(dir, filepath.FromSlash(key))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// Loose records above which they are folded, unless the ledger's options say otherwise.
+// defaultFoldAbove is how many records may be objects of their own, unless the ledger's options say otherwise.
 const defaultFoldAbove = 64
 
 func segmentKey(table string, n int) string {
 	return fmt.Sprintf("tables/%s/segments/%06d.json", table, n)
 }
 
-// Fold writes all records into one segment when many objects have gathered, so that planning stays a handful of bucket
-// calls however long the table is, and sweeps claims. Readers and writers may go on meanwhile: records are never changed,
-// a segment holds all that the one before it held, and of two folders at once one wins.
+// Fold compacts the table's part of the ledger. When many objects have gathered, it writes all records into one segment
+// and sweeps released claims, so that planning takes a handful of bucket calls however long the table is. Readers and
+// writers may go on meanwhile: records are never changed, and a segment holds everything that the one before it held.
 func (t *Table) Fold(ctx context.Context) error {
 	if err := t.Refresh(ctx); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (t *Table) Fold(ctx context.Context) error {
 	return t.sweep(ctx, t.ledger.foldAbove/2)
 }
 
-// fold writes segment number next and drops the loose records that it holds.
+// fold writes segment number next and drops the loose records that are in it.
 func (t *Table) fold(ctx context.Context, loose []string, next int) error {
 	t.mu.Lock()
 	entries := make([]Record, 0, len(t.entries))

@@ -12,7 +12,7 @@ import (
 	"gocloud.dev/blob"
 )
 
-// A Folder is the part of a table's ledger that a push kind arranges itself: tables/{table}/{name}/. Keys are relative to
+// A Folder is the part of a table's ledger that a kind arranges itself, tables/{table}/{name}/. Keys are relative to
 // it.
 type Folder struct {
 	ledger *Ledger
@@ -20,7 +20,8 @@ type Folder struct {
 	cost   string
 }
 
-// Folder gives the folder of a table. cost says, in the error of a damaged object, what deleting it would cost.
+// Folder gives the folder of a table. The error of a damaged object in it says with cost what deleting the object would
+// do.
 func (l *Ledger) Folder(table, name, cost string) *Folder {
 	return &Folder{ledger: l, prefix: "tables/" + table + "/" + name + "/", cost: cost}
 }
@@ -28,8 +29,8 @@ func (l *Ledger) Folder(table, name, cost string) *Folder {
 // Location is where a person finds the object.
 func (f *Folder) Location(key string) string { return f.ledger.location(f.prefix + key) }
 
-// Keys lists what is under a prefix that is empty or ends in a slash, ascending. What killed writers of the file driver
-// left is no key.
+// Keys lists the objects under a prefix that is empty or ends in a slash, ascending. It leaves out temporary files of
+// killed writers.
 func (f *Folder) Keys(ctx context.Context, under string) ([]string, error) {
 	keys, err := f.ledger.listAll(ctx, f.prefix+under)
 	if err != nil {
@@ -42,8 +43,8 @@ func (f *Folder) Keys(ctx context.Context, under string) ([]string, error) {
 	return keys, nil
 }
 
-// NumberOf is the number of an object whose name is one, such as outbox/x/000012.json, however many digits it has; 0 when its
-// name is none.
+// NumberOf reads the number in a key such as outbox/x/000012.json, whatever its count of digits. It is 0 for a key
+// without a number.
 func NumberOf(key string) int {
 	name, is := strings.CutSuffix(path.Base(key), ".json")
 	n, err := strconv.Atoi(name)
@@ -58,10 +59,11 @@ func (f *Folder) Create(ctx context.Context, key string, content any) (bool, err
 	return f.ledger.createOwn(ctx, f.prefix+key, content)
 }
 
-// Append writes object n in a subfolder, such as "id/", where the highest number holds or adds to those below it. It
-// answers false when another process has gone on there.
-func (f *Folder) Append(ctx context.Context, claim *Claim, under string, n int, content any) (bool, error) {
-	holds, _, err := f.ledger.append(ctx, claim, f.prefix+under, n, content)
+// Holds is the second look after object n was created in a subfolder, such as "id/", where the highest number holds or adds to
+// those below it. It answers false when another process has gone on there; object n is dropped then. With a claim, the error is
+// ErrLost when that was taken over.
+func (f *Folder) Holds(ctx context.Context, claim *Claim, under string, n int) (bool, error) {
+	holds, _, err := f.ledger.holds(ctx, claim, f.prefix+under, n)
 	return holds, err
 }
 
@@ -89,8 +91,8 @@ func (f *Folder) Reader(ctx context.Context, key string) (*blob.Reader, error) {
 	return r, nil
 }
 
-// Writer writes a large object of the kind's own form, or replaces it. It is visible once Close succeeds; to write nothing,
-// end ctx before Close.
+// Writer writes a large object in the kind's own format, or replaces it. The object becomes visible when Close
+// succeeds. To write nothing, end ctx before Close.
 func (f *Folder) Writer(ctx context.Context, key string) (*blob.Writer, error) {
 	const buffer = 8 << 20 // drivers would take 16 MiB (gcs) or several times 5 MiB (s3)
 	w, err := f.ledger.bucket.NewWriter(ctx, f.prefix+key, &blob.WriterOptions{

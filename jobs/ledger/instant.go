@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// An instant is a moment by two clocks: people set the one, and the other may stand still while the machine sleeps.
+// An instant is a moment by two clocks: the wall clock, which people set, and the running time, which may stand still
+// in sleep.
 type instant struct {
 	wall    time.Time
 	running time.Duration
@@ -18,13 +19,13 @@ func (l *Ledger) instant() instant {
 	return instant{wall, running}
 }
 
-// since is how much time has passed, by the clock that says more: who thinks too much has passed gives up a claim that it
-// still has, and who thinks too little keeps one that is another's by now.
+// since is how much time has passed, by the clock that shows more. A process that overestimates it gives up a lease
+// that it still has, which costs work; one that underestimates it would keep a lease that is another's by now.
 func (i instant) since(earlier instant) time.Duration {
 	return max(i.wall.Sub(earlier.wall), i.running-earlier.running)
 }
 
-// A proof that the store creates nothing twice is asked for once in a process, before its first create.
+// A proof remembers that the store honours conditional creates. A process asks for it once, before its first create.
 type proof struct {
 	turn chan struct{} // a lock that a bubble of testing/synctest can wait for
 	done bool
@@ -36,7 +37,7 @@ var ErrUnsafe = errors.New("the store doesn't honour If-None-Match: it created o
 
 const probeKey = "probe.json"
 
-// prove creates one key twice. It stays there, so that every later process needs one call.
+// prove creates one key twice and wants the second to fail. The key stays, so that later processes need one call.
 func (l *Ledger) prove(ctx context.Context) error {
 	p := &l.proof
 	select {

@@ -1,5 +1,26 @@
 // Package ledger is the durable record of what was fetched, by whom, and when. Without it a crash, or a second process,
 // would lose days or fetch them twice, because nobody would know what is done.
+//
+// A ledger lives in a bucket, or in a folder. It has no index and no lock server: every object is one line of JSON with
+// a checksum, and the store's conditional create (If-None-Match) decides which of several writers wins. Three kinds of
+// objects carry the protocol:
+//
+//	claim     who works on a unit of a table: numbered objects, the highest holds
+//	record    what a partition's fetch came to: numbered objects, the highest holds; it is the commit point
+//	run       what one execution did
+//
+//	           claim                          put                      commit
+//	free ──────────────▶ held, heartbeats ────────▶ in doubt ─────────────────▶ recorded ─▶ released
+//	           create n+1  │  lease ends                 │  another was faster
+//	                       ▼                             ▼
+//	               another may claim n+2            in doubt: the next run fetches again
+//
+// Claims only save work. What keeps data safe are the conditions of each put (package partition) and of each record:
+// whoever is late loses, whatever clocks, leases and networks did. Folder model has the protocol for TLC, and folder
+// simulation runs it against stores, clocks and processes that fail. The README of package jobs has the format, object
+// by object.
+//
+// Many small objects are folded into few: see compact.
 package ledger
 
 import (
@@ -15,6 +36,8 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // A Ledger is the durable record, in a bucket, of partitions, claims and runs.
@@ -45,16 +68,17 @@ type Options struct {
 	Dir    string // the bucket's folder when it is local, else empty
 	URL    string // for messages; without secrets
 
-	// Clock tells the time twice: by the wall, which people set, and by how long this process has been running, which may
-	// stand still while the machine sleeps. Leases go by the one that says more. Nil: the machine's own.
+	// Clock reads two clocks: the wall clock, which people set, and how long this process has been running, which may
+	// stand still while the machine sleeps. A lease goes by the one that shows more time. Nil: the machine's own
+	// clocks.
 	Clock func() (wall time.Time, running time.Duration)
 
-	// FoldAbove is how many records may be objects of their own, and half of it how many claims, before they are folded
-	// away; 0: 64.
+	// FoldAbove is how many records of a table may be objects of their own before they are folded into a segment.
+	// Claims are swept at half of it. 0: 64.
 	FoldAbove int
 }
 
-// Open takes the bucket over: Close closes it.
+// Open makes a ledger of a bucket. The bucket belongs to it from then on, and Close closes it.
 func Open(o Options) *Ledger {
 	l := &Ledger{
 		bucket: o.Bucket, dir: o.Dir, url: strings.TrimSuffix(o.URL, "/"), clock: o.Clock,
@@ -79,16 +103,16 @@ func (l *Ledger) location(key string) string { return l.url + "/" + key }
 var (
 	// ErrRefused: the config and the ledger contradict each other; nothing was asked or written.
 	ErrRefused = errors.New("refused")
-	// ErrLedger: the ledger's bucket could not be read or written.
+	// ErrBucket: the ledger's bucket could not be read or written.
 	ErrBucket = errors.New("ledger")
 	// ErrLost: the claim was lost to another process, or its lease ended; nothing more may be published under it.
 	ErrLost = errors.New("claim lost")
 )
 
-// errExists: an object that must be created once was there already.
+// errExists says that an object which must be created once is there already.
 var errExists = errors.New("exists")
 
-// create writes an object that must not exist yet. Of several writers one wins, the others get errExists.
+// create writes an object that must not exist yet. One of several writers wins, and the others get errExists.
 func (l *Ledger) create(ctx context.Context, key string, data []byte) error {
 	if l.dir != "" {
 		return createFile(l.dir, key, data)
@@ -107,8 +131,8 @@ func (l *Ledger) createObject(ctx context.Context, key string, data []byte) erro
 	return err
 }
 
-// list gives the keys under a prefix that ends in a slash, ascending. What a killed writer of the file driver left is
-// no key.
+// list gives the keys under a prefix that ends in a slash, ascending. It leaves out the temporary files that a killed
+// writer of the file driver may have left.
 func (l *Ledger) list(ctx context.Context, prefix string) ([]string, error) {
 	keys, err := l.listAll(ctx, prefix)
 	return slices.DeleteFunc(keys, func(key string) bool { return !strings.HasSuffix(key, ".json") }), err
@@ -141,7 +165,7 @@ func listBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (keys [
 	}
 }
 
-// now is the store's own time, read from an object written for that.
+// now reads the store's own time, from an object that is written for that.
 func (l *Ledger) now(ctx context.Context) (time.Time, error) {
 	const key = "clock.json"
 	if err := l.write(ctx, key, struct{}{}); err != nil {
@@ -154,10 +178,28 @@ func (l *Ledger) now(ctx context.Context) (time.Time, error) {
 	return attrs.ModTime, nil
 }
 
-// numbered reads the number at the end of a key such as segments/000012.json. From a million on a number has more digits,
-// and keys no longer ascend with their numbers.
+// numbered reads the number at the end of a key such as segments/000012.json. Numbers from a million on have more
+// digits, so keys don't always ascend with their numbers.
 func numbered(key string) (int, bool) {
 	name := strings.TrimSuffix(key[strings.LastIndexByte(key, '/')+1:], ".json")
 	n, err := strconv.Atoi(name)
 	return n, err == nil && n >= 0 && name == fmt.Sprintf("%06d", n)
+}
+
+// Probe writes, reads and deletes an object of its own in the ledger's bucket.
+func (l *Ledger) Probe(ctx context.Context) error {
+	if err := sinks.ProbeBucket(ctx, l.bucket, ""); err != nil {
+		return fmt.Errorf("%w: probe %s: %w", ErrBucket, l.url, err)
+	}
+	return nil
+}
+
+// Clock is the time by the clock of the ledger's store. It answers false for a folder, which has only this machine's
+// clock.
+func (l *Ledger) Clock(ctx context.Context) (now time.Time, known bool, err error) {
+	if l.dir != "" {
+		return time.Time{}, false, nil
+	}
+	now, err = l.now(ctx)
+	return now, err == nil, err
 }

@@ -13,8 +13,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// Every ledger object is one line of JSON with a checksum over its content, so that a damaged one is an error and
-// never read as "missing".
+// An envelope is what every ledger object has: one line of JSON with a version and a checksum over the content. Because
+// of the checksum, a damaged object is an error and is never taken for a missing one.
 type envelope struct {
 	Version int             `json:"v"`
 	Sum     string          `json:"xxh64"`
@@ -56,8 +56,8 @@ func decodeObject(data []byte, content any) error {
 	return dec.Decode(content)
 }
 
-// plainEnvelope reads an envelope as encodeObject writes it, without a look at the content, which may be large. It
-// answers false for any other.
+// plainEnvelope reads an envelope that is written exactly as encodeObject writes it, without parsing the content, which
+// may be large. It answers false for any other.
 func plainEnvelope(data []byte) (e envelope, plain bool) {
 	text, plain := bytes.CutSuffix(data, []byte("}\n"))
 	if !plain {
@@ -95,7 +95,8 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// read reads and checks one object. notFound is told apart from damage and from a store that doesn't answer.
+// read reads and checks one object. Its errors tell apart an object that isn't there (isNotFound), a damaged one
+// (*DamagedError) and a store that doesn't answer (ErrBucket).
 func (l *Ledger) read(ctx context.Context, key string, content any) error {
 	data, err := l.get(ctx, key)
 	if err != nil {
@@ -107,11 +108,11 @@ func (l *Ledger) read(ctx context.Context, key string, content any) error {
 	return nil
 }
 
-// callTimeout bounds one call to the store, retries of its client included. Some clients repeat for ever what is
-// answered with 503, and a connection can be silent for as long; a ledger's objects are small.
+// callTimeout bounds one call to the store, including the retries of its client. Some clients retry 503 for ever, and a
+// connection can be silent for as long; the ledger's objects are small, so a minute is plenty.
 const callTimeout = time.Minute
 
-// bounded gives a call's context, and a function that ends it and adds to the call's error that it took too long.
+// bounded gives the context of one call, and a function that ends the call and says in its error that it took too long.
 func bounded(ctx context.Context) (context.Context, func(error) error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	return call, func(err error) error {
@@ -149,12 +150,12 @@ func (l *Ledger) write(ctx context.Context, key string, content any) error {
 	return nil
 }
 
-// writeBuffer is what a client keeps ready for one object. Google's own figure is 16 MiB, made afresh for the few hundred
-// bytes of each record; S3 takes no less than 5.
+// writeBuffer is the memory that a client takes for one upload. Google's default is 16 MiB for each, which is far too
+// much for records of a few hundred bytes; S3 accepts no less than 5 MiB.
 const writeBuffer = 5 << 20
 
-// put writes an object whole or not at all. The bucket's own WriteAll closes its writer after an error, which publishes
-// what was written so far; a cancelled one publishes nothing.
+// put writes an object whole or not at all. It doesn't use the bucket's WriteAll, which closes its writer after an
+// error and so publishes the half that was written; a writer whose context is cancelled publishes nothing.
 func (l *Ledger) put(ctx context.Context, key string, data []byte, o *blob.WriterOptions) (err error) {
 	ctx, done := bounded(ctx)
 	defer func() { err = done(err) }()

@@ -1,108 +1,106 @@
 package ledger
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
-// Commit commits e as the newest record of its partition. e's Segment is filled in, and so is its Seq when it has none:
-// it then comes after what this table has read. When another process has recorded the partition meanwhile, the error is
-// ErrLost, and e isn't the newest record.
-func (t *Table) Commit(ctx context.Context, e Record) error {
-	t.mu.Lock()
-	newest := t.entries[e.Partition].Seq
-	if e.Seq == 0 {
-		e.Seq = newest + 1
-	}
-	e.Segment = t.segment
-	t.mu.Unlock()
-
-	key := entryKey(t.name, e.Partition, e.Seq)
-	lost := fmt.Errorf("%w: record %s: another run has recorded it meanwhile: %w", ErrBucket, t.ledger.location(key), ErrLost)
-	if newest >= e.Seq {
-		return lost
-	}
-	own, err := t.ledger.createOwn(ctx, key, e)
-	if err != nil {
-		return err
-	}
-	if !own {
-		return lost
-	}
-	if err := t.lookAgain(ctx, e); err != nil {
-		return err
-	}
-	t.mu.Lock()
-	t.loose[key] = true
-	t.keep(e)
-	after := t.entries[e.Partition]
-	t.mu.Unlock()
-	if after.Seq > e.Seq || !same(after, e) {
-		return lost // its number had been used before, and folded away
-	}
-	return nil
+// A Record says what one partition's fetch came to. Writing it is the commit point of the fetch.
+type Record struct {
+	Partition civil.Date        `json:"partition"`
+	Seq       int               `json:"seq"` // sequence number: 1 for the first record of the partition
+	Run       string            `json:"run"`
+	Fetched   time.Time         `json:"fetched"` // start of the first request
+	State     State             `json:"state"`
+	Cause     string            `json:"cause,omitempty"` // of zero rows: what the answer was
+	Rows      int64             `json:"rows"`
+	Hash      string            `json:"hash"`
+	Shape     string            `json:"shape"`
+	Sums      map[string]string `json:"sums,omitempty"` // of additive metrics, exact decimals
+	Receipts  []sinks.Receipt   `json:"receipts,omitempty"`
+	Segment   int               `json:"segment"` // the highest segment there was when this was written
 }
 
-// lookAgain reads the segment that holds, when it is a newer one than this table has read. That an object could be created
-// proves that nobody has its number only as long as no number was deleted, and records are deleted by folding alone: what
-// was deleted before the segment was read that e names is older than e, and what was deleted since is in a newer one.
-func (t *Table) lookAgain(ctx context.Context, e Record) error {
-	segments, err := t.ledger.list(ctx, t.prefix("segments"))
-	if err != nil {
-		return err
-	}
-	if highest(segments) <= e.Segment {
-		return nil
-	}
-	return t.Refresh(ctx)
+// Records are the newest records of a table, by partition.
+type Records map[civil.Date]Record
+
+// A State says what the sinks hold after the fetch.
+type State string
+
+// The states.
+const (
+	Written State = "written" // the answer's rows
+	Empty   State = "empty"   // nothing, and never had rows
+	Cleared State = "cleared" // zero rows published over older ones, as on_empty: clear asks
+	Kept    State = "kept"    // older rows though the answer was empty, as on_empty: keep asks
+
+	// Publishing: newer rows are on their way to the sinks, and which rows are visible is not known. Planning treats
+	// such a partition as missing.
+	Publishing State = "publishing"
+)
+
+// Reached tells whether every target has confirmed the partition by a receipt. An empty partition needs none.
+func (e Record) Reached(targets []Target) bool {
+	return e.State == Empty || !slices.ContainsFunc(targets, func(t Target) bool {
+		_, has := e.Receipt(t)
+		return !has
+	})
 }
 
-// same tells whether a record that was read is the one that was written.
-func same(stored, written Record) bool {
-	a, err := json.Marshal(stored)
-	b, again := json.Marshal(written)
-	return err == nil && again == nil && bytes.Equal(a, b)
+// Receipt is the receipt that the target gave.
+func (e Record) Receipt(t Target) (sinks.Receipt, bool) {
+	i := slices.IndexFunc(e.Receipts, t.Gave)
+	if i < 0 {
+		return sinks.Receipt{}, false
+	}
+	return e.Receipts[i], true
 }
 
-// Doubt records a partition as being published, after whatever was recorded last: a writer that lost put its rows, and
-// whether they are still visible isn't known to whoever recorded meanwhile.
-func (t *Table) Doubt(ctx context.Context, e Record) error {
-	ctx, done := outliving(ctx, 3*time.Second)
-	defer done()
-	const tries = 5
-	var err error
-	for range tries {
-		if err = t.Refresh(ctx); err != nil {
-			return err
-		}
-		newest, _ := t.Record(e.Partition)
-		if newest.State == Publishing {
-			return nil
-		}
-		e.Seq, e.Rows = newest.Seq+1, max(e.Rows, newest.Rows)
-		if err = t.Commit(ctx, e); err == nil || !errors.Is(err, ErrLost) {
-			return err
-		}
-	}
-	return err
+// Unchanged is the outcome of a fetch whose content every sink held already. It is counted and never recorded.
+const Unchanged State = "unchanged"
+
+func entryKey(table string, partition civil.Date, seq int) string {
+	return fmt.Sprintf("tables/%s/partitions/%s.%06d.json", table, partition, seq)
 }
 
-// drop deletes a record that a segment holds, or a newer one than it. One that stays does no harm: its seq is lower.
-func (t *Table) drop(ctx context.Context, key string) {
-	t.mu.Lock()
-	loose := t.loose[key]
-	t.mu.Unlock()
-	if !loose {
-		return
+// parseEntryKey reads partition and seq from a record's key.
+func parseEntryKey(key string) (civil.Date, int, bool) {
+	name := strings.TrimSuffix(key[strings.LastIndexByte(key, '/')+1:], ".json")
+	date, number, found := strings.Cut(name, ".")
+	d, err := civil.ParseDate(date)
+	if !found || err != nil {
+		return d, 0, false
 	}
-	if err := t.ledger.bucket.Delete(ctx, key); err != nil && !isNotFound(err) {
-		return
+	seq, ok := numbered("/" + number + ".json")
+	return d, seq, ok
+}
+
+// A Target is an opened sink of a job under the names by which receipts identify it.
+type Target struct {
+	Name string // the sink's URL without what may be secret, for people
+	Sink sinks.Sink
+
+	// Store is the sink's canonical identity; empty: Name is. Receipts of earlier versions have no store and are
+	// matched by Name, unless NamesMore is set: then the URL names more of the store, or of the layout in it, than Name
+	// says.
+	Store     string
+	NamesMore bool
+}
+
+// Identity is what the target's receipts say of the store.
+func (t Target) Identity() string { return cmp.Or(t.Store, t.Name) }
+
+// Gave tells whether a receipt is this target's.
+func (t Target) Gave(r sinks.Receipt) bool {
+	if r.Store != "" {
+		return r.Store == t.Identity()
 	}
-	t.mu.Lock()
-	delete(t.loose, key)
-	t.mu.Unlock()
+	return r.Sink == t.Name && !t.NamesMore
 }

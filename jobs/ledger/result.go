@@ -7,8 +7,8 @@ type Result struct {
 	Job      string        `json:"job"`
 	Table    string        `json:"table"`
 	Outcome  Outcome       `json:"outcome"`
-	Left     int           `json:"left,omitempty"`    // units for the next run: the deadline was near, or the run was stopped
-	Stopped  bool          `json:"stopped,omitempty"` // before the job was over, or begun
+	Left     int           `json:"left,omitempty"`    // units for the next run, because the deadline was near or the run was stopped
+	Stopped  bool          `json:"stopped,omitempty"` // before the job was over, or before it began
 	Rest     Rest          `json:"rest,omitzero"`
 	Took     time.Duration `json:"took_ns"`
 	Errs     []error       `json:"-"`
@@ -21,14 +21,14 @@ type Failure struct {
 	Error string `json:"error"`          // its first 500 bytes, as a terminal may show them
 }
 
-// Succeeded tells whether the job did all that was due and was its own to do.
+// Succeeded tells whether the job did everything that was due and that no other run holds.
 func (r Result) Succeeded() bool {
 	got := r.Outcome.Held == 0 || r.Outcome.Held < r.Outcome.Windows
 	return len(r.Failures) == 0 && len(r.Errs) == 0 && r.Left == 0 && !r.Stopped && r.Outcome.Waiting == 0 && got
 }
 
-// An Outcome counts what came of a unit, or of many. Partitions are counted once: written, unchanged, empty, kept or
-// failed.
+// An Outcome counts what came of a unit, or of many. Each partition is counted once: as written, unchanged, empty, kept
+// or failed.
 type Outcome struct {
 	Windows   int `json:"windows"`
 	Held      int `json:"held"` // windows that another process holds
@@ -76,12 +76,12 @@ func (t *Outcome) Add(o Outcome) {
 	t.ParquetBytes += o.ParquetBytes
 }
 
-// Measure sets what the unit cost the service and waited for, as the kind's client has counted it.
+// Measure sets what the unit cost at the service and how long it waited, as the kind's client has counted.
 func (t *Outcome) Measure(requests, retries, csvBytes int64, limiter, backoff time.Duration) {
 	t.Requests, t.Retries, t.CSVBytes, t.Limiter, t.Backoff = requests, retries, csvBytes, limiter, backoff
 }
 
-// Count counts what Publish said of one partition.
+// Count counts one partition by what became of it.
 func (t *Outcome) Count(s State) {
 	switch s {
 	case Unchanged:
@@ -95,10 +95,11 @@ func (t *Outcome) Count(s State) {
 	}
 }
 
-// Done counts the partitions that are as they should be.
+// Done is how many partitions are as they should be.
 func (t Outcome) Done() int { return t.Written + t.Unchanged + t.Empty + t.Kept }
 
-// A Rest is what a table lacks though nothing of it is due: a run that leaves it hasn't failed, and says so all the same.
+// A Rest is what a table lacks although nothing of it is due. A run that leaves it hasn't failed, and reports it all
+// the same.
 type Rest struct {
 	Lacking Lacking `json:"lacking,omitzero"`
 	Lost    int     `json:"lost,omitempty"` // partitions that can't be fetched any more

@@ -10,13 +10,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Runs that are kept in the ledger.
+// keepRuns is how many runs the ledger keeps.
 const keepRuns = 100
 
 // ExitStopped is the exit code of a run that was stopped.
 const ExitStopped = 130
 
-// A RunRecord is one execution, written at its start and again at its end. One without an end was killed, or goes on.
+// A Run is the record of one execution, written at its start and again at its end. One without an end was killed, or
+// still goes on.
 type Run struct {
 	ID      string     `json:"id"`
 	Trigger string     `json:"trigger"` // schedule, manual or backfill
@@ -36,8 +37,8 @@ func NewRunID(now time.Time) string {
 
 func runKey(id string) string { return "runs/" + id + ".json" }
 
-// SaveRun writes the record of a run, and, when the run is over, which jobs succeeded in it. It drops records beyond the
-// newest hundred.
+// SaveRun writes the record of a run. When the run is over, it also notes which jobs succeeded. It drops records beyond
+// the newest hundred.
 func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 	if err := l.write(ctx, runKey(r.ID), r); err != nil {
 		return err
@@ -57,7 +58,7 @@ func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 	return nil
 }
 
-// ForgetRun drops the record of a run, as if it had never been.
+// ForgetRun drops the record of a run that must not count, such as one under a wrong clock.
 func (l *Ledger) ForgetRun(ctx context.Context, id string) error { return l.drop(ctx, runKey(id)) }
 
 // Runs are the newest n runs, the newest first.

@@ -8,20 +8,21 @@ import (
 	"strings"
 )
 
-// A Shape says what the numbers of a record mean. Records name it by its ID, and it is stored once.
+// A Shape says what the numbers of a record mean, and which columns its file has. Records name it by its ID; it is
+// stored once.
 type Shape struct {
-	// Fingerprint: what changes the meaning of a number: dimensions, filters, currency, zone, attribution, modes.
+	// Fingerprint is what changes the meaning of a number: dimensions, filters, currency, zone, attribution, modes.
 	// Metrics are not in it, because a column may be added.
 	Fingerprint map[string]string `json:"fingerprint"`
 	Columns     []Column          `json:"columns"`
 }
 
-// A ShapeColumn is one column of a table's files.
+// A Column is one column of a table's files, as the ledger keeps it.
 type Column struct {
 	Name   string `json:"name"`
-	Type   string `json:"type"`             // empty: not known before the service is asked; it is never recorded so
+	Type   string `json:"type"`             // empty in a plan, until the service was asked; never so in a record
 	Source string `json:"source,omitempty"` // the service's slug; empty: a column of NULLs
-	Event  string `json:"event,omitempty"`  // the selector that an event's column came from
+	Event  string `json:"event,omitempty"`  // the selector that chose the event whose metric it is
 }
 
 // ID is a checksum of the shape.
@@ -42,7 +43,7 @@ func (t *Table) SaveShape(ctx context.Context, s Shape) error {
 	return err
 }
 
-// CheckShape refuses a shape whose numbers, or whose columns' types, mean something else than those recorded.
+// CheckShape refuses a shape whose numbers, or whose columns' types, mean something else than the recorded ones.
 func CheckShape(table string, recorded, now Shape) error {
 	diffs := recorded.differences(now)
 	if diffs == nil {
@@ -56,7 +57,7 @@ func CheckShape(table string, recorded, now Shape) error {
 		strings.Join(diffs, "; "), advice)
 }
 
-// differences says what gives the numbers of now another meaning than those of s.
+// differences says, for people, how the meaning of now differs from that of s.
 func (s Shape) differences(now Shape) (diffs []string) {
 	for _, key := range keysOf(s.Fingerprint, now.Fingerprint) {
 		if was, is := s.Fingerprint[key], now.Fingerprint[key]; was != is {

@@ -11,8 +11,8 @@ import (
 // FingerprintPeriod is the key of a fingerprint that holds the table's period, as Period.String gives it.
 const FingerprintPeriod = "period"
 
-// CheckRebaseline is CheckShape for a run that is to replace every partition: it refuses only what can't be replaced
-// partition by partition, another period.
+// CheckRebaseline is CheckShape for a run that replaces every partition. It refuses only another period, because
+// partitions of another length can't be replaced one by one.
 func CheckRebaseline(table string, recorded, now Shape) error {
 	was, is := recorded.Fingerprint[FingerprintPeriod], now.Fingerprint[FingerprintPeriod]
 	if was == is {
@@ -22,7 +22,7 @@ func CheckRebaseline(table string, recorded, now Shape) error {
 		"stay beside the new; change the finest date dimension back, or give the job another table", table, ErrRefused, was, is)
 }
 
-// Lacks names the columns with values of now that s has not, or has NULLs in.
+// Lacks names the columns that have values in now, and that s doesn't have or has only NULLs in.
 func (s Shape) Lacks(now Shape) (names []string) {
 	filled := map[string]bool{}
 	for _, c := range s.Columns {
@@ -39,8 +39,8 @@ func (s Shape) Lacks(now Shape) (names []string) {
 // SameMeaning tells whether the numbers of both shapes, and the types of the columns that both have, are the same.
 func (s Shape) SameMeaning(now Shape) bool { return s.differences(now) == nil }
 
-// Shapes are all shapes that records name, by ID, of which it reads those that this process hasn't read yet. A shape
-// that is gone is damage.
+// Shapes are all shapes that records name, by ID. It reads those that this process hasn't read yet. A shape that is
+// gone is damage.
 func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
 	witness := map[string]string{} // a record that names the shape
 	t.mu.Lock()
@@ -69,17 +69,18 @@ func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
 	return shapes, nil
 }
 
-// A Stale shape falls short of the table's: its partitions must be fetched again.
+// A Stale says how a recorded shape falls short of the table's: its partitions must be fetched again.
 type Stale struct {
 	Rebased bool     // its numbers have another meaning
 	Lacks   []string // columns that the table has by now, and files of this shape have not, or have NULLs in
 }
 
-// Stale says of each recorded shape how it falls short of now, for Rules.
+// Stale says of each recorded shape, by ID, how it falls short of now.
 //
 // A kind plans like this: CheckShape between LastShape and the config's shape, or CheckRebaseline when a person asked
-// to replace everything, then Stale. Without being asked it goes on with a rebaseline that was interrupted: the record
-// fetched last has the config's shape then, so CheckShape is content, and what has an older one is due.
+// to replace everything; then Stale, for the refresh rules. A rebaseline that was interrupted goes on without being
+// asked for: the record fetched last then has the config's shape, so CheckShape accepts it, and partitions of older
+// shapes are due.
 func (t *Table) Stale(ctx context.Context, now Shape) (map[string]Stale, error) {
 	shapes, err := t.Shapes(ctx)
 	if err != nil {
@@ -99,7 +100,7 @@ func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
 	var last Record
 	t.mu.Lock()
 	for _, e := range t.entries {
-		// Rows that were kept are of the shape they had, however late it was tried to replace them.
+		// Rows that were kept have the shape they had before, however late somebody tried to replace them.
 		newer := e.Fetched.After(last.Fetched)
 		if kept, lastKept := e.State == Kept, last.State == Kept; kept != lastKept {
 			newer = lastKept

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A Past is what the ledger keeps of runs.
+// A Past is what the ledger remembers of runs.
 type Past struct {
 	Runs    []Run                // the last ones, the newest first
 	Success map[string]time.Time // by job, its last; of jobs that haven't succeeded since older versions, Runs alone tell
@@ -24,7 +24,7 @@ func (l *Ledger) Past(ctx context.Context, n int) (p Past, err error) {
 	return p, err
 }
 
-// SuccessOf is when a job last ended a run without a failure; nil: never, as far as this past goes.
+// SuccessOf is when a job last ended a run without a failure, as far as this past goes; nil: never.
 func (p Past) SuccessOf(job string) *time.Time {
 	var last *time.Time
 	if at, known := p.Success[job]; known {
@@ -32,7 +32,7 @@ func (p Past) SuccessOf(job string) *time.Time {
 	}
 	for _, run := range p.Runs {
 		for _, res := range run.Results {
-			// Of an interrupted run, older versions don't say which of its jobs were done.
+			// Earlier versions didn't record which jobs of an interrupted run were done.
 			if res.Job == job && res.Succeeded() && run.Ended != nil && run.Exit != ExitStopped {
 				if last == nil || run.Ended.After(*last) {
 					last = run.Ended
@@ -52,7 +52,7 @@ func successKey(job string, at time.Time) string {
 	return successes + job + "/" + at.UTC().Format(successTime) + ".json"
 }
 
-// successes reads the last success of every job. One listing tells: all that matters is in the names.
+// successes reads the last success of every job. One listing suffices, because the time is in the key.
 func (l *Ledger) successes(ctx context.Context) (map[string]time.Time, error) {
 	keys, err := l.list(ctx, successes)
 	if err != nil {
@@ -63,7 +63,7 @@ func (l *Ledger) successes(ctx context.Context) (map[string]time.Time, error) {
 		job, name, _ := strings.Cut(strings.TrimPrefix(key, successes), "/")
 		at, err := time.Parse(successTime, strings.TrimSuffix(name, ".json"))
 		if err != nil {
-			return nil, &DamagedError{Location: l.location(key), Err: fmt.Errorf("its name is no time: %w", err)}
+			return nil, &DamagedError{Location: l.location(key), Err: fmt.Errorf("its name should be a time: %w", err)}
 		}
 		if at.After(last[job]) {
 			last[job] = at
@@ -72,8 +72,8 @@ func (l *Ledger) successes(ctx context.Context) (map[string]time.Time, error) {
 	return last, nil
 }
 
-// saveSuccesses notes which jobs succeeded in a run that is over. Each is an object of its own, made once and never changed,
-// so that of runs that end at the same time none takes back what another one has noted; older ones are dropped.
+// saveSuccesses notes which jobs succeeded in a run that is over. Each success is an object of its own that is never
+// changed, so that no run takes back what another one that ends at the same time has noted. Older ones are dropped.
 func (l *Ledger) saveSuccesses(ctx context.Context, r Run) error {
 	if r.Ended == nil {
 		return nil

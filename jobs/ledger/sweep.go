@@ -13,7 +13,7 @@ import (
 
 func sweptKey(table string, n int) string { return fmt.Sprintf("tables/%s/swept/%06d.json", table, n) }
 
-// swept reads the last number swept of each unit, and the number of the object that says so, 0 for none.
+// swept reads the last number swept of each unit, and the number of the object that has them; 0: nothing was swept yet.
 func (l *Ledger) swept(ctx context.Context, table string) (n int, last map[string]int, err error) {
 	const tries = 5 // a newer one may have replaced it between the listing and the reading
 	for range tries {
@@ -31,12 +31,12 @@ func (l *Ledger) swept(ctx context.Context, table string) (n int, last map[strin
 	return 0, nil, err
 }
 
-// sweep drops the claims that were given back, when many have gathered: a table would keep one for each cell of its
-// grid for ever. Claimants may go on meanwhile. What makes a claim exclusive is that a number is never used twice, so
-// the numbers are written down before their objects are dropped, in an object of their own that is never changed: the
-// next one holds all numbers of the one before it, none lower, and of two sweepers at once one wins.
+// sweep deletes the claims that were released, when many have gathered: a table would keep one for each cell of its
+// grid for ever. Claimants may go on meanwhile. A claim is exclusive because no number is used twice, so the numbers
+// are written down before their objects are deleted, in a numbered object of their own that is never changed. The next
+// one holds all numbers of the one before it, none of them lower.
 //
-// Claims that were not given back stay, also those of the dead.
+// Claims that were never released stay, also those of dead processes.
 func (t *Table) sweep(ctx context.Context, above int) error {
 	keys, err := t.ledger.list(ctx, t.prefix("claims"))
 	if err != nil || len(keys) <= above {
@@ -73,7 +73,8 @@ func (t *Table) sweep(ctx context.Context, above int) error {
 	return t.ledger.compact(ctx, t.prefix("swept"), n+1, numbers, drop)
 }
 
-// released gives, of the units whose last claim was given back, its number. A claim that can't be read wasn't.
+// released gives the number of the last claim of each unit whose last claim was released. A damaged claim counts as
+// held.
 func (t *Table) released(ctx context.Context, keys []string) (map[string]int, error) {
 	last, number := map[string]string{}, map[string]int{}
 	for _, key := range keys {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Objects of a table that are read at once: half of what is loose before it is folded.
+// readers is how many objects of a table are read at once: half of those that may wait to be folded.
 const readers = defaultFoldAbove / 2
 
 // A Table is what the ledger holds of one table, as last read. It is safe for concurrent use.
@@ -21,7 +21,7 @@ type Table struct {
 
 	mu      sync.Mutex
 	entries Records         // the newest record of each partition
-	loose   map[string]bool // keys of records that are objects of their own, all of them in entries: not yet folded away
+	loose   map[string]bool // keys of records that are objects of their own, not folded yet; all are in entries
 	segment int             // the highest segment, 0 for none
 	shapes  map[string]Shape
 }
@@ -54,7 +54,8 @@ func (t *Table) Record(partition civil.Date) (Record, bool) {
 
 // Refresh reads what other processes have recorded since.
 func (t *Table) Refresh(ctx context.Context) error {
-	// An object may be folded into a segment and deleted between the listing and the reading of it: list again then.
+	// An object may be folded into a segment and deleted between the listing and the reading. The listing is repeated
+	// then.
 	const tries = 5
 	var err error
 	for range tries {
@@ -66,9 +67,9 @@ func (t *Table) Refresh(ctx context.Context) error {
 }
 
 func (t *Table) refresh(ctx context.Context) error {
-	// Records first: what is folded away after this listing is in the segment that the second listing shows. Neither may
-	// be listed together with the other, nor the records be read before the segment: while a folder drops what it has
-	// folded, they are gone one after the other, and the segment says that they needn't be read.
+	// The order matters. Records are listed first: what is folded away after that listing is in the segment that the
+	// second listing shows. The segment is read before the records, because it says which of them needn't be read: a
+	// compactor deletes them one after the other meanwhile.
 	keys, err := t.ledger.list(ctx, t.prefix("partitions"))
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 	}
 	segment := t.segment
 	t.mu.Unlock()
-	slices.Sort(unread) // a damaged one is the same in every run
+	slices.Sort(unread) // so that every run names the same damaged object first
 
 	read := make([]Record, len(unread))
 	g, ctx := errgroup.WithContext(ctx)
@@ -144,11 +145,11 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 	for _, e := range read {
 		t.keep(e)
 	}
-	t.loose = loose // not before they are read: what is loose is dropped once the entries are folded
+	t.loose = loose // set only after they were read: Fold drops what is loose, and folds what was read
 	return nil
 }
 
-// check finds records that don't belong: under another's key, or written when there was a segment that is gone.
+// check finds records that don't belong: under the key of another partition, or written above a segment that is gone.
 func (t *Table) check(key string, e Record, segment int) error {
 	if want := entryKey(t.name, e.Partition, e.Seq); want != key {
 		return &DamagedError{Location: t.ledger.location(key), Err: fmt.Errorf("its content belongs under %s", want)}

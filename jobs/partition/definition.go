@@ -18,7 +18,7 @@ type Definition struct {
 	Schema  *sinks.Schema
 }
 
-// asked tells whether the service is asked for a column, rather than that it is one of NULLs by design.
+// asked tells whether a column is asked for at the service, rather than made of NULLs.
 func (d Definition) asked(name string) bool {
 	i := slices.IndexFunc(d.Columns, func(c table.Column) bool { return c.Name == name })
 	return i >= 0 && d.Columns[i].Source != ""
@@ -33,8 +33,8 @@ var columnTypes = map[catalog.Type]sinks.ColumnType{
 // mostClustered is how many columns a sink's table may sort its rows by.
 const mostClustered = 4
 
-// Complete fills in the schema. What the config says of tables, in warehouse, goes before defaults; usual are the columns
-// that readers filter by most, the first ones first.
+// Complete fills in the schema. warehouse has what the config says of tables, and goes before the defaults. usual are
+// the columns that readers filter by most, in the order of their importance.
 func (d *Definition) Complete(warehouse sinks.Schema, period string, usual []string, describe func(table.Column) string) {
 	s := warehouse
 	s.Period = period

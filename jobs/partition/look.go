@@ -11,28 +11,29 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// files is what a sink can whose readers find files and not rows: its store knows which version of an object is there. The
-// interface stands here, where it is used, because the engine imports no sink. The bucket's sink has it; BigQuery knows no
-// versions of a partition, so what somebody else does to its tables isn't noticed.
+// files is what a sink can do whose readers find files rather than rows: its store knows the version of every object.
+// The interface stands here, where it is used, because the engine imports no sink. The bucket's sink has these methods;
+// BigQuery knows no versions of a partition, so changes that somebody else makes to its tables aren't noticed.
 type files interface {
-	// Look gives the condition that allows what a partition holds now, and nothing that comes after it. With own set,
-	// what is there must have been written by this program, else the error is sinks.ErrForeign.
+	// Look gives the condition under which what a partition holds now may be replaced, and nothing that comes later.
+	// With own set, this program must have written what is there, else the error is sinks.ErrForeign.
 	Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error)
 
 	// List gives everything that a reader of the table finds, whoever put it there, by ascending key.
 	List(ctx context.Context, table string) ([]sinks.Object, error)
 }
 
-// A listing is what a sink showed of a table, and the numbers of the records that the table had then.
+// A listing is what a sink showed of a table, with the sequence numbers of the table's records at that time.
 type listing struct {
 	objects map[string]sinks.Object // by key
 	parts   map[civil.Date]bool
 	seqs    map[civil.Date]int
 }
 
-// Look lists what the targets hold and gives the partitions of which one holds something else than the record's receipt
-// says, or nothing: somebody deleted, replaced or restored a part, the ledger is an old copy, or a late write came through
-// where the store has no preconditions. It is one listing a target. What the kind then publishes knows of it.
+// Look lists what each target holds, and gives the partitions of which one holds something else than the record's
+// receipt says. Somebody may have deleted, replaced or restored a part; the ledger may be an old copy; or a late write
+// may have come through where the store has no conditions. Publish uses what Look has seen. It takes one listing for
+// each target.
 func (t *Table) Look(ctx context.Context) (map[civil.Date]bool, error) {
 	changed := map[civil.Date]bool{}
 	for _, target := range t.o.Targets {
@@ -40,7 +41,7 @@ func (t *Table) Look(ctx context.Context) (map[civil.Date]bool, error) {
 		if !ok {
 			continue
 		}
-		entries := t.Records() // before the listing: what is recorded after it isn't held against it
+		entries := t.Records() // read before the listing, so that newer records aren't compared with it
 		objects, err := store.List(ctx, t.Name())
 		if err != nil {
 			return nil, fmt.Errorf("see what is there of %s: %w", t.Name(), err)
@@ -65,7 +66,7 @@ func (t *Table) Look(ctx context.Context) (map[civil.Date]bool, error) {
 	return changed, nil
 }
 
-// changed tells whether the target showed something else, when it was looked at, than a record's receipt says.
+// changed tells whether the target, when Look listed it, showed something else than the record's receipt says.
 func (t *Table) changed(e ledger.Record, target ledger.Target) bool {
 	t.mu.Lock()
 	l, looked := t.seen[target.Identity()]
@@ -78,7 +79,7 @@ func (t *Table) changed(e ledger.Record, target ledger.Target) bool {
 	return !there || o.Size != r.Size || r.Version != "" && o.Version != r.Version
 }
 
-// shows tells whether one of the targets showed a part of the partition when it was looked at.
+// shows tells whether one of the targets had a part of the partition when Look listed it.
 func (t *Table) shows(partition civil.Date, targets ...ledger.Target) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

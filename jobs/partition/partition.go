@@ -1,5 +1,11 @@
-// Package partition makes fetched rows the content of a table's partitions. Without it each kind would have an order of its
-// own for putting and recording, and a crash between the two would leave numbers that nobody vouches for.
+// Package partition makes fetched rows the content of a table's partitions. Without it each kind would put and record
+// in an order of its own, and a crash between the two would leave numbers that nobody vouches for.
+//
+//	answer ─ Converter ─▶ parts ─ Deliver ─┬─ Publish ─▶ doubt ─ put ─ record ─┬─▶ Outcome
+//	                                       └──────── one partition each ───────┘
+//
+// A kind opens its Table, asks Look what the sinks hold, plans windows with package refresh, and under a claim asks
+// StillDue what is left of a window. It then fetches, converts and hands the Answer to Deliver.
 package partition
 
 import (
@@ -36,7 +42,7 @@ type Table struct {
 	seen map[string]listing // by the target's identity: what it showed when it was looked at
 }
 
-// Open reads what the ledger holds of a table. The targets aren't looked at before Look.
+// Open reads what the ledger holds of a table. It doesn't ask the targets for anything; Look does.
 func Open(ctx context.Context, o Options) (*Table, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -45,8 +51,9 @@ func Open(ctx context.Context, o Options) (*Table, error) {
 	return &Table{Table: t, o: o, seen: map[string]listing{}}, err
 }
 
-// StillDue reads what other processes have recorded since the plan was made, and gives the window without it, and with
-// the records on which what is fetched now is to be published. Only under the window's claim nobody records more.
+// StillDue reads what other processes have recorded since the plan was made. It gives the window without that, and with
+// the records on top of which a fetch is to be published. Call it under the window's claim: only then does nobody else
+// record more.
 func (t *Table) StillDue(ctx context.Context, w refresh.Window) (refresh.Window, error) {
 	if err := t.Refresh(ctx); err != nil {
 		return refresh.Window{}, err

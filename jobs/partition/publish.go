@@ -11,7 +11,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// OnEmpty says what becomes of a partition that had rows when the answer has none.
+// OnEmpty says what happens to a partition that had rows when an answer has none.
 type OnEmpty string
 
 // The choices. A partition that never had rows is recorded as empty under each of them.
@@ -33,19 +33,19 @@ type Publication struct {
 	OnEmpty OnEmpty
 	Again   bool // put it whatever the ledger says the sinks hold, and over what others put there
 
-	// Warn hears of what does no harm: what a sink couldn't tidy up, or can't promise; nil: nobody.
+	// Warn is told of problems that do no harm, such as what a sink couldn't tidy up or can't promise; nil: nobody is.
 	Warn func(error)
 }
 
-// Publish puts a partition where it belongs and records it: the last two steps of the way of the data, in the one
-// order that loses nothing. Content that a sink holds already isn't put again, unless its shape is another one: the same
-// cells in files with other columns or another meaning.
+// Publish puts a partition into its sinks and records it: the last two steps of the way of the data, in the one order
+// that loses nothing. Content that a sink holds already isn't put again, unless its shape differs: the same cells in a
+// file with other columns or another meaning.
 //
 //	look at sinks in doubt ─ record the doubt ─ put, each on its condition ─ record
 //
-// Each step stands on the one before it: the conditions are those of the state before the doubt was recorded, so that
-// whoever records a newer doubt in between has the older put refused, and the last record's number is the one after the
-// doubt's. Who loses at the put or at the record leaves the partition in doubt, and the next run fetches it again.
+// Each step stands on the one before it. The conditions are those from before the doubt was recorded, so that an older
+// put fails once somebody has recorded a newer doubt. The last record has the number after the doubt's. Whoever loses
+// at the put or at the record leaves the partition in doubt, and the next run fetches it again.
 func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledger.State, int64, error) {
 	old := p.Base
 	e := ledger.Record{
@@ -75,9 +75,9 @@ func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledg
 	if err != nil {
 		return "", 0, err
 	}
-	// What a sink holds is in doubt from here to the record. Because that is said beforehand, after a crash in between no
-	// older record vouches for rows that are gone (content A, then B put and not recorded, then A again), and a missing
-	// record doesn't stand for an empty partition.
+	// From here to the record it is in doubt what a sink holds, and the ledger says so beforehand. Otherwise, after a
+	// crash, an older record would vouch for rows that are gone (content A; then B, put and not recorded; then A again:
+	// nothing would be put), and a partition without a record would pass for an empty one.
 	doubt := e
 	doubt.State, doubt.Hash, doubt.Rows, doubt.Sums = ledger.Publishing, "", max(old.Rows, e.Rows), nil
 	if err := t.Commit(ctx, doubt); err != nil {
@@ -97,7 +97,7 @@ func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledg
 	return e.State, size, nil
 }
 
-// empty decides on an answer without rows, and tells whether the record is all that it takes.
+// empty decides what becomes of an answer without rows, and tells whether only a record is left to write.
 func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	old := p.Base
 	existed, had := old.Seq > 0, old.Rows > 0
@@ -117,7 +117,7 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	case had:
 		return false, fmt.Errorf("put %s/%s: %w (%s) where %d were recorded on %s; the old rows stay; if they should go, "+
 			"set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause, old.Rows, old.Fetched.UTC().Format(time.DateOnly))
-	case existed && old.State != ledger.Empty: // cleared before, and zero rows are still what the sinks show
+	case existed && old.State != ledger.Empty: // it was cleared before, so the sinks still show zero rows
 		e.State = ledger.Cleared
 	case !existed && t.shows(e.Partition, t.o.Targets...):
 		if p.OnEmpty != ClearEmpty {
@@ -132,7 +132,7 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	return false, nil
 }
 
-// keepReceipts takes over the receipts of targets that hold e's content already, and gives the other targets.
+// keepReceipts keeps the receipts of targets that hold e's content already, and gives the other targets.
 func (t *Table) keepReceipts(e *ledger.Record, old ledger.Record) (stale []ledger.Target) {
 	same := old.State != ledger.Publishing && old.Hash == e.Hash && old.Rows == e.Rows && old.Shape == e.Shape
 	for _, target := range t.o.Targets {
@@ -145,22 +145,22 @@ func (t *Table) keepReceipts(e *ledger.Record, old ledger.Record) (stale []ledge
 	return stale
 }
 
-// conditions says, target by target, what the part may replace: what the ledger names, or what is there when the ledger
-// doesn't know.
+// conditions says, for each target, what the part may replace: what the ledger's receipt names, or what is there now
+// when the ledger doesn't know.
 func (t *Table) conditions(ctx context.Context, p Publication, targets []ledger.Target) ([]sinks.Condition, error) {
 	over := make([]sinks.Condition, len(targets))
 	for i, target := range targets {
 		r, has := p.Base.Receipt(target)
 		store, isFiles := target.Sink.(files)
 		switch {
-		case !isFiles: // it has other means
+		case !isFiles: // it replaces partitions by other means
 		case !p.Again && has && r.Version != "" && p.Base.State != ledger.Publishing && !t.changed(p.Base, target):
 			over[i].Version = r.Version
 		case !p.Again && !has && p.Base.State != ledger.Publishing && !t.shows(p.Part.Partition, target):
 			over[i].Absent = true
 		default:
 			var err error
-			vouched := has && r.Version == "" // by a receipt of an earlier version: this program wrote what is there
+			vouched := has && r.Version == "" // a receipt of an earlier version: this program wrote what is there
 			if over[i], err = store.Look(ctx, p.Part.Table, p.Part.Partition, !p.Again && !vouched); err != nil {
 				return nil, &SinkError{err}
 			}
@@ -169,13 +169,13 @@ func (t *Table) conditions(ctx context.Context, p Publication, targets []ledger.
 	return over, nil
 }
 
-// A SinkError is what a sink's Put says, and says who says it.
+// A SinkError is an error of a sink's Put, told apart from those of the ledger.
 type SinkError struct{ Err error }
 
 func (e *SinkError) Error() string { return e.Err.Error() }
 func (e *SinkError) Unwrap() error { return e.Err }
 
-// put gives the part to each target and adds the receipts. Bytes are counted over all targets.
+// put puts the part into each target and adds the receipts to e. The size is summed over all targets.
 func put(ctx context.Context, c ledger.Hold, p Publication, targets []ledger.Target, over []sinks.Condition, e *ledger.Record) (size int64, err error) {
 	part := p.Part
 	part.Warn = p.Warn

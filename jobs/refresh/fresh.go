@@ -16,8 +16,8 @@ type Freshness struct {
 	Success *time.Time  `json:"last_success,omitempty"`    // the last fetch recorded, or run without an error
 }
 
-// FreshnessOf is pure: it reads a job's freshness from its table's records and past runs. A run that found nothing due
-// and failed at nothing is a success.
+// FreshnessOf reads a job's freshness from the records of its table and from past runs. A run that found nothing due
+// and failed at nothing counts as a success.
 func FreshnessOf(job string, r Rules, done ledger.Records, past ledger.Past) Freshness {
 	var f Freshness
 	for partition, e := range done {
@@ -45,7 +45,7 @@ func FreshnessOf(job string, r Rules, done ledger.Records, past ledger.Past) Fre
 	return f
 }
 
-// complete tells whether a record was made when its period was over, and which day names it.
+// complete tells whether a record was made after its period had ended, and gives the day that stands for it.
 func (r Rules) complete(partition civil.Date, e ledger.Record) (civil.Date, bool) {
 	if r.Period == Whole {
 		return civil.DateOf(e.Fetched.In(r.Location)).AddDays(-1), true
@@ -59,8 +59,8 @@ func (f *Freshness) succeeded(at time.Time) {
 	}
 }
 
-// Stale says why a table is older than it may be; empty when it isn't. A period counts from its end: with 26h, yesterday
-// is missed from 02:00 tomorrow, and a table of months isn't stale on the 20th.
+// Stale says why a table is older than it may be; empty when it isn't. A period counts from its end: with 26h,
+// yesterday is missed from 02:00 tomorrow, and a table of months isn't stale on the 20th.
 func (f Freshness) Stale(now time.Time, maxAge time.Duration) string {
 	if late := now.Sub(f.Awaited); late > maxAge {
 		have := "none is recorded"

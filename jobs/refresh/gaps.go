@@ -17,12 +17,12 @@ type Inspection struct {
 	Rest  ledger.Rest
 }
 
-// Inspect is pure: it holds what the ledger has of a table against the rules.
+// Inspect compares what the ledger has of a table with the rules.
 func Inspect(now time.Time, job string, r Rules, done ledger.Records, past ledger.Past) Inspection {
 	return Inspection{Gaps(now, job, r, done, past.Runs), FreshnessOf(job, r, done, past), RestOf(now, r, done)}
 }
 
-// Missing counts the partitions that a fetch would bring by now: those whose schedule hasn't fired yet are none of them.
+// Missing counts the partitions that a fetch would bring by now. Those whose schedule hasn't fired yet don't count.
 func (in Inspection) Missing() (n int) {
 	for _, g := range in.Gaps {
 		if g.Closable && g.Reason != NotDueYet {
@@ -32,7 +32,7 @@ func (in Inspection) Missing() (n int) {
 	return n
 }
 
-// RestOf is pure: it counts what the ledger's records of a table say of it.
+// RestOf counts what a table lacks, from the ledger's records of it.
 func RestOf(now time.Time, r Rules, done ledger.Records) (rest ledger.Rest) {
 	columns := map[string]bool{}
 	for _, e := range done {
@@ -51,7 +51,7 @@ func RestOf(now time.Time, r Rules, done ledger.Records) (rest ledger.Rest) {
 	rest.Lacking.Columns = slices.Sorted(maps.Keys(columns))
 	rest.Lacking.Later = r.LaterColumns && rest.Lacking.Partitions > 0
 	if !r.Snapshots {
-		return rest // a period that is over can be fetched whenever
+		return rest // periods that are over can be fetched at any time
 	}
 	for _, g := range Gaps(now, "", r, done, nil) {
 		if !g.Closable {
@@ -61,8 +61,7 @@ func RestOf(now time.Time, r Rules, done ledger.Records) (rest ledger.Rest) {
 	return rest
 }
 
-// A Gap is a contiguous row of partitions that should be there by now and have no record that counts, all for one
-// reason.
+// A Gap is a contiguous row of partitions that should be there by now and aren't, all for the same reason.
 type Gap struct {
 	Partition  civil.Date `json:"partition"` // the first one
 	Through    civil.Date `json:"through"`   // the last one
@@ -84,8 +83,8 @@ const (
 	PutCut       GapReason = "interrupted put" // newer rows were on their way; which are visible isn't known
 )
 
-// Gaps is pure: the partitions from the rules' Start to the newest that have no record, or that were interrupted while
-// they were put, ascending. runs are the last ones, the newest first, for the reasons.
+// Gaps gives the partitions from the rules' Start to the newest that have no record, or whose put was interrupted,
+// ascending. The reasons come from the last runs, the newest first.
 func Gaps(now time.Time, job string, r Rules, done ledger.Records, runs []ledger.Run) []Gap {
 	var gaps []Gap
 	first, last := r.bounds(now)
@@ -128,7 +127,7 @@ func (r Rules) gap(now time.Time, partition civil.Date, e ledger.Record, f runFa
 	return g
 }
 
-// failed is what the last runs say of a job.
+// failed is what the last runs say about a job's failures.
 type failed struct {
 	units map[string]runFailure // the newest failure of each
 	plan  runFailure            // of the newest run; an older one has been overtaken

@@ -23,11 +23,11 @@ const (
 	Whole
 )
 
-// A day that no clock will show: where Whole ends.
+// never is a day that no clock will show: the end of Whole.
 var never = civil.Date{Year: 9999, Month: time.December, Day: 31}
 
-// The fixed origin from which periods are counted, a Sunday. Windows lie on the grid that it begins, so that every
-// process, whatever is missing when it plans, sees the same ones.
+// origin is a Sunday from which periods are counted. Windows lie on a grid that begins there, so that every process
+// sees the same windows whatever is missing when it plans.
 var origin = civil.Date{Year: 1970, Month: time.January, Day: 4}
 
 func (p Period) String() string {

@@ -9,8 +9,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Plan is pure: which windows to do now, and why, from the clock, the refresh rules and what the ledger holds.
-// Windows and the partitions in them ascend. A partition is in at most one window.
+// Plan says which windows to do now, and why, from the clock, the rules and the records. Windows ascend, and so do the
+// partitions in them. A partition is in one window at most.
 func Plan(now time.Time, r Rules, done ledger.Records) []Window {
 	var windows []Window
 	start, last := r.bounds(now)
@@ -34,8 +34,9 @@ func Plan(now time.Time, r Rules, done ledger.Records) []Window {
 	return windows
 }
 
-// firstOpen is the number of the oldest period to look at: start, or before it the oldest whose record isn't final. A
-// start that moves on with the days would else leave partitions behind before their last restatement, or half published.
+// firstOpen is the number of the oldest period to look at: that of Start, or an older one whose record isn't final.
+// Otherwise a Start that moves with the days would leave partitions behind before their last restatement, or half
+// published.
 func (r Rules) firstOpen(now time.Time, start int, done ledger.Records) int {
 	if r.Through.IsValid() || r.Period == Whole {
 		return start
@@ -50,7 +51,7 @@ func (r Rules) firstOpen(now time.Time, start int, done ledger.Records) int {
 	return first
 }
 
-// due decides for one partition that has begun, and has ended unless the rules ask for today.
+// due decides about one partition that has begun, and that has ended unless the rules ask for today.
 func (r Rules) due(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, bool) {
 	if r.IgnoreLedger {
 		return Forced, true
@@ -68,11 +69,11 @@ func (r Rules) due(now time.Time, partition civil.Date, e ledger.Record, recorde
 	return reason, r.firedFrom(since, now)
 }
 
-// firedFrom counts a tick at that very moment too, such as the one of midnight that ends a day.
+// firedFrom is Fired with a tick at that very moment included, such as the one of midnight that ends a day.
 func (r Rules) firedFrom(moment, now time.Time) bool { return Fired(r.Schedule, moment.Add(-1), now) }
 
-// wanted says why a partition should be fetched, and since when: a schedule that has fired after that moment makes it
-// due. No reason: it is as it should be.
+// wanted says why a partition should be fetched, and since when: it is due once the schedule has fired after that
+// moment. Without a reason it is as it should be.
 func (r Rules) wanted(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, time.Time) {
 	ready := r.ready(now, partition)
 	stale, isStale := r.stale(e)
@@ -81,7 +82,7 @@ func (r Rules) wanted(now time.Time, partition civil.Date, e ledger.Record, reco
 		return Missing, ready
 	case e.State == ledger.Publishing:
 		return Interrupted, ready
-	case isStale && e.State == ledger.Kept: // fetched, and the answer was empty: one more try a tick
+	case isStale && e.State == ledger.Kept: // the answer was empty: try once more at each tick
 		return stale, later(ready, e.Fetched)
 	case isStale:
 		return stale, ready
@@ -118,8 +119,8 @@ func (r Rules) ready(now time.Time, partition civil.Date) time.Time {
 	return dayStart(r.Start.AddDays(1), r.Location)
 }
 
-// restated says why a partition that was recorded should be fetched once more. What counts is how old it was when it
-// was last fetched, not how old it is now: after missed nights the last restatement would be lost otherwise.
+// restated says why a recorded partition should be fetched once more. What counts is its age when it was last fetched,
+// not its age now: after missed nights the last restatement would otherwise be lost.
 func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Record) (Reason, time.Time) {
 	since := later(ready, e.Fetched)
 	settled := r.Lookback
@@ -133,7 +134,7 @@ func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Rec
 		return Lookback, since
 	case r.Period == Whole:
 		return "", since
-	case !e.Fetched.Before(r.end(partition, settled)): // nearly all of a long table
+	case !e.Fetched.Before(r.end(partition, settled)): // the common case of a long table
 		return "", since
 	case e.Fetched.Before(r.end(partition, 0)):
 		return Unfinished, since
@@ -142,7 +143,7 @@ func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Rec
 	}
 	for _, days := range r.Horizons {
 		if final := r.end(partition, days); e.Fetched.Before(final) {
-			return Horizon, final // one fetch after several horizons settles them all
+			return Horizon, final // one fetch after several horizons makes all of them final
 		}
 	}
 	return "", since

@@ -30,8 +30,8 @@ type Window struct {
 	Cell   civil.Date // first day of the cell, the same for every process: it names the claim
 	Due    []Due      // ascending
 
-	// Base are the records of the partitions as they were under the claim and before the fetch, which is what the ledger
-	// holds new ones against. Another unit of the process may read newer ones meanwhile.
+	// Base are the records of the partitions under the claim and before the fetch. The ledger accepts a new record only
+	// on top of the one in Base, although another unit of the process may have read newer ones meanwhile.
 	Base ledger.Records
 }
 
@@ -39,17 +39,17 @@ type Window struct {
 type Due struct {
 	Partition civil.Date `json:"partition"`
 	Reason    Reason     `json:"reason"`
-	Seq       int        `json:"-"` // of the record the plan was made from; a newer one means another process did it meanwhile
+	Seq       int        `json:"-"` // of the record that the plan was made from; a newer one is another process's work
 }
 
-// Name names the unit that does the window, and its claim: the cell's first day.
+// Name names the unit that does the window by the first day of its cell.
 func (w Window) Name() string { return cellName(w.Period, w.Cell) }
 
-// lockCells are the periods in a cell of the grid of claims, by Period: as many as a page has unless the config says
-// otherwise. Claims don't depend on the page, so that processes with pages of 7 and of 30 days can't hold one day at once.
+// lockCells are how many periods a cell of the grid of claims has, by Period: as many as a page has by default. Claims
+// don't depend on the configured page, so that two processes with pages of 7 and of 30 days can't both hold one day.
 var lockCells = [...]int{Day: 7, Week: 4, Month: 1, Quarter: 1, Year: 1, Whole: 1}
 
-// Claims names the claims under which the window is done, ascending: those of all cells that its due partitions lie in.
+// Claims names the claims under which the window is done, ascending: one for each claim cell with a due partition.
 func (w Window) Claims() []string {
 	var names []string
 	n := lockCells[w.Period]
@@ -69,7 +69,7 @@ func cellName(p Period, cell civil.Date) string {
 	return cell.String()
 }
 
-// Runs cuts the window into its contiguous rows of partitions, each one request.
+// Runs cuts the window into contiguous rows of partitions. Each row is one request.
 func (w Window) Runs() [][]civil.Date {
 	var runs [][]civil.Date
 	for i, d := range w.Due {
@@ -82,8 +82,8 @@ func (w Window) Runs() [][]civil.Date {
 	return runs
 }
 
-// StillDue is the window without the partitions of which newer records are there than those that the plan was made from,
-// and on the base of the records of the others.
+// StillDue is the window without the partitions that have newer records than those that the plan was made from. Its
+// Base has the records of the others.
 func (w Window) StillDue(recorded ledger.Records) Window {
 	w = w.Without(func(d Due) bool {
 		e, known := recorded[d.Partition]
@@ -98,7 +98,7 @@ func (w Window) StillDue(recorded ledger.Records) Window {
 	return w
 }
 
-// Without is the window without the partitions that drop names.
+// Without is the window without the partitions that drop chooses.
 func (w Window) Without(drop func(Due) bool) Window {
 	kept := Window{Period: w.Period, Cell: w.Cell, Base: w.Base}
 	for _, d := range w.Due {

@@ -33,7 +33,7 @@ import (
 type tableStatus struct {
 	Job         string             `json:"job"`
 	Table       string             `json:"table"`
-	Kind        string             `json:"kind,omitempty"` // of a job without partitions; the command of this name has a status with details
+	Kind        string             `json:"kind,omitempty"` // of a job without partitions
 	Partitions  int                `json:"partitions"`
 	Empty       int                `json:"empty"`
 	Interrupted int                `json:"interrupted"` // their last put began, and its end isn't recorded
@@ -47,6 +47,7 @@ type tableStatus struct {
 	Unsure      string             `json:"unsure,omitempty"` // why Missing and Rest aren't known
 	Stale       string             `json:"stale,omitempty"`  // why it is older than --max-age
 	Failed      string             `json:"failed,omitempty"` // how the job's last run failed
+	detailed    bool               // a command of the kind's name has a status of its own
 	Records     []ledger.Record    `json:"records,omitempty"`
 }
 
@@ -70,6 +71,10 @@ periods: it is too old when no run of it that long has ended without a failure.`
 					return err
 				}
 				tables, damaged := statuses(ctx, s, names, past, maxAge, records)
+				for i, t := range tables {
+					found, _, err := cmd.Root().Find([]string{t.Kind, "status"})
+					tables[i].detailed = err == nil && found.Name() == "status" && t.Kind != ""
+				}
 				if asJSON || p.JSON() {
 					err = writeStatusJSON(cmd.OutOrStdout(), tables, past.Runs)
 				} else {
@@ -213,7 +218,11 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 		case s.Kind != "" && s.Fresh.Success == nil:
 			fmt.Fprintf(w, "%s: no run of it has succeeded yet\n", s.Job)
 		case s.Kind != "":
-			fmt.Fprintf(w, "%s: last success %s; see %s status\n", s.Job, human.Ago(now, *s.Fresh.Success), s.Kind)
+			fmt.Fprintf(w, "%s: last success %s", s.Job, human.Ago(now, *s.Fresh.Success))
+			if s.detailed {
+				fmt.Fprintf(w, "; see %s status", s.Kind)
+			}
+			fmt.Fprintln(w)
 		case s.Newest == nil:
 			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
 		}

@@ -37,10 +37,10 @@ var protections = []protection{
 		"err := l.put(ctx, key, data, &blob.WriterOptions{IfNotExist: !strings.Contains(key, \"/partitions/\"),",
 	}}},
 	{"the second look after a record", []edit{{
-		"jobs/ledger/record.go", "if highest(segments) <= e.Segment {", "if highest(segments) >= 0 {",
+		"jobs/ledger/commit.go", "if highest(segments) <= e.Segment {", "if highest(segments) >= 0 {",
 	}}},
 	{"the second look at a record knows it from another of its number", []edit{{
-		"jobs/ledger/record.go", "if after.Seq > e.Seq || !same(after, e) {", "if after.Seq > e.Seq {",
+		"jobs/ledger/commit.go", "if after.Seq > e.Seq || !same(after, e) {", "if after.Seq > e.Seq {",
 	}}},
 	{"records are listed before segments", []edit{{
 		"jobs/ledger/table.go", "keys, err := t.ledger.list(ctx, t.prefix(\"partitions\"))\n\tif err != nil {\n\t\treturn err\n\t}\n\t", "",

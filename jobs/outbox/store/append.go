@@ -59,47 +59,19 @@ func (t *Table) again(ctx context.Context, do func() error) (err error) {
 // create writes segment n, which mustn't be there unless it is this very one.
 func (t *Table) create(ctx context.Context, p *Push, n int, s Segment) error {
 	created, err := t.Folder.Create(ctx, p.Key(n), s)
-	if err != nil || created {
-		return err
+	if err == nil && !created {
+		err = t.outrun(p, n)
 	}
-	var there Segment
-	if t.Folder.Read(ctx, p.Key(n), &there) != nil || there.Writer != s.Writer {
-		return t.outrun(p, n)
-	}
-	return nil
+	return err
 }
 
-// alone looks again once segment n was created: that its number was free is no proof, because whoever has gone past it may
-// have swept it since; and the claim may have been taken over.
+// alone looks again once segment n was created: another process may have gone past it, or taken the claim over.
 func (t *Table) alone(ctx context.Context, p *Push, n int) error {
-	var top int
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		keys, err := t.Folder.Keys(gctx, p.ID+"/")
-		for _, key := range keys {
-			top = max(top, ledger.NumberOf(key))
-		}
-		return err
-	})
-	g.Go(func() error {
-		claim := claimOf(ctx)
-		if claim == nil {
-			return nil
-		}
-		_, done, err := claim.Guard(gctx)
-		if err == nil {
-			done()
-		}
-		return err
-	})
-	if err := g.Wait(); err != nil {
-		return err
+	holds, err := t.Folder.Holds(ctx, claimOf(ctx), p.ID+"/", n)
+	if err == nil && !holds {
+		err = t.outrun(p, n)
 	}
-	if top > n {
-		_ = t.Folder.Drop(ctx, p.Key(n)) // ours, and void; one that stays does no harm
-		return t.outrun(p, top)
-	}
-	return nil
+	return err
 }
 
 func (t *Table) outrun(p *Push, n int) error {

@@ -1,0 +1,60 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// Fold gives a word of the service's contract with the letters A to Z in lower case. It leaves all others alone, because
+// Unicode's lower case makes i of İ and k of the Kelvin sign, and would take a wrong text for a currency or a choice.
+func Fold(word string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, word)
+}
+
+// SameWord tells whether two words of the contract are the same but for upper and lower case.
+func SameWord(a, b string) bool { return Fold(a) == Fold(b) }
+
+// Nearest gives the up to three names that are most like name, for a "did you mean". It gives none when no name is close.
+func Nearest(name string, names []string) []string {
+	type scored struct {
+		name string
+		d    int
+	}
+	var close []scored
+	for _, n := range names {
+		if d := distance(name, n); d <= max(2, len(name)/4) {
+			close = append(close, scored{n, d})
+		}
+	}
+	slices.SortStableFunc(close, func(a, b scored) int { return a.d - b.d })
+	var out []string
+	for _, s := range close[:min(3, len(close))] {
+		out = append(out, s.name)
+	}
+	return out
+}
+
+// distance is the Levenshtein distance in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,144 @@
+// Package jobs is the engine: it plans what is missing, claims it, has it done once, and remembers. Without it, every
+// kind of job would have its own idea of what is done, and a crash or a second process would lose or double days.
+//
+// A kind turns the config of one job into a Plan, and the Runner works through the plans of all jobs:
+//
+//	config ─ Kind.Plan ─▶ Plan ─ units ─▶ Runner ─┬─ claim ─ Unit.Do ─ release ─┬─▶ Result, exit code
+//	                                              └─ several at once ───────────┘
+//
+// The README of this folder tells how restatement works and what the ledger looks like. The words of this tree, and the
+// types that they name:
+//
+//	job         an entry of the config, ready to run: Job
+//	kind        how a job does its work: Kind, in report, events, spend, sharing, apps
+//	unit        what is done under one claim: Unit
+//	partition   one period of a table, replaced whole: ledger.Record says what was fetched of it
+//	window      one cell of the grid with the partitions of it that are due: refresh.Window. One request covers a row of it
+//	part        the file of one partition: table.Part on its way, sinks.Part as a sink takes it
+//	claim       the right to do a unit, renewed by heartbeats: ledger.Claim; several of them are a ledger.Hold
+//	record      the commit point of a partition: ledger.Record
+//	segment     many records in one object, made by compaction
+//	shape       what the numbers of a record mean: ledger.Shape, with its columns, ledger.Column
+//	definition  a table's columns for the converter, the ledger and the sinks at once: partition.Definition
+//	settled     of a partition: final, not restated any more (refresh.Rules.Settled). Of a pushed row: its fate is known (outbox)
+//
+//	catalog.Field   what is known of a metric or dimension of the service: type, unit, over what it adds up
+//	table.Column    a column of the converter: where its cells come from, its type, whether it is a key
+//	report.column   a table.Column and the event selector that chose it, while a report's columns are resolved
+//	ledger.Column   a column as records remember it: its type as text, its source, its event
+//	sinks.Column    a column of a table in a warehouse: type there, description, whether it may be NULL
+package jobs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A Kind plans units of work. A Kind doesn't change while it works: what one run finds out is in its Plan. Plans of
+// several jobs are made concurrently.
+type Kind interface {
+	Plan(ctx context.Context, now time.Time) (Plan, error)
+}
+
+// A Plan is what a job would do now, with everything that the run has to know to do it. Making one claims nothing and
+// changes nothing at the service; at most it saves a shape in the ledger.
+type Plan struct {
+	Units []Unit
+
+	// Tidy is called once no more units are taken; nil: nothing to tidy.
+	Tidy func(context.Context) error
+
+	// Inspect says how the table is, from what the ledger holds when it is called and from what the units have found
+	// out. It asks the service for nothing. Nil: the kind has no partitions.
+	Inspect func(context.Context, ledger.Past) (refresh.Inspection, error)
+
+	// Schema is the table's definition, for which it may ask the service. Nil: the kind has no partitions.
+	Schema func(context.Context) (*sinks.Schema, error)
+
+	shared bool // other tasks have the same plan, and begin with units other than the first own ones
+	own    int
+}
+
+// A Unit is one piece of a plan, done under one claim. The runner claims it, does it, and repeats it after a failure or a
+// crash: doing it twice equals doing it once.
+type Unit struct {
+	Name   string   // unique in the table; of a window: the first day of its grid cell
+	Claims []string // names of the claims that it is done under, in the order of claiming; nil: Name alone
+
+	Due      []refresh.Due // the partitions that it replaces, ascending; none for kinds without partitions
+	Files    []string      // the files that it pushes, one after the other; none for kinds that push none
+	Requests int           // reports that it asks for, unless the service is too slow for one of them
+
+	Do func(context.Context, ledger.Hold) (ledger.Outcome, error)
+
+	// Over tells, without a claim, whether another process has done the unit since it was planned. A claim costs half a
+	// dozen calls of the ledger's bucket, and tasks that come to each other's units save them. Nil: only Do can tell.
+	Over func(context.Context) (bool, error)
+}
+
+// size is how many windows a unit counts as: each of its files is one.
+func (u Unit) size() int { return max(1, len(u.Files)) }
+
+func (u Unit) claims() []string {
+	if u.Claims == nil {
+		return []string{u.Name}
+	}
+	return u.Claims
+}
+
+// A Job is a named entry of the config, ready to run.
+type Job struct {
+	Name    string
+	Table   string // where its claims live
+	Kind    Kind
+	Targets []ledger.Target // where its partitions go
+}
+
+// Errors that change how a run goes on, and its exit code.
+var (
+	// ErrDenied: the service or a store refused the credentials; going on would only repeat that.
+	ErrDenied = errors.New("access denied")
+	// ErrStop: a refusal of one unit that holds for every unit of the job; going on would only repeat it.
+	ErrStop = errors.New("the job goes no further")
+)
+
+// planners is how many jobs are planned at once. A plan mostly waits for the ledger's bucket.
+const planners = 16
+
+// Planned is what a job would do now, or why that can't be said.
+type Planned struct {
+	Plan
+	Err error
+}
+
+// From lets one of count tasks that share a plan begin with the index-th part of it; what it skips comes last. So the
+// tasks begin in different places and then help each other.
+func (p *Plan) From(index, count int) {
+	i, end := len(p.Units)*index/count, len(p.Units)*(index+1)/count
+	p.Units = slices.Concat(p.Units[i:], p.Units[:i])
+	p.own = end - i
+	p.shared = true
+}
+
+// PlanJobs plans jobs, several at once, and gives their plans in order. Nothing is claimed or done.
+func PlanJobs(ctx context.Context, list []Job, now time.Time) []Planned {
+	plans := make([]Planned, len(list))
+	g := &errgroup.Group{}
+	g.SetLimit(planners)
+	for i, job := range list {
+		g.Go(func() error {
+			plans[i].Plan, plans[i].Err = job.Kind.Plan(ctx, now)
+			return nil
+		})
+	}
+	_ = g.Wait() // errors are in the plans
+	return plans
+}
