@@ -39,6 +39,7 @@ func jobList() strict.Shape[[]Job] {
 	}
 }
 
+// readJobs checks across jobs while it reads them, so that a message can name the line of the other job.
 func readJobs(d *strict.Decoder, n strict.Node, key string) ([]Job, bool) {
 	var jobs []Job
 	names, tables := map[string]int{}, map[string]int{} // -> line
