@@ -7,7 +7,7 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// mostPage bounds a page by rows, so that a test can reach a second one; BigQuery bounds it by bytes.
+// mostPage bounds the rows of a page, so that a test can reach a second one. BigQuery bounds a page by its bytes.
 const mostPage = 10000
 
 // listRows answers tabledata.list, by which tests read a table without a query.
@@ -57,7 +57,7 @@ func (s *Server) listRows(c *call) (any, *refusal) {
 	return list, nil
 }
 
-// page reads where a page begins and how many rows it has at most.
+// page returns where a page begins and how many rows it has at most.
 func (c *call) page() (from, most int, r *refusal) {
 	most = mostPage
 	for _, p := range []struct {
