@@ -117,6 +117,7 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 	return nil
 }
 
+// openLedger opens the ledger in a bucket or a folder. It refuses mem://, where nothing outlives the process.
 func openLedger(ctx context.Context, rawURL string) (*ledger.Ledger, error) {
 	if strings.HasPrefix(rawURL, "mem:") {
 		return nil, errors.New("mem:// is gone when the process ends; the smallest ledger is a folder: file://./.reportferry")

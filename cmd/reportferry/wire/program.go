@@ -67,6 +67,7 @@ func (p *Program) Check() error {
 	return err
 }
 
+// level reads --log-level.
 func (p *Program) level() (slog.Level, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(p.LogLevel)); err != nil {
@@ -75,6 +76,7 @@ func (p *Program) level() (slog.Level, error) {
 	return level, nil
 }
 
+// getenv is os.Getenv on the program's own environment.
 func (p *Program) getenv(name string) string {
 	value, _ := p.LookupEnv(name)
 	return value
@@ -108,6 +110,7 @@ func (p *Program) WithLedger(cmd *cobra.Command, do func(context.Context, *Sessi
 	return e.use(cmd.Context(), do)
 }
 
+// use calls do with a session that records nothing, and closes the session and the engine.
 func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) error) error {
 	s := e.Session("")
 	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
