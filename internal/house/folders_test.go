@@ -10,8 +10,8 @@ import (
 // mostFiles is of one folder, tests not counted: a reader sees them all at a glance.
 const mostFiles = 25
 
-// Endings of file names that the go command gives a meaning, or that say on which system a file is for.
-var systems = []string{"_linux", "_darwin", "_windows", "_unix", "_other"}
+// Endings of file names that the go command gives a meaning, or that say for which system or with which tag a file is.
+var systems = []string{"_linux", "_darwin", "_windows", "_unix", "_other", "_on", "_off"}
 
 // Endings that make another word of the same noun or verb, and no second part of a name.
 var inflections = []string{"s", "es", "d", "ed", "r", "er", "ing", "ity", "ion", "ial", "ition"}
