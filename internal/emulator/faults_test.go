@@ -20,6 +20,7 @@ import (
 )
 
 func TestFaultsThroughPipesAndSockets(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2})
 	real := httptest.NewServer(s)
 	defer real.Close()
@@ -79,6 +80,7 @@ func TestFaultsThroughPipesAndSockets(t *testing.T) {
 }
 
 func TestHeaderDrift(t *testing.T) {
+	t.Parallel()
 	for _, bulk := range []int{0, 10} {
 		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Bulk: bulk})
 		for _, c := range []struct{ drift, column, header string }{
@@ -98,6 +100,7 @@ func TestHeaderDrift(t *testing.T) {
 }
 
 func TestWhichRequestsAFaultStrikes(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1})
 	const short, long = "csv_report?dimensions=day&metrics=installs&date_period=-2d:-1d", "csv_report?dimensions=day&metrics=installs&date_period=-8d:-1d"
 	for _, c := range []struct {
@@ -137,6 +140,7 @@ func TestWhichRequestsAFaultStrikes(t *testing.T) {
 }
 
 func TestFaultsAreJSON(t *testing.T) {
+	t.Parallel()
 	want := []emulator.Fault{
 		{Nth: 3, Every: 2, Times: 5, Path: "csv_report", MinDays: 7, Query: "app", Kind: emulator.FaultStatus, Status: 429, RetryAfter: 2},
 		{Kind: emulator.FaultSlow, Delay: 1500 * time.Millisecond}, {Kind: emulator.FaultCut, AfterBytes: 99}, {Kind: emulator.FaultDrift, Drift: emulator.DriftRename, Column: "day"},
@@ -152,6 +156,7 @@ func TestFaultsAreJSON(t *testing.T) {
 }
 
 func TestAdmin(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1})
 	call := func(method, path, body, remote string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(context.Background(), method, "/_emulator/"+path, strings.NewReader(body))

@@ -18,6 +18,7 @@ import (
 const wideQuery = "csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,cost,network_cost,roas_d7,purchase_revenue&date_period=2026-03-08:2026-03-14"
 
 func TestAKeptFileAnswersTheSame(t *testing.T) {
+	t.Parallel()
 	want := emutest.Get(t, emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Seed: 5, Apps: 3, Days: 20}), wideQuery, 200)
 	file := filepath.Join(t.TempDir(), "50% off? #1 & more.db")
 	o := emulator.Options{Now: emutest.AtNoon, Seed: 5, Apps: 3, Days: 20, DB: file, Rate: -1}
@@ -52,6 +53,7 @@ func TestAKeptFileAnswersTheSame(t *testing.T) {
 }
 
 func TestAKeptFileIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "facts.db")
 	o := emulator.Options{Now: emutest.AtNoon, Seed: 5, Apps: 3, DB: file}
@@ -109,6 +111,7 @@ func TestAKeptFileIsRefused(t *testing.T) {
 
 // Emulators on one file make the same facts; none may trip over the others', nor over who else holds the file's lock.
 func TestSeveralEmulatorsOnOneFile(t *testing.T) {
+	t.Parallel()
 	want := emutest.Get(t, emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Seed: 9, Apps: 3}), wideQuery, 200)
 	o := emulator.Options{Now: emutest.AtNoon, Seed: 9, Apps: 3, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1}
 	var wg sync.WaitGroup
@@ -162,6 +165,7 @@ func TestSeveralEmulatorsOnOneFile(t *testing.T) {
 
 // TestKilledWhileWriting runs itself as another process, which writes facts until it is killed.
 func TestKilledWhileWriting(t *testing.T) {
+	t.Parallel()
 	o := emulator.Options{Now: emutest.AtNoon, Seed: 3, Apps: 12, Days: 400, Rate: -1, DB: os.Getenv("REPORTFERRY_KILLED_DB")}
 	if o.DB != "" {
 		s, _ := emutest.Start(t, o)

@@ -28,6 +28,7 @@ const oneDay = "/reports-service/csv_report?dimensions=day,app,campaign&metrics=
 // fetch reads a whole answer through a client; a transport error, in the head or the body, comes back as err.
 
 func TestSameSeedSameBytes(t *testing.T) {
+	t.Parallel()
 	queries := []string{
 		"csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,network_cost,revenue_total_d3,purchase_revenue,daus&date_period=-5d:-1d",
 		"csv_report?dimensions=week,partner_name&metrics=ecpi,roas_d7,retention_rate_d1&date_period=-12d:-1d",
@@ -53,6 +54,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
 	s, calm := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3}), emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
 	var wg sync.WaitGroup
 	for n := range 24 {
@@ -70,6 +72,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestInsideSynctest(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := emulator.New(emulator.Options{Apps: 2, Days: 5, Latency: 90 * time.Second, Faults: []emulator.Fault{{Nth: 2, Kind: emulator.FaultSlow, Delay: time.Hour}}})
 		if err != nil {
@@ -144,6 +147,7 @@ func TestTokenBucket(t *testing.T) {
 }
 
 func TestGzipOnlyWhenAccepted(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	for _, path := range []string{oneDay, "/reports-service/events"} {
 		resp, unzipped, err := emutest.Fetch(s.Client(), "http://x"+path, "x")
@@ -162,6 +166,7 @@ func TestGzipOnlyWhenAccepted(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	list := func(query string) []map[string]any {
 		var out []map[string]any
@@ -235,6 +240,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestEveryEventFamilyOfEveryEvent(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 1})
 	for _, rec := range facts.New(7, 12, 0).Catalog.Records {
 		var slugs []string
@@ -261,6 +267,7 @@ func TestNothingIsLeftOnDisk(t *testing.T) {
 }
 
 func TestBulkRows(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Bulk: 5000})
 	body := emutest.Get(t, s, "csv_report?dimensions=day,hour,app,campaign&metrics=installs,cost,ctr&date_period=2026-01-01:2026-01-07", 200)
 	rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
@@ -285,6 +292,7 @@ func TestBulkRows(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
 	for _, o := range []emulator.Options{{Apps: -1}, {Apps: 1001}, {Days: -1}, {Bulk: -1}, {MaxPairs: -1}, {Burst: -1}, {Faults: []emulator.Fault{{Kind: "fire"}}}} {
 		if s, err := emulator.New(o); err == nil {
 			t.Errorf("New(%+v) succeeded", o)
@@ -294,6 +302,7 @@ func TestOptionsAreChecked(t *testing.T) {
 }
 
 func TestGivenUpRequestsHarmNobody(t *testing.T) {
+	t.Parallel()
 	s, calm := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 6}), emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 6})
 	const path = "/reports-service/csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,cost,roas_d7&date_period=-6d:-0d"
 	_, want, err := emutest.Fetch(calm.Client(), "http://x"+path, "x")

@@ -48,6 +48,7 @@ func prepared(t *testing.T, s *emulator.Server) (app, ticket string, secret int)
 
 // Who may call: the same at every endpoint.
 func TestAutomationAccess(t *testing.T) {
+	t.Parallel()
 	tokens := map[string]emulator.Role{"adm": emulator.RoleAdmin, "edi": emulator.RoleEditor, "rea": emulator.RoleReader}
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, Tokens: tokens, Token: "x"})
 	off := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, NoAutomation: true})
@@ -103,6 +104,7 @@ func TestAutomationAccess(t *testing.T) {
 
 // A reset token is refused from then on, the new one has the same user's role.
 func TestTokenReset(t *testing.T) {
+	t.Parallel()
 	for _, o := range []emulator.Options{{Token: "old"}, {}, {Tokens: map[string]emulator.Role{"old": emulator.RoleEditor, "rea": emulator.RoleReader}}} {
 		o.Now, o.Apps, o.Days = emutest.AtNoon, 2, 2
 		s := emutest.Open(t, o)

@@ -37,6 +37,7 @@ func without(o object, name string) object {
 }
 
 func TestChannelSetupOfEveryPartner(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	kinds := map[string]string{"sdk_keys": "list", "adimpression_forwarding": "boolean", "enabled": "boolean"}
 	for i, p := range partnersOfDocument {
@@ -119,6 +120,7 @@ func TestChannelSetupOfEveryPartner(t *testing.T) {
 
 // Values of earlier requests are never merged: what a request leaves out is gone. Another name is no change.
 func TestChannelSetupIsNeverMerged(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	tapjoy, vungle := object{"app_id": "1"}, object{"app_id": "2"}
 	first := create(t, s, garden("channel_setup", object{"tapjoy": tapjoy}))

@@ -38,6 +38,7 @@ func postOver(t *testing.T, url, body string) string {
 
 // Each field of POST /app, absent and wrong: what is said, and that nothing is kept.
 func TestCreateAppFields(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	const text, empty, control = "Input should be a valid string", "String should have at least 1 character", "String should not contain control characters"
 	for _, c := range []struct {
@@ -122,6 +123,7 @@ func TestCreateAppFields(t *testing.T) {
 
 // The answer has the documented fields and no other.
 func TestCreatedApp(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	got := callOK[object](t, s, "POST", "app", garden())
 	token, ticket := got["adjust_app_token"], got["ticket_token"]
@@ -133,6 +135,7 @@ func TestCreatedApp(t *testing.T) {
 
 // An app is known by store_id and platform: the same makes no second one, even from many at once.
 func TestAppsAreMadeOnce(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -166,6 +169,7 @@ func TestAppsAreMadeOnce(t *testing.T) {
 
 // Made-up apps are found by their store IDs, and returned once they came through the API.
 func TestMadeUpAppsBecomeManaged(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	for i, a := range s.Apps() {
 		stores := settingsOf(t, s, a.Token)["app_info"].(object)
@@ -193,6 +197,7 @@ func TestMadeUpAppsBecomeManaged(t *testing.T) {
 }
 
 func TestWithoutTemplate(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 2, NoTemplate: true})
 	const want = "422 validation_error body.template_app_token: The account has no template app configured"
 	if got := refusal(t, send(t, s, "POST", "app", garden())); got != want {

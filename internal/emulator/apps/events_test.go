@@ -7,6 +7,7 @@ import (
 )
 
 func TestPostEvents(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	a, b := create(t, s, garden("sections", []any{"s2s"})).Token, s.Apps()[1].Token
 	known := s.Apps()[1].Events[0]
@@ -69,6 +70,7 @@ func TestPostEvents(t *testing.T) {
 
 // An event that is new in the template comes to an app with force_update, and not without.
 func TestForceUpdateBringsWhatIsNew(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	app := create(t, s, garden())
 	callOK[object](t, s, "POST", "events", object{"app_tokens": []any{s.Apps()[0].Token}, "events": []any{object{"name": "brand new"}}})

@@ -16,6 +16,7 @@ import (
 
 // Each fault on each of the fifteen routes: what is answered, and whether it was done.
 func TestAutomationFaults(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		fault emulator.Fault
 		want  string // the answer's beginning

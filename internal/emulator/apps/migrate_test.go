@@ -14,6 +14,7 @@ var sectionOrder = strings.Fields(`events partners trackers attribution_privacy_
 
 // A job takes its sections one by one, events first, then partners; each is in the result, and in the app, once it is done.
 func TestSectionsInOrder(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		body    object
 		chosen  []any
@@ -71,6 +72,7 @@ func TestSectionsInOrder(t *testing.T) {
 
 // What is copied: everything of the template, with tokens of the app's own.
 func TestWhatIsCopied(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	template := settingsOf(t, s, s.Apps()[0].Token)
 	app := create(t, s, garden())
@@ -132,6 +134,7 @@ func TestWhatIsCopied(t *testing.T) {
 }
 
 func TestFailingSections(t *testing.T) {
+	t.Parallel()
 	s := manual(t)
 	s.SetJobFaults([]emulator.JobFault{{Section: "events", Times: 1, Detail: "no room"}})
 	app := create(t, s, garden())
@@ -165,6 +168,7 @@ func TestFailingSections(t *testing.T) {
 }
 
 func TestFailingItems(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	event := s.Apps()[0].Events[0].Name
 	for _, c := range []struct {
@@ -210,6 +214,7 @@ func TestFailingItems(t *testing.T) {
 
 // Overrides replace what they name, are saved, and come again with every later job until others are sent.
 func TestOverrides(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	template := settingsOf(t, s, s.Apps()[0].Token)
 	event := s.Apps()[0].Events[0].Name

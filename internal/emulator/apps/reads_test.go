@@ -13,6 +13,7 @@ import (
 )
 
 func TestAdditionalStores(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	app := create(t, s, garden("additional_stores", object{"amazon": object{"store_id": "B01"}, "huawei": object{"store_id": "C1"}}))
 	post := func(body object) {
@@ -62,6 +63,7 @@ func TestAdditionalStores(t *testing.T) {
 }
 
 func TestUpdateByToken(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	setup := object{"tapjoy": object{"app_id": "1"}}
 	app := create(t, s, garden("channel_setup", setup))
@@ -111,6 +113,7 @@ func TestUpdateByToken(t *testing.T) {
 }
 
 func TestListApps(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	if got := send(t, s, "GET", "apps/list", nil).Body.String(); got != "[]" {
 		t.Errorf("at first %s", got)
@@ -147,6 +150,7 @@ func TestListApps(t *testing.T) {
 }
 
 func TestSettingsBySection(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	androidApp, iosApp := create(t, s, garden()).Token, create(t, s, iosGarden()).Token
 	all := append(slices.Clone(sectionOrder), "app_info")
@@ -183,6 +187,7 @@ func TestSettingsBySection(t *testing.T) {
 }
 
 func TestSettingsCSV(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	app := create(t, s, garden("name", `A "quoted", name`, "additional_stores", object{"amazon": object{"store_id": "B01"}}, "channel_setup", object{"applovin": object{"sdk_keys": []any{"a", "b"}}})).Token
 	export := func(query string) [][]string {

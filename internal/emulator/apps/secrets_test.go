@@ -26,6 +26,7 @@ func activeOf(a secretsAnswer) string {
 }
 
 func TestSecrets(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	token := s.Apps()[0].Token
 	post := func(path string, body any) secretsAnswer {
@@ -103,6 +104,7 @@ func TestSecrets(t *testing.T) {
 }
 
 func TestSignature(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	app := create(t, s, garden("sections", []any{"signature"})).Token
 	patch := func(body object) string {

@@ -204,6 +204,7 @@ func advance(t testing.TB, s *emulator.Server, steps int) int {
 }
 
 func TestAutomationPaths(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	app := create(t, s, garden())
 	for _, c := range []struct{ method, path, want string }{
@@ -241,6 +242,7 @@ func TestAutomationPaths(t *testing.T) {
 
 // What a body may be, whatever endpoint it is for.
 func TestAutomationBodies(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	good := asJSON(t, garden())
 	for _, c := range []struct{ name, kind, body, want string }{
@@ -278,6 +280,7 @@ func TestAutomationBodies(t *testing.T) {
 }
 
 func TestTicketTokensAndAppTokens(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	seen := map[string]bool{}
 	for n := range 30 {
@@ -298,6 +301,7 @@ func TestTicketTokensAndAppTokens(t *testing.T) {
 
 // A body of 10 MB comes over a real connection, and its sender reads the answer.
 func TestLongBodyOverAConnection(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	server := httptest.NewServer(s)
 	defer server.Close()

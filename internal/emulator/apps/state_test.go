@@ -39,6 +39,7 @@ func all(t *testing.T, s *emulator.Server, tickets ...string) string {
 // All is there again when a kept file is opened again, in the middle of jobs too, even if the process was gone without a
 // word.
 func TestAppsAreKept(t *testing.T) {
+	t.Parallel()
 	o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, Rate: -1, TicketStep: -1, DB: filepath.Join(t.TempDir(), "kept.db")}
 	s, stop := emutest.Start(t, o)
 	body := garden("channel_setup", object{"partner_1": object{"sdk_keys": []any{"k"}}}, "override_settings", object{"s2s": object{"limit": 12345678901234567890., "ratio": 0.10}},
@@ -89,6 +90,7 @@ func TestAppsAreKept(t *testing.T) {
 
 // What fails inside is 500, tells nothing of the request, and leaves nothing behind.
 func TestAutomationFails(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, Rate: -1, DB: filepath.Join(t.TempDir(), "kept.db"), Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	s, stop := emutest.Start(t, o)
@@ -116,6 +118,7 @@ func TestAutomationFails(t *testing.T) {
 }
 
 func TestAutomationAdmin(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	app := create(t, s, garden("editors", []any{"a@example.com"}))
 	for _, c := range []struct{ method, path, body, want string }{

@@ -13,6 +13,7 @@ import (
 
 // What queues a job, and what doesn't.
 func TestWhatQueuesAJob(t *testing.T) {
+	t.Parallel()
 	all := garden("channel_setup", object{"tapjoy": object{"app_id": "1"}}, "override_settings", object{"s2s": object{"enabled": true}},
 		"editors", []any{"a@example.com"}, "ios_pv_shared_secret", "abc")
 	for _, c := range []struct {
@@ -58,6 +59,7 @@ func TestWhatQueuesAJob(t *testing.T) {
 
 // Jobs go on with the data's clock, a step each TicketStep, an app's jobs one after the other.
 func TestTicketsOnAClock(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := emulator.New(emulator.Options{Apps: 1, Days: 2, TicketStep: time.Minute, Rate: -1})
 		if err != nil {
@@ -101,6 +103,7 @@ func TestTicketsOnAClock(t *testing.T) {
 }
 
 func TestAdvanceTickets(t *testing.T) {
+	t.Parallel()
 	s := manual(t)
 	body := garden("sections", []any{"s2s"}, "force_update", true)
 	first, second := create(t, s, body), create(t, s, body)

@@ -30,6 +30,7 @@ type vaultAnswer struct {
 }
 
 func TestVaultFields(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	const text, empty, control, list = "Input should be a valid string", "String should have at least 1 character", "String should not contain control characters", "body.data."
 	csvUpload := func(data any) object { return object{"section": "csv_upload_settings", "data": data} }
@@ -74,6 +75,7 @@ func TestVaultFields(t *testing.T) {
 
 // A section and store has one record; what it holds is never shown.
 func TestVaultRecords(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	put := func(body object) vaultAnswer {
 		t.Helper()
@@ -107,6 +109,7 @@ func TestVaultRecords(t *testing.T) {
 
 // Jobs use what the vault holds, and settings show no more of it than where files go.
 func TestJobsUseTheVault(t *testing.T) {
+	t.Parallel()
 	s := atOnce(t)
 	upload := func(app string) string { return asJSON(t, settingsOf(t, s, app)["csv_upload_settings"]) }
 	app := create(t, s, garden()).Token
@@ -144,6 +147,7 @@ func TestJobsUseTheVault(t *testing.T) {
 
 // At rest: nothing of the vault can be read in the files, and without its key the file isn't opened.
 func TestVaultAtRest(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, Rate: -1, DB: filepath.Join(dir, "kept.db")}
 	var log bytes.Buffer

@@ -69,6 +69,7 @@ func detailsOf(t *testing.T, s *emulator.Server, app fields) fields {
 }
 
 func TestDocumentAppFields(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2})
 	sent := androidApp()
 	app := made(t, s, sent)
@@ -94,6 +95,7 @@ func TestDocumentAppFields(t *testing.T) {
 }
 
 func TestDocumentAppDetails(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2})
 	overrides := fields{"signature": fields{"enforce_install_signing": true}}
 	channels := fields{"google": fields{"link_id": "L1"}, "tiktok": fields{"app_id": "T1"}}
@@ -145,6 +147,7 @@ var documentSections = []string{"app_info", "attribution_privacy_model", "attrib
 
 // Each section can be chosen alone, is read back with the settings, and is migrated when none is chosen.
 func TestDocumentSections(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2})
 	all := map[string][]string{"ios": migrated(t, s, iosApp()), "android": migrated(t, s, androidApp())}
 	for _, section := range documentSections {
@@ -201,6 +204,7 @@ func TestDocumentSections(t *testing.T) {
 }
 
 func TestDocumentMigrationStatus(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2, TicketStep: -1,
 		JobFaults: []emulator.JobFault{{App: "com.fails", Section: "events", Detail: "no luck"}}})
 	seen := map[string][]string{}
@@ -309,6 +313,7 @@ func channelInForce(t *testing.T, s *emulator.Server, made called, slug string) 
 }
 
 func TestDocumentChannelSetup(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2})
 	for _, c := range documentChannels {
 		t.Run(c.partner+"/"+c.param, func(t *testing.T) {

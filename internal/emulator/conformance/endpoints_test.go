@@ -11,6 +11,7 @@ import (
 
 // Each endpoint of app automation answers 200 and does what the document says of it.
 func TestDocumentAppEndpoints(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 3, Days: 2})
 	app := made(t, s, androidApp())
 	token, ticket := app["adjust_app_token"].(string), app["ticket_token"].(string)
@@ -174,6 +175,7 @@ func TestDocumentAppEndpoints(t *testing.T) {
 
 // Only apps that this API has made or updated are given back by token, by store ID and in the list.
 func TestDocumentWhichAppsAreReturned(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 3, Days: 2})
 	token := s.Apps()[2].Token
 	info := read(t, s, "/app/"+token+"/settings?sections=app_info")["app_info"].(fields)
@@ -211,6 +213,7 @@ func TestDocumentWhichAppsAreReturned(t *testing.T) {
 
 // Additional Android stores leave the default store ID and the bundle ID alone.
 func TestDocumentAdditionalStores(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2})
 	for _, stores := range []fields{{"amazon": fields{"store_id": "B00AMAZON1"}}, {"amazon": fields{"store_id": "B00AMAZON2"}, "huawei": fields{"store_id": "C100"}}} {
 		app := made(t, s, androidApp("additional_stores", stores))
@@ -231,6 +234,7 @@ func TestDocumentAdditionalStores(t *testing.T) {
 
 // An override replaces the template's value for its app, is saved, and is applied again by later migrations.
 func TestDocumentOverrides(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2})
 	window := func(app fields) string {
 		settings := read(t, s, "/app/"+app["adjust_app_token"].(string)+"/settings?sections=attribution_settings")

@@ -11,6 +11,7 @@ import (
 
 // App automation answers with each status that the document names, in its error body.
 func TestDocumentAppStatuses(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2, Tokens: map[string]emulator.Role{"admin": emulator.RoleAdmin, "editor": emulator.RoleEditor, "reader": emulator.RoleReader}})
 	cases := []struct {
 		status, method, path, token string
@@ -53,6 +54,7 @@ func TestDocumentAppStatuses(t *testing.T) {
 
 // A validation error names each field that is missing or wrong.
 func TestDocumentValidationErrors(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2})
 	for _, field := range []string{"name", "bundle_id", "store_id", "platform"} {
 		c := automation(t, s, "POST", "/app", "x", androidApp(field, nil))
@@ -82,6 +84,7 @@ func TestDocumentValidationErrors(t *testing.T) {
 
 // The preconditions: the feature is on, there is a template, the caller may edit, the token is valid.
 func TestDocumentPreconditions(t *testing.T) {
+	t.Parallel()
 	off := serviceOf(t, emulator.Options{Apps: 1, Days: 2, NoAutomation: true})
 	bare := serviceOf(t, emulator.Options{Apps: 1, Days: 2, NoTemplate: true})
 	s := serviceOf(t, emulator.Options{Apps: 1, Days: 2, Tokens: map[string]emulator.Role{"one": emulator.RoleEditor, "reader": emulator.RoleReader}})

@@ -65,6 +65,7 @@ func object[T any](t *testing.T, c called) (v T) {
 
 // A reporting endpoint answers with each status that the document names, and says why in the error body.
 func TestDocumentReportingStatuses(t *testing.T) {
+	t.Parallel()
 	const right, days = "right-token", "date_period=-1d:-1d"
 	ok := map[string]string{"events": "events?", "csv_report": "csv_report?dimensions=day&metrics=installs&" + days}
 	none := map[string]string{"events": "events?events__contains=no such event", "csv_report": ok["csv_report"] + "&network__in=nobody"}
@@ -128,6 +129,7 @@ func TestDocumentReportingStatuses(t *testing.T) {
 
 // Every field of an event record is of the document's type, and says something somewhere.
 func TestDocumentEventRecord(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{})
 	type record map[string]any
 	records := object[[]record](t, call(s, "GET", "/reports-service/events?tokens_mapping=true", "x", "", ""))

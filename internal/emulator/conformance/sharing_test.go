@@ -92,6 +92,7 @@ func sorted(names ...string) []string {
 
 // Each metric can be taken from a partner, with those below it, and given back.
 func TestDocumentSharingMetrics(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 1, Days: 2})
 	for _, metric := range documentMetrics {
 		t.Run(metric, func(t *testing.T) {
@@ -117,6 +118,7 @@ func TestDocumentSharingMetrics(t *testing.T) {
 }
 
 func TestDocumentGroupRules(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 1, Days: 2})
 	cases := []struct {
 		rule, settings, partner string
@@ -161,6 +163,7 @@ func TestDocumentGroupRules(t *testing.T) {
 
 // The same choice in the query, as a form and as a JSON body, with settings in every form.
 func TestDocumentSharingEncodings(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 1, Days: 2})
 	const settings = `{"facebook":{"event":false,"session":false},"google":{"all":false}}`
 	const objects = `[{"partnerName":"facebook","key":"event","value":false},{"partnerName":"facebook","key":"session","value":false},{"partnerName":"google","key":"all","value":false}]`
@@ -227,6 +230,7 @@ func optionsOf(t *testing.T, s *emulator.Server, device string) string {
 }
 
 func TestDocumentSharingParameters(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 1, Days: 2})
 	refused := func(t *testing.T, v url.Values, reason string) {
 		t.Helper()
@@ -294,6 +298,7 @@ func TestDocumentSharingParameters(t *testing.T) {
 
 // The keys of the group for the Digital Markets Act; flags are the texts 1 and 0.
 func TestDocumentConsent(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 1, Days: 2})
 	for _, key := range []string{"eea", "ad_personalization", "ad_user_data", "npa"} {
 		t.Run(key, func(t *testing.T) {
@@ -317,6 +322,7 @@ func TestDocumentConsent(t *testing.T) {
 }
 
 func TestDocumentSharingStatuses(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 1, Days: 2})
 	t.Run("200", func(t *testing.T) {
 		took(t, s, "d200", "sharing", "enable", "partner_sharing_settings", `{"facebook":{"event":false}}`,
@@ -361,6 +367,7 @@ func TestDocumentSharingStatuses(t *testing.T) {
 
 // The document doesn't say how requests are authenticated: by default not at all, else by a token of the app's.
 func TestDocumentSharingAuthentication(t *testing.T) {
+	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 1, Days: 2, SharingTokens: map[string]string{"right": ""}})
 	form := choice(s, "d", "sharing", "disable").Encode()
 	for token, want := range map[string]int{"": 400, "wrong": 400, "right": 200} {

@@ -3,6 +3,7 @@ package facts
 import "testing"
 
 func TestAdSharesOfAnAppAddUp(t *testing.T) {
+	t.Parallel()
 	for i := range 100 {
 		sum := 0
 		for n := range AdSources {

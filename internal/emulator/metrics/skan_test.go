@@ -17,6 +17,7 @@ const (
 
 // What SKAdNetwork says is of paid installs on iOS alone.
 func TestSKANIsOfPaidIOSAlone(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 45})
 	var slugs []string
 	for _, defs := range metrics.SkanTables() {

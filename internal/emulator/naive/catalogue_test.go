@@ -66,6 +66,7 @@ func fillings(t *testing.T, pattern string) (slugs []string) {
 
 // TestEveryMetricOfTheCatalogueIsServed: the catalogue says what reportferry knows, the emulator what the service has.
 func TestEveryMetricOfTheCatalogueIsServed(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 10})
 	glossary := emutest.GlossaryOf(s)
 	var slugs []string
@@ -122,6 +123,7 @@ func TestEveryMetricOfTheCatalogueIsServed(t *testing.T) {
 var unlisted = []string{"rejected_install_malformed_advertising_id", "rejected_installs_malformed_advertising_id_rate", "rejected_reattributions_click_injection_rate"}
 
 func TestTheCatalogueKnowsEveryMetricServed(t *testing.T) {
+	t.Parallel()
 	for _, d := range metrics.NewGlossary(nil).All() {
 		slug := strings.ReplaceAll(d.Slug, "{p}", "w3")
 		known := d.Label == "" || slices.Contains(unlisted, slug)
@@ -137,6 +139,7 @@ func TestTheCatalogueKnowsEveryMetricServed(t *testing.T) {
 }
 
 func TestBothSpellingsAreServed(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10})
 	for one, other := range map[string]string{
 		"general revenue_events_est":                      "general_revenue_events_est",

@@ -37,6 +37,7 @@ func glossaryLines(period, event, eventName string) []glossaryLine {
 }
 
 func TestNamesAndKindsAreTheGlossarys(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 1})
 	glossary := emutest.GlossaryOf(s)
 	lines := glossaryLines("w2", "purchase", "Purchase")
@@ -58,6 +59,7 @@ func TestNamesAndKindsAreTheGlossarys(t *testing.T) {
 
 // TestFormulasOfTheGlossary recomputes every metric that has a formula from the other columns of the same answer.
 func TestFormulasOfTheGlossary(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 20})
 	glossary := emutest.GlossaryOf(s)
 	checked := map[string]bool{}
@@ -209,6 +211,7 @@ func partsOf() map[string][]string {
 }
 
 func TestPartsAddUp(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 45})
 	for whole, parts := range partsOf() {
 		a := emutest.Report(t, s, byNetwork+",day", whole+","+strings.Join(parts, ","), sixWeeks+"&currency=JPY&ad_spend_mode=network")
@@ -237,6 +240,7 @@ func TestPartsAddUp(t *testing.T) {
 }
 
 func TestTrackingAnswersAddUpToInstallsOnIOS(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 30})
 	a := emutest.Report(t, s, "os_name,day", "installs,att_status_authorized,att_status_denied,att_status_non_determined,att_status_restricted", "date_period=-29d:-1d")
 	ios := 0
@@ -256,6 +260,7 @@ func TestTrackingAnswersAddUpToInstallsOnIOS(t *testing.T) {
 }
 
 func TestConversionBitsAndTotals(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 45})
 	for _, prefix := range []string{"", "skad_", "skad_direct_"} {
 		var metrics []string
@@ -290,6 +295,7 @@ func TestConversionBitsAndTotals(t *testing.T) {
 
 // TestOrderOfMetrics checks what can't exceed what, by rows of a single day and campaign.
 func TestOrderOfMetrics(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 45})
 	for _, chain := range []string{
 		"general_revenue_events_min<general_revenue_events_est<general_revenue_events_max",
@@ -337,6 +343,7 @@ var sameByIntent = map[string]string{
 }
 
 func TestMetricsDiffer(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 13})
 	columns := map[string]string{} // cells to slug
 	for chunk := range slices.Chunk(metrics.NewGlossary(nil).All(), 50) {
@@ -370,6 +377,7 @@ func TestMetricsDiffer(t *testing.T) {
 }
 
 func TestMovingAverages(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10})
 	for _, m := range []string{"installs", "cost", "roas_d1", "purchase_events", "purchase_d1_revenue_cohort", "time_spent_per_user_d0", "network_cost_diff"} {
 		a := emutest.Report(t, s, "day", fmt.Sprintf("%s,mavg_7_%[1]s,mavg_upper_7_95_%[1]s,mavg_lower_7_95_%[1]s,mavg_margin_of_error_7_95_%[1]s", m), "date_period=-5d:-1d")
@@ -386,6 +394,7 @@ func TestMovingAverages(t *testing.T) {
 }
 
 func TestUnknownMetricsAreTold(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 1})
 	for slug, want := range map[string]string{
 		"moons":                                     "Unsupported metric: moons",
@@ -426,6 +435,7 @@ func TestUnknownMetricsAreTold(t *testing.T) {
 
 // TestFamiliesThatTheGlossaryOnlyNames: their ranges, labels and sections are in its text.
 func TestFamiliesThatTheGlossaryOnlyNames(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 1})
 	glossary := emutest.GlossaryOf(s)
 	for _, c := range []struct {

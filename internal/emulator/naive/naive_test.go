@@ -40,6 +40,7 @@ func naiveWorlds(t *testing.T) []*naiveWorld {
 }
 
 func TestAnyQueryEqualsANaiveEvaluation(t *testing.T) {
+	t.Parallel()
 	n := *naiveRuns
 	if n == 0 {
 		n = wholeDraw

@@ -90,6 +90,7 @@ func drawMore(rt *rapid.T) string {
 }
 
 func TestRatiosRecomputeFromTheAnswersOwnSums(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 30})
 	nonzero := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -133,6 +134,7 @@ var cumulative = []string{"revenue_total_{p}", "ad_revenue_total_{p}", "all_reve
 	"purchase_{p}_revenue_cohort", "level_complete_{p}_conversions_cohort"}
 
 func TestCumulativeCohortValuesNeverFallWithAge(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 30})
 	rapid.Check(t, func(rt *rapid.T) {
 		dims, more := drawDims(rt), strings.Replace(drawMore(rt), "ad_spend_mode=network", "ad_spend_mode=adjust", 1)
@@ -196,6 +198,7 @@ func TestCohortsGrow(t *testing.T) { // the property above holds of constants, t
 }
 
 func TestPeriodsAddUpToTotals(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 40})
 	for _, family := range []string{"revenue%s", "ad_revenue%s", "uninstalls%s", "first_paying_users%s"} {
 		metrics := []string{fmt.Sprintf(family, "_total_d6")}
@@ -218,6 +221,7 @@ func TestPeriodsAddUpToTotals(t *testing.T) {
 }
 
 func TestEveryGroupingAddsUpToTheSame(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 14})
 	const metrics = "installs,sessions,cost,network_cost,all_revenue,revenue_total_d7,purchase_events,purchase_revenue,retained_users_d1"
 	want := emutest.Report(t, s, "month", metrics, "date_period=-3d:-1d&currency=EUR")
@@ -232,6 +236,7 @@ func TestEveryGroupingAddsUpToTheSame(t *testing.T) {
 }
 
 func TestVerifiedOutcomesAddUp(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 20})
 	a := emutest.Report(t, s, "day,campaign", "purchase_events,purchase_events_verified_passed,purchase_events_verified_failed,"+
 		"purchase_events_verified_unknown,purchase_events_not_verified", "date_period=-5d:-0d")
@@ -251,6 +256,7 @@ func TestVerifiedOutcomesAddUp(t *testing.T) {
 }
 
 func TestZonesMoveHoursBetweenDays(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 20})
 	byHour := emutest.Report(t, s, "hour", "installs,cost", "date_period=2026-03-01:2026-03-10").Column(t, "installs")
 	for _, zone := range []struct {

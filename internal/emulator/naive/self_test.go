@@ -39,6 +39,7 @@ func randomExpression(r *rand.Rand, depth int) string {
 }
 
 func TestNaiveReaderReadsAsSQLite(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 1))
 	values := map[string]naiveVal{"f.a": naiveInt(5), "f.b": naiveInt(-12), "f.c": naiveInt(123456), "f.none": naiveNull, "f.os": naiveText("ios"), "{p}": naiveInt(3)}
@@ -86,6 +87,7 @@ func TestNaiveReaderReadsAsSQLite(t *testing.T) {
 
 // The small worlds hold too few days to see both ends of every word.
 func TestPeriodWordsOnEveryDayEqualNaiveDates(t *testing.T) {
+	t.Parallel()
 	for day := range 1500 { // of four years from 2024-12-01
 		now := time.Date(2024, 12, 1+day, 12, 0, 0, 0, time.UTC)
 		for _, word := range []string{"today", "yesterday", "this_week", "last_week", "this_month", "last_month", "this_month_until_yesterday", "-40d:-0d"} {

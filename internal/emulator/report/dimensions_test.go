@@ -57,6 +57,7 @@ var dimensionForms = []struct {
 }
 
 func TestDimensionForms(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	if len(metrics.Dimensions) != 35 || len(dimensionForms) != 35 {
 		t.Fatalf("%d dimensions, %d forms, want 35", len(metrics.Dimensions), len(dimensionForms))
@@ -104,6 +105,7 @@ func TestDimensionForms(t *testing.T) {
 
 // TestDimensionsAgree checks that dimensions which name the same thing do so row by row.
 func TestDimensionsAgree(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	for _, c := range [][]string{{"country", "country_code"}, {"partner_name", "partner_id"}, {"partner_id", "partner"}, {"partner", "partner_name"},
 		{"country_code", "region"}, {"app", "app_token"}, {"network", "channel"}, {"source_network", "source_id_network"},
@@ -137,6 +139,7 @@ func TestDimensionsAgree(t *testing.T) {
 // TestEveryFilterOfEveryDimension compares filtered reports with the rows that a person would pick from the whole one,
 // and with their sum where the report doesn't show the dimension.
 func TestEveryFilterOfEveryDimension(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 20})
 	for _, d := range metrics.Dimensions {
 		whole := emutest.Report(t, s, d.Slug, "installs,cost", "date_period=2026-03-01:2026-03-04")
@@ -211,6 +214,7 @@ func TestEveryFilterOfEveryDimension(t *testing.T) {
 }
 
 func TestFilters(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	tokens := []string{s.Apps()[3].Token, s.Apps()[5].Token}
 	a := emutest.Report(t, s, "app_token", "installs", week+"&app_token__in="+strings.ToUpper(strings.Join(tokens, ",")))
@@ -259,6 +263,7 @@ func TestFilters(t *testing.T) {
 }
 
 func TestEveryFilterOfMetrics(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 20})
 	const period = "date_period=2026-03-01:2026-03-10"
 	for _, slug := range []string{"installs", "revenue", "cost", "ecpi", "retention_rate_d1", "daus", "time_spent_per_user_d1", "purchase_events",

@@ -21,6 +21,7 @@ import (
 const twoDays = "dimensions=day,app&metrics=installs,cost&date_period=2026-03-10:2026-03-11"
 
 func TestReportLimit(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
 	whole := emutest.Report(t, s, "day,app", "installs,cost", twoDays) // 6 rows
 	for _, c := range []struct {
@@ -48,6 +49,7 @@ func TestReportLimit(t *testing.T) {
 }
 
 func TestReportFormatsRefuseWhatCSVRefuses(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, MaxPairs: 10, Token: "x"})
 	bulk := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Bulk: 10})
 	for _, path := range []string{"report?", "parquet_report?"} {
@@ -65,6 +67,7 @@ func TestReportFormatsRefuseWhatCSVRefuses(t *testing.T) {
 }
 
 func TestReportFormatsUnderFaults(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
 	for _, path := range []string{"report", "parquet_report"} {
 		url := "http://x/reports-service/" + path + "?" + twoDays
@@ -111,6 +114,7 @@ func TestReportFormatsUnderFaults(t *testing.T) {
 
 // A Parquet report larger than a row group streams and stays whole.
 func TestParquetReportOfManyRows(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 60})
 	const query = "dimensions=hour,app,country_code,campaign,creative&metrics=installs,cost,ctr&date_period=-60d:-0d"
 	a := emutest.Report(t, s, "hour,app,country_code,campaign,creative", "installs,cost,ctr", query)

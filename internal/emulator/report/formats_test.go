@@ -149,6 +149,7 @@ func drawReport(r *rand.Rand, apps []facts.App) url.Values {
 }
 
 func TestJSONAndParquetReportsSayWhatTheCSVSays(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -236,6 +237,7 @@ func compareParquet(t *testing.T, query string, a emutest.Answer, body []byte) {
 
 // A total of a quotient is the quotient of the totals.
 func TestTotalsOfQuotients(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2})
 	body := emutest.Get(t, s, "report?dimensions=day,campaign&metrics=cost,installs,ecpi_all,daus&date_period=-7d:-1d", 200)
 	if !regexp.MustCompile(`"totals":\{"cost":\d+\.\d+,"installs":\d+\.0,.*"pagination":null\}\n$`).MatchString(body) {
@@ -255,6 +257,7 @@ func TestTotalsOfQuotients(t *testing.T) {
 }
 
 func TestAttrDependencyGivesTheIDsBehindNames(t *testing.T) {
+	t.Parallel()
 	for _, source := range []string{"dynamic", "first"} {
 		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4})
 		more := "&date_period=-3d:-1d&attribution_source=" + source

@@ -35,6 +35,7 @@ func idsOf(items []map[string]any) (out []string) {
 }
 
 func TestFiltersDataShapes(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	names := slices.Sorted(maps.Keys(report.FilterLists))
 	for _, name := range []string{"overview_metrics", "skad_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "dimensions",
@@ -95,6 +96,7 @@ func TestFiltersDataShapes(t *testing.T) {
 }
 
 func TestFiltersDataFiltersAndRefuses(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	for query, status := range map[string]int{
 		"": 400, "required_filters=": 400, "required_filters=nope": 400, "required_filters=apps,nope": 400,
@@ -148,6 +150,7 @@ func TestFiltersDataFiltersAndRefuses(t *testing.T) {
 
 // What filters_data lists, csv_report takes, and prints in the form that the formatting promises.
 func TestFiltersDataIsTrue(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))

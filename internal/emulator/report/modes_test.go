@@ -29,6 +29,7 @@ func total(t *testing.T, s *emulator.Server, slug, more string) int64 {
 var splittable = []string{"installs", "clicks", "cost", "revenue", "ad_revenue", "network_cost", "revenue_total_d3", "purchase_events"}
 
 func TestAttributionTypes(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 5})
 	for _, slug := range splittable {
 		all, organic := total(t, s, slug, ""), total(t, s, slug, "&network__in=organic")
@@ -60,6 +61,7 @@ func TestAttributionTypes(t *testing.T) {
 }
 
 func TestAttributionSource(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 5})
 	const metrics = "installs,cost,organic_installs,purchase_revenue"
 	dynamic, first := emutest.Report(t, s, "campaign", metrics, week), emutest.Report(t, s, "campaign", metrics, week+"&attribution_source=first")
@@ -108,6 +110,7 @@ func TestAttributionSource(t *testing.T) {
 }
 
 func TestSplitsOfFacts(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "facts.db")
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 5, DB: file})
 	for _, slug := range splittable {
@@ -128,6 +131,7 @@ func TestSplitsOfFacts(t *testing.T) {
 }
 
 func TestAdRevenueSources(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	metrics := []string{"ad_revenue", "ad_impressions", "ad_revenue_total_d7", "ad_impressions_d1"}
 	sums := map[string]int64{}
@@ -164,6 +168,7 @@ func TestAdRevenueSources(t *testing.T) {
 }
 
 func TestInAppRevenueModes(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 5})
 	for _, slug := range []string{"revenue", "revenue_total_d3", "purchase_revenue", "cohort_revenue", "purchase_d2_revenue_cohort"} {
 		all := total(t, s, slug, "")
@@ -182,6 +187,7 @@ func TestInAppRevenueModes(t *testing.T) {
 }
 
 func TestCohortMaturity(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 60})
 	const metrics = "installs,cost,revenue_total_d7,retained_users_d1,purchase_w1_events_cohort,roas_d7"
 	last := map[string]int{"revenue_total_d7": 7, "retained_users_d1": 1, "purchase_w1_events_cohort": 13, "roas_d7": 7} // day of age
@@ -242,6 +248,7 @@ func daysBetween(t *testing.T, from, to string) int {
 }
 
 func TestHourBetween(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: func() time.Time { return emutest.Noon.Add(25 * time.Minute) }})
 	for hours, keep := range map[string]func(age int) bool{
 		"-10h:-0h": func(age int) bool { return age >= 0 && age <= 10 },
@@ -270,6 +277,7 @@ func TestHourBetween(t *testing.T) {
 }
 
 func TestHourBetweenOfAComparison(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4})
 	before := emutest.Report(t, s, "hour", "installs", "date_period=2026-03-12:2026-03-12").Column(t, "installs")
 	a := emutest.Report(t, s, "hour", "installs", "date_period=today&hour__between=-4h:-1h&period_over_period=-2d")
@@ -284,6 +292,7 @@ func TestHourBetweenOfAComparison(t *testing.T) {
 }
 
 func TestPeriodOverPeriod(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
 	for _, c := range []struct {
 		value, from, to string
@@ -370,6 +379,7 @@ func shiftLabel(t *testing.T, form, label string, days int) string {
 }
 
 func TestOrderAndLimit(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4})
 	plain := emutest.Report(t, s, "day,os_name,network", "installs,ecpi", week)
 	for param, less := range map[string]func(a, b []string) int{

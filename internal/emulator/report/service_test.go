@@ -16,6 +16,7 @@ import (
 const week = "date_period=2026-03-01:2026-03-07" // Sunday to Saturday
 
 func TestAwkwardNamesAreThere(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	body := emutest.Get(t, s, "csv_report?dimensions=app,network,campaign,os_name&metrics=installs,network_cost&date_period=-5d:-1d", 200)
 	for _, part := range []string{`"Puzzle ""Quest"", Deluxe"`, `"line one` + "\nline two", `夏のセール`, `حملة الصيف`, `🚀`, `,unknown,`, `"a,""b""` + "\n,c (", ",Organic,", " padded "} {
@@ -37,6 +38,7 @@ func TestAwkwardNamesAreThere(t *testing.T) {
 }
 
 func TestValueForms(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	const all = "installs,clicks,impressions,sessions,cost,network_cost,network_cost_diff,network_installs,network_clicks,network_impressions," +
 		"network_ecpi,ecpi,ecpi_all,ad_revenue,ad_impressions,revenue,all_revenue,cohort_all_revenue,cohort_revenue,daus,maus,events," +
@@ -76,6 +78,7 @@ func TestValueForms(t *testing.T) {
 }
 
 func TestReadableNamesAndSort(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4})
 	const q = "csv_report?dimensions=day,os_name&metrics=installs,ecpi,retention_rate_d7,purchase_d1_revenue_cohort&" + week
 	head, _, _ := strings.Cut(emutest.Get(t, s, q+"&readable_names=true&format_dates=true", 200), "\n")
@@ -95,6 +98,7 @@ func TestReadableNamesAndSort(t *testing.T) {
 }
 
 func TestSpendModesAndCurrency(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
 	sum := func(slug, more string) int64 {
 		return emutest.Report(t, s, "day,campaign", slug, week+more).Sum(t, slug)
@@ -138,6 +142,7 @@ func TestSpendModesAndCurrency(t *testing.T) {
 }
 
 func TestPeriods(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1})
 	for _, c := range []struct{ period, first, last string }{
 		{"today", "2026-03-14", "2026-03-14"},
@@ -166,6 +171,7 @@ func TestPeriods(t *testing.T) {
 }
 
 func TestStatuses(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, MaxPairs: 12 * 5})
 	const ok = "dimensions=day&metrics=installs&date_period=-2d:-1d"
 	explicit := ok + "&cohort_maturity=immature&attribution_types=click,impression,engaged_ad&attribution_source=dynamic&reattributed=all" +
@@ -278,6 +284,7 @@ func TestStatuses(t *testing.T) {
 }
 
 func TestCredentials(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Token: "right", Apps: 1})
 	for _, c := range []struct {
 		authorization, account string
@@ -307,6 +314,7 @@ func TestCredentials(t *testing.T) {
 }
 
 func TestSpendIsRestatedByAgeAlone(t *testing.T) {
+	t.Parallel()
 	const day = "date_period=2026-03-13:2026-03-13"
 	spend := func(s *emulator.Server) string {
 		return emutest.Get(t, s, "csv_report?dimensions=campaign,country_code&metrics=network_cost,cost,ecpi_network&ad_spend_mode=network&"+day, 200)

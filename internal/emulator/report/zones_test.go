@@ -43,6 +43,7 @@ func byHand(t *testing.T, s *emulator.Server, zone *time.Location, from, to stri
 }
 
 func TestZonesOfEveryKind(t *testing.T) {
+	t.Parallel()
 	autumn := func() time.Time { return time.Date(2025, 11, 20, 12, 0, 0, 0, time.UTC) }
 	s := emutest.Open(t, emulator.Options{Now: autumn, Days: 40, Apps: 4})
 	for _, name := range []string{"Europe/Berlin", "America/New_York", "America/Havana", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Kathmandu",
@@ -87,6 +88,7 @@ func TestZonesOfEveryKind(t *testing.T) {
 }
 
 func TestDaysWhenTheClockChanges(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: func() time.Time { return time.Date(2025, 10, 28, 12, 0, 0, 0, time.UTC) }, Days: 20})
 	const day = "date_period=2025-10-26:2025-10-26&timezone_id=Europe/Berlin"
 	utc := emutest.Report(t, s, "hour", "installs", "date_period=2025-10-25:2025-10-26").Column(t, "installs")
@@ -127,6 +129,7 @@ func TestDaysWhenTheClockChanges(t *testing.T) {
 }
 
 func TestZoneParameters(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
 	same := func(a, b string) bool {
 		x, y := emutest.Report(t, s, "hour,network", "installs", a), emutest.Report(t, s, "hour,network", "installs", b)
@@ -177,6 +180,7 @@ func TestZoneParameters(t *testing.T) {
 }
 
 func TestTodayBeginsWithinAnHourOfUTC(t *testing.T) {
+	t.Parallel()
 	for at, today := range map[time.Duration]string{6*time.Hour + 29*time.Minute: "2026-03-14", 6*time.Hour + 30*time.Minute: "2026-03-15"} {
 		s := emutest.Open(t, emulator.Options{Now: func() time.Time { return emutest.Noon.Add(at) }, Apps: 2})
 		a := emutest.Report(t, s, "day", "clicks", "date_period=today&timezone_id=Asia/Kolkata")
@@ -187,6 +191,7 @@ func TestTodayBeginsWithinAnHourOfUTC(t *testing.T) {
 }
 
 func TestTheWholeOfTheDataIsServed(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 3})
 	for _, period := range []string{"1000-01-01:9999-12-31", "-2d:-0d"} {
 		a := emutest.Report(t, s, "hour", "clicks", "date_period="+period)

@@ -35,6 +35,7 @@ func postFaulty(s *emulator.Server, body string) string {
 
 // What each fault answers, and whether the request is taken.
 func TestSharingFaults(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		fault  emulator.Fault
 		answer string
@@ -85,6 +86,7 @@ func TestSharingFaults(t *testing.T) {
 
 // Random delays are between none and the fault's, and the same in each run.
 func TestRandomDelays(t *testing.T) {
+	t.Parallel()
 	var first []time.Duration
 	for range 2 {
 		synctest.Test(t, func(t *testing.T) {
@@ -126,6 +128,7 @@ func TestRandomDelays(t *testing.T) {
 
 // Two requests of a device at a time are noticed, and the slower one is taken later; those of others aren't.
 func TestSharingOverlaps(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := emulator.New(emulator.Options{Apps: 1, Days: 2, Faults: []emulator.Fault{{Nth: 1, Kind: emulator.FaultSlow, Delay: time.Minute}}})
 		check(t, err)
@@ -155,6 +158,7 @@ func TestSharingOverlaps(t *testing.T) {
 
 // A client that gives up is answered by nobody, and nothing is taken of it.
 func TestSharingClientGone(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := emulator.New(emulator.Options{Apps: 1, Days: 2, Latency: time.Hour})
 		check(t, err)
@@ -179,6 +183,7 @@ func TestSharingClientGone(t *testing.T) {
 
 // When the log can't be written the answer says so.
 func TestSharingNotWritten(t *testing.T) {
+	t.Parallel()
 	o := emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, DB: t.TempDir() + "/facts.db"}
 	s, err := emulator.New(o)
 	check(t, err)
@@ -211,6 +216,7 @@ func (w *nextAtOnce) WriteHeader(status int) {
 
 // One after the other isn't at a time, however fast the client, and after a scripted failure too.
 func TestSharingOneAfterTheOther(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, Faults: []emulator.Fault{{Nth: 1, Kind: emulator.FaultStatus, Status: 503}}})
 	post := func(next func()) {
 		r := httptest.NewRequest(http.MethodPost, sharing.Path+"?"+strings.ReplaceAll(gpsForm, "APP", s.Apps()[0].Token)+"&sharing=disable", nil)

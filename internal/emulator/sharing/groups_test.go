@@ -16,6 +16,7 @@ import (
 
 // The group rules one by one. A case is what one device is sent, in this order; want says what a partner doesn't get then.
 func TestSharingGroupRules(t *testing.T) {
+	t.Parallel()
 	const (
 		everything = "ad_revenue att_update event install reattribution reattribution_reinstall reinstall rejected_install rejected_reattribution sdk_click sdk_info session subscription uninstall update"
 		sessions   = "install reattribution reattribution_reinstall reinstall rejected_install rejected_reattribution session"
@@ -107,6 +108,7 @@ func TestSharingGroupRules(t *testing.T) {
 
 // Settings are a device's of an app, by ID and its type.
 func TestSharingIsPerDevice(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2})
 	one, two := s.Apps()[0].Token, s.Apps()[1].Token
 	for _, query := range []string{
@@ -141,6 +143,7 @@ func TestSharingIsPerDevice(t *testing.T) {
 
 // Apps that app automation made are known.
 func TestSharingOfAnAppMadeByAutomation(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2})
 	r := httptest.NewRequest(http.MethodPost, apps.Prefix+"app", strings.NewReader(`{"name":"n","bundle_id":"b.c","store_id":"b.c","platform":"android"}`))
 	r.Header.Set("Authorization", "Bearer x")

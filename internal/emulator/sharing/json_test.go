@@ -72,6 +72,7 @@ func byteSlices(texts []string) (out [][]byte) {
 
 // Parts are what the standard library reads, of broken texts too.
 func TestJSONPartsEqualTheStandardLibrarys(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		raw := []byte(drawJSON(rt, 3))
 		if len(raw) > 1 && rapid.IntRange(0, 4).Draw(rt, "break") == 0 {

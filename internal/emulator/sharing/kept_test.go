@@ -73,6 +73,7 @@ func sendSome(t *testing.T, s *emulator.Server) {
 
 // The log has the order, the books the counts, and the admin calls say the same as the methods; a kept file keeps it all.
 func TestSharingIsKept(t *testing.T) {
+	t.Parallel()
 	private := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, SharingPartners: []string{"x.y z"}})
 	sendSome(t, private)
 	o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db"), SharingPartners: []string{"other", "x.y z"}}
@@ -175,6 +176,7 @@ func sharingAdminCalls(t *testing.T, s *emulator.Server) {
 }
 
 func TestResetSharingByCall(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2})
 	sendSome2 := func() { postSharing(s, gpsForm+"&sharing=disable", "") }
 	sendSome2()
@@ -189,6 +191,7 @@ func TestResetSharingByCall(t *testing.T) {
 
 // Many at once, of few devices: the log's order is that in which the settings were taken, on reopening too.
 func TestSharingLogHasTheOrderOfTheBooks(t *testing.T) {
+	t.Parallel()
 	o := emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db")}
 	s, stop := emutest.Start(t, o)
 	const senders, each = 8, 100
@@ -236,6 +239,7 @@ func TestSharingLogHasTheOrderOfTheBooks(t *testing.T) {
 
 // Reading stops where the reader wants it to.
 func TestSharingLogStops(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: func() time.Time { return emutest.Noon }, Apps: 1, Days: 2})
 	for range 3 {
 		postSharing(s, gpsForm+"&sharing=enable", "")

@@ -22,7 +22,7 @@ import (
 // These follow -args.
 var (
 	sharingSeed = flag.Uint64("devices-seed", 1, "seed of these devices")
-	sharingRuns = flag.Int("devices", 0, "devices of the naive evaluator's test of sharing; 0 means 20000, or 5000 in short mode")
+	sharingRuns = flag.Int("devices", 0, "devices of the naive evaluator's test of sharing; 0 means 4000, or 1000 in short mode")
 )
 
 // naiveParents are the rules' words: session has five children, install one, and all stands above the rest.
@@ -205,11 +205,12 @@ func (d *naiveDraw) request(pairs []string) *http.Request {
 
 // Whatever a device is sent, what holds for it is what the rules say word by word.
 func TestAnySharingEqualsANaiveEvaluation(t *testing.T) {
+	t.Parallel()
 	n := *sharingRuns
 	if n == 0 {
-		n = 20_000 / emutest.Slowdown
+		n = 4_000 / emutest.Slowdown
 		if testing.Short() {
-			n = 5_000 / emutest.Slowdown
+			n = 1_000 / emutest.Slowdown
 		}
 	}
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, SharingPartners: []string{"a.b, c=d"}})

@@ -65,6 +65,7 @@ func partly(reason string) string {
 const allRight = `{"status":"OK"}`
 
 func TestSharingMandatoryParameters(t *testing.T) {
+	t.Parallel()
 	const nothing = "Missing parameter: sharing, partner_sharing_settings or granular_third_party_sharing_options"
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2})
 	for _, c := range []struct{ query, body, reason string }{
@@ -131,6 +132,7 @@ func TestSharingMandatoryParameters(t *testing.T) {
 }
 
 func TestSharingBodyLimit(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2})
 	for _, c := range []struct {
 		size, status int
@@ -162,6 +164,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // Each way of sending the same says the same.
 func TestSharingEncodings(t *testing.T) {
+	t.Parallel()
 	const (
 		settings = `{"all":{"all":false},"facebook":{"install":true}}`
 		forms    = `[{"partnerName":"all","key":"all","value":false},{"partnerName":"facebook","key":"install","value":"true"}]`
@@ -219,6 +222,7 @@ func TestSharingEncodings(t *testing.T) {
 
 // What is invalid is named, and the rest applies; with no rest nothing does.
 func TestSharingInvalidParts(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, SharingPartners: []string{"extra"}})
 	long := strings.Repeat("ä", 65)
 	many := `{`
@@ -304,6 +308,7 @@ func TestSharingInvalidParts(t *testing.T) {
 }
 
 func TestSharingKnowsPartnersAndMetrics(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, SharingPartners: []string{"extra", "34", "facebook"}})
 	names := []string{"applovin", "chartboost", "facebook", "gameanalytics", "google", "inmobi", "ironsource", "mintegral", "snapchat", "tapjoy",
 		"tiktok", "unityads", "vungle", "dynamic_callbacks", "extra", "34"}
@@ -337,6 +342,7 @@ func TestSharingKnowsPartnersAndMetrics(t *testing.T) {
 }
 
 func TestSharingOptions(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2})
 	type groups = map[string]map[string]string
 	for _, c := range []struct {
@@ -372,6 +378,7 @@ func TestSharingOptions(t *testing.T) {
 
 // A token is asked for where there is one.
 func TestSharingTokens(t *testing.T) {
+	t.Parallel()
 	first := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2}).Apps()[0].Token
 	for _, c := range []struct {
 		tokens  map[string]string
@@ -411,6 +418,7 @@ func TestSharingTokens(t *testing.T) {
 
 // Answers are JSON of one member whatever they quote.
 func TestSharingAnswersAreJSON(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2})
 	r := httptest.NewRequest(http.MethodPost, sharing.Path+"/?"+strings.ReplaceAll(gpsForm, "APP", s.Apps()[0].Token)+"&"+emutest.Form("sharing", "\"\n\\</script>\xff"), nil)
 	w := httptest.NewRecorder()

@@ -14,6 +14,7 @@ import (
 
 // What each fault answers, and whether the record is taken.
 func TestCostFaults(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		fault  emulator.Fault
 		answer string // status, Retry-After and body; "broken"
@@ -86,6 +87,7 @@ func TestCostFaults(t *testing.T) {
 
 // A server that is closed doesn't wait for slow answers.
 func TestCloseEndsSlowSpend(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := emulator.New(emulator.Options{Apps: 1, Days: 2, Latency: time.Hour})
 		if err != nil {

@@ -41,6 +41,7 @@ func costCells(t *testing.T, s *emulator.Server, metrics, more string) map[strin
 
 // TestSpendIsReported adds up by hand what was sent, and looks for it in reports that were asked for before and after.
 func TestSpendIsReported(t *testing.T) {
+	t.Parallel()
 	const metrics = "click_cost,impression_cost,install_cost,event_cost,adjust_cost,cost,network_cost,installs,clicks,daus,paid_clicks"
 	for _, currency := range []string{"usd", "eur", "kwd"} { // none worth less than a dollar, where a micro of USD is many
 		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 12})
@@ -93,6 +94,7 @@ func TestSpendIsReported(t *testing.T) {
 
 // Where the network's numbers count, a partner's don't; replaced spend moves, and nothing is left of it.
 func TestSpendModesAndCorrections(t *testing.T) {
+	t.Parallel()
 	o := emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 10, DB: filepath.Join(t.TempDir(), "facts.db")}
 	s := emutest.Open(t, o)
 	base := costCells(t, s, "click_cost,install_cost,cost", "")
@@ -127,6 +129,7 @@ func TestSpendModesAndCorrections(t *testing.T) {
 const spentReport = "csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,cost,network_cost,roas_d7,purchase_revenue&date_period=2026-03-08:2026-03-14"
 
 func TestSpendIsKept(t *testing.T) {
+	t.Parallel()
 	o := emulator.Options{Now: emutest.AtNoon, Seed: 5, Apps: 3, Days: 10, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1}
 	s, stop := emutest.Start(t, o)
 	var wg sync.WaitGroup
@@ -167,6 +170,7 @@ func TestSpendIsKept(t *testing.T) {
 
 // A record that was answered 200 is in the file: the process may end at once.
 func TestSpendIsKeptBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := emulator.Options{Now: emutest.AtNoon, Seed: 5, Apps: 1, Days: 10, DB: filepath.Join(dir, "facts.db"), Rate: -1}
 	s := emutest.Open(t, o)
@@ -193,6 +197,7 @@ func TestSpendIsKeptBeforeTheAnswer(t *testing.T) {
 }
 
 func TestSpendAdmin(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10})
 	e := emutest.Engagements(s, emutest.Noon, 1, 1, 1)[0]
 	for range 2 {
@@ -214,6 +219,7 @@ func TestSpendAdmin(t *testing.T) {
 
 // Spend goes with whom it was paid for through every filter: each row of it is like one of that day's, but for numbers.
 func TestSpendRowsHaveTwins(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "facts.db")
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 9, DB: file})
 	list := emutest.Engagements(s, emutest.Noon, 6, 0, 30)

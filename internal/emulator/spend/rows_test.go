@@ -8,6 +8,7 @@ import (
 
 // What a row comes to in micros of USD: exact where it can be, else the next one up.
 func TestSpendRounding(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		pricing  uint8
 		currency string

@@ -28,6 +28,7 @@ func with(name, value string) url.Values {
 }
 
 func TestCostParameters(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10})
 	letters := func(n int, c string) string { return strings.Repeat(c, n) }
 	for _, c := range []struct {
@@ -101,6 +102,7 @@ func TestCostParameters(t *testing.T) {
 
 // What a request is made of besides its parameters.
 func TestCostRequests(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10})
 	good := with("tag", "t").Encode()
 	do := func(method, at, kind, body string) int {
@@ -145,6 +147,7 @@ func TestCostRequests(t *testing.T) {
 }
 
 func TestCostCredentials(t *testing.T) {
+	t.Parallel()
 	partners := map[string]string{"any-key": "", "unity-key": "Unity Ads"}
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 10, Partners: partners})
 	var unity, other emulator.Engagement
@@ -198,6 +201,7 @@ func TestCostCredentials(t *testing.T) {
 }
 
 func TestSpendWindow(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 12})
 	send := func(id, amount string) {
 		t.Helper()
@@ -271,6 +275,7 @@ func TestSpendWindow(t *testing.T) {
 }
 
 func TestSpendTwice(t *testing.T) {
+	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10})
 	list := emutest.Engagements(s, emutest.Noon, 1, 1, 3)
 	send := func(typ, currency, amount string, e emulator.Engagement, tag string) {
