@@ -82,8 +82,8 @@ func (p *Program) getenv(name string) string {
 	return value
 }
 
-// LoadConfig reads the config file. Its errors end the process with ExitUsage.
-func (p *Program) LoadConfig() (*config.Config, error) {
+// loadConfig reads the config file. Its errors end the process with ExitUsage.
+func (p *Program) loadConfig() (*config.Config, error) {
 	c, err := config.Load(p.ConfigFile, p.LookupEnv)
 	if err != nil {
 		return nil, exit.Usage(err)
@@ -94,7 +94,7 @@ func (p *Program) LoadConfig() (*config.Config, error) {
 // WithService opens the service, calls do with a session that records nothing, and closes everything again. The ledger stays
 // closed. The error has its exit code.
 func (p *Program) WithService(cmd *cobra.Command, do func(context.Context, *Session) error) (err error) {
-	e, err := p.OpenService(p.Logger(cmd.ErrOrStderr()))
+	e, err := p.openService(p.Logger(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) err
 
 // CompleteJobs completes arguments in a shell: the config's jobs that aren't on the command line yet.
 func (p *Program) CompleteJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	c, err := p.LoadConfig()
+	c, err := p.loadConfig()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
