@@ -125,13 +125,15 @@ func TestStopWhileTheServiceHangs(t *testing.T) {
 }
 
 // No more than eight times what is in flight is sent beyond what is on record, however long the ledger takes.
-func TestWindow(t *testing.T) {
+func TestInFlight(t *testing.T) {
+	t.Parallel()
+	const rows = 6000 // of which so many segments are written that they are folded, more than once
 	dir := t.TempDir()
 	r := newRig(t)
 	var sent, flushed atomic.Int64
 	o := fileBox(t, dir, time.Minute)
 	_, err := doFile(t.Context(), o, Task[string]{
-		Name: "f", Source: many(20_000), InFlight: 8,
+		Name: "f", Source: many(rows), InFlight: 8,
 		Send: func(ctx context.Context, line string) (int, error) {
 			if n := sent.Add(1); n > flushed.Load()+(1+mostAhead)*8 {
 				t.Errorf("%d sent, %d on record", n, flushed.Load())
@@ -145,7 +147,7 @@ func TestWindow(t *testing.T) {
 			}
 		},
 	})
-	if err != nil || sent.Load() != 20_000 {
+	if err != nil || sent.Load() != rows {
 		t.Fatal(sent.Load(), err)
 	}
 	keys, err := o.table.Folder.Keys(t.Context(), "")
@@ -177,6 +179,7 @@ func breakLedger(t *testing.T, dir, folder string) {
 }
 
 func TestLedgerFails(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := fileBox(t, dir, time.Minute)
 	o.o.Window = 100
@@ -193,6 +196,7 @@ func TestLedgerFails(t *testing.T) {
 }
 
 func TestLeaseEnds(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := fileBox(t, dir, 300*time.Millisecond)
 	var sent atomic.Int64
