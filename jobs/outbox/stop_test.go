@@ -182,7 +182,7 @@ func TestLedgerFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	o := fileBox(t, dir, time.Minute)
-	o.o.Window = 100
+	o.o.ReadAhead = 100
 	sent := 0
 	_, err := doFile(t.Context(), o, Task[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
 		if sent++; sent == 10 {
@@ -215,7 +215,7 @@ func TestLeaseEnds(t *testing.T) {
 // Another process has gone on with the push, because this one was suspended.
 func TestTakenOver(t *testing.T) {
 	r := newRig(t)
-	r.o.Window = 4
+	r.o.ReadAhead = 4
 	p := r.push("f", many(100))
 	p.Send = func(ctx context.Context, line string) (int, error) {
 		if line == "id20 1" {

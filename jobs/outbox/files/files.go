@@ -19,7 +19,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return strings.TrimSpace(r.Field + " " + r.Reason) }
 
-// A Line is what came of one row of a file.
+// A Row is one row of a file, as the file spells it.
 type Row struct {
 	Row     int64    // from 1; names and blank lines don't count
 	Values  []string // one for each field of the mapping, as the file spells it
