@@ -23,7 +23,7 @@ func TestManPages(t *testing.T) {
 	}
 	root := newRoot(newProgram())
 	root.InitDefaultCompletionCmd()
-	root.DisableAutoGenTag = true // else each page has a history of the day on which it was made
+	root.DisableAutoGenTag = true                                    // else each page has a history of the day on which it was made
 	header := &doc.GenManHeader{Section: "1", Source: "reportferry"} // with the month of SOURCE_DATE_EPOCH, or of today
 	if err := doc.GenManTree(root, header, dir); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-const adminPrefix = "/_emulator/"
+const AdminPrefix = "/_emulator/"
 
 // serveAdmin answers, to callers on this machine only:
 //
@@ -37,7 +37,7 @@ func (s *Server) serveAdmin(x *wire.Exchange, r *http.Request) {
 		x.Fail(wire.Forbidden("The emulator's admin calls are for this machine only"))
 		return
 	}
-	answer, err := s.administer(x, r, r.Method+" "+strings.TrimPrefix(r.URL.Path, adminPrefix))
+	answer, err := s.administer(x, r, r.Method+" "+strings.TrimPrefix(r.URL.Path, AdminPrefix))
 	var e *wire.Error
 	switch {
 	case errors.As(err, &e):

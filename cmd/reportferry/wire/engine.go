@@ -50,7 +50,7 @@ func (c *closers) Close() error {
 
 // Open reads the config and opens the ledger. Nothing is asked of the service.
 func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
-	e, err := p.OpenService(log)
+	e, err := p.openService(log)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +60,9 @@ func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
 	return e, nil
 }
 
-// OpenService reads the config and makes the service's client, for commands that need no ledger.
-func (p *Program) OpenService(log *slog.Logger) (*Engine, error) {
-	c, err := p.LoadConfig()
+// openService reads the config and makes the service's client, for commands that need no ledger.
+func (p *Program) openService(log *slog.Logger) (*Engine, error) {
+	c, err := p.loadConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +117,7 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 	return nil
 }
 
+// openLedger opens the ledger in a bucket or a folder. It refuses mem://, where nothing outlives the process.
 func openLedger(ctx context.Context, rawURL string) (*ledger.Ledger, error) {
 	if strings.HasPrefix(rawURL, "mem:") {
 		return nil, errors.New("mem:// is gone when the process ends; the smallest ledger is a folder: file://./.reportferry")

@@ -134,6 +134,7 @@ func (s *Session) pushFile(ctx context.Context, arg string, source files.Source,
 	return files.Path{Name: "by-hand/" + rest, Bucket: bucket, Key: base}, err
 }
 
+// localFile finds a file by its path, as pushFile does by a URL.
 func (s *Session) localFile(ctx context.Context, name string, source files.Source, own *blob.Bucket) (files.Path, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {

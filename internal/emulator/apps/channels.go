@@ -111,7 +111,7 @@ func (a *accountApp) channelOf(slug string) map[string]any {
 			continue
 		}
 		own, _ := values.(map[string]any)
-		out := Merged(own, nil)
+		out := merged(own, nil)
 		for _, p := range c.params {
 			if p.optional && out[p.name] == nil {
 				out[p.name] = p.absent

@@ -129,8 +129,8 @@ func (c *call) postApp() (any, error) {
 		a = &accountApp{Token: token, StoreID: q.storeID, Platform: q.platform, Settings: emptySettings()}
 		a.ID = 100_000 + c.s.streamOf("app id", token).Below(1_000_000_000)
 		secret := c.s.newSecret(a, 3)
-		secret.CreatedAt, secret.UpdatedAt = Stamp(c.now), Stamp(c.now)
-		a.Secrets = []SdkSecret{secret}
+		secret.CreatedAt, secret.UpdatedAt = stamp(c.now), stamp(c.now)
+		a.Secrets = []sdkSecret{secret}
 	}
 	return c.updateApp(a, q, template)
 }
@@ -206,7 +206,7 @@ func (a *accountApp) jobReason() string {
 		c, _ := findChannel(name)
 		channels[c.slug] = values
 	}
-	text, err := json.Marshal([]any{channels, Merged(a.Overrides, nil), append([]string{}, a.Editors...), a.SecretHash})
+	text, err := json.Marshal([]any{channels, merged(a.Overrides, nil), append([]string{}, a.Editors...), a.SecretHash})
 	if err != nil {
 		panic(err) // it came as JSON
 	}

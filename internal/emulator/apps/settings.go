@@ -21,12 +21,12 @@ func (a *accountApp) view(name string) any {
 		return map[string]any{"id": a.ID, "name": a.Name, "app_token": a.Token, "bundle_id": a.BundleID, "default_platform": a.Platform, "stores": stores}
 	case "sdk_secrets":
 		object, _ := a.Settings[name].(map[string]any)
-		secrets := make([]SdkSecret, 0, len(a.Secrets))
+		secrets := make([]sdkSecret, 0, len(a.Secrets))
 		for _, s := range a.Secrets {
 			s.Value = nil // the calls on secrets show it; settings are exported into files
 			secrets = append(secrets, s)
 		}
-		return Merged(object, map[string]any{"enforce_install_signing": a.enforcesSigning(), "secrets": secrets})
+		return merged(object, map[string]any{"enforce_install_signing": a.enforcesSigning(), "secrets": secrets})
 	}
 	return a.Settings[name]
 }

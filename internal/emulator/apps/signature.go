@@ -12,7 +12,7 @@ var fingerprint = regexp.MustCompile(`^[0-9A-F]{2}(:[0-9A-F]{2}){19}$`)
 
 func (a *accountApp) signature() map[string]any {
 	object, _ := a.Settings["signature"].(map[string]any)
-	return Merged(map[string]any{"enforce_install_signing": false, "android_fingerprints": []any{}}, object)
+	return merged(map[string]any{"enforce_install_signing": false, "android_fingerprints": []any{}}, object)
 }
 
 func (a *accountApp) enforcesSigning() bool {
@@ -53,6 +53,6 @@ func (c *call) patchSignature() (any, error) {
 	if a.Platform != android {
 		return nil, wire.BadRequest("Signature settings are for Android apps")
 	}
-	a.Settings["signature"] = Merged(a.signature(), own)
+	a.Settings["signature"] = merged(a.signature(), own)
 	return a.Settings["signature"], a.save(c.tx)
 }

@@ -50,7 +50,7 @@ type accountApp struct {
 	Verify     bool                  `json:",omitempty"`
 
 	Settings map[string]any // by section: a list of objects or an object; those of the other platform too
-	Secrets  []SdkSecret
+	Secrets  []sdkSecret
 }
 
 type otherStore struct {
@@ -186,4 +186,4 @@ func (c *call) newAppToken(platform, storeID string) (string, error) {
 	}
 }
 
-func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }

@@ -36,10 +36,10 @@ type ticket struct {
 // sectionResult is a section in a job's result. Its failures' shape is a guess.
 type sectionResult struct {
 	Successes []string      `json:"successes"`
-	Failures  []ItemFailure `json:"failures"`
+	Failures  []itemFailure `json:"failures"`
 }
 
-type ItemFailure struct {
+type itemFailure struct {
 	Name   string `json:"name"`
 	Detail string `json:"detail"`
 }

@@ -66,7 +66,7 @@ func firstRecord(tx *sql.Tx) (*vaultRecord, error) {
 // putVault seals the data; a record of the same section and store gets it instead of what it had.
 func (c *call) putVault() (any, error) {
 	f := c.body
-	r := &vaultRecord{section: f.text("section"), store: f.optionalText("store"), created: Stamp(c.now)}
+	r := &vaultRecord{section: f.text("section"), store: f.optionalText("store"), created: stamp(c.now)}
 	data, _ := f.values["data"].(string)
 	switch {
 	case f.need("data") && data == "":
@@ -96,7 +96,7 @@ func (c *call) putVault() (any, error) {
 	if old != nil {
 		r = old
 	}
-	r.updated = Stamp(c.now)
+	r.updated = stamp(c.now)
 	if err := c.s.vault.seal(r, data); err != nil {
 		return nil, err
 	}

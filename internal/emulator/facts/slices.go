@@ -47,10 +47,10 @@ const organicNetwork = "Organic"
 type networkDef struct {
 	network, partner string
 	pricing          int
-	ReportsSpend     bool // has rows of the network's own numbers
+	reportsSpend     bool // has rows of the network's own numbers
 }
 
-var Networks = []networkDef{
+var networks = []networkDef{
 	{"Facebook Installs", "Facebook", PayImpression, true},
 	{"Instagram Installs", "Facebook", PayImpression, true},
 	{"AppLovin", "AppLovin", PayInstall, true},
@@ -90,7 +90,7 @@ func makeSlices(seed int64, appIndex, first int, osNames []string) []Slice {
 	}
 	campaigns := r.Between(16, 20)
 	for i := range campaigns {
-		n := Networks[r.Below(len(Networks))]
+		n := networks[r.Below(len(networks))]
 		name := campaignNames[(i+appIndex*3)%len(campaignNames)]
 		campaign := fmt.Sprintf("%s (%d)", name, 1_000_000+appIndex*1000+i)
 		if name == "unknown" {
@@ -99,7 +99,7 @@ func makeSlices(seed int64, appIndex, first int, osNames []string) []Slice {
 		// One campaign runs in two countries, so that rows share a campaign.
 		for j := range 1 + i%2 {
 			add(Slice{OSName: osNames[r.Below(len(osNames))], country: countries[r.Below(len(countries)-j)], network: n.network,
-				campaign: campaign, campaignNet: name, partner: n.partner, pricing: n.pricing, networkData: n.ReportsSpend, weight: r.Between(1, 60)})
+				campaign: campaign, campaignNet: name, partner: n.partner, pricing: n.pricing, networkData: n.reportsSpend, weight: r.Between(1, 60)})
 		}
 	}
 	return out

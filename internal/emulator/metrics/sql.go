@@ -46,7 +46,7 @@ func (g *Glossary) Build(q *Query) (Statement, error) {
 		b := newBuilder(q, s, []string{reportName, comparisonName}[i])
 		builders = append(builders, b)
 		for _, m := range q.Metrics {
-			e, err := g.Formulas.value(m, b)
+			e, err := g.formulas.value(m, b)
 			if err != nil {
 				return st, err
 			}
@@ -57,7 +57,7 @@ func (g *Glossary) Build(q *Query) (Statement, error) {
 	main := builders[0]
 	var bounds []any
 	for _, f := range q.Bounds {
-		e, err := g.Formulas.value(f.Metric, main)
+		e, err := g.formulas.value(f.Metric, main)
 		if err != nil {
 			return st, err
 		}

@@ -80,7 +80,7 @@ func (w *csvWriter) number(v any, u metrics.Unit) (err error) {
 func appendNumber(b []byte, v any, u metrics.Unit) ([]byte, error) {
 	switch v := v.(type) {
 	case float64:
-		return AppendReal(b, v), nil
+		return appendReal(b, v), nil
 	case int64:
 		if u == metrics.Micros {
 			return appendMicros(b, v), nil
@@ -91,8 +91,8 @@ func appendNumber(b []byte, v any, u metrics.Unit) ([]byte, error) {
 	}
 }
 
-// AppendReal prints the shortest decimal that reads back as x, with at least one decimal.
-func AppendReal(b []byte, x float64) []byte {
+// appendReal prints the shortest decimal that reads back as x, with at least one decimal.
+func appendReal(b []byte, x float64) []byte {
 	start := len(b)
 	b = strconv.AppendFloat(b, x, 'f', -1, 64)
 	if !bytes.ContainsRune(b[start:], '.') {

@@ -40,7 +40,7 @@ func (s *Service) parse(v url.Values, now time.Time) (*request, *wire.Error) {
 }
 
 func (q *request) readDimensions(v url.Values) *wire.Error {
-	names := SplitList(v.Get("dimensions"))
+	names := splitList(v.Get("dimensions"))
 	if len(names) == 0 {
 		return wire.BadRequest("dimensions: at least one is required")
 	}
@@ -55,12 +55,12 @@ func (q *request) readDimensions(v url.Values) *wire.Error {
 }
 
 func (s *Service) readMetrics(q *request, v url.Values) *wire.Error {
-	names := SplitList(v.Get("metrics"))
+	names := splitList(v.Get("metrics"))
 	if len(names) == 0 {
 		return wire.BadRequest("metrics: at least one is required")
 	}
 	for _, name := range names {
-		c, err := s.Glossary.Find(name)
+		c, err := s.glossary.Find(name)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (s *Service) readMetrics(q *request, v url.Values) *wire.Error {
 
 // readSort reads sort, and index, whose dimensions break its ties before the others do.
 func (q *request) readSort(v url.Values) *wire.Error {
-	for _, name := range SplitList(v.Get("sort")) {
+	for _, name := range splitList(v.Get("sort")) {
 		slug, descending := strings.CutPrefix(name, "-")
 		n := slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == slug })
 		if n < 0 {
@@ -83,7 +83,7 @@ func (q *request) readSort(v url.Values) *wire.Error {
 		}
 		q.Sort = append(q.Sort, metrics.SortKey{Column: n + 1, Descending: descending})
 	}
-	for _, slug := range SplitList(v.Get("index")) {
+	for _, slug := range splitList(v.Get("index")) {
 		n := slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == slug })
 		if n < 0 {
 			return wire.BadRequest("index: %q is not among the dimensions of this report", slug)
@@ -113,9 +113,9 @@ func (q *request) readFormat(v url.Values) (err *wire.Error) {
 	return nil
 }
 
-// SplitList splits a comma list, trims its entries and drops empty and repeated ones. A comma inside a value can't be
+// splitList splits a comma list, trims its entries and drops empty and repeated ones. A comma inside a value can't be
 // written, as at the service.
-func SplitList(s string) []string {
+func splitList(s string) []string {
 	var out []string
 	for part := range strings.SplitSeq(s, ",") {
 		if part = strings.TrimSpace(part); part != "" && !slices.Contains(out, part) {

@@ -41,11 +41,11 @@ type Options struct {
 type Service struct {
 	opts     Options
 	world    *facts.World
-	Glossary *metrics.Glossary
+	glossary *metrics.Glossary
 }
 
 func New(w *facts.World, o Options) *Service {
-	return &Service{opts: o, world: w, Glossary: metrics.NewGlossary(&w.Catalog)}
+	return &Service{opts: o, world: w, glossary: metrics.NewGlossary(&w.Catalog)}
 }
 
 // Serve answers a request under /reports-service/, whose last element says what is asked for.
@@ -123,7 +123,7 @@ func (s *Service) run(ctx context.Context, q *metrics.Query, use func(metrics.St
 	if err := s.opts.Settle(); err != nil {
 		return err
 	}
-	st, err := s.Glossary.Build(q)
+	st, err := s.glossary.Build(q)
 	if err != nil {
 		return err
 	}

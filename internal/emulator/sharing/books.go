@@ -43,13 +43,13 @@ type device struct {
 // books hold the devices' settings. They are what comes of the log.
 type books struct {
 	partners *partnerNames
-	Log      *store.Log
+	log      *store.Log
 	kept     bool // an answer waits for the log
 	hash     maphash.Seed
 
 	mu         sync.Mutex
 	devices    map[deviceKey]*device
-	UnderWay   map[deviceKey]int
+	underWay   map[deviceKey]int
 	statuses   map[int]int
 	refused    map[string]int
 	faults     int
@@ -65,7 +65,7 @@ func newBooks(partners *partnerNames) *books {
 }
 
 func (b *books) clear() {
-	b.devices, b.UnderWay = map[deviceKey]*device{}, map[deviceKey]int{}
+	b.devices, b.underWay = map[deviceKey]*device{}, map[deviceKey]int{}
 	b.statuses, b.refused = map[int]int{}, map[string]int{}
 	b.faults, b.records, b.duplicates, b.overlaps = 0, 0, 0, 0
 }
@@ -93,7 +93,7 @@ func (b *books) enter(req request) (leave func()) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	busy, here := false, b.UnderWay
+	busy, here := false, b.underWay
 	for _, k := range keys {
 		busy = busy || here[k] > 0
 		here[k]++
@@ -117,7 +117,7 @@ func (b *books) take(req request, now time.Time) error {
 	line := b.line(req, now)
 	b.mu.Lock()
 	b.book(req, line[contentOf(line):])
-	batch := b.Log.Add(line) // under the same lock: the log has the order of the books
+	batch := b.log.Add(line) // under the same lock: the log has the order of the books
 	b.mu.Unlock()
 	if !b.kept {
 		return nil
@@ -179,7 +179,7 @@ func (b *books) summary() Summary {
 func (b *books) reset() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.Log.Erase(); err != nil {
+	if err := b.log.Erase(); err != nil {
 		return fmt.Errorf("reset sharing: %w", err)
 	}
 	b.clear()

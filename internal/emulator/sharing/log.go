@@ -69,7 +69,7 @@ func contentOf(line []byte) int {
 
 // eachLine hands out the log.
 func (b *books) eachLine(use func(line string) error) error {
-	return b.Log.Rows(context.Background(), func(lines string) error {
+	return b.log.Rows(context.Background(), func(lines string) error {
 		for line := range strings.Lines(lines) {
 			if err := use(strings.TrimSuffix(line, "\n")); err != nil {
 				return err
@@ -139,7 +139,7 @@ var errEnough = errors.New("enough")
 
 // arrivals hands out, in the order of taking, what /third_party_sharing took until now, as long as yield wants more.
 func (b *books) arrivals(yield func(Arrival) bool) error {
-	if err := b.Log.Settle(); err != nil {
+	if err := b.log.Settle(); err != nil {
 		return fmt.Errorf("read the log of sharing: %w", err)
 	}
 	n := 0

@@ -24,8 +24,8 @@ const (
 var plainNames = [...]string{"s2s", "app_token", "idfa", "gps_adid", "sharing"}
 
 const (
-	SettingsName = "partner_sharing_settings"
-	OptionsName  = "granular_third_party_sharing_options"
+	settingsName = "partner_sharing_settings"
+	optionsName  = "granular_third_party_sharing_options"
 
 	bodyLimit = 1 << 20 // bytes. Source: the service's page on server-to-server calls
 )
@@ -130,9 +130,9 @@ func (p *params) put(name, value string) {
 
 func (p *params) object(name string) *objectParam {
 	switch name {
-	case SettingsName:
+	case settingsName:
 		return &p.settings
-	case OptionsName:
+	case optionsName:
 		return &p.options
 	default:
 		return nil
@@ -154,30 +154,30 @@ func bracketPath(s string) []string {
 
 func (p *params) readJSON(body []byte) (refused string) {
 	const malformed = "Malformed request body"
-	members, ok := JSONParts(body, '{')
+	members, ok := jsonParts(body, '{')
 	if !ok {
 		return malformed
 	}
 	for _, m := range members {
-		text, isText := TextOf(m.Value)
-		if object := p.object(m.Name); object != nil {
+		text, isText := textOf(m.value)
+		if object := p.object(m.name); object != nil {
 			switch {
 			case !isText:
-				object.texts = append(object.texts, m.Value)
+				object.texts = append(object.texts, m.value)
 			case text != "":
 				object.texts = append(object.texts, json.RawMessage(text))
 			}
 			continue
 		}
-		i := slices.Index(plainNames[:], m.Name)
+		i := slices.Index(plainNames[:], m.name)
 		switch {
-		case i < 0 || string(m.Value) == "null" || p.plain[i] != "":
+		case i < 0 || string(m.value) == "null" || p.plain[i] != "":
 		case isText:
 			p.plain[i] = text
-		case m.Value[0] == '{' || m.Value[0] == '[':
+		case m.value[0] == '{' || m.value[0] == '[':
 			return malformed
 		default:
-			p.plain[i] = string(m.Value)
+			p.plain[i] = string(m.value)
 		}
 	}
 	for _, object := range []*objectParam{&p.settings, &p.options} {
