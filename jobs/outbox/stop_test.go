@@ -167,15 +167,20 @@ func fileBox(t *testing.T, dir string, lease time.Duration) *Outbox {
 	})
 }
 
-// breakLedger makes what is below a table unwritable, for root too.
+// breakLedger makes what is below a table unwritable, for root too. A segment that is just being written may make the folder
+// again in between.
 func breakLedger(t *testing.T, dir, folder string) {
 	path := filepath.Join(dir, "tables", "spend", folder)
-	if err := os.Rename(path, path+".away"); err != nil {
-		t.Error(err)
+	var err error
+	for n := range 100 {
+		if err = os.Rename(path, fmt.Sprintf("%s.away%d", path, n)); err != nil {
+			break
+		}
+		if err = os.WriteFile(path, nil, 0o600); err == nil {
+			return
+		}
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Error(err)
-	}
+	t.Error(err)
 }
 
 func TestLedgerFails(t *testing.T) {
