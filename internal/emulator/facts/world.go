@@ -208,6 +208,7 @@ func markMade(ctx context.Context, tx *sql.Tx, pairs []appDay) (missing []appDay
 	return missing, nil
 }
 
+// DaySeconds are a day of UTC, and Million is what shares and micros are counted in.
 const (
 	DaySeconds = 24 * 60 * 60
 	Million    = 1_000_000

@@ -72,6 +72,7 @@ func makeDimensions(table []Dimension) []Dimension {
 	return table
 }
 
+// FindDimension finds a dimension by its slug; the error is the service's answer for an unknown one.
 func FindDimension(slug string) (Dimension, *wire.Error) {
 	for _, d := range Dimensions {
 		if d.Slug == slug {
@@ -81,6 +82,7 @@ func FindDimension(slug string) (Dimension, *wire.Error) {
 	return Dimension{}, wire.BadRequest("Unsupported dimension: %s", slug)
 }
 
+// IsCurrency tells the two dimensions that are the report's currency, whatever the fact.
 func (d Dimension) IsCurrency() bool { return d.Slug == "currency" || d.Slug == "currency_code" }
 
 // column is the dimension's column in slices.

@@ -132,6 +132,7 @@ func fold(s string) string {
 	}, s)
 }
 
+// FoldAll makes texts comparable whatever their case; see fold.
 func FoldAll(list []string) (out []string) {
 	for _, s := range list {
 		out = append(out, fold(s))
@@ -139,6 +140,7 @@ func FoldAll(list []string) (out []string) {
 	return out
 }
 
+// Keeps reports whether a fact with this label passes.
 func (f DimensionFilter) Keeps(label string) bool {
 	label = fold(label)
 	holds := func(v string) bool {

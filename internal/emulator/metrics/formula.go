@@ -9,6 +9,7 @@ import (
 // Unit is what an SQL expression's number counts.
 type Unit int
 
+// The units; SQLite computes the first two as integers.
 const (
 	Whole  Unit = iota // INTEGER: things
 	Micros             // INTEGER: millionths of the report's currency

@@ -177,7 +177,7 @@ func (b *sqlBuilder) inner() (string, []any, error) {
 }
 
 func (b *sqlBuilder) where() (string, []any, error) {
-	q, hours, days := b.q, b.span.hours, b.span.UtcDays()
+	q, hours, days := b.q, b.span.hours, b.span.UTCDays()
 	keep := []string{
 		fmt.Sprintf("f.id>=%d AND f.id<%d", facts.FirstFactID(days.From), facts.FirstFactID(days.To+1)),
 		fmt.Sprintf("f.ts BETWEEN %d AND %d", hours.First, hours.Last),
@@ -236,10 +236,10 @@ func (b *sqlBuilder) converted(column string) string {
 
 // gross is an amount of in-app revenue: the part that iap_revenue_mode asks for.
 func (b *sqlBuilder) gross(column string) string {
-	if b.q.IapPercent == 100 {
+	if b.q.IAPPercent == 100 {
 		return b.converted(column)
 	}
-	return fmt.Sprintf("(%s*%d/100)", b.converted(column), b.q.IapPercent)
+	return fmt.Sprintf("(%s*%d/100)", b.converted(column), b.q.IAPPercent)
 }
 
 // sum asks for the sum of a column's row expression over a group.

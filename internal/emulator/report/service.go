@@ -44,6 +44,7 @@ type Service struct {
 	glossary *metrics.Glossary
 }
 
+// New makes the endpoints over a world, whose database is open.
 func New(w *facts.World, o Options) *Service {
 	return &Service{opts: o, world: w, glossary: metrics.NewGlossary(&w.Catalog)}
 }
@@ -115,7 +116,7 @@ func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request, write fu
 
 func (s *Service) run(ctx context.Context, q *metrics.Query, use func(metrics.Statement, *sql.Rows) error) error {
 	for _, part := range q.Spans() {
-		days := part.UtcDays()
+		days := part.UTCDays()
 		if err := s.world.Ensure(q.Apps, max(days.From, s.world.FirstDay), min(days.To, q.Today)); err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
+// Path is where devices' choices are posted.
 const Path = "/third_party_sharing"
 
 // request is the valid parts of a request.
