@@ -13,7 +13,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// ErrMigration: the service accepted an app and didn't make it as it is declared.
+// ErrMigration says that the service accepted an app and didn't make it as it is declared.
 var ErrMigration = errors.New("the migration failed")
 
 // work makes one app as it is declared.

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// ErrColumns: an export has other columns than the known ones, so that credentials can't be told from the rest.
+// ErrColumns says that an export has other columns than the known ones, so that credentials can't be told from the
+// rest.
 var ErrColumns = errors.New("the export has other columns than section, setting and value among them")
 
 // MaskCSV copies an export of settings without what may be a credential. The interface document doesn't name the
