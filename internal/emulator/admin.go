@@ -12,7 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-const AdminPrefix = "/_emulator/"
+// adminPrefix begins the path of every admin call.
+const adminPrefix = "/_emulator/"
 
 // serveAdmin answers, to callers on this machine only:
 //
@@ -37,7 +38,7 @@ func (s *Server) serveAdmin(x *wire.Exchange, r *http.Request) {
 		x.Fail(wire.Forbidden("The emulator's admin calls are for this machine only"))
 		return
 	}
-	answer, err := s.administer(x, r, r.Method+" "+strings.TrimPrefix(r.URL.Path, AdminPrefix))
+	answer, err := s.administer(x, r, r.Method+" "+strings.TrimPrefix(r.URL.Path, adminPrefix))
 	var e *wire.Error
 	switch {
 	case errors.As(err, &e):
@@ -65,7 +66,7 @@ func (s *Server) administer(x *wire.Exchange, r *http.Request, call string) (ans
 			err = s.script.Set(list)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("Set faults: %w", err)
+			return nil, fmt.Errorf("set faults: %w", err)
 		}
 		return map[string]int{"faults": len(list)}, nil
 	case "POST clock":
@@ -97,7 +98,7 @@ func (s *Server) moveClock(r *http.Request) (any, error) {
 		shift, err = time.ParseDuration(body.Shift)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("Shift the clock: %w", err)
+		return nil, fmt.Errorf("shift the clock: %w", err)
 	}
 	s.Shift(shift)
 	return map[string]time.Time{"now": s.now()}, nil

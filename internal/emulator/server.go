@@ -137,7 +137,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
 	x := &wire.Exchange{ResponseWriter: w, Closing: s.closing, Latency: s.opts.Latency}
 	switch path := strings.TrimSuffix(r.URL.Path, "/"); {
-	case strings.HasPrefix(r.URL.Path, AdminPrefix):
+	case strings.HasPrefix(r.URL.Path, adminPrefix):
 		s.serveAdmin(x, r)
 	case path == spend.Path: // neither it nor sharing is in the request log, which would hold the IDs of devices: the books are
 		x.Fault = s.script.next(r, s.now())

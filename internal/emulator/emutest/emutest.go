@@ -7,7 +7,6 @@
 //	sum := answer.Sum(t, "installs") // in millionths
 package emutest
 
-
 import (
 	"context"
 	"database/sql"

@@ -18,6 +18,7 @@ type CohortPeriod struct {
 	start, End int // first and last day of age that it covers
 }
 
+// ParseCohortPeriod reads the {p} of a slug, such as d7; ok is false when it isn't one.
 func ParseCohortPeriod(token string) (CohortPeriod, bool) {
 	if len(token) < 2 {
 		return CohortPeriod{}, false
@@ -53,6 +54,7 @@ type Column struct {
 	number int // of the event, in app_events
 }
 
+// Label is the metric's readable name.
 func (c Column) Label() string {
 	event := ""
 	if c.event != nil {
@@ -87,6 +89,7 @@ func (g *Glossary) All() []*Metric {
 // formulaTable finds a definition by its slug with placeholders.
 type formulaTable map[string]*Metric
 
+// makeFormulaTable joins the tables of all metrics.
 func makeFormulaTable() formulaTable {
 	t := formulaTable{}
 	for _, defs := range slices.Concat(metricTables(), [][]Metric{innerMetrics, eventMetrics}) {

@@ -56,6 +56,9 @@ func expandCohorts(row string, p CohortPeriod) string {
 	var out []string
 	for _, list := range [][]CohortBase{cohortBases, eventBases} {
 		for _, b := range list {
+			if !strings.Contains(row, ":"+b.Slug+"}") {
+				continue // most rows have one of them, or none
+			}
 			end := b.until(fmt.Sprintf("min(%d,{age})", p.End))
 			inside := end
 			if p.start > 0 {

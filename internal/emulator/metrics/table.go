@@ -8,6 +8,7 @@ import (
 // Kind is how a metric's value is written.
 type Kind int
 
+// The kinds of values.
 const (
 	Count   Kind = iota // integer
 	Money               // at least one decimal, no more than six unless it is a quotient

@@ -43,7 +43,7 @@ func (q *request) readModes(v url.Values) (err *wire.Error) {
 	}
 	q.Maturity, q.Reattributed, q.SpendMode = chosen["cohort_maturity"], chosen["reattributed"], chosen["ad_spend_mode"]
 	q.FirstSource = chosen["attribution_source"] == "first"
-	q.IapPercent, _ = strconv.Atoi(strings.TrimPrefix(chosen["iap_revenue_mode"], "GROSS_")) // of the table above
+	q.IAPPercent, _ = strconv.Atoi(strings.TrimPrefix(chosen["iap_revenue_mode"], "GROSS_")) // of the table above
 	if q.Sandbox, err = boolParam(v, "sandbox", false); err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (b *books) stateOf(app, idType, id string) State {
 	return out
 }
 
-// bits writes a set as 0 and 1, in the order of sharingMetrics.
+// bits writes a set as 0 and 1, in the order of metricNames.
 func (m metricSet) bits() string {
 	out := make([]byte, len(metricNames))
 	for i := range out {
@@ -96,7 +96,7 @@ func (s *Service) Admin(x *wire.Exchange, r *http.Request, call string) (answer 
 		return nil, true, nil
 	case "POST reset-sharing":
 		if err := s.books.reset(); err != nil {
-			return nil, true, fmt.Errorf("Sharing: %w", err)
+			return nil, true, fmt.Errorf("sharing: %w", err)
 		}
 		return struct{}{}, true, nil
 	default:
@@ -104,16 +104,17 @@ func (s *Service) Admin(x *wire.Exchange, r *http.Request, call string) (answer 
 	}
 }
 
+// askedState answers GET /_emulator/sharing.
 func (s *Service) askedState(q url.Values) (state State, err error) {
 	app, device, idType, partner := q.Get("app_token"), q.Get("device"), q.Get("id_type"), q.Get("partner")
 	if !s.hasApp(app) || device == "" || idType != "" && !slices.Contains(idTypes[:], idType) {
-		return state, errors.New("Sharing: want app_token of the account, device, and id_type idfa, gps_adid or none")
+		return state, errors.New("sharing: want app_token of the account, device, and id_type idfa, gps_adid or none")
 	}
 	state = s.books.stateOf(app, idType, device)
 	if partner != "" {
 		place, known := s.books.partners.find(partner)
 		if !known || place == everyPartner {
-			return state, fmt.Errorf("Sharing: no such partner: %s", partner)
+			return state, fmt.Errorf("sharing: no such partner: %s", partner)
 		}
 		name := s.books.partners.names[place]
 		state.Partners = map[string]map[string]bool{name: state.Partners[name]}

@@ -167,7 +167,7 @@ func sharingAdminCalls(t *testing.T, s *emulator.Server) {
 	}
 	admin(t, s, "POST", "sharing", 404)
 	admin(t, s, "GET", "reset-sharing", 404)
-	r := httptest.NewRequest(http.MethodPost, emulator.AdminPrefix+"reset-sharing", nil)
+	r := httptest.NewRequest(http.MethodPost, "/_emulator/"+"reset-sharing", nil)
 	r.RemoteAddr = "192.0.2.7:1"
 	w := httptest.NewRecorder()
 	if s.ServeHTTP(w, r); w.Code != http.StatusForbidden || s.Sharing().Records == 0 {

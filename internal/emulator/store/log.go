@@ -52,6 +52,7 @@ func (l *Log) Add(line []byte) *Batch {
 	return batch
 }
 
+// Wait returns once the batch's lines are in the file, or why they aren't. A nil batch is of no log, and needs no waiting.
 func (b *Batch) Wait() error {
 	if b == nil {
 		return nil
