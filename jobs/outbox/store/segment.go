@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A segment is one step of a push, written once. One that is whole (Base is its own number) says all that is known up to
+// A Segment is one step of a push, written once. One that is whole (Base is its own number) says all that is known up to
 // it; the others add to it.
 type Segment struct {
 	Base     int            `json:"base"`
@@ -32,7 +32,7 @@ type wordsOf struct {
 // Words say why a record isn't taken. They never quote what identifies a person.
 type Words struct{ Field, Reason string }
 
-// A head is what a push is about.
+// A Head is what a push is about.
 type Head struct {
 	Name    string    `json:"file"`
 	Order   string    `json:"order,omitempty"`
@@ -49,7 +49,7 @@ type Head struct {
 	Counts  Counts    `json:"counts"`          // once it has ended
 }
 
-// A push is a name with one content, as read from its segments.
+// A Push is a name with one content, as read from its segments.
 type Push struct {
 	ID       string // its folder
 	Records  bool   // the object of records is there

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// An item is what is kept of a record: 28 bytes outside of memory.
+// An Item is what is kept of a record: 28 bytes outside of memory.
 type Item struct {
 	hi, lo  uint64 // the ID
 	Content uint64
@@ -60,7 +60,7 @@ func (it Item) bucket() int { return int(it.hi >> 56) }
 // Buckets is how many there are: items are split by the first byte of the ID. One of fifty million rows takes 6 MB.
 const Buckets = 256
 
-// A spool takes items in the order of rows and gives them by ID, a bucket at a time. Few of them stay in memory, many are
+// A Spool takes items in the order of rows and gives them by ID, a bucket at a time. Few of them stay in memory, many are
 // in one file.
 type Spool struct {
 	Dir    string

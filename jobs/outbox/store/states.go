@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// A state is what became of a row, in four bits, so that fifty million rows are 25 MB.
+// A State is what became of a row, in four bits, so that fifty million rows are 25 MB.
 type State byte
 
 const (
