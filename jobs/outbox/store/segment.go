@@ -65,9 +65,12 @@ type Push struct {
 	reserved int64
 }
 
+// Key is the key of segment n below the table's folder.
 func (p *Push) Key(n int) string   { return fmt.Sprintf("%s/%06d.json", p.ID, n) }
+// RecordsKey is the key of the object of records.
 func (p *Push) RecordsKey() string { return p.ID + "/records" }
 
+// Open tells whether there is something left to do.
 func (p *Push) Open() bool { return p.Head.Ended.IsZero() }
 
 // fate is what became of a row, as it matters to another push that has the same record.

@@ -15,12 +15,15 @@ type Item struct {
 	Row     uint32
 }
 
+// ItemSize is the bytes of an item.
 const ItemSize = 28
 
+// NewItem makes the item of a record.
 func NewItem(id [16]byte, content uint64, row int64) Item {
 	return Item{binary.BigEndian.Uint64(id[:]), binary.BigEndian.Uint64(id[8:]), content, uint32(row)}
 }
 
+// ID is the record's ID.
 func (it Item) ID() (id [16]byte) {
 	binary.BigEndian.PutUint64(id[:], it.hi)
 	binary.BigEndian.PutUint64(id[8:], it.lo)
@@ -41,6 +44,7 @@ func parseItem(b []byte) Item {
 	}
 }
 
+// CompareID orders items by ID.
 func (it Item) CompareID(o Item) int {
 	if c := cmp.Compare(it.hi, o.hi); c != 0 {
 		return c
@@ -74,6 +78,7 @@ type Spool struct {
 
 const chunk = 585 * ItemSize // of a bucket: 16 kB
 
+// Add takes the next item, in the order of rows.
 func (s *Spool) Add(it Item) error {
 	b := it.bucket()
 	s.full[b] = it.append(s.full[b])
@@ -147,6 +152,7 @@ func (s *Spool) parse(b []byte) {
 	}
 }
 
+// Close removes the file.
 func (s *Spool) Close() {
 	if s.file != nil {
 		_ = s.file.Close() // nothing of it is needed any more
