@@ -23,8 +23,8 @@ const (
 	largestHeader = 64 << 10
 )
 
-// checkPages reads what the pages of a column say of themselves, and decompresses them without keeping anything. The
-// library believes their headers, and would take as much memory as they ask for.
+// checkPages reads the headers of a column's pages, and decompresses the pages without keeping anything. The library trusts
+// those headers, and would take as much memory as they ask for.
 func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 	start := m.DataPageOffset
 	if d := m.DictionaryPageOffset; d != 0 {
@@ -78,7 +78,7 @@ func checkPage(h *format.PageHeader) error {
 	return nil
 }
 
-// checkBody sees that a page decompresses to what its header says.
+// checkBody checks that a page decompresses to no more than its header says.
 func checkBody(body io.Reader, h *format.PageHeader, codec format.CompressionCodec) error {
 	want := int64(h.UncompressedPageSize)
 	if v2 := h.DataPageHeaderV2; v2.Valid { // its levels come first, and aren't compressed
@@ -147,7 +147,8 @@ const (
 	mostElements  = 300_000 // of the lists in a footer: a thousand row groups of twenty columns have 120,000
 )
 
-// checkFooter sees that the lists of a footer are as long as they say. The library makes room for them first.
+// checkFooter checks that the lists in a footer are as long as they say, because the library makes room for them before it
+// reads them.
 func checkFooter(file io.ReaderAt, size int64) error {
 	var tail [8]byte
 	if size < int64(len(tail))+4 {
@@ -177,7 +178,7 @@ func checkFooter(file io.ReaderAt, size int64) error {
 	return nil
 }
 
-// A walk goes over a value in Thrift's compact protocol without keeping it
+// A walk skips over a value in Thrift's compact protocol, and keeps nothing of it
 // (github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
 type walk struct {
 	data     []byte

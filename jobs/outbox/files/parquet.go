@@ -40,7 +40,7 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	_ = os.Remove(file.Name()) // a process that is killed must not leave the copy behind
 	defer func() {
 		if p := recover(); p != nil { // the library trusts what it reads more than a stranger's file deserves
-			err = fmt.Errorf("is no Parquet file that can be read: %v", p)
+			err = fmt.Errorf("isn't a Parquet file that can be read: %v", p)
 		}
 		if done = func() { r.close(); remove() }; err != nil {
 			remove()
@@ -56,7 +56,7 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	}
 	f, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return nil, nil, fmt.Errorf("is no Parquet file that can be read: %w", err)
+		return nil, nil, fmt.Errorf("isn't a Parquet file that can be read: %w", err)
 	}
 	r = &parquetRows{file: f, mapping: m}
 	for _, c := range f.Root().Columns() {
@@ -73,7 +73,7 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	for _, group := range f.Metadata().RowGroups {
 		for _, c := range r.columns {
 			if c >= len(group.Columns) {
-				return nil, nil, errors.New("is no Parquet file that can be read: a row group lacks columns")
+				return nil, nil, errors.New("isn't a Parquet file that can be read: a row group lacks columns")
 			}
 			if err := checkPages(file, size, &group.Columns[c].MetaData); err != nil {
 				return nil, nil, err

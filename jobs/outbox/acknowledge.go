@@ -6,8 +6,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// undelivered takes back a record that wasn't sent, or that the service surely didn't take. What it did with it in an earlier
-// run, or after an earlier attempt, stays in doubt.
+// undelivered takes back a delivery that wasn't sent, or that the service surely didn't take. What the service did with the
+// record in an earlier run, or after an earlier attempt, stays in doubt.
 func (s *sender[V]) undelivered(l delivery[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -18,7 +18,7 @@ func (s *sender[V]) undelivered(l delivery[V]) {
 	s.live--
 }
 
-// again tells whether the service may have had the record before it is sent now.
+// again tells whether the service may have had the record before this delivery.
 func (s *sender[V]) again(l delivery[V]) bool { return s.work.states.Get(l.row)&store.Doubt != 0 }
 
 func (s *sender[V]) put(row int64, now store.State) {
@@ -28,7 +28,7 @@ func (s *sender[V]) put(row int64, now store.State) {
 	s.work.states.Set(row, now)
 }
 
-// acknowledge says what became of a record.
+// acknowledge notes what became of a delivery. r says why the service rejected it.
 func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 		now |= store.Doubt
 	}
 	s.put(l.row, now)
-	s.settled = append(s.settled, l.row)
+	s.acknowledged = append(s.acknowledged, l.row)
 	s.live--
 	if now&^store.Doubt != store.Unknown {
 		s.given = 0
@@ -63,7 +63,7 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 	s.signal()
 }
 
-// signal wakes the flusher when enough was settled for the next group, or so little is left to send that a worker may be idle.
+// signal wakes the flusher when records wait to be let go, and so few deliveries are left that a worker may soon be idle.
 func (s *sender[V]) signal() {
 	if len(s.lanes.next) == 0 || s.live > s.work.p.InFlight+s.ahead/2 {
 		return
