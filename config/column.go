@@ -17,6 +17,8 @@ const partitionKey = "dt"
 // columnForm is what Parquet readers and warehouses take as a name without quoting.
 var columnForm = strict.Expr(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
+// dimension is a dimension of the catalogue. Unlike a metric, an unknown one is refused: its type decides how rows are grouped
+// into partitions and sorted.
 var dimension = strict.Shape[string]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
 		s, ok := strict.Text.Read(d, n, key)
@@ -35,6 +37,7 @@ var dimension = strict.Shape[string]{
 // checkColumns sees that the columns that are known before the service is asked have good and distinct names.
 func checkColumns(d *strict.Decoder, r *Report, p *parts) {
 	lines := map[string]int{}
+	// Names are compared without case, because BigQuery and most readers do so.
 	add := func(name, key string, n strict.Node) {
 		line, taken := lines[catalog.Fold(name)]
 		switch {
@@ -55,7 +58,7 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts) {
 	}
 	open := false // whether the service's answer will name columns that the file doesn't
 	for i, e := range r.Events {
-		if e.As == "" && e.Slug == "" {
+		if e.As == "" && e.Slug == "" { // the event's slug is known once the service is asked
 			open = true
 			continue
 		}

@@ -64,6 +64,8 @@ func filter(d *strict.Decoder, e strict.Entry, metrics *[]strict.Item) ([]string
 	return nil, false
 }
 
+// filtersSchema says the same as patterns of keys. The last pattern refuses comparisons of dimensions, which the one before it
+// would allow.
 func filtersSchema() *jsonschema.Schema {
 	filterable := slices.DeleteFunc(catalog.Dimensions(), func(name string) bool {
 		f, _ := catalog.Dimension(name)

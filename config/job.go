@@ -20,7 +20,7 @@ type Job struct {
 	Zone     string   // IANA zone of the schedule; with Report.TimezoneID also of the report's days
 	Table    string   // unique in the file
 	Sinks    []string // URLs; none of a kind that fills no table
-	Line     int      // of the entry in the file
+	line     int      // of the entry in the file
 
 	Warehouse Warehouse // what its sinks that are databases make of its table
 
@@ -39,6 +39,7 @@ func jobList() strict.Shape[[]Job] {
 	}
 }
 
+// readJobs checks across jobs while it reads them, so that a message can name the line of the other job.
 func readJobs(d *strict.Decoder, n strict.Node, key string) ([]Job, bool) {
 	var jobs []Job
 	names, tables := map[string]int{}, map[string]int{} // -> line
@@ -53,7 +54,7 @@ func readJobs(d *strict.Decoder, n strict.Node, key string) ([]Job, bool) {
 			}
 			d.Fail(where, "table %s already belongs to the job on line %d; two jobs would replace each other's rows", j.Table, line)
 		}
-		names[j.Name], tables[j.Table] = j.Line, j.Line
+		names[j.Name], tables[j.Table] = j.line, j.line
 		jobs = append(jobs, j)
 	}
 	return jobs, len(jobs) > 0
@@ -61,7 +62,7 @@ func readJobs(d *strict.Decoder, n strict.Node, key string) ([]Job, bool) {
 
 // readJob reads the kind first, because it says which other keys there are.
 func readJob(d *strict.Decoder, n strict.Node) (Job, map[string]strict.Node) {
-	j := Job{Line: strict.Line(n)}
+	j := Job{line: strict.Line(n)}
 	o := anyJob(&j)
 	if k, ok := kindOf(d, n); ok {
 		o = jobObject(&j, k)

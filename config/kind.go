@@ -31,6 +31,7 @@ var kinds = []kind{
 		doc: "Keeps the account's apps as a file declares them, by app automation."},
 }
 
+// noTable refuses the keys that say where and how a table is kept.
 func noTable(kind, instead string) map[string]string {
 	none := fmt.Sprintf("a job of kind %s fills no table", kind)
 	return map[string]string{"sinks": none + "; " + instead, "bigquery": none}

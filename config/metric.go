@@ -61,11 +61,14 @@ func didYouMeanMetric(name string) string {
 	return strict.DidYouMean(name, slices.DeleteFunc(names, func(n string) bool { _, ok := catalog.Metric(n); return !ok }))
 }
 
+// didYouMeanEventMetric compares what follows an event's slug.
 func didYouMeanEventMetric(name string) string {
 	names := slugs(name, leadingPeriod, func(slug string) (string, bool) { return strings.CutPrefix(slug, eventPrefix) })
 	return strict.DidYouMean(name, slices.DeleteFunc(names, func(n string) bool { _, ok := catalog.EventMetric(n); return !ok }))
 }
 
+// slugs lists the catalogue's slugs that keep takes. {p}, which stands for any period, is filled with the period of name, so
+// that only the rest of the two is compared.
 func slugs(name string, period strict.Expression, keep func(slug string) (string, bool)) []string {
 	p := "d7"
 	if m := period.Submatch(name); m != nil {

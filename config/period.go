@@ -39,6 +39,7 @@ var earliestStart = civil.Date{Year: 2010, Month: 1, Day: 1}
 
 const wantStart = "a date such as 2026-01-31, or days before today such as -30d"
 
+// start takes any date of the calendar from earliestStart on.
 var start = func() strict.Shape[Start] {
 	form := strict.Matching(strict.Expr(`^(-[0-9]{1,4}d|[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`), wantStart)
 	return strict.Shape[Start]{Read: func(d *strict.Decoder, n strict.Node, key string) (Start, bool) {
@@ -63,6 +64,7 @@ var start = func() strict.Shape[Start] {
 	}, Schema: form.Schema}
 }()
 
+// page checks the form alone. Which unit fits follows from the dimensions: see checkPeriod.
 var page = func() strict.Shape[Page] {
 	form := strict.Matching(strict.Expr(`^([1-9][0-9]{0,2})([dwmqy])$`), "a number from 1 to 999 and d, w, m, q or y, such as 7d, 4w or 1m")
 	return strict.Shape[Page]{Read: func(d *strict.Decoder, n strict.Node, key string) (Page, bool) {

@@ -114,7 +114,7 @@ func TestSchemaRejectsBadFiles(t *testing.T) {
 		v, err := stricttest.Values(data)
 		if err != nil {
 			if reason != "syntax" && reason != "anchor" {
-				t.Errorf("%s is no YAML for other readers: %v", name, err)
+				t.Errorf("%s is not YAML to other readers: %v", name, err)
 			}
 			continue
 		}

@@ -66,6 +66,7 @@ func selectorObject(e *EventSelector) strict.Object {
 	}
 }
 
+// checkSelector wants one way of choosing events, and one event where the columns get a name of their own.
 func checkSelector(d *strict.Decoder, e *EventSelector, n strict.Node, at map[string]strict.Node) {
 	var chosen []string
 	for _, key := range selectorKeys {
@@ -88,6 +89,8 @@ func checkSelector(d *strict.Decoder, e *EventSelector, n strict.Node, at map[st
 	}
 }
 
+// eventMetric is refused when it is unknown, unlike a whole metric: the catalogue has every ending of events' metrics, so a new
+// one is a slip.
 var eventMetric = strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 	_, known := catalog.EventMetric(s)
 	if !known && s != "self" {

@@ -143,6 +143,7 @@ var address = strict.Shape[string]{
 	},
 }
 
+// loopback tells whether a host is this machine, where a token in clear text goes over no network.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || (ip != nil && ip.IsLoopback())

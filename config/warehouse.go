@@ -29,6 +29,7 @@ var warehouse = strict.ObjectOf(func(w *Warehouse) strict.Object {
 	}}
 })
 
+// clusters are names only: whether the table has such columns is known with its schema.
 var clusters = strict.Shape[[]string]{
 	Read: strict.Checked(strict.TextsOf(columnName), func(d *strict.Decoder, n strict.Node, key string, names []string) bool {
 		if len(names) > mostClustered {
@@ -56,6 +57,7 @@ var (
 	labelValueForm = strict.Expr(`^[a-z0-9_-]{0,63}$`)
 )
 
+// labels are checked here, because BigQuery would refuse the first load of a night.
 var labels = strict.MapOf(func(d *strict.Decoder, e strict.Entry, key string) (string, bool) {
 	value, ok := strict.Word.Read(d, e.Value, key)
 	switch {

@@ -17,16 +17,25 @@
 //	part        the file of one partition: table.Part on its way, sinks.Part as a sink takes it
 //	claim       the right to do a unit, renewed by heartbeats: ledger.Claim; several of them are a ledger.Hold
 //	record      the commit point of a partition: ledger.Record
-//	segment     many records in one object, made by compaction
+//	segment     many records in one object, made by compaction; of a push, one step of it
 //	shape       what the numbers of a record mean: ledger.Shape, with its columns, ledger.Column
 //	definition  a table's columns for the converter, the ledger and the sinks at once: partition.Definition
-//	settled     of a partition: final, not restated any more (refresh.Rules.Settled). Of a pushed row: its fate is known (outbox)
+//	settled     of a partition: final, not restated any more (refresh.Rules.Settled)
 //
 //	catalog.Field   what is known of a metric or dimension of the service: type, unit, over what it adds up
 //	table.Column    a column of the converter: where its cells come from, its type, whether it is a key
 //	report.column   a table.Column and the event selector that chose it, while a report's columns are resolved
 //	ledger.Column   a column as records remember it: its type as text, its source, its event
 //	sinks.Column    a column of a table in a warehouse: type there, description, whether it may be NULL
+//
+//	files.Row       a row of a file that is pushed, as the file spells it
+//	outbox.Record   a row that can be sent, by the ID and the content that tell it from others; with the kind's value
+//	spend.Cost      the value of a row of ad spend, checked; sharing.Choice of one on third-party sharing
+//	adjust.Spend    the same as the service takes it: one request; adjust.Sharing likewise
+//	delivery        a record on its way: let go by a segment, in flight, acknowledged by the service (outbox)
+//	outbox.Task     what is to be done with one file
+//	store.Push      what is on record of a file's name with one content; its segments say what became of which rows
+//	store.Item      a record in the index of a push: 28 bytes
 package jobs
 
 import (

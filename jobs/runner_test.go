@@ -15,7 +15,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -295,7 +294,7 @@ func memLedger(t testing.TB) *ledger.Ledger {
 // storeLedger is a ledger in memory, and the store that it is in.
 func storeLedger(t testing.TB) (*ledger.Ledger, *ledgertest.Store) {
 	store := &ledgertest.Store{Bucket: memblob.OpenBucket(nil)}
-	l := ledger.Open(ledger.Options{Bucket: blob.NewBucket(store), URL: "mem://ledger"})
+	l := ledger.Open(ledger.Options{Bucket: store.Open(), URL: "mem://ledger"})
 	t.Cleanup(func() { check(t, l.Close()) })
 	return l, store
 }
@@ -303,5 +302,5 @@ func storeLedger(t testing.TB) (*ledger.Ledger, *ledgertest.Store) {
 // another is the same store as another process sees it, and that process's ledger. It needs no closing.
 func another(store *ledgertest.Store) (*ledger.Ledger, *ledgertest.Store) {
 	own := &ledgertest.Store{Bucket: store.Bucket}
-	return ledger.Open(ledger.Options{Bucket: blob.NewBucket(own), URL: "mem://ledger"}), own
+	return ledger.Open(ledger.Options{Bucket: own.Open(), URL: "mem://ledger"}), own
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// An Opener opens the sink that a URL names. The URL's scheme is one the opener is listed under.
+// An Opener opens the sink that a URL names. It is listed under the schemes of its URLs.
 type Opener func(ctx context.Context, rawURL string) (Sink, error)
 
-// Open finds the opener for the URL's scheme and opens the sink.
+// Open opens a sink by the opener that is listed under its URL's scheme.
 func Open(ctx context.Context, rawURL string, openers map[string]Opener) (Sink, error) {
 	scheme, _, found := strings.Cut(rawURL, ":")
 	if !found {
@@ -26,7 +26,7 @@ func Open(ctx context.Context, rawURL string, openers map[string]Opener) (Sink, 
 	return open(ctx, rawURL)
 }
 
-// Redact drops what may be secret from a sink's URL: user information and query.
+// Redact removes from a URL what may be secret: user name, password, query and fragment.
 func Redact(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -37,8 +37,8 @@ func Redact(rawURL string) string {
 	return u.String()
 }
 
-// NamesMore tells whether a sink's URL has a parameter that says which store, or which layout in it, is meant. Receipts of
-// earlier versions know the URL without its parameters, so they don't vouch for such a store.
+// NamesMore reports whether a sink's URL has a parameter that selects the store or the layout in it. Receipts of earlier
+// versions hold the URL without its parameters, and so don't tell such stores apart.
 func NamesMore(rawURL string) bool {
 	u, err := url.Parse(rawURL)
 	return err != nil || slices.ContainsFunc([]string{"key", "endpoint", "region", "domain", "protocol", "localemu"}, u.Query().Has)

@@ -1,16 +1,26 @@
-// Package sinks is the seam to where tables become visible. Without it, every kind of job would know every store, and
-// the promise that a partition is replaced whole or not at all would be kept in as many ways as there are stores.
+// Package sinks is the seam between jobs and the places where tables become visible. Without it, every kind of job would know
+// every store, and the promise that a partition is replaced whole or not at all would be kept in as many ways as there are
+// stores.
+//
+// A job hands a Part to a Sink, and keeps the Receipt in the ledger:
+//
+//	Part (one Parquet file, and a Condition) ─ Sink.Put ─┬─ Receipt: key, size and version of what is visible now
+//	                                                     └─ error: the old rows are still there
+//
+// blobsink keeps files in buckets and bqsink keeps tables in BigQuery. cmd/reportferry lists them by the schemes of their URLs.
+// What only one of them can, such as reading a file back or making a view, is a method of that one and not part of Sink.
 package sinks
 
 import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"cloud.google.com/go/civil"
 )
 
-// Whole names the partition of a table that has no periods: all of its rows.
+// Whole is the partition of a table without periods: all of its rows.
 var Whole = civil.Date{Year: 1, Month: 1, Day: 1}
 
 // A Sink makes p the whole content of its partition: readers see all the old rows or all the new ones.
@@ -18,8 +28,8 @@ var Whole = civil.Date{Year: 1, Month: 1, Day: 1}
 type Sink interface {
 	Put(ctx context.Context, p Part) (Receipt, error)
 
-	// Store is the canonical identity of the place: scheme, account or endpoint, bucket, prefix and layout, without
-	// secrets. Two sinks of one identity would replace each other's parts.
+	// Store returns the canonical identity of the place: scheme, account or endpoint, bucket, prefix and layout, without
+	// secrets. Two sinks with the same identity would replace each other's parts.
 	Store() string
 
 	Close() error
@@ -28,7 +38,7 @@ type Sink interface {
 // An Object is what a store says of one object without opening it.
 type Object struct {
 	Key       string
-	Partition civil.Date // whose part lies under that key; zero: none does
+	Partition civil.Date // of the part that lies under the key; zero when it is no part's key
 	Size      int64      // bytes
 	Version   string     // as in a Receipt
 }
@@ -42,34 +52,34 @@ type Part struct {
 	Hash      string // content hash: the same rows give the same hash, whatever their order
 	Run       string // the ID of the run that publishes it
 
-	// Schema is the table's; nil where only files are kept.
+	// Schema is the table's definition; nil for a kind of job whose tables are files only.
 	Schema *Schema
 
 	// Over says what the part may replace.
 	Over Condition
 
-	// Warn hears of what a person should know although the put succeeded; nil: nobody.
+	// Warn is called with what a person should know although the put succeeded; nil: nobody is told.
 	Warn func(error)
 
-	// Open opens the file for one reading from its start. A sink closes what it opened.
+	// Open opens the file for reading from its start. A sink closes what it opened.
 	Open func() (io.ReadCloser, error)
 }
 
-// A Condition says what a Put may replace. A sink whose store has preconditions hands it on to the store, which holds it
-// at the moment the write is applied: a put that starts late, is sent again by a client, or is applied late then fails
-// instead of hiding newer rows. The zero Condition allows whatever is there when the put begins, and nothing that comes
-// after it. A warehouse that replaces a partition by a job of its own has other means and ignores it.
+// A Condition says what a Put may replace. A sink whose store has preconditions sends it to the store, which checks it at the
+// moment when it applies the write: a put that starts late, is repeated by a client or is applied late fails instead of
+// replacing newer rows. The zero Condition allows whatever is there when the put begins, and nothing that comes after it. A
+// warehouse orders its jobs by other means and ignores conditions.
 type Condition struct {
-	Version string // only the object of this version, which a receipt names
+	Version string // only the object of this version, taken from a receipt
 	Absent  bool   // nothing may be there
 }
 
-// Errors of a put whose condition wasn't met. Nothing was replaced.
+// The errors of a put whose condition wasn't met. Nothing was replaced.
 var (
 	// ErrConflict: another writer of this program put something there meanwhile.
 	ErrConflict = errors.New("another run has put something there meanwhile")
-	// ErrForeign: somebody else put something there.
-	ErrForeign = errors.New("an object stands there that reportferry didn't write")
+	// ErrForeign: something that this program didn't write is there.
+	ErrForeign = errors.New("an object is there that reportferry didn't write")
 )
 
 // A Receipt says where a part went, for the ledger and for people.
@@ -86,3 +96,38 @@ type Receipt struct {
 	// where there is none, and in receipts of earlier versions.
 	Version string `json:"version,omitempty"`
 }
+
+// A Schema is a table's definition, for sinks that keep tables.
+type Schema struct {
+	Columns []Column // in the order of the part's file
+	Period  string   // of a partition: day, week, month, quarter, year, or whole when the table has none
+	On      string   // the column, a date or an hour, whose value names a row's partition; empty when Period is whole
+
+	// Settings of warehouses, from the job's config.
+	ClusterBy     []string      // columns by which rows are sorted in storage, at most four
+	RequireFilter bool          // the warehouse refuses a query that doesn't say which partitions it reads
+	Expiration    time.Duration // of a partition, from its own day on; 0: never
+	KMSKey        string
+	Labels        map[string]string
+}
+
+// A Column is one column of a table.
+type Column struct {
+	Name        string
+	Type        ColumnType
+	Required    bool // a dimension: never NULL
+	Description string
+}
+
+// A ColumnType is the type of a column. Each sink translates it into its store's own.
+type ColumnType string
+
+// The column types. A part's file holds no others.
+const (
+	String   ColumnType = "string"
+	Date     ColumnType = "date"
+	DateTime ColumnType = "local time" // a date and a time of day without a zone
+	Int64    ColumnType = "int64"
+	Decimal  ColumnType = "decimal" // 18 digits, 6 of them after the point
+	Double   ColumnType = "double"
+)

@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/config/apps"
 )
 
+// newSchema makes the command schema, for editors that complete and check YAML.
 func newSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [config|apps]",
@@ -51,6 +52,7 @@ func version() string {
 	return info.Main.Version
 }
 
+// newVersion makes the command version.
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

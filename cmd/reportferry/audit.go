@@ -80,6 +80,7 @@ func audit(ctx context.Context, s *wire.Session, r ledger.Run) error {
 	return nil
 }
 
+// auditRun is the row of one job of a run.
 func auditRun(r ledger.Run, res ledger.Result) map[string]any {
 	row := map[string]any{
 		"run": r.ID, "trigger": r.Trigger, "job": res.Job, "table_name": res.Table, "started": dateTime(r.Started),
@@ -95,6 +96,7 @@ func auditRun(r ledger.Run, res ledger.Result) map[string]any {
 	return row
 }
 
+// auditPartition is the row of one partition that a run recorded.
 func auditPartition(table string, e ledger.Record) map[string]any {
 	row := map[string]any{
 		"run": e.Run, "table_name": table, "state": string(e.State), "row_count": e.Rows, "hash": e.Hash, "fetched": dateTime(e.Fetched),

@@ -34,12 +34,14 @@ type display struct {
 	jobs map[string]*jobProgress
 }
 
+// A jobProgress adds up what the units of one job have come to so far.
 type jobProgress struct {
 	bar  *mpb.Bar
 	done int
 	sum  ledger.Outcome
 }
 
+// newDisplay shows a run on a terminal, in plain lines or, with --log-format json, in the log alone.
 func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
 	d := &display{out: stdout, err: stderr, json: p.JSON(), jobs: map[string]*jobProgress{}}
 	if d.json {
@@ -94,6 +96,7 @@ func (d *display) progress(p jobs.Progress) {
 	}
 }
 
+// logProgress logs what bars and lines show to people.
 func (d *display) logProgress(p jobs.Progress, j *jobProgress) {
 	if p.Result == nil {
 		d.log.Info("planned", "job", p.Job, "windows", p.Units)
@@ -103,6 +106,7 @@ func (d *display) logProgress(p jobs.Progress, j *jobProgress) {
 		"unchanged", p.Result.Unchanged, "empty", p.Result.Empty, "failed", p.Result.Failed, "done", j.done, "of", p.Units)
 }
 
+// line writes one line for a unit that is over.
 func (d *display) line(p jobs.Progress, j *jobProgress) {
 	unit := p.Unit
 	if d.units[p.Job] == "" {
@@ -138,6 +142,7 @@ func lineOf(o ledger.Outcome, err error) string {
 	return strings.Join(parts, ", ") + ", rows " + human.Count(o.Rows)
 }
 
+// bar moves the bar of a job, and adds it when the job has units.
 func (d *display) bar(p jobs.Progress, j *jobProgress) {
 	if j.bar == nil {
 		if p.Units == 0 {

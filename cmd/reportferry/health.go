@@ -19,6 +19,7 @@ type health struct {
 	Jobs   []jobHealth `json:"jobs"`
 }
 
+// A jobHealth says what a job did last and when its schedule fires next.
 type jobHealth struct {
 	Job     string    `json:"job"`
 	Running bool      `json:"running"`

@@ -23,6 +23,7 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
+// newPlan makes the command plan, which asks the service for nothing and claims nothing.
 func newPlan(p *wire.Program) *cobra.Command {
 	var a wire.Ask
 	cmd := &cobra.Command{

@@ -54,6 +54,7 @@ func newProgram() *wire.Program {
 	return p
 }
 
+// newRoot makes the command line: the flags of all commands, and every command.
 func newRoot(p *wire.Program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "reportferry",

@@ -19,6 +19,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
+// newRun makes the command run.
 func newRun(p *wire.Program) *cobra.Command {
 	var a wire.Ask
 	var deadline *wire.Deadline
@@ -44,6 +45,7 @@ is requested. The last line says when something is left out.
 	return cmd
 }
 
+// newBackfill makes the command backfill: a run of one job over a range of its past.
 func newBackfill(p *wire.Program) *cobra.Command {
 	var b backfill
 	var deadline *wire.Deadline
@@ -91,6 +93,7 @@ type backfill struct {
 	gaps, columns, force bool
 }
 
+// ask translates the flags. A backfill ignores the schedule, because a person asks for it.
 func (b backfill) ask() (a wire.Ask, err error) {
 	a = wire.Ask{Now: true, Force: b.force, NewColumns: b.columns}
 	if b.gaps {

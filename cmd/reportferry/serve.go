@@ -19,6 +19,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
+// newServe makes the command serve.
 func newServe(p *wire.Program) *cobra.Command {
 	var health string
 	cmd := &cobra.Command{
@@ -86,6 +87,7 @@ type look struct {
 	Exit int       `json:"exit"`
 }
 
+// newDaemon finds the jobs that have a schedule; at least one must.
 func newDaemon(e *wire.Engine, newDisplay func() *display) (*daemon, error) {
 	d := &daemon{engine: e, display: newDisplay}
 	for _, c := range e.Config.Jobs {
@@ -147,6 +149,7 @@ func (d *daemon) look(ctx context.Context, s *scheduled) {
 // cronLog passes on what the scheduler logs. Its routine goes to debug; a skipped firing is worth a line.
 type cronLog struct{ log *slog.Logger }
 
+// Info passes on a skipped firing at level info, and everything else at level debug.
 func (l cronLog) Info(msg string, args ...any) {
 	level := slog.LevelDebug
 	if msg == "skip" {
@@ -155,6 +158,7 @@ func (l cronLog) Info(msg string, args ...any) {
 	l.log.Log(context.Background(), level, msg, args...)
 }
 
+// Error passes on what a job panicked with.
 func (l cronLog) Error(err error, msg string, args ...any) {
 	l.log.Error("the scheduler: "+msg, append(args, "status", err)...)
 }

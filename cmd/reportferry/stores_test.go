@@ -58,7 +58,7 @@ func TestPartsChangedOutside(t *testing.T) {
 	p.says(t, 0, "as recorded", "check")
 
 	check(t, os.WriteFile(names[0], []byte("my own numbers"), 0o600))
-	p.says(t, 1, "an object stands there that reportferry didn't write", "run")
+	p.says(t, 1, "an object is there that reportferry didn't write", "run")
 	if own, err := os.ReadFile(names[0]); err != nil || string(own) != "my own numbers" {
 		t.Errorf("what somebody put there is %q, %v", own, err)
 	}

@@ -57,6 +57,7 @@ func leaving(results []ledger.Result) (n int) {
 	return n
 }
 
+// logResult logs the closing table of one job as one record.
 func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	o := res.Outcome
 	args := []any{
@@ -143,6 +144,7 @@ func writeRest(w io.Writer, r ledger.Result) {
 	}
 }
 
+// writeOutcome writes what a job did, what that cost the service and how much data it was.
 func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 	if each == "" {
 		writePartitions(w, o)
@@ -179,6 +181,7 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 	human.Row(w, "bytes", bytes)
 }
 
+// writePartitions counts the windows and partitions of a job by what became of them.
 func writePartitions(w io.Writer, o ledger.Outcome) {
 	windows := fmt.Sprint(o.Windows)
 	if o.Held > 0 {

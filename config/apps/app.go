@@ -9,6 +9,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
+// appObject is one app. Keys with a nil default tell what is declared from what is left as it is in the service.
 func appObject(a *App) strict.Object {
 	var sections []strict.Item
 	return strict.Object{What: "an app", Fields: []strict.Field{
@@ -64,6 +65,7 @@ func checkPlatform(d *strict.Decoder, a *App, sections []strict.Item, at map[str
 	}
 }
 
+// isIOSSection tells whether Android apps lack a section of settings.
 func isIOSSection(name string) bool {
 	return slices.ContainsFunc(catalog.Sections(), func(s catalog.Section) bool { return s.Name == name && s.IOS })
 }
@@ -91,6 +93,7 @@ func events() strict.Shape[[]Event] {
 	})
 }
 
+// signature gives a pointer, because an empty declaration differs from none.
 var signature = func() strict.Shape[*Signature] {
 	s := strict.ObjectOf(signatureObject)
 	return strict.Shape[*Signature]{
@@ -102,6 +105,7 @@ var signature = func() strict.Shape[*Signature] {
 	}
 }()
 
+// signatureObject keeps false apart from a key that isn't there.
 func signatureObject(s *Signature) strict.Object {
 	var enforce bool
 	return strict.Object{What: "signature", Fields: []strict.Field{

@@ -20,6 +20,7 @@ var overrides = strict.Shape[map[string]any]{
 	Schema: func() *jsonschema.Schema { return overridesObject(map[string]any{}).Schema() },
 }
 
+// overridesObject has a key for each section that may be overridden.
 func overridesObject(all map[string]any) strict.Object {
 	o := strict.Object{What: "override_settings", Refused: map[string]string{"app_info": "this section is read-only"}}
 	for _, s := range catalog.Sections() {
@@ -42,6 +43,7 @@ func overridesObject(all map[string]any) strict.Object {
 	return o
 }
 
+// override reads one section, and sees that each item of a list says which item of the template it replaces.
 func override(d *strict.Decoder, s catalog.Section, n strict.Node) (any, bool) {
 	t := &tree{d: d, left: mostNodes}
 	if s.ID == "" {
@@ -82,6 +84,7 @@ type tree struct {
 // secretKey is the name of a key whose value must be a reference.
 var secretKey = strict.Expr(`(?i)secret|password|passwd|private_?key|credential`)
 
+// read gives any value as JSON would have it, with references in the place of secrets.
 func (t *tree) read(n strict.Node, key string, depth int) (any, bool) {
 	if t.left--; t.left < 0 || depth > mostDepth {
 		if t.left == -1 || depth > mostDepth { // not again for each of the values beyond

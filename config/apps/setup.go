@@ -35,6 +35,7 @@ var channelSetup = strict.Shape[map[string]map[string]any]{
 	Schema: func() *jsonschema.Schema { return setupObject(map[string]map[string]any{}).Schema() },
 }
 
+// setupObject has a key for each partner, and keeps also a partner without parameters.
 func setupObject(all map[string]map[string]any) strict.Object {
 	o := strict.Object{What: "channel_setup", Refused: map[string]string{}}
 	for i, p := range catalog.Partners() {
@@ -52,6 +53,7 @@ func setupObject(all map[string]map[string]any) strict.Object {
 	return o
 }
 
+// partnerObject has the parameters of one partner, of the types that the interface document gives them.
 func partnerObject(p catalog.Partner, into map[string]any) strict.Object {
 	o := strict.Object{What: p.Slug}
 	for _, s := range p.Setup {

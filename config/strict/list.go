@@ -60,7 +60,7 @@ func ArrayOf(element *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: element, MinItems: AtLeastOne, UniqueItems: element.Type == "string" || element.Enum != nil}
 }
 
-// Elements gives the elements of a list. An empty list and what is no list are noted.
+// Elements gives the elements of a list. It notes a mistake when the list is empty, or when the node is something else.
 func (d *Decoder) Elements(n Node, key string) []Node {
 	elements, ok := d.List(n)
 	switch {

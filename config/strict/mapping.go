@@ -17,7 +17,7 @@ type Entry struct {
 }
 
 // Entries lists the keys of a mapping, each once, with those that a merge key (<<) brings in; what names the mapping in
-// messages. A key that stands twice is noted. false: the node is no mapping, which is noted too.
+// messages. It notes a key that stands twice, and a node that is something else than a mapping; it gives false then.
 func (d *Decoder) Entries(n Node, what string) ([]Entry, bool) { return d.entries(n, what, 0) }
 
 // mostMerged bounds how deep merge keys may bring in mappings that have merge keys themselves.

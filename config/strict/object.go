@@ -81,7 +81,7 @@ type Object struct {
 	Rules   func(s *jsonschema.Schema)                   // adds what a schema can say of Check; may be nil
 }
 
-// Object reads a mapping. It gives the nodes of the keys that have a value; nil: n is no mapping.
+// Object reads a mapping. It gives the nodes of the keys that have a value; nil: n is something else than a mapping.
 func (d *Decoder) Object(n Node, o Object) map[string]Node {
 	at := d.mapping(n, o)
 	if at != nil && o.Check != nil {

@@ -69,7 +69,7 @@ func (d *Decoder) IsMapping(n Node) bool {
 	return ok
 }
 
-// List gives the elements of a list, also of an empty one; false: the node is no list.
+// List gives the elements of a list, also of an empty one; false: the node is something else.
 func (d *Decoder) List(n Node) ([]Node, bool) {
 	s, ok := d.resolve(n).(*ast.SequenceNode)
 	if !ok {

@@ -11,18 +11,27 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// What the server's parts are asked about and tell, under the names of this package, so that whoever starts an emulator
-// needs no other.
+// Whoever starts an emulator needs no other package: these are what its parts are asked about and tell.
 type (
-	Engagement     = facts.Engagement
-	Fault          = wire.Fault
-	FaultKind      = wire.FaultKind
-	JobFault       = apps.Fault
-	ManagedApp     = apps.Managed
-	SpendBooks     = spend.Summary
-	SpendRecord    = spend.Record
-	SharingBooks   = sharing.Summary
-	SharingState   = sharing.State
+	// Engagement is a click or an impression that partners can post spend for.
+	Engagement = facts.Engagement
+	// Fault is one line of a fault script.
+	Fault = wire.Fault
+	// FaultKind says what a Fault does.
+	FaultKind = wire.FaultKind
+	// JobFault makes a section of app automation's jobs fail.
+	JobFault = apps.Fault
+	// ManagedApp is an app that was made or updated through app automation.
+	ManagedApp = apps.Managed
+	// SpendBooks is what arrived at /cost.
+	SpendBooks = spend.Summary
+	// SpendRecord is one Cost ID with what was sent of it last.
+	SpendRecord = spend.Record
+	// SharingBooks is what arrived at /third_party_sharing.
+	SharingBooks = sharing.Summary
+	// SharingState is what holds for a device.
+	SharingState = sharing.State
+	// SharingArrival is a request that /third_party_sharing took.
 	SharingArrival = sharing.Arrival
 )
 

@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
+// adminPrefix begins the path of every admin call.
 const adminPrefix = "/_emulator/"
 
 // serveAdmin answers, to callers on this machine only:
@@ -65,7 +66,7 @@ func (s *Server) administer(x *wire.Exchange, r *http.Request, call string) (ans
 			err = s.script.Set(list)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("Set faults: %w", err)
+			return nil, fmt.Errorf("set faults: %w", err)
 		}
 		return map[string]int{"faults": len(list)}, nil
 	case "POST clock":
@@ -97,7 +98,7 @@ func (s *Server) moveClock(r *http.Request) (any, error) {
 		shift, err = time.ParseDuration(body.Shift)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("Shift the clock: %w", err)
+		return nil, fmt.Errorf("shift the clock: %w", err)
 	}
 	s.Shift(shift)
 	return map[string]time.Time{"now": s.now()}, nil

@@ -1,4 +1,4 @@
-package emulator
+package emulator_test
 
 import (
 	"bytes"
@@ -17,60 +17,50 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
-	"github.com/reportferry/reportferry/internal/emulator/store"
 )
 
 const oneDay = "/reports-service/csv_report?dimensions=day,app,campaign&metrics=installs,cost&date_period=yesterday"
 
 // fetch reads a whole answer through a client; a transport error, in the head or the body, comes back as err.
-func fetch(c *http.Client, url, token string) (*http.Response, []byte, error) {
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	resp, err := c.Do(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	return resp, body, err
-}
 
 func TestSameSeedSameBytes(t *testing.T) {
+	t.Parallel()
 	queries := []string{
 		"csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,network_cost,revenue_total_d3,purchase_revenue,daus&date_period=-5d:-1d",
 		"csv_report?dimensions=week,partner_name&metrics=ecpi,roas_d7,retention_rate_d1&date_period=-12d:-1d",
 		"events?tokens_mapping=true",
 	}
-	a, b, other := open(t, Options{Now: atNoon, Apps: 3}), open(t, Options{Now: atNoon, Apps: 3}), open(t, Options{Now: atNoon, Apps: 3, Seed: 8})
+	a, b, other := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3}), emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3}), emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Seed: 8})
 	for d := 12; d > 0; d -= 2 { // b's days are touched one by one, out of order, a few apps at a time
 		app := b.Apps()[d%3].Token
-		get(t, b, fmt.Sprintf("csv_report?dimensions=day&metrics=installs&date_period=-%dd:-%dd&app_token__in=%s", d, d, app), 200)
+		emutest.Get(t, b, fmt.Sprintf("csv_report?dimensions=day&metrics=installs&date_period=-%dd:-%dd&app_token__in=%s", d, d, app), 200)
 	}
 	for i, q := range queries {
-		want := get(t, a, q, 200)
-		if got := get(t, b, queries[i], 200); got != want {
+		want := emutest.Get(t, a, q, 200)
+		if got := emutest.Get(t, b, queries[i], 200); got != want {
 			t.Errorf("%s: another order of touching gives other bytes", q)
 		}
-		if got := get(t, a, q, 200); got != want {
+		if got := emutest.Get(t, a, q, 200); got != want {
 			t.Errorf("%s: the second answer differs", q)
 		}
-		if get(t, other, q, 200) == want {
+		if emutest.Get(t, other, q, 200) == want {
 			t.Errorf("%s: another seed gives the same bytes", q)
 		}
 	}
 }
 
 func TestManyAtOnce(t *testing.T) {
-	s, calm := open(t, Options{Now: atNoon, Apps: 3}), open(t, Options{Now: atNoon, Apps: 3})
+	t.Parallel()
+	s, calm := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3}), emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
 	var wg sync.WaitGroup
 	for n := range 24 {
 		wg.Go(func() {
 			q := fmt.Sprintf("csv_report?dimensions=day,app,campaign&metrics=installs,cost,revenue_total_d7&date_period=-%dd:-%dd", n%12+3, n%12)
-			if ask(s, q).Body.String() != ask(calm, q).Body.String() {
+			if emutest.Ask(s, q).Body.String() != emutest.Ask(calm, q).Body.String() {
 				t.Errorf("%s: two servers disagree", q)
 			}
 		})
@@ -82,14 +72,15 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestInsideSynctest(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Options{Apps: 2, Days: 5, Latency: 90 * time.Second, Faults: []Fault{{Nth: 2, Kind: FaultSlow, Delay: time.Hour}}})
+		s, err := emulator.New(emulator.Options{Apps: 2, Days: 5, Latency: 90 * time.Second, Faults: []emulator.Fault{{Nth: 2, Kind: emulator.FaultSlow, Delay: time.Hour}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
 		for i, want := range []time.Duration{90 * time.Second, 2*90*time.Second + time.Hour} {
-			resp, body, err := fetch(s.Client(), "https://any.host.example"+oneDay, "x")
+			resp, body, err := emutest.Fetch(s.Client(), "https://any.host.example"+oneDay, "x")
 			if err != nil || resp.StatusCode != 200 || !strings.HasPrefix(string(body), "day,app,campaign,installs,cost\n1999-12-31,") {
 				t.Fatalf("answer %d: %v %.100q %v", i, resp, body, err)
 			}
@@ -110,7 +101,7 @@ func TestInsideSynctest(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if resp, _, err := fetch(s.Client(), "http://x"+oneDay, "x"); err == nil {
+		if resp, _, err := emutest.Fetch(s.Client(), "http://x"+oneDay, "x"); err == nil {
 			t.Errorf("a closed server answers %s", resp.Status)
 		}
 	})
@@ -118,20 +109,20 @@ func TestInsideSynctest(t *testing.T) {
 
 func TestTokenBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Options{Apps: 1, Days: 2})
+		s, err := emulator.New(emulator.Options{Apps: 1, Days: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		statuses := func(n int, token string) map[int]int {
 			got := map[int]int{}
 			for range n {
-				resp, body, err := fetch(s.Client(), "http://x/reports-service/events", token)
+				resp, body, err := emutest.Fetch(s.Client(), "http://x/reports-service/events", token)
 				if err != nil {
 					t.Fatal(err)
 				}
 				got[resp.StatusCode]++
 				if code, _ := "", ""; resp.StatusCode == 429 {
-					code, _ = desc(t, bytes.NewReader(body))
+					code, _ = emutest.Desc(t, bytes.NewReader(body))
 					if code != "request_error" || resp.Header.Get("Retry-After") != "1" {
 						t.Fatalf("429 with %s, Retry-After %q", body, resp.Header.Get("Retry-After"))
 					}
@@ -156,9 +147,10 @@ func TestTokenBucket(t *testing.T) {
 }
 
 func TestGzipOnlyWhenAccepted(t *testing.T) {
-	s := open(t, Options{Now: atNoon})
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	for _, path := range []string{oneDay, "/reports-service/events"} {
-		resp, unzipped, err := fetch(s.Client(), "http://x"+path, "x")
+		resp, unzipped, err := emutest.Fetch(s.Client(), "http://x"+path, "x")
 		if err != nil || !resp.Uncompressed || resp.ContentLength != -1 {
 			t.Errorf("%s: with gzip accepted: uncompressed %v, length %d, %v", path, resp.Uncompressed, resp.ContentLength, err)
 		}
@@ -174,10 +166,11 @@ func TestGzipOnlyWhenAccepted(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	s := open(t, Options{Now: atNoon})
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	list := func(query string) []map[string]any {
 		var out []map[string]any
-		if err := json.Unmarshal([]byte(get(t, s, "events?"+query, 200)), &out); err != nil {
+		if err := json.Unmarshal([]byte(emutest.Get(t, s, "events?"+query, 200)), &out); err != nil {
 			t.Fatal(err)
 		}
 		return out
@@ -212,10 +205,10 @@ func TestEvents(t *testing.T) {
 	if got := list("events__contains=purchase_completed"); len(got) != 1 || got[0]["name"] != "purchase completed" {
 		t.Errorf("the key purchase_completed gives %v", got)
 	}
-	if body := get(t, s, "events?events__contains=nosuchevent", 204); body != "" {
+	if body := emutest.Get(t, s, "events?events__contains=nosuchevent", 204); body != "" {
 		t.Errorf("204 with %q", body)
 	}
-	get(t, s, "events?tokens_mapping=maybe", 400)
+	emutest.Get(t, s, "events?tokens_mapping=maybe", 400)
 	app := s.Apps()[4]
 	one := list("tokens_mapping=true&app_token__in=" + app.Token)
 	if len(one) != len(app.Events) {
@@ -229,41 +222,44 @@ func TestEvents(t *testing.T) {
 		mapped++
 		slug := e["id"].(string)
 		metrics := slug + "_events," + slug + "_revenue," + slug + "_w1_events_cohort"
-		a := reportOf(t, s, "day", metrics, "date_period=-9d:-1d&app_token__in="+app.Token)
-		if got := strings.Join(a.header, ","); got != "day,"+metrics {
+		a := emutest.Report(t, s, "day", metrics, "date_period=-9d:-1d&app_token__in="+app.Token)
+		if got := strings.Join(a.Header, ","); got != "day,"+metrics {
 			t.Errorf("header %q", got)
 		}
-		if a.sum(t, slug+"_events") == 0 {
+		if a.Sum(t, slug+"_events") == 0 {
 			t.Errorf("%s never happens in app %s", slug, app.Token)
 		}
 	}
 	if mapped == 0 {
 		t.Error("no event was looked at")
 	}
-	last := open(t, Options{Now: atNoon, Apps: 11})
-	if !slugs["farewell_gift"] || strings.Contains(get(t, last, "events", 200), "farewell_gift") {
+	last := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 11})
+	if !slugs["farewell_gift"] || strings.Contains(emutest.Get(t, last, "events", 200), "farewell_gift") {
 		t.Error("farewell_gift isn't the twelfth app's alone")
 	}
 }
 
 func TestEveryEventFamilyOfEveryEvent(t *testing.T) {
-	s := open(t, Options{Now: atNoon, Days: 1})
-	for _, rec := range s.world.Catalog.Records {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 1})
+	for _, rec := range facts.New(7, 12, 0).Catalog.Records {
 		var slugs []string
-		for _, m := range metrics.EventMetrics {
-			slugs = append(slugs, strings.NewReplacer("{e}", rec.ID, "{p}", "m1").Replace(m.Slug))
+		for _, m := range metrics.NewGlossary(nil).All() {
+			if strings.HasPrefix(m.Slug, "{e}") {
+				slugs = append(slugs, strings.NewReplacer("{e}", rec.ID, "{p}", "m1").Replace(m.Slug))
+			}
 		}
-		a := reportOf(t, s, "os_name", strings.Join(slugs, ","), "date_period=today")
-		if len(a.header) != 1+len(metrics.EventMetrics) || len(a.rows) == 0 {
-			t.Errorf("%s: %d columns, %d rows", rec.ID, len(a.header), len(a.rows))
+		a := emutest.Report(t, s, "os_name", strings.Join(slugs, ","), "date_period=today")
+		if len(a.Header) != 1+len(slugs) || len(a.Rows) == 0 {
+			t.Errorf("%s: %d columns, %d rows", rec.ID, len(a.Header), len(a.Rows))
 		}
 	}
 }
 
 func TestNothingIsLeftOnDisk(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	s := open(t, Options{Now: atNoon, Apps: 2})
-	get(t, s, "csv_report?dimensions=day&metrics=installs&date_period=-50d:-1d", 200)
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2})
+	emutest.Get(t, s, "csv_report?dimensions=day&metrics=installs&date_period=-50d:-1d", 200)
 	left, err := os.ReadDir(os.TempDir())
 	if err != nil || len(left) != 0 {
 		t.Errorf("a running emulator shows %v in the temporary folder, %v", left, err)
@@ -271,8 +267,9 @@ func TestNothingIsLeftOnDisk(t *testing.T) {
 }
 
 func TestBulkRows(t *testing.T) {
-	s := open(t, Options{Now: atNoon, Bulk: 5000})
-	body := get(t, s, "csv_report?dimensions=day,hour,app,campaign&metrics=installs,cost,ctr&date_period=2026-01-01:2026-01-07", 200)
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Bulk: 5000})
+	body := emutest.Get(t, s, "csv_report?dimensions=day,hour,app,campaign&metrics=installs,cost,ctr&date_period=2026-01-01:2026-01-07", 200)
 	rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
 	if err != nil || len(rows) != 5001 || strings.Join(rows[0], ",") != "day,hour,app,campaign,installs,cost,ctr" {
 		t.Fatalf("%d lines, header %q, %v", len(rows), rows[0], err)
@@ -295,8 +292,9 @@ func TestBulkRows(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, o := range []Options{{Apps: -1}, {Apps: 1001}, {Days: -1}, {Bulk: -1}, {MaxPairs: -1}, {Burst: -1}, {Faults: []Fault{{Kind: "fire"}}}} {
-		if s, err := New(o); err == nil {
+	t.Parallel()
+	for _, o := range []emulator.Options{{Apps: -1}, {Apps: 1001}, {Days: -1}, {Bulk: -1}, {MaxPairs: -1}, {Burst: -1}, {Faults: []emulator.Fault{{Kind: "fire"}}}} {
+		if s, err := emulator.New(o); err == nil {
 			t.Errorf("New(%+v) succeeded", o)
 			_ = s.Close()
 		}
@@ -304,15 +302,16 @@ func TestOptionsAreChecked(t *testing.T) {
 }
 
 func TestGivenUpRequestsHarmNobody(t *testing.T) {
-	s, calm := open(t, Options{Now: atNoon, Apps: 2, Days: 6}), open(t, Options{Now: atNoon, Apps: 2, Days: 6})
+	t.Parallel()
+	s, calm := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 6}), emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 6})
 	const path = "/reports-service/csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,cost,roas_d7&date_period=-6d:-0d"
-	_, want, err := fetch(calm.Client(), "http://x"+path, "x")
+	_, want, err := emutest.Fetch(calm.Client(), "http://x"+path, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
 	gaveUp := 0
 	for n := range 40 { // at every stage: making facts, querying, reading rows
-		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(n)*200*time.Microsecond*slowdown)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(n)*200*time.Microsecond*emutest.Slowdown)
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://x"+path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -328,8 +327,8 @@ func TestGivenUpRequestsHarmNobody(t *testing.T) {
 		}
 		cancel()
 	}
-	for range store.Readers + 3 { // every connection is used again
-		if _, got, err := fetch(s.Client(), "http://x"+path, "x"); err != nil || !bytes.Equal(got, want) {
+	for range 15 { // every connection is used again
+		if _, got, err := emutest.Fetch(s.Client(), "http://x"+path, "x"); err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("after %d requests given up: %d bytes, want %d; %v", gaveUp, len(got), len(want), err)
 		}
 	}

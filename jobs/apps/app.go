@@ -1,7 +1,12 @@
 // Package apps keeps the apps of an account as a file declares them, by the service's app automation. Without it, apps would
 // be set up by hand: a forgotten parameter, or a migration that failed in silence, would be found in a report weeks later.
 //
-// What the interface document leaves open is decided so:
+// A file declares apps; each has a record in the ledger of how far it has come:
+//
+//	look ─ nothing differs ──────────────────────────────────────────────▶ Done
+//	  └─ Sending ─ POST /app ─ Waiting for the ticket ─ look ─ events, signature ─▶ Done, or Failed
+//
+// What the interface document leaves open is decided as follows:
 //   - The service doesn't show everything that it takes (sections, editors, the secret of iOS purchase verification), and
 //     may show a value otherwise than it was sent. What still differs after an app was applied is recorded, and isn't
 //     sent again until the declaration or what the service shows changes.
@@ -18,7 +23,7 @@ import (
 	"fmt"
 )
 
-// A Secret is a text that is sent, and never printed.
+// A Secret is a text that is sent and never printed.
 type Secret string
 
 const notShown = "(not shown)"
@@ -35,7 +40,7 @@ func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(notShown)) }
 // MarshalJSON is for logs; what is sent goes through plain.
 func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + notShown + `"`), nil }
 
-// An App is one declared app. A nil map or pointer, an empty list or text: not declared, and left as it is.
+// An App is one declared app. What is nil or empty is not declared and stays as it is.
 type App struct {
 	Name, BundleID, StoreID string
 	Platform                string // android or ios
@@ -64,7 +69,7 @@ type Signature struct {
 	Fingerprints []string
 }
 
-// ID says which app is meant: by platform and store ID, as the service finds it.
+// ID names the app as the service finds it: by platform and store ID.
 func (a App) ID() string { return a.Platform + "/" + a.StoreID }
 
 // key is the app's folder in the ledger.

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// A Change is one field that differs, or whose value the service doesn't show.
+// A Change is one field that differs from its declaration, or whose value the service doesn't show.
 type Change struct {
 	Path       string `json:"field"` // such as channel_setup.facebook.app_id
 	Have, Want string // as JSON, cleaned of credentials
 	by         request
-	migrates   bool   // takes effect by a job that must be asked for
-	sum        string // of both values: how it is recognised once it stands settled
+	migrates   bool   // takes effect only by a migration
+	sum        string // of both values: recognises the change once it is recorded as standing
 }
 
 // MarshalJSON writes the change for machines.
@@ -43,7 +43,7 @@ type comparison struct {
 	changes []Change
 }
 
-// note adds a change. Of a hidden value only that it differs is kept.
+// note adds a change. Of a hidden value it keeps only that it differs.
 func (c *comparison) note(path []string, have, want any, seen, hidden bool) {
 	one := Change{Path: pathText(path), by: c.by, migrates: c.migrate, sum: c.sum(have, want)}
 	one.Have, one.Want = shown(have, path...), shown(want, path...)
@@ -63,7 +63,7 @@ func hiddenText(v any) string {
 	return notShown
 }
 
-// sum is of values that may be secrets: it is salted for each app, and stands in the ledger only.
+// sum is a checksum of values that may be secrets. It is salted for each app and is kept in the ledger alone.
 func (c *comparison) sum(values ...any) string {
 	data, err := json.Marshal(canonical(values))
 	if err != nil {
@@ -75,12 +75,12 @@ func (c *comparison) sum(values ...any) string {
 
 func pathText(path []string) string { return strings.ReplaceAll(strings.Join(path, "."), ".[", "[") }
 
-// value compares one that the service shows; nil: there is none.
+// value compares a value that the service shows; nil: it has none.
 func (c *comparison) value(have, want any, path ...string) {
 	c.walk(canonical(have), want, path, false)
 }
 
-// unshown notes a value that the service never shows. It is compared with what was sent before, by the record.
+// unshown notes a value that the service never shows. The record tells whether it was sent before.
 func (c *comparison) unshown(want any, path ...string) {
 	_, secret := want.(Secret)
 	c.note(path, nil, want, false, secret || hides(path))

@@ -62,7 +62,7 @@ func Events(ctx context.Context, client *adjust.Client, token string) ([]adjust.
 	return events, nil
 }
 
-// read takes what is known of the sections. What isn't there, or has another shape, counts as not shown.
+// read takes what is known of the sections. What is missing, or has an unknown form, counts as not shown.
 func (s *state) read(settings map[string]json.RawMessage) error {
 	var info struct {
 		Bundle *string `json:"bundle_id"`
@@ -93,13 +93,14 @@ func (s *state) read(settings map[string]json.RawMessage) error {
 		s.events[e.Name] = e.Unique
 	}
 	if raw := settings["signature"]; raw != nil {
-		_ = json.Unmarshal(raw, &s.signature) // of another shape: not shown
+		_ = json.Unmarshal(raw, &s.signature) // in an unknown form: not shown
 	}
 	return nil
 }
 
-// differences are what must be sent, and what only differs as it did when the app was applied last.
-func differences(a App, s state, r record) (changes, settled []Change) {
+// differences gives the changes that must be sent, and those that stand: they differ exactly as they did after the app
+// was applied last.
+func differences(a App, s state, r record) (changes, stood []Change) {
 	c := &comparison{salt: r.Salt}
 	c.details(a, s)
 	if a.Setup != nil {
@@ -132,16 +133,16 @@ func differences(a App, s state, r record) (changes, settled []Change) {
 	c.signature(a.Signature, s)
 	for _, change := range c.changes {
 		if s.exists && r.Settled[change.Path] == change.sum {
-			settled = append(settled, change)
+			stood = append(stood, change)
 		} else {
 			changes = append(changes, change)
 		}
 	}
-	return changes, settled
+	return changes, stood
 }
 
-// open is what must be sent. What the service never shows is there when the very declaration was sent, and its migration is
-// over.
+// open gives what must be sent. A value that the service never shows counts as there when this very declaration was
+// sent and its migration is over.
 func open(a App, s state, r record) []Change {
 	changes, _ := differences(a, s, r)
 	if over := r.State == Done || r.State == Failed; over && r.Sent == a.sum(r.Salt) {
@@ -172,7 +173,7 @@ func (c *comparison) details(a App, s state) {
 	}
 }
 
-// hidden are the values that the service never shows. One that isn't declared any more differs from what was sent.
+// hidden are the values that the service never shows. One that is no longer declared differs from what was sent.
 func (c *comparison) hidden(a App, r record) {
 	for _, f := range []struct {
 		name    string
@@ -226,7 +227,7 @@ func (c *comparison) signature(want *Signature, s state) {
 	}
 }
 
-// upper gives fingerprints one spelling and order.
+// upper gives fingerprints one spelling and one order.
 func upper(list []any) []any {
 	out := make([]string, len(list))
 	for i, e := range list {

@@ -13,10 +13,10 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// ErrMigration means that the service took an app, and didn't make it as it is declared.
+// ErrMigration says that the service accepted an app and didn't make it as it is declared.
 var ErrMigration = errors.New("the migration failed")
 
-// work is making one app as it is declared.
+// work makes one app as it is declared.
 type work struct {
 	k      *Kind
 	app    App
@@ -27,8 +27,8 @@ type work struct {
 	sent   bool // something was, by this run
 }
 
-// do looks, sends what differs, waits for the migration, and sends what follows it. Each step is recorded before it is
-// taken, so that a killed run is taken up by the next one: every request may be sent twice.
+// do compares the app, sends what differs, waits for the migration, and sends what follows it. Each step is recorded
+// before it is taken, so that the next run continues after a crash; therefore every request may be sent twice.
 func (w *work) do(ctx context.Context) Report {
 	w.rep = Report{ID: w.app.ID(), Name: w.app.Name, Result: Unchanged, Ticket: w.mem.Ticket, Token: w.mem.Token}
 	if err := w.steps(ctx); err != nil {
@@ -68,8 +68,8 @@ func (w *work) touched() {
 	}
 }
 
-// needsApp tells whether POST /app is to be sent: for a field that it carries, or because it isn't known how the last
-// one ended.
+// needsApp tells whether POST /app must be sent: for a field that it carries, or because nobody knows how the last one
+// ended.
 func (w *work) needsApp(s state) bool {
 	return !s.exists || w.k.o.Migrate || w.mem.Again || w.mem.State == Sending || w.mem.State == Waiting ||
 		slices.ContainsFunc(w.rep.Changes, func(c Change) bool { return c.by == byApp })
@@ -78,7 +78,7 @@ func (w *work) needsApp(s state) bool {
 // send makes or updates the app, and waits for the migration.
 func (w *work) send(ctx context.Context, s state) error {
 	r := w.app.request()
-	// An app that was being made by a run that was killed needs no job besides the one of its creation.
+	// A killed run was making this app. The migration of its creation is enough.
 	making := w.mem.State == Sending && w.mem.New
 	r.ForceUpdate = s.exists && !making &&
 		(w.k.o.Migrate || w.mem.Again || slices.ContainsFunc(w.rep.Changes, func(c Change) bool { return c.migrates }))
@@ -143,7 +143,7 @@ func (w *work) save(ctx context.Context) error {
 	return w.mem.place.write(ctx, &w.mem.record)
 }
 
-// follow sends what a migration doesn't carry, and records the app as it is then.
+// follow sends what a migration doesn't carry, and records the app as it then is.
 func (w *work) follow(ctx context.Context, s state) error {
 	changes, _ := differences(w.app, s, w.mem.record)
 	again := false
@@ -174,11 +174,11 @@ func (w *work) follow(ctx context.Context, s state) error {
 			return err
 		}
 	}
-	return w.settle(ctx, s)
+	return w.conclude(ctx, s)
 }
 
-// settle records what differs though everything was sent. Nothing is written when nothing is new.
-func (w *work) settle(ctx context.Context, s state) error {
+// conclude records what differs though everything was sent. It writes nothing when nothing is new.
+func (w *work) conclude(ctx context.Context, s state) error {
 	left, stood := differences(w.app, s, w.mem.record)
 	if !w.sent && len(left) == 0 && w.mem.place.n > 0 && w.mem.State == Done {
 		w.rep.Otherwise = visible(stood)

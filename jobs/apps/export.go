@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// ErrColumns means that an export has other columns than known, so that its credentials can't be told from the rest.
+// ErrColumns says that an export has other columns than the known ones, so that credentials can't be told from the
+// rest.
 var ErrColumns = errors.New("the export has other columns than section, setting and value among them")
 
-// MaskCSV copies an export of settings without what may be a credential. The columns are a guess of ours: the interface
-// document doesn't name them.
+// MaskCSV copies an export of settings without what may be a credential. The interface document doesn't name the
+// columns; the ones here are a guess.
 func MaskCSV(w io.Writer, from io.Reader) error {
 	r := csv.NewReader(from)
 	header, err := r.Read()

@@ -30,7 +30,7 @@ type Options struct {
 	Apps []App
 	Only []string // IDs of these apps and no others; nil: all
 
-	Migrate bool // copy the template again, though nothing differs
+	Migrate bool // copy the template again even if nothing differs
 
 	TicketWait time.Duration // for one migration, before it is left for the next run
 	FirstPoll  time.Duration // after a request, before its ticket is asked for; 0: the client's own
@@ -60,7 +60,7 @@ func New(o Options) *Kind {
 const unit = "apps"
 
 // Plan wants the apps when the declarations have changed, when an app isn't as declared yet, or when the schedule has
-// fired since all were. Nothing is asked of the service.
+// fired since all of them were. It asks nothing of the service.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (plan jobs.Plan, err error) {
 	last, _, err := k.lastCheck(ctx)
 	if err != nil {
@@ -99,11 +99,12 @@ func (k *Kind) chosen() ([]App, error) {
 	return list, nil
 }
 
-// atOnce is how many apps are under way: nearly all of them wait for a migration. The client bounds the requests.
+// atOnce is how many apps are under way at once. Nearly all of them wait for a migration; the client limits the
+// requests.
 const atOnce = 256
 
-// each calls do for every chosen app, several at once, and gives the reports in the order of the file. A refusal of the
-// credentials ends all.
+// each calls do for every chosen app, several at once, and gives the reports in the order of the file. A refused
+// credential ends all.
 func (k *Kind) each(ctx context.Context, do func(context.Context, App, *remembered) Report) ([]Report, error) {
 	list, err := k.chosen()
 	if err != nil {
@@ -146,8 +147,8 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 			return rep
 		}
 		rep.Token = s.details.AppToken
-		_, settled := differences(a, s, mem.record)
-		rep.Changes, rep.Otherwise = open(a, s, mem.record), visible(settled)
+		_, stood := differences(a, s, mem.record)
+		rep.Changes, rep.Otherwise = open(a, s, mem.record), visible(stood)
 		rep.Unfinished = mem.State != "" && mem.State != Done
 		switch {
 		case !s.exists:
@@ -159,7 +160,7 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 	})
 }
 
-// do makes the apps as they are declared. What failed, or wasn't reached, is done by the next run.
+// do makes the apps as they are declared. The next run does what failed or wasn't reached.
 func (k *Kind) do(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, err error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m)
@@ -200,7 +201,7 @@ func (k *Kind) do(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, e
 	return out, k.checked(ctx)
 }
 
-// firstDenied is the refusal itself: the others were given up because of it.
+// firstDenied is the refusal itself; the other apps were given up because of it.
 func firstDenied(errs []error) error {
 	i := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, adjust.ErrAuth) })
 	return errs[i]

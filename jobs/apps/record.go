@@ -29,7 +29,7 @@ type record struct {
 	New     bool              `json:"new,omitempty"`     // there was no such app when it was sent
 	Again   bool              `json:"again,omitempty"`   // the last migration failed, or is forgotten: ask for another
 	Sent    string            `json:"sent,omitempty"`    // sum of the declaration that was sent last
-	Settled map[string]string `json:"settled,omitempty"` // what differs though it was applied: path -> sum of both values
+	Settled map[string]string `json:"settled,omitempty"` // changes that stand: path -> sum of both values
 	Run     string            `json:"run"`
 	At      time.Time         `json:"at"`
 }
@@ -144,7 +144,7 @@ func (k *Kind) readRecords(ctx context.Context) (map[string]*remembered, error) 
 	return all, g.Wait()
 }
 
-// of is the record of an app, new when there is none.
+// of is the record of an app; a new one when there is none.
 func (k *Kind) of(a App, all map[string]*remembered) *remembered {
 	if r := all[a.key()]; r != nil {
 		return r

@@ -10,14 +10,14 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A Report is what came of one app, or would.
+// A Report is what came of one app, or what would.
 type Report struct {
 	ID, Name      string
 	Token, Ticket string
 	Result        Result
 	Changes       []Change
-	Otherwise     []Change // what the service shows otherwise than it took it; nothing is sent because of it
-	Unfinished    bool     // an earlier run sent something, and didn't see it through
+	Otherwise     []Change // changes that stand: the service accepted values and shows others
+	Unfinished    bool     // an earlier run sent something and didn't finish
 	Sections      []Section
 	Err           error
 }
@@ -105,7 +105,7 @@ func sectionsOf(t adjust.Ticket, scrub func(string) string) []Section {
 	return list
 }
 
-// failures says in one line what failed, the first items of each section; empty: nothing.
+// failures says in one line what failed: the first items of each section. It is empty when nothing did.
 func failures(sections []Section) string {
 	const most = 2
 	var all []string

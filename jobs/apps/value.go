@@ -62,7 +62,7 @@ var (
 	userInfo    = regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/@\s]+@`)
 )
 
-// hides tells whether the value under a path is a credential, or may be one: the path ends with its key.
+// hides tells whether the value at a path is a credential or may be one. The path ends with its key.
 func hides(path []string) bool {
 	key := path[len(path)-1]
 	i := slices.Index(path, "channel_setup")
@@ -77,7 +77,8 @@ func hides(path []string) bool {
 	return secretName.MatchString(key) && !slices.Contains([]string{"sdk_secrets", "secrets", "combined_secrets"}, key)
 }
 
-// hiddenSetup: what the interface document doesn't list may be anything.
+// hiddenSetup names what is a credential in channel setup. What the interface document doesn't list may be anything,
+// and is hidden.
 func hiddenSetup(partner, parameter string) bool {
 	for _, p := range catalog.Partners() {
 		for _, s := range p.Setup {
@@ -89,8 +90,8 @@ func hiddenSetup(partner, parameter string) bool {
 	return true
 }
 
-// Mask gives a value, as JSON decodes it, without what may be a credential. path says where it stands, such as
-// channel_setup; items of lists stand under their names.
+// Mask gives a value, as JSON decodes it, without what may be a credential. path says where the value is, such as
+// channel_setup; items of lists are addressed by their names.
 func Mask(v any, path ...string) any {
 	path = slices.Clip(path)
 	switch v := v.(type) {
@@ -122,7 +123,7 @@ func Mask(v any, path ...string) any {
 	return v
 }
 
-// idOf is what tells an item of a list apart; empty: nothing does.
+// idOf is the name that tells an item of a list from the others; empty: it has none.
 func idOf(item any) string {
 	m, _ := item.(map[string]any)
 	for _, key := range []string{"name", "id"} {

@@ -1,5 +1,8 @@
 // Package events keeps the account's event slugs, a snapshot a day. Without it nobody could say which events a slug
 // stood for last month: the service knows only today's, and a renamed event takes its history along.
+//
+// A day's snapshot can be taken on that day alone, so this kind plans today and no other day, and a missed day stays a
+// gap. It is the smallest kind with partitions: the one to copy.
 package events
 
 import (
@@ -55,8 +58,8 @@ type plan struct {
 // New makes the kind. Nothing is asked of the service.
 func New(o Options) *Kind { return &Kind{o: o} }
 
-// Plan wants today's snapshot, and no other: what the events were yesterday can't be asked any more. So the first one of
-// a day doesn't wait for the schedule; when that fires later, the snapshot is taken again.
+// Plan wants today's snapshot, and no other. The first one of a day doesn't wait for the schedule; when that fires
+// later, the snapshot is taken again.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	p, err := k.plan(ctx, now)
 	if err != nil {
@@ -84,8 +87,8 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	return plan, nil
 }
 
-// inspect says how the table is: gaps are the days since the first snapshot that have none, and none of those that are
-// over can be taken any more.
+// inspect says how the table is. Its gaps are the days without a snapshot since the first one; those that are over
+// stay.
 func (p *plan) inspect(_ context.Context, past ledger.Past) (refresh.Inspection, error) {
 	rules := p.rules
 	if all := p.table.Sorted(); len(all) > 0 {

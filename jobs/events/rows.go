@@ -13,7 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// columns of a snapshot: a row for each token of a slug in an app. All belong to the key, so a blank stays ”.
+// columns are those of a snapshot, which has one row for each token of a slug in an app. All of them belong to the key,
+// so a blank stays an empty text.
 var columns = []table.Column{
 	dimension("snapshot_date", catalog.Day),
 	dimension("slug", catalog.String),
@@ -76,7 +77,8 @@ func rows(day civil.Date, list []adjust.Event) [][]any {
 // owner is one token of an event, and the app in which it has it.
 type owner struct{ app, token string }
 
-// owners takes the mapping where the service gives one. Without it, which token is of which app isn't known.
+// owners takes the mapping of tokens to apps where the service gives one. Otherwise nobody knows which token is of
+// which app.
 func owners(e adjust.Event) []owner {
 	var out []owner
 	for app, tokens := range e.TokensByApp {

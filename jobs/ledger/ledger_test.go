@@ -32,7 +32,7 @@ func check(t *testing.T, err error) {
 // distantLedger is a ledger over distant memory.
 func distantLedger(t testing.TB, before func(call, key string)) (*Ledger, *ledgertest.Store) {
 	d := &ledgertest.Store{Bucket: memblob.OpenBucket(nil), Before: before}
-	l := Open(Options{Bucket: blob.NewBucket(d), URL: "mem://ledger"})
+	l := Open(Options{Bucket: d.Open(), URL: "mem://ledger"})
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
@@ -171,7 +170,7 @@ var start2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // of every bubble
 
 func TestAStoreThatCreatesTwiceIsRefused(t *testing.T) {
 	d := &ledgertest.Store{Bucket: memblob.OpenBucket(nil), Careless: true}
-	l := Open(Options{Bucket: blob.NewBucket(d), URL: "s3://alike"})
+	l := Open(Options{Bucket: d.Open(), URL: "s3://alike"})
 	defer func() { check(t, l.Close()) }()
 	_, err := l.Claim(t.Context(), "installs", "u", "a", time.Minute)
 	if !errors.Is(err, ErrUnsafe) || !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "s3://alike/probe.json") {

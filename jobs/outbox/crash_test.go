@@ -30,19 +30,23 @@ var (
 	crashKills = flag.Int("kills", 12, "how often the crash suite kills its process")
 )
 
-// crashWindow is what a kill may leave in doubt: eight times what is in flight.
-const crashWindow = (1 + mostAhead) * crashInFlight
+// crashInDoubt is what a kill may leave in doubt: eight times what is in flight.
+const crashInDoubt = (1 + mostAhead) * crashInFlight
 
 const crashInFlight = 16
 
 // The crash suite pushes a file from a process of its own to a receiver in this one, kills it again and again, and then
 // compares what arrived with what the outbox says.
 func TestCrashes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		park bool
 	}{{"resend", false}, {"park", true}} {
-		t.Run(c.name, func(t *testing.T) { crashes(t, c.park) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			crashes(t, c.park)
+		})
 	}
 }
 
@@ -60,7 +64,7 @@ func crashes(t *testing.T, park bool) {
 	for {
 		kill := kills < *crashKills
 		before := service.count()
-		err := pushOnce(t, dir, service.addr, park, func(p *os.Process, over <-chan struct{}) {
+		err := pushOnce(t, *crashRows, dir, service.addr, park, func(p *os.Process, over <-chan struct{}) {
 			if !kill {
 				return
 			}
@@ -78,8 +82,8 @@ func crashes(t *testing.T, park bool) {
 		f := crashFile(t, dir)
 		if f.Name != "" && f.Open() {
 			// A kill leaves no more than a window in doubt. What is parked stays.
-			if f.Unknown-parked > crashWindow {
-				t.Errorf("a kill left %d in doubt, the window is %d", f.Unknown-parked, crashWindow)
+			if f.Unknown-parked > crashInDoubt {
+				t.Errorf("a kill left %d in doubt, at most %d", f.Unknown-parked, crashInDoubt)
 			}
 			worst = max(worst, f.Unknown-parked)
 			if park {
@@ -131,41 +135,45 @@ func settle(t *testing.T, dir string, service *listener, park bool, kills int, w
 		t.Errorf("sums are %v of %d accepted", got, f.Accepted)
 	}
 	t.Logf("%d kills; arrived once %d, again %d, never (all in doubt) %d; doubtful %d, parked %d; most left by one kill %d of %d",
-		kills, once, again, missing, f.Doubtful, f.Unknown, worst, crashWindow)
+		kills, once, again, missing, f.Doubtful, f.Unknown, worst, crashInDoubt)
 }
 
 // A process that is stopped for longer than its lease sends not one more record when it wakes up: another one may have gone on.
 func TestSleepers(t *testing.T) {
-	defer func(rows int) { *crashRows = rows }(*crashRows)
-	*crashRows = 100_000
-	late := 0
+	t.Parallel()
 	for range 5 {
-		service := listen(t, 0)
-		service.slow = 2 * time.Millisecond
-		before, count := 0, 0
-		err := pushOnce(t, t.TempDir(), service.addr, false, func(p *os.Process, over <-chan struct{}) {
-			for service.count() < 200 {
-				select {
-				case <-over:
-					return
-				case <-time.After(time.Millisecond):
-				}
-			}
-			_ = p.Signal(syscall.SIGSTOP)
-			time.Sleep(700 * time.Millisecond) // the lease is 300
-			before = service.count()
-			_ = p.Signal(syscall.SIGCONT)
-			<-over
-			count = service.count()
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			sleeps(t)
 		})
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != exitLost {
-			t.Fatalf("it went on: %v", err)
-		}
-		late += count - before
 	}
-	if late > 0 {
-		t.Errorf("%d records were sent after five leases had ended", late)
+}
+
+func sleeps(t *testing.T) {
+	service := listen(t, 0)
+	service.slow = 2 * time.Millisecond
+	before, count := 0, 0
+	err := pushOnce(t, 100_000, t.TempDir(), service.addr, false, func(p *os.Process, over <-chan struct{}) {
+		for service.count() < 200 {
+			select {
+			case <-over:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+		_ = p.Signal(syscall.SIGSTOP)
+		time.Sleep(700 * time.Millisecond) // the lease is 300
+		before = service.count()
+		_ = p.Signal(syscall.SIGCONT)
+		<-over
+		count = service.count()
+	})
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitLost {
+		t.Fatalf("it went on: %v", err)
+	}
+	if count > before {
+		t.Errorf("%d records were sent after the lease had ended", count-before)
 	}
 }
 
@@ -248,12 +256,12 @@ func ended(t *testing.T, o *Outbox, p *store.Push) *store.States {
 }
 
 // pushOnce runs the helper process; meet is told of it once it runs.
-func pushOnce(t *testing.T, dir, addr string, park bool, meet func(*os.Process, <-chan struct{})) error {
+func pushOnce(t *testing.T, rows int, dir, addr string, park bool, meet func(*os.Process, <-chan struct{})) error {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, "-test.run=^TestCrashingProcess$", "-test.v", fmt.Sprintf("-n=%d", *crashRows))
+	cmd := exec.Command(exe, "-test.run=^TestCrashingProcess$", "-test.v", fmt.Sprintf("-n=%d", rows))
 	cmd.Env = append(os.Environ(), "OUTBOX_CRASH_DIR="+dir, "OUTBOX_CRASH_ADDR="+addr, "OUTBOX_CRASH_PARK="+strconv.FormatBool(park))
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // block is how many records are compared with the first reading before any of them is sent.
 const block = 256
 
-// A digest is a sum over the records of a reading, and over each block of them what it was by then.
+// A digest is a hash over the records of a reading, with what it was after each block of them.
 type digest struct {
 	sum     *xxhash.Digest
 	records int64

@@ -30,7 +30,7 @@ type Task[V any] struct {
 	SendConflicts bool          // send a record whose ID was sent with other content (with Order: from a later file), instead of rejecting it
 
 	// Order makes the rows of one ID keep their places: each is sent, also one that equals an earlier one, and none before
-	// those above it, and those of files of a lesser Order, are settled. Files of the same Order come as they are pushed.
+	// those above it, and those of files of a lesser Order, are acknowledged. Files of the same Order come as they are pushed.
 	// Empty: rows of one ID and one Content are one record, which is sent once, whatever is sent before it.
 	Order string
 
@@ -51,7 +51,7 @@ type Report struct {
 }
 
 // Do pushes what is missing of a file, under the table's claim, named ClaimName: it reads the file, finds what was sent already, sends the rest, and writes the
-// rejects. Doing it twice equals doing it once. When it ends early, what was settled is on record and the next Do goes on.
+// rejects. Doing it twice equals doing it once. When it ends early, what became of each record is on record and the next Do goes on.
 func Do[V any](ctx context.Context, claim *ledger.Claim, o *Outbox, p Task[V]) (report Report, err error) {
 	h, err := under(ctx, claim)
 	if err != nil {
@@ -161,8 +161,8 @@ func (w *work[V]) do(h hold) error {
 	return err
 }
 
-// start is when a push starts by its ID, to the millisecond: after all others, so that which is the newest doesn't depend
-// on the clocks of several machines, or on how quickly one push comes after the other.
+// start is when a push starts by its ID, to the millisecond. It is after all other pushes, so that their order doesn't depend
+// on the clocks of several machines, or on how quickly one push follows another.
 func (w *work[V]) start(now time.Time) time.Time {
 	now = now.Truncate(time.Millisecond)
 	for _, p := range slices.Concat(w.pushes, w.orphans) {

@@ -10,7 +10,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// keepFlushing puts on record what is settled and what may be sent next, a group at a time, or after the time of a flush.
+// keepFlushing writes a segment whenever it is woken, and after Options.Flush at the latest.
 func (s *sender[V]) keepFlushing(ctx context.Context, over <-chan struct{}) {
 	tick := time.NewTicker(s.work.o.o.Flush)
 	defer tick.Stop()
@@ -28,7 +28,8 @@ func (s *sender[V]) keepFlushing(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// flush writes the next segment: what was settled and, unless it is the last one, what may be sent once it is there.
+// flush writes the next segment: what became of the deliveries that were acknowledged and, unless it is the last one, which
+// records may be sent once it is there.
 func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	s.mu.Lock()
 	var gone []delivery[V]
@@ -37,13 +38,13 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	} else {
 		gone = s.letGo()
 	}
-	if len(s.settled)+len(gone) == 0 && !last {
+	if len(s.acknowledged)+len(gone) == 0 && !last {
 		s.mu.Unlock()
 		return nil
 	}
 	seg := store.Segment{Run: s.work.o.o.Run, Sums: s.sums}
 	seg.Words, seg.Rejected = store.ListWords(s.words)
-	rows := s.settled
+	rows := s.acknowledged
 	for _, l := range gone {
 		rows = append(rows, l.row)
 	}
@@ -53,7 +54,7 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	if last || int64(s.push.Last-s.push.Base) >= max(foldAbove, s.work.states.Rows>>16) {
 		seg = s.push.Whole(s.work.o.o.Run)
 	}
-	s.settled, s.words, s.sums = nil, map[int64]store.Words{}, map[string]store.Sum{}
+	s.acknowledged, s.words, s.sums = nil, map[int64]store.Words{}, map[string]store.Sum{}
 	file := fileOf(s.push, s.counts)
 	s.mu.Unlock()
 
@@ -70,7 +71,7 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	return nil
 }
 
-// leave puts on record what is settled, and that nothing is on its way.
+// leave writes the last segment of a push that stays open: nothing is in flight.
 func (s *sender[V]) leave(ctx context.Context) error {
 	err := s.flush(ctx, true)
 	if err != nil {
@@ -79,7 +80,7 @@ func (s *sender[V]) leave(ctx context.Context) error {
 	return err
 }
 
-// finish publishes the rejects and ends the push.
+// finish publishes the rejects, and ends the push unless something of it is left for a later run.
 func (s *sender[V]) finish(ctx context.Context) error {
 	if n := s.counts.Pending; n > 0 && !s.lanes.ordered {
 		return fmt.Errorf("%d records of the first reading didn't come up in the second", n)

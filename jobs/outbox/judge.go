@@ -110,13 +110,13 @@ func (w *work[V]) same(items []store.Item, others []verdict) (live []store.Item)
 	for _, it := range items {
 		row := int64(it.Row)
 		now := w.states.Get(row)
-		// What an earlier run found to be a duplicate or a conflict may have been so of a row that was pending, and another
-		// file was faster. It is never sent, though: it isn't among the records of the push.
+		// An earlier run may have found a duplicate or a conflict of a row that was pending, which another file has sent
+		// meanwhile. The row is judged again, but never sent: the index of the push doesn't have it.
 		again := now == store.Duplicate || now == store.Conflict
 		s := now &^ store.Doubt
 		same, maybe := slices.Contains(w.sent, it.Content), slices.Contains(w.maybe, it.Content)
 		switch {
-		case s != store.Pending && s != store.Unknown && !again: // settled before
+		case s != store.Pending && s != store.Unknown && !again: // over before
 		case same, maybe && again:
 			w.states.Set(row, store.Duplicate|now&store.Doubt)
 		case maybe:

@@ -6,24 +6,24 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// lanes are the records that were read and aren't on record yet as what may be sent. With Order, an ID has one record
-// beyond them at most: what comes after it waits until what became of it is on record, too.
+// lanes hold the records that were read and that no segment has let go yet. With Order, an ID has one delivery at a time at
+// most: its next record waits until a segment says what became of the one before.
 type lanes[V any] struct {
 	ordered bool
 	kept    int64                      // how many there are
-	next    []delivery[V]              // those that go on record next
-	behind  map[[16]byte][]delivery[V] // the IDs that have a record in next or beyond, and what comes after it
+	next    []delivery[V]              // those that the next segments let go
+	behind  map[[16]byte][]delivery[V] // of each ID that has a record in next, or in flight: those after it
 }
 
-// enter takes a record that was read, or notes it in the rejects when it isn't to be sent. It waits while there are too
-// many: a slow ID holds up no others as long as they fit.
+// enter takes a record that was read, or writes it to the rejects when it isn't to be sent. It waits while ReadAhead records
+// are in the lanes.
 func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.work.live(s.work.states.Get(l.row)) {
 		return s.work.note(s.rejects, l, s.push.Words)
 	}
-	for s.lanes.kept >= int64(s.work.o.o.Window) && s.err == nil && ctx.Err() == nil {
+	for s.lanes.kept >= int64(s.work.o.o.ReadAhead) && s.err == nil && ctx.Err() == nil {
 		s.moved.Wait()
 	}
 	if s.err != nil {
@@ -45,8 +45,8 @@ func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
 	return nil
 }
 
-// advance lets the next record of an ID go on record, for the one before it is settled: in the same segment at the
-// earliest. Behind one in doubt that isn't sent again, all others are left as they are.
+// advance puts the next record of an ID into the lane of the next segment, which is also the one that says what became of the
+// record before it. After a record in doubt that isn't sent again, the others of its ID are left as they are.
 func (s *sender[V]) advance(id [16]byte) {
 	if !s.lanes.ordered {
 		return
@@ -63,14 +63,14 @@ func (s *sender[V]) advance(id [16]byte) {
 	s.lanes.behind[id] = queue[1:]
 }
 
-// skip leaves a record that would come after one in doubt.
+// skip leaves a record for a later run, because an earlier one of its ID is in doubt.
 func (s *sender[V]) skip(l delivery[V]) {
 	now := store.Waiting
 	if s.work.states.Get(l.row).Maybe() {
 		now = store.Unknown | store.Doubt
 	}
 	s.put(l.row, now)
-	s.settled = append(s.settled, l.row)
+	s.acknowledged = append(s.acknowledged, l.row)
 	s.lanes.kept--
 	s.moved.Broadcast()
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// A past is what is known of an ID elsewhere, and of its rows here so far. There is one for each ID of a bucket, however
-// many rows it has.
+// A past is what is known of one ID: of its records in other pushes, and of its rows in this file so far. There is one for
+// each ID of a bucket, however many rows it has.
 type past struct {
-	blocked bool  // a record that comes before is not settled
-	late    bool  // one that comes after was sent
-	before  chain // what was sent of it when the file had another content
-	other   bool  // and that can't be what its rows begin with
-	doubt   bool  // the last of it is in doubt
-	open    bool  // some of it wasn't sent
-	now     chain // of the rows, as far as before goes
-	taken   bool  // they begin with it
+	blocked bool  // a record that comes before is pending or in doubt
+	late    bool  // a record that comes after was sent
+	before  chain // the records that were sent of it when the file had another content
+	other   bool  // the rows can't begin with those: they are sent from the first one on
+	doubt   bool  // the last of those is in doubt
+	open    bool  // some of those weren't sent
+	now     chain // the rows of this file, as many as before has
+	taken   bool  // the rows begin with before
 	rows    int64
-	refused []refusal // of before, by the service
+	refused []refusal // those of before that the service refused
 }
 
 // A refusal is what the service said of the nth record of an ID.
@@ -29,7 +29,7 @@ type refusal struct {
 	words store.Words
 }
 
-// A chain stands for the contents of records, one after the other.
+// A chain is a hash over the contents of records, in their order.
 type chain struct {
 	n   int64
 	sum uint64
@@ -42,7 +42,8 @@ func (c *chain) add(content uint64) {
 	c.n, c.sum = c.n+1, xxhash.Sum64(b[:])
 }
 
-// inOrder judges the rows of a bucket when those of an ID keep their order. All of them belong to the records of the push.
+// inOrder judges the rows of a bucket when those of an ID keep their order. All of them are in the index of the push, also
+// those that aren't sent.
 func (w *work[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.IndexWriter) error {
 	pasts := map[[16]byte]*past{}
 	err := w.spool.Each(bucket, func(it store.Item) error {
@@ -105,7 +106,7 @@ func (w *work[V]) recallOf(p *past, of *store.Push, it store.Item, s store.State
 	}
 }
 
-// follows tells whether the records of this file come after those of another one.
+// follows tells whether this file comes after that of another push.
 func (w *work[V]) follows(p *store.Push) bool {
 	if p.Head.Order != w.p.Order || w.resumed == nil {
 		return p.Head.Order <= w.p.Order
@@ -132,7 +133,7 @@ func (w *work[V]) place(p *past, it store.Item) {
 		w.states.Set(row, store.Conflict)
 	case now == store.Pending && p.blocked:
 		w.states.Set(row, store.Waiting)
-	case now&^store.Doubt != store.Pending && now&^store.Doubt != store.Unknown: // settled before
+	case now&^store.Doubt != store.Pending && now&^store.Doubt != store.Unknown: // over before
 	case p.blocked, now&^store.Doubt == store.Unknown && w.p.ParkUnknown:
 		w.stuck[it.ID()] = struct{}{}
 		p.blocked = true

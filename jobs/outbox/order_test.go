@@ -230,7 +230,7 @@ func TestOrderOneID(t *testing.T) {
 		busy--
 		return 0, nil
 	}
-	r.o.Window = 100
+	r.o.ReadAhead = 100
 	r.want(r.do(p).File, "2000 accepted, ended")
 	if ahead > 100+block+16 {
 		t.Errorf("%d rows ahead", ahead)
@@ -247,7 +247,7 @@ type dawn struct {
 	wrong   []string
 }
 
-// TestDawns runs many, and looks at every arrival: none comes before the one before it is settled, none after a later one,
+// TestDawns runs many, and looks at every arrival: none comes before the one before it is acknowledged, none after a later one,
 // whatever was killed in between, and at the end the last that arrived of each ID is its last.
 func TestDawns(t *testing.T) {
 	for i := range 30 {
@@ -368,7 +368,7 @@ func (d *dawn) say(line string, _ int) error {
 // pushAll pushes the files in their order, until the process dies.
 func (d *dawn) pushAll(t *testing.T, calm bool) {
 	d.Outbox = d.open()
-	d.o.Window, d.o.Flush = 8+d.rng.IntN(100), 5*time.Millisecond
+	d.o.ReadAhead, d.o.Flush = 8+d.rng.IntN(100), 5*time.Millisecond
 	if d.park && d.rng.IntN(3) == 0 || calm {
 		if _, err := d.Requeue(t.Context(), ""); err != nil {
 			t.Fatal(err)

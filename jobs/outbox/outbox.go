@@ -1,6 +1,22 @@
 // Package outbox pushes files of records to a service that takes them one by one, and remembers what became of each.
 // Without it a crash in the middle of a file would lose its rest or send its beginning twice, and so would a file that
 // repeats last night's records.
+//
+// A kind brings the file and says how one record is sent; [Do] pushes what is missing of it, under the one claim of the
+// table. The file is read twice: once to check every row and to find what was sent before, and once to send.
+//
+//	read ─ validate ─ judge ──────────────── read again ─ lanes ─ segment ─ send ─ acknowledge ─ segment ─┬─ rejects file
+//	         │          │                                   │        │                              │     └─ ended
+//	         │          └ duplicates, conflicts             │        └ may be sent from here on     └ on record
+//	         └ refused, of the same content as before       └ with Order: one record of an ID at a time
+//
+// What may be sent is on record before it is sent, and what became of it after that. So a run that is killed leaves in doubt
+// what it had let go and hadn't put on record: eight times what is in flight at most. The outbox repeats nothing: Send does
+// that, as far as the service allows. What is in doubt after Send is left for a later run or, with ParkUnknown, for a person.
+//
+// The words: a file has rows; a row that can be sent is a record, with an ID and a content; a record on its way is a
+// delivery, in flight until the service acknowledges it; a push is what package store keeps of a file's name with one
+// content.
 package outbox
 
 import (
@@ -27,19 +43,14 @@ type Options struct {
 	SpoolDir string       // 28 bytes a record of the file that is pushed
 	Rejects  *blob.Bucket // where rejects files go; nil: nowhere
 
-	Keep   time.Duration // of records, so that they aren't sent again by another file; 0: nine days
-	Window int           // records read ahead of those sent, so that an ID that is slow holds up no others; 0: 1,000
-	Flush  time.Duration // at the latest, a settled record is on record then; 0: two seconds
-	Log    *slog.Logger  // nil: nothing is logged
+	Keep      time.Duration // of records, so that they aren't sent again by another file; 0: nine days
+	ReadAhead int           // records read ahead of those in flight, so that one slow ID holds up no others; 0: 1,000
+	Flush     time.Duration // an acknowledged record is on record after so long at the latest; 0: two seconds
+	Log       *slog.Logger  // nil: nothing is logged
 }
 
-// An Outbox is the ledger of a push kind, below tables/{table}/outbox/:
-//
-//	{push}/records      what one content of a file has to send, by ID; written before the first of it is sent
-//	{push}/{n}.json     what became of which rows, and which may be sent once it is there
-//
-// Files of one table are pushed one after the other, by all processes together, so that what two of them have in common
-// is sent once. It is safe for concurrent use.
+// An Outbox is what is on record of the files of one table, and pushes more of them. Files are pushed one after the other,
+// under the table's claim, so that what two of them have in common is sent once. It is safe for concurrent use.
 type Outbox struct {
 	o     Options
 	table *store.Table
@@ -50,8 +61,8 @@ func New(o Options) *Outbox {
 	if o.Keep == 0 {
 		o.Keep = 9 * 24 * time.Hour
 	}
-	if o.Window == 0 {
-		o.Window = 1000
+	if o.ReadAhead == 0 {
+		o.ReadAhead = 1000
 	}
 	if o.Flush == 0 {
 		o.Flush = 2 * time.Second

@@ -10,11 +10,11 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// grace is how long records that are on their way may take when the process is being stopped. The process has ten
-// seconds, and the last segment is written after it.
+// grace is how long deliveries may take to be acknowledged when the process is being stopped. The process has ten seconds,
+// and the last segment is written after the grace.
 const grace = 3 * time.Second
 
-// A letter is a record on its way.
+// A delivery is a record on its way: read, let go, in flight until the service acknowledges it.
 type delivery[V any] struct {
 	row     int64
 	id      [16]byte
@@ -26,7 +26,7 @@ type delivery[V any] struct {
 
 // send reads the file for the second time and sends what is pending.
 func (w *work[V]) send(h hold, p *store.Push) (err error) {
-	ctx, stop := context.WithCancel(h.lease) // a letter on its way isn't torn up at once
+	ctx, stop := context.WithCancel(h.lease) // deliveries aren't cut short at once
 	defer stop()
 	unhook := context.AfterFunc(h.ctx, func() { time.AfterFunc(grace, stop) })
 	defer unhook()
@@ -59,12 +59,12 @@ func (w *work[V]) send(h hold, p *store.Push) (err error) {
 	flusher.Wait()
 	w.report.Sent, w.report.Resent = s.sent, s.resent
 	if err == nil {
-		err = context.Cause(h.ctx) // the reading was over, and not all that waited was sent
+		err = context.Cause(h.ctx) // the reading was over, and not all that was read was sent
 	}
 	if s.err != nil {
 		err = s.err
 	}
-	if errors.Is(err, ErrTooMany) { // of the rows that were read
+	if errors.Is(err, ErrTooMany) { // those of the rows that were read
 		_, unpublished := w.publish(h.ctx, s.rejects)
 		err = errors.Join(err, unpublished)
 	}

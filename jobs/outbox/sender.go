@@ -7,41 +7,45 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// foldAbove is how many segments add to a whole one, at least, before the next whole one. Of a large file each is larger.
+// foldAbove is how many segments follow one that says all, at least, before the next that says all. Of a large file there are
+// more, because such a segment is larger.
 const foldAbove = 64
 
-// mostAhead is how many times what may be in flight is let go beside it, when a segment takes long.
+// mostAhead bounds the deliveries that a segment lets go beyond those in flight, as a multiple of InFlight. They keep the
+// workers busy while the next segment is written.
 const mostAhead = 7
 
-// A sender is what the goroutines of one sending share. A record goes this way: it is read and waits in the lanes; a
-// segment says that it may have been sent; a worker sends it; a later segment says what became of it. So a kill leaves in
-// doubt what a segment has let go and none has settled: never more than eight times what may be in flight, and at a rate
-// that gives the ledger time, little more than that.
+// A sender is what the goroutines of one sending share: the reader, the workers, and the flusher, which writes segments.
+//
+//	reader ─ lanes.next ─ flusher: a segment says that it may have been sent ─ ready ─ worker: Send ─ acknowledged ─ flusher
+//
+// A kill leaves in doubt the deliveries that a segment has let go and none has acknowledged: never more than eight times
+// InFlight, and little more than InFlight itself when the ledger is quicker than the service.
 type sender[V any] struct {
 	work    *work[V]
 	push    *store.Push
 	ctx     context.Context // of Send
 	rejects *rejects
-	wake    chan struct{}
+	wake    chan struct{} // of the flusher
 
-	mu      sync.Mutex
-	moved   *sync.Cond // the lanes have room
-	handed  *sync.Cond // there is something to send, or nothing will be
-	lanes   lanes[V]
-	ready   []delivery[V] // to be sent: on record as what may have been
-	live    int           // let go by a segment, or by one that is being written, and not settled
-	ahead   int           // how many of them there may be beside those in flight
-	ended   bool          // all was read
-	err     error         // the first; nothing more is sent then
-	halted  bool          // without an error: the push is being stopped
-	settled []int64       // rows, since the last segment
-	words   map[int64]store.Words
-	sums    map[string]store.Sum
-	counts  store.Counts
-	sent    int64
-	resent  int64
-	given   int   // records in a row that are in doubt
-	lost    error // what was said of the last of them
+	mu           sync.Mutex
+	moved        *sync.Cond // there is room in the lanes
+	handed       *sync.Cond // there is something to send, or nothing will be
+	lanes        lanes[V]
+	ready        []delivery[V] // to be sent; a segment that is on record says that they may have been
+	live         int           // deliveries: let go by a segment, or by one that is being written, and not acknowledged
+	ahead        int           // how many deliveries there may be beyond InFlight
+	ended        bool          // all was read
+	err          error         // the first one; after it nothing more is sent
+	halted       bool          // nothing more is let go, because the process is being stopped
+	acknowledged []int64       // rows, since the last segment
+	words        map[int64]store.Words
+	sums         map[string]store.Sum
+	counts       store.Counts
+	sent         int64
+	resent       int64
+	given        int   // records in a row that are in doubt
+	lost         error // what was said of the last of them
 }
 
 func newSender[V any](w *work[V], p *store.Push, ctx context.Context) *sender[V] {
@@ -62,7 +66,7 @@ func (s *sender[V]) begin(ctx context.Context) error {
 	return s.work.o.table.Append(ctx, s.push, s.push.Whole(s.work.o.o.Run))
 }
 
-// letGo takes the records that the next segment lets be sent: as many as fit beside those that aren't settled.
+// letGo takes the records that the next segment lets be sent: as many as fit beside the deliveries that aren't acknowledged.
 func (s *sender[V]) letGo() (gone []delivery[V]) {
 	if s.err != nil || s.halted {
 		return nil
@@ -87,7 +91,8 @@ func (s *sender[V]) letGo() (gone []delivery[V]) {
 	return gone
 }
 
-// takeBack makes what was let go, and no worker took, what it was before. The last segment is a whole one and says so.
+// takeBack gives the deliveries that no worker has taken the states that they had before. The last segment says all there is
+// to say, and so that they weren't sent.
 func (s *sender[V]) takeBack() {
 	for _, l := range s.ready {
 		s.put(l.row, l.was)
@@ -95,18 +100,18 @@ func (s *sender[V]) takeBack() {
 	s.ready = nil
 }
 
-// hand gives the workers what a segment has let go.
+// hand gives the workers the deliveries that a segment has let go.
 func (s *sender[V]) hand(gone []delivery[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ready = append(s.ready, gone...)
-	// In the time of a segment so many were settled: twice as many, and none waits for the next one.
-	s.ahead = min(max(2*len(s.settled), 1, s.work.p.InFlight/2), mostAhead*s.work.p.InFlight)
+	// So many were acknowledged while the segment was written. With twice as many ahead no worker waits for the next one.
+	s.ahead = min(max(2*len(s.acknowledged), 1, s.work.p.InFlight/2), mostAhead*s.work.p.InFlight)
 	s.handed.Broadcast()
 	s.signal()
 }
 
-// take waits for a record to send. There is none when all are settled, or nothing more is sent.
+// take waits for a delivery. There is none when all are acknowledged, and when nothing more is sent.
 func (s *sender[V]) take(ctx context.Context) (l delivery[V], more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 // remembered is how long it is remembered that a file was pushed, so that it isn't taken for a new one.
 const remembered = 400 * 24 * time.Hour
 
-// Requeue makes the records in doubt of a file pending again, so that the next Do sends them; an empty name means all
-// files. It gives how many there are.
+// Requeue makes the records in doubt of a file pending again, so that the next Do sends them. An empty name means all files.
+// It returns how many records there are.
 func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) {
 	err = o.held(ctx, func(ctx context.Context, pushes []*store.Push) error {
 		for _, p := range pushes {
@@ -46,9 +46,9 @@ func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) 
 	return n, err
 }
 
-// Prune drops the records of pushes that are older than Options.Keep, and all of those that are older than 400 days. What
-// was pushed of a file, by count and sum, stays known that long. While another process has the claim, nothing is done,
-// and that is no error.
+// Prune drops the records of pushes that are older than Options.Keep, and all of pushes that are older than 400 days: until
+// then the counts and sums of a file stay known. While another process has the claim nothing is dropped, and that is no
+// error.
 func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 	pushes, orphans, err := o.table.Pushes(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (o *Outbox) prune(ctx context.Context, p *store.Push, now time.Time) error 
 	return o.table.DropRecords(ctx, p)
 }
 
-// held does something to the pushes under the claim.
+// held does something to the pushes of the table under a claim of its own.
 func (o *Outbox) held(ctx context.Context, do func(context.Context, []*store.Push) error) error {
 	return o.claimed(ctx, func(claim *ledger.Claim) error {
 		h, err := under(ctx, claim)
@@ -120,8 +120,8 @@ func (o *Outbox) held(ctx context.Context, do func(context.Context, []*store.Pus
 	})
 }
 
-// sweepOrphans drops records of which nothing was ever sent. Only the holder of the claim may: those of another process
-// are so while it begins. name is the file that is read anew; empty: none.
+// sweepOrphans drops pushes of which nothing was ever sent. Only the holder of the claim may do that, because the push of a
+// process that is about to begin looks the same. name is the file that is read anew; empty: none.
 func (o *Outbox) sweepOrphans(ctx context.Context, orphans []*store.Push, name string) {
 	for _, p := range orphans {
 		if o.orphan(p, name) {
@@ -130,12 +130,12 @@ func (o *Outbox) sweepOrphans(ctx context.Context, orphans []*store.Push, name s
 	}
 }
 
-// orphan tells whether nothing is to be known of a push that ended before anything was sent.
+// orphan tells whether a push that ended before anything was sent may be dropped. Why a file was refused is kept for a while.
 func (o *Outbox) orphan(p *store.Push, name string) bool {
 	return p.Head.Error == "" || p.Head.Name == name || time.Since(p.Head.Started) > o.o.Keep
 }
 
-// touch notes the new version of a file whose content is known.
+// touch notes the new version of a file whose content was pushed before.
 func (w *work[V]) touch(ctx context.Context) error {
 	p := w.resumed
 	if p.Head.Version == w.stat.Version {
@@ -146,7 +146,7 @@ func (w *work[V]) touch(ctx context.Context) error {
 	return w.o.table.Append(ctx, p, p.Whole(w.o.o.Run))
 }
 
-// refuse puts on record why nothing of a file is sent. It is no push: the next run reads the file again.
+// refuse puts on record why nothing of a file is sent. The next run reads the file again all the same.
 func (w *work[V]) refuse(ctx context.Context, p *store.Push, why error) error {
 	if p.ID == "" {
 		return nil // it was begun before
@@ -155,7 +155,7 @@ func (w *work[V]) refuse(ctx context.Context, p *store.Push, why error) error {
 	return w.o.table.Append(ctx, p, p.Whole(w.o.o.Run))
 }
 
-// supersede ends what other contents of the file left open: their records are nowhere to be read any more.
+// supersede ends the pushes of other contents of the file that are open: their rows can't be read any more.
 func (w *work[V]) supersede(ctx context.Context, by *store.Push) error {
 	for _, p := range w.pushes {
 		if p == by || p.Head.Name != by.Head.Name || !p.Open() {

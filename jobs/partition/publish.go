@@ -203,5 +203,5 @@ func put(ctx context.Context, c ledger.Hold, p Publication, targets []ledger.Tar
 	return size, nil
 }
 
-// ErrEmptied: the answer is empty where rows are recorded, and on_empty is guard.
+// ErrEmptied says that the answer is empty where rows are recorded, and that on_empty is guard.
 var ErrEmptied = errors.New("the answer has no rows")

@@ -16,14 +16,14 @@ import (
 
 const appTokenIn = "app_token__in"
 
-// splitsByApp tells whether one partition can be asked for in pieces. The apps must be known, from the filter: a list
-// from elsewhere might lack one, and its rows would be missing silently. And app_token must be a dimension, so that
-// the pieces' rows are disjoint.
+// splitsByApp tells whether one partition can be asked for in pieces. The filter must name the apps, because a list
+// from elsewhere might lack one, whose rows would be missing silently. And app_token must be a dimension, so that no
+// row is in two pieces.
 func (f *fetch) splitsByApp() bool {
 	return len(f.o.Query.Filters[appTokenIn]) > 1 && slices.Contains(f.o.Query.Dimensions, "app_token")
 }
 
-// byApp fetches one partition in pieces, half of the apps each, halved again while a piece is too slow. The pieces
+// byApp fetches one partition in pieces of half the apps each, and halves a piece again that is too slow. The pieces
 // become one part, so each is kept as CSV until all are there.
 func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, err error) {
 	row := []civil.Date{day}

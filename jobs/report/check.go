@@ -19,24 +19,24 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Comparison holds what the service says of a partition now against its record.
+// A Comparison is a recorded partition beside what the service says of it now.
 type Comparison struct {
 	Partition civil.Date
 	Recorded  ledger.Record
 	Rows      int64
 	Same      bool
-	Err       error // it couldn't be fetched
+	Err       error // not nil: it couldn't be fetched
 }
 
-// Compare fetches up to n partitions again, chosen by dice among those that the service restates no more, and publishes
-// nothing. An error is of the ledger; those of partitions are in their comparisons.
+// Compare fetches up to n partitions again and publishes nothing. Dice choose them among the settled ones, which the
+// service doesn't restate any more. The error is the ledger's; errors of partitions are in their comparisons.
 func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Rand) ([]Comparison, error) {
 	p, err := k.plan(ctx, now)
 	if err != nil {
 		return nil, err
 	}
 	rules := p.rules
-	rules.LaterColumns = true // the columns that a partition has don't change by those that it lacks
+	rules.LaterColumns = true // columns that a partition lacks don't change those that it has
 	settled := slices.DeleteFunc(p.table.Sorted(), func(e ledger.Record) bool {
 		return e.State != ledger.Written && e.State != ledger.Empty || !rules.Settled(now, e)
 	})
@@ -60,8 +60,9 @@ func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Ran
 	return out, nil
 }
 
-// compare asks for the columns that the record has, because its hash is of those. Where the service refuses that, though
-// not what the config asks by now, the columns that both have must do: the rows, and the sums of what can be summed.
+// compare asks for the columns that the record has, because its hash is over those. If the service refuses them and
+// takes what the config asks now, the columns that both have are compared instead: the count of rows, and the sums of
+// additive metrics.
 func (f *fetch) compare(ctx context.Context, e ledger.Record, recorded ledger.Shape, cols *columns) Comparison {
 	c := Comparison{Partition: e.Partition, Recorded: e}
 	part, err := f.askAs(ctx, e.Partition, cols.as(recorded, false))
@@ -81,7 +82,7 @@ func (f *fetch) compare(ctx context.Context, e ledger.Record, recorded ledger.Sh
 	return c
 }
 
-// askAs asks for a partition with other columns than the table's. The content isn't kept.
+// askAs fetches a partition with other columns than the table's, and doesn't keep the content.
 func (f *fetch) askAs(ctx context.Context, partition civil.Date, cols *columns) (table.Part, error) {
 	f.cols, f.trial = cols, &trial{}
 	a, err := f.ask(ctx, []civil.Date{partition})
@@ -92,15 +93,15 @@ func (f *fetch) askAs(ctx context.Context, partition civil.Date, cols *columns) 
 	return a.Parts[0], nil
 }
 
-// A Disagreement is a metric whose kind the service's own list gives otherwise than the table has it.
+// A Disagreement is a metric of which the service's own list gives another kind than the table's column has.
 type Disagreement struct {
 	Metric     string
 	Type       catalog.Type // of the column
 	Formatting string       // the service's word
 }
 
-// Disagreements holds the metrics of the config against the service's own lists, by slug. What these don't have is passed
-// over.
+// Disagreements compares the metrics of the config with the service's own lists, by slug. It ignores what these don't
+// have.
 func (k *Kind) Disagreements(lists map[string]adjust.Filter) []Disagreement {
 	var out []Disagreement
 	for _, c := range k.fixed {
@@ -115,9 +116,8 @@ func (k *Kind) Disagreements(lists map[string]adjust.Filter) []Disagreement {
 	return out
 }
 
-// Try finds out whether the service takes the columns that the job asks for, and gives how many these are. Those that the
-// service's own lists don't have may be good all the same, such as metrics that it hides: they are asked for by a report
-// of one day.
+// Try finds out whether the service takes the columns that the job asks for, and counts them. Columns that the
+// service's own lists don't have, such as hidden metrics, are tried by a report of one day.
 func (k *Kind) Try(ctx context.Context, lists map[string]adjust.Filter) (dimensions, metrics int, err error) {
 	cols := slices.Clone(k.fixed)
 	if len(k.o.Events) > 0 {
@@ -168,7 +168,8 @@ func (k *Kind) Try(ctx context.Context, lists map[string]adjust.Filter) (dimensi
 	return dimensions, metrics, err
 }
 
-// eventsNow are the columns of events as the service has them now, and as the ledger remembers those that are gone.
+// eventsNow are the columns of today's events, and of those that are gone from the service and that the ledger
+// remembers.
 func (k *Kind) eventsNow(ctx context.Context) ([]column, error) {
 	var recorded ledger.Shape
 	if k.o.Ledger != nil {

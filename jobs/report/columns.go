@@ -13,7 +13,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A column of the table, and the selector it came from when it is an event's.
+// A column is a column of the table and, when it is an event's, the selector that chose the event.
 type column struct {
 	table.Column
 	event string
@@ -22,7 +22,7 @@ type column struct {
 // columns is the whole table. Rows are routed by the finest date dimension.
 type columns struct{ partition.Definition }
 
-// fixedColumns are the dimensions and metrics that the config names; none of them needs the service.
+// fixedColumns are the dimensions and metrics that the config names. None of them needs the service.
 func fixedColumns(o Options) ([]column, error) {
 	var cols []column
 	for _, name := range o.Query.Dimensions {
@@ -49,8 +49,8 @@ func fixedColumns(o Options) ([]column, error) {
 	return cols, nil
 }
 
-// summable tells whether the sum over a partition's rows means something: over every dimension that varies in it. Of
-// dates that is the hour alone.
+// summable tells whether a sum over the rows of a partition means something, which needs a metric that adds up over
+// every dimension that varies inside a partition. Of the date dimensions that is the hour alone.
 func (o Options) summable(f catalog.Field, typ catalog.Type) bool {
 	return typ != catalog.String && !slices.ContainsFunc(o.Query.Dimensions, func(name string) bool {
 		d, _ := catalog.Dimension(name)
@@ -58,7 +58,7 @@ func (o Options) summable(f catalog.Field, typ catalog.Type) bool {
 	})
 }
 
-// resolve gives the whole table. Events are looked up once a run.
+// resolve gives the whole table. It looks events up once a run.
 func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +108,7 @@ func (c *columns) add(col table.Column) {
 	c.Columns = append(c.Columns, col)
 }
 
-// as are the columns as a record has them, or, if shared, those of them that the table still has.
+// as gives the columns as a record has them or, if shared, only those that the table still has.
 func (c *columns) as(recorded ledger.Shape, shared bool) *columns {
 	out := newColumns(recorded)
 	for _, was := range recorded.Columns {
@@ -117,22 +117,22 @@ func (c *columns) as(recorded ledger.Shape, shared bool) *columns {
 		switch {
 		case i >= 0:
 			col = c.Columns[i]
-			col.Source = was.Source // of an event that had vanished, none
+			col.Source = was.Source // empty for an event that had vanished by then
 		case shared || col.Type.UnmarshalText([]byte(was.Type)) != nil:
-			continue // of a type that a later version made, the hash will differ, which is said
+			continue // of a type that only a later version knows: the hash will differ
 		}
 		out.add(col)
 	}
 	return out
 }
 
-// finer tells whether a cuts time finer than b.
+// finer tells whether a divides time more finely than b.
 func finer(a, b catalog.Type) bool {
 	order := []catalog.Type{catalog.Hour, catalog.Day, catalog.Week, catalog.Month, catalog.Quarter, catalog.Year}
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// unique finds two columns of one name: two selectors may meet in one event.
+// unique refuses two columns of one name: two selectors may choose the same event.
 func unique(cols []column) error {
 	by := map[string]column{}
 	for _, c := range cols {
@@ -183,7 +183,7 @@ func shapeOf(o Options, cols []column) ledger.Shape {
 	return s
 }
 
-// joined is a set as text: its order means nothing.
+// joined writes a set as text, sorted because its order means nothing.
 func joined(set []string) string {
 	sorted := slices.Clone(set)
 	slices.Sort(sorted)

@@ -55,12 +55,12 @@ type fetch struct {
 	base   ledger.Records // what the ledger held before the fetch
 	client *adjust.Client
 	cols   *columns
-	trial  *trial // of these columns
+	trial  *trial // of the first query with these columns
 	out    ledger.Outcome
 }
 
-// partitions fetches a contiguous row of partitions and publishes them. A row that takes the service too long is
-// halved, and a single partition is asked for app by app.
+// partitions fetches a contiguous row of partitions and publishes them. A row that the service is too slow for is
+// halved; a single partition is then asked for app by app.
 func (f *fetch) partitions(ctx context.Context, row []civil.Date) error {
 	a, err := f.ask(ctx, row)
 	if errors.Is(err, adjust.ErrTooSlow) && len(row) > 1 {

@@ -13,7 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Selector chooses events by exactly one of Slug, Name, Token, Section and Glob, and the metrics of each.
+// A Selector chooses events by exactly one of Slug, Name, Token, Section and Glob, and says which metrics of each are
+// wanted.
 type Selector struct {
 	Slug    string
 	Name    string
@@ -95,7 +96,7 @@ func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded ledger.S
 	return cols, nil
 }
 
-// columns are those of one selector: of the events found now, and of those found before that have vanished.
+// columns are those of one selector: of the events that match now, and of those that matched before and are gone.
 func (s Selector) columns(o Options, all []adjust.Event, recorded ledger.Shape) ([]column, error) {
 	var found []adjust.Event
 	for _, e := range all {
@@ -147,7 +148,8 @@ func (s Selector) of(o Options, found []adjust.Event) ([]column, error) {
 	return cols, nil
 }
 
-// vanished are the columns that this selector gave when the table was last written, and no longer gives, as NULLs.
+// vanished are the columns that this selector gave when the table was last written and gives no more, as columns of
+// NULLs.
 func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 	var gone []column
 	for _, was := range recorded.Columns {
@@ -155,7 +157,7 @@ func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 			continue
 		}
 		if !slices.ContainsFunc(s.Metrics, func(m string) bool { return s.gave(was, m) }) {
-			continue // the config no longer asks for this metric: that is no vanished event
+			continue // the event is there: the config no longer asks for this metric
 		}
 		var typ catalog.Type
 		if typ.UnmarshalText([]byte(was.Type)) == nil {
@@ -165,8 +167,9 @@ func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 	return gone
 }
 
-// expected are the columns of this selector as far as they are known without the service: those of a record, and of each
-// metric that it has none of, one without a type. Its name may be known too, and else is none that a column can have.
+// expected are the columns of this selector, as far as they are known without the service: the recorded ones, and one
+// without a type for each metric that has none recorded. Where even its name isn't known, the column gets one that no
+// real column can have.
 func (s Selector) expected(recorded ledger.Shape) (cols []ledger.Column) {
 	for _, metric := range s.Metrics {
 		next := ledger.Column{Name: s.String() + " " + metric, Source: s.String(), Event: s.String()}
@@ -187,7 +190,7 @@ func (s Selector) expected(recorded ledger.Shape) (cols []ledger.Column) {
 	return cols
 }
 
-// gave tells whether a recorded column is one of metric, by its name: as a NULL column it has no source any more.
+// gave tells by its name whether a recorded column belongs to a metric: a column of NULLs has no source any more.
 func (s Selector) gave(was ledger.Column, metric string) bool {
 	switch {
 	case s.As != "":
@@ -222,7 +225,7 @@ func (s Selector) before(recorded ledger.Shape) string {
 	return strings.Join(was, ", ")
 }
 
-// candidates are the events that a person may have meant.
+// candidates names the events that a person may have meant.
 func (s Selector) candidates(all []adjust.Event) string {
 	if len(all) == 0 {
 		return "the service lists no events at all"

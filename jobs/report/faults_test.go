@@ -14,7 +14,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-var seeds = flag.Int("n", 16, "seeds of fault scripts")
+var seeds = flag.Int("n", 8, "seeds of fault scripts, and an eighth of it of bad nights")
 
 // drawFaults makes a script of what the real service does on a bad night, from a seed.
 func drawFaults(r *rand.Rand) (faults []emulator.Fault) {

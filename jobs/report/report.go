@@ -1,5 +1,12 @@
 // Package report turns csv_report answers into partitions. Without it, the tool's main job would not exist: a table per
 // report, each of its days complete, typed, and replaced when the service restates it.
+//
+//	Plan ─ windows ─▶ do ─ resolve events ─ fetch ─┬─ too slow: halve, or app by app ─┐
+//	                                               └─ convert ─ partition.Deliver ◀───┘
+//
+// A parameter of the query touches two places: its declaration in config, and adjust.ReportQuery, which sends it. What
+// the columns are is known from the config, but for those of events: the service is asked for its events once a run,
+// when the first window is fetched.
 package report
 
 import (
@@ -35,12 +42,12 @@ type Options struct {
 	Start func(today civil.Date) civil.Date // first day wanted
 	Rules refresh.Rules                     // without Start
 
-	Rebaseline bool // replace partitions of another meaning instead of refusing
-	NewColumns bool // ask the service which columns events have by now: partitions may lack those too
+	Rebaseline bool // replace partitions of another meaning instead of refusing the config
+	NewColumns bool // ask the service which events there are by now, because partitions may lack columns of them
 
 	Query       adjust.ReportQuery // without From, Until, Splittable and the metrics of events
 	Events      []Selector
-	Warehouse   sinks.Schema // what the config says of tables: clustering, expiration and such; the rest is made here
+	Warehouse   sinks.Schema // what the config says of tables: clustering, expiration and such
 	NullMissing bool         // a slug that vanished becomes a column of NULLs instead of an error
 	Types       map[string]catalog.Type
 	OnEmpty     partition.OnEmpty
@@ -50,7 +57,7 @@ type Options struct {
 	Log         *slog.Logger
 }
 
-// Slugs lists events: the part of the service that selectors are resolved against.
+// Slugs is the part of the service that event selectors are resolved with.
 type Slugs interface {
 	Events(ctx context.Context, q adjust.EventsQuery) ([]adjust.Event, error)
 }
@@ -74,7 +81,7 @@ type plan struct {
 	trial   trial
 }
 
-// New checks the columns that are known without the service. Events are resolved when the first window is fetched.
+// New checks the columns that are known without the service.
 func New(o Options) (*Kind, error) {
 	fixed, err := fixedColumns(o)
 	if err != nil {
@@ -83,9 +90,9 @@ func New(o Options) (*Kind, error) {
 	return &Kind{o: o, fixed: fixed}, nil
 }
 
-// Plan reads the ledger and plans one unit a window. It asks nothing of the service, unless columns that older
-// partitions lack are asked for, or a rebaseline, and some of them are events'. Windows that only lack columns come last,
-// the newest first: what a table gets of an added metric never holds up the night's own work.
+// Plan reads the ledger and plans one unit for each window. It asks nothing of the service, except for events when
+// columns that older partitions lack are asked for, or a rebaseline. Windows that only lack columns come last, the
+// newest first, so that an added metric never holds up the night's own work.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	p, err := k.plan(ctx, now)
 	if err != nil {
@@ -119,7 +126,7 @@ func (p *plan) unit(w refresh.Window) jobs.Unit {
 	}
 }
 
-// inspect says how the table is. Partitions may lack columns of events that only a window has found.
+// inspect says how the table is. It knows of event columns that only a window has found.
 func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspection, err error) {
 	rules, shape := p.rules, p.known
 	p.mu.Lock()
@@ -163,9 +170,9 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	return p, err
 }
 
-// shape is the table's, as far as it is known before a window is fetched: the columns of events are those of the record
-// fetched last, and those that it must lack because the config didn't ask for them then, unless older partitions are to be
-// held against today's.
+// shape is the table's, as far as it is known before a window is fetched. The service is asked only when older
+// partitions are to be compared with today's events. Otherwise the columns of events are those of the record fetched
+// last, and those that it must lack because the config didn't ask for them then.
 func (p *plan) shape(ctx context.Context, recorded ledger.Shape) (ledger.Shape, error) {
 	if p.o.NewColumns || p.o.Rebaseline {
 		cols, err := p.resolve(ctx, p.o.Client)
@@ -181,7 +188,7 @@ func (p *plan) shape(ctx context.Context, recorded ledger.Shape) (ledger.Shape, 
 	return s, nil
 }
 
-// checkShape refuses a shape whose numbers mean something else, as far as this run isn't there to replace them.
+// checkShape refuses a shape whose numbers mean something else, unless this run is there to replace them.
 func (k *Kind) checkShape(recorded, now ledger.Shape) error {
 	if k.o.Rebaseline {
 		return ledger.CheckRebaseline(k.o.Table, recorded, now)

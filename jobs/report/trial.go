@@ -13,12 +13,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// trialTime is how long the first query goes alone. A refusal needs no data, so it comes within a second or two; a query
-// that is worked on for longer isn't refused.
+// trialTime is how long the first query goes alone. A refusal comes within a second or two, because it needs no data; a
+// query that takes longer isn't refused.
 const trialTime = 10 * time.Second
 
-// A trial lets the first query of a run go alone, because all queries of a run are the same but for their days: one that
-// the service refuses is then sent once, and not as often as requests may be under way. Its zero value is ready.
+// A trial lets the first query of a run go alone. All queries of a run are the same but for their days, so one that the
+// service refuses is sent once, and not as often as requests may be under way. Its zero value is ready.
 type trial struct {
 	mu      sync.Mutex
 	begun   bool
@@ -26,7 +26,7 @@ type trial struct {
 	refusal error
 }
 
-// begin gives the first caller leave to send, and others once it is known whether that was right.
+// begin lets the first caller send at once, and the others when the first query has turned out to be accepted.
 func (t *trial) begin(ctx context.Context) error {
 	t.mu.Lock()
 	over, refusal := t.gate(), t.refusal
@@ -70,8 +70,8 @@ func (t *trial) end() {
 	}
 }
 
-// verdict ends the trial with what came of a query, and makes an error that other days would meet too one of the job.
-// Those that wait then aren't let go: the runner ends the job, and they have nothing to say that hasn't been said.
+// verdict ends the trial with the result of a query. An error that other days would meet too becomes one of the whole
+// job. Callers that wait in begin are then not let go: the runner cancels them.
 func (t *trial) verdict(err error) error {
 	var refused *adjust.Error
 	if errors.As(err, &refused) && refused.AnyDays {
@@ -85,7 +85,7 @@ func (t *trial) verdict(err error) error {
 	return err
 }
 
-// holds tells whether a table of such columns was fetched before, so that the service knows them.
+// holds tells whether the table was fetched with such columns before, so that the service is known to accept them.
 func holds(recorded, now ledger.Shape) bool {
 	return !slices.ContainsFunc(now.Columns, func(c ledger.Column) bool {
 		return !slices.ContainsFunc(recorded.Columns, func(r ledger.Column) bool { return r.Source == c.Source })

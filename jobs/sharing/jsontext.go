@@ -19,7 +19,7 @@ type pair struct {
 }
 
 var (
-	errNoJSON = errors.New("is no JSON object of objects")
+	errNoJSON = errors.New("isn't a JSON object of objects")
 	errTwice  = errors.New("has a key twice")
 	errEmpty  = errors.New("is an empty object, or holds one")
 	errLong   = errors.New("is longer than 65536 bytes")

@@ -89,7 +89,7 @@ func TestRefusals(t *testing.T) {
 	bad("says nothing: sharing, settings and options are all empty", choice, "")
 
 	settings := func(want, text string) { bad("partner_sharing_settings "+want, partnerSettings, text) }
-	const noJSON = "is no JSON object of objects"
+	const noJSON = "isn't a JSON object of objects"
 	settings(noJSON, "{")
 	settings(noJSON, "facebook")
 	settings(noJSON, "[]")
@@ -216,7 +216,7 @@ func TestFiles(t *testing.T) {
 `), Options{Ignore: []string{"exported_at"}})
 	want := []string{
 		"2: has a key that no field is taken from, and that isn't among those to ignore",
-		"3: idfa is an object or a list; want a text or a number", "4: idfa stands twice", "5: is no JSON object",
+		"3: idfa is an object or a list; want a text or a number", "4: idfa stands twice", "5: isn't a JSON object",
 	}
 	if err != nil || strings.Join(refused, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q %v", refused, err)

@@ -1,6 +1,12 @@
 // Package sharing pushes devices' choices on third-party sharing to the service. Without it, a script that is restarted,
 // or sends several records at once, would let an opt-out and the opt-in after it change places, and nobody would know.
 //
+//	file ─ files.Row ─ checker ─ Choice ─ outbox.Record (by a hash of the device) ─ adjust.Sharing ─ POST /third_party_sharing
+//	                      └ files.Refusal: the rejects file
+//
+// A [Kind] plans one unit for its table, with all files that are due, in the order of their days: the outbox keeps the order of
+// each device's records, over files and runs. The README beside this file has an example.
+//
 // The service's documents leave open, and are read here as follows:
 //
 //   - A setting of a metric goes over those of its groups; a partner's own settings go over those of partner all,

@@ -20,7 +20,7 @@ func amount(s string) (canonical, reason string) {
 	digits, negative := strings.CutPrefix(s, "-")
 	whole, decimals, _ := strings.Cut(digits, ".")
 	if !allDigits(whole) || !allDigits(decimals) || len(whole)+len(decimals) == 0 {
-		return "", "is no plain decimal number such as 1.25"
+		return "", "isn't a plain decimal number such as 1.25"
 	}
 	whole, decimals = strings.TrimLeft(whole, "0"), strings.TrimRight(decimals, "0")
 	switch {

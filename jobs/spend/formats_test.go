@@ -169,7 +169,7 @@ func TestRefusedRows(t *testing.T) {
 	o := readAll(t, []byte(data), plain)
 	want := []string{
 		"2: has 3 cells, the names are 5",
-		"3: cost_amount is no plain decimal number such as 1.25",
+		"3: cost_amount isn't a plain decimal number such as 1.25",
 		"4: line 6 has a quote in the wrong place",
 		"5: has 6 cells, the names are 5",
 		"6: has 9 cells, the names are 5; a carriage return stands alone in it, where lines must end in LF or CRLF",
@@ -207,9 +207,9 @@ func TestRefusedRows(t *testing.T) {
 		object(11, `"cost_amount":"1.10"`)
 	o = readAll(t, []byte(data), plain)
 	want = []string{
-		"2: is no JSON object", "3: cost_amount stands twice", "4: cost_amount is an object or a list; want a text or a number",
-		"5: cost_amount is missing", "6: cost_amount is no plain decimal number such as 1.25", "7: cost_amount is no plain decimal number such as 1.25",
-		"8: is no JSON object", "9: cost_id holds U+FFFD, which stands for a character that was lost", "10: is no JSON object",
+		"2: isn't a JSON object", "3: cost_amount stands twice", "4: cost_amount is an object or a list; want a text or a number",
+		"5: cost_amount is missing", "6: cost_amount isn't a plain decimal number such as 1.25", "7: cost_amount isn't a plain decimal number such as 1.25",
+		"8: isn't a JSON object", "9: cost_id holds U+FFFD, which stands for a character that was lost", "10: isn't a JSON object",
 	}
 	if o.err != nil || !reflect.DeepEqual(o.refused, want) {
 		t.Errorf("refused %q, %v", o.refused, o.err)

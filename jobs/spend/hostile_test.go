@@ -118,7 +118,7 @@ func TestHostile(t *testing.T) {
 		{"a million cells", []byte(head + strings.Repeat(",", 1_000_000) + "\n"), "row 1 is longer than 262144 bytes; is a quote or a line end missing?", ""},
 		{"many cells", []byte(head + strings.Repeat(",", 200_000) + "\n"), "", "1: has 200001 cells, the names are 5"},
 		{"many keys", []byte("{" + strings.Repeat(`"":1,`, 50_000) + `"":1}`), "", "1: cost_id is missing"},
-		{"deep JSON", []byte(`{"a":` + strings.Repeat("[", 200_000)), "", "1: is no JSON object"},
+		{"deep JSON", []byte(`{"a":` + strings.Repeat("[", 200_000)), "", "1: isn't a JSON object"},
 		{"a quote that never closes", []byte(head + row(1, "1") + "\n\"" + row(2, "1") + "\n" + row(3, "1") + "\n"), "row 2: a quote opens on line 3 and isn't closed rightly; the rows after it can't be told apart", ""},
 		{"a quote that closes a row later", []byte(head + `"` + row(1, "1") + "\n\"" + id(2) + "\",cpi,usd,1,t\n"), "row 1: a quote opens on line 2 and isn't closed rightly; the rows after it can't be told apart", ""},
 		{"a quote that swallows a row", []byte(head + row(1, "1") + `,"` + "\n" + row(2, "1") + `",` + "\n"), "row 1, from line 2, has 7 cells, the names are 5; a quote may be missing, and the rows after it can't be told apart", ""},

@@ -94,10 +94,10 @@ func TestRefusals(t *testing.T) {
 		}{v, names[f] + " " + want})
 	}
 	const (
-		notDecimal = "is no plain decimal number such as 1.25"
+		notDecimal = "isn't a plain decimal number such as 1.25"
 		notType    = "is none of cpc, cpi, cpe, cpm"
-		notMoney   = "is no currency of ISO 4217, nor listed under currencies"
-		notTime    = "is no time such as 2026-01-31T08:30:00Z"
+		notMoney   = "isn't a currency of ISO 4217, nor one listed under currencies"
+		notTime    = "isn't a time such as 2026-01-31T08:30:00Z"
 		blankEnds  = "begins or ends with a blank"
 	)
 	bad(costID, "", "is missing")

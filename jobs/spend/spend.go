@@ -1,5 +1,11 @@
 // Package spend pushes a partner's files of ad spend through the service's cost endpoint. Without it, each record would
 // be sent by a script that doesn't know what it has sent: a crash would lose spend or count it twice.
+//
+//	file ─ files.Row ─ checker ─ Cost ─ outbox.Record (by a hash of the Cost ID) ─ adjust.Spend ─ POST /cost
+//	                      └ files.Refusal: the rejects file
+//
+// A [Kind] plans one unit for its table, with all files that are due. Rows of one Cost ID are one record, which is sent once,
+// in this file and in others; other content under the same ID is a conflict. The README beside this file has an example.
 package spend
 
 import (

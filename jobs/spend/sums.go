@@ -18,7 +18,7 @@ func (k Key) String() string { return k.Day + " " + k.Type + " " + k.Currency }
 func ParseKey(s string) (Key, error) {
 	parts := strings.Split(s, " ")
 	if len(parts) != 3 {
-		return Key{}, fmt.Errorf("read the sums of spend: %q is no day, type and currency", s)
+		return Key{}, fmt.Errorf("read the sums of spend: %q isn't a day, a type and a currency", s)
 	}
 	return Key{parts[0], parts[1], parts[2]}, nil
 }

@@ -61,7 +61,7 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	if r.Type, reason = lookup(c.types, v[costType], "is none of "+strings.Join(types, ", ")); reason != "" {
 		return r, refuse(costType, reason)
 	}
-	if r.Currency, reason = lookup(c.currencies, v[costCurrency], "is no currency of ISO 4217, nor listed under currencies"); reason != "" {
+	if r.Currency, reason = lookup(c.currencies, v[costCurrency], "isn't a currency of ISO 4217, nor one listed under currencies"); reason != "" {
 		return r, refuse(costCurrency, reason)
 	}
 	if r.Amount, reason = amount(v[costAmount]); reason != "" {
@@ -79,7 +79,7 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	}
 	at, ok := engaged(v[engagedAt], c.zone)
 	if !ok {
-		return r, refuse(engagedAt, "is no time such as 2026-01-31T08:30:00Z")
+		return r, refuse(engagedAt, "isn't a time such as 2026-01-31T08:30:00Z")
 	}
 	r.Engaged = at
 	return r, nil

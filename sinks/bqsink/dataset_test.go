@@ -32,7 +32,7 @@ type dataset struct {
 
 // The code that tries a real dataset, on the stand-in.
 func TestADataset(t *testing.T) {
-	server, err := bqtest.New(bqtest.Options{Datasets: []string{"proj.ds"}, Location: "EU"})
+	server, err := bqtest.New(bqtest.Options{Datasets: []string{"proj.ds"}, Location: "EU", Quotas: bqtest.Quotas{Commits: -1}})
 	check(t, err)
 	t.Cleanup(func() { check(t, server.Close()) })
 	base, err := server.Listen()
@@ -74,6 +74,9 @@ func (d dataset) open(t *testing.T) corner {
 	}
 	sink, err := bqsink.Open(t.Context(), rawURL)
 	check(t, err)
+	if d.endpoint != "" {
+		sink.(*bqsink.Sink).Unpaced()
+	}
 	client, err := bigquery.NewClient(context.WithoutCancel(t.Context()), d.project, options...)
 	check(t, err)
 	c := corner{sink, client.DatasetInProject(d.project, d.name), client, "_test_" + strings.ToLower(rand.Text()[:12]), d.endpoint != ""}

@@ -2,13 +2,13 @@ package bqsink
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/fsouza/fake-gcs-server/fakestorage"
-	"golang.org/x/time/rate"
 
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
@@ -42,6 +42,7 @@ func visible(server *bqtest.Server) func(*testing.T) []sinktest.Row {
 // The suite over real sockets, by Open and a URL as a config has it.
 func TestSuite(t *testing.T) {
 	sinktest.RunRows(t, func(t *testing.T) sinktest.RowFixture {
+		t.Parallel() // much of it is waiting for jobs
 		server := newServer(t, bqtest.Options{Quotas: bqtest.Quotas{Commits: -1}})
 		base, err := server.Listen()
 		if err != nil {
@@ -51,8 +52,7 @@ func TestSuite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.(*Sink).pace.every = rate.Inf // it has a test of its own
-		return sinktest.RowFixture{Sink: s, Visible: visible(server)}
+		return sinktest.RowFixture{Sink: s.(*Sink).Unpaced(), Visible: visible(server)}
 	})
 }
 
@@ -76,11 +76,11 @@ func startGCS(t *testing.T) (gcs *fakestorage.Server, base string) {
 }
 
 func TestSuiteStaged(t *testing.T) {
+	_, base := startGCS(t)
 	sinktest.RunRows(t, func(t *testing.T) sinktest.RowFixture {
-		_, base := startGCS(t)
+		t.Parallel()
 		server := newServer(t, bqtest.Options{GCS: base, Quotas: bqtest.Quotas{Commits: -1}})
-		s := openOn(t, server, testURL+"&staging=gs://bkt/tmp/rf")
-		s.pace.every = rate.Inf
-		return sinktest.RowFixture{Sink: s, Visible: visible(server)}
+		s := openOn(t, server, testURL+"&staging=gs://bkt/tmp/"+strings.ToLower(rand.Text()))
+		return sinktest.RowFixture{Sink: s.Unpaced(), Visible: visible(server)}
 	})
 }

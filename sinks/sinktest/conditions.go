@@ -10,13 +10,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// testConditions holds for sinks that can be read: a put that comes after its time is refused by the store, whatever its
-// size, and what readers see never goes back.
+// A put whose condition isn't met any more is refused by the store, whatever the part's size, and what readers see never
+// goes back to older rows.
 func testConditions(t *testing.T, p *place) {
-	if _, ok := p.Sink.(files); !ok {
-		return
-	}
-	for _, size := range []int{1000, 17 << 20} { // in one call, and in pieces on every store
+	for _, size := range []int{1000, 17 << 20} { // one call, and several pieces on every store
 		first, second, late := p.part(table, day, 1, size), p.part(table, day, 2, size-1), p.part(table, day, 3, size+1)
 		over := p.look(t)
 		begun := p.mustPutOver(t, first, over)
@@ -31,11 +28,8 @@ func testConditions(t *testing.T, p *place) {
 	}
 }
 
-// testConditionsRace lets several writers go over one version: one of them wins, and it is the one that readers see.
+// Several writers replace one version at the same time: one of them wins, and readers see what it put.
 func testConditionsRace(t *testing.T, p *place) {
-	if _, ok := p.Sink.(files); !ok {
-		return
-	}
 	version := p.mustPut(t, p.part(table, day, 1, 5000)).Version
 	for round := range 5 {
 		const writers = 4
@@ -57,7 +51,7 @@ func testConditionsRace(t *testing.T, p *place) {
 				switch {
 				case err == nil:
 					won, version = append(won, part), receipt.Version
-				case !errors.Is(err, sinks.ErrConflict) && !errors.Is(err, sinks.ErrForeign): // noise in a folder carries no mark
+				case !errors.Is(err, sinks.ErrConflict) && !errors.Is(err, sinks.ErrForeign): // random bytes in a folder carry no mark of this program
 					t.Errorf("a writer that was too late: %v", err)
 				}
 			})
@@ -70,18 +64,14 @@ func testConditionsRace(t *testing.T, p *place) {
 	}
 }
 
-// testListed checks that a listing names the versions that receipts name.
+// A listing has the versions that receipts have.
 func testListed(t *testing.T, p *place) {
-	reader, ok := p.Sink.(files)
-	if !ok {
-		return
-	}
 	want := map[string]sinks.Receipt{}
 	for i, date := range []string{day, "2026-02-01", "2026-02-02"} {
 		r := p.mustPut(t, p.part(table, date, byte(i), 1000+i))
 		want[r.Key] = r
 	}
-	objects, err := reader.List(t.Context(), table)
+	objects, err := p.files.List(t.Context(), table)
 	if err != nil || len(objects) != len(want) {
 		t.Errorf("%d of %d are listed: %v", len(objects), len(want), err)
 	}
@@ -95,7 +85,7 @@ func testListed(t *testing.T, p *place) {
 func (p *place) look(t *testing.T) sinks.Condition {
 	t.Helper()
 	date := p.part(table, day, 0, 0).Partition
-	over, err := p.Sink.(files).Look(t.Context(), table, date, false)
+	over, err := p.files.Look(t.Context(), table, date, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-var sizes = []int{100, 100_000, 9 << 20} // 9 MiB: a store that uploads in pieces has sent one by then
+var sizes = []int{100, 100_000, 9 << 20} // with 9 MiB, a store that uploads in pieces has sent a piece
 
 func testInterrupted(t *testing.T, p *place) {
 	old := p.part(table, day, 1, 50_000)
@@ -21,7 +21,7 @@ func testInterrupted(t *testing.T, p *place) {
 		for _, at := range []int{0, size / 2, size - 1, size} {
 			fresh := p.part(table, day, 2, size)
 			ctx, cancel := context.WithCancel(context.Background())
-			// The reader goes on to the end: to notice the interruption is the sink's business.
+			// The reader goes on to the end: the sink itself has to notice that the context ended.
 			fresh.at, fresh.onRead = at, func() (bool, error) { cancel(); return false, nil }
 			_, err := p.Sink.Put(ctx, fresh.Part)
 			cancel()
@@ -73,7 +73,7 @@ func testFailedRead(t *testing.T, p *place) {
 	check("old rows there before", sizes...)
 }
 
-// spoilings are the ways in which the reading of a part fails, by their names.
+// spoilings are ways to make the reading of a part fail, by their names.
 func spoilings(broken error) map[string]func(*part) {
 	spoil := map[string]func(*part){
 		"open fails":      func(p *part) { p.openErr = broken },
@@ -95,7 +95,7 @@ func spoilings(broken error) map[string]func(*part) {
 	return spoil
 }
 
-// Claims keep writers apart; if one day they don't, readers still see one part or the other.
+// Claims keep writers apart. Should they ever fail to, readers still see one part or the other.
 func testConcurrent(t *testing.T, p *place) {
 	a, b := p.part(table, day, 1, 300_000), p.part(table, day, 2, 200_000)
 	key := p.mustPut(t, a).Key

@@ -22,7 +22,7 @@ var runStart = time.Now().UnixNano()
 
 type inboundHost struct{}
 
-// Behind is the same place, reached through a server of the test, whose handler gets the real one to call.
+// Behind returns the same place, reached through a server of the test. wrap gets a handler that forwards to the real server.
 func (s Server) Behind(t *testing.T, wrap func(http.Handler) http.Handler) Server {
 	t.Helper()
 	real := s.addr
@@ -30,11 +30,11 @@ func (s Server) Behind(t *testing.T, wrap func(http.Handler) http.Handler) Serve
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
-			if s.Scheme != "gs" { // there the host's name is a part of the signature; here of the route
+			if s.Scheme != "gs" { // S3 and Azure sign the host's name; with Google's protocol it is part of the route
 				r.Out.Host = r.In.Host
 			}
 		},
-		ModifyResponse: func(r *http.Response) error { // where a resumable upload goes on: through here as well
+		ModifyResponse: func(r *http.Response) error { // the next piece of a resumable upload takes this way too
 			inbound, _ := r.Request.Context().Value(inboundHost{}).(string)
 			if at := r.Header.Get("Location"); at != "" {
 				r.Header.Set("Location", strings.Replace(at, "//"+real, "//"+inbound, 1))
@@ -51,16 +51,16 @@ func (s Server) Behind(t *testing.T, wrap func(http.Handler) http.Handler) Serve
 	return s
 }
 
-// A Cable is a connection to a server that can be made bad: a proxy of toxiproxy. It carries one toxic at a time.
+// A Cable is a connection to a server that a test can break: a proxy of toxiproxy. It has one toxic at a time.
 type Cable struct {
 	url string
 }
 
-// Cabled is the same place, reached through a cable.
+// Cabled returns the same place, reached through a cable.
 func (s Server) Cabled(t *testing.T) (Server, *Cable) {
 	t.Helper()
 	if s.Scheme == "gs" {
-		// This server answers only to the name that it was started with.
+		// This server answers only requests for the address that it was started with.
 		s = s.Behind(t, func(next http.Handler) http.Handler { return next })
 	}
 	name := fmt.Sprintf("%d-%d", runStart, places.Add(1))
@@ -74,8 +74,8 @@ func (s Server) Cabled(t *testing.T) (Server, *Cable) {
 	return s, c
 }
 
-// Spoil puts a toxic on one direction of the cable: "upstream" goes to the server. The kinds and their attributes are
-// at https://github.com/Shopify/toxiproxy#toxics.
+// Spoil adds a toxic to one direction of the cable; "upstream" is to the server. The kinds of toxics and their attributes are
+// listed at https://github.com/Shopify/toxiproxy#toxics.
 func (c *Cable) Spoil(t *testing.T, kind, stream string, attributes map[string]int) {
 	t.Helper()
 	call(t, http.MethodPost, c.url+"/toxics", map[string]any{
@@ -83,7 +83,7 @@ func (c *Cable) Spoil(t *testing.T, kind, stream string, attributes map[string]i
 	}, nil)
 }
 
-// Mend takes the toxic off, and cuts the connections that stand, which it would still hold.
+// Mend removes the toxic and cuts the open connections, which the toxic would still affect.
 func (c *Cable) Mend(t *testing.T) {
 	t.Helper()
 	call(t, http.MethodDelete, c.url+"/toxics/toxic", nil, nil)
@@ -122,13 +122,13 @@ func call(t *testing.T, method, url string, body, answer any) {
 	}
 }
 
-// Busy answers 503 to the first n requests, as a store does for a while, and lets the rest through. seen counts them.
+// Busy answers the first n requests with 503, as an overloaded store does, and lets the others through. seen counts requests.
 func Busy(n int64, seen func() int64) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if seen() <= n {
-				// First to the end of what is sent: Azure's client gives its buffers back to the system at an answer that
-				// comes sooner, and net/http, which still reads them, then ends the process.
+				// The body is read to its end first. When an answer comes sooner, Azure's client unmaps its buffers while
+				// net/http still reads them, which ends the process.
 				_, _ = io.Copy(io.Discard, r.Body)
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return

@@ -8,7 +8,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// part is a part whose reading can be made to fail.
+// part is a part of which every reading can be made to fail.
 type part struct {
 	sinks.Part
 	content        []byte
@@ -16,9 +16,9 @@ type part struct {
 
 	openErr  error
 	closeErr error
-	extra    []byte               // more than Size says
+	extra    []byte               // follows the content, which has Size bytes
 	at       int                  // onRead is called before the byte at this offset is read
-	onRead   func() (bool, error) // tells whether the reading ends there, with which error; nil: nothing happens
+	onRead   func() (bool, error) // whether the reading ends there, and with which error; nil: it goes on
 }
 
 func (p *part) open() (io.ReadCloser, error) {
@@ -29,7 +29,7 @@ func (p *part) open() (io.ReadCloser, error) {
 	return &reader{part: p, rest: bytes.NewReader(append(p.content[:len(p.content):len(p.content)], p.extra...))}, nil
 }
 
-// reader hands out at most 32 KiB a time, so that a sink has to read again and again.
+// reader returns at most 32 KiB from a Read, so that a sink has to read many times.
 type reader struct {
 	part  *part
 	rest  *bytes.Reader

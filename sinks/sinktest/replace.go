@@ -76,7 +76,7 @@ func testWhole(t *testing.T, p *place) {
 	p.mustShow(t, b, other)
 }
 
-// A store's protocol has its own ideas of what these mean in an address.
+// Characters that mean something in the address of a store's protocol.
 func testNames(t *testing.T, p *place) {
 	var parts []*part
 	for i, name := range []string{"installs täglich", "日本の広告", "a+b & c=d", "50%25 off #1?", "naïve/é'\"~*();:@$,!"} {
@@ -86,27 +86,20 @@ func testNames(t *testing.T, p *place) {
 		}
 		parts = append(parts, made)
 		p.mustShow(t, parts...)
-		if reader, ok := p.Sink.(files); ok {
-			objects, err := reader.List(t.Context(), name)
-			if err != nil || len(objects) != 1 || objects[0].Partition != made.Partition {
-				t.Errorf("%s: lists %+v, %v", name, objects, err)
-			}
+		objects, err := p.files.List(t.Context(), name)
+		if err != nil || len(objects) != 1 || objects[0].Partition != made.Partition {
+			t.Errorf("%s: lists %+v, %v", name, objects, err)
 		}
 	}
 }
 
-// testRead holds for sinks that can be read: a put replaces what is read, and what was never put is told apart from
-// what can't be read.
+// A put replaces what is read, and a part that was never put is fs.ErrNotExist.
 func testRead(t *testing.T, p *place) {
-	reader, ok := p.Sink.(files)
-	if !ok {
-		return
-	}
 	parts := []*part{p.part(table, day, 1, 100_000), p.part(table, day, 2, 40_000), p.part(table, sinks.Whole.String(), 3, 10)}
 	want := map[string]bool{}
 	for _, part := range parts {
 		want[p.mustPut(t, part).Key] = true
-		r, err := reader.Read(t.Context(), part.Table, part.Partition)
+		r, err := p.files.Read(t.Context(), part.Table, part.Partition)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +109,7 @@ func testRead(t *testing.T, p *place) {
 		}
 	}
 	p.mustPut(t, p.part("installs2", day, 4, 10))
-	objects, err := reader.List(t.Context(), table)
+	objects, err := p.files.List(t.Context(), table)
 	var keys []string
 	for _, o := range objects {
 		keys = append(keys, o.Key)
@@ -124,7 +117,7 @@ func testRead(t *testing.T, p *place) {
 	if err != nil || !slices.Equal(keys, slices.Sorted(maps.Keys(want))) {
 		t.Errorf("keys %q (%v), want those of %v", keys, err, want)
 	}
-	if _, err := reader.Read(t.Context(), "sessions", parts[0].Partition); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := p.files.Read(t.Context(), "sessions", parts[0].Partition); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a part that was never put: %v", err)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A Row is a row of the parts that RunRows puts. Its table has the columns day (a DATE, and the partition; not in a table
-// without periods), name (STRING, required) and number (INT64).
+// A Row is a row of the parts that RunRows puts. Its table has the columns day (a date, which is the partition; a table without
+// periods lacks it), name (a string, required) and number (an int64).
 type Row struct {
 	Table     string
 	Partition civil.Date // sinks.Whole in a table without periods
@@ -32,15 +32,15 @@ func compareRows(a, b Row) int {
 		cmp.Compare(a.Number, b.Number), cmp.Compare(a.Name, b.Name))
 }
 
-// RowFixture is one empty place of tables and a sink that writes to it.
+// A RowFixture is a place without tables and a sink that writes to it.
 type RowFixture struct {
 	Sink sinks.Sink
 
-	// Visible gives every row that a reader of the place finds, in any order.
+	// Visible returns every row that a reader of the place finds, in any order.
 	Visible func(t *testing.T) []Row
 }
 
-// rowPlace is a fixture and the parts made for it.
+// rowPlace is a fixture and the parts that were made for it.
 type rowPlace struct {
 	place
 	visible func(t *testing.T) []Row
@@ -58,7 +58,7 @@ type wholeRow struct {
 	Number *int64 `parquet:"number,optional"`
 }
 
-// part makes a part of so many rows, each with a name of width characters; the same seed gives the same rows.
+// part makes a part of count rows, each with a name of width characters. The same seed gives the same rows.
 func (p *rowPlace) part(table, date string, seed byte, count, width int) *part {
 	partition, err := civil.ParseDate(date)
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *rowPlace) mustShow(t *testing.T, want ...*part) {
 	}
 }
 
-// differ says in a line how the rows differ from those of the parts.
+// differ says in one line how the rows differ from those of the parts, or returns "".
 func (p *rowPlace) differ(got []Row, want ...*part) string {
 	var rows []Row
 	for _, part := range want {

@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// RunRows runs the suite for a sink whose readers find rows and not files: the cases of Run, in terms of rows. open makes
-// a new place for every test and cleans up by t.Cleanup.
+// RunRows runs the suite for a sink whose readers find rows: the cases of Run, in terms of rows. open makes a new place for
+// every test and cleans up by t.Cleanup.
 func RunRows(t *testing.T, open func(t *testing.T) RowFixture) {
 	for _, test := range []struct {
 		name string
@@ -105,7 +105,7 @@ func rowsNone(t *testing.T, p *rowPlace) {
 	p.mustShow(t, before, on, after)
 }
 
-// shapes are rows and widths of parts: the last is of 9 MiB, of which a store that uploads in pieces sends one early.
+// shapes are numbers of rows and widths of names. A part of the last one has 9 MiB, so that an upload in pieces has sent some.
 var shapes = [][2]int{{1, 1}, {2000, 40}, {90, 105_000}}
 
 func rowsBig(t *testing.T, p *rowPlace) {
@@ -181,7 +181,7 @@ func rowsFailedRead(t *testing.T, p *rowPlace) {
 	check("old rows there before", shapes...)
 }
 
-// Claims keep writers apart; if one day they don't, readers still see one part or the other.
+// Claims keep writers apart. Should they ever fail to, readers still see one part or the other.
 func rowsConcurrent(t *testing.T, p *rowPlace) {
 	a, b := p.part(table, day, 1, 300, 10), p.part(table, day, 2, 200, 10)
 	p.mustPut(t, a)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A Server is one that .ci/servers has started, and a place of its own in the bucket there, empty at first.
+// A Server is a server that .ci/servers has started, with a place of its own in its bucket, which is empty at first.
 type Server struct {
 	Scheme string // gs, s3 or azblob
 	addr   string
@@ -20,8 +20,8 @@ type Server struct {
 
 var places atomic.Int64
 
-// EachServer runs a test on every server. getenv is os.Getenv: what it gives comes from .ci/servers, and a test that
-// runs without that fails.
+// EachServer runs a test on every server. getenv is os.Getenv; .ci/servers sets the variables, and without them the test
+// fails.
 func EachServer(t *testing.T, getenv func(string) string, run func(*testing.T, Server)) {
 	t.Helper()
 	need := func(name string) string {
@@ -32,11 +32,11 @@ func EachServer(t *testing.T, getenv func(string) string, run func(*testing.T, S
 		return value
 	}
 	api := need("SERVERS_TOXIPROXY")
-	t.Run("on", func(t *testing.T) { // is over when those that run beside each other are
+	t.Run("on", func(t *testing.T) { // returns when its parallel tests are done
 		for _, scheme := range []string{"gs", "s3", "azblob"} {
 			s := Server{Scheme: scheme, addr: need("SERVERS_" + strings.ToUpper(scheme)), api: api}
 			t.Run(scheme, func(t *testing.T) {
-				if scheme != "gs" { // its server is named in the process's environment
+				if scheme != "gs" { // an environment variable of the whole process names that server
 					t.Parallel()
 				}
 				run(t, s.Elsewhere())
@@ -45,19 +45,19 @@ func EachServer(t *testing.T, getenv func(string) string, run func(*testing.T, S
 	})
 }
 
-// At is the server of s's scheme at the address that .ci/servers gave it.
+// At returns the server of the same scheme at the address that .ci/servers gave it.
 func (s Server) At(getenv func(string) string) Server {
 	s.addr, s.api = getenv("SERVERS_"+strings.ToUpper(s.Scheme)), getenv("SERVERS_TOXIPROXY")
 	return s
 }
 
-// Elsewhere is the same server and another place, empty at first.
+// Elsewhere returns the same server with another empty place.
 func (s Server) Elsewhere() Server {
 	s.place = fmt.Sprintf("exports of Zoë/%d-%d", runStart, places.Add(1))
 	return s
 }
 
-// URL is that of the place, for a bucket or a sink. Only until the end of the test does a gs:// URL lead there.
+// URL returns the URL of the place, for a bucket or a sink. A gs:// URL leads there only until the end of the test.
 func (s Server) URL(t *testing.T) string {
 	t.Helper()
 	query := url.Values{}

@@ -1,5 +1,14 @@
 // Package sinktest is the suite that every sink passes. Without it, "a partition is replaced whole or not at all" would
 // mean something else in every store.
+//
+// A sink's test calls Run when its readers find files, and RunRows when they find rows. It hands over a function that makes an
+// empty place and a sink that writes to it; the suite puts parts, breaks the reading of parts and the context at chosen bytes,
+// and compares what a reader finds with the parts that should be there:
+//
+//	open(t) ─ Fixture{Sink, Visible} ─ put, interrupt, race ─ Visible equals the parts, every reader of a part was closed
+//
+// With the build tag servers, EachServer runs a test against real servers of each protocol, over connections that a test can
+// break.
 package sinktest
 
 import (
@@ -18,16 +27,16 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Fixture is one empty place and a sink that writes to it.
+// A Fixture is an empty place and a sink that writes to it.
 type Fixture struct {
 	Sink sinks.Sink
 
-	// Visible gives everything that a reader of the place finds, by the key that the sink's receipts name. It leaves
-	// nothing out: what the sink forgot to clean up is there too. A key that goes away while Visible reads is skipped.
+	// Visible returns everything that a reader of the place finds, by the keys that the sink's receipts name. It includes what
+	// the sink forgot to remove. A key that vanishes while Visible reads is left out.
 	Visible func(t *testing.T) map[string][]byte
 }
 
-// files is what the suite asks of a sink whose readers find files, beside Put. It is an interface because this package can't
+// files is what the suite needs of a sink whose readers find files, beside Put. It is an interface because this package can't
 // import the sinks that it tests.
 type files interface {
 	Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error)
@@ -35,7 +44,8 @@ type files interface {
 	List(ctx context.Context, table string) ([]sinks.Object, error)
 }
 
-// Run runs the suite. open makes a new place for every test and cleans up by t.Cleanup.
+// Run runs the suite for a sink whose readers find files: it must have Read, Look and List. open makes a new place for every
+// test and cleans up by t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	for _, test := range []struct {
 		name string
@@ -60,15 +70,20 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := &place{Fixture: open(t), made: map[noise][]byte{}}
+			var ok bool
+			if p.files, ok = p.Sink.(files); !ok {
+				t.Fatalf("%T lacks Read, Look or List; RunRows is for sinks whose readers find rows", p.Sink)
+			}
 			test.run(t, p)
 			p.checkReaders(t)
 		})
 	}
 }
 
-// place is a fixture and the parts made for it.
+// place is a fixture and the parts that were made for it.
 type place struct {
 	Fixture
+	files files // the fixture's sink
 	parts []*part
 	made  map[noise][]byte
 }
@@ -78,7 +93,7 @@ type noise struct {
 	size int
 }
 
-// part makes a part of size bytes of noise; the same seed gives the same bytes.
+// part makes a part of size random bytes. The same seed gives the same bytes.
 func (p *place) part(table, date string, seed byte, size int) *part {
 	partition, err := civil.ParseDate(date)
 	if err != nil {
@@ -94,7 +109,7 @@ func (p *place) part(table, date string, seed byte, size int) *part {
 	return made
 }
 
-// noise gives the same bytes for the same seed and size; parts of one place share them.
+// noise returns random bytes, the same for the same seed and size. Parts of one place share them.
 func (p *place) noise(seed byte, size int) []byte {
 	key := noise{seed, size}
 	if p.made[key] == nil {
@@ -132,7 +147,7 @@ func (p *place) mustShow(t *testing.T, want ...*part) {
 	}
 }
 
-// checkReaders sees that the sink closed every reader it opened.
+// checkReaders checks that the sink closed every reader that it opened.
 func (p *place) checkReaders(t *testing.T) {
 	t.Helper()
 	for _, part := range p.parts {

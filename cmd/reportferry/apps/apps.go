@@ -52,6 +52,7 @@ No secret is printed: neither channel setup, nor SDK secrets, nor the vault.`,
 	return cmd
 }
 
+// addJob adds the flag --job to a command.
 func (g *group) addJob(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.job, "job", "", "`job` of the config; not needed when it has one of kind apps")
 }
@@ -98,6 +99,7 @@ func checkToken(arg, what string) error {
 	return nil
 }
 
+// plan makes the command apps plan. It compares the declared apps with the service and changes nothing.
 func (g *group) plan() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -146,6 +148,7 @@ func failedApps(reports []apps.Report) error {
 	return exit.Silent(jobs.ExitSome)
 }
 
+// writeAppsPlan writes what differs of each app, and counts them at the end.
 func writeAppsPlan(w io.Writer, reports []apps.Report) {
 	counts := map[apps.Result]int{}
 	failed := 0
@@ -195,6 +198,7 @@ func writeChange(w io.Writer, c apps.Change, fresh bool) {
 	fmt.Fprintln(w, runewidth.Truncate("    + "+c.Want, width, "…"))
 }
 
+// apply makes the command apps apply: a run of the job with the apps that are named.
 func (g *group) apply() *cobra.Command {
 	var deadline *wire.Deadline
 	var migrate bool
@@ -234,6 +238,7 @@ was. An app is named as apps plan shows it; without a name, all are meant.
 	return cmd
 }
 
+// resultOf is the word for what became of an app.
 func resultOf(r apps.Report) string {
 	switch {
 	case errors.Is(r.Err, context.Canceled):
@@ -262,6 +267,7 @@ func writeSections(w io.Writer, reports []apps.Report) {
 	}
 }
 
+// writeResultOfSections writes what a migration applied and what failed, section by section.
 func writeResultOfSections(w io.Writer, sections []apps.Section) {
 	for _, s := range sections {
 		done := fmt.Sprintf("%d applied", len(s.Successes))

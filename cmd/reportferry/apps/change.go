@@ -39,6 +39,7 @@ func knownSections(names []string) error {
 	return nil
 }
 
+// events makes the command apps events, which shows events or, with --add, creates them.
 func (g *group) events() *cobra.Command {
 	var list, unique []string
 	cmd := &cobra.Command{
@@ -79,6 +80,7 @@ func (g *group) events() *cobra.Command {
 	return cmd
 }
 
+// checkEvents refuses names that the service would refuse after it has taken others.
 func checkEvents(add []adjust.EventSpec) error {
 	seen := map[string]bool{}
 	for _, e := range add {
@@ -90,6 +92,7 @@ func checkEvents(add []adjust.EventSpec) error {
 	return nil
 }
 
+// showEvents lists the events of apps.
 func showEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens []string) error {
 	g := human.Grid{Heads: []string{"APP", "TOKEN", "UNIQUE", "NAME"}, Most: []int{14, 8, 0, 44}}
 	for _, token := range tokens {
@@ -106,6 +109,7 @@ func showEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens 
 	return nil
 }
 
+// addEvents creates or updates the events in all the apps by one request. The error gives the exit code when some failed.
 func addEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens []string, add []adjust.EventSpec) error {
 	done, err := client.SubmitEvents(ctx, tokens, add)
 	if err != nil {
@@ -126,6 +130,7 @@ func addEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens [
 	return nil
 }
 
+// signature makes the command apps signature, which shows the settings or, with flags, changes them.
 func (g *group) signature() *cobra.Command {
 	var enforce bool
 	var fingerprints []string

@@ -23,6 +23,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/apps"
 )
 
+// list makes the command apps list.
 func (g *group) list() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -95,6 +96,7 @@ func wholeApp(d adjust.AppDetails) map[string]any {
 	return whole
 }
 
+// get makes the command apps get.
 func (g *group) get() *cobra.Command {
 	return &cobra.Command{
 		Use:     "get <app>",
@@ -117,6 +119,7 @@ func (g *group) get() *cobra.Command {
 	}
 }
 
+// settings makes the command apps settings.
 func (g *group) settings() *cobra.Command {
 	var sections []string
 	cmd := &cobra.Command{
@@ -144,6 +147,7 @@ func (g *group) settings() *cobra.Command {
 	return cmd
 }
 
+// export makes the command apps export. Columns that may hold credentials are masked, which needs to know all columns.
 func (g *group) export() *cobra.Command {
 	var tokens, sections []string
 	var path string
@@ -209,6 +213,7 @@ func writePrivately(path string, data []byte) error {
 	return err
 }
 
+// status makes the command apps status: the ledger's view of the declared apps, or the service's of one ticket.
 func (g *group) status() *cobra.Command {
 	var asJSON, wait bool
 	cmd := &cobra.Command{
@@ -250,6 +255,7 @@ it has failed, or a section has failures.`,
 	return cmd
 }
 
+// ticket shows how the migration of a ticket goes, and waits for its end if asked to.
 func (g *group) ticket(cmd *cobra.Command, ticket string, wait, asJSON bool) error {
 	if err := checkToken(ticket, "a ticket"); err != nil {
 		return exit.Coded(err)

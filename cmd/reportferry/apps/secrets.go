@@ -25,10 +25,12 @@ import (
 
 var isFingerprint = regexp.MustCompile(`^([0-9A-Fa-f]{2}:){19}[0-9A-Fa-f]{2}$`)
 
+// hasControls tells whether a text has control characters or isn't UTF-8.
 func hasControls(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
 }
 
+// secrets makes the command apps secrets and those below it. None prints a secret.
 func (g *group) secrets() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secrets",
@@ -59,6 +61,7 @@ func (g *group) onSecrets(cmd *cobra.Command, app string, change func(ctx contex
 	})
 }
 
+// revokeOutdated makes the command apps secrets revoke-outdated.
 func (g *group) revokeOutdated() *cobra.Command {
 	var o adjust.Outdated
 	cmd := &cobra.Command{
@@ -82,6 +85,7 @@ are active, unless --force is given: installs that they sign are rejected then.`
 	return cmd
 }
 
+// revoke makes the command apps secrets revoke.
 func (g *group) revoke() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke <app> <secret-id>",
@@ -98,6 +102,7 @@ func (g *group) revoke() *cobra.Command {
 	}
 }
 
+// reactivate makes the command apps secrets reactivate.
 func (g *group) reactivate() *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{
@@ -122,6 +127,7 @@ func (g *group) reactivate() *cobra.Command {
 	return cmd
 }
 
+// vault makes the command apps vault and those below it. The service never shows the data again.
 func (g *group) vault() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vault",
@@ -132,6 +138,7 @@ func (g *group) vault() *cobra.Command {
 	return cmd
 }
 
+// vaultList makes the command apps vault list.
 func (g *group) vaultList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
@@ -150,6 +157,7 @@ func (g *group) vaultList() *cobra.Command {
 	}
 }
 
+// writeVault lists records of the vault without their data.
 func writeVault(w io.Writer, list []adjust.VaultRecord) {
 	g := human.Grid{Heads: []string{"SECTION", "STORE", "UPDATED"}, Most: []int{32, 16, 25}}
 	for _, r := range list {
@@ -162,6 +170,7 @@ func writeVault(w io.Writer, list []adjust.VaultRecord) {
 // vaultLimit bounds the data of a record, in bytes. A service account's key has about 2,500.
 const vaultLimit = 256 << 10
 
+// vaultPut makes the command apps vault put.
 func (g *group) vaultPut() *cobra.Command {
 	var store string
 	cmd := &cobra.Command{

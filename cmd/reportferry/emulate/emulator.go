@@ -133,6 +133,7 @@ type automation struct {
 	fail  []string
 }
 
+// flags adds the flags on app automation to the command.
 func (a *automation) flags(cmd *cobra.Command, o *emulator.Options) {
 	cmd.Flags().StringToStringVar(&a.roles, "role", nil, "`token=role` of a user: Admin, Editor or Reader; others are let in no more")
 	cmd.Flags().BoolVar(&o.NoAutomation, "no-automation", false, "app automation isn't enabled: 403")
@@ -141,6 +142,7 @@ func (a *automation) flags(cmd *cobra.Command, o *emulator.Options) {
 	cmd.Flags().StringSliceVar(&a.fail, "fail-job", nil, "`section` that fails in jobs, or section@app of one token or store ID")
 }
 
+// apply translates the flags into options.
 func (a *automation) apply(o *emulator.Options) {
 	for token, role := range a.roles {
 		if o.Tokens == nil {

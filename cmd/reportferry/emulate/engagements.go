@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
+// newEngagements makes the command emulator engagements.
 func newEngagements() *cobra.Command {
 	var o emulator.Options
 	var perDay int
@@ -40,6 +41,7 @@ from: cost_id, app, campaign, time (UTC). An emulator with the same --seed and
 	return cmd
 }
 
+// writeEngagements writes the engagements of the last days as CSV, as they are made up.
 func writeEngagements(cmd *cobra.Command, s *emulator.Server, days, perDay int) error {
 	w := csv.NewWriter(cmd.OutOrStdout())
 	err := w.Write([]string{"cost_id", "app", "campaign", "time"})

@@ -47,6 +47,7 @@ func Reason(err error) string {
 	return ""
 }
 
+// is fits errors that wrap any of these.
 func is(any ...error) func(error) bool {
 	return func(err error) bool {
 		for _, one := range any {
@@ -58,6 +59,7 @@ func is(any ...error) func(error) bool {
 	}
 }
 
+// as fits errors that wrap one of type E.
 func as[E error](err error) bool {
 	var one E
 	return errors.As(err, &one)

@@ -79,6 +79,7 @@ func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config
 	return exit.Silent(jobs.ExitSome)
 }
 
+// writeGaps writes the gaps of one job and the command that closes them.
 func writeGaps(w io.Writer, job config.Job, in refresh.Inspection) {
 	if len(in.Gaps) == 0 {
 		fmt.Fprintf(w, "%s: no gaps\n", job.Name)
@@ -118,6 +119,7 @@ func writeGapsOf(w io.Writer, job, what string, gaps []refresh.Gap, closable boo
 	return n
 }
 
+// writeGapsJSON writes the gaps of one job as a JSON object on one line.
 func writeGapsJSON(w io.Writer, job config.Job, in refresh.Inspection) error {
 	return json.NewEncoder(w).Encode(struct {
 		Job     string         `json:"job"`

@@ -138,7 +138,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 // inspect holds what the ledger has of a job's table against the config, and opens no sink. The job's kind must be one that
 // has partitions.
 func inspect(ctx context.Context, s *wire.Session, c config.Job, past ledger.Past) (in refresh.Inspection, err error) {
-	reader := s.Engine.Session("")
+	reader := s.Session("")
 	reader.ReadOnly = true
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	job, err := reader.Job(ctx, c, wire.Ask{})
@@ -170,6 +170,7 @@ func failureOf(job string, runs []ledger.Run) string {
 	return ""
 }
 
+// statusOf adds up the records of a table.
 func statusOf(job string, t *ledger.Table, records bool) tableStatus {
 	s := tableStatus{Job: job, Table: t.Name()}
 	for _, e := range t.Sorted() {
@@ -195,6 +196,7 @@ func statusOf(job string, t *ledger.Table, records bool) tableStatus {
 	return s
 }
 
+// writeStatusJSON writes all tables and the last run as one JSON object.
 func writeStatusJSON(w io.Writer, tables []tableStatus, runs []ledger.Run) error {
 	out := struct {
 		Tables  []tableStatus `json:"tables"`
@@ -208,6 +210,7 @@ func writeStatusJSON(w io.Writer, tables []tableStatus, runs []ledger.Run) error
 	return enc.Encode(out)
 }
 
+// writeStatus writes a few lines for each table, then the last run and its errors.
 func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.Time) {
 	last := "no run"
 	if len(runs) > 0 {
@@ -256,6 +259,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 	}
 }
 
+// writeTroubles writes what is wrong with a table: stale, missing, lacking columns, unknown, failed.
 func writeTroubles(w io.Writer, s tableStatus, last string) {
 	if s.Stale != "" {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)

@@ -49,6 +49,7 @@ said. The second tells how fresh the tables of the dataset are.`,
 	return cmd
 }
 
+// makeViews prints the statements of both views of a job for each of its BigQuery datasets, and runs them if apply is set.
 func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error {
 	plan, err := job.Kind.Plan(cmd.Context(), time.Now())
 	if err != nil {
@@ -134,6 +135,7 @@ func summed(table string, s *sinks.Schema, by []string) (v bqsink.View, left []s
 	return v, left, nil
 }
 
+// metricField describes a metric, also one of an event, which the catalogue derives from its name.
 func metricField(slug string) catalog.Field {
 	if f, ok := catalog.Metric(slug); ok {
 		return f

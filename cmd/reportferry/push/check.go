@@ -20,6 +20,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
+// check makes the command check.
 func (g *group) check() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [file|url...]",

@@ -54,6 +54,7 @@ func (g *group) on(cmd *cobra.Command, a wire.PushAsk, do func(ctx context.Conte
 	})
 }
 
+// push makes the command push: a run of the job with the files that are named, or those that are due.
 func (g *group) push() *cobra.Command {
 	var deadline *wire.Deadline
 	cmd := &cobra.Command{
@@ -85,6 +86,7 @@ left for a person. A push that leaves any ends with 3 and says how many.
 	return cmd
 }
 
+// requeue makes the command requeue.
 func (g *group) requeue() *cobra.Command {
 	return &cobra.Command{
 		Use:   "requeue [file...]",

@@ -42,6 +42,7 @@ type explaining struct {
 	asJSON                  bool
 }
 
+// explain makes the command sharing explain, which needs neither the service nor a ledger.
 func (g *group) explain() *cobra.Command {
 	var x explaining
 	cmd := &cobra.Command{
@@ -129,6 +130,7 @@ func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (*sharin
 	return state, asked, nil
 }
 
+// metrics are those to explain: the one of --metric, or all.
 func (x explaining) metrics() []string {
 	if x.metric != "" {
 		return []string{x.metric}
@@ -136,6 +138,7 @@ func (x explaining) metrics() []string {
 	return sharing.Metrics
 }
 
+// write writes a table for each group of partners with equal rules, or JSON lines.
 func (x explaining) write(w io.Writer, state *sharing.State, partners []string) error {
 	if x.asJSON {
 		enc := json.NewEncoder(w)
@@ -168,6 +171,7 @@ func (x explaining) write(w io.Writer, state *sharing.State, partners []string) 
 	return nil
 }
 
+// table lists each metric, whether it reaches the partner, and the rule that decides.
 func (x explaining) table(state *sharing.State, partner string) string {
 	g := human.Grid{Heads: []string{"  metric", "shared", "rule", "because"}}
 	for _, m := range x.metrics() {

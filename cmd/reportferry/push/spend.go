@@ -37,6 +37,7 @@ lost, and none of a file that was stopped half way is left out.`)
 // costMetrics gives, for each cost type of a record, the metric in which reports show it.
 var costMetrics = map[string]string{"cpc": "click_cost", "cpm": "impression_cost", "cpi": "install_cost", "cpe": "event_cost"}
 
+// reconcile makes the command spend reconcile.
 func (g *group) reconcile() *cobra.Command {
 	var from, to, network string
 	cmd := &cobra.Command{

@@ -16,6 +16,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
+// status makes the command status.
 func (g *group) status() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

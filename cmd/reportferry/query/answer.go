@@ -66,6 +66,7 @@ func metricType(slug string) catalog.Type {
 	return catalog.Double
 }
 
+// writeCSV writes the answer as it came, or its header alone when it has no rows.
 func (a answer) writeCSV(_ context.Context, w io.Writer) error {
 	if a.path == "" {
 		c := csv.NewWriter(w)
@@ -124,6 +125,7 @@ func readHeader(path string) ([]string, error) {
 	return header, nil
 }
 
+// writeTable writes the answer in aligned columns. All of it is kept in memory, to know the widths.
 func (a answer) writeTable(_ context.Context, w io.Writer) error {
 	g := human.Grid{Heads: a.header}
 	for _, c := range a.columns() {
@@ -165,6 +167,7 @@ func (a answer) writeJSONLines(_ context.Context, w io.Writer) error {
 	})
 }
 
+// appendJSON appends a text as a JSON string, without escapes for HTML.
 func appendJSON(b []byte, text string) []byte {
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -173,6 +176,7 @@ func appendJSON(b []byte, text string) []byte {
 	return append(b, quoted...)
 }
 
+// writeParquet converts the answer as a job would, with the types that a job's table would have.
 func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
 	conv, err := table.New(table.Options{
 		Columns: a.columns(), Route: table.NoRoute, Partitions: []civil.Date{sinks.Whole}, Dir: a.dir,
@@ -245,6 +249,7 @@ func (a answer) writeFile(ctx context.Context, format, path string, mode os.File
 	return err
 }
 
+// writeThrough writes to what stands at path already, such as a pipe or a device.
 func (a answer) writeThrough(ctx context.Context, format, path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -55,6 +55,7 @@ type adHoc struct {
 	output  string
 }
 
+// addFlags adds the flags in the order of the service's document.
 func (r *adHoc) addFlags(cmd *cobra.Command) {
 	q, fs := &r.query, cmd.Flags()
 	fs.SortFlags = false
@@ -123,6 +124,7 @@ func (f *parameterFlag) Type() string {
 	return "string"
 }
 
+// run fetches the answer into the spool folder and writes it from there.
 func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 	if err := r.complete(cmd); err != nil {
 		return err

@@ -36,7 +36,8 @@ type Engine struct {
 // closers are called in reverse order when their owner is closed.
 type closers []func() error
 
-func (c *closers) add(f func() error) { *c = append(*c, f) }
+// onClose has f called when the owner is closed. A session comes before its engine, though it embeds both.
+func (c *closers) onClose(f func() error) { *c = append(*c, f) }
 
 // Close closes everything that was opened. It may be called again.
 func (c *closers) Close() error {
@@ -50,7 +51,7 @@ func (c *closers) Close() error {
 
 // Open reads the config and opens the ledger. Nothing is asked of the service.
 func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
-	e, err := p.OpenService(log)
+	e, err := p.openService(log)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +61,9 @@ func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
 	return e, nil
 }
 
-// OpenService reads the config and makes the service's client, for commands that need no ledger.
-func (p *Program) OpenService(log *slog.Logger) (*Engine, error) {
-	c, err := p.LoadConfig()
+// openService reads the config and makes the service's client, for commands that need no ledger.
+func (p *Program) openService(log *slog.Logger) (*Engine, error) {
+	c, err := p.loadConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func (e *Engine) service() (*adjust.Client, error) {
 		if err != nil {
 			return nil, fmt.Errorf("start the embedded service: %w", err)
 		}
-		e.add(server.Close)
+		e.onClose(server.Close)
 		e.Embedded = server
 		o.BaseURL, o.HTTP = "http://embedded", server.Client()
 		token, getenv = "${TOKEN}", func(string) string { return "embedded" }
@@ -113,10 +114,11 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 	if e.Ledger, err = openLedger(ctx, e.Config.Ledger); err != nil {
 		return fmt.Errorf("open the ledger: %w", exit.Refused(err))
 	}
-	e.add(e.Ledger.Close)
+	e.onClose(e.Ledger.Close)
 	return nil
 }
 
+// openLedger opens the ledger in a bucket or a folder. It refuses mem://, where nothing outlives the process.
 func openLedger(ctx context.Context, rawURL string) (*ledger.Ledger, error) {
 	if strings.HasPrefix(rawURL, "mem:") {
 		return nil, errors.New("mem:// is gone when the process ends; the smallest ledger is a folder: file://./.reportferry")

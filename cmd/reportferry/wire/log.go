@@ -56,6 +56,7 @@ type lineHandler struct {
 
 func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level || h.debug }
 
+// Handle writes the record, without the ID of the run.
 func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", strings.ToLower(r.Level.String()), terminal.Line(r.Message))
@@ -87,6 +88,7 @@ func (h *lineHandler) WithGroup(string) slog.Handler { return h }
 // A reasoner adds the word of exit.Reason to every record of an error.
 type reasoner struct{ slog.Handler }
 
+// Handle looks for the error under the key status.
 func (h reasoner) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelError {
 		why := ""

@@ -67,6 +67,7 @@ func (p *Program) Check() error {
 	return err
 }
 
+// level reads --log-level.
 func (p *Program) level() (slog.Level, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(p.LogLevel)); err != nil {
@@ -75,13 +76,14 @@ func (p *Program) level() (slog.Level, error) {
 	return level, nil
 }
 
+// getenv is os.Getenv on the program's own environment.
 func (p *Program) getenv(name string) string {
 	value, _ := p.LookupEnv(name)
 	return value
 }
 
-// LoadConfig reads the config file. Its errors end the process with ExitUsage.
-func (p *Program) LoadConfig() (*config.Config, error) {
+// loadConfig reads the config file. Its errors end the process with ExitUsage.
+func (p *Program) loadConfig() (*config.Config, error) {
 	c, err := config.Load(p.ConfigFile, p.LookupEnv)
 	if err != nil {
 		return nil, exit.Usage(err)
@@ -92,7 +94,7 @@ func (p *Program) LoadConfig() (*config.Config, error) {
 // WithService opens the service, calls do with a session that records nothing, and closes everything again. The ledger stays
 // closed. The error has its exit code.
 func (p *Program) WithService(cmd *cobra.Command, do func(context.Context, *Session) error) (err error) {
-	e, err := p.OpenService(p.Logger(cmd.ErrOrStderr()))
+	e, err := p.openService(p.Logger(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
@@ -108,6 +110,7 @@ func (p *Program) WithLedger(cmd *cobra.Command, do func(context.Context, *Sessi
 	return e.use(cmd.Context(), do)
 }
 
+// use calls do with a session that records nothing, and closes the session and the engine.
 func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) error) error {
 	s := e.Session("")
 	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
@@ -115,7 +118,7 @@ func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) err
 
 // CompleteJobs completes arguments in a shell: the config's jobs that aren't on the command line yet.
 func (p *Program) CompleteJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	c, err := p.LoadConfig()
+	c, err := p.loadConfig()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -103,7 +103,7 @@ func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, erro
 	if err != nil {
 		return nil, exit.Refused(err)
 	}
-	s.closers.add(b.Close)
+	s.onClose(b.Close)
 	return b, nil
 }
 
@@ -134,6 +134,7 @@ func (s *Session) pushFile(ctx context.Context, arg string, source files.Source,
 	return files.Path{Name: "by-hand/" + rest, Bucket: bucket, Key: base}, err
 }
 
+// localFile finds a file by its path, as pushFile does by a URL.
 func (s *Session) localFile(ctx context.Context, name string, source files.Source, own *blob.Bucket) (files.Path, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {

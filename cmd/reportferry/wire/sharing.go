@@ -19,6 +19,7 @@ func Sharing(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, er
 	return s.sharing(ctx, c, p)
 }
 
+// sharing makes the job with what the commands of sharing ask.
 func (s *Session) sharing(ctx context.Context, c config.Job, a PushAsk) (jobs.Job, error) {
 	entry := c.Sharing
 	p, err := s.pushing(ctx, c, entry.Push, a)

@@ -19,6 +19,7 @@ func Spend(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, erro
 	return s.spend(ctx, c, p)
 }
 
+// spend makes the job with what the commands of spend ask.
 func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job, error) {
 	entry := c.Spend
 	p, err := s.pushing(ctx, c, entry.Push, a)

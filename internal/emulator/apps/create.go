@@ -108,6 +108,7 @@ func (c *call) templateFor(asked string) string {
 	return token
 }
 
+// postApp answers POST /app: it makes the app of a store ID, or updates it when it is there.
 func (c *call) postApp() (any, error) {
 	q := readApp(c.body, "")
 	template := c.templateFor(q.template)
@@ -129,12 +130,13 @@ func (c *call) postApp() (any, error) {
 		a = &accountApp{Token: token, StoreID: q.storeID, Platform: q.platform, Settings: emptySettings()}
 		a.ID = 100_000 + c.s.streamOf("app id", token).Below(1_000_000_000)
 		secret := c.s.newSecret(a, 3)
-		secret.CreatedAt, secret.UpdatedAt = Stamp(c.now), Stamp(c.now)
-		a.Secrets = []SdkSecret{secret}
+		secret.CreatedAt, secret.UpdatedAt = stamp(c.now), stamp(c.now)
+		a.Secrets = []sdkSecret{secret}
 	}
 	return c.updateApp(a, q, template)
 }
 
+// postAppByToken answers POST /app/{app_token}: it updates any app of the account.
 func (c *call) postAppByToken() (any, error) {
 	a, err := c.app(c.path[0])
 	if err != nil {
@@ -206,7 +208,7 @@ func (a *accountApp) jobReason() string {
 		c, _ := findChannel(name)
 		channels[c.slug] = values
 	}
-	text, err := json.Marshal([]any{channels, Merged(a.Overrides, nil), append([]string{}, a.Editors...), a.SecretHash})
+	text, err := json.Marshal([]any{channels, merged(a.Overrides, nil), append([]string{}, a.Editors...), a.SecretHash})
 	if err != nil {
 		panic(err) // it came as JSON
 	}

@@ -23,7 +23,7 @@ func (r *jobRun) migrate(t *ticket, name string) error {
 		return fmt.Errorf("app: %w", err)
 	}
 	def, _ := findSection(name)
-	m := &migration{s: r.call.s, tx: r.call.tx, app: a, section: def, fault: r.call.s.jobs.next(a, name), result: sectionResult{[]string{}, []ItemFailure{}}}
+	m := &migration{s: r.call.s, tx: r.call.tx, app: a, section: def, fault: r.call.s.jobs.next(a, name), result: sectionResult{[]string{}, []itemFailure{}}}
 	wanted := def.overridden(template.Settings[name], a.Overrides[name])
 	if list, ok := wanted.([]map[string]any); ok {
 		m.items(list)
@@ -51,7 +51,7 @@ type migration struct {
 // fails notes what becomes of an item, and says whether it fails.
 func (m *migration) fails(item string) bool {
 	if m.fault != nil && (m.fault.Item == "" || m.fault.Item == item) {
-		m.result.Failures = append(m.result.Failures, ItemFailure{item, m.fault.Detail})
+		m.result.Failures = append(m.result.Failures, itemFailure{item, m.fault.Detail})
 		return true
 	}
 	m.result.Successes = append(m.result.Successes, item)
@@ -91,7 +91,7 @@ func (m *migration) items(wanted []map[string]any) {
 		m.app.Settings[m.section.name] = own
 	}
 	if m.fault != nil && len(m.result.Failures) == 0 {
-		m.result.Failures = append(m.result.Failures, ItemFailure{m.fault.named(), m.fault.Detail}) // it has no such item
+		m.result.Failures = append(m.result.Failures, itemFailure{m.fault.named(), m.fault.Detail}) // it has no such item
 	}
 }
 
@@ -120,12 +120,12 @@ func (m *migration) object(wanted map[string]any) error {
 		}
 	}
 	if m.fault != nil && len(m.result.Failures) == 0 {
-		m.result.Failures = append(m.result.Failures, ItemFailure{m.fault.named(), m.fault.Detail})
+		m.result.Failures = append(m.result.Failures, itemFailure{m.fault.named(), m.fault.Detail})
 	}
 	if err := m.finishObject(wanted, own); err != nil {
 		return err
 	}
-	m.app.Settings[m.section.name] = Merged(own, wanted)
+	m.app.Settings[m.section.name] = merged(own, wanted)
 	return nil
 }
 

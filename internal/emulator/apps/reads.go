@@ -6,8 +6,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// AppDetails is an app as GET shows it.
-type AppDetails struct {
+// appDetails is an app as GET shows it.
+type appDetails struct {
 	Name     string         `json:"name"`
 	StoreID  string         `json:"store_id"`
 	Platform string         `json:"platform"`
@@ -22,8 +22,9 @@ type additionalInfo struct {
 	Stores    map[string]otherStore `json:"additional_stores,omitempty"`
 }
 
-func (a *accountApp) details() AppDetails {
-	return AppDetails{a.Name, a.StoreID, a.Platform, a.Token, additionalInfo{Merged(a.Overrides, nil), a.Stores}, Merged(a.Channels, nil)}
+// details are the app as answers have it.
+func (a *accountApp) details() appDetails {
+	return appDetails{a.Name, a.StoreID, a.Platform, a.Token, additionalInfo{merged(a.Overrides, nil), a.Stores}, merged(a.Channels, nil)}
 }
 
 // managed refuses an app that wasn't made or updated through app automation.
@@ -37,8 +38,10 @@ func managed(a *accountApp, err error) (any, error) {
 	return a.details(), nil
 }
 
+// getApp answers GET /app/{app_token}.
 func (c *call) getApp() (any, error) { return managed(c.app(c.path[0])) }
 
+// getAppByStore answers GET /app?store_id=&platform=, with the store of an additional ID in store.
 func (c *call) getAppByStore() (any, error) {
 	query := c.r.URL.Query()
 	values := map[string]any{}
@@ -70,6 +73,7 @@ func (c *call) getAppByStore() (any, error) {
 	return managed(nil, nil)
 }
 
+// listApps answers GET /apps/list, by limit and offset.
 func (c *call) listApps() (any, error) {
 	query := c.r.URL.Query()
 	var errs fieldErrors
@@ -91,7 +95,7 @@ func (c *call) listApps() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []AppDetails{}
+	out := []appDetails{}
 	for i, a := range apps {
 		if i >= offset && (limit < 0 || i-offset < limit) {
 			out = append(out, a.details())

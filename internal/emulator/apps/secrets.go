@@ -8,8 +8,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// SdkSecret is a secret that an app's SDK signs with. Source of the fields: an example on the service's page about them.
-type SdkSecret struct {
+// sdkSecret is a secret that an app's SDK signs with. Source of the fields: an example on the service's page about them.
+type sdkSecret struct {
 	ID        int      `json:"id"`
 	Name      string   `json:"name,omitempty"` // versions 1 and 2
 	Active    bool     `json:"active"`
@@ -27,9 +27,10 @@ type SdkSecret struct {
 // secretsMadeAt is when the made-up apps got theirs.
 var secretsMadeAt = time.Date(2024, 1, 15, 9, 0, 0, 0, time.UTC)
 
-func (s *Service) newSecret(a *accountApp, version int) SdkSecret {
+// newSecret makes a secret of a version; the same app always gets the same one.
+func (s *Service) newSecret(a *accountApp, version int) sdkSecret {
 	r := s.streamOf("secret", a.Token, strconv.Itoa(version))
-	out := SdkSecret{ID: 10_000 + r.Below(1_000_000_000), Active: true, Version: version, CreatedAt: Stamp(secretsMadeAt), UpdatedAt: Stamp(secretsMadeAt)}
+	out := sdkSecret{ID: 10_000 + r.Below(1_000_000_000), Active: true, Version: version, CreatedAt: stamp(secretsMadeAt), UpdatedAt: stamp(secretsMadeAt)}
 	if version < 3 {
 		out.Name, out.Internal = "SDK secret "+strconv.Itoa(version), version
 		out.Value = []string{r.Token(16), r.Token(16), strconv.Itoa(r.Below(1 << 31)), strconv.Itoa(r.Below(1 << 31))}
@@ -39,10 +40,12 @@ func (s *Service) newSecret(a *accountApp, version int) SdkSecret {
 	return out
 }
 
+// combinedSecrets are the app's secrets as answers have them.
 func (a *accountApp) combinedSecrets() map[string]any {
 	return map[string]any{"enforce_install_signing": a.enforcesSigning(), "secrets": a.Secrets}
 }
 
+// revokeOutdated answers POST secrets/revoke_outdated: it revokes what is older than min_active_version.
 func (c *call) revokeOutdated() (any, error) {
 	least, force := c.body.count("min_active_version", 3), c.body.boolean("force", false)
 	if err := c.body.errs.err(); err != nil {
@@ -58,7 +61,7 @@ func (c *call) revokeOutdated() (any, error) {
 		switch {
 		case s.Active && s.Version < least:
 			revoked++
-			s.Active, s.UpdatedAt = false, Stamp(c.now)
+			s.Active, s.UpdatedAt = false, stamp(c.now)
 		case s.Active:
 			active++
 		}
@@ -70,7 +73,7 @@ func (c *call) revokeOutdated() (any, error) {
 }
 
 // secret finds the app and the secret that the path names.
-func (c *call) secret() (*accountApp, *SdkSecret, error) {
+func (c *call) secret() (*accountApp, *sdkSecret, error) {
 	id, err := strconv.Atoi(c.path[1])
 	if err != nil {
 		return nil, nil, invalid("Input should be a valid integer", "path", "secret_id")
@@ -79,24 +82,26 @@ func (c *call) secret() (*accountApp, *SdkSecret, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	i := slices.IndexFunc(a.Secrets, func(s SdkSecret) bool { return s.ID == id })
+	i := slices.IndexFunc(a.Secrets, func(s sdkSecret) bool { return s.ID == id })
 	if i < 0 {
 		return nil, nil, wire.BadRequest("Secret not found")
 	}
 	return a, &a.Secrets[i], nil
 }
 
+// revokeSecret answers POST secrets/{secret_id}/revoke; a secret that is revoked stays so.
 func (c *call) revokeSecret() (any, error) {
 	a, s, err := c.secret()
 	if err != nil {
 		return nil, err
 	}
 	if s.Active {
-		s.Active, s.UpdatedAt = false, Stamp(c.now)
+		s.Active, s.UpdatedAt = false, stamp(c.now)
 	}
 	return map[string]any{"combined_secrets": a.combinedSecrets()}, a.save(c.tx)
 }
 
+// reactivateSecret answers POST secrets/{secret_id}/reactivate, which can change the secret's scope.
 func (c *call) reactivateSecret() (any, error) {
 	scope := c.body.optionalText("scope")
 	if err := c.body.errs.err(); err != nil {
@@ -110,7 +115,7 @@ func (c *call) reactivateSecret() (any, error) {
 		return nil, wire.BadRequest("Only secrets of version 3 have a scope")
 	}
 	if !s.Active || scope != "" && scope != s.Scope {
-		s.Active, s.UpdatedAt = true, Stamp(c.now)
+		s.Active, s.UpdatedAt = true, stamp(c.now)
 		if scope != "" {
 			s.Scope = scope
 		}

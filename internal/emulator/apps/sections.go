@@ -34,6 +34,7 @@ var allSections = []section{
 
 const appInfo = "app_info"
 
+// findSection finds a section that can be migrated.
 func findSection(name string) (section, bool) {
 	i := slices.IndexFunc(allSections, func(s section) bool { return s.name == name })
 	if i < 0 {
@@ -42,6 +43,7 @@ func findSection(name string) (section, bool) {
 	return allSections[i], true
 }
 
+// on reports whether apps of the platform have the section.
 func (s section) on(platform string) bool { return s.platform == "" || s.platform == platform }
 
 // readSections reads a list of sections to migrate.
@@ -96,36 +98,36 @@ func (s section) overridden(template, override any) any {
 	if s.key == "" {
 		object, _ := template.(map[string]any)
 		own, _ := override.(map[string]any)
-		return Merged(object, own)
+		return merged(object, own)
 	}
 	items, own := objectsOf(template), objectsOf(override)
 	out := make([]map[string]any, 0, len(items)+len(own))
 	for _, item := range items {
-		out = append(out, Merged(item, nil))
+		out = append(out, merged(item, nil))
 	}
 	for _, item := range own {
 		if i := indexOf(out, s.key, item[s.key]); i >= 0 {
-			out[i] = Merged(out[i], item)
+			out[i] = merged(out[i], item)
 		} else {
-			out = append(out, Merged(item, nil))
+			out = append(out, merged(item, nil))
 		}
 	}
 	return out
 }
 
-// Merged is base with what own names put in place, objects within objects likewise. Neither is changed.
-func Merged(base, own map[string]any) map[string]any {
+// merged is base with what own names put in place, objects within objects likewise. Neither is changed.
+func merged(base, own map[string]any) map[string]any {
 	out := make(map[string]any, len(base)+len(own))
 	for k, v := range base {
 		if o, ok := v.(map[string]any); ok {
-			v = Merged(o, nil)
+			v = merged(o, nil)
 		}
 		out[k] = v
 	}
 	for k, v := range own {
 		if o, ok := v.(map[string]any); ok {
 			was, _ := out[k].(map[string]any)
-			v = Merged(was, o)
+			v = merged(was, o)
 		}
 		out[k] = v
 	}
@@ -149,6 +151,7 @@ func objectsOf(list any) []map[string]any {
 	return nil
 }
 
+// indexOf is the place of the item whose key has this value, or -1.
 func indexOf(items []map[string]any, key string, value any) int {
 	return slices.IndexFunc(items, func(o map[string]any) bool { return o[key] == value })
 }

@@ -74,7 +74,7 @@ type csvAnswer []byte
 // Prefix begins the path of every endpoint.
 const Prefix = "/app-automation/"
 
-var Endpoints = []endpoint{
+var endpoints = []endpoint{
 	{"POST", "app", true, (*call).postApp},
 	{"POST", "app/{app_token}", true, (*call).postAppByToken},
 	{"PATCH", "app/{app_token}/signature", true, (*call).patchSignature},
@@ -149,7 +149,7 @@ func (s *Service) do(r *http.Request, may func(*http.Request) *wire.Error) (a wi
 func findEndpoint(r *http.Request) (endpoint, []string, error) {
 	known := false
 	parts := strings.Split(strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, Prefix), "/"), "/")
-	for _, e := range Endpoints {
+	for _, e := range endpoints {
 		path, ok := matchPath(strings.Split(e.path, "/"), parts)
 		if ok && e.method == r.Method {
 			return e, path, nil
@@ -162,6 +162,7 @@ func findEndpoint(r *http.Request) (endpoint, []string, error) {
 	return endpoint{}, nil, wire.NotFound(r)
 }
 
+// matchPath compares a path with a pattern, element by element, and returns what stood for each "{...}".
 func matchPath(pattern, parts []string) (path []string, ok bool) {
 	if len(pattern) != len(parts) {
 		return nil, false

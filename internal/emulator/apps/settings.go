@@ -21,12 +21,12 @@ func (a *accountApp) view(name string) any {
 		return map[string]any{"id": a.ID, "name": a.Name, "app_token": a.Token, "bundle_id": a.BundleID, "default_platform": a.Platform, "stores": stores}
 	case "sdk_secrets":
 		object, _ := a.Settings[name].(map[string]any)
-		secrets := make([]SdkSecret, 0, len(a.Secrets))
+		secrets := make([]sdkSecret, 0, len(a.Secrets))
 		for _, s := range a.Secrets {
 			s.Value = nil // the calls on secrets show it; settings are exported into files
 			secrets = append(secrets, s)
 		}
-		return Merged(object, map[string]any{"enforce_install_signing": a.enforcesSigning(), "secrets": secrets})
+		return merged(object, map[string]any{"enforce_install_signing": a.enforcesSigning(), "secrets": secrets})
 	}
 	return a.Settings[name]
 }
@@ -52,6 +52,7 @@ func (a *accountApp) sectionsShown(chosen []string) []string {
 	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(chosen, name) })
 }
 
+// getSettings answers GET /app/{app_token}/settings: an object of sections.
 func (c *call) getSettings() (any, error) {
 	chosen, err := c.shownSections()
 	if err != nil {
@@ -112,6 +113,7 @@ func (c *call) exportSettings() (any, error) {
 	return csvAnswer(out.Bytes()), w.Error()
 }
 
+// flatten hands out every plain value below value, with the way to it joined by dots.
 func flatten(value any, key string, at []string, line func(setting, value string)) {
 	switch v := value.(type) {
 	case map[string]any:

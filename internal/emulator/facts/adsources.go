@@ -26,8 +26,8 @@ var AdSources = []AdSource{
 // adShares are the parts of an app's rows, in parts per million, of the six sources that it uses, largest first.
 var adShares = [...]int{400_000, 250_000, 150_000, 100_000, 60_000, 40_000}
 
-// AdShare is the part of an app's rows that a source brings, in parts per million.
-func AdShare(appIndex, source int) int {
+// adShare is the part of an app's rows that a source brings, in parts per million.
+func adShare(appIndex, source int) int {
 	// 7 has no factor in common with 22 sources: the apps' six differ, and any dozen apps use them all.
 	rank := (source*7 + appIndex*5) % len(AdSources)
 	if rank < len(adShares) {
@@ -39,7 +39,7 @@ func AdShare(appIndex, source int) int {
 // adSourceAt is the source of an app at x of a million.
 func adSourceAt(appIndex, x int) int {
 	for n := range AdSources {
-		if x -= AdShare(appIndex, n); x < 0 {
+		if x -= adShare(appIndex, n); x < 0 {
 			return n
 		}
 	}

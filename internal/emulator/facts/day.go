@@ -1,18 +1,27 @@
 package facts
 
-// Fact is one row of base data: what one slice did in one hour. Money is in micros of USD.
+// Fact is one row of base data: what one slice did in one hour. Money is in micros (millionths) of USD. See schema for
+// what each column means.
 type Fact struct {
-	ID, Day, Slice, Hour int // ts: hours since 1970-01-01 UTC
-	salt                 int // 0..999999: rounds this row's shares up or down, always the same way
-	installs, clicks     int
-	impressions          int
-	sessions, dau        int
-	Spend                int // attributed ad spend
-	netSpend, netDrift   int // the network's final ad spend, and how far its first word was off, in parts per million
-	revenue, adRevenue   int // by activity date
-	Pricing              int // what spend is paid for
+	ID    int // orders facts by day, then app
+	Day   int // days since 1970-01-01 UTC
+	Hour  int // hours since 1970-01-01 UTC
+	Slice int // ID of the Slice that the users belong to
 
-	FirstSlice, Engagement, Reattributed, sandbox, AdSource int // see schema
+	FirstSlice   int // ID of the slice that was engaged first, credited under attribution_source=first
+	Engagement   int // one of EngagementNone to EngagementAd
+	Reattributed int // 1 or 0
+	AdSource     int // place in AdSources
+	Pricing      int // what Spend is paid for: one of PayInstall to PayEvent, or 0
+	Spend        int // attributed ad spend
+
+	sandbox             int // 1 for test traffic
+	salt                int // 0..999999: rounds this row's shares up or down, always the same way
+	installs            int
+	clicks, impressions int
+	sessions, dau       int
+	netSpend, netDrift  int // the network's final ad spend, and how far its first word was off, in parts per million
+	revenue, adRevenue  int // by activity date
 }
 
 // Values of facts.engagement; users who came by none are organic.
@@ -23,8 +32,9 @@ const (
 	EngagementAd
 )
 
-const rowsPerDay = 1000 // fact ids: (day*maxApps + app)*rowsPerDay + row
+const rowsPerDay = 1000 // fact ids: (day*MaxApps + app)*rowsPerDay + row
 
+// FirstFactID is the least id that a fact of the day can have: facts are ordered by day, then app.
 func FirstFactID(day int) int { return day * MaxApps * rowsPerDay }
 
 // Weekday shape in percent, Sunday first; hour shape as a running share of the day's traffic in percent.

@@ -13,6 +13,7 @@ func NewRandom(seed int64, parts ...int) *Random {
 	return &r
 }
 
+// Next returns the stream's next 64 bits.
 func (r *Random) Next() uint64 {
 	*r += 0x9e3779b97f4a7c15
 	z := uint64(*r)

@@ -14,26 +14,30 @@ const (
 	PayEvent
 )
 
-// Slice is one combination of an app's dimensions; every fact belongs to one.
+// Slice is one combination of an app's dimensions: who the users of a fact are, and what they are worth. Every fact
+// belongs to one.
 type Slice struct {
-	ID                                                       int
-	OSName, country, network, campaign, campaignNet, partner string
-	pricing                                                  int
-	weight                                                   int // share of the app's volume, in thousandths
-	arpu, adpu                                               int // micros of USD that one user brings in the end: purchases, ads
-	retention                                                int // quality of its users, percent of the ordinary
-	networkData                                              bool
-	Texts                                                    []string // its dimensions, in the order of sliceTexts
+	ID     int
+	OSName string
+	Texts  []string // its dimensions, in the order of TextColumns
+
+	country, network, campaign, campaignNet, partner string
+
+	pricing     int  // how its traffic is paid for: one of PayInstall to PayEvent, or payNothing
+	weight      int  // share of the app's volume, in thousandths
+	arpu, adpu  int  // micros of USD that one user brings in the end, by purchases and by ads
+	retention   int  // quality of its users, in percent of the ordinary
+	networkData bool // the network reports its own numbers
 }
 
-// TextColumns are the columns of slices that are texts, in the order of slice.texts: every dimension that isn't a date or
+// TextColumns are the columns of slices that are texts, in the order of Slice.Texts: every dimension that isn't a date or
 // a currency by its own slug, but the app's name.
 var TextColumns = []string{"os_name", "device_type", "app_name", "app_token", "ad_account_id", "store_id", "store_type", "network", "campaign",
 	"campaign_network", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network", "source_network", "source_id_network",
 	"creative", "creative_network", "creative_id_network", "country", "country_code", "region", "partner_name", "partner_id", "partner",
 	"channel", "platform"}
 
-// TextOf is the slice's text in a column of sliceTexts, or "" for another name.
+// TextOf is the slice's text in a column of TextColumns, or "" for another name.
 func (s *Slice) TextOf(column string) string {
 	if i := slices.Index(TextColumns, column); i >= 0 {
 		return s.Texts[i]
@@ -47,10 +51,10 @@ const organicNetwork = "Organic"
 type networkDef struct {
 	network, partner string
 	pricing          int
-	ReportsSpend     bool // has rows of the network's own numbers
+	reportsSpend     bool // has rows of the network's own numbers
 }
 
-var Networks = []networkDef{
+var networks = []networkDef{
 	{"Facebook Installs", "Facebook", PayImpression, true},
 	{"Instagram Installs", "Facebook", PayImpression, true},
 	{"AppLovin", "AppLovin", PayInstall, true},
@@ -90,7 +94,7 @@ func makeSlices(seed int64, appIndex, first int, osNames []string) []Slice {
 	}
 	campaigns := r.Between(16, 20)
 	for i := range campaigns {
-		n := Networks[r.Below(len(Networks))]
+		n := networks[r.Below(len(networks))]
 		name := campaignNames[(i+appIndex*3)%len(campaignNames)]
 		campaign := fmt.Sprintf("%s (%d)", name, 1_000_000+appIndex*1000+i)
 		if name == "unknown" {
@@ -99,7 +103,7 @@ func makeSlices(seed int64, appIndex, first int, osNames []string) []Slice {
 		// One campaign runs in two countries, so that rows share a campaign.
 		for j := range 1 + i%2 {
 			add(Slice{OSName: osNames[r.Below(len(osNames))], country: countries[r.Below(len(countries)-j)], network: n.network,
-				campaign: campaign, campaignNet: name, partner: n.partner, pricing: n.pricing, networkData: n.ReportsSpend, weight: r.Between(1, 60)})
+				campaign: campaign, campaignNet: name, partner: n.partner, pricing: n.pricing, networkData: n.reportsSpend, weight: r.Between(1, 60)})
 		}
 	}
 	return out

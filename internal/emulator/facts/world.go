@@ -67,7 +67,7 @@ const keepSchema = `
 CREATE TABLE made (day INT, app INT, PRIMARY KEY (day, app)) WITHOUT ROWID;
 CREATE TABLE made_from (seed INT, apps INT, first_day INT, version TEXT);`
 
-// Open opens the world's database: see openStore. more are the tables of others. A file that was made from something
+// Open opens the world's database: see store.Open. more are the tables of others. A file that was made from something
 // else is refused; one that was made before goes on with its own first day.
 func (w *World) Open(file, more string) (err error) {
 	version := w.version(more)
@@ -208,6 +208,7 @@ func markMade(ctx context.Context, tx *sql.Tx, pairs []appDay) (missing []appDay
 	return missing, nil
 }
 
+// DaySeconds are a day of UTC, and Million is what shares and micros are counted in.
 const (
 	DaySeconds = 24 * 60 * 60
 	Million    = 1_000_000

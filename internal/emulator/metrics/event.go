@@ -1,9 +1,9 @@
 package metrics
 
-// EventMetrics are the families of one event {e}. xe is its row in app_events, joined per app; an app without the event
+// eventMetrics are the families of one event {e}. xe is its row in app_events, joined per app; an app without the event
 // has rate 0. Source: the service's metrics glossary. Cohort rows take events per install from the same rate. The four
 // outcomes of verification add up to the events, because each is cut from one running share.
-var EventMetrics = []Metric{
+var eventMetrics = []Metric{
 	{Slug: "{e}_{p}_events_cohort", Label: "{P} {E} (Events)", Section: "Events", Row: "{until_end:event}"},
 	{Slug: "{e}_{p}_revenue_cohort", Label: "{P} {E} (Revenue)", Kind: Money, Section: "Events", Row: "{until_end:event}*xe.price"},
 	{Slug: "{e}_{p}_events_per_period", Label: "{P} {E} (Events per Period)", Section: "Events", Row: "{inside:event}"},
@@ -63,8 +63,8 @@ var (
 	evUnverified = "(" + evEvents + "-" + evCut83 + ")"
 )
 
-// EventBases are what a cohort does with one event: all of it, and each user's first.
-var EventBases = []CohortBase{
+// eventBases are what a cohort does with one event: all of it, and each user's first.
+var eventBases = []CohortBase{
 	{"event", Count, "f.installs*xe.rate*6", 12, 113},
 	{"converted", Count, "f.installs*min(900000,xe.rate*2)", 5, 127},
 }

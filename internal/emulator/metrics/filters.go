@@ -35,6 +35,7 @@ type factFilter struct {
 	ids    []int
 }
 
+// sql is the filter as a condition with one argument: the ids as a JSON array, however many they are.
 func (f factFilter) sql() (text string, arg any, err error) {
 	list, err := json.Marshal(f.ids)
 	return f.column + " IN (SELECT value FROM json_each(?))", string(list), err
@@ -132,6 +133,7 @@ func fold(s string) string {
 	}, s)
 }
 
+// FoldAll makes texts comparable whatever their case; see fold.
 func FoldAll(list []string) (out []string) {
 	for _, s := range list {
 		out = append(out, fold(s))
@@ -139,6 +141,7 @@ func FoldAll(list []string) (out []string) {
 	return out
 }
 
+// Keeps reports whether a fact with this label passes.
 func (f DimensionFilter) Keeps(label string) bool {
 	label = fold(label)
 	holds := func(v string) bool {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ type CohortPeriod struct {
 	start, End int // first and last day of age that it covers
 }
 
+// ParseCohortPeriod reads the {p} of a slug, such as d7; ok is false when it isn't one.
 func ParseCohortPeriod(token string) (CohortPeriod, bool) {
 	if len(token) < 2 {
 		return CohortPeriod{}, false
@@ -52,6 +54,7 @@ type Column struct {
 	number int // of the event, in app_events
 }
 
+// Label is the metric's readable name.
 func (c Column) Label() string {
 	event := ""
 	if c.event != nil {
@@ -66,19 +69,30 @@ func (c Column) Label() string {
 
 // Glossary finds metrics by their slugs: those of the formula table, and those of an account's events.
 type Glossary struct {
-	Formulas formulaTable
+	formulas formulaTable
 	events   *facts.Catalog
 }
 
 // NewGlossary is the glossary of an account with these events.
 func NewGlossary(events *facts.Catalog) *Glossary { return &Glossary{makeFormulaTable(), events} }
 
+// All are the metrics that formulas know, sorted by slug: those of the glossary, those of an event, and a few without a
+// label, which serve formulas and can't be asked for.
+func (g *Glossary) All() []*Metric {
+	var out []*Metric
+	for _, slug := range slices.Sorted(maps.Keys(g.formulas)) {
+		out = append(out, g.formulas[slug])
+	}
+	return out
+}
+
 // formulaTable finds a definition by its slug with placeholders.
 type formulaTable map[string]*Metric
 
+// makeFormulaTable joins the tables of all metrics.
 func makeFormulaTable() formulaTable {
 	t := formulaTable{}
-	for _, defs := range slices.Concat(Tables(), [][]Metric{innerMetrics, EventMetrics}) {
+	for _, defs := range slices.Concat(metricTables(), [][]Metric{innerMetrics, eventMetrics}) {
 		for i := range defs {
 			t[defs[i].Slug] = &defs[i]
 		}
@@ -91,12 +105,12 @@ func makeFormulaTable() formulaTable {
 func (g *Glossary) Find(slug string) (Column, *wire.Error) {
 	// The glossary writes general revenue_events_min with a blank, clients an underscore.
 	name := strings.Replace(slug, "general revenue_", "general_revenue_", 1)
-	if def, ok := g.Formulas[name]; ok && def.Label != "" && !strings.Contains(name, "{") {
+	if def, ok := g.formulas[name]; ok && def.Label != "" && !strings.Contains(name, "{") {
 		return Column{Slug: slug, Def: def}, nil
 	}
 	if i := strings.LastIndexByte(name, '_'); i > 0 {
 		if p, ok := ParseCohortPeriod(name[i+1:]); ok {
-			if def, ok := g.Formulas[name[:i]+"_{p}"]; ok && def.Label != "" {
+			if def, ok := g.formulas[name[:i]+"_{p}"]; ok && def.Label != "" {
 				return Column{Slug: slug, Def: def, Period: p}, nil
 			}
 		}
@@ -105,8 +119,8 @@ func (g *Glossary) Find(slug string) (Column, *wire.Error) {
 		return c, bad
 	}
 	eventLike := false
-	for i := range EventMetrics {
-		def := &EventMetrics[i]
+	for i := range eventMetrics {
+		def := &eventMetrics[i]
 		event, p, ok := matchEventSlug(def.Slug, slug)
 		if !ok {
 			continue

@@ -17,7 +17,8 @@ type CohortBase struct {
 	Salt   int
 }
 
-var CohortBases = slices.Concat([]CohortBase{
+// cohortBases are what the cohorts of all apps accumulate.
+var cohortBases = slices.Concat([]CohortBase{
 	{"revenue", Money, "f.installs*d.arpu", 9, 0},
 	{"ad_revenue", Money, "f.installs*d.adpu", 4, 0},
 	{"ad_impressions", Count, "{ads}*f.installs*7000000", 4, 61},
@@ -38,12 +39,26 @@ var CohortBases = slices.Concat([]CohortBase{
 // after it with probability 1.3/(3+N), times the slice's retention for N > 0.
 const retained = "(CASE WHEN {start}=0 THEN f.installs ELSE min(f.installs,(f.installs*d.retention*(1300000/(3+{start}))/100+f.salt)/1000000) END)"
 
+// BaseOf finds a quantity that cohorts accumulate by its slug, for whoever evaluates row expressions without SQL; nil when
+// there is none.
+func BaseOf(slug string) *CohortBase {
+	for _, list := range [][]CohortBase{cohortBases, eventBases} {
+		if i := slices.IndexFunc(list, func(b CohortBase) bool { return b.Slug == slug }); i >= 0 {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
 // expandCohorts replaces {until_end:x}, {until_now:x} and {inside:x}: what a fact's cohort has accumulated of base x by
 // the end of the period, until now, and between the period's first and last day. A cohort is never ahead of its age.
 func expandCohorts(row string, p CohortPeriod) string {
 	var out []string
-	for _, list := range [][]CohortBase{CohortBases, EventBases} {
+	for _, list := range [][]CohortBase{cohortBases, eventBases} {
 		for _, b := range list {
+			if !strings.Contains(row, ":"+b.Slug+"}") {
+				continue // most rows have one of them, or none
+			}
 			end := b.until(fmt.Sprintf("min(%d,{age})", p.End))
 			inside := end
 			if p.start > 0 {

@@ -17,39 +17,41 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
-// Query is a report's request, read and checked.
+// Query is what a report asks for, checked: whatever reads a request fills it in, and Glossary.Build turns it into SQL.
 type Query struct {
 	Dimensions []Dimension
 	Metrics    []Column
-	Period     Period // in the report's zone
-	Zone       *time.Location
-	FirstDay   int // of UTC: the first day with data
-	Today      int // of UTC: the last one
-	ZoneToday  int // of the report's zone
-	ThisHour   int // hours since 1970-01-01 UTC
-	Hours      *Hours
+	Period     Period         // in the report's zone
+	Zone       *time.Location // of the report
+	FirstDay   int            // the first day with data, by UTC
+	Today      int            // the last day with data, by UTC
+	ZoneToday  int            // the same in the report's zone
+	ThisHour   int            // the current hour, counted from 1970-01-01 UTC
+	Hours      *Hours         // of UTC, that alone count; nil: all of the period
 
 	Filters []DimensionFilter
-	Bounds  []MetricFilter
-	kept    []factFilter // what the filters come to, but those of dates
-	Apps    []int        // that have slices which pass the filters
+	Bounds  []MetricFilter // on the values of a group
+	Apps    []int          // places of the apps that have slices which pass Filters; KeepSlices finds them
 	Sort    []SortKey
-	Limit   int // 0: no limit
+	Limit   int // of rows; 0: none
 
-	Compared bool
-	Earlier  int // days from the comparison period's first day to the period's
+	Compared bool // with an earlier period
+	Earlier  int  // days from that period's first day to Period's
 
 	Currency     facts.Rate
-	IapPercent   int
-	SpendMode    string
-	AdSources    []int // nil: all
-	Maturity     string
-	Engagements  []int // nil: all
-	FirstSource  bool
-	Reattributed string
-	Sandbox      bool
+	IAPPercent   int    // how much of in-app revenue counts
+	SpendMode    string // adjust, network or mixed
+	AdSources    []int  // places in facts.AdSources whose ad revenue counts; nil: all
+	Maturity     string // immature, mature or fully_mature
+	Engagements  []int  // facts.EngagementClick and others that users may have come by, besides organic ones; nil: any
+	FirstSource  bool   // attributed dimensions are the first engagement's
+	Reattributed string // all, true or false
+	Sandbox      bool   // test traffic instead of production
+
+	kept []factFilter // what Filters come to, but those of dates
 }
 
+// A SortKey is one of the columns that the rows are sorted by.
 type SortKey struct {
 	Column     int // from 1, dimensions first
 	Descending bool
@@ -75,6 +77,7 @@ func (q *Query) Spans() []span {
 	return out
 }
 
+// span is the stretch of the period so many days earlier.
 func (q *Query) span(shift int) span {
 	s := span{shift: shift}
 	s.hours = Hours{firstHour(q.Zone, q.Period.From-shift), firstHour(q.Zone, q.Period.To+1-shift) - 1}
@@ -88,8 +91,8 @@ func (q *Query) span(shift int) span {
 	return s
 }
 
-// UtcDays are the days whose facts the span may need: a zone's day lies on two days of UTC.
-func (s span) UtcDays() Period {
+// UTCDays are the days whose facts the span may need: a zone's day lies on two days of UTC.
+func (s span) UTCDays() Period {
 	return Period{facts.FloorDiv(s.hours.First, 24), facts.FloorDiv(s.hours.Last, 24)}
 }
 
@@ -117,6 +120,7 @@ func (q *Query) Names() (slugs, labels []string) {
 	return slugs, labels
 }
 
+// groupsBy reports whether the report shows the dimension.
 func (q *Query) groupsBy(slug string) bool {
 	return slices.ContainsFunc(q.Dimensions, func(d Dimension) bool { return d.Slug == slug })
 }
@@ -124,4 +128,5 @@ func (q *Query) groupsBy(slug string) bool {
 // Period is an inclusive range of days since 1970-01-01, in the report's zone. It is empty when to < from.
 type Period struct{ From, To int }
 
+// Days is the number of days; 0 when the period is empty.
 func (p Period) Days() int { return max(p.To-p.From+1, 0) }

@@ -15,7 +15,7 @@ var (
 	directConversions = share(directInstalls, 740_000, 347)
 )
 
-var SkanMetrics = []Metric{
+var skanMetrics = []Metric{
 	{Slug: "skad_conversion_values", Label: "Conversion Value", Section: "Conversion Values", Hidden: true, Formula: "valid_conversions"},
 	{Slug: "skad_conversion_bits", Label: "Conversion Bit", Section: "Conversion Values", Hidden: true, Formula: "conversion_1+conversion_2+conversion_3+conversion_4+conversion_5+conversion_6"},
 	{Slug: "skad_total_installs", Label: "Total installs (SKAd)", Section: "Installs", Formula: "skad_installs+skad_reinstalls"},
@@ -46,8 +46,8 @@ const (
 	bitCount   = 6
 )
 
-// MakeSkanRanges makes the families that are numbered: conversion values 0 to 63, their bits 1 to 6, coarse values.
-func MakeSkanRanges() []Metric {
+// makeSkanRanges makes the families that are numbered: conversion values 0 to 63, their bits 1 to 6, coarse values.
+func makeSkanRanges() []Metric {
 	var out []Metric
 	for _, f := range []struct {
 		prefix, label, direct, whole string
@@ -118,9 +118,9 @@ func weighted(prefix string) string {
 
 var skadPurchases = share(validConversions, 350_000, 349)
 
-// SkanRevenueMetrics are what conversion values say of revenue: a value stands for a range, so there is a least, a most
+// skanRevenueMetrics are what conversion values say of revenue: a value stands for a range, so there is a least, a most
 // and a middle. The iap_ and skad_general_ families are general_revenue_ under other names.
-var SkanRevenueMetrics = []Metric{
+var skanRevenueMetrics = []Metric{
 	{Slug: "revenue_min", Label: "Total Revenue (Min)", Kind: Money, Section: "Revenue", Hidden: true, Formula: "skan_total_revenue_min"},
 	{Slug: "revenue_max", Label: "Total Revenue (Max)", Kind: Money, Section: "Revenue", Hidden: true, Formula: "skan_total_revenue_max"},
 	{Slug: "revenue_est", Label: "Total Revenue (Average)", Kind: Money, Section: "Revenue", Hidden: true, Formula: "skan_total_revenue_est"},

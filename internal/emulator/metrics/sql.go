@@ -46,7 +46,7 @@ func (g *Glossary) Build(q *Query) (Statement, error) {
 		b := newBuilder(q, s, []string{reportName, comparisonName}[i])
 		builders = append(builders, b)
 		for _, m := range q.Metrics {
-			e, err := g.Formulas.value(m, b)
+			e, err := g.formulas.value(m, b)
 			if err != nil {
 				return st, err
 			}
@@ -57,7 +57,7 @@ func (g *Glossary) Build(q *Query) (Statement, error) {
 	main := builders[0]
 	var bounds []any
 	for _, f := range q.Bounds {
-		e, err := g.Formulas.value(f.Metric, main)
+		e, err := g.formulas.value(f.Metric, main)
 		if err != nil {
 			return st, err
 		}
@@ -138,6 +138,7 @@ func (q *Query) order() string {
 	return strings.Join(keys, ",")
 }
 
+// newBuilder begins the grouping of a span; name begins the names of its columns.
 func newBuilder(q *Query, s span, name string) *sqlBuilder {
 	b := &sqlBuilder{q: q, span: s, name: name, known: map[string]int{}}
 	cost := "f.spend"
@@ -176,8 +177,9 @@ func (b *sqlBuilder) inner() (string, []any, error) {
 	return "SELECT " + strings.Join(append(columns, b.sums...), ", ") + from + " WHERE " + where + " GROUP BY " + strings.Join(group, ","), args, err
 }
 
+// where are the conditions on a fact and its slice, with their arguments.
 func (b *sqlBuilder) where() (string, []any, error) {
-	q, hours, days := b.q, b.span.hours, b.span.UtcDays()
+	q, hours, days := b.q, b.span.hours, b.span.UTCDays()
 	keep := []string{
 		fmt.Sprintf("f.id>=%d AND f.id<%d", facts.FirstFactID(days.From), facts.FirstFactID(days.To+1)),
 		fmt.Sprintf("f.ts BETWEEN %d AND %d", hours.First, hours.Last),
@@ -227,6 +229,7 @@ func (b *sqlBuilder) amounts() []string {
 	return out
 }
 
+// converted is an amount in the report's currency, truncated to micros.
 func (b *sqlBuilder) converted(column string) string {
 	if b.q.Currency.Num == b.q.Currency.Den {
 		return column
@@ -236,10 +239,10 @@ func (b *sqlBuilder) converted(column string) string {
 
 // gross is an amount of in-app revenue: the part that iap_revenue_mode asks for.
 func (b *sqlBuilder) gross(column string) string {
-	if b.q.IapPercent == 100 {
+	if b.q.IAPPercent == 100 {
 		return b.converted(column)
 	}
-	return fmt.Sprintf("(%s*%d/100)", b.converted(column), b.q.IapPercent)
+	return fmt.Sprintf("(%s*%d/100)", b.converted(column), b.q.IAPPercent)
 }
 
 // sum asks for the sum of a column's row expression over a group.
@@ -272,6 +275,7 @@ func (b *sqlBuilder) sum(c Column) expr {
 // IsCohort tells metrics of a cohort's period from others that a formula puts beside them.
 func (m *Metric) IsCohort() bool { return strings.Contains(m.Slug, "{p}") }
 
+// aggregate asks for an aggregate over a group, once however often it is asked for, and returns the column that has it.
 func (b *sqlBuilder) aggregate(sql string, u Unit) expr {
 	n, ok := b.known[sql]
 	if !ok {

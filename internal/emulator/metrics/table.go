@@ -8,6 +8,7 @@ import (
 // Kind is how a metric's value is written.
 type Kind int
 
+// The kinds of values.
 const (
 	Count   Kind = iota // integer
 	Money               // at least one decimal, no more than six unless it is a quotient
@@ -29,13 +30,13 @@ type Metric struct {
 	Row         string
 }
 
-// Tables are all metrics that can be asked for, in the order of the service's glossary; eventMetrics, whose slugs
+// metricTables are all metrics that can be asked for, in the order of the service's glossary; eventMetrics, whose slugs
 // begin with an event's, aren't among them. Where the row expression is a guess (most shares of a base column are) it
 // only has to be plausible. Names, kinds, sections and formulas: the metrics catalogue in the service's glossary. Made
 // when first needed, because every command of the program has this package in it.
-var Tables = sync.OnceValue(func() [][]Metric {
-	return [][]Metric{conversionMetrics, revenueMetrics, costMetrics, fraudMetrics, networkMetrics, assistMetrics, SkanMetrics,
-		SkanRevenueMetrics, MakeSkanRanges(), cohortMetrics, cohortRevenueMetrics, makeAdSourceMetrics(), makeSubscriptionMetrics(),
+var metricTables = sync.OnceValue(func() [][]Metric {
+	return [][]Metric{conversionMetrics, revenueMetrics, costMetrics, fraudMetrics, networkMetrics, assistMetrics, skanMetrics,
+		skanRevenueMetrics, makeSkanRanges(), cohortMetrics, cohortRevenueMetrics, makeAdSourceMetrics(), makeSubscriptionMetrics(),
 		makeSubscriptionCohortMetrics()}
 })
 

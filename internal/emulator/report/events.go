@@ -19,7 +19,7 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 		return
 	}
 	contains := strings.TrimSpace(q.Get("events__contains"))
-	apps := SplitList(q.Get("app_token__in"))
+	apps := splitList(q.Get("app_token__in"))
 	records := []facts.Event{}
 	for _, rec := range s.world.Catalog.Records {
 		if contains != "" && rec.ID != contains && !strings.Contains(strings.ToLower(rec.Name), strings.ToLower(contains)) {

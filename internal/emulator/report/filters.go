@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// DimensionOps are the filters d__op of dimensions; those of metrics are metricOps.
-var DimensionOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"}
+// dimensionOps are the filters d__op of dimensions; those of metrics are metricOps.
+var dimensionOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"}
 
 // readFilters reads os_names and every <d>__op and <m>__op; all of them must hold. Filters of nothing known are refused;
 // other unknown parameters are ignored, as at the service.
@@ -28,10 +28,10 @@ func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 			return err
 		}
 	}
-	if names := SplitList(v.Get("os_names")); len(names) > 0 {
+	if names := splitList(v.Get("os_names")); len(names) > 0 {
 		for _, n := range names {
-			if !slices.Contains(OSNames, strings.ToLower(n)) {
-				return wire.BadRequest("os_names: %q is not one of %s", n, strings.Join(OSNames, ", "))
+			if !slices.Contains(osNames, strings.ToLower(n)) {
+				return wire.BadRequest("os_names: %q is not one of %s", n, strings.Join(osNames, ", "))
 			}
 		}
 		d, _ := metrics.FindDimension("os_name")
@@ -41,21 +41,22 @@ func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 	return nil
 }
 
+// readFilter reads one filter: of a dimension into Filters, of a metric into Bounds. An empty value is no filter.
 func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	_, ofMetric := metrics.MetricOps[op]
-	ofDimension := slices.Contains(DimensionOps, op)
+	ofDimension := slices.Contains(dimensionOps, op)
 	if !ofMetric && !ofDimension {
 		return nil
 	}
 	d, noDimension := metrics.FindDimension(target)
-	m, noMetric := s.Glossary.Find(target)
+	m, noMetric := s.glossary.Find(target)
 	switch {
 	case noDimension != nil && noMetric != nil:
 		return wire.BadRequest("%s__%s: %q is neither a dimension nor a metric", target, op, target)
 	case ofDimension && noDimension != nil:
 		return wire.BadRequest("%s__%s: %s filters dimensions, and %s is a metric: use lt, lte, gt, gte, eq or ne", target, op, op, target)
 	case ofMetric && noMetric != nil:
-		return wire.BadRequest("%s__%s: %s filters metrics, and %s is a dimension: use one of %s", target, op, op, target, strings.Join(DimensionOps, ", "))
+		return wire.BadRequest("%s__%s: %s filters metrics, and %s is a dimension: use one of %s", target, op, op, target, strings.Join(dimensionOps, ", "))
 	case value == "":
 		return nil
 	case ofMetric:
@@ -83,7 +84,7 @@ func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 // filterList splits a comma list. An entry stands for itself and for what is left without the blanks around it, because
 // people write blanks after commas, and campaigns have blanks at their ends.
 func filterList(s string) []string {
-	out := SplitList(s)
+	out := splitList(s)
 	for part := range strings.SplitSeq(s, ",") {
 		if strings.TrimSpace(part) != "" && !slices.Contains(out, part) {
 			out = append(out, part)
@@ -94,6 +95,7 @@ func filterList(s string) []string {
 
 var number = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
+// parseNumber reads a bound: a decimal, with an exponent or without.
 func parseNumber(s string) (float64, bool) {
 	s = strings.TrimSpace(s) // a "+" that was sent unescaped arrives as a blank
 	x, err := strconv.ParseFloat(s, 64)

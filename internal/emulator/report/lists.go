@@ -12,9 +12,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// FilterItem is an element of a list in the answer of GET /filters_data: a value that a filter, a mode, dimensions or
+// filterItem is an element of a list in the answer of GET /filters_data: a value that a filter, a mode, dimensions or
 // metrics may have. Its fields are the service's, which leaves those without a meaning "".
-type FilterItem struct {
+type filterItem struct {
 	ID                 string  `json:"id"`
 	Name               string  `json:"name"`
 	ShortName          string  `json:"short_name"`
@@ -32,6 +32,7 @@ type appItem struct {
 	Platforms         map[string]platformItem `json:"platforms"`
 }
 
+// platformItem is one of an app's stores.
 type platformItem struct {
 	StoreType  string `json:"store_type"`
 	StoreID    string `json:"store_id"`
@@ -41,58 +42,58 @@ type platformItem struct {
 	AppState   string `json:"app_state"`
 }
 
-// FilterLists gives the items of each filter. Names: the service's documents.
-var FilterLists = map[string]func(*Service, filterSearch) []FilterItem{
+// filterLists gives the items of each filter. Names: the service's documents.
+var filterLists = map[string]func(*Service, filterSearch) []filterItem{
 	"overview_metrics": metricList(overviewPicker),
 	"cost_metrics":     metricList(costPicker),
 	"skad_metrics":     metricList(skadPicker),
 	"cohort_metrics":   metricList(cohortPicker),
 	"event_metrics":    metricList(eventPicker),
 
-	"cohort_metric_names": func(s *Service, _ filterSearch) []FilterItem { return s.cohortNameItems() },
-	"full_cohort_periods": func(*Service, filterSearch) []FilterItem {
-		var out []FilterItem
+	"cohort_metric_names": func(s *Service, _ filterSearch) []filterItem { return s.cohortNameItems() },
+	"full_cohort_periods": func(*Service, filterSearch) []filterItem {
+		var out []filterItem
 		for _, p := range allCohortPeriods() {
-			out = append(out, FilterItem{ID: p.Token, Name: p.Label()})
+			out = append(out, filterItem{ID: p.Token, Name: p.Label()})
 		}
 		return out
 	},
 
-	"dimensions": func(*Service, filterSearch) []FilterItem { return dimensionItems() },
-	"index":      func(*Service, filterSearch) []FilterItem { return dimensionItems() },
-	"apps":       func(s *Service, _ filterSearch) []FilterItem { return s.appItems() },
-	"countries":  func(s *Service, _ filterSearch) []FilterItem { return s.textItems("country_code", "country") },
-	"networks":   func(s *Service, _ filterSearch) []FilterItem { return s.textItems("network", "network") },
-	"partners":   func(s *Service, _ filterSearch) []FilterItem { return s.textItems("partner_id", "partner_name") },
-	"store_type": func(s *Service, _ filterSearch) []FilterItem { return s.textItems("store_type", "store_type") },
-	"currencies": func(*Service, filterSearch) []FilterItem {
-		var out []FilterItem
+	"dimensions": func(*Service, filterSearch) []filterItem { return dimensionItems() },
+	"index":      func(*Service, filterSearch) []filterItem { return dimensionItems() },
+	"apps":       func(s *Service, _ filterSearch) []filterItem { return s.appItems() },
+	"countries":  func(s *Service, _ filterSearch) []filterItem { return s.textItems("country_code", "country") },
+	"networks":   func(s *Service, _ filterSearch) []filterItem { return s.textItems("network", "network") },
+	"partners":   func(s *Service, _ filterSearch) []filterItem { return s.textItems("partner_id", "partner_name") },
+	"store_type": func(s *Service, _ filterSearch) []filterItem { return s.textItems("store_type", "store_type") },
+	"currencies": func(*Service, filterSearch) []filterItem {
+		var out []filterItem
 		for _, r := range facts.Rates {
 			section := "Other Currencies"
 			if r.Code == "USD" { // of every app
 				section = "Apps Currencies"
 			}
-			out = append(out, FilterItem{ID: r.Code, Name: r.Name, Section: section})
+			out = append(out, filterItem{ID: r.Code, Name: r.Name, Section: section})
 		}
 		return out
 	},
-	"ad_revenue_sources": func(*Service, filterSearch) []FilterItem {
+	"ad_revenue_sources": func(*Service, filterSearch) []filterItem {
 		var names []string
 		for _, s := range facts.AdSources {
 			names = append(names, s.Name)
 		}
 		return plainItems(names)
 	},
-	"os_names":           func(*Service, filterSearch) []FilterItem { return plainItems(OSNames) },
-	"attribution_type":   func(*Service, filterSearch) []FilterItem { return modeItems("attribution_type") },
-	"attribution_types":  func(*Service, filterSearch) []FilterItem { return plainItems(AttributionTypes) },
-	"attribution_source": func(*Service, filterSearch) []FilterItem { return modeItems("attribution_source") },
-	"attribution_status": func(*Service, filterSearch) []FilterItem { return modeItems("reattributed") },
-	"cohort_maturity":    func(*Service, filterSearch) []FilterItem { return modeItems("cohort_maturity") },
-	"iap_revenue_mode":   func(*Service, filterSearch) []FilterItem { return modeItems("iap_revenue_mode") },
-	"ad_spend_mode":      func(*Service, filterSearch) []FilterItem { return modeItems("ad_spend_mode") },
-	"period_over_period": func(*Service, filterSearch) []FilterItem { return plainItems(comparisons) },
-	"utc_offset":         func(*Service, filterSearch) []FilterItem { return plainItems(utcOffsets()) },
+	"os_names":           func(*Service, filterSearch) []filterItem { return plainItems(osNames) },
+	"attribution_type":   func(*Service, filterSearch) []filterItem { return modeItems("attribution_type") },
+	"attribution_types":  func(*Service, filterSearch) []filterItem { return plainItems(attributionTypes) },
+	"attribution_source": func(*Service, filterSearch) []filterItem { return modeItems("attribution_source") },
+	"attribution_status": func(*Service, filterSearch) []filterItem { return modeItems("reattributed") },
+	"cohort_maturity":    func(*Service, filterSearch) []filterItem { return modeItems("cohort_maturity") },
+	"iap_revenue_mode":   func(*Service, filterSearch) []filterItem { return modeItems("iap_revenue_mode") },
+	"ad_spend_mode":      func(*Service, filterSearch) []filterItem { return modeItems("ad_spend_mode") },
+	"period_over_period": func(*Service, filterSearch) []filterItem { return plainItems(comparisons) },
+	"utc_offset":         func(*Service, filterSearch) []filterItem { return plainItems(utcOffsets()) },
 }
 
 var comparisons = []string{"previous_day", "previous_week", "previous_month", "previous_year", "previous_period"}
@@ -103,33 +104,34 @@ type filterSearch struct {
 	section string // of a metric, as the parameter has it; "" is any
 }
 
-func (f filterSearch) takes(i FilterItem) bool {
+// takes reports whether an item is among those searched for.
+func (f filterSearch) takes(i filterItem) bool {
 	return f.part == "" || strings.Contains(strings.ToLower(i.ID), f.part) || strings.Contains(strings.ToLower(i.Name), f.part)
 }
 
 // serveFiltersData answers GET /filters_data with an object of lists, one for each of required_filters.
 func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 	v := r.URL.Query()
-	wanted := SplitList(v.Get("required_filters"))
+	wanted := splitList(v.Get("required_filters"))
 	if len(wanted) == 0 {
 		x.Fail(wire.BadRequest("required_filters: at least one is required"))
 		return
 	}
 	section := strings.ToLower(v.Get("section"))
-	if section != "" && !slices.Contains(Sections, section) {
-		x.Fail(wire.BadRequest("section: %q is not one of %s", section, strings.Join(Sections, ", ")))
+	if section != "" && !slices.Contains(sections, section) {
+		x.Fail(wire.BadRequest("section: %q is not one of %s", section, strings.Join(sections, ", ")))
 		return
 	}
-	answer := map[string][]FilterItem{}
+	answer := map[string][]filterItem{}
 	found := 0
 	for _, name := range wanted {
-		list, ok := FilterLists[name]
+		list, ok := filterLists[name]
 		if !ok {
-			x.Fail(wire.BadRequest("Unsupported filter: %s; known are %s", name, strings.Join(slices.Sorted(maps.Keys(FilterLists)), ", ")))
+			x.Fail(wire.BadRequest("Unsupported filter: %s; known are %s", name, strings.Join(slices.Sorted(maps.Keys(filterLists)), ", ")))
 			return
 		}
 		search := filterSearch{strings.ToLower(v.Get(name + "__contains")), section}
-		answer[name] = slices.DeleteFunc(list(s, search), func(i FilterItem) bool { return !search.takes(i) })
+		answer[name] = slices.DeleteFunc(list(s, search), func(i filterItem) bool { return !search.takes(i) })
 		found += len(answer[name])
 	}
 	if found == 0 {
@@ -142,16 +144,17 @@ func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 	}
 }
 
-func plainItems(names []string) []FilterItem {
-	var out []FilterItem
+// plainItems are values whose name is their ID.
+func plainItems(names []string) []filterItem {
+	var out []filterItem
 	for _, n := range names {
-		out = append(out, FilterItem{ID: n, Name: n})
+		out = append(out, filterItem{ID: n, Name: n})
 	}
 	return out
 }
 
 // modeItems are the values of an enumerated parameter of csv_report.
-func modeItems(name string) []FilterItem {
+func modeItems(name string) []filterItem {
 	i := slices.IndexFunc(modes, func(m mode) bool { return m.name == name })
 	return plainItems(strings.Split(modes[i].values, ","))
 }
@@ -163,32 +166,33 @@ func utcOffsets() []string {
 		+11:00 +12:00 +12:45 +13:00 +14:00`)
 }
 
-func dimensionItems() []FilterItem {
-	var out []FilterItem
+// dimensionItems are all dimensions.
+func dimensionItems() []filterItem {
+	var out []filterItem
 	for _, d := range metrics.Dimensions {
-		out = append(out, FilterItem{ID: d.Slug, Name: d.Label})
+		out = append(out, filterItem{ID: d.Slug, Name: d.Label})
 	}
 	return out
 }
 
 // textItems are the values that two dimensions have together in the account's data, sorted.
-func (s *Service) textItems(idSlug, nameSlug string) []FilterItem {
+func (s *Service) textItems(idSlug, nameSlug string) []filterItem {
 	names := map[string]string{}
 	for _, a := range s.world.Apps {
 		for i := range a.Slices {
 			names[a.Slices[i].TextOf(idSlug)] = a.Slices[i].TextOf(nameSlug)
 		}
 	}
-	var out []FilterItem
+	var out []filterItem
 	for _, id := range slices.Sorted(maps.Keys(names)) {
-		out = append(out, FilterItem{ID: id, Name: names[id]})
+		out = append(out, filterItem{ID: id, Name: names[id]})
 	}
 	return out
 }
 
 // appItems are the account's apps with their stores, one for each store type of their data.
-func (s *Service) appItems() []FilterItem {
-	var out []FilterItem
+func (s *Service) appItems() []filterItem {
+	var out []filterItem
 	for _, a := range s.world.Apps {
 		item := &appItem{Currency: map[string]string{"name": "US Dollar", "code": "USD"}, Platforms: map[string]platformItem{}}
 		for i := range a.Slices {
@@ -203,7 +207,7 @@ func (s *Service) appItems() []FilterItem {
 				item.DefaultStoreAppID = store.StoreID
 			}
 		}
-		out = append(out, FilterItem{ID: a.Token, Name: a.Name, appItem: item})
+		out = append(out, filterItem{ID: a.Token, Name: a.Name, appItem: item})
 	}
 	return out
 }

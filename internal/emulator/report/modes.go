@@ -10,12 +10,12 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// OSNames are the values of os_names. Source: the service's OpenAPI description.
-var OSNames = []string{"android", "android-tv", "apple-tv", "bada", "blackberry", "fire-tv", "ios", "linux", "macos", "nintendo",
+// osNames are the values of os_names. Source: the service's OpenAPI description.
+var osNames = []string{"android", "android-tv", "apple-tv", "bada", "blackberry", "fire-tv", "ios", "linux", "macos", "nintendo",
 	"playstation", "roku-os", "server", "smart-cast", "steamos", "symbian", "tizen", "unknown", "webos", "windows", "windows-phone", "xbox"}
 
-// AttributionTypes are the values of attribution_types; facts.engagement is the place here, counted from 1.
-var AttributionTypes = []string{facts.EngagementClick - 1: "click", facts.EngagementImpression - 1: "impression", facts.EngagementAd - 1: "engaged_ad"}
+// attributionTypes are the values of attribution_types; facts.engagement is the place here, counted from 1.
+var attributionTypes = []string{facts.EngagementClick - 1: "click", facts.EngagementImpression - 1: "impression", facts.EngagementAd - 1: "engaged_ad"}
 
 // mode is a parameter of fixed values.
 type mode struct {
@@ -43,7 +43,7 @@ func (q *request) readModes(v url.Values) (err *wire.Error) {
 	}
 	q.Maturity, q.Reattributed, q.SpendMode = chosen["cohort_maturity"], chosen["reattributed"], chosen["ad_spend_mode"]
 	q.FirstSource = chosen["attribution_source"] == "first"
-	q.IapPercent, _ = strconv.Atoi(strings.TrimPrefix(chosen["iap_revenue_mode"], "GROSS_")) // of the table above
+	q.IAPPercent, _ = strconv.Atoi(strings.TrimPrefix(chosen["iap_revenue_mode"], "GROSS_")) // of the table above
 	if q.Sandbox, err = boolParam(v, "sandbox", false); err != nil {
 		return err
 	}
@@ -55,14 +55,14 @@ func (q *request) readModes(v url.Values) (err *wire.Error) {
 
 // readEngagements reads attribution_types; older is attribution_type, its older form, which counts when it is absent.
 func (q *request) readEngagements(list, older string) *wire.Error {
-	types := SplitList(strings.ToLower(list))
+	types := splitList(strings.ToLower(list))
 	if len(types) == 0 && older != "all" {
 		types = []string{older}
 	}
 	for _, t := range types {
-		n := slices.Index(AttributionTypes, t)
+		n := slices.Index(attributionTypes, t)
 		if n < 0 {
-			return wire.BadRequest("attribution_types: %q is not one of %s", t, strings.Join(AttributionTypes, ", "))
+			return wire.BadRequest("attribution_types: %q is not one of %s", t, strings.Join(attributionTypes, ", "))
 		}
 		q.Engagements = append(q.Engagements, n+1)
 	}
@@ -87,7 +87,7 @@ func (m mode) read(v url.Values) (string, *wire.Error) {
 // readAdSources reads ad_revenue_sources as indexes, ascending; nil is all.
 func readAdSources(list string) ([]int, *wire.Error) {
 	var out []int
-	for _, want := range SplitList(list) {
+	for _, want := range splitList(list) {
 		n := slices.IndexFunc(facts.AdSources, func(s facts.AdSource) bool { return strings.EqualFold(s.Name, want) || strings.EqualFold(s.Slug, want) })
 		if n < 0 {
 			return nil, wire.BadRequest("ad_revenue_sources: %q is not a known source such as AdMob or \"Unity SDK\"", want)

@@ -39,8 +39,9 @@ func (s *Service) parse(v url.Values, now time.Time) (*request, *wire.Error) {
 	return q, nil
 }
 
+// readDimensions reads dimensions, at least one.
 func (q *request) readDimensions(v url.Values) *wire.Error {
-	names := SplitList(v.Get("dimensions"))
+	names := splitList(v.Get("dimensions"))
 	if len(names) == 0 {
 		return wire.BadRequest("dimensions: at least one is required")
 	}
@@ -54,13 +55,14 @@ func (q *request) readDimensions(v url.Values) *wire.Error {
 	return nil
 }
 
+// readMetrics reads metrics, at least one.
 func (s *Service) readMetrics(q *request, v url.Values) *wire.Error {
-	names := SplitList(v.Get("metrics"))
+	names := splitList(v.Get("metrics"))
 	if len(names) == 0 {
 		return wire.BadRequest("metrics: at least one is required")
 	}
 	for _, name := range names {
-		c, err := s.Glossary.Find(name)
+		c, err := s.glossary.Find(name)
 		if err != nil {
 			return err
 		}
@@ -71,7 +73,7 @@ func (s *Service) readMetrics(q *request, v url.Values) *wire.Error {
 
 // readSort reads sort, and index, whose dimensions break its ties before the others do.
 func (q *request) readSort(v url.Values) *wire.Error {
-	for _, name := range SplitList(v.Get("sort")) {
+	for _, name := range splitList(v.Get("sort")) {
 		slug, descending := strings.CutPrefix(name, "-")
 		n := slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == slug })
 		if n < 0 {
@@ -83,7 +85,7 @@ func (q *request) readSort(v url.Values) *wire.Error {
 		}
 		q.Sort = append(q.Sort, metrics.SortKey{Column: n + 1, Descending: descending})
 	}
-	for _, slug := range SplitList(v.Get("index")) {
+	for _, slug := range splitList(v.Get("index")) {
 		n := slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == slug })
 		if n < 0 {
 			return wire.BadRequest("index: %q is not among the dimensions of this report", slug)
@@ -93,6 +95,7 @@ func (q *request) readSort(v url.Values) *wire.Error {
 	return nil
 }
 
+// readFormat reads what decides the answer's form: readable_names, format_dates, currency and limit.
 func (q *request) readFormat(v url.Values) (err *wire.Error) {
 	if q.readable, err = boolParam(v, "readable_names", false); err != nil {
 		return err
@@ -113,9 +116,9 @@ func (q *request) readFormat(v url.Values) (err *wire.Error) {
 	return nil
 }
 
-// SplitList splits a comma list, trims its entries and drops empty and repeated ones. A comma inside a value can't be
+// splitList splits a comma list, trims its entries and drops empty and repeated ones. A comma inside a value can't be
 // written, as at the service.
-func SplitList(s string) []string {
+func splitList(s string) []string {
 	var out []string
 	for part := range strings.SplitSeq(s, ",") {
 		if part = strings.TrimSpace(part); part != "" && !slices.Contains(out, part) {
@@ -125,6 +128,7 @@ func SplitList(s string) []string {
 	return out
 }
 
+// boolParam reads true or false in any case; preset is what an absent one means.
 func boolParam(v url.Values, name string, preset bool) (bool, *wire.Error) {
 	switch strings.ToLower(v.Get(name)) {
 	case "":
@@ -137,6 +141,7 @@ func boolParam(v url.Values, name string, preset bool) (bool, *wire.Error) {
 	return false, wire.BadRequest("%s: %q is neither true nor false", name, v.Get(name))
 }
 
+// findRate finds a currency by its code, in any case; USD when there is none.
 func findRate(code string) (facts.Rate, *wire.Error) {
 	if code == "" {
 		code = "USD" // of every app

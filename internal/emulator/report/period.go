@@ -121,9 +121,9 @@ func (q *request) readComparison(s string) *wire.Error {
 	case "previous_week":
 		q.Earlier = 7
 	case "previous_month":
-		q.Earlier = q.Period.From - MonthsBefore(from, 1)
+		q.Earlier = q.Period.From - monthsBefore(from, 1)
 	case "previous_year":
-		q.Earlier = q.Period.From - MonthsBefore(from, 12)
+		q.Earlier = q.Period.From - monthsBefore(from, 12)
 	case "previous_period":
 		q.Earlier = q.Period.Days()
 	default:
@@ -137,11 +137,12 @@ func (q *request) readComparison(s string) *wire.Error {
 	return nil
 }
 
-// MonthsBefore is the same day of the month n months before t, or that month's last day.
-func MonthsBefore(t time.Time, n int) int {
+// monthsBefore is the same day of the month n months before t, or that month's last day.
+func monthsBefore(t time.Time, n int) int {
 	first := time.Date(t.Year(), t.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC)
 	last := first.AddDate(0, 1, -1).Day()
 	return facts.DayOf(first) + min(t.Day(), last) - 1
 }
 
+// days is the period of two days and those between.
 func days(from, to int) metrics.Period { return metrics.Period{From: from, To: to} }

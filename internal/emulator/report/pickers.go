@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -21,11 +20,11 @@ const (
 	eventPicker
 )
 
-// Sections are the values of the parameter section. Source: the interface document.
-var Sections = []string{"conversion", "fraud", "cost", "revenue", "retention", "events", "conversion_events", "installs", "conversion_values"}
+// sections are the values of the parameter section. Source: the interface document.
+var sections = []string{"conversion", "fraud", "cost", "revenue", "retention", "events", "conversion_events", "installs", "conversion_values"}
 
-// SectionSlug is the section, as the service's answers name it, in the words of the parameter.
-func SectionSlug(name string) string {
+// sectionSlug is the section, as the service's answers name it, in the words of the parameter.
+func sectionSlug(name string) string {
 	slug := strings.ReplaceAll(strings.ToLower(name), " ", "_")
 	for _, part := range []string{"conversion_events", "conversion_values", "installs"} {
 		if strings.Contains(slug, part) { // "6 Conversion Events (6 Bit)", "Coarse Conversion Values", "Direct Installs"
@@ -37,7 +36,7 @@ func SectionSlug(name string) string {
 
 // pickerOf is the list that a metric is in.
 func pickerOf(d *metrics.Metric) picker {
-	switch section := SectionSlug(d.Section); {
+	switch section := sectionSlug(d.Section); {
 	case strings.Contains(d.Slug, "{e}"):
 		return eventPicker
 	case strings.Contains(d.Slug, "{p}"):
@@ -57,15 +56,15 @@ func formatting(k metrics.Kind) string {
 
 // metricList lists a picker's metrics, sorted by slug: those of an event for every event, those of a cohort for the
 // usual periods. Who searches finds every period.
-func metricList(p picker) func(*Service, filterSearch) []FilterItem {
-	return func(s *Service, search filterSearch) []FilterItem {
+func metricList(p picker) func(*Service, filterSearch) []filterItem {
+	return func(s *Service, search filterSearch) []filterItem {
 		cohorts := usualCohortPeriods()
 		if search.part != "" {
 			cohorts = allCohortPeriods()
 		}
-		var out []FilterItem
+		var out []filterItem
 		for _, def := range s.pickerDefs(p) {
-			if search.section != "" && SectionSlug(def.Section) != search.section {
+			if search.section != "" && sectionSlug(def.Section) != search.section {
 				continue
 			}
 			events, periods := []facts.Event{{}}, []metrics.CohortPeriod{{}}
@@ -88,24 +87,26 @@ func metricList(p picker) func(*Service, filterSearch) []FilterItem {
 				}
 			}
 		}
-		slices.SortFunc(out, func(a, b FilterItem) int { return strings.Compare(a.ID, b.ID) })
+		slices.SortFunc(out, func(a, b filterItem) int { return strings.Compare(a.ID, b.ID) })
 		return out
 	}
 }
 
+// pickerDefs are the metrics of a picker, sorted by slug.
 func (s *Service) pickerDefs(p picker) []*metrics.Metric {
 	var out []*metrics.Metric
-	for _, slug := range slices.Sorted(maps.Keys(s.Glossary.Formulas)) {
-		if def := s.Glossary.Formulas[slug]; def.Label != "" && !def.Hidden && pickerOf(def) == p {
+	for _, def := range s.glossary.All() {
+		if def.Label != "" && !def.Hidden && pickerOf(def) == p {
 			out = append(out, def)
 		}
 	}
 	return out
 }
 
-func metricItem(slug, label string, def *metrics.Metric) FilterItem {
+// metricItem is a metric as an item of a list.
+func metricItem(slug, label string, def *metrics.Metric) filterItem {
 	format := formatting(def.Kind)
-	return FilterItem{ID: slug, Name: label, Section: def.Section, Formatting: &format,
+	return filterItem{ID: slug, Name: label, Section: def.Section, Formatting: &format,
 		Description: def.Formula, IncreaseIsNegative: worsens(def)}
 }
 
@@ -120,8 +121,8 @@ func worsens(d *metrics.Metric) bool {
 }
 
 // cohortNameItems are the cohort metrics without their period.
-func (s *Service) cohortNameItems() []FilterItem {
-	var out []FilterItem
+func (s *Service) cohortNameItems() []filterItem {
+	var out []filterItem
 	for _, def := range s.pickerDefs(cohortPicker) {
 		out = append(out, metricItem(strings.ReplaceAll(def.Slug, "_{p}", ""), strings.TrimPrefix(def.Label, "{P} "), def))
 	}

@@ -41,11 +41,12 @@ type Options struct {
 type Service struct {
 	opts     Options
 	world    *facts.World
-	Glossary *metrics.Glossary
+	glossary *metrics.Glossary
 }
 
+// New makes the endpoints over a world, whose database is open.
 func New(w *facts.World, o Options) *Service {
-	return &Service{opts: o, world: w, Glossary: metrics.NewGlossary(&w.Catalog)}
+	return &Service{opts: o, world: w, glossary: metrics.NewGlossary(&w.Catalog)}
 }
 
 // Serve answers a request under /reports-service/, whose last element says what is asked for.
@@ -113,9 +114,10 @@ func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request, write fu
 	})
 }
 
+// run makes the facts of the query's days, those of posted spend too, and hands over the rows of its SQL.
 func (s *Service) run(ctx context.Context, q *metrics.Query, use func(metrics.Statement, *sql.Rows) error) error {
 	for _, part := range q.Spans() {
-		days := part.UtcDays()
+		days := part.UTCDays()
 		if err := s.world.Ensure(q.Apps, max(days.From, s.world.FirstDay), min(days.To, q.Today)); err != nil {
 			return err
 		}
@@ -123,7 +125,7 @@ func (s *Service) run(ctx context.Context, q *metrics.Query, use func(metrics.St
 	if err := s.opts.Settle(); err != nil {
 		return err
 	}
-	st, err := s.Glossary.Build(q)
+	st, err := s.glossary.Build(q)
 	if err != nil {
 		return err
 	}
@@ -170,6 +172,7 @@ func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Un
 	return body.Close()
 }
 
+// writeHeader writes the CSV's first line, as the request's drift fault leaves it.
 func (q *request) writeHeader(w *csvWriter, f *wire.Fault) {
 	names, labels := q.Names()
 	if q.readable {

@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// ZoneNumbers are the digits that timezone_id takes. Only that 1 is a value is documented; the table is a guess.
-var ZoneNumbers = []string{1: "UTC", "America/Los_Angeles", "America/New_York", "America/Sao_Paulo", "Europe/London", "Europe/Berlin",
+// zoneNumbers are the digits that timezone_id takes. Only that 1 is a value is documented; the table is a guess.
+var zoneNumbers = []string{1: "UTC", "America/Los_Angeles", "America/New_York", "America/Sao_Paulo", "Europe/London", "Europe/Berlin",
 	"Europe/Istanbul", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney"}
 
 // readZone reads timezone_id and utc_offset; the first goes before the second, and only it knows daylight saving time.
@@ -26,12 +26,12 @@ func readZone(v url.Values) (*time.Location, *wire.Error) {
 	}
 	name := id
 	var n int
-	if _, err := fmt.Sscanf(id+"\n", "%d\n", &n); err == nil && n > 0 && n < len(ZoneNumbers) {
-		name = ZoneNumbers[n]
+	if _, err := fmt.Sscanf(id+"\n", "%d\n", &n); err == nil && n > 0 && n < len(zoneNumbers) {
+		name = zoneNumbers[n]
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
-		return nil, wire.BadRequest("timezone_id: %q is neither an IANA zone such as Europe/Berlin nor a number from 1 to %d", id, len(ZoneNumbers)-1)
+		return nil, wire.BadRequest("timezone_id: %q is neither an IANA zone such as Europe/Berlin nor a number from 1 to %d", id, len(zoneNumbers)-1)
 	}
 	return zone, nil
 }

@@ -58,7 +58,7 @@ func (b *books) stateOf(app, idType, id string) State {
 	return out
 }
 
-// bits writes a set as 0 and 1, in the order of sharingMetrics.
+// bits writes a set as 0 and 1, in the order of metricNames.
 func (m metricSet) bits() string {
 	out := make([]byte, len(metricNames))
 	for i := range out {
@@ -87,7 +87,7 @@ func (s *Service) Admin(x *wire.Exchange, r *http.Request, call string) (answer 
 		answer, err = s.askedState(q)
 		return answer, true, err
 	case "GET sharing-books":
-		return s.Books.summary(), true, nil
+		return s.books.summary(), true, nil
 	case "GET sharing-log":
 		s.writeLog(x, q.Get("app_token"), q.Get("device"))
 		return nil, true, nil
@@ -95,8 +95,8 @@ func (s *Service) Admin(x *wire.Exchange, r *http.Request, call string) (answer 
 		s.writeDevices(x)
 		return nil, true, nil
 	case "POST reset-sharing":
-		if err := s.Books.reset(); err != nil {
-			return nil, true, fmt.Errorf("Sharing: %w", err)
+		if err := s.books.reset(); err != nil {
+			return nil, true, fmt.Errorf("sharing: %w", err)
 		}
 		return struct{}{}, true, nil
 	default:
@@ -104,18 +104,19 @@ func (s *Service) Admin(x *wire.Exchange, r *http.Request, call string) (answer 
 	}
 }
 
+// askedState answers GET /_emulator/sharing.
 func (s *Service) askedState(q url.Values) (state State, err error) {
 	app, device, idType, partner := q.Get("app_token"), q.Get("device"), q.Get("id_type"), q.Get("partner")
 	if !s.hasApp(app) || device == "" || idType != "" && !slices.Contains(idTypes[:], idType) {
-		return state, errors.New("Sharing: want app_token of the account, device, and id_type idfa, gps_adid or none")
+		return state, errors.New("sharing: want app_token of the account, device, and id_type idfa, gps_adid or none")
 	}
-	state = s.Books.stateOf(app, idType, device)
+	state = s.books.stateOf(app, idType, device)
 	if partner != "" {
-		place, known := s.Books.partners.find(partner)
+		place, known := s.books.partners.find(partner)
 		if !known || place == everyPartner {
-			return state, fmt.Errorf("Sharing: no such partner: %s", partner)
+			return state, fmt.Errorf("sharing: no such partner: %s", partner)
 		}
-		name := s.Books.partners.names[place]
+		name := s.books.partners.names[place]
 		state.Partners = map[string]map[string]bool{name: state.Partners[name]}
 	}
 	return state, nil
@@ -126,7 +127,7 @@ func (s *Service) writeLog(x *wire.Exchange, app, device string) {
 	x.Header().Set("Content-Type", wire.CSV)
 	w := csv.NewWriter(x)
 	_ = w.Write([]string{"n", "received", "status", "app_token", "idfa", "gps_adid", "sharing", "settings", "options"})
-	err := s.Books.arrivals(func(a Arrival) bool {
+	err := s.books.arrivals(func(a Arrival) bool {
 		if (app == "" || app == a.AppToken) && (device == "" || device == a.IDFA || device == a.GPSADID) {
 			_ = w.Write([]string{fmt.Sprint(a.N), a.Received.Format(time.RFC3339), fmt.Sprint(a.Status), a.AppToken, a.IDFA, a.GPSADID,
 				a.Sharing, a.Settings, a.Options})
@@ -143,7 +144,7 @@ func (s *Service) writeLog(x *wire.Exchange, app, device string) {
 // writeDevices prints what holds for each device.
 func (s *Service) writeDevices(x *wire.Exchange) {
 	x.Header().Set("Content-Type", wire.CSV)
-	b := s.Books
+	b := s.books
 	b.mu.Lock()
 	keys := make([]deviceKey, 0, len(b.devices))
 	for k := range b.devices {

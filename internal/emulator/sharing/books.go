@@ -21,6 +21,7 @@ type deviceKey struct {
 
 var idTypes = [...]string{"idfa", "gps_adid"}
 
+// devices are those that the request is about: one for each kind of ID that it has.
 func (req *request) devices() []deviceKey {
 	keys := make([]deviceKey, 0, len(idTypes))
 	for i, id := range [...]string{req.idfa, req.gpsADID} {
@@ -43,13 +44,13 @@ type device struct {
 // books hold the devices' settings. They are what comes of the log.
 type books struct {
 	partners *partnerNames
-	Log      *store.Log
+	log      *store.Log
 	kept     bool // an answer waits for the log
 	hash     maphash.Seed
 
 	mu         sync.Mutex
 	devices    map[deviceKey]*device
-	UnderWay   map[deviceKey]int
+	underWay   map[deviceKey]int
 	statuses   map[int]int
 	refused    map[string]int
 	faults     int
@@ -58,24 +59,28 @@ type books struct {
 	overlaps   int
 }
 
+// newBooks are empty books over these partners.
 func newBooks(partners *partnerNames) *books {
 	b := &books{partners: partners, hash: maphash.MakeSeed()}
 	b.clear()
 	return b
 }
 
+// clear empties devices and counts; the caller holds the lock, or is alone.
 func (b *books) clear() {
-	b.devices, b.UnderWay = map[deviceKey]*device{}, map[deviceKey]int{}
+	b.devices, b.underWay = map[deviceKey]*device{}, map[deviceKey]int{}
 	b.statuses, b.refused = map[int]int{}, map[string]int{}
 	b.faults, b.records, b.duplicates, b.overlaps = 0, 0, 0, 0
 }
 
+// faulted counts a request that a fault answered.
 func (b *books) faulted() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.faults++
 }
 
+// answered counts an answer, and why it was refused.
 func (b *books) answered(status int, refused string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +98,7 @@ func (b *books) enter(req request) (leave func()) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	busy, here := false, b.UnderWay
+	busy, here := false, b.underWay
 	for _, k := range keys {
 		busy = busy || here[k] > 0
 		here[k]++
@@ -117,7 +122,7 @@ func (b *books) take(req request, now time.Time) error {
 	line := b.line(req, now)
 	b.mu.Lock()
 	b.book(req, line[contentOf(line):])
-	batch := b.Log.Add(line) // under the same lock: the log has the order of the books
+	batch := b.log.Add(line) // under the same lock: the log has the order of the books
 	b.mu.Unlock()
 	if !b.kept {
 		return nil
@@ -179,7 +184,7 @@ func (b *books) summary() Summary {
 func (b *books) reset() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.Log.Erase(); err != nil {
+	if err := b.log.Erase(); err != nil {
 		return fmt.Errorf("reset sharing: %w", err)
 	}
 	b.clear()
@@ -203,6 +208,7 @@ func (b *books) replay() error {
 	return nil
 }
 
+// compare orders devices by app, kind of ID and ID.
 func (k deviceKey) compare(other deviceKey) int {
 	return cmp.Or(strings.Compare(k.app, other.app), cmp.Compare(k.idType, other.idType), strings.Compare(k.id, other.id))
 }

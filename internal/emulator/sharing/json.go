@@ -6,28 +6,28 @@ import (
 	"unicode/utf8"
 )
 
-// Member is a part of a JSON object or array; in an array it has no name.
-type Member struct {
-	Name  string
-	Value json.RawMessage
+// member is a part of a JSON object or array; in an array it has no name.
+type member struct {
+	name  string
+	value json.RawMessage
 }
 
-// JSONParts reads the parts of a JSON object, or array, that begins with open. It keeps their order and those named twice,
+// jsonParts reads the parts of a JSON object, or array, that begins with open. It keeps their order and those named twice,
 // as encoding/json doesn't. ok is false for anything else.
-func JSONParts(raw []byte, open byte) (parts []Member, ok bool) {
+func jsonParts(raw []byte, open byte) (parts []member, ok bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != open || !json.Valid(raw) {
 		return nil, false
 	}
 	for at := nextPart(raw, 1); raw[at] != '}' && raw[at] != ']'; at = nextPart(raw, at) {
-		var m Member
+		var m member
 		if open == '{' {
 			end := valueEnd(raw, at)
-			m.Name, _ = TextOf(raw[at:end])
+			m.name, _ = textOf(raw[at:end])
 			at = nextPart(raw, end)
 		}
 		end := valueEnd(raw, at)
-		m.Value = raw[at:end]
+		m.value = raw[at:end]
 		parts = append(parts, m)
 		at = end
 	}
@@ -69,8 +69,8 @@ func valueEnd(raw []byte, at int) int {
 	}
 }
 
-// TextOf is the text of a JSON string.
-func TextOf(raw json.RawMessage) (text string, isText bool) {
+// textOf is the text of a JSON string.
+func textOf(raw json.RawMessage) (text string, isText bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
 	}

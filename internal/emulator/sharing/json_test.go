@@ -11,21 +11,21 @@ import (
 )
 
 // slowParts reads the parts by the standard library's decoder.
-func slowParts(raw []byte, open json.Delim) (parts []Member, ok bool) {
+func slowParts(raw []byte, open json.Delim) (parts []member, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != open {
 		return nil, false
 	}
 	for d.More() {
-		var m Member
+		var m member
 		if open == '{' {
 			t, err := d.Token()
 			if err != nil {
 				return nil, false
 			}
-			m.Name = t.(string)
+			m.name = t.(string)
 		}
-		if d.Decode(&m.Value) != nil {
+		if d.Decode(&m.value) != nil {
 			return nil, false
 		}
 		parts = append(parts, m)
@@ -72,6 +72,7 @@ func byteSlices(texts []string) (out [][]byte) {
 
 // Parts are what the standard library reads, of broken texts too.
 func TestJSONPartsEqualTheStandardLibrarys(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		raw := []byte(drawJSON(rt, 3))
 		if len(raw) > 1 && rapid.IntRange(0, 4).Draw(rt, "break") == 0 {
@@ -79,16 +80,16 @@ func TestJSONPartsEqualTheStandardLibrarys(t *testing.T) {
 			raw = append(raw[:at:at], raw[at+1:]...)
 		}
 		for _, open := range []byte("{[") {
-			got, ok := JSONParts(raw, open)
+			got, ok := jsonParts(raw, open)
 			want, wantOK := slowParts(raw, json.Delim(open))
 			if ok != wantOK || ok && fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 				rt.Fatalf("%q: %q %t, want %q %t", raw, got, ok, want, wantOK)
 			}
 			for _, m := range got {
 				var text string
-				isText := m.Value[0] == '"' && json.Unmarshal(m.Value, &text) == nil
-				if s, ok := TextOf(m.Value); ok != isText || s != text {
-					rt.Fatalf("%q: text %q %t, want %q %t", m.Value, s, ok, text, isText)
+				isText := m.value[0] == '"' && json.Unmarshal(m.value, &text) == nil
+				if s, ok := textOf(m.value); ok != isText || s != text {
+					rt.Fatalf("%q: text %q %t, want %q %t", m.value, s, ok, text, isText)
 				}
 			}
 		}

@@ -10,6 +10,7 @@ import (
 // option is a granular option of a device.
 type option struct{ group, key, value string }
 
+// byGroupAndKey orders options.
 func byGroupAndKey(a, b option) int {
 	return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.key, b.key))
 }
@@ -18,37 +19,37 @@ func byGroupAndKey(a, b option) int {
 // google_dma. Sources: the interface document, and the service's pages on its SDKs' privacy features.
 var optionGroups = map[string]map[string][]string{
 	"google_dma": {"eea": {"0", "1"}, "ad_personalization": {"0", "1"}, "ad_user_data": {"0", "1"}, "npa": {"0", "1"}},
-	"facebook":   {FacebookCountry: {"0", "1"}, FacebookState: {"0", "1000", "1001", "1002"}},
+	"facebook":   {facebookCountry: {"0", "1"}, facebookState: {"0", "1000", "1001", "1002"}},
 }
 
 const (
-	FacebookCountry = "data_processing_options_country"
-	FacebookState   = "data_processing_options_state"
+	facebookCountry = "data_processing_options_country"
+	facebookState   = "data_processing_options_state"
 )
 
 // readOptions reads granular_third_party_sharing_options; what is invalid goes to bad, the rest is returned, sorted.
 func (p *partnerNames) readOptions(o objectParam, bad *issues) []option {
 	var out []option
 	for _, raw := range o.texts {
-		groups, ok := JSONParts(raw, '{')
+		groups, ok := jsonParts(raw, '{')
 		if !ok {
-			bad.add("Invalid " + OptionsName)
+			bad.add("Invalid " + optionsName)
 			continue
 		}
 		for _, g := range groups {
-			keys, ok := JSONParts(g.Value, '{')
+			keys, ok := jsonParts(g.value, '{')
 			if !ok {
-				bad.add("Invalid options of group", g.Name)
+				bad.add("Invalid options of group", g.name)
 				continue
 			}
 			for _, k := range keys {
-				out = p.addOption(out, g.Name, k.Name, optionText(k.Value), bad)
+				out = p.addOption(out, g.name, k.name, optionText(k.value), bad)
 			}
 		}
 	}
 	for _, piece := range o.pieces {
 		if len(piece.path) != 2 {
-			bad.add("Invalid " + OptionsName)
+			bad.add("Invalid " + optionsName)
 			continue
 		}
 		text := piece.value
@@ -63,13 +64,15 @@ type optionValue struct {
 	literal string
 }
 
+// optionText reads an option's value from JSON.
 func optionText(raw json.RawMessage) optionValue {
-	if text, isText := TextOf(raw); isText {
+	if text, isText := textOf(raw); isText {
 		return optionValue{text: &text}
 	}
 	return optionValue{literal: string(raw)}
 }
 
+// addOption appends an option that is valid; else it goes to bad.
 func (p *partnerNames) addOption(out []option, group, key string, v optionValue, bad *issues) []option {
 	name, known := p.optionGroup(group)
 	if !known {
@@ -141,7 +144,7 @@ func shownOptions(options []option) map[string]map[string]string {
 		}
 		out[o.group][o.key] = o.value
 	}
-	if f := out["facebook"]; f[FacebookCountry] == "0" || f[FacebookState] == "0" {
+	if f := out["facebook"]; f[facebookCountry] == "0" || f[facebookState] == "0" {
 		for key := range f {
 			f[key] = "0"
 		}

@@ -24,8 +24,8 @@ const (
 var plainNames = [...]string{"s2s", "app_token", "idfa", "gps_adid", "sharing"}
 
 const (
-	SettingsName = "partner_sharing_settings"
-	OptionsName  = "granular_third_party_sharing_options"
+	settingsName = "partner_sharing_settings"
+	optionsName  = "granular_third_party_sharing_options"
 
 	bodyLimit = 1 << 20 // bytes. Source: the service's page on server-to-server calls
 )
@@ -42,11 +42,13 @@ type objectParam struct {
 	pieces []piece
 }
 
+// piece is one name[a][b]=value of a form.
 type piece struct {
 	path  []string // a, b; nil when the brackets make no sense
 	value string
 }
 
+// empty reports whether the object wasn't sent at all.
 func (p objectParam) empty() bool { return len(p.texts) == 0 && len(p.pieces) == 0 }
 
 // readParams reads query and body, of which the body goes first, name by name. refused is the service's word for
@@ -86,11 +88,13 @@ func readParams(r *http.Request) (p params, refused string) {
 	return p, refused
 }
 
+// isJSON tells the Content-Type of JSON.
 func isJSON(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	return err == nil && kind == "application/json"
 }
 
+// readForm reads a query or a form.
 func (p *params) readForm(encoded string) (refused string) {
 	for encoded != "" {
 		var pair string
@@ -110,6 +114,7 @@ func (p *params) readForm(encoded string) (refused string) {
 	return ""
 }
 
+// put takes one parameter of a form; unknown ones are ignored.
 func (p *params) put(name, value string) {
 	if i := slices.Index(plainNames[:], name); i >= 0 {
 		if p.plain[i] == "" {
@@ -128,11 +133,12 @@ func (p *params) put(name, value string) {
 	}
 }
 
+// object is the parameter of that name that is an object; nil for others.
 func (p *params) object(name string) *objectParam {
 	switch name {
-	case SettingsName:
+	case settingsName:
 		return &p.settings
-	case OptionsName:
+	case optionsName:
 		return &p.options
 	default:
 		return nil
@@ -152,32 +158,33 @@ func bracketPath(s string) []string {
 	return path
 }
 
+// readJSON reads a body of JSON, whose objects may be texts of JSON themselves.
 func (p *params) readJSON(body []byte) (refused string) {
 	const malformed = "Malformed request body"
-	members, ok := JSONParts(body, '{')
+	members, ok := jsonParts(body, '{')
 	if !ok {
 		return malformed
 	}
 	for _, m := range members {
-		text, isText := TextOf(m.Value)
-		if object := p.object(m.Name); object != nil {
+		text, isText := textOf(m.value)
+		if object := p.object(m.name); object != nil {
 			switch {
 			case !isText:
-				object.texts = append(object.texts, m.Value)
+				object.texts = append(object.texts, m.value)
 			case text != "":
 				object.texts = append(object.texts, json.RawMessage(text))
 			}
 			continue
 		}
-		i := slices.Index(plainNames[:], m.Name)
+		i := slices.Index(plainNames[:], m.name)
 		switch {
-		case i < 0 || string(m.Value) == "null" || p.plain[i] != "":
+		case i < 0 || string(m.value) == "null" || p.plain[i] != "":
 		case isText:
 			p.plain[i] = text
-		case m.Value[0] == '{' || m.Value[0] == '[':
+		case m.value[0] == '{' || m.value[0] == '[':
 			return malformed
 		default:
-			p.plain[i] = string(m.Value)
+			p.plain[i] = string(m.value)
 		}
 	}
 	for _, object := range []*objectParam{&p.settings, &p.options} {

@@ -23,6 +23,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
+// Path is where devices' choices are posted.
 const Path = "/third_party_sharing"
 
 // request is the valid parts of a request.
@@ -37,7 +38,7 @@ type request struct {
 
 // The 400 words that are counted by themselves.
 const (
-	nothingToDo = "Missing parameter: sharing, " + SettingsName + " or " + OptionsName
+	nothingToDo = "Missing parameter: sharing, " + settingsName + " or " + optionsName
 	noValidPart = "No valid part"
 )
 
@@ -55,7 +56,7 @@ type Options struct {
 // Service answers POST /third_party_sharing and keeps what each device of an app shares with whom.
 type Service struct {
 	opts  Options
-	Books *books
+	books *books
 	apps  sync.Map // tokens that are known to be apps of the account
 }
 
@@ -64,8 +65,8 @@ func New(db *store.DB, o Options) (*Service, error) {
 	if slices.Contains(o.Partners, "") {
 		return nil, errors.New("a sharing partner without a name")
 	}
-	s := &Service{opts: o, Books: newBooks(makePartners(o.Channels, o.Partners))}
-	s.Books.Log, s.Books.kept = store.NewLog(db, "sharing"), o.Kept
+	s := &Service{opts: o, books: newBooks(makePartners(o.Channels, o.Partners))}
+	s.books.log, s.books.kept = store.NewLog(db, "sharing"), o.Kept
 	for token, app := range o.Tokens {
 		if token == "" || app != "" && !s.hasApp(app) {
 			return nil, fmt.Errorf("sharing token %q of app %q: want a token, and an app of the account or none", token, app)
@@ -75,27 +76,27 @@ func New(db *store.DB, o Options) (*Service, error) {
 }
 
 // Replay makes the books of what the log of a kept file comes to. It is called once, before the first request.
-func (s *Service) Replay() error { return s.Books.replay() }
+func (s *Service) Replay() error { return s.books.replay() }
 
 // Close waits until all that was taken is in the file, and returns what couldn't be written.
-func (s *Service) Close() error { return s.Books.Log.Settle() }
+func (s *Service) Close() error { return s.books.log.Settle() }
 
 // Summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
 // refused.
-func (s *Service) Summary() Summary { return s.Books.summary() }
+func (s *Service) Summary() Summary { return s.books.summary() }
 
 // StateOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
 func (s *Service) StateOf(app, idType, device string) State {
-	return s.Books.stateOf(app, idType, device)
+	return s.books.stateOf(app, idType, device)
 }
 
 // Arrivals hands out, in the order of taking, what was taken until now, as long as yield wants more.
 func (s *Service) Arrivals(yield func(Arrival) bool) error {
-	return s.Books.arrivals(yield)
+	return s.books.arrivals(yield)
 }
 
 // Reset forgets all devices, the log and the counts.
-func (s *Service) Reset() error { return s.Books.reset() }
+func (s *Service) Reset() error { return s.books.reset() }
 
 // Serve answers POST /third_party_sharing.
 //
@@ -106,10 +107,10 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	if x.Fault.Refuses() {
 		req = request{} // of no device
 	}
-	leave := s.Books.enter(req)
+	leave := s.books.enter(req)
 	defer leave()
 	if x.Struck(r, failed) {
-		s.Books.faulted()
+		s.books.faulted()
 		return
 	}
 	x.Wait(r)
@@ -120,7 +121,7 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	case refused != "":
 		answer = sayJSON(http.StatusBadRequest, "error", "Third party sharing failed ("+refused+")")
 	default:
-		if err := s.Books.take(req, s.opts.Now().Truncate(time.Second)); err != nil {
+		if err := s.books.take(req, s.opts.Now().Truncate(time.Second)); err != nil {
 			s.opts.Logger.Error("third-party sharing failed", "error", err)
 			answer = sayJSON(http.StatusInternalServerError, "error", "Third party sharing failed (Internal error, contact support)")
 			break
@@ -131,10 +132,11 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 		}
 	}
 	leave() // before the client can send its next one
-	s.Books.answered(answer.Status, refused)
+	s.books.answered(answer.Status, refused)
 	x.Deliver(answer, failed)
 }
 
+// sayJSON answers with one name and its words.
 func sayJSON(status int, name, words string) wire.Reply {
 	body, err := json.Marshal(map[string]string{name: words})
 	if err != nil {
@@ -166,8 +168,8 @@ func (s *Service) read(r *http.Request) (req request, bad issues, refused string
 	default:
 		bad.add("Invalid sharing", choice)
 	}
-	got.settings = s.Books.partners.readSettings(p.settings, &bad)
-	got.options = s.Books.partners.readOptions(p.options, &bad)
+	got.settings = s.books.partners.readSettings(p.settings, &bad)
+	got.options = s.books.partners.readOptions(p.options, &bad)
 	switch {
 	case got.master != "" || len(got.settings) > 0 || len(got.options) > 0:
 	case bad.any():

@@ -16,6 +16,7 @@ func (p *partnerNames) readSettings(o objectParam, bad *issues) []setting {
 	return inOrder(r.out)
 }
 
+// settingsReader gathers settings from the forms that they may come in.
 type settingsReader struct {
 	partners *partnerNames
 	bad      *issues
@@ -24,25 +25,25 @@ type settingsReader struct {
 
 // text reads {partner: {metric: bool}}, a form object, or an array of form objects.
 func (r *settingsReader) text(raw json.RawMessage) {
-	if list, ok := JSONParts(raw, '['); ok {
+	if list, ok := jsonParts(raw, '['); ok {
 		for _, one := range list {
-			if members, ok := JSONParts(one.Value, '{'); ok {
+			if members, ok := jsonParts(one.value, '{'); ok {
 				r.formObject(members)
 			} else {
-				r.bad.add("Invalid " + SettingsName)
+				r.bad.add("Invalid " + settingsName)
 			}
 		}
 		return
 	}
-	members, ok := JSONParts(raw, '{')
+	members, ok := jsonParts(raw, '{')
 	switch {
 	case !ok:
-		r.bad.add("Invalid " + SettingsName)
-	case slices.ContainsFunc(members, func(m Member) bool { return m.Name == "partnerName" }):
+		r.bad.add("Invalid " + settingsName)
+	case slices.ContainsFunc(members, func(m member) bool { return m.name == "partnerName" }):
 		r.formObject(members)
 	default:
 		for _, m := range members {
-			r.partner(m.Name, m.Value)
+			r.partner(m.name, m.value)
 		}
 	}
 }
@@ -54,16 +55,17 @@ func (r *settingsReader) partner(name string, raw json.RawMessage) {
 		r.bad.add("Unknown partner", name)
 		return
 	}
-	members, ok := JSONParts(raw, '{')
+	members, ok := jsonParts(raw, '{')
 	if !ok {
 		r.bad.add("Invalid settings of partner", name)
 		return
 	}
 	for _, m := range members {
-		r.metric(partner, name, m.Name, string(m.Value))
+		r.metric(partner, name, m.name, string(m.value))
 	}
 }
 
+// metric takes one setting, if its metric and its value are valid.
 func (r *settingsReader) metric(partner int, name, metric, value string) {
 	switch {
 	case covered[metric] == 0:
@@ -76,14 +78,14 @@ func (r *settingsReader) metric(partner int, name, metric, value string) {
 }
 
 // formObject reads {partnerName, key, value}. Values are booleans or their names.
-func (r *settingsReader) formObject(members []Member) {
+func (r *settingsReader) formObject(members []member) {
 	var f formObject
 	for _, m := range members {
-		text, isText := TextOf(m.Value)
+		text, isText := textOf(m.value)
 		if !isText {
-			text = string(m.Value)
+			text = string(m.value)
 		}
-		f.put(m.Name, text)
+		f.put(m.name, text)
 	}
 	r.form(f)
 }
@@ -91,6 +93,7 @@ func (r *settingsReader) formObject(members []Member) {
 // formObject is one setting as an object of a form.
 type formObject struct{ partnerName, key, value string }
 
+// put takes one of the three fields; known is false for another name.
 func (f *formObject) put(name, value string) (known bool) {
 	switch name {
 	case "partnerName":
@@ -105,9 +108,10 @@ func (f *formObject) put(name, value string) (known bool) {
 	return true
 }
 
+// form takes the setting of a form object.
 func (r *settingsReader) form(f formObject) {
 	if f.partnerName == "" || f.key == "" {
-		r.bad.add("Invalid " + SettingsName)
+		r.bad.add("Invalid " + settingsName)
 		return
 	}
 	partner, known := r.partners.find(f.partnerName)
@@ -124,7 +128,7 @@ func (r *settingsReader) pieces(list []piece) {
 	var forms []formObject
 	for _, p := range list {
 		if len(p.path) != 2 {
-			r.bad.add("Invalid " + SettingsName)
+			r.bad.add("Invalid " + settingsName)
 			continue
 		}
 		i, known := place[p.path[0]]
@@ -134,7 +138,7 @@ func (r *settingsReader) pieces(list []piece) {
 			forms = append(forms, formObject{})
 		}
 		if !forms[i].put(p.path[1], p.value) {
-			r.bad.add("Invalid " + SettingsName)
+			r.bad.add("Invalid " + settingsName)
 		}
 	}
 	for _, f := range forms {
@@ -172,6 +176,7 @@ func (p *partnerNames) learn(name string) int {
 	return len(p.names) - 1
 }
 
+// find is the place of a name that is known.
 func (p *partnerNames) find(name string) (int, bool) {
 	i, known := p.place[name]
 	return i, known

@@ -18,7 +18,7 @@ import (
 // window is how long after an engagement its spend is taken. Source: the service's interface document.
 const window = 7 * 24 * time.Hour
 
-// The states of a Cost ID. A pending one is nobody's engagement yet, and expires after spendWindow.
+// The states of a Cost ID. A pending one is nobody's engagement yet, and expires after window.
 const (
 	matched = iota // booked on its engagement's day
 	late           // came after the window: answered 200, because the service matches afterwards, but booked nowhere
@@ -169,14 +169,14 @@ func (s *Service) Summary() Summary {
 	type key struct{ day, costType, currency string }
 	sums := map[key]entry{}
 	for _, row := range b.rows {
-		for _, e := range row.Entries {
-			k := key{facts.DayTime(row.fact.Day).Format(time.DateOnly), CostTypes[row.Pricing-1], strings.ToLower(isoCodes[e.Currency])}
+		for _, e := range row.entries {
+			k := key{facts.DayTime(row.fact.Day).Format(time.DateOnly), costTypes[row.pricing-1], strings.ToLower(isoCodes[e.currency])}
 			t := sums[k]
-			sums[k] = entry{Records: t.Records + e.Records, Sum: t.Sum + e.Sum}
+			sums[k] = entry{records: t.records + e.records, sum: t.sum + e.sum}
 		}
 	}
 	for k, t := range sums {
-		out.Totals = append(out.Totals, Total{k.day, k.costType, k.currency, t.Records, amountText(t.Sum)})
+		out.Totals = append(out.Totals, Total{k.day, k.costType, k.currency, t.records, amountText(t.sum)})
 	}
 	slices.SortFunc(out.Totals, func(a, b Total) int {
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.CostType, b.CostType), cmp.Compare(a.Currency, b.Currency))
@@ -191,7 +191,7 @@ func (s *Service) Records() []Record {
 	defer b.mu.Unlock()
 	out := make([]Record, 0, len(b.records))
 	for id, r := range b.records {
-		rec := Record{CostType: CostTypes[r.pricing-1], Currency: strings.ToLower(isoCodes[r.currency]), Amount: amountText(r.amount),
+		rec := Record{CostType: costTypes[r.pricing-1], Currency: strings.ToLower(isoCodes[r.currency]), Amount: amountText(r.amount),
 			CostID: id, Tag: r.tag, State: r.stateAt(now), Times: int(r.times), Replaced: int(r.replaced)}
 		if r.row != 0 {
 			rec.Day = facts.DayTime(b.rows[r.row].fact.Day).Format(time.DateOnly)

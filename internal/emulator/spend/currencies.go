@@ -18,8 +18,8 @@ MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD 
 SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF
 XPF YER ZAR ZMW ZWG`)
 
-// IsoNumber finds a code by its lower-case spelling, the only one that /cost takes.
-var IsoNumber = func() map[string]uint8 {
+// isoNumber finds a code by its lower-case spelling, the only one that /cost takes.
+var isoNumber = func() map[string]uint8 {
 	numbers := map[string]uint8{}
 	for i, code := range isoCodes {
 		numbers[strings.ToLower(code)] = uint8(i)

@@ -12,17 +12,17 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// paramNames are the parameters of /cost, all of them required, in the order of costValues.
+// paramNames are the parameters of /cost, all of them required, in the order of params.
 var paramNames = [...]string{"cost_type", "cost_currency", "cost_amount", "cost_id", "tag"}
 
 // params are the parameters as they were sent.
 type params [len(paramNames)]string
 
-// CostTypes are the values of cost_type; the place here, counted from 1, is that of costPricing.
+// costTypes are the values of cost_type; the place here, counted from 1, is facts.PayInstall and so on.
 // Source: the service's help page on the ad spend endpoint.
-var CostTypes = []string{"cpi", "cpc", "cpm", "cpe"}
+var costTypes = []string{"cpi", "cpc", "cpm", "cpe"}
 
-// record is a checked record. Amounts are in units of amountUnit of the currency.
+// record is a checked record. Amounts are in units of 0.00001 of the currency.
 type record struct {
 	pricing  uint8 // payInstall to payEvent
 	currency uint8 // place in isoCodes
@@ -88,8 +88,8 @@ func (v *params) check() (rec record, refused string) {
 			return rec, paramNames[i] + ": not UTF-8"
 		}
 	}
-	pricing := slices.Index(CostTypes, v[0]) + 1
-	currency, known := IsoNumber[v[1]]
+	pricing := slices.Index(costTypes, v[0]) + 1
+	currency, known := isoNumber[v[1]]
 	amount, ok := parseAmount(v[2])
 	characters := utf8.RuneCountInString(v[3])
 	switch {
@@ -109,7 +109,7 @@ func (v *params) check() (rec record, refused string) {
 
 // values are the record's parameters in their shortest form.
 func (rec record) values() params {
-	return params{CostTypes[rec.pricing-1], strings.ToLower(isoCodes[rec.currency]), amountText(rec.amount), rec.costID, rec.tag}
+	return params{costTypes[rec.pricing-1], strings.ToLower(isoCodes[rec.currency]), amountText(rec.amount), rec.costID, rec.tag}
 }
 
 // parseAmount reads a plain decimal: no sign, no exponent, no group of digits.

@@ -14,15 +14,15 @@ import (
 // factRow is a row of facts that is made of spend.
 type factRow struct {
 	fact    *facts.Fact // whose engagements it is for
-	Pricing uint8
-	Entries []entry
+	pricing uint8
+	entries []entry
 }
 
 // entry is a row's spend in one currency.
 type entry struct {
-	Currency uint8
-	Records  int
-	Sum      int64
+	currency uint8
+	records  int
+	sum      int64
 }
 
 // move adds a record to its row, sign 1, or takes it out again, sign -1. f is the row's when it may be new.
@@ -32,32 +32,32 @@ func (b *books) move(r booked, f *facts.Fact, sign int) {
 	}
 	row := b.rows[r.row]
 	if row == nil {
-		row = &factRow{fact: f, Pricing: r.pricing}
+		row = &factRow{fact: f, pricing: r.pricing}
 		b.rows[r.row] = row
 	}
-	i := slices.IndexFunc(row.Entries, func(e entry) bool { return e.Currency == r.currency })
+	i := slices.IndexFunc(row.entries, func(e entry) bool { return e.currency == r.currency })
 	if i < 0 {
-		i = len(row.Entries)
-		row.Entries = append(row.Entries, entry{Currency: r.currency})
+		i = len(row.entries)
+		row.entries = append(row.entries, entry{currency: r.currency})
 	}
-	e := &row.Entries[i]
-	e.Records += sign
-	e.Sum += int64(sign) * r.amount
-	if e.Records == 0 {
-		row.Entries = slices.Delete(row.Entries, i, i+1)
+	e := &row.entries[i]
+	e.records += sign
+	e.sum += int64(sign) * r.amount
+	if e.records == 0 {
+		row.entries = slices.Delete(row.entries, i, i+1)
 	}
 	b.dirty[r.row] = true
 }
 
-// Micros is the row's spend in micros of USD. It is rounded up, so that a report in the record's own currency, which
+// micros is the row's spend in micros of USD. It is rounded up, so that a report in the record's own currency, which
 // rounds down, shows what was sent, where a micro of USD is no more than a micro of the currency.
-func (row *factRow) Micros() (usd int64) {
-	for _, e := range row.Entries {
-		amount := e.Sum * 10 // a unit is ten micros
-		if row.Pricing == facts.PayImpression {
+func (row *factRow) micros() (usd int64) {
+	for _, e := range row.entries {
+		amount := e.sum * 10 // a unit is ten micros
+		if row.pricing == facts.PayImpression {
 			amount = up(amount, 1000) // the price is for a thousand impressions
 		}
-		rate := ratesByCode[e.Currency]
+		rate := ratesByCode[e.currency]
 		usd += up(amount*int64(rate.Den), int64(rate.Num))
 	}
 	return usd
@@ -103,12 +103,12 @@ func (b *books) changed() (ids []int, rows []facts.Fact) {
 	clear(b.dirty)
 	for _, id := range ids {
 		row := b.rows[id]
-		if len(row.Entries) == 0 {
+		if len(row.entries) == 0 {
 			continue
 		}
 		rows = append(rows, facts.Fact{ID: id, Day: row.fact.Day, Slice: row.fact.Slice, Hour: row.fact.Hour, FirstSlice: row.fact.FirstSlice,
 			Engagement: row.fact.Engagement, Reattributed: row.fact.Reattributed, AdSource: row.fact.AdSource,
-			Pricing: int(row.Pricing), Spend: int(row.Micros())})
+			Pricing: int(row.pricing), Spend: int(row.micros())})
 	}
 	return ids, rows
 }

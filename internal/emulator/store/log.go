@@ -13,7 +13,7 @@ import (
 // under way shares the next one.
 type Log struct {
 	store *DB
-	Table string
+	table string
 
 	mu      sync.Mutex
 	next    *Batch // what arrived since
@@ -23,7 +23,7 @@ type Log struct {
 }
 
 // NewLog is the log in a table of the database: id INTEGER PRIMARY KEY, lines TEXT.
-func NewLog(db *DB, table string) *Log { return &Log{store: db, Table: table} }
+func NewLog(db *DB, table string) *Log { return &Log{store: db, table: table} }
 
 // Batch is one transaction's lines.
 type Batch struct {
@@ -52,6 +52,7 @@ func (l *Log) Add(line []byte) *Batch {
 	return batch
 }
 
+// Wait returns once the batch's lines are in the file, or why they aren't. A nil batch is of no log, and needs no waiting.
 func (b *Batch) Wait() error {
 	if b == nil {
 		return nil
@@ -71,7 +72,7 @@ func (l *Log) write() {
 		batch := l.next
 		l.next = nil
 		l.mu.Unlock()
-		batch.err = l.store.writeLines(l.Table, batch.lines)
+		batch.err = l.store.writeLines(l.table, batch.lines)
 		l.mu.Lock()
 		if batch.err != nil {
 			l.failed = batch.err
@@ -109,14 +110,14 @@ func (l *Log) Erase() error {
 	}
 	ctx := context.Background()
 	return l.store.Change(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM "+l.Table)
+		_, err := tx.ExecContext(ctx, "DELETE FROM "+l.table)
 		return err
 	})
 }
 
 // Rows hands out what one transaction each wrote, in their order.
 func (l *Log) Rows(ctx context.Context, use func(lines string) error) error {
-	return l.store.Query(ctx, "SELECT lines FROM "+l.Table+" ORDER BY id", nil, func(rows *sql.Rows) error {
+	return l.store.Query(ctx, "SELECT lines FROM "+l.table+" ORDER BY id", nil, func(rows *sql.Rows) error {
 		for rows.Next() {
 			var lines string
 			if err := rows.Scan(&lines); err != nil {

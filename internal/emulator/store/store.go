@@ -23,15 +23,15 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// Readers is how many queries run at once; a further one waits for a connection.
-const Readers = 12
+// readers is how many queries run at once; a further one waits for a connection.
+const readers = 12
 
 // DB is a SQLite database in WAL mode, where readers and the writer don't wait for each other. One writer changes it
 // at a time.
 type DB struct {
 	db   *sql.DB
 	dir  string         // of a private file; "" when the file is kept
-	Read chan *sql.Conn // idle connections of readers
+	read chan *sql.Conn // idle connections of readers
 	edit chan *sql.Conn // holds one connection: the writer's turn. A channel, so that waiting stops no fake clock
 }
 
@@ -39,7 +39,7 @@ type DB struct {
 // transaction: a process that is killed in its middle leaves an empty database. Without a file the database is private:
 // its file is unlinked while it is open, so that a killed process leaves nothing behind.
 func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err error) {
-	s := &DB{Read: make(chan *sql.Conn, Readers), edit: make(chan *sql.Conn, 1)}
+	s := &DB{read: make(chan *sql.Conn, readers), edit: make(chan *sql.Conn, 1)}
 	flush, what := "normal", "open emulator database "+file
 	defer func() {
 		if err != nil {
@@ -65,11 +65,11 @@ func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err e
 	if err = s.Change(ctx, func(tx *sql.Tx) error { return setUp(ctx, tx) }); err != nil {
 		return nil, err
 	}
-	for range Readers {
+	for range readers {
 		if conn, err = s.db.Conn(ctx); err != nil {
 			return nil, err
 		}
-		s.Read <- conn
+		s.read <- conn
 		if _, err = conn.ExecContext(ctx, "SELECT count(*) FROM sqlite_schema"); err != nil { // opens the files
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func dataSource(file, flush string) string {
 // Close closes the database and removes a private file. Nobody may use the database any more.
 func (s *DB) Close() error {
 	var errs []error
-	for _, pool := range []chan *sql.Conn{s.Read, s.edit} {
+	for _, pool := range []chan *sql.Conn{s.read, s.edit} {
 		for len(pool) > 0 {
 			errs = append(errs, (<-pool).Close())
 		}
@@ -123,11 +123,11 @@ func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error) error {
 func (s *DB) Query(ctx context.Context, text string, args []any, use func(*sql.Rows) error) error {
 	var conn *sql.Conn
 	select {
-	case conn = <-s.Read:
+	case conn = <-s.read:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { s.Read <- conn }()
+	defer func() { s.read <- conn }()
 	rows, err := conn.QueryContext(ctx, text, args...)
 	if err != nil {
 		return fmt.Errorf("query: %w", err)

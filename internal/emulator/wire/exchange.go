@@ -196,6 +196,7 @@ func DecodeStrict(r *http.Request, into any) error {
 	return d.Decode(into)
 }
 
+// FormType is the Content-Type of a form.
 const FormType = "application/x-www-form-urlencoded"
 
 // IsForm tells the Content-Type of a form.

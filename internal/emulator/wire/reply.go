@@ -53,6 +53,7 @@ func Failed(desc string) *Error {
 	return &Error{Status: http.StatusInternalServerError, Code: CodeService, Desc: desc}
 }
 
+// Reply is the answer that says the error: the service's error body as JSON.
 func (e *Error) Reply() Reply {
 	body, err := json.Marshal(struct {
 		Code    string       `json:"error_code"`

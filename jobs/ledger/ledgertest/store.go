@@ -13,7 +13,7 @@ import (
 )
 
 // A Store is a bucket's driver that has another bucket behind it, and lets a test wait or act before each call reaches
-// that one: a store in another data centre. Make a bucket of it with blob.NewBucket.
+// that one: a store in another data centre.
 type Store struct {
 	*blob.Bucket
 	Calls    atomic.Int64
@@ -23,20 +23,24 @@ type Store struct {
 	Answer   func(key string, err error) error // what the caller of a write is told; nil: the truth
 }
 
-func (d *Store) call(name, key string) {
+func (d link) call(name, key string) {
 	d.Calls.Add(1)
 	if d.Before != nil {
 		d.Before(name, key)
 	}
 }
 
-// The methods of a driver.
+// Open is the store as a bucket. Each process of a test opens its own.
+func (s *Store) Open() *blob.Bucket { return blob.NewBucket(link{s}) }
 
-func (d *Store) ErrorCode(err error) gcerrors.ErrorCode { return gcerrors.Code(err) }
-func (d *Store) As(any) bool                            { return false }
-func (d *Store) ErrorAs(error, any) bool                { return false }
+// A link is the driver of the bucket.
+type link struct{ *Store }
 
-func (d *Store) Attributes(ctx context.Context, key string) (*driver.Attributes, error) {
+func (d link) ErrorCode(err error) gcerrors.ErrorCode { return gcerrors.Code(err) }
+func (d link) As(any) bool                            { return false }
+func (d link) ErrorAs(error, any) bool                { return false }
+
+func (d link) Attributes(ctx context.Context, key string) (*driver.Attributes, error) {
 	d.call("attributes", key)
 	a, err := d.Bucket.Attributes(ctx, key)
 	if err != nil {
@@ -45,7 +49,7 @@ func (d *Store) Attributes(ctx context.Context, key string) (*driver.Attributes,
 	return &driver.Attributes{ModTime: a.ModTime, Size: a.Size}, nil
 }
 
-func (d *Store) ListPaged(ctx context.Context, o *driver.ListOptions) (*driver.ListPage, error) {
+func (d link) ListPaged(ctx context.Context, o *driver.ListOptions) (*driver.ListPage, error) {
 	d.call("list", o.Prefix)
 	token := o.PageToken
 	if len(token) == 0 {
@@ -67,7 +71,7 @@ func (r reader) Attributes() *driver.ReaderAttributes {
 
 func (reader) As(any) bool { return false }
 
-func (d *Store) NewRangeReader(
+func (d link) NewRangeReader(
 	ctx context.Context, key string, offset, length int64, _ *driver.ReaderOptions,
 ) (driver.Reader, error) {
 	d.call("read", key)
@@ -90,7 +94,7 @@ func (w writer) Close() error {
 	return w.answer(w.Writer.Close())
 }
 
-func (d *Store) NewTypedWriter(ctx context.Context, key, contentType string, o *driver.WriterOptions) (driver.Writer, error) {
+func (d link) NewTypedWriter(ctx context.Context, key, contentType string, o *driver.WriterOptions) (driver.Writer, error) {
 	if d.Dead.Load() {
 		return nil, errors.New("the process was killed")
 	}
@@ -108,15 +112,15 @@ func (d *Store) NewTypedWriter(ctx context.Context, key, contentType string, o *
 	return writer{w, func() { d.call(call, key) }, answer}, err
 }
 
-func (d *Store) Delete(ctx context.Context, key string) error {
+func (d link) Delete(ctx context.Context, key string) error {
 	d.call("delete", key)
 	return d.Bucket.Delete(ctx, key)
 }
 
-func (d *Store) Copy(context.Context, string, string, *driver.CopyOptions) error {
+func (d link) Copy(context.Context, string, string, *driver.CopyOptions) error {
 	return errors.New("nothing is copied")
 }
 
-func (d *Store) SignedURL(context.Context, string, *driver.SignedURLOptions) (string, error) {
+func (d link) SignedURL(context.Context, string, *driver.SignedURLOptions) (string, error) {
 	return "", errors.New("nothing is signed")
 }

@@ -8,8 +8,8 @@ import (
 
 const lease = 2 * time.Minute
 
-// A fate says how bad a world is. Each seed draws another one, and most kinds of harm are absent from many: what is
-// always there hides what it prevents.
+// A fate says how much goes wrong in a world. Each seed draws another one. Most kinds of harm are absent from many
+// worlds, because harm that is always there hides what it prevents.
 type fate struct {
 	slots, runs, days, restatements int
 	length, pause                   time.Duration
@@ -212,7 +212,7 @@ func (w *world) answerAt(c *call, at time.Duration) {
 	})
 }
 
-// notice sees which calls nobody waits for any more.
+// notice finds the calls that nobody waits for any more.
 func (w *world) notice(p *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,7 +224,7 @@ func (w *world) notice(p *process) {
 	})
 }
 
-// abandon decides what becomes of a request that its sender has given up, or died of: what was sent is sent.
+// abandon decides what becomes of a request whose sender has given up or died: what was sent may still arrive.
 func (w *world) abandon(c *call) {
 	switch {
 	case c.waiting == nil:

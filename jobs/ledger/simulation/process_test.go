@@ -52,7 +52,7 @@ type process struct {
 	looked    int64                    // when it began its unit
 	holding   []civil.Date             // partitions that it is at work on
 	early     map[string]time.Duration // as beats, before the unit has begun
-	beats     map[string]time.Duration // by claim: when it sent the last sign of life that the store has answered
+	beats     map[string]time.Duration // by claim: when it sent the last heartbeat that the store has answered
 	asked     time.Duration            // when it was told whether its claim is still its own, before a put
 	slept     time.Duration            // when it was suspended last
 }
@@ -112,13 +112,13 @@ func (p *process) clock() (wall time.Time, running time.Duration) {
 	return wall, time.Since(p.born)
 }
 
-// knows tells whether one of the process's clocks has run on from one time to another: it hasn't slept since, or nobody
-// has ever put its wall clock back, which hides a sleep.
+// knows tells whether one of the process's clocks has run on without a break between two times: it hasn't slept since,
+// or its wall clock, which shows a sleep, was never put back.
 func (p *process) knows(from, to time.Duration) bool {
 	return p.slept < from || !slices.ContainsFunc(p.jumps, func(j jump) bool { return j.at > p.birth && j.at <= to && j.by < 0 })
 }
 
-// beat is when the process has last shown life in all that it has claimed.
+// beat is when the process last sent a heartbeat for everything that it has claimed.
 func (p *process) beat() time.Duration {
 	beat := time.Duration(math.MaxInt64)
 	for _, at := range p.beats {

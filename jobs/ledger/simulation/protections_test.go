@@ -1,8 +1,9 @@
 package simulation
 
-// The protections of the engine and its sinks, each as its source has it, and as it would be without. Three aren't here.
-// The look at the claim before a put and the heartbeat that was answered too late save work: the conditions of puts keep
-// readers safe without them. The second look after a segment takes three folders at once, which only the model meets.
+// The protections of the engine and its sinks: each as its source has it, and as the source would be without it. Three
+// are missing. The look at the claim before a put and the heartbeat that is answered too late only save work, because
+// the conditions of puts keep readers safe. The second look after a segment needs three compactors at once, which only
+// the model has.
 var protections = []protection{
 	{"a put is made on the condition of a version", []edit{{
 		"sinks/blobsink/condition.go", "upload.IfMatch = &quoted", "_ = quoted",

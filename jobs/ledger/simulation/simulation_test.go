@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("n", 300, "seeds of the simulation")
+	seeds = flag.Int("n", 100, "seeds of the simulation")
 	first = flag.Uint64("seed", 1, "the first seed")
 	show  = flag.Bool("trace", false, "print what happens in the first seed")
 	stop  = flag.Bool("stop", false, "end with the first seed that violates an invariant")

@@ -173,7 +173,7 @@ func (x *watch) part(key string) bool { return strings.HasPrefix(key, table+"/")
 func (x *watch) issued(c *call) {
 	p := c.process
 	if c.store == x.world.lake && c.writes() && x.part(c.key) && p.asked-p.beat() > lease && p.knows(p.beat(), p.asked) {
-		x.world.violate("nobody publishes after its lease", "%s sends %s; it asked %v after its last sign of life whether it may",
+		x.world.violate("nobody publishes after its lease", "%s sends %s; it asked %v after its last heartbeat whether it may",
 			p.name, c.key, p.asked-p.beat())
 	}
 }

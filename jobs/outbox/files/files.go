@@ -1,6 +1,13 @@
 // Package files reads the files that push kinds take: CSV, JSON Lines or Parquet, plain or under gzip or zstd, from any
 // bucket. Without it, each kind would have its own idea of what a damaged or hostile file may do to a run, and of which
 // file is due.
+//
+//	Shelf.Due ─ Plan: one unit for the table ─ Push: file by file ─ File.Read ─ decompress ─ rows ─ Mapping ─ Record
+//
+// A file is told by its first bytes, not by its name. Whatever a stranger has written, reading it takes a bounded amount of
+// memory and ends in rows or an error: a row has 256 KiB at most, a file 1,000 columns, compressed data expand to 200 times
+// their size, a page of Parquet to 32 MiB. What goes beyond a bound is refused with a message that names the bound. No error
+// quotes a file: it may hold what identifies a person.
 package files
 
 import (
@@ -19,7 +26,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return strings.TrimSpace(r.Field + " " + r.Reason) }
 
-// A Line is what came of one row of a file.
+// A Row is one row of a file, as the file spells it.
 type Row struct {
 	Row     int64    // from 1; names and blank lines don't count
 	Values  []string // one for each field of the mapping, as the file spells it
@@ -27,8 +34,9 @@ type Row struct {
 	Cells   func() []string
 }
 
-// Read reads a file once, row by row; l is each's for the call only. What it returns stops the file: an error of each,
-// of the file's store, or of a file that can't be cut into rows. dir is for a Parquet file's copy.
+// Read reads a file once, row by row. names gets the names of the columns first; each gets every row, which is its own for
+// the call only. An error ends the reading: one of each, of the file's store, or of a file that can't be cut into rows. dir
+// takes the copy of a Parquet file.
 func Read(ctx context.Context, in io.Reader, m Mapping, dir string, names func([]string), each func(l *Row) error) error {
 	r, done, err := openRows(in, m, dir)
 	if err != nil {

@@ -51,7 +51,7 @@ func (r *jsonRows) next(values []string) error {
 // read takes the fields out of the line.
 func (r *jsonRows) read(values []string) error {
 	if !json.Valid(r.last) || r.last[0] != '{' {
-		return &Refusal{Reason: "is no JSON object"}
+		return &Refusal{Reason: "isn't a JSON object"}
 	}
 	clear(values)
 	clear(r.seen)

@@ -37,7 +37,7 @@ func outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) 
 	case r.Unknown > 0:
 		return fmt.Errorf("push %s: %w: %d; requeue has them sent again", r.Name, ErrParked, r.Unknown)
 	case r.Pending > 0:
-		return fmt.Errorf("push %s: %d records wait for earlier ones, of another file, that aren't settled", r.Name, r.Pending)
+		return fmt.Errorf("push %s: %d records wait for earlier ones, of another file, that are pending or in doubt", r.Name, r.Pending)
 	}
 	return nil
 }

@@ -9,15 +9,22 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// parquetRows are those of a Parquet file. Columns that hold more than one value a row, and groups, aren't read.
+// parquetRows are those of a Parquet file. Columns that hold more than one value a row, and groups, aren't read: a row of
+// theirs has no bound.
 type parquetRows struct {
 	file    *parquet.File
 	mapping Mapping
-	names   []string
-	columns []*parquetColumn
-	at      []int // columns of the fields
-	group   int   // the next one to open
-	left    int64 // rows of the open one
+	names   []string                     // of the columns that are read
+	columns []int                        // where they are among the file's leaves
+	texts   []func(parquet.Value) string // how their values are spelled
+	at      []int                        // columns of the fields
+
+	group int   // the next row group to open
+	left  int64 // rows of the open one that are still to come
+	rows  parquet.RowReadSeekCloser
+	buf   [64]parquet.Row
+	ready []parquet.Row // those of buf that are still to come
+	row   parquet.Row   // the current one
 }
 
 // openParquet copies the file into dir, because Parquet is read from its end, and checks it.
@@ -33,9 +40,9 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	_ = os.Remove(file.Name()) // a process that is killed must not leave the copy behind
 	defer func() {
 		if p := recover(); p != nil { // the library trusts what it reads more than a stranger's file deserves
-			err = fmt.Errorf("is no Parquet file that can be read: %v", p)
+			err = fmt.Errorf("isn't a Parquet file that can be read: %v", p)
 		}
-		if done = remove; err != nil {
+		if done = func() { r.close(); remove() }; err != nil {
 			remove()
 			r, done = nil, nil
 		}
@@ -49,13 +56,12 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	}
 	f, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return nil, nil, fmt.Errorf("is no Parquet file that can be read: %w", err)
+		return nil, nil, fmt.Errorf("isn't a Parquet file that can be read: %w", err)
 	}
 	r = &parquetRows{file: f, mapping: m}
 	for _, c := range f.Root().Columns() {
 		if c.Leaf() && !c.Repeated() {
-			r.names = append(r.names, c.Name())
-			r.columns = append(r.columns, newParquetColumn(c))
+			r.names, r.columns, r.texts = append(r.names, c.Name()), append(r.columns, c.Index()), append(r.texts, textOf(c.Type()))
 		}
 	}
 	if len(r.columns) > mostColumns {
@@ -66,10 +72,10 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	}
 	for _, group := range f.Metadata().RowGroups {
 		for _, c := range r.columns {
-			if c.index >= len(group.Columns) {
-				return nil, nil, errors.New("is no Parquet file that can be read: a row group lacks columns")
+			if c >= len(group.Columns) {
+				return nil, nil, errors.New("isn't a Parquet file that can be read: a row group lacks columns")
 			}
-			if err := checkPages(file, size, &group.Columns[c.index].MetaData); err != nil {
+			if err := checkPages(file, size, &group.Columns[c].MetaData); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -81,8 +87,8 @@ func (r *parquetRows) header() []string { return r.names }
 
 func (r *parquetRows) cells() []string {
 	cells := make([]string, len(r.columns))
-	for i, c := range r.columns {
-		cells[i] = c.text(c.value)
+	for i, text := range r.texts {
+		cells[i] = text(r.row[i])
 	}
 	return cells
 }
@@ -93,84 +99,55 @@ func (r *parquetRows) next(values []string) (err error) {
 			err = fmt.Errorf("row group %d can't be read: %v", r.group, p)
 		}
 	}()
+	if err := r.advance(); err != nil {
+		return err
+	}
+	for f, i := range r.at {
+		values[f] = ""
+		if i >= 0 {
+			if len(r.row[i].Bytes()) > longestRow {
+				return &Refusal{r.mapping.Fields[f].Name, fmt.Sprintf("is longer than %d bytes", longestRow)}
+			}
+			values[f] = r.texts[i](r.row[i])
+		}
+	}
+	return nil
+}
+
+// advance goes to the next row, and opens the next row group where one ends.
+func (r *parquetRows) advance() error {
 	for r.left == 0 {
 		groups := r.file.RowGroups()
 		if r.group == len(groups) {
 			return io.EOF
 		}
-		for _, c := range r.columns {
-			c.open(groups[r.group].ColumnChunks()[c.index])
+		chunks := groups[r.group].ColumnChunks()
+		read := make([]parquet.ColumnChunk, len(r.columns))
+		for i, c := range r.columns {
+			read[i] = chunks[c]
 		}
-		r.left = groups[r.group].NumRows()
+		r.close()
+		r.rows, r.ready, r.left = parquet.NewColumnChunkRowReader(read), nil, groups[r.group].NumRows()
 		r.group++
 	}
-	r.left--
-	for i, c := range r.columns {
-		if err := c.next(); err != nil {
-			return fmt.Errorf("row group %d, column %d of %d: %w", r.group, i+1, len(r.columns), err)
-		}
-	}
-	for f, i := range r.at {
-		values[f] = ""
-		if i >= 0 {
-			c := r.columns[i]
-			if len(c.value.Bytes()) > longestRow {
-				return &Refusal{r.mapping.Fields[f].Name, fmt.Sprintf("is longer than %d bytes", longestRow)}
-			}
-			values[f] = c.text(c.value)
-		}
-	}
-	return nil
-}
-
-// A parquetColumn gives one value a row.
-type parquetColumn struct {
-	index  int // among the leaves
-	text   func(parquet.Value) string
-	pages  parquet.Pages
-	page   parquet.Page
-	values parquet.ValueReader
-	buf    [64]parquet.Value
-	ready  []parquet.Value // those of buf that are still to come
-	value  parquet.Value   // of the row; it may point into page
-}
-
-func newParquetColumn(c *parquet.Column) *parquetColumn {
-	return &parquetColumn{index: c.Index(), text: textOf(c.Type())}
-}
-
-func (c *parquetColumn) open(chunk parquet.ColumnChunk) {
-	if c.pages != nil {
-		_ = c.pages.Close() // only read
-	}
-	c.pages, c.values, c.ready = chunk.Pages(), nil, nil
-}
-
-func (c *parquetColumn) next() error {
-	for len(c.ready) == 0 {
-		if c.values == nil {
-			if c.page != nil {
-				parquet.Release(c.page)
-				c.page = nil
-			}
-			page, err := c.pages.ReadPage()
-			if errors.Is(err, io.EOF) {
-				return errors.New("it ends before its rows do")
-			}
-			if err != nil {
-				return err
-			}
-			c.page, c.values = page, page.Values()
-		}
-		n, err := c.values.ReadValues(c.buf[:])
-		c.ready = c.buf[:n]
+	if len(r.ready) == 0 {
+		n, err := r.rows.ReadRows(r.buf[:])
 		if err != nil && !errors.Is(err, io.EOF) {
-			return err
+			return fmt.Errorf("row group %d: %w", r.group, err)
 		}
-		if err != nil || n == 0 {
-			c.values = nil
+		if r.ready = r.buf[:n]; n == 0 {
+			return fmt.Errorf("row group %d ends before its rows do", r.group)
 		}
 	}
-	c.value, c.ready = c.ready[0], c.ready[1:]
+	r.row, r.ready = r.ready[0], r.ready[1:]
+	if r.left--; len(r.row) < len(r.columns) {
+		return fmt.Errorf("row group %d has a column that ends before its rows do", r.group)
+	}
 	return nil
+}
+
+func (r *parquetRows) close() {
+	if r.rows != nil {
+		_ = r.rows.Close() // only read
+	}
 }

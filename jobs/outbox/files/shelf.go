@@ -24,8 +24,8 @@ type Shelf struct {
 	IgnoreSchedule bool
 }
 
-// Due gives the files that are new, have changed, or weren't finished. A file waits for the schedule to fire after its
-// last change; one that was begun doesn't.
+// Due gives the files that are new, have changed, or weren't finished. A new or changed file waits until the schedule has
+// fired after its last change; one that was begun is due at once.
 func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) ([]Path, error) {
 	if s.Files != nil {
 		return s.Files, nil
@@ -75,7 +75,7 @@ func (s Shelf) due(ctx context.Context, p Path, known outbox.File, now time.Time
 
 var date = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
 
-// DayOf is the day that a file's name says; empty: none.
+// DayOf is the day, such as 2026-01-31, that a file's name has in it; empty when it has none.
 func DayOf(key string) string {
 	for _, s := range date.FindAllString(key, -1) {
 		if _, err := time.Parse(time.DateOnly, s); err == nil {

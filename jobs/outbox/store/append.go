@@ -39,7 +39,7 @@ func (t *Table) Append(ctx context.Context, p *Push, s Segment) error {
 	return nil
 }
 
-// again asks a store that fails three times at most.
+// again does something up to three times when the store fails.
 func (t *Table) again(ctx context.Context, do func() error) (err error) {
 	for try := range 3 {
 		if try > 0 {
@@ -56,7 +56,8 @@ func (t *Table) again(ctx context.Context, do func() error) (err error) {
 	return err
 }
 
-// create writes segment n, which mustn't be there unless it is this very one.
+// create writes segment n. When there is one already, that is an error, unless it is this very segment: then the store's answer
+// to an earlier request was lost.
 func (t *Table) create(ctx context.Context, p *Push, n int, s Segment) error {
 	created, err := t.Folder.Create(ctx, p.Key(n), s)
 	if err == nil && !created {
@@ -78,8 +79,8 @@ func (t *Table) outrun(p *Push, n int) error {
 	return fmt.Errorf("%s is there already: another process has gone on with %s: %w", t.Folder.Location(p.Key(n)), p.Head.Name, ledger.ErrLost)
 }
 
-// sweep drops the segments before the last whole one, the last of them first, so that what stays of a sweep that is cut
-// short is what the next one begins with. Those that stay do no harm.
+// sweep drops the segments before the last one that says all, the newest of them first: what a sweep that is cut short leaves
+// is then dropped by the next one. Segments that stay do no harm.
 func (t *Table) sweep(ctx context.Context, p *Push, from int) {
 	g := &errgroup.Group{}
 	g.SetLimit(8)
@@ -89,8 +90,8 @@ func (t *Table) sweep(ctx context.Context, p *Push, from int) {
 	_ = g.Wait() // nothing reads them
 }
 
-// Forget drops all of a push: its records first and the newest segment last, so that what is cut short is none that has lost
-// something.
+// Forget drops all of a push: its records first, and the newest segment last. A push of which only some was dropped can then
+// still be told from one that is damaged.
 func (t *Table) Forget(ctx context.Context, p *Push) error {
 	keys, err := t.Folder.Keys(ctx, p.ID+"/")
 	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(ledger.NumberOf(a), ledger.NumberOf(b)) })

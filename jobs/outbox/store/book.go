@@ -58,8 +58,8 @@ func (t *Table) List(ctx context.Context) (pushes []*Push, err error) {
 	return pushes, nil
 }
 
-// Pushes reads all pushes of the table, and tells apart those that ended before anything was sent: orphans, but for what is
-// told of a file that is refused. Another process may go on meanwhile.
+// Pushes reads all pushes of the table, the oldest first. Orphans ended before anything was sent: of a process that was killed
+// as it began, or of a file that was refused. Another process may write more segments meanwhile.
 func (t *Table) Pushes(ctx context.Context) (pushes, orphans []*Push, err error) {
 	const tries = 5 // segments may be replaced by a whole one between the listing and the reading
 	for range tries {
@@ -94,7 +94,7 @@ func (t *Table) Pushes(ctx context.Context) (pushes, orphans []*Push, err error)
 	return pushes, orphans, nil
 }
 
-// read reads a segment, which last needs when it is another one.
+// read reads a segment. One that isn't there though a later one is means that the push is damaged, or is being folded.
 func (t *Table) read(ctx context.Context, p *Push, n int, s *Segment) error {
 	err := t.Folder.Read(ctx, p.Key(n), s)
 	if gcerrors.Code(err) == gcerrors.NotFound {
@@ -150,13 +150,13 @@ func (t *Table) load(ctx context.Context, p *Push) error {
 	return nil
 }
 
-// done tells whether the states of the records needn't be known: each was accepted.
+// done tells whether the states of single rows needn't be read: the push has ended, and each of its records was accepted.
 func (p *Push) done() bool {
 	return !p.Open() && (p.Head.Pruned || p.Head.Counts.Accepted == p.Head.Records)
 }
 
-// doubt marks what the end of the process left open. Rows that waited weren't sent, and wait no more; those that an earlier
-// version had reserved may have been.
+// doubt marks what the end of a process has left open. Rows that waited weren't sent, and are pending; rows that an earlier
+// version of this program had reserved may have been sent.
 func (p *Push) doubt() {
 	for row := int64(1); row <= p.States.Rows; row++ {
 		switch now := p.States.Get(row); {

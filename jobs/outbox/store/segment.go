@@ -70,7 +70,7 @@ func (p *Push) RecordsKey() string { return p.ID + "/records" }
 
 func (p *Push) Open() bool { return p.Head.Ended.IsZero() }
 
-// fate is what became of a row, for another push that has the same record.
+// fate is what became of a row, as it matters to another push that has the same record.
 func (p *Push) fate(row int64) State {
 	if p.States == nil {
 		return Accepted
@@ -85,7 +85,7 @@ func (p *Push) fate(row int64) State {
 	}
 }
 
-// Take adds what a segment says beside the states.
+// Take adds to the push what a segment says beside the states.
 func (p *Push) Take(s Segment) {
 	p.Run, p.reserved = s.Run, s.Reserved
 	for _, r := range s.Rejected {
@@ -99,7 +99,7 @@ func (p *Push) Take(s Segment) {
 	}
 }
 
-// Whole gives the segment that says everything.
+// Whole is the segment that says all that is known of the push.
 func (p *Push) Whole(run string) Segment {
 	h := p.Head
 	s := Segment{Run: run, Head: &h, Sums: p.Sums, Spans: p.Spans}

@@ -20,7 +20,7 @@ const (
 
 	Doubt State = 8 // a flag: it may have been sent more than once
 
-	Waiting = None | Doubt // pending, but for this push: an earlier record of its ID isn't settled
+	Waiting = None | Doubt // pending for a later run: an earlier record of its ID is pending or in doubt
 )
 
 // Maybe tells whether the service may have a record that is to be sent.

@@ -8,7 +8,7 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A refusal is an answer that isn't 2xx. https://cloud.google.com/bigquery/docs/error-messages
+// A refusal is an answer with another status than 2xx. https://cloud.google.com/bigquery/docs/error-messages
 type refusal struct {
 	status  int
 	reason  string
@@ -17,12 +17,12 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("%d %s: %s", r.status, r.reason, r.message) }
 
-// proto is the refusal as a job's error.
+// proto returns the refusal as a job's error.
 func (r *refusal) proto() *bq.ErrorProto {
 	return &bq.ErrorProto{Reason: r.reason, Message: r.message}
 }
 
-// reasonStatus is the HTTP status of each reason, from the table of error messages.
+// reasonStatus has the HTTP status of each reason, from the table of error messages.
 var reasonStatus = map[string]int{
 	"accessDenied":             http.StatusForbidden,
 	"authError":                http.StatusUnauthorized,
@@ -86,7 +86,7 @@ func writeRefusal(w http.ResponseWriter, r *refusal) {
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	b, err := json.Marshal(body)
 	if err != nil {
-		panic(fmt.Sprintf("encode answer: %v", err)) // only values of this package come here
+		panic(fmt.Sprintf("encode answer: %v", err)) // the body is always a value of this package
 	}
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(status)

@@ -6,10 +6,10 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// mostErrors is how many errors a job reports.
+// mostErrors bounds how many errors a job reports.
 const mostErrors = 10
 
-// target is the table's schema once the load is through.
+// target returns the table's fields as they are after the load.
 func (l *loading) target() []*bq.TableFieldSchema {
 	if l.fresh || l.replacesTable() {
 		return l.schema.Fields
@@ -17,7 +17,7 @@ func (l *loading) target() []*bq.TableFieldSchema {
 	return append(append([]*bq.TableFieldSchema{}, l.table.Doc.Schema.Fields...), l.schemas.added...)
 }
 
-// convert makes the files' columns rows of the table. Names count, not the order of columns.
+// convert makes rows of the table out of the files' columns, which are matched by name and not by order.
 func (l *loading) convert() []*refusal {
 	fields := l.target()
 	p := l.table.partitioned()
@@ -65,7 +65,7 @@ func (l *loading) required(f *bq.TableFieldSchema) bool {
 	return f.Mode == "REQUIRED" && (relaxed == nil || relaxed.Mode == "REQUIRED")
 }
 
-// partOf is the partition of a row; one that isn't the decorator's is an error.
+// partOf returns the partition of a row. With a decorator, another partition is an error.
 func (l *loading) partOf(p *bq.TimePartitioning, value any) (string, *refusal) {
 	switch {
 	case p == nil:
@@ -85,7 +85,7 @@ func (l *loading) partOf(p *bq.TimePartitioning, value any) (string, *refusal) {
 	return id, nil
 }
 
-// match finds each field's column. A column that the file lacks reads NULL; one that the table lacks is refused, unless
+// match finds the column of each field. A column that the file lacks is NULL. A column that the table lacks is refused, unless
 // ignoreUnknownValues is set.
 func (l *loading) match(src *source, fields []*bq.TableFieldSchema) ([]*sourceColumn, []*refusal) {
 	columns := make([]*sourceColumn, len(fields))
@@ -112,7 +112,7 @@ func (l *loading) match(src *source, fields []*bq.TableFieldSchema) ([]*sourceCo
 	return columns, bad
 }
 
-// logicalBytes is the size of a value. https://cloud.google.com/bigquery/pricing#data
+// logicalBytes returns the size of a value. https://cloud.google.com/bigquery/pricing#data
 func logicalBytes(kind string, value any) int64 {
 	switch {
 	case value == nil:

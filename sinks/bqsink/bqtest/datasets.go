@@ -18,7 +18,7 @@ func newDataset(project, id, location string, now time.Time) *dataset {
 	}}
 }
 
-// findDataset is the dataset, or 404 in BigQuery's words.
+// findDataset returns the dataset, or 404 in BigQuery's words.
 func (s *Server) findDataset(project, id string) (*dataset, *refusal) {
 	if d := s.datasets[project+"."+id]; d != nil {
 		return d, nil
@@ -34,7 +34,7 @@ func (s *Server) getDataset(c *call) (any, *refusal) {
 	return &d.Doc, nil
 }
 
-// place is where a job on a dataset runs. A job of another location doesn't see the dataset.
+// place returns the location in which a job on a dataset runs. A job in another location doesn't find the dataset.
 // https://cloud.google.com/bigquery/docs/locations#specify_locations
 func (s *Server) place(project, id, location string) (string, *refusal) {
 	d, r := s.findDataset(project, id)

@@ -1,6 +1,8 @@
 // Package bqtest is a contract fake of the BigQuery calls that a sink of partitions makes. Without it, what the sink does
 // when an answer is lost, a job fails or a quota is used up could be tried against a real project only, where none of
-// that can be asked for, or against mocks that agree with whatever misunderstanding the sink has.
+// that can be asked for, or against mocks that share whatever misunderstanding the sink has.
+//
+//	call ─ fault script ─ permissions ─ jobs whose time has come are done ─ the call itself ─ answer, entry in Requests
 //
 // It is written from BigQuery's public reference alone and reads Parquet with Arrow's reader, so that it shares no code
 // with what it tests. The unmodified client cloud.google.com/go/bigquery runs against it, with
@@ -11,9 +13,10 @@
 //   - A job comes by jobs.insert: as JSON, as one multipart request or through a resumable session
 //     (reference/api-uploads). Chunks but the last are multiples of 256 KiB, a session that is complete repeats its answer,
 //     and "resume incomplete" is 308, or 200 with a header when the client asks for that.
-//   - A job ID that is known is refused with 409 duplicate, whatever became of the job (managing-jobs#generate-jobid, reference/rest/v2/jobs/insert).
-//   - A configuration that no data could mend is refused at the insert. What the data, the table, a quota or a missing
-//     permission on the table make of the job is in its status: errorResult and errors (error-messages).
+//   - A job ID that is known is refused with 409 duplicate, whatever became of the job (managing-jobs#generate-jobid,
+//     reference/rest/v2/jobs/insert).
+//   - A configuration that is wrong whatever the data are is refused at the insert. Errors of the data, the table, a quota or
+//     a missing permission on the table are in the job's status: errorResult and errors (error-messages).
 //   - A job runs for Options.JobTime and is RUNNING until then. Its rows become visible all at once when it is DONE, and
 //     never when it fails (batch-loading-data, reference/rest/v2/Job#JobConfigurationLoad: writeDisposition). There is no
 //     state PENDING here.
@@ -30,16 +33,16 @@
 //   - Parquet's types load as loading-data-cloud-storage-parquet#parquet_conversions says, decimals by decimalTargetTypes;
 //     with several files the alphabetically last one has the schema, unless the job has it. Columns are found by name; one
 //     that the table lacks fails the job unless ignoreUnknownValues is set.
-//   - Files come with the request or from gs:// URIs; those are read when the job ends, so that one which is deleted too
-//     early is missed. JSON lines load as well (loading-data-cloud-storage-json).
-//   - tables.patch honours If-Match with 412, adds nullable columns and changes descriptions, labels,
-//     expiration, clustering and the required filter, never the partitioning or a type (reference/rest/v2/tables/patch).
+//   - Files come with the request or from gs:// URIs; those are read when the job ends, so that a file which is
+//     deleted too early fails its job. JSON lines load as well (loading-data-cloud-storage-json).
+//   - tables.patch honours If-Match with 412, adds nullable columns and changes descriptions, labels, expiration, clustering
+//     and the required filter, never the partitioning or a type (reference/rest/v2/tables/patch).
 //   - Clustering takes up to four columns, none FLOAT64 (clustered-tables#limitations). Labels are lower case, at most 63
 //     characters (labels-intro#requirements).
 //   - Load jobs of a table and project in a day, failed ones too, partitions of a job and table, partition modifications in
 //     a day (not those of DML) and commits in ten seconds are limited (quotas); daily ones fail with quotaExceeded and
 //     rates with rateLimitExceeded (troubleshoot-quotas).
-//   - The parameter fields cuts every answer down (api-performance#partial-response).
+//   - The parameter fields selects fields of every answer (api-performance#partial-response).
 //
 // There is no SQL engine. The fake knows the statements that the sink sends, DELETE of a partition or of all rows and SELECT 1,
 // and refuses every other with notImplemented and the statement's text. A table that requires a partition filter refuses a

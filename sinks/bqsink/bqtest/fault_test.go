@@ -33,7 +33,7 @@ func TestFaultsStrikeTheCallThatIsMeant(t *testing.T) {
 	b := newBench(t, Options{})
 	b.SetFaults(
 		Fault{Call: "datasets.get", Nth: 2, Kind: FaultStatus, Status: 401},
-		Fault{Method: "GET", Path: "/tables/t", Kind: FaultStatus, Reason: "accessDenied", Message: "not you"},
+		Fault{Call: "tables.get", Nth: 2, Kind: FaultStatus, Reason: "accessDenied", Message: "not you"},
 		Fault{Job: "later", Kind: FaultStatus, Reason: "rateLimitExceeded", Status: 429},
 		Fault{Call: "tables.list", Nth: 2, Every: 3, Times: 2, Kind: FaultStatus, Status: 400},
 	)

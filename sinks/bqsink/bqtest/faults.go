@@ -11,7 +11,7 @@ import (
 // FaultKind says what a Fault does.
 type FaultKind string
 
-// The kinds of faults. The last two change the job that the call makes and leave the call alone.
+// The kinds of faults. The last two change the job that the call makes; the call itself is answered.
 const (
 	FaultStatus  FaultKind = "status"   // refuse the call with Status and Reason; nothing was accepted
 	FaultReset   FaultKind = "reset"    // drop the connection before anything was accepted
@@ -21,17 +21,14 @@ const (
 	FaultFailJob FaultKind = "fail job" // the job ends with Reason and writes nothing
 )
 
-// A Fault is one line of a fault script. Call, Method, Path and Job say which calls it looks at; it counts them from 1
-// since the script was set and strikes at number Nth (default 1), and then every Every-th, at most Times times (default:
-// once, or without end when Every is set). Of several that strike at one call the first is taken.
+// A Fault is one line of a fault script. Call and Job say which calls it looks at, and Nth, Every and Times
+// which of these it strikes: see faults.Schedule. When several strike one call, the first is taken.
 type Fault struct {
-	Call   string // the call's name, such as "jobs.insert", by whatever way it came; see Request.Call
-	Method string // the HTTP method
-	Path   string // the URL's path contains this
-	Job    string // the job ID, as far as the call names one, contains this
-	Nth    int
-	Every  int
-	Times  int
+	Call  string // the call's name, such as "jobs.insert"; see Request.Call
+	Job   string // the job ID that the call names contains this
+	Nth   int
+	Every int
+	Times int
 
 	Kind    FaultKind
 	Status  int           // FaultStatus: 400 to 599; default the reason's
@@ -45,7 +42,7 @@ func (f Fault) Schedule() faults.Schedule {
 	return faults.Schedule{Nth: f.Nth, Every: f.Every, Times: f.Times}
 }
 
-// Validate refuses a fault that means nothing.
+// Validate returns an error for a fault that means nothing.
 func (f Fault) Validate() error {
 	if f.Delay < 0 {
 		return faults.ErrNegative
@@ -74,13 +71,13 @@ func (f Fault) Validate() error {
 	return nil
 }
 
-// statusReasons are the usual reasons of a Status without one.
+// statusReasons has the usual reason of each status, for a fault without a reason.
 var statusReasons = map[int]string{
 	400: "badRequest", 401: "authError", 403: "accessDenied", 404: "notFound", 409: "duplicate", 412: "conditionNotMet",
 	429: "rateLimitExceeded", 500: "internalError", 501: "notImplemented", 502: "backendError", 503: "backendError", 504: "backendError",
 }
 
-// refusal is what the fault answers or the job ends with.
+// refusal returns what the call is answered with, or the job ends with.
 func (f *Fault) refusal() *refusal {
 	r := &refusal{status: f.Status, reason: f.Reason, message: f.Message}
 	if r.status == 0 {
@@ -96,8 +93,7 @@ func (f *Fault) refusal() *refusal {
 }
 
 func (f Fault) looksAt(c *call) bool {
-	return (f.Call == "" || f.Call == c.name) && (f.Method == "" || f.Method == c.r.Method) &&
-		strings.Contains(c.r.URL.Path, f.Path) && strings.Contains(c.job, f.Job)
+	return (f.Call == "" || f.Call == c.name) && strings.Contains(c.job, f.Job)
 }
 
 // SetFaults replaces the fault script; counting starts again at 1. It panics on a fault that Options would refuse.

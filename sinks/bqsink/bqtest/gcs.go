@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// splitURI takes gs://bucket/key apart.
+// splitURI splits gs://bucket/key.
 func splitURI(uri string) (bucket, key string, ok bool) {
 	rest, ok := strings.CutPrefix(uri, "gs://")
 	if !ok {
@@ -18,7 +18,7 @@ func splitURI(uri string) (bucket, key string, ok bool) {
 	return strings.Cut(rest, "/")
 }
 
-// fetch reads an object at the end of its job: one that is deleted while the job runs fails it, as it may in BigQuery.
+// fetch reads an object when its job ends. A file that was deleted while the job ran makes the job fail, as it may in BigQuery.
 // https://cloud.google.com/storage/docs/json_api/v1/objects/get
 func (s *Server) fetch(ctx context.Context, uri string) ([]byte, *refusal) {
 	if s.opts.GCS == "" {
@@ -30,7 +30,7 @@ func (s *Server) fetch(ctx context.Context, uri string) ([]byte, *refusal) {
 	if err != nil {
 		return nil, refuse("invalid", "read %s: %v", uri, err)
 	}
-	answer, err := s.opts.Client.Do(r)
+	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return nil, refuse("backendError", "read %s: %v", uri, err)
 	}

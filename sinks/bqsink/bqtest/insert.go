@@ -8,19 +8,19 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// namedJob is the job ID in the body of jobs.insert, if it has one.
+// namedJob returns the job ID in the body of jobs.insert, or "".
 func namedJob(body []byte) string {
 	var b struct {
 		JobReference struct {
 			JobID string `json:"jobId"`
 		} `json:"jobReference"`
 	}
-	_ = json.Unmarshal(body, &b) // what is wrong with it is said when the call is done
+	_ = json.Unmarshal(body, &b) // insertJob answers what is wrong with the body
 	return b.JobReference.JobID
 }
 
-// insertJob refuses what is wrong whatever the data are, and takes the rest: what the data make of it is in the job's
-// status. https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/insert
+// insertJob refuses a configuration that is wrong whatever the data are, and accepts every other. Errors that depend on the
+// data or the table are in the job's status. https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/insert
 func (s *Server) insertJob(c *call) (any, *refusal) {
 	var doc bq.Job
 	if r := decode(c.body, &doc); r != nil {
@@ -59,7 +59,7 @@ func (s *Server) insertJob(c *call) (any, *refusal) {
 		return nil, r
 	}
 	answer := j.resource()
-	s.settle(c.r.Context()) // a job without a duration is done before the next call; the answer says RUNNING still
+	s.settle(c.r.Context()) // a job without a duration is done before the next call, but the answer to this one says RUNNING
 	return answer, nil
 }
 

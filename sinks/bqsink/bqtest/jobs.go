@@ -13,11 +13,10 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A job. Its state is a matter of the clock: RUNNING until Ends, then settled by the next call.
+// A job is RUNNING until the clock reaches Ends. The next call of the server then does its work.
 type job struct {
 	Ref       bq.JobReference
 	Config    *bq.JobConfiguration
-	User      string
 	Created   int64 // ms since 1970
 	Ends      int64 // ms since 1970
 	Serial    int64 // orders jobs of one millisecond
@@ -30,9 +29,12 @@ type job struct {
 	media     []byte // the file of an upload, until the job is done
 }
 
+// user is the account of every job.
+const user = "reporter@test.iam.gserviceaccount.com"
+
 var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// key is the job's full name.
+// key returns the job's full name.
 func (j *job) key() string { return j.Ref.ProjectId + ":" + j.Ref.Location + "." + j.Ref.JobId }
 
 func (j *job) state() string {
@@ -42,15 +44,15 @@ func (j *job) state() string {
 	return "RUNNING"
 }
 
-// jobKey is what finds a job: locations are the same in capitals and small letters.
+// jobKey returns the key under which a job is found. Locations in upper and lower case are the same.
 func jobKey(project, location, id string) string {
 	return project + ":" + strings.ToLower(location) + "." + id
 }
 
-// resource is the job as jobs.get answers it.
+// resource returns the job as jobs.get answers it.
 func (j *job) resource() *bq.Job {
 	r := &bq.Job{
-		Kind: "bigquery#job", Id: j.key(), Etag: etag(j.Ends), UserEmail: j.User,
+		Kind: "bigquery#job", Id: j.key(), Etag: etag(j.Ends), UserEmail: user,
 		JobReference: &j.Ref, Configuration: j.Config,
 		Status:     &bq.JobStatus{State: j.state()},
 		Statistics: &bq.JobStatistics{CreationTime: j.Created, StartTime: j.Created},
@@ -76,7 +78,7 @@ func (j *job) resource() *bq.Job {
 	return r
 }
 
-// findJob is the job of an ID. The location may be left out in the multi-regions US and EU alone.
+// findJob returns the job with an ID. The location may be left out only in the multi-regions US and EU.
 // https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/get
 func (s *Server) findJob(project, id, location string) (*job, *refusal) {
 	places := []string{location}
@@ -116,7 +118,7 @@ func (s *Server) cancelJob(c *call) (any, *refusal) {
 	return &bq.JobCancelResponse{Kind: "bigquery#jobCancelResponse", Job: j.resource()}, nil
 }
 
-// listJobs: newest first; labels come with projection=full, there is no filter by them.
+// listJobs lists the newest job first. Labels come with projection=full; there is no filter by labels.
 // https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/list
 func (s *Server) listJobs(c *call) (any, *refusal) {
 	if c.query.Get("allUsers") == "true" && slices.Contains(s.denied, "bigquery.jobs.listAll") {
@@ -169,7 +171,7 @@ func (s *Server) listJobs(c *call) (any, *refusal) {
 	return list, nil
 }
 
-// begin takes a checked job: from here on it runs, whatever becomes of the answer.
+// begin starts a job whose configuration was checked. From here on it runs, whatever happens to the answer.
 func (s *Server) begin(c *call, ref bq.JobReference, config *bq.JobConfiguration, media []byte) (*job, *refusal) {
 	if ref.JobId == "" {
 		s.serial++
@@ -179,7 +181,7 @@ func (s *Server) begin(c *call, ref bq.JobReference, config *bq.JobConfiguration
 		return nil, refuse("invalid", "Invalid job ID \"%s\". Job IDs must be alphanumeric (plus underscores and dashes) and must be at most 1024 characters long.", ref.JobId)
 	}
 	s.serial++
-	j := &job{Ref: ref, Config: config, User: s.opts.User, Created: s.now().UnixMilli(), Serial: s.serial}
+	j := &job{Ref: ref, Config: config, Created: s.now().UnixMilli(), Serial: s.serial}
 	if s.jobs[jobKey(ref.ProjectId, ref.Location, ref.JobId)] != nil {
 		return nil, refuse("duplicate", "Already Exists: Job %s", j.key())
 	}
@@ -196,7 +198,7 @@ func (s *Server) begin(c *call, ref bq.JobReference, config *bq.JobConfiguration
 	return j, nil
 }
 
-// settle ends the jobs whose time has come, in the order in which they end.
+// settle finishes the jobs whose time has come, in the order in which they end.
 func (s *Server) settle(ctx context.Context) {
 	now := s.now().UnixMilli()
 	var due []*job
@@ -211,9 +213,9 @@ func (s *Server) settle(ctx context.Context) {
 	}
 }
 
-// finish does what the job was for, all or nothing, and settles its verdict.
+// finish does a job's work, all of it or nothing, and sets the job's errors.
 func (s *Server) finish(ctx context.Context, j *job) {
-	// A caller that goes away must not fail the job that it happened to settle.
+	// A caller that disconnects must not fail a job that its call happened to finish.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	switch {

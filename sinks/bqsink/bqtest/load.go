@@ -10,7 +10,7 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A loading is a load job at its end: its files are read and it may be refused in many ways, then the rows are written.
+// A loading is a load job that ends: its files are read and checked, and then its rows are written or the job fails.
 type loading struct {
 	j         *job
 	load      *bq.JobConfigurationLoad
@@ -26,7 +26,7 @@ type loading struct {
 	bytes     int64
 }
 
-// load does a load job at its end. Its verdict goes to the job.
+// load does the work of a load job, or sets the job's errors.
 func (s *Server) load(ctx context.Context, j *job) {
 	l := &loading{j: j, load: j.Config.Load}
 	ref := *l.load.DestinationTable
@@ -63,10 +63,10 @@ func (s *Server) load(ctx context.Context, j *job) {
 	s.countLoad(j, l.modified())
 }
 
-// checkAccess: what a load needs besides bigquery.jobs.create is found missing when it runs.
+// checkAccess checks the permissions that a load needs besides bigquery.jobs.create. BigQuery does so when the job runs.
 // https://cloud.google.com/bigquery/docs/batch-loading-data#required_permissions
 func (s *Server) checkAccess(l *loading) []*refusal {
-	if _, r := s.findDataset(l.dst.ProjectId, l.dst.DatasetId); r != nil { // deleted while the job ran
+	if _, r := s.findDataset(l.dst.ProjectId, l.dst.DatasetId); r != nil { // the dataset was deleted while the job ran
 		return []*refusal{r}
 	}
 	needed := []string{"bigquery.tables.updateData"}
@@ -82,10 +82,10 @@ func (s *Server) checkAccess(l *loading) []*refusal {
 	return nil
 }
 
-// modified is how many partitions the load changes; one that is emptied counts as well.
+// modified returns how many partitions the load changes. One that gets no rows counts too.
 func (l *loading) modified() int { return max(len(l.parts()), 1) }
 
-// parts are the IDs of those partitions, as far as they have rows or are named.
+// parts returns the IDs of the partitions that get rows, or the one that the decorator names.
 func (l *loading) parts() []string {
 	if l.decorated {
 		return []string{l.decorator}
@@ -124,7 +124,7 @@ func (s *Server) readSources(ctx context.Context, l *loading) []*refusal {
 	return nil
 }
 
-// read takes one file apart. JSON has no types of its own: it has those of the job's schema, or the table's.
+// read reads one file. JSON has no types of its own, so it is read with the job's schema, or the table's.
 func (l *loading) read(ctx context.Context, name string, content []byte) (*source, error) {
 	if l.load.SourceFormat == formatParquet {
 		return readParquet(ctx, name, content, l.load.DecimalTargetTypes)
@@ -139,7 +139,7 @@ func (l *loading) read(ctx context.Context, name string, content []byte) (*sourc
 	return readNDJSON(name, content, schema)
 }
 
-// fileSchema is the schema of the alphabetically last file, which counts when the job gives none.
+// fileSchema returns the schema of the alphabetically last file, which is used when the job has none.
 // https://cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#parquet_schemas
 func (l *loading) fileSchema() *bq.TableSchema {
 	s := &bq.TableSchema{}
@@ -153,7 +153,7 @@ func (l *loading) fileSchema() *bq.TableSchema {
 	return s
 }
 
-// checkDestination settles the table's definition: of one to be made, or how the present one takes the load.
+// checkDestination finds the definition of a table that is to be created, or how the existing one has to change.
 func (l *loading) checkDestination() []*refusal {
 	l.schema = l.load.Schema
 	if l.schema == nil && l.load.SourceFormat == formatJSON {
@@ -206,7 +206,7 @@ func (l *loading) checkDestination() []*refusal {
 	return bad
 }
 
-// replacesTable: all rows and the schema make way for the job's.
+// replacesTable reports whether the load replaces all rows and the schema.
 func (l *loading) replacesTable() bool {
 	return l.load.WriteDisposition == "WRITE_TRUNCATE" && !l.decorated
 }
@@ -233,7 +233,7 @@ func (l *loading) checkNewTable() []*refusal {
 			return []*refusal{r}
 		}
 	}
-	l.table, l.fresh = &table{Doc: doc}, true // it is made when the rows are written
+	l.table, l.fresh = &table{Doc: doc}, true // write creates it
 	return nil
 }
 
@@ -265,7 +265,7 @@ func (s *Server) write(l *loading) {
 	s.keepTable(t)
 }
 
-// checkPartitions holds the rows against WRITE_EMPTY and the limits of partitions.
+// checkPartitions checks the rows against WRITE_EMPTY and the limits on partitions.
 func (s *Server) checkPartitions(l *loading) []*refusal {
 	have := l.table.partitions()
 	if l.load.WriteDisposition == "WRITE_EMPTY" && (have[l.decorator] || !l.decorated && len(have) > 0) {
@@ -290,7 +290,7 @@ func (s *Server) checkPartitions(l *loading) []*refusal {
 	return nil
 }
 
-// location names the source in a message, when it has a name.
+// location names the source in a message, if it has a name.
 func (src *source) location() string {
 	if src.name == "" {
 		return ""

@@ -12,7 +12,7 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// readNDJSON reads a file of one JSON object a line, for the columns of a schema.
+// readNDJSON reads a file with a JSON object in each line, for the columns of a schema.
 // https://cloud.google.com/bigquery/docs/loading-data-cloud-storage-json
 func readNDJSON(name string, content []byte, schema *bq.TableSchema) (*source, error) {
 	src := &source{name: name, size: int64(len(content))}
@@ -46,7 +46,7 @@ func readNDJSON(name string, content []byte, schema *bq.TableSchema) (*source, e
 		}
 		src.rows++
 	}
-	for _, k := range slices.Sorted(maps.Keys(unknown)) { // match refuses a column that the table hasn't
+	for _, k := range slices.Sorted(maps.Keys(unknown)) { // match refuses columns that the table lacks
 		src.columns = append(src.columns, sourceColumn{name: k, kind: typeString, values: make([]any, src.rows)})
 	}
 	return src, nil
@@ -99,7 +99,7 @@ func jsonValue(kind string, v any) (any, error) {
 // instant reads a DATE, DATETIME or TIMESTAMP.
 func instant(text string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.RFC3339} {
-		if at, err := time.Parse(layout, text); err == nil { // a fraction of seconds is read without being asked for
+		if at, err := time.Parse(layout, text); err == nil { // Parse accepts a fraction of seconds that the layout lacks
 			return at.UTC(), nil
 		}
 	}

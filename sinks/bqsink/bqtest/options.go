@@ -2,30 +2,25 @@ package bqtest
 
 import (
 	"fmt"
-	"log/slog"
-	"net/http"
 	"strings"
 	"time"
 )
 
-// Options configures a Server. The zero value is an empty warehouse in memory that takes any credentials, with
-// BigQuery's own quotas and no faults.
+// Options configures a Server. The zero value is a warehouse without datasets that accepts any credentials, with BigQuery's
+// own quotas and no faults.
 type Options struct {
-	Datasets []string         // made at start when missing, as "project.dataset"
+	Datasets []string         // "project.dataset" each
 	Location string           // of Datasets; default "US"
 	Token    string           // the one accepted Bearer token; "" accepts any request
-	User     string           // the jobs' user_email; default "reporter@test.iam.gserviceaccount.com"
 	Now      func() time.Time // the clock of jobs, partitions and quotas; default time.Now (fake inside testing/synctest)
 	JobTime  time.Duration    // how long a job runs; 0 completes it before the next call
 	GCS      string           // base URL of a fake Cloud Storage, such as "http://127.0.0.1:4443", for loads of gs:// URIs
-	Client   *http.Client     // for GCS; default a client of its own
 	Quotas   Quotas
 	Faults   []Fault  // scripted faults, see Fault
 	Denied   []string // permissions that the caller lacks, such as "bigquery.tables.create"
-	Logger   *slog.Logger
 }
 
-// Quotas are the limits of loads. Zero is BigQuery's own figure and a negative one no limit.
+// Quotas are the limits on loads. Zero stands for BigQuery's own figure and a negative number for no limit.
 // https://cloud.google.com/bigquery/quotas
 type Quotas struct {
 	LoadsPerTable          int // load jobs of one table in a day, failed ones too: 1,500
@@ -34,11 +29,10 @@ type Quotas struct {
 	PartitionsPerTable     int // 10,000
 	PartitionsPerJob       int // 4,000
 	Commits                int // modifications of one partitioned table in 10 s: 50
-	MetadataUpdates        int // tables.patch and tables.update of one table in 10 s: 5
-	FailedLoadsAreCounted  int // negative doesn't count them; for tests that fail on purpose
+	MetadataUpdates        int // tables.patch of one table in 10 s: 5
 }
 
-// limit is n, or BigQuery's own figure when n is zero; ok is false when there is none.
+// limit returns n, or BigQuery's own figure when n is zero. ok is false when there is no limit.
 func limit(n, own int) (most int, ok bool) {
 	if n == 0 {
 		return own, true
@@ -50,17 +44,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Location == "" {
 		o.Location = "US"
 	}
-	if o.User == "" {
-		o.User = "reporter@test.iam.gserviceaccount.com"
-	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Client == nil {
-		o.Client = &http.Client{}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.GCS = strings.TrimSuffix(o.GCS, "/")
 	if o.JobTime < 0 {

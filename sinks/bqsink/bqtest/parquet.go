@@ -15,8 +15,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
-// A source is one Parquet file, read by Arrow's reader and not by the package that writes the project's files: one
-// misreading of the format can't hide in both.
+// A source is the content of one file. Parquet is read by Arrow's reader and not by the package that writes the project's
+// files, so that one misreading of the format can't hide in both.
 type source struct {
 	name    string // its URI; empty for an upload
 	size    int64
@@ -26,8 +26,8 @@ type source struct {
 
 type sourceColumn struct {
 	name     string
-	kind     string // a column type of this package's
-	required bool   // the file says that it has no NULL
+	kind     string // one of this package's column types
+	required bool   // the file's schema says that it has no NULL
 	values   []any  // as rows hold them
 }
 
@@ -74,7 +74,7 @@ func readParquet(ctx context.Context, name string, content []byte, decimals []st
 	return src, nil
 }
 
-// conversion is the column type that a Parquet type loads as, and how a value of it is read.
+// conversion returns the column type that a Parquet type is loaded as, and a function that reads a value.
 // https://cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#parquet_conversions
 func conversion(t arrow.DataType, decimals []string) (string, func(arrow.Array, int) (any, error), error) {
 	switch t := t.(type) {
@@ -128,7 +128,7 @@ func timestampConversion(t *arrow.TimestampType) (string, func(arrow.Array, int)
 	}, nil
 }
 
-// dateText is a DATE as text; BigQuery has the years 1 to 9999.
+// dateText returns a DATE as text. BigQuery has the years 1 to 9999.
 func dateText(at time.Time) (any, error) {
 	if y := at.Year(); y < 1 || y > 9999 {
 		return nil, fmt.Errorf("the year %d is outside 1 to 9999", y)
@@ -136,7 +136,7 @@ func dateText(at time.Time) (any, error) {
 	return at.Format("2006-01-02"), nil
 }
 
-// decimalTarget is the first of the types asked for, in BigQuery's order, that takes the precision and scale.
+// decimalTarget returns the first of the wanted types, in BigQuery's order, that holds the precision and scale.
 // https://cloud.google.com/bigquery/docs/reference/rest/v2/Job#JobConfigurationLoad.FIELDS.decimal_target_types
 func decimalTarget(precision, scale int32, wanted []string) string {
 	if len(wanted) == 0 {
@@ -162,10 +162,10 @@ func decimalTarget(precision, scale int32, wanted []string) string {
 	return widest
 }
 
-// numericLimit is what a NUMERIC stays below: 29 digits before the point and 9 behind it.
+// numericLimit is above every NUMERIC, which has 29 digits before the point and 9 after it.
 var numericLimit = new(big.Int).Exp(big.NewInt(10), big.NewInt(29), nil)
 
-// numericText is a NUMERIC as BigQuery prints it: no zeros at the end. What doesn't fit is an error.
+// numericText returns a NUMERIC as BigQuery prints it, without zeros at the end. A number that doesn't fit is an error.
 func numericText(text string) (any, error) {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {

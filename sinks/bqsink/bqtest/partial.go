@@ -2,12 +2,12 @@ package bqtest
 
 import "strings"
 
-// A mask is what the parameter fields asks for: names, with a mask each, nil where all below is wanted. An answer without
-// it would hide that a caller reads what it didn't ask for.
+// A mask is what the parameter fields selects of an answer: names with a mask each, which is nil where everything below is
+// wanted. A fake that ignored the parameter would hide that a caller reads fields that it didn't ask for.
 // https://cloud.google.com/bigquery/docs/api-performance#partial-response
 type mask map[string]mask
 
-// parseMask reads "a,b(c,d/e),f/g" and "*".
+// parseMask parses a selection such as "a,b(c,d/e),f/g" or "*".
 func parseMask(text string) (mask, *refusal) {
 	m, rest := maskList(text)
 	if rest != "" || len(m) == 0 {
@@ -47,7 +47,7 @@ func maskList(text string) (mask, string) {
 	}
 }
 
-// maskPath is what stands behind a slash: one name, with what is below it.
+// maskPath parses what follows a slash: one name, and what is selected below it.
 func maskPath(text string) (mask, string) {
 	end := strings.IndexAny(text, ",)")
 	if open := strings.IndexByte(text, '('); open >= 0 && (end < 0 || open < end) {
@@ -65,7 +65,7 @@ func maskPath(text string) (mask, string) {
 	return m, text[end:]
 }
 
-// add joins a selection with what is there: a name that is wanted whole stays whole.
+// add joins a selection with the mask. A name that is wanted whole stays whole.
 func (m mask) add(name string, below mask) {
 	have, there := m[name]
 	if there && have == nil || below == nil {
@@ -80,7 +80,7 @@ func (m mask) add(name string, below mask) {
 	}
 }
 
-// of is the answer with the mask's fields alone; arrays are looked into.
+// of returns the fields of an answer that the mask selects. In an array it selects from each element.
 func (m mask) of(answer any) any {
 	switch a := answer.(type) {
 	case map[string]any:

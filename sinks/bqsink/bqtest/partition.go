@@ -8,14 +8,14 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// Partition IDs of a granularity, as layouts of package time.
+// partitionLayouts are the forms of partition IDs by granularity, as layouts of package time.
 // https://cloud.google.com/bigquery/docs/partitioned-tables#partition_decorators
 var partitionLayouts = map[string]string{"HOUR": "2006010215", "DAY": "20060102", "MONTH": "200601", "YEAR": "2006"}
 
-// Partitions without a value of their column, and rows not yet given one.
+// The partition of rows without a value in the partitioning column, and that of a table without partitions.
 const (
 	nullPartition  = "__NULL__"
-	wholePartition = "" // of a table that isn't partitioned
+	wholePartition = ""
 )
 
 func checkPartitioning(p *bq.TimePartitioning, s *bq.TableSchema) *refusal {
@@ -30,7 +30,7 @@ func checkPartitioning(p *bq.TimePartitioning, s *bq.TableSchema) *refusal {
 		return refuse("invalid", "Partition expiration of %d ms is negative", p.ExpirationMs)
 	}
 	if p.Field == "" {
-		return nil // by the time of arrival
+		return nil // partitioned by the time of loading
 	}
 	f := fieldOf(s, p.Field)
 	switch {
@@ -44,7 +44,7 @@ func checkPartitioning(p *bq.TimePartitioning, s *bq.TableSchema) *refusal {
 	return nil
 }
 
-// specOf words a partitioning as BigQuery's messages do.
+// specOf describes a partitioning as BigQuery's messages do.
 func specOf(p *bq.TimePartitioning) string {
 	switch {
 	case p == nil:
@@ -62,7 +62,7 @@ func specOfClustering(c *bq.Clustering) string {
 	return "clustering(" + strings.Join(c.Fields, ",") + ")"
 }
 
-// checkDecorator is the part of a table's name behind its $: it must name one partition of the table's granularity.
+// checkDecorator checks what follows the $ in a table's name: it must name one partition in the table's granularity.
 func checkDecorator(ref *bq.TableReference, decorator string, p *bq.TimePartitioning) *refusal {
 	if p == nil {
 		return refuse("invalid", "Cannot address partition %s of table %s: the table is not partitioned", decorator, legacyName(ref))
@@ -77,8 +77,7 @@ func checkDecorator(ref *bq.TableReference, decorator string, p *bq.TimePartitio
 	return nil
 }
 
-// partitionOf is the ID of the partition that a value of the partitioning column belongs to. Values are as rows hold
-// them: text for DATE and DATETIME, microseconds for TIMESTAMP.
+// partitionOf returns the ID of the partition to which a value of the partitioning column belongs.
 func partitionOf(p *bq.TimePartitioning, value any) (string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -96,7 +95,7 @@ func partitionOf(p *bq.TimePartitioning, value any) (string, error) {
 	return "", fmt.Errorf("a %T can't name a partition", value)
 }
 
-// splitDecorator takes table$20260101 apart.
+// splitDecorator splits table$20260101.
 func splitDecorator(id string) (tableID, decorator string, has bool) {
 	return strings.Cut(id, "$")
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A loadEvent is what one load job, or one change of a definition, takes from the quotas.
+// A loadEvent is what a load job, or a change of a table's definition, takes from the quotas.
 type loadEvent struct {
 	at         int64 // ms since 1970
 	project    string
@@ -14,7 +14,7 @@ type loadEvent struct {
 	metadata   bool
 }
 
-// loadHistory is per table; events older than a day are of no use.
+// loadHistory holds the events of each table. Events older than a day are dropped.
 type loadHistory map[string][]loadEvent
 
 const (
@@ -32,7 +32,7 @@ func (h loadHistory) add(table string, e loadEvent) {
 	h[table] = append(events, e)
 }
 
-// sum adds up over the events of a table since a time.
+// sum adds up a number over the events of a table since a time.
 func (h loadHistory) sum(table string, since int64, of func(loadEvent) int) int {
 	n := 0
 	for _, e := range h[table] {
@@ -50,19 +50,16 @@ func oneLoad(e loadEvent) int {
 	return 0
 }
 
-// countLoad takes a load job off the quotas: failed ones count as loads, but modified nothing.
+// countLoad counts a load job. A failed one counts as a load that modified no partition.
 // https://cloud.google.com/bigquery/quotas#load_jobs
 func (s *Server) countLoad(j *job, partitions int) {
-	if len(j.Errors) > 0 && s.quotas.FailedLoadsAreCounted < 0 {
-		return
-	}
 	dst := *j.Config.Load.DestinationTable
 	dst.TableId, _, _ = splitDecorator(dst.TableId)
 	s.loads.add(tableKey(&dst), loadEvent{at: j.Ends, project: dst.ProjectId, load: true, partitions: partitions})
 }
 
-// checkLoads holds a load job against the quotas of its table and project at its end. Rate limits and daily quotas are
-// told apart by their reason. https://cloud.google.com/bigquery/docs/troubleshoot-quotas
+// checkLoads checks a load job against the quotas of its table and project when it ends. Rate limits and daily quotas have
+// different reasons. https://cloud.google.com/bigquery/docs/troubleshoot-quotas
 func (s *Server) checkLoads(l *loading) []*refusal {
 	at, key := l.j.Ends, tableKey(l.dst)
 	today := at - day.Milliseconds()
@@ -97,7 +94,7 @@ func (s *Server) checkLoads(l *loading) []*refusal {
 	return nil
 }
 
-// countMetadataUpdate takes a patch of a table off its rate, or refuses it.
+// countMetadataUpdate counts a patch of a table, or refuses it when there were too many in ten seconds.
 func (s *Server) countMetadataUpdate(key string) *refusal {
 	at := s.now().UnixMilli()
 	recent := s.loads.sum(key, at-rateSpan.Milliseconds(), func(e loadEvent) int {

@@ -26,9 +26,6 @@ func TestQuotas(t *testing.T) {
 			{"a", "20260103", time.Hour, false, "quotaExceeded", "2 load jobs in 24 hours"}, {"b", "20260101", 0, false, "", ""},
 			{"a", "20260103", 25 * time.Hour, false, "", ""},
 		}},
-		{"failed loads aren't counted", Quotas{LoadsPerTable: 2, FailedLoadsAreCounted: -1}, []step{
-			{"a", "20260101", 0, false, "", ""}, {"a", "20260102", 0, true, "invalid", "Some rows"}, {"a", "20260103", 0, false, "", ""},
-		}},
 		{"loads of the project", Quotas{LoadsPerProject: 2}, []step{
 			{"a", "20260101", 0, false, "", ""}, {"b", "20260101", 0, false, "", ""}, {"a", "20260103", 0, false, "quotaExceeded", "Project p has had 2 load jobs"},
 		}},

@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// etag is opaque and changes with every change of the resource.
+// etag returns an opaque text that differs for each version of a resource.
 func etag(version int64) string {
 	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "v%d", version))
 }
 
-// decode reads a resource; what isn't JSON of its shape is refused as BigQuery does.
+// decode parses a resource. JSON that doesn't fit it is refused as BigQuery does.
 func decode(body []byte, into any) *refusal {
 	if err := json.Unmarshal(body, into); err != nil {
 		return refuse("badRequest", "Invalid JSON payload received: %v", err)
@@ -19,7 +19,7 @@ func decode(body []byte, into any) *refusal {
 	return nil
 }
 
-// matches is the precondition of If-Match: the resource has the named etag still.
+// matches checks the precondition If-Match: the resource still has that etag.
 func matches(c *call, have string) *refusal {
 	if want := c.r.Header.Get("If-Match"); want != "" && want != "*" && want != have {
 		return refuse("conditionNotMet", "Precondition Failed")
@@ -27,7 +27,7 @@ func matches(c *call, have string) *refusal {
 	return nil
 }
 
-// merge is a patch: what it names replaces what was there, null takes it away, and objects other than schemas are merged.
+// merge applies a patch. Its fields replace those of the resource, null removes one, and objects other than schemas are merged.
 func merge(old any, patch []byte, into any) *refusal {
 	have, _ := generic(old).(map[string]any)
 	change := map[string]any{}
@@ -61,7 +61,7 @@ func mergeMaps(have, change map[string]any) {
 	}
 }
 
-// generic is a resource in the form that encoding/json reads without a type.
+// generic returns a resource as the maps and slices that encoding/json decodes into an any.
 func generic(resource any) (any any) {
 	b, err := json.Marshal(resource)
 	if err == nil {

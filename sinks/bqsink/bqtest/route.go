@@ -25,10 +25,10 @@ type call struct {
 	fault   *Fault
 }
 
-// A handler does a call under the server's lock.
+// A handler answers a call. It is called under the server's lock.
 type handler func(*call) (any, *refusal)
 
-// Shapes of a URL's path.
+// The paths of calls.
 const (
 	pathDatasets = "/projects/{project}/datasets"
 	pathDataset  = pathDatasets + "/{dataset}"
@@ -87,7 +87,7 @@ func newCall(name string, r *http.Request) *call {
 	}
 }
 
-// serve does a call from its faults to its answer and its line in the log.
+// serve handles a call from its faults to its answer and its entry in the log of requests.
 func (s *Server) serve(w http.ResponseWriter, c *call, permission string, do handler) {
 	c.fault, _ = s.script.Next(func(f Fault) bool { return f.looksAt(c) })
 	entry := Request{
@@ -115,7 +115,6 @@ func (s *Server) serve(w http.ResponseWriter, c *call, permission string, do han
 	entry.Time = s.now()
 	s.mu.Unlock()
 	s.log.add(entry)
-	s.opts.Logger.Debug("answered", "call", c.name, "path", c.r.URL.Path, "job", c.job, "status", entry.Status, "reason", entry.Reason, "fault", entry.Fault)
 	switch {
 	case dropped:
 		faults.Drop(w)
@@ -134,7 +133,7 @@ func (s *Server) serve(w http.ResponseWriter, c *call, permission string, do han
 	}
 }
 
-// answer does the call unless a fault, the credentials or a missing permission stand before it.
+// answer does the call, unless a fault strikes it, or credentials or a permission are missing.
 func (s *Server) answer(c *call, permission string, do handler) (any, *refusal) {
 	if f := c.fault; f != nil {
 		switch f.Kind {
@@ -160,7 +159,7 @@ func (s *Server) answer(c *call, permission string, do handler) (any, *refusal) 
 	return do(c)
 }
 
-// denied words a missing permission as BigQuery does: by the thing that it is missing on.
+// denied describes a missing permission as BigQuery does: on a table, a dataset or the project.
 func (c *call) denied(permission string) *refusal {
 	what := "Project " + c.project
 	switch {

@@ -11,7 +11,7 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// The types of columns that this server keeps, by the names that the REST answers use.
+// The column types of this server, by the names that the REST answers use.
 const (
 	typeString    = "STRING"
 	typeInteger   = "INTEGER"
@@ -23,7 +23,7 @@ const (
 	typeTimestamp = "TIMESTAMP"
 )
 
-// standardNames are the other names that requests may use.
+// standardNames maps the names of the SQL reference, which requests may use, to those of the answers.
 var standardNames = map[string]string{"INT64": typeInteger, "FLOAT64": typeFloat, "BOOL": typeBool, "DECIMAL": typeNumeric}
 
 var keptTypes = []string{typeString, typeInteger, typeFloat, typeNumeric, typeBool, typeDate, typeDateTime, typeTimestamp}
@@ -33,7 +33,7 @@ var columnName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,299}$`)
 
 var reservedPrefixes = []string{"_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER"}
 
-// tidySchema brings names of types and modes to those of the answers and refuses what BigQuery or this server has not.
+// tidySchema replaces the names of types and modes by those of the answers, and refuses what BigQuery or this server lacks.
 func tidySchema(s *bq.TableSchema) *refusal {
 	if s == nil {
 		return nil
@@ -70,7 +70,7 @@ func tidySchema(s *bq.TableSchema) *refusal {
 	return nil
 }
 
-// checkTable is the definition of a table, of tables.insert or after a patch.
+// checkTable checks the definition of a table, from tables.insert or after a patch.
 func checkTable(doc *bq.Table) *refusal {
 	if r := tidySchema(doc.Schema); r != nil {
 		return r
@@ -84,7 +84,7 @@ func checkTable(doc *bq.Table) *refusal {
 	if utf8.RuneCountInString(doc.Description) > 16384 {
 		return refuse("invalid", "Table description is longer than 16384 characters")
 	}
-	if p := doc.TimePartitioning; p != nil && p.RequirePartitionFilter { // the deprecated place of the setting
+	if p := doc.TimePartitioning; p != nil && p.RequirePartitionFilter { // the setting's deprecated place
 		p.RequirePartitionFilter, doc.RequirePartitionFilter = false, true
 	}
 	if doc.RequirePartitionFilter && doc.TimePartitioning == nil {
@@ -108,7 +108,7 @@ func fieldOf(s *bq.TableSchema, name string) *bq.TableFieldSchema {
 	return nil
 }
 
-// checkClustering: up to four columns, none of them FLOAT.
+// checkClustering allows up to four columns, none of them FLOAT.
 // https://cloud.google.com/bigquery/docs/clustered-tables#limitations
 func checkClustering(c *bq.Clustering, s *bq.TableSchema) *refusal {
 	if c == nil {
@@ -129,7 +129,7 @@ func checkClustering(c *bq.Clustering, s *bq.TableSchema) *refusal {
 	return nil
 }
 
-// checkLabels: https://cloud.google.com/bigquery/docs/labels-intro#requirements
+// checkLabels checks keys and values: https://cloud.google.com/bigquery/docs/labels-intro#requirements
 func checkLabels(labels map[string]string) *refusal {
 	if len(labels) > 64 {
 		return refuse("invalid", "%d labels; a resource has at most 64", len(labels))
@@ -155,11 +155,11 @@ func labelText(s string) bool {
 	return utf8.RuneCountInString(s) <= 63
 }
 
-// schemaChanges is what a new schema does to an old one.
+// schemaChanges is how a new schema differs from an old one.
 type schemaChanges struct {
 	added   []*bq.TableFieldSchema
 	relaxed []string // REQUIRED to NULLABLE
-	never   []string // what no option allows, in BigQuery's words
+	never   []string // changes that no option allows, in BigQuery's words
 }
 
 func compareSchemas(old, fresh *bq.TableSchema) schemaChanges {
@@ -187,7 +187,7 @@ func compareSchemas(old, fresh *bq.TableSchema) schemaChanges {
 	return c
 }
 
-// forbidden is the first change that isn't allowed, or "".
+// forbidden returns the first change that isn't allowed, or "".
 func (c schemaChanges) forbidden(addition, relaxation bool) string {
 	if all := c.all(addition, relaxation); len(all) > 0 {
 		return all[0]
@@ -195,7 +195,7 @@ func (c schemaChanges) forbidden(addition, relaxation bool) string {
 	return ""
 }
 
-// all is every change that isn't allowed.
+// all returns every change that isn't allowed.
 func (c schemaChanges) all(addition, relaxation bool) []string {
 	bad := slices.Clone(c.never)
 	if !addition {

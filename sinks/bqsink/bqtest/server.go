@@ -13,15 +13,15 @@ import (
 	"github.com/reportferry/reportferry/internal/faults"
 )
 
-// Server is the warehouse: an http.Handler over tables in memory. Make one with New, end it with Close. Everything
-// happens inside calls and by the clock Options.Now: no goroutine of its own is running between them.
+// A Server is the warehouse: an http.Handler over tables in memory. It is made by New and ended by Close. Everything happens
+// inside calls, by the clock Options.Now; no goroutine runs between calls.
 type Server struct {
 	opts   Options
 	mux    *http.ServeMux
 	script faults.Script[Fault]
 	log    requestLog
 
-	mu       sync.Mutex // all below; never held while waiting for time to pass
+	mu       sync.Mutex // guards what follows; never held while time passes
 	datasets map[string]*dataset
 	tables   map[string]*table
 	jobs     map[string]*job
@@ -30,7 +30,7 @@ type Server struct {
 	denied   []string
 	quotas   Quotas
 	shift    time.Duration // added to Options.Now
-	serial   int64         // for what needs a number of its own
+	serial   int64         // the last number that was given to a job
 	loads    loadHistory
 
 	listening sync.Mutex
@@ -58,8 +58,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Listen serves on a free port of 127.0.0.1 until Close and returns the base URL, such as "http://127.0.0.1:40001". With
-// the Go client it is option.WithEndpoint(url + "/bigquery/v2/").
+// Listen serves on a free port of 127.0.0.1 until Close, and returns the base URL, such as "http://127.0.0.1:40001". The Go
+// client takes it by option.WithEndpoint(url + "/bigquery/v2/").
 func (s *Server) Listen() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// now is the server's clock: Options.Now and what was shifted since.
+// now returns the time of the server's clock: Options.Now, advanced by Advance.
 func (s *Server) now() time.Time { return s.opts.Now().Add(s.shift).UTC() }
 
 // Advance moves the server's clock forward, so that running jobs end without waiting.
@@ -94,13 +94,6 @@ func (s *Server) Advance(d time.Duration) {
 	defer s.mu.Unlock()
 	s.shift += d
 	s.settle(context.Background())
-}
-
-// SetQuotas replaces the quotas.
-func (s *Server) SetQuotas(q Quotas) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.quotas = q
 }
 
 // SetDenied replaces the permissions that the caller lacks.
@@ -124,5 +117,5 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, inner)
 }
 
-// originalKey is the context key of the request as it came, with its whole path.
+// originalKey is the context key of the request as it arrived, with its whole path.
 type originalKey struct{}

@@ -8,17 +8,17 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A statement is one of the few that the sink sends, taken apart. There is no SQL engine here: what the views' SQL computes
-// is tried by another one, in .ci/views.py.
+// A statement is one of the few that the sink sends, parsed. There is no SQL engine here: .ci/views.py runs the views' SQL in
+// another one.
 type statement struct {
 	kind     string // DELETE or SELECT
 	table    *bq.TableReference
 	column   string // of the range; empty: all rows
-	literal  string // the column type that the range's literals have
-	from, to string // values as rows hold them; to isn't in the range
+	literal  string // the type of the range's ends
+	from, to string // the ends as rows hold them; to is outside of the range
 }
 
-// probe is the statement that reads nothing: it shows that jobs may be run.
+// probe is the statement by which the sink finds out whether it may run jobs.
 const probe = "SELECT 1"
 
 var (
@@ -44,7 +44,7 @@ func parseStatement(text string) (*statement, *refusal) {
 	}, nil
 }
 
-// checkQuery refuses what no data could mend, and gives the location of the job.
+// checkQuery refuses a configuration that is wrong whatever the data are, and returns the job's location.
 func (s *Server) checkQuery(q *bq.JobConfigurationQuery, location string) (string, *refusal) {
 	switch {
 	case strings.TrimSpace(q.Query) == "":
@@ -69,7 +69,7 @@ func (s *Server) checkQuery(q *bq.JobConfigurationQuery, location string) (strin
 	return location, nil
 }
 
-// query does a query job at its end. What is wrong with the statement fails the job.
+// query does the work of a query job, or sets the job's errors.
 func (s *Server) query(j *job) {
 	st, r := parseStatement(j.Config.Query.Query)
 	if r == nil {

@@ -8,15 +8,15 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A table is a resource of BigQuery's and, unless it is a view, its rows. The slice of rows is replaced and never written
-// into, so that whoever has it reads a state that was visible as a whole.
+// A table is BigQuery's resource and the table's rows; a view has none. A change replaces the slice of rows and never writes
+// into it, so that a reader who holds the slice sees one state of the table.
 type table struct {
 	Doc     bq.Table
 	version int64
 	rows    []row
 }
 
-// A row is its cells in the order of the table's schema and the partition that it lies in. A cell is nil, a string
+// A row has its cells in the order of the table's schema, and the ID of its partition. A cell is nil, a string
 // (STRING, and as text NUMERIC, DATE and DATETIME), an int64 (INTEGER, and TIMESTAMP in microseconds), a float64 or a bool.
 type row struct {
 	part  string
@@ -24,7 +24,7 @@ type row struct {
 	cells []any
 }
 
-// cell is NULL in columns that were added after the row.
+// cell returns the cell of a column, which is NULL when the column was added after the row.
 func (r row) cell(i int) any {
 	if i < len(r.cells) {
 		return r.cells[i]
@@ -40,12 +40,12 @@ var tableName = regexp.MustCompile(`^[\p{L}\p{M}\p{N}\p{Pc}\p{Pd}\p{Zs}]+$`)
 func (t *table) key() string  { return tableKey(t.Doc.TableReference) }
 func (t *table) isView() bool { return t.Doc.View != nil }
 
-// partitioned says how the rows are split; nil when they aren't.
+// partitioned returns how the rows are partitioned, and nil when they aren't.
 func (t *table) partitioned() *bq.TimePartitioning { return t.Doc.TimePartitioning }
 
 func tableKey(r *bq.TableReference) string { return r.ProjectId + "." + r.DatasetId + "." + r.TableId }
 
-// legacyName is how BigQuery's messages name a table.
+// legacyName names a table as BigQuery's messages do.
 func legacyName(r *bq.TableReference) string {
 	return r.ProjectId + ":" + r.DatasetId + "." + r.TableId
 }
@@ -82,7 +82,7 @@ func (s *Server) createTable(doc bq.Table, location string) *table {
 	return t
 }
 
-// partitions are the IDs of the table's partitions that have rows.
+// partitions returns the IDs of the partitions that have rows.
 func (t *table) partitions() map[string]bool {
 	ids := map[string]bool{}
 	for _, r := range t.rows {
@@ -91,7 +91,7 @@ func (t *table) partitions() map[string]bool {
 	return ids
 }
 
-// resource is the table as tables.get answers it, with the figures of its rows.
+// resource returns the table as tables.get answers it, with the numbers and sizes of its rows.
 func (s *Server) resource(t *table) *bq.Table {
 	doc := t.Doc
 	if t.isView() {
@@ -176,7 +176,7 @@ func (s *Server) patchTable(c *call) (any, *refusal) {
 	return s.resource(t), nil
 }
 
-// checkChange is what may change about a table: not its partitioning, and of its schema only what keeps the rows valid.
+// checkChange refuses a change of the partitioning, and changes of the schema under which the rows wouldn't be valid.
 func checkChange(t *table, doc *bq.Table) *refusal {
 	if doc.Schema == nil {
 		doc.Schema = t.Doc.Schema
@@ -225,8 +225,8 @@ func (s *Server) listTables(c *call) (any, *refusal) {
 	return list, nil
 }
 
-// checkView checks what is around a view's query, and takes any query: nothing here runs it. useLegacySql is true unless the
-// request says otherwise, or a patch leaves it as it was.
+// checkView checks a view's definition except for its query, which nothing here runs. useLegacySql defaults to true, unless a
+// patch leaves it as it was.
 // https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#ViewDefinition
 func checkView(doc *bq.Table, body []byte, patch bool) *refusal {
 	var raw struct {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// An upload is a resumable session: metadata first, then the file in chunks.
+// An upload is a resumable session: first the metadata are sent, then the file in chunks.
 // https://cloud.google.com/bigquery/docs/reference/api-uploads
 type upload struct {
 	project string
@@ -22,10 +22,10 @@ type upload struct {
 	ended   bool
 }
 
-// chunkUnit: every chunk but the last is a multiple of it.
+// chunkUnit divides the size of every chunk but the last, in bytes.
 const chunkUnit = 256 << 10
 
-// serveUpload is jobs.insert below /upload, by either protocol.
+// serveUpload handles jobs.insert below /upload, by either protocol.
 func (s *Server) serveUpload(w http.ResponseWriter, r *http.Request) {
 	c := newCall("jobs.insert", r)
 	body, err := io.ReadAll(r.Body)
@@ -62,7 +62,7 @@ func (s *Server) serveUpload(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// splitParts takes a multipart/related body apart: JSON, then the file.
+// splitParts splits a multipart/related body into JSON and the file.
 func splitParts(contentType string, body []byte) (meta, media []byte, r *refusal) {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil || params["boundary"] == "" {
@@ -101,7 +101,7 @@ func (s *Server) startUpload(c *call) (any, *refusal) {
 	}, nil
 }
 
-// serveChunk takes one piece of the file; the last one is jobs.insert itself.
+// serveChunk takes one chunk of the file. The last one is jobs.insert itself.
 func (s *Server) serveChunk(w http.ResponseWriter, c *call, id string, chunk []byte) {
 	s.mu.Lock()
 	u := s.uploads[id]
@@ -146,7 +146,7 @@ func (s *Server) serveChunk(w http.ResponseWriter, c *call, id string, chunk []b
 	})
 }
 
-// contentRange reads "bytes 0-99/100", "bytes 0-99/*", "bytes */100" and "bytes */*". Without it, the body is all.
+// contentRange parses "bytes 0-99/100", "bytes 0-99/*", "bytes */100" and "bytes */*". Without the header, the body is the file.
 func contentRange(header string, length int) (from, total int, err error) {
 	if header == "" {
 		return 0, length, nil
@@ -174,7 +174,7 @@ func contentRange(header string, length int) (from, total int, err error) {
 	return from, total, nil
 }
 
-// incomplete is the answer 308, which clients ask to have as 200 with a header.
+// incomplete answers 308, or 200 with a header when the client asks for that.
 func incomplete(r *http.Request, have int) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
 		if have > 0 {

@@ -1,0 +1,17 @@
+package report
+
+// What the tests of this package draw from, and expect.
+type FilterItem = filterItem
+
+var (
+	AppendReal       = appendReal
+	AttributionTypes = attributionTypes
+	DimensionOps     = dimensionOps
+	FilterLists      = filterLists
+	MonthsBefore     = monthsBefore
+	OSNames          = osNames
+	SectionSlug      = sectionSlug
+	Sections         = sections
+	SplitList        = splitList
+	ZoneNumbers      = zoneNumbers
+)

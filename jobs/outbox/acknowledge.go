@@ -1,0 +1,75 @@
+package outbox
+
+import (
+	"fmt"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
+)
+
+// undelivered takes back a delivery that wasn't sent, or that the service surely didn't take. What the service did with the
+// record in an earlier run, or after an earlier attempt, stays in doubt.
+func (s *sender[V]) undelivered(l delivery[V]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.was == store.Pending && s.again(l) {
+		l.was = store.Unknown | store.Doubt
+	}
+	s.put(l.row, l.was)
+	s.live--
+}
+
+// again tells whether the service may have had the record before this delivery.
+func (s *sender[V]) again(l delivery[V]) bool { return s.work.states.Get(l.row)&store.Doubt != 0 }
+
+func (s *sender[V]) put(row int64, now store.State) {
+	before := s.work.states.Get(row)
+	s.counts.Move(before, -1)
+	s.counts.Move(now, 1)
+	s.work.states.Set(row, now)
+}
+
+// acknowledge notes what became of a delivery. r says why the service rejected it.
+func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.again(l) {
+		now |= store.Doubt
+	}
+	s.put(l.row, now)
+	s.acknowledged = append(s.acknowledged, l.row)
+	s.live--
+	if now&^store.Doubt != store.Unknown {
+		s.given = 0
+	} else if s.lanes.ordered {
+		s.work.stuck[l.id] = struct{}{}
+	}
+	switch {
+	case now&^store.Doubt == store.Accepted && s.work.p.Tally != nil:
+		key, amount := s.work.p.Tally(l.value)
+		store.TallyUp(s.sums, key, amount)
+	case now&^store.Doubt == store.Rejected:
+		s.words[l.row] = store.Words(*r)
+		if err := s.rejects.add(l.row, *r, l.cells); err != nil {
+			s.failLocked(err)
+		}
+		if err := s.work.p.MaxRejects.exceeded(s.counts.Rejects(), s.push.Head.Rows); err != nil {
+			s.failLocked(fmt.Errorf("%w; the last one is row %d: %w", err, l.row, r))
+		}
+	}
+	s.advance(l.id)
+	if s.ended && s.lanes.kept == 0 && s.live == 0 {
+		s.handed.Broadcast()
+	}
+	s.signal()
+}
+
+// signal wakes the flusher when records wait to be let go, and so few deliveries are left that a worker may soon be idle.
+func (s *sender[V]) signal() {
+	if len(s.lanes.next) == 0 || s.live > s.work.p.InFlight+s.ahead/2 {
+		return
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
