@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -11,14 +12,17 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-var man = flag.String("man", "", "a folder that TestManPages leaves its pages in, for the archives of a release")
+var release = flag.String("release", "", "a folder that TestManPages leaves its files in, for the archives of a release")
 
-// TestManPages writes a manual page for each command. It is a test, so that the program doesn't carry what makes them.
+// TestManPages writes a manual page for each command, and the completions of three shells. It is a test, so that the program
+// doesn't carry what makes the pages.
 func TestManPages(t *testing.T) {
-	dir := *man
-	if dir == "" {
-		dir = t.TempDir()
-	} else if err := os.MkdirAll(dir, 0o755); err != nil {
+	parent := *release
+	if parent == "" {
+		parent = t.TempDir()
+	}
+	dir, completions := filepath.Join(parent, "man"), filepath.Join(parent, "completions")
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(completions, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	root := newRoot(newProgram())
@@ -27,6 +31,13 @@ func TestManPages(t *testing.T) {
 	header := &doc.GenManHeader{Section: "1", Source: "reportferry"} // with the month of SOURCE_DATE_EPOCH, or of today
 	if err := doc.GenManTree(root, header, dir); err != nil {
 		t.Fatal(err)
+	}
+	if err := errors.Join(
+		root.GenBashCompletionFileV2(filepath.Join(completions, "reportferry.bash"), true),
+		root.GenZshCompletionFile(filepath.Join(completions, "_reportferry")),
+		root.GenFishCompletionFile(filepath.Join(completions, "reportferry.fish"), true),
+	); err != nil {
+		t.Error(err)
 	}
 	pages := 0
 	var walk func(cmd *cobra.Command)

@@ -138,7 +138,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 // inspect holds what the ledger has of a job's table against the config, and opens no sink. The job's kind must be one that
 // has partitions.
 func inspect(ctx context.Context, s *wire.Session, c config.Job, past ledger.Past) (in refresh.Inspection, err error) {
-	reader := s.Engine.Session("")
+	reader := s.Session("")
 	reader.ReadOnly = true
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	job, err := reader.Job(ctx, c, wire.Ask{})

@@ -36,7 +36,8 @@ type Engine struct {
 // closers are called in reverse order when their owner is closed.
 type closers []func() error
 
-func (c *closers) add(f func() error) { *c = append(*c, f) }
+// onClose has f called when the owner is closed. A session comes before its engine, though it embeds both.
+func (c *closers) onClose(f func() error) { *c = append(*c, f) }
 
 // Close closes everything that was opened. It may be called again.
 func (c *closers) Close() error {
@@ -92,7 +93,7 @@ func (e *Engine) service() (*adjust.Client, error) {
 		if err != nil {
 			return nil, fmt.Errorf("start the embedded service: %w", err)
 		}
-		e.add(server.Close)
+		e.onClose(server.Close)
 		e.Embedded = server
 		o.BaseURL, o.HTTP = "http://embedded", server.Client()
 		token, getenv = "${TOKEN}", func(string) string { return "embedded" }
@@ -113,7 +114,7 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 	if e.Ledger, err = openLedger(ctx, e.Config.Ledger); err != nil {
 		return fmt.Errorf("open the ledger: %w", exit.Refused(err))
 	}
-	e.add(e.Ledger.Close)
+	e.onClose(e.Ledger.Close)
 	return nil
 }
 

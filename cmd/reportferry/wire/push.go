@@ -103,7 +103,7 @@ func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, erro
 	if err != nil {
 		return nil, exit.Refused(err)
 	}
-	s.closers.add(b.Close)
+	s.onClose(b.Close)
 	return b, nil
 }
 

@@ -80,7 +80,7 @@ func (s *Session) Warn(names []string) {
 func (s *Session) OpenSink(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	sink, err := sinks.Open(ctx, rawURL, s.Sinks)
 	if err == nil {
-		s.closers.add(sink.Close)
+		s.onClose(sink.Close)
 	}
 	return sink, err
 }

@@ -27,7 +27,7 @@ func (s *Session) OpenSpool() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("lock the folder in spool_dir: %w", err), os.RemoveAll(path))
 	}
-	s.closers.add(func() error { return errors.Join(os.RemoveAll(path), dir.Close()) })
+	s.onClose(func() error { return errors.Join(os.RemoveAll(path), dir.Close()) })
 	return nil
 }
 

@@ -14,6 +14,7 @@ type channelParam struct {
 	absent   bool // what an optional flag is then
 }
 
+// channel is a partner with the values that its setup asks for.
 type channel struct {
 	slug   string // partner_1 is the first one's other name, and so on
 	params []channelParam
@@ -77,6 +78,7 @@ func readChannels(f fields) map[string]any {
 	return out
 }
 
+// read checks a partner's values and returns those that it knows; what is wrong is noted in f.
 func (c channel) read(f fields) map[string]any {
 	out := map[string]any{}
 	for _, p := range c.params {

@@ -108,6 +108,7 @@ func (c *call) templateFor(asked string) string {
 	return token
 }
 
+// postApp answers POST /app: it makes the app of a store ID, or updates it when it is there.
 func (c *call) postApp() (any, error) {
 	q := readApp(c.body, "")
 	template := c.templateFor(q.template)
@@ -135,6 +136,7 @@ func (c *call) postApp() (any, error) {
 	return c.updateApp(a, q, template)
 }
 
+// postAppByToken answers POST /app/{app_token}: it updates any app of the account.
 func (c *call) postAppByToken() (any, error) {
 	a, err := c.app(c.path[0])
 	if err != nil {

@@ -7,11 +7,13 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
+// eventSuccess is an event that was made or updated in one app.
 type eventSuccess struct {
 	AppToken string         `json:"app_token"`
 	Event    map[string]any `json:"event"`
 }
 
+// eventFailure is an event that wasn't, because the app isn't the account's.
 type eventFailure struct {
 	AppToken string `json:"app_token"`
 	Name     string `json:"name"`

@@ -15,6 +15,7 @@ type Fault struct {
 	Times   int    `json:"times,omitempty"`  // how many jobs it strikes; 0 is every one
 }
 
+// validate refuses a fault that could never strike.
 func (f *Fault) validate() error {
 	if _, ok := findSection(f.Section); !ok {
 		return fmt.Errorf("section %q can't be migrated, so it can't fail", f.Section)
@@ -32,6 +33,7 @@ type jobScript struct {
 	struck []int
 }
 
+// set replaces the faults, and counting starts again.
 func (j *jobScript) set(faults []Fault) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

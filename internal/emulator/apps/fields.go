@@ -25,6 +25,7 @@ const (
 // fieldErrors gathers all that is wrong, so that one answer names it.
 type fieldErrors struct{ list []wire.FieldError }
 
+// add notes what is wrong at a place, such as body, stores, 2.
 func (e *fieldErrors) add(at []any, msg string) {
 	e.list = append(e.list, wire.FieldError{Loc: append([]any(nil), at...), Msg: msg})
 }
@@ -37,6 +38,7 @@ func (e *fieldErrors) err() error {
 	return &wire.Error{Status: http.StatusUnprocessableEntity, Code: wire.CodeValidation, Desc: "Request validation failed", Details: e.list}
 }
 
+// invalid is the error of one thing that is wrong.
 func invalid(msg string, at ...any) error {
 	var e fieldErrors
 	e.add(at, msg)
@@ -90,6 +92,7 @@ func readFields(r *http.Request, optional bool) (fields, error) {
 	return f, nil
 }
 
+// deeper reports whether objects and lists are nested in value more than this many times.
 func deeper(value any, than int) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -108,12 +111,15 @@ func deeper(value any, than int) bool {
 	return false
 }
 
+// loc is the place of a field, or of something within it.
 func (f fields) loc(name string, more ...any) []any {
 	return append(append(append([]any(nil), f.at...), name), more...)
 }
 
+// wrong notes what is wrong with a field.
 func (f fields) wrong(name, msg string) { f.errs.add(f.loc(name), msg) }
 
+// has reports whether a field is there and not null.
 func (f fields) has(name string) bool { return f.values[name] != nil }
 
 // need notes an absent field and says whether it is there.
@@ -132,6 +138,7 @@ func (f fields) text(name string) string {
 	return f.optionalText(name)
 }
 
+// optionalText reads a text; "" when it is absent.
 func (f fields) optionalText(name string) string {
 	if !f.has(name) {
 		return ""
@@ -139,6 +146,7 @@ func (f fields) optionalText(name string) string {
 	return textAt(f.values[name], f.errs, f.loc(name))
 }
 
+// textAt reads a text of at least one character.
 func textAt(value any, errs *fieldErrors, at []any) string {
 	s, ok := value.(string)
 	switch {
@@ -154,6 +162,7 @@ func textAt(value any, errs *fieldErrors, at []any) string {
 	return ""
 }
 
+// boolean reads true or false; absent is what it is when it isn't there.
 func (f fields) boolean(name string, absent bool) bool {
 	if !f.has(name) {
 		return absent
@@ -193,6 +202,7 @@ func (f fields) list(name string) []any {
 	return l
 }
 
+// texts reads a list of texts.
 func (f fields) texts(name string) []string {
 	var out []string
 	for i, v := range f.list(name) {
@@ -216,6 +226,7 @@ func itemAt(value any, errs *fieldErrors, at []any) (o fields, ok bool) {
 	return o, o.values != nil
 }
 
+// objectAt reads an object at a place; without one its values are nil.
 func objectAt(value any, errs *fieldErrors, at []any) fields {
 	o := fields{at: at, errs: errs}
 	if value == nil {

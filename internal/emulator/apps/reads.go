@@ -22,6 +22,7 @@ type additionalInfo struct {
 	Stores    map[string]otherStore `json:"additional_stores,omitempty"`
 }
 
+// details are the app as answers have it.
 func (a *accountApp) details() appDetails {
 	return appDetails{a.Name, a.StoreID, a.Platform, a.Token, additionalInfo{merged(a.Overrides, nil), a.Stores}, merged(a.Channels, nil)}
 }
@@ -37,8 +38,10 @@ func managed(a *accountApp, err error) (any, error) {
 	return a.details(), nil
 }
 
+// getApp answers GET /app/{app_token}.
 func (c *call) getApp() (any, error) { return managed(c.app(c.path[0])) }
 
+// getAppByStore answers GET /app?store_id=&platform=, with the store of an additional ID in store.
 func (c *call) getAppByStore() (any, error) {
 	query := c.r.URL.Query()
 	values := map[string]any{}
@@ -70,6 +73,7 @@ func (c *call) getAppByStore() (any, error) {
 	return managed(nil, nil)
 }
 
+// listApps answers GET /apps/list, by limit and offset.
 func (c *call) listApps() (any, error) {
 	query := c.r.URL.Query()
 	var errs fieldErrors

@@ -27,6 +27,7 @@ type sdkSecret struct {
 // secretsMadeAt is when the made-up apps got theirs.
 var secretsMadeAt = time.Date(2024, 1, 15, 9, 0, 0, 0, time.UTC)
 
+// newSecret makes a secret of a version; the same app always gets the same one.
 func (s *Service) newSecret(a *accountApp, version int) sdkSecret {
 	r := s.streamOf("secret", a.Token, strconv.Itoa(version))
 	out := sdkSecret{ID: 10_000 + r.Below(1_000_000_000), Active: true, Version: version, CreatedAt: stamp(secretsMadeAt), UpdatedAt: stamp(secretsMadeAt)}
@@ -39,10 +40,12 @@ func (s *Service) newSecret(a *accountApp, version int) sdkSecret {
 	return out
 }
 
+// combinedSecrets are the app's secrets as answers have them.
 func (a *accountApp) combinedSecrets() map[string]any {
 	return map[string]any{"enforce_install_signing": a.enforcesSigning(), "secrets": a.Secrets}
 }
 
+// revokeOutdated answers POST secrets/revoke_outdated: it revokes what is older than min_active_version.
 func (c *call) revokeOutdated() (any, error) {
 	least, force := c.body.count("min_active_version", 3), c.body.boolean("force", false)
 	if err := c.body.errs.err(); err != nil {
@@ -86,6 +89,7 @@ func (c *call) secret() (*accountApp, *sdkSecret, error) {
 	return a, &a.Secrets[i], nil
 }
 
+// revokeSecret answers POST secrets/{secret_id}/revoke; a secret that is revoked stays so.
 func (c *call) revokeSecret() (any, error) {
 	a, s, err := c.secret()
 	if err != nil {
@@ -97,6 +101,7 @@ func (c *call) revokeSecret() (any, error) {
 	return map[string]any{"combined_secrets": a.combinedSecrets()}, a.save(c.tx)
 }
 
+// reactivateSecret answers POST secrets/{secret_id}/reactivate, which can change the secret's scope.
 func (c *call) reactivateSecret() (any, error) {
 	scope := c.body.optionalText("scope")
 	if err := c.body.errs.err(); err != nil {

@@ -34,6 +34,7 @@ var allSections = []section{
 
 const appInfo = "app_info"
 
+// findSection finds a section that can be migrated.
 func findSection(name string) (section, bool) {
 	i := slices.IndexFunc(allSections, func(s section) bool { return s.name == name })
 	if i < 0 {
@@ -42,6 +43,7 @@ func findSection(name string) (section, bool) {
 	return allSections[i], true
 }
 
+// on reports whether apps of the platform have the section.
 func (s section) on(platform string) bool { return s.platform == "" || s.platform == platform }
 
 // readSections reads a list of sections to migrate.
@@ -149,6 +151,7 @@ func objectsOf(list any) []map[string]any {
 	return nil
 }
 
+// indexOf is the place of the item whose key has this value, or -1.
 func indexOf(items []map[string]any, key string, value any) int {
 	return slices.IndexFunc(items, func(o map[string]any) bool { return o[key] == value })
 }

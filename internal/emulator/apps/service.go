@@ -162,6 +162,7 @@ func findEndpoint(r *http.Request) (endpoint, []string, error) {
 	return endpoint{}, nil, wire.NotFound(r)
 }
 
+// matchPath compares a path with a pattern, element by element, and returns what stood for each "{...}".
 func matchPath(pattern, parts []string) (path []string, ok bool) {
 	if len(pattern) != len(parts) {
 		return nil, false

@@ -52,6 +52,7 @@ func (a *accountApp) sectionsShown(chosen []string) []string {
 	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(chosen, name) })
 }
 
+// getSettings answers GET /app/{app_token}/settings: an object of sections.
 func (c *call) getSettings() (any, error) {
 	chosen, err := c.shownSections()
 	if err != nil {
@@ -112,6 +113,7 @@ func (c *call) exportSettings() (any, error) {
 	return csvAnswer(out.Bytes()), w.Error()
 }
 
+// flatten hands out every plain value below value, with the way to it joined by dots.
 func flatten(value any, key string, at []string, line func(setting, value string)) {
 	switch v := value.(type) {
 	case map[string]any:

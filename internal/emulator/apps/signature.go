@@ -10,11 +10,13 @@ import (
 // fingerprint is a SHA-1 of a certificate, 20 bytes. Source: the service's SDK documentation.
 var fingerprint = regexp.MustCompile(`^[0-9A-F]{2}(:[0-9A-F]{2}){19}$`)
 
+// signature are the app's signature settings, with the defaults in place.
 func (a *accountApp) signature() map[string]any {
 	object, _ := a.Settings["signature"].(map[string]any)
 	return merged(map[string]any{"enforce_install_signing": false, "android_fingerprints": []any{}}, object)
 }
 
+// enforcesSigning reports whether installs that aren't signed are rejected.
 func (a *accountApp) enforcesSigning() bool {
 	b, _ := a.signature()["enforce_install_signing"].(bool)
 	return b
@@ -41,6 +43,7 @@ func readSignature(f fields) map[string]any {
 	return out
 }
 
+// patchSignature answers PATCH /app/{app_token}/signature.
 func (c *call) patchSignature() (any, error) {
 	own := readSignature(c.body)
 	if err := c.body.errs.err(); err != nil {

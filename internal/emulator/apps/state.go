@@ -53,6 +53,7 @@ type accountApp struct {
 	Secrets  []sdkSecret
 }
 
+// otherStore is an app's ID in an additional store.
 type otherStore struct {
 	StoreID string `json:"store_id"`
 }
@@ -106,6 +107,7 @@ func (c *call) appByStore(storeID, platform string) (*accountApp, error) {
 	return nil, nil
 }
 
+// keptApp reads the app that was kept under a condition; nil when there is none.
 func (s *Service) keptApp(tx *sql.Tx, where string, args ...any) (*accountApp, error) {
 	var text string
 	err := tx.QueryRow("SELECT record FROM account_apps WHERE "+where, args...).Scan(&text)
@@ -186,4 +188,5 @@ func (c *call) newAppToken(platform, storeID string) (string, error) {
 	}
 }
 
+// stamp writes a time as the service does.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }

@@ -94,6 +94,7 @@ func emptySettings() map[string]any {
 	return out
 }
 
+// eventID is the number of an app's event, made from its name.
 func (s *Service) eventID(appToken, name string) int {
 	return 100_000 + s.streamOf("event id", appToken, name).Below(1_000_000_000)
 }

@@ -39,6 +39,7 @@ type sectionResult struct {
 	Failures  []itemFailure `json:"failures"`
 }
 
+// itemFailure is an item of a section that couldn't be copied.
 type itemFailure struct {
 	Name   string `json:"name"`
 	Detail string `json:"detail"`
@@ -50,6 +51,7 @@ type blockedResult struct {
 	Detail  string `json:"detail"`
 }
 
+// over reports whether the job has ended.
 func (t *ticket) over() bool { return t.Status == ticketCompleted || t.Status == ticketFailed }
 
 // queueTicket makes a job for the app.
@@ -77,6 +79,7 @@ func (c *call) newestTicket(app string) (token string, err error) {
 	return token, nil
 }
 
+// save keeps the job.
 func (t *ticket) save(tx *sql.Tx) error {
 	text, err := json.Marshal(t)
 	if err == nil {
@@ -89,6 +92,7 @@ func (t *ticket) save(tx *sql.Tx) error {
 	return nil
 }
 
+// readTickets reads the jobs under a condition, oldest first.
 func readTickets(tx *sql.Tx, where string, args ...any) (out []*ticket, err error) {
 	rows, err := tx.Query("SELECT record FROM tickets WHERE "+where+" ORDER BY position", args...)
 	if err != nil {
@@ -109,6 +113,7 @@ func readTickets(tx *sql.Tx, where string, args ...any) (out []*ticket, err erro
 	return out, rows.Err()
 }
 
+// getStatus answers GET /status/{ticket_token}.
 func (c *call) getStatus() (any, error) {
 	found, err := readTickets(c.tx, "token=?", c.path[0])
 	if err != nil {
@@ -204,6 +209,7 @@ type jobRun struct {
 	changed map[string]bool
 }
 
+// app reads an app once for all of the jobs.
 func (r *jobRun) app(token string) (*accountApp, error) {
 	if a := r.apps[token]; a != nil {
 		return a, nil
@@ -213,6 +219,7 @@ func (r *jobRun) app(token string) (*accountApp, error) {
 	return a, err
 }
 
+// save keeps the apps that jobs have changed.
 func (r *jobRun) save(tx *sql.Tx) error {
 	for token := range r.changed {
 		if err := r.apps[token].save(tx); err != nil {

@@ -42,6 +42,7 @@ func (r *vaultRecord) MarshalJSON() ([]byte, error) {
 
 const vaultColumns = "SELECT position, section, store, data, created, updated FROM vault "
 
+// scan reads a row of vaultColumns.
 func (r *vaultRecord) scan(row interface{ Scan(...any) error }) error {
 	return row.Scan(&r.id, &r.section, &r.store, &r.sealed, &r.created, &r.updated)
 }
@@ -59,6 +60,7 @@ func findRecord(tx *sql.Tx, where string, args ...any) (*vaultRecord, error) {
 	return r, nil
 }
 
+// firstRecord is the oldest record; nil when the vault is empty.
 func firstRecord(tx *sql.Tx) (*vaultRecord, error) {
 	return findRecord(tx, "ORDER BY position LIMIT 1")
 }
@@ -143,6 +145,7 @@ func readCloud(data string, body fields) map[string]any {
 	return out
 }
 
+// listVault answers GET /vault: every record, its data sealed.
 func (c *call) listVault() (_ any, err error) {
 	rows, err := c.tx.Query(vaultColumns + "ORDER BY position")
 	if err != nil {
@@ -241,6 +244,7 @@ func keyIn(file string, fresh []byte) ([]byte, error) {
 // about binds what is sealed to its place, so that it can't be moved to another.
 func (r *vaultRecord) about() []byte { return fmt.Appendf(nil, "%q %q", r.section, r.store) }
 
+// seal puts the encrypted text into the record, after a fresh nonce.
 func (k *vaultKey) seal(r *vaultRecord, plain string) error {
 	aead, err := k.cipher()
 	if err != nil {
@@ -252,6 +256,7 @@ func (k *vaultKey) seal(r *vaultRecord, plain string) error {
 	return nil
 }
 
+// open decrypts a record; an error says nothing of what is in it.
 func (k *vaultKey) open(r *vaultRecord) (string, error) {
 	aead, err := k.cipher()
 	if err != nil {

@@ -32,7 +32,7 @@ const (
 	EngagementAd
 )
 
-const rowsPerDay = 1000 // fact ids: (day*maxApps + app)*rowsPerDay + row
+const rowsPerDay = 1000 // fact ids: (day*MaxApps + app)*rowsPerDay + row
 
 // FirstFactID is the least id that a fact of the day can have: facts are ordered by day, then app.
 func FirstFactID(day int) int { return day * MaxApps * rowsPerDay }

@@ -22,7 +22,7 @@ import (
 //	engagement    0 none (organic), 1 click, 2 impression, 3 engaged_ad: attribution_types keeps 0 and the types listed
 //	reattributed  1 for users who were reattributed at some time, else 0
 //	sandbox       1 for test traffic, which only sandbox=true shows, and then nothing else
-//	ad_source     index in adSources: who brought all of this row's ad revenue and ad impressions, by the hour and in
+//	ad_source     index in AdSources: who brought all of this row's ad revenue and ad impressions, by the hour and in
 //	              the cohort; ad_revenue_sources takes other rows' as 0
 //	salt          0..999999: rounds the row's shares up or down, always the same way
 //	installs, clicks, impressions, sessions (without installs), dau (active users of the day)

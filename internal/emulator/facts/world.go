@@ -67,7 +67,7 @@ const keepSchema = `
 CREATE TABLE made (day INT, app INT, PRIMARY KEY (day, app)) WITHOUT ROWID;
 CREATE TABLE made_from (seed INT, apps INT, first_day INT, version TEXT);`
 
-// Open opens the world's database: see openStore. more are the tables of others. A file that was made from something
+// Open opens the world's database: see store.Open. more are the tables of others. A file that was made from something
 // else is refused; one that was made before goes on with its own first day.
 func (w *World) Open(file, more string) (err error) {
 	version := w.version(more)

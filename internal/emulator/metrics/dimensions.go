@@ -15,7 +15,7 @@ type Dimension struct {
 	Slug, Label string
 	Attributed  bool      // the engagement that brought the user decides it: see facts.first_slice
 	Time        *TimeForm // of a date
-	Text        int       // index in slice.texts; -1 for dates and currencies
+	Text        int       // index in facts.Slice.Texts; -1 for dates and currencies
 }
 
 // TimeForm is a date's label, for SQLite and for Go.
@@ -106,6 +106,7 @@ func (q *Query) label(d Dimension, local string) string {
 	return "d." + d.column()
 }
 
+// layout prints a local time by a form of package time.
 func layout(form string) func(time.Time) string {
 	return func(local time.Time) string { return local.Format(form) }
 }
@@ -116,6 +117,7 @@ func weekLabel(local time.Time) string {
 	return sunday.Format("2006-01-02 - ") + sunday.AddDate(0, 0, 6).Format("2006-01-02")
 }
 
+// quarterLabel is such as "Q1 2026".
 func quarterLabel(local time.Time) string {
 	return fmt.Sprintf("Q%d %d", (local.Month()+2)/3, local.Year())
 }

@@ -35,6 +35,7 @@ type factFilter struct {
 	ids    []int
 }
 
+// sql is the filter as a condition with one argument: the ids as a JSON array, however many they are.
 func (f factFilter) sql() (text string, arg any, err error) {
 	list, err := json.Marshal(f.ids)
 	return f.column + " IN (SELECT value FROM json_each(?))", string(list), err

@@ -42,6 +42,7 @@ type formulaParser struct {
 	resolve func(slug string) (expr, error)
 }
 
+// parseFormula turns a formula into SQL; resolve gives the SQL of a metric in it.
 func parseFormula(text string, resolve func(string) (expr, error)) (expr, error) {
 	p := &formulaParser{rest: text, resolve: resolve}
 	e, err := p.sum()
@@ -54,6 +55,7 @@ func parseFormula(text string, resolve func(string) (expr, error)) (expr, error)
 	return e, nil
 }
 
+// take takes the next character if it is one of chars.
 func (p *formulaParser) take(chars string) (byte, bool) {
 	if p.rest != "" && strings.IndexByte(chars, p.rest[0]) >= 0 {
 		c := p.rest[0]
@@ -63,6 +65,7 @@ func (p *formulaParser) take(chars string) (byte, bool) {
 	return 0, false
 }
 
+// sum reads products with + and - between them.
 func (p *formulaParser) sum() (expr, error) {
 	left, err := p.product()
 	for err == nil {
@@ -83,6 +86,7 @@ func (p *formulaParser) sum() (expr, error) {
 	return left, err
 }
 
+// product reads atoms with * and / between them.
 func (p *formulaParser) product() (expr, error) {
 	left, err := p.atom()
 	for err == nil {
@@ -107,6 +111,7 @@ func (p *formulaParser) product() (expr, error) {
 	return left, err
 }
 
+// atom reads a metric, a number, abs(...) or a formula in parentheses.
 func (p *formulaParser) atom() (expr, error) {
 	if inner, ok := strings.CutPrefix(p.rest, "abs("); ok {
 		p.rest = inner
@@ -129,6 +134,7 @@ func (p *formulaParser) atom() (expr, error) {
 	return p.resolve(word)
 }
 
+// closing reads a formula up to its closing parenthesis.
 func (p *formulaParser) closing() (expr, error) {
 	e, err := p.sum()
 	if err != nil {

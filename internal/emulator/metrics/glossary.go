@@ -89,6 +89,7 @@ func (g *Glossary) All() []*Metric {
 // formulaTable finds a definition by its slug with placeholders.
 type formulaTable map[string]*Metric
 
+// makeFormulaTable joins the tables of all metrics.
 func makeFormulaTable() formulaTable {
 	t := formulaTable{}
 	for _, defs := range slices.Concat(metricTables(), [][]Metric{innerMetrics, eventMetrics}) {

@@ -77,6 +77,7 @@ func (q *Query) Spans() []span {
 	return out
 }
 
+// span is the stretch of the period so many days earlier.
 func (q *Query) span(shift int) span {
 	s := span{shift: shift}
 	s.hours = Hours{firstHour(q.Zone, q.Period.From-shift), firstHour(q.Zone, q.Period.To+1-shift) - 1}
@@ -119,6 +120,7 @@ func (q *Query) Names() (slugs, labels []string) {
 	return slugs, labels
 }
 
+// groupsBy reports whether the report shows the dimension.
 func (q *Query) groupsBy(slug string) bool {
 	return slices.ContainsFunc(q.Dimensions, func(d Dimension) bool { return d.Slug == slug })
 }

@@ -138,6 +138,7 @@ func (q *Query) order() string {
 	return strings.Join(keys, ",")
 }
 
+// newBuilder begins the grouping of a span; name begins the names of its columns.
 func newBuilder(q *Query, s span, name string) *sqlBuilder {
 	b := &sqlBuilder{q: q, span: s, name: name, known: map[string]int{}}
 	cost := "f.spend"
@@ -176,6 +177,7 @@ func (b *sqlBuilder) inner() (string, []any, error) {
 	return "SELECT " + strings.Join(append(columns, b.sums...), ", ") + from + " WHERE " + where + " GROUP BY " + strings.Join(group, ","), args, err
 }
 
+// where are the conditions on a fact and its slice, with their arguments.
 func (b *sqlBuilder) where() (string, []any, error) {
 	q, hours, days := b.q, b.span.hours, b.span.UTCDays()
 	keep := []string{
@@ -227,6 +229,7 @@ func (b *sqlBuilder) amounts() []string {
 	return out
 }
 
+// converted is an amount in the report's currency, truncated to micros.
 func (b *sqlBuilder) converted(column string) string {
 	if b.q.Currency.Num == b.q.Currency.Den {
 		return column
@@ -272,6 +275,7 @@ func (b *sqlBuilder) sum(c Column) expr {
 // IsCohort tells metrics of a cohort's period from others that a formula puts beside them.
 func (m *Metric) IsCohort() bool { return strings.Contains(m.Slug, "{p}") }
 
+// aggregate asks for an aggregate over a group, once however often it is asked for, and returns the column that has it.
 func (b *sqlBuilder) aggregate(sql string, u Unit) expr {
 	n, ok := b.known[sql]
 	if !ok {

@@ -39,6 +39,7 @@ var unknownSubscription = subscriptionEvent{"unknown", "Unknown", 900, 3}
 // subscriptionKinds are what brings revenue.
 var subscriptionKinds = makeSubscriptionKinds()
 
+// makeSubscriptionKinds are the events that bring revenue, and revenue of no known event.
 func makeSubscriptionKinds() []subscriptionEvent {
 	var out []subscriptionEvent
 	for _, e := range subscriptionEvents {
@@ -83,6 +84,7 @@ func makeSubscriptionMetrics() []Metric {
 // subscriptionBases are what a cohort's subscriptions do with age.
 var subscriptionBases = makeSubscriptionBases()
 
+// makeSubscriptionBases are the subscriptions' quantities that grow with a cohort's age.
 func makeSubscriptionBases() []CohortBase {
 	var out []CohortBase
 	for i, e := range append(subscriptionEvents[:len(subscriptionEvents):len(subscriptionEvents)], unknownSubscription) {

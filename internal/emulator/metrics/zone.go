@@ -14,6 +14,7 @@ func offsetAt(zone *time.Location, hour int) int {
 	return east
 }
 
+// localDay is the zone's day at an hour since 1970-01-01 UTC.
 func localDay(zone *time.Location, hour int) int {
 	return facts.FloorDiv(hour*3600+offsetAt(zone, hour), facts.DaySeconds)
 }

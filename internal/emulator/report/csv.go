@@ -21,6 +21,7 @@ type csvWriter struct {
 
 const csvPiece = 32 << 10
 
+// sep writes the comma before every cell but a line's first.
 func (w *csvWriter) sep() {
 	if w.cells > 0 {
 		w.buf = append(w.buf, ',')
@@ -28,11 +29,13 @@ func (w *csvWriter) sep() {
 	w.cells++
 }
 
+// text writes a cell of text.
 func (w *csvWriter) text(s string) {
 	w.sep()
 	w.buf = appendText(w.buf, s)
 }
 
+// appendText quotes a text only when it has to be.
 func appendText(b []byte, s string) []byte {
 	if !strings.ContainsAny(s, ",\"\r\n") {
 		return append(b, s...)
@@ -42,6 +45,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
+// whole writes an integer.
 func (w *csvWriter) whole(n int64) {
 	w.sep()
 	w.buf = strconv.AppendInt(w.buf, n, 10)
@@ -53,6 +57,7 @@ func (w *csvWriter) micros(n int64) {
 	w.buf = appendMicros(w.buf, n)
 }
 
+// appendMicros appends millionths as a decimal of one to six places.
 func appendMicros(b []byte, n int64) []byte {
 	if n < 0 {
 		b = append(b, '-')
@@ -101,6 +106,7 @@ func appendReal(b []byte, x float64) []byte {
 	return b
 }
 
+// endLine ends a row; once enough has gathered it is written out.
 func (w *csvWriter) endLine() error {
 	w.buf = append(w.buf, '\n')
 	w.cells = 0
@@ -110,6 +116,7 @@ func (w *csvWriter) endLine() error {
 	return w.err
 }
 
+// flush writes out what has gathered, and returns the first error of any write.
 func (w *csvWriter) flush() error {
 	if w.err == nil {
 		_, w.err = w.out.Write(w.buf)

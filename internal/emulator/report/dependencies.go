@@ -17,12 +17,14 @@ var dependencyRules = []struct{ name, id string }{
 // dependencies finds the ids behind the names of a report's rows. In this account's data a name has one id.
 type dependencies struct{ ids []dependency }
 
+// dependency is one ID with its values, by the row's cells that it depends on.
 type dependency struct {
 	slug  string
 	cells []int               // of a row: what the id depends on
 	known map[string][]string // by these cells, joined
 }
 
+// dependencies collects the IDs behind the names that the report shows.
 func (s *Service) dependencies(q *request) *dependencies {
 	out := &dependencies{}
 	for _, rule := range dependencyRules {

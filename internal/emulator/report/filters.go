@@ -41,6 +41,7 @@ func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 	return nil
 }
 
+// readFilter reads one filter: of a dimension into Filters, of a metric into Bounds. An empty value is no filter.
 func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	_, ofMetric := metrics.MetricOps[op]
 	ofDimension := slices.Contains(dimensionOps, op)
@@ -94,6 +95,7 @@ func filterList(s string) []string {
 
 var number = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
+// parseNumber reads a bound: a decimal, with an exponent or without.
 func parseNumber(s string) (float64, bool) {
 	s = strings.TrimSpace(s) // a "+" that was sent unescaped arrives as a blank
 	x, err := strconv.ParseFloat(s, 64)

@@ -80,8 +80,10 @@ type jsonWriter struct {
 	err     error
 }
 
+// add appends text as it is.
 func (w *jsonWriter) add(text string) { w.buf = append(w.buf, text...) }
 
+// value appends a value as JSON.
 func (w *jsonWriter) value(v any) {
 	b, err := appendJSON(w.buf, v)
 	if err != nil && w.err == nil {
@@ -99,6 +101,7 @@ func appendJSON(b []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
+// row appends a row as an object: dimensions and metrics are strings.
 func (w *jsonWriter) row(row []any) (err error) {
 	if w.rows++; w.rows > 1 {
 		w.add(",")
@@ -131,6 +134,7 @@ func (w *jsonWriter) row(row []any) (err error) {
 	return w.err
 }
 
+// flush writes out what has gathered, and returns the first error of any write.
 func (w *jsonWriter) flush() error {
 	if w.err == nil {
 		_, w.err = w.out.Write(w.buf)

@@ -32,6 +32,7 @@ type appItem struct {
 	Platforms         map[string]platformItem `json:"platforms"`
 }
 
+// platformItem is one of an app's stores.
 type platformItem struct {
 	StoreType  string `json:"store_type"`
 	StoreID    string `json:"store_id"`
@@ -103,6 +104,7 @@ type filterSearch struct {
 	section string // of a metric, as the parameter has it; "" is any
 }
 
+// takes reports whether an item is among those searched for.
 func (f filterSearch) takes(i filterItem) bool {
 	return f.part == "" || strings.Contains(strings.ToLower(i.ID), f.part) || strings.Contains(strings.ToLower(i.Name), f.part)
 }
@@ -142,6 +144,7 @@ func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 	}
 }
 
+// plainItems are values whose name is their ID.
 func plainItems(names []string) []filterItem {
 	var out []filterItem
 	for _, n := range names {
@@ -163,6 +166,7 @@ func utcOffsets() []string {
 		+11:00 +12:00 +12:45 +13:00 +14:00`)
 }
 
+// dimensionItems are all dimensions.
 func dimensionItems() []filterItem {
 	var out []filterItem
 	for _, d := range metrics.Dimensions {

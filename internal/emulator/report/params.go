@@ -39,6 +39,7 @@ func (s *Service) parse(v url.Values, now time.Time) (*request, *wire.Error) {
 	return q, nil
 }
 
+// readDimensions reads dimensions, at least one.
 func (q *request) readDimensions(v url.Values) *wire.Error {
 	names := splitList(v.Get("dimensions"))
 	if len(names) == 0 {
@@ -54,6 +55,7 @@ func (q *request) readDimensions(v url.Values) *wire.Error {
 	return nil
 }
 
+// readMetrics reads metrics, at least one.
 func (s *Service) readMetrics(q *request, v url.Values) *wire.Error {
 	names := splitList(v.Get("metrics"))
 	if len(names) == 0 {
@@ -93,6 +95,7 @@ func (q *request) readSort(v url.Values) *wire.Error {
 	return nil
 }
 
+// readFormat reads what decides the answer's form: readable_names, format_dates, currency and limit.
 func (q *request) readFormat(v url.Values) (err *wire.Error) {
 	if q.readable, err = boolParam(v, "readable_names", false); err != nil {
 		return err
@@ -125,6 +128,7 @@ func splitList(s string) []string {
 	return out
 }
 
+// boolParam reads true or false in any case; preset is what an absent one means.
 func boolParam(v url.Values, name string, preset bool) (bool, *wire.Error) {
 	switch strings.ToLower(v.Get(name)) {
 	case "":
@@ -137,6 +141,7 @@ func boolParam(v url.Values, name string, preset bool) (bool, *wire.Error) {
 	return false, wire.BadRequest("%s: %q is neither true nor false", name, v.Get(name))
 }
 
+// findRate finds a currency by its code, in any case; USD when there is none.
 func findRate(code string) (facts.Rate, *wire.Error) {
 	if code == "" {
 		code = "USD" // of every app

@@ -33,6 +33,7 @@ func (s *Service) serveParquet(x *wire.Exchange, r *http.Request) {
 	}))
 }
 
+// writeParquet writes the rows as one Parquet file in batches; rows already stands on the first one.
 func writeParquet(x *wire.Exchange, columns []column, width int, rows *sql.Rows) error {
 	body := x.PlainBody(parquetType)
 	w := parquet.NewWriter(body, parquetSchema(columns),
@@ -67,6 +68,7 @@ func writeParquet(x *wire.Exchange, columns []column, width int, rows *sql.Rows)
 	return body.Close()
 }
 
+// parquetValue is a column's cell of a row, as its Parquet type.
 func parquetValue(c column, row []any) (parquet.Value, error) {
 	switch v := c.value(row).(type) {
 	case string:
@@ -89,8 +91,10 @@ type orderedGroup struct {
 	fields []parquet.Field
 }
 
+// Fields implements parquet.Node.
 func (g orderedGroup) Fields() []parquet.Field { return g.fields }
 
+// parquetSchema is the file's schema, in the order of the columns.
 func parquetSchema(columns []column) *parquet.Schema {
 	g := orderedGroup{Group: parquet.Group{}}
 	for _, c := range columns {

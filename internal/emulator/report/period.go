@@ -144,4 +144,5 @@ func monthsBefore(t time.Time, n int) int {
 	return facts.DayOf(first) + min(t.Day(), last) - 1
 }
 
+// days is the period of two days and those between.
 func days(from, to int) metrics.Period { return metrics.Period{From: from, To: to} }

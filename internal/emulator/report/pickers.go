@@ -92,6 +92,7 @@ func metricList(p picker) func(*Service, filterSearch) []filterItem {
 	}
 }
 
+// pickerDefs are the metrics of a picker, sorted by slug.
 func (s *Service) pickerDefs(p picker) []*metrics.Metric {
 	var out []*metrics.Metric
 	for _, def := range s.glossary.All() {
@@ -102,6 +103,7 @@ func (s *Service) pickerDefs(p picker) []*metrics.Metric {
 	return out
 }
 
+// metricItem is a metric as an item of a list.
 func metricItem(slug, label string, def *metrics.Metric) filterItem {
 	format := formatting(def.Kind)
 	return filterItem{ID: slug, Name: label, Section: def.Section, Formatting: &format,

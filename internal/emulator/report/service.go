@@ -114,6 +114,7 @@ func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request, write fu
 	})
 }
 
+// run makes the facts of the query's days, those of posted spend too, and hands over the rows of its SQL.
 func (s *Service) run(ctx context.Context, q *metrics.Query, use func(metrics.Statement, *sql.Rows) error) error {
 	for _, part := range q.Spans() {
 		days := part.UTCDays()
@@ -171,6 +172,7 @@ func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Un
 	return body.Close()
 }
 
+// writeHeader writes the CSV's first line, as the request's drift fault leaves it.
 func (q *request) writeHeader(w *csvWriter, f *wire.Fault) {
 	names, labels := q.Names()
 	if q.readable {

@@ -58,7 +58,7 @@ func (b *books) stateOf(app, idType, id string) State {
 	return out
 }
 
-// bits writes a set as 0 and 1, in the order of sharingMetrics.
+// bits writes a set as 0 and 1, in the order of metricNames.
 func (m metricSet) bits() string {
 	out := make([]byte, len(metricNames))
 	for i := range out {
@@ -104,6 +104,7 @@ func (s *Service) Admin(x *wire.Exchange, r *http.Request, call string) (answer 
 	}
 }
 
+// askedState answers GET /_emulator/sharing.
 func (s *Service) askedState(q url.Values) (state State, err error) {
 	app, device, idType, partner := q.Get("app_token"), q.Get("device"), q.Get("id_type"), q.Get("partner")
 	if !s.hasApp(app) || device == "" || idType != "" && !slices.Contains(idTypes[:], idType) {

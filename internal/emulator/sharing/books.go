@@ -21,6 +21,7 @@ type deviceKey struct {
 
 var idTypes = [...]string{"idfa", "gps_adid"}
 
+// devices are those that the request is about: one for each kind of ID that it has.
 func (req *request) devices() []deviceKey {
 	keys := make([]deviceKey, 0, len(idTypes))
 	for i, id := range [...]string{req.idfa, req.gpsADID} {
@@ -58,24 +59,28 @@ type books struct {
 	overlaps   int
 }
 
+// newBooks are empty books over these partners.
 func newBooks(partners *partnerNames) *books {
 	b := &books{partners: partners, hash: maphash.MakeSeed()}
 	b.clear()
 	return b
 }
 
+// clear empties devices and counts; the caller holds the lock, or is alone.
 func (b *books) clear() {
 	b.devices, b.underWay = map[deviceKey]*device{}, map[deviceKey]int{}
 	b.statuses, b.refused = map[int]int{}, map[string]int{}
 	b.faults, b.records, b.duplicates, b.overlaps = 0, 0, 0, 0
 }
 
+// faulted counts a request that a fault answered.
 func (b *books) faulted() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.faults++
 }
 
+// answered counts an answer, and why it was refused.
 func (b *books) answered(status int, refused string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -203,6 +208,7 @@ func (b *books) replay() error {
 	return nil
 }
 
+// compare orders devices by app, kind of ID and ID.
 func (k deviceKey) compare(other deviceKey) int {
 	return cmp.Or(strings.Compare(k.app, other.app), cmp.Compare(k.idType, other.idType), strings.Compare(k.id, other.id))
 }

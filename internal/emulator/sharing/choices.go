@@ -20,7 +20,7 @@ var groups = map[string][]string{
 	"install": {"rejected_install"},
 }
 
-// metricSet has bit n for sharingMetrics[n].
+// metricSet has bit n for metricNames[n].
 type metricSet uint16
 
 // covered is what a setting of each metric speaks of: the metric, and all below it.
@@ -42,7 +42,7 @@ var covered = func() map[string]metricSet {
 
 // setting switches sharing of a metric, or group, with a partner.
 type setting struct {
-	partner int // place in sharingPartners.names
+	partner int // place in partnerNames.names
 	metric  string
 	share   bool
 }
@@ -73,6 +73,7 @@ type choice struct {
 	said, shared metricSet // shared is a part of said
 }
 
+// set puts a setting over what was said of its metrics before.
 func (c *choice) set(s setting) {
 	set := covered[s.metric]
 	c.said |= set
@@ -85,6 +86,7 @@ func (c *choice) set(s setting) {
 // choices are a device's, in no order.
 type choices []choice
 
+// of is what was said of a partner; a zero choice when nothing was.
 func (c choices) of(partner int) choice {
 	for _, of := range c {
 		if of.partner == partner {
@@ -113,5 +115,5 @@ func (c choices) effective(partner int) metricSet {
 	return own.shared | all.shared&^own.said | covered["all"]&^(own.said|all.said)
 }
 
-// everyPartner is the place of `all` in sharingPartners.names.
+// everyPartner is the place of `all` in partnerNames.names.
 const everyPartner = 0

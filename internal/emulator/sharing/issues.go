@@ -16,6 +16,7 @@ type issues struct {
 	more  int
 }
 
+// add notes an invalid part by its kind and the names on the way to it.
 func (e *issues) add(kind string, path ...string) {
 	if len(e.shown) == shownIssues {
 		e.more++
@@ -33,6 +34,7 @@ func (e *issues) add(kind string, path ...string) {
 // any tells that something is invalid.
 func (e *issues) any() bool { return len(e.shown) > 0 }
 
+// text joins the parts for an answer.
 func (e *issues) text() string {
 	if e.more > 0 {
 		return strings.Join(e.shown, "; ") + fmt.Sprintf("; %d more", e.more)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Schema is the log of all that /third_party_sharing took, in order of arrival. See lineLog. A line is
+// Schema is the log of all that /third_party_sharing took, in order of arrival. See store.Log. A line is
 // received,status,app_token,idfa,gps_adid,sharing,settings,options
 // with seconds since 1970; a setting is facebook.install=0, an option tiktok.key=value, escaped as in a query.
 const Schema = `
@@ -25,6 +25,7 @@ const (
 // escape is for names on the left of a point.
 func escape(name string) string { return strings.ReplaceAll(url.QueryEscape(name), ".", "%2E") }
 
+// line writes a request as a line of the log: see Schema.
 func (b *books) line(req request, now time.Time) []byte {
 	out := make([]byte, 0, 128)
 	out = strconv.AppendInt(out, now.Unix(), 10)
@@ -43,6 +44,7 @@ func (b *books) line(req request, now time.Time) []byte {
 	return append(append(out, ','), optionsText(req.options)...)
 }
 
+// optionsText writes options as words, escaped as in a query.
 func optionsText(options []option) string {
 	words := make([]string, len(options))
 	for i, o := range options {
@@ -51,6 +53,7 @@ func optionsText(options []option) string {
 	return strings.Join(words, " ")
 }
 
+// btoi is 1 for true.
 func btoi(b bool) int {
 	if b {
 		return 1

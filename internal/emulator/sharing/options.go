@@ -10,6 +10,7 @@ import (
 // option is a granular option of a device.
 type option struct{ group, key, value string }
 
+// byGroupAndKey orders options.
 func byGroupAndKey(a, b option) int {
 	return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.key, b.key))
 }
@@ -63,6 +64,7 @@ type optionValue struct {
 	literal string
 }
 
+// optionText reads an option's value from JSON.
 func optionText(raw json.RawMessage) optionValue {
 	if text, isText := textOf(raw); isText {
 		return optionValue{text: &text}
@@ -70,6 +72,7 @@ func optionText(raw json.RawMessage) optionValue {
 	return optionValue{literal: string(raw)}
 }
 
+// addOption appends an option that is valid; else it goes to bad.
 func (p *partnerNames) addOption(out []option, group, key string, v optionValue, bad *issues) []option {
 	name, known := p.optionGroup(group)
 	if !known {

@@ -42,11 +42,13 @@ type objectParam struct {
 	pieces []piece
 }
 
+// piece is one name[a][b]=value of a form.
 type piece struct {
 	path  []string // a, b; nil when the brackets make no sense
 	value string
 }
 
+// empty reports whether the object wasn't sent at all.
 func (p objectParam) empty() bool { return len(p.texts) == 0 && len(p.pieces) == 0 }
 
 // readParams reads query and body, of which the body goes first, name by name. refused is the service's word for
@@ -86,11 +88,13 @@ func readParams(r *http.Request) (p params, refused string) {
 	return p, refused
 }
 
+// isJSON tells the Content-Type of JSON.
 func isJSON(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	return err == nil && kind == "application/json"
 }
 
+// readForm reads a query or a form.
 func (p *params) readForm(encoded string) (refused string) {
 	for encoded != "" {
 		var pair string
@@ -110,6 +114,7 @@ func (p *params) readForm(encoded string) (refused string) {
 	return ""
 }
 
+// put takes one parameter of a form; unknown ones are ignored.
 func (p *params) put(name, value string) {
 	if i := slices.Index(plainNames[:], name); i >= 0 {
 		if p.plain[i] == "" {
@@ -128,6 +133,7 @@ func (p *params) put(name, value string) {
 	}
 }
 
+// object is the parameter of that name that is an object; nil for others.
 func (p *params) object(name string) *objectParam {
 	switch name {
 	case settingsName:
@@ -152,6 +158,7 @@ func bracketPath(s string) []string {
 	return path
 }
 
+// readJSON reads a body of JSON, whose objects may be texts of JSON themselves.
 func (p *params) readJSON(body []byte) (refused string) {
 	const malformed = "Malformed request body"
 	members, ok := jsonParts(body, '{')

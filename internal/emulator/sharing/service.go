@@ -136,6 +136,7 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	x.Deliver(answer, failed)
 }
 
+// sayJSON answers with one name and its words.
 func sayJSON(status int, name, words string) wire.Reply {
 	body, err := json.Marshal(map[string]string{name: words})
 	if err != nil {

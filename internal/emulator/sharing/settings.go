@@ -16,6 +16,7 @@ func (p *partnerNames) readSettings(o objectParam, bad *issues) []setting {
 	return inOrder(r.out)
 }
 
+// settingsReader gathers settings from the forms that they may come in.
 type settingsReader struct {
 	partners *partnerNames
 	bad      *issues
@@ -64,6 +65,7 @@ func (r *settingsReader) partner(name string, raw json.RawMessage) {
 	}
 }
 
+// metric takes one setting, if its metric and its value are valid.
 func (r *settingsReader) metric(partner int, name, metric, value string) {
 	switch {
 	case covered[metric] == 0:
@@ -91,6 +93,7 @@ func (r *settingsReader) formObject(members []member) {
 // formObject is one setting as an object of a form.
 type formObject struct{ partnerName, key, value string }
 
+// put takes one of the three fields; known is false for another name.
 func (f *formObject) put(name, value string) (known bool) {
 	switch name {
 	case "partnerName":
@@ -105,6 +108,7 @@ func (f *formObject) put(name, value string) (known bool) {
 	return true
 }
 
+// form takes the setting of a form object.
 func (r *settingsReader) form(f formObject) {
 	if f.partnerName == "" || f.key == "" {
 		r.bad.add("Invalid " + settingsName)
@@ -172,6 +176,7 @@ func (p *partnerNames) learn(name string) int {
 	return len(p.names) - 1
 }
 
+// find is the place of a name that is known.
 func (p *partnerNames) find(name string) (int, bool) {
 	i, known := p.place[name]
 	return i, known

@@ -18,7 +18,7 @@ import (
 // window is how long after an engagement its spend is taken. Source: the service's interface document.
 const window = 7 * 24 * time.Hour
 
-// The states of a Cost ID. A pending one is nobody's engagement yet, and expires after spendWindow.
+// The states of a Cost ID. A pending one is nobody's engagement yet, and expires after window.
 const (
 	matched = iota // booked on its engagement's day
 	late           // came after the window: answered 200, because the service matches afterwards, but booked nowhere

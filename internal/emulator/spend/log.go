@@ -12,7 +12,7 @@ import (
 )
 
 // Schema is the log of all that was answered 200, in order of arrival, as lines of JSON. The books are what comes of
-// it. See lineLog.
+// it. See store.Log.
 const Schema = `
 CREATE TABLE spend (id INTEGER PRIMARY KEY, lines TEXT);`
 

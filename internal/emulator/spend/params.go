@@ -12,17 +12,17 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// paramNames are the parameters of /cost, all of them required, in the order of costValues.
+// paramNames are the parameters of /cost, all of them required, in the order of params.
 var paramNames = [...]string{"cost_type", "cost_currency", "cost_amount", "cost_id", "tag"}
 
 // params are the parameters as they were sent.
 type params [len(paramNames)]string
 
-// costTypes are the values of cost_type; the place here, counted from 1, is that of costPricing.
+// costTypes are the values of cost_type; the place here, counted from 1, is facts.PayInstall and so on.
 // Source: the service's help page on the ad spend endpoint.
 var costTypes = []string{"cpi", "cpc", "cpm", "cpe"}
 
-// record is a checked record. Amounts are in units of amountUnit of the currency.
+// record is a checked record. Amounts are in units of 0.00001 of the currency.
 type record struct {
 	pricing  uint8 // payInstall to payEvent
 	currency uint8 // place in isoCodes
