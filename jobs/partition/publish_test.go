@@ -3,6 +3,8 @@ package partition
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -266,4 +269,31 @@ func memLedger(t *testing.T) (*ledger.Ledger, *blob.Bucket) {
 	l := ledger.Open(ledger.Options{Bucket: b, URL: "mem://ledger"})
 	t.Cleanup(func() { check(t, l.Close()) })
 	return l, b
+}
+
+// Once the claim is lost, the parts that are left aren't tried: another run has the window. Their files go, and they count as
+// failed.
+func TestDeliverStopsWhenTheClaimIsLost(t *testing.T) {
+	s := newShelf()
+	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
+	check(t, p.bucket.WriteAll(t.Context(), "tables/installs/claims/u/000002.json", []byte("{}"), nil)) // another's
+	a := Answer{Fetched: time.Date(2026, 1, 3, 6, 0, 0, 0, time.UTC)}
+	for _, day := range []string{"2026-01-01", "2026-01-02", "2026-01-03"} {
+		path := filepath.Join(t.TempDir(), day)
+		check(t, os.WriteFile(path, []byte("part"), 0o600))
+		a.Parts = append(a.Parts, table.Part{Partition: date(day), Path: path, Rows: 1, Size: 4, Hash: day})
+	}
+	to := openAt(t, p.ledger, p.target...)
+	out, err := to.Deliver(t.Context(), p.claim, Definition{Schema: &sinks.Schema{}}, nil, a)
+	if !errors.Is(err, ledger.ErrLost) || out.Failed != 3 || s.puts != 0 {
+		t.Errorf("%+v, %d puts: %v", out, s.puts, err)
+	}
+	if _, tried := to.Record(date("2026-01-02")); tried {
+		t.Error("a part was tried after the claim was lost")
+	}
+	for _, part := range a.Parts {
+		if _, err := os.Stat(part.Path); !os.IsNotExist(err) {
+			t.Errorf("the file of %s is left: %v", part.Partition, err)
+		}
+	}
 }
