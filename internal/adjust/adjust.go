@@ -45,11 +45,13 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
-// What callers of every endpoint tell by and count with; package transport describes them.
 type (
+	// Answer tells how a request went; see package transport.
 	Answer = transport.Answer
-	Error  = transport.Error
-	Meter  = transport.Meter
+	// Error is every error of a Client; see package transport.
+	Error = transport.Error
+	// Meter counts what requests cost; see package transport.
+	Meter = transport.Meter
 )
 
 // The errors that any endpoint's error may be.

@@ -194,7 +194,7 @@ func writeTexts(out io.Writer, columns []cells, texts [][][]byte, rows int) erro
 			}
 			t, ids := g.Texts(i)
 			for k := range n {
-				ok := true
+				var ok bool
 				if t.Raw() {
 					ok = t.Append(texts[i][row+k])
 				} else {

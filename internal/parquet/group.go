@@ -42,7 +42,7 @@ func (g *Group) Texts(i int) (t *Texts, ids []uint32) {
 	return g.texts[i], g.chunk.ids[i][g.chunk.rows:]
 }
 
-// SetNull makes the cell of column i NULL in the k-th of the rows to come.
+// SetNull makes the cell of column i NULL in the k-th of the rows to come. Its value becomes 0, so that callers may sum Values.
 func (g *Group) SetNull(i, k int) {
 	c, row := g.chunk, g.chunk.rows+k
 	if c.ids[i] != nil {

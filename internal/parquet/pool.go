@@ -61,9 +61,8 @@ func (p *Pool) Group() *Group {
 	return g
 }
 
-// Recycle takes back a row group that has been written, or isn't wanted. The group is not to be used any more.
+// Recycle takes back a row group that has been written. The group is not to be used any more.
 func (p *Pool) Recycle(g *Group) {
-	g.chunk.reset()
 	p.chunks, g.chunk = append(p.chunks, g.chunk), nil
 	g.pages.empty(&p.blocks)
 	g.reset()

@@ -202,7 +202,7 @@ func TestWriter(t *testing.T) {
 	t.Logf("%d files, seed %d", *files, *seed)
 	for k := range *files {
 		r := rand.New(rand.NewPCG(*seed, uint64(k)))
-		rows := []int{0, 1, 63, 64, 65, 8191, 8192, 8193, 20_000, 40_000}[r.IntN(10)]
+		rows := []int{0, 1, 63, 64, 65, 8191, 8192, 8193, 20_000, 40_000, 40_000}[r.IntN(11)]
 		columns := make([]cells, 1+r.IntN(5))
 		for i := range columns {
 			columns[i] = drawCells(r, fmt.Sprint("c", i), rows)
@@ -225,7 +225,8 @@ func TestWriter(t *testing.T) {
 
 func drawCells(r *rand.Rand, name string, rows int) cells {
 	c := cells{Column: Column{Name: name, Type: Type(r.IntN(int(Double) + 1)), Required: r.IntN(2) == 0}, raw: r.IntN(6) == 0}
-	distinct, width, nulls := 1<<r.IntN(18), r.IntN(64), r.IntN(5)
+	distinct, width, nulls := 1<<[]int{0, 1, 4, 8, 13, 20, 20}[r.IntN(7)], r.IntN(64), r.IntN(5)
+	before := int64(r.IntN(2) * 1000) // so many dates may be before 1970
 	for row := range rows {
 		n := int64(r.IntN(distinct))
 		if r.IntN(3) == 0 && row > 0 {
@@ -234,7 +235,7 @@ func drawCells(r *rand.Rand, name string, rows int) cells {
 			v := n * 0x9E3779B97F4A7C1 >> (63 - width)
 			switch c.Type {
 			case Date:
-				v = n - 1000
+				v = n - before
 			case Decimal:
 				v %= 1_000_000_000_000_000_000
 			case Double:

@@ -182,6 +182,21 @@ func TestSumsAreExact(t *testing.T) {
 	}
 }
 
+// A NULL adds nothing to a sum, also where the memory of its cell held a value before.
+func TestSumsPassNulls(t *testing.T) {
+	o := smallOptions(t)
+	for _, rows := range []int{10, 30_000} {
+		text := smallHeader + strings.Repeat("2026-01-01,a,7,1.5,1,n\n", rows) + strings.Repeat("2026-01-01,a,,,,n\n", rows)
+		parts, err := convert(o, strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := parts[0].Sums["installs"]; got != fmt.Sprint(7*rows) || parts[0].Sums["cost"] != fmt.Sprintf("%d.000000", rows*3/2) {
+			t.Errorf("%d rows and as many NULLs: %v", rows, parts[0].Sums)
+		}
+	}
+}
+
 // Row groups follow the budget, and nothing else does.
 func TestBudget(t *testing.T) {
 	t.Parallel()

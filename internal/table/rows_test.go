@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,12 @@ func TestTypedRowErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	many := slices.Repeat([][]any{good}, 10_000)
+	many[9_876] = good[:4]
+	if err := conv.Rows(context.Background(), many); err == nil || err.Error() != "take typed rows: row 9877: has 4 cells, and the table has 6 columns" {
+		t.Error(err)
+	}
+	conv.Abort()
 	if err := conv.Rows(context.Background(), [][]any{good, good[:5]}); err == nil || err.Error() != "take typed rows: row 2: has 5 cells, and the table has 6 columns" {
 		t.Error(err)
 	}

@@ -70,16 +70,16 @@ func fileColumns(columns []Column) []parquet.Column {
 	all := make([]parquet.Column, len(columns))
 	for i, c := range columns {
 		all[i] = parquet.Column{Name: c.Name, Required: c.Dimension}
-		switch {
-		case c.Type == catalog.String:
+		switch c.Type {
+		case catalog.String:
 			all[i].Type = parquet.Text
-		case c.Type == catalog.Hour:
+		case catalog.Hour:
 			all[i].Type = parquet.Timestamp
-		case c.Type == catalog.Int64:
+		case catalog.Int64:
 			all[i].Type = parquet.Int64
-		case c.Type == catalog.Decimal:
+		case catalog.Decimal:
 			all[i].Type = parquet.Decimal
-		case c.Type == catalog.Double:
+		case catalog.Double:
 			all[i].Type = parquet.Double
 		default:
 			all[i].Type = parquet.Date

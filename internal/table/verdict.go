@@ -47,6 +47,6 @@ func (v verdict) reason(t catalog.Type) string {
 }
 
 var timeExamples = map[catalog.Type]string{
-	catalog.Day: "2026-01-31", catalog.Week: "2026-01-26 - 2026-02-01 (seven days)", catalog.Month: "2026-01",
+	catalog.Day: "2026-01-31", catalog.Week: "2026-01-25 - 2026-01-31 (seven days)", catalog.Month: "2026-01",
 	catalog.Quarter: "Q1 2026", catalog.Year: "2026", catalog.Hour: "2026-01-31T13:00:00",
 }

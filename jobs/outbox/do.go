@@ -11,7 +11,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// A Push says what to do with one file.
+// A Task says what to do with one file.
 type Task[V any] struct {
 	Name   string // of the file, the same in every run; it is logged
 	Source Source[V]

@@ -25,7 +25,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A Record is one choice of one device as it is sent: checked.
+// A Choice is what one device has chosen, checked: one record.
 type Choice struct {
 	App      string // token
 	IDType   string // idfa or gps_adid

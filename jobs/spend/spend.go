@@ -15,7 +15,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A Record is one piece of spend as it is sent: checked, and in the one spelling that its value has.
+// A Cost is one record of spend: checked, each value in its one spelling.
 type Cost struct {
 	Type     string // cpc, cpi, cpe or cpm
 	Currency string // code of ISO 4217, in small letters

@@ -49,16 +49,7 @@ func (x *exchange) attempt(secret string) *failure {
 	if err != nil {
 		return &failure{final: true, err: x.veil.scrubError(err)}
 	}
-	maps.Copy(req.Header, x.Header)
-	req.Header.Set("User-Agent", x.agent)
-	if x.Read != nil {
-		req.Header.Set("Accept", x.Types[0])
-		req.Header.Set("Accept-Encoding", "gzip")
-	}
-	if secret != "" {
-		x.secrets.add(secret)
-		x.Credential.set(req.Header, secret)
-	}
+	x.sign(req, secret)
 
 	sent := x.count()
 	resp, err := x.http.Do(req)
@@ -70,6 +61,27 @@ func (x *exchange) attempt(secret string) *failure {
 		return x.word(ctx, resp, sent)
 	}
 	return x.answered(ctx, resp, sent, w)
+}
+
+// sign sets the header of an attempt.
+func (x *exchange) sign(req *http.Request, secret string) {
+	if x.record() && x.Credential != nil {
+		var made bool
+		if req.Header, made = x.Credential.header(x.Header, x.agent, secret); made && secret != "" {
+			x.secrets.add(secret)
+		}
+		return
+	}
+	maps.Copy(req.Header, x.Header)
+	req.Header.Set("User-Agent", x.agent)
+	if x.Read != nil {
+		req.Header.Set("Accept", x.Types[0])
+		req.Header.Set("Accept-Encoding", "gzip")
+	}
+	if secret != "" {
+		x.secrets.add(secret)
+		x.Credential.set(req.Header, secret)
+	}
 }
 
 // content is the body of the next attempt.

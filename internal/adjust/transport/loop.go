@@ -121,7 +121,10 @@ func (x *exchange) admit() (release func(), err error) {
 	release = func() { <-x.slots }
 	if x.budget == nil {
 		x.start = time.Now()
-		x.budget, x.cancel = context.WithTimeoutCause(x.ctx, x.patience, &timeout{"no whole answer", x.patience})
+		x.budget = x.ctx
+		if x.Read != nil { // a record's attempts are bounded by themselves, and the waits between them in run
+			x.budget, x.cancel = context.WithTimeoutCause(x.ctx, x.patience, &timeout{"no whole answer", x.patience})
+		}
 	}
 	if err := x.limit(); err != nil {
 		release()

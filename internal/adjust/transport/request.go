@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"sync/atomic"
 	"time"
 )
 
@@ -69,6 +70,28 @@ type Credential struct {
 	Header string      // canonical; of Authorization the secret is a Bearer token, of any other it is the whole value
 	Source TokenSource // of the secret; nil: none is sent
 	Denied error       // what a 401 or 403 means, such as "check the partner's key"; it is an ErrAuth
+
+	last atomic.Pointer[provedHeader]
+}
+
+// A provedHeader is the header of every record that is sent with one secret. It is made once, because nothing writes to it.
+type provedHeader struct {
+	secret string
+	header http.Header
+}
+
+// header is the header of a record: what the endpoint and the client say, and the secret.
+func (c *Credential) header(of http.Header, agent, secret string) (h http.Header, made bool) {
+	if last := c.last.Load(); last != nil && last.secret == secret {
+		return last.header, false
+	}
+	h = of.Clone()
+	h.Set("User-Agent", agent)
+	if secret != "" {
+		c.set(h, secret)
+	}
+	c.last.Store(&provedHeader{secret, h})
+	return h, true
 }
 
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)

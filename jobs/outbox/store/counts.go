@@ -12,8 +12,10 @@ type Counts struct {
 	Doubtful   int64 `json:"doubtful,omitempty"`
 }
 
+// Rejects is how many rows weren't taken, by the kind, by the service, or because of another row.
 func (c Counts) Rejects() int64 { return c.Rejected + c.Refused + c.Conflicts }
 
+// Tally counts the rows of a push by what became of them.
 func (p *Push) Tally() Counts {
 	if p.States == nil {
 		return p.Head.Counts
@@ -21,6 +23,7 @@ func (p *Push) Tally() Counts {
 	return p.States.Tally()
 }
 
+// Tally counts the rows by their states.
 func (s *States) Tally() Counts {
 	var c Counts
 	for now, rows := range s.counts() {

@@ -13,7 +13,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// The records of a push are one object: a line that names the form, then its items by ID (with Order: by its first byte,
+// Magic is the first line of the records of a push, which are one object: a line that names the form, then its items by ID (with Order: by its first byte,
 // then by row). All such objects together are
 // the index of what was pushed; what became of an item is in the states of its push.
 const Magic = "reportferry outbox records 1\n"
@@ -28,6 +28,7 @@ type IndexWriter struct {
 	item  []byte
 }
 
+// WriteIndex begins to write the records of a push. Commit makes them visible, Drop leaves nothing.
 func (t *Table) WriteIndex(ctx context.Context, p *Push) (*IndexWriter, error) {
 	ctx, abort := context.WithCancel(ctx)
 	w, err := t.Folder.Writer(ctx, p.RecordsKey())
@@ -41,6 +42,7 @@ func (t *Table) WriteIndex(ctx context.Context, p *Push) (*IndexWriter, error) {
 	return x, err
 }
 
+// Add writes the next item; items come by bucket.
 func (x *IndexWriter) Add(it Item) error {
 	x.count++
 	x.item = it.append(x.item[:0])
@@ -80,6 +82,7 @@ type IndexReader struct {
 	more   bool
 }
 
+// OpenIndex begins to read the records of a push, bucket by bucket. The caller closes it.
 func (t *Table) OpenIndex(ctx context.Context, p *Push) (*IndexReader, error) {
 	r, err := t.Folder.Reader(ctx, p.RecordsKey())
 	if err != nil {
@@ -155,6 +158,7 @@ func (x *IndexReader) Each(bucket int, hit func(it Item, s State)) error {
 	return nil
 }
 
+// Close ends the reading.
 func (x *IndexReader) Close() { _ = x.blob.Close() }
 
 // IndexSize is how many bytes the records of a push are.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A segment is one step of a push, written once. One that is whole (Base is its own number) says all that is known up to
+// A Segment is one step of a push, written once. One that is whole (Base is its own number) says all that is known up to
 // it; the others add to it.
 type Segment struct {
 	Base     int            `json:"base"`
@@ -32,7 +32,7 @@ type wordsOf struct {
 // Words say why a record isn't taken. They never quote what identifies a person.
 type Words struct{ Field, Reason string }
 
-// A head is what a push is about.
+// A Head is what a push is about.
 type Head struct {
 	Name    string    `json:"file"`
 	Order   string    `json:"order,omitempty"`
@@ -49,7 +49,7 @@ type Head struct {
 	Counts  Counts    `json:"counts"`          // once it has ended
 }
 
-// A push is a name with one content, as read from its segments.
+// A Push is a name with one content, as read from its segments.
 type Push struct {
 	ID       string // its folder
 	Records  bool   // the object of records is there
@@ -65,9 +65,12 @@ type Push struct {
 	reserved int64
 }
 
+// Key is the key of segment n below the table's folder.
 func (p *Push) Key(n int) string   { return fmt.Sprintf("%s/%06d.json", p.ID, n) }
+// RecordsKey is the key of the object of records.
 func (p *Push) RecordsKey() string { return p.ID + "/records" }
 
+// Open tells whether there is something left to do.
 func (p *Push) Open() bool { return p.Head.Ended.IsZero() }
 
 // fate is what became of a row, as it matters to another push that has the same record.

@@ -8,19 +8,22 @@ import (
 	"slices"
 )
 
-// An item is what is kept of a record: 28 bytes outside of memory.
+// An Item is what is kept of a record: 28 bytes outside of memory.
 type Item struct {
 	hi, lo  uint64 // the ID
 	Content uint64
 	Row     uint32
 }
 
+// ItemSize is the bytes of an item.
 const ItemSize = 28
 
+// NewItem makes the item of a record.
 func NewItem(id [16]byte, content uint64, row int64) Item {
 	return Item{binary.BigEndian.Uint64(id[:]), binary.BigEndian.Uint64(id[8:]), content, uint32(row)}
 }
 
+// ID is the record's ID.
 func (it Item) ID() (id [16]byte) {
 	binary.BigEndian.PutUint64(id[:], it.hi)
 	binary.BigEndian.PutUint64(id[8:], it.lo)
@@ -41,6 +44,7 @@ func parseItem(b []byte) Item {
 	}
 }
 
+// CompareID orders items by ID.
 func (it Item) CompareID(o Item) int {
 	if c := cmp.Compare(it.hi, o.hi); c != 0 {
 		return c
@@ -60,7 +64,7 @@ func (it Item) bucket() int { return int(it.hi >> 56) }
 // Buckets is how many there are: items are split by the first byte of the ID. One of fifty million rows takes 6 MB.
 const Buckets = 256
 
-// A spool takes items in the order of rows and gives them by ID, a bucket at a time. Few of them stay in memory, many are
+// A Spool takes items in the order of rows and gives them by ID, a bucket at a time. Few of them stay in memory, many are
 // in one file.
 type Spool struct {
 	Dir    string
@@ -74,6 +78,7 @@ type Spool struct {
 
 const chunk = 585 * ItemSize // of a bucket: 16 kB
 
+// Add takes the next item, in the order of rows.
 func (s *Spool) Add(it Item) error {
 	b := it.bucket()
 	s.full[b] = it.append(s.full[b])
@@ -147,6 +152,7 @@ func (s *Spool) parse(b []byte) {
 	}
 }
 
+// Close removes the file.
 func (s *Spool) Close() {
 	if s.file != nil {
 		_ = s.file.Close() // nothing of it is needed any more

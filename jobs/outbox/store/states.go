@@ -5,9 +5,10 @@ import (
 	"errors"
 )
 
-// A state is what became of a row, in four bits, so that fifty million rows are 25 MB.
+// A State is what became of a row, in four bits, so that fifty million rows are 25 MB.
 type State byte
 
+// What may become of a row.
 const (
 	None      State = iota // no record
 	Pending                // to be sent
@@ -35,6 +36,7 @@ type States struct {
 	Rows int64 // the highest that was set
 }
 
+// Get is the state of a row; None when it was never set.
 func (s *States) Get(row int64) State {
 	if i := row >> 1; i < int64(len(s.b)) {
 		return State(s.b[i]>>(row&1*4)) & 15
@@ -42,6 +44,7 @@ func (s *States) Get(row int64) State {
 	return None
 }
 
+// Set sets the state of a row.
 func (s *States) Set(row int64, v State) {
 	i := row >> 1
 	if i >= int64(len(s.b)) {
