@@ -66,7 +66,8 @@ type Push struct {
 }
 
 // Key is the key of segment n below the table's folder.
-func (p *Push) Key(n int) string   { return fmt.Sprintf("%s/%06d.json", p.ID, n) }
+func (p *Push) Key(n int) string { return fmt.Sprintf("%s/%06d.json", p.ID, n) }
+
 // RecordsKey is the key of the object of records.
 func (p *Push) RecordsKey() string { return p.ID + "/records" }
 
