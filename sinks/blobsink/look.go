@@ -65,7 +65,7 @@ func (s *Sink) inWords(ctx context.Context, key string, err error) error {
 	if status < http.StatusBadRequest || status >= http.StatusInternalServerError {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, verifyTimeout) // Amazon's client tries some refusals again, with pauses
 	defer cancel()
 	r, again := s.bucket.NewRangeReader(ctx, key, 0, 1, nil)
 	if again == nil {
