@@ -24,7 +24,8 @@ import (
 var Whole = civil.Date{Year: 1, Month: 1, Day: 1}
 
 // A Sink makes p the whole content of its partition: readers see all the old rows or all the new ones.
-// Repeating Put is harmless. When Put returns an error, the old rows are still there.
+// Repeating Put is harmless. When Put returns an error, the old rows are still there, or the store has taken the new ones and
+// couldn't confirm them: the caller takes the partition for one in doubt, and puts it again.
 type Sink interface {
 	Put(ctx context.Context, p Part) (Receipt, error)
 

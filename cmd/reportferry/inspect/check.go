@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -24,7 +25,7 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/report"
-	"github.com/reportferry/reportferry/sinks/blobsink"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // Check makes the command check.
@@ -146,7 +147,7 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 		}
 	}
 	for _, target := range job.Targets {
-		reader, ok := target.Sink.(*blobsink.Sink)
+		parts, ok := target.Sink.(files)
 		if !good[target.Name] {
 			continue // its failed probe has been reported
 		}
@@ -154,11 +155,20 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 			fmt.Fprintf(c.out, "%s: %s can't be read back\n", job.Name, target.Name)
 			continue
 		}
-		if err := c.sink(ctx, job, t, shapes, target, reader); err != nil {
+		if err := c.sink(ctx, job, t, shapes, target, parts); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// files is what a sink can do whose readers find files: read back what was put. In BigQuery they find rows.
+type files interface {
+	// Read opens the whole content of a partition; the error is fs.ErrNotExist when there is none.
+	Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error)
+
+	// List gives everything that a reader of the table finds, whoever put it there.
+	List(ctx context.Context, table string) ([]sinks.Object, error)
 }
 
 // meaning counts the partitions whose fingerprint isn't the newest one's: a rebaseline was begun and isn't finished.
@@ -182,7 +192,7 @@ func (c *checker) meaning(ctx context.Context, job jobs.Job, t *ledger.Table, sh
 }
 
 // sink reads back the parts that one sink has receipts for.
-func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape, target ledger.Target, reader *blobsink.Sink) error {
+func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape, target ledger.Target, parts files) error {
 	name := target.Name
 	held := slices.DeleteFunc(t.Sorted(), func(e ledger.Record) bool {
 		return !slices.ContainsFunc(e.Receipts, target.Gave)
@@ -194,7 +204,7 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 	g.SetLimit(4) // each part is copied to the spool folder as a whole
 	for i, e := range held {
 		g.Go(func() error {
-			text, err := c.part(ctx, reader, job.Table, e, shapes[e.Shape])
+			text, err := c.part(ctx, parts, job.Table, e, shapes[e.Shape])
 			mu.Lock()
 			defer mu.Unlock()
 			found[i], broken = text, errors.Join(broken, err)
@@ -213,7 +223,7 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 	}
 	if c.wrong += wrong; wrong == 0 {
 		fmt.Fprintf(c.out, "%s in %s: %s, as recorded\n", job.Name, name, human.Plural(len(held), "part"))
-		return c.strangers(ctx, job, held, target, reader)
+		return c.strangers(ctx, job, held, target, parts)
 	}
 	fmt.Fprintf(c.out, "%s in %s: %d of %s not as recorded\n", job.Name, name, wrong, human.Plural(len(held), "part"))
 	for i, text := range found {
@@ -222,14 +232,14 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 		}
 	}
 	fmt.Fprintf(c.out, "  to put one again:\n    reportferry backfill %s --from DAY --to DAY --force%s\n", job.Name, c.flag)
-	return c.strangers(ctx, job, held, target, reader)
+	return c.strangers(ctx, job, held, target, parts)
 }
 
 // strangers lists the files below the table's prefix that no record names. Readers take them for parts, so that their rows
 // count twice.
-func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target, reader *blobsink.Sink) error {
+func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target, parts files) error {
 	name := target.Name
-	objects, err := reader.List(ctx, job.Table)
+	objects, err := parts.List(ctx, job.Table)
 	if err != nil {
 		return err
 	}
@@ -264,8 +274,8 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Rec
 
 // part reads one part back and compares its rows and its content hash with the record. wrong says what differs; an error means
 // that the part couldn't be read at all.
-func (c *checker) part(ctx context.Context, reader *blobsink.Sink, name string, e ledger.Record, shape ledger.Shape) (wrong string, err error) {
-	from, err := reader.Read(ctx, name, e.Partition)
+func (c *checker) part(ctx context.Context, parts files, name string, e ledger.Record, shape ledger.Shape) (wrong string, err error) {
+	from, err := parts.Read(ctx, name, e.Partition)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "is missing", nil
 	}

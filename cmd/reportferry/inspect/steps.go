@@ -135,7 +135,7 @@ func (c *checker) account(ctx context.Context) map[string]adjust.Filter {
 	return slugs
 }
 
-// A prober can try whether it is allowed to do what Put does, without leaving anything behind. All sinks here can.
+// A prober can try whether it is allowed to do what Put does, without leaving anything behind. Of a sink that can't, check says so.
 type prober interface {
 	Probe(ctx context.Context) error
 }
@@ -151,6 +151,7 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 		tried, ok := sink.(prober)
 		if !ok {
 			good[name] = true
+			c.step("sink "+name, nil, "not tried: only a put could tell")
 			return
 		}
 		err := tried.Probe(ctx)

@@ -1,13 +1,12 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
-
-	"errors"
-	"strings"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"

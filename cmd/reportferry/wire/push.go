@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,13 +92,16 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 	return out, nil
 }
 
+// buckets are the schemes of places that hold files: sources, rejects and ledgers are such places, and not every sink is.
+var buckets = []string{"file", "gs", "s3", "azblob"}
+
 // bucket opens a bucket until the session is closed.
 func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 	if err := s.Task.lasting(rawURL); err != nil {
 		return nil, err
 	}
-	if scheme, _, _ := strings.Cut(rawURL, "://"); s.Sinks[scheme] == nil || scheme == "bigquery" {
-		return nil, fmt.Errorf("%w: no bucket is opened by %s://; want file, gs, s3 or azblob", ledger.ErrRefused, scheme)
+	if scheme, _, _ := strings.Cut(rawURL, "://"); !slices.Contains(buckets, scheme) {
+		return nil, fmt.Errorf("%w: no bucket is opened by %s://; want one of %s", ledger.ErrRefused, scheme, strings.Join(buckets, ", "))
 	}
 	b, err := blobsink.OpenBucket(ctx, rawURL)
 	if err != nil {
