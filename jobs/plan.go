@@ -76,8 +76,8 @@ type Plan struct {
 	own    int
 }
 
-// A Unit is one piece of a plan, done under one claim. The runner claims it, does it, and repeats it after a failure or a
-// crash: doing it twice equals doing it once.
+// A Unit is one piece of a plan, done under one claim. The runner claims it and does it once. After a failure or a
+// crash the next run plans it again: doing it twice equals doing it once.
 type Unit struct {
 	Name   string   // unique in the table; of a window: the first day of its grid cell
 	Claims []string // names of the claims that it is done under, in the order of claiming; nil: Name alone
