@@ -35,7 +35,7 @@ func (f *Filter) UnmarshalJSON(b []byte) (err error) {
 	case strings.HasPrefix(id, `"`):
 		err = json.Unmarshal(item.ID, &item.fields.ID)
 	case strings.HasPrefix(id, "{") || strings.HasPrefix(id, "["):
-		return errors.New("an item's id is no text but " + id)
+		return errors.New("an item's id is " + id + "; want a text or a number")
 	case id != "null":
 		item.fields.ID = id
 	}

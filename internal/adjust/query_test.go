@@ -87,6 +87,12 @@ func parameterCases() map[string]parameterCase {
 			map[string]string{"campaign__starts_with": empty}},
 		"Splittable": {func(q *ReportQuery) { q.Splittable = true }, nil},
 	}
+	for name, value := range map[string]string{
+		"cohort_maturity": "mature", "attribution_types": "engaged_ad", "attribution_source": "first", "reattributed": "true",
+		"iap_revenue_mode": "GROSS_70", "ad_revenue_sources": "AdMob", "os_names": "ios", "ad_spend_mode": "mixed", "sandbox": "true",
+	} {
+		cases["Parameters, "+name] = parameterCase{func(q *ReportQuery) { q.Parameters[name] = []string{value} }, map[string]string{name: value}}
+	}
 	for i, operator := range Operators {
 		param, values, sent := "campaign__"+operator, []string{"a, b"}, "a, b"
 		switch {

@@ -64,7 +64,7 @@ func TestRefusedMetricInError(t *testing.T) {
 			if !errors.As(err, &e) || e.Metric != want {
 				t.Fatalf("%d: %+v", code, e)
 			}
-			hint := "renamed: the service refuses the metric buy_events, and says nothing against the rest of the query; correct its name or leave it out"
+			hint := "renamed: the service refuses the metric buy_events; correct its name or leave it out"
 			if strings.Contains(err.Error(), hint) != (want != "") {
 				t.Errorf("%d: %v", code, err)
 			}
@@ -97,7 +97,7 @@ func TestFiltersData(t *testing.T) {
 		{"none", []string{"apps"}, []reply{gone}, "map[]", ""},
 		{"broken at the very end, then none", []string{"apps"}, []reply{raw("HTTP/1.1 200 OK\nContent-Length: 9999", []byte(whole)), gone}, "map[]", ""},
 		{"no lists", []string{"apps"}, []reply{answer(`[]`)}, "", "filters_data: the answer isn't an object of lists: json: "},
-		{"an odd id", []string{"apps"}, []reply{answer(`{"apps":[{"id":{"a":1}}]}`)}, "", `an item's id is no text but {"a":1}`},
+		{"an odd id", []string{"apps"}, []reply{answer(`{"apps":[{"id":{"a":1}}]}`)}, "", `an item's id is {"a":1}; want a text or a number`},
 		{"refused", []string{"nonsense"}, []reply{status(400)}, "", "filters_data: 400 Bad Request: request_error: words of the service"},
 		{"not there", []string{"apps"}, []reply{status(404)}, "", "filters_data: 404 Not Found"},
 		{"nothing asked", nil, nil, "", "filters_data: no list is named"},

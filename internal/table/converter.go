@@ -76,7 +76,7 @@ func newConverter(o Options) (*Converter, error) {
 	for i, date := range o.Partitions {
 		day, ok := daysOfDate(date)
 		if !ok {
-			return nil, fmt.Errorf("partition %s is no date", date)
+			return nil, fmt.Errorf("partition %s isn't a date", date)
 		}
 		if _, twice := c.byDay[day]; twice {
 			return nil, fmt.Errorf("partition %s is named twice", date)

@@ -28,7 +28,7 @@ func TestOptions(t *testing.T) {
 		"convert a table: dimension x has no source: it would be NULL everywhere":                              func(o *Options) { o.Columns = []Column{day, {Name: "x", Dimension: true}} },
 		"convert a table: no partition is expected":                                                            func(o *Options) { o.Partitions = nil },
 		"convert a table: partition 2026-01-01 is named twice":                                                 func(o *Options) { o.Partitions = append(o.Partitions, firstDay) },
-		"convert a table: partition 2026-02-30 is no date":                                                     func(o *Options) { o.Partitions[0] = civil.Date{Year: 2026, Month: 2, Day: 30} },
+		"convert a table: partition 2026-02-30 isn't a date":                                                   func(o *Options) { o.Partitions[0] = civil.Date{Year: 2026, Month: 2, Day: 30} },
 		"convert a table: unknown codec \"lzo\"; want zstd, snappy or none":                                    func(o *Options) { o.Codec = "lzo" },
 		"convert a table: the column that names a row's partition must be a date or an hour that is asked for": func(o *Options) { o.Route = 1 },
 	} {

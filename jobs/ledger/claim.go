@@ -90,8 +90,9 @@ type used struct {
 
 func (u used) top() int { return max(highest(u.keys), u.swept) }
 
-// used reads the unit's numbers. It lists the objects before it reads what was swept, so that it misses no number: one
-// that is swept after the listing is in the listing, and one that was swept before is in what is read afterwards.
+// used reads the sequence numbers that the unit has used up. The order matters, because a sweep may run at the same time: it
+// writes down the last number of a unit, and then deletes the unit's objects. The objects are listed first. If the sweep
+// comes after that, the number is in the listing; if it came before, the number is in what the sweep has written down.
 func (c *Claim) used(ctx context.Context) (u used, err error) {
 	if u.keys, err = c.ledger.list(ctx, c.prefix); err != nil {
 		return u, err

@@ -19,8 +19,8 @@ type hold struct {
 	free  func()
 }
 
-// May tells, by a nil error, that the push which ctx was given by still has its claim. Send asks it as late as it can: a
-// record may wait for a limiter, and the machine be suspended meanwhile. Of any other ctx it knows nothing against.
+// May returns an error when the push that gave ctx has lost its claim, and nil for any ctx that no push gave. Send calls it
+// right before a record goes out: the record may have waited for the limiter, or the machine may have been suspended.
 func May(ctx context.Context) error { return store.StillClaimed(ctx) }
 
 // under gives the right to push for as long as the claim lasts.

@@ -43,8 +43,8 @@ func (e *Error) Error() string {
 	}
 	parts = append(parts, outcome(e.Status, e.Code, e.Message, e.Err))
 	if e.Metric != "" {
-		parts = append(parts, fmt.Sprintf("the service refuses the metric %s, and says nothing against the rest of the query; "+
-			"correct its name or leave it out (an event's metrics get other names when the event is renamed)", e.Metric))
+		parts = append(parts, fmt.Sprintf("the service refuses the metric %s; correct its name or leave it out "+
+			"(an event's metrics get other names when the event is renamed)", e.Metric))
 	}
 	return strings.Join(parts, ": ")
 }

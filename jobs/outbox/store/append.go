@@ -120,8 +120,7 @@ func claimOf(ctx context.Context) *ledger.Claim {
 	return c
 }
 
-// StillClaimed tells, by a nil error, that the claim of ctx isn't over by this process's own clocks. Of a ctx without one it
-// knows nothing against.
+// StillClaimed returns an error when the claim in ctx is over by this process's own clocks, and nil when ctx has no claim.
 func StillClaimed(ctx context.Context) error {
 	if c := claimOf(ctx); c != nil {
 		return c.Leased()
