@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,7 +31,7 @@ type process struct {
 	reports chan report // as well
 	born    time.Time   // in the bubble, at the world's time of the birth
 	birth   time.Duration
-	lag     time.Duration // for which it was suspended
+	lag     atomic.Int64 // nanoseconds for which it was suspended; the world adds to it while a heartbeat may ask
 
 	mu       sync.Mutex
 	issued   []*call // since the last report
@@ -97,7 +98,9 @@ type report struct {
 }
 
 // now is the world's time as far as the process knows it. Only the bubble asks.
-func (p *process) now() time.Duration { return p.birth + time.Since(p.born) + p.lag }
+func (p *process) now() time.Duration {
+	return p.birth + time.Since(p.born) + time.Duration(p.lag.Load())
+}
 
 // Clock is what the process takes for the time: the wall's, which may be wrong, and the time for which it has been
 // running, which stands still while it is suspended.

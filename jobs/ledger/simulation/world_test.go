@@ -323,7 +323,7 @@ func (w *world) suspend(p *process, by time.Duration) {
 	w.control(p, until, func() {
 		w.note("%s wakes", p.name)
 		p.suspended = false
-		p.lag += by
+		p.lag.Add(int64(by))
 		w.let(p, order{})
 	})
 }
