@@ -72,6 +72,38 @@ func TestRefusedCredentials(t *testing.T) {
 	}
 }
 
+// gocloud takes any error of S3 for a missing object whose text has "301" in it, and so might a random ID in an answer, or a
+// port, have it: a ledger would then read a failure as "nothing there".
+func TestS3FailuresAreNoMissingObjects(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	status, code := 0, ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Amz-Id-2", "jk641JNidPJmJ2DmTr301vs20")
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintf(w, "<Error><Code>%s</Code><Message>Words.</Message></Error>", code)
+	}))
+	t.Cleanup(server.Close)
+	for _, c := range []struct {
+		host, code string
+		status     int
+		want       gcerrors.ErrorCode
+	}{
+		{strings.TrimPrefix(server.URL, "http://"), "InvalidArgument", 400, gcerrors.Unknown},
+		{strings.TrimPrefix(server.URL, "http://"), "PreconditionFailed", 412, gcerrors.FailedPrecondition},
+		{strings.TrimPrefix(server.URL, "http://"), "AccessDenied", 403, gcerrors.PermissionDenied},
+		{strings.TrimPrefix(server.URL, "http://"), "NoSuchKey", 404, gcerrors.NotFound},
+		{"127.0.0.1:30117", "", 0, gcerrors.Unknown}, // nobody listens there
+	} {
+		status, code = c.status, c.code
+		bucket := mustOpenBucket(t, "s3://bkt?region=us-east-1&use_path_style=true&endpoint=http://"+c.host)
+		_, err := bucket.ReadAll(t.Context(), "key")
+		if got := gcerrors.Code(err); err == nil || got != c.want {
+			t.Errorf("%d %s: %v is %v, want %v", c.status, c.code, err, got, c.want)
+		}
+	}
+}
+
 // A 403 of Google's is no missing object, as gocloud has it, and a quota is no refusal.
 func TestGCSRefuses(t *testing.T) {
 	for reason, refused := range map[string]bool{"forbidden": true, "rateLimitExceeded": false} {

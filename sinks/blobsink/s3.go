@@ -125,18 +125,34 @@ const s3Skew = "RequestTimeTooSkewed"
 
 // refusedByS3 makes a refusal of an error about credentials, and writes every other error of S3 in one line.
 func refusedByS3(err error) error {
-	var api smithy.APIError
-	if err == nil || !errors.As(err, &api) {
-		return err
+	if err == nil {
+		return nil
 	}
 	var answer interface{ HTTPStatusCode() int }
 	status := 0
 	if errors.As(err, &answer) {
 		status = answer.HTTPStatusCode()
 	}
+	if status != http.StatusMovedPermanently {
+		err = without301(err)
+	}
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return err
+	}
 	denied := (status == http.StatusForbidden || status == http.StatusUnauthorized) && api.ErrorCode() != s3Skew
 	if denied || slices.Contains(s3Codes, api.ErrorCode()) {
 		return deny(err, s3Credentials+s3Rights)
 	}
 	return &plainly{oneLine(err.Error()), err}
+}
+
+// without301 changes an error's text when it has "301" in it. gocloud (s3blob, ErrorCode) takes every such error for a bucket
+// that isn't there, and so would take a failure for a missing object when a random ID of the answer, or a port, has these
+// digits. In an ID they are then written as 3-01.
+func without301(err error) error {
+	if text := err.Error(); strings.Contains(text, "301") {
+		return &plainly{strings.ReplaceAll(text, "301", "3-01"), err}
+	}
+	return err
 }
