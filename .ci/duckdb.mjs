@@ -11,9 +11,9 @@ process.chdir(root);
 const db = await (await DuckDBInstance.create(':memory:')).connect();
 const rows = async (sql) => (await db.runAndReadAll(sql)).getRowsJson();
 
-// The README's own queries.
-const readme = readFileSync('README.md', 'utf8');
-const [query, history] = [...readme.matchAll(/```sql\n([\s\S]*?)```/g)].map((m) => m[1]);
+// The pages' own queries.
+const sql = (page, mark) => readFileSync(page, 'utf8').match(new RegExp('```' + mark + '\\n([\\s\\S]*?)```'))[1];
+const query = sql('README.md', 'sql'), history = sql('jobs/README.md', 'sql history');
 const answer = await rows(query);
 assert(answer.length >= 7, `the README's query gives ${answer.length} rows`);
 console.log(`README query: ${answer.length} rows, the first: ${answer[0].join(' | ')}`);
