@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 const appsConfig = `
@@ -27,7 +28,7 @@ jobs:
 func newAppsPlace(t *testing.T, o emulator.Options, attempts int, file string) (*place, *emulator.Server) {
 	t.Helper()
 	o.Apps, o.Days, o.Rate = 3, 10, -1
-	server, err := emulator.New(o)
+	server, err := emulator.New(emutest.With(o))
 	check(t, err)
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { web.Close(); check(t, server.Close()) })

@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
@@ -171,7 +172,7 @@ jobs:
 
 // Names and words of others reach the terminal escaped, whatever command shows them; files keep them as they are.
 func TestHostileNamesAreShownEscaped(t *testing.T) {
-	account, err := emulator.New(emulator.Options{Apps: 2, Days: 30, Rate: -1})
+	account, err := emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 30, Rate: -1}))
 	check(t, err)
 	l := &liar{account: account}
 	service := httptest.NewServer(l)

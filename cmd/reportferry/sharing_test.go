@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 const sharingConfig = `
@@ -35,7 +36,7 @@ func TestSharingText(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	check(t, os.WriteFile("reportferry.yml", []byte(sharingConfig), 0o600))
-	account, err := emulator.New(emulator.Options{})
+	account, err := emulator.New(emutest.With(emulator.Options{}))
 	check(t, err)
 	app := account.Apps()[0].Token
 	check(t, account.Close())

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 const sharingKillConfig = `
@@ -45,7 +46,7 @@ func TestSharingKilledAtAnyMoment(t *testing.T) {
 	dir := t.TempDir()
 	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, sharingKillConfig, s.url, s.url, dir, dir, dying, dir, dir), 0o600))
 	p := &place{t: t, dir: dir, token: "secret-token-of-the-test", service: s}
-	account, err := emulator.New(emulator.Options{Seed: 7, Apps: 3, Days: 40})
+	account, err := emulator.New(emutest.With(emulator.Options{Seed: 7, Apps: 3, Days: 40}))
 	check(t, err)
 	c := &consents{seed: *killSeed, files: []int{n / 2, n / 3, n - n/2 - n/3}, devices: max(1, n/6)}
 	for _, app := range account.Apps() {

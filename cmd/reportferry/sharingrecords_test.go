@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
@@ -149,7 +150,7 @@ func (c *consents) write(t *testing.T, paths []string) {
 // replay sends the records to another emulator, those of a device one after the other, and gives its final state.
 func (c *consents) replay(t *testing.T) []string {
 	t.Helper()
-	other, err := emulator.New(emulator.Options{Seed: 7, Apps: 3, Days: 40, Rate: -1})
+	other, err := emulator.New(emutest.With(emulator.Options{Seed: 7, Apps: 3, Days: 40, Rate: -1}))
 	check(t, err)
 	defer other.Close() //nolint:errcheck // a test's
 	client := other.Client()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 const spendConfig = `
@@ -36,7 +37,7 @@ var logLine = regexp.MustCompile(`(?m)^(warn .*) job=.*\n`)
 // spendFileOf makes a partner's file of the made-up account's engagements, from the first-th to before the last-th.
 func spendFileOf(t *testing.T, first, last int, more ...string) string {
 	t.Helper()
-	server, err := emulator.New(emulator.Options{})
+	server, err := emulator.New(emutest.With(emulator.Options{}))
 	check(t, err)
 	defer server.Close() //nolint:errcheck // it was only asked for a list
 	var b strings.Builder

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 const spendBenchConfig = `
@@ -62,7 +63,7 @@ func BenchmarkSpend(b *testing.B) {
 // benchmarkPush pushes a file of so many records, and gives records a second over the program's whole life.
 func benchmarkPush(b *testing.B, records, rate, inFlight int, args ...string) (perSecond float64) {
 	const apps = 10
-	account, err := emulator.New(emulator.Options{Seed: 7, Apps: apps, Days: 10})
+	account, err := emulator.New(emutest.With(emulator.Options{Seed: 7, Apps: apps, Days: 10}))
 	check(b, err)
 	defer account.Close() //nolint:errcheck // it was only asked for a list
 	for b.Loop() {

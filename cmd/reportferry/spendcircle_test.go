@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 const spendCircleConfig = `
@@ -55,7 +56,7 @@ func TestSpendComesBackInTheReport(t *testing.T) {
 		t.Fatalf("%d partitions, want %d", len(before), days)
 	}
 
-	account, err := emulator.New(emulator.Options{Seed: 7, Apps: 4, Days: 40})
+	account, err := emulator.New(emutest.With(emulator.Options{Seed: 7, Apps: 4, Days: 40}))
 	check(t, err)
 	defer account.Close() //nolint:errcheck // it was only asked for a list
 	want, touched, records := p.spendOf(account, before)

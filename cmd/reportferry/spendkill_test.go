@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
@@ -48,7 +49,7 @@ func TestSpendKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "--apps", "3", "--days", "40")
 	p := newSpendPlace(t, s)
-	account, err := emulator.New(emulator.Options{Seed: 7, Apps: 3, Days: 40})
+	account, err := emulator.New(emutest.With(emulator.Options{Seed: 7, Apps: 3, Days: 40}))
 	check(t, err)
 	defer account.Close() //nolint:errcheck // it was only asked for a list
 	rows := cmp.Or(*records, 2000**kills)

@@ -13,13 +13,14 @@ import (
 
 	"cloud.google.com/go/civil"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 // withEmulator makes a client of a service that only takes the right token.
 func withEmulator(t *testing.T, o emulator.Options, edit func(*Options)) (*Client, *emulator.Server) {
 	t.Helper()
 	o.Token, o.Apps, o.Days = secretToken, 3, 20
-	s, err := emulator.New(o)
+	s, err := emulator.New(emutest.With(o))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
@@ -20,7 +21,7 @@ import (
 // last holds, however often it came.
 func TestSharingEmulator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := emulator.New(emulator.Options{Apps: 3, Days: 9})
+		s, err := emulator.New(emutest.With(emulator.Options{Apps: 3, Days: 9}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +94,7 @@ func TestSharingEmulator(t *testing.T) {
 		time.Sleep(time.Second) // the emulator's log rests half a millisecond more
 	})
 	synctest.Test(t, func(t *testing.T) { // an app's own token
-		s, err := emulator.New(emulator.Options{Apps: 1, Days: 9, SharingTokens: map[string]string{secretToken: ""}})
+		s, err := emulator.New(emutest.With(emulator.Options{Apps: 1, Days: 9, SharingTokens: map[string]string{secretToken: ""}}))
 		if err != nil {
 			t.Fatal(err)
 		}

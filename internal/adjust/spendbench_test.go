@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
@@ -19,7 +20,7 @@ import (
 // loopback serves an emulator on a socket of this machine, and returns its address.
 func loopback(tb testing.TB, o emulator.Options) (*emulator.Server, string) {
 	tb.Helper()
-	s, err := emulator.New(o)
+	s, err := emulator.New(emutest.With(o))
 	if err != nil {
 		tb.Fatal(err)
 	}

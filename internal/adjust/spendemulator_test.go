@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 // The emulator, written from the document alone, takes what this client sends, and both agree on every fault.
 func TestSpendEmulator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := emulator.New(emulator.Options{Apps: 3, Days: 9, Partners: map[string]string{secretToken: "", "unity-key": "Unity Ads"}})
+		s, err := emulator.New(emutest.With(emulator.Options{Apps: 3, Days: 9, Partners: map[string]string{secretToken: "", "unity-key": "Unity Ads"}}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator/apps"
 	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/sharing"
 	"github.com/reportferry/reportferry/internal/emulator/spend"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
@@ -31,6 +32,8 @@ type (
 	SharingBooks = sharing.Summary
 	// SharingState is what holds for a device.
 	SharingState = sharing.State
+	// ReadingTopic is a thing that the interface document leaves open, with the ways in which a service may do it.
+	ReadingTopic = reading.Topic
 	// SharingArrival is a request that /third_party_sharing took.
 	SharingArrival = sharing.Arrival
 )
@@ -50,6 +53,9 @@ const (
 	DriftMissing = wire.DriftMissing
 	DriftExtra   = wire.DriftExtra
 )
+
+// ReadingTopics lists what Options.Readings can choose.
+func ReadingTopics() []ReadingTopic { return reading.Topics() }
 
 // SharingMetrics lists the metrics that sharing can be set for, sorted, without `all`.
 func SharingMetrics() []string { return sharing.Metrics() }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator/apps"
 	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/report"
 	"github.com/reportferry/reportferry/internal/emulator/sharing"
 	"github.com/reportferry/reportferry/internal/emulator/spend"
@@ -24,6 +25,7 @@ import (
 // Server is the emulated service: an http.Handler over a SQLite database. Make one with New, end it with Close.
 type Server struct {
 	opts    Options
+	read    reading.Set
 	shift   atomic.Int64 // nanoseconds added to Options.Now
 	callers callers
 	script  script
@@ -52,6 +54,9 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("new emulator: %w", err)
 	}
 	s := &Server{opts: o, limiters: map[string]*rate.Limiter{}, world: facts.New(o.Seed, o.Apps, facts.DayOf(o.Now())-o.Days+1)}
+	if s.read, err = reading.New(o.Readings...); err != nil {
+		return nil, fmt.Errorf("new emulator: %w", err)
+	}
 	s.closing, s.end = context.WithCancel(context.Background())
 	s.callers.set(o)
 	if err := s.script.Set(o.Faults); err != nil {
@@ -71,12 +76,12 @@ func New(o Options) (*Server, error) {
 // openServices makes the endpoints over the world. Its errors say what is wrong with an option, or with a kept file.
 func (s *Server) openServices() (err error) {
 	o, kept := s.opts, s.opts.DB != ""
-	s.spend, err = spend.New(s.world, spend.Options{Partners: o.Partners, Header: o.SpendHeader, Open: o.OpenSpend, Kept: kept, Now: s.now, Logger: o.Logger})
+	s.spend, err = spend.New(s.world, spend.Options{Partners: o.Partners, Header: o.SpendHeader, Open: o.OpenSpend, Readings: s.read, Kept: kept, Now: s.now, Logger: o.Logger})
 	if err != nil {
 		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
 	}
-	s.reports = report.New(s.world, report.Options{MaxPairs: o.MaxPairs, Bulk: o.Bulk, Settle: s.spend.Publish, Now: s.now, Logger: o.Logger})
-	automation := apps.Options{Template: o.Template, NoTemplate: o.NoTemplate, TicketStep: o.TicketStep, Now: s.now, Logger: o.Logger}
+	s.reports = report.New(s.world, report.Options{MaxPairs: o.MaxPairs, Bulk: o.Bulk, Settle: s.spend.Publish, Readings: s.read, Now: s.now, Logger: o.Logger})
+	automation := apps.Options{Template: o.Template, NoTemplate: o.NoTemplate, TicketStep: o.TicketStep, Readings: s.read, Now: s.now, Logger: o.Logger}
 	if kept {
 		automation.VaultFile = o.DB + ".key"
 	}
@@ -86,7 +91,7 @@ func (s *Server) openServices() (err error) {
 	if err := s.apps.SetFaults(o.JobFaults); err != nil {
 		return fmt.Errorf("new emulator: job %w", err)
 	}
-	s.sharing, err = sharing.New(s.world.Store, sharing.Options{Tokens: o.SharingTokens, Channels: apps.Channels(), Partners: o.SharingPartners,
+	s.sharing, err = sharing.New(s.world.Store, sharing.Options{Readings: s.read, Tokens: o.SharingTokens, Channels: apps.Channels(), Partners: o.SharingPartners,
 		HasApp: func(token string) (bool, error) { return s.apps.HasApp(s.closing, token) }, Kept: kept, Now: s.now, Logger: o.Logger})
 	if err != nil {
 		return fmt.Errorf("new emulator: %w", err)
@@ -135,7 +140,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.activeMu.Unlock()
 	defer s.active.Done()
 	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
-	x := &wire.Exchange{ResponseWriter: w, Closing: s.closing, Latency: s.opts.Latency}
+	x := &wire.Exchange{ResponseWriter: w, Closing: s.closing, Latency: s.opts.Latency, Readings: s.read}
 	switch path := strings.TrimSuffix(r.URL.Path, "/"); {
 	case strings.HasPrefix(r.URL.Path, adminPrefix):
 		s.serveAdmin(x, r)

@@ -18,6 +18,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
@@ -40,7 +41,7 @@ func newRig(t *testing.T, o emulator.Options, list ...App) *rig {
 	r := &rig{T: t}
 	o.Apps, o.Days, o.Rate = 3, 10, -1
 	var err error
-	r.server, err = emulator.New(o)
+	r.server, err = emulator.New(emutest.With(o))
 	r.check(err)
 	t.Cleanup(func() { _ = r.server.Close() })
 	log := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

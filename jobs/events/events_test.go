@@ -22,6 +22,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/events"
@@ -51,7 +52,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	server, err := emulator.New(emulator.Options{Seed: 3, Apps: 4, Rate: -1})
+	server, err := emulator.New(emutest.With(emulator.Options{Seed: 3, Apps: 4, Rate: -1}))
 	check(t, err)
 	out := t.TempDir()
 	sink, err := blobsink.Open(t.Context(), "file://"+out)

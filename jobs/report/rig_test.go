@@ -24,6 +24,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -59,7 +60,7 @@ type rig struct {
 
 func newRig(t *testing.T, o emulator.Options) *rig {
 	t.Helper()
-	server, err := emulator.New(o)
+	server, err := emulator.New(emutest.With(o))
 	check(t, err)
 	out := t.TempDir()
 	sink, err := blobsink.Open(t.Context(), "file://"+out)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 var explained = flag.Int("n", 3_000, "random settings that are explained")
@@ -127,7 +128,7 @@ func randomRecord(dice *rand.Rand, partners, metrics []string) (choice string, s
 func TestExplainAgrees(t *testing.T) {
 	seed := rand.Uint64()
 	dice := rand.New(rand.NewPCG(seed, 0))
-	server, err := emulator.New(emulator.Options{Apps: 1, Days: 1, Rate: -1, SharingPartners: []string{"42"}})
+	server, err := emulator.New(emutest.With(emulator.Options{Apps: 1, Days: 1, Rate: -1, SharingPartners: []string{"42"}}))
 	if err != nil {
 		t.Fatal(err)
 	}

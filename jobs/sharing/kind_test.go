@@ -18,6 +18,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -39,7 +40,7 @@ func newRig(t *testing.T, e emulator.Options, key string) *rig {
 	r := &rig{bucket: memblob.OpenBucket(nil), source: memblob.OpenBucket(nil), rejects: memblob.OpenBucket(nil)}
 	e.Apps, e.Days, e.Rate = 2, 10, -1
 	var err error
-	if r.server, err = emulator.New(e); err != nil {
+	if r.server, err = emulator.New(emutest.With(e)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.server.Close() })

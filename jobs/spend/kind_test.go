@@ -19,6 +19,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -40,7 +41,7 @@ func newRig(t *testing.T, key string, faults ...emulator.Fault) *rig {
 	t.Helper()
 	r := &rig{source: memblob.OpenBucket(nil), rejects: memblob.OpenBucket(nil)}
 	var err error
-	r.server, err = emulator.New(emulator.Options{Apps: 2, Days: 10, Rate: -1, Faults: faults, Partners: map[string]string{"partner-key": ""}})
+	r.server, err = emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 10, Rate: -1, Faults: faults, Partners: map[string]string{"partner-key": ""}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,6 +70,7 @@ call it by.`,
 	cmd.Flags().IntVar(&o.Burst, "burst", 100, "requests at once before a 429")
 	cmd.Flags().IntVar(&o.MaxPairs, "max-pairs", 0, "day-app pairs of a report before a 504, 0: no limit")
 	cmd.Flags().DurationVar(&o.Latency, "latency", 0, "wait before each answer")
+	cmd.Flags().StringSliceVar(&o.Readings, "reading", nil, "`topic=reading` of what the interface document leaves open;\nemulator readings lists them")
 	cmd.Flags().StringVar(&o.DB, "db", "", "`file` that keeps the data across restarts")
 	cmd.Flags().StringVar(&faults, "faults", "", "JSON `file` of scripted faults")
 	cmd.Flags().IntVar(&o.Bulk, "bulk", 0, "rows that every report has then, for memory tests")
@@ -79,7 +80,7 @@ call it by.`,
 	cmd.Flags().StringVar(&o.SpendHeader, "spend-header", "", "`header` of the partner's key; empty: Authorization, as Bearer")
 	cmd.Flags().BoolVar(&o.OpenSpend, "open-spend", false, "take ad spend without a key")
 	apps.flags(cmd, &o)
-	cmd.AddCommand(newEngagements())
+	cmd.AddCommand(newEngagements(), newReadings())
 	return cmd
 }
 

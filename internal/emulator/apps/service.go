@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/store"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
@@ -29,7 +30,8 @@ type Options struct {
 	Template   string
 	NoTemplate bool
 	TicketStep time.Duration
-	VaultFile  string // keeps the vault's key; "" keeps nothing
+	Readings   reading.Set // how the service does what its document leaves open
+	VaultFile  string      // keeps the vault's key; "" keeps nothing
 	Now        func() time.Time
 	Logger     *slog.Logger
 }

@@ -13,6 +13,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -26,6 +27,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 )
 
 // Noon is the data's clock in tests that name dates: Saturday, 2026-03-14.
@@ -34,13 +36,29 @@ var Noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 // AtNoon is Options.Now for a clock that stands at Noon.
 func AtNoon() time.Time { return Noon }
 
-// Open opens an emulator without a limit of requests, unless Options.Rate sets one, and closes it at the test's end.
+var readings = flag.String("readings", "", "readings that tests' emulators follow: a row's number, or choices such as app-absent=404,apps-list=denied")
+
+// With is o under the readings of the flag -readings, for tests that must hold under each of them: go test ./jobs/apps
+// -args -readings 2. What o itself chooses goes before the flag's choices.
+func With(o emulator.Options) emulator.Options {
+	if *readings == "" {
+		return o
+	}
+	choices := strings.Split(*readings, ",")
+	if n, err := strconv.Atoi(*readings); err == nil {
+		choices = reading.Row(n)
+	}
+	o.Readings = append(choices, o.Readings...)
+	return o
+}
+
+// Open opens an emulator under With's readings, without a limit of requests, unless Options.Rate sets one, and closes it at the test's end.
 func Open(tb testing.TB, o emulator.Options) *emulator.Server {
 	tb.Helper()
 	if o.Rate == 0 {
 		o.Rate = -1
 	}
-	s, err := emulator.New(o)
+	s, err := emulator.New(With(o))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -181,7 +199,7 @@ func Fetch(c *http.Client, url, token string) (*http.Response, []byte, error) {
 // Start opens an emulator on a file; stop closes it before the test's end.
 func Start(t *testing.T, o emulator.Options) (s *emulator.Server, stop func()) {
 	t.Helper()
-	s, err := emulator.New(o)
+	s, err := emulator.New(With(o))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
@@ -33,6 +34,7 @@ type Options struct {
 	MaxPairs int
 	Bulk     int
 	Settle   func() error // brings the facts up to date before a report reads them
+	Readings reading.Set  // how the service does what its document leaves open
 	Now      func() time.Time
 	Logger   *slog.Logger
 }

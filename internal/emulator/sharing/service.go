@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/store"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
@@ -48,7 +49,8 @@ type Options struct {
 	Channels []string          // the partners of the channel setup, in its order, which partner_1, partner_2... count
 	Partners []string          // partners besides
 	HasApp   func(token string) (bool, error)
-	Kept     bool // an answer waits until its line is in the file
+	Readings reading.Set // how the service does what its document leaves open
+	Kept     bool        // an answer waits until its line is in the file
 	Now      func() time.Time
 	Logger   *slog.Logger
 }

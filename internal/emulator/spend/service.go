@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
@@ -27,7 +28,8 @@ type Options struct {
 	Partners map[string]string
 	Header   string
 	Open     bool
-	Kept     bool // an answer waits until its record is in the file
+	Readings reading.Set // how the service does what its document leaves open
+	Kept     bool        // an answer waits until its record is in the file
 	Now      func() time.Time
 	Logger   *slog.Logger
 }

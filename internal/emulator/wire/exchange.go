@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/faults"
 )
 
@@ -34,6 +35,8 @@ type Exchange struct {
 	Closing context.Context // done once the server begins to close; nil: never
 	Latency time.Duration   // what wait waits before the endpoint answers
 	Status  int             // what was answered; 0 until then
+
+	Readings reading.Set // how the service does what its document leaves open
 }
 
 // Unwrap is for http.ResponseController.

@@ -3,8 +3,12 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"strconv"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 )
 
 // The values of error_code in the service's error body.
@@ -63,7 +67,7 @@ func (e *Error) Reply() Reply {
 	if err != nil {
 		body = []byte(`{"error_code":"service_error","error_desc":"unprintable"}`)
 	}
-	return Reply{Status: e.Status, RetryAfter: e.RetryAfter, ContentType: "application/json", Body: body}
+	return Reply{Status: e.Status, RetryAfter: e.RetryAfter, ContentType: "application/json", Body: body, says: e.Desc}
 }
 
 // Reply is the whole answer of an endpoint that changes something. It is complete before its first byte is sent, so that
@@ -73,15 +77,60 @@ type Reply struct {
 	RetryAfter  int // seconds; 0 sends no Retry-After
 	ContentType string
 	Body        []byte
+
+	says string // of an error: its text, for other forms of the body
 }
 
 func (x *Exchange) send(a Reply) {
-	x.Header().Set("Content-Type", a.ContentType)
+	if a.says != "" {
+		a = a.read(x.Readings)
+	}
+	if a.ContentType != "" {
+		x.Header().Set("Content-Type", a.ContentType)
+	}
 	if a.RetryAfter > 0 {
-		x.Header().Set("Retry-After", strconv.Itoa(a.RetryAfter))
+		x.retryAfter(a.RetryAfter)
 	}
 	x.WriteHeader(a.Status)
 	_, _ = x.Write(a.Body) // a client that is gone needs no answer
+}
+
+// read is the error in the form of the chosen reading.
+func (a Reply) read(chosen reading.Set) Reply {
+	const plain, page = "text/plain; charset=utf-8", "text/html; charset=utf-8"
+	switch form := chosen.Of(reading.ErrorBody); form {
+	case "error", "detail":
+		a.Body = fmt.Appendf(nil, "{%q:%s}", form, quoted(a.says))
+	case "text":
+		a.ContentType, a.Body = plain, []byte(a.says)
+	case "html":
+		a.ContentType, a.Body = page, fmt.Appendf(nil, "<!doctype html><title>%d</title><p>%s\n", a.Status, html.EscapeString(a.says))
+	case "empty":
+		a.ContentType, a.Body = "", nil
+	}
+	return a
+}
+
+func quoted(text string) []byte {
+	b, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string is always written
+	}
+	return b
+}
+
+// retryAfter says when to come again, in the form of the chosen reading.
+func (x *Exchange) retryAfter(seconds int) {
+	switch x.Readings.Of(reading.RetryAfter) {
+	case "seconds":
+		x.Header().Set("Retry-After", strconv.Itoa(seconds))
+	case "date":
+		now, err := http.ParseTime(x.Header().Get("Date"))
+		if err != nil {
+			now = time.Now()
+		}
+		x.Header().Set("Retry-After", now.Add(time.Duration(seconds)*time.Second).UTC().Format(http.TimeFormat))
+	}
 }
 
 // scripted makes the answer of a fault that asks for a status. Each endpoint has a way of its own to say an error.

@@ -16,6 +16,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 // firstDay is the first partition: three days before the end of a cell of seven days, and not at the border of one of
@@ -32,7 +33,7 @@ type account struct {
 // askAccount asks the emulator, whose network spend is restated every night.
 func askAccount(t *testing.T) *account {
 	t.Helper()
-	server, err := emulator.New(emulator.Options{Apps: 2, Days: 30, Now: func() time.Time { return epoch.AddDate(0, 0, -4) }})
+	server, err := emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 30, Now: func() time.Time { return epoch.AddDate(0, 0, -4) }}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,38 @@
+package emulate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/internal/emulator"
+)
+
+// newReadings makes the command emulator readings.
+func newReadings() *cobra.Command {
+	return &cobra.Command{
+		Use:   "readings",
+		Short: "List what --reading can choose",
+		Long: `List what --reading can choose: where the service's interface document is
+silent, and what a service may do there. The emulator does the first of each
+topic unless it is told otherwise.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var b strings.Builder
+			for _, t := range emulator.ReadingTopics() {
+				fmt.Fprintf(&b, "%s\n", t.Name)
+				for i, r := range t.Readings {
+					mark := " "
+					if i == 0 {
+						mark = "*"
+					}
+					fmt.Fprintf(&b, "  %s %-12s %s\n", mark, r.Name, r.Means)
+				}
+			}
+			_, err := fmt.Fprint(cmd.OutOrStdout(), b.String(), "\n* without --reading\n")
+			return exit.Coded(err)
+		},
+	}
+}

@@ -1,0 +1,28 @@
+package reading
+
+// The topics that all endpoints share.
+const (
+	ErrorBody  = "error-body"
+	RetryAfter = "retry-after"
+	RateBy     = "rate-by"
+)
+
+var answers = []Topic{
+	{ErrorBody, "Mapping of each error_code to each status code: not shown.", []Reading{
+		{"model", "answers errors with error_code and error_desc in JSON"},
+		{"error", `answers errors as {"error": text}`},
+		{"detail", `answers errors as {"detail": text}`},
+		{"text", "answers errors as plain text"},
+		{"html", "answers errors as a page of HTML"},
+		{"empty", "answers errors without a body"},
+	}},
+	{RetryAfter, "Rate limit value and window: not shown.", []Reading{
+		{"seconds", "sends Retry-After with 429, in seconds"},
+		{"none", "sends no Retry-After"},
+		{"date", "sends Retry-After as a date"},
+	}},
+	{RateBy, "Rate limit value and window: not shown.", []Reading{
+		{"address", "counts requests by the caller's address, as the service's documentation of 2026 has it"},
+		{"token", "counts requests by token"},
+	}},
+}

@@ -1,0 +1,3 @@
+package reading
+
+var automation = []Topic{}

@@ -1,0 +1,117 @@
+// Package reading lists where the interface document is silent, and in which ways a reasonable service could fill each of
+// these places. Without it emulator and client would share one guess of ours, and no test would notice that the real
+// service has another.
+//
+// A Topic is such a place and its Readings are what may stand there; the first is what the emulator does unless it is told
+// otherwise. A Set is one choice for each topic, and what the emulator's parts look at:
+//
+//	--reading app-absent=404 ── New ── Set ── Set.Is(AppAbsent, "404") in the endpoint that answers
+//
+// readings.md beside the emulator's documentation says what the client does under each, and which test holds that.
+package reading
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Topic is one thing that the interface document leaves open.
+type Topic struct {
+	Name     string    // such as app-absent
+	Sentence string    // the document's words that leave it open; when nothing is said of it, the words nearest to it
+	Readings []Reading // the first is the default
+}
+
+// A Reading is one way in which a service could do it.
+type Reading struct {
+	Name  string // such as 404
+	Means string // what the emulator does then, as a clause without a subject: "answers 404"
+}
+
+// Topics lists all topics in the order of the interface document's areas.
+func Topics() []Topic {
+	return slices.Concat(answers, automation, reporting, sharing, spend)
+}
+
+// A Set is a choice of one reading for each topic. The zero Set has the default of each.
+type Set struct {
+	chosen map[string]string // by topic; the rest have their defaults
+}
+
+// New makes a Set of choices such as "app-absent=404"; of two for one topic the later counts.
+func New(choices ...string) (Set, error) {
+	s := Set{chosen: map[string]string{}}
+	for _, choice := range choices {
+		name, value, ok := strings.Cut(choice, "=")
+		t, known := find(name)
+		switch {
+		case !known:
+			return Set{}, fmt.Errorf("reading %q: no topic is named %q: emulator readings lists them", choice, name)
+		case !ok || t.index(value) < 0:
+			return Set{}, fmt.Errorf("reading %q: %s is one of %s", choice, name, strings.Join(t.names(), ", "))
+		}
+		s.chosen[name] = value
+	}
+	return s, nil
+}
+
+// Row is the n-th reading of every topic, counted round where a topic has fewer, as choices for New: row 0 has all
+// defaults, and Rows rows have every reading of every topic at least once.
+func Row(n int) []string {
+	var choices []string
+	for _, t := range Topics() {
+		choices = append(choices, t.Name+"="+t.Readings[n%len(t.Readings)].Name)
+	}
+	return choices
+}
+
+// Rows is how many rows have every reading of every topic at least once.
+func Rows() int {
+	n := 0
+	for _, t := range Topics() {
+		n = max(n, len(t.Readings))
+	}
+	return n
+}
+
+// Of is the reading chosen for a topic. It panics on a topic that there isn't.
+func (s Set) Of(topic string) string {
+	if value, ok := s.chosen[topic]; ok {
+		return value
+	}
+	t, ok := find(topic)
+	if !ok {
+		panic("reading: no topic is named " + topic)
+	}
+	return t.Readings[0].Name
+}
+
+// Is reports whether the topic is read in the way of this name. It panics on a topic or a reading that there isn't.
+func (s Set) Is(topic, name string) bool {
+	if t, ok := find(topic); !ok || t.index(name) < 0 {
+		panic("reading: there is no " + topic + "=" + name)
+	}
+	return s.Of(topic) == name
+}
+
+func find(name string) (Topic, bool) {
+	for _, list := range [][]Topic{answers, automation, reporting, sharing, spend} {
+		if i := slices.IndexFunc(list, func(t Topic) bool { return t.Name == name }); i >= 0 {
+			return list[i], true
+		}
+	}
+	return Topic{}, false
+}
+
+func (t Topic) index(name string) int {
+	return slices.IndexFunc(t.Readings, func(r Reading) bool { return r.Name == name })
+}
+
+func (t Topic) names() []string {
+	var names []string
+	for _, r := range t.Readings {
+		names = append(names, r.Name)
+	}
+	return names
+}
