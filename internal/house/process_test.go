@@ -7,7 +7,7 @@ import (
 )
 
 // Only package main touches the process: arguments, environment, signals. All else gets what it needs as an option, and can so
-// run twice in one process and be tested without one.
+// run twice in one process and be tested without one. What tests share is told by flags of go test.
 var process = map[string][]string{ // names by import path; none named: the package as a whole
 	"flag":      nil,
 	"os":        {"Args", "Clearenv", "Environ", "ExpandEnv", "Getenv", "LookupEnv", "Setenv", "Unsetenv"},
@@ -29,6 +29,9 @@ func checkProcess(t *tree) []string {
 		}
 		for _, s := range f.Imports {
 			names, watched := process[imported(s)]
+			if imported(s) == "flag" && slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool { return imported(s) == "testing" }) {
+				continue
+			}
 			if watched && (names == nil || s.Name != nil && s.Name.Name == ".") {
 				findings = append(findings, t.at(s, "imports %s; %s", s.Path.Value, onlyCmd))
 			}
