@@ -38,11 +38,12 @@ func main() {
 func run(ctx context.Context) error {
 	only := flag.String("only", "", "mutate files only whose path has this in it")
 	at := flag.Int("at", 2, "mutants at a time")
+	each := flag.Bool("v", false, "print what became of each mutant")
 	list := flag.Bool("list", false, "print the sample, and run nothing")
 	flag.Parse()
 	n, err := strconv.Atoi(flag.Arg(0))
 	if err != nil || flag.NArg() != 2 {
-		return fmt.Errorf("usage: .ci/mutants [-only PART] [-at 2] [-list] N SEED")
+		return fmt.Errorf("usage: .ci/mutants [-only PART] [-at 2] [-v] [-list] N SEED")
 	}
 	seed, err := strconv.ParseUint(flag.Arg(1), 10, 64)
 	if err != nil {
@@ -66,7 +67,7 @@ func run(ctx context.Context) error {
 		return nil
 	}
 	started := time.Now()
-	results := tryAll(ctx, tree, order, n, *at)
+	results := tryAll(ctx, tree, order, n, *at, *each)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -74,7 +75,7 @@ func run(ctx context.Context) error {
 }
 
 // tryAll tries mutants in their order until n of them compiled and were judged.
-func tryAll(ctx context.Context, tree *tree, order []int, n, at int) []result {
+func tryAll(ctx context.Context, tree *tree, order []int, n, at int, each bool) []result {
 	var (
 		lock     sync.Mutex
 		next     int
@@ -110,6 +111,9 @@ func tryAll(ctx context.Context, tree *tree, order []int, n, at int) []result {
 						fmt.Printf("%s: %d judged\n", time.Now().Format(time.TimeOnly), compiled)
 					}
 				}
+				if each {
+					fmt.Printf("%.1fs: %s, %s: %s:%d: %s\n", r.took.Seconds(), r.fate, r.by, m.file, m.line, m.by)
+				}
 				if r.fate == survived {
 					fmt.Printf("survived: %s:%d: %s\n%s", m.file, m.line, m.by, m.diff)
 				}
@@ -140,11 +144,11 @@ func report(results []result, reasons map[string]string, tree *tree, all bool, t
 		_, listed := reasons[r.key()]
 		switch {
 		case r.fate == survived && !listed:
-			wrong = append(wrong, fmt.Sprintf("survived, and isn't in %s: %s:%d: %s\n%s", page, r.file, r.line, r.by, r.diff))
+			wrong = append(wrong, fmt.Sprintf("survived, and isn't in %s: %s:%d: %s\n%s", page, r.file, r.line, r.mutant.by, r.diff))
 		case r.fate == survived:
 			count[listedSurvivor]++
 		case listed && r.fate != notViable:
-			wrong = append(wrong, fmt.Sprintf("is in %s, but was %s: %s:%d: %s\n%s", page, r.fate, r.file, r.line, r.by, r.diff))
+			wrong = append(wrong, fmt.Sprintf("is in %s, but was %s: %s:%d: %s\n%s", page, r.fate, r.file, r.line, r.mutant.by, r.diff))
 		}
 		if r.fate != notViable {
 			f := folders[r.folder()]

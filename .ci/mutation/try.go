@@ -28,6 +28,8 @@ const (
 type result struct {
 	mutant
 	fate  fate
+	by    string // the stage that noticed
+	took  time.Duration
 	place int
 }
 
@@ -52,10 +54,11 @@ func stages(folder string) [][]string {
 	}
 }
 
-const longest = 90 * time.Second // of one stage; the slowest takes ten seconds on an idle machine
+const longest = 60 * time.Second // of one stage; the slowest takes ten seconds on an idle machine
 
 // try judges a mutant by the first stage that fails.
-func try(ctx context.Context, m mutant) result {
+func try(ctx context.Context, m mutant) (r result) {
+	defer func(started time.Time) { r.took = time.Since(started) }(time.Now())
 	work, err := os.MkdirTemp("", "mutant")
 	if err != nil {
 		panic(err)
@@ -73,7 +76,7 @@ func try(ctx context.Context, m mutant) result {
 		panic(err)
 	}
 	for _, packages := range stages(m.folder()) {
-		args := []string{"test", "-overlay", overlay, "-short", "-vet=off", "-failfast", "-p", "1", "-timeout", fmt.Sprint(longest)}
+		args := []string{"test", "-overlay", overlay, "-short", "-vet=off", "-ldflags=-s -w", "-failfast", "-p", "1", "-timeout", fmt.Sprint(longest)}
 		for _, p := range packages {
 			args = append(args, "./"+p)
 		}
@@ -83,9 +86,9 @@ func try(ctx context.Context, m mutant) result {
 		case bytes.Contains(out, []byte("[build failed]")):
 			return result{mutant: m, fate: notViable}
 		case bytes.Contains(out, []byte("panic: test timed out")):
-			return result{mutant: m, fate: timedOut}
+			return result{mutant: m, fate: timedOut, by: packages[0]}
 		default:
-			return result{mutant: m, fate: killed}
+			return result{mutant: m, fate: killed, by: packages[0]}
 		}
 	}
 	return result{mutant: m, fate: survived}
