@@ -10,7 +10,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"slices"
@@ -38,12 +37,13 @@ func main() {
 func run(ctx context.Context) error {
 	only := flag.String("only", "", "mutate files only whose path has this in it")
 	at := flag.Int("at", 2, "mutants at a time")
+	again := flag.String("again", "", "judge only what survived an earlier run, which printed this file")
 	each := flag.Bool("v", false, "print what became of each mutant")
 	list := flag.Bool("list", false, "print the sample, and run nothing")
 	flag.Parse()
 	n, err := strconv.Atoi(flag.Arg(0))
 	if err != nil || flag.NArg() != 2 {
-		return fmt.Errorf("usage: .ci/mutants [-only PART] [-at 2] [-v] [-list] N SEED")
+		return fmt.Errorf("usage: .ci/mutants [-only PART] [-at 2] [-again FILE] [-v] [-list] N SEED")
 	}
 	seed, err := strconv.ParseUint(flag.Arg(1), 10, 64)
 	if err != nil {
@@ -58,7 +58,13 @@ func run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("mutants: %d can be made, %d are drawn with the seed %d\n", len(tree.candidates), n, seed)
-	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(tree.candidates))
+	order := tree.drawn(seed)
+	if *again != "" {
+		if order, err = tree.survivors(*again); err != nil {
+			return err
+		}
+		fmt.Printf("mutants: %d of them survived an earlier run\n", len(order))
+	}
 	if *list {
 		for _, i := range order[:min(n, len(order))] {
 			m := tree.mutant(i)
@@ -71,7 +77,7 @@ func run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return report(results, reasons, tree, n == 0 || len(order) <= n, time.Since(started))
+	return report(results, reasons, tree, time.Since(started))
 }
 
 // tryAll tries mutants in their order until n of them compiled and were judged.
@@ -136,7 +142,7 @@ func tryAll(ctx context.Context, tree *tree, order []int, n, at int, each bool) 
 }
 
 // report prints the figures, and compares the survivors with the page.
-func report(results []result, reasons map[string]string, tree *tree, all bool, took time.Duration) error {
+func report(results []result, reasons map[string]string, tree *tree, took time.Duration) error {
 	count, folders := map[fate]int{}, map[string][2]int{}
 	var wrong []string
 	for _, r := range results {
