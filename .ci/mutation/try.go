@@ -45,7 +45,7 @@ func stages(folder string) []stage {
 	if found, _ := filepath.Glob(folder + "/*_test.go"); len(found) > 0 && !slices.Contains([]string{"", "/report"}, area) {
 		stages = append(stages, at(area, ""))
 	}
-	draws, reports, naive := at("/naive", "AnyQuery|Formulas|EveryMetric"), at("/report", ""), at("/naive", "")
+	draws, reports, naive := at("/naive", "AnyQuery|Formulas|EveryMetric|Readable"), at("/report", ""), at("/naive", "")
 	switch area {
 	case "/apps", "/sharing":
 		return append(stages, at("", ""))
