@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -45,23 +44,24 @@ const slow = "Closing|DimensionForms|ManyRows|ZonesOfEveryKind|EveryFilterOf|AdR
 func stages(folder string) []stage {
 	at := func(area, tests string) stage { return stage{emulator + area, tests, ""} }
 	area := strings.TrimPrefix(folder, emulator)
-	stages := []stage{at("/conformance", "")}
-	if found, _ := filepath.Glob(folder + "/*_test.go"); len(found) > 0 && !slices.Contains([]string{"", "/report"}, area) {
-		stages = append(stages, at(area, ""))
-	}
+	document, top := at("/conformance", ""), at("", "")
 	quick, draws := stage{emulator + "/report", "", slow}, at("/naive", "AnyQuery|Formulas|EveryMetric|Readable")
 	reports, naive := at("/report", slow), stage{emulator + "/naive", "", draws.tests}
 	switch area {
 	case "/apps", "/sharing":
-		return append(stages, at("", ""))
+		return []stage{document, at(area, ""), top}
 	case "/spend":
-		return append(stages, at("", ""), draws, quick, reports)
+		return []stage{document, at(area, ""), top, draws, quick, reports}
 	case "/report":
-		return append(stages, quick, reports, draws, at("", ""), naive)
-	case "/metrics", "/facts":
-		return append(stages, draws, quick, reports, at("", ""), naive)
+		return []stage{quick, document, reports, draws, top, naive}
+	case "/metrics":
+		return []stage{draws, quick, at(area, ""), reports, document, top, naive}
+	case "/facts":
+		return []stage{document, draws, quick, at(area, ""), reports, top, naive}
+	case "/reading": // whose names are those of the page
+		return []stage{at(area, ""), {"internal/house", "Readings", ""}, document, top}
 	default: // what every area rests on
-		return append(stages, at("", ""), at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick, reports, draws, naive)
+		return []stage{document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick, reports, draws, naive}
 	}
 }
 
