@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 )
 
 // appRequest is what POST /app and POST /app/{app_token} ask for. Nil maps and lists were absent.
@@ -186,7 +188,7 @@ func (c *call) updateApp(a *accountApp, q appRequest, template string) (any, err
 		return nil, err
 	}
 	token, err := c.newestTicket(a.Token)
-	if err == nil && (token == "" || q.force || before != a.jobReason()) {
+	if err == nil && (token == "" || q.force || before != a.jobReason() || c.s.opts.Readings.Is(reading.TicketIdle, "new-job")) {
 		token, err = c.queueTicket(a, template, q.sections)
 	}
 	if err != nil {

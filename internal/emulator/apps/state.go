@@ -89,8 +89,10 @@ func (c *call) app(token string) (*accountApp, error) {
 			return c.s.madeUpApp(i), nil
 		}
 	}
-	return nil, wire.BadRequest("App not found")
+	return nil, errNoApp
 }
+
+var errNoApp = wire.BadRequest("App not found")
 
 // appByStore finds any app of the account by its default store; nil if there is none.
 func (c *call) appByStore(storeID, platform string) (*accountApp, error) {
