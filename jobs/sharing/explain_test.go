@@ -151,7 +151,7 @@ func TestExplainAgrees(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			parsed, err := partners.ParseSettings(string(text))
+			parsed, _, err := partners.ParseSettings(string(text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestExplain(t *testing.T) {
 		{`{"partner_3":{"event":false}}`, "event", "false own facebook.event is false"},
 		{`{"google":{"event":false}}`, "event", "true default nothing was said of it"},
 	} {
-		s, err := known.ParseSettings(test.settings)
+		s, _, err := known.ParseSettings(test.settings)
 		if err != nil {
 			t.Fatal(err)
 		}
