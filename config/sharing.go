@@ -50,7 +50,7 @@ func sharingKeys(j *Job) strict.Object {
 	}
 }
 
-var partnerName = strict.Matching(strict.Expr(`^[^\s\pC]([^\pC]{0,126}[^\s\pC])?$`), "a partner's name or ID, or both as name (ID), of up to 128 characters")
+var partnerName = strict.Matching(strict.Expr(`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,126}[^\s\x00-\x1f\x7f])?$`), "a partner's name or ID, or both as name (ID), of up to 128 characters")
 
 // checkSharingConstants finds what would be the reason to refuse every record.
 func checkSharingConstants(d *strict.Decoder, f map[string]string, at map[string]strict.Node) {

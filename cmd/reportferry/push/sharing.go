@@ -52,11 +52,11 @@ func (g *group) explain() *cobra.Command {
 		Long: `Show which metric reaches which partner when a device's records have said this,
 and by which rule. Nothing is sent, and no config is needed. Settings are those
 of partner_sharing_settings, as JSON: an object, or form objects. Several are
-records one after the other; - reads them from the standard input. A partner may
-be named by name, by ID, or as "name (ID)", in upper or lower case. One that isn't
-known here is only itself, unless --partners says whose name or ID it is.
+records one after the other; - reads them from the standard input. A partner is
+named by its name, its ID, or as "name (ID)", in upper or lower case. What isn't
+known here is a partner of its own, unless --partners says whose name or ID it is.
 
-  reportferry sharing explain '{"all":{"all":false},"AppLovin (34)":{"install":true}}'
+  reportferry sharing explain '{"all":{"all":false},"google":{"install":true}}'
 
 Rules:
   own      the metric's own setting
