@@ -54,7 +54,8 @@ and by which rule. Nothing is sent, and no config is needed. Settings are those
 of partner_sharing_settings, as JSON: an object, or form objects. Several are
 records one after the other; - reads them from the standard input. A partner is
 named by its name, its ID, or as "name (ID)", in upper or lower case. What isn't
-known here is a partner of its own, unless --partners says whose name or ID it is.
+known here is a partner of its own, unless --partners says whose name or ID it
+is.
 
   reportferry sharing explain '{"all":{"all":false},"google":{"install":true}}'
 
