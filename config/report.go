@@ -89,10 +89,15 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("codec", codec, &r.Codec, "snappy", "Compression of the files."),
 			strict.Optional("utc_offset", utcOffset, &r.UTCOffset, "'+02:00'", "Where the report's days begin and end, the same all year. It excludes timezone_id."),
 			strict.Optional("timezone_id", timezoneID, &r.TimezoneID, "Europe/Berlin", "Where the report's days begin and end, with daylight saving time. The service's number of a zone needs zone beside it. It excludes utc_offset."),
-			strict.Required("currency", currency, &r.Currency, "EUR", "Currency of money."),
+			strict.Required("currency", currency, &r.Currency, "EUR", "Currency of money, into which the service converts. "+ownCurrencies).Because(
+				"name one such as USD: " + strings.ToLower(ownCurrencies[:1]) + strings.TrimSuffix(ownCurrencies[1:], ".")),
 		}, parameterFields(r.Parameters)...),
 	}
 }
+
+// ownCurrencies is why a report needs a currency.
+const ownCurrencies = "Without one the service gives each app's money in the app's own currency, so that amounts of several apps can't be added, " +
+	"and a changed setting of an app would change what the stored numbers mean."
 
 // checkReport makes the checks that need more than one key, and the defaults that follow from another key.
 func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]strict.Node, p *parts) {
