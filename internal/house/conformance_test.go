@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"go/ast"
 	"io"
 	"maps"
 	"os"
@@ -61,23 +60,23 @@ func tableRows(table string) (rows []conformanceRow) {
 	return rows
 }
 
-// word is what a test of the item can't do without: a field's name, a code; "" of what has only words.
-func (it item) word() string {
+// words are what a test of the item can't do without: a field's name, a code, an endpoint's method and the fixed parts of
+// its path; none of what has only sentences.
+func (it item) words() []string {
 	kind, name, _ := strings.Cut(it.name, " ")
 	if slices.Contains([]string{"Text", "Rule", "Limit"}, kind) {
-		return ""
+		return nil
+	}
+	method, path, _ := strings.Cut(strings.TrimPrefix(name, "and path "), " ")
+	if strings.HasPrefix(path, "/") {
+		return append(strings.FieldsFunc(regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, ""), func(c rune) bool { return c == '/' }), method)
 	}
 	name = name[strings.LastIndexByte(name, ' ')+1:]
-	return name[strings.LastIndex(name, ">__")+1:]
+	return []string{strings.TrimPrefix(name[strings.LastIndex(name, ">__")+1:], "__")}
 }
 
-// mentions reports whether a test's name or its file has the word, by itself.
-func mentions(test, src, word string) bool {
-	by := regexp.MustCompile(`(^|[^a-z_])` + regexp.QuoteMeta(strings.TrimPrefix(word, "__")) + `($|[^a-z_])`)
-	return by.MatchString(test) || by.MatchString(src)
-}
-
-// checkConformance compares the document's items, the table's rows and the tests that there are: their files by name.
+// checkConformance compares the document's items, the table's rows and the tests that there are. One
+// of a row's tests must work with the item's word, and each must be able to fail.
 func checkConformance(document, table string, tests testFiles) (findings []string) {
 	wrong := func(line int, format string, args ...any) {
 		findings = append(findings, fmt.Sprintf("conformance.md:%d: ", line)+fmt.Sprintf(format, args...))
@@ -101,16 +100,22 @@ func checkConformance(document, table string, tests testFiles) (findings []strin
 		if row.held == "" || len(row.tests) == 0 {
 			wrong(row.line, "%q doesn't say what holds it, or names no test; want | item | what holds it | tests |", row.name)
 		}
-		mentioned := row.word() == ""
+		words := row.words()
+		worked := len(words) == 0
 		for _, name := range row.tests {
 			folder, test, err := tests.find(name)
 			if err != nil {
 				wrong(row.line, "%q names %s, and %v", row.name, name, err)
+				continue
 			}
-			mentioned = mentioned || mentions(name, tests[folder][test], row.word())
+			part := tests[folder][test].part(name)
+			if !part.asserts {
+				wrong(row.line, "%q names %s, which can't fail", row.name, name)
+			}
+			worked = worked || !slices.ContainsFunc(words, func(w string) bool { return !part.works(w) })
 		}
-		if !mentioned {
-			wrong(row.line, "%q names tests whose files don't have the word %q", row.name, row.word())
+		if !worked {
+			wrong(row.line, "%q names tests of which none works with %q", row.name, words)
 		}
 	}
 	for _, it := range items {
@@ -123,27 +128,6 @@ func checkConformance(document, table string, tests testFiles) (findings []strin
 }
 
 var testName = regexp.MustCompile(`^Test($|[^a-z])`)
-
-// testFiles has the source of every test's file, by its folder and its name.
-type testFiles map[string]map[string]string
-
-// tests finds every test of the tree.
-func (t *tree) tests() testFiles {
-	tests := testFiles{}
-	for _, f := range t.files {
-		for _, d := range f.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok || !f.test || fn.Recv != nil || !testName.MatchString(fn.Name.Name) || fn.Name.Name == "TestMain" {
-				continue
-			}
-			if tests[f.folder] == nil {
-				tests[f.folder] = map[string]string{}
-			}
-			tests[f.folder][fn.Name.Name] = f.src
-		}
-	}
-	return tests
-}
 
 // find finds the test that the table names, by the end of its folder's path. A subtest is looked for by its test.
 func (tests testFiles) find(name string) (folder, test string, err error) {

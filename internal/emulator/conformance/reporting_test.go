@@ -193,6 +193,32 @@ func TestDocumentEventRecord(t *testing.T) {
 	if len(skad) != 2 {
 		t.Errorf("is_skad_event is always %v", skad)
 	}
+	// Written down, not read: which of two texts is the name, and which the short one.
+	for _, want := range []record{
+		{"id": "purchase", "name": "Purchase", "short_name": "PUR", "section": "revenue", "formatting": "money", "is_skad_event": false},
+		{"id": "level_complete", "name": "Level Complete", "short_name": "LVL", "section": "events", "formatting": "integer", "is_skad_event": false},
+		{"id": "tutorial_complete", "name": "Tutorial Complete", "short_name": "TUT", "section": "conversion", "formatting": "integer", "is_skad_event": false},
+		{"id": "trial_d7", "name": "Trial d7", "short_name": "", "section": "retention", "formatting": "integer", "is_skad_event": false},
+		{"id": "media_cost_ack", "name": "Media Cost Ack", "short_name": "", "section": "cost", "formatting": "money", "is_skad_event": false},
+		{"id": "refund_flagged", "name": "Refund Flagged", "short_name": "", "section": "fraud", "formatting": nil, "is_skad_event": false},
+		{"id": "first_open", "name": "First Open", "short_name": "FOP", "section": "installs", "formatting": "integer", "is_skad_event": false},
+		{"id": "skan_purchase", "name": "SKAN Purchase", "short_name": "SKP", "section": "conversion_events", "formatting": "integer", "is_skad_event": true},
+		{"id": "skan_install_quality", "name": "SKAN Install Quality", "short_name": "", "section": "conversion_values", "formatting": "integer", "is_skad_event": true},
+	} {
+		i := slices.IndexFunc(records, func(r record) bool { return r["id"] == want["id"] })
+		if i < 0 {
+			t.Errorf("no record of %v", want["id"])
+			continue
+		}
+		for field := range want {
+			if records[i][field] != want[field] {
+				t.Errorf("%s: %s is %v, want %v", want["id"], field, records[i][field], want[field])
+			}
+		}
+		if short, name := records[i]["short_name"].(string), records[i]["name"].(string); len(short) >= len(name) {
+			t.Errorf("%s: the short name %q isn't shorter than %q", want["id"], short, name)
+		}
+	}
 }
 
 func texts(t *testing.T, v any) (out []string) {

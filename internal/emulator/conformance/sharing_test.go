@@ -250,7 +250,19 @@ func TestDocumentSharingParameters(t *testing.T) {
 	})
 	t.Run("s2s", func(t *testing.T) {
 		refused(t, choice(s, "d", "sharing", "disable", "s2s", ""), "s2s")
-		refused(t, choice(s, "d", "sharing", "disable", "s2s", "0"), "s2s")
+		for _, other := range []string{"0", "2", "10", "01", "-1", " 1", "true", "yes"} {
+			refused(t, choice(s, "d", "sharing", "disable", "s2s", other), "s2s")
+		}
+		if got := sharedWith(t, s, "d", "google"); !slices.Equal(got, without()) {
+			t.Errorf("after choices that were refused, google is sent %v", got)
+		}
+		took(t, s, "d", "sharing", "disable", "s2s", "1")
+		for _, other := range []string{`"2"`, "2", "true", "1.5", "null"} {
+			body := `{"s2s":` + other + `,"app_token":"` + s.Apps()[0].Token + `","idfa":"d","sharing":"enable"}`
+			if c := call(s, "POST", "/third_party_sharing", "", jsonKind, body); c.status != 400 {
+				t.Errorf("s2s %s in a JSON body: %d %s", other, c.status, c.body)
+			}
+		}
 	})
 	t.Run("app_token", func(t *testing.T) {
 		refused(t, choice(s, "d", "sharing", "disable", "app_token", ""), "app_token")

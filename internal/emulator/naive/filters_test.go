@@ -1,0 +1,106 @@
+package naive
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
+)
+
+// TestFiltersEqualANaiveEvaluation has every filter of every dimension, and those of metrics of each kind, beside the loops
+// over the facts: which rows are left, and their numbers, whether the report shows what is filtered or not.
+func TestFiltersEqualANaiveEvaluation(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 30, 18, 45, 0, 0, time.UTC)
+	w := openNaive(t, "filters", emulator.Options{Now: func() time.Time { return now }, Apps: 4, Days: 6}, 0, 6)
+	ask := func(t *testing.T, v url.Values) (rows int) {
+		t.Helper()
+		v.Set("date_period", "-5d:-0d")
+		q, err := w.parse(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := w.answer(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := emutest.Ask(w.s, "csv_report?"+v.Encode())
+		if got.Code != http.StatusOK && (want != "" || got.Code != http.StatusNoContent) {
+			t.Fatalf("%v: %d %s", v, got.Code, got.Body)
+		}
+		if err := sameCSV(got.Body.String(), want); err != nil {
+			t.Errorf("%v: %v", v, err)
+		}
+		return strings.Count(want, "\n")
+	}
+	// labels are all that a dimension says, by the loops.
+	labels := func(dimension string) []string {
+		q, err := w.parse(url.Values{"dimensions": {dimension}, "metrics": {"installs"}, "date_period": {"-5d:-0d"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, g := range w.groups(q, 0, false) {
+			out = append(out, g.keys[0])
+		}
+		slices.Sort(out)
+		return out
+	}
+	all := map[string][]string{}
+	for _, d := range naiveDims {
+		all[d.slug] = labels(d.slug)
+	}
+	for _, operator := range []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"} {
+		t.Run(operator, func(t *testing.T) {
+			for dimension, values := range all {
+				whole := []rune(values[len(values)/3])
+				part := map[string]string{"in": strings.ToUpper(string(whole)) + ",none", "not_in": string(whole), "contains": string(whole[len(whole)/3 : len(whole)-len(whole)/3]),
+					"exclude": string(whole[len(whole)/2:]), "starts_with": string(whole[:len(whole)-len(whole)/2]), "not_starts_with": string(whole[:1]),
+					"ends_with": string(whole[len(whole)/2:]), "not_ends_with": string(whole[len(whole)-1:])}[operator]
+				for _, shown := range []string{dimension, "os_name,day"} {
+					ask(t, url.Values{"dimensions": {shown}, "metrics": {"installs,cost,revenue_total_d3"}, dimension + "__" + operator: {part}})
+				}
+			}
+		})
+	}
+	for _, operator := range []string{"lt", "lte", "gt", "gte", "eq", "ne"} {
+		t.Run(operator, func(t *testing.T) {
+			for _, metric := range []string{"installs", "revenue", "cost", "ecpi_all", "retention_rate_d1", "daus", "purchase_events", "revenue_total_d3", "ctr"} {
+				q, err := w.parse(url.Values{"dimensions": {"day,network"}, "metrics": {metric}, "date_period": {"-5d:-0d"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var cells []string
+				for _, g := range w.groups(q, 0, false) {
+					n, err := g.value(q.metrics[0])
+					if err != nil {
+						t.Fatal(err)
+					}
+					if n.float() != 0 {
+						cells = append(cells, n.text())
+					}
+				}
+				slices.Sort(cells)
+				if len(cells) == 0 {
+					t.Fatalf("%s is zero everywhere", metric)
+				}
+				for _, shown := range []string{metric, "clicks"} {
+					query := url.Values{"dimensions": {"day,network"}, "metrics": {shown}}
+					whole := ask(t, query)
+					query.Set(metric+"__"+operator, cells[len(cells)/2])
+					if left := ask(t, query); left == whole || left == 0 && strings.HasSuffix(operator, "e") {
+						t.Errorf("%s__%s=%s leaves %d of %d lines: the test shows little", metric, operator, cells[len(cells)/2], left, whole)
+					}
+				}
+			}
+		})
+	}
+	if len(all) != 35 {
+		t.Errorf("%d dimensions, want 35", len(all))
+	}
+}
