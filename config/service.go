@@ -38,7 +38,8 @@ type Login struct {
 
 const embedded = "embedded"
 
-// The service that commands ask when there is no config: the host that the examples name, with the token of this variable.
+// The service that commands ask when there is no config. A config has no such default: it is the token's name, ADJUST_TOKEN, that
+// says whose host may have it.
 const (
 	DefaultBaseURL  = "https://automate.adjust.com"
 	DefaultTokenEnv = "ADJUST_TOKEN"

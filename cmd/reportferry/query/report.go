@@ -218,7 +218,7 @@ func defaultFormat(path string, stdout io.Writer) string {
 
 // fetchAnswer fetches one report into a file in dir.
 func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuery, dir string) (a answer, err error) {
-	a.dir = dir
+	a.dir, a.asked = dir, q.Dimensions
 	file, err := os.CreateTemp(dir, "answer-*.csv")
 	if err != nil {
 		return a, err
