@@ -151,7 +151,7 @@ func TestGzipOnlyWhenAccepted(t *testing.T) {
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	for _, path := range []string{oneDay, "/reports-service/events"} {
 		resp, unzipped, err := emutest.Fetch(s.Client(), "http://x"+path, "x")
-		if err != nil || !resp.Uncompressed || resp.ContentLength != -1 {
+		if err != nil || !resp.Uncompressed || resp.ContentLength != -1 || resp.Header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%s: with gzip accepted: uncompressed %v, length %d, %v", path, resp.Uncompressed, resp.ContentLength, err)
 		}
 		r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -159,7 +159,7 @@ func TestGzipOnlyWhenAccepted(t *testing.T) {
 		r.Header.Set("Accept-Encoding", "br, gzip;q=0")
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
-		if w.Header().Get("Content-Encoding") != "" || w.Body.String() != string(unzipped) {
+		if w.Header().Get("Content-Encoding") != "" || w.Header().Get("Vary") != "Accept-Encoding" || w.Body.String() != string(unzipped) {
 			t.Errorf("%s: without gzip: encoding %q", path, w.Header().Get("Content-Encoding"))
 		}
 	}

@@ -280,3 +280,34 @@ func TestOverrides(t *testing.T) {
 		t.Error("the template has changed")
 	}
 }
+
+// Items of the lists of settings are told apart by a name or an ID, which overrides go by.
+func TestListsOfSettingsHaveKeys(t *testing.T) {
+	t.Parallel()
+	s := atOnce(t)
+	settings := settingsOf(t, s, s.Apps()[0].Token)
+	for section, key := range map[string]string{"events": "name", "partners": "name", "trackers": "name", "callbacks": "id", "external_data_forwarding": "name"} {
+		seen := map[string]bool{}
+		for _, v := range settings[section].([]any) {
+			name, _ := v.(object)[key].(string)
+			if name == "" || seen[name] {
+				t.Errorf("%s: the %s of %v is missing, or twice there", section, key, v)
+			}
+			seen[name] = true
+		}
+		if len(seen) < 2 {
+			t.Errorf("%s: %d items", section, len(seen))
+		}
+	}
+	for i, slug := range strings.Fields("applovin chartboost facebook gameanalytics google inmobi ironsource mintegral snapchat tapjoy tiktok unityads vungle") {
+		partner, tracker := settings["partners"].([]any)[i].(object), settings["trackers"].([]any)[i].(object)
+		if partner["name"] != slug || tracker["partner"] != slug || len(tracker["token"].(string)) != 6 {
+			t.Errorf("%s: partner %v, tracker %v", slug, partner["name"], tracker)
+		}
+	}
+	for i, e := range s.Apps()[0].Events {
+		if got := settings["events"].([]any)[i].(object); got["name"] != e.Name || got["token"] != e.Token || got["app_token"] != s.Apps()[0].Token {
+			t.Errorf("event %v, want %+v", got, e)
+		}
+	}
+}

@@ -68,6 +68,8 @@ type call struct {
 	now  time.Time
 	path []string // what stood for the "{...}", in order
 	body fields
+
+	queued bool // a job
 }
 
 // csvAnswer is an answer that isn't JSON.
@@ -134,13 +136,17 @@ func (s *Service) do(r *http.Request, may func(*http.Request) *wire.Error) (a wi
 	err = s.store.Change(c.ctx, func(tx *sql.Tx) error {
 		c.tx = tx
 		value, err = at.do(c)
+		value, err = c.read(at, value, err)
 		return err
 	})
 	if err != nil {
 		return a, err
 	}
-	if text, ok := value.(csvAnswer); ok {
-		return wire.Reply{Status: http.StatusOK, ContentType: wire.CSV, Body: text}, nil
+	switch value := value.(type) {
+	case csvAnswer:
+		return wire.Reply{Status: http.StatusOK, ContentType: wire.CSV, Body: value}, nil
+	case wire.Reply:
+		return value, nil
 	}
 	a = wire.Reply{Status: http.StatusOK, ContentType: "application/json"}
 	a.Body, err = json.Marshal(value)

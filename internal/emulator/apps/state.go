@@ -47,7 +47,6 @@ type accountApp struct {
 	Overrides  map[string]any        `json:",omitempty"`
 	Editors    []string              `json:",omitempty"`
 	SecretHash string                `json:",omitempty"` // of ios_pv_shared_secret, which nobody needs here
-	Verify     bool                  `json:",omitempty"`
 
 	Settings map[string]any // by section: a list of objects or an object; those of the other platform too
 	Secrets  []sdkSecret
@@ -90,8 +89,10 @@ func (c *call) app(token string) (*accountApp, error) {
 			return c.s.madeUpApp(i), nil
 		}
 	}
-	return nil, wire.BadRequest("App not found")
+	return nil, errNoApp
 }
+
+var errNoApp = wire.BadRequest("App not found")
 
 // appByStore finds any app of the account by its default store; nil if there is none.
 func (c *call) appByStore(storeID, platform string) (*accountApp, error) {

@@ -56,6 +56,7 @@ func (t *ticket) over() bool { return t.Status == ticketCompleted || t.Status ==
 
 // queueTicket makes a job for the app.
 func (c *call) queueTicket(a *accountApp, template string, chosen []string) (string, error) {
+	c.queued = true
 	var made int
 	if err := c.tx.QueryRow("SELECT count(*) FROM tickets WHERE app=?", a.Token).Scan(&made); err != nil {
 		return "", fmt.Errorf("queue a job: %w", err)

@@ -104,3 +104,19 @@ func TestFiltersEqualANaiveEvaluation(t *testing.T) {
 		t.Errorf("%d dimensions, want 35", len(all))
 	}
 }
+
+// TestReadableNamesOfDimensions holds the headers of every dimension against the names that were written down.
+func TestReadableNamesOfDimensions(t *testing.T) {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 3})
+	var slugs, names []string
+	for _, d := range naiveDims {
+		slugs, names = append(slugs, d.slug), append(names, d.label)
+	}
+	query := "csv_report?metrics=installs&date_period=-1d:-1d&dimensions=" + strings.Join(slugs, ",")
+	for more, want := range map[string][]string{"&readable_names=true": append(names, "Installs"), "&readable_names=false": append(slugs, "installs"), "": append(slugs, "installs")} {
+		if head, _, _ := strings.Cut(emutest.Get(t, s, query+more, http.StatusOK), "\n"); head != strings.Join(want, ",") {
+			t.Errorf("%s: %s\nwant %s", more, head, strings.Join(want, ","))
+		}
+	}
+}
