@@ -23,7 +23,6 @@ type appRequest struct {
 	overrides map[string]any
 	editors   []string
 	secret    string
-	verify    *bool
 	stores    map[string]otherStore
 }
 
@@ -54,8 +53,7 @@ func readApp(f fields, platform string) appRequest {
 		}
 	}
 	if f.has("verification") {
-		b := f.boolean("verification", false)
-		q.verify = &b
+		f.boolean("verification", false) // checked alone: nothing that can be read depends on it
 	}
 	if platform == "" {
 		platform = q.platform
@@ -179,9 +177,6 @@ func (c *call) updateApp(a *accountApp, q appRequest, template string) (any, err
 	}
 	if q.secret != "" {
 		a.SecretHash = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%s %s", a.Token, q.secret)))
-	}
-	if q.verify != nil {
-		a.Verify = *q.verify
 	}
 	for kind, store := range q.stores {
 		if a.Stores == nil {

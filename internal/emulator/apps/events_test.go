@@ -44,6 +44,10 @@ func TestPostEvents(t *testing.T) {
 	if e := again.Successes[0].Event; e["token"] != got.Successes[0].Event["token"] || e["unique"] != false {
 		t.Errorf("again %v", e)
 	}
+	twins := callOK[answer](t, s, "POST", "events", object{"app_tokens": []any{a, create(t, s, garden("store_id", "com.twin")).Token}, "events": []any{object{"name": "twin"}}})
+	if first, second := twins.Successes[0].Event, twins.Successes[1].Event; first["token"] == second["token"] || first["id"] == second["id"] {
+		t.Errorf("events of two apps of one name: %v and %v", first, second)
+	}
 	empty := "List should have at least 1 item"
 	for _, c := range []struct {
 		body object

@@ -47,7 +47,6 @@ type accountApp struct {
 	Overrides  map[string]any        `json:",omitempty"`
 	Editors    []string              `json:",omitempty"`
 	SecretHash string                `json:",omitempty"` // of ios_pv_shared_secret, which nobody needs here
-	Verify     bool                  `json:",omitempty"`
 
 	Settings map[string]any // by section: a list of objects or an object; those of the other platform too
 	Secrets  []sdkSecret

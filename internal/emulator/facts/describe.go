@@ -23,6 +23,19 @@ var partners = []partnerDef{
 	{"unknown", "unknown", "unknown"},
 }
 
+// A Partner is an advertising partner, as reports show it.
+type Partner struct{ ID, Slug, Name string }
+
+// Partners are the advertising partners of reports, without organic and unknown, which are none.
+func Partners() (list []Partner) {
+	for _, p := range partners {
+		if p.slug != "organic" && p.slug != "unknown" {
+			list = append(list, Partner{ID: p.id, Slug: p.slug, Name: p.name})
+		}
+	}
+	return list
+}
+
 // devices are what runs an OS: device types, store types and the platform.
 var devices = map[string]struct {
 	types, stores []string
