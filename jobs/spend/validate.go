@@ -82,7 +82,7 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	if !ok {
 		return r, refuse(engagedAt, "isn't a time such as 2026-01-31T08:30:00Z")
 	}
-	r.Engaged = at
+	r.Engaged = at.UTC()
 	return r, nil
 }
 
