@@ -108,8 +108,8 @@ func TestFiltersEqualANaiveEvaluation(t *testing.T) {
 			}
 		})
 	}
-	if len(all) != 35 {
-		t.Errorf("%d dimensions, want 35", len(all))
+	if len(all) != 36 {
+		t.Errorf("%d dimensions, want 36", len(all))
 	}
 }
 
