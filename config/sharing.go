@@ -18,14 +18,14 @@ type Sharing struct {
 // sharingFields are the fields of a record of sharing.
 var sharingFields = []recordField{
 	{"app_token", "Token of the app."},
-	{"idfa", "Apple's advertising ID of the device. A record has one ID."},
+	{"idfa", "Apple's advertising ID of the device. A record has this ID, or gps_adid, or both."},
 	{"gps_adid", "Android's advertising ID of the device."},
 	{"id_type", "What device_id is: idfa or gps_adid."},
 	{"device_id", "The device's ID, where one column has both kinds."},
 	{"sharing", "The choice for all partners: enable or disable."},
-	{"partner_sharing_settings", "Settings of partners as JSON: {\"facebook\": {\"install\": false}}."},
+	{"partner_sharing_settings", "Settings of partners as JSON: {\"facebook\": {\"install\": false}}, or form objects."},
 	{"granular_third_party_sharing_options", "Options of groups as JSON: {\"google_dma\": {\"eea\": \"1\"}}."},
-	{"partner", "Partner of a single setting, in place of partner_sharing_settings."},
+	{"partner", "Partner of a single setting, by name, ID or \"name (ID)\", in place of partner_sharing_settings."},
 	{"metric", "Metric of the single setting."},
 	{"value", "Value of the single setting: true shares the metric, false doesn't."},
 }
@@ -40,7 +40,7 @@ func sharingKeys(j *Job) strict.Object {
 			strict.Optional("columns", byField("columns", sharingFields, strict.Text, nil), &s.Columns, "{device_id: id}", "Columns of the files that a record's fields are taken from, where they aren't of the same names."),
 			strict.Optional("constants", byField("constants", sharingFields, strict.Word, checkSharingConstants), &s.Constants, "{app_token: abc123def456}", "Values of fields that are the same in every record, instead of columns."),
 			strict.Optional("ignore", strict.TextsOf(strict.Text), &s.Ignore, "[exported_at]", "Columns of the files that aren't read. Any other column that no field is taken from is a mistake."),
-			strict.Optional("partners", strict.TextsOf(partnerName), &s.Partners, "['42', Some Network]", "IDs or names of partners that settings may name beside the service's thirteen."),
+			strict.Optional("partners", strict.TextsOf(partnerName), &s.Partners, "['42', Some Network (43)]", "Names or IDs of partners, or both as name (ID), that are known beside the service's thirteen. Others are sent, too, with a warning."),
 			strict.Optional("on_late", strict.OneOf("reject", "send"), &onLate, "send", "What happens to a record of a device that a file of a later day had. reject rejects it, and send sends it, though it replaces newer choices."),
 		),
 		Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
@@ -50,7 +50,7 @@ func sharingKeys(j *Job) strict.Object {
 	}
 }
 
-var partnerName = strict.Matching(strict.Expr(`^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$`), "a partner's ID or name of up to 64 letters, digits, blanks, dots, dashes and underscores")
+var partnerName = strict.Matching(strict.Expr(`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,126}[^\s\x00-\x1f\x7f])?$`), "a partner's name or ID, or both as name (ID), of up to 128 characters")
 
 // checkSharingConstants finds what would be the reason to refuse every record.
 func checkSharingConstants(d *strict.Decoder, f map[string]string, at map[string]strict.Node) {

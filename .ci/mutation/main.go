@@ -10,7 +10,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"slices"
@@ -38,12 +37,14 @@ func main() {
 func run(ctx context.Context) error {
 	only := flag.String("only", "", "mutate files only whose path has this in it")
 	at := flag.Int("at", 2, "mutants at a time")
+	again := flag.String("again", "", "judge only what survived an earlier run, which printed this file")
 	each := flag.Bool("v", false, "print what became of each mutant")
+	from := flag.Int("from", 0, "leave out so many of those that are drawn, which an earlier run has judged")
 	list := flag.Bool("list", false, "print the sample, and run nothing")
 	flag.Parse()
 	n, err := strconv.Atoi(flag.Arg(0))
 	if err != nil || flag.NArg() != 2 {
-		return fmt.Errorf("usage: .ci/mutants [-only PART] [-at 2] [-v] [-list] N SEED")
+		return fmt.Errorf("usage: .ci/mutants [-only PART] [-at 2] [-from M] [-again FILE] [-v] [-list] N SEED")
 	}
 	seed, err := strconv.ParseUint(flag.Arg(1), 10, 64)
 	if err != nil {
@@ -58,7 +59,14 @@ func run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("mutants: %d can be made, %d are drawn with the seed %d\n", len(tree.candidates), n, seed)
-	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(tree.candidates))
+	order := tree.drawn(seed)
+	order = order[min(*from, len(order)):]
+	if *again != "" {
+		if order, err = tree.survivors(*again); err != nil {
+			return err
+		}
+		fmt.Printf("mutants: %d of them survived an earlier run\n", len(order))
+	}
 	if *list {
 		for _, i := range order[:min(n, len(order))] {
 			m := tree.mutant(i)
@@ -71,7 +79,7 @@ func run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return report(results, reasons, tree, n == 0 || len(order) <= n, time.Since(started))
+	return report(results, reasons, tree, *from, time.Since(started))
 }
 
 // tryAll tries mutants in their order until n of them compiled and were judged.
@@ -102,7 +110,7 @@ func tryAll(ctx context.Context, tree *tree, order []int, n, at int, each bool) 
 					continue
 				}
 				r := try(ctx, m)
-				r.place = place
+				r.place = place + 1
 				lock.Lock()
 				results = append(results, r)
 				if r.fate != notViable {
@@ -136,7 +144,7 @@ func tryAll(ctx context.Context, tree *tree, order []int, n, at int, each bool) 
 }
 
 // report prints the figures, and compares the survivors with the page.
-func report(results []result, reasons map[string]string, tree *tree, all bool, took time.Duration) error {
+func report(results []result, reasons map[string]string, tree *tree, from int, took time.Duration) error {
 	count, folders := map[fate]int{}, map[string][2]int{}
 	var wrong []string
 	for _, r := range results {
@@ -170,6 +178,9 @@ func report(results []result, reasons map[string]string, tree *tree, all bool, t
 	}
 	for _, folder := range sortedKeys(folders) {
 		fmt.Printf("%-32s %4d judged, %d survived\n", folder, folders[folder][0], folders[folder][1])
+	}
+	if last := len(results); last > 0 {
+		fmt.Printf("drawn until -from %d\n", from+results[last-1].place)
 	}
 	fmt.Printf("%d judged: %d killed, %d timed out, %d survived, of which %d are listed with the reason; besides, %d didn't compile; %s\n",
 		count[killed]+count[timedOut]+count[survived], count[killed], count[timedOut], count[survived], count[listedSurvivor], count[notViable],

@@ -57,7 +57,7 @@ func TestSharingText(t *testing.T) {
 		{"none", []string{"sharing", "status"}, 0, nil},
 		{"check", []string{"sharing", "check"}, 3, put(today, "APP,c0ffee-1,enable,", "APP,c0ffee-2,disable,", "nosuchapp,c0ffee-3,enable,",
 			`APP,c0ffee-1,,"{""ghostnet"":{""all"":true},""google"":{""all"":false}}"`, "APP,c0ffee 4,enable,", "APP,c0ffee-1,perhaps,", "APP,,perhaps,",
-			`APP,c0ffee-2,,"{""gogle"":{""all"":false}}"`)},
+			`APP,c0ffee-2,,"{""gogle"":{""all"":false}}"`, `APP,c0ffee-2,,"[{""partnerName"":""AppLovin (34)"",""key"":""event"",""value"":""false""}]"`)},
 		{"plan", []string{"plan", "--now"}, 0, nil},
 		{"push", []string{"sharing", "push"}, 0, nil},
 		{"again", []string{"sharing", "push"}, 0, nil},
@@ -71,6 +71,7 @@ func TestSharingText(t *testing.T) {
 		{"explain", []string{"sharing", "explain", `{"all":{"all":false},"google":{"install":true}}`}, 0, nil},
 		{"explain-later", []string{"sharing", "explain", "--metric", "install", `{"all":{"install":false}}`, `{"all":{"all":true},"tiktok":{"session":false}}`}, 0, nil},
 		{"explain-partner", []string{"sharing", "explain", "--partner", "partner_3", `{"facebook":{"session":false,"reattribution":true,"event":false}}`}, 0, nil},
+		{"explain-strange", []string{"sharing", "explain", "--metric", "event", `{"AppLovin (34)":{"event":false},"gogle":{"event":true}}`}, 0, nil},
 		{"explain-disable", []string{"sharing", "explain", "--sharing", "disable", "--partner", "ghostnet", "--metric", "event"}, 0, nil},
 	} {
 		t.Run(s.name, func(t *testing.T) {
@@ -104,6 +105,11 @@ func TestSharingText(t *testing.T) {
 	}{
 		{[]string{"--json", "--partner", "google", "--metric", "event", `{"google":{"event":false}}`}, 0,
 			`{"partner":"google","metric":"event","shared":false,"rule":"own","because":"google.event is false"}`},
+		{[]string{"--json", "--partner", "34", "--metric", "event", `{"AppLovin (34)":{"event":false}}`}, 0,
+			`{"partner":"applovin","metric":"event","shared":false,"rule":"own","because":"applovin.event is false"}`},
+		{[]string{"--json", "--partner", "Net (7)", "--metric", "event", `{"7":{"event":false}}`, `[{"partnerName":"net","key":"session","value":false}]`}, 0,
+			`{"partner":"Net","metric":"event","shared":false,"rule":"own","because":"Net.event is false"}`},
+		{[]string{"--partners", "Net (7)", "--partner", "7", "--metric", "install", `{"NET":{"session":false}}`}, 0, "Net\n  metric"},
 		{[]string{`{"google":{"events":false}}`}, 2, "explain: settings 1: names no metric that is known: number 1 of partner google"},
 		{[]string{`{}`, "{"}, 2, "explain: settings 1: is an empty object, or holds one"},
 		{[]string{"--metric", "all"}, 2, `explain: --metric "all" is none of session, install, `},
@@ -121,7 +127,7 @@ func TestSharingText(t *testing.T) {
 5,idfa,"holds something else than letters, digits, dots, dashes and underscores",APP,c0ffee 4,enable,
 6,sharing,is neither enable nor disable,APP,c0ffee-1,perhaps,
 7,,"has no device: idfa, gps_adid and device_id are all empty",APP,,perhaps,
-8,partner_sharing_settings,names no partner that is known: number 1; is it missing under partners?,APP,c0ffee-2,,"{""gogle"":{""all"":false}}"
+8,,the service answered 400: Third party sharing failed (Unknown partner: gogle),APP,c0ffee-2,,"{""gogle"":{""all"":false}}"
 3,,the service answered 400: Third party sharing failed (App not found),nosuchapp,c0ffee-3,enable,
 4,,the service took a part of it: Third party sharing partially failed (Unknown partner: ghostnet),APP,c0ffee-1,,"{""ghostnet"":{""all"":true},""google"":{""all"":false}}"
 `

@@ -101,7 +101,7 @@ func TestAppsEmulator(t *testing.T) {
 		if err != nil || stores.StoreID != runner(1).StoreID {
 			t.Errorf("%+v, %v", stores, err)
 		}
-		if found, err := c.AppByStore(ctx, "C100", "android", "huawei"); err != nil || found.AppToken != made.AppToken {
+		if found, err := c.AppByStore(ctx, runner(1).StoreID, "android", "huawei"); err != nil || found.AppToken != made.AppToken {
 			t.Errorf("%+v, %v", found, err)
 		}
 

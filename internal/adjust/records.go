@@ -3,6 +3,7 @@ package adjust
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,9 +23,9 @@ func (e *rejectedError) Is(target error) bool { return target == ErrRejected }
 // Refusal is why the service will never take the record.
 func (e *rejectedError) Refusal() string { return e.why }
 
-// rejected is the verdict of a 400.
-func rejected(words string) error {
-	why := "the service answered 400"
+// rejected is the verdict of a 400, and of other statuses that are about the record alone.
+func rejected(status int, words string) error {
+	why := fmt.Sprintf("the service answered %d", status)
 	if words != "" {
 		why += ": " + words
 	}

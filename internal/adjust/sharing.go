@@ -2,10 +2,13 @@ package adjust
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
@@ -22,7 +25,12 @@ type PartialError struct {
 func (e *PartialError) Error() string { return ErrPartly.Error() }
 
 // Refusal is why the service didn't take all of the record.
-func (e *PartialError) Refusal() string { return "the service took a part of it: " + e.Words }
+func (e *PartialError) Refusal() string {
+	if e.Words == "" {
+		return "the service took a part of it, and doesn't say which"
+	}
+	return "the service took a part of it: " + e.Words
+}
 
 // Is makes every PartialError an ErrPartly.
 func (e *PartialError) Is(target error) bool { return target == ErrPartly }
@@ -41,10 +49,11 @@ type Sharing struct {
 }
 
 // ShareThirdParty sends one record: POST {s2s_url}/third_party_sharing, all of it in a form. The error is nil when the
-// service has applied all of it.
+// service has applied all of it, which a 200, a 201 and a 204 say, whatever is in them.
 //
-// A 202 is ErrPartly, a 400 is ErrRejected, as is a record of more than 1 MiB, which isn't sent; 401 and 403 are ErrAuth,
-// and so are a 202 and a 400 whose words are about the credential, which is read again once. All else is sent again, as
+// A 202 is ErrPartly. A 400, 413, 422 and 451 are ErrRejected, as are a 403 and a 404 whose words are about the app or the
+// device, and a record of more than 1 MiB, which isn't sent; 401 and other 403 are ErrAuth, and so are a 202 and a 400
+// whose words are about the credential, which is read again once. All else is sent again, as
 // often as Attempts and for as long as Patience say: also what may have left a trace, because the same choice twice is the
 // same, and because no other record of the device may be sent meanwhile. The caller sees to that: what is given up is
 // ErrUnknown when any of its attempts may have been applied, and has to be sent again before the device's next record. All
@@ -60,6 +69,7 @@ func (c *Client) ShareThirdParty(ctx context.Context, s Sharing) (Answer, error)
 	}
 	return c.post(ctx, c.sharing, transport.Request{
 		Op: sharingOp, Body: form, Hidden: []string{s.GPSAdID, s.IDFA}, Blot: "[device id]", Repeat: transport.Doubtful, Verdict: sharingVerdict,
+		Taken: []int{http.StatusCreated, http.StatusNoContent},
 	})
 }
 
@@ -72,17 +82,55 @@ var errSharingAuth = &transport.Refusal{Text: "authentication or permission refu
 // isn't applied at all, and what the general table of its endpoints says of a 401 (dev.adjust.com/en/api/s2s-api).
 var aboutAuth = regexp.MustCompile(`(?i)^(third party sharing failed \()?((missing|wrong) authentication token|failed to authorize request)\W*$`)
 
-// sharingVerdict reads a 202 and a 400, whose words say what became of the record.
+// aboutRecord is what the service's server-to-server endpoints are documented to say, in a 403 or a 404, of one app or one
+// device: "App is inactive", "Tracking disabled", "App token not found", "Device not found". Another 403 is about the
+// credential, and another 404 about the address: no record is to blame for those.
+var aboutRecord = regexp.MustCompile(`(?i)\b(app|device)\b.*\b(not found|inactive|disabled|unknown|opted out)\b|\btracking (is )?disabled\b`)
+
+// sharingVerdict reads the answers whose words say what became of the record.
 func sharingVerdict(status int, words string) error {
-	switch {
-	case status != http.StatusAccepted && status != http.StatusBadRequest:
+	switch status {
+	case http.StatusAccepted, http.StatusBadRequest, http.StatusUnprocessableEntity:
+		if slices.ContainsFunc(sentences(words), aboutAuth.MatchString) {
+			return errSharingAuth
+		}
+		if status == http.StatusAccepted {
+			return &PartialError{words}
+		}
+	case http.StatusRequestEntityTooLarge, http.StatusUnavailableForLegalReasons:
+	case http.StatusForbidden, http.StatusNotFound:
+		if strings.HasPrefix(words, "<") || !aboutRecord.MatchString(words) {
+			return nil
+		}
+	default:
 		return nil
-	case aboutAuth.MatchString(words):
-		return errSharingAuth
-	case status == http.StatusAccepted:
-		return &PartialError{words}
 	}
-	return rejected(words)
+	return rejected(status, words)
+}
+
+// sentences are the texts in an answer of JSON, or the answer itself.
+func sentences(words string) (list []string) {
+	var body any
+	if json.Unmarshal([]byte(words), &body) != nil {
+		return []string{words}
+	}
+	var gather func(v any)
+	gather = func(v any) {
+		switch v := v.(type) {
+		case string:
+			list = append(list, v)
+		case []any:
+			for _, one := range v {
+				gather(one)
+			}
+		case map[string]any:
+			for _, one := range v {
+				gather(one)
+			}
+		}
+	}
+	gather(body)
+	return list
 }
 
 func (s Sharing) form() string {

@@ -99,26 +99,41 @@ func TestSharingAnswers(t *testing.T) {
 		{"200, much", page(200, "text/plain", strings.Repeat("OK ", 1<<20)), 1, known, 0},
 		{"200 in HTML", page(200, "text/html; charset=utf-8", "wait"), 2, known, 0},
 		{"200, cut", cutSpend(200), 2, known, 0},
-		{"201", page(201, "text/plain", "OK"), 2, known, 0},
+		{"201", page(201, "text/plain", "OK"), 1, known, 0},
+		{"200, another word", page(200, "application/json", `{"status":"success","message":"done"}`), 1, known, 0},
+		{"200 in JSON of another kind", page(200, "application/json", `null`), 1, known, 0},
 		{"202", said(202, "Third party sharing partially failed (Unknown partner: x)"), 1, partly, 202},
 		{"202, about a partner", said(202, "Third party sharing partially failed (Unknown partner: wrong authentication token)"), 1, partly, 202},
 		{"202, cut", cutSpend(202), 1, partly, 202},
+		{"202, other JSON", page(202, "application/json", `{"errors":[{"message":"Unknown partner: x"}]}`), 1, partly, 202},
+		{"202, HTML", page(202, "text/html", "<!doctype html><p>Unknown partner: x"), 1, partly, 202},
+		{"202, empty", page(202, "application/json", ""), 1, partly, 202},
+		{"202, no token, other JSON", page(202, "application/json", `{"detail":"Missing authentication token"}`), 1, denied, 202},
 		{"202, no token", said(202, "Missing authentication token"), 1, denied, 202},
 		{"202, wrong token", page(202, "text/plain", "Wrong authentication token."), 1, denied, 202},
-		{"204", page(204, "text/plain", ""), 2, known, 0},
+		{"203", page(203, "text/plain", ""), 2, known, 0},
+		{"204", page(204, "text/plain", ""), 1, known, 0},
 		{"301", page(301, "text/plain", "", "Location", "http://elsewhere.test/"), 1, other, 301},
 		{"307", page(307, "text/plain", "", "Location", "http://elsewhere.test/"), 1, other, 307},
 		{"400", said(400, "Third party sharing failed (App not found)"), 1, refused, 400},
 		{"400, not a token", said(400, "Third party sharing failed (Failed to authorize request)"), 1, denied, 400},
 		{"400, cut", cutSpend(400), 1, refused, 400},
 		{"401", said(401, "Failed to authorize request"), 1, denied, 401},
-		{"403", said(403, "App is inactive"), 1, denied, 403},
-		{"404", said(404, "Device not found"), 1, other, 404},
+		{"403", said(403, "Forbidden"), 1, denied, 403},
+		{"403, empty", page(403, "text/plain", ""), 1, denied, 403},
+		{"403, HTML", page(403, "text/html", "<p>This app is disabled"), 1, denied, 403},
+		{"403, of an app", said(403, "App is inactive"), 1, refused, 403},
+		{"403, of a device", page(403, "text/plain", "Tracking disabled"), 1, refused, 403},
+		{"404", page(404, "text/plain", "404 page not found"), 1, other, 404},
+		{"404, HTML", page(404, "text/html", "<html>This app was not found"), 1, other, 404},
+		{"404, of a device", said(404, "Device not found"), 1, refused, 404},
+		{"404, of an app", page(404, "application/json", `{"detail":"App token not found"}`), 1, refused, 404},
 		{"408", page(408, "text/plain", ""), 2, known, 0},
-		{"413", page(413, "text/plain", ""), 1, other, 413},
+		{"413", page(413, "text/plain", ""), 1, refused, 413},
+		{"422", page(422, "application/json", `{"detail":[{"loc":["body"],"msg":"Unknown partner: x"}]}`), 1, refused, 422},
 		{"429", page(429, "text/plain", "slow down"), 2, known, 0},
 		{"429 with Retry-After", page(429, "text/plain", "", "Retry-After", "7"), 2, known, 0},
-		{"451", said(451, "Device is opted out"), 1, other, 451},
+		{"451", said(451, "Device is opted out"), 1, refused, 451},
 		{"500", page(500, "text/plain", "Internal error"), 2, known, 0},
 		{"501", page(501, "text/plain", ""), 2, known, 0},
 		{"502", page(502, "text/html", "<html>"), 2, known, 0},
@@ -237,11 +252,11 @@ func TestSharingKey(t *testing.T) {
 	}
 }
 
-// A 403 is no matter of an old key.
+// A 403 that isn't about an app or a device is one of rights, and no matter of an old key.
 func TestSharingForbidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys := &fixed{tokens: []string{"old-key", "new-key"}}
-		s := play(page(403, "application/json", `{"error":"App is inactive"}`), shared200)
+		s := play(page(403, "application/json", `{"error":"Insufficient scope"}`), shared200)
 		client, _ := openSharing(t, s, func(o *Options) { o.SharingAuth.Key = keys })
 		if err := share(t.Context(), client, choice()); !errors.Is(err, ErrAuth) || len(s.when()) != 1 || keys.refreshes != 0 {
 			t.Errorf("%v after %d requests", err, len(s.when()))

@@ -41,7 +41,7 @@ func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer,
 
 func spendVerdict(status int, words string) error {
 	if status == http.StatusBadRequest {
-		return rejected(words)
+		return rejected(status, words)
 	}
 	return nil
 }

@@ -204,3 +204,30 @@ func TestKilledWhileWriting(t *testing.T) {
 		t.Errorf("the killed processes made %d days of apps in all: the test shows little", total)
 	}
 }
+
+// A report that can't be read isn't an empty one.
+func TestABrokenDatabaseIsNoEmptyReport(t *testing.T) {
+	t.Parallel()
+	const query = "?dimensions=day,network&metrics=installs,purchase_revenue&date_period=-2d:-1d"
+	for _, statement := range []string{"DROP TABLE facts", "DROP TABLE slices", "DROP TABLE app_events"} {
+		o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 3, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1}
+		s := emutest.Open(t, o)
+		emutest.Get(t, s, "csv_report"+query, 200)
+		db, err := sql.Open("sqlite", o.DB)
+		if err == nil {
+			_, err = db.Exec(statement)
+		}
+		if err == nil {
+			err = db.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"csv_report", "report", "parquet_report"} {
+			w := emutest.Ask(s, path+query)
+			if w.Code < 500 || !strings.Contains(w.Body.String(), "service_error") {
+				t.Errorf("%s after %s: %d %.200q", path, statement, w.Code, w.Body)
+			}
+		}
+	}
+}

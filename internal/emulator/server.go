@@ -91,8 +91,8 @@ func (s *Server) openServices() (err error) {
 	if err := s.apps.SetFaults(o.JobFaults); err != nil {
 		return fmt.Errorf("new emulator: job %w", err)
 	}
-	s.sharing, err = sharing.New(s.world.Store, sharing.Options{Readings: s.read, Tokens: o.SharingTokens, Channels: apps.Channels(), Partners: o.SharingPartners,
-		HasApp: func(token string) (bool, error) { return s.apps.HasApp(s.closing, token) }, Kept: kept, Now: s.now, Logger: o.Logger})
+	s.sharing, err = sharing.New(s.world.Store, sharing.Options{Readings: s.read, Tokens: o.SharingTokens, Channels: apps.Channels(), Reported: reportedPartners(), Partners: o.SharingPartners,
+		HasApp: func(token string) (bool, error) { return s.world.Account().Find(token) >= 0, nil }, Kept: kept, Now: s.now, Logger: o.Logger})
 	if err != nil {
 		return fmt.Errorf("new emulator: %w", err)
 	}
@@ -100,6 +100,14 @@ func (s *Server) openServices() (err error) {
 		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
 	}
 	return nil
+}
+
+// reportedPartners are the partners of reports that data can be shared with.
+func reportedPartners() (list []sharing.Partner) {
+	for _, p := range facts.Partners() {
+		list = append(list, sharing.Partner{Slug: p.Slug, ID: p.ID, Name: p.Name})
+	}
+	return list
 }
 
 // Close ends the in-process client and every running request, then removes the database unless Options.DB keeps it. Close

@@ -41,7 +41,7 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 	if now&^store.Doubt != store.Unknown {
 		s.given = 0
 	} else if s.lanes.ordered {
-		s.work.stuck[l.id] = struct{}{}
+		s.work.stick(l)
 	}
 	switch {
 	case now&^store.Doubt == store.Accepted && s.work.p.Tally != nil:
@@ -56,7 +56,7 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 			s.failLocked(fmt.Errorf("%w; the last one is row %d: %w", err, l.row, r))
 		}
 	}
-	s.advance(l.id)
+	s.advance(l.lane)
 	if s.ended && s.lanes.kept == 0 && s.live == 0 {
 		s.handed.Broadcast()
 	}

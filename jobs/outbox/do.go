@@ -102,6 +102,7 @@ type work[V any] struct {
 	words  map[int64]store.Words // with Order: what the service said of rows that the file had before, too
 	before *store.Push           // with Order: the file as it was, when it has changed
 	stuck  map[[16]byte]struct{} // with Order: IDs that have a record in doubt which isn't sent; no later one of theirs is
+	groups groups                // with Order: IDs that have records in common
 }
 
 func newWork[V any](o *Outbox, p Task[V]) *work[V] {

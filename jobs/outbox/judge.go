@@ -58,6 +58,7 @@ func (w *work[V]) judge(ctx context.Context, ix *store.IndexWriter) (err error) 
 			return err
 		}
 	}
+	w.inGroups()
 	return nil
 }
 

@@ -12,7 +12,7 @@ type lanes[V any] struct {
 	ordered bool
 	kept    int64                      // how many there are
 	next    []delivery[V]              // those that the next segments let go
-	behind  map[[16]byte][]delivery[V] // of each ID that has a record in next, or in flight: those after it
+	behind  map[[16]byte][]delivery[V] // by lane: of each ID, or group, that has a record in next, or in flight: those after it
 }
 
 // enter takes a record that was read, or writes it to the rejects when it isn't to be sent. It waits while ReadAhead records
@@ -35,32 +35,49 @@ func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
 	s.lanes.kept++
 	if !s.lanes.ordered {
 		s.lanes.next = append(s.lanes.next, l)
-	} else if queue, busy := s.lanes.behind[l.id]; busy {
-		s.lanes.behind[l.id] = append(queue, l)
+	} else if queue, busy := s.lanes.behind[l.lane]; busy {
+		s.lanes.behind[l.lane] = append(queue, l)
 	} else {
-		s.lanes.behind[l.id] = []delivery[V]{l}
-		s.advance(l.id)
+		s.lanes.behind[l.lane] = []delivery[V]{l}
+		s.advance(l.lane)
 	}
 	s.signal()
 	return nil
 }
 
-// advance puts the next record of an ID into the lane of the next segment, which is also the one that says what became of the
-// record before it. After a record in doubt that isn't sent again, the others of its ID are left as they are.
-func (s *sender[V]) advance(id [16]byte) {
+// advance puts the next record of a lane into the next segment, which is also the one that says what became of the record
+// before it. After a record in doubt that isn't sent again, the others of its ID are left as they are.
+func (s *sender[V]) advance(lane [16]byte) {
 	if !s.lanes.ordered {
 		return
 	}
-	queue := s.lanes.behind[id]
-	for _, stuck := s.work.stuck[id]; stuck && len(queue) > 0; queue = queue[1:] {
+	queue := s.lanes.behind[lane]
+	for len(queue) > 0 && s.work.isStuck(queue[0]) {
+		s.work.stick(queue[0])
 		s.skip(queue[0])
+		queue = queue[1:]
 	}
 	if len(queue) == 0 {
-		delete(s.lanes.behind, id)
+		delete(s.lanes.behind, lane)
 		return
 	}
 	s.lanes.next = append(s.lanes.next, queue[0])
-	s.lanes.behind[id] = queue[1:]
+	s.lanes.behind[lane] = queue[1:]
+}
+
+// isStuck tells whether an earlier record of one of its IDs is in doubt, and isn't sent again.
+func (w *work[V]) isStuck(l delivery[V]) bool {
+	_, stuck := w.stuck[l.id]
+	_, also := w.stuck[l.also]
+	return stuck || also
+}
+
+// stick says that no later record of its IDs is sent.
+func (w *work[V]) stick(l delivery[V]) {
+	w.stuck[l.id] = struct{}{}
+	if l.also != [16]byte{} {
+		w.stuck[l.also] = struct{}{}
+	}
 }
 
 // skip leaves a record for a later run, because an earlier one of its ID is in doubt.

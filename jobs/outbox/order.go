@@ -11,6 +11,7 @@ import (
 // A past is what is known of one ID: of its records in other pushes, and of its rows in this file so far. There is one for
 // each ID of a bucket, however many rows it has.
 type past struct {
+	id      [16]byte
 	blocked bool  // a record that comes before is pending or in doubt
 	late    bool  // a record that comes after was sent
 	before  chain // the records that were sent of it when the file had another content
@@ -46,16 +47,22 @@ func (c *chain) add(content uint64) {
 // those that aren't sent.
 func (w *work[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.IndexWriter) error {
 	pasts := map[[16]byte]*past{}
+	of := func(it store.Item) *past {
+		if p := w.groups.pasts[it.ID()]; p != nil {
+			return p
+		}
+		return pasts[it.ID()]
+	}
 	err := w.spool.Each(bucket, func(it store.Item) error {
-		if pasts[it.ID()] == nil {
-			pasts[it.ID()] = &past{}
+		if of(it) == nil {
+			pasts[it.ID()] = &past{id: it.ID()}
 		}
 		return nil
 	})
 	for _, r := range readers {
 		if err == nil {
 			err = r.Each(bucket, func(it store.Item, s store.State) {
-				if p := pasts[it.ID()]; p != nil {
+				if p := of(it); p != nil {
 					w.recallOf(p, r.Push, it, s)
 				}
 			})
@@ -63,7 +70,7 @@ func (w *work[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.In
 	}
 	if err == nil && w.before != nil {
 		err = w.spool.Each(bucket, func(it store.Item) error {
-			if p := pasts[it.ID()]; p.now.n < p.before.n {
+			if p := of(it); p.now.n < p.before.n {
 				p.now.add(it.Content)
 				p.taken = !p.other && p.now == p.before
 			}
@@ -74,7 +81,11 @@ func (w *work[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.In
 		return err
 	}
 	return w.spool.Each(bucket, func(it store.Item) error {
-		w.place(pasts[it.ID()], it)
+		if p := pasts[it.ID()]; p != nil {
+			w.place(int64(it.Row), p)
+		} else {
+			w.groups.keep(it)
+		}
 		if ix == nil {
 			return nil
 		}
@@ -114,28 +125,40 @@ func (w *work[V]) follows(p *store.Push) bool {
 	return p.ID < w.resumed.ID
 }
 
-// place judges the next row of an ID.
-func (w *work[V]) place(p *past, it store.Item) {
-	row := int64(it.Row)
-	if p.rows++; p.taken && p.rows <= p.before.n {
-		now := store.Duplicate
-		switch {
-		case p.doubt && p.rows == p.before.n:
-			now = store.Unknown
-		case len(p.refused) > 0 && p.refused[0].n == p.rows:
-			now, w.words[row] = store.Rejected, p.refused[0].words
-			p.refused = p.refused[1:]
+// place judges the next row of an ID, or of two.
+func (w *work[V]) place(row int64, about ...*past) {
+	before, late, blocked := true, false, false
+	for _, p := range about {
+		p.rows++
+		before = before && p.taken && p.rows <= p.before.n
+		late, blocked = late || p.late, blocked || p.blocked
+	}
+	if before {
+		w.states.Set(row, store.Duplicate)
+		for _, p := range about {
+			switch {
+			case p.doubt && p.rows == p.before.n:
+				w.states.Set(row, store.Unknown)
+			case len(p.refused) > 0 && p.refused[0].n == p.rows:
+				w.states.Set(row, store.Rejected)
+				w.words[row] = p.refused[0].words
+				p.refused = p.refused[1:]
+			}
 		}
-		w.states.Set(row, now)
 	}
 	switch now := w.states.Get(row); {
-	case now == store.Pending && p.late && !w.p.SendConflicts:
+	case now == store.Pending && late && !w.p.SendConflicts:
 		w.states.Set(row, store.Conflict)
-	case now == store.Pending && p.blocked:
+	case now == store.Pending && blocked:
 		w.states.Set(row, store.Waiting)
+		for _, p := range about {
+			p.blocked = true
+		}
 	case now&^store.Doubt != store.Pending && now&^store.Doubt != store.Unknown: // over before
-	case p.blocked, now&^store.Doubt == store.Unknown && w.p.ParkUnknown:
-		w.stuck[it.ID()] = struct{}{}
-		p.blocked = true
+	case blocked, now&^store.Doubt == store.Unknown && w.p.ParkUnknown:
+		for _, p := range about {
+			w.stuck[p.id] = struct{}{}
+			p.blocked = true
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -238,7 +239,7 @@ func TestOrderOneID(t *testing.T) {
 }
 
 // A dawn is a simulated row of runs over files in their order. Lines are "id n", n counting the records of the ID from 1
-// in all files together.
+// in all files together, or "id+id n n" for a record about two.
 type dawn struct {
 	*night
 	last    map[string]int // number of the last that arrived
@@ -263,6 +264,7 @@ func TestDawns(t *testing.T) {
 			d.service.say, d.service.got = d.say, map[string]int{}
 			d.park = d.rng.IntN(3) == 0
 			ids := 1 + d.rng.IntN(200)
+			linked := []int{0, 0, 3, 30}[d.rng.IntN(4)] // one in so many records is about two
 			counts := map[int]int{}
 			write := func(m *memo, rows int) {
 				for range rows {
@@ -271,7 +273,17 @@ func TestDawns(t *testing.T) {
 						id = 0 // a busy one
 					}
 					counts[id]++
-					m.lines = append(m.lines, fmt.Sprintf("id%d %d", id, counts[id]))
+					line := fmt.Sprintf("id%d %d", id, counts[id])
+					if also := id ^ 1; linked > 0 && d.rng.IntN(linked) == 0 {
+						if d.rng.IntN(20) == 0 {
+							also = (id + 1 + d.rng.IntN(ids+2)) % (ids + 3)
+						}
+						if also != id {
+							counts[also]++
+							line = fmt.Sprintf("id%d+id%d %d %d", id, also, counts[id], counts[also])
+						}
+					}
+					m.lines = append(m.lines, line)
 				}
 				m.version = fmt.Sprint(d.rng.Uint64())
 			}
@@ -306,25 +318,34 @@ func TestDawns(t *testing.T) {
 	}
 }
 
+// about gives the numbers of a line by ID.
+func about(line string) map[string]int {
+	fields := strings.Fields(line)
+	numbers := map[string]int{}
+	for i, id := range strings.Split(fields[0], "+") {
+		numbers[id], _ = strconv.Atoi(fields[1+i])
+	}
+	return numbers
+}
+
 // arrive looks at one arrival.
 func (d *dawn) arrive(line string, lost bool) {
-	var id string
-	var n int
-	_, _ = fmt.Sscanf(line, "%s %d", &id, &n)
-	if n > d.last[id]+1 {
-		d.wrong = append(d.wrong, fmt.Sprintf("%s arrives after %d", line, d.last[id]))
-	}
-	if open := d.doubted[id]; open > 0 && n > open {
-		d.wrong = append(d.wrong, fmt.Sprintf("%s arrives while %d is in doubt", line, open))
-	}
-	if n < d.last[id] {
-		d.wrong = append(d.wrong, fmt.Sprintf("%s arrives after %d: a step back", line, d.last[id]))
-	}
-	d.last[id] = n
-	if lost {
-		d.doubted[id] = n
-	} else if d.doubted[id] >= n {
-		d.doubted[id] = 0
+	for id, n := range about(line) {
+		if n > d.last[id]+1 {
+			d.wrong = append(d.wrong, fmt.Sprintf("%s arrives after %d of %s", line, d.last[id], id))
+		}
+		if open := d.doubted[id]; open > 0 && n > open {
+			d.wrong = append(d.wrong, fmt.Sprintf("%s arrives while %d of %s is in doubt", line, open, id))
+		}
+		if n < d.last[id] {
+			d.wrong = append(d.wrong, fmt.Sprintf("%s arrives after %d of %s: a step back", line, d.last[id], id))
+		}
+		d.last[id] = n
+		if lost {
+			d.doubted[id] = n
+		} else if d.doubted[id] >= n {
+			d.doubted[id] = 0
+		}
 	}
 }
 
@@ -346,8 +367,9 @@ func (d *dawn) say(line string, _ int) error {
 		return ErrUnknown
 	case luck < 80: // it didn't arrive
 		d.service.got[line]--
-		id, _, _ := strings.Cut(line, " ")
-		d.doubted[id] = d.last[id] + 1
+		for id := range about(line) {
+			d.doubted[id] = d.last[id] + 1
+		}
 		return ErrUnknown
 	case luck < 83:
 		d.service.got[line]--

@@ -71,6 +71,14 @@ func (w *work[V]) validate(ctx context.Context) error {
 			return nil
 		}
 		w.states.Set(r.Row, store.Pending)
+		if r.Also != [16]byte{} && r.Also != r.ID {
+			if err := w.groups.join(r.ID, r.Also); err != nil {
+				return err
+			}
+			if err := w.spool.Add(store.NewItem(r.Also, r.Content, r.Row)); err != nil {
+				return err
+			}
+		}
 		return w.spool.Add(store.NewItem(r.ID, r.Content, r.Row))
 	})
 	if err != nil {

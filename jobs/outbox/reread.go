@@ -25,7 +25,7 @@ func (w *work[V]) reread(ctx context.Context, each func(delivery[V]) error) erro
 		if err != nil {
 			return err
 		}
-		l := delivery[V]{row: r.Row, id: r.ID, value: r.Value, cells: r.Cells}
+		l := delivery[V]{row: r.Row, lane: w.groups.of(r.ID), id: r.ID, also: r.Also, value: r.Value, cells: r.Cells}
 		if r.Refusal != nil {
 			refusal := *r.Refusal
 			l.refusal = &refusal

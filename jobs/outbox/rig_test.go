@@ -19,7 +19,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// memo is a source in memory: one line a record, "id content"; a line that begins with # is refused.
+// memo is a source in memory: one line a record, "id content" or "id+id content"; a line that begins with # is refused.
 type memo struct {
 	lines   []string
 	version string
@@ -58,7 +58,11 @@ func (m *memo) Read(ctx context.Context, sending bool, each func(*Record[string]
 func lineRecord(row int64, line string) *Record[string] {
 	id, content, _ := strings.Cut(line, " ")
 	r := &Record[string]{Row: row, Value: line, Cells: []string{line}}
-	r.ID, r.Content = hashes(id, content)
+	first, second, both := strings.Cut(id, "+")
+	r.ID, r.Content = hashes(first, content)
+	if both {
+		r.Also, r.Content = hashes(second, id+content)
+	}
 	switch {
 	case strings.HasPrefix(line, "#"):
 		r.Refusal = &Rejection{"line", "is a comment"}

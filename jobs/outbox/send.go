@@ -17,7 +17,9 @@ const grace = 3 * time.Second
 // A delivery is a record on its way: read, let go, in flight until the service acknowledges it.
 type delivery[V any] struct {
 	row     int64
+	lane    [16]byte // its ID, or the one that stands for its group
 	id      [16]byte
+	also    [16]byte // zero: none
 	value   V
 	refusal *Rejection
 	cells   []string

@@ -12,7 +12,6 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
-	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
@@ -32,9 +31,9 @@ func (r *rig) contents() (rows []string) {
 // A table is the same under every reading of how the service answers: but for NULL where a service has no number and
 // others have 0, and for blanks where it has no value and others have "unknown".
 func TestTheTableUnderEveryReading(t *testing.T) {
-	topics := []string{reading.UnknownParameters, reading.UnknownApps, reading.FormatDates, reading.WeekStart, reading.ReportEmpty, reading.ReportType,
-		reading.ReportForm, reading.ReportHeader, reading.ReportNumbers, reading.NoNumber, reading.NoValue, reading.EventsEmpty, reading.EventsForm,
-		reading.EventsUnderApps, reading.ErrorBody, reading.RetryAfter, reading.RateBy}
+	topics := []string{"unknown-parameters", "unknown-apps", "format-dates", "week-start", "report-empty", "report-type",
+		"report-form", "report-header", "report-numbers", "no-number", "no-value", "events-empty", "events-form",
+		"events-under-apps", "error-body", "retry-after", "rate-by"}
 	fill := func(t *testing.T, choice string) (rows []string) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, emulator.Options{Apps: 2, Days: 9, Readings: []string{choice}})
@@ -55,7 +54,7 @@ func TestTheTableUnderEveryReading(t *testing.T) {
 		cells := strings.Split(row, "|")
 		for i, cell := range cells {
 			switch {
-			case strings.HasPrefix(choice, reading.NoNumber) && choice != "no-number=zero" && i >= 5 && strings.Trim(cell, "0.") == "":
+			case strings.HasPrefix(choice, "no-number") && choice != "no-number=zero" && i >= 5 && strings.Trim(cell, "0.") == "":
 				cells[i] = "NULL"
 			case choice == "no-value=empty" && i < 5 && (cell == "unknown" || cell == "missing"):
 				cells[i] = ""
@@ -63,7 +62,7 @@ func TestTheTableUnderEveryReading(t *testing.T) {
 		}
 		return strings.Join(cells, "|")
 	}
-	for _, topic := range reading.Topics() {
+	for _, topic := range emulator.ReadingTopics() {
 		if !slices.Contains(topics, topic.Name) {
 			continue
 		}

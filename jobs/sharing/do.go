@@ -3,6 +3,8 @@ package sharing
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -16,21 +18,27 @@ func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledge
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
 	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {
-		push, err := k.push(ctx, p, client)
+		var n noted
+		push, err := k.push(ctx, p, client, &n)
 		if err != nil {
 			return outbox.Report{}, fmt.Errorf("push %s: %w", p.Name, err)
 		}
-		return outbox.Do(ctx, c, k.outbox, push)
+		report, err := outbox.Do(ctx, c, k.outbox, push)
+		if n.rows > 0 {
+			k.o.Log.Warn("partners that aren't known", "job", k.o.Job, "run", k.o.Run, "window", p.Name, "rows", n.rows, "first", n.first,
+				"status", "sent as they are named, and the service judges; a name or an ID under partners of the job is known")
+		}
+		return report, err
 	})
 	out.Measure(m.Totals())
 	return out, err
 }
 
 // push is what is done with a file.
-func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client) (outbox.Task[Choice], error) {
+func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client, n *noted) (outbox.Task[Choice], error) {
 	day, err := k.dayOf(ctx, p)
 	return outbox.Task[Choice]{
-		Name: p.Name, Source: k.file(p), Order: day,
+		Name: p.Name, Source: k.file(p, n), Order: day,
 		Send:     func(ctx context.Context, r Choice) (int, error) { return k.submit(ctx, client, r) },
 		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix,
 		MaxRejects: k.o.MaxRejects, ParkUnknown: k.o.ParkUnknown, SendConflicts: k.o.SendLate,
@@ -40,26 +48,38 @@ func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client) (o
 
 // submit sends one record, and says in the outbox's words what came of it.
 func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Choice) (resent int, err error) {
-	s := adjust.Sharing{AppToken: r.App, Choice: r.Choice, Partners: r.Partners, Options: r.Options}
-	if r.IDType == names[idfa] {
-		s.IDFA = r.Device
-	} else {
-		s.GPSAdID = r.Device
-	}
+	s := adjust.Sharing{AppToken: r.App, IDFA: r.IDFA, GPSAdID: r.GPSAdID, Choice: r.Choice, Partners: r.Partners, Options: r.Options}
 	a, err := client.ShareThirdParty(ctx, s)
 	err = outbox.SendError(err, adjust.ErrAuth, adjust.ErrUnknown)
 	if err != nil && k.o.ShowIDs {
-		k.o.Log.Warn("not taken", "job", k.o.Job, "run", k.o.Run, "device", r.IDType+" "+r.Device, "status", err)
+		k.o.Log.Warn("not taken", "job", k.o.Job, "run", k.o.Run, "device", r.device(), "status", err)
 	}
 	return a.Resent, err
+}
+
+// device names the device, for a log that was asked to.
+func (r Choice) device() string {
+	var named []string
+	for kind, id := range map[field]string{idfa: r.IDFA, gpsAdID: r.GPSAdID} {
+		if id != "" {
+			named = append(named, names[kind]+" "+id)
+		}
+	}
+	slices.Sort(named)
+	return strings.Join(named, ", ")
 }
 
 // Check does what a push would do up to the sending, and writes nothing. The problems are the reasons why rows would be
 // refused.
 func (k *Kind) Check(ctx context.Context, p files.Path) (outbox.Report, []files.Problem, error) {
-	push, err := k.push(ctx, p, nil)
+	var n noted
+	push, err := k.push(ctx, p, nil, &n)
 	if err != nil {
 		return outbox.Report{}, nil, err
 	}
-	return files.Check(ctx, k.outbox, push, k.file(p))
+	report, problems, err := files.Check(ctx, k.outbox, push, k.file(p, &n))
+	if n.rows > 0 {
+		problems = append(problems, files.Problem{Refusal: files.Refusal{Reason: strangePartner}, Rows: n.rows, First: n.first, Sent: true})
+	}
+	return report, problems, err
 }

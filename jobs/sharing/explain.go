@@ -21,7 +21,7 @@ func (s *State) Apply(choice string, next Settings) {
 		s.disabled = choice == "disable"
 	}
 	for named, metrics := range next {
-		partner := s.partners.known[named]
+		partner, _ := s.partners.Name(named)
 		for metric := range metrics { // what is said of a group goes over what was said before of the metrics in it
 			for older := range s.settings[partner] {
 				if metric == all || slices.Contains(above(older), metric) {

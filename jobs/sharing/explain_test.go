@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -123,18 +124,50 @@ func randomRecord(dice *rand.Rand, partners, metrics []string) (choice string, s
 	return choice, s
 }
 
+// otherNames are what the partners may be called besides their names.
+var otherNames = map[string][]string{
+	"applovin": {"34", "AppLovin (34)", "partner_1"}, "chartboost": {"Chartboost", "partner_2"}, "facebook": {"254", "Facebook (254)", "FACEBOOK"},
+	"google": {"56", "google (56)", "Partner_5"}, "tiktok": {"1678", "TikTok (1678)", "partner_11"}, "all": {"ALL"},
+}
+
+// spelt writes settings in one of the ways in which they can be written: as a file has them, and as they are sent.
+func spelt(dice *rand.Rand, s map[string]map[string]bool) (text string, sent map[string]string) {
+	const param = "partner_sharing_settings"
+	object, forms, brackets := map[string]map[string]bool{}, []string{}, map[string]string{}
+	for partner, metrics := range s {
+		named := partner
+		if more := otherNames[partner]; more != nil && dice.IntN(2) == 0 {
+			named = more[dice.IntN(len(more))]
+		}
+		object[named] = metrics
+		for metric, on := range metrics {
+			at := fmt.Sprintf("%s[%d]", param, len(forms))
+			brackets[at+"[partnerName]"], brackets[at+"[key]"], brackets[at+"[value]"] = named, metric, fmt.Sprint(on)
+			forms = append(forms, fmt.Sprintf(`{"partnerName":%q,"key":%q,"value":%t}`, named, metric, on))
+		}
+	}
+	objectText, _ := json.Marshal(object) // maps of texts and booleans
+	formsText := "[" + strings.Join(forms, ",") + "]"
+	if len(forms) == 1 && dice.IntN(2) == 0 {
+		formsText = forms[0]
+	}
+	text = []string{string(objectText), formsText}[dice.IntN(2)]
+	return text, []map[string]string{{param: string(objectText)}, {param: formsText}, brackets}[dice.IntN(3)]
+}
+
 // Explain, the naive evaluator above and the emulator agree on every metric of every partner, after one to three random
 // records of a device.
 func TestExplainAgrees(t *testing.T) {
 	seed := rand.Uint64()
 	dice := rand.New(rand.NewPCG(seed, 0))
-	server, err := emulator.New(emutest.With(emulator.Options{Apps: 1, Days: 1, Rate: -1, SharingPartners: []string{"42"}}))
+	server, err := emulator.New(emutest.With(emulator.Options{Apps: 1, Days: 1, Rate: -1, SharingPartners: []string{"42"}, Readings: []string{"sharing-partner=any"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Close() //nolint:errcheck // a test's
 	client, app := server.Client(), server.Apps()[0].Token
-	partners := NewPartners([]string{"42"})
+	// Of the IDs that reports have, the service's pages tell one: the others have to be said.
+	partners := NewPartners([]string{"42", "facebook (254)", "google (56)", "tiktok (1678)"})
 	if !slices.Equal(slices.Sorted(slices.Values(Metrics)), emulator.SharingMetrics()) {
 		t.Fatalf("metrics %v, the emulator has %v", Metrics, emulator.SharingMetrics())
 	}
@@ -147,17 +180,17 @@ func TestExplainAgrees(t *testing.T) {
 		var said []string
 		for range 1 + dice.IntN(3) {
 			choice, s := randomRecord(dice, names, metrics)
-			text, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parsed, err := partners.ParseSettings(string(text))
-			if err != nil {
-				t.Fatal(err)
+			text, sent := spelt(dice, s)
+			parsed, strange, err := partners.ParseSettings(text)
+			if err != nil || strange {
+				t.Fatalf("%s: %v, strange %t", text, err, strange)
 			}
 			state.Apply(choice, parsed)
 			third.apply(choice, s)
-			form := url.Values{"s2s": {"1"}, "app_token": {app}, "idfa": {id}, "partner_sharing_settings": {string(text)}}
+			form := url.Values{"s2s": {"1"}, "app_token": {app}, "idfa": {id}}
+			for name, value := range sent {
+				form.Set(name, value)
+			}
 			if choice != "" {
 				form.Set("sharing", choice)
 			}
@@ -167,10 +200,10 @@ func TestExplainAgrees(t *testing.T) {
 			}
 			body, _ := io.ReadAll(res.Body)
 			_ = res.Body.Close()
-			if res.StatusCode != 200 {
+			if res.StatusCode >= 300 || res.StatusCode == http.StatusAccepted {
 				t.Fatalf("%s: %s %s", text, res.Status, body)
 			}
-			said = append(said, choice+string(text))
+			said = append(said, choice+text)
 			settings++
 		}
 		there := server.SharingOf(app, "idfa", id).Partners
@@ -207,7 +240,7 @@ func TestExplain(t *testing.T) {
 		{`{"partner_3":{"event":false}}`, "event", "false own facebook.event is false"},
 		{`{"google":{"event":false}}`, "event", "true default nothing was said of it"},
 	} {
-		s, err := known.ParseSettings(test.settings)
+		s, _, err := known.ParseSettings(test.settings)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,86 @@ var (
 	errEmpty  = errors.New("is an empty object, or holds one")
 	errLong   = errors.New("is longer than 65536 bytes")
 	errValue  = errors.New("has a value that is an object, a list or null")
+	errForm   = errors.New("has a form object without its three fields: partnerName, key and value")
 )
+
+// settingPairs reads {"partner": {"metric": true}}, or the same as form objects: {"partnerName": "partner", "key": "metric",
+// "value": true}, alone or in a list. forms tells which.
+func settingPairs(text string) (list []pair, forms bool, err error) {
+	if len(text) > mostText {
+		return nil, false, errLong
+	}
+	inList := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "[")
+	if !inList {
+		list, err = pairs(text)
+		if err == nil || !strings.Contains(text, "partnerName") {
+			return list, false, err
+		}
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if inList {
+		_, _ = d.Token() // the bracket
+	}
+	for d.More() {
+		x, err := formObject(d)
+		if err != nil {
+			return nil, true, err
+		}
+		x.outer, x.inner = len(list)+1, 1
+		if list = append(list, x); !inList {
+			break
+		}
+	}
+	if inList {
+		if _, err := d.Token(); err != nil {
+			return nil, true, errNoJSON
+		}
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, true, errNoJSON
+	}
+	if len(list) == 0 {
+		return nil, true, errEmpty
+	}
+	return list, true, nil
+}
+
+// formObject reads one setting as an object with three fields.
+func formObject(d *json.Decoder) (x pair, err error) {
+	fields := 0
+	err = object(d, func(name string) error {
+		v, err := d.Token()
+		if err != nil {
+			return errNoJSON
+		}
+		fields++
+		number, isNumber := v.(json.Number)
+		word, isText := v.(string)
+		switch {
+		case name == "partnerName" && isText:
+			x.group = word
+		case name == "partnerName" && isNumber:
+			x.group = number.String()
+		case name == "key" && isText:
+			x.key = word
+		case name == "value" && !isDelim(v):
+			x.value = v
+		default:
+			return errForm
+		}
+		return nil
+	})
+	if err == nil && fields != 3 {
+		err = errForm
+	}
+	return x, err
+}
+
+func isDelim(t json.Token) bool {
+	_, is := t.(json.Delim)
+	return is
+}
 
 // pairs reads {"group": {"key": value}}, in the order of the text. No error quotes it.
 func pairs(text string) ([]pair, error) {

@@ -90,13 +90,34 @@ func (k *Kind) mapping() files.Mapping {
 	return m
 }
 
-func (k *Kind) file(p files.Path) *files.File[Choice] {
+// file is one whose records are sent; n takes note of those that name partners that aren't known here.
+func (k *Kind) file(p files.Path, n *noted) *files.File[Choice] {
 	return &files.File[Choice]{Path: p, Mapping: k.mapping(), Spool: k.o.SpoolDir, Record: func(cells []string, o *outbox.Record[Choice]) {
 		r, refused := k.check.record((*values)(cells))
 		if refused != nil {
 			o.Refusal = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}
 			return
 		}
-		o.ID, o.Content, o.Value = r.ID(), r.Content(), r
+		o.ID, o.Also = r.IDs()
+		o.Content, o.Value = r.Content(), r
+		if r.Strange {
+			n.note(o.Row)
+		}
 	}}
+}
+
+// strangePartner is what people are told of records that name partners that aren't known here.
+const strangePartner = "names a partner that isn't known here; it is sent as it is, and the service judges"
+
+// A noted counts rows of a file that is read twice.
+type noted struct{ rows, first, last int64 }
+
+func (n *noted) note(row int64) {
+	if row <= n.last {
+		return
+	}
+	if n.rows++; n.first == 0 {
+		n.first = row
+	}
+	n.last = row
 }

@@ -32,7 +32,7 @@ func read(t testing.TB, data []byte, o Options) (records []Choice, refused []str
 		o.Partners = known
 	}
 	k := &Kind{o: o, check: checker{o.Partners}}
-	err = k.file(files.Path{Name: "x", Bucket: bucket, Key: "x"}).Read(ctx, true, func(r *outbox.Record[Choice]) error {
+	err = k.file(files.Path{Name: "x", Bucket: bucket, Key: "x"}, &noted{}).Read(ctx, true, func(r *outbox.Record[Choice]) error {
 		if r.Refusal != nil {
 			refused = append(refused, fmt.Sprintf("%d: %s", r.Row, strings.TrimSpace(r.Refusal.Field+" "+r.Refusal.Reason)))
 			return nil
@@ -68,8 +68,11 @@ func TestRefusals(t *testing.T) {
 	bad("app_token has 65 characters; at most 64", appToken, strings.Repeat("a", 65))
 	bad("app_token "+strange, appToken, "äpp")
 	bad("has no device: idfa, gps_adid and device_id are all empty", idfa, "")
-	bad("has several devices; give each a row of its own, for each has an order of its own", gpsAdID, "x")
-	bad("has several devices; give each a row of its own, for each has an order of its own", deviceID, "x", idType, "idfa")
+	bad("device_id stands beside idfa; want one of the two", deviceID, "x", idType, "idfa")
+	bad("device_id stands beside gps_adid; want one of the two", gpsAdID, "y", deviceID, "x", idType, "gps_adid")
+	bad("gps_adid "+strange, gpsAdID, "x y")
+	bad("idfa "+strange, idfa, "x y", gpsAdID, "x")
+	bad("gps_adid is all zeros, as of every device that hides its ID", gpsAdID, "0000")
 	bad("idfa holds the control character U+000A", idfa, goodDevice+"\nHost: x")
 	bad("idfa holds the control character U+0000", idfa, "a\x00b")
 	bad("idfa holds the control character U+0085", idfa, "a\u0085b")
@@ -92,7 +95,7 @@ func TestRefusals(t *testing.T) {
 	const noJSON = "isn't a JSON object of objects"
 	settings(noJSON, "{")
 	settings(noJSON, "facebook")
-	settings(noJSON, "[]")
+	settings("is an empty object, or holds one", "[]")
 	settings(noJSON, "null")
 	settings(noJSON, `{"facebook":true}`)
 	settings(noJSON, `{"facebook":{"install":true}`)
@@ -100,7 +103,25 @@ func TestRefusals(t *testing.T) {
 	settings(noJSON, `{"facebook":{"install":true}}{}`)
 	settings(noJSON, `{"facebook":{install:true}}`)
 	settings(noJSON, `{"facebook":{"install":tru}}`)
-	settings(noJSON, `[{"partnerName":"facebook","key":"install","value":true}]`)
+	const form = "has a form object without its three fields: partnerName, key and value"
+	settings(form, `[{"partnerName":"facebook","key":"install"}]`)
+	settings(form, `[{"partnerName":"facebook","key":"install","value":true,"more":1}]`)
+	settings(form, `{"partnerName":"facebook","key":true,"value":true}`)
+	settings(form, `[{"facebook":{"install":true}}]`)
+	settings(noJSON, `["facebook"]`)
+	settings(noJSON, `[{"partnerName":"facebook","key":"install","value":true}] x`)
+	settings(noJSON, `[{"partnerName":"facebook","key":"install","value":true}`)
+	settings(noJSON, `{"partnerName":"facebook","key":"install","value":true},{"partnerName":"facebook","key":"event","value":true}`)
+	settings("has a key twice", `[{"partnerName":"facebook","partnerName":"google","key":"install"}]`)
+	settings("wants true or false for metric install of partner facebook", `[{"partnerName":"facebook","key":"install","value":"yes"}]`)
+	settings("has metric install of partner facebook twice", `[{"partnerName":"facebook","key":"install","value":true},{"partnerName":"facebook","key":"install","value":false}]`)
+	settings("names partner applovin twice", `[{"partnerName":"34","key":"install","value":true},{"partnerName":"AppLovin","key":"event","value":false}]`)
+	settings("names partner applovin twice", `{"AppLovin (34)":{"install":true},"partner_1":{"install":false}}`)
+	settings("names partner number 2 twice", `{"Net (99)":{"install":true},"99":{"install":false}}`)
+	settings("names partner number 2 twice", `{"net":{"install":true},"Net (99)":{"install":false}}`)
+	settings("names no metric that is known: number 1 of partner number 1", `{"Net (99)":{"installs":true}}`)
+	settings("has a partner whose name is missing: number 1", `{" ":{"installs":true}}`)
+	settings("has a partner whose name has 129 characters; at most 128: number 1", `{"`+strings.Repeat("ä", 129)+`":{"installs":true}}`)
 	settings("has a value that is an object, a list or null", strings.Repeat(`{"a":`, 10_000))
 	settings("is an empty object, or holds one", "{}")
 	settings("is an empty object, or holds one", `{"facebook":{}}`)
@@ -108,9 +129,8 @@ func TestRefusals(t *testing.T) {
 	settings("has a key twice", `{"facebook":{"install":true,"install":false}}`)
 	settings("has a key twice", `{"facebook":{"install":true},"facebook":{"session":false}}`)
 	settings("names partner facebook twice", `{"facebook":{"install":true},"partner_3":{"install":false}}`)
-	settings("names no partner that is known: number 1; is it missing under partners?", `{"partner_14":{"install":true}}`)
-	settings("names no partner that is known: number 2; is it missing under partners?", `{"facebook":{"install":true},"Facebook":{"install":true}}`)
-	settings("names no partner that is known: number 1; is it missing under partners?", `{"facebook\r\nX: 1":{"install":true}}`)
+	settings("names partner facebook twice", `{"facebook":{"install":true},"Facebook":{"install":true}}`)
+	settings("has a partner whose name holds the control character U+000D: number 1", `{"facebook\r\nX: 1":{"install":true}}`)
 	settings("names no metric that is known: number 2 of partner google", `{"google":{"all":true,"Install":true}}`)
 	settings("names no metric that is known: number 1 of partner all", `{"all":{"cost_update":true}}`)
 	settings("wants true or false for metric install of partner facebook", `{"facebook":{"install":"true"}}`)
@@ -120,7 +140,7 @@ func TestRefusals(t *testing.T) {
 
 	one := func(want, p, m, v string) { bad(want, partner, p, metric, m, value, v) }
 	one("partner is missing", "", "install", "true")
-	one("partner is none that is known; is it missing under partners?", "face book", "install", "true")
+	one("partner holds the control character U+000A", "face\nbook", "install", "true")
 	one("metric is missing", "facebook", "", "true")
 	one("metric is none that is known", "facebook", "installs", "true")
 	one("value is neither true nor false", "facebook", "install", "")
@@ -132,8 +152,9 @@ func TestRefusals(t *testing.T) {
 	granular := func(want, text string) { bad("granular_third_party_sharing_options "+want, options, text) }
 	granular(noJSON, `{"google_dma":"eea"}`)
 	granular("is an empty object, or holds one", `{"google_dma":{}}`)
-	granular("names no group of options that is known: number 1", `{"dma":{"eea":"1"}}`)
-	granular("names no group of options that is known: number 1", `{"all":{"a":"1"}}`)
+	granular("has options of all, which is no partner: number 1", `{"all":{"a":"1"}}`)
+	granular("has a group twice: number 2", `{"google_dma":{"eea":"1"},"partner_dma":{"eea":"0"}}`)
+	granular("has a group twice: number 2", `{"34":{"a":"1"},"AppLovin":{"a":"0"}}`)
 	granular("names no option that is known: number 1 of group number 1", `{"google_dma":{"EEA":"1"}}`)
 	granular("has an option that is none of [0 1]: number 2 of group number 1", `{"google_dma":{"eea":"1","npa":"2"}}`)
 	granular("has an option that is none of [0 1]: number 1 of group number 1", `{"partner_dma":{"eea":""}}`)
@@ -169,20 +190,38 @@ func TestRecords(t *testing.T) {
 {"app_token":"a","device_id":"y","id_type":"gps_adid","partner_sharing_settings":{"google":{"session":false,"install":true},"42":{"all":false}}}
 {"app_token":"a","gps_adid":"y","partner":"Some Network","metric":"all","value":true}
 {"app_token":"a","gps_adid":"y","granular_third_party_sharing_options":"{\"tiktok\":{\"a b\":\"<1>\"},\"google_dma\":{\"eea\":1,\"npa\":false}}"}
+{"app_token":"a","idfa":"x-1","gps_adid":"Y","sharing":"disable"}
+{"app_token":"a","device_id":"x-2","id_type":"idfa","gps_adid":"y","sharing":"enable"}
+{"app_token":"a","idfa":"x","partner_sharing_settings":[{"partnerName":"AppLovin (34)","key":"session","value":false},{"value":"TRUE","key":"install","partnerName":"AppLovin (34)"},{"partnerName":99,"key":"event","value":"false"}]}
+{"app_token":"a","idfa":"x","partner_sharing_settings":"{\"partnerName\":\" Nét (7)\",\"key\":\"all\",\"value\":false}"}
+{"app_token":"a","idfa":"x","partner":"gogle","metric":"all","value":false}
+{"app_token":"a","idfa":"x","granular_third_party_sharing_options":{"99":{"a":1}}}
 `), Options{})
 	want := []Choice{
-		{"a", "idfa", "X-1", "disable", "", ""},
-		{"a", "gps_adid", "y", "", `{"42":{"all":false},"google":{"install":true,"session":false}}`, ""},
-		{"a", "gps_adid", "y", "", `{"Some Network":{"all":true}}`, ""},
-		{"a", "gps_adid", "y", "", "", `{"google_dma":{"eea":"1","npa":"0"},"tiktok":{"a b":"<1>"}}`},
+		{App: "a", IDFA: "X-1", Choice: "disable"},
+		{App: "a", GPSAdID: "y", Partners: `{"42":{"all":false},"google":{"install":true,"session":false}}`},
+		{App: "a", GPSAdID: "y", Partners: `{"Some Network":{"all":true}}`},
+		{App: "a", GPSAdID: "y", Options: `{"google_dma":{"eea":"1","npa":"0"},"tiktok":{"a b":"<1>"}}`},
+		{App: "a", IDFA: "x-1", GPSAdID: "Y", Choice: "disable"},
+		{App: "a", IDFA: "x-2", GPSAdID: "y", Choice: "enable"},
+		{App: "a", IDFA: "x", Partners: `{"99":{"event":false},"AppLovin (34)":{"install":true,"session":false}}`, Strange: true},
+		{App: "a", IDFA: "x", Partners: `{"Nét (7)":{"all":false}}`, Strange: true},
+		{App: "a", IDFA: "x", Partners: `{"gogle":{"all":false}}`, Strange: true},
+		{App: "a", IDFA: "x", Options: `{"99":{"a":"1"}}`, Strange: true},
 	}
-	if err != nil || refused != nil || fmt.Sprint(records) != fmt.Sprint(want) {
-		t.Errorf("got %q %q %v\nwant %q", records, refused, err, want)
+	if err != nil || refused != nil || fmt.Sprintf("%+v", records) != fmt.Sprintf("%+v", want) {
+		t.Errorf("got %+v %q %v\nwant %+v", records, refused, err, want)
 	}
-	upper := want[0]
-	upper.Device = "x-1"
-	if upper.ID() != want[0].ID() || want[1].ID() != want[2].ID() || want[0].ID() == want[1].ID() || want[1].Content() == want[2].Content() {
+	if len(records) != len(want) {
+		t.FailNow()
+	}
+	ids := func(n int) [2][16]byte { id, also := records[n].IDs(); return [2][16]byte{id, also} }
+	none := [16]byte{}
+	if ids(0) != [2][16]byte{ids(4)[0], none} || ids(1) != [2][16]byte{ids(4)[1], none} || ids(1) != ids(2) || ids(0) == ids(1) || records[1].Content() == records[2].Content() {
 		t.Error("a device is known by its ID, its type and its app, however the ID is written")
+	}
+	if records[0].Content() == records[4].Content() {
+		t.Error("a record that gets a second ID is the one that was sent")
 	}
 }
 
@@ -230,21 +269,22 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(`{"app_token":"a","gps_adid":"y","partner_sharing_settings":{"google":{"session":false}}}` + "\n"))
 	f.Add([]byte(`{"app_token":"a","device_id":"y","id_type":"idfa","granular_third_party_sharing_options":"{\"google_dma\":{\"eea\":\"1\"}}"}`))
 	f.Add([]byte("app_token,gps_adid,partner,metric,value\na,\"x\",all,all,false\n"))
+	f.Add([]byte(`{"app_token":"a","idfa":"x","gps_adid":"y","partner_sharing_settings":[{"partnerName":"Net (99)","key":"session","value":"true"}]}` + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		records, _, err := read(t, data, Options{})
 		again, _, err2 := read(t, data, Options{})
 		if fmt.Sprint(records, err) != fmt.Sprint(again, err2) {
-			t.Fatalf("%q %v\nthen %q %v", records, err, again, err2)
+			t.Fatalf("%+v %v\nthen %+v %v", records, err, again, err2)
 		}
 		for _, r := range records {
-			v := values{appToken: r.App, idType: r.IDType, deviceID: r.Device, choice: r.Choice, partnerSettings: r.Partners, options: r.Options}
+			v := values{appToken: r.App, idfa: r.IDFA, gpsAdID: r.GPSAdID, choice: r.Choice, partnerSettings: r.Partners, options: r.Options}
 			sent, refused := checker{known}.record(&v)
 			if refused != nil || sent != r {
-				t.Fatalf("%q would be sent, and isn't right: %v, %q", r, refused, sent)
+				t.Fatalf("%+v would be sent, and isn't right: %v, %+v", r, refused, sent)
 			}
-			for _, s := range []string{r.App, r.Device, r.Choice, r.Partners, r.Options} {
+			for _, s := range []string{r.App, r.IDFA, r.GPSAdID, r.Choice, r.Partners, r.Options} {
 				if bytes.ContainsAny([]byte(s), "\r\n\x00") {
-					t.Fatalf("%q holds a line end", r)
+					t.Fatalf("%+v holds a line end", r)
 				}
 			}
 		}

@@ -4,38 +4,99 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// Settings are what one record says of partners: partner, metric, whether it is shared.
+// Settings are what one record says of partners: partner, as it is named there, metric, whether it is shared.
 type Settings map[string]map[string]bool
 
-// ParseSettings reads partner_sharing_settings. Its errors hold no text of the settings but names that are the service's
-// own.
-func (p Partners) ParseSettings(text string) (Settings, error) {
-	list, err := pairs(text)
-	if err != nil {
-		return nil, err
+// Names gives the partners as the settings name them.
+func (s Settings) Names() []string {
+	names := make([]string, 0, len(s))
+	for named := range s {
+		names = append(names, named)
 	}
-	s := Settings{}
-	named := map[string]int{}
+	slices.Sort(names)
+	return names
+}
+
+// ParseSettings reads partner_sharing_settings: an object of objects, or form objects, one or a list of them. Its errors
+// hold no text of the settings but names that are the service's own. strange tells that a partner isn't known here.
+func (p Partners) ParseSettings(text string) (s Settings, strange bool, err error) {
+	list, forms, err := settingPairs(text)
+	if err != nil {
+		return nil, false, err
+	}
+	list, strange, p, err = p.named(list, func(named string) bool { _, known := p.Name(named); return known })
+	if err != nil {
+		return nil, false, err
+	}
+	s = Settings{}
+	spelt := map[string]string{} // one name -> as named
 	for _, x := range list {
-		name := p.known[x.group]
-		switch {
-		case name == "":
-			return nil, fmt.Errorf("names no partner that is known: number %d; is it missing under partners?", x.outer)
-		case named[name] != 0 && named[name] != x.outer:
-			return nil, fmt.Errorf("names partner %s twice", name)
-		case !isMetric(x.key):
-			return nil, fmt.Errorf("names no metric that is known: number %d of partner %s", x.inner, name)
+		one, _ := p.Name(x.group)
+		shown := p.shown(x)
+		if before, seen := spelt[one]; seen && before != x.group {
+			return nil, false, fmt.Errorf("names %s twice", shown)
+		}
+		spelt[one] = x.group
+		if !isMetric(x.key) {
+			return nil, false, fmt.Errorf("names no metric that is known: number %d of %s", x.inner, shown)
 		}
 		on, ok := x.value.(bool)
-		if !ok {
-			return nil, fmt.Errorf("wants true or false for metric %s of partner %s", x.key, name)
+		if word, text := x.value.(string); text && forms {
+			on, ok = truth[catalog.Fold(word)]
 		}
-		named[name] = x.outer
+		if !ok {
+			return nil, false, fmt.Errorf("wants true or false for metric %s of %s", x.key, shown)
+		}
+		if _, again := s[x.group][x.key]; again {
+			return nil, false, fmt.Errorf("has metric %s of %s twice", x.key, shown)
+		}
 		s.set(x.group, x.key, on)
 	}
-	return s, nil
+	return s, strange, nil
+}
+
+var truth = map[string]bool{"true": true, "false": false}
+
+// named checks how the groups of a list are named, trims the names, and gives p with those that it doesn't know.
+func (p Partners) named(list []pair, known func(named string) bool) (trimmed []pair, strange bool, with Partners, err error) {
+	names := make([]string, len(list))
+	for i := range list {
+		list[i].group = strings.TrimSpace(list[i].group)
+		if why := partnerName(list[i].group); why != "" {
+			return nil, false, p, fmt.Errorf("has a partner whose name %s: number %d", why, list[i].outer)
+		}
+		names[i] = list[i].group
+		strange = strange || !known(names[i])
+	}
+	return list, strange, p.With(names), nil
+}
+
+// longestName of a partner has so many characters.
+const longestName = 128
+
+// partnerName gives the reason why a partner can't have this name.
+func partnerName(named string) string {
+	switch {
+	case named == "":
+		return isMissing
+	case utf8.RuneCountInString(named) > longestName:
+		return fmt.Sprintf("has %d characters; at most %d", utf8.RuneCountInString(named), longestName)
+	}
+	return printable(named)
+}
+
+// shown names the partner, or its place when its name isn't the service's own.
+func (p Partners) shown(x pair) string {
+	if one, _ := p.Name(x.group); one == all || one == callbacks || slices.Contains(slugs, one) {
+		return "partner " + one
+	}
+	return fmt.Sprintf("partner number %d", x.outer)
 }
 
 func (s Settings) set(partner, metric string, on bool) {
@@ -45,28 +106,38 @@ func (s Settings) set(partner, metric string, on bool) {
 	s[partner][metric] = on
 }
 
-// parseOptions reads granular_third_party_sharing_options, and gives their one spelling.
-func (p Partners) parseOptions(text string) (string, error) {
+// parseOptions reads granular_third_party_sharing_options, and gives their one spelling. strange tells that a group isn't
+// known here.
+func (p Partners) parseOptions(text string) (sent string, strange bool, err error) {
 	list, err := pairs(text)
 	if err != nil {
-		return "", err
+		return "", false, err
+	}
+	list, strange, p, err = p.named(list, func(named string) bool { _, _, known := p.optionGroup(named); return known })
+	if err != nil {
+		return "", false, err
 	}
 	out := map[string]map[string]string{}
+	spelt := map[string]string{}
 	for _, x := range list {
-		keys, known := p.optionGroup(x.group)
-		if !known {
-			return "", fmt.Errorf("names no group of options that is known: number %d", x.outer)
+		one, keys, _ := p.optionGroup(x.group)
+		if before, seen := spelt[one]; seen && before != x.group {
+			return "", false, fmt.Errorf("has a group twice: number %d", x.outer)
+		}
+		spelt[one] = x.group
+		if one == all || one == callbacks {
+			return "", false, fmt.Errorf("has options of %s, which is no partner: number %d", one, x.outer)
 		}
 		v, reason := optionText(keys, x)
 		if reason != "" {
-			return "", fmt.Errorf("%s: number %d of group number %d", reason, x.inner, x.outer)
+			return "", false, fmt.Errorf("%s: number %d of group number %d", reason, x.inner, x.outer)
 		}
 		if out[x.group] == nil {
 			out[x.group] = map[string]string{}
 		}
 		out[x.group][x.key] = v
 	}
-	return jsonText(out), nil
+	return jsonText(out), strange, nil
 }
 
 // optionText is a value as it is sent, a text always, or why it can't be.

@@ -25,26 +25,42 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A Choice is what one device has chosen, checked: one record.
+// A Choice is what one device has chosen, checked: one record. Of a device with two IDs, both may be there.
 type Choice struct {
 	App      string // token
-	IDType   string // idfa or gps_adid
-	Device   string // personal data: no log, error or object of the ledger may hold it
+	IDFA     string // personal data, as GPSAdID: no log, error or object of the ledger may hold it
+	GPSAdID  string
 	Choice   string // enable, disable or empty
 	Partners string // settings of partners as a JSON object; empty: none
 	Options  string // granular options as a JSON object; empty: none
+	Strange  bool   // names a partner that isn't known here: the service will say
 }
 
-// ID stands for the device of the app: its records are sent in order. It doesn't know how an ID's letters are written.
-func (r Choice) ID() (id [16]byte) {
-	sum := sha256.Sum256([]byte(r.App + "\x00" + r.IDType + "\x00" + catalog.Fold(r.Device)))
-	copy(id[:], sum[:])
-	return id
+// IDs stand for the device of the app: records that have one of them in common are sent in order. The second is zero when
+// the record has one ID. They don't know how an ID's letters are written.
+func (r Choice) IDs() (id, also [16]byte) {
+	switch {
+	case r.GPSAdID == "":
+		return r.id(idfa, r.IDFA), also
+	case r.IDFA == "":
+		return r.id(gpsAdID, r.GPSAdID), also
+	}
+	return r.id(idfa, r.IDFA), r.id(gpsAdID, r.GPSAdID)
 }
 
-// Content is a hash of what is sent beside the device.
+func (r Choice) id(kind field, device string) [16]byte {
+	sum := sha256.Sum256([]byte(r.App + "\x00" + names[kind] + "\x00" + catalog.Fold(device)))
+	return [16]byte(sum[:])
+}
+
+// Content is a hash of what is sent. The device is in it only where there are two IDs: else a record that gets its second
+// one would be taken for the one that was sent.
 func (r Choice) Content() uint64 {
-	return xxhash.Sum64String(r.Choice + "\x00" + r.Partners + "\x00" + r.Options) // no value holds a NUL
+	text := r.Choice + "\x00" + r.Partners + "\x00" + r.Options // no value holds a NUL
+	if id, also := r.IDs(); also != [16]byte{} {
+		text += "\x00" + string(id[:]) + string(also[:])
+	}
+	return xxhash.Sum64String(text)
 }
 
 // A field is one value of a record, by its place in a row.

@@ -24,7 +24,7 @@ func (c checker) record(v *values) (r Choice, refused *files.Refusal) {
 		return r, refuse(appToken, reason)
 	}
 	r.App = v[appToken]
-	if refused := r.device(v); refused != nil {
+	if refused := r.devices(v); refused != nil {
 		return r, refused
 	}
 	switch r.Choice = catalog.Fold(v[choice]); r.Choice {
@@ -36,10 +36,11 @@ func (c checker) record(v *values) (r Choice, refused *files.Refusal) {
 		return r, refused
 	}
 	if text := v[options]; text != "" {
-		var err error
-		if r.Options, err = c.partners.parseOptions(text); err != nil {
+		sent, strange, err := c.partners.parseOptions(text)
+		if err != nil {
 			return r, refuse(options, err.Error())
 		}
+		r.Options, r.Strange = sent, r.Strange || strange
 	}
 	if r.Choice == "" && r.Partners == "" && r.Options == "" {
 		return r, &files.Refusal{Reason: "says nothing: sharing, settings and options are all empty"}
@@ -47,32 +48,47 @@ func (c checker) record(v *values) (r Choice, refused *files.Refusal) {
 	return r, nil
 }
 
-// device takes the ID from the column of its type, or from device_id with id_type.
-func (r *Choice) device(v *values) *files.Refusal {
-	at := deviceID
-	r.IDType, r.Device = v[idType], v[deviceID]
-	switch [...]bool{v[idfa] != "", v[gpsAdID] != "", v[deviceID] != ""} {
-	case [...]bool{true, false, false}:
-		at, r.IDType, r.Device = idfa, names[idfa], v[idfa]
-	case [...]bool{false, true, false}:
-		at, r.IDType, r.Device = gpsAdID, names[gpsAdID], v[gpsAdID]
-	case [...]bool{false, false, true}:
-	case [...]bool{false, false, false}:
+// devices takes the IDs from the columns of their types, or one of them from device_id with id_type.
+func (r *Choice) devices(v *values) *files.Refusal {
+	r.IDFA, r.GPSAdID = v[idfa], v[gpsAdID]
+	idfaAt, gpsAt := idfa, gpsAdID
+	if v[deviceID] != "" {
+		into := &r.IDFA
+		switch v[idType] {
+		case names[idfa]:
+			idfaAt = deviceID
+		case names[gpsAdID]:
+			into, gpsAt = &r.GPSAdID, deviceID
+		default:
+			return refuse(idType, "is neither idfa nor gps_adid")
+		}
+		if *into != "" {
+			return refuse(deviceID, "stands beside "+v[idType]+"; want one of the two")
+		}
+		*into = v[deviceID]
+	}
+	if r.IDFA+r.GPSAdID == "" {
 		return &files.Refusal{Reason: "has no device: idfa, gps_adid and device_id are all empty"}
-	default:
-		return &files.Refusal{Reason: "has several devices; give each a row of its own, for each has an order of its own"}
 	}
-	if r.IDType != names[idfa] && r.IDType != names[gpsAdID] {
-		return refuse(idType, "is neither idfa nor gps_adid")
+	if why := deviceName(r.IDFA); why != "" {
+		return refuse(idfaAt, why)
 	}
-	reason := token(r.Device, 128)
-	if reason == "" && strings.Trim(r.Device, "0-") == "" {
-		reason = "is all zeros, as of every device that hides its ID"
-	}
-	if reason != "" {
-		return refuse(at, reason)
+	if why := deviceName(r.GPSAdID); why != "" {
+		return refuse(gpsAt, why)
 	}
 	return nil
+}
+
+// deviceName gives the reason why a device can't have this ID. None at all is right.
+func deviceName(id string) string {
+	if id == "" {
+		return ""
+	}
+	reason := token(id, 128)
+	if reason == "" && strings.Trim(id, "0-") == "" {
+		reason = "is all zeros, as of every device that hides its ID"
+	}
+	return reason
 }
 
 // settings takes the settings as a whole, or one of them from three columns.
@@ -82,30 +98,31 @@ func (c checker) settings(r *Choice, v *values) *files.Refusal {
 	case one && v[partnerSettings] != "":
 		return refuse(partnerSettings, "stands beside partner, metric and value; want one or the other")
 	case v[partnerSettings] != "":
-		s, err := c.partners.ParseSettings(v[partnerSettings])
+		s, strange, err := c.partners.ParseSettings(v[partnerSettings])
 		if err != nil {
 			return refuse(partnerSettings, err.Error())
 		}
-		r.Partners = jsonText(s)
+		r.Partners, r.Strange = jsonText(s), strange
 		return nil
 	case !one:
 		return nil
 	}
+	named := strings.TrimSpace(v[partner])
+	if why := partnerName(named); why != "" {
+		return refuse(partner, why)
+	}
 	switch {
-	case v[partner] == "":
-		return refuse(partner, isMissing)
-	case c.partners.known[v[partner]] == "":
-		return refuse(partner, "is none that is known; is it missing under partners?")
 	case v[metric] == "":
 		return refuse(metric, isMissing)
 	case !isMetric(v[metric]):
 		return refuse(metric, "is none that is known")
 	}
-	on, ok := map[string]bool{"true": true, "false": false}[catalog.Fold(v[value])]
+	on, ok := truth[catalog.Fold(v[value])]
 	if !ok {
 		return refuse(value, "is neither true nor false")
 	}
-	r.Partners = jsonText(Settings{v[partner]: {v[metric]: on}})
+	_, known := c.partners.Name(named)
+	r.Partners, r.Strange = jsonText(Settings{named: {v[metric]: on}}), !known
 	return nil
 }
 

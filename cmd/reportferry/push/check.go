@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,9 +76,13 @@ func (g *group) writeCheck(w io.Writer, name string, r outbox.Report, problems [
 		human.Row(w, "conflicts", human.Count(r.Conflicts)+" "+g.conflict)
 	}
 	human.Row(w, "disk", fmt.Sprintf("%s while it is pushed; %s read of what was pushed before", human.Size(r.Spool), human.Size(r.Index)))
-	if len(problems) > 0 {
+	warnings := slices.DeleteFunc(slices.Clone(problems), func(p files.Problem) bool { return !p.Sent })
+	if problems = slices.DeleteFunc(problems, func(p files.Problem) bool { return p.Sent }); len(problems) > 0 {
 		human.Row(w, "refused", human.Count(r.Refused))
 		writeProblems(w, problems)
+	}
+	for _, p := range warnings {
+		human.Row(w, "look at", human.Fold(fmt.Sprintf("%s, the first is %s: %s", human.Plural(int(p.Rows), "row"), human.Count(p.First), p.Reason), 66))
 	}
 	if err != nil {
 		human.Row(w, "error", err.Error())

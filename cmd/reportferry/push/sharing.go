@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/sharing"
 )
 
@@ -50,8 +51,11 @@ func (g *group) explain() *cobra.Command {
 		Short: "Show which metric reaches which partner, and why",
 		Long: `Show which metric reaches which partner when a device's records have said this,
 and by which rule. Nothing is sent, and no config is needed. Settings are those
-of partner_sharing_settings, as JSON; several are records one after the other; -
-reads them from the standard input.
+of partner_sharing_settings, as JSON: an object, or form objects. Several are
+records one after the other; - reads them from the standard input. A partner is
+named by its name, its ID, or as "name (ID)", in upper or lower case. What isn't
+known here is a partner of its own, unless --partners says whose name or ID it
+is.
 
   reportferry sharing explain '{"all":{"all":false},"google":{"install":true}}'
 
@@ -65,9 +69,13 @@ Rules:
   default  nothing was said: it is shared
 `,
 		RunE: func(cmd *cobra.Command, texts []string) error {
-			state, partners, err := x.read(g.Program, texts, cmd.InOrStdin())
+			state, partners, strange, err := x.read(g.Program, texts, cmd.InOrStdin())
 			if err != nil {
 				return exit.Usage(fmt.Errorf("explain: %w", err))
+			}
+			if len(strange) > 0 {
+				fmt.Fprintln(cmd.ErrOrStderr(), human.Fold(fmt.Sprintf("Not known here, and taken for partners of their own: %s. Push sends them as they are named, "+
+					"and the service judges.", terminal.Line(strings.Join(strange, ", "))), 80))
 			}
 			return x.write(cmd.OutOrStdout(), state, partners)
 		},
@@ -75,18 +83,74 @@ Rules:
 	cmd.Flags().StringVar(&x.choice, "sharing", "", "what the last record says of sharing: enable or disable")
 	cmd.Flags().StringVar(&x.partner, "partner", "", "only this `partner`")
 	cmd.Flags().StringVar(&x.metric, "metric", "", "only this `metric`")
-	cmd.Flags().StringSliceVar(&x.more, "partners", nil, "IDs or names of partners beside the service's thirteen, and those of the config if there is one")
+	cmd.Flags().StringSliceVar(&x.more, "partners", nil, "names or IDs of partners, or both as \"name (ID)\", beside the service's thirteen and those of the config")
 	cmd.Flags().BoolVar(&x.asJSON, "json", false, "print one JSON object for each metric and partner")
 	return cmd
 }
 
-// read computes the sharing state of a device after records with these settings, and the partners to show it for.
-func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (*sharing.State, []string, error) {
+// read computes the sharing state of a device after records with these settings, and the partners to show it for. strange
+// are those that only the settings or --partner name.
+func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (state *sharing.State, asked, strange []string, err error) {
+	partners, err := x.partners(p)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	switch x.choice {
+	case "", "enable", "disable":
+	default:
+		return nil, nil, nil, fmt.Errorf("--sharing %q: want enable or disable", x.choice)
+	}
+	var records []sharing.Settings
+	var named []string
+	for i, text := range texts {
+		if text == "-" {
+			data, err := io.ReadAll(io.LimitReader(in, 1<<20))
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			text = strings.TrimSpace(string(data))
+		}
+		settings, _, err := partners.ParseSettings(text)
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("settings %d: %w", i+1, err)
+		}
+		records, named = append(records, settings), append(named, settings.Names()...)
+	}
+	if x.partner != "" {
+		named = append(named, x.partner)
+	}
+	for _, name := range named {
+		if _, known := partners.Name(name); !known && !slices.Contains(strange, name) {
+			strange = append(strange, name)
+		}
+	}
+	partners = partners.With(named)
+	state = partners.NewState()
+	for _, settings := range records {
+		state.Apply("", settings)
+	}
+	state.Apply(x.choice, nil)
+	asked = partners.List()
+	if x.partner != "" {
+		name, _ := partners.Name(x.partner)
+		if !slices.Contains(asked, name) {
+			return nil, nil, nil, fmt.Errorf("--partner %q is none of %s", x.partner, strings.Join(asked, ", "))
+		}
+		asked = []string{name}
+	}
+	if x.metric != "" && !slices.Contains(sharing.Metrics, x.metric) {
+		return nil, nil, nil, fmt.Errorf("--metric %q is none of %s", x.metric, strings.Join(sharing.Metrics, ", "))
+	}
+	return state, asked, strange, nil
+}
+
+// partners are those of the service, of the flag, and of the config if there is one.
+func (x explaining) partners(p *wire.Program) (sharing.Partners, error) {
 	more := x.more
 	if _, err := os.Stat(p.ConfigFile); err == nil {
 		c, err := config.Load(p.ConfigFile, p.LookupEnv)
 		if err != nil {
-			return nil, nil, err
+			return sharing.Partners{}, err
 		}
 		for _, j := range c.Jobs {
 			if j.Sharing != nil {
@@ -94,40 +158,7 @@ func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (*sharin
 			}
 		}
 	}
-	partners := sharing.NewPartners(more)
-	state := partners.NewState()
-	switch x.choice {
-	case "", "enable", "disable":
-	default:
-		return nil, nil, fmt.Errorf("--sharing %q: want enable or disable", x.choice)
-	}
-	for i, text := range texts {
-		if text == "-" {
-			data, err := io.ReadAll(io.LimitReader(in, 1<<20))
-			if err != nil {
-				return nil, nil, err
-			}
-			text = strings.TrimSpace(string(data))
-		}
-		settings, err := partners.ParseSettings(text)
-		if err != nil {
-			return nil, nil, fmt.Errorf("settings %d: %w", i+1, err)
-		}
-		state.Apply("", settings)
-	}
-	state.Apply(x.choice, nil)
-	asked := partners.List()
-	if x.partner != "" {
-		name, ok := partners.Name(x.partner)
-		if !ok || !slices.Contains(asked, name) {
-			return nil, nil, fmt.Errorf("--partner %q is none of %s", x.partner, strings.Join(asked, ", "))
-		}
-		asked = []string{name}
-	}
-	if x.metric != "" && !slices.Contains(sharing.Metrics, x.metric) {
-		return nil, nil, fmt.Errorf("--metric %q is none of %s", x.metric, strings.Join(sharing.Metrics, ", "))
-	}
-	return state, asked, nil
+	return sharing.NewPartners(more), nil
 }
 
 // metrics are those to explain: the one of --metric, or all.

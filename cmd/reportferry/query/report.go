@@ -33,17 +33,23 @@ write it to a file. Nothing goes through the ledger. The defaults are those of
 jobs, and are sent. Control characters in names are escaped in tables, JSON and
 on a terminal; a file of CSV or Parquet, or a pipe, gets them as they are.
 
+It needs no job, and no config: without one it asks --base-url, with the token
+that the variable of --token-env holds.
+
 A filter is a dimension or metric, two underscores, and an operator:
   dimensions  in, not_in, contains, exclude, starts_with, not_starts_with,
               ends_with, not_ends_with
   metrics     lt, lte, gt, gte, eq, ne`,
-		Example: `  reportferry report --dimensions day,network --metrics installs,cost \
+		Example: `  ADJUST_TOKEN=... reportferry report --dimensions day,network \
+      --metrics installs,cost --currency USD
+  reportferry report --dimensions day,network --metrics installs,cost \
       --date-period 2026-01-01:2026-01-31 --currency EUR \
       --filter app_token__in=abc123 --filter installs__gt=10 -o january.parquet`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd, p) },
 	}
 	r.addFlags(cmd)
+	p.AddService(cmd)
 	return cmd
 }
 
@@ -129,7 +135,7 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 	if err := r.complete(cmd); err != nil {
 		return err
 	}
-	return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
+	return p.Asking(cmd, func(ctx context.Context, s *wire.Session) error {
 		if err := s.OpenSpool(); err != nil {
 			return err
 		}
@@ -192,6 +198,9 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 	if r.format == "parquet" && r.query.ReadableNames {
 		return errors.New("--readable-names: Parquet columns are named by slug; leave it out, or take another --format")
 	}
+	if r.format == "parquet" && r.query.FormatDates {
+		return errors.New("--format-dates: Parquet columns hold dates, not texts for people; leave it out, or take another --format")
+	}
 	return nil
 }
 
@@ -212,7 +221,7 @@ func defaultFormat(path string, stdout io.Writer) string {
 
 // fetchAnswer fetches one report into a file in dir.
 func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuery, dir string) (a answer, err error) {
-	a.dir = dir
+	a.dir, a.asked = dir, q.Dimensions
 	file, err := os.CreateTemp(dir, "answer-*.csv")
 	if err != nil {
 		return a, err
@@ -238,7 +247,22 @@ func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuer
 	if a.header, err = readHeader(a.path); err != nil {
 		return a, err
 	}
+	if !q.ReadableNames { // those are the service's choice
+		a.header = asAsked(a.header, slices.Concat(q.Dimensions, q.Metrics))
+	}
 	return a, checkHeader(a.header, q)
+}
+
+// asAsked writes the columns of a header as they were asked for, where only their case differs.
+func asAsked(header, asked []string) []string {
+	out := slices.Clone(header)
+	for i, name := range out {
+		at := slices.IndexFunc(asked, func(want string) bool { return strings.EqualFold(want, name) })
+		if at >= 0 && !slices.Contains(header, asked[at]) {
+			out[i] = asked[at]
+		}
+	}
+	return out
 }
 
 // checkHeader refuses an answer that lacks a column that was asked for, or has another one. Readable names can't be checked:

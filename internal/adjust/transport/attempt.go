@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -128,7 +129,7 @@ func (x *exchange) count() time.Time {
 func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time) *failure {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit))
 	switch {
-	case resp.StatusCode != http.StatusOK:
+	case resp.StatusCode != http.StatusOK && !slices.Contains(x.Taken, resp.StatusCode):
 		return x.sort(resp, wholeWords(string(text), err))
 	case err != nil:
 		return x.broken(ctx, resp.StatusCode, err, true)

@@ -44,6 +44,9 @@ type Request struct {
 	// request then ends with that error, as soon as the credential isn't to blame (ErrAuth). Nil: it knows none.
 	Verdict func(status int, words string) error
 
+	// Taken are statuses beside 200 that say that a record was taken; only without Read.
+	Taken []int
+
 	// Read reads the content of a 200, and is called anew for each attempt: what it made of an earlier call is void. Its
 	// error ends the request, unless the answer broke. Nil: any 200 is accepted that isn't a page of HTML.
 	Read       func(io.Reader) error

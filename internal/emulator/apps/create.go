@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 )
 
 // appRequest is what POST /app and POST /app/{app_token} ask for. Nil maps and lists were absent.
@@ -21,7 +23,6 @@ type appRequest struct {
 	overrides map[string]any
 	editors   []string
 	secret    string
-	verify    *bool
 	stores    map[string]otherStore
 }
 
@@ -52,8 +53,7 @@ func readApp(f fields, platform string) appRequest {
 		}
 	}
 	if f.has("verification") {
-		b := f.boolean("verification", false)
-		q.verify = &b
+		f.boolean("verification", false) // checked alone: nothing that can be read depends on it
 	}
 	if platform == "" {
 		platform = q.platform
@@ -100,7 +100,7 @@ func (c *call) templateFor(asked string) string {
 	case c.s.opts.Template != "":
 		token = c.s.opts.Template
 	default:
-		return c.s.world.Apps[0].Token
+		return c.s.madeUp()[0].Token
 	}
 	if _, err := c.app(token); err != nil {
 		c.body.wrong("template_app_token", "The template app was not found")
@@ -178,20 +178,17 @@ func (c *call) updateApp(a *accountApp, q appRequest, template string) (any, err
 	if q.secret != "" {
 		a.SecretHash = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%s %s", a.Token, q.secret)))
 	}
-	if q.verify != nil {
-		a.Verify = *q.verify
-	}
 	for kind, store := range q.stores {
 		if a.Stores == nil {
 			a.Stores = map[string]otherStore{}
 		}
 		a.Stores[kind] = store
 	}
-	if err := a.save(c.tx); err != nil {
+	if err := c.save(a); err != nil {
 		return nil, err
 	}
 	token, err := c.newestTicket(a.Token)
-	if err == nil && (token == "" || q.force || before != a.jobReason()) {
+	if err == nil && (token == "" || q.force || before != a.jobReason() || c.s.opts.Readings.Is(reading.TicketIdle, "new-job")) {
 		token, err = c.queueTicket(a, template, q.sections)
 	}
 	if err != nil {

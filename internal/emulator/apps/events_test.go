@@ -10,7 +10,7 @@ func TestPostEvents(t *testing.T) {
 	t.Parallel()
 	s := atOnce(t)
 	a, b := create(t, s, garden("sections", []any{"s2s"})).Token, s.Apps()[1].Token
-	known := s.Apps()[1].Events[0]
+	known, had := s.Apps()[1].Events[0], len(s.Apps()[1].Events)
 	type answer struct {
 		Successes []struct {
 			App   string `json:"app_token"`
@@ -37,12 +37,16 @@ func TestPostEvents(t *testing.T) {
 			t.Errorf("kept %v of %v", kept, e)
 		}
 	}
-	if got.Successes[4].Event["token"] != known.Token || len(settingsOf(t, s, b)["events"].([]any)) != len(s.Apps()[1].Events)+2 {
+	if got.Successes[4].Event["token"] != known.Token || len(settingsOf(t, s, b)["events"].([]any)) != had+2 {
 		t.Errorf("%s was made anew: %v", known.Name, got.Successes[4])
 	}
 	again := callOK[answer](t, s, "POST", "events", object{"app_tokens": []any{a}, "events": []any{object{"name": "x"}}})
 	if e := again.Successes[0].Event; e["token"] != got.Successes[0].Event["token"] || e["unique"] != false {
 		t.Errorf("again %v", e)
+	}
+	twins := callOK[answer](t, s, "POST", "events", object{"app_tokens": []any{a, create(t, s, garden("store_id", "com.twin")).Token}, "events": []any{object{"name": "twin"}}})
+	if first, second := twins.Successes[0].Event, twins.Successes[1].Event; first["token"] == second["token"] || first["id"] == second["id"] {
+		t.Errorf("events of two apps of one name: %v and %v", first, second)
 	}
 	empty := "List should have at least 1 item"
 	for _, c := range []struct {

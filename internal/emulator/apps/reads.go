@@ -3,7 +3,7 @@ package apps
 import (
 	"strconv"
 
-	"github.com/reportferry/reportferry/internal/emulator/wire"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 )
 
 // appDetails is an app as GET shows it.
@@ -33,7 +33,7 @@ func managed(a *accountApp, err error) (any, error) {
 		return nil, err
 	}
 	if a == nil || !a.Managed {
-		return nil, wire.BadRequest("App not found")
+		return nil, errNoApp
 	}
 	return a.details(), nil
 }
@@ -41,7 +41,7 @@ func managed(a *accountApp, err error) (any, error) {
 // getApp answers GET /app/{app_token}.
 func (c *call) getApp() (any, error) { return managed(c.app(c.path[0])) }
 
-// getAppByStore answers GET /app?store_id=&platform=, with the store of an additional ID in store.
+// getAppByStore answers GET /app?store_id=&platform=, of apps that are in the store named by store.
 func (c *call) getAppByStore() (any, error) {
 	query := c.r.URL.Query()
 	values := map[string]any{}
@@ -60,6 +60,13 @@ func (c *call) getAppByStore() (any, error) {
 	}
 	if store == "" || store == defaultStores[platform] {
 		return managed(c.appByStore(storeID, platform))
+	}
+	if c.s.opts.Readings.Is(reading.StoreFilter, "default-id") {
+		a, err := c.appByStore(storeID, platform)
+		if a != nil && a.Stores[store].StoreID == "" {
+			a = nil
+		}
+		return managed(a, err)
 	}
 	apps, err := c.apps(true)
 	if err != nil {

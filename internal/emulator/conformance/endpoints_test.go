@@ -61,8 +61,9 @@ func TestDocumentAppEndpoints(t *testing.T) {
 	})
 	t.Run("GET /app", func(t *testing.T) {
 		for query, want := range map[string]bool{"store_id=com.new.game&platform=android": true, "store_id=com.new.game&platform=android&store=google_play": true,
-			"store_id=B00AMAZON1&platform=android&store=amazon": true, "store_id=com.new.game&platform=android&store=amazon": false,
-			"store_id=com.new.game&platform=ios": false} {
+			"store_id=B00AMAZON1&platform=android&store=amazon": false, "store_id=com.new.game&platform=android&store=amazon": true,
+			"store_id=com.new.game&platform=android&store=huawei": false,
+			"store_id=com.new.game&platform=ios":                  false} {
 			c := automation(t, s, "GET", "/app?"+query, "x", nil)
 			if want != (c.status == 200 && object[fields](t, c)["adjust_app_token"] == token) || !want && c.status != 400 {
 				t.Errorf("%s: %d %s", query, c.status, c.body)

@@ -55,6 +55,14 @@ func TestFiltersEqualANaiveEvaluation(t *testing.T) {
 	for _, d := range naiveDims {
 		all[d.slug] = labels(d.slug)
 	}
+	t.Run("first engagement", func(t *testing.T) { // decides some of the dimensions when it is asked for
+		for dimension, values := range all {
+			ask(t, url.Values{"dimensions": {dimension}, "metrics": {"installs,cost"}, "attribution_source": {"first"}})
+			if !strings.Contains(values[0], ",") {
+				ask(t, url.Values{"dimensions": {"day"}, "metrics": {"installs"}, "attribution_source": {"first"}, dimension + "__in": {values[0]}})
+			}
+		}
+	})
 	for _, operator := range []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"} {
 		t.Run(operator, func(t *testing.T) {
 			for dimension, values := range all {
@@ -100,7 +108,23 @@ func TestFiltersEqualANaiveEvaluation(t *testing.T) {
 			}
 		})
 	}
-	if len(all) != 35 {
-		t.Errorf("%d dimensions, want 35", len(all))
+	if len(all) != 36 {
+		t.Errorf("%d dimensions, want 36", len(all))
+	}
+}
+
+// TestReadableNamesOfDimensions holds the headers of every dimension against the names that were written down.
+func TestReadableNamesOfDimensions(t *testing.T) {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 3})
+	var slugs, names []string
+	for _, d := range naiveDims {
+		slugs, names = append(slugs, d.slug), append(names, d.label)
+	}
+	query := "csv_report?metrics=installs&date_period=-1d:-1d&dimensions=" + strings.Join(slugs, ",")
+	for more, want := range map[string][]string{"&readable_names=true": append(names, "Installs"), "&readable_names=false": append(slugs, "installs"), "": append(slugs, "installs")} {
+		if head, _, _ := strings.Cut(emutest.Get(t, s, query+more, http.StatusOK), "\n"); head != strings.Join(want, ",") {
+			t.Errorf("%s: %s\nwant %s", more, head, strings.Join(want, ","))
+		}
 	}
 }

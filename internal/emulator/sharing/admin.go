@@ -112,7 +112,7 @@ func (s *Service) askedState(q url.Values) (state State, err error) {
 	}
 	state = s.books.stateOf(app, idType, device)
 	if partner != "" {
-		place, known := s.books.partners.find(partner)
+		place, known := s.books.partners.any(partner)
 		if !known || place == everyPartner {
 			return state, fmt.Errorf("sharing: no such partner: %s", partner)
 		}

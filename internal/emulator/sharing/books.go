@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/store"
 )
 
@@ -39,6 +40,7 @@ type device struct {
 	options  []option
 	arrivals int
 	last     uint64 // a hash of the content that came last
+	heard    int    // which of all arrivals was its last
 }
 
 // books hold the devices' settings. They are what comes of the log.
@@ -138,16 +140,10 @@ func (b *books) book(req request, content []byte) {
 	for i, o := range req.options {
 		options[i] = option{strings.Clone(o.group), strings.Clone(o.key), strings.Clone(o.value)}
 	}
-	for _, k := range req.devices() {
-		d := b.devices[k]
-		if d == nil {
-			k.id = strings.Clone(k.id)
-			d = &device{}
-			b.devices[k] = d
-		}
+	for _, d := range b.devicesOf(req) {
 		same = same && d.arrivals > 0 && d.last == sum
 		d.arrivals++
-		d.last = sum
+		d.last, d.heard = sum, b.records+1
 		if req.master != "" {
 			d.master = master
 		}
@@ -158,6 +154,30 @@ func (b *books) book(req request, content []byte) {
 	if same {
 		b.duplicates++
 	}
+}
+
+// devicesOf are those that a request is about, which are made known if they weren't. Where a device may have two IDs, what
+// was said last of either holds for both.
+func (b *books) devicesOf(req request) (list []*device) {
+	keys := req.devices()
+	for i, k := range keys {
+		d := b.devices[k]
+		if d == nil {
+			keys[i].id = strings.Clone(k.id)
+			d = &device{}
+			b.devices[keys[i]] = d
+		}
+		list = append(list, d)
+	}
+	if len(list) == 2 && b.partners.read.Is(reading.SharingBoth, "one") {
+		one := list[0]
+		if list[1].heard > one.heard {
+			one = list[1]
+		}
+		b.devices[keys[0]], b.devices[keys[1]] = one, one
+		return []*device{one}
+	}
+	return list
 }
 
 // Summary is what arrived at /third_party_sharing.

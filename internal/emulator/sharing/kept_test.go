@@ -1,6 +1,7 @@
 package sharing_test
 
 import (
+	"database/sql"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -172,6 +173,41 @@ func sharingAdminCalls(t *testing.T, s *emulator.Server) {
 	w := httptest.NewRecorder()
 	if s.ServeHTTP(w, r); w.Code != http.StatusForbidden || s.Sharing().Records == 0 {
 		t.Errorf("a caller from elsewhere: %d", w.Code)
+	}
+}
+
+// A file whose log isn't what was written is refused: the books would be others than those that were answered for.
+func TestADamagedSharingLogIsRefused(t *testing.T) {
+	t.Parallel()
+	for what, change := range map[string][2]string{
+		"an unknown metric":   {"all.event", "all.moon"},
+		"a field too few":     {",disable,", ","},
+		"a status in words":   {",202,", ",good,"},
+		"a time in words":     {"1", "now,"},
+		"a bad escape":        {"a%2C1", "a%ZZ1"},
+		"nothing, and opened": {"", ""},
+	} {
+		o := emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db"), SharingPartners: []string{"x.y z"}}
+		s, stop := emutest.Start(t, o)
+		sendSome(t, s)
+		stop()
+		db, err := sql.Open("sqlite", o.DB)
+		if err == nil && change[0] != "" {
+			_, err = db.Exec("UPDATE sharing SET lines = replace(lines, ?, ?)", change[0], change[1])
+		}
+		if err == nil {
+			err = db.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := emulator.New(o)
+		if err == nil {
+			check(t, again.Close())
+		}
+		if refused := err != nil && strings.Contains(err.Error(), "read the log of sharing"); refused != (change[0] != "") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

@@ -112,8 +112,8 @@ func (p *partnerNames) optionGroup(name string) (string, bool) {
 	case "apple_ads":
 		return name, true
 	}
-	i, known := p.find(name)
-	if !known || name == "all" || name == "dynamic_callbacks" {
+	i, known := p.any(name) // a group has a partner's name, says the document, whatever settings go by
+	if !known || p.names[i] == "all" || p.names[i] == "dynamic_callbacks" {
 		return "", false
 	}
 	return p.names[i], true

@@ -27,6 +27,8 @@ const (
 	settingsName = "partner_sharing_settings"
 	optionsName  = "granular_third_party_sharing_options"
 
+	tooLarge = "Request size too large"
+
 	bodyLimit = 1 << 20 // bytes. Source: the service's page on server-to-server calls
 )
 
@@ -40,6 +42,14 @@ type params struct {
 type objectParam struct {
 	texts  []json.RawMessage // not yet checked
 	pieces []piece
+	inJSON bool // the texts came in a body of JSON
+}
+
+// onlyOfBody makes what didn't come in a body of JSON invalid.
+func (p *objectParam) onlyOfBody() {
+	if !p.inJSON && !p.empty() {
+		p.texts, p.pieces = []json.RawMessage{json.RawMessage("(not in a JSON body)")}, nil
+	}
 }
 
 // piece is one name[a][b]=value of a form.
@@ -59,7 +69,7 @@ func readParams(r *http.Request) (p params, refused string) {
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit+1))
 	if len(body) > bodyLimit || len(r.URL.RawQuery) > bodyLimit {
-		return p, "Request size too large"
+		return p, tooLarge
 	}
 	if err != nil {
 		return p, "Malformed request body"
@@ -168,6 +178,7 @@ func (p *params) readJSON(body []byte) (refused string) {
 	for _, m := range members {
 		text, isText := textOf(m.value)
 		if object := p.object(m.name); object != nil {
+			object.inJSON = true
 			switch {
 			case !isText:
 				object.texts = append(object.texts, m.value)

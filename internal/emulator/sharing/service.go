@@ -9,7 +9,6 @@
 package sharing
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -41,12 +40,15 @@ type request struct {
 const (
 	nothingToDo = "Missing parameter: sharing, " + settingsName + " or " + optionsName
 	noValidPart = "No valid part"
+	noApp       = "App not found"
+	notAllowed  = "Failed to authorize request"
 )
 
 // Options say whose settings are taken.
 type Options struct {
 	Tokens   map[string]string // Bearer tokens, and the app each is of, "" for any; an app with none isn't asked for one
 	Channels []string          // the partners of the channel setup, in its order, which partner_1, partner_2... count
+	Reported []Partner         // the partners that reports have
 	Partners []string          // partners besides
 	HasApp   func(token string) (bool, error)
 	Readings reading.Set // how the service does what its document leaves open
@@ -67,7 +69,7 @@ func New(db *store.DB, o Options) (*Service, error) {
 	if slices.Contains(o.Partners, "") {
 		return nil, errors.New("a sharing partner without a name")
 	}
-	s := &Service{opts: o, books: newBooks(makePartners(o.Channels, o.Partners))}
+	s := &Service{opts: o, books: newBooks(makePartners(o))}
 	s.books.log, s.books.kept = store.NewLog(db, "sharing"), o.Kept
 	for token, app := range o.Tokens {
 		if token == "" || app != "" && !s.hasApp(app) {
@@ -117,46 +119,25 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	}
 	x.Wait(r)
 	var answer wire.Reply
-	switch {
-	case refused == noValidPart:
-		answer = sayJSON(http.StatusBadRequest, "error", "Third party sharing failed ("+bad.text()+")")
-	case refused != "":
-		answer = sayJSON(http.StatusBadRequest, "error", "Third party sharing failed ("+refused+")")
-	default:
-		if err := s.books.take(req, s.opts.Now().Truncate(time.Second)); err != nil {
-			s.opts.Logger.Error("third-party sharing failed", "error", err)
-			answer = sayJSON(http.StatusInternalServerError, "error", "Third party sharing failed (Internal error, contact support)")
-			break
-		}
-		answer = sayJSON(http.StatusOK, "status", "OK")
-		if bad.any() {
-			answer = sayJSON(http.StatusAccepted, "error", "Third party sharing partially failed ("+bad.text()+")")
-		}
+	if refused != "" {
+		answer = s.refusal(refused, &bad, r.Header)
+	} else if err := s.books.take(req, s.opts.Now().Truncate(time.Second)); err != nil {
+		s.opts.Logger.Error("third-party sharing failed", "error", err)
+		answer = failure(http.StatusInternalServerError, "Internal error, contact support")
+	} else {
+		answer = s.taken(&bad)
 	}
 	leave() // before the client can send its next one
 	s.books.answered(answer.Status, refused)
 	x.Deliver(answer, failed)
 }
 
-// sayJSON answers with one name and its words.
-func sayJSON(status int, name, words string) wire.Reply {
-	body, err := json.Marshal(map[string]string{name: words})
-	if err != nil {
-		panic(err) // texts
-	}
-	return wire.Reply{Status: status, ContentType: "application/json", Body: body}
-}
-
-// failed is the answer of a scripted status.
-func failed(status, retryAfter int) wire.Reply {
-	a := sayJSON(status, "error", "Third party sharing failed ("+http.StatusText(status)+")")
-	a.RetryAfter = retryAfter
-	return a
-}
-
 // read reads and checks a request. refused is why nothing of it is taken, and then req has no device.
 func (s *Service) read(r *http.Request) (req request, bad issues, refused string) {
 	p, refused := readParams(r)
+	if s.opts.Readings.Is(reading.SharingForm, "json-options") {
+		p.options.onlyOfBody()
+	}
 	if refused == "" {
 		refused = s.check(&p, r.Header)
 	}
@@ -192,9 +173,9 @@ func (s *Service) check(p *params, h http.Header) (refused string) {
 	case app == "":
 		return "Missing parameter: app_token"
 	case !s.hasApp(app):
-		return "App not found"
+		return noApp
 	case !s.mayCall(app, h):
-		return "Failed to authorize request"
+		return notAllowed
 	case p.plain[paramS2S] == "":
 		return "Missing parameter: s2s"
 	case p.plain[paramS2S] != "1":

@@ -237,7 +237,9 @@ func TestSharingInvalidParts(t *testing.T) {
 	for _, c := range []struct{ body, issue string }{
 		{emutest.Form("sharing", "on"), "Invalid sharing: on"},
 		{emutest.Form(sharing.SettingsName, `{"nobody":{"all":false}}`), "Unknown partner: nobody"},
-		{emutest.Form(sharing.SettingsName, `{"Facebook":{"all":false}}`), "Unknown partner: Facebook"},
+		{emutest.Form(sharing.SettingsName, `{"Facebook (34)":{"all":false}}`), "Unknown partner: Facebook (34)"},
+		{emutest.Form(sharing.SettingsName, `{"AppLovin (35)":{"all":false},"(34)":{"all":false},"applovin 34":{"all":false}}`),
+			"Unknown partner: AppLovin (35); Unknown partner: (34); Unknown partner: applovin 34"},
 		{emutest.Form(sharing.SettingsName, `{"partner_14":{"all":false},"partner_0":{}}`), "Unknown partner: partner_14; Unknown partner: partner_0"},
 		{emutest.Form(sharing.SettingsName, `{"`+long+`":{}}`), "Unknown partner: " + long[:128] + "..."},
 		{emutest.Form(sharing.SettingsName, many), list + "2 more"},
@@ -309,9 +311,9 @@ func TestSharingInvalidParts(t *testing.T) {
 
 func TestSharingKnowsPartnersAndMetrics(t *testing.T) {
 	t.Parallel()
-	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, SharingPartners: []string{"extra", "34", "facebook"}})
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, SharingPartners: []string{"extra", "34", "AppLovin", "facebook"}})
 	names := []string{"applovin", "chartboost", "facebook", "gameanalytics", "google", "inmobi", "ironsource", "mintegral", "snapchat", "tapjoy",
-		"tiktok", "unityads", "vungle", "dynamic_callbacks", "extra", "34"}
+		"tiktok", "unityads", "vungle", "dynamic_callbacks", "direkt_partner", "extra"}
 	metrics := []string{"ad_revenue", "update", "att_update", "event", "install", "reattribution", "reattribution_reinstall", "reinstall", "rejected_install",
 		"rejected_reattribution", "sdk_click", "sdk_info", "session", "subscription", "uninstall"}
 	for i, name := range names {

@@ -2,7 +2,6 @@ package sharing
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 )
 
@@ -144,40 +143,4 @@ func (r *settingsReader) pieces(list []piece) {
 	for _, f := range forms {
 		r.form(f)
 	}
-}
-
-// partnerNames are the names that settings go by.
-type partnerNames struct {
-	names []string
-	place map[string]int // of names and of other words for them
-}
-
-// makePartners knows all, the partners of the channel setup under both of their names, and more.
-func makePartners(channels, more []string) *partnerNames {
-	p := &partnerNames{place: map[string]int{}}
-	p.learn("all") // everyPartner
-	p.learn("dynamic_callbacks")
-	for i, slug := range channels {
-		p.place[fmt.Sprint("partner_", i+1)] = p.learn(slug)
-	}
-	for _, name := range more {
-		p.learn(name)
-	}
-	return p
-}
-
-// learn is the place of a name, which is made known if it wasn't.
-func (p *partnerNames) learn(name string) int {
-	if i, known := p.place[name]; known {
-		return i
-	}
-	p.place[name] = len(p.names)
-	p.names = append(p.names, name)
-	return len(p.names) - 1
-}
-
-// find is the place of a name that is known.
-func (p *partnerNames) find(name string) (int, bool) {
-	i, known := p.place[name]
-	return i, known
 }

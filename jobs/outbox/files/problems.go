@@ -1,10 +1,11 @@
 package files
 
-// A Problem is one reason for which rows of a file would be refused.
+// A Problem is one reason for which rows of a file would be refused, or for which a person should look at them.
 type Problem struct {
 	Refusal
 	Rows  int64
 	First int64 // the first such row
+	Sent  bool  // a warning: the rows are sent all the same
 }
 
 // problems counts the reasons of one reading.

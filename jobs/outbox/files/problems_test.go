@@ -15,10 +15,10 @@ func TestManyReasons(t *testing.T) {
 	for _, p := range c.order {
 		rows += p.Rows
 	}
-	if last := c.order[len(c.order)-1]; len(c.order) != mostProblems+1 || rows != 3000 || *last != (Problem{Refusal{Reason: "(other reasons)"}, 1000, 1001}) {
+	if last := c.order[len(c.order)-1]; len(c.order) != mostProblems+1 || rows != 3000 || *last != (Problem{Refusal{Reason: "(other reasons)"}, 1000, 1001, false}) {
 		t.Errorf("%d problems of %d rows, the last is %+v", len(c.order), rows, last)
 	}
-	if first := c.order[0]; *first != (Problem{Refusal{Reason: "has 1 cells"}, 2, 1}) {
+	if first := c.order[0]; *first != (Problem{Refusal{Reason: "has 1 cells"}, 2, 1, false}) {
 		t.Errorf("the first is %+v", first)
 	}
 }

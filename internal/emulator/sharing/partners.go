@@ -1,0 +1,101 @@
+package sharing
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/reading"
+)
+
+// A Partner is one that reports know, too.
+type Partner struct{ Slug, ID, Name string }
+
+// partnerNames are the partners that settings may name, and how.
+type partnerNames struct {
+	names  []string       // the one name of each
+	place  map[string]int // of these, in lower case
+	called map[string]int // of all words for a partner that are no IDs, in lower case
+	ids    map[string]int
+	read   reading.Set
+}
+
+// makePartners knows all, the partners of the channel setup by slug and by number, those of reports, and more, which have
+// one word for a name and an ID. Partners of the channel setup that no report has get IDs that are made up.
+func makePartners(o Options) *partnerNames {
+	p := &partnerNames{place: map[string]int{}, called: map[string]int{}, ids: map[string]int{}, read: o.Readings}
+	p.learn("all") // everyPartner
+	p.learn("dynamic_callbacks")
+	for i, slug := range o.Channels {
+		at := p.learn(slug)
+		p.called[strings.ToLower(slug)], p.called[fmt.Sprint("partner_", i+1)] = at, at
+	}
+	for _, one := range o.Reported {
+		at := p.learn(one.Slug)
+		p.called[strings.ToLower(one.Slug)], p.called[strings.ToLower(one.Name)], p.ids[one.ID] = at, at, at
+	}
+	for i, slug := range o.Channels {
+		if at := p.place[strings.ToLower(slug)]; !p.hasID(at) {
+			p.ids[fmt.Sprint(9000+i)] = at
+		}
+	}
+	for _, name := range o.Partners {
+		if _, known := p.any(name); known {
+			continue
+		}
+		at, word := p.learn(name), strings.ToLower(name)
+		p.called[word], p.ids[word] = at, at
+	}
+	return p
+}
+
+func (p *partnerNames) hasID(at int) bool {
+	for _, has := range p.ids {
+		if has == at {
+			return true
+		}
+	}
+	return false
+}
+
+// learn is the place of a partner's one name, which is made known if it wasn't.
+func (p *partnerNames) learn(name string) int {
+	word := strings.ToLower(name)
+	if i, known := p.place[word]; known {
+		return i
+	}
+	p.place[word] = len(p.names)
+	p.names = append(p.names, name)
+	return len(p.names) - 1
+}
+
+// find is the place of the partner that settings speak of.
+func (p *partnerNames) find(said string) (at int, known bool) {
+	switch word := strings.ToLower(strings.TrimSpace(said)); {
+	case word == "all" || word == "dynamic_callbacks":
+		return p.place[word], true
+	case p.read.Is(reading.SharingPartner, "id"):
+		at, known = p.ids[word]
+		return at, known
+	case p.read.Is(reading.SharingPartner, "name"):
+		at, known = p.called[word]
+		return at, known
+	}
+	return p.any(said)
+}
+
+// any is the place of a partner by name, by ID, or by both as "name (ID)".
+func (p *partnerNames) any(said string) (at int, known bool) {
+	word := strings.ToLower(strings.TrimSpace(said))
+	for _, words := range []map[string]int{p.place, p.called, p.ids} {
+		if at, known = words[word]; known {
+			return at, true
+		}
+	}
+	open := strings.LastIndexByte(word, '(')
+	if open < 0 || !strings.HasSuffix(word, ")") {
+		return 0, false
+	}
+	name, named := p.called[strings.TrimSpace(word[:open])]
+	id, numbered := p.ids[strings.TrimSpace(word[open+1:len(word)-1])]
+	return id, named && numbered && name == id
+}

@@ -1,0 +1,83 @@
+package outbox
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/reportferry/reportferry/jobs/outbox/store"
+)
+
+// mostPairs are the rows of a file that may have two IDs. What is known of them is in memory.
+const mostPairs = 250_000
+
+// groups are IDs that have records in common, with Order. A record about two things keeps its place among those of both, so
+// the rows of a group are sent one at a time, as if they were of one ID; what is known of earlier records stays that of each.
+type groups struct {
+	above map[[16]byte][16]byte // towards the one that stands for the group, which is in it, too
+	pairs int
+	pasts map[[16]byte]*past
+	rows  map[[16]byte][]store.Item // of each group; a row with two IDs is there twice
+}
+
+// join makes one group of those of two IDs.
+func (g *groups) join(a, b [16]byte) error {
+	if g.pairs++; g.pairs > mostPairs {
+		return fmt.Errorf("more than %d of its rows have two IDs; split the file", mostPairs)
+	}
+	if g.above == nil {
+		g.above, g.pasts, g.rows = map[[16]byte][16]byte{}, map[[16]byte]*past{}, map[[16]byte][]store.Item{}
+	}
+	for _, id := range [...][16]byte{a, b} {
+		if g.pasts[id] == nil {
+			g.above[id], g.pasts[id] = id, &past{id: id}
+		}
+	}
+	g.above[g.of(a)] = g.of(b)
+	return nil
+}
+
+// of is the ID that stands for the group of an ID: itself when it is in none.
+func (g *groups) of(id [16]byte) [16]byte {
+	for {
+		up, in := g.above[id]
+		if !in || up == id {
+			return id
+		}
+		g.above[id] = g.above[up] // the way is shorter next time
+		id = up
+	}
+}
+
+// keep notes a row until all buckets are read.
+func (g *groups) keep(it store.Item) {
+	id := g.of(it.ID())
+	g.rows[id] = append(g.rows[id], it)
+}
+
+// inGroups judges the rows of the groups, in their order. When the rows of one ID don't begin with those that were sent of
+// it, all of them are sent from the first one on, and so are those of the others: else a record about two would come again
+// after later ones of the other.
+func (w *work[V]) inGroups() {
+	for _, rows := range w.groups.rows {
+		slices.SortFunc(rows, func(a, b store.Item) int { return cmp.Or(cmp.Compare(a.Row, b.Row), a.CompareID(b)) })
+		broken := false
+		for _, it := range rows {
+			p := w.groups.pasts[it.ID()]
+			broken = broken || p.other || p.before.n > 0 && !p.taken
+		}
+		for _, it := range rows {
+			p := w.groups.pasts[it.ID()]
+			p.taken = p.taken && !broken
+		}
+		for len(rows) > 0 {
+			it := rows[0]
+			about := []*past{w.groups.pasts[it.ID()]}
+			if rows = rows[1:]; len(rows) > 0 && rows[0].Row == it.Row {
+				about = append(about, w.groups.pasts[rows[0].ID()])
+				rows = rows[1:]
+			}
+			w.place(int64(it.Row), about...)
+		}
+	}
+}
