@@ -32,8 +32,8 @@ func readingsOf(t *testing.T, topics ...string) (choices []string) {
 	return choices
 }
 
-// under runs a test with a client of an emulator of each of the readings.
-func under(t *testing.T, o emulator.Options, topics []string, test func(t *testing.T, choice string, c *Client)) {
+// underEach runs a test with a client of an emulator of each of the readings.
+func underEach(t *testing.T, o emulator.Options, topics []string, test func(t *testing.T, choice string, c *Client)) {
 	for _, choice := range readingsOf(t, topics...) {
 		t.Run(choice, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -48,7 +48,7 @@ func under(t *testing.T, o emulator.Options, topics []string, test func(t *testi
 
 // Whatever an error's body looks like, the error says the status and what there was to read, and a refusal isn't repeated.
 func TestErrorBodyReadings(t *testing.T) {
-	under(t, emulator.Options{}, []string{"error-body"}, func(t *testing.T, choice string, c *Client) {
+	underEach(t, emulator.Options{}, []string{"error-body"}, func(t *testing.T, choice string, c *Client) {
 		q := lastWeek()
 		q.Metrics = []string{"nonsense"}
 		_, a, err := fetch(t.Context(), c, q)
@@ -64,7 +64,7 @@ func TestErrorBodyReadings(t *testing.T) {
 
 // With a pause that the service asks for or without one, a request that came too soon is sent again later.
 func TestRetryAfterReadings(t *testing.T) {
-	under(t, emulator.Options{Rate: 0.01, Burst: 1}, []string{"retry-after"}, func(t *testing.T, _ string, c *Client) {
+	underEach(t, emulator.Options{Rate: 0.01, Burst: 1}, []string{"retry-after"}, func(t *testing.T, _ string, c *Client) {
 		if _, _, err := fetch(t.Context(), c, lastWeek()); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestRetryAfterReadings(t *testing.T) {
 
 // A limit by address or by token slows a client down and loses nothing.
 func TestRateByReadings(t *testing.T) {
-	under(t, emulator.Options{Rate: 2, Burst: 2}, []string{"rate-by"}, func(t *testing.T, _ string, c *Client) {
+	underEach(t, emulator.Options{Rate: 2, Burst: 2}, []string{"rate-by"}, func(t *testing.T, _ string, c *Client) {
 		for range 12 {
 			if _, err := c.Events(t.Context(), EventsQuery{}); err != nil {
 				t.Error(err)
@@ -94,7 +94,7 @@ func TestRateByReadings(t *testing.T) {
 // The rows of a report are the same whatever its answer is called; a report without rows is one without a failure.
 func TestReportAnswers(t *testing.T) {
 	whole := ""
-	under(t, emulator.Options{}, []string{"report-type", "unknown-parameters"}, func(t *testing.T, _ string, c *Client) {
+	underEach(t, emulator.Options{}, []string{"report-type", "unknown-parameters"}, func(t *testing.T, _ string, c *Client) {
 		got, a, err := fetch(t.Context(), c, lastWeek())
 		if err != nil || a.Attempts != 1 || a.Empty || !strings.HasPrefix(got, "day,app_token,campaign,installs,network_cost\n") {
 			t.Fatalf("%+v, %v: %.80q", a, err, got)
@@ -106,7 +106,7 @@ func TestReportAnswers(t *testing.T) {
 			t.Errorf("another answer than of the first reading: %.200q", got)
 		}
 	})
-	under(t, emulator.Options{}, []string{"report-empty", "unknown-apps"}, func(t *testing.T, choice string, c *Client) {
+	underEach(t, emulator.Options{}, []string{"report-empty", "unknown-apps"}, func(t *testing.T, choice string, c *Client) {
 		q := lastWeek()
 		q.From, q.Until = date(1990, 1, 1), date(1990, 1, 3)
 		got, a, err := fetch(t.Context(), c, q)
@@ -114,7 +114,7 @@ func TestReportAnswers(t *testing.T) {
 			t.Errorf("%q, %+v, %v", got, a, err)
 		}
 	})
-	under(t, emulator.Options{}, []string{"unknown-apps"}, func(t *testing.T, choice string, c *Client) {
+	underEach(t, emulator.Options{}, []string{"unknown-apps"}, func(t *testing.T, choice string, c *Client) {
 		q := lastWeek()
 		q.Filters = map[string][]string{"app_token__in": {"nosuchapp"}}
 		_, a, err := fetch(t.Context(), c, q)
@@ -137,7 +137,7 @@ func TestEventsAnswers(t *testing.T) {
 		return out
 	}
 	topics := []string{"events-form", "events-under-apps", "events-empty", "report-type", "unknown-parameters"}
-	under(t, emulator.Options{}, topics, func(t *testing.T, _ string, c *Client) {
+	underEach(t, emulator.Options{}, topics, func(t *testing.T, _ string, c *Client) {
 		all, err := c.Events(t.Context(), EventsQuery{TokensMapping: true})
 		if err != nil || len(all) < 10 {
 			t.Fatalf("%d events, %v", len(all), err)

@@ -70,7 +70,7 @@ func TestEvents(t *testing.T) {
 		{"a page of more", EventsQuery{}, []reply{answer(`{"events":[],"next":2}`)}, "", nil,
 			"events: the answer isn't a list of events: json: cannot unmarshal object into Go value of type []adjust.Event; it begins with \"{\\\"events\\\":[],\\\"next\\\":2}\""},
 		{"an error that is called a success", EventsQuery{}, []reply{answer(`{"error_code":"service_error","error_desc":"no"}`)}, "", nil,
-			"events: the answer isn't a list of events: json: cannot unmarshal object into Go value of type []adjust.Event; it begins with \"{\\\"error_code\\\""},
+			"events: service_error: no: an error under a status that tells none"},
 		{"TokensMapping", EventsQuery{TokensMapping: true}, []reply{answer(whole)}, "?tokens_mapping=true", want, ""},
 		{"cut once", EventsQuery{}, []reply{cut(20), answer(whole)}, "", want, ""},
 		{"a gateway's page", EventsQuery{}, []reply{func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, answer(whole)}, "", want, ""},
