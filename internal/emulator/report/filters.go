@@ -51,29 +51,6 @@ func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 	return nil
 }
 
-// filterOf cuts a parameter's name where its operator begins. A filter is known by its operator, or by what it is about.
-func (s *Service) filterOf(name string) (target, op string, known bool) {
-	i := strings.LastIndex(name, "__")
-	if i < 0 {
-		return "", "", false
-	}
-	target, op = name[:i], name[i+2:]
-	if _, ofMetric := metrics.MetricOps[op]; ofMetric || slices.Contains(dimensionOps, op) {
-		return target, op, true
-	}
-	for i := range name { // the slug of an event's metric may hold two underscores itself
-		if !strings.HasPrefix(name[i:], "__") {
-			continue
-		}
-		_, noDimension := s.dimension(name[:i])
-		_, noMetric := s.glossary.Find(name[:i])
-		if noDimension == nil || noMetric == nil {
-			return name[:i], name[i+2:], true
-		}
-	}
-	return "", "", false
-}
-
 // readFilter reads one filter: of a dimension into Filters, of a metric into Bounds. An empty value is no filter.
 func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	_, ofMetric := metrics.MetricOps[op]

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator/reading"
 )
@@ -102,37 +101,4 @@ func (f *csvForm) number(text string) string {
 		return string(appendReal(nil, x))
 	}
 	return text
-}
-
-// writtenDates are the forms in which people write the dates of these dimensions.
-var writtenDates = map[string]struct{ iso, written string }{
-	"hour":  {"2006-01-02T15:04:05", "Jan 2, 2006 15:04"},
-	"day":   {"2006-01-02", "Jan 2, 2006"},
-	"week":  {"2006-01-02", "Jan 2, 2006"}, // each of its two days
-	"month": {"2006-01", "January 2006"},
-}
-
-// shown is how the values of the i-th dimension are written; nil: as they are.
-func (q *request) shown(i int) func(string) string {
-	d := q.Dimensions[i]
-	switch form, dated := writtenDates[d.Slug]; {
-	case d.Time != nil && q.written && dated:
-		return func(label string) string {
-			days := strings.Split(label, " - ")
-			for n, day := range days {
-				if at, err := time.Parse(form.iso, day); err == nil {
-					days[n] = at.Format(form.written)
-				}
-			}
-			return strings.Join(days, " - ")
-		}
-	case d.Time == nil && q.blank:
-		return func(value string) string {
-			if value == "unknown" || value == "missing" {
-				return ""
-			}
-			return value
-		}
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -20,26 +19,6 @@ type request struct {
 	readable bool // the CSV is headed by readable names
 	written  bool // dates are as people write them
 	blank    bool // missing values of dimensions are empty
-}
-
-// parameters are those of reports that aren't filters. Source: the interface document; the last three are of the
-// service's OpenAPI description.
-var parameters = []string{"dimensions", "metrics", "date_period", "cohort_maturity", "readable_names", "utc_offset", "timezone_id", "hour__between",
-	"attribution_types", "attribution_source", "reattributed", "iap_revenue_mode", "ad_revenue_sources", "os_names", "ad_spend_mode", "sandbox",
-	"sort", "index", "format_dates", "period_over_period", "currency",
-	"attribution_type", "assisting_attribution_type", "limit", "include_attr_dependency"}
-
-// refuseUnknown refuses parameters that aren't known, if the service is one that does.
-func (s *Service) refuseUnknown(v url.Values, known func(name string) bool) *wire.Error {
-	if s.opts.Readings.Is(reading.UnknownParameters, "ignore") {
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(v)) {
-		if !known(name) {
-			return wire.BadRequest("Unsupported parameter: %s", name)
-		}
-	}
-	return nil
 }
 
 // parse reads the parameters of a report.
