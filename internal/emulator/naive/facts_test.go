@@ -31,7 +31,7 @@ type naiveWorld struct {
 	slices map[int64][]naiveVal
 	rates  map[[2]int64]map[string]naiveVal // by event and app
 
-	account *facts.World // its events and apps, made again
+	account *facts.Account // its events and apps, made again
 	defs    map[string]*naiveDef
 	matched map[string]naiveMetric
 	exprs   map[string]naiveExpr
@@ -45,7 +45,7 @@ func openNaive(t *testing.T, name string, o emulator.Options, later time.Duratio
 	s := emutest.Open(t, o)
 	naiveSpend(t, s, o.Now())
 	s.Shift(later)
-	w := &naiveWorld{name: name, s: s, file: o.DB, now: o.Now().Add(later), account: facts.New(cmp.Or(o.Seed, 7), o.Apps, 0), slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
+	w := &naiveWorld{name: name, s: s, file: o.DB, now: o.Now().Add(later), account: facts.New(cmp.Or(o.Seed, 7), o.Apps, 0).Account(), slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
 		matched: map[string]naiveMetric{}, exprs: map[string]naiveExpr{}}
 	first := facts.DayOf(o.Now()) - o.Days + 1
 	last := first + days - 1

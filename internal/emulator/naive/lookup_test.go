@@ -45,7 +45,7 @@ const periodPattern = `(d\d+|w\d+|m\d+)`
 
 // naiveGlossary joins the glossary's formulas with the emulator's definitions of what the formulas rest on: shares of
 // base columns are made up there, so there is no second source for them.
-func naiveGlossary(t *testing.T, account *facts.World) map[string]*naiveDef {
+func naiveGlossary(t *testing.T, account *facts.Account) map[string]*naiveDef {
 	t.Helper()
 	var events []string
 	for _, r := range account.Catalog.Records {
