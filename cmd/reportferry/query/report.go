@@ -141,7 +141,7 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 		}
 		a, err := fetchAnswer(ctx, s.Client, r.query, s.Spool)
 		if err != nil {
-			return withNear(err)
+			return withNear(err, r.query)
 		}
 		if a.path == "" {
 			fmt.Fprintln(cmd.ErrOrStderr(), "reportferry: the report has no rows")
@@ -285,13 +285,22 @@ func checkHeader(header []string, q adjust.ReportQuery) error {
 	return nil
 }
 
-// withNear adds similar names to the error of a metric that the service doesn't know.
-func withNear(err error) error {
+// withNear adds similar names to the error of a metric or a dimension that the service doesn't know.
+func withNear(err error, q adjust.ReportQuery) error {
 	var refused *adjust.Error
-	if errors.As(err, &refused) && refused.Metric != "" {
-		if near := catalog.Nearest(refused.Metric, catalog.Metrics()); len(near) > 0 {
-			return fmt.Errorf("%w; near %s: %s", err, refused.Metric, strings.Join(near, ", "))
+	if !errors.As(err, &refused) {
+		return err
+	}
+	name, names := refused.Metric, catalog.Metrics()
+	if name == "" && refused.AnyDays { // it isn't about the days
+		for _, d := range q.Dimensions {
+			if _, known := catalog.Dimension(d); !known && strings.Contains(refused.Message, d) {
+				name, names = d, catalog.Dimensions()
+			}
 		}
+	}
+	if near := catalog.Nearest(name, names); name != "" && len(near) > 0 {
+		return fmt.Errorf("%w; near %s: %s", err, name, strings.Join(near, ", "))
 	}
 	return err
 }
