@@ -17,22 +17,45 @@ const partitionKey = "dt"
 // columnForm is what Parquet readers and warehouses take as a name without quoting.
 var columnForm = strict.Expr(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
-// dimension is a dimension of the catalogue. Unlike a metric, an unknown one is refused: its type decides how rows are grouped
-// into partitions and sorted.
+// dimension is any name of a column. An editor completes the names that the catalogue has.
 var dimension = strict.Shape[string]{
-	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
-		s, ok := strict.Text.Read(d, n, key)
-		if !ok {
-			return "", false
-		}
-		if _, ok := catalog.Dimension(s); !ok {
-			d.Fail(n, "%s: unknown dimension %q%s", key, s, strict.DidYouMean(s, catalog.Dimensions()))
-			return "", false
-		}
-		return s, true
+	Read: strict.Text.Read,
+	Schema: func() *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "string", AnyOf: []*jsonschema.Schema{strict.OneOf(catalog.Dimensions()...).Schema(), {Pattern: columnForm.String()}}}
 	},
-	Schema: func() *jsonschema.Schema { return strict.OneOf(catalog.Dimensions()...).Schema() },
 }
+
+// checkDimensions looks at the dimensions that the catalogue lacks. As with metrics, the service has more than any list of them,
+// so an unknown one is asked for. Its column is a text: how the service would write a date is unknown.
+func checkDimensions(d *strict.Decoder, r *Report, p *parts) {
+	for _, dim := range p.dimensions {
+		_, known := catalog.Dimension(dim.Text)
+		_, metric := catalog.Metric(dim.Text)
+		declared := slices.ContainsFunc(p.types, func(t strict.Item) bool { return t.Text == dim.Text })
+		switch {
+		case known || declared || !columnForm.MatchString(dim.Text): // checkColumns reports a bad name
+		case metric:
+			d.Fail(dim.Node, "dimensions: %s is a metric; it belongs under metrics", dim.Text)
+		default:
+			d.Warn(dim.Node, "dimensions: the catalogue doesn't know %s%s; the service is asked for it, and its column is STRING; "+
+				"types: {%s: string} ends this warning", dim.Text, didYouMeanDimension(dim.Text), dim.Text)
+		}
+	}
+	// That the service knows a dimension shows in the header of its answer. A filter that it ignored would show nowhere, so one that
+	// is likely misspelt is a mistake.
+	for _, f := range p.filteredDimensions {
+		near := didYouMeanDimension(f.Text)
+		switch {
+		case slices.Contains(r.Dimensions, f.Text):
+		case near != "":
+			d.Fail(f.Node, "filters: unknown dimension %q%s if the service has it, list it under dimensions too", f.Text, near)
+		default:
+			d.Warn(f.Node, "filters: the catalogue doesn't know the dimension %s; the service is asked to filter by it", f.Text)
+		}
+	}
+}
+
+func didYouMeanDimension(name string) string { return strict.DidYouMean(name, catalog.Dimensions()) }
 
 // checkColumns sees that the columns that are known before the service is asked have good and distinct names.
 func checkColumns(d *strict.Decoder, r *Report, p *parts) {
@@ -69,6 +92,8 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts) {
 	for _, t := range p.types {
 		if _, isDimension := catalog.Dimension(t.Text); isDimension {
 			d.Fail(t.Node, "types: the type of dimension %s is fixed", t.Text)
+		} else if typ, good := r.Types[t.Text]; good && typ != catalog.String && slices.Contains(r.Dimensions, t.Text) {
+			d.Fail(t.Node, "types: %s is a dimension, which is always a string", t.Text)
 		} else if _, known := lines[catalog.Fold(t.Text)]; !known && !open {
 			d.Fail(t.Node, "types: the job has no column %q%s", t.Text, strict.DidYouMean(t.Text, slices.Sorted(maps.Keys(lines))))
 		}

@@ -72,7 +72,7 @@ func configObject(c *Config) strict.Object {
 			"Folder in which finished files wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
 			"How long a claim on a piece of work holds without a heartbeat. After that, another process may take the work over."),
-		strict.Required("jobs", jobList(), &c.Jobs, "", "What to ferry. Each job fills a table of its own, or pushes files to the service."),
+		strict.Optional("jobs", jobList(), &c.Jobs, "", "What to ferry. Each job fills a table of its own, or pushes files to the service. A file without jobs does for the commands that only ask, such as report."),
 	}, Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) { checkHosts(d, c, at["service"]) }}
 }
 
@@ -83,8 +83,8 @@ func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
 		return
 	}
 	for _, j := range c.Jobs {
-		if j.Spend != nil && (s.CostURL == "" || s.Spend.Token == "") {
-			d.Fail(service, "service: job %s pushes spend, so cost_url and spend: {token: ...} are needed", j.Name)
+		if j.Spend != nil && s.CostURL == "" {
+			d.Fail(service, "service: job %s pushes spend, so cost_url is needed", j.Name)
 		}
 		if j.Sharing != nil && s.S2SURL == "" {
 			d.Fail(service, "service: job %s pushes sharing choices, so s2s_url is needed", j.Name)

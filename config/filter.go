@@ -20,16 +20,17 @@ var (
 	dimensionOperators = slices.Concat(listOperators, textOperators)
 )
 
-// filters is a mapping of <dimension or metric>__<operator> to values. The metrics go to *metrics.
-func filters(metrics *[]strict.Item) strict.Shape[map[string][]string] {
+// filters is a mapping of <dimension or metric>__<operator> to values. The metrics go to p.filtered, and the dimensions that the
+// catalogue lacks to p.filteredDimensions.
+func filters(p *parts) strict.Shape[map[string][]string] {
 	return strict.MapOf(func(d *strict.Decoder, e strict.Entry, _ string) ([]string, bool) {
-		return filter(d, e, metrics)
+		return filter(d, e, p)
 	}, filtersSchema)
 }
 
 // filter reads the values of one filter. The operator follows the last double underscore, because the slug of an event's
 // metric may hold others.
-func filter(d *strict.Decoder, e strict.Entry, metrics *[]strict.Item) ([]string, bool) {
+func filter(d *strict.Decoder, e strict.Entry, p *parts) ([]string, bool) {
 	subject, operator := e.Key, ""
 	if i := strings.LastIndex(e.Key, "__"); i >= 0 {
 		subject, operator = e.Key[:i], e.Key[i+2:]
@@ -38,6 +39,10 @@ func filter(d *strict.Decoder, e strict.Entry, metrics *[]strict.Item) ([]string
 	_, isMetric := catalog.Metric(subject)
 	forDimensions, forMetrics := strings.Join(dimensionOperators, ", "), strings.Join(metricOperators, ", ")
 	compares := slices.Contains(metricOperators, operator)
+	if !isDimension && !isMetric && slices.Contains(dimensionOperators, operator) && columnForm.MatchString(subject) {
+		isDimension = true // of those that the catalogue lacks
+		p.filteredDimensions = append(p.filteredDimensions, strict.Item{Text: subject, Node: e.KeyNode})
+	}
 	switch {
 	case isDimension && f.Type.IsTime():
 		d.Fail(e.KeyNode, "filters: dates are chosen by start, until and page, not by a filter")
@@ -49,14 +54,12 @@ func filter(d *strict.Decoder, e strict.Entry, metrics *[]strict.Item) ([]string
 	case isDimension:
 		d.Fail(e.KeyNode, "filters: %q: a dimension's operators are %s, as in %s__in", e.Key, forDimensions, subject)
 	case compares && columnForm.MatchString(subject):
-		*metrics = append(*metrics, strict.Item{Text: subject, Node: e.KeyNode})
+		p.filtered = append(p.filtered, strict.Item{Text: subject, Node: e.KeyNode})
 		if v, ok := strict.Number.Read(d, e.Value, e.Key); ok {
 			return []string{strconv.FormatFloat(v, 'f', -1, 64)}, true
 		}
 	case isMetric:
 		d.Fail(e.KeyNode, "filters: %q: a metric's operators are %s, as in %s__gt", e.Key, forMetrics, subject)
-	case slices.Contains(dimensionOperators, operator):
-		d.Fail(e.KeyNode, "filters: unknown dimension %q%s", subject, strict.DidYouMean(subject, catalog.Dimensions()))
 	default:
 		d.Fail(e.KeyNode, "filters: unknown filter %q; want a dimension and one of %s, as in network__in; or a metric and one of %s, as in installs__gt",
 			e.Key, forDimensions, forMetrics)
@@ -64,13 +67,14 @@ func filter(d *strict.Decoder, e strict.Entry, metrics *[]strict.Item) ([]string
 	return nil, false
 }
 
-// filtersSchema says the same as patterns of keys. The last pattern refuses comparisons of dimensions, which the one before it
-// would allow.
+// filtersSchema says the same as patterns of keys. The last two patterns refuse comparisons of dimensions and filters of dates,
+// which those before them would allow.
 func filtersSchema() *jsonschema.Schema {
-	filterable := slices.DeleteFunc(catalog.Dimensions(), func(name string) bool {
+	dates := slices.DeleteFunc(catalog.Dimensions(), func(name string) bool {
 		f, _ := catalog.Dimension(name)
-		return f.Type.IsTime()
+		return !f.Type.IsTime()
 	})
+	const anyName = "[A-Za-z_][A-Za-z0-9_]*"
 	key := func(subjects string, operators []string) string {
 		return "^" + subjects + "__(" + strings.Join(operators, "|") + ")$"
 	}
@@ -78,10 +82,11 @@ func filtersSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Type: "object", AdditionalProperties: jsonschema.FalseSchema,
 		PatternProperties: map[string]*jsonschema.Schema{
-			key(alternatives(filterable), listOperators):             strict.TextsOf(value).Schema(),
-			key(alternatives(filterable), textOperators):             strict.Word.Schema(),
-			key("[A-Za-z_][A-Za-z0-9_]*", metricOperators):           strict.Number.Schema(),
+			key(anyName, listOperators):                              strict.TextsOf(value).Schema(),
+			key(anyName, textOperators):                              strict.Word.Schema(),
+			key(anyName, metricOperators):                            strict.Number.Schema(),
 			key(alternatives(catalog.Dimensions()), metricOperators): jsonschema.FalseSchema,
+			key(alternatives(dates), dimensionOperators):             jsonschema.FalseSchema,
 		},
 	}
 }

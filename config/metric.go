@@ -42,7 +42,9 @@ func checkMetrics(d *strict.Decoder, r *Report, p *parts) {
 	for _, m := range p.filtered {
 		_, known := catalog.Metric(m.Text)
 		_, guessed := catalog.Guess(m.Text)
-		if !known && !guessed && !slices.Contains(r.Metrics, m.Text) {
+		if slices.Contains(r.Dimensions, m.Text) {
+			d.Fail(m.Node, "filters: %s is a dimension, whose operators are %s, as in %s__in", m.Text, strings.Join(dimensionOperators, ", "), m.Text)
+		} else if !known && !guessed && !slices.Contains(r.Metrics, m.Text) {
 			d.Warn(m.Node, "filters: the catalogue doesn't know the metric %s%s; the service is asked to compare it", m.Text, didYouMeanMetric(m.Text))
 		}
 	}

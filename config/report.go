@@ -38,6 +38,7 @@ type Report struct {
 type parts struct {
 	dimensions, metrics, types []strict.Item
 	filtered                   []strict.Item // metrics that a filter compares
+	filteredDimensions         []strict.Item // dimensions that a filter names and the catalogue lacks
 	events                     []strict.Node
 	lookback                   lookback
 }
@@ -80,19 +81,25 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("on_empty", strict.OneOf("guard", "clear", "keep"), &r.OnEmpty, "keep", "What happens to a period that had rows and has none now. guard fails it and leaves the old rows, clear empties it, and keep keeps the old rows and goes on."),
 			strict.Optional("on_missing_event", strict.OneOf("fail", "null"), &r.OnMissingEvent, "'null'", "What happens when an event is gone from the account. fail fails the job, and null fills the event's columns with NULL."),
 			strict.Optional("new_columns", strict.OneOf("now", "later"), &r.NewColumns, "later", "When partitions from before a metric was added get its column. now lets the next run fetch them again; later leaves them to backfill --missing-columns."),
-			strict.Required("dimensions", strict.Items(dimension), &p.dimensions, "[day, app, network]", "What rows are grouped by. The finest date among the dimensions is the period of a partition; without a date the table is one partition."),
+			strict.Required("dimensions", strict.Items(dimension), &p.dimensions, "[day, app, network]", "What rows are grouped by. The finest date among the dimensions is the period of a partition; without a date the table is one partition. "+
+				"The service is asked for any name; one that the catalogue doesn't know is a column of texts."),
 			strict.Optional("metrics", strict.Items(metric), &p.metrics, "[installs, retention_rate_d7]", "Slugs of metrics. A report needs metrics, events or both."),
 			strict.Optional("events", selectors(p), &r.Events, "", "Metrics of in-app events, which are found in the account by slug, name, token, section or pattern."),
-			strict.Optional("filters", filters(&p.filtered), &r.Filters, "{app_token__in: [abc123def456], installs__gt: 10}", "Rows wanted. A key is a dimension or a metric, two underscores and an operator. "+
+			strict.Optional("filters", filters(p), &r.Filters, "{app_token__in: [abc123def456], installs__gt: 10}", "Rows wanted. A key is a dimension or a metric, two underscores and an operator. "+
 				"A dimension's operators are `"+strings.Join(dimensionOperators, "`, `")+"`; a metric's are `"+strings.Join(metricOperators, "`, `")+"`."),
 			strict.Optional("types", types(&p.types), &r.Types, "{my_metric: decimal}", "Types of columns, in place of the catalogue's types, and for metrics that the catalogue doesn't know."),
 			strict.Optional("codec", codec, &r.Codec, "snappy", "Compression of the files."),
 			strict.Optional("utc_offset", utcOffset, &r.UTCOffset, "'+02:00'", "Where the report's days begin and end, the same all year. It excludes timezone_id."),
 			strict.Optional("timezone_id", timezoneID, &r.TimezoneID, "Europe/Berlin", "Where the report's days begin and end, with daylight saving time. The service's number of a zone needs zone beside it. It excludes utc_offset."),
-			strict.Required("currency", currency, &r.Currency, "EUR", "Currency of money."),
+			strict.Required("currency", currency, &r.Currency, "EUR", "Currency of money, into which the service converts. "+ownCurrencies).Because(
+				"name one such as USD: " + strings.ToLower(ownCurrencies[:1]) + strings.TrimSuffix(ownCurrencies[1:], ".")),
 		}, parameterFields(r.Parameters)...),
 	}
 }
+
+// ownCurrencies is why a report needs a currency.
+const ownCurrencies = "Without one the service gives each app's money in the app's own currency, so that amounts of several apps can't be added, " +
+	"and a changed setting of an app would change what the stored numbers mean."
 
 // checkReport makes the checks that need more than one key, and the defaults that follow from another key.
 func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]strict.Node, p *parts) {
@@ -105,6 +112,7 @@ func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]stric
 	if at["metrics"] == nil && at["events"] == nil {
 		d.Fail(job, "a job: want at least one metric, under metrics or events")
 	}
+	checkDimensions(d, r, p)
 	checkMetrics(d, r, p)
 	checkColumns(d, r, p)
 	checkLookback(d, r, p)

@@ -2,6 +2,8 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -24,7 +26,7 @@ type Service struct {
 	InFlight  int           // requests at a time; 0: as many as the rate needs
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
-	Spend     Login         // at CostURL
+	Spend     Login         // at CostURL; no token: none is sent
 	Sharing   Login         // at S2SURL; no token: none is sent
 }
 
@@ -35,6 +37,24 @@ type Login struct {
 }
 
 const embedded = "embedded"
+
+// The service that commands ask when there is no config. A config has no such default: it is the token's name, ADJUST_TOKEN, that
+// says whose host may have it.
+const (
+	DefaultBaseURL  = "https://automate.adjust.com"
+	DefaultTokenEnv = "ADJUST_TOKEN"
+)
+
+// DefaultService is the service of a config that isn't there.
+func DefaultService() Service {
+	var s Service
+	serviceObject(&s)
+	s.BaseURL, s.Token = DefaultBaseURL, TokenOf(DefaultTokenEnv)
+	return s
+}
+
+// TokenOf is the token's reference to an environment variable.
+func TokenOf(env string) string { return "${" + env + "}" }
 
 var serviceMapping = strict.ObjectOf(serviceObject)
 
@@ -70,7 +90,7 @@ func serviceObject(s *Service) strict.Object {
 		strict.Required("base_url", address, &s.BaseURL, "https://automate.adjust.com", "Host of reports and app automation."),
 		strict.Optional("s2s_url", address, &s.S2SURL, "https://s2s.adjust.com", "Host of third-party sharing. A job of kind sharing needs it."),
 		strict.Optional("cost_url", address, &s.CostURL, "https://app.adjust.com", "Host of ad spend. A job of kind spend needs it."),
-		strict.Optional("spend", login("spend"), &s.Spend, "", "The partner's credential at cost_url. A job of kind spend needs it. The API token is never sent there."),
+		strict.Optional("spend", login("spend"), &s.Spend, "", "The partner's credential at cost_url, where the service asks for one. Without the key none is sent. The API token is never sent there."),
 		strict.Optional("sharing", login("sharing"), &s.Sharing, "", "The credential at s2s_url, for apps that ask for one. The API token is never sent there."),
 		strict.Optional("account_id", strict.Word, &s.AccountID, "1234", "The account that is asked for, when the token's user has several."),
 		strict.Required("token", token, &s.Token, "${ADJUST_TOKEN}", "Where the API token is kept, never the token itself."),
@@ -114,26 +134,18 @@ func perSecond(what string) strict.Shape[float64] {
 	}
 }
 
-// address is a host's URL. A plain http address can only be this machine's. Messages don't repeat it, because people paste
-// credentials into URLs.
+// address is a host's URL.
 var address = strict.Shape[string]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
 		s, ok := strict.Text.Read(d, n, key)
 		if !ok {
 			return "", false
 		}
-		u, err := url.Parse(s)
-		switch {
-		case err != nil || u.Host == "" || (!strings.HasPrefix(s, "https://") && !strings.HasPrefix(s, "http://")):
-			d.Fail(n, "%s: want an address like https://host", key)
-		case u.User != nil || strings.ContainsAny(s, "?#"):
-			d.Fail(n, "%s: want scheme, host and path only; a credential belongs under token", key)
-		case u.Scheme == "http" && !loopback(u.Hostname()):
-			d.Fail(n, "%s: http would send the token in clear to %s; use https", key, u.Hostname())
-		default:
-			return strings.TrimSuffix(s, "/"), true
+		host, err := Address(s)
+		if err != nil {
+			d.Fail(n, "%s: %v", key, err)
 		}
-		return "", false
+		return host, err == nil
 	},
 	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{
@@ -141,6 +153,21 @@ var address = strict.Shape[string]{
 			Pattern: `^(https://[^/?#@]+|http://(localhost|127(\.[0-9]{1,3}){3}|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?)(/[^?#]*)?$`,
 		}
 	},
+}
+
+// Address reads a host's URL. A plain http address can only be this machine's. Errors don't repeat it, because people paste
+// credentials into URLs.
+func Address(s string) (string, error) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || (!strings.HasPrefix(s, "https://") && !strings.HasPrefix(s, "http://")):
+		return "", errors.New("want an address like https://host")
+	case u.User != nil || strings.ContainsAny(s, "?#"):
+		return "", errors.New("want scheme, host and path only; a credential belongs under token")
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return "", fmt.Errorf("http would send the token in clear to %s; use https", u.Hostname())
+	}
+	return strings.TrimSuffix(s, "/"), nil
 }
 
 // loopback tells whether a host is this machine, where a token in clear text goes over no network.

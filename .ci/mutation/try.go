@@ -65,7 +65,7 @@ func stages(folder string) []stage {
 	}
 }
 
-const longest = 60 * time.Second // of one stage; the slowest takes ten seconds on an idle machine
+const longest = 3 * time.Minute // of one stage; the slowest takes ten seconds on an idle machine, and others may use it too
 
 // try judges a mutant by the first stage that fails.
 func try(ctx context.Context, m mutant) (r result) {

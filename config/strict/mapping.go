@@ -103,7 +103,11 @@ func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 	}
 	for _, f := range o.Fields {
 		if f.Required && !present[f.Key] {
-			d.Fail(n, "%s: required key %q is missing", o.What, f.Key)
+			why := ""
+			if f.Why != "" {
+				why = "; " + f.Why
+			}
+			d.Fail(n, "%s: required key %q is missing%s", o.What, f.Key, why)
 		}
 	}
 	return nodes

@@ -12,6 +12,7 @@ import (
 type Field struct {
 	Key      string
 	Required bool
+	Why      string                    // of a required key: what goes wrong without it, for the message; may be empty
 	Doc      string                    // what an editor says about it: whole sentences
 	Example  string                    // a value as the file would spell it; empty: none
 	Read     func(d *Decoder, n Node)  // reads the value into the field's variable
@@ -36,6 +37,12 @@ func Optional[T any](key string, s Shape[T], to *T, example, doc string) Field {
 func Required[T any](key string, s Shape[T], to *T, example, doc string) Field {
 	f := Optional(key, s, to, example, doc)
 	f.Required = true
+	return f
+}
+
+// Because gives a required key the reason that the message about its absence tells.
+func (f Field) Because(why string) Field {
+	f.Why = why
 	return f
 }
 

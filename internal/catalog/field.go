@@ -29,10 +29,12 @@ const (
 
 var additives = map[string]Additive{"none": Nowhere, "not time": NotOverTime, "all": Everywhere}
 
-// AdditiveOver tells whether rows that differ in this dimension may be summed.
+// AdditiveOver tells whether rows that differ in this dimension may be summed. A dimension that the catalogue lacks may be one of
+// time.
 func (f Field) AdditiveOver(dimension string) bool {
 	if f.Additive == NotOverTime {
-		return !dimensions[dimension].Type.IsTime()
+		d, known := dimensions[dimension]
+		return known && !d.Type.IsTime()
 	}
 	return f.Additive == Everywhere
 }

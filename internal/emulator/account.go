@@ -1,6 +1,10 @@
 package emulator
 
 import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
 	"iter"
 	"time"
 
@@ -60,10 +64,11 @@ func ReadingTopics() []ReadingTopic { return reading.Topics() }
 // SharingMetrics lists the metrics that sharing can be set for, sorted, without `all`.
 func SharingMetrics() []string { return sharing.Metrics() }
 
-// Apps lists the account's apps, so that a test can build what it expects.
+// Apps lists the account's apps, those that app automation made last, so that a test can build what it expects.
 func (s *Server) Apps() []facts.App {
-	out := make([]facts.App, len(s.world.Apps))
-	for i, a := range s.world.Apps {
+	apps := s.world.Account().Apps
+	out := make([]facts.App, len(apps))
+	for i, a := range apps {
 		out[i] = a
 		out[i].OSNames = append([]string(nil), a.OSNames...)
 		out[i].Events = append([]facts.AppEvent(nil), a.Events...)
@@ -75,6 +80,20 @@ func (s *Server) Apps() []facts.App {
 // data, and nothing that is still to come. They are sorted by day, then app.
 func (s *Server) Engagements(from, to time.Time, perDay int) iter.Seq[Engagement] {
 	return s.world.Engagements(from, to, perDay, s.now())
+}
+
+// WriteEngagements writes engagements as CSV, from which files of spend are made, until ctx ends.
+func WriteEngagements(ctx context.Context, out io.Writer, list iter.Seq[Engagement]) error {
+	w := csv.NewWriter(out)
+	err := w.Write([]string{"cost_id", "app", "campaign", "time"})
+	for e := range list {
+		if err != nil || ctx.Err() != nil {
+			break
+		}
+		err = w.Write([]string{e.CostID, e.App, e.Campaign, e.Time.Format(time.RFC3339)})
+	}
+	w.Flush()
+	return errors.Join(err, w.Error(), ctx.Err())
 }
 
 // Spend sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that were refused.

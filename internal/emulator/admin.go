@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ const adminPrefix = "/_emulator/"
 //	POST /_emulator/reset-requests  empty the request log
 //	GET  /_emulator/spend           what arrived at /cost: a SpendBooks
 //	GET  /_emulator/spend-records   every Cost ID of it as CSV: see SpendRecord
+//	GET  /_emulator/engagements     [?days=7][&per_day=10][&app_token=] what spend can be posted for, as CSV
 //	GET  /_emulator/sharing         ?app_token=&device=[&id_type=][&partner=]: what holds for a device, a SharingState
 //	GET  /_emulator/sharing-books   what arrived at /third_party_sharing: a SharingBooks
 //	GET  /_emulator/sharing-log     [?app_token=&device=] every arrival in its order as CSV: see SharingArrival
@@ -71,6 +73,8 @@ func (s *Server) administer(x *wire.Exchange, r *http.Request, call string) (ans
 		return map[string]int{"faults": len(list)}, nil
 	case "POST clock":
 		return s.moveClock(r)
+	case "GET engagements":
+		return nil, s.listEngagements(x, r)
 	case "POST reset-token":
 		return s.resetToken(r)
 	}
@@ -102,6 +106,39 @@ func (s *Server) moveClock(r *http.Request) (any, error) {
 	}
 	s.Shift(shift)
 	return map[string]time.Time{"now": s.now()}, nil
+}
+
+// listEngagements writes the engagements of the last days, of all apps or one.
+func (s *Server) listEngagements(x *wire.Exchange, r *http.Request) error {
+	v := r.URL.Query()
+	number := func(name string, absent int) (int, error) {
+		if v.Get(name) == "" {
+			return absent, nil
+		}
+		n, err := strconv.Atoi(v.Get(name))
+		if err != nil || n < 1 {
+			return 0, fmt.Errorf("list engagements: %s %q, want a number from 1 on", name, v.Get(name))
+		}
+		return n, nil
+	}
+	days, err := number("days", 7)
+	perDay, bad := number("per_day", 10)
+	if err = errors.Join(err, bad); err != nil {
+		return err
+	}
+	app, now := v.Get("app_token"), s.now()
+	if app != "" && s.world.Account().Find(app) < 0 {
+		return fmt.Errorf("list engagements: the account has no app %s", app)
+	}
+	x.Header().Set("Content-Type", wire.CSV)
+	_ = WriteEngagements(r.Context(), x, func(yield func(Engagement) bool) { // a client that is gone needs no answer
+		for e := range s.Engagements(now.AddDate(0, 0, 1-days), now, perDay) {
+			if (app == "" || e.AppToken == app) && !yield(e) {
+				return
+			}
+		}
+	})
+	return nil
 }
 
 func (s *Server) resetToken(r *http.Request) (any, error) {

@@ -92,7 +92,7 @@ func (s *Server) openServices() (err error) {
 		return fmt.Errorf("new emulator: job %w", err)
 	}
 	s.sharing, err = sharing.New(s.world.Store, sharing.Options{Readings: s.read, Tokens: o.SharingTokens, Channels: apps.Channels(), Reported: reportedPartners(), Partners: o.SharingPartners,
-		HasApp: func(token string) (bool, error) { return s.apps.HasApp(s.closing, token) }, Kept: kept, Now: s.now, Logger: o.Logger})
+		HasApp: func(token string) (bool, error) { return s.world.Account().Find(token) >= 0, nil }, Kept: kept, Now: s.now, Logger: o.Logger})
 	if err != nil {
 		return fmt.Errorf("new emulator: %w", err)
 	}

@@ -242,7 +242,7 @@ func TestEvents(t *testing.T) {
 func TestEveryEventFamilyOfEveryEvent(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 1})
-	for _, rec := range facts.New(7, 12, 0).Catalog.Records {
+	for _, rec := range facts.New(7, 12, 0).Account().Catalog.Records {
 		var slugs []string
 		for _, m := range metrics.NewGlossary(nil).All() {
 			if strings.HasPrefix(m.Slug, "{e}") {
@@ -293,11 +293,26 @@ func TestBulkRows(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, o := range []emulator.Options{{Apps: -1}, {Apps: 1001}, {Days: -1}, {Bulk: -1}, {MaxPairs: -1}, {Burst: -1}, {Faults: []emulator.Fault{{Kind: "fire"}}}} {
+	for _, o := range []emulator.Options{{Apps: -1}, {Apps: 1001}, {Days: -1}, {Bulk: -1}, {MaxPairs: -1}, {Burst: -1}, {Latency: -1}, {Faults: []emulator.Fault{{Kind: "fire"}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultStatus, Status: 503, RetryAfter: -1}}}, {Faults: []emulator.Fault{{Kind: emulator.FaultStatus, Status: 399}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultStatus, Status: 600}}}, {Faults: []emulator.Fault{{Kind: emulator.FaultLost, Status: 200}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultCut, AfterBytes: -1}}}, {Faults: []emulator.Fault{{Kind: emulator.FaultSlow, Delay: -1}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultSlow, MinDays: -1}}}, {Faults: []emulator.Fault{{Kind: emulator.FaultDrift, Drift: "away"}}}} {
 		if s, err := emulator.New(o); err == nil {
 			t.Errorf("New(%+v) succeeded", o)
 			_ = s.Close()
 		}
+	}
+	for _, o := range []emulator.Options{{Apps: 1, Days: 1, Burst: 1, MaxPairs: 1, Bulk: 1, Latency: 1}, {Apps: 1, Days: 2, Faults: []emulator.Fault{
+		{Kind: emulator.FaultStatus, Status: 400}, {Kind: emulator.FaultStatus, Status: 599}, {Kind: emulator.FaultLost}, {Kind: emulator.FaultLost, Status: 500},
+		{Kind: emulator.FaultDrift, Drift: "rename"}, {Kind: emulator.FaultDrift, Drift: "missing"}, {Kind: emulator.FaultDrift, Drift: "extra"},
+		{Kind: emulator.FaultHTML}, {Kind: emulator.FaultEmpty}, {Kind: emulator.FaultReset}, {Kind: emulator.FaultCut}, {Kind: emulator.FaultSlow}}}} {
+		s, err := emulator.New(o)
+		if err != nil {
+			t.Errorf("New(%+v): %v", o, err)
+			continue
+		}
+		_ = s.Close()
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -117,7 +119,8 @@ func (k *Kind) Disagreements(lists map[string]adjust.Filter) []Disagreement {
 }
 
 // Try finds out whether the service takes the columns that the job asks for, and counts them. Columns that the
-// service's own lists don't have, such as hidden metrics, are tried by a report of one day.
+// service's own lists don't have, such as hidden metrics, are tried by a report of one day. So is what filters name and
+// neither the lists nor the catalogue have: a filter that the service ignored would show nowhere.
 func (k *Kind) Try(ctx context.Context, lists map[string]adjust.Filter) (dimensions, metrics int, err error) {
 	cols := slices.Clone(k.fixed)
 	if len(k.o.Events) > 0 {
@@ -143,6 +146,16 @@ func (k *Kind) Try(ctx context.Context, lists map[string]adjust.Filter) (dimensi
 			}
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(q.Filters)) {
+		at := strings.LastIndex(name, "__")
+		to, subject := &q.Dimensions, name[:at]
+		if slices.Contains([]string{"lt", "lte", "gt", "gte", "eq", "ne"}, name[at+2:]) {
+			to = &q.Metrics
+		}
+		if _, listed := lists[subject]; !listed && foreign(subject) && !slices.Contains(*to, subject) {
+			*to = append(*to, subject)
+		}
+	}
 	if len(q.Dimensions)+len(q.Metrics) == 0 {
 		return dimensions, metrics, nil
 	}
@@ -166,6 +179,14 @@ func (k *Kind) Try(ctx context.Context, lists map[string]adjust.Filter) (dimensi
 		err = fmt.Errorf("%w: %w%s", ledger.ErrRefused, err, (&fetch{plan: &plan{Kind: k}}).advice(err))
 	}
 	return dimensions, metrics, err
+}
+
+// foreign tells whether the catalogue knows neither a dimension nor a metric of this name.
+func foreign(name string) bool {
+	_, dimension := catalog.Dimension(name)
+	_, metric := catalog.Metric(name)
+	_, guessed := catalog.Guess(name)
+	return !dimension && !metric && !guessed
 }
 
 // eventsNow are the columns of today's events, and of those that are gone from the service and that the ledger

@@ -26,10 +26,7 @@ type columns struct{ partition.Definition }
 func fixedColumns(o Options) ([]column, error) {
 	var cols []column
 	for _, name := range o.Query.Dimensions {
-		f, known := catalog.Dimension(name)
-		if !known {
-			return nil, fmt.Errorf("unknown dimension %q", name)
-		}
+		f, _ := catalog.Dimension(name) // one that the catalogue lacks is a string, the zero type
 		cols = append(cols, column{Column: table.Column{Name: name, Source: name, Type: f.Type, Dimension: true}})
 	}
 	for _, slug := range o.Query.Metrics {

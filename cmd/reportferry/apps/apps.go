@@ -45,10 +45,20 @@ the service, apply sends it. The other commands read one app or many, or change
 what isn't declared. An app is named by its token, or by its platform and its
 store ID, such as android/com.example.game or ios/1234567890.
 
+plan and apply need a job in the config. The others need none, and no config:
+without one they ask --base-url, with the token that the variable of --token-env
+holds.
+
 No secret is printed: neither channel setup, nor SDK secrets, nor the vault.`,
+		Example: `  reportferry apps plan
+  ADJUST_TOKEN=... reportferry apps list`,
 		Args: cobra.NoArgs,
 	}
-	cmd.AddCommand(g.plan(), g.apply(), g.status(), g.list(), g.get(), g.settings(), g.export(), g.events(), g.signature(), g.secrets(), g.vault())
+	cmd.AddCommand(g.plan(), g.apply())
+	for _, asking := range []*cobra.Command{g.status(), g.list(), g.get(), g.settings(), g.export(), g.events(), g.signature(), g.secrets(), g.vault()} {
+		g.AddService(asking)
+		cmd.AddCommand(asking)
+	}
 	return cmd
 }
 
@@ -72,9 +82,9 @@ func (g *group) declared(cmd *cobra.Command, ids []string, do func(ctx context.C
 	})
 }
 
-// asking opens the service's client, for commands that need neither ledger nor job.
+// asking opens the service's client, for commands that need neither ledger, nor job, nor config.
 func (g *group) asking(cmd *cobra.Command, do func(ctx context.Context, client *adjust.Client) error) error {
-	return g.WithService(cmd, func(ctx context.Context, s *wire.Session) error { return do(ctx, s.Client) })
+	return g.Asking(cmd, func(ctx context.Context, s *wire.Session) error { return do(ctx, s.Client) })
 }
 
 var plainToken = regexp.MustCompile(`^[A-Za-z0-9-]+$`)

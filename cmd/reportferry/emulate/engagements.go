@@ -1,7 +1,6 @@
 package emulate
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"time"
@@ -31,7 +30,9 @@ from: cost_id, app, campaign, time (UTC). An emulator with the same --seed and
 			if err != nil {
 				return exit.Usage(err)
 			}
-			return exit.Coded(errors.Join(writeEngagements(cmd, server, o.Days, perDay), server.Close()))
+			now := time.Now()
+			list := server.Engagements(now.AddDate(0, 0, 1-o.Days), now, perDay)
+			return exit.Coded(errors.Join(emulator.WriteEngagements(cmd.Context(), cmd.OutOrStdout(), list), server.Close()))
 		},
 	}
 	accountFlags(cmd, &o)
@@ -39,19 +40,4 @@ from: cost_id, app, campaign, time (UTC). An emulator with the same --seed and
 	cmd.Flags().IntVar(&perDay, "per-day", 10, "engagements of each app and day, at most a million")
 	cmd.Flags().Bool("csv", true, "print CSV, the only form there is")
 	return cmd
-}
-
-// writeEngagements writes the engagements of the last days as CSV, as they are made up.
-func writeEngagements(cmd *cobra.Command, s *emulator.Server, days, perDay int) error {
-	w := csv.NewWriter(cmd.OutOrStdout())
-	err := w.Write([]string{"cost_id", "app", "campaign", "time"})
-	now := time.Now()
-	for e := range s.Engagements(now.AddDate(0, 0, 1-days), now, perDay) {
-		if err != nil || cmd.Context().Err() != nil {
-			break
-		}
-		err = w.Write([]string{e.CostID, e.App, e.Campaign, e.Time.Format(time.RFC3339)})
-	}
-	w.Flush()
-	return errors.Join(err, w.Error(), cmd.Context().Err())
 }

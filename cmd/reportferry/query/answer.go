@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,7 @@ type answer struct {
 	dir    string // the session's spool folder
 	path   string // a CSV file with a header; empty when the service answered 204
 	header []string
+	asked  []string // the dimensions that were asked for, by their slugs
 }
 
 // formats are the values of --format.
@@ -42,7 +44,7 @@ func (a answer) columns() []table.Column {
 	var columns []table.Column
 	for _, name := range a.header {
 		c := table.Column{Name: name, Source: name}
-		if f, ok := catalog.Dimension(name); ok {
+		if f, ok := catalog.Dimension(name); ok || slices.Contains(a.asked, name) {
 			c.Type, c.Dimension = f.Type, true
 		} else {
 			c.Type = metricType(strings.TrimSuffix(name, comparedSuffix))

@@ -24,10 +24,14 @@ func Events(p *wire.Program) *cobra.Command {
 		Short: "List the account's events, whose slugs name metrics",
 		Long: `List the account's events. A slug and what it counts make a metric: the event
 purchase has purchase_events, purchase_revenue, purchase_d7_revenue_cohort and
-more; jobs name them under events:.`,
-		Args: cobra.NoArgs,
+more; jobs name them under events:.
+
+It needs no job, and no config: without one it asks --base-url, with the token
+that the variable of --token-env holds.`,
+		Example: `  ADJUST_TOKEN=... reportferry events --search purchase`,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
+			return p.Asking(cmd, func(ctx context.Context, s *wire.Session) error {
 				q.TokensMapping = asJSON
 				list, err := s.Client.Events(ctx, q)
 				if err != nil {
@@ -41,6 +45,7 @@ more; jobs name them under events:.`,
 	cmd.Flags().StringVar(&q.Contains, "search", "", "only with this `text` in the name, or this slug")
 	cmd.Flags().StringSliceVar(&q.AppTokens, "app", nil, "only of these apps: `token,token`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print all fields as JSON")
+	p.AddService(cmd)
 	return cmd
 }
 

@@ -33,17 +33,23 @@ write it to a file. Nothing goes through the ledger. The defaults are those of
 jobs, and are sent. Control characters in names are escaped in tables, JSON and
 on a terminal; a file of CSV or Parquet, or a pipe, gets them as they are.
 
+It needs no job, and no config: without one it asks --base-url, with the token
+that the variable of --token-env holds.
+
 A filter is a dimension or metric, two underscores, and an operator:
   dimensions  in, not_in, contains, exclude, starts_with, not_starts_with,
               ends_with, not_ends_with
   metrics     lt, lte, gt, gte, eq, ne`,
-		Example: `  reportferry report --dimensions day,network --metrics installs,cost \
+		Example: `  ADJUST_TOKEN=... reportferry report --dimensions day,network \
+      --metrics installs,cost --currency USD
+  reportferry report --dimensions day,network --metrics installs,cost \
       --date-period 2026-01-01:2026-01-31 --currency EUR \
       --filter app_token__in=abc123 --filter installs__gt=10 -o january.parquet`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd, p) },
 	}
 	r.addFlags(cmd)
+	p.AddService(cmd)
 	return cmd
 }
 
@@ -129,7 +135,7 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 	if err := r.complete(cmd); err != nil {
 		return err
 	}
-	return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
+	return p.Asking(cmd, func(ctx context.Context, s *wire.Session) error {
 		if err := s.OpenSpool(); err != nil {
 			return err
 		}
@@ -212,7 +218,7 @@ func defaultFormat(path string, stdout io.Writer) string {
 
 // fetchAnswer fetches one report into a file in dir.
 func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuery, dir string) (a answer, err error) {
-	a.dir = dir
+	a.dir, a.asked = dir, q.Dimensions
 	file, err := os.CreateTemp(dir, "answer-*.csv")
 	if err != nil {
 		return a, err

@@ -52,6 +52,9 @@ func ParseRange(from, to string) (first, last civil.Date, err error) {
 
 // Choose returns the config's entries that are named, or all of them, in the config's order.
 func (e *Engine) Choose(names []string) ([]config.Job, error) {
+	if len(e.Config.Jobs) == 0 {
+		return nil, exit.Usage(errors.New("the config has no jobs; this command needs at least one under jobs"))
+	}
 	var known []string
 	var chosen []config.Job
 	wanted := map[string]bool{}

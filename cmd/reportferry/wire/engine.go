@@ -51,7 +51,11 @@ func (c *closers) Close() error {
 
 // Open reads the config and opens the ledger. Nothing is asked of the service.
 func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
-	e, err := p.openService(log)
+	c, err := p.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	e, err := p.openService(c, log)
 	if err != nil {
 		return nil, err
 	}
@@ -61,16 +65,13 @@ func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
 	return e, nil
 }
 
-// openService reads the config and makes the service's client, for commands that need no ledger.
-func (p *Program) openService(log *slog.Logger) (*Engine, error) {
-	c, err := p.loadConfig()
-	if err != nil {
-		return nil, err
-	}
+// openService makes the client of the config's service, for commands that need no ledger.
+func (p *Program) openService(c *config.Config, log *slog.Logger) (*Engine, error) {
 	for _, w := range c.Warnings {
 		log.Warn(w.Error())
 	}
 	e := &Engine{Program: p, Config: c, Log: log, Budget: table.NewBudget(table.DefaultBudget)}
+	var err error
 	if e.Client, err = e.service(); err != nil {
 		return nil, errors.Join(exit.Coded(err), e.Close())
 	}

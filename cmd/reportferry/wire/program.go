@@ -32,6 +32,7 @@ import (
 // and sinks, and how a run is begun. The exported fields are set before any command runs, and don't change then.
 type Program struct {
 	ConfigFile          string // --config
+	BaseURL, TokenEnv   string // --base-url, --token-env, of commands that need no config; empty: not given
 	LogFormat, LogLevel string // --log-format, --log-level
 	Deadline            string // the default of --deadline, as text
 	Task                Task
@@ -93,8 +94,17 @@ func (p *Program) loadConfig() (*config.Config, error) {
 
 // WithService opens the service, calls do with a session that records nothing, and closes everything again. The ledger stays
 // closed. The error has its exit code.
-func (p *Program) WithService(cmd *cobra.Command, do func(context.Context, *Session) error) (err error) {
-	e, err := p.openService(p.Logger(cmd.ErrOrStderr()))
+func (p *Program) WithService(cmd *cobra.Command, do func(context.Context, *Session) error) error {
+	c, err := p.loadConfig()
+	if err != nil {
+		return err
+	}
+	return p.using(cmd, c, do)
+}
+
+// using is WithService with a config that has been read.
+func (p *Program) using(cmd *cobra.Command, c *config.Config, do func(context.Context, *Session) error) error {
+	e, err := p.openService(c, p.Logger(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}

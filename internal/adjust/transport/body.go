@@ -41,6 +41,7 @@ type body struct {
 	count  *atomic.Int64 // the meter's; may be nil
 	n      int64
 	broken error
+	told   string // an error instead of an answer
 }
 
 // openBody decodes resp's body.
@@ -107,6 +108,12 @@ func (b *body) feed(never string, read func(io.Reader) error) error {
 	case strings.Contains(never, string(head)):
 		b.broken = fmt.Errorf("the answer begins with %q", head)
 		return nil
+	}
+	if string(head) == "{" {
+		if whole, err := buffered.Peek(buffered.Size()); err == io.EOF && tellsError(whole, false) {
+			b.told = string(whole)
+			return nil
+		}
 	}
 	if err := read(buffered); err != nil {
 		return err

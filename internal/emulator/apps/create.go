@@ -100,7 +100,7 @@ func (c *call) templateFor(asked string) string {
 	case c.s.opts.Template != "":
 		token = c.s.opts.Template
 	default:
-		return c.s.world.Apps[0].Token
+		return c.s.madeUp()[0].Token
 	}
 	if _, err := c.app(token); err != nil {
 		c.body.wrong("template_app_token", "The template app was not found")
@@ -184,7 +184,7 @@ func (c *call) updateApp(a *accountApp, q appRequest, template string) (any, err
 		}
 		a.Stores[kind] = store
 	}
-	if err := a.save(c.tx); err != nil {
+	if err := c.save(a); err != nil {
 		return nil, err
 	}
 	token, err := c.newestTicket(a.Token)

@@ -63,7 +63,7 @@ func (c *call) postEvents() (any, error) {
 			delete(event, "app_token")
 			out.Successes = append(out.Successes, eventSuccess{token, event})
 		}
-		if err := a.save(c.tx); err != nil {
+		if err := c.save(a); err != nil {
 			return nil, err
 		}
 	}

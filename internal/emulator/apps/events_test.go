@@ -10,7 +10,7 @@ func TestPostEvents(t *testing.T) {
 	t.Parallel()
 	s := atOnce(t)
 	a, b := create(t, s, garden("sections", []any{"s2s"})).Token, s.Apps()[1].Token
-	known := s.Apps()[1].Events[0]
+	known, had := s.Apps()[1].Events[0], len(s.Apps()[1].Events)
 	type answer struct {
 		Successes []struct {
 			App   string `json:"app_token"`
@@ -37,7 +37,7 @@ func TestPostEvents(t *testing.T) {
 			t.Errorf("kept %v of %v", kept, e)
 		}
 	}
-	if got.Successes[4].Event["token"] != known.Token || len(settingsOf(t, s, b)["events"].([]any)) != len(s.Apps()[1].Events)+2 {
+	if got.Successes[4].Event["token"] != known.Token || len(settingsOf(t, s, b)["events"].([]any)) != had+2 {
 		t.Errorf("%s was made anew: %v", known.Name, got.Successes[4])
 	}
 	again := callOK[answer](t, s, "POST", "events", object{"app_tokens": []any{a}, "events": []any{object{"name": "x"}}})

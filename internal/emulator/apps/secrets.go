@@ -69,7 +69,7 @@ func (c *call) revokeOutdated() (any, error) {
 	if active == 0 && !force {
 		return nil, wire.BadRequest("No active secret would be left: send force to revoke them all the same")
 	}
-	return map[string]any{"combined_secrets": a.combinedSecrets(), "revoked": revoked}, a.save(c.tx)
+	return map[string]any{"combined_secrets": a.combinedSecrets(), "revoked": revoked}, c.save(a)
 }
 
 // secret finds the app and the secret that the path names.
@@ -98,7 +98,7 @@ func (c *call) revokeSecret() (any, error) {
 	if s.Active {
 		s.Active, s.UpdatedAt = false, stamp(c.now)
 	}
-	return map[string]any{"combined_secrets": a.combinedSecrets()}, a.save(c.tx)
+	return map[string]any{"combined_secrets": a.combinedSecrets()}, c.save(a)
 }
 
 // reactivateSecret answers POST secrets/{secret_id}/reactivate, which can change the secret's scope.
@@ -120,5 +120,5 @@ func (c *call) reactivateSecret() (any, error) {
 			s.Scope = scope
 		}
 	}
-	return map[string]any{"combined_secrets": a.combinedSecrets()}, a.save(c.tx)
+	return map[string]any{"combined_secrets": a.combinedSecrets()}, c.save(a)
 }

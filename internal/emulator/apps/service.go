@@ -5,7 +5,8 @@
 //	POST app ── the app's record ── ticket ──┬── new ── opened ── a section a step ── completed
 //	                                         └──────────────────────────────────── failed
 //
-// A request runs alone, in one transaction: an error undoes all that it wrote. Jobs have no goroutine; before a request,
+// A request runs alone, in one transaction: an error undoes all that it wrote. What it says of apps' names and events is
+// declared to the world within it, which reports, spend and sharing go by. Jobs have no goroutine; before a request,
 // those steps are taken that the data's clock says are due.
 package apps
 
@@ -61,13 +62,14 @@ type endpoint struct {
 
 // call is one request to an endpoint.
 type call struct {
-	s    *Service
-	ctx  context.Context
-	tx   *sql.Tx
-	r    *http.Request
-	now  time.Time
-	path []string // what stood for the "{...}", in order
-	body fields
+	s       *Service
+	ctx     context.Context
+	tx      *sql.Tx
+	account *facts.Edit // within tx
+	r       *http.Request
+	now     time.Time
+	path    []string // what stood for the "{...}", in order
+	body    fields
 
 	queued bool // a job
 }
@@ -133,8 +135,8 @@ func (s *Service) do(r *http.Request, may func(*http.Request) *wire.Error) (a wi
 		return a, err
 	}
 	var value any
-	err = s.store.Change(c.ctx, func(tx *sql.Tx) error {
-		c.tx = tx
+	err = s.world.Change(c.ctx, func(e *facts.Edit) error {
+		c.tx, c.account = e.Tx, e
 		value, err = at.do(c)
 		value, err = c.read(at, value, err)
 		return err

@@ -57,5 +57,5 @@ func (c *call) patchSignature() (any, error) {
 		return nil, wire.BadRequest("Signature settings are for Android apps")
 	}
 	a.Settings["signature"] = merged(a.signature(), own)
-	return a.Settings["signature"], a.save(c.tx)
+	return a.Settings["signature"], c.save(a)
 }

@@ -64,18 +64,10 @@ func decodeKept(text string, into any) error {
 	return d.Decode(into)
 }
 
-// HasApp tells apps of the account, made up or made by app automation.
-func (s *Service) HasApp(ctx context.Context, token string) (known bool, err error) {
-	for i := range s.world.Apps {
-		if s.world.Apps[i].Token == token {
-			return true, nil
-		}
-	}
-	err = s.store.Query(ctx, "SELECT 1 FROM account_apps WHERE token=?", []any{token}, func(rows *sql.Rows) error {
-		known = rows.Next()
-		return rows.Err()
-	})
-	return known, err
+// madeUp are the apps that come from the seed.
+func (s *Service) madeUp() []facts.App {
+	account := s.world.Account()
+	return account.Apps[:account.MadeUp]
 }
 
 // app finds any app of the account.
@@ -84,8 +76,8 @@ func (c *call) app(token string) (*accountApp, error) {
 	if a != nil || err != nil {
 		return a, err
 	}
-	for i := range c.s.world.Apps {
-		if c.s.world.Apps[i].Token == token {
+	for i, a := range c.s.madeUp() {
+		if a.Token == token {
 			return c.s.madeUpApp(i), nil
 		}
 	}
@@ -100,8 +92,8 @@ func (c *call) appByStore(storeID, platform string) (*accountApp, error) {
 	if a != nil || err != nil {
 		return a, err
 	}
-	for i := range c.s.world.Apps {
-		if a := &c.s.world.Apps[i]; defaultPlatform(a) == platform && defaultStore(a, c.s.world.Seed, i) == storeID {
+	for i, a := range c.s.madeUp() {
+		if defaultPlatform(&a) == platform && defaultStore(&a, c.s.world.Seed, i) == storeID {
 			return c.s.madeUpApp(i), nil
 		}
 	}
@@ -128,7 +120,7 @@ func (s *Service) keptApp(tx *sql.Tx, where string, args ...any) (*accountApp, e
 // apps lists the account's apps: the made-up ones, then those that were made, or the managed ones in order of making.
 func (c *call) apps(managed bool) (out []*accountApp, err error) {
 	if !managed {
-		for i := range c.s.world.Apps {
+		for i := range c.s.madeUp() {
 			out = append(out, c.s.madeUpApp(i))
 		}
 	}
@@ -155,17 +147,23 @@ func (c *call) apps(managed bool) (out []*accountApp, err error) {
 	return out, rows.Err()
 }
 
-// save keeps an app.
-func (a *accountApp) save(tx *sql.Tx) error {
+// save keeps an app, and lets reports know of it.
+func (c *call) save(a *accountApp) error {
 	text, err := json.Marshal(a)
 	if err == nil {
-		_, err = tx.Exec(`INSERT INTO account_apps (token, store_id, platform, record) VALUES (?,?,?,?)
+		_, err = c.tx.Exec(`INSERT INTO account_apps (token, store_id, platform, record) VALUES (?,?,?,?)
 			ON CONFLICT (token) DO UPDATE SET record=excluded.record`, a.Token, a.StoreID, a.Platform, string(text))
 	}
 	if err != nil {
 		return fmt.Errorf("keep app: %w", err)
 	}
-	return nil
+	d := facts.Declared{Token: a.Token, Name: a.Name, Platform: a.Platform, StoreID: a.StoreID}
+	for _, e := range objectsOf(a.Settings["events"]) {
+		name, _ := e["name"].(string)
+		token, _ := e["token"].(string)
+		d.Events = append(d.Events, facts.AppEvent{Name: name, Token: token})
+	}
+	return c.account.Declare(context.Background(), d, facts.DayOf(c.s.opts.Now()))
 }
 
 // streamOf is a stream of its own for whatever the parts name, so that the same calls make the same tokens.

@@ -30,7 +30,7 @@ func defaultStore(a *facts.App, seed int64, index int) string {
 // madeUpApp is one of Options.Apps as app automation finds it: with settings in every section, so that it can be the
 // template.
 func (s *Service) madeUpApp(i int) *accountApp {
-	from := &s.world.Apps[i]
+	from := &s.madeUp()[i]
 	r := facts.NewRandom(s.world.Seed, 30, i)
 	a := &accountApp{ID: 1000 + i, Token: from.Token, Name: from.Name, Platform: defaultPlatform(from), StoreID: defaultStore(from, s.world.Seed, i)}
 	a.BundleID = a.StoreID

@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
@@ -165,12 +168,13 @@ func (s *Service) AdvanceTickets(steps int, token string) (open int, err error) 
 // stepTickets lets open jobs take steps as long as due says so, an app's one after the other, and tells how many are open
 // after it.
 func (s *Service) stepTickets(where string, due func(*ticket) bool, args ...any) (open int, err error) {
-	err = s.store.Change(context.Background(), func(tx *sql.Tx) error {
+	err = s.world.Change(context.Background(), func(e *facts.Edit) error {
+		tx := e.Tx
 		tickets, err := readTickets(tx, where, args...)
 		if err != nil {
 			return err
 		}
-		run := &jobRun{call: call{s: s, tx: tx}, apps: map[string]*accountApp{}, changed: map[string]bool{}}
+		run := &jobRun{call: call{s: s, tx: tx, account: e}, apps: map[string]*accountApp{}, changed: map[string]bool{}}
 		ended := map[string]time.Time{} // the app's job before
 		waits := map[string]bool{}
 		for _, t := range tickets {
@@ -198,7 +202,7 @@ func (s *Service) stepTickets(where string, due func(*ticket) bool, args ...any)
 				}
 			}
 		}
-		return run.save(tx)
+		return run.save()
 	})
 	return open, err
 }
@@ -221,9 +225,9 @@ func (r *jobRun) app(token string) (*accountApp, error) {
 }
 
 // save keeps the apps that jobs have changed.
-func (r *jobRun) save(tx *sql.Tx) error {
-	for token := range r.changed {
-		if err := r.apps[token].save(tx); err != nil {
+func (r *jobRun) save() error {
+	for _, token := range slices.Sorted(maps.Keys(r.changed)) {
+		if err := r.call.save(r.apps[token]); err != nil {
 			return err
 		}
 	}

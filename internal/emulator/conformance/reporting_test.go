@@ -193,31 +193,50 @@ func TestDocumentEventRecord(t *testing.T) {
 	if len(skad) != 2 {
 		t.Errorf("is_skad_event is always %v", skad)
 	}
-	// Written down, not read: which of two texts is the name, and which the short one.
-	for _, want := range []record{
-		{"id": "purchase", "name": "Purchase", "short_name": "PUR", "section": "revenue", "formatting": "money", "is_skad_event": false},
-		{"id": "level_complete", "name": "Level Complete", "short_name": "LVL", "section": "events", "formatting": "integer", "is_skad_event": false},
-		{"id": "tutorial_complete", "name": "Tutorial Complete", "short_name": "TUT", "section": "conversion", "formatting": "integer", "is_skad_event": false},
-		{"id": "trial_d7", "name": "Trial d7", "short_name": "", "section": "retention", "formatting": "integer", "is_skad_event": false},
-		{"id": "media_cost_ack", "name": "Media Cost Ack", "short_name": "", "section": "cost", "formatting": "money", "is_skad_event": false},
-		{"id": "refund_flagged", "name": "Refund Flagged", "short_name": "", "section": "fraud", "formatting": nil, "is_skad_event": false},
-		{"id": "first_open", "name": "First Open", "short_name": "FOP", "section": "installs", "formatting": "integer", "is_skad_event": false},
-		{"id": "skan_purchase", "name": "SKAN Purchase", "short_name": "SKP", "section": "conversion_events", "formatting": "integer", "is_skad_event": true},
-		{"id": "skan_install_quality", "name": "SKAN Install Quality", "short_name": "", "section": "conversion_values", "formatting": "integer", "is_skad_event": true},
+	// Written down, not read: the account's events, and which of two texts is the name and which the short one.
+	for _, c := range []struct{ id, name, short, section, formatting string }{
+		{"purchase", "Purchase", "PUR", "revenue", "money"},
+		{"purchase_completed", "purchase completed", "PCO", "revenue", "money"},
+		{"purchase__legacy____v1_", `Purchase (legacy), "v1"`, "", "revenue", ""},
+		{"subscription_renewed", "Subscription Renewed", "SUB", "revenue", "money"},
+		{"level_complete", "Level Complete", "LVL", "events", "integer"},
+		{"level_10", "level_10", "", "events", "integer"},
+		{"tutorial_complete", "Tutorial Complete", "TUT", "conversion", "integer"},
+		{"registration", "Registration", "REG", "conversion", "integer"},
+		{"add_to_cart", "Add to Cart", "ATC", "events", "integer"},
+		{"session_start", "session_start", "", "retention", "integer"},
+		{"trial_d7", "Trial d7", "", "retention", "integer"},
+		{"day_1_return", "Day 1 Return", "", "retention", "integer"},
+		{"coupon___10__off___new_", "Coupon, \"10% off\"\n(new)", "", "cost", "money_precise"},
+		{"media_cost_ack", "Media Cost Ack", "", "cost", "money"},
+		{"refund_flagged", "Refund Flagged", "", "fraud", ""},
+		{"multi_account_ban", "Multi-Account Ban", "", "fraud", "integer"},
+		{"first_open", "First Open", "FOP", "installs", "integer"},
+		{"", "購入完了", "", "revenue", "money"}, // without a letter that a slug may hold: of its token
+		{"", "Покупка", "", "revenue", "money"},
+		{"skan_purchase", "SKAN Purchase", "SKP", "conversion_events", "integer"},
+		{"skan_install_quality", "SKAN Install Quality", "", "conversion_values", "integer"},
+		{"farewell_gift", "Farewell Gift", "", "events", "integer"},
 	} {
-		i := slices.IndexFunc(records, func(r record) bool { return r["id"] == want["id"] })
+		i := slices.IndexFunc(records, func(r record) bool { return r["name"] == c.name })
 		if i < 0 {
-			t.Errorf("no record of %v", want["id"])
+			t.Errorf("no event is called %q", c.name)
 			continue
 		}
-		for field := range want {
-			if records[i][field] != want[field] {
-				t.Errorf("%s: %s is %v, want %v", want["id"], field, records[i][field], want[field])
-			}
+		r := records[i]
+		id, formatting := c.id, any(c.formatting)
+		if id == "" {
+			id = "event_" + texts(t, r["tokens"])[0]
 		}
-		if short, name := records[i]["short_name"].(string), records[i]["name"].(string); len(short) >= len(name) {
-			t.Errorf("%s: the short name %q isn't shorter than %q", want["id"], short, name)
+		if formatting == "" {
+			formatting = nil
 		}
+		if r["id"] != id || r["short_name"] != c.short || r["section"] != c.section || r["formatting"] != formatting || !strings.Contains(r["description"].(string), c.name) {
+			t.Errorf("%v\nwant %+v", r, c)
+		}
+	}
+	if len(records) != 22 {
+		t.Errorf("%d events, want 22", len(records))
 	}
 }
 

@@ -250,5 +250,5 @@ func CountFacts(tb testing.TB, file string) (n int) {
 
 // GlossaryOf knows the metrics of an account of the default seed.
 func GlossaryOf(s *emulator.Server) *metrics.Glossary {
-	return metrics.NewGlossary(&facts.New(7, len(s.Apps()), 0).Catalog)
+	return metrics.NewGlossary(&facts.New(7, len(s.Apps()), 0).Account().Catalog)
 }

@@ -27,9 +27,9 @@ var AdSources = []AdSource{
 var adShares = [...]int{400_000, 250_000, 150_000, 100_000, 60_000, 40_000}
 
 // adShare is the part of an app's rows that a source brings, in parts per million.
-func adShare(appIndex, source int) int {
+func adShare(origin, source int) int {
 	// 7 has no factor in common with 22 sources: the apps' six differ, and any dozen apps use them all.
-	rank := (source*7 + appIndex*5) % len(AdSources)
+	rank := (source*7 + origin*5) % len(AdSources)
 	if rank < len(adShares) {
 		return adShares[rank]
 	}
@@ -37,9 +37,9 @@ func adShare(appIndex, source int) int {
 }
 
 // adSourceAt is the source of an app at x of a million.
-func adSourceAt(appIndex, x int) int {
+func adSourceAt(origin, x int) int {
 	for n := range AdSources {
-		if x -= adShare(appIndex, n); x < 0 {
+		if x -= adShare(origin, n); x < 0 {
 			return n
 		}
 	}

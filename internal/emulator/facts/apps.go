@@ -10,6 +10,10 @@ type App struct {
 	Events  []AppEvent
 	Slices  []Slice // its traffic; their ids are consecutive
 
+	StoreID  string // in its platform's store, of an app that was declared
+	FirstDay int    // with traffic, counted from 1970-01-01; 0: all days of the world
+
+	origin int // what all but the numbers of its rows is made from: its place in the seed's account, or of its token
 	volume int // installs of an ordinary day
 }
 
@@ -32,7 +36,7 @@ func makeApps(seed int64, n int) []App {
 	firstSlice := 0
 	for i := range apps {
 		r := NewRandom(seed, 1, i)
-		a := App{Name: fmt.Sprintf("App %d", i+1), OSNames: appOSNames[i%len(appOSNames)]}
+		a := App{Name: fmt.Sprintf("App %d", i+1), OSNames: appOSNames[i%len(appOSNames)], origin: i}
 		if i < len(appNames) {
 			a.Name = appNames[i]
 		}
@@ -40,11 +44,14 @@ func makeApps(seed int64, n int) []App {
 			a.Token = r.Token(12)
 		}
 		taken[a.Token] = true
-		a.volume = 60 << r.Below(6) * r.Between(80, 140) / 100
+		a.volume = volumeOf(r)
 		a.Slices = makeSlices(seed, i, firstSlice, a.OSNames)
-		a.describe(seed, i)
+		a.describe(seed)
 		firstSlice += len(a.Slices)
 		apps[i] = a
 	}
 	return apps
 }
+
+// volumeOf is how many installs an app has on an ordinary day.
+func volumeOf(r *Random) int { return 60 << r.Below(6) * r.Between(80, 140) / 100 }

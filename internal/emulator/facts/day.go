@@ -45,7 +45,7 @@ var (
 
 // makeDay makes an app's facts of one UTC day, from nothing but the seed, the app and the day.
 func makeDay(seed int64, appIndex int, a *App, day int) []Fact {
-	r := NewRandom(seed, 3, appIndex, day)
+	r := NewRandom(seed, 3, a.origin, day)
 	weekday := int(DayTime(day).Weekday())
 	volume := a.volume * weekdayShape[weekday] / 100 * r.Between(85, 115) / 100
 	facts := make([]Fact, 0, len(a.Slices)*2)
@@ -88,11 +88,11 @@ func makeDay(seed int64, appIndex int, a *App, day int) []Fact {
 		}
 	}
 	facts = append(facts, makeTests(seed, appIndex, a, day, len(facts))...)
-	r = NewRandom(seed, 7, appIndex, day) // a stream of its own: what was made above stays what it was
+	r = NewRandom(seed, 7, a.origin, day) // a stream of its own: what was made above stays what it was
 	for i := range facts {
 		f := &facts[i]
 		f.credit(r, a)
-		f.AdSource = adSourceAt(appIndex, r.Below(Million))
+		f.AdSource = adSourceAt(a.origin, r.Below(Million))
 	}
 	return facts
 }
@@ -128,7 +128,7 @@ func (f *Fact) credit(r *Random, a *App) {
 
 // makeTests makes an app's sandbox facts of a day: two testers' devices.
 func makeTests(seed int64, appIndex int, a *App, day, firstRow int) []Fact {
-	r := NewRandom(seed, 8, appIndex, day)
+	r := NewRandom(seed, 8, a.origin, day)
 	facts := make([]Fact, 2)
 	for i := range facts {
 		s := &a.Slices[r.Below(len(a.Slices))]

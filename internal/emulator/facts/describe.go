@@ -56,16 +56,19 @@ var (
 )
 
 // describe fills in the texts of the app's slices, from a stream of their own: what else was made stays what it was.
-func (a *App) describe(seed int64, appIndex int) {
+func (a *App) describe(seed int64) {
 	for i := range a.Slices {
 		s := &a.Slices[i]
-		r := NewRandom(seed, 9, appIndex, i)
+		r := NewRandom(seed, 9, a.origin, i)
 		texts := map[string]string{"app_name": a.Name, "app_token": a.Token, "os_name": s.OSName, "country_code": s.country,
 			"network": s.network, "campaign": s.campaign, "campaign_network": s.campaignNet, "partner_name": s.partner}
 		device := devices[s.OSName]
 		texts["device_type"] = device.types[r.Below(len(device.types))]
 		texts["store_type"] = device.stores[r.Below(len(device.stores))]
-		texts["store_id"] = StoreID(seed, appIndex, texts["store_type"])
+		texts["store_id"] = StoreID(seed, a.origin, texts["store_type"])
+		if a.StoreID != "" { // it was declared in this store
+			texts["store_type"], texts["store_id"] = device.stores[0], a.StoreID
+		}
 		texts["platform"] = device.platform
 		for _, p := range places {
 			if p.code == s.country {
@@ -81,7 +84,7 @@ func (a *App) describe(seed int64, appIndex int) {
 		if s.partner == "unknown" {
 			texts["channel"] = s.network
 		}
-		s.describeAds(texts, r, appIndex)
+		s.describeAds(texts, r, a.origin)
 		for _, column := range TextColumns {
 			s.Texts = append(s.Texts, texts[column])
 		}
@@ -89,7 +92,7 @@ func (a *App) describe(seed int64, appIndex int) {
 }
 
 // describeAds fills in what an ad network tells; organic users have none of it.
-func (s *Slice) describeAds(texts map[string]string, r *Random, appIndex int) {
+func (s *Slice) describeAds(texts map[string]string, r *Random, origin int) {
 	for _, column := range []string{"ad_account_id", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network",
 		"source_network", "source_id_network", "creative", "creative_network", "creative_id_network"} {
 		texts[column] = "unknown"
@@ -106,12 +109,12 @@ func (s *Slice) describeAds(texts map[string]string, r *Random, appIndex int) {
 		}
 	}
 	level("adgroup", adgroupNames[r.Below(len(adgroupNames))], 20_000_000+s.ID*10+r.Below(2))
-	level("creative", creativeNames[r.Below(len(creativeNames))], 300_000_000+appIndex*1000+r.Below(40))
+	level("creative", creativeNames[r.Below(len(creativeNames))], 300_000_000+origin*1000+r.Below(40))
 	if n := r.Below(len(sourceNames)); s.networkData && sourceNames[n] != "unknown" {
 		texts["source_network"], texts["source_id_network"] = sourceNames[n], fmt.Sprint(7001+n)
 	}
 	if s.networkData {
-		texts["ad_account_id"] = fmt.Sprint(310_455_000 + appIndex*100 + len(s.network))
+		texts["ad_account_id"] = fmt.Sprint(310_455_000 + origin*100 + len(s.network))
 	}
 }
 

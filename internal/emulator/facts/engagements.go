@@ -17,6 +17,7 @@ const engagementsPerDay = 1_000_000
 type Engagement struct {
 	CostID   string
 	App      string // its name, as the dimension app shows it
+	AppToken string
 	Campaign string
 	Network  string
 	Time     time.Time // UTC, whole seconds
@@ -29,12 +30,13 @@ type Engagement struct {
 // Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC, of those that have
 // data, and nothing that is still to come. They are sorted by day, then app.
 func (w *World) Engagements(from, to time.Time, perDay int, now time.Time) iter.Seq[Engagement] {
+	account := w.Account()
 	first, last := max(DayOf(from), w.FirstDay), min(DayOf(to), DayOf(now))
 	return func(yield func(Engagement) bool) {
 		for day := first; day <= last; day++ {
-			for app := range w.Apps {
+			for app := range account.Apps {
 				for n := range min(perDay, engagementsPerDay) {
-					e, ok := w.engagementOf(app, day, n)
+					e, ok := w.engagementOf(&account.Apps[app], app, day, n)
 					if !ok || e.Time.After(now) {
 						continue
 					}
@@ -47,21 +49,23 @@ func (w *World) Engagements(from, to time.Time, perDay int, now time.Time) iter.
 	}
 }
 
-// engagementOf makes the n-th engagement of an app's day; not ok when nobody was paid on that day.
-func (w *World) engagementOf(app, day, n int) (Engagement, bool) {
-	facts := w.paidFacts(app, day)
+// engagementOf makes the n-th engagement of a day of the app at this place; not ok when nobody was paid on that day.
+func (w *World) engagementOf(a *App, app, day, n int) (Engagement, bool) {
+	if day < a.FirstDay {
+		return Engagement{}, false
+	}
+	facts := w.paidFacts(a, app, day)
 	if len(facts) == 0 {
 		return Engagement{}, false
 	}
-	r := NewRandom(w.Seed, 9, app, day, n)
+	r := NewRandom(w.Seed, 9, a.origin, day, n)
 	check := r.Next()
 	place := r.Below(len(facts))
 	f := &facts[place]
-	a := &w.Apps[app]
 	sl := &a.Slices[f.Slice-a.Slices[0].ID]
 	return Engagement{
 		CostID: fmt.Sprintf("emu-%s-%03d-%07d-%016x", DayTime(day).Format("20060102"), app, n, check),
-		App:    a.Name, Campaign: sl.campaign, Network: sl.network,
+		App:    a.Name, AppToken: a.Token, Campaign: sl.campaign, Network: sl.network,
 		Time: time.Unix(int64(f.Hour)*3600+int64(r.Below(3600)), 0).UTC(),
 		Fact: f, app: app, place: place,
 	}, true
@@ -77,8 +81,9 @@ func (w *World) FindEngagement(costID string, now time.Time) (Engagement, bool) 
 	if err != nil {
 		return Engagement{}, false
 	}
+	account := w.Account()
 	app, err := strconv.Atoi(parts[2])
-	if err != nil || app < 0 || app >= len(w.Apps) {
+	if err != nil || app < 0 || app >= len(account.Apps) {
 		return Engagement{}, false
 	}
 	n, err := strconv.Atoi(parts[3])
@@ -89,7 +94,7 @@ func (w *World) FindEngagement(costID string, now time.Time) (Engagement, bool) 
 	if day < w.FirstDay || day > DayOf(now) {
 		return Engagement{}, false
 	}
-	e, ok := w.engagementOf(app, day, n)
+	e, ok := w.engagementOf(&account.Apps[app], app, day, n)
 	return e, ok && e.CostID == costID
 }
 
@@ -109,7 +114,7 @@ type paidDays struct {
 }
 
 // paidFacts are an app's facts of a day that came by some network: neither organic nor a tester's.
-func (w *World) paidFacts(app, day int) []Fact {
+func (w *World) paidFacts(a *App, app, day int) []Fact {
 	p := &w.paid
 	k := appDay{app, day}
 	p.mu.Lock()
@@ -118,7 +123,7 @@ func (w *World) paidFacts(app, day int) []Fact {
 		return facts
 	}
 	var facts []Fact
-	for _, f := range makeDay(w.Seed, app, &w.Apps[app], day) {
+	for _, f := range makeDay(w.Seed, app, a, day) {
 		if f.Engagement != EngagementNone && f.sandbox == 0 {
 			facts = append(facts, f)
 		}

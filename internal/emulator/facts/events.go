@@ -56,8 +56,8 @@ type Event struct {
 
 // Catalog is every event of the account, sorted by slug.
 type Catalog struct {
-	Records []Event // with mappings
-	Index   map[string]int
+	Records []Event        // with mappings
+	Index   map[string]int // numbers in app_events, by slug
 	rates   []eventRate
 }
 
@@ -84,11 +84,7 @@ func makeEventCatalog(seed int64, apps []App) Catalog {
 	}
 	for _, o := range owners {
 		def := eventDefs[o.def]
-		rec := Event{Name: def.name, ShortName: def.short, Section: def.section, IsSkadEvent: def.skad,
-			Description: "Event " + def.name, Mapping: map[string][]string{}}
-		if def.formatting != "" {
-			rec.Formatting = &def.formatting
-		}
+		rec := newEvent(def, "")
 		for _, i := range o.apps {
 			r := NewRandom(seed, 4, i, o.def)
 			tokens := []string{r.Token(6)}
@@ -108,9 +104,22 @@ func makeEventCatalog(seed int64, apps []App) Catalog {
 		c.Records = append(c.Records, rec)
 		c.Index[rec.ID] = o.def
 	}
-	slices.SortFunc(c.Records, func(a, b Event) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(c.Records, func(a, b Event) int { return compareID(a, b.ID) })
 	return c
 }
+
+// newEvent is an event that no app has yet.
+func newEvent(def eventDef, slug string) Event {
+	e := Event{ID: slug, Name: def.name, ShortName: def.short, Section: def.section, IsSkadEvent: def.skad,
+		Description: "Event " + def.name, Mapping: map[string][]string{}}
+	if def.formatting != "" {
+		e.Formatting = &def.formatting
+	}
+	return e
+}
+
+// compareID orders records by their slugs.
+func compareID(e Event, slug string) int { return strings.Compare(e.ID, slug) }
 
 // slugOf is the slug of an event name; token names an event whose name has no letter or digit that a slug may hold.
 func slugOf(name, token string) string {
@@ -133,6 +142,6 @@ func slugOf(name, token string) string {
 
 // BySlug returns the record of a slug that is in the index.
 func (c *Catalog) BySlug(slug string) *Event {
-	i, _ := slices.BinarySearchFunc(c.Records, slug, func(r Event, s string) int { return strings.Compare(r.ID, s) })
+	i, _ := slices.BinarySearchFunc(c.Records, slug, compareID)
 	return &c.Records[i]
 }

@@ -13,6 +13,15 @@ func NewRandom(seed int64, parts ...int) *Random {
 	return &r
 }
 
+// streamOf seeds a stream from a text and a number that tells it from others of the same text.
+func streamOf(seed int64, kind int, text string) *Random {
+	parts := []int{kind}
+	for _, b := range []byte(text) {
+		parts = append(parts, int(b))
+	}
+	return NewRandom(seed, parts...)
+}
+
 // Next returns the stream's next 64 bits.
 func (r *Random) Next() uint64 {
 	*r += 0x9e3779b97f4a7c15

@@ -39,13 +39,18 @@ import (
 // isn't a date or a currency under its own slug, but the app's name under app_name.
 //
 // app_events holds how often the users of an app trigger an event (millionths a user and day), and its price.
+//
+// declared_apps holds what app automation made behind the seed's apps, and of those which of the seed's it has renamed the
+// place and the name; declared_events the events that it made: number in app_events, name and token.
 var schema = `
 CREATE TABLE facts (id INTEGER PRIMARY KEY, day INT, slice INT, first_slice INT, ts INT, engagement INT, reattributed INT, sandbox INT,
 	ad_source INT, salt INT, installs INT, clicks INT, impressions INT, sessions INT, dau INT, spend INT, net_spend INT, net_drift INT,
 	revenue INT, ad_revenue INT, pricing INT);
 CREATE TABLE slices (id INTEGER PRIMARY KEY, app INT, organic INT, arpu INT, adpu INT, retention INT, has_network INT,
 	` + strings.Join(TextColumns, " TEXT, ") + ` TEXT);
-CREATE TABLE app_events (event INT, app INT, rate INT, price INT, PRIMARY KEY (event, app)) WITHOUT ROWID;`
+CREATE TABLE app_events (event INT, app INT, rate INT, price INT, PRIMARY KEY (event, app)) WITHOUT ROWID;
+CREATE TABLE declared_apps (app INTEGER PRIMARY KEY, token TEXT, name TEXT, platform TEXT, store_id TEXT, first_day INT);
+CREATE TABLE declared_events (position INTEGER PRIMARY KEY, app INT, event INT, name TEXT, token TEXT);`
 
 const factColumns = 21
 
@@ -63,21 +68,28 @@ func (f *Fact) appendValues(values []any) []any {
 		f.AdSource, f.salt, f.installs, f.clicks, f.impressions, f.sessions, f.dau, f.Spend, f.netSpend, f.netDrift, f.revenue, f.adRevenue, f.Pricing)
 }
 
-func insertSlices(ctx context.Context, tx *sql.Tx, apps []App, catalog Catalog) error {
-	var slices, rates []any
-	for i, a := range apps {
-		for _, s := range a.Slices {
-			slices = append(slices, s.ID, i, s.network == organicNetwork, s.arpu, s.adpu, s.retention, s.networkData)
-			for _, t := range s.Texts {
-				slices = append(slices, t)
-			}
+// insertAccount writes the slices and events of the seed's apps.
+func insertAccount(ctx context.Context, tx *sql.Tx, account *Account) error {
+	for i := range account.Apps {
+		if err := insertSlices(ctx, tx, i, &account.Apps[i]); err != nil {
+			return err
 		}
 	}
-	for _, r := range catalog.rates {
+	var rates []any
+	for _, r := range account.Catalog.rates {
 		rates = append(rates, r.event, r.app, r.rate, r.price)
 	}
-	if err := store.Insert(ctx, tx, "slices", 7+len(TextColumns), slices); err != nil {
-		return err
-	}
 	return store.Insert(ctx, tx, "app_events", 4, rates)
+}
+
+// insertSlices writes the slices of the app at this place.
+func insertSlices(ctx context.Context, tx *sql.Tx, place int, a *App) error {
+	var slices []any
+	for _, s := range a.Slices {
+		slices = append(slices, s.ID, place, s.network == organicNetwork, s.arpu, s.adpu, s.retention, s.networkData)
+		for _, t := range s.Texts {
+			slices = append(slices, t)
+		}
+	}
+	return store.Insert(ctx, tx, "slices", 7+len(TextColumns), slices)
 }

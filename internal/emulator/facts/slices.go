@@ -76,8 +76,8 @@ var campaignNames = []string{
 var countries = []string{"US", "DE", "JP", "BR", "IN", "TR", "FR", "unknown", "GB", "MX"}
 
 // makeSlices lays out an app's traffic: organic users per system and country, then campaigns. ids count from first.
-func makeSlices(seed int64, appIndex, first int, osNames []string) []Slice {
-	r := NewRandom(seed, 2, appIndex)
+func makeSlices(seed int64, origin, first int, osNames []string) []Slice {
+	r := NewRandom(seed, 2, origin)
 	var out []Slice
 	add := func(s Slice) {
 		s.ID = first + len(out)
@@ -88,15 +88,15 @@ func makeSlices(seed int64, appIndex, first int, osNames []string) []Slice {
 	}
 	for i, os := range osNames {
 		for j := range 4 {
-			add(Slice{OSName: os, country: countries[(j+i+appIndex)%len(countries)], network: organicNetwork, campaign: "unknown",
+			add(Slice{OSName: os, country: countries[(j+i+origin)%len(countries)], network: organicNetwork, campaign: "unknown",
 				campaignNet: "unknown", partner: "Organic", weight: r.Between(40, 160)})
 		}
 	}
 	campaigns := r.Between(16, 20)
 	for i := range campaigns {
 		n := networks[r.Below(len(networks))]
-		name := campaignNames[(i+appIndex*3)%len(campaignNames)]
-		campaign := fmt.Sprintf("%s (%d)", name, 1_000_000+appIndex*1000+i)
+		name := campaignNames[(i+origin*3)%len(campaignNames)]
+		campaign := fmt.Sprintf("%s (%d)", name, 1_000_000+origin*1000+i)
 		if name == "unknown" {
 			campaign = name
 		}

@@ -8,6 +8,7 @@
 //	seed ── apps ── slices (who the users are) ──┐
 //	           └─── events                       ├── a day's facts ── SQLite ── reports
 //	app, day ────────────────────────────────────┘
+//	declared apps, events, names ── another Account, with slices of its own
 //	engagements (Cost IDs) ── name the fact that posted spend is booked beside
 package facts
 
@@ -18,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator/store"
@@ -31,13 +33,13 @@ const daysPerCommit = 64
 
 // World is all that the account's numbers are made from, and the database that keeps those which were made. Facts are
 // made on first touch, an app's day at a time, from (seed, app, day) alone: in whatever order days are asked for, their
-// facts are the same.
+// facts are the same. What is declared goes on from there: the database has it before Account shows it.
 type World struct {
 	Seed     int64
-	Apps     []App
-	Catalog  Catalog
 	FirstDay int // days since 1970-01-01: the first day with data; a kept file's own
 	Store    *store.DB
+
+	account atomic.Pointer[Account]
 
 	mu   sync.Mutex
 	made map[appDay]*making
@@ -56,10 +58,15 @@ type making struct {
 
 // New makes the apps and events of a seed. Its data begins on firstDay.
 func New(seed int64, apps, firstDay int) *World {
-	w := &World{Seed: seed, Apps: makeApps(seed, apps), FirstDay: firstDay, made: map[appDay]*making{}}
-	w.Catalog = makeEventCatalog(seed, w.Apps)
+	w := &World{Seed: seed, FirstDay: firstDay, made: map[appDay]*making{}}
+	a := &Account{Apps: makeApps(seed, apps), MadeUp: apps}
+	a.Catalog = makeEventCatalog(seed, a.Apps)
+	w.account.Store(a)
 	return w
 }
+
+// Account is the apps and events of now.
+func (w *World) Account() *Account { return w.account.Load() }
 
 // keepSchema are the tables of what a kept file remembers: which pairs of day and app have their facts, and in one row
 // what the facts were made from.
@@ -85,10 +92,10 @@ func (w *World) Open(file, more string) (err error) {
 		if _, err := tx.ExecContext(ctx, schema+keepSchema+more); err != nil {
 			return err
 		}
-		if err := insertSlices(ctx, tx, w.Apps, w.Catalog); err != nil {
+		if err := insertAccount(ctx, tx, w.Account()); err != nil {
 			return err
 		}
-		return store.Insert(ctx, tx, "made_from", 4, []any{w.Seed, len(w.Apps), w.FirstDay, version})
+		return store.Insert(ctx, tx, "made_from", 4, []any{w.Seed, w.Account().MadeUp, w.FirstDay, version})
 	})
 	return err
 }
@@ -102,13 +109,13 @@ func (w *World) recognise(ctx context.Context, tx *sql.Tx, want string) error {
 	switch {
 	case err != nil:
 		return err
-	case seed != w.Seed || apps != len(w.Apps):
+	case seed != w.Seed || apps != w.Account().MadeUp:
 		return fmt.Errorf("it was made with seed %d and %d apps, not with seed %d and %d apps: use those, or another file",
-			seed, apps, w.Seed, len(w.Apps))
+			seed, apps, w.Seed, w.Account().MadeUp)
 	case version != want:
 		return errors.New("it was made by another version of this emulator, which makes other data: use that version, or another file")
 	}
-	return nil
+	return w.loadDeclared(ctx, tx)
 }
 
 // Close closes the world's database.
@@ -117,8 +124,9 @@ func (w *World) Close() error { return w.Store.Close() }
 // version changes whenever the tables would be laid out or the facts be made in another way.
 func (w *World) version(more string) string {
 	const someDay = 20_000
-	a := &w.Apps[0]
-	sum := sha256.Sum256(fmt.Append(nil, schema, keepSchema, more, a.Token, a.Slices, w.Catalog.rates, makeDay(w.Seed, 0, a, someDay)))
+	account := w.Account()
+	a := &account.Apps[0]
+	sum := sha256.Sum256(fmt.Append(nil, schema, keepSchema, more, a.Token, a.Slices, account.Catalog.rates, makeDay(w.Seed, 0, a, someDay)))
 	return fmt.Sprintf("%x", sum[:8])
 }
 
@@ -127,10 +135,14 @@ func (w *World) version(more string) string {
 func (w *World) Ensure(apps []int, from, to int) error {
 	var mine []appDay
 	var others []*making
+	account := w.Account()
 	w.mu.Lock()
 	for day := from; day <= to; day++ {
 		for _, a := range apps {
 			k := appDay{a, day}
+			if day < account.Apps[a].FirstDay {
+				continue
+			}
 			if m, ok := w.made[k]; ok {
 				others = append(others, m)
 				continue
@@ -179,9 +191,10 @@ func (w *World) make(pairs []appDay) error {
 		if err != nil {
 			return err
 		}
+		account := w.Account()
 		var facts []Fact
 		for _, k := range missing {
-			facts = append(facts, makeDay(w.Seed, k.app, &w.Apps[k.app], k.day)...)
+			facts = append(facts, makeDay(w.Seed, k.app, &account.Apps[k.app], k.day)...)
 		}
 		return Insert(ctx, tx, facts)
 	})

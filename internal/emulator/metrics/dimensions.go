@@ -24,7 +24,8 @@ type TimeForm struct {
 	Print func(local time.Time) string
 }
 
-// Dimensions are all of the interface document's, with the readable names that are this emulator's own.
+// Dimensions are all of the interface document's and, at the end, one that the real service has besides: the creative's ID, which is
+// the network's own here. The readable names are this emulator's own.
 var Dimensions = makeDimensions([]Dimension{
 	{Slug: "hour", Label: "Hour", Time: &TimeForm{"strftime('%%Y-%%m-%%dT%%H:00:00',%[1]s,'unixepoch')", layout("2006-01-02T15:00:00")}},
 	{Slug: "day", Label: "Day", Time: &TimeForm{"date(%[1]s,'unixepoch')", layout("2006-01-02")}},
@@ -61,6 +62,7 @@ var Dimensions = makeDimensions([]Dimension{
 	{Slug: "partner", Label: "Partner", Attributed: true},
 	{Slug: "channel", Label: "Channel", Attributed: true},
 	{Slug: "platform", Label: "Platform"},
+	{Slug: "creative_id", Label: "Creative ID", Attributed: true},
 })
 
 // makeDimensions finds each dimension's text among those of slices.
@@ -87,8 +89,11 @@ func (d Dimension) IsCurrency() bool { return d.Slug == "currency" || d.Slug == 
 
 // column is the dimension's column in slices.
 func (d Dimension) column() string {
-	if d.Slug == "app" {
+	switch d.Slug {
+	case "app":
 		return "app_name" // app is the app's index
+	case "creative_id":
+		return "creative_id_network"
 	}
 	return d.Slug
 }

@@ -43,13 +43,13 @@ func (f factFilter) sql() (text string, arg any, err error) {
 
 // KeepSlices works out the filters of the slices' dimensions: which apps and which facts they leave. Under
 // attribution_source=first a fact's own slice and the one that is credited pass filters of different dimensions.
-func (q *Query) KeepSlices(w *facts.World) {
+func (q *Query) KeepSlices(apps []facts.App) {
 	own, credited := factFilter{column: "f.slice", ids: []int{}}, factFilter{column: "f.first_slice", ids: []int{}}
 	all := 0
-	for i := range w.Apps {
+	for i := range apps {
 		ofUser, ofEngagement := 0, 0
-		for j := range w.Apps[i].Slices {
-			sl := &w.Apps[i].Slices[j]
+		for j := range apps[i].Slices {
+			sl := &apps[i].Slices[j]
 			user, engagement := q.passes(sl, false), q.passes(sl, true)
 			if !q.FirstSource {
 				user, engagement = user && engagement, user && engagement
@@ -63,7 +63,7 @@ func (q *Query) KeepSlices(w *facts.World) {
 				ofEngagement++
 			}
 		}
-		all += len(w.Apps[i].Slices)
+		all += len(apps[i].Slices)
 		if ofUser > 0 && ofEngagement > 0 {
 			q.Apps = append(q.Apps, i)
 		}

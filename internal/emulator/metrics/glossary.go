@@ -76,6 +76,9 @@ type Glossary struct {
 // NewGlossary is the glossary of an account with these events.
 func NewGlossary(events *facts.Catalog) *Glossary { return &Glossary{makeFormulaTable(), events} }
 
+// With is the same glossary for an account with other events.
+func (g *Glossary) With(events *facts.Catalog) *Glossary { return &Glossary{g.formulas, events} }
+
 // All are the metrics that formulas know, sorted by slug: those of the glossary, those of an event, and a few without a
 // label, which serve formulas and can't be asked for.
 func (g *Glossary) All() []*Metric {

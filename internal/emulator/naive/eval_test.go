@@ -9,9 +9,9 @@ import (
 )
 
 // naiveColumns are the columns of slices behind dimensions whose names differ.
-var naiveColumns = map[string]string{"app": "app_name"}
+var naiveColumns = map[string]string{"app": "app_name", "creative_id": "creative_id_network"}
 
-// naiveDims are the interface document's dimensions in its order, with readable names.
+// naiveDims are the interface document's dimensions in its order, and one that the real service has besides, with readable names.
 var naiveDims = []struct{ slug, label string }{
 	{"hour", "Hour"}, {"day", "Day"}, {"week", "Week"}, {"month", "Month"}, {"year", "Year"}, {"quarter", "Quarter"}, {"os_name", "OS name"},
 	{"device_type", "Device type"}, {"app", "App"}, {"app_token", "App token"}, {"ad_account_id", "Ad account ID"}, {"store_id", "Store ID"},
@@ -21,6 +21,7 @@ var naiveDims = []struct{ slug, label string }{
 	{"source_id_network", "Source ID (Network)"}, {"creative", "Creative"}, {"creative_network", "Creative (Network)"},
 	{"creative_id_network", "Creative ID (Network)"}, {"country", "Country"}, {"country_code", "Country code"}, {"region", "Region"},
 	{"partner_name", "Partner name"}, {"partner_id", "Partner ID"}, {"partner", "Partner"}, {"channel", "Channel"}, {"platform", "Platform"},
+	{"creative_id", "Creative ID"},
 }
 
 // naiveAttributed tells the dimensions that the credited engagement decides: attribution_source=first takes them of the

@@ -15,8 +15,8 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 	skip := q.dropped(x.Fault)
 	var slices []*facts.Slice
 	for _, i := range q.Apps {
-		for j := range s.world.Apps[i].Slices {
-			slices = append(slices, &s.world.Apps[i].Slices[j])
+		for j := range s.account.Apps[i].Slices {
+			slices = append(slices, &s.account.Apps[i].Slices[j])
 		}
 	}
 	if len(slices) == 0 {

@@ -54,13 +54,14 @@ var dimensionForms = []struct {
 	{"partner", `^([a-z_]+)$`, 8},
 	{"channel", `.`, 9},
 	{"platform", `^(mobile_app|web|undefined)$`, 3},
+	{"creative_id", `^(\d+|unknown)$`, 0},
 }
 
 func TestDimensionForms(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
-	if len(metrics.Dimensions) != 35 || len(dimensionForms) != 35 {
-		t.Fatalf("%d dimensions, %d forms, want 35", len(metrics.Dimensions), len(dimensionForms))
+	if len(metrics.Dimensions) != 36 || len(dimensionForms) != 36 {
+		t.Fatalf("%d dimensions, %d forms, want 36", len(metrics.Dimensions), len(dimensionForms))
 	}
 	all := emutest.Report(t, s, "year", "installs", week).Sum(t, "installs")
 	readable := map[string]bool{}

@@ -21,7 +21,7 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 	contains := strings.TrimSpace(q.Get("events__contains"))
 	apps := splitList(q.Get("app_token__in"))
 	records := []facts.Event{}
-	for _, rec := range s.world.Catalog.Records {
+	for _, rec := range s.account.Catalog.Records {
 		if contains != "" && rec.ID != contains && !strings.Contains(strings.ToLower(rec.Name), strings.ToLower(contains)) {
 			continue
 		}

@@ -37,7 +37,7 @@ func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 		d, _ := metrics.FindDimension("os_name")
 		q.Filters = append(q.Filters, metrics.DimensionFilter{Dimension: d, Op: "in", Values: metrics.FoldAll(names)})
 	}
-	q.KeepSlices(s.world)
+	q.KeepSlices(s.account.Apps)
 	return nil
 }
 
@@ -74,7 +74,7 @@ func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	if len(f.Values) == 0 {
 		return nil
 	}
-	if target == "app_token" && op == "in" && !slices.ContainsFunc(s.world.Apps, func(a facts.App) bool { return f.Keeps(a.Token) }) {
+	if target == "app_token" && op == "in" && !slices.ContainsFunc(s.account.Apps, func(a facts.App) bool { return f.Keeps(a.Token) }) {
 		return wire.BadRequest("app_token__in: no apps matching %s", value)
 	}
 	q.Filters = append(q.Filters, f)

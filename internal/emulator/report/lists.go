@@ -178,7 +178,7 @@ func dimensionItems() []filterItem {
 // textItems are the values that two dimensions have together in the account's data, sorted.
 func (s *Service) textItems(idSlug, nameSlug string) []filterItem {
 	names := map[string]string{}
-	for _, a := range s.world.Apps {
+	for _, a := range s.account.Apps {
 		for i := range a.Slices {
 			names[a.Slices[i].TextOf(idSlug)] = a.Slices[i].TextOf(nameSlug)
 		}
@@ -193,7 +193,7 @@ func (s *Service) textItems(idSlug, nameSlug string) []filterItem {
 // appItems are the account's apps with their stores, one for each store type of their data.
 func (s *Service) appItems() []filterItem {
 	var out []filterItem
-	for _, a := range s.world.Apps {
+	for _, a := range s.account.Apps {
 		item := &appItem{Currency: map[string]string{"name": "US Dollar", "code": "USD"}, Platforms: map[string]platformItem{}}
 		for i := range a.Slices {
 			sl := &a.Slices[i]

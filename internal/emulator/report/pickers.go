@@ -69,7 +69,7 @@ func metricList(p picker) func(*Service, filterSearch) []filterItem {
 			}
 			events, periods := []facts.Event{{}}, []metrics.CohortPeriod{{}}
 			if strings.Contains(def.Slug, "{e}") {
-				events = s.world.Catalog.Records
+				events = s.account.Catalog.Records
 			}
 			if strings.Contains(def.Slug, "{p}") {
 				periods = cohorts

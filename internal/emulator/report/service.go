@@ -39,20 +39,24 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// Service answers what is under /reports-service/ from a world's facts.
+// Service answers what is under /reports-service/ from a world's facts. Each request is answered by a copy, whose account
+// and glossary stay what they were when it came.
 type Service struct {
 	opts     Options
 	world    *facts.World
+	account  *facts.Account
 	glossary *metrics.Glossary
 }
 
 // New makes the endpoints over a world, whose database is open.
 func New(w *facts.World, o Options) *Service {
-	return &Service{opts: o, world: w, glossary: metrics.NewGlossary(&w.Catalog)}
+	return &Service{opts: o, world: w, glossary: metrics.NewGlossary(nil)}
 }
 
 // Serve answers a request under /reports-service/, whose last element says what is asked for.
 func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
+	account := s.world.Account()
+	s = &Service{s.opts, s.world, account, s.glossary.With(&account.Catalog)}
 	switch strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, Prefix), "/") {
 	case "events":
 		s.serveEvents(x, r)

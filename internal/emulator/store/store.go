@@ -105,8 +105,9 @@ func (s *DB) Close() error {
 	return errors.Join(errs...)
 }
 
-// Change runs do in a transaction of its own, which an error of do undoes: nobody else writes meanwhile.
-func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error) error {
+// Change runs do in a transaction of its own, which an error of do undoes: nobody else writes meanwhile. What is to follow
+// a commit is done before anybody else writes.
+func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error, committed ...func()) error {
 	conn := <-s.edit
 	defer func() { s.edit <- conn }()
 	tx, err := conn.BeginTx(ctx, nil)
@@ -116,7 +117,13 @@ func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error) error {
 	if err := do(tx); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	for _, follow := range committed {
+		follow()
+	}
+	return nil
 }
 
 // Query runs a SELECT on one of the readers' connections. It sees what was committed before it began.

@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/config"
+)
+
+// AddService adds the flags of a command that asks the service and needs neither a job nor a config, and of the commands below
+// it. Such a command uses Asking.
+func (p *Program) AddService(cmd *cobra.Command) {
+	set := cmd.PersistentFlags()
+	set.StringVar(&p.BaseURL, "base-url", "", "`address` of the service, if not the config's")
+	set.StringVar(&p.TokenEnv, "token-env", "", "environment `variable` that holds the API token, if not where the config says")
+	// The defaults are for the case without a config, so the help alone has them.
+	set.Lookup("base-url").DefValue = config.DefaultBaseURL
+	set.Lookup("token-env").DefValue = config.DefaultTokenEnv
+}
+
+// Asking is WithService for commands that need no config: where there is none, the flags of AddService and their defaults say
+// whom to ask. A config that is named has to be there. Of one that is there, the flags replace what they name and nothing else.
+func (p *Program) Asking(cmd *cobra.Command, do func(context.Context, *Session) error) error {
+	c, err := config.Load(p.ConfigFile, p.LookupEnv)
+	named := cmd.Flags().Changed("config") || p.getenv("REPORTFERRY_CONFIG") != ""
+	none := errors.Is(err, fs.ErrNotExist) && !named
+	switch {
+	case none:
+		c = &config.Config{Service: config.DefaultService()}
+	case err != nil:
+		return exit.Usage(err)
+	}
+	if err := p.redirect(&c.Service); err != nil {
+		return exit.Usage(err)
+	}
+	if err := p.checkToken(c.Service, none); err != nil {
+		return exit.Usage(err)
+	}
+	return p.using(cmd, c, do)
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// redirect puts what the flags say into the service. Errors don't repeat it, because somebody may have written the token there.
+func (p *Program) redirect(s *config.Service) (err error) {
+	if p.BaseURL != "" {
+		if s.BaseURL, err = config.Address(p.BaseURL); err != nil {
+			return fmt.Errorf("--base-url: %w", err)
+		}
+		if s.Embedded {
+			s.Embedded, s.Token = false, config.TokenOf(config.DefaultTokenEnv)
+		}
+	}
+	switch {
+	case p.TokenEnv == "":
+	case s.Embedded:
+		return errors.New("--token-env: the config's service is embedded, which takes no token; add --base-url to ask another")
+	case !variableName.MatchString(p.TokenEnv):
+		return errors.New("--token-env: want the name of an environment variable that holds the token, never the token itself")
+	default:
+		s.Token = config.TokenOf(p.TokenEnv)
+	}
+	return nil
+}
+
+// checkToken says what to set when the environment variable isn't there that holds the token. Only the usual name is repeated:
+// somebody may have written the token itself after --token-env.
+func (p *Program) checkToken(s config.Service, noConfig bool) error {
+	usual := config.DefaultTokenEnv
+	var message string
+	switch {
+	case s.Embedded:
+	case s.Token == config.TokenOf(usual) && p.getenv(usual) == "":
+		message = fmt.Sprintf("no API token: the environment variable %[1]s is not set; put the token into %[1]s, or name the variable that holds it by --token-env", usual)
+	case p.TokenEnv != "" && p.getenv(p.TokenEnv) == "":
+		message = "no API token: the environment variable that --token-env names is not set; put the token into it, and never on the command line"
+	}
+	switch {
+	case message == "":
+		return nil
+	case noConfig:
+		message += fmt.Sprintf("; there is no config either, at %s", p.ConfigFile)
+	}
+	return errors.New(message)
+}

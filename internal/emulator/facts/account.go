@@ -1,0 +1,225 @@
+package facts
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/store"
+)
+
+// Account is the apps and events of one moment. It doesn't change: whoever declares something makes another one, and an
+// answer is made from the one that it began with. Apps keep their places, and none goes away.
+type Account struct {
+	Apps    []App
+	MadeUp  int // so many of Apps come from the seed; those behind them were declared
+	Catalog Catalog
+}
+
+// Find is the place of an app, or -1.
+func (a *Account) Find(token string) int {
+	return slices.IndexFunc(a.Apps, func(app App) bool { return app.Token == token })
+}
+
+// Declared is an app as app automation has it.
+type Declared struct {
+	Token, Name, Platform, StoreID string
+	Events                         []AppEvent // their slugs don't matter
+}
+
+// Edit is a transaction that may declare things. The world's account is another one once it is committed.
+type Edit struct {
+	*sql.Tx
+	w       *World
+	account *Account
+	own     bool // account is a copy that nobody else has
+}
+
+// Change runs do in a transaction of the world's database, which an error of do undoes: nobody else writes meanwhile.
+func (w *World) Change(ctx context.Context, do func(*Edit) error) error {
+	var e *Edit
+	return w.Store.Change(ctx, func(tx *sql.Tx) error {
+		e = &Edit{Tx: tx, w: w, account: w.Account()}
+		return do(e)
+	}, func() { w.account.Store(e.account) })
+}
+
+// Declare brings the account up to an app of app automation: a new one has traffic from yesterday on, so that reports of
+// whole days show it at once; a known one takes its name and the events that it lacks. Nothing is taken away.
+func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
+	i := e.account.Find(d.Token)
+	if i < 0 {
+		if i = len(e.account.Apps); i == MaxApps {
+			return fmt.Errorf("declare an app: the account holds at most %d apps", MaxApps)
+		}
+		e.copy().addApp(e.w.Seed, d, today-1)
+		if err := insertSlices(ctx, e.Tx, i, &e.account.Apps[i]); err != nil {
+			return err
+		}
+		if err := store.Insert(ctx, e.Tx, "declared_apps", 6, []any{i, d.Token, d.Name, d.Platform, d.StoreID, today - 1}); err != nil {
+			return err
+		}
+	}
+	if e.account.Apps[i].Name != d.Name {
+		e.copy().rename(i, d.Name)
+		_, err := e.ExecContext(ctx, "INSERT INTO declared_apps (app, name) VALUES (?,?) ON CONFLICT (app) DO UPDATE SET name=excluded.name", i, d.Name)
+		if err == nil {
+			_, err = e.ExecContext(ctx, "UPDATE slices SET app_name=? WHERE app=?", d.Name, i)
+		}
+		if err != nil {
+			return fmt.Errorf("rename an app: %w", err)
+		}
+	}
+	for _, event := range d.Events {
+		known := func(own AppEvent) bool { return own.Token == event.Token }
+		if slices.ContainsFunc(e.account.Apps[i].Events, known) {
+			continue
+		}
+		rate := e.copy().addEvent(e.w.Seed, i, event)
+		_, err := e.ExecContext(ctx, "INSERT OR IGNORE INTO app_events VALUES (?,?,?,?)", rate.event, rate.app, rate.rate, rate.price)
+		if err == nil {
+			err = store.Insert(ctx, e.Tx, "declared_events", 5, []any{nil, i, rate.event, event.Name, event.Token})
+		}
+		if err != nil {
+			return fmt.Errorf("declare an event: %w", err)
+		}
+	}
+	return nil
+}
+
+// copy makes the account one that may be changed.
+func (e *Edit) copy() *Account {
+	if !e.own {
+		e.account, e.own = e.account.clone(), true
+	}
+	return e.account
+}
+
+// clone copies what addApp, rename and addEvent change.
+func (a *Account) clone() *Account {
+	out := &Account{Apps: slices.Clone(a.Apps), MadeUp: a.MadeUp, Catalog: Catalog{slices.Clone(a.Catalog.Records), maps.Clone(a.Catalog.Index), a.Catalog.rates}}
+	for i := range out.Apps {
+		out.Apps[i].Events = slices.Clip(out.Apps[i].Events)
+	}
+	for i := range out.Catalog.Records {
+		r := &out.Catalog.Records[i]
+		r.Mapping, r.AppToken = maps.Clone(r.Mapping), slices.Clip(r.AppToken)
+	}
+	return out
+}
+
+// addApp adds an app whose traffic begins on a day. All of it but the numbers of its rows comes from its token, so that it
+// doesn't matter what was declared before.
+func (a *Account) addApp(seed int64, d Declared, firstDay int) {
+	origin := MaxApps + streamOf(seed, 11, d.Token).Below(1_000_000_000)
+	app := App{Token: d.Token, Name: d.Name, OSNames: []string{d.Platform}, StoreID: d.StoreID, FirstDay: firstDay, origin: origin}
+	app.volume = volumeOf(NewRandom(seed, 1, origin))
+	app.Slices = makeSlices(seed, origin, origin*100, app.OSNames)
+	app.describe(seed)
+	a.Apps = append(a.Apps, app)
+}
+
+// rename gives an app another name on all of its days.
+func (a *Account) rename(i int, name string) {
+	app := &a.Apps[i]
+	app.Name, app.Slices = name, slices.Clone(app.Slices)
+	column := slices.Index(TextColumns, "app_name")
+	for j := range app.Slices {
+		app.Slices[j].Texts = slices.Clone(app.Slices[j].Texts)
+		app.Slices[j].Texts[column] = name
+	}
+}
+
+// addEvent adds an app's event to the one of its slug, or as a new one. What it is like comes from its slug, and for the
+// names that the seed has from those.
+func (a *Account) addEvent(seed int64, i int, event AppEvent) eventRate {
+	c, app := &a.Catalog, &a.Apps[i]
+	event.Slug = c.slugFor(event)
+	n, known := c.Index[event.Slug]
+	if !known {
+		if n = slices.IndexFunc(eventDefs, func(d eventDef) bool { return d.name == event.Name }); n < 0 {
+			n = 1000 + streamOf(seed, 12, event.Slug).Below(1_000_000_000_000)
+		}
+		c.Index[event.Slug] = n
+		at, _ := slices.BinarySearchFunc(c.Records, event.Slug, compareID)
+		c.Records = slices.Insert(c.Records, at, newEvent(definition(seed, n, event), event.Slug))
+	}
+	rec := c.BySlug(event.Slug)
+	if rec.Mapping[app.Token] == nil {
+		rec.AppToken = append(rec.AppToken, app.Token)
+	}
+	rec.Mapping[app.Token] = append(slices.Clip(rec.Mapping[app.Token]), event.Token)
+	rec.Tokens = nil
+	for _, owner := range rec.AppToken {
+		rec.Tokens = append(rec.Tokens, rec.Mapping[owner]...)
+	}
+	app.Events = append(app.Events, event)
+	def := definition(seed, n, event)
+	r := NewRandom(seed, 5, app.origin, n)
+	return eventRate{app: i, event: n, rate: def.rate * r.Between(60, 140) * 10, price: def.price}
+}
+
+// slugFor is the slug of an event that is to be added. A name without a slug of its own has that of its first token.
+func (c *Catalog) slugFor(event AppEvent) string {
+	slug := slugOf(event.Name, event.Token)
+	if strings.HasPrefix(slug, "event_") {
+		for _, r := range c.Records {
+			if r.Name == event.Name {
+				return r.ID
+			}
+		}
+	}
+	return slug
+}
+
+// definition is what an event of this number is like: one of the seed's, or made up from its slug.
+func definition(seed int64, number int, event AppEvent) eventDef {
+	if number < len(eventDefs) {
+		return eventDefs[number]
+	}
+	r := streamOf(seed, 13, event.Slug)
+	return eventDef{name: event.Name, section: "events", formatting: "integer", rate: r.Between(20, 200), price: r.Between(1, 20) * 490_000}
+}
+
+// loadDeclared brings a kept file's account up to what was declared before.
+func (w *World) loadDeclared(ctx context.Context, tx *sql.Tx) error {
+	a := w.Account().clone()
+	rows, err := tx.QueryContext(ctx, `SELECT app, coalesce(token,''), name, coalesce(platform,''), coalesce(store_id,''), coalesce(first_day,0) FROM declared_apps ORDER BY app`)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var i, day int
+		var d Declared
+		if err := rows.Scan(&i, &d.Token, &d.Name, &d.Platform, &d.StoreID, &day); err != nil {
+			return err
+		}
+		if i < a.MadeUp {
+			a.rename(i, d.Name)
+		} else {
+			a.addApp(w.Seed, d, day)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	events, err := tx.QueryContext(ctx, "SELECT app, name, token FROM declared_events ORDER BY position")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = events.Close() }()
+	for events.Next() {
+		var i int
+		var event AppEvent
+		if err := events.Scan(&i, &event.Name, &event.Token); err != nil {
+			return err
+		}
+		a.addEvent(w.Seed, i, event)
+	}
+	w.account.Store(a)
+	return events.Err()
+}
