@@ -198,6 +198,9 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 	if r.format == "parquet" && r.query.ReadableNames {
 		return errors.New("--readable-names: Parquet columns are named by slug; leave it out, or take another --format")
 	}
+	if r.format == "parquet" && r.query.FormatDates {
+		return errors.New("--format-dates: Parquet columns hold dates, not texts for people; leave it out, or take another --format")
+	}
 	return nil
 }
 
@@ -244,7 +247,22 @@ func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuer
 	if a.header, err = readHeader(a.path); err != nil {
 		return a, err
 	}
+	if !q.ReadableNames { // those are the service's choice
+		a.header = asAsked(a.header, slices.Concat(q.Dimensions, q.Metrics))
+	}
 	return a, checkHeader(a.header, q)
+}
+
+// asAsked writes the columns of a header as they were asked for, where only their case differs.
+func asAsked(header, asked []string) []string {
+	out := slices.Clone(header)
+	for i, name := range out {
+		at := slices.IndexFunc(asked, func(want string) bool { return strings.EqualFold(want, name) })
+		if at >= 0 && !slices.Contains(header, asked[at]) {
+			out[i] = asked[at]
+		}
+	}
+	return out
 }
 
 // checkHeader refuses an answer that lacks a column that was asked for, or has another one. Readable names can't be checked:
