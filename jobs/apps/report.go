@@ -19,6 +19,7 @@ type Report struct {
 	Otherwise     []Change // changes that stand: the service accepted values and shows others
 	Unfinished    bool     // an earlier run sent something and didn't finish
 	Sections      []Section
+	Seen          []string // what the service answered in place of a plain answer
 	Err           error
 }
 
@@ -51,12 +52,20 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Otherwise  []Change  `json:"otherwise,omitempty"`
 		Unfinished bool      `json:"unfinished,omitempty"`
 		Sections   []Section `json:"sections,omitempty"`
+		Seen       []string  `json:"seen,omitempty"`
 		Error      string    `json:"error,omitempty"`
-	}{r.ID, r.Name, r.Token, r.Ticket, r.Result, r.Changes, r.Otherwise, r.Unfinished, r.Sections, ""}
+	}{r.ID, r.Name, r.Token, r.Ticket, r.Result, r.Changes, r.Otherwise, r.Unfinished, r.Sections, r.Seen, ""}
 	if r.Err != nil {
 		out.Error = r.Err.Error()
 	}
 	return json.Marshal(out)
+}
+
+// saw adds what the service answered, once.
+func (r *Report) saw(what string) {
+	if what != "" && !slices.Contains(r.Seen, what) {
+		r.Seen = append(r.Seen, what)
+	}
 }
 
 // visible are the changes whose present value the service shows.
@@ -86,7 +95,7 @@ func sectionsOf(t adjust.Ticket, scrub func(string) string) []Section {
 	for name, r := range t.Result {
 		s := Section{Name: name}
 		for _, item := range r.Successes {
-			s.Successes = append(s.Successes, scrub(item))
+			s.Successes = append(s.Successes, scrub(string(item)))
 		}
 		for _, f := range r.Failures {
 			s.Failures = append(s.Failures, scrub(f.String()))
