@@ -83,8 +83,8 @@ func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
 		return
 	}
 	for _, j := range c.Jobs {
-		if j.Spend != nil && (s.CostURL == "" || s.Spend.Token == "") {
-			d.Fail(service, "service: job %s pushes spend, so cost_url and spend: {token: ...} are needed", j.Name)
+		if j.Spend != nil && s.CostURL == "" {
+			d.Fail(service, "service: job %s pushes spend, so cost_url is needed", j.Name)
 		}
 		if j.Sharing != nil && s.S2SURL == "" {
 			d.Fail(service, "service: job %s pushes sharing choices, so s2s_url is needed", j.Name)

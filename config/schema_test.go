@@ -38,7 +38,7 @@ var beyondSchema = map[string]string{
 	"schedule_never":         "cron",
 	"schedule_syntax":        "cron",
 	"spend_constants":        "crosskey",
-	"spend_login":            "crosskey",
+	"spend_host":             "crosskey",
 	"start_early":            "range",
 	"start_no_day":           "calendar",
 	"syntax_quote":           "syntax",

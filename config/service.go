@@ -26,7 +26,7 @@ type Service struct {
 	InFlight  int           // requests at a time; 0: as many as the rate needs
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
-	Spend     Login         // at CostURL
+	Spend     Login         // at CostURL; no token: none is sent
 	Sharing   Login         // at S2SURL; no token: none is sent
 }
 
@@ -90,7 +90,7 @@ func serviceObject(s *Service) strict.Object {
 		strict.Required("base_url", address, &s.BaseURL, "https://automate.adjust.com", "Host of reports and app automation."),
 		strict.Optional("s2s_url", address, &s.S2SURL, "https://s2s.adjust.com", "Host of third-party sharing. A job of kind sharing needs it."),
 		strict.Optional("cost_url", address, &s.CostURL, "https://app.adjust.com", "Host of ad spend. A job of kind spend needs it."),
-		strict.Optional("spend", login("spend"), &s.Spend, "", "The partner's credential at cost_url. A job of kind spend needs it. The API token is never sent there."),
+		strict.Optional("spend", login("spend"), &s.Spend, "", "The partner's credential at cost_url, where the service asks for one. Without the key none is sent. The API token is never sent there."),
 		strict.Optional("sharing", login("sharing"), &s.Sharing, "", "The credential at s2s_url, for apps that ask for one. The API token is never sent there."),
 		strict.Optional("account_id", strict.Word, &s.AccountID, "1234", "The account that is asked for, when the token's user has several."),
 		strict.Required("token", token, &s.Token, "${ADJUST_TOKEN}", "Where the API token is kept, never the token itself."),

@@ -27,7 +27,7 @@ var spendFields = []recordField{
 	{"cost_currency", "Currency code of ISO 4217."},
 	{"cost_amount", "Amount, with at most five decimals."},
 	{"tag", "Label for finding the records again, with at most 128 characters."},
-	{"engaged_at", "Time of the click or impression. It isn't sent. A record whose time is more than seven days ago isn't sent either."},
+	{"engaged_at", "Time of the click or impression. It isn't sent. A record whose time is more than seven days ago isn't sent either. A file needn't have it, unless a column is named here."},
 }
 
 // spendKeys are the keys of kind spend.

@@ -137,7 +137,7 @@ func (t *tree) collect(p *packages.Package, s *source) {
 			if spec, ok := n.(*ast.ImportSpec); ok && spec != nil {
 				return false
 			}
-			if call, ok := n.(*ast.CallExpr); ok && name == "value/number" && madeUp(call) {
+			if name == "value/number" && madeUp(p, n) {
 				return false
 			}
 			for _, m := range change(p.Types, p.TypesInfo, n) {
@@ -149,11 +149,17 @@ func (t *tree) collect(p *packages.Package, s *source) {
 	}
 }
 
-// madeUp tells a call whose numbers nobody can tell from others: how much room is made, and which part of the facts, which
-// are made up, counts.
-func madeUp(call *ast.CallExpr) bool {
-	f, ok := call.Fun.(*ast.Ident)
-	return ok && slices.Contains([]string{"make", "share", "part"}, f.Name)
+// madeUp tells where nobody can tell a number from another one: how much room is made, and which part of the facts, which
+// are made up themselves, a metric counts.
+func madeUp(p *packages.Package, n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.GenDecl:
+		return p.Name == "metrics"
+	case *ast.CallExpr:
+		f, ok := n.Fun.(*ast.Ident)
+		return ok && slices.Contains([]string{"make", "share", "part"}, f.Name)
+	}
+	return false
 }
 
 func (t *tree) print(s *source) ([]byte, error) {

@@ -65,7 +65,7 @@ func stages(folder string) []stage {
 	}
 }
 
-const longest = 60 * time.Second // of one stage; the slowest takes ten seconds on an idle machine
+const longest = 3 * time.Minute // of one stage; the slowest takes ten seconds on an idle machine, and others may use it too
 
 // try judges a mutant by the first stage that fails.
 func try(ctx context.Context, m mutant) (r result) {
@@ -93,7 +93,7 @@ func try(ctx context.Context, m mutant) (r result) {
 		case err == nil:
 		case bytes.Contains(out, []byte("[build failed]")):
 			return result{mutant: m, fate: notViable}
-		case bytes.Contains(out, []byte("panic: test timed out")):
+		case bytes.Contains(out, []byte("panic: test timed out")) && !bytes.Contains(out, []byte("--- FAIL")):
 			return result{mutant: m, fate: timedOut, by: stage.folder}
 		default:
 			return result{mutant: m, fate: killed, by: stage.folder}

@@ -119,7 +119,7 @@ func TestSpendText(t *testing.T) {
 	check(t, err)
 	want := `row,field,reason,click_id,cost_currency,spend,click_time
 61,cost_id,has 8 characters; want 12 to 256,tooshort,USD,1,2009-12-29T00:00:00Z
-62,engaged_at,is more than seven days ago: expired,long-enough-but-old,USD,1,2009-01-01T00:00:00Z
+62,engaged_at,is more than seven days ago (362 days): expired,long-enough-but-old,USD,1,2009-01-01T00:00:00Z
 63,cost_amount,isn't a plain decimal number such as 1.25,long-enough-id,USD,1e3,2009-12-29T00:00:00Z
 64,cost_amount,isn't a plain decimal number such as 1.25,long-enough-ie,USD,1e3,2009-12-29T00:00:00Z
 `

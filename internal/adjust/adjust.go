@@ -71,7 +71,7 @@ type Options struct {
 	CostURL     string                // ad spend, such as https://app.adjust.com
 	AccountID   string                // sent as X-Account-ID to BaseURL when not empty
 	Token       transport.TokenSource // required with BaseURL
-	SpendAuth   RecordAuth            // required with CostURL when there is nothing else
+	SpendAuth   RecordAuth            // for CostURL; without a key nothing is proved there
 	SharingAuth RecordAuth            // for S2SURL; without a key nothing is proved there
 }
 
@@ -115,8 +115,6 @@ func newClient(o Options) (*Client, error) {
 		return nil, err
 	case base != nil && o.Token == nil:
 		return nil, errors.New("no token source")
-	case base == nil && s2s == nil && o.SpendAuth.Key == nil:
-		return nil, errors.New("no key for ad spend")
 	case !o.SpendAuth.valid():
 		return nil, fmt.Errorf("%q can't be the name of a header", o.SpendAuth.Header)
 	case !o.SharingAuth.valid():
@@ -125,8 +123,12 @@ func newClient(o Options) (*Client, error) {
 		o.FirstByte = 30 * time.Second
 	}
 	c := &Client{base: base, account: o.AccountID, token: o.Token}
-	if cost != nil && o.SpendAuth.Key != nil {
-		c.spend = &recordHost{cost.String(), o.SpendAuth.credential(errSpendAuth)}
+	if cost != nil {
+		denied := errSpendAuth
+		if o.SpendAuth.Key == nil {
+			denied = errSpendKey
+		}
+		c.spend = &recordHost{cost.String(), o.SpendAuth.credential(denied)}
 	}
 	if s2s != nil {
 		c.sharing = &recordHost{s2s.String(), o.SharingAuth.credential(errSharingAuth)}

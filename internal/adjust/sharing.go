@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
@@ -99,7 +98,7 @@ func sharingVerdict(status int, words string) error {
 		}
 	case http.StatusRequestEntityTooLarge, http.StatusUnavailableForLegalReasons:
 	case http.StatusForbidden, http.StatusNotFound:
-		if strings.HasPrefix(words, "<") || !aboutRecord.MatchString(words) {
+		if transport.IsPage(words) || !aboutRecord.MatchString(words) {
 			return nil
 		}
 	default:

@@ -20,6 +20,9 @@ type Spend struct {
 // errSpendAuth is ErrAuth in the words of ad spend.
 var errSpendAuth = &transport.Refusal{Text: "authentication or permission refused, check the partner's key for cost_url, the header that it is sent in, and what the partner may post for", As: ErrAuth}
 
+// errSpendKey is ErrAuth where no key was sent.
+var errSpendKey = &transport.Refusal{Text: "no credential was sent to cost_url, and the service asks for one; name it by service.spend.token, and by service.spend.header when it isn't a Bearer token", As: ErrAuth}
+
 // SubmitSpend sends one record: POST {cost_url}/cost. The error is nil when the service has taken it.
 //
 // What surely left no trace is sent again, as often as Attempts and for as long as Patience say: after 429, 503, a 401 once
@@ -30,7 +33,7 @@ var errSpendAuth = &transport.Refusal{Text: "authentication or permission refuse
 // record wasn't taken. All errors are an *Error. The answer's Resent counts the attempts that may have doubled the record.
 func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer, error) {
 	if c.spend == nil {
-		return Answer{}, &Error{Op: "cost", Err: errors.New("this client has no cost_url, or no key for it")}
+		return Answer{}, &Error{Op: "cost", Err: errors.New("this client has no cost_url")}
 	}
 	r := transport.Request{Op: "cost", Body: s.form(), Hidden: []string{s.CostID}, Blot: "[cost_id]", Repeat: transport.Once, Verdict: spendVerdict}
 	if resend {

@@ -436,7 +436,6 @@ func TestSpendIsInterrupted(t *testing.T) {
 func TestSpendOptions(t *testing.T) {
 	key := &fixed{tokens: []string{"k"}}
 	for want, o := range map[string]Options{
-		"no key for ad spend":                  {CostURL: "https://a.test"},
 		"base_url must look like":              {SpendAuth: RecordAuth{Key: key}},
 		"cost_url must look like https://app.": {CostURL: "a.test", SpendAuth: RecordAuth{Key: key}},
 		"cost_url must be a bare address":      {CostURL: "https://a.test?x=y", SpendAuth: RecordAuth{Key: key}},
@@ -456,14 +455,31 @@ func TestSpendOptions(t *testing.T) {
 	if fmt.Sprint(err) != "events: this client has no base_url, it is for ad spend or sharing only" || !strings.Contains(fmt.Sprint(err2), "no base_url") {
 		t.Errorf("%v; %v", err, err2)
 	}
-	for _, o := range []Options{{}, {CostURL: "http://127.0.0.1:1"}} {
-		o.BaseURL, o.Token = "http://127.0.0.1:1", key
-		reports, err := New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := submit(t.Context(), reports, record()); err == nil || !strings.Contains(err.Error(), "no cost_url, or no key") || errors.Is(err, ErrUnknown) {
-			t.Errorf("%v", err) // the reports' token isn't the partner's key
-		}
+	reports, err := New(Options{BaseURL: "http://127.0.0.1:1", Token: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := submit(t.Context(), reports, record()); err == nil || !strings.Contains(err.Error(), "no cost_url") || errors.Is(err, ErrUnknown) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Without a key none is sent, and not the reports' token either; a service that asks for one is answered with the setting's name.
+func TestSpendWithoutKey(t *testing.T) {
+	for _, answer := range []reply{words200, page(401, "text/plain", "Unauthorized"), page(403, "text/plain", "Forbidden")} {
+		synctest.Test(t, func(t *testing.T) {
+			s := play(answer)
+			client, _ := openSpend(t, s, func(o *Options) {
+				o.SpendAuth = RecordAuth{}
+				o.BaseURL, o.Token = "http://reports.test", &fixed{tokens: []string{secretToken}}
+			})
+			err := submit(t.Context(), client, record())
+			if len(s.when()) != 1 || len(s.heads[0].Values("Authorization")) > 0 || strings.Contains(fmt.Sprint(s.heads[0]), secretToken) {
+				t.Errorf("%d requests, %v", len(s.when()), s.heads)
+			}
+			if err != nil && (!errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), "service.spend.token") || !strings.Contains(err.Error(), "service.spend.header")) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -202,5 +203,75 @@ func TestKilledWhileWriting(t *testing.T) {
 	}
 	if total < 24 {
 		t.Errorf("the killed processes made %d days of apps in all: the test shows little", total)
+	}
+}
+
+// A report that can't be read isn't an empty one.
+func TestABrokenDatabaseIsNoEmptyReport(t *testing.T) {
+	t.Parallel()
+	const query = "?dimensions=day,network&metrics=installs,purchase_revenue&date_period=-2d:-1d"
+	for _, statement := range []string{"DROP TABLE facts", "DROP TABLE slices", "DROP TABLE app_events"} {
+		o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 3, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1}
+		s := emutest.Open(t, o)
+		emutest.Get(t, s, "csv_report"+query, 200)
+		db, err := sql.Open("sqlite", o.DB)
+		if err == nil {
+			_, err = db.Exec(statement)
+		}
+		if err == nil {
+			err = db.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"csv_report", "report", "parquet_report"} {
+			w := emutest.Ask(s, path+query)
+			if w.Code < 500 || !strings.Contains(w.Body.String(), "service_error") {
+				t.Errorf("%s after %s: %d %.200q", path, statement, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+// Facts that couldn't be kept are made again by the next report, once they can.
+func TestFactsAreMadeOnceTheyCanBeKept(t *testing.T) {
+	t.Parallel()
+	o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 3, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1}
+	s := emutest.Open(t, o)
+	db, err := sql.Open("sqlite", o.DB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, step := range []struct {
+		statement string
+		status    int
+	}{
+		{"CREATE TRIGGER full BEFORE INSERT ON facts BEGIN SELECT RAISE(ABORT, 'full'); END", 500},
+		{"SELECT 1", 500},
+		{"DROP TRIGGER full", 200},
+	} {
+		if _, err := db.Exec(step.statement); err != nil {
+			t.Fatal(err)
+		}
+		if w := emutest.Ask(s, "csv_report?dimensions=day&metrics=installs&date_period=-2d:-1d"); w.Code/100 != step.status/100 {
+			t.Errorf("after %s: %d %.200s", step.statement, w.Code, w.Body)
+		}
+	}
+}
+
+// A private emulator's folder is gone while it still runs, so that a killed one leaves nothing behind.
+func TestNothingIsLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	s, stop := emutest.Start(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2})
+	for _, when := range []string{"while it runs", "after its end"} {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 && runtime.GOOS != "windows" {
+			t.Errorf("%s: %v %v", when, left, err)
+		}
+		if when == "while it runs" {
+			emutest.Get(t, s, "csv_report?dimensions=day&metrics=installs&date_period=-1d:-1d", 200)
+			stop()
+		}
 	}
 }

@@ -74,12 +74,6 @@ func TestMaskCSV(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}
-	for _, bad := range []string{"app,setting,amount\na,b,zz\n", "section,setting,value\na,b\n"} {
-		out.Reset()
-		if err := MaskCSV(&out, strings.NewReader(bad)); err == nil || strings.Contains(err.Error()+out.String(), "zz") {
-			t.Errorf("%q: %v, %q", bad, err, out.String())
-		}
-	}
 	if err := MaskCSV(&out, strings.NewReader("")); err != nil {
 		t.Errorf("nothing: %v", err)
 	}

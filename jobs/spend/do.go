@@ -38,8 +38,8 @@ func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Task[Cost] {
 
 // submit sends one record, and says in the outbox's words what came of it.
 func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Cost) (resent int, err error) {
-	if r.Expired(time.Now()) { // while the rows before it were sent
-		return 0, expired()
+	if now := time.Now(); r.Expired(now) { // while the rows before it were sent
+		return 0, r.tooOld(now)
 	}
 	s := adjust.Spend{Type: r.Type, Currency: r.Currency, Amount: r.Amount, CostID: r.CostID, Tag: r.Tag}
 	a, err := client.SubmitSpend(ctx, s, !k.o.ParkUnknown)

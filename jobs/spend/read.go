@@ -1,19 +1,21 @@
 package spend
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// mapping says where a record's fields come from. A file needn't have the times of engagements.
+// mapping says where a record's fields come from. A file needn't have the times of engagements; where it has a column of
+// that name they count, named or not.
 func mapping(columns, constants map[string]string) files.Mapping {
 	m := files.Mapping{Columns: columns, Constants: constants}
 	for f, name := range names {
 		from := files.Own
 		if field(f) == engagedAt {
-			from = files.Named
+			from = files.Found
 		}
 		m.Fields = append(m.Fields, files.Field{Name: name, From: from})
 	}
@@ -33,12 +35,19 @@ func fileOf(p files.Path, m files.Mapping, c *checker, spool string, now time.Ti
 			o.Refusal = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}
 			return
 		case r.Expired(now):
-			o.Expired, o.Refusal = true, expired()
+			o.Expired, o.Refusal = true, r.tooOld(now)
 		}
 		o.ID, o.Content, o.Value = r.ID(), r.Content(), r
 	}}
 }
 
-func expired() *outbox.Rejection {
-	return &outbox.Rejection{Field: names[engagedAt], Reason: isExpired}
+// tooOld is why an expired record isn't sent. Its age is in whole days, beside the hours on the first, so that the rows
+// of a day have one reason.
+func (r Cost) tooOld(now time.Time) *outbox.Rejection {
+	hours := int(now.Sub(r.Engaged) / time.Hour)
+	age := fmt.Sprintf("%d days", hours/24)
+	if hours/24 == 7 {
+		age += fmt.Sprintf(" and %d hours", hours%24)
+	}
+	return &outbox.Rejection{Field: names[engagedAt], Reason: fmt.Sprintf(isExpired, age)}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ const goodID = "0f8fad5b-d9cd-469f-a165-70867728950e"
 
 var (
 	plain = mapping(nil, nil)
-	timed = mapping(map[string]string{"engaged_at": "engaged_at"}, nil)
+	timed = mapping(map[string]string{"engaged_at": "engaged_at"}, nil) // every row must have a time
 )
 
 // A reader makes records of files, for tests.
@@ -286,14 +287,53 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// Without engaged_at in the mapping the field isn't looked at; a constant is as good as a column.
+// The time of an engagement counts where a file has one, named in the mapping or not; a constant is as good as a column.
 func TestConstants(t *testing.T) {
 	m := mapping(map[string]string{"cost_id": "click_id", "cost_amount": "spend"},
 		map[string]string{"cost_type": "CPC", "cost_currency": "EUR", "tag": "partner"})
-	o := readAll(t, []byte("spend,engaged_at,click_id\n2.50,nonsense,"+goodID+"\n"), m)
 	want := Cost{Type: "cpc", Currency: "eur", Amount: "2.5", CostID: goodID, Tag: "partner"}
-	if o.err != nil || len(o.records) != 1 || o.records[0] != want {
-		t.Errorf("got %+v", o)
+	dated := want
+	dated.Engaged = time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC)
+	const at = "2026-01-31T08:30:00Z"
+	type fields = map[string]string
+	columns := func(more fields) fields {
+		maps.Copy(more, fields{"cost_id": "click_id", "cost_amount": "spend"})
+		return more
+	}
+	for _, test := range []struct {
+		name, file string
+		columns    fields
+		want       Cost
+		refused    string
+	}{
+		{"no column", "spend,click_id\n2.50," + goodID, columns(fields{}), want, ""},
+		{"its own column", "spend,engaged_at,click_id\n2.50," + at + "," + goodID, columns(fields{}), dated, ""},
+		{"nothing in it", "spend,engaged_at,click_id\n2.50,," + goodID, columns(fields{}), want, ""},
+		{"no time in it", "spend,engaged_at,click_id\n2.50,soon," + goodID, columns(fields{}), want, "1: engaged_at isn't a time such as 2026-01-31T08:30:00Z"},
+		{"a name like it", "spend,Engaged_At,click_id\n2.50," + at + "," + goodID, columns(fields{}), want, ""},
+		{"another column is named", "spend,engaged_at,time,click_id\n2.50,soon," + at + "," + goodID, columns(fields{"engaged_at": "time"}), dated, ""},
+		{"the named one is empty", "spend,engaged_at,click_id\n2.50,," + goodID, columns(fields{"engaged_at": "engaged_at"}), want, "1: engaged_at is missing"},
+		{"another field's column", "spend,engaged_at\n2.50," + goodID, fields{"cost_id": "engaged_at", "cost_amount": "spend"}, want, ""},
+		{"JSON", `{"spend":2.50,"click_id":"` + goodID + `","engaged_at":"` + at + `"}`, columns(fields{}), dated, ""},
+		{"JSON, without it", `{"spend":2.50,"click_id":"` + goodID + `"}`, columns(fields{}), want, ""},
+		{"JSON, null", `{"spend":2.50,"click_id":"` + goodID + `","engaged_at":null}`, columns(fields{}), want, ""},
+		{"JSON, seconds", `{"spend":2.50,"click_id":"` + goodID + `","engaged_at":1769848200}`, columns(fields{}), dated, ""},
+	} {
+		m.Columns = test.columns
+		switch o := readAll(t, []byte(test.file+"\n"), m); {
+		case o.err != nil:
+			t.Errorf("%s: %v", test.name, o.err)
+		case test.refused != "":
+			if fmt.Sprint(o.refused) != "["+test.refused+"]" {
+				t.Errorf("%s: refused %q, want %q", test.name, o.refused, test.refused)
+			}
+		case len(o.records) != 1 || !o.records[0].Engaged.Equal(test.want.Engaged):
+			t.Errorf("%s: %+v", test.name, o)
+		default:
+			if o.records[0].Engaged = test.want.Engaged; o.records[0] != test.want {
+				t.Errorf("%s: %+v, want %+v", test.name, o.records[0], test.want)
+			}
+		}
 	}
 }
 

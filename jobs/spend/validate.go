@@ -20,8 +20,8 @@ func refuse(f field, reason string) *files.Refusal {
 
 const (
 	isMissing = "is missing"
-	// isExpired is the only refusal that depends on the clock.
-	isExpired = "is more than seven days ago: expired"
+	// isExpired is the only refusal that depends on the clock. It names the record's age.
+	isExpired = "is more than seven days ago (%s): expired"
 )
 
 // types of cost that the service knows.
@@ -29,7 +29,7 @@ var types = []string{"cpc", "cpi", "cpe", "cpm"}
 
 // A checker makes records of rows.
 type checker struct {
-	timed      bool
+	timed      bool              // the job names a column of times, and so a record without one isn't right
 	zone       *time.Location    // of times without one
 	types      map[string]string // as spelled -> as sent
 	currencies map[string]string
@@ -71,17 +71,18 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 		return r, refuse(tag, reason)
 	}
 	r.Tag = v[tag]
-	if !c.timed {
-		return r, nil
-	}
-	if v[engagedAt] == "" {
+	switch {
+	case v[engagedAt] != "":
+	case c.timed:
 		return r, refuse(engagedAt, isMissing)
+	default:
+		return r, nil
 	}
 	at, ok := engaged(v[engagedAt], c.zone)
 	if !ok {
 		return r, refuse(engagedAt, "isn't a time such as 2026-01-31T08:30:00Z")
 	}
-	r.Engaged = at
+	r.Engaged = at.UTC()
 	return r, nil
 }
 

@@ -166,7 +166,7 @@ func (g *group) settings() *cobra.Command {
 	return cmd
 }
 
-// export makes the command apps export. Columns that may hold credentials are masked, which needs to know all columns.
+// export makes the command apps export.
 func (g *group) export() *cobra.Command {
 	var tokens, sections []string
 	var path string
@@ -175,8 +175,8 @@ func (g *group) export() *cobra.Command {
 		Use:   "export",
 		Short: "Write the settings of apps as CSV, without secrets",
 		Long: `Write the settings of the account's apps as CSV, whole or not at all, without
-what may be a credential. An export with other columns than known is refused,
-because its credentials can't be told; --raw writes it as it is.`,
+what may be a credential, whatever its columns are: by the names of columns and
+settings, and by what values look like. --raw writes it as it is.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := knownSections(sections); err != nil {

@@ -38,7 +38,8 @@ func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job,
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: spend.New(o)}, nil
 }
 
-// spendClient makes the client of the ad spend host. It has a rate limit of its own, and never sends the API token.
+// spendClient makes the client of the ad spend host. It has a rate limit of its own and never sends the API token; without a
+// token of its own it sends no credential at all.
 func (s *Session) spendClient(ctx context.Context, entry *config.Spend) (*adjust.Client, error) {
 	service := s.Config.Service
 	o, key, getenv := s.pushClient(entry.Push), service.Spend, s.getenv
@@ -47,9 +48,11 @@ func (s *Session) spendClient(ctx context.Context, entry *config.Spend) (*adjust
 		o.CostURL, key.Token = "http://embedded", "${KEY}"
 		getenv = func(string) string { return "embedded" }
 	}
-	var err error
-	if o.SpendAuth, err = login(ctx, key, "spend", getenv); err != nil {
-		return nil, err
+	if key.Token != "" {
+		var err error
+		if o.SpendAuth, err = login(ctx, key, "spend", getenv); err != nil {
+			return nil, err
+		}
 	}
 	return adjust.New(o)
 }

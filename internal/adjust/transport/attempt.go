@@ -134,8 +134,11 @@ func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time
 	case err != nil:
 		return x.broken(ctx, resp.StatusCode, err, true)
 	case isHTML(resp.Header, text):
-		f := &failure{status: resp.StatusCode, err: errors.New("a page of HTML")}
-		_, f.message, _ = words(wholeWords(string(text), nil), x.veil.scrub)
+		f := &failure{status: resp.StatusCode, message: pageOf(wholeWords(string(text), nil), x.veil.scrub)}
+		x.lost(f)
+		return f
+	case tellsError(text, true):
+		f := x.told(resp.StatusCode, string(text))
 		x.lost(f)
 		return f
 	}
@@ -169,10 +172,11 @@ func (x *exchange) answered(ctx context.Context, resp *http.Response, sent time.
 // accept gives a 200 to the reader.
 func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *failure {
 	if err := checkType(resp, x.Types); err != nil {
-		f := &failure{status: http.StatusOK, err: x.veil.scrubError(err)}
-		if !x.Private {
-			_, f.message, _ = words(errorText(b), x.veil.scrub)
+		f, text := &failure{status: http.StatusOK}, errorText(b)
+		if !x.Private || isHTML(nil, []byte(text)) || tellsError([]byte(text), false) { // pages and errors hold nothing of what was asked for
+			f = x.told(http.StatusOK, text)
 		}
+		f.err = x.veil.scrubError(err)
 		return f
 	}
 	if err := checkEnd(resp); err != nil {
@@ -181,8 +185,12 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 	if x.Count {
 		b.count = &x.meter.Bytes
 	}
-	err := b.feed(x.Never, x.Read)
+	err := b.feed(x.Never, x.Private, x.Read)
 	switch {
+	case b.told != "":
+		f := x.told(http.StatusOK, b.told)
+		f.final = true
+		return f
 	case b.broken != nil: // whatever the reader made of it
 		return x.broken(ctx, http.StatusOK, b.broken, true)
 	case err != nil:

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -78,48 +77,6 @@ type timeout struct {
 func (t *timeout) Error() string { return fmt.Sprintf("%s within %v", t.what, Round(t.after)) }
 
 func (t *timeout) Timeout() bool { return true }
-
-// errorBody is the service's ErrorResponseModel.
-type errorBody struct {
-	Code    string `json:"error_code"`
-	Desc    string `json:"error_desc"`
-	Details []struct {
-		Loc []any  `json:"loc"`
-		Msg string `json:"msg"`
-	} `json:"error_desc_details"`
-	Plain string `json:"error"` // the sharing endpoint's form
-}
-
-const messageLimit = 400 // runes: enough for the longest sentence seen, short enough for a log line
-
-// words draws the code, the message and the fields that are wrong out of an error's body; text that isn't the service's
-// own form is shown as it is. What was escaped is scrubbed after unescaping, and before half of it is cut away.
-func words(body string, scrub func(string) string) (code, message string, fields []Field) {
-	var b errorBody
-	// A field of another type than expected is left empty; the others are filled all the same.
-	if err := json.Unmarshal([]byte(body), &b); b.Desc+b.Plain == "" && len(b.Details) == 0 || errors.As(err, new(*json.SyntaxError)) {
-		return "", Shorten(scrub(body)), nil
-	}
-	for _, d := range b.Details {
-		f := Field{Msg: Shorten(scrub(d.Msg))}
-		for i, part := range d.Loc {
-			if name := fmt.Sprint(part); i > 0 || name != "body" {
-				f.Loc = append(f.Loc, Shorten(scrub(name)))
-			}
-		}
-		fields = append(fields, f)
-	}
-	return Shorten(scrub(b.Code)), Shorten(scrub(b.Desc + b.Plain)), fields
-}
-
-// Shorten makes one line of a text of somebody else, of at most 400 characters.
-func Shorten(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if r := []rune(s); len(r) > messageLimit {
-		return string(r[:messageLimit]) + " …"
-	}
-	return s
-}
 
 // A ValidationError is what the service has against the data that it was sent: the error_desc_details of a 422.
 type ValidationError struct {

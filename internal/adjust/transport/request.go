@@ -38,7 +38,7 @@ type Request struct {
 
 	Hidden  []string // values that no error and no log may show
 	Blot    string   // stands for them; default [secret]
-	Private bool     // what a 200 holds is in no error either
+	Private bool     // what a 200 holds is in no error either, unless it is a page of HTML or an error
 
 	// Verdict may know what an answer other than an accepted one means, by its status and the service's words: the
 	// request then ends with that error, as soon as the credential isn't to blame (ErrAuth). Nil: it knows none.

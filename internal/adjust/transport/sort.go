@@ -22,14 +22,20 @@ func (x *exchange) sort(resp *http.Response, text string) *failure {
 	s := resp.StatusCode
 	f := &failure{status: s, away: x.away(resp)}
 	var wrong []Field
-	if f.code, f.message, wrong = words(text, x.veil.scrub); wrong != nil || s == http.StatusUnprocessableEntity {
-		f.err = &ValidationError{wrong}
-	}
+	f.code, f.message, wrong = words(text, x.veil.scrub)
+	whole := withFields(f.message, wrong)
 	if x.Verdict != nil {
-		if err := x.Verdict(s, f.message); err != nil {
-			f.final, f.err, f.verdict = true, err, !errors.Is(err, ErrAuth)
+		if err := x.Verdict(s, whole); err != nil {
+			f.final, f.err, f.verdict, f.message = true, err, !errors.Is(err, ErrAuth), whole
 			return f
 		}
+	}
+	if wrong != nil || s == http.StatusUnprocessableEntity {
+		f.err = &ValidationError{wrong}
+	}
+	switch {
+	case s == http.StatusUnauthorized, s == http.StatusForbidden, s < 400 && s >= 300:
+		f.message = whole // its error is another one
 	}
 	switch {
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:

@@ -20,8 +20,7 @@ type From int
 // The ways.
 const (
 	Own   From = iota // the column of its own name, which must be there
-	Found             // the column of its own name, where a file has one
-	Named             // nowhere
+	Found             // the column of its own name, where a file has one and no other field is taken from it
 )
 
 // A Mapping says where the fields of a record come from.
@@ -44,11 +43,23 @@ func (m Mapping) sources() (from []string, must []bool) {
 		case constant:
 		case mapped:
 			from[i], must[i] = column, true
-		case f.From != Named:
-			from[i], must[i] = f.Name, f.From == Own
+		case f.From == Own:
+			from[i], must[i] = f.Name, true
+		case !m.takes(f.Name):
+			from[i] = f.Name
 		}
 	}
 	return from, must
+}
+
+// takes tells whether a field is taken from a column.
+func (m Mapping) takes(column string) bool {
+	for _, name := range m.Columns {
+		if name == column {
+			return true
+		}
+	}
+	return false
 }
 
 // Has tells whether the mapping says where a field comes from.

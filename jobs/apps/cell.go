@@ -1,0 +1,131 @@
+package apps
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// maskCell hides what looks like a credential in a value: all of it, or its parts when it is JSON or a text with names.
+func maskCell(cell string) string {
+	text := strings.TrimSpace(cell)
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		var v any
+		dec := json.NewDecoder(strings.NewReader(text))
+		dec.UseNumber()
+		if dec.Decode(&v) == nil && !dec.More() {
+			return shownJSON(v)
+		}
+	}
+	if strings.HasPrefix(text, `"`) && json.Valid([]byte(text)) { // JSON in JSON
+		var inner string
+		if json.Unmarshal([]byte(text), &inner) == nil {
+			if masked := maskCell(inner); masked != inner {
+				return masked
+			}
+			return cell
+		}
+	}
+	return maskWords(cell)
+}
+
+func shownJSON(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(maskJSON(v, nil)) != nil {
+		return notShown
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// maskJSON hides values by the keys that lead to them, and by what they look like. An object that has its key as a value,
+// such as {"name": "password", "value": "..."}, is a row of its own.
+func maskJSON(v any, path []string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		about := false
+		for k, e := range v {
+			name, _ := e.(string)
+			about = about || (pathColumn.MatchString(snake(k)) || snake(k) == "name") && nameLike(name) && secretPath(steps(name))
+		}
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			at := append(slices.Clip(path), steps(k)...)
+			_, isText := e.(string)
+			named := pathColumn.MatchString(snake(k)) || plainColumn.MatchString(snake(k))
+			switch {
+			case secretPath(at) && e != nil, about && !(named && isText):
+				out[k] = notShown
+			default:
+				out[k] = maskJSON(e, at)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = maskJSON(e, path)
+		}
+		return out
+	case string:
+		return maskCell(v)
+	}
+	return v
+}
+
+var (
+	// secretPair is a name and its value in a text: password=..., "api_key": "...", Authorization: Bearer ...
+	secretPair = regexp.MustCompile(`(?i)([\w.-]*(?:secret|passw|pwd|private|credential|auth|bearer|api[_-]?key|access[_-]?key|sdk[_-]?key|signing[_-]?key|(?:api|access|auth|refresh)[_-]?token)[\w.-]*['"]?\s*(?:=>|[:=])\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,;&'"{}]+)`)
+	// secretForm are credentials that are known by their form: PEM, JWT, and those that begin like one.
+	secretForm = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE|\beyJ[\w-]{8,}\.|\b(AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{8,}|\b[sr]k_(live|test)_\w{8,}|\bya29\.[\w-]{8,}|\bSG\.[\w-]{8,}|(?i:\b(bearer|basic)\s+[\w.~+/=-]{6,})`)
+	run        = regexp.MustCompile(`[A-Za-z0-9_+/=~-]{16,}`)
+)
+
+// maskWords hides the credentials in a text that has no structure.
+func maskWords(text string) string {
+	if secretForm.MatchString(text) {
+		return notShown
+	}
+	text = secretPair.ReplaceAllString(maskText(text), "${1}***")
+	return run.ReplaceAllStringFunc(text, func(s string) string {
+		if secretValue(s) {
+			return "***"
+		}
+		return s
+	})
+}
+
+// secretValue tells whether a text looks made by a machine, as keys are: long, of letters and digits in no order. Words with
+// numbers between them are none.
+func secretValue(s string) bool {
+	const letters, digits = 1, 2
+	for _, part := range run.FindAllString(s, -1) {
+		changes, upper, last, kinds := 0, 0, 0, 0
+		var before rune
+		for _, r := range part {
+			kind := 0 // of a mark between words, after which counting begins anew
+			switch {
+			case unicode.IsDigit(r):
+				kind = digits
+			case unicode.IsLetter(r):
+				kind = letters
+			}
+			if kind != 0 && last != 0 && kind != last {
+				changes++
+			}
+			if unicode.IsUpper(r) && before != 0 && (unicode.IsUpper(before) || unicode.IsDigit(before)) || unicode.IsLower(r) && unicode.IsDigit(before) {
+				upper++
+			}
+			last, kinds = kind, kinds|kind
+			before = r
+		}
+		if kinds == letters|digits && changes >= 4 || upper >= 4 && kinds == letters && strings.ToUpper(part) != part {
+			return true
+		}
+	}
+	return false
+}
