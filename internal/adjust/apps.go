@@ -194,15 +194,22 @@ func (c *Client) appList(ctx context.Context, query url.Values) ([]AppDetails, e
 	return all, nil
 }
 
-// appsIn reads the apps of an answer: one, a list of some, or either in an object. Nothing and null are no apps.
+// appsIn reads the apps of an answer: one, a list of some, or either in an object, at any depth that is likely. Nothing
+// and null are no apps.
 func appsIn(raw json.RawMessage) (all []AppDetails, ok bool) {
 	raw = inside(raw, appFields, "app", "apps", "application", "applications")
 	switch {
 	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
 		return nil, true
 	case raw[0] == '[':
-		err := json.Unmarshal(raw, &all)
-		return all, err == nil
+		for _, item := range elements(raw) {
+			some, ok := appsIn(item)
+			if !ok {
+				return nil, false
+			}
+			all = append(all, some...)
+		}
+		return all, true
 	case raw[0] == '{' && hasAny(object(raw), appFields):
 		all = make([]AppDetails, 1)
 		err := json.Unmarshal(raw, &all[0])

@@ -15,13 +15,17 @@ import (
 // the account has them. What is in a section is left as it is: see
 // dev.adjust.com/en/api/app-automation-api/app-settings-endpoint for those whose shape is known. Sections such as
 // sdk_secrets hold secrets. The sections may come in an object around them, and the one that was asked for may come
-// alone; an answer that tells nothing is no sections, and a list of anything else is under the name "settings".
+// alone; an empty answer (204) is Unclear, and a list of anything else is under the name "settings".
 func (c *Client) Settings(ctx context.Context, token string, sections ...string) (map[string]json.RawMessage, error) {
-	raw, err := anything(ctx, c, call{
+	q := call{
 		op: "read settings of app " + opPart(token), path: []string{"app", token, "settings"}, query: url.Values{"sections": sections}, what: "an object of sections",
-	})
-	if err != nil {
+	}
+	raw, err := anything(ctx, c, q)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(raw) == 0:
+		return nil, q.unclear(raw)
 	}
 	for range 2 {
 		if o := object(raw); len(o) == 1 {

@@ -49,9 +49,9 @@ func anything(ctx context.Context, c *Client, q call) (json.RawMessage, error) {
 }
 
 // unclear is the error of a call whose answer has another shape. It names the shape alone: what came may hold secrets.
-func (q call) unclear(raw json.RawMessage) error {
-	e := &Error{Op: q.op, Status: http.StatusOK, Attempts: 1, Err: &unclearError{shapeOf(raw)}}
-	if raw == nil {
+func (q call) unclear(raw json.RawMessage, more ...string) error {
+	e := &Error{Op: q.op, Status: http.StatusOK, Attempts: 1, Err: &unclearError{shapeOf(raw) + strings.Join(more, "")}}
+	if len(raw) == 0 {
 		e.Status = http.StatusNoContent
 	}
 	return e

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"time"
 
@@ -184,7 +183,7 @@ func (c *Client) Ticket(ctx context.Context, ticket string) (t Ticket, err error
 		raw = list[0]
 	}
 	if json.Unmarshal(raw, &t) != nil || t.Status == "" {
-		return Ticket{}, &Error{Op: q.op, Status: http.StatusOK, Attempts: 1, Err: &unclearError{shapeOf(raw) + ", and tells no status"}}
+		return Ticket{}, q.unclear(raw, ", and tells no status")
 	}
 	return t, nil
 }

@@ -25,7 +25,7 @@ type state struct {
 // is the token that an earlier answer gave it.
 func (f *finder) look(ctx context.Context, a App, known string) (s state, err error) {
 	s.sighting, err = f.find(ctx, a, known)
-	if err != nil || !s.exists {
+	if err != nil || !s.exists || s.details.AppToken == "" {
 		return s, err
 	}
 	sections := []string{"app_info"}

@@ -112,6 +112,9 @@ func (w *work) needsApp(s state) bool {
 // send makes or updates the app, and waits for the migration.
 func (w *work) send(ctx context.Context, s state) error {
 	r := w.app.request()
+	if w.mem.Sent != w.app.sum(w.mem.Salt) {
+		w.mem.Lost = 0
+	}
 	// A killed run was making this app. The migration of its creation is enough.
 	making := w.mem.State == Sending && w.mem.New
 	r.ForceUpdate = s.exists && (w.anew() || !making &&
@@ -121,9 +124,6 @@ func (w *work) send(ctx context.Context, s state) error {
 		return fmt.Errorf("%w: the service doesn't show the app's channel setup, which a request replaces; declare channel_setup", ErrMigration)
 	case r.ChannelSetup == nil && s.exists:
 		r.ChannelSetup = s.details.ChannelSetup // what isn't sent is cleared
-	}
-	if w.mem.Sent != w.app.sum(w.mem.Salt) {
-		w.mem.Lost = 0
 	}
 	before := "" // the ticket of a job that is over
 	if w.mem.State == Done || w.mem.State == Failed {
@@ -268,7 +268,7 @@ func (w *work) conclude(ctx context.Context, s state) error {
 	for _, c := range all {
 		w.mem.Settled[c.Path] = c.sum
 	}
-	w.mem.State, w.mem.New, w.mem.Again, w.mem.Token = Done, false, false, cmp.Or(s.details.AppToken, w.mem.Token)
+	w.mem.State, w.mem.New, w.mem.Again, w.mem.Lost, w.mem.Token = Done, false, false, 0, cmp.Or(s.details.AppToken, w.mem.Token)
 	w.rep.Token = w.mem.Token
 	return w.save(ctx)
 }

@@ -169,7 +169,7 @@ func Find(ctx context.Context, client *adjust.Client, platform, storeID string) 
 	case s.exists:
 		return s.details.AppToken, nil
 	case s.seen != "":
-		return "", fmt.Errorf("find app %s/%s: %w: %s", platform, storeID, adjust.ErrNotFound, s.seen)
+		return "", fmt.Errorf("app %s/%s: %w: %s", platform, storeID, adjust.ErrNotFound, s.seen)
 	}
-	return "", fmt.Errorf("find app %s/%s: %w", platform, storeID, adjust.ErrNotFound)
+	return "", fmt.Errorf("app %s/%s: %w", platform, storeID, adjust.ErrNotFound)
 }

@@ -30,8 +30,8 @@ type Options struct {
 	Apps []App
 	Only []string // IDs of these apps and no others; nil: all
 
-	Migrate bool     // copy the template again even if nothing differs
-	NewTicket    []string // IDs of apps that get a new job at once, whatever became of the last one
+	Migrate   bool     // copy the template again even if nothing differs
+	NewTicket []string // IDs of apps that get a new job at once, whatever became of the last one
 
 	TicketWait time.Duration // for one migration, before it is left for the next run
 	FirstPoll  time.Duration // after a request, before its ticket is asked for; 0: the client's own

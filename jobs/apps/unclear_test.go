@@ -100,7 +100,7 @@ func TestAppsAreMadeWhateverTheLookupSays(t *testing.T) {
 				}
 				a, p, l := absent[absence], present[presence], lists[list]
 				t.Run(absence+"/"+presence+"/"+list, func(t *testing.T) {
-					r := newRig(t, emulator.Options{}, game(1))
+					r := newRig(t, emulator.Options{Readings: plainly}, game(1))
 					r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{lookup(a, p, l), r.server.Client().Transport}})
 					r.wants(r.run(), 1, 0, 0)
 					r.wants(r.run(), 0, 1, 0)
@@ -118,7 +118,7 @@ func TestAppsAreMadeWhateverTheLookupSays(t *testing.T) {
 // A token that is refused everywhere, and a service that fails, make no app.
 func TestRefusedLookupsMakeNothing(t *testing.T) {
 	for name, as := range map[string]answer{"401": {401, "who"}, "500": {500, "oops"}} {
-		r := newRig(t, emulator.Options{}, game(1))
+		r := newRig(t, emulator.Options{Readings: plainly}, game(1))
 		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{lookup(as, ok, ok), r.server.Client().Transport}})
 		r.wants(r.run(), 0, 0, 1)
 		if all, err := r.server.ManagedApps(); err != nil || len(all) != 0 {
@@ -140,7 +140,7 @@ func TestNoTicketBlocksAnApp(t *testing.T) {
 		"in upper case": ok(`{"status":"NEW","kind":"migration","result":{}}`),
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, emulator.Options{}, game(1))
+			r := newRig(t, emulator.Options{Readings: plainly}, game(1))
 			r.o.TicketWait = time.Minute
 			r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{func(q *http.Request, was answer) answer {
 				if strings.Contains(q.URL.Path, "/status/") {
@@ -176,7 +176,7 @@ func TestNoTicketBlocksAnApp(t *testing.T) {
 // What still differs after the wait is sent again, by the next run or by one that is told to, and only once.
 func TestWhatStillDiffersIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{}, game(1))
+		r := newRig(t, emulator.Options{Readings: plainly}, game(1))
 		r.o.TicketWait = time.Minute
 		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{func(q *http.Request, was answer) answer {
 			if strings.Contains(q.URL.Path, "/status/") {
