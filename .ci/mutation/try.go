@@ -60,6 +60,8 @@ func stages(folder string) []stage {
 		return []stage{document, draws, quick, at(area, ""), reports, top, naive}
 	case "/reading": // whose names are those of the page
 		return []stage{at(area, ""), {"internal/house", "Readings", ""}, document, top}
+	case "/store":
+		return []stage{at(area, ""), document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick}
 	default: // what every area rests on
 		return []stage{document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick, reports, draws, naive}
 	}
@@ -93,7 +95,7 @@ func try(ctx context.Context, m mutant) (r result) {
 		case err == nil:
 		case bytes.Contains(out, []byte("[build failed]")):
 			return result{mutant: m, fate: notViable}
-		case bytes.Contains(out, []byte("panic: test timed out")):
+		case bytes.Contains(out, []byte("panic: test timed out")) && !bytes.Contains(out, []byte("--- FAIL")):
 			return result{mutant: m, fate: timedOut, by: stage.folder}
 		default:
 			return result{mutant: m, fate: killed, by: stage.folder}
