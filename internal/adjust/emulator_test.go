@@ -82,7 +82,7 @@ func TestEmulator(t *testing.T) {
 
 func TestEmulatorRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := withEmulator(t, emulator.Options{MaxPairs: 9}, nil)
+		c, _ := withEmulator(t, emulator.Options{MaxPairs: 9, Readings: []string{"error-body=model"}}, nil) // an empty body names no metric
 		q := lastWeek()
 		q.Splittable = true
 		if _, _, err := fetch(t.Context(), c, q); !errors.Is(err, ErrTooSlow) {
