@@ -17,15 +17,12 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
-// sharingWords are the readings under which names, options in a form, and the words of an answer are what the test below
-// looks for. All else is as the flag has it.
-var sharingWords = []string{"sharing-partner=any", "sharing-form=anywhere", "sharing-partly=error", "sharing-refusal=400", "error-body=model"}
-
 // The emulator, written from the document alone, takes what this client sends, and both agree on every fault: what comes
 // last holds, however often it came.
 func TestSharingEmulator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := emulator.New(emutest.With(emulator.Options{Apps: 3, Days: 9, Readings: sharingWords}))
+		s, err := emulator.New(emutest.With(emulator.Options{Apps: 3, Days: 9, Readings: []string{
+			"sharing-form=anywhere", "sharing-partner=any", "sharing-partly=error", "sharing-refusal=400"}}))
 		if err != nil {
 			t.Fatal(err)
 		}

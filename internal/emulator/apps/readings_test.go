@@ -2,6 +2,8 @@ package apps_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -186,5 +188,27 @@ func TestReadingsTicketIdle(t *testing.T) {
 				statusOf(t, s, got.(string))
 			}
 		}
+	}
+}
+
+// An answer without a body can be cut too: the connection ends, and what was asked for is done.
+func TestReadingsCut(t *testing.T) {
+	t.Parallel()
+	s := under(t, "vault-answer=204")
+	server := httptest.NewServer(s)
+	defer server.Close()
+	s.SetFaults([]emulator.Fault{{Kind: emulator.FaultCut, Times: 1}})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/app-automation/vault", strings.NewReader(`{"section":"purchase_verification","store":"google","data":"x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer x")
+	r.Header.Set("Content-Type", "application/json")
+	if resp, err := server.Client().Do(r); err == nil {
+		_ = resp.Body.Close()
+		t.Errorf("answered %d", resp.StatusCode)
+	}
+	if kept := callOK[[]object](t, s, "GET", "vault", nil); len(kept) != 1 {
+		t.Errorf("%v", kept)
 	}
 }
