@@ -93,7 +93,7 @@ func try(ctx context.Context, m mutant) (r result) {
 		case err == nil:
 		case bytes.Contains(out, []byte("[build failed]")):
 			return result{mutant: m, fate: notViable}
-		case bytes.Contains(out, []byte("panic: test timed out")):
+		case bytes.Contains(out, []byte("panic: test timed out")) && !bytes.Contains(out, []byte("--- FAIL")):
 			return result{mutant: m, fate: timedOut, by: stage.folder}
 		default:
 			return result{mutant: m, fate: killed, by: stage.folder}

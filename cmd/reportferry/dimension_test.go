@@ -89,7 +89,7 @@ func TestDimensionBeyondTheCatalogue(t *testing.T) {
 	write("{creative_id__not_in: [unknown]}", "{channel_id__in: [partner_34]}")
 	says(2, "Unsupported dimension: channel_id", "check")
 	write("{creative_id__not_in: [unknown]}", "{shiny__gt: 5}")
-	says(2, "shiny", "check")
+	says(2, "the service refuses the metric shiny", "check")
 	write("{creative_id__not_in: [unknown]}\n", "{creative_id__not_in: [unknown]}\n    types: {creative_id: string}\n")
 	if code, out, errs := ask(t, "plan"); code != 0 || strings.Contains(out+errs, "catalogue") {
 		t.Errorf("exit code %d: %s%s", code, errs, out)

@@ -21,9 +21,10 @@ func TestWithoutConfig(t *testing.T) {
 		says []string
 	}{
 		{"report --dimensions day,network --metrics installs,cost --currency USD --date-period -2d:-1d", []string{"day,network,installs,cost\n", "Organic"}},
-		{"report --dimensions app,creative_id --metrics installs --currency USD --format jsonl", []string{`"creative_id":"unknown"`, `"installs":`}},
+		{"report --dimensions app,creative_id --metrics installs --currency USD --format jsonl", []string{`"creative_id":"unknown"`, `"creative_id":"3000`, `"installs":`}},
 		{"events --search level", []string{"SLUG", "level_"}},
 		{"events --json", []string{"app_token_x_event_tokens_mapping"}},
+		{"events --log-format json", []string{"app_token_x_event_tokens_mapping"}},
 		{"apps list", []string{"TOKEN", "apps\n"}},
 		{"apps list --json", []string{"["}},
 		{"apps vault list", []string{"SECTION", "0 records"}},
@@ -40,6 +41,12 @@ func TestWithoutConfig(t *testing.T) {
 		}
 	}
 	if code, _, errs := ask(t, "apps get "+app+" --base-url "+base); code != 1 || !strings.Contains(errs, "it isn't there") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if code, _, errs := ask(t, "report --dimensions day,campain --metrics installs --base-url "+base); code != 1 || !strings.Contains(errs, "near campain: campaign") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if code, _, errs := ask(t, "run"); code != 2 || !strings.Contains(errs, "report, events and most commands of apps need none") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	left, err := os.ReadDir(".")

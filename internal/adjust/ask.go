@@ -59,14 +59,26 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// A beginning keeps the first bytes that are written to it, to show what an answer is that nobody can read.
+type beginning struct{ text []byte }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.text = append(b.text, p[:min(len(p), 160-len(b.text))]...)
+	return len(p), nil
+}
+
 // fetchJSON sends r and reads one JSON value; Answer.Empty and the zero value stand for 204.
 func fetchJSON[T any](ctx context.Context, c *Client, r transport.Request, what string) (T, Answer, error) {
 	var none, got T
-	r.Types, r.Never = []string{"application/json", "text/json", "text/plain"}, "<"
+	r.Types, r.Never = []string{"application/json", "text/json", "text/plain", "application/octet-stream"}, "<"
 	r.Read = func(from io.Reader) error {
 		var whole T // of this attempt alone
-		d := json.NewDecoder(&limited{from, answerLimit})
+		var begin beginning
+		d := json.NewDecoder(io.TeeReader(&limited{from, answerLimit}, &begin))
 		if err := d.Decode(&whole); err != nil {
+			if !r.Private {
+				err = fmt.Errorf("%w; it begins with %q", err, begin.text)
+			}
 			return fmt.Errorf("the answer isn't %s: %w", what, err)
 		}
 		if _, err := d.Token(); err != io.EOF {

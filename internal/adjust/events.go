@@ -3,7 +3,10 @@ package adjust
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
@@ -50,7 +53,54 @@ func (c *Client) Events(ctx context.Context, q EventsQuery) ([]Event, error) {
 	if q.TokensMapping {
 		v.Set("tokens_mapping", "true")
 	}
-	return fetchReport[[]Event](ctx, c, "events", v, "a list of events")
+	list, err := fetchReport[eventList](ctx, c, "events", v, "a list of events")
+	if err != nil || list == nil {
+		return nil, err
+	}
+	for i := range list {
+		list[i].narrow(q.AppTokens)
+	}
+	return list, nil
+}
+
+// An eventList is read from an array, or from an object that has nothing but one, under the name events: further fields
+// might say that there is more than this.
+type eventList []Event
+
+// UnmarshalJSON reads a list; null is none.
+func (l *eventList) UnmarshalJSON(b []byte) error {
+	var wrapped map[string]json.RawMessage
+	if json.Unmarshal(b, &wrapped) == nil {
+		if inner, ok := wrapped["events"]; ok && len(wrapped) == 1 {
+			b = inner
+		}
+	}
+	return json.Unmarshal(b, (*[]Event)(l))
+}
+
+// narrow leaves an event only those of these apps, because a service that was asked for them may name all that an event
+// has. No apps are all, and an event that names none of them stays as it is. Which of its tokens are whose is in
+// TokensByApp alone.
+func (e *Event) narrow(apps []string) {
+	asked := func(app string) bool {
+		return slices.ContainsFunc(apps, func(a string) bool { return strings.EqualFold(a, app) })
+	}
+	if !slices.ContainsFunc(e.AppTokens, asked) {
+		return
+	}
+	e.AppTokens = slices.DeleteFunc(e.AppTokens, func(app string) bool { return !asked(app) })
+	if len(e.TokensByApp) == 0 {
+		return
+	}
+	maps.DeleteFunc(e.TokensByApp, func(app string, _ []string) bool { return !asked(app) })
+	e.Tokens = slices.DeleteFunc(e.Tokens, func(token string) bool {
+		for _, of := range e.TokensByApp {
+			if slices.Contains(of, token) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // fetchReport asks an endpoint of the reports for one JSON value; its zero value stands for 204.

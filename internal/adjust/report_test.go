@@ -46,6 +46,9 @@ func TestEvents(t *testing.T) {
 		AppTokens: []string{"a1", "b2"}, Tokens: []string{"t1", "t2"}, IsSKAdEvent: true,
 		TokensByApp: map[string][]string{"a1": {"t1"}, "b2": {"t2"}}, Unknown: map[string]json.RawMessage{"increase_is_negative": json.RawMessage("false")}},
 		{ID: "open", Name: "Open"}}
+	first := want[0]
+	first.AppTokens, first.Tokens, first.TokensByApp = []string{"a1"}, []string{"t1"}, map[string][]string{"a1": {"t1"}}
+	only := []Event{first, want[1]}
 	for _, tt := range []struct {
 		name    string
 		query   EventsQuery
@@ -58,7 +61,16 @@ func TestEvents(t *testing.T) {
 		{"narrowed", EventsQuery{Contains: "pur chase", AppTokens: []string{"a1", "b2"}, TokensMapping: true}, []reply{answer(whole)},
 			"?app_token__in=a1%2Cb2&events__contains=pur+chase&tokens_mapping=true", want, ""},
 		{"Contains", EventsQuery{Contains: "purchase"}, []reply{answer(whole)}, "?events__contains=purchase", want, ""},
-		{"AppTokens", EventsQuery{AppTokens: []string{"a1"}}, []reply{answer(whole)}, "?app_token__in=a1", want, ""},
+		{"AppTokens", EventsQuery{AppTokens: []string{"a1"}}, []reply{answer(whole)}, "?app_token__in=a1", only, ""},
+		{"AppTokens in another case", EventsQuery{AppTokens: []string{"A1"}}, []reply{answer(whole)}, "?app_token__in=A1", only, ""},
+		{"of another app", EventsQuery{AppTokens: []string{"c3"}}, []reply{answer(whole)}, "?app_token__in=c3", want, ""},
+		{"in an object", EventsQuery{}, []reply{answer(`{"events":` + whole + `}`)}, "", want, ""},
+		{"null", EventsQuery{}, []reply{answer("null")}, "", nil, ""},
+		{"null in an object", EventsQuery{}, []reply{answer(`{"events":null}`)}, "", nil, ""},
+		{"a page of more", EventsQuery{}, []reply{answer(`{"events":[],"next":2}`)}, "", nil,
+			"events: the answer isn't a list of events: json: cannot unmarshal object into Go value of type []adjust.Event; it begins with \"{\\\"events\\\":[],\\\"next\\\":2}\""},
+		{"an error that is called a success", EventsQuery{}, []reply{answer(`{"error_code":"service_error","error_desc":"no"}`)}, "", nil,
+			"events: service_error: no: an error under a status that tells none"},
 		{"TokensMapping", EventsQuery{TokensMapping: true}, []reply{answer(whole)}, "?tokens_mapping=true", want, ""},
 		{"cut once", EventsQuery{}, []reply{cut(20), answer(whole)}, "", want, ""},
 		{"a gateway's page", EventsQuery{}, []reply{func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, answer(whole)}, "", want, ""},

@@ -1,6 +1,9 @@
 package catalog
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Type is the type that a column of a report has in a table. It is fixed before the first byte of an answer is read.
 type Type uint8
@@ -53,7 +56,7 @@ func (t Type) IsTime() bool { return t >= Day && t <= Hour }
 // ForFormatting is the type of a metric that only the events endpoint describes, from the formatting field of its
 // record (values: the service's OpenAPI file of June 2024). An unknown formatting gives false.
 func ForFormatting(formatting string) (Type, bool) {
-	switch formatting {
+	switch strings.ReplaceAll(Fold(formatting), " ", "_") {
 	case "integer":
 		return Int64, true
 	case "money", "money_precise":

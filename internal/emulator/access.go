@@ -4,12 +4,14 @@ import (
 	"crypto/rand"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
 
 	"golang.org/x/time/rate"
 
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
@@ -92,14 +94,20 @@ func (s *Server) authenticate(r *http.Request) (token string, role Role, e *wire
 	return token, role, nil
 }
 
-// admit checks credentials, account, the token's bucket and the method, in this order.
+// admit checks the address's bucket, credentials, account and the method, in this order. A limit by token comes behind the
+// credentials.
 func (s *Server) admit(r *http.Request) *wire.Error {
+	limited := &wire.Error{Status: http.StatusTooManyRequests, Code: wire.CodeRequest, Desc: "Rate limit exceeded", RetryAfter: 1}
+	byAddress := s.read.Is(reading.RateBy, "address")
+	if byAddress && !s.allow(address(r)) {
+		return limited
+	}
 	token, _, e := s.authenticate(r)
 	if e != nil {
 		return e
 	}
-	if !s.allow(token) {
-		return &wire.Error{Status: http.StatusTooManyRequests, Code: wire.CodeRequest, Desc: "Rate limit exceeded", RetryAfter: 1}
+	if !byAddress && !s.allow(token) {
+		return limited
 	}
 	if r.Method != http.MethodGet {
 		return wire.BadRequest("Method %s is not supported", r.Method)
@@ -107,17 +115,26 @@ func (s *Server) admit(r *http.Request) *wire.Error {
 	return nil
 }
 
-// allow takes one token from the bucket of an API token. The bucket runs on real time (fake inside a synctest bubble),
+// address is the caller's, without its port: everybody behind one router shares a bucket. The in-process client has one.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// allow takes one token from the bucket of an address or an API token. The bucket runs on real time (fake inside a synctest bubble),
 // not on the data's clock, which a test may hold still.
-func (s *Server) allow(token string) bool {
+func (s *Server) allow(caller string) bool {
 	if s.opts.Rate < 0 {
 		return true
 	}
 	s.limitMu.Lock()
-	l := s.limiters[token]
+	l := s.limiters[caller]
 	if l == nil {
 		l = rate.NewLimiter(rate.Limit(s.opts.Rate), s.opts.Burst)
-		s.limiters[token] = l
+		s.limiters[caller] = l
 	}
 	s.limitMu.Unlock()
 	return l.Allow()

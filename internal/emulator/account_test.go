@@ -84,7 +84,7 @@ func TestDeclaredAppIsReported(t *testing.T) {
 				}
 			}
 		}
-		if !slices.Equal(days, []string{"2026-03-14", "2026-03-15"}) {
+		if !slices.Equal(days, []string{"2026-03-13", "2026-03-14", "2026-03-15"}) {
 			t.Errorf("%s: the app has rows on %q", when, days)
 		}
 		if got := emutest.Report(t, s, "store_id,store_type,os_name", "installs", "date_period=-1d:-0d&app_token__in="+app).Rows; len(got) != 1 || got[0][0]+got[0][1]+got[0][2] != "com.example.boatsgoogle_playandroid" {
@@ -97,13 +97,13 @@ func TestDeclaredAppIsReported(t *testing.T) {
 	}
 	before := see("made")
 	cost := func() int64 {
-		return emutest.Report(t, s, "app", "click_cost", "date_period=2026-03-14:2026-03-14&app_token__in="+app).Sum(t, "click_cost")
+		return emutest.Report(t, s, "app", "click_cost", "date_period=2026-03-13:2026-03-13&app_token__in="+app).Sum(t, "click_cost")
 	}
 	withSpend := cost() + 7_250_000
 
-	// Spend for the first engagement of the app's first day.
+	// Spend for an engagement of the app's first day.
 	rows, err := csv.NewReader(strings.NewReader(adminGet(t, s, "engagements?days=20&per_day=3&app_token="+app, 200))).ReadAll()
-	if err != nil || strings.Join(rows[0], ",") != "cost_id,app,campaign,time" || len(rows) < 4 || !strings.HasPrefix(rows[1][3], "2026-03-14T") || rows[1][1] != "Paper \"Boats\", 2" {
+	if err != nil || strings.Join(rows[0], ",") != "cost_id,app,campaign,time" || len(rows) < 4 || !strings.HasPrefix(rows[1][3], "2026-03-13T") || rows[1][1] != "Paper \"Boats\", 2" {
 		t.Fatalf("engagements %q, %v", rows, err)
 	}
 	if w := emutest.PostCost(s, emutest.Cost("cpc", "usd", "7.25", rows[1][0], "t"), true); w.Code != 200 {
@@ -145,7 +145,7 @@ func TestDeclaredAppIsReported(t *testing.T) {
 	if got := cost(); got != withSpend || s.Spend().States["matched"] != 1 {
 		t.Errorf("opened again: cost %d, want %d; spend %v", got, withSpend, s.Spend().States)
 	}
-	if next := emutest.MakeApp(t, s, "Third", "com.example.third"); next == app || s.Apps()[4].Token != next || s.Apps()[4].FirstDay != facts.DayOf(emutest.Noon)+1 {
+	if next := emutest.MakeApp(t, s, "Third", "com.example.third"); next == app || s.Apps()[4].Token != next || s.Apps()[4].FirstDay != facts.DayOf(emutest.Noon) {
 		t.Errorf("the next app is %+v", s.Apps()[4])
 	}
 }

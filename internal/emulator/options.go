@@ -20,7 +20,7 @@ type Options struct {
 	Days     int              // days that have data, ending today by Now, default 120; other days are empty
 	Token    string           // the one accepted Bearer token; "" accepts any that isn't empty
 	Now      func() time.Time // clock of the data, default time.Now (fake inside testing/synctest)
-	Rate     float64          // requests a second per token, default 50; negative means no limit
+	Rate     float64          // requests a second for reports from an address, default 50; negative means no limit
 	Burst    int              // size of the token bucket, default 100
 	MaxPairs int              // a report over more day-app pairs is answered 504; 0 means no limit
 	Latency  time.Duration    // waited before the first byte of every answer, the admin calls' excepted

@@ -44,7 +44,7 @@ type Server struct {
 	active   sync.WaitGroup
 
 	limitMu  sync.Mutex
-	limiters map[string]*rate.Limiter // one bucket per token
+	limiters map[string]*rate.Limiter // one bucket per address, or per token
 }
 
 // New opens an emulator. It takes a few milliseconds: data is made when it is first asked for.

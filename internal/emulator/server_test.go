@@ -108,8 +108,14 @@ func TestInsideSynctest(t *testing.T) {
 }
 
 func TestTokenBucket(t *testing.T) {
+	for _, by := range []string{"address", "token"} {
+		t.Run(by, func(t *testing.T) { testTokenBucket(t, by) })
+	}
+}
+
+func testTokenBucket(t *testing.T, by string) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := emulator.New(emulator.Options{Apps: 1, Days: 2})
+		s, err := emulator.New(emulator.Options{Apps: 1, Days: 2, Readings: []string{"rate-by=" + by}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,8 +139,17 @@ func TestTokenBucket(t *testing.T) {
 		if got := statuses(130, "a"); got[200] != 100 || got[429] != 30 {
 			t.Errorf("burst: %v", got)
 		}
-		if got := statuses(100, "b"); got[200] != 100 {
-			t.Errorf("another token's bucket: %v", got)
+		if got := statuses(20, "b"); (got[200] == 20) != (by == "token") {
+			t.Errorf("by %s, another token from there: %v", by, got)
+		}
+		if got := statusFrom(s, "192.0.2.7:4711", "c"); got != 200 {
+			t.Errorf("another token from elsewhere: %d", got)
+		}
+		if got := statusFrom(s, "192.0.2.7:4712", "a"); (got == 200) != (by == "address") {
+			t.Errorf("by %s, the first token from elsewhere: %d", by, got)
+		}
+		if r, _, err := emutest.Fetch(s.Client(), "http://x/_emulator/requests", "a"); err != nil || r.StatusCode != 200 {
+			t.Errorf("an admin call is limited: %v, %v", r, err)
 		}
 		time.Sleep(time.Second)
 		if got := statuses(60, "a"); got[200] != 50 {
@@ -144,6 +159,15 @@ func TestTokenBucket(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func statusFrom(s *emulator.Server, address, token string) int {
+	r := httptest.NewRequest(http.MethodGet, "/reports-service/events", nil)
+	r.RemoteAddr = address
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w.Code
 }
 
 func TestGzipOnlyWhenAccepted(t *testing.T) {
@@ -175,7 +199,10 @@ func TestEvents(t *testing.T) {
 		}
 		return out
 	}
-	all := list("unknown=1&event__contains=nothing")
+	for _, unknown := range []string{"unknown=1", "event__contains=nothing", "events__in=purchase"} {
+		emutest.Get(t, s, "events?"+unknown, 400)
+	}
+	all := list("")
 	sections, slugs, shared, mapped := map[string]bool{}, map[string]bool{}, 0, 0
 	for _, e := range all {
 		for _, field := range []string{"id", "name", "short_name", "section", "formatting", "description", "app_token", "tokens", "is_skad_event"} {

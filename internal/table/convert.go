@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -38,6 +39,15 @@ func numberParser(t catalog.Type) func([]byte) (int64, verdict) {
 	default:
 		return parseDouble
 	}
+}
+
+// noNumber tells the words that programs write where there is no number.
+func noNumber(text []byte) bool {
+	if len(text) != 3 && len(text) != 4 {
+		return false
+	}
+	word := string(text)
+	return strings.EqualFold(word, "null") || strings.EqualFold(word, "nan") || strings.EqualFold(word, "none")
 }
 
 func (a *csvRows) texts(b *batch, i, at int) bool {
@@ -105,6 +115,10 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 		}
 		v, verdict := parse(text)
 		if verdict != fits {
+			if nullable && noNumber(text) {
+				b.null(i, k)
+				continue
+			}
 			if verdict != rounded {
 				return false
 			}
@@ -156,6 +170,9 @@ func (a *csvRows) check(i int, text []byte) verdict {
 		}
 		return verdict
 	case len(text) > 0:
+		if !column.Dimension && noNumber(text) {
+			return fits
+		}
 		_, verdict := numberParser(t)(text)
 		return verdict
 	case column.Dimension:

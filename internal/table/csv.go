@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/reportferry/reportferry/internal/catalog"
 )
@@ -38,7 +39,7 @@ func (c *Converter) read(ctx context.Context, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if a.places, err = matchHeader(header, c.columns); err != nil {
+	if a.places, err = matchHeader(asAsked(header, c.columns), c.columns); err != nil {
 		return err
 	}
 	for {
@@ -87,6 +88,31 @@ func (a *csvRows) column(b *batch, i int) bool {
 	default:
 		return a.numbers(b, i, at)
 	}
+}
+
+// asAsked gives names that differ from a column's source in case alone as that source is written, because slugs are told
+// apart without case.
+func asAsked(header []string, columns []Column) []string {
+	exact := map[string]bool{}
+	for _, name := range header {
+		exact[name] = true
+	}
+	sources := map[string]string{} // by folded name; empty when two are the same but for case
+	for _, c := range columns {
+		folded := strings.ToLower(c.Source)
+		if was, twice := sources[folded]; twice && was != c.Source {
+			sources[folded] = ""
+			continue
+		}
+		sources[folded] = c.Source
+	}
+	names := slices.Clone(header)
+	for i, name := range names {
+		if source := sources[strings.ToLower(name)]; source != "" && !exact[source] {
+			names[i] = source
+		}
+	}
+	return names
 }
 
 // matchHeader finds the index of every column's cell in a row, or -1 for a column without a source. The header must hold

@@ -137,9 +137,9 @@ func TestCellErrors(t *testing.T) {
 		rows, want string
 	}{
 		{"2026-01-01,a,12.5,1,1,n\n", `row 1 (line 2), column "installs": "12.5" is not a whole number; declare the column as double or decimal under ` + "`types:`"},
-		{good + "2026-01-01,\"x\n\ny\",1,1,1,n\n" + "2026-01-01,a,1,1,NaN,n\n", `row 3 (line 6), column "rate": "NaN" is not a plain number (no spaces, thousands separators, hex, NaN or Inf)`},
-		{"2026-01-01,a,\"1,234\",1,1,n\n", `row 1 (line 2), column "installs": "1,234" is not a plain number (no spaces, thousands separators, hex, NaN or Inf)`},
-		{"2026-01-01,a,1, 1,1,n\n", `row 1 (line 2), column "cost": " 1" is not a plain number (no spaces, thousands separators, hex, NaN or Inf)`},
+		{good + "2026-01-01,\"x\n\ny\",1,1,1,n\n" + "2026-01-01,a,1,1,Inf,n\n", `row 3 (line 6), column "rate": "Inf" is not a plain number (no spaces, thousands separators, hex or Inf)`},
+		{"2026-01-01,a,\"1,234\",1,1,n\n", `row 1 (line 2), column "installs": "1,234" is not a plain number (no spaces, thousands separators, hex or Inf)`},
+		{"2026-01-01,a,1, 1,1,n\n", `row 1 (line 2), column "cost": " 1" is not a plain number (no spaces, thousands separators, hex or Inf)`},
 		{"2026-01-01,a,1,1234567890123,1,n\n", `row 1 (line 2), column "cost": "1234567890123" has more than twelve digits before the decimal point; declare the column as double or string under ` + "`types:`"},
 		{"2026-01-01,a,9223372036854775808,1,1,n\n", `row 1 (line 2), column "installs": "9223372036854775808" is beyond the 64 bits of an int64`},
 		{"2026-01-01,a,1,1,1e400,n\n", `row 1 (line 2), column "rate": "1e400" is beyond the range of a double`},
@@ -150,17 +150,17 @@ func TestCellErrors(t *testing.T) {
 		{"2026-01-01,a,1,1,1\n", `row 1 (line 2): "2026-01-01,a,1,1,1" has 5 cells, and the header has 6`},
 		{good + "2026-01-01,a,1,1,1,n,\n", `row 2 (line 3): "2026-01-01,a,1,1,1,n," has 7 cells, and the header has 6`},
 		{good + "\n" + good, `row 2 (line 3): the line is blank`},
-		{good + "\r\n", `row 2 (line 3): the line is blank`},
+		{good + "\r\n\n" + good, `row 2 (line 3): the line is blank`},
 		{"2026-01-01,a\"b,1,1,1,n\n", `row 1 (line 2): "2026-01-01,a\"b,1,1,1,n" holds a quote inside a cell that doesn't begin with one`},
 		{"2026-01-01,\"a\"b,1,1,1,n\n", `row 1 (line 2): "2026-01-01,\"a\"b,1,1,1,n" holds text behind the closing quote of a cell`},
 		{good + "2026-01-01,\"a,1,1,1,n\n", `row 2 (line 3): "2026-01-01,\"a,1,1,1,n" ends inside a quoted cell; the answer was cut off, or a quote is missing`},
-		{"2026-01-01," + strings.Repeat("é", 50) + ",x,1,1,n\n", `row 1 (line 2), column "installs": "x" is not a plain number (no spaces, thousands separators, hex, NaN or Inf)`},
+		{"2026-01-01," + strings.Repeat("é", 50) + ",x,1,1,n\n", `row 1 (line 2), column "installs": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
 		{"2026-01-01,a," + strings.Repeat("7", 50) + ",1,1,n\n", `row 1 (line 2), column "installs": "7777777777777777777777777777777777777777"... is beyond the 64 bits of an int64`},
-		{"2026-01-01,\"\"\"\n\"\"\n\",1,1,1,n\n2026-01-01,a,x,1,1,n\n", `row 2 (line 5), column "installs": "x" is not a plain number (no spaces, thousands separators, hex, NaN or Inf)`},
+		{"2026-01-01,\"\"\"\n\"\"\n\",1,1,1,n\n2026-01-01,a,x,1,1,n\n", `row 2 (line 5), column "installs": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
 		// The first wrong cell of the answer, not of its column.
-		{"2026-01-01,a,1,1,x,n\n2026-01-01,a,x,1,1,n\n", `row 1 (line 2), column "rate": "x" is not a plain number (no spaces, thousands separators, hex, NaN or Inf)`},
+		{"2026-01-01,a,1,1,x,n\n2026-01-01,a,x,1,1,n\n", `row 1 (line 2), column "rate": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
 		// A wrong cell stands before a broken row.
-		{"2026-01-02,a,x,1,1,n\n\"", `row 1 (line 2), column "installs": "x" is not a plain number (no spaces, thousands separators, hex, NaN or Inf)`},
+		{"2026-01-02,a,x,1,1,n\n\"", `row 1 (line 2), column "installs": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
 	} {
 		_, err := convert(smallOptions(t), strings.NewReader(smallHeader+c.rows))
 		var cell *CellError
@@ -178,7 +178,9 @@ func TestHeaderErrors(t *testing.T) {
 		"day,campaign,installs,cost,rate,note,x,x\n": "the header of the answer holds without being asked for \"x\"; it repeats \"x\"",
 		"day,day,campaign,installs,cost,rate,note\n": "the header of the answer repeats \"day\"",
 		"\n": "the header of the answer lacks \"day\", \"campaign\", \"installs\", \"cost\", \"rate\", \"note\"; it holds without being asked for \"\"",
-		"Day,campaign,installs,cost,rate,note \n":          "the header of the answer lacks \"day\", \"note\"; it holds without being asked for \"Day\", \"note \"",
+		"Days,campaign,installs,cost,rate,note \n":         "the header of the answer lacks \"day\", \"note\"; it holds without being asked for \"Days\", \"note \"",
+		"Day,day,campaign,installs,cost,rate,note\n":       "the header of the answer holds without being asked for \"Day\"",
+		"Day,DAY,campaign,installs,cost,rate,note\n":       "the header of the answer repeats \"day\"",
 		"{\"error\": \"\xff" + strings.Repeat("x", 60):     "row 0 (line 1): \"{\\\"error\\\": \\\"\\xffxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"... holds a quote inside a cell that doesn't begin with one",
 		"\"day\nx\",campaign,installs,cost,rate,note\n1\n": "the header of the answer lacks \"day\"; it holds without being asked for \"day\\nx\"",
 		"":       ErrEmpty.Error(),

@@ -99,6 +99,12 @@ func (s *scanner) next(width int) (*block, error) {
 		*b = block{data: s.buffer[s.from:s.to], cells: b.cells[:0], width: width, first: s.rows + 1, line: s.line}
 		at := s.cut(b)
 		for at < len(b.data) {
+			if width > 1 && onlyLineEnds(b.data[at:]) { // a blank line behind the last row
+				if s.final {
+					at = len(b.data)
+				}
+				break
+			}
 			kept := len(b.cells)
 			cells, next, end := cutRow(b.data, at, s.final, b.cells)
 			if end == partial {
@@ -124,6 +130,15 @@ func (s *scanner) next(width int) (*block, error) {
 			return nil, io.EOF
 		}
 	}
+}
+
+func onlyLineEnds(data []byte) bool {
+	for _, c := range data {
+		if c != '\n' && c != '\r' {
+			return false
+		}
+	}
+	return true
 }
 
 // cut cuts the rows of a block by cutRows, and gives the place where that stopped.

@@ -27,7 +27,7 @@ func (v verdict) reason(t catalog.Type) string {
 	case blank:
 		return "is blank, and a column of type " + t.String() + " needs a value"
 	case notNumber:
-		return "is not a plain number (no spaces, thousands separators, hex, NaN or Inf)"
+		return "is not a plain number (no spaces, thousands separators, hex or Inf)"
 	case notWhole:
 		return "is not a whole number; declare the column as double or decimal under `types:`"
 	case notInt64:

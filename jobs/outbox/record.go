@@ -34,7 +34,7 @@ type Stat struct {
 type Record[V any] struct {
 	Row     int64    // from 1, ascending; gaps are allowed
 	ID      [16]byte // 128-bit hash of what identifies it, or, with Push.Order, what it is about; evenly spread
-	Also    [16]byte // with Push.Order: another thing that it is about; zero: none
+	Also    [16]byte // with Push.Order: another thing that it is about, which is in Content, too; zero: none
 	Content uint64   // hash of the rest
 	Value   V
 	Refusal *Rejection // not nil: it isn't sent

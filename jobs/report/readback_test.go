@@ -118,6 +118,12 @@ func at(rows []string, i int) string {
 func typedText(t *testing.T, kind arrow.Type, cell string) string {
 	t.Helper()
 	switch kind {
+	case arrow.INT64, arrow.FLOAT64, arrow.DECIMAL128:
+		if slices.Contains([]string{"", "null", "NaN"}, cell) {
+			return "NULL"
+		}
+	}
+	switch kind {
 	case arrow.INT64:
 		r, ok := new(big.Rat).SetString(cell)
 		if !ok || !r.IsInt() {

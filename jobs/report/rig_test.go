@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -185,9 +186,34 @@ func (r *rig) truthOf(first, last civil.Date) (header []string, rows [][]string)
 		body, _ := io.ReadAll(res.Body)
 		r.t.Fatalf("truth of %s to %s: %s %s", first, last, res.Status, body)
 	}
-	all, err := csv.NewReader(res.Body).ReadAll()
+	body, err := io.ReadAll(res.Body)
 	check(r.t, err)
-	return all[0], all[1:]
+	all, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff")))).ReadAll()
+	check(r.t, err)
+	return asAsked(r.t, slices.Concat(q.Dimensions, metrics), all)
+}
+
+// asAsked puts an answer's columns in the order of the request, whatever reading of the service the test runs under. No rows
+// are nil.
+func asAsked(t *testing.T, asked []string, all [][]string) (header []string, rows [][]string) {
+	t.Helper()
+	places := make([]int, len(asked))
+	for i, name := range asked {
+		if places[i] = slices.IndexFunc(all[0], func(head string) bool { return strings.EqualFold(head, name) }); places[i] < 0 {
+			t.Fatalf("the truth has no %s: %q", name, all[0])
+		}
+	}
+	for _, row := range all[1:] {
+		var cells []string
+		for _, at := range places {
+			cells = append(cells, row[at])
+		}
+		rows = append(rows, cells)
+	}
+	if rows == nil {
+		return nil, nil
+	}
+	return asked, rows
 }
 
 // files lists what is visible, partition by partition.

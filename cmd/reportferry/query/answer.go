@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bufio"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -94,7 +95,7 @@ func (a answer) each(use func(cells []string) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r := csv.NewReader(f)
+	r := csv.NewReader(unmarked(f))
 	r.ReuseRecord = true
 	if _, err := r.Read(); err != nil { // the header
 		return err
@@ -119,13 +120,24 @@ func readHeader(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	header, err := csv.NewReader(f).Read()
+	header, err := csv.NewReader(unmarked(f)).Read()
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("the answer has no header: %w", err)
 	}
-	header[0] = strings.TrimPrefix(header[0], "\ufeff") // the service has sent a byte order mark with readable names
 	return header, nil
 }
+
+// unmarked reads f behind its byte order mark, which the service has sent with readable names. A quote behind a mark would be
+// one inside a cell.
+func unmarked(f io.Reader) io.Reader {
+	r := bufio.NewReader(f)
+	if head, _ := r.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
+		_, _ = r.Discard(len(head)) // they were read already
+	}
+	return r
+}
+
+const byteOrderMark = "\ufeff"
 
 // writeTable writes the answer in aligned columns. All of it is kept in memory, to know the widths.
 func (a answer) writeTable(_ context.Context, w io.Writer) error {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 )
@@ -131,6 +133,41 @@ func TestAnswerToWhatIsNoFile(t *testing.T) {
 	for path, want := range map[string]os.FileMode{link: os.ModeSymlink, pipe: os.ModeNamedPipe} {
 		if info, err := os.Lstat(path); err != nil || info.Mode().Type() != want {
 			t.Errorf("%s is %v now (%v)", path, info.Mode(), err)
+		}
+	}
+}
+
+// A report that is asked for dates for people goes into no file of typed dates, and is shown as it came in the others.
+func TestFormatDates(t *testing.T) {
+	for format, wrong := range map[string]string{"parquet": "--format-dates: Parquet columns hold dates", "csv": "", "jsonl": "", "table": ""} {
+		r := &adHoc{format: format}
+		r.query.Dimensions, r.query.Metrics, r.query.FormatDates = []string{"day"}, []string{"installs"}, true
+		if err := r.complete(&cobra.Command{}); (err == nil) != (wrong == "") || err != nil && !strings.HasPrefix(err.Error(), wrong) {
+			t.Errorf("%s: %v, want %q", format, err, wrong)
+		}
+	}
+	a := answerOf(t, "\ufeff\"day\",\"installs\"\r\n\"Mar 14, 2026\",\"1\"\r\n")
+	for format, want := range map[string]string{
+		"jsonl": `{"day":"Mar 14, 2026","installs":1}` + "\n",
+		"table": "day           installs\nMar 14, 2026         1\n",
+	} {
+		var out bytes.Buffer
+		check(t, a.writeTo(t.Context(), format, "", &out))
+		if out.String() != want {
+			t.Errorf("%s: %q, want %q", format, &out, want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	if err := a.writeTo(t.Context(), "parquet", path, nil); err == nil || !strings.Contains(err.Error(), `"Mar 14, 2026" is not a valid day`) {
+		t.Errorf("a service that formats dates without being asked to: %v", err)
+	}
+}
+
+func TestHeaderAsAsked(t *testing.T) {
+	asked := []string{"day", "installs"}
+	for header, want := range map[string]string{"DAY,Installs": "day,installs", "installs,Day": "installs,day", "Day,day": "Day,day", "x,INSTALLS": "x,installs"} {
+		if got := strings.Join(asAsked(strings.Split(header, ","), asked), ","); got != want {
+			t.Errorf("%s: %s, want %s", header, got, want)
 		}
 	}
 }

@@ -32,13 +32,14 @@ that the variable of --token-env holds.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.Asking(cmd, func(ctx context.Context, s *wire.Session) error {
+				asJSON = asJSON || p.JSON()
 				q.TokensMapping = asJSON
 				list, err := s.Client.Events(ctx, q)
 				if err != nil {
 					return err
 				}
 				slices.SortFunc(list, func(a, b adjust.Event) int { return strings.Compare(a.ID, b.ID) })
-				return writeEvents(cmd.OutOrStdout(), list, asJSON || p.JSON())
+				return writeEvents(cmd.OutOrStdout(), list, asJSON)
 			})
 		},
 	}

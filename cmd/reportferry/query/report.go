@@ -141,7 +141,7 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 		}
 		a, err := fetchAnswer(ctx, s.Client, r.query, s.Spool)
 		if err != nil {
-			return withNear(err)
+			return withNear(err, r.query)
 		}
 		if a.path == "" {
 			fmt.Fprintln(cmd.ErrOrStderr(), "reportferry: the report has no rows")
@@ -198,6 +198,9 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 	if r.format == "parquet" && r.query.ReadableNames {
 		return errors.New("--readable-names: Parquet columns are named by slug; leave it out, or take another --format")
 	}
+	if r.format == "parquet" && r.query.FormatDates {
+		return errors.New("--format-dates: Parquet columns hold dates, not texts for people; leave it out, or take another --format")
+	}
 	return nil
 }
 
@@ -244,7 +247,22 @@ func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuer
 	if a.header, err = readHeader(a.path); err != nil {
 		return a, err
 	}
+	if !q.ReadableNames { // those are the service's choice
+		a.header = asAsked(a.header, slices.Concat(q.Dimensions, q.Metrics))
+	}
 	return a, checkHeader(a.header, q)
+}
+
+// asAsked writes the columns of a header as they were asked for, where only their case differs.
+func asAsked(header, asked []string) []string {
+	out := slices.Clone(header)
+	for i, name := range out {
+		at := slices.IndexFunc(asked, func(want string) bool { return strings.EqualFold(want, name) })
+		if at >= 0 && !slices.Contains(header, asked[at]) {
+			out[i] = asked[at]
+		}
+	}
+	return out
 }
 
 // checkHeader refuses an answer that lacks a column that was asked for, or has another one. Readable names can't be checked:
@@ -267,13 +285,22 @@ func checkHeader(header []string, q adjust.ReportQuery) error {
 	return nil
 }
 
-// withNear adds similar names to the error of a metric that the service doesn't know.
-func withNear(err error) error {
+// withNear adds similar names to the error of a metric or a dimension that the service doesn't know.
+func withNear(err error, q adjust.ReportQuery) error {
 	var refused *adjust.Error
-	if errors.As(err, &refused) && refused.Metric != "" {
-		if near := catalog.Nearest(refused.Metric, catalog.Metrics()); len(near) > 0 {
-			return fmt.Errorf("%w; near %s: %s", err, refused.Metric, strings.Join(near, ", "))
+	if !errors.As(err, &refused) {
+		return err
+	}
+	name, names := refused.Metric, catalog.Metrics()
+	if name == "" && refused.AnyDays { // it isn't about the days
+		for _, d := range q.Dimensions {
+			if _, known := catalog.Dimension(d); !known && strings.Contains(refused.Message, d) {
+				name, names = d, catalog.Dimensions()
+			}
 		}
+	}
+	if near := catalog.Nearest(name, names); name != "" && len(near) > 0 {
+		return fmt.Errorf("%w; near %s: %s", err, name, strings.Join(near, ", "))
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"time"
@@ -86,7 +87,10 @@ func (p *Program) getenv(name string) string {
 // loadConfig reads the config file. Its errors end the process with ExitUsage.
 func (p *Program) loadConfig() (*config.Config, error) {
 	c, err := config.Load(p.ConfigFile, p.LookupEnv)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, exit.Usage(fmt.Errorf("%w; this command needs one, and --config names it; report, events and most commands of apps need none", err))
+	case err != nil:
 		return nil, exit.Usage(err)
 	}
 	return c, nil

@@ -185,7 +185,7 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 	if x.Count {
 		b.count = &x.meter.Bytes
 	}
-	err := b.feed(x.Never, x.Read)
+	err := b.feed(x.Never, x.Private, x.Read)
 	switch {
 	case b.told != "":
 		f := x.told(http.StatusOK, b.told)

@@ -94,9 +94,12 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// shownBytes is how much of an answer that isn't what was asked for is shown.
+const shownBytes = 160
+
 // feed gives the whole of b to read, once its beginning looks like what was asked for. An error of b, also one that
 // shows up only behind what read took, is in b.broken.
-func (b *body) feed(never string, read func(io.Reader) error) error {
+func (b *body) feed(never string, private bool, read func(io.Reader) error) error {
 	buffered := bufio.NewReader(b)
 	head, err := buffered.Peek(1)
 	switch {
@@ -106,7 +109,12 @@ func (b *body) feed(never string, read func(io.Reader) error) error {
 		b.broken = errors.New("the answer is empty")
 		return nil
 	case strings.Contains(never, string(head)):
-		b.broken = fmt.Errorf("the answer begins with %q", head)
+		if !private {
+			head, _ = buffered.Peek(shownBytes) // as much as there is
+		}
+		if b.broken == nil {
+			b.broken = fmt.Errorf("the answer begins with %q", head)
+		}
 		return nil
 	}
 	if string(head) == "{" {

@@ -161,6 +161,7 @@ func TestAppsAreMadeOnce(t *testing.T) {
 	if android.Token == ios.Token {
 		t.Error("one app on two platforms")
 	}
+	create(t, s, garden("store_id", "longest", "additional_stores", object{strings.Repeat("a", 64): object{"store_id": "B0"}})) // 65 are refused
 	renamed := create(t, s, garden("store_id", "4711", "name", "Other", "bundle_id", "com.other"))
 	if renamed.Token != android.Token || renamed.Name != "Other" || renamed.BundleID != "com.other" || renamed.Ticket != android.Ticket {
 		t.Errorf("%+v after %+v", renamed, android)

@@ -47,19 +47,19 @@ func (w *World) Change(ctx context.Context, do func(*Edit) error) error {
 	}, func() { w.account.Store(e.account) })
 }
 
-// Declare brings the account up to an app of app automation: a new one has traffic from today on, a known one takes its
-// name and the events that it lacks. Nothing is taken away.
+// Declare brings the account up to an app of app automation: a new one has traffic from yesterday on, so that reports of
+// whole days show it at once; a known one takes its name and the events that it lacks. Nothing is taken away.
 func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
 	i := e.account.Find(d.Token)
 	if i < 0 {
 		if i = len(e.account.Apps); i == MaxApps {
 			return fmt.Errorf("declare an app: the account holds at most %d apps", MaxApps)
 		}
-		e.copy().addApp(e.w.Seed, d, today)
+		e.copy().addApp(e.w.Seed, d, today-1)
 		if err := insertSlices(ctx, e.Tx, i, &e.account.Apps[i]); err != nil {
 			return err
 		}
-		if err := store.Insert(ctx, e.Tx, "declared_apps", 6, []any{i, d.Token, d.Name, d.Platform, d.StoreID, today}); err != nil {
+		if err := store.Insert(ctx, e.Tx, "declared_apps", 6, []any{i, d.Token, d.Name, d.Platform, d.StoreID, today - 1}); err != nil {
 			return err
 		}
 	}
@@ -111,11 +111,11 @@ func (a *Account) clone() *Account {
 	return out
 }
 
-// addApp adds an app whose traffic begins today. All of it but the numbers of its rows comes from its token, so that it
+// addApp adds an app whose traffic begins on a day. All of it but the numbers of its rows comes from its token, so that it
 // doesn't matter what was declared before.
-func (a *Account) addApp(seed int64, d Declared, today int) {
+func (a *Account) addApp(seed int64, d Declared, firstDay int) {
 	origin := MaxApps + streamOf(seed, 11, d.Token).Below(1_000_000_000)
-	app := App{Token: d.Token, Name: d.Name, OSNames: []string{d.Platform}, StoreID: d.StoreID, FirstDay: today, origin: origin}
+	app := App{Token: d.Token, Name: d.Name, OSNames: []string{d.Platform}, StoreID: d.StoreID, FirstDay: firstDay, origin: origin}
 	app.volume = volumeOf(NewRandom(seed, 1, origin))
 	app.Slices = makeSlices(seed, origin, origin*100, app.OSNames)
 	app.describe(seed)

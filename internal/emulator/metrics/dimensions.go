@@ -122,6 +122,12 @@ func weekLabel(local time.Time) string {
 	return sunday.Format("2006-01-02 - ") + sunday.AddDate(0, 0, 6).Format("2006-01-02")
 }
 
+// MondayWeeks are the weeks from Monday to Sunday, of a service that has them so.
+var MondayWeeks = &TimeForm{"date(%[1]s,'unixepoch','weekday 0','-6 days')||' - '||date(%[1]s,'unixepoch','weekday 0')", func(local time.Time) string {
+	monday := local.AddDate(0, 0, -(int(local.Weekday())+6)%7)
+	return monday.Format("2006-01-02 - ") + monday.AddDate(0, 0, 6).Format("2006-01-02")
+}}
+
 // quarterLabel is such as "Q1 2026".
 func quarterLabel(local time.Time) string {
 	return fmt.Sprintf("Q%d %d", (local.Month()+2)/3, local.Year())

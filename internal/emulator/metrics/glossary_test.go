@@ -36,3 +36,24 @@ func TestEveryMetricHasASectionAndALabelOfItsSlug(t *testing.T) {
 		t.Errorf("%d metrics", shown)
 	}
 }
+
+// A cohort's period is a day, a week or a month of age, as far as the catalogue goes.
+func TestPeriodsOfCohorts(t *testing.T) {
+	t.Parallel()
+	for token, label := range map[string]string{"d0": "0D", "d120": "120D", "w0": "0W", "w52": "52W", "m0": "0M", "m36": "36M"} {
+		p, ok := metrics.ParseCohortPeriod(token)
+		if !ok || p.Token != token || p.Label() != label {
+			t.Errorf("%s: %+v %t %q", token, p, ok, p.Label())
+		}
+	}
+	for token, end := range map[string]int{"d0": 0, "d7": 7, "w0": 6, "w1": 13, "m0": 29, "m36": 37*30 - 1} {
+		if p, _ := metrics.ParseCohortPeriod(token); p.End != end {
+			t.Errorf("%s ends on day %d of age, want %d", token, p.End, end)
+		}
+	}
+	for _, token := range []string{"", "d", "7", "d121", "w53", "m37", "d-1", "d07", "d+7", "x1", "D7", "d7 ", "dd"} {
+		if p, ok := metrics.ParseCohortPeriod(token); ok {
+			t.Errorf("%q is %+v", token, p)
+		}
+	}
+}

@@ -251,7 +251,7 @@ func (d *naiveDealer) metric(w *naiveWorld) string {
 	} else if d.often(40) {
 		period = one(d, []string{"w0", "w1", "w2", "w4", "w52", "m0", "m1", "m2", "m12", "m36"})
 	}
-	event := one(d, w.account.Catalog.Records).ID
+	event := one(d, slices.Sorted(maps.Keys(w.events)))
 	slug := strings.NewReplacer("{p}", period, "{e}", event).Replace(pattern)
 	switch form := d.card("slug form"); {
 	case strings.HasPrefix(slug, "general_revenue_") && d.often(50):
@@ -290,9 +290,9 @@ func (d *naiveDealer) period(w *naiveWorld) (period string, from int64) {
 
 func (d *naiveDealer) tokens(w *naiveWorld) string {
 	tokens := []string{"nosuchtoken0"}
-	for _, a := range w.account.Apps {
+	for _, app := range w.apps {
 		if d.often(60) || len(tokens) == 1 {
-			tokens = append(tokens, one(d, []string{a.Token, strings.ToUpper(a.Token)}))
+			tokens = append(tokens, one(d, []string{app, strings.ToUpper(app)}))
 		}
 	}
 	return strings.Join(tokens, ",")

@@ -31,7 +31,9 @@ type naiveWorld struct {
 	slices map[int64][]naiveVal
 	rates  map[[2]int64]map[string]naiveVal // by event and app
 
-	account *facts.Account // its events and apps, made again
+	apps    []string              // their tokens
+	names   map[string]string     // of apps, as they were declared
+	events  map[string]naiveEvent // by slug
 	defs    map[string]*naiveDef
 	matched map[string]naiveMetric
 	exprs   map[string]naiveExpr
@@ -39,14 +41,24 @@ type naiveWorld struct {
 
 // openNaive makes a world whose clock has moved on since its data began, of which the first days are made and loaded.
 // Where that isn't all until now, queries must not touch the rest.
-func openNaive(t *testing.T, name string, o emulator.Options, later time.Duration, days int) *naiveWorld {
+func openNaive(t *testing.T, name string, o emulator.Options, later time.Duration, days int, declare ...func(*testing.T, *naiveWorld)) *naiveWorld {
 	t.Helper()
 	o.DB = filepath.Join(t.TempDir(), "facts.db")
 	s := emutest.Open(t, o)
+	w := &naiveWorld{name: name, s: s, file: o.DB, now: o.Now().Add(later), names: map[string]string{}, events: map[string]naiveEvent{}, slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
+		matched: map[string]naiveMetric{}, exprs: map[string]naiveExpr{}}
+	seed := facts.New(cmp.Or(o.Seed, 7), o.Apps, 0).Account()
+	for _, a := range seed.Apps {
+		w.apps = append(w.apps, a.Token)
+	}
+	for slug, number := range seed.Catalog.Index {
+		w.events[slug] = naiveEvent{seed.Catalog.BySlug(slug).Name, int64(number)}
+	}
+	for _, more := range declare {
+		more(t, w)
+	}
 	naiveSpend(t, s, o.Now())
 	s.Shift(later)
-	w := &naiveWorld{name: name, s: s, file: o.DB, now: o.Now().Add(later), account: facts.New(cmp.Or(o.Seed, 7), o.Apps, 0).Account(), slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
-		matched: map[string]naiveMetric{}, exprs: map[string]naiveExpr{}}
 	first := facts.DayOf(o.Now()) - o.Days + 1
 	last := first + days - 1
 	w.late = last < facts.DayOf(w.now)
@@ -63,6 +75,11 @@ func openNaive(t *testing.T, name string, o emulator.Options, later time.Duratio
 		w.facts = append(w.facts, ints)
 	})
 	w.dcol = w.read(t, "SELECT * FROM slices", func(row []naiveVal) { w.slices[row[0].i] = row })
+	for _, row := range w.slices {
+		if name, ok := w.names[row[w.dcol["app_token"]].s]; ok && row[w.dcol["app_name"]].s != name {
+			t.Fatalf("slices have an app's name %q, want %q", row[w.dcol["app_name"]].s, name)
+		}
+	}
 	var rows [][]naiveVal
 	names := w.read(t, "SELECT * FROM app_events", func(row []naiveVal) { rows = append(rows, row) })
 	for _, row := range rows {
@@ -75,7 +92,7 @@ func openNaive(t *testing.T, name string, o emulator.Options, later time.Duratio
 	if len(w.facts) > mostFacts || len(w.facts) < mostFacts/4 {
 		t.Fatalf("the world %s has %d facts, want %d to %d", name, len(w.facts), mostFacts/4, mostFacts)
 	}
-	w.defs = naiveGlossary(t, w.account)
+	w.defs = naiveGlossary(t, w.events)
 	return w
 }
 

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
@@ -45,14 +44,14 @@ const periodPattern = `(d\d+|w\d+|m\d+)`
 
 // naiveGlossary joins the glossary's formulas with the emulator's definitions of what the formulas rest on: shares of
 // base columns are made up there, so there is no second source for them.
-func naiveGlossary(t *testing.T, account *facts.Account) map[string]*naiveDef {
+func naiveGlossary(t *testing.T, known map[string]naiveEvent) map[string]*naiveDef {
 	t.Helper()
 	var events []string
-	for _, r := range account.Catalog.Records {
-		events = append(events, regexp.QuoteMeta(r.ID))
+	for slug := range known {
+		events = append(events, regexp.QuoteMeta(slug))
 	}
 	defs, unlisted := map[string]*naiveDef{}, map[string]bool{}
-	for _, d := range metrics.NewGlossary(&account.Catalog).All() {
+	for _, d := range metrics.NewGlossary(nil).All() {
 		slug := d.Slug
 		n := &naiveDef{pattern: slug, label: d.Label, kind: [...]string{"count", "money", "ratio", "decimal", "seconds", "money4"}[d.Kind], row: d.Row, hidden: d.Label == ""}
 		if d.Row == "" {
@@ -124,8 +123,7 @@ func (w *naiveWorld) metric(slug string) (naiveMetric, error) {
 		m := naiveMetric{slug: slug, def: d}
 		for i, part := range g[1:] {
 			if d.match.SubexpNames()[i+1] == "e" {
-				m.event = int64(w.account.Catalog.Index[part])
-				m.eventName = w.account.Catalog.BySlug(part).Name
+				m.event, m.eventName = w.events[part].number, w.events[part].name
 			} else {
 				m.period = part
 				m.first, m.last = naivePeriod(part)

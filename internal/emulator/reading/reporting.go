@@ -1,3 +1,97 @@
 package reading
 
-var reporting = []Topic{}
+// The topics of reports and events.
+const (
+	UnknownParameters = "unknown-parameters"
+	UnknownApps       = "unknown-apps"
+	FormatDates       = "format-dates"
+	WeekStart         = "week-start"
+	ReportEmpty       = "report-empty"
+	ReportType        = "report-type"
+	ReportForm        = "report-form"
+	ReportHeader      = "report-header"
+	ReportNumbers     = "report-numbers"
+	NoNumber          = "no-number"
+	NoValue           = "no-value"
+	EventsEmpty       = "events-empty"
+	EventsForm        = "events-form"
+	EventsUnderApps   = "events-under-apps"
+)
+
+const (
+	csvSentence    = "Returns filtered, aggregated data as CSV: a header row, then one row per group."
+	columnSentence = "Columns are the requested dimensions and metrics, headed by slug, or by human-readable name when readable_names=true."
+)
+
+var reporting = []Topic{
+	{UnknownParameters, "400 malformed request or unsupported parameters", []Reading{
+		{"refuse", "answers 400 to a parameter that the document doesn't have"},
+		{"ignore", "ignores parameters that the document doesn't have, but for filters of its dimensions and metrics"},
+	}},
+	{UnknownApps, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)", []Reading{
+		{"400", "answers 400 when no app is of those that a filter lists"},
+		{"none", "answers that there are no rows when no app is of those that a filter lists"},
+	}},
+	{FormatDates, "when false, date dimensions are in ISO format", []Reading{
+		{"iso", "writes dates in ISO format under format_dates=true too"},
+		{"written", `writes dates under format_dates=true as "Mar 14, 2026" and "March 2026"`},
+	}},
+	{WeekStart, "YYYY-MM-DD - YYYY-MM-DD", []Reading{
+		{"sunday", "has weeks from Sunday to Saturday, as the service's own example does"},
+		{"monday", "has weeks from Monday to Sunday"},
+	}},
+	{ReportEmpty, "204 empty result", []Reading{
+		{"204", "answers 204 when a report has no rows"},
+		{"header", "answers 200 with the header alone when a report has no rows"},
+	}},
+	{ReportType, csvSentence, []Reading{
+		{"csv", "names the type of an answer: text/csv in UTF-8, application/json"},
+		{"plain", "calls every answer text/plain"},
+		{"octets", "calls every answer application/octet-stream"},
+		{"none", "sends answers without a Content-Type"},
+	}},
+	{ReportForm, csvSentence, []Reading{
+		{"plain", "quotes the cells that need it, and ends lines with LF"},
+		{"crlf", "ends lines with CR and LF"},
+		{"quoted", "quotes every cell"},
+		{"mark", "begins with a byte order mark"},
+		{"blank", "ends with a blank line"},
+	}},
+	{ReportHeader, columnSentence, []Reading{
+		{"asked", "has the columns in the order of the request"},
+		{"metrics-first", "has the metrics before the dimensions"},
+		{"upper", "writes the slugs in capitals"},
+	}},
+	{ReportNumbers, "installs (number), network_cost (number)", []Reading{
+		{"decimal", "writes counts as 1000, and money as 1000.0 and 0.00001"},
+		{"shortest", "writes both as 1000, and small numbers as 0.00001"},
+		{"float", "writes both as 1000.0, and small numbers as 1e-05"},
+	}},
+	{NoNumber, csvSentence, []Reading{
+		{"zero", "writes 0 where nothing was counted"},
+		{"empty", "leaves a cell empty where nothing was counted"},
+		{"null", "writes null where nothing was counted"},
+		{"nan", "writes NaN where nothing was counted"},
+	}},
+	{NoValue, "Complete lists of allowed values for date_period formats, cohort_maturity, attribution_types, reattributed, iap_revenue_mode, ad_spend_mode, period_over_period, os_name and device_type: not shown.", []Reading{
+		{"unknown", "writes unknown for a dimension's missing value"},
+		{"empty", "leaves a dimension's missing value empty"},
+	}},
+	{EventsEmpty, "204 empty result", []Reading{
+		{"204", "answers 204 when there are no events"},
+		{"list", "answers 200 with an empty list when there are no events"},
+		{"null", "answers 200 with null when there are no events"},
+	}},
+	{EventsForm, "Complete list of `formatting` values: not shown.", []Reading{
+		{"whole", "has all fields of an event, and sections in small letters"},
+		{"capitals", "writes sections and formattings with a capital letter"},
+		{"null", "writes null for the texts of an event that say nothing"},
+		{"absent", "leaves out the texts of an event that say nothing"},
+		{"more", "has further fields"},
+		{"object", `answers {"events": [...]}`},
+	}},
+	{EventsUnderApps, "only events of the listed apps", []Reading{
+		{"narrowed", "names only the listed apps and their tokens in an event"},
+		{"all", "names all apps of an event that one of the listed has"},
+	}},
+}

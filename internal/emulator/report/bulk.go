@@ -24,8 +24,8 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 		return
 	}
 	body := x.Body(r, wire.CSV)
-	w := &csvWriter{out: body}
-	q.writeHeader(w, x.Fault)
+	w := newCSV(body, x.Readings)
+	w.header(q.reportColumns(make([]metrics.Unit, len(q.Metrics)), x.Fault))
 	days := q.Period.Days()
 	rnd := facts.NewRandom(s.world.Seed, 6)
 	times := make([]string, len(q.Dimensions)) // labels of the current day
@@ -85,7 +85,7 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 			return // the client is gone
 		}
 	}
-	if w.flush() == nil {
+	if w.end() == nil {
 		_ = body.Close()
 	}
 }

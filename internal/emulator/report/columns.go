@@ -11,20 +11,27 @@ import (
 
 // column is a column of a report's answer. JSON and Parquet always head it by its slug.
 type column struct {
-	slug  string // as a drift fault leaves it
-	cell  int    // of a row; -1 for the zeros of a drift's extra column
-	text  bool   // a dimension
-	whole bool   // a metric of integers
+	slug  string              // as a drift fault leaves it
+	head  string              // in the CSV's first line
+	cell  int                 // of a row; -1 for the zeros of a drift's extra column
+	show  func(string) string // of a dimension: its value as the service writes it; nil: as it is
+	text  bool                // a dimension
+	whole bool                // a metric of integers
 	unit  metrics.Unit
 }
 
 // reportColumns lays out an answer's columns after the request's drift fault, if it has one.
 func (q *request) reportColumns(units []metrics.Unit, f *wire.Fault) []column {
-	slugs, _ := q.Names()
+	slugs, labels := q.Names()
 	var out []column
 	for i, slug := range slugs {
-		c := column{slug: slug, cell: i, text: i < len(q.Dimensions)}
-		if !c.text {
+		c := column{slug: slug, head: slug, cell: i, text: i < len(q.Dimensions)}
+		if q.readable {
+			c.head = labels[i]
+		}
+		if c.text {
+			c.show = q.shown(i)
+		} else {
 			c.unit = units[i-len(q.Dimensions)]
 			c.whole = c.unit == metrics.Whole
 		}
@@ -34,10 +41,11 @@ func (q *request) reportColumns(units []metrics.Unit, f *wire.Fault) []column {
 	switch {
 	case f.Drifts(wire.DriftRename):
 		out[drift].slug += "_v2"
+		out[drift].head += "_v2"
 	case f.Drifts(wire.DriftMissing):
 		out = slices.Delete(out, drift, drift+1)
 	case f.Drifts(wire.DriftExtra):
-		out = append(out, column{slug: "extra", cell: -1, whole: true})
+		out = append(out, column{slug: "extra", head: "extra", cell: -1, whole: true})
 	}
 	return out
 }
@@ -46,6 +54,9 @@ func (q *request) reportColumns(units []metrics.Unit, f *wire.Fault) []column {
 func (c column) value(row []any) any {
 	if c.cell < 0 {
 		return int64(0)
+	}
+	if text, ok := row[c.cell].(string); ok && c.show != nil {
+		return c.show(text)
 	}
 	return row[c.cell]
 }

@@ -11,9 +11,11 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// csvWriter writes RFC 4180 with LF and no more quotes than needed, in large pieces.
+// csvWriter writes RFC 4180 in large pieces, in the service's form: with LF and no more quotes than needed, if nothing else
+// is chosen.
 type csvWriter struct {
 	out   io.Writer
+	form  csvForm
 	buf   []byte
 	cells int // of the current line
 	err   error
@@ -32,6 +34,10 @@ func (w *csvWriter) sep() {
 // text writes a cell of text.
 func (w *csvWriter) text(s string) {
 	w.sep()
+	if w.form.quoted {
+		w.buf = appendQuoted(w.buf, s)
+		return
+	}
 	w.buf = appendText(w.buf, s)
 }
 
@@ -40,6 +46,10 @@ func appendText(b []byte, s string) []byte {
 	if !strings.ContainsAny(s, ",\"\r\n") {
 		return append(b, s...)
 	}
+	return appendQuoted(b, s)
+}
+
+func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	b = append(b, strings.ReplaceAll(s, `"`, `""`)...)
 	return append(b, '"')
@@ -48,13 +58,13 @@ func appendText(b []byte, s string) []byte {
 // whole writes an integer.
 func (w *csvWriter) whole(n int64) {
 	w.sep()
-	w.buf = strconv.AppendInt(w.buf, n, 10)
+	w.figure(strconv.AppendInt(w.buf, n, 10))
 }
 
 // micros prints millionths with one to six decimals.
 func (w *csvWriter) micros(n int64) {
 	w.sep()
-	w.buf = appendMicros(w.buf, n)
+	w.figure(appendMicros(w.buf, n))
 }
 
 // appendMicros appends millionths as a decimal of one to six places.
@@ -75,9 +85,10 @@ func appendMicros(b []byte, n int64) []byte {
 }
 
 // number prints what SQLite gave for a metric.
-func (w *csvWriter) number(v any, u metrics.Unit) (err error) {
+func (w *csvWriter) number(v any, u metrics.Unit) error {
 	w.sep()
-	w.buf, err = appendNumber(w.buf, v, u)
+	b, err := appendNumber(w.buf, v, u)
+	w.figure(b)
 	return err
 }
 
@@ -108,7 +119,7 @@ func appendReal(b []byte, x float64) []byte {
 
 // endLine ends a row; once enough has gathered it is written out.
 func (w *csvWriter) endLine() error {
-	w.buf = append(w.buf, '\n')
+	w.buf = append(w.buf, w.form.lineEnd...)
 	w.cells = 0
 	if len(w.buf) >= csvPiece {
 		return w.flush()

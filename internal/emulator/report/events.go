@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
@@ -18,6 +19,11 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 		x.Fail(bad)
 		return
 	}
+	known := []string{"events__contains", "app_token__in", "tokens_mapping"}
+	if bad := s.refuseUnknown(q, func(name string) bool { return slices.Contains(known, name) }); bad != nil {
+		x.Fail(bad)
+		return
+	}
 	contains := strings.TrimSpace(q.Get("events__contains"))
 	apps := splitList(q.Get("app_token__in"))
 	records := []facts.Event{}
@@ -26,7 +32,13 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 			continue
 		}
 		if len(apps) > 0 {
-			rec = narrowed(rec, apps)
+			some := narrowed(rec, apps)
+			if len(some.AppToken) == 0 {
+				continue
+			}
+			if x.Readings.Is(reading.EventsUnderApps, "narrowed") {
+				rec = some
+			}
 		}
 		if len(rec.AppToken) == 0 {
 			continue
@@ -36,12 +48,12 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 		}
 		records = append(records, rec)
 	}
-	if len(records) == 0 {
+	if len(records) == 0 && x.Readings.Is(reading.EventsEmpty, "204") {
 		x.WriteHeader(http.StatusNoContent)
 		return
 	}
 	body := x.Body(r, "application/json")
-	if err := json.NewEncoder(body).Encode(records); err == nil {
+	if err := json.NewEncoder(body).Encode(eventsAnswer(records, x.Readings)); err == nil {
 		_ = body.Close() // the client is gone: nothing to tell it
 	}
 }
@@ -59,4 +71,50 @@ func narrowed(e facts.Event, apps []string) facts.Event {
 	}
 	e.AppToken, e.Tokens, e.Mapping = owners, tokens, mapping
 	return e
+}
+
+// eventsAnswer is the list in the form of the chosen readings.
+func eventsAnswer(records []facts.Event, chosen reading.Set) any {
+	if len(records) == 0 && chosen.Is(reading.EventsEmpty, "null") {
+		return nil
+	}
+	form := chosen.Of(reading.EventsForm)
+	if form == "whole" {
+		return records
+	}
+	list := []map[string]any{}
+	for _, rec := range records {
+		list = append(list, eventFields(rec, form))
+	}
+	if form == "object" {
+		return map[string]any{"events": list}
+	}
+	return list
+}
+
+// eventFields is a record as one of the other forms has it.
+func eventFields(rec facts.Event, form string) map[string]any {
+	fields := map[string]any{"id": rec.ID, "name": rec.Name, "app_token": rec.AppToken, "tokens": rec.Tokens, "is_skad_event": rec.IsSkadEvent}
+	if rec.Mapping != nil {
+		fields["app_token_x_event_tokens_mapping"] = rec.Mapping
+	}
+	formatting := ""
+	if rec.Formatting != nil {
+		formatting = *rec.Formatting
+	}
+	for name, text := range map[string]string{"short_name": rec.ShortName, "section": rec.Section, "formatting": formatting, "description": rec.Description} {
+		switch {
+		case text == "" && form == "absent":
+		case text == "" && form == "null":
+			fields[name] = nil
+		case form == "capitals" && text != "" && (name == "section" || name == "formatting"):
+			fields[name] = strings.ToUpper(text[:1]) + strings.ReplaceAll(text[1:], "_", " ")
+		default:
+			fields[name] = text
+		}
+	}
+	if form == "more" {
+		fields["increase_is_negative"], fields["archived"] = false, false
+	}
+	return fields
 }

@@ -100,7 +100,6 @@ func TestEveryParameter(t *testing.T) {
 		{"attribution_type=impression", true},
 		{"attribution_type=all", false},
 		{"assisting_attribution_type=click", false},
-		{"full_data=true", false},
 	} {
 		// What comes first counts, so the row's value goes before the plain query's own.
 		got := answer(c.param + "&" + plain)

@@ -10,23 +10,33 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// dimensionOps are the filters d__op of dimensions; those of metrics are metricOps.
+// dimensionOps are the filters d__op of dimensions; those of metrics are metrics.MetricOps.
 var dimensionOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"}
 
-// readFilters reads os_names and every <d>__op and <m>__op; all of them must hold. Filters of nothing known are refused;
-// other unknown parameters are ignored, as at the service.
+// readFilters reads os_names and every <d>__op and <m>__op; all of them must hold. Filters of nothing known are refused,
+// and so are operators that there aren't: an answer that isn't filtered would be another one than was asked for.
 func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
+	filters := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
-		i := strings.LastIndex(name, "__")
-		if i < 0 {
+		if slices.Contains(parameters, name) {
 			continue
 		}
-		if err := s.readFilter(q, name[:i], name[i+2:], v.Get(name)); err != nil {
+		target, op, known := s.filterOf(name)
+		if !known {
+			continue
+		}
+		filters[name] = true
+		if err := s.readFilter(q, target, op, v.Get(name)); err != nil {
 			return err
 		}
+	}
+	known := func(name string) bool { return filters[name] || slices.Contains(parameters, name) }
+	if err := s.refuseUnknown(v, known); err != nil {
+		return err
 	}
 	if names := splitList(v.Get("os_names")); len(names) > 0 {
 		for _, n := range names {
@@ -45,14 +55,14 @@ func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	_, ofMetric := metrics.MetricOps[op]
 	ofDimension := slices.Contains(dimensionOps, op)
-	if !ofMetric && !ofDimension {
-		return nil
-	}
-	d, noDimension := metrics.FindDimension(target)
+	d, noDimension := s.dimension(target)
 	m, noMetric := s.glossary.Find(target)
 	switch {
 	case noDimension != nil && noMetric != nil:
 		return wire.BadRequest("%s__%s: %q is neither a dimension nor a metric", target, op, target)
+	case !ofDimension && !ofMetric:
+		return wire.BadRequest("%s__%s: there is no operator %q; dimensions have %s, and metrics lt, lte, gt, gte, eq and ne", target, op, op,
+			strings.Join(dimensionOps, ", "))
 	case ofDimension && noDimension != nil:
 		return wire.BadRequest("%s__%s: %s filters dimensions, and %s is a metric: use lt, lte, gt, gte, eq or ne", target, op, op, target)
 	case ofMetric && noMetric != nil:
@@ -75,7 +85,9 @@ func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 		return nil
 	}
 	if target == "app_token" && op == "in" && !slices.ContainsFunc(s.account.Apps, func(a facts.App) bool { return f.Keeps(a.Token) }) {
-		return wire.BadRequest("app_token__in: no apps matching %s", value)
+		if s.opts.Readings.Is(reading.UnknownApps, "400") {
+			return wire.BadRequest("app_token__in: no apps matching %s", value)
+		}
 	}
 	q.Filters = append(q.Filters, f)
 	return nil

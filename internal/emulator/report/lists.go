@@ -117,6 +117,14 @@ func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 		x.Fail(wire.BadRequest("required_filters: at least one is required"))
 		return
 	}
+	known := func(name string) bool {
+		_, ok := filterLists[strings.TrimSuffix(name, "__contains")]
+		return name == "required_filters" || name == "section" || ok && strings.HasSuffix(name, "__contains")
+	}
+	if bad := s.refuseUnknown(v, known); bad != nil {
+		x.Fail(bad)
+		return
+	}
 	section := strings.ToLower(v.Get("section"))
 	if section != "" && !slices.Contains(sections, section) {
 		x.Fail(wire.BadRequest("section: %q is not one of %s", section, strings.Join(sections, ", ")))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
@@ -16,17 +17,19 @@ import (
 type request struct {
 	metrics.Query
 	readable bool // the CSV is headed by readable names
+	written  bool // dates are as people write them
+	blank    bool // missing values of dimensions are empty
 }
 
-// parse reads the parameters of a report. Unknown ones are ignored, as at the service.
+// parse reads the parameters of a report.
 func (s *Service) parse(v url.Values, now time.Time) (*request, *wire.Error) {
 	q := &request{}
 	q.Query = metrics.Query{FirstDay: s.world.FirstDay, Today: facts.DayOf(now), ThisHour: facts.FloorDiv(int(now.Unix()), 3600)}
 	steps := []func(url.Values) *wire.Error{
-		q.readDimensions,
+		func(v url.Values) *wire.Error { return s.readDimensions(q, v) },
 		func(v url.Values) *wire.Error { return s.readMetrics(q, v) },
 		q.readModes,
-		q.readFormat,
+		func(v url.Values) *wire.Error { return s.readFormat(q, v) },
 		func(v url.Values) *wire.Error { return q.readPeriods(v, now) },
 		func(v url.Values) *wire.Error { return s.readFilters(q, v) },
 		q.readSort,
@@ -40,19 +43,28 @@ func (s *Service) parse(v url.Values, now time.Time) (*request, *wire.Error) {
 }
 
 // readDimensions reads dimensions, at least one.
-func (q *request) readDimensions(v url.Values) *wire.Error {
+func (s *Service) readDimensions(q *request, v url.Values) *wire.Error {
 	names := splitList(v.Get("dimensions"))
 	if len(names) == 0 {
 		return wire.BadRequest("dimensions: at least one is required")
 	}
 	for _, name := range names {
-		d, err := metrics.FindDimension(name)
+		d, err := s.dimension(name)
 		if err != nil {
 			return err
 		}
 		q.Dimensions = append(q.Dimensions, d)
 	}
 	return nil
+}
+
+// dimension finds a dimension, whose weeks begin as the service's do.
+func (s *Service) dimension(slug string) (metrics.Dimension, *wire.Error) {
+	d, err := metrics.FindDimension(slug)
+	if err == nil && slug == "week" && s.opts.Readings.Is(reading.WeekStart, "monday") {
+		d.Time = metrics.MondayWeeks
+	}
+	return d, err
 }
 
 // readMetrics reads metrics, at least one.
@@ -96,13 +108,15 @@ func (q *request) readSort(v url.Values) *wire.Error {
 }
 
 // readFormat reads what decides the answer's form: readable_names, format_dates, currency and limit.
-func (q *request) readFormat(v url.Values) (err *wire.Error) {
+func (s *Service) readFormat(q *request, v url.Values) (err *wire.Error) {
 	if q.readable, err = boolParam(v, "readable_names", false); err != nil {
 		return err
 	}
-	if _, err = boolParam(v, "format_dates", true); err != nil { // both give ISO labels
+	if q.written, err = boolParam(v, "format_dates", true); err != nil {
 		return err
 	}
+	q.written = q.written && s.opts.Readings.Is(reading.FormatDates, "written")
+	q.blank = s.opts.Readings.Is(reading.NoValue, "empty")
 	if q.Currency, err = findRate(v.Get("currency")); err != nil {
 		return err
 	}

@@ -113,11 +113,25 @@ func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request, write fu
 			if err := rows.Err(); err != nil {
 				return err
 			}
-			x.WriteHeader(http.StatusNoContent)
-			return nil
+			return s.noRows(x, r, q, st)
 		}
 		return write(st, rows)
 	})
+}
+
+// noRows answers a report without rows.
+func (s *Service) noRows(x *wire.Exchange, r *http.Request, q *request, st metrics.Statement) error {
+	if x.Readings.Is(reading.ReportEmpty, "204") || !strings.HasPrefix(r.URL.Path, Prefix+"csv_report") {
+		x.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	body := x.Body(r, wire.CSV)
+	w := newCSV(body, x.Readings)
+	w.header(arranged(q.reportColumns(st.Units, x.Fault), x.Readings))
+	if err := w.end(); err != nil {
+		return err
+	}
+	return body.Close()
 }
 
 // run makes the facts of the query's days, those of posted spend too, and hands over the rows of its SQL.
@@ -155,10 +169,10 @@ func (s *Service) end(x *wire.Exchange, r *http.Request, err error) {
 
 // writeRows sends the header and all rows; rows already stands on the first one.
 func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Unit, rows *sql.Rows) error {
-	columns := q.reportColumns(units, x.Fault)
+	columns := arranged(q.reportColumns(units, x.Fault), x.Readings)
 	body := x.Body(r, wire.CSV)
-	w := &csvWriter{out: body}
-	q.writeHeader(w, x.Fault)
+	w := newCSV(body, x.Readings)
+	w.header(columns)
 	err := eachRow(rows, len(q.Dimensions)+len(units), func(row []any) error {
 		for _, c := range columns {
 			if text, ok := c.value(row).(string); ok {
@@ -172,31 +186,10 @@ func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Un
 	if err != nil {
 		return err
 	}
-	if err := w.flush(); err != nil {
+	if err := w.end(); err != nil {
 		return err
 	}
 	return body.Close()
-}
-
-// writeHeader writes the CSV's first line, as the request's drift fault leaves it.
-func (q *request) writeHeader(w *csvWriter, f *wire.Fault) {
-	names, labels := q.Names()
-	if q.readable {
-		names = labels
-	}
-	drift := q.driftColumn(f)
-	for i, name := range names {
-		switch {
-		case i != drift || f.Drifts(wire.DriftExtra):
-			w.text(name)
-		case f.Drifts(wire.DriftRename):
-			w.text(name + "_v2")
-		}
-	}
-	if f.Drifts(wire.DriftExtra) {
-		w.text("extra")
-	}
-	_ = w.endLine() // the error stays in w
 }
 
 // driftColumn is the index of the column that a drift fault is about, or -1.

@@ -183,7 +183,9 @@ func TestStatuses(t *testing.T) {
 	}{
 		{ok, 200, ""},
 		{explicit, 200, ""},
-		{ok + "&full_data=true&channel=x&a__b=y", 200, ""}, // plain unknown parameters
+		{ok + "&full_data=true", 400, "Unsupported parameter: full_data"},
+		{ok + "&channel=x", 400, "Unsupported parameter: channel"},
+		{ok + "&a__b=y", 400, "Unsupported parameter: a__b"},
 		{"dimensions=day,day&metrics=installs,installs&date_period=-2d:-1d", 200, ""},
 		{"dimensions=day&metrics=installs&date_period=2027-01-01:2027-01-02", 204, ""},
 		{"dimensions=day&metrics=installs&date_period=2020-01-01:2020-01-02", 204, ""},
@@ -242,7 +244,12 @@ func TestStatuses(t *testing.T) {
 		{ok + "&installs__contains=1", 400, "filters dimensions"},
 		{ok + "&network__gt=1", 400, "filters metrics"},
 		{ok + "&gone_events__gt=1", 400, "neither"},
-		{ok + "&network__like=a", 200, ""}, // no filter, so a plain unknown parameter
+		{ok + "&network__like=a", 400, "network__like: there is no operator"},
+		{ok + "&day__between=2026-03-01:2026-03-02", 400, "day__between: there is no operator"},
+		{ok + "&installs__between=1:2", 400, "installs__between: there is no operator"},
+		{ok + "&network__In=a", 400, "network__In: there is no operator"},
+		{ok + "&network__in__like=a", 400, "network__in__like: there is no operator"},
+		{ok + "&network__=a", 400, "network__: there is no operator"},
 		{ok + "&app_token__in=nosuchapp&app_token__not_in=x", 400, "no apps matching"},
 		{ok + "&app_token__starts_with=%2F", 204, ""},
 		{"dimensions=,&metrics=installs&date_period=-2d:-1d", 400, "dimensions"},

@@ -2,7 +2,9 @@ package report_test
 
 import (
 	"math"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -197,6 +199,22 @@ func TestTheWholeOfTheDataIsServed(t *testing.T) {
 		a := emutest.Report(t, s, "hour", "clicks", "date_period="+period)
 		if first, last := a.Rows[0][0], a.Rows[len(a.Rows)-1][0]; len(a.Rows) != 72 || first != "2026-03-12T00:00:00" || last != "2026-03-14T23:00:00" {
 			t.Errorf("%s: %d hours, from %s to %s", period, len(a.Rows), first, last)
+		}
+	}
+}
+
+// The numbers of zones end where the list does.
+func TestNumbersOfZones(t *testing.T) {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 3})
+	const query = "csv_report?dimensions=day&metrics=installs&date_period=-1d:-1d&timezone_id="
+	last := len(report.ZoneNumbers) - 1
+	for number, status := range map[int]int{-1: 400, 0: 400, 1: 200, last: 200, last + 1: 400} {
+		emutest.Get(t, s, query+strconv.Itoa(number), status)
+	}
+	for number, zone := range map[int]string{1: "UTC", 3: "America/New_York", 6: "Europe/Berlin"} {
+		if a, b := emutest.Get(t, s, query+strconv.Itoa(number), 200), emutest.Get(t, s, query+url.QueryEscape(zone), 200); a != b {
+			t.Errorf("zone %d isn't %s", number, zone)
 		}
 	}
 }

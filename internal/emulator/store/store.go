@@ -114,8 +114,9 @@ func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error, committed ...fu
 	if err != nil {
 		return err
 	}
+	defer func() { _ = tx.Rollback() }() // of a do that panics too; after a commit it does nothing
 	if err := do(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
+		return err
 	}
 	if err := tx.Commit(); err != nil {
 		return err

@@ -106,7 +106,17 @@ func (x *Exchange) PlainBody(contentType string) io.WriteCloser {
 }
 
 func (x *Exchange) start(b *answerBody, contentType string) io.WriteCloser {
-	x.Header().Set("Content-Type", contentType)
+	switch x.Readings.Of(reading.ReportType) {
+	case "plain":
+		contentType = "text/plain; charset=utf-8"
+	case "octets":
+		contentType = "application/octet-stream"
+	case "none":
+		x.Header()["Content-Type"] = nil // net/http would guess one
+	}
+	if !x.Readings.Is(reading.ReportType, "none") {
+		x.Header().Set("Content-Type", contentType)
+	}
 	x.WriteHeader(http.StatusOK)
 	if x.Fault != nil && x.Fault.Kind == FaultCut {
 		return &cutBody{answerBody: b, left: max(x.Fault.AfterBytes, 1)}

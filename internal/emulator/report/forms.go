@@ -1,0 +1,104 @@
+package report
+
+import (
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/reading"
+)
+
+// csvForm is what the interface document leaves open of an answer's CSV.
+type csvForm struct {
+	lineEnd string
+	quoted  bool   // every cell is
+	blank   bool   // a blank line ends the answer
+	numbers string // the reading of report-numbers
+	none    string // written for zero; "": zero is
+	noneSet bool
+	upper   bool // the header is in capitals
+}
+
+// newCSV begins an answer in the form of the chosen readings.
+func newCSV(out io.Writer, chosen reading.Set) *csvWriter {
+	form := csvForm{
+		lineEnd: "\n", quoted: chosen.Is(reading.ReportForm, "quoted"), blank: chosen.Is(reading.ReportForm, "blank"),
+		numbers: chosen.Of(reading.ReportNumbers), upper: chosen.Is(reading.ReportHeader, "upper"),
+	}
+	form.none, form.noneSet = map[string]string{"empty": "", "null": "null", "nan": "NaN"}[chosen.Of(reading.NoNumber)], !chosen.Is(reading.NoNumber, "zero")
+	if chosen.Is(reading.ReportForm, "crlf") {
+		form.lineEnd = "\r\n"
+	}
+	w := &csvWriter{out: out, form: form}
+	if chosen.Is(reading.ReportForm, "mark") {
+		w.buf = append(w.buf, "\ufeff"...)
+	}
+	return w
+}
+
+// arranged puts the columns of a CSV in the order of the chosen reading.
+func arranged(columns []column, chosen reading.Set) []column {
+	if !chosen.Is(reading.ReportHeader, "metrics-first") {
+		return columns
+	}
+	var first, then []column
+	for _, c := range columns {
+		if c.text {
+			then = append(then, c)
+		} else {
+			first = append(first, c)
+		}
+	}
+	return append(first, then...)
+}
+
+// header writes the CSV's first line.
+func (w *csvWriter) header(columns []column) {
+	for _, c := range columns {
+		if w.form.upper {
+			c.head = strings.ToUpper(c.head)
+		}
+		w.text(c.head)
+	}
+	_ = w.endLine() // the error stays in w
+}
+
+// end writes out all that is left.
+func (w *csvWriter) end() error {
+	if w.form.blank {
+		w.buf = append(w.buf, w.form.lineEnd...)
+	}
+	return w.flush()
+}
+
+// figure takes a buffer to which a number was appended, and brings the number into the answer's form.
+func (w *csvWriter) figure(b []byte) {
+	if f := &w.form; f.numbers == "decimal" && !f.noneSet && !f.quoted {
+		w.buf = b
+		return
+	}
+	text := w.form.number(string(b[len(w.buf):]))
+	if w.form.quoted {
+		text = `"` + text + `"`
+	}
+	w.buf = append(w.buf, text...)
+}
+
+// number is a number's text in the answer's form.
+func (f *csvForm) number(text string) string {
+	x, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil:
+		return text
+	case x == 0 && f.noneSet:
+		return f.none
+	case f.numbers == "shortest":
+		return strings.TrimSuffix(text, ".0")
+	case f.numbers == "float" && x != 0 && (math.Abs(x) < 1e-4 || math.Abs(x) >= 1e16): // as Python's repr has it
+		return strconv.FormatFloat(x, 'e', -1, 64)
+	case f.numbers == "float":
+		return string(appendReal(nil, x))
+	}
+	return text
+}

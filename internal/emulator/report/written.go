@@ -1,0 +1,40 @@
+package report
+
+import (
+	"strings"
+	"time"
+)
+
+// writtenDates are the forms in which people write the dates of these dimensions. Years and quarters are written as ever.
+var writtenDates = map[string]struct{ iso, written string }{
+	"hour":  {"2006-01-02T15:04:05", "Jan 2, 2006 15:04"},
+	"day":   {"2006-01-02", "Jan 2, 2006"},
+	"week":  {"2006-01-02", "Jan 2, 2006"}, // each of its two days
+	"month": {"2006-01", "January 2006"},
+}
+
+// shown is how the values of the i-th dimension are written, dates under format_dates=true and missing values among them; nil:
+// as they are.
+func (q *request) shown(i int) func(string) string {
+	d := q.Dimensions[i]
+	switch form, dated := writtenDates[d.Slug]; {
+	case d.Time != nil && q.written && dated:
+		return func(label string) string {
+			days := strings.Split(label, " - ")
+			for n, day := range days {
+				if at, err := time.Parse(form.iso, day); err == nil {
+					days[n] = at.Format(form.written)
+				}
+			}
+			return strings.Join(days, " - ")
+		}
+	case d.Time == nil && q.blank:
+		return func(value string) string {
+			if value == "unknown" || value == "missing" {
+				return ""
+			}
+			return value
+		}
+	}
+	return nil
+}

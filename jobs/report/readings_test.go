@@ -1,0 +1,142 @@
+package report_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// contents are the rows of all partitions as text, sorted.
+func (r *rig) contents() (rows []string) {
+	r.t.Helper()
+	files := r.files()
+	for _, day := range slices.SortedFunc(maps.Keys(files), civil.Date.Compare) {
+		for _, row := range readParquet(r.t, files[day]).rows {
+			rows = append(rows, strings.Join(row, "|"))
+		}
+	}
+	slices.Sort(rows)
+	return rows
+}
+
+// A table is the same under every reading of how the service answers: but for NULL where a service has no number and
+// others have 0, and for blanks where it has no value and others have "unknown".
+func TestTheTableUnderEveryReading(t *testing.T) {
+	topics := []string{"unknown-parameters", "unknown-apps", "format-dates", "week-start", "report-empty", "report-type",
+		"report-form", "report-header", "report-numbers", "no-number", "no-value", "events-empty", "events-form",
+		"events-under-apps", "error-body", "retry-after", "rate-by"}
+	fill := func(t *testing.T, choice string) (rows []string) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, emulator.Options{Apps: 2, Days: 9, Readings: []string{choice}})
+			defer r.close()
+			r.start(4)
+			r.options.Query.Dimensions = []string{"day", "app_token", "ad_account_id", "store_id", "network"}
+			r.options.Query.Filters = map[string][]string{"app_token__in": {r.server.Apps()[0].Token}}
+			r.ok()
+			if n := r.equalsTruth(civil.DateOf(time.Now()).AddDays(-4), 4); n == 0 {
+				t.Error("nothing was compared")
+			}
+			rows = r.contents()
+		})
+		return rows
+	}
+	want := fill(t, "report-form=plain")
+	mended := func(choice, row string) string {
+		cells := strings.Split(row, "|")
+		for i, cell := range cells {
+			switch {
+			case strings.HasPrefix(choice, "no-number") && choice != "no-number=zero" && i >= 5 && strings.Trim(cell, "0.") == "":
+				cells[i] = "NULL"
+			case choice == "no-value=empty" && i < 5 && (cell == "unknown" || cell == "missing"):
+				cells[i] = ""
+			}
+		}
+		return strings.Join(cells, "|")
+	}
+	for _, topic := range emulator.ReadingTopics() {
+		if !slices.Contains(topics, topic.Name) {
+			continue
+		}
+		for _, r := range topic.Readings {
+			choice := topic.Name + "=" + r.Name
+			t.Run(choice, func(t *testing.T) {
+				var expected []string
+				changed := false
+				for _, row := range want {
+					expected = append(expected, mended(choice, row))
+					changed = changed || expected[len(expected)-1] != row
+				}
+				slices.Sort(expected)
+				if got := fill(t, choice); !slices.Equal(got, expected) || len(got) < 20 {
+					t.Errorf("%d rows, want %d: %.300q\nwant %.300q", len(got), len(expected), got, expected)
+				}
+				if other := strings.HasPrefix(choice, "no-") && choice != "no-number=zero" && choice != "no-value=unknown"; changed != other {
+					t.Errorf("the reading changes cells: %t, want %t", changed, other)
+				}
+			})
+		}
+	}
+}
+
+// A day without rows is one without a failure, said by 204 or by a header alone, and neither empties a partition that had
+// rows. A failure is a third thing.
+func TestNoRowsUnderEveryReading(t *testing.T) {
+	for _, choice := range []string{"report-empty=204", "report-empty=header"} {
+		t.Run(choice, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, emulator.Options{Apps: 1, Days: 3, Readings: []string{choice}})
+				defer r.close()
+				r.start(6)
+				if res := r.ok(); len(r.files()) != 2 {
+					t.Errorf("%d files, %+v", len(r.files()), res)
+				}
+				before := r.contents()
+				r.server.SetFaults([]emulator.Fault{{Kind: emulator.FaultStatus, Status: 500}})
+				r.client.Attempts = 1
+				time.Sleep(24 * time.Hour)
+				if res := r.run(t.Context()); len(res.Errs) == 0 || !strings.Contains(errors.Join(res.Errs...).Error(), "500 Internal Server Error") {
+					t.Errorf("a failure: %v", res.Errs)
+				}
+				if got := r.contents(); !slices.Equal(got, before) {
+					t.Errorf("%d rows after a failure, want %d", len(got), len(before))
+				}
+			})
+		})
+	}
+}
+
+// Weeks that begin on a Monday are no weeks of a table whose weeks begin on a Sunday: nothing is written, and the error
+// says what came.
+func TestWeeksFromMonday(t *testing.T) {
+	for _, choice := range []string{"week-start=sunday", "week-start=monday"} {
+		t.Run(choice, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, emulator.Options{Apps: 1, Days: 30, Readings: []string{choice}})
+				defer r.close()
+				r.start(21)
+				r.options.Query.Dimensions = []string{"week", "app_token"}
+				r.options.Rules.Period = refresh.Week
+				res := r.run(t.Context())
+				err := errors.Join(res.Errs...)
+				if choice == "week-start=sunday" {
+					if err != nil || len(r.files()) < 2 {
+						t.Errorf("%d files, %v", len(r.files()), err)
+					}
+					return
+				}
+				if err == nil || len(r.files()) != 0 || !strings.Contains(err.Error(), "lies outside the dates that were asked for") {
+					t.Errorf("%d files, %v", len(r.files()), err)
+				}
+			})
+		})
+	}
+}
