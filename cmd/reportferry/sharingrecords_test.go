@@ -30,6 +30,7 @@ import (
 type consent struct {
 	device, number             int
 	app, idType, id            string
+	also                       string // its gps_adid, beside an idfa; empty: it has one ID
 	sharing, settings, options string
 	bad                        bool // of an app that isn't there
 }
@@ -47,7 +48,8 @@ type consents struct {
 func (c *consents) each(do func(file, row int, r consent)) {
 	dice := rand.New(rand.NewPCG(c.seed, 0))
 	numbers := make([]int32, c.devices+1)
-	partners := []string{"facebook", "google", "tiktok", "partner_7", "all", "dynamic_callbacks"}
+	partners := []string{"facebook", "google", "tiktok", "partner_7", "all", "dynamic_callbacks", ""}
+	spellings := []string{"applovin", "34", "AppLovin (34)", "Partner_1"} // of the last one
 	metrics := append(emulator.SharingMetrics(), "all", "session", "install")
 	c.rejected = 0
 	for file, rows := range c.files {
@@ -64,12 +66,16 @@ func (c *consents) each(do func(file, row int, r consent)) {
 			r.app, r.id = c.apps[r.device%len(c.apps)], fmt.Sprintf("c0ffee00-0000-4000-8000-%012x", r.device)
 			if r.idType = "gps_adid"; r.device%2 == 0 {
 				r.idType, r.id = "idfa", strings.ToUpper(r.id)
+				if r.device%14 == 0 && dice.IntN(3) > 0 {
+					r.also = strings.ToLower(r.id)
+				}
 			}
 			if r.bad {
 				r.app = "nosuchapp"
 			}
 			r.sharing = []string{"", "", "enable", "disable"}[dice.IntN(4)]
 			set := map[string]map[string]bool{}
+			partners[len(partners)-1] = spellings[dice.IntN(len(spellings))]
 			for range dice.IntN(3) {
 				p := partners[dice.IntN(len(partners))]
 				if set[p] == nil {
@@ -86,12 +92,26 @@ func (c *consents) each(do func(file, row int, r consent)) {
 			}
 			if len(set) > 0 {
 				text, _ := json.Marshal(set) // maps of texts and booleans
-				r.settings = string(text)
+				if r.settings = string(text); dice.IntN(3) == 0 {
+					r.settings = asForms(set)
+				}
 			}
 			r.options = fmt.Sprintf(`{"apple_ads":{"n":"%d"},"google_dma":{"eea":"%d"}}`, r.number, dice.IntN(2))
 			do(file, row, r)
 		}
 	}
+}
+
+// asForms are settings as form objects.
+func asForms(set map[string]map[string]bool) string {
+	var forms []string
+	for partner, metrics := range set {
+		for metric, on := range metrics {
+			forms = append(forms, fmt.Sprintf(`{"partnerName":%q,"key":%q,"value":"%t"}`, partner, metric, on))
+		}
+	}
+	slices.Sort(forms) // the same in every walk
+	return "[" + strings.Join(forms, ",") + "]"
 }
 
 // write makes the files: CSV and JSON Lines in turn.
@@ -127,7 +147,7 @@ func (c *consents) write(t *testing.T, paths []string) {
 			}
 		}
 		if w != nil {
-			ids := []string{r.id, ""}
+			ids := []string{r.id, r.also}
 			if r.idType == "gps_adid" {
 				ids = []string{"", r.id}
 			}
@@ -135,6 +155,9 @@ func (c *consents) write(t *testing.T, paths []string) {
 			return
 		}
 		line := fmt.Sprintf(`{"app_token":%q,"id_type":%q,"device_id":%q`, r.app, r.idType, r.id)
+		if r.also != "" {
+			line += fmt.Sprintf(`,"gps_adid":%q`, r.also)
+		}
 		if r.sharing != "" {
 			line += fmt.Sprintf(`,"sharing":%q`, r.sharing)
 		}
@@ -173,6 +196,9 @@ func (c *consents) replay(t *testing.T) []string {
 	}
 	c.each(func(_, _ int, r consent) {
 		v := url.Values{"s2s": {"1"}, "app_token": {r.app}, r.idType: {r.id}, "granular_third_party_sharing_options": {r.options}}
+		if r.also != "" {
+			v.Set("gps_adid", r.also)
+		}
 		if r.sharing != "" {
 			v.Set("sharing", r.sharing)
 		}

@@ -21,7 +21,8 @@ import (
 // last holds, however often it came.
 func TestSharingEmulator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := emulator.New(emutest.With(emulator.Options{Apps: 3, Days: 9}))
+		s, err := emulator.New(emutest.With(emulator.Options{Apps: 3, Days: 9, Readings: []string{
+			"sharing-form=anywhere", "sharing-partner=any", "sharing-partly=error", "sharing-refusal=400"}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +65,7 @@ func TestSharingEmulator(t *testing.T) {
 				t.Errorf("%s: %+v", f.fault.String(), got)
 			}
 		}
-		if books := s.Sharing(); books.Overlaps != 0 || books.Statuses[http.StatusOK] != 27 {
+		if books := s.Sharing(); books.Overlaps != 0 || books.Statuses[http.StatusOK]+books.Statuses[http.StatusNoContent] != 27 {
 			t.Errorf("%+v", books)
 		}
 		s.SetFaults(nil)

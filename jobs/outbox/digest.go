@@ -32,9 +32,6 @@ func add[V any](d *digest, r *Record[V]) (full bool, err error) {
 	d.buf = binary.BigEndian.AppendUint64(d.buf[:0], uint64(r.Row))
 	if r.Refusal == nil || r.Expired {
 		d.buf = append(d.buf, r.ID[:]...)
-		if r.Also != [16]byte{} {
-			d.buf = append(d.buf, r.Also[:]...)
-		}
 		d.buf = binary.BigEndian.AppendUint64(d.buf, r.Content)
 	} else {
 		d.text(r.Refusal.Field)

@@ -34,7 +34,7 @@ type Stat struct {
 type Record[V any] struct {
 	Row     int64    // from 1, ascending; gaps are allowed
 	ID      [16]byte // 128-bit hash of what identifies it, or, with Push.Order, what it is about; evenly spread
-	Also    [16]byte // with Push.Order: another thing that it is about; zero: none
+	Also    [16]byte // with Push.Order: another thing that it is about, which is in Content, too; zero: none
 	Content uint64   // hash of the rest
 	Value   V
 	Refusal *Rejection // not nil: it isn't sent
@@ -61,6 +61,9 @@ func (r *Rejection) Is(target error) bool { return target == ErrRejected }
 var (
 	// ErrRejected: the service will never take this record. A *Rejection has the words.
 	ErrRejected = errors.New("rejected")
+	// ErrHad: the service refuses the record because it has it already: from an earlier attempt, when there was one that may
+	// have been taken. It comes with an ErrRejected, for when there was none.
+	ErrHad = errors.New("the service has it already")
 	// ErrUnknown: the service may have taken it.
 	ErrUnknown = errors.New("it isn't known whether the record was taken")
 )

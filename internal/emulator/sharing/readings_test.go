@@ -148,16 +148,28 @@ func TestSharingReadings(t *testing.T) {
 // A request with both IDs is about two devices, or about one that has them both from then on.
 func TestSharingBothIDs(t *testing.T) {
 	t.Parallel()
-	for reading, want := range map[string]string{"two": "enable disable", "one": "disable disable"} {
+	for reading, want := range map[string][2]string{"two": {"enable disable", "enable disable"}, "one": {"disable disable", "enable enable"}} {
 		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, Readings: []string{"sharing-both=" + reading}})
 		for _, form := range []string{"gps_adid=g&sharing=disable", "gps_adid=g&idfa=i&sharing=enable", "idfa=i&sharing=disable"} {
 			if status, answer := postSharing(s, "", "s2s=1&app_token=APP&"+form); status != 200 {
 				t.Fatal(status, answer)
 			}
 		}
-		app := s.Apps()[0].Token
-		if got := s.SharingOf(app, "gps_adid", "g").Sharing + " " + s.SharingOf(app, "idfa", "i").Sharing; got != want {
-			t.Errorf("%s: %s, want %s", reading, got, want)
+		holds := func() string {
+			app := s.Apps()[0].Token
+			return s.SharingOf(app, "gps_adid", "g").Sharing + " " + s.SharingOf(app, "idfa", "i").Sharing
+		}
+		if got := holds(); got != want[0] {
+			t.Errorf("%s: %s, want %s", reading, got, want[0])
+		}
+		check(t, s.ResetSharing()) // now the two are found to be one after both have said something, and the later one counts
+		for _, form := range []string{"idfa=i&sharing=disable", "gps_adid=g&sharing=enable", "gps_adid=g&idfa=i&" + emutest.Form(sharing.OptionsName, `{"google_dma":{"eea":"1"}}`)} {
+			if status, answer := postSharing(s, "", "s2s=1&app_token=APP&"+form); status != 200 {
+				t.Fatal(status, answer)
+			}
+		}
+		if got := holds(); got != want[1] {
+			t.Errorf("%s: %s, want %s", reading, got, want[1])
 		}
 	}
 }
