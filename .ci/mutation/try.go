@@ -60,6 +60,8 @@ func stages(folder string) []stage {
 		return []stage{document, draws, quick, at(area, ""), reports, top, naive}
 	case "/reading": // whose names are those of the page
 		return []stage{at(area, ""), {"internal/house", "Readings", ""}, document, top}
+	case "/store":
+		return []stage{at(area, ""), document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick}
 	default: // what every area rests on
 		return []stage{document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick, reports, draws, naive}
 	}

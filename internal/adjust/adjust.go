@@ -18,8 +18,8 @@
 // dev.adjust.com named beside each type. Fields of answers that this version doesn't know are kept, in Unknown.
 //
 // What the documents leave open of ad spend is guessed here: the key is a Bearer token unless SpendAuth names another
-// header; 429 and 503, which aren't among the documented answers, mean that nothing was taken; any 200 but a page of HTML
-// means that the record was.
+// header, and none is sent without one; 429 and 503, which aren't among the documented answers, mean that nothing was taken;
+// any 200, 201, 202 or 204 but a page of HTML means that the record was; 409, and a 400 in such words, that its Cost ID was.
 //
 // Of app automation: X-Account-ID chooses the account there too; more Android stores are additional_stores, by store type;
 // AppByStore's filter is store; SettingsCSV's parameters are app_tokens and sections; a signature's settings are
@@ -128,10 +128,10 @@ func newClient(o Options) (*Client, error) {
 		if o.SpendAuth.Key == nil {
 			denied = errSpendKey
 		}
-		c.spend = &recordHost{cost.String(), o.SpendAuth.credential(denied)}
+		c.spend = &recordHost{url: cost.String(), credential: o.SpendAuth.credential(denied)}
 	}
 	if s2s != nil {
-		c.sharing = &recordHost{s2s.String(), o.SharingAuth.credential(errSharingAuth)}
+		c.sharing = &recordHost{url: s2s.String(), credential: o.SharingAuth.credential(errSharingAuth)}
 	}
 	c.transport, err = transport.New(o.Options)
 	return c, err

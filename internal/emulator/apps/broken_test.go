@@ -2,6 +2,7 @@ package apps_test
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 )
 
 // callsOf asks each endpoint something that it would answer, of the account's first app and a ticket.
@@ -79,5 +81,34 @@ func TestABrokenDatabaseIsSaid(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a request is refused for is refused under every reading: another form of an answer is none of an error.
+func TestRefusalsStayRefusalsUnderEveryReading(t *testing.T) {
+	t.Parallel()
+	for _, topic := range reading.Topics() {
+		for _, r := range topic.Readings {
+			choice := topic.Name + "=" + r.Name
+			s := emutest.Open(t, emulator.Options{Apps: 1, Days: 2, Rate: -1, Now: emutest.AtNoon, Readings: []string{choice}})
+			w := send(t, s, "POST", "app", garden())
+			made := map[string]any{}
+			if w.Code/100 != 2 || json.Unmarshal(w.Body.Bytes(), &made) != nil || made["adjust_app_token"] == nil {
+				continue // the answer doesn't name the app
+			}
+			token := made["adjust_app_token"].(string)
+			for _, call := range [][3]any{
+				{"POST", "app", garden("platform", "moon")},
+				{"POST", "app/" + token, object{"override_settings": 5}},
+				{"PATCH", "app/" + token + "/signature", object{"enforce_install_signing": "perhaps"}},
+				{"POST", "events", object{"app_tokens": []any{token}, "events": []any{}}},
+				{"POST", "vault", object{"section": "moon"}},
+				{"POST", "app/" + token + "/secrets/revoke_outdated", object{"force": "perhaps"}},
+			} {
+				if w := send(t, s, call[0].(string), call[1].(string), call[2]); w.Code < 400 || w.Code > 499 {
+					t.Errorf("%s: %s %s %v: %d %.200s", choice, call[0], call[1], call[2], w.Code, w.Body)
+				}
+			}
+		}
 	}
 }

@@ -218,3 +218,13 @@ func TestNumbersOfZones(t *testing.T) {
 		}
 	}
 }
+
+// A report that this emulator hasn't is told from an address that the service hasn't.
+func TestWhatIsNotServed(t *testing.T) {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2})
+	if body := emutest.Get(t, s, "pivot_report", 400); !strings.Contains(body, "not yet served") {
+		t.Error(body)
+	}
+	emutest.Get(t, s, "pivot_reports", 404)
+}

@@ -28,6 +28,9 @@ func admin(t *testing.T, s *emulator.Server, method, call string, status int) st
 	if s.ServeHTTP(w, r); w.Code != status {
 		t.Fatalf("%s %s: %d %s, want %d", method, call, w.Code, w.Body, status)
 	}
+	if kind := w.Header().Get("Content-Type"); w.Body.Len() > 0 && (strings.Contains(call, "log") || strings.Contains(call, "devices")) != strings.HasPrefix(kind, "text/csv") {
+		t.Errorf("%s %s is of type %q", method, call, kind)
+	}
 	return w.Body.String()
 }
 
