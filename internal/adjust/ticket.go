@@ -67,6 +67,9 @@ func (t Ticket) Failed() bool {
 	return t.is("failed", "failure", "error", "errored", "cancelled", "canceled", "aborted")
 }
 
+// Said is the status in the service's own word.
+func (t Ticket) Said() string { return transport.Shorten(orElse(t.Status, "none yet")) }
+
 // Open tells whether the status is one that is known for a job that isn't over. Any other may mean anything.
 func (t Ticket) Open() bool { return t.is("new", "opened") }
 
