@@ -18,15 +18,15 @@
 // dev.adjust.com named beside each type. Fields of answers that this version doesn't know are kept, in Unknown.
 //
 // What the documents leave open of ad spend is guessed here: the key is a Bearer token unless SpendAuth names another
-// header; 429 and 503, which aren't among the documented answers, mean that nothing was taken; any 200 but a page of HTML
-// means that the record was.
+// header, and none is sent without one; 429 and 503, which aren't among the documented answers, mean that nothing was taken;
+// any 200, 201, 202 or 204 but a page of HTML means that the record was; 409, and a 400 in such words, that its Cost ID was.
 //
 // Of app automation: X-Account-ID chooses the account there too; more Android stores are additional_stores, by store type;
 // AppByStore's filter is store; SettingsCSV's parameters are app_tokens and sections; a signature's settings are
 // enforce_install_signing and android_fingerprints, the answer all of them; RevokeSecret sends an empty object,
 // ReactivateSecret a scope, and both answer like RevokeOutdatedSecrets; a failure in a ticket is a text or has a name and a
-// detail; 404 and a 400 that says "not found" are ErrNotFound; 408, 429, 503 and 504 pass, although the documents have none
-// of them; an answer begins within a minute.
+// detail; 404 and a 400 that says "not found" are ErrNotFound; another 4xx about one thing, and an answer of another shape,
+// are Unclear; 408, 429, 503 and 504 pass, although the documents have none of them; an answer begins within a minute.
 //
 // Of third-party sharing: the credential is optional, and a Bearer token unless SharingAuth names another header; all is
 // sent in a form, settings and options as JSON text in it; a 202 about the authentication token, and a 400 that says
@@ -128,10 +128,10 @@ func newClient(o Options) (*Client, error) {
 		if o.SpendAuth.Key == nil {
 			denied = errSpendKey
 		}
-		c.spend = &recordHost{cost.String(), o.SpendAuth.credential(denied)}
+		c.spend = &recordHost{url: cost.String(), credential: o.SpendAuth.credential(denied)}
 	}
 	if s2s != nil {
-		c.sharing = &recordHost{s2s.String(), o.SharingAuth.credential(errSharingAuth)}
+		c.sharing = &recordHost{url: s2s.String(), credential: o.SharingAuth.credential(errSharingAuth)}
 	}
 	c.transport, err = transport.New(o.Options)
 	return c, err

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
@@ -24,18 +25,24 @@ func (e *rejectedError) Is(target error) bool { return target == ErrRejected }
 func (e *rejectedError) Refusal() string { return e.why }
 
 // rejected is the verdict of a 400, and of other statuses that are about the record alone.
-func rejected(status int, words string) error {
+func rejected(status int, words string) error { return &rejectedError{refusalOf(status, words)} }
+
+// refusalOf says in one line what was answered.
+func refusalOf(status int, words string) string {
 	why := fmt.Sprintf("the service answered %d", status)
 	if words != "" {
 		why += ": " + words
 	}
-	return &rejectedError{why}
+	return why
 }
 
 // A recordHost takes records, each in one POST of a form.
 type recordHost struct {
 	url        string
 	credential *transport.Credential
+
+	takesQuery atomic.Bool  // it has refused a form, and taken a query
+	tries      atomic.Int32 // records that were refused both ways; mostQueries once a form was taken
 }
 
 // formHeader is the header of a record beside the credential. A word isn't worth packing.

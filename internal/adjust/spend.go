@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
+	"strings"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
@@ -23,30 +25,109 @@ var errSpendAuth = &transport.Refusal{Text: "authentication or permission refuse
 // errSpendKey is ErrAuth where no key was sent.
 var errSpendKey = &transport.Refusal{Text: "no credential was sent to cost_url, and the service asks for one; name it by service.spend.token, and by service.spend.header when it isn't a Bearer token", As: ErrAuth}
 
-// SubmitSpend sends one record: POST {cost_url}/cost. The error is nil when the service has taken it.
+// ErrDuplicate means that the service refuses a record of ad spend because it has one of the same Cost ID. It is an
+// ErrRejected too.
+var ErrDuplicate = errors.New("the service has a record of this cost_id already")
+
+// A duplicateError is an ErrDuplicate with the service's words.
+type duplicateError struct{ rejectedError }
+
+func (e *duplicateError) Error() string { return ErrDuplicate.Error() }
+func (e *duplicateError) Is(target error) bool {
+	return target == ErrDuplicate || target == ErrRejected
+}
+
+// SubmitSpend sends one record: POST {cost_url}/cost. The error is nil when the service has taken it: 200, 201, 202, 204.
 //
 // What surely left no trace is sent again, as often as Attempts and for as long as Patience say: after 429, 503, a 401 once
 // after reading the key again, and a connection that never came about. Anything else may have left one: a connection that
 // broke, a time-out, a cut answer, any other 5xx, a page of HTML, the end of ctx while an answer was awaited. After those
 // the record is sent again only when resend is true, since the service has no rule for duplicates; what is given up then,
-// or at once without resend, is ErrUnknown. A 400 is ErrRejected, 401 and 403 are ErrAuth. Any other error means that the
-// record wasn't taken. All errors are an *Error. The answer's Resent counts the attempts that may have doubled the record.
+// or at once without resend, is ErrUnknown. A 400, a 422, and a 404 about the record are ErrRejected; 401 and 403 are
+// ErrAuth. A 409, and a 400 that says that the Cost ID was used, are ErrDuplicate, but after an attempt that may have left
+// a trace: that attempt was taken then, and the error is nil. Any other error means that the record wasn't taken. All errors
+// are an *Error. The answer's Resent counts the attempts that may have doubled the record.
+//
+// The parameters are sent in a form, as the documents show it, until the service refuses one that the query is taken for.
 func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer, error) {
 	if c.spend == nil {
 		return Answer{}, &Error{Op: "cost", Err: errors.New("this client has no cost_url")}
 	}
-	r := transport.Request{Op: "cost", Body: s.form(), Hidden: []string{s.CostID}, Blot: "[cost_id]", Repeat: transport.Once, Verdict: spendVerdict}
+	r := transport.Request{Op: "cost", Hidden: []string{s.CostID}, Blot: "[cost_id]", Repeat: transport.Once, Verdict: spendVerdict, Taken: spendTaken}
 	if resend {
 		r.Repeat = transport.Doubtful
 	}
-	return c.post(ctx, c.spend, r)
+	a, err := c.submitSpend(ctx, s.form(), r)
+	if err != nil && a.Resent > 0 && errors.Is(err, ErrDuplicate) {
+		return a, nil
+	}
+	return a, err
 }
 
-func spendVerdict(status int, words string) error {
-	if status == http.StatusBadRequest {
-		return rejected(status, words)
+// spendTaken are the answers that a record was taken, beside 200. The documents have 200 alone; what is matched afterwards
+// may as well be accepted or created.
+var spendTaken = []int{http.StatusCreated, http.StatusAccepted, http.StatusNoContent}
+
+// mostQueries is how many records are tried in the query after a form of theirs was refused, before a form is what the service wants.
+const mostQueries = 3
+
+// submitSpend sends a record in the way that the service has shown to take, and finds out which that is: a refused form left
+// no trace, and a query is tried in its place. What is refused both ways is refused with the words about the form.
+func (c *Client) submitSpend(ctx context.Context, form string, r transport.Request) (Answer, error) {
+	inQuery := func() (Answer, error) {
+		q := r
+		q.Method, q.URL, q.Header, q.Credential = http.MethodPost, c.spend.url+"?"+form, formHeader, c.spend.credential
+		return c.transport.Do(ctx, q)
 	}
-	return nil
+	if c.spend.takesQuery.Load() {
+		return inQuery()
+	}
+	r.Body = form
+	a, err := c.post(ctx, c.spend, r)
+	if err == nil {
+		c.spend.tries.Store(mostQueries)
+	}
+	if !errors.Is(err, ErrRejected) || errors.Is(err, ErrDuplicate) || a.Resent > 0 || c.spend.tries.Load() >= mostQueries {
+		return a, err
+	}
+	r.Body = ""
+	second, failed := inQuery()
+	second.Attempts += a.Attempts
+	second.Started = a.Started
+	var e *Error
+	switch {
+	case failed == nil:
+		c.spend.takesQuery.Store(true)
+	case errors.As(failed, &e) && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests && !errors.Is(failed, ErrUnknown):
+		c.spend.tries.Add(1)
+		return a, err
+	}
+	return second, failed
+}
+
+var (
+	// aboutDuplicate is what a service may say of a Cost ID that it has.
+	aboutDuplicate = regexp.MustCompile(`(?i)duplicat|\balready (been )?(used|exists?|submitted|received|registered|recorded|reported|processed|taken|known|sent|posted|stored|present)\b|\b(not|be) unique\b`)
+	// aboutSpend is in a 404 about a record; another one is about the address.
+	aboutSpend = regexp.MustCompile(`(?i)\bcost[_ ]?id\b|\b(no|unknown) (such |known )?(engagement|click|impression)\b|\b(engagement|click|impression) (is |was )?(not |un)(found|known)\b`)
+)
+
+func spendVerdict(status int, words string) error {
+	switch status {
+	case http.StatusConflict:
+		return &duplicateError{rejectedError{refusalOf(status, words)}}
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		if aboutDuplicate.MatchString(words) {
+			return &duplicateError{rejectedError{refusalOf(status, words)}}
+		}
+	case http.StatusNotFound:
+		if strings.HasPrefix(words, "<") || !aboutSpend.MatchString(words) {
+			return nil
+		}
+	default:
+		return nil
+	}
+	return rejected(status, words)
 }
 
 func (s Spend) form() string {

@@ -131,21 +131,27 @@ func TestSpendAnswers(t *testing.T) {
 		{"200 in HTML", page(200, "text/html; charset=utf-8", "wait"), 1, maybe, 200},
 		{"200 that looks like HTML", page(200, "text/plain", "\n<!doctype html>"), 1, maybe, 200},
 		{"200, cut", cutSpend(200), 1, maybe, 200},
-		{"201", page(201, "text/plain", "OK"), 1, maybe, 201},
-		{"202", page(202, "text/plain", "OK"), 1, maybe, 202},
-		{"204", page(204, "text/plain", ""), 1, maybe, 204},
+		{"201", page(201, "text/plain", "OK"), 1, known, 0},
+		{"202", page(202, "application/json", "{}"), 1, known, 0},
+		{"202 in HTML", page(202, "text/html", "wait"), 1, maybe, 202},
+		{"203", page(203, "text/plain", "OK"), 1, maybe, 203},
+		{"204", page(204, "text/plain", ""), 1, known, 0},
 		{"301", page(301, "text/plain", "", "Location", "http://elsewhere.test/cost"), 1, other, 301},
 		{"307", page(307, "text/plain", "", "Location", "http://elsewhere.test/cost"), 1, other, 307},
 		{"308", page(308, "text/plain", "", "Location", "/v2/cost"), 1, other, 308},
-		{"400", page(400, "text/plain", "Bad Request"), 1, refused, 400},
-		{"400, cut", cutSpend(400), 1, refused, 400},
+		{"400", page(400, "text/plain", "Bad Request"), 2, refused, 400}, // in a form and in a query
+		{"400, cut", cutSpend(400), 2, refused, 400},
+		{"400 about a Cost ID that was used", page(400, "application/json", `{"error":"cost_id already used"}`), 1, refused, 400},
 		{"401 twice", page(401, "text/plain", "Unauthorized"), 1, denied, 401},
 		{"403", page(403, "text/plain", "Forbidden"), 1, denied, 403},
 		{"404", page(404, "text/plain", "Not Found"), 1, other, 404},
+		{"404 about the record", page(404, "text/plain", "no click has this cost_id"), 2, refused, 404},
+		{"404 in HTML", page(404, "text/html", "<p>click here"), 1, other, 404},
 		{"405", page(405, "text/plain", ""), 1, other, 405},
 		{"408", page(408, "text/plain", ""), 1, maybe, 408},
+		{"409", page(409, "text/plain", ""), 1, refused, 409},
 		{"413", page(413, "text/plain", ""), 1, other, 413},
-		{"422", page(422, "application/json", `{"error":"no"}`), 1, other, 422},
+		{"422", page(422, "application/json", `{"error":"no"}`), 2, refused, 422},
 		{"429", page(429, "text/plain", "Too Many Requests"), 2, known, 0},
 		{"429 with Retry-After", page(429, "text/plain", "", "Retry-After", "7"), 2, known, 0},
 		{"429, cut", cutSpend(429), 2, known, 0},
@@ -161,6 +167,9 @@ func TestSpendAnswers(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := play(c.first, words200)
+			if c.want == refused {
+				s = play(c.first)
+			}
 			client, _ := openSpend(t, s, nil)
 			start := time.Now()
 			err := submit(t.Context(), client, record())
@@ -174,7 +183,7 @@ func TestSpendAnswers(t *testing.T) {
 				t.Errorf("%s: %v, want %q", c.name, err, c.want)
 			}
 			var e *Error
-			if err != nil && (!errors.As(err, &e) || e.Status != c.code || e.Op != "cost" || e.Attempts != c.sent || !strings.HasPrefix(err.Error(), "cost: ")) {
+			if err != nil && (!errors.As(err, &e) || e.Status != c.code || e.Op != "cost" || e.Attempts != c.sent && c.want != refused || !strings.HasPrefix(err.Error(), "cost: ")) {
 				t.Errorf("%s: %+v", c.name, e)
 			}
 			if n := len(s.when()); n != c.sent {
@@ -185,6 +194,79 @@ func TestSpendAnswers(t *testing.T) {
 				t.Errorf("%s: after %v", c.name, took)
 			case c.name == "no answer" && took != 30*time.Second:
 				t.Errorf("%s: after %v", c.name, took)
+			}
+		})
+	}
+}
+
+// A service that reads the query alone refuses a form, and takes the query; a form that was taken once is what it wants.
+func TestSpendInTheQuery(t *testing.T) {
+	refusedForm := page(400, "text/plain", "Bad Request")
+	for _, c := range []struct {
+		name    string
+		answers []reply
+		records int
+		refused int
+		queries string // of the requests: q when the record is in the query, f when it is in a form
+	}{
+		{"query alone", []reply{refusedForm, words200}, 3, 0, "fqqq"},
+		{"forms", []reply{words200, refusedForm}, 3, 2, "fff"},
+		{"a bad record, then forms", []reply{refusedForm, refusedForm, words200, refusedForm}, 3, 2, "fqff"},
+		{"nothing is right", []reply{refusedForm}, 5, 5, "fqfqfqff"},
+		{"a query that isn't there", []reply{refusedForm, page(405, "text/plain", "")}, 1, 1, "fq"},
+		{"a busy service", []reply{refusedForm, page(503, "text/plain", ""), words200}, 2, 0, "fqqq"},
+		{"after a lost answer", []reply{page(500, "text/plain", ""), refusedForm}, 1, 1, "ff"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var sent []string
+			s := play(c.answers...)
+			client, _ := openSpend(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				v, failed := url.ParseQuery(r.URL.RawQuery + string(body))
+				if want := record(); err != nil || failed != nil || len(v) != 5 || v.Get("cost_id") != want.CostID || v.Get("tag") != want.Tag {
+					t.Errorf("%s: %v, %v, %v", c.name, v, err, failed)
+				}
+				sent = append(sent, map[bool]string{true: "q", false: "f"}[r.URL.RawQuery != ""])
+				s.ServeHTTP(w, r)
+			}), nil)
+			refused := 0
+			for range c.records {
+				_, err := client.SubmitSpend(t.Context(), record(), true)
+				if errors.Is(err, ErrRejected) {
+					refused++
+				} else if err != nil {
+					t.Errorf("%s: %v", c.name, err)
+				}
+			}
+			if got := strings.Join(sent, ""); got != c.queries || refused != c.refused {
+				t.Errorf("%s: sent %s, %d refused; want %s, %d", c.name, got, refused, c.queries, c.refused)
+			}
+		})
+	}
+}
+
+// What a service that has a Cost ID already says of it is a refusal, unless an attempt whose answer was lost may have brought it.
+func TestSpendDuplicates(t *testing.T) {
+	lost := page(500, "text/plain", "")
+	for name, c := range map[string]struct {
+		answers   []reply
+		duplicate bool
+		rejected  bool
+		resent    int
+	}{
+		"409 at once":             {[]reply{page(409, "text/plain", "Conflict")}, true, true, 0},
+		"words at once":           {[]reply{page(400, "text/plain", "Duplicate cost_id")}, true, true, 0},
+		"409 after a lost answer": {[]reply{lost, page(409, "text/plain", "Conflict")}, false, false, 1},
+		"words after two":         {[]reply{lost, reset, page(422, "application/json", `{"detail":[{"loc":["body","cost_id"],"msg":"must be unique"}]}`)}, false, false, 2},
+		"409 after a busy one":    {[]reply{page(503, "text/plain", ""), page(409, "text/plain", "")}, true, true, 0},
+		"no words after a lost":   {[]reply{lost, page(400, "text/plain", "Bad Request")}, false, true, 1},
+		"late after a lost":       {[]reply{lost, page(400, "text/plain", "the window has already closed")}, false, true, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := openSpend(t, play(c.answers...), nil)
+			a, err := client.SubmitSpend(t.Context(), record(), true)
+			if errors.Is(err, ErrDuplicate) != c.duplicate || errors.Is(err, ErrRejected) != c.rejected || (err == nil) == c.rejected || a.Resent != c.resent {
+				t.Errorf("%s: %v, resent %d", name, err, a.Resent)
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func TestCostIDIsScrubbed(t *testing.T) {
 			"header":              raw("HTTP/1.1 200 OK\n"+id, nil),
 			"length":              raw("HTTP/1.1 200 OK\nContent-Length: "+url.PathEscape(id), nil),
 			"key in HTML":         page(200, "text/html", "<p>Bearer "+secretToken),
-			"unknown answer":      text(201, "made "+id),
+			"unknown answer":      text(203, "made "+id),
 			"the whole request":   text(400, record().form()+" "+Spend{CostID: id}.form()),
 			"percent, lower case": text(400, strings.ToLower(url.QueryEscape(id))),
 		} {

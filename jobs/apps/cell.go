@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // maskCell hides what looks like a credential in a value: all of it, or its parts when it is JSON or a text with names.
@@ -82,7 +81,6 @@ var (
 	secretPair = regexp.MustCompile(`(?i)([\w.-]*(?:secret|passw|pwd|private|credential|auth|bearer|api[_-]?key|access[_-]?key|sdk[_-]?key|signing[_-]?key|(?:api|access|auth|refresh)[_-]?token)[\w.-]*['"]?\s*(?:=>|[:=])\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,;&'"{}]+)`)
 	// secretForm are credentials that are known by their form: PEM, JWT, and those that begin like one.
 	secretForm = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE|\beyJ[\w-]{8,}\.|\b(AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{8,}|\b[sr]k_(live|test)_\w{8,}|\bya29\.[\w-]{8,}|\bSG\.[\w-]{8,}|(?i:\b(bearer|basic)\s+[\w.~+/=-]{6,})`)
-	run        = regexp.MustCompile(`[A-Za-z0-9_+/=~-]{16,}`)
 )
 
 // maskWords hides the credentials in a text that has no structure.
@@ -97,35 +95,4 @@ func maskWords(text string) string {
 		}
 		return s
 	})
-}
-
-// secretValue tells whether a text looks made by a machine, as keys are: long, of letters and digits in no order. Words with
-// numbers between them are none.
-func secretValue(s string) bool {
-	const letters, digits = 1, 2
-	for _, part := range run.FindAllString(s, -1) {
-		changes, upper, last, kinds := 0, 0, 0, 0
-		var before rune
-		for _, r := range part {
-			kind := 0 // of a mark between words, after which counting begins anew
-			switch {
-			case unicode.IsDigit(r):
-				kind = digits
-			case unicode.IsLetter(r):
-				kind = letters
-			}
-			if kind != 0 && last != 0 && kind != last {
-				changes++
-			}
-			if unicode.IsUpper(r) && before != 0 && (unicode.IsUpper(before) || unicode.IsDigit(before)) || unicode.IsLower(r) && unicode.IsDigit(before) {
-				upper++
-			}
-			last, kinds = kind, kinds|kind
-			before = r
-		}
-		if kinds == letters|digits && changes >= 4 || upper >= 4 && kinds == letters && strings.ToUpper(part) != part {
-			return true
-		}
-	}
-	return false
 }

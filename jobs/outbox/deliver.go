@@ -21,7 +21,12 @@ func (s *sender[V]) deliver(ctx context.Context, l delivery[V]) {
 	switch {
 	case err == nil:
 		s.acknowledge(l, store.Accepted, nil)
+	case errors.Is(err, ErrHad) && s.maybe(l):
+		s.acknowledge(l, store.Accepted, nil)
 	case errors.As(err, &r):
+		if s.maybe(l) {
+			r = &Rejection{r.Field, r.Reason + "; an earlier answer was lost, and it may have been taken then"}
+		}
 		s.acknowledge(l, store.Rejected, r)
 	case errors.Is(err, ErrRejected):
 		s.acknowledge(l, store.Rejected, &Rejection{Reason: "refused by the service"})
@@ -34,6 +39,13 @@ func (s *sender[V]) deliver(ctx context.Context, l delivery[V]) {
 		s.giveUp(ctx, err)
 		s.acknowledge(l, store.Unknown, nil)
 	}
+}
+
+// maybe tells whether the service may have taken the record in an earlier attempt, of this run or another one.
+func (s *sender[V]) maybe(l delivery[V]) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.again(l)
 }
 
 // mostGiven is how many records in a row may be in doubt before the file is left for the next run.

@@ -61,6 +61,9 @@ func (r *Rejection) Is(target error) bool { return target == ErrRejected }
 var (
 	// ErrRejected: the service will never take this record. A *Rejection has the words.
 	ErrRejected = errors.New("rejected")
+	// ErrHad: the service refuses the record because it has it already: from an earlier attempt, when there was one that may
+	// have been taken. It comes with an ErrRejected, for when there was none.
+	ErrHad = errors.New("the service has it already")
 	// ErrUnknown: the service may have taken it.
 	ErrUnknown = errors.New("it isn't known whether the record was taken")
 )

@@ -2,6 +2,8 @@ package spend
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/adjust"
@@ -43,7 +45,11 @@ func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Cost) (resen
 	}
 	s := adjust.Spend{Type: r.Type, Currency: r.Currency, Amount: r.Amount, CostID: r.CostID, Tag: r.Tag}
 	a, err := client.SubmitSpend(ctx, s, !k.o.ParkUnknown)
-	return a.Resent, outbox.SendError(err, adjust.ErrAuth, adjust.ErrUnknown)
+	duplicate := errors.Is(err, adjust.ErrDuplicate)
+	if err = outbox.SendError(err, adjust.ErrAuth, adjust.ErrUnknown); duplicate {
+		err = fmt.Errorf("%w: %w", outbox.ErrHad, err)
+	}
+	return a.Resent, err
 }
 
 // day is the day that the spend is of, in UTC: the engagement's, the file's, or else today.

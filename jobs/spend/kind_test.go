@@ -39,9 +39,16 @@ type rig struct {
 
 func newRig(t *testing.T, key string, faults ...emulator.Fault) *rig {
 	t.Helper()
+	return newRigReading(t, key, nil, faults...)
+}
+
+// newRigReading is newRig at a service that reads its document in a certain way, and else takes the key as it is sent here.
+func newRigReading(t *testing.T, key string, readings []string, faults ...emulator.Fault) *rig {
+	t.Helper()
 	r := &rig{source: memblob.OpenBucket(nil), rejects: memblob.OpenBucket(nil)}
 	var err error
-	r.server, err = emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 10, Rate: -1, Faults: faults, Partners: map[string]string{"partner-key": ""}}))
+	r.server, err = emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 10, Rate: -1, Faults: faults, Partners: map[string]string{"partner-key": ""},
+		Readings: append([]string{"spend-auth=bearer"}, readings...)}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,14 @@ import (
 	"encoding/csv"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/store"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
@@ -44,7 +46,8 @@ type booked struct {
 // books hold the spend that was taken. Every record is taken for good once it was answered 200: with a kept file it is
 // there by then.
 type books struct {
-	keep *store.Log // nil: nothing is kept
+	keep *store.Log  // nil: nothing is kept
+	read reading.Set // what is refused, and what a Cost ID that is there already means
 
 	mu       sync.Mutex
 	records  map[string]booked // by Cost ID
@@ -58,8 +61,8 @@ type books struct {
 	tooLate  int // that changed nothing because the window was over
 }
 
-func newBooks() *books {
-	return &books{records: map[string]booked{}, rows: map[int]*factRow{}, dirty: map[int]bool{}, statuses: map[int]int{}, refused: map[string]int{}}
+func newBooks(read reading.Set) *books {
+	return &books{read: read, records: map[string]booked{}, rows: map[int]*factRow{}, dirty: map[int]bool{}, statuses: map[int]int{}, refused: map[string]int{}}
 }
 
 func (b *books) faulted() {
@@ -78,12 +81,42 @@ func (b *books) answered(status int, refused string) {
 }
 
 // take books a record, and returns when it is kept.
-func (b *books) take(rec record, e facts.Engagement, found bool, now time.Time) error {
+func (b *books) take(rec record, e facts.Engagement, found bool, now time.Time) (status int, refused string, err error) {
 	b.mu.Lock()
+	if status, refused := b.refuses(rec, e, found, now); refused != "" {
+		b.mu.Unlock()
+		return status, refused, nil
+	}
 	b.book(rec, e, found, now)
 	kept := b.keepRecord(rec, now) // under the same lock: the log has the order of the books
 	b.mu.Unlock()
-	return kept.Wait()
+	return http.StatusOK, "", kept.Wait()
+}
+
+// What is said of a Cost ID that is there already; againBare isn't told to the client.
+const again, againBare = "cost_id: already used", "cost_id: used before"
+
+// refuses tells whether the chosen readings refuse a record for what the books have, or lack.
+func (b *books) refuses(rec record, e facts.Engagement, found bool, now time.Time) (status int, refused string) {
+	status = http.StatusBadRequest
+	_, known := b.records[rec.costID]
+	switch duplicate := b.read.Of(reading.SpendDuplicate); {
+	case known && duplicate == "409":
+		return http.StatusConflict, again
+	case known && duplicate == "400":
+		return status, again
+	case known && duplicate == "bare":
+		return status, againBare
+	}
+	switch unknown := b.read.Of(reading.SpendUnknown); {
+	case found && now.Sub(e.Time) > window && b.read.Is(reading.SpendLate, "400"):
+		return status, "cost_id: of an engagement more than seven days ago"
+	case !found && unknown == "404":
+		return http.StatusNotFound, "cost_id: of no known engagement"
+	case !found && unknown == "400":
+		return status, "cost_id: of no known engagement"
+	}
+	return 0, ""
 }
 
 // book is take in memory. The same content again changes nothing, other content replaces what was there, unless the
@@ -95,10 +128,11 @@ func (b *books) book(rec record, e facts.Engagement, found bool, now time.Time) 
 	if known {
 		r.received, r.times, r.replaced = old.received, old.times+1, old.replaced
 		same := old.amount == rec.amount && old.tag == rec.tag && old.pricing == rec.pricing && old.currency == rec.currency
-		if same || tooLate {
+		stays := same || b.read.Is(reading.SpendDuplicate, "keeps")
+		if stays || tooLate {
 			old.times++
 			b.records[rec.costID] = old
-			if same {
+			if stays {
 				b.same++
 			} else {
 				b.tooLate++

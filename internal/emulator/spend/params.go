@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
@@ -38,21 +39,34 @@ const (
 )
 
 // readRecord reads and checks the request's record. refused says in fixed words what is wrong with it.
-func readRecord(r *http.Request) (rec record, refused string) {
+func (s *Service) readRecord(r *http.Request) (rec record, refused string) {
 	if r.Method != http.MethodPost {
 		return rec, "method: not POST"
 	}
 	var v params
-	if refused = v.read(r.URL.RawQuery); refused != "" {
-		return rec, refused
+	from := s.opts.Readings.Of(reading.SpendParameters)
+	if from != "form" {
+		if refused = v.read(r.URL.RawQuery); refused != "" {
+			return rec, refused
+		}
 	}
-	if wire.IsForm(r.Header.Get("Content-Type")) {
+	if from != "query" && wire.IsForm(r.Header.Get("Content-Type")) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit+1))
 		if err != nil || len(body) > bodyLimit {
 			return rec, "body: too long or cut"
 		}
 		if refused = v.read(string(body)); refused != "" {
 			return rec, refused
+		}
+	}
+	switch s.opts.Readings.Of(reading.SpendCase) {
+	case "either":
+		v[0], v[1] = strings.ToLower(v[0]), strings.ToLower(v[1])
+	case "all":
+		for i, value := range v {
+			if strings.ToLower(value) != value {
+				return rec, paramNames[i] + ": not in lower case"
+			}
 		}
 	}
 	return v.check()

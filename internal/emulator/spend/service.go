@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
@@ -39,11 +40,12 @@ type Service struct {
 	opts  Options
 	world *facts.World
 	books *books
+	posts atomic.Int64
 }
 
 // New makes the endpoint. Of a kept file's log it makes the books that it comes to.
 func New(w *facts.World, o Options) (*Service, error) {
-	s := &Service{opts: o, world: w, books: newBooks()}
+	s := &Service{opts: o, world: w, books: newBooks(o.Readings)}
 	return s, s.openBooks()
 }
 
@@ -63,8 +65,9 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 		s.opts.Logger.Error("cost failed", "error", err)
 		status, refused = http.StatusInternalServerError, "books: not written"
 	}
-	s.books.answered(status, refused)
-	x.Deliver(plain(status, 0), plain)
+	reply := s.reply(status, refused)
+	s.books.answered(reply.Status, refused)
+	x.Deliver(reply, plain)
 }
 
 // take does what the request asks, in the order of credential, form, permission. refused says in fixed words why it
@@ -74,7 +77,10 @@ func (s *Service) take(r *http.Request) (status int, refused string, err error) 
 	if !known {
 		return http.StatusUnauthorized, "credential: absent or unknown", nil
 	}
-	rec, refused := readRecord(r)
+	if status, busy := s.busy(); busy {
+		return status, "rate: too many records", nil
+	}
+	rec, refused := s.readRecord(r)
 	if refused != "" {
 		return http.StatusBadRequest, refused, nil
 	}
@@ -83,16 +89,20 @@ func (s *Service) take(r *http.Request) (status int, refused string, err error) 
 	if found && network != "" && e.Network != network {
 		return http.StatusForbidden, "credential: of another network", nil
 	}
-	return http.StatusOK, "", s.books.take(rec, e, found, now)
+	return s.books.take(rec, e, found, now)
 }
 
 // partner finds the network that the credential may post for; "" is any.
 func (s *Service) partner(h http.Header) (network string, known bool) {
-	if s.opts.Open {
+	if s.opts.Open || s.opts.Readings.Is(reading.SpendAuth, "open") {
 		return "", true
 	}
-	key := h.Get(s.opts.Header)
-	if s.opts.Header == "Authorization" {
+	header := s.opts.Header
+	if header == "Authorization" && s.opts.Readings.Is(reading.SpendAuth, "header") {
+		header = "X-Partner-Key"
+	}
+	key := h.Get(header)
+	if header == "Authorization" {
 		key, known = strings.CutPrefix(key, "Bearer ")
 		if !known {
 			return "", false
@@ -104,6 +114,20 @@ func (s *Service) partner(h http.Header) (network string, known bool) {
 	network, known = s.opts.Partners[key]
 	return network, known && key != ""
 }
+
+// busy tells whether the next record is one too many, and what it is answered.
+func (s *Service) busy() (status int, busy bool) {
+	if s.opts.Readings.Is(reading.SpendBusy, "never") || s.posts.Add(1)%mostPosts != 0 {
+		return 0, false
+	}
+	if s.opts.Readings.Is(reading.SpendBusy, "503") {
+		return http.StatusServiceUnavailable, true
+	}
+	return http.StatusTooManyRequests, true
+}
+
+// mostPosts is how many records come between two that are answered that they are too many.
+const mostPosts = 500
 
 // plain answers with the status's name, as the documents have it for /cost.
 func plain(status, retryAfter int) wire.Reply {

@@ -1,0 +1,41 @@
+package apps
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// run is a text long enough to be a key, without blanks and without the marks that end a name.
+var run = regexp.MustCompile(`[A-Za-z0-9_+/=~-]{16,}`)
+
+// secretValue tells whether a text looks made by a machine, as keys are: long, of letters and digits in no order. Words with
+// numbers between them are none.
+func secretValue(s string) bool {
+	const letters, digits = 1, 2
+	for _, part := range run.FindAllString(s, -1) {
+		changes, upper, last, kinds := 0, 0, 0, 0
+		var before rune
+		for _, r := range part {
+			kind := 0 // of a mark between words, after which counting begins anew
+			switch {
+			case unicode.IsDigit(r):
+				kind = digits
+			case unicode.IsLetter(r):
+				kind = letters
+			}
+			if kind != 0 && last != 0 && kind != last {
+				changes++
+			}
+			if unicode.IsUpper(r) && before != 0 && (unicode.IsUpper(before) || unicode.IsDigit(before)) || unicode.IsLower(r) && unicode.IsDigit(before) {
+				upper++
+			}
+			last, kinds = kind, kinds|kind
+			before = r
+		}
+		if kinds == letters|digits && changes >= 4 || upper >= 4 && kinds == letters && strings.ToUpper(part) != part {
+			return true
+		}
+	}
+	return false
+}
