@@ -74,6 +74,11 @@ func run(ctx context.Context) error {
 		}
 		return nil
 	}
+	if n > 0 {
+		if out, err := goTool(ctx, "test", "-short", "-vet=off", "./"+emulator+"/..."); err != nil {
+			return fmt.Errorf("without any change the tests fail, so that they would notice everything: %s", out)
+		}
+	}
 	started := time.Now()
 	results := tryAll(ctx, tree, order, n, *at, *each)
 	if ctx.Err() != nil {

@@ -32,13 +32,21 @@ func readingsOf(t *testing.T, topics ...string) (choices []string) {
 	return choices
 }
 
+// alone is a choice beside the first reading of all other topics, whatever row of readings the tests run under.
+func alone(choice string) (all []string) {
+	for _, topic := range emulator.ReadingTopics() {
+		all = append(all, topic.Name+"="+topic.Readings[0].Name)
+	}
+	return append(all, choice)
+}
+
 // underEach runs a test with a client of an emulator of each of the readings.
 func underEach(t *testing.T, o emulator.Options, topics []string, test func(t *testing.T, choice string, c *Client)) {
 	for _, choice := range readingsOf(t, topics...) {
 		t.Run(choice, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				with := o
-				with.Readings = []string{choice}
+				with.Readings = alone(choice)
 				c, _ := withEmulator(t, with, func(o *Options) { o.Attempts = 4 })
 				test(t, choice, c)
 			})

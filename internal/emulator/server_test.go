@@ -148,6 +148,15 @@ func testTokenBucket(t *testing.T, by string) {
 		if got := statusFrom(s, "192.0.2.7:4712", "a"); (got == 200) != (by == "address") {
 			t.Errorf("by %s, the first token from elsewhere: %d", by, got)
 		}
+		limited := 0
+		for port := range 120 {
+			if statusFrom(s, fmt.Sprint("192.0.2.9:", 5000+port), fmt.Sprint("user ", port)) == 429 {
+				limited++
+			}
+		}
+		if want := map[string]int{"address": 20}[by]; limited != want {
+			t.Errorf("by %s, 120 users of one address: %d are limited, want %d", by, limited, want)
+		}
 		if r, _, err := emutest.Fetch(s.Client(), "http://x/_emulator/requests", "a"); err != nil || r.StatusCode != 200 {
 			t.Errorf("an admin call is limited: %v, %v", r, err)
 		}

@@ -41,6 +41,9 @@ func (v verdict) reason(t catalog.Type) string {
 	case notUTF8:
 		return "is not valid UTF-8"
 	case outside:
+		if t == catalog.Week {
+			return "lies outside the dates that were asked for; a week of a table begins on a Sunday: where the service's doesn't, ask by day"
+		}
 		return "lies outside the dates that were asked for"
 	}
 	return "doesn't fit type " + t.String()

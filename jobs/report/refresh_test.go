@@ -195,7 +195,7 @@ func TestAddedColumnsComeLast(t *testing.T) {
 // The unfinished period is there too, with until: today, and is replaced until it is over.
 func TestUnfinishedPeriods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1})
+		r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1, Readings: []string{"week-start=sunday"}})
 		defer r.close()
 		time.Sleep(10*24*time.Hour + 6*time.Hour) // 2000-01-11
 		r.options.Events = nil

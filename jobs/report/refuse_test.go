@@ -100,7 +100,7 @@ func TestBrokenAnswersPublishNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c.fault.Every = 1
 				c.fault.Path = "csv_report"
-				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Faults: []emulator.Fault{c.fault}})
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Faults: []emulator.Fault{c.fault}, Readings: []string{"report-header=asked"}})
 				defer r.close()
 				r.start(2)
 				r.client.Attempts = 3
@@ -177,7 +177,7 @@ func TestABrokenAnswerThenNoRows(t *testing.T) {
 // Days without rows are recorded once they had a complete answer; days that lose their rows are guarded.
 func TestEmptyDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Days: 3, Rate: -1})
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Days: 3, Rate: -1, Readings: []string{"report-empty=204"}})
 		defer r.close()
 		r.start(20) // the service has data for the last three only
 		res := r.ok()

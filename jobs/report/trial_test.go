@@ -29,7 +29,7 @@ func TestARefusedQueryIsSentOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Latency: 300 * time.Millisecond})
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Latency: 300 * time.Millisecond, Readings: []string{"error-body=model", "unknown-apps=400"}})
 				defer r.close()
 				r.options.Events = nil
 				c.change(r)

@@ -14,6 +14,8 @@
 //   - A later record keeps what earlier ones said, but for the metrics below a group that it sets.
 //   - sharing: disable goes over all settings, and enable lifts it and leaves them as they are.
 //   - A record that was taken in part (202) isn't sent again.
+//   - A partner is the same one by name, by ID and as "name (ID)". It is sent as the file names it; the service judges.
+//   - A record with both of a device's IDs is about both: it keeps its place among the records of either.
 //   - A record may be sent again after a lost answer, before the device's next one: the same choice twice is the same.
 package sharing
 

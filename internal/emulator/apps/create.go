@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/reading"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 // appRequest is what POST /app and POST /app/{app_token} ask for. Nil maps and lists were absent.
@@ -123,6 +125,9 @@ func (c *call) postApp() (any, error) {
 		return nil, err
 	}
 	if a == nil {
+		if len(c.s.world.Account().Apps) == facts.MaxApps {
+			return nil, wire.BadRequest("The account holds at most %d apps", facts.MaxApps)
+		}
 		token, err := c.newAppToken(q.platform, q.storeID)
 		if err != nil {
 			return nil, err

@@ -222,3 +222,13 @@ func TestWithoutTemplate(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestAFullAccount(t *testing.T) {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 999})
+	create(t, s, garden())
+	if got := refusal(t, send(t, s, "POST", "app", iosGarden())); got != "400 request_error The account holds at most 1000 apps" {
+		t.Error(got)
+	}
+	create(t, s, garden("name", "Another name"))
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/apps"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 var sectionOrder = strings.Fields(`events partners trackers attribution_privacy_model attribution_settings callbacks csv_upload_settings
@@ -345,5 +346,22 @@ func TestShapesOfSettings(t *testing.T) {
 		if window, ok := v.(object); ok && (window["enabled"] != true || window["window"].(float64) < 86400 || int(window["window"].(float64))%86400 != 0) {
 			t.Errorf("%s: %v, want whole days", name, window)
 		}
+	}
+}
+
+// What a job failed to copy isn't there, or is as it was; the rest of its section is copied.
+func TestAKeyThatFailsIsNotCopied(t *testing.T) {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Apps: 2, Days: 2, Rate: -1, Now: emutest.AtNoon,
+		JobFaults: []emulator.JobFault{{Section: "s2s", Item: "enabled", Detail: "no luck", Times: 1}}})
+	app := create(t, s, garden())
+	callOK[object](t, s, "GET", "status/"+app.Ticket, nil)
+	if got := settingsOf(t, s, app.Token)["s2s"].(object); len(got) != 1 || got["token_required"] == nil {
+		t.Errorf("s2s after a job that failed at enabled: %v", got)
+	}
+	again := create(t, s, garden("force_update", true))
+	callOK[object](t, s, "GET", "status/"+again.Ticket, nil)
+	if got := settingsOf(t, s, app.Token)["s2s"].(object); len(got) != 2 || got["enabled"] != false {
+		t.Errorf("s2s after the next job: %v", got)
 	}
 }

@@ -2,6 +2,7 @@ package apps_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -186,5 +187,23 @@ func TestReadingsTicketIdle(t *testing.T) {
 				statusOf(t, s, got.(string))
 			}
 		}
+	}
+}
+
+// An answer without a body can be cut too: the connection ends, and what was asked for is done.
+func TestReadingsCut(t *testing.T) {
+	t.Parallel()
+	s := under(t, "vault-answer=204")
+	s.SetFaults([]emulator.Fault{{Kind: emulator.FaultCut, Times: 1}})
+	func() {
+		defer func() {
+			if got := recover(); got != http.ErrAbortHandler {
+				t.Errorf("the connection isn't dropped: %v", got)
+			}
+		}()
+		send(t, s, "POST", "vault", `{"section":"purchase_verification","store":"google","data":"x"}`)
+	}()
+	if kept := callOK[[]object](t, s, "GET", "vault", nil); len(kept) != 1 {
+		t.Errorf("%v", kept)
 	}
 }

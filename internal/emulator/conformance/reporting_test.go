@@ -98,6 +98,7 @@ func TestDocumentReportingStatuses(t *testing.T) {
 					t.Fatal("the first of two requests is refused")
 				}
 				r := httptest.NewRequest("GET", target, nil)
+				r.RemoteAddr = "127.0.0.1:4711" // as call has it: requests are counted by address
 				r.Header.Set("Authorization", "Bearer "+c.token)
 				if c.account != "" {
 					r.Header.Set("X-Account-ID", c.account)

@@ -13,6 +13,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 )
 
 // mostFacts bounds a naive world: small enough that an evaluator of plain loops answers thousands of queries a second.
@@ -44,6 +45,7 @@ type naiveWorld struct {
 func openNaive(t *testing.T, name string, o emulator.Options, later time.Duration, days int, declare ...func(*testing.T, *naiveWorld)) *naiveWorld {
 	t.Helper()
 	o.DB = filepath.Join(t.TempDir(), "facts.db")
+	o.Readings = append(o.Readings, reading.UnknownParameters+"=ignore") // queries have some
 	s := emutest.Open(t, o)
 	w := &naiveWorld{name: name, s: s, file: o.DB, now: o.Now().Add(later), names: map[string]string{}, events: map[string]naiveEvent{}, slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
 		matched: map[string]naiveMetric{}, exprs: map[string]naiveExpr{}}

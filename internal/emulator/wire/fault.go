@@ -164,7 +164,7 @@ func (x *Exchange) Deliver(a Reply, say scripted) {
 		f = &Fault{}
 	}
 	switch {
-	case f.Kind == FaultLost && f.Status == 0, f.Kind == FaultCut && len(a.Body) == 0: // what is empty is cut before it
+	case f.Kind == FaultLost && f.Status == 0, f.Kind == FaultCut && len(a.Body) == 0: // nothing of an empty answer comes before the cut
 		faults.Drop(x)
 	case f.Kind == FaultLost:
 		x.send(say(f.Status, f.RetryAfter))
