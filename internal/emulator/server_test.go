@@ -148,6 +148,15 @@ func testTokenBucket(t *testing.T, by string) {
 		if got := statusFrom(s, "192.0.2.7:4712", "a"); (got == 200) != (by == "address") {
 			t.Errorf("by %s, the first token from elsewhere: %d", by, got)
 		}
+		limited := 0
+		for port := range 120 {
+			if statusFrom(s, fmt.Sprint("192.0.2.9:", 5000+port), fmt.Sprint("user ", port)) == 429 {
+				limited++
+			}
+		}
+		if want := map[string]int{"address": 20}[by]; limited != want {
+			t.Errorf("by %s, 120 users of one address: %d are limited, want %d", by, limited, want)
+		}
 		if r, _, err := emutest.Fetch(s.Client(), "http://x/_emulator/requests", "a"); err != nil || r.StatusCode != 200 {
 			t.Errorf("an admin call is limited: %v, %v", r, err)
 		}
@@ -376,5 +385,21 @@ func TestGivenUpRequestsHarmNobody(t *testing.T) {
 	}
 	if gaveUp < 5 {
 		t.Errorf("only %d requests were given up: the test shows little", gaveUp)
+	}
+}
+
+func TestListOfEngagementsIsAsLongAsItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 20, Rate: -1})
+	for query, rows := range map[string]int{"?days=2&per_day=3": 2 * 2 * 3, "?days=3&per_day=1": 2 * 3, "": 2 * 7 * 10, "?days=0": 0, "?per_day=x": 0} {
+		r := httptest.NewRequest(http.MethodGet, "/_emulator/engagements"+query, nil)
+		r.RemoteAddr = "127.0.0.1:1"
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != 200 != (rows == 0) {
+			t.Errorf("%s: %d %.200s", query, w.Code, w.Body)
+		} else if got := strings.Count(w.Body.String(), "\n") - 1; rows > 0 && (got > rows || got < rows/2) { // today's last ones are still to come
+			t.Errorf("%s: %d rows, want about %d", query, got, rows)
+		}
 	}
 }

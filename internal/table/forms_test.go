@@ -84,6 +84,34 @@ func TestBlankLinesAtTheEndOfABlock(t *testing.T) {
 	}
 }
 
+// A blank line between rows is an error wherever a block ends.
+func TestBlankLinesBetweenRows(t *testing.T) {
+	body := "day,installs\n" + strings.Repeat("2026-01-01,1\n", 7)
+	for size := 24; size < 160; size++ {
+		s := scanner{ctx: t.Context(), r: strings.NewReader(body + "\n\n" + body[13:]), buffer: make([]byte, size)}
+		if _, err := s.header(); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		for err == nil {
+			_, err = s.next(2)
+		}
+		if !strings.Contains(err.Error(), "row 8 (line 9): the line is blank") {
+			t.Fatalf("blocks of %d: %v", size, err)
+		}
+	}
+}
+
+// Two columns that differ in case alone are found by their exact names alone.
+func TestColumnsThatDifferInCase(t *testing.T) {
+	columns := []Column{{Source: "buy"}, {Source: "Buy"}, {Source: "day"}}
+	for header, want := range map[string]string{"BUY,bUY,DAY": "BUY,bUY,day", "Buy,buy,Day": "Buy,buy,day", "buy,BUY,day": "buy,BUY,day"} {
+		if got := strings.Join(asAsked(strings.Split(header, ","), columns), ","); got != want {
+			t.Errorf("%s: %s, want %s", header, got, want)
+		}
+	}
+}
+
 // What isn't a number and no word for none is refused, and so is a word for none where a value must be.
 func TestWordsForNoNumber(t *testing.T) {
 	for cell, want := range map[string]bool{

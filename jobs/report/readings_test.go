@@ -108,7 +108,7 @@ func TestNoRowsUnderEveryReading(t *testing.T) {
 					t.Errorf("%d files, %+v", len(r.files()), res)
 				}
 				before := r.contents()
-				r.server.SetFaults([]emulator.Fault{{Kind: emulator.FaultStatus, Status: 500}})
+				r.server.SetFaults([]emulator.Fault{{Path: "csv_report", Every: 1, Kind: emulator.FaultStatus, Status: 500}})
 				r.client.Attempts = 1
 				time.Sleep(24 * time.Hour)
 				if res := r.run(t.Context()); len(res.Errs) == 0 || !strings.Contains(errors.Join(res.Errs...).Error(), "500 Internal Server Error") {
