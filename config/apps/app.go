@@ -13,10 +13,11 @@ import (
 func appObject(a *App) strict.Object {
 	var sections []strict.Item
 	return strict.Object{What: "an app", Fields: []strict.Field{
-		strict.Required("name", name, &a.Name, "Puzzle Quest", "Name of the app."),
-		strict.Required("bundle_id", identifier, &a.BundleID, "com.example.puzzle", "Bundle ID of the app."),
-		strict.Required("store_id", identifier, &a.StoreID, "com.example.puzzle", "ID in the default store: the package of an Android app, the number of an iOS app. With the platform it says which app is meant."),
-		strict.Required("platform", strict.OneOf("android", "ios"), &a.Platform, "android", "Platform of the app."),
+		strict.Optional("token", appToken, &a.Token, "abc123def456", "Token of an app that is in the account already, in place of store_id and platform where the store isn't known. Then name and bundle_id may be left out, and stay as they are."),
+		strict.Optional("name", name, &a.Name, "Puzzle Quest", "Name of the app. Required without token."),
+		strict.Optional("bundle_id", identifier, &a.BundleID, "com.example.puzzle", "Bundle ID of the app. Required without token."),
+		strict.Optional("store_id", identifier, &a.StoreID, "com.example.puzzle", "ID in the default store: the package of an Android app, the number of an iOS app. With the platform it says which app is meant. Required without token."),
+		strict.Optional("platform", strict.OneOf("android", "ios"), &a.Platform, "android", "Platform of the app. Required without token."),
 		strict.Optional("template_app_token", appToken, &a.Template, "abc123def456", "App whose settings are copied, instead of the account's template."),
 		strict.Optional("sections", strict.Items(strict.OneOf(sectionNames()...)), &sections, "[events, partners]", "Sections of settings that are copied from the template. Without the key, all of them are."),
 		strict.Optional("channel_setup", channelSetup, &a.Setup, "", "Parameters of partners. They replace all that the service has, because it merges nothing. Without the key the service's stay as they are; {} clears them."),
@@ -27,12 +28,30 @@ func appObject(a *App) strict.Object {
 		strict.Optional("editors", strict.TextsOf(email), &a.Editors, "[ana@example.com]", "E-mail addresses of users of custom roles who may edit the app."),
 		strict.Optional("ios_pv_shared_secret", secret, &a.IOSSecret, "${PV_SECRET}", "Where the shared secret of iOS purchase verification is kept, never the secret itself."),
 		strict.Optional("verification", strict.Bool, &a.Verify, "true", "Whether the verification of an iOS app is asked for."),
-	}, Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
+	}, Check: func(d *strict.Decoder, n strict.Node, at map[string]strict.Node) {
+		checkIdentity(d, n, at)
 		if sections != nil {
 			a.Sections = strict.Texts(sections)
 		}
 		checkPlatform(d, a, sections, at)
 	}}
+}
+
+// identity is what names an app without a token.
+var identity = []string{"name", "bundle_id", "store_id", "platform"}
+
+// checkIdentity wants an app to be named in one of the two ways.
+func checkIdentity(d *strict.Decoder, n strict.Node, at map[string]strict.Node) {
+	for _, key := range []string{"store_id", "platform"} {
+		if at["token"] != nil && at[key] != nil {
+			d.Fail(at[key], "%s: an app is named by its token or by its store, not by both", key)
+		}
+	}
+	for _, key := range identity {
+		if at["token"] == nil && at[key] == nil {
+			d.Fail(n, "an app: required key %q is missing", key)
+		}
+	}
 }
 
 // checkPlatform refuses what the app's platform doesn't have.

@@ -24,6 +24,7 @@ import (
 type App struct {
 	Name, BundleID, StoreID string
 	Platform                string // android or ios
+	Token                   string // in place of platform and store ID: of an app that is in the account
 	Template                string // token of the app to copy from; empty: the account's own template
 	Line                    int    // of the entry in the file
 
@@ -105,12 +106,27 @@ func fileObject(apps *[]App) strict.Object {
 // list is a list of apps, no two of them of the same platform and store ID.
 func list() strict.Shape[[]App] {
 	lines := map[[2]string]int{}
-	return strict.ListOf(appObject, func(d *strict.Decoder, n strict.Node, at map[string]strict.Node, a *App) {
+	shape := strict.ListOf(appObject, func(d *strict.Decoder, n strict.Node, at map[string]strict.Node, a *App) {
 		a.Line = strict.Line(n)
 		id := [2]string{a.Platform, a.StoreID}
+		if a.Token != "" {
+			id = [2]string{"token", a.Token}
+			if line, taken := lines[id]; taken {
+				d.Fail(at["token"], "the app %s already stands on line %d", a.Token, line)
+			}
+			lines[id] = a.Line
+			return
+		}
 		if line, taken := lines[id]; taken && a.Platform != "" && a.StoreID != "" {
 			d.Fail(at["store_id"], "the %s app %s already stands on line %d", a.Platform, a.StoreID, line)
 		}
 		lines[id] = a.Line
 	})
+	named := shape.Schema
+	shape.Schema = func() *jsonschema.Schema {
+		s := named()
+		s.Items.AnyOf = []*jsonschema.Schema{{Required: []string{"token"}}, {Required: identity}}
+		return s
+	}
+	return shape
 }

@@ -25,8 +25,8 @@
 // AppByStore's filter is store; SettingsCSV's parameters are app_tokens and sections; a signature's settings are
 // enforce_install_signing and android_fingerprints, the answer all of them; RevokeSecret sends an empty object,
 // ReactivateSecret a scope, and both answer like RevokeOutdatedSecrets; a failure in a ticket is a text or has a name and a
-// detail; 404 and a 400 that says "not found" are ErrNotFound; 408, 429, 503 and 504 pass, although the documents have none
-// of them; an answer begins within a minute.
+// detail; 404 and a 400 that says "not found" are ErrNotFound; another 4xx about one thing, and an answer of another shape,
+// are Unclear; 408, 429, 503 and 504 pass, although the documents have none of them; an answer begins within a minute.
 //
 // Of third-party sharing: the credential is optional, and a Bearer token unless SharingAuth names another header; all is
 // sent in a form, settings and options as JSON text in it; a 202 about the authentication token, and a 400 that says

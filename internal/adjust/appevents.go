@@ -50,43 +50,95 @@ type EventFailure struct {
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON reads an answer and keeps its unknown fields.
-func (s *SubmittedEvents) UnmarshalJSON(b []byte) (err error) {
-	type fields SubmittedEvents
-	s.Unknown, err = unmarshalRecord(b, (*fields)(s))
-	return err
-}
-
 // UnmarshalJSON reads a row and keeps its unknown fields.
 func (s *EventSuccess) UnmarshalJSON(b []byte) (err error) {
 	type fields EventSuccess
-	s.Unknown, err = unmarshalRecord(b, (*fields)(s))
+	s.Unknown, err = lenient(b, (*fields)(s))
 	return err
 }
 
 // UnmarshalJSON reads an event and keeps its unknown fields.
 func (e *AppEvent) UnmarshalJSON(b []byte) (err error) {
 	type fields AppEvent
-	e.Unknown, err = unmarshalRecord(b, (*fields)(e))
+	e.Unknown, err = lenient(b, (*fields)(e))
 	return err
 }
 
 // UnmarshalJSON reads a row and keeps its unknown fields.
 func (f *EventFailure) UnmarshalJSON(b []byte) (err error) {
 	type fields EventFailure
-	f.Unknown, err = unmarshalRecord(b, (*fields)(f))
+	f.Unknown, err = lenient(b, (*fields)(f))
 	return err
 }
 
 // SubmitEvents makes or updates events in apps: POST /events. The service tells events apart by name within an app. A
-// part may fail while the rest is taken, which is no error. It is sent again after a lost answer: by then the events are
-// there, and are updated to the same.
+// part may fail while the rest is taken, which is no error. The answer may be one list of both, and may tell nothing,
+// which means that all were taken. It is sent again after a lost answer: by then the events are there, and are updated to
+// the same.
 func (c *Client) SubmitEvents(ctx context.Context, appTokens []string, events []EventSpec) (SubmittedEvents, error) {
-	return automate[SubmittedEvents](ctx, c, call{
+	raw, err := anything(ctx, c, call{
 		op: "submit events", method: http.MethodPost, path: []string{"events"}, what: "lists of successes and failures",
 		body: struct {
 			AppTokens []string    `json:"app_tokens"`
 			Events    []EventSpec `json:"events"`
 		}{append([]string{}, appTokens...), append([]EventSpec{}, events...)}, // never null
 	})
+	if err != nil {
+		return SubmittedEvents{}, err
+	}
+	return submitted(raw), nil
+}
+
+// submitted reads what came of events. A row that has no event has failed; so has an item of failures, whatever it is.
+func submitted(raw json.RawMessage) (s SubmittedEvents) {
+	raw = inside(raw, []string{"successes", "failures"}, "events")
+	o := object(raw)
+	for _, item := range append(elements(raw), elements(o["successes"])...) {
+		var row EventSuccess
+		switch fields := object(item); {
+		case fields == nil:
+		case fields["event"] == nil && fields["name"] != nil && fields["details"] == nil && fields["detail"] == nil && fields["error"] == nil:
+			if json.Unmarshal(item, &row.Event) == nil { // the event itself
+				row.AppToken = textOf(row.Event.Unknown, "app_token")
+				s.Successes = append(s.Successes, row)
+			}
+		case fields["event"] == nil:
+			s.Failures = append(s.Failures, eventFailure(item))
+		case json.Unmarshal(item, &row) == nil:
+			s.Successes = append(s.Successes, row)
+		}
+	}
+	for _, item := range failedItems(o["failures"]) {
+		s.Failures = append(s.Failures, eventFailure(item))
+	}
+	delete(o, "successes")
+	delete(o, "failures")
+	if len(o) > 0 {
+		s.Unknown = o
+	}
+	return s
+}
+
+// failedItems are the items of a list, of an object by name, or the one that stands alone.
+func failedItems(raw json.RawMessage) (items []json.RawMessage) {
+	var all Failures
+	if len(raw) == 0 || all.UnmarshalJSON(raw) != nil {
+		return nil
+	}
+	for _, f := range all {
+		if object(raw) != nil { // by name
+			f.Raw, _ = json.Marshal(map[string]string{"name": f.Name, "details": f.Detail}) // texts always have a form
+		}
+		items = append(items, f.Raw)
+	}
+	return items
+}
+
+// eventFailure reads a failure of any shape.
+func eventFailure(item json.RawMessage) (f EventFailure) {
+	if json.Unmarshal(item, &f) != nil {
+		_ = f.Details.UnmarshalJSON(item) // it takes anything
+	}
+	f.Details = orElse(f.Details, Text(textOf(f.Unknown, "detail", "error", "message", "reason")))
+	return f
 }

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 )
 
-// An App is what CreateApp sends. Zero values aren't sent; empty maps and lists are, and so empty what is
+// An App is what CreateApp and UpdateApp send. Zero values aren't sent; empty maps and lists are, and so empty what is
 // there. Its shape is that of dev.adjust.com/en/api/app-automation-api/app-endpoint, except AdditionalStores.
 type App struct {
 	Name              string                    `json:"name,omitempty"`
@@ -67,73 +69,151 @@ type AdditionalInfo struct {
 // UnmarshalJSON reads an answer and keeps its unknown fields.
 func (a *CreatedApp) UnmarshalJSON(b []byte) (err error) {
 	type fields CreatedApp
-	a.Unknown, err = unmarshalRecord(b, (*fields)(a))
+	a.Unknown, err = lenient(b, (*fields)(a))
+	a.AppToken = orElse(a.AppToken, textOf(a.Unknown, "app_token", "token"))
+	a.Ticket = orElse(a.Ticket, textOf(a.Unknown, "ticket"))
 	return err
 }
 
 // UnmarshalJSON reads an answer and keeps its unknown fields.
 func (a *AppDetails) UnmarshalJSON(b []byte) (err error) {
 	type fields AppDetails
-	a.Unknown, err = unmarshalRecord(b, (*fields)(a))
+	a.Unknown, err = lenient(b, (*fields)(a))
+	a.AppToken = orElse(a.AppToken, textOf(a.Unknown, "app_token", "token"))
 	return err
 }
 
 // UnmarshalJSON reads an answer and keeps its unknown fields.
 func (a *AdditionalInfo) UnmarshalJSON(b []byte) (err error) {
 	type fields AdditionalInfo
-	a.Unknown, err = unmarshalRecord(b, (*fields)(a))
+	a.Unknown, err = lenient(b, (*fields)(a))
 	return err
 }
 
 // CreateApp makes the app of this store ID and platform, or updates it when it is there: POST /app. The job that copies
-// the template's settings runs later, see WaitTicket. Data that the service finds wrong is a *ValidationError.
+// the template's settings runs later, see WaitTicket. Data that the service finds wrong is a *ValidationError. An answer
+// that tells nothing of the app means that the request was taken; the result is empty then.
 //
 // It is sent again after a lost answer: the service looks the app up by store ID and platform, so a repeat finds what
 // the first made. With ForceUpdate a repeat may make a second job, which copies the same once more.
 func (c *Client) CreateApp(ctx context.Context, app App) (CreatedApp, error) {
-	return automate[CreatedApp](ctx, c, call{
-		op: "create app", method: http.MethodPost, path: []string{"app"}, body: app, what: "an app with its ticket",
-	})
+	return c.postApp(ctx, call{op: "create app", path: []string{"app"}, body: app})
 }
+
+// UpdateApp changes an app of the account by its token: POST /app/{token}. Payload and answer are those of CreateApp, as
+// far as the documents don't show them; store ID and platform needn't be known. It is sent again after a lost answer: it
+// sets values, and the same values twice are the same.
+func (c *Client) UpdateApp(ctx context.Context, token string, app App) (CreatedApp, error) {
+	return c.postApp(ctx, call{op: "update app " + opPart(token), path: []string{"app", token}, body: app})
+}
+
+func (c *Client) postApp(ctx context.Context, q call) (created CreatedApp, err error) {
+	q.method, q.what = http.MethodPost, "an app with its ticket"
+	raw, err := anything(ctx, c, q)
+	if err != nil {
+		return created, err
+	}
+	raw = inside(raw, appFields, "app", "application")
+	if list := elements(raw); len(list) == 1 {
+		raw = list[0]
+	}
+	if json.Unmarshal(raw, &created) != nil {
+		return CreatedApp{}, nil
+	}
+	return created, nil
+}
+
+// appFields are fields that only an app itself has.
+var appFields = []string{"adjust_app_token", "app_token", "token", "store_id", "ticket_token"}
 
 // AppByStore finds an app by its default store ID and platform: GET /app. store narrows it to a type of store, under a
 // parameter's name that is a guess; it may be empty. An app that wasn't made or updated through app automation isn't
-// found: ErrNotFound.
+// found: ErrNotFound. An answer that doesn't tell, or tells of another app, is Unclear.
 func (c *Client) AppByStore(ctx context.Context, storeID, platform, store string) (AppDetails, error) {
 	q := url.Values{"store_id": {storeID}, "platform": {platform}}
 	if store != "" {
 		q.Set("store", store)
 	}
-	return automate[AppDetails](ctx, c, call{op: "find app by store ID", path: []string{"app"}, query: q, what: "an app"})
+	return c.oneApp(ctx, call{op: "find app by store ID", path: []string{"app"}, query: q}, func(a AppDetails) bool {
+		return store != "" || (a.StoreID == "" || strings.EqualFold(a.StoreID, storeID)) && (a.Platform == "" || strings.EqualFold(a.Platform, platform))
+	})
 }
 
-// App reads one app: GET /app/{token}. An app that wasn't made or updated through app automation isn't found: ErrNotFound.
+// App reads one app: GET /app/{token}. An app that wasn't made or updated through app automation isn't found:
+// ErrNotFound. An answer that doesn't tell, or tells of another app, is Unclear.
 func (c *Client) App(ctx context.Context, token string) (AppDetails, error) {
-	return automate[AppDetails](ctx, c, call{op: "read app " + opPart(token), path: []string{"app", token}, what: "an app"})
+	return c.oneApp(ctx, call{op: "read app " + opPart(token), path: []string{"app", token}}, func(a AppDetails) bool {
+		return a.AppToken == "" || a.AppToken == token
+	})
+}
+
+// oneApp reads the one app of an answer that is meant.
+func (c *Client) oneApp(ctx context.Context, q call, meant func(AppDetails) bool) (AppDetails, error) {
+	q.what = "an app"
+	raw, err := anything(ctx, c, q)
+	if err != nil {
+		return AppDetails{}, err
+	}
+	all, ok := appsIn(raw)
+	if !ok || len(all) == 0 {
+		return AppDetails{}, q.unclear(raw)
+	}
+	mine := slices.DeleteFunc(all, func(a AppDetails) bool { return !meant(a) })
+	switch {
+	case len(mine) == 0:
+		return AppDetails{}, &Error{Op: q.op, Status: http.StatusOK, Attempts: 1, Err: &unclearError{"another app"}}
+	case len(mine) > 1:
+		return AppDetails{}, &Error{Op: q.op, Status: http.StatusOK, Attempts: 1, Err: &unclearError{"several apps"}}
+	}
+	return mine[0], nil
 }
 
 // Apps lists the apps made or updated through app automation: GET /apps/list. The service's documents name no parameters
-// and no pages; a list and an object {"apps": list} are both taken.
-func (c *Client) Apps(ctx context.Context) ([]AppDetails, error) {
-	return automate[appList](ctx, c, call{op: "list apps", path: []string{"apps", "list"}, what: "a list of apps", mayBeEmpty: true})
+// and no pages; a list is taken bare or in an object, and may be the first page of more, see MoreApps.
+func (c *Client) Apps(ctx context.Context) ([]AppDetails, error) { return c.appList(ctx, nil) }
+
+// pageOfApps is how many apps MoreApps asks for.
+const pageOfApps = 1000
+
+// MoreApps asks for the apps of the list behind the first so many. The parameters limit and offset are guesses: a service
+// that doesn't know them may refuse them, or give the list that Apps does.
+func (c *Client) MoreApps(ctx context.Context, offset int) ([]AppDetails, error) {
+	return c.appList(ctx, url.Values{"limit": {strconv.Itoa(pageOfApps)}, "offset": {strconv.Itoa(offset)}})
 }
 
-type appList []AppDetails
-
-// UnmarshalJSON takes both forms that were seen.
-func (l *appList) UnmarshalJSON(b []byte) error {
-	if bytes.HasPrefix(b, []byte("{")) {
-		var object struct {
-			Apps *[]AppDetails `json:"apps"`
-		}
-		if err := json.Unmarshal(b, &object); err != nil {
-			return err
-		}
-		if object.Apps == nil {
-			return errors.New(`the object has no "apps"`)
-		}
-		*l = *object.Apps
-		return nil
+func (c *Client) appList(ctx context.Context, query url.Values) ([]AppDetails, error) {
+	q := call{op: "list apps", path: []string{"apps", "list"}, query: query, what: "a list of apps"}
+	raw, err := anything(ctx, c, q)
+	if err != nil {
+		return nil, err
 	}
-	return json.Unmarshal(b, (*[]AppDetails)(l))
+	all, ok := appsIn(raw)
+	if !ok {
+		return nil, q.unclear(raw)
+	}
+	return all, nil
+}
+
+// appsIn reads the apps of an answer: one, a list of some, or either in an object, at any depth that is likely. Nothing
+// and null are no apps.
+func appsIn(raw json.RawMessage) (all []AppDetails, ok bool) {
+	raw = inside(raw, appFields, "app", "apps", "application", "applications")
+	switch {
+	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
+		return nil, true
+	case raw[0] == '[':
+		for _, item := range elements(raw) {
+			some, ok := appsIn(item)
+			if !ok {
+				return nil, false
+			}
+			all = append(all, some...)
+		}
+		return all, true
+	case raw[0] == '{' && hasAny(object(raw), appFields):
+		all = make([]AppDetails, 1)
+		err := json.Unmarshal(raw, &all[0])
+		return all, err == nil
+	}
+	return nil, false
 }

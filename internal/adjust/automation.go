@@ -1,7 +1,6 @@
 package adjust
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,8 +32,6 @@ type call struct {
 	body   any        // sent as JSON; nil: none
 	hidden []string   // values that no error and no log may show
 	what   string     // of the answer, such as "an app"
-
-	mayBeEmpty bool // 204 is an answer too
 }
 
 // automation makes the request of a call.
@@ -75,19 +72,6 @@ const automationWait = time.Minute
 // bodyLimit is what one request may send: far more than an app with a thousand events needs, and what a service that
 // refuses bodies says is 1 MB at a sibling endpoint (dev.adjust.com/en/api/s2s-api, "Request size too large").
 const bodyLimit = 1 << 20
-
-// automate sends a call and reads its answer, which must be there.
-func automate[T any](ctx context.Context, c *Client, q call) (T, error) {
-	r, err := c.automation(q)
-	if err != nil {
-		return *new(T), err
-	}
-	got, a, err := fetchJSON[T](ctx, c, r, q.what)
-	if err == nil && a.Empty && !q.mayBeEmpty {
-		err = &Error{Op: q.op, Status: http.StatusNoContent, Attempts: a.Attempts, Err: errors.New("the answer is empty")}
-	}
-	return got, err
-}
 
 // ErrNotFound means that the service knows no such app, ticket or secret, or that the app wasn't made or updated through
 // app automation. Its documents name no status for that: it is a 404, or a 400 that says "not found".

@@ -10,7 +10,7 @@ import (
 // dev.adjust.com/en/api/app-automation-api/sdk-secrets-endpoint.
 type Secrets struct {
 	Combined CombinedSecrets `json:"combined_secrets"`
-	Revoked  int             `json:"revoked"` // how many RevokeOutdatedSecrets has revoked: 0 when a repeat found it done
+	Revoked  Text            `json:"revoked"` // how many RevokeOutdatedSecrets has revoked: 0 when a repeat found it done; empty: not told
 	// Unknown holds the fields that this version doesn't know.
 	Unknown map[string]json.RawMessage `json:"-"`
 }
@@ -65,21 +65,21 @@ func (h *Hidden) UnmarshalJSON(b []byte) error {
 // UnmarshalJSON reads an answer and keeps its unknown fields.
 func (s *Secrets) UnmarshalJSON(b []byte) (err error) {
 	type fields Secrets
-	s.Unknown, err = unmarshalRecord(b, (*fields)(s))
+	s.Unknown, err = lenient(b, (*fields)(s))
 	return err
 }
 
 // UnmarshalJSON reads an answer and keeps its unknown fields.
 func (s *CombinedSecrets) UnmarshalJSON(b []byte) (err error) {
 	type fields CombinedSecrets
-	s.Unknown, err = unmarshalRecord(b, (*fields)(s))
+	s.Unknown, err = lenient(b, (*fields)(s))
 	return err
 }
 
 // UnmarshalJSON reads a secret and keeps its unknown fields.
 func (s *Secret) UnmarshalJSON(b []byte) (err error) {
 	type fields Secret
-	s.Unknown, err = unmarshalRecord(b, (*fields)(s))
+	s.Unknown, err = lenient(b, (*fields)(s))
 	return err
 }
 
@@ -114,7 +114,28 @@ func (c *Client) ReactivateSecret(ctx context.Context, token, id, scope string) 
 	})
 }
 
-func (c *Client) secretsCall(ctx context.Context, q call) (Secrets, error) {
+// secretsCall reads the secrets that an answer tells: those of all versions, a bare list, or none at all.
+func (c *Client) secretsCall(ctx context.Context, q call) (s Secrets, err error) {
 	q.method, q.what = http.MethodPost, "an object of secrets"
-	return automate[Secrets](ctx, c, q)
+	raw, err := anything(ctx, c, q)
+	if err != nil {
+		return s, err
+	}
+	raw = inside(raw, []string{"combined_secrets", "secrets", "revoked"})
+	switch o := object(raw); {
+	case o == nil:
+		err = json.Unmarshal([]byte(orElse(string(raw), "[]")), &s.Combined.Secrets)
+	case o["combined_secrets"] == nil && o["secrets"] != nil:
+		err = json.Unmarshal(raw, &s.Combined)
+	default:
+		err = json.Unmarshal(raw, &s)
+		if list := elements(o["combined_secrets"]); list != nil {
+			delete(s.Unknown, "combined_secrets")
+			err = json.Unmarshal(o["combined_secrets"], &s.Combined.Secrets)
+		}
+	}
+	if err != nil {
+		return Secrets{}, nil
+	}
+	return s, nil
 }

@@ -1,22 +1,53 @@
 package adjust
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // Settings reads an app's settings by section, all sections when none is named: GET /app/{token}/settings. Any app of
 // the account has them. What is in a section is left as it is: see
 // dev.adjust.com/en/api/app-automation-api/app-settings-endpoint for those whose shape is known. Sections such as
-// sdk_secrets hold secrets.
+// sdk_secrets hold secrets. The sections may come in an object around them, and the one that was asked for may come
+// alone; an empty answer (204) is Unclear, and a list of anything else is under the name "settings".
 func (c *Client) Settings(ctx context.Context, token string, sections ...string) (map[string]json.RawMessage, error) {
-	return automate[map[string]json.RawMessage](ctx, c, call{
+	q := call{
 		op: "read settings of app " + opPart(token), path: []string{"app", token, "settings"}, query: url.Values{"sections": sections}, what: "an object of sections",
-	})
+	}
+	raw, err := anything(ctx, c, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(raw) == 0:
+		return nil, q.unclear(raw)
+	}
+	for range 2 {
+		if o := object(raw); len(o) == 1 {
+			for _, around := range []string{"settings", "sections", "data", "result"} {
+				if v := bytes.TrimSpace(o[around]); len(v) > 0 && (v[0] == '{' || v[0] == '[') {
+					raw = v
+				}
+			}
+		}
+	}
+	all := map[string]json.RawMessage{}
+	for name, section := range object(raw) {
+		all[strings.ToLower(name)] = section
+	}
+	switch {
+	case len(all) > 0 || len(elements(raw)) == 0:
+	case len(sections) == 1:
+		all[sections[0]] = raw
+	default:
+		all["settings"] = raw
+	}
+	return all, nil
 }
 
 // SettingsCSV writes the settings of apps to w, as CSV in UTF-8: GET /settings/csv. No tokens are all apps of the
@@ -57,14 +88,28 @@ type SignatureSettings struct {
 // UnmarshalJSON reads an answer and keeps its unknown fields.
 func (s *SignatureSettings) UnmarshalJSON(b []byte) (err error) {
 	type fields SignatureSettings
-	s.Unknown, err = unmarshalRecord(b, (*fields)(s))
+	s.Unknown, err = lenient(b, (*fields)(s))
 	return err
 }
 
-// UpdateSignature changes those settings of one app that aren't nil, and returns all: PATCH /app/{token}/signature. It is
-// sent again after a lost answer: it sets values, and the same values twice are the same.
-func (c *Client) UpdateSignature(ctx context.Context, token string, s SignatureSettings) (SignatureSettings, error) {
-	return automate[SignatureSettings](ctx, c, call{
+// Told tells whether the answer had any settings.
+func (s SignatureSettings) Told() bool {
+	return s.EnforceInstallSigning != nil || s.AndroidFingerprints != nil || len(s.Unknown) > 0
+}
+
+// UpdateSignature changes those settings of one app that aren't nil, and returns all, or none when the answer tells none:
+// PATCH /app/{token}/signature. It is sent again after a lost answer: it sets values, and the same values twice are the
+// same.
+func (c *Client) UpdateSignature(ctx context.Context, token string, s SignatureSettings) (now SignatureSettings, err error) {
+	raw, err := anything(ctx, c, call{
 		op: "update signature of app " + opPart(token), method: http.MethodPatch, path: []string{"app", token, "signature"}, body: s, what: "signature settings",
 	})
+	if err != nil {
+		return now, err
+	}
+	raw = inside(raw, []string{"enforce_install_signing", "android_fingerprints"}, "signature", "settings", "app")
+	if json.Unmarshal(raw, &now) != nil {
+		return SignatureSettings{}, nil
+	}
+	return now, nil
 }

@@ -23,22 +23,28 @@ var (
 // A Ticket tells how a job of app automation goes. Its shape is that of
 // dev.adjust.com/en/api/app-automation-api/status-endpoint.
 type Ticket struct {
-	Status string                   `json:"status"` // new, opened, completed or failed
-	Kind   string                   `json:"kind"`   // migration; there may be others
-	Result map[string]SectionResult `json:"result"` // by section, those that are finished
+	Status string   `json:"status"` // new, opened, completed or failed; the documents show only completed, so it may be any
+	Kind   string   `json:"kind"`   // migration; there may be others
+	Result Sections `json:"result"` // by section, those that are finished
 	// Unknown holds the fields that this version doesn't know.
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
+// Sections are the results of a job by section.
+type Sections map[string]SectionResult
+
 // A SectionResult is what came of one section.
 type SectionResult struct {
-	Successes []string  `json:"successes"` // names of events, slugs of partners
-	Failures  []Failure `json:"failures"`
-	Section   string    `json:"section"` // only of a section that never began
-	Detail    Text      `json:"detail"`  // why it never began
+	Successes []Text   `json:"successes"` // names of events, slugs of partners
+	Failures  Failures `json:"failures"`
+	Section   string   `json:"section"` // only of a section that never began
+	Detail    Text     `json:"detail"`  // why it never began
 	// Unknown holds the fields that this version doesn't know.
 	Unknown map[string]json.RawMessage `json:"-"`
 }
+
+// Failures are the items of a section that weren't applied: a list, or an object with the reason by item.
+type Failures []Failure
 
 // A Failure is an item that wasn't applied. The documents don't show one: a text, and an object with a name (or a
 // section) and a detail, are understood, and anything is kept.
@@ -52,10 +58,25 @@ type Failure struct {
 func (t Ticket) Done() bool { return t.Completed() || t.Failed() }
 
 // Completed tells whether the job is over and went well, which sections with failures don't contradict.
-func (t Ticket) Completed() bool { return catalog.SameWord(t.Status, "completed") }
+func (t Ticket) Completed() bool {
+	return t.is("completed", "complete", "done", "finished", "success", "succeeded")
+}
 
 // Failed tells whether the job has failed.
-func (t Ticket) Failed() bool { return catalog.SameWord(t.Status, "failed") }
+func (t Ticket) Failed() bool {
+	return t.is("failed", "failure", "error", "errored", "cancelled", "canceled", "aborted")
+}
+
+// Said is the status in the service's own word.
+func (t Ticket) Said() string { return transport.Shorten(orElse(t.Status, "none yet")) }
+
+// Open tells whether the status is one that is known for a job that isn't over. Any other may mean anything.
+func (t Ticket) Open() bool { return t.is("new", "opened") }
+
+// is compares the status with words. The documents name completed alone.
+func (t Ticket) is(words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return catalog.SameWord(t.Status, word) })
+}
 
 // Problems lists what wasn't applied, by section and item, in order: "events purchase: name is taken".
 func (t Ticket) Problems() []string {
@@ -97,30 +118,84 @@ func (f *Failure) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// UnmarshalJSON takes a list, an object by item, and a single text.
+func (f *Failures) UnmarshalJSON(b []byte) error {
+	*f = nil
+	if o := object(b); o != nil {
+		for _, name := range slices.Sorted(maps.Keys(o)) {
+			var detail Text
+			_ = detail.UnmarshalJSON(o[name]) // it takes anything
+			*f = append(*f, Failure{Name: name, Detail: string(detail), Raw: slices.Clone(b)})
+		}
+		return nil
+	}
+	list := elements(b)
+	if list == nil && string(b) != "[]" && string(b) != "null" && string(b) != `""` {
+		list = []json.RawMessage{b}
+	}
+	for _, item := range list {
+		var one Failure
+		_ = one.UnmarshalJSON(item) // it takes anything
+		*f = append(*f, one)
+	}
+	return nil
+}
+
+// UnmarshalJSON takes an object by section, and a list of results that name their section. Anything else is none.
+func (s *Sections) UnmarshalJSON(b []byte) error {
+	*s = Sections{}
+	for name, raw := range object(b) {
+		var one SectionResult
+		if one.UnmarshalJSON(raw) == nil {
+			(*s)[name] = one
+		}
+	}
+	for _, raw := range elements(b) {
+		var one SectionResult
+		if one.UnmarshalJSON(raw) == nil && one.Section != "" {
+			(*s)[one.Section] = one
+		}
+	}
+	return nil
+}
+
 // UnmarshalJSON reads an answer and keeps its unknown fields.
 func (t *Ticket) UnmarshalJSON(b []byte) (err error) {
 	type fields Ticket
-	t.Unknown, err = unmarshalRecord(b, (*fields)(t))
+	t.Unknown, err = lenient(b, (*fields)(t))
+	t.Status = orElse(t.Status, textOf(t.Unknown, "state"))
 	return err
 }
 
 // UnmarshalJSON reads an answer and keeps its unknown fields.
 func (r *SectionResult) UnmarshalJSON(b []byte) (err error) {
 	type fields SectionResult
-	r.Unknown, err = unmarshalRecord(b, (*fields)(r))
+	r.Unknown, err = lenient(b, (*fields)(r))
 	return err
 }
 
-// Ticket reads how a job goes: GET /status/{ticket}.
-func (c *Client) Ticket(ctx context.Context, ticket string) (Ticket, error) {
-	t, err := automate[Ticket](ctx, c, call{op: ticketOp(ticket), path: []string{"status", ticket}, what: "the status of a job"})
-	if err == nil && t.Status == "" {
-		err = &Error{Op: ticketOp(ticket), Err: errors.New("the answer tells no status")}
+// Ticket reads how a job goes: GET /status/{ticket}. An answer without a status is Unclear.
+func (c *Client) Ticket(ctx context.Context, ticket string) (t Ticket, err error) {
+	q := call{op: ticketOp(ticket), path: []string{"status", ticket}, what: "the status of a job"}
+	raw, err := anything(ctx, c, q)
+	if err != nil {
+		return t, err
 	}
-	return t, err
+	raw = inside(raw, []string{"status", "state", "kind"}, "ticket", "job", "migration")
+	if list := elements(raw); len(list) == 1 {
+		raw = list[0]
+	}
+	if json.Unmarshal(raw, &t) != nil || t.Status == "" {
+		return Ticket{}, q.unclear(raw, ", and tells no status")
+	}
+	return t, nil
 }
 
 func ticketOp(ticket string) string { return "read ticket " + opPart(ticket) }
+
+// mostUnclear is how often WaitTicket asks about a job that was never seen. A ticket may be known a little later than it is
+// given out, and be forgotten when its job is over.
+const mostUnclear = 4
 
 // A Wait says how WaitTicket waits. Zero values stand for the defaults.
 type Wait struct {
@@ -132,25 +207,32 @@ type Wait struct {
 
 // WaitTicket looks at a job until it is over, at once and then after First, doubled up to Longest, each time shortened by
 // up to a half at random. It returns the ticket as it was seen last, with nil when the job is completed, ErrTicketFailed
-// when it has failed, ErrTicketOpen when it took longer than Most, or the error that Ticket or ctx ended with. All errors
-// are an *Error.
+// when it has failed, ErrTicketOpen when it took longer than Most, or the error that Ticket or ctx ended with. A job whose
+// ticket isn't known, or not any more, or tells no status, is looked at a few times more when it was never seen, and then
+// ends with what Ticket ended with. All errors are an *Error.
 func (c *Client) WaitTicket(ctx context.Context, ticket string, w Wait) (Ticket, error) {
 	wait, longest, most := orElse(w.First, time.Second), orElse(w.Longest, 30*time.Second), orElse(w.Most, 30*time.Minute)
 	late := fmt.Errorf("%w, after %v", ErrTicketOpen, transport.Round(most))
 	bounded, cancel := context.WithTimeoutCause(ctx, most, late)
 	defer cancel()
 	var last Ticket
+	unclear := 0
 	for looks := 1; ; looks++ {
 		t, err := c.Ticket(bounded, ticket)
 		switch {
 		case err != nil && bounded.Err() != nil && ctx.Err() == nil:
 			return last, &Error{Op: ticketOp(ticket), Attempts: looks, Err: late}
+		case Unclear(err):
+			if unclear++; last.Status != "" || unclear == mostUnclear {
+				return last, err
+			}
 		case err != nil:
 			return last, err
-		}
-		last = t
-		if w.Seen != nil {
-			w.Seen(t)
+		default:
+			last = t
+			if w.Seen != nil {
+				w.Seen(t)
+			}
 		}
 		switch {
 		case t.Completed():

@@ -22,14 +22,18 @@ type VaultRecord struct {
 // UnmarshalJSON reads a record and keeps its unknown fields.
 func (v *VaultRecord) UnmarshalJSON(b []byte) (err error) {
 	type fields VaultRecord
-	v.Unknown, err = unmarshalRecord(b, (*fields)(v))
+	v.Unknown, err = lenient(b, (*fields)(v))
 	return err
 }
 
+// vaultFields are fields that only a record itself has.
+var vaultFields = []string{"section", "store"}
+
 // PutVault stores a credential for later jobs, in place of the one for the same section and store: POST /vault. store may
-// be empty. data is in no error and no log. It is sent again after a lost answer: the same data replaces itself.
+// be empty. data is in no error and no log. An answer that tells nothing of the record means that it was taken; the
+// result has no section then. It is sent again after a lost answer: the same data replaces itself.
 func (c *Client) PutVault(ctx context.Context, section, store, data string) (VaultRecord, error) {
-	return automate[VaultRecord](ctx, c, call{
+	raw, err := anything(ctx, c, call{
 		op: "put into vault", method: http.MethodPost, path: []string{"vault"}, hidden: secretsOfText(data), what: "a record of the vault",
 		body: struct {
 			Section string `json:"section"`
@@ -37,9 +41,38 @@ func (c *Client) PutVault(ctx context.Context, section, store, data string) (Vau
 			Data    string `json:"data"`
 		}{section, store, data},
 	})
+	list, ok := recordsIn(raw)
+	if err != nil || !ok || len(list) != 1 {
+		return VaultRecord{}, err
+	}
+	return list[0], nil
 }
 
-// Vault lists the account's records: GET /vault.
+// Vault lists the account's records: GET /vault. The list may come in an object.
 func (c *Client) Vault(ctx context.Context) ([]VaultRecord, error) {
-	return automate[[]VaultRecord](ctx, c, call{op: "list vault", path: []string{"vault"}, what: "a list of records", mayBeEmpty: true})
+	q := call{op: "list vault", path: []string{"vault"}, what: "a list of records"}
+	raw, err := anything(ctx, c, q)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := recordsIn(raw)
+	if !ok {
+		return nil, q.unclear(raw)
+	}
+	return list, nil
+}
+
+// recordsIn reads the records of an answer: one, or a list, or either in an object. Nothing, null and {} are none.
+func recordsIn(raw json.RawMessage) (list []VaultRecord, ok bool) {
+	raw = inside(raw, vaultFields, "record", "records", "vault", "vault_record", "vault_records")
+	o := object(raw)
+	switch {
+	case elements(raw) != nil:
+	case hasAny(o, vaultFields):
+		raw = append(append([]byte{'['}, raw...), ']')
+	default:
+		return nil, len(o) == 0 && (len(raw) == 0 || raw[0] == '{' || string(raw) == "null" || string(raw) == "[]")
+	}
+	err := json.Unmarshal(raw, &list)
+	return list, err == nil
 }

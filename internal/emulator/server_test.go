@@ -387,3 +387,19 @@ func TestGivenUpRequestsHarmNobody(t *testing.T) {
 		t.Errorf("only %d requests were given up: the test shows little", gaveUp)
 	}
 }
+
+func TestListOfEngagementsIsAsLongAsItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 20, Rate: -1})
+	for query, rows := range map[string]int{"?days=2&per_day=3": 2 * 2 * 3, "?days=3&per_day=1": 2 * 3, "": 2 * 7 * 10, "?days=0": 0, "?per_day=x": 0} {
+		r := httptest.NewRequest(http.MethodGet, "/_emulator/engagements"+query, nil)
+		r.RemoteAddr = "127.0.0.1:1"
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != 200 != (rows == 0) {
+			t.Errorf("%s: %d %.200s", query, w.Code, w.Body)
+		} else if got := strings.Count(w.Body.String(), "\n") - 1; rows > 0 && (got > rows || got < rows/2) { // today's last ones are still to come
+			t.Errorf("%s: %d rows, want about %d", query, got, rows)
+		}
+	}
+}

@@ -7,6 +7,11 @@
 //	  └─ Sending ─ POST /app ─ Waiting for the ticket ─ look ─ events, signature ─▶ Done, or Failed
 //
 // What the interface document leaves open is decided as follows:
+//   - Only a plain answer tells that an app isn't there. After any other the app is looked for in the list of apps, and
+//     where that doesn't tell either, it is sent: POST /app finds an app by platform and store ID before it makes one. A
+//     token that is refused everywhere, and trouble of the service, end the job.
+//   - A ticket that isn't over after ticket_wait, or isn't known, isn't waited for again: the app is compared, and when it
+//     still differs, a new job is asked for; once, unless the declaration changes.
 //   - The service doesn't show everything that it takes (sections, editors, the secret of iOS purchase verification), and
 //     may show a value otherwise than it was sent. What still differs after an app was applied is recorded, and isn't
 //     sent again until the declaration or what the service shows changes.
@@ -44,6 +49,7 @@ func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + notShown + `"`
 type App struct {
 	Name, BundleID, StoreID string
 	Platform                string // android or ios
+	Token                   string // of an app that is in the account, in place of platform and store ID
 	Template                string // token of the app to copy from; empty: the account's own template
 	Sections                []string
 
@@ -69,8 +75,13 @@ type Signature struct {
 	Fingerprints []string
 }
 
-// ID names the app as the service finds it: by platform and store ID.
-func (a App) ID() string { return a.Platform + "/" + a.StoreID }
+// ID names the app as the service finds it: by platform and store ID, or by its token.
+func (a App) ID() string {
+	if a.Token != "" {
+		return "token/" + a.Token
+	}
+	return a.Platform + "/" + a.StoreID
+}
 
 // key is the app's folder in the ledger.
 func (a App) key() string {

@@ -29,7 +29,7 @@ func TestSecondRunChangesNothing(t *testing.T) {
 	full.Signature = &Signature{&enforce, []string{"c4:bd:07:91:bc:09:f9:b6:15:cd:bc:a3:3f:bc:68:8b:c2:ef:4f:f5"}}
 	full.Editors = []string{"a@example.com"}
 	ios := App{Name: "Game", BundleID: "com.example", StoreID: "123", Platform: "ios", IOSSecret: "ios-secret-zz", Verify: true}
-	r := newRig(t, emulator.Options{}, full, ios)
+	r := newRig(t, emulator.Options{Readings: known}, full, ios)
 	if plan := strings.Join(r.diff(), "\n"); strings.Contains(plan, "zz") || !strings.Contains(plan, "channel_setup.ironsource.password: (none) -> (not shown)") {
 		t.Errorf("the plan is\n%s", plan)
 	}
@@ -62,7 +62,7 @@ func TestChanges(t *testing.T) {
 	a := game(1)
 	a.Overrides = map[string]any{"attribution_settings": map[string]any{"click_device_matching": map[string]any{"enabled": true}}}
 	a.Events = []Event{{"purchase", false}}
-	r := newRig(t, emulator.Options{}, a, game(2))
+	r := newRig(t, emulator.Options{Readings: asked}, a, game(2))
 	r.wants(r.run(), 2, 0, 0)
 	const id = "android/com.example.g1 "
 	for _, c := range []struct {
@@ -164,7 +164,7 @@ func TestDriftAndLostLedger(t *testing.T) {
 
 // A section that fails makes its app fail and no other; the next run asks for another job, and only for that app.
 func TestFailingJob(t *testing.T) {
-	r := newRig(t, emulator.Options{JobFaults: []emulator.JobFault{
+	r := newRig(t, emulator.Options{Readings: known, JobFaults: []emulator.JobFault{
 		{App: "com.example.g2", Section: "events", Detail: "the password pass-word-zz is wrong", Times: 1},
 		{App: "com.example.g3", Section: "partners", Item: "facebook", Detail: "unknown app", Times: 1},
 	}}, game(1), game(2), game(3))
@@ -195,7 +195,7 @@ func TestFailingJob(t *testing.T) {
 
 // A migration that takes too long, or a run that is stopped while it waits, is taken up by the next run, without another job.
 func TestSlowMigration(t *testing.T) {
-	r := newRig(t, emulator.Options{TicketStep: -1}, game(1))
+	r := newRig(t, emulator.Options{Readings: known, TicketStep: -1}, game(1))
 	r.o.TicketWait = 50 * time.Millisecond
 	res := r.run()
 	r.wants(res, 0, 0, 1)
@@ -237,7 +237,7 @@ func TestDenied(t *testing.T) {
 
 // The schedule says when to look; a changed declaration, or a failed run, doesn't wait for it.
 func TestPlan(t *testing.T) {
-	r := newRig(t, emulator.Options{JobFaults: []emulator.JobFault{{Section: "events", Times: 1}}}, game(1))
+	r := newRig(t, emulator.Options{Readings: known, JobFaults: []emulator.JobFault{{Section: "events", Times: 1}}}, game(1))
 	hourly, err := refresh.ParseSchedule("@hourly", "")
 	r.check(err)
 	r.o.Schedule, r.o.IgnoreSchedule = hourly, false
@@ -272,7 +272,7 @@ func TestKilledAnywhere(t *testing.T) {
 		a := game(1)
 		a.Sections = []string{"events", "partners"}
 		a.Events = []Event{{"purchase", true}}
-		r := newRig(t, emulator.Options{}, a)
+		r := newRig(t, emulator.Options{Readings: asked}, a)
 		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &dying{calls, r.server.Client().Transport}})
 		r.run()
 		r.o.Client = r.client(rigToken)
@@ -288,7 +288,7 @@ func TestKilledAnywhere(t *testing.T) {
 // A shouting service shows other names than it takes. What it shows is no reason to send anything again, until it shows
 // something else.
 func TestShownOtherwise(t *testing.T) {
-	r := newRig(t, emulator.Options{}, game(1))
+	r := newRig(t, emulator.Options{Readings: known}, game(1))
 	shout := &shouting{name: "Game 1", word: "GAME 1", RoundTripper: r.server.Client().Transport}
 	r.o.Client = r.clientOver(rigToken, &http.Client{Transport: shout})
 	r.wants(r.run(), 1, 0, 0)
@@ -315,7 +315,7 @@ func TestShownOtherwise(t *testing.T) {
 
 // A run that was killed before it knew the ticket leaves it to the next one to ask how the migration went.
 func TestUnknownTicket(t *testing.T) {
-	r := newRig(t, emulator.Options{JobFaults: []emulator.JobFault{{Section: "events", Times: 1}}}, game(1))
+	r := newRig(t, emulator.Options{Readings: known, JobFaults: []emulator.JobFault{{Section: "events", Times: 1}}}, game(1))
 	r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &dying{1, r.server.Client().Transport}})
 	r.wants(r.run(), 0, 0, 1)
 	r.o.Client = r.client(rigToken)
@@ -328,7 +328,7 @@ func TestUnknownTicket(t *testing.T) {
 
 // A migration that is completed with failures has failed.
 func TestCompletedWithFailures(t *testing.T) {
-	r := newRig(t, emulator.Options{JobFaults: []emulator.JobFault{{Section: "partners", Item: "facebook", Times: 1}}}, game(1))
+	r := newRig(t, emulator.Options{Readings: known, JobFaults: []emulator.JobFault{{Section: "partners", Item: "facebook", Times: 1}}}, game(1))
 	r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &shouting{`"status":"failed"`, `"status":"completed"`, r.server.Client().Transport}})
 	if res := r.run(); res.Outcome.Failed != 1 || !strings.Contains(errors.Join(res.Errs...).Error(), "partners: facebook") {
 		t.Errorf("%+v", res)

@@ -3,7 +3,6 @@ package apps
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,27 +13,21 @@ import (
 
 // A state is what the service shows of an app.
 type state struct {
-	exists  bool // made or updated through the API
-	details adjust.AppDetails
+	sighting // made or updated through the API
 
 	bundle    *string           // nil: not shown
 	stores    map[string]string // nil: not shown
-	events    map[string]bool   // name -> unique
+	events    map[string]bool   // name -> unique; nil: not shown
 	signature map[string]any
 }
 
-// look asks the service for an app: two requests, or one when there is none.
-func look(ctx context.Context, client *adjust.Client, a App) (state, error) {
-	var s state
-	var err error
-	s.details, err = client.AppByStore(ctx, a.StoreID, a.Platform, "")
-	if errors.Is(err, adjust.ErrNotFound) {
-		return s, nil
-	}
-	if err != nil {
+// look asks the service for an app: two requests, or one when there is none, and more where the answers don't tell. known
+// is the token that an earlier answer gave it.
+func (f *finder) look(ctx context.Context, a App, known string) (s state, err error) {
+	s.sighting, err = f.find(ctx, a, known)
+	if err != nil || !s.exists || s.details.AppToken == "" {
 		return s, err
 	}
-	s.exists = true
 	sections := []string{"app_info"}
 	if len(a.Events) > 0 {
 		sections = append(sections, "events")
@@ -42,11 +35,15 @@ func look(ctx context.Context, client *adjust.Client, a App) (state, error) {
 	if a.Signature != nil {
 		sections = append(sections, "signature")
 	}
-	settings, err := client.Settings(ctx, s.details.AppToken, sections...)
-	if err != nil {
+	settings, err := f.client.Settings(ctx, s.details.AppToken, sections...)
+	switch {
+	case err != nil && !adjust.Unclear(err):
 		return s, err
+	case err != nil:
+		s.seen = strings.TrimPrefix(s.seen+"; "+err.Error(), "; ")
 	}
-	return s, s.read(settings)
+	s.read(settings)
+	return s, nil
 }
 
 // Events are those of any app of the account.
@@ -63,7 +60,7 @@ func Events(ctx context.Context, client *adjust.Client, token string) ([]adjust.
 }
 
 // read takes what is known of the sections. What is missing, or has an unknown form, counts as not shown.
-func (s *state) read(settings map[string]json.RawMessage) error {
+func (s *state) read(settings map[string]json.RawMessage) {
 	var info struct {
 		Bundle *string `json:"bundle_id"`
 		Stores map[string]struct {
@@ -83,19 +80,15 @@ func (s *state) read(settings map[string]json.RawMessage) error {
 		s.bundle = &s.details.BundleID
 	}
 	var events []adjust.AppEvent
-	if raw := settings["events"]; raw != nil {
-		if err := json.Unmarshal(raw, &events); err != nil {
-			return fmt.Errorf("read the events of app %s: %w", s.details.AppToken, err)
+	if raw := settings["events"]; raw != nil && json.Unmarshal(raw, &events) == nil {
+		s.events = map[string]bool{}
+		for _, e := range events {
+			s.events[e.Name] = e.Unique
 		}
-	}
-	s.events = map[string]bool{}
-	for _, e := range events {
-		s.events[e.Name] = e.Unique
 	}
 	if raw := settings["signature"]; raw != nil {
 		_ = json.Unmarshal(raw, &s.signature) // in an unknown form: not shown
 	}
-	return nil
 }
 
 // differences gives the changes that must be sent, and those that stand: they differ exactly as they did after the app
@@ -103,7 +96,16 @@ func (s *state) read(settings map[string]json.RawMessage) error {
 func differences(a App, s state, r record) (changes, stood []Change) {
 	c := &comparison{salt: r.Salt}
 	c.details(a, s)
-	if a.Setup != nil {
+	switch {
+	case a.Setup != nil && s.blind:
+		want := map[string]any{}
+		for partner, parameters := range a.Setup {
+			want[partner] = parameters
+		}
+		c.migrate = true
+		c.unshown(want, "channel_setup")
+		c.migrate = false
+	case a.Setup != nil:
 		want := map[string]any{}
 		for partner, parameters := range a.Setup {
 			want[partner] = parameters
@@ -116,14 +118,19 @@ func differences(a App, s state, r record) (changes, stood []Change) {
 		c.value(have, want, "channel_setup")
 		c.migrate = false
 	}
-	if a.Overrides != nil {
+	switch {
+	case a.Overrides != nil && s.blind:
+		c.unshown(a.Overrides, "override_settings")
+	case a.Overrides != nil:
 		c.value(s.details.AdditionalInfo.Overrides, a.Overrides, "override_settings")
 	}
 	c.hidden(a, r)
 	c.by = byEvents
 	for _, e := range a.Events {
 		unique, there := s.events[e.Name]
-		if have := any(map[string]any{"unique": unique}); !there {
+		if s.exists && s.events == nil {
+			c.unshown(map[string]any{"unique": e.Unique}, "events", "["+e.Name+"]")
+		} else if have := any(map[string]any{"unique": unique}); !there {
 			c.value(nil, map[string]any{"unique": e.Unique}, "events", "["+e.Name+"]")
 		} else {
 			c.value(have, map[string]any{"unique": e.Unique}, "events", "["+e.Name+"]")
@@ -155,8 +162,15 @@ func (c *comparison) details(a App, s state) {
 	if !s.exists {
 		c.value(nil, a.StoreID, "store_id")
 	}
-	c.value(orNil(s.details.Name), a.Name, "name")
 	switch {
+	case a.Name == "": // not declared
+	case s.blind:
+		c.unshown(a.Name, "name")
+	default:
+		c.value(orNil(s.details.Name), a.Name, "name")
+	}
+	switch {
+	case a.BundleID == "": // not declared
 	case s.bundle != nil:
 		c.value(*s.bundle, a.BundleID, "bundle_id")
 	case s.exists:

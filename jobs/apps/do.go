@@ -22,9 +22,11 @@ type work struct {
 	app    App
 	mem    *remembered
 	client *adjust.Client
+	finder *finder
 	claim  ledger.Hold
 	rep    Report
 	sent   bool // something was, by this run
+	lost   bool // nobody saw how the last job ended
 }
 
 // do compares the app, sends what differs, waits for the migration, and sends what follows it. Each step is recorded
@@ -38,24 +40,52 @@ func (w *work) do(ctx context.Context) Report {
 }
 
 func (w *work) steps(ctx context.Context) error {
-	if w.mem.State == Waiting && w.mem.Sent == w.app.sum(w.mem.Salt) {
+	if w.mem.State == Waiting && w.mem.Sent == w.app.sum(w.mem.Salt) && !w.anew() {
 		if err := w.wait(ctx); err != nil {
 			return err
 		}
 	}
-	s, err := look(ctx, w.client, w.app)
+	s, err := w.look(ctx)
 	if err != nil {
 		return err
 	}
-	if w.rep.Changes = open(w.app, s, w.mem.record); w.needsApp(s) {
+	w.rep.Changes = open(w.app, s, w.mem.record)
+	enough := w.lost && w.mem.Lost >= mostLost && s.exists && !w.k.o.Migrate // what still differs stands
+	if w.needsApp(s) && !enough {
 		if err := w.send(ctx, s); err != nil {
 			return err
 		}
-		if s, err = look(ctx, w.client, w.app); err != nil {
+		if s, err = w.look(ctx); err != nil {
 			return err
+		}
+		switch {
+		case !s.exists && w.mem.Token == "":
+			return w.failed(ctx, false, fmt.Errorf("%w: the service took the app, and shows none", ErrMigration))
+		case !s.exists: // not yet
+			s.exists, s.blind, s.details.AppToken = true, true, w.mem.Token
+		}
+		if w.lost && w.mem.Lost < mostLost && slices.ContainsFunc(open(w.app, s, w.mem.record), ofApp) {
+			return w.failed(ctx, true, fmt.Errorf("%w: nobody saw how it ended (%s), and the app still differs; the next run asks for another, "+
+				"apps apply --new-ticket %s at once", ErrMigration, strings.Join(w.rep.Seen, "; "), w.app.ID()))
 		}
 	}
 	return w.follow(ctx, s)
+}
+
+func ofApp(c Change) bool { return c.by == byApp }
+
+// anew tells whether a new job is asked for at once.
+func (w *work) anew() bool { return slices.Contains(w.k.o.NewTicket, w.app.ID()) }
+
+// look asks the service for the app. After this run has sent something, what was listed before it doesn't count.
+func (w *work) look(ctx context.Context) (state, error) {
+	f := w.finder
+	if w.sent {
+		f = &finder{client: w.client}
+	}
+	s, err := f.look(ctx, w.app, w.mem.Token)
+	w.rep.saw(w.app.scrub(s.seen))
+	return s, err
 }
 
 // touched notes that the app wasn't as declared.
@@ -68,22 +98,32 @@ func (w *work) touched() {
 	}
 }
 
-// needsApp tells whether POST /app must be sent: for a field that it carries, or because nobody knows how the last one
-// ended.
+// needsApp tells whether the app must be sent: for a field that the request carries, or because nobody knows how the last
+// one ended.
 func (w *work) needsApp(s state) bool {
-	return !s.exists || w.k.o.Migrate || w.mem.Again || w.mem.State == Sending || w.mem.State == Waiting ||
-		slices.ContainsFunc(w.rep.Changes, func(c Change) bool { return c.by == byApp })
+	return !s.exists || w.k.o.Migrate || w.anew() || w.mem.Again || w.mem.State == Sending || w.mem.State == Waiting ||
+		slices.ContainsFunc(w.rep.Changes, ofApp)
 }
 
 // send makes or updates the app, and waits for the migration.
 func (w *work) send(ctx context.Context, s state) error {
 	r := w.app.request()
+	if w.mem.Sent != w.app.sum(w.mem.Salt) {
+		w.mem.Lost = 0
+	}
 	// A killed run was making this app. The migration of its creation is enough.
 	making := w.mem.State == Sending && w.mem.New
-	r.ForceUpdate = s.exists && !making &&
-		(w.k.o.Migrate || w.mem.Again || slices.ContainsFunc(w.rep.Changes, func(c Change) bool { return c.migrates }))
-	if r.ChannelSetup == nil && s.exists {
+	r.ForceUpdate = s.exists && (w.anew() || !making &&
+		(w.k.o.Migrate || w.mem.Again || w.mem.Lost > 0 || slices.ContainsFunc(w.rep.Changes, func(c Change) bool { return c.migrates })))
+	switch {
+	case r.ChannelSetup == nil && s.blind && w.app.Token == "":
+		return fmt.Errorf("%w: the service doesn't show the app's channel setup, which a request replaces; declare channel_setup", ErrMigration)
+	case r.ChannelSetup == nil && s.exists:
 		r.ChannelSetup = s.details.ChannelSetup // what isn't sent is cleared
+	}
+	before := "" // the ticket of a job that is over
+	if w.mem.State == Done || w.mem.State == Failed {
+		before = w.mem.Ticket
 	}
 	w.mem.State, w.mem.Sent, w.mem.New = Sending, w.app.sum(w.mem.Salt), making || !s.exists
 	w.touched()
@@ -95,41 +135,29 @@ func (w *work) send(ctx context.Context, s state) error {
 		return err
 	}
 	defer done()
-	created, err := w.client.CreateApp(guarded, r)
+	created, err := w.post(guarded, r)
 	if err != nil {
 		return err
 	}
 	w.sent = true
-	w.mem.State, w.mem.Token, w.mem.Ticket, w.mem.Again = Waiting, created.AppToken, created.Ticket, false
-	w.rep.Token, w.rep.Ticket = created.AppToken, created.Ticket
+	w.mem.State, w.mem.Token, w.mem.Ticket, w.mem.Again = Waiting, cmp.Or(created.AppToken, w.mem.Token), created.Ticket, false
+	w.rep.Token, w.rep.Ticket = w.mem.Token, created.Ticket
 	if err := w.save(ctx); err != nil {
 		return err
+	}
+	if created.Ticket == before && !r.ForceUpdate { // no job was needed
+		w.mem.State = Done
+		return nil
 	}
 	return w.wait(ctx)
 }
 
-// wait waits for the migration of the recorded ticket.
-func (w *work) wait(ctx context.Context) error {
-	w.touched()
-	if w.mem.Ticket == "" { // no job was needed
-		w.mem.State = Done
-		return nil
+// post makes the request by the app's token, or by its store.
+func (w *work) post(ctx context.Context, r adjust.App) (adjust.CreatedApp, error) {
+	if w.app.Token != "" {
+		return w.client.UpdateApp(ctx, w.app.Token, r)
 	}
-	ticket, err := w.client.WaitTicket(ctx, w.mem.Ticket, adjust.Wait{First: w.k.o.FirstPoll, Most: w.k.o.TicketWait})
-	w.rep.Sections = sectionsOf(ticket, w.app.scrub)
-	why := failures(w.rep.Sections)
-	switch {
-	case errors.Is(err, adjust.ErrTicketOpen):
-		return fmt.Errorf("%w; the next run goes on waiting", err)
-	case errors.Is(err, adjust.ErrNotFound):
-		return w.failed(ctx, true, fmt.Errorf("%w: %w; the next run asks for another", ErrMigration, err))
-	case errors.Is(err, adjust.ErrTicketFailed), err == nil && why != "":
-		return w.failed(ctx, true, fmt.Errorf("%w: %s; the next run asks for another", ErrMigration, cmp.Or(why, "the service doesn't say why")))
-	case err != nil:
-		return err
-	}
-	w.mem.State, w.sent = Done, true
-	return nil
+	return w.client.CreateApp(ctx, r)
 }
 
 // failed records that the app isn't as declared, and why.
@@ -170,7 +198,7 @@ func (w *work) follow(ctx context.Context, s state) error {
 		w.sent = true
 		w.touched()
 		var err error
-		if s, err = look(ctx, w.client, w.app); err != nil {
+		if s, err = w.look(ctx); err != nil {
 			return err
 		}
 	}
@@ -190,8 +218,8 @@ func (w *work) conclude(ctx context.Context, s state) error {
 	for _, c := range all {
 		w.mem.Settled[c.Path] = c.sum
 	}
-	w.mem.State, w.mem.New, w.mem.Again, w.mem.Token = Done, false, false, s.details.AppToken
-	w.rep.Token = s.details.AppToken
+	w.mem.State, w.mem.New, w.mem.Again, w.mem.Lost, w.mem.Token = Done, false, false, 0, cmp.Or(s.details.AppToken, w.mem.Token)
+	w.rep.Token = w.mem.Token
 	return w.save(ctx)
 }
 

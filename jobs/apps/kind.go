@@ -30,7 +30,8 @@ type Options struct {
 	Apps []App
 	Only []string // IDs of these apps and no others; nil: all
 
-	Migrate bool // copy the template again even if nothing differs
+	Migrate   bool     // copy the template again even if nothing differs
+	NewTicket []string // IDs of apps that get a new job at once, whatever became of the last one
 
 	TicketWait time.Duration // for one migration, before it is left for the next run
 	FirstPoll  time.Duration // after a request, before its ticket is asked for; 0: the client's own
@@ -139,14 +140,16 @@ func (k *Kind) each(ctx context.Context, do func(context.Context, App, *remember
 
 // Diff compares every app with the service, and sends nothing.
 func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
+	f := &finder{client: k.o.Client}
 	return k.each(ctx, func(ctx context.Context, a App, mem *remembered) Report {
 		rep := Report{ID: a.ID(), Name: a.Name, Result: Unchanged, Ticket: mem.Ticket}
-		s, err := look(ctx, k.o.Client, a)
+		s, err := f.look(ctx, a, mem.Token)
 		if err != nil {
 			rep.Err = fmt.Errorf("compare app %s: %w", a.ID(), err)
 			return rep
 		}
 		rep.Token = s.details.AppToken
+		rep.saw(a.scrub(s.seen))
 		_, stood := differences(a, s, mem.record)
 		rep.Changes, rep.Otherwise = open(a, s, mem.record), visible(stood)
 		rep.Unfinished = mem.State != "" && mem.State != Done
@@ -165,8 +168,9 @@ func (k *Kind) do(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, e
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m)
 	var telling sync.Mutex
+	f := &finder{client: client}
 	reports, err := k.each(ctx, func(ctx context.Context, a App, mem *remembered) Report {
-		rep := (&work{k: k, app: a, mem: mem, client: client, claim: claim}).do(ctx)
+		rep := (&work{k: k, app: a, mem: mem, client: client, finder: f, claim: claim}).do(ctx)
 		telling.Lock()
 		defer telling.Unlock()
 		k.log(rep)
@@ -222,6 +226,9 @@ func (k *Kind) log(rep Report) {
 	log := k.o.Log.With("job", k.o.Job, "run", k.o.Run, "app", rep.ID)
 	if len(rep.Sections) > 0 {
 		log.Info("app's sections", "sections", rep.Sections)
+	}
+	if len(rep.Seen) > 0 {
+		log.Warn("the service's answers don't tell all", "seen", rep.Seen)
 	}
 	if rep.Err != nil {
 		log.Info("app failed", "status", rep.Err)

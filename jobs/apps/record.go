@@ -28,6 +28,7 @@ type record struct {
 	Salt    string            `json:"salt"`              // of the sums
 	New     bool              `json:"new,omitempty"`     // there was no such app when it was sent
 	Again   bool              `json:"again,omitempty"`   // the last migration failed, or is forgotten: ask for another
+	Lost    int               `json:"lost,omitempty"`    // jobs for this declaration in a row whose end nobody saw
 	Sent    string            `json:"sent,omitempty"`    // sum of the declaration that was sent last
 	Settled map[string]string `json:"settled,omitempty"` // changes that stand: path -> sum of both values
 	Run     string            `json:"run"`

@@ -2,12 +2,8 @@ package apps
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/reportferry/reportferry/internal/adjust"
-	"github.com/reportferry/reportferry/internal/catalog"
 )
 
 // A Report is what came of one app, or what would.
@@ -19,6 +15,7 @@ type Report struct {
 	Otherwise     []Change // changes that stand: the service accepted values and shows others
 	Unfinished    bool     // an earlier run sent something and didn't finish
 	Sections      []Section
+	Seen          []string // what the service answered in place of a plain answer
 	Err           error
 }
 
@@ -32,13 +29,6 @@ const (
 	Created   Result = "created"
 )
 
-// A Section is what a migration, or what followed it, did to one section of the settings.
-type Section struct {
-	Name      string   `json:"section"`
-	Successes []string `json:"successes,omitempty"`
-	Failures  []string `json:"failures,omitempty"`
-}
-
 // MarshalJSON writes the report for machines.
 func (r Report) MarshalJSON() ([]byte, error) {
 	out := struct {
@@ -51,12 +41,20 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Otherwise  []Change  `json:"otherwise,omitempty"`
 		Unfinished bool      `json:"unfinished,omitempty"`
 		Sections   []Section `json:"sections,omitempty"`
+		Seen       []string  `json:"seen,omitempty"`
 		Error      string    `json:"error,omitempty"`
-	}{r.ID, r.Name, r.Token, r.Ticket, r.Result, r.Changes, r.Otherwise, r.Unfinished, r.Sections, ""}
+	}{r.ID, r.Name, r.Token, r.Ticket, r.Result, r.Changes, r.Otherwise, r.Unfinished, r.Sections, r.Seen, ""}
 	if r.Err != nil {
 		out.Error = r.Err.Error()
 	}
 	return json.Marshal(out)
+}
+
+// saw adds what the service answered, once.
+func (r *Report) saw(what string) {
+	if what != "" && !slices.Contains(r.Seen, what) {
+		r.Seen = append(r.Seen, what)
+	}
 }
 
 // visible are the changes whose present value the service shows.
@@ -70,53 +68,4 @@ func paths(changes []Change) string {
 		all = append(all, c.Path)
 	}
 	return strings.Join(all, ", ")
-}
-
-// SectionsOf reads a ticket's result.
-func SectionsOf(t adjust.Ticket) []Section { return sectionsOf(t, func(s string) string { return s }) }
-
-// sectionsOf reads a ticket's result, in the order of the interface document. scrub takes secrets out, which a service's
-// words may repeat.
-func sectionsOf(t adjust.Ticket, scrub func(string) string) []Section {
-	var order []string
-	for _, s := range catalog.Sections() {
-		order = append(order, s.Name)
-	}
-	var list []Section
-	for name, r := range t.Result {
-		s := Section{Name: name}
-		for _, item := range r.Successes {
-			s.Successes = append(s.Successes, scrub(item))
-		}
-		for _, f := range r.Failures {
-			s.Failures = append(s.Failures, scrub(f.String()))
-		}
-		if r.Detail != "" {
-			s.Failures = append(s.Failures, scrub(string(r.Detail)))
-		}
-		list = append(list, s)
-	}
-	slices.SortFunc(list, func(a, b Section) int {
-		if i, j := slices.Index(order, a.Name), slices.Index(order, b.Name); i != j {
-			return i - j
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
-	return list
-}
-
-// failures says in one line what failed: the first items of each section. It is empty when nothing did.
-func failures(sections []Section) string {
-	const most = 2
-	var all []string
-	for _, s := range sections {
-		for i, f := range s.Failures {
-			if i == most {
-				all = append(all, fmt.Sprintf("%s: and %d more", s.Name, len(s.Failures)-most))
-				break
-			}
-			all = append(all, s.Name+": "+f)
-		}
-	}
-	return strings.Join(all, "; ")
 }

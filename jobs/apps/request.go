@@ -41,11 +41,15 @@ func (a App) declared() map[string]any {
 	for partner, parameters := range a.Setup {
 		setup[partner] = parameters
 	}
-	return map[string]any{
+	all := map[string]any{
 		"name": a.Name, "bundle_id": a.BundleID, "store_id": a.StoreID, "platform": a.Platform, "template": a.Template, "sections": a.Sections,
 		"setup": setup, "has_setup": a.Setup != nil, "overrides": a.Overrides, "stores": a.Stores, "events": a.Events, "signature": a.Signature,
 		"editors": a.Editors, "ios": a.IOSSecret, "verify": a.Verify,
 	}
+	if a.Token != "" { // sums of other apps stay what they were
+		all["token"] = a.Token
+	}
+	return all
 }
 
 // scrub takes the app's secrets out of the service's words, as they are and as JSON writes them.

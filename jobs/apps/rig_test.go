@@ -36,6 +36,15 @@ type rig struct {
 
 const rigToken = "token-of-the-test"
 
+// known are the readings of tests that are about how a job went: tickets are kept, and tell it in the document's word.
+var known = append([]string{"ticket-unknown=kept", "ticket-status=lower", "error-body=model"}, asked...)
+
+// asked is the reading of tests that count jobs: an unchanged request queues none, and is answered with the newest ticket.
+var asked = []string{"ticket-idle=newest"}
+
+// plainly are the readings of tests that give the service's answers another form themselves.
+var plainly = append([]string{"app-absent=400", "app-answer=object", "apps-list=list", "settings-answer=sections"}, known...)
+
 func newRig(t *testing.T, o emulator.Options, list ...App) *rig {
 	t.Helper()
 	r := &rig{T: t}

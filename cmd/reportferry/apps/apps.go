@@ -92,8 +92,7 @@ var plainToken = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 // appToken resolves the name of an app on the command line: platform/store-ID is looked up, anything else must be a token.
 func appToken(ctx context.Context, client *adjust.Client, arg string) (string, error) {
 	if platform, store, ok := strings.Cut(arg, "/"); ok && (platform == "android" || platform == "ios") && len(store) <= 255 && cleanID.MatchString(store) {
-		app, err := client.AppByStore(ctx, store, platform, "")
-		return app.AppToken, err
+		return apps.Find(ctx, client, platform, store)
 	}
 	return arg, checkToken(arg, "an app's token, nor such as android/com.example.game")
 }
@@ -179,7 +178,10 @@ func writeAppsPlan(w io.Writer, reports []apps.Report) {
 			fmt.Fprintf(w, "%s: to be changed\n", r.ID)
 		case len(r.Otherwise) > 0:
 			fmt.Fprintf(w, "%s: was applied; the service shows values of its own\n", r.ID)
+		case len(r.Seen) > 0:
+			fmt.Fprintf(w, "%s: as declared\n", r.ID)
 		}
+		writeSeen(w, r)
 		for _, c := range slices.Concat(r.Changes, r.Otherwise) {
 			writeChange(w, c, r.Result == apps.Created)
 		}
@@ -212,6 +214,7 @@ func writeChange(w io.Writer, c apps.Change, fresh bool) {
 func (g *group) apply() *cobra.Command {
 	var deadline *wire.Deadline
 	var migrate bool
+	var anew []string
 	cmd := &cobra.Command{
 		Use:   "apply [app...]",
 		Short: "Make the service's apps as they are declared",
@@ -220,15 +223,24 @@ section. Apps that are as declared are left alone; one that fails stops no
 other, and the next run tries it again. A run that was killed goes on where it
 was. An app is named as apps plan shows it; without a name, all are meant.
 
+A migration that isn't over after the job's ticket_wait is left alone: the next
+run compares the app again, and sends a new one when it still differs. What the
+service answered instead of a plain answer is said with the app.
+
 ` + exit.Help(),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			var reports []apps.Report
+			for _, id := range anew {
+				if !slices.Contains(ids, id) {
+					ids = append(ids, id)
+				}
+			}
 			err := g.Run(cmd, wire.Request{Trigger: "manual", Named: true, Stop: deadline.Stop(), Jobs: func(_ context.Context, s *wire.Session) ([]jobs.Job, error) {
 				c, err := wire.ChooseJob(s.Config, "apps", g.job)
 				if err != nil {
 					return nil, err
 				}
-				k, err := wire.DeclaredApps(s, c, wire.AppsAsk{Now: true, Only: ids, Migrate: migrate, Tell: func(r apps.Report) {
+				k, err := wire.DeclaredApps(s, c, wire.AppsAsk{Now: true, Only: ids, Migrate: migrate, NewTicket: anew, Tell: func(r apps.Report) {
 					reports = append(reports, r)
 					if !g.JSON() && (r.Err != nil || r.Result != apps.Unchanged) {
 						fmt.Fprintf(s.Progress, "%s: %s\n", r.ID, resultOf(r))
@@ -244,6 +256,7 @@ was. An app is named as apps plan shows it; without a name, all are meant.
 	}
 	g.addJob(cmd)
 	cmd.Flags().BoolVar(&migrate, "migrate", false, "copy the template to the apps again, though nothing differs: after the template has changed")
+	cmd.Flags().StringArrayVar(&anew, "new-ticket", nil, "apply this `app`, and send it at once though an earlier migration isn't over; may be repeated")
 	deadline = g.AddDeadline(cmd)
 	return cmd
 }
@@ -263,10 +276,11 @@ func resultOf(r apps.Report) string {
 func writeSections(w io.Writer, reports []apps.Report) {
 	slices.SortFunc(reports, func(x, y apps.Report) int { return strings.Compare(x.ID, y.ID) })
 	for _, r := range reports {
-		if r.Err == nil && r.Result == apps.Unchanged {
+		if r.Err == nil && r.Result == apps.Unchanged && len(r.Seen) == 0 {
 			continue
 		}
 		fmt.Fprintln(w, strings.TrimSpace(terminal.Line(r.ID+": "+resultOf(r)+" "+r.Token)))
+		writeSeen(w, r)
 		writeResultOfSections(w, r.Sections)
 		if len(r.Otherwise) > 0 {
 			fmt.Fprintln(w, "  the service took these, and shows values of its own:")
@@ -274,6 +288,13 @@ func writeSections(w io.Writer, reports []apps.Report) {
 				writeChange(w, c, false)
 			}
 		}
+	}
+}
+
+// writeSeen writes what the service answered in place of a plain answer.
+func writeSeen(w io.Writer, r apps.Report) {
+	for _, seen := range r.Seen {
+		human.Row(w, "seen", seen)
 	}
 }
 

@@ -122,6 +122,8 @@ func addEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens [
 		fmt.Fprintln(w, terminal.Line(fmt.Sprintf("%s: %s: error: %s", f.AppToken, f.Name, cmp.Or(string(f.Details), "the service doesn't say why"))))
 	}
 	switch {
+	case len(done.Failures)+len(done.Successes) == 0:
+		fmt.Fprintln(w, "the service took them, and its answer tells no event")
 	case len(done.Failures) > 0 && len(done.Successes) > 0:
 		return exit.Silent(jobs.ExitSome)
 	case len(done.Failures) > 0:
@@ -164,6 +166,10 @@ func (g *group) signature() *cobra.Command {
 				now, err := client.UpdateSignature(ctx, token, change)
 				if err != nil {
 					return err
+				}
+				if !now.Told() {
+					fmt.Fprintln(cmd.OutOrStdout(), "the service took it, and its answer tells no settings; see apps signature "+args[0])
+					return nil
 				}
 				return writeMasked(cmd.OutOrStdout(), now)
 			})

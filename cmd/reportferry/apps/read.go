@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // list makes the command apps list.
@@ -32,7 +34,7 @@ func (g *group) list() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
-				list, err := client.Apps(ctx)
+				list, err := apps.List(ctx, client)
 				if err != nil {
 					return err
 				}
@@ -98,13 +100,28 @@ func wholeApp(d adjust.AppDetails) map[string]any {
 
 // get makes the command apps get.
 func (g *group) get() *cobra.Command {
-	return &cobra.Command{
-		Use:     "get <app>",
-		Short:   "Show an app: details, overrides, channel setup without secrets",
-		Example: "  reportferry apps get android/com.example.game",
-		Args:    cobra.ExactArgs(1),
+	var store string
+	cmd := &cobra.Command{
+		Use:   "get <app>",
+		Short: "Show an app: details, overrides, channel setup without secrets",
+		Example: `  reportferry apps get android/com.example.game
+  reportferry apps get android/com.example.game --store huawei`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			platform, id, byStore := strings.Cut(args[0], "/")
+			if store != "" {
+				if err := checkToken(store, "a store type, such as huawei"); err != nil || !byStore {
+					return exit.Coded(cmp.Or(err, fmt.Errorf("%w: --store goes with an app such as android/com.example.game", ledger.ErrRefused)))
+				}
+			}
 			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+				if store != "" {
+					app, err := client.AppByStore(ctx, id, platform, store)
+					if err != nil {
+						return err
+					}
+					return writeMasked(cmd.OutOrStdout(), wholeApp(app))
+				}
 				token, err := appToken(ctx, client, args[0])
 				if err != nil {
 					return err
@@ -117,6 +134,8 @@ func (g *group) get() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().StringVar(&store, "store", "", "look it up in this Android `store` too, such as huawei; the service says whether the ID is the default store's")
+	return cmd
 }
 
 // settings makes the command apps settings.

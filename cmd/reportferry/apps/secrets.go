@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,6 +53,10 @@ func (g *group) onSecrets(cmd *cobra.Command, app string, change func(ctx contex
 		if err != nil {
 			return err
 		}
+		if len(now.Combined.Secrets) == 0 {
+			fmt.Fprintln(cmd.OutOrStdout(), "the service took it, and its answer tells no secrets")
+			return nil
+		}
 		g := human.Grid{Heads: []string{"ID", "VERSION", "ACTIVE", "SCOPE", "PLATFORM", "NAME"}, Most: []int{0, 0, 0, 14, 8, 24}}
 		for _, s := range now.Combined.Secrets {
 			g.Rows = append(g.Rows, []string{string(s.ID), fmt.Sprint(s.Version), fmt.Sprint(s.Active), cmp.Or(s.Scope, "-"), cmp.Or(s.Platform, "-"), cmp.Or(s.Label, s.Name, "-")})
@@ -73,8 +78,8 @@ are active, unless --force is given: installs that they sign are rejected then.`
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.onSecrets(cmd, args[0], func(ctx context.Context, client *adjust.Client, token string) (adjust.Secrets, error) {
 				now, err := client.RevokeOutdatedSecrets(ctx, token, o)
-				if err == nil {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s revoked\n", human.Plural(now.Revoked, "secret"))
+				if n, isNumber := strconv.Atoi(string(now.Revoked)); err == nil && isNumber == nil {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s revoked\n", human.Plural(n, "secret"))
 				}
 				return now, err
 			})
@@ -205,6 +210,10 @@ input for -, and never from the command line, where others could see it.`,
 				r, err := client.PutVault(ctx, section, store, data)
 				if err != nil {
 					return err
+				}
+				if r.Section == "" {
+					fmt.Fprintln(cmd.OutOrStdout(), "the service took it, and its answer tells no record; see apps vault list")
+					return nil
 				}
 				writeVault(cmd.OutOrStdout(), []adjust.VaultRecord{r})
 				return nil

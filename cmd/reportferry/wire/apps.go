@@ -41,6 +41,7 @@ type AppsAsk struct {
 	Now     bool              // ignore the schedule
 	Only    []string          // nil: all declared apps; else these, by their IDs
 	Migrate bool              // copy the template to the apps again, though nothing differs
+	NewTicket    []string          // IDs of apps that are sent at once, whatever became of the last migration
 	Tell    func(apps.Report) // hears of each app that is over; may be nil
 }
 
@@ -57,7 +58,7 @@ func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 	}
 	o := apps.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Client: s.Client, Ledger: s.Ledger, TicketWait: c.Apps.TicketWait,
-		Schedule: schedule, IgnoreSchedule: a.Now, Migrate: a.Migrate, Log: s.Log, Tell: a.Tell,
+		Schedule: schedule, IgnoreSchedule: a.Now, Migrate: a.Migrate, NewTicket: a.NewTicket, Log: s.Log, Tell: a.Tell,
 	}
 	for _, d := range list {
 		app, err := s.resolved(d)
@@ -78,7 +79,7 @@ func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 // resolved gives a declared app the secrets that its references stand for.
 func (p *Program) resolved(a declared.App) (apps.App, error) {
 	app := apps.App{
-		Name: a.Name, BundleID: a.BundleID, StoreID: a.StoreID, Platform: a.Platform, Template: a.Template, Sections: a.Sections,
+		Name: a.Name, BundleID: a.BundleID, StoreID: a.StoreID, Platform: a.Platform, Token: a.Token, Template: a.Template, Sections: a.Sections,
 		Stores: a.Stores, Editors: a.Editors, Verify: a.Verify,
 	}
 	var failed []error

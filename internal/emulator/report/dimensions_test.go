@@ -258,7 +258,7 @@ func TestFilters(t *testing.T) {
 	if len(both.Rows) != want || want == 0 {
 		t.Errorf("four filters together leave %d rows, want %d", len(both.Rows), want)
 	}
-	if a = emutest.Report(t, s, "day", "installs", week+"&network__in=,&day__contains="); len(a.Rows) != 7 {
+	if a = emutest.Report(t, s, "day", "installs", week+"&network__in=,&day__contains=&network__exclude=&app__not_ends_with=&installs__gt="); len(a.Rows) != 7 {
 		t.Errorf("empty filters leave %d days, want 7", len(a.Rows))
 	}
 }

@@ -1,0 +1,167 @@
+package adjust
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+)
+
+// ErrUnclear means that the service answered, and that its answer tells neither what was asked for nor that it isn't there.
+var ErrUnclear = errors.New("the answer doesn't tell")
+
+// An unclearError is an ErrUnclear that says what came.
+type unclearError struct{ came string }
+
+func (e *unclearError) Error() string        { return ErrUnclear.Error() + ": it is " + e.came }
+func (e *unclearError) Is(target error) bool { return target == ErrUnclear }
+
+// Unclear tells whether the service answered, in order, and yet it isn't known whether what was asked for is there: any
+// 4xx that is about the one request, or an answer of another shape. A token that isn't good (401), too many requests and
+// trouble of the service are errors that aren't unclear.
+func Unclear(err error) bool {
+	var e *Error
+	switch {
+	case !errors.As(err, &e) || e.Status >= 500:
+		return false
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusProxyAuthRequired,
+		e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests:
+		return false
+	}
+	return e.Status >= 400 || errors.Is(err, ErrUnclear)
+}
+
+// anything sends a call and gives its answer: an object or a list of any shape, null, or nothing when it is empty (204).
+// A plain value is no answer of any endpoint, and Unclear.
+func anything(ctx context.Context, c *Client, q call) (json.RawMessage, error) {
+	r, err := c.automation(q)
+	if err != nil {
+		return nil, err
+	}
+	raw, _, err := fetchJSON[json.RawMessage](ctx, c, r, q.what)
+	if raw = bytes.TrimSpace(raw); err == nil && len(raw) > 0 && !strings.ContainsRune("[{n", rune(raw[0])) {
+		return nil, q.unclear(raw)
+	}
+	return raw, err
+}
+
+// unclear is the error of a call whose answer has another shape. It names the shape alone: what came may hold secrets.
+func (q call) unclear(raw json.RawMessage, more ...string) error {
+	e := &Error{Op: q.op, Status: http.StatusOK, Attempts: 1, Err: &unclearError{shapeOf(raw) + strings.Join(more, "")}}
+	if len(raw) == 0 {
+		e.Status = http.StatusNoContent
+	}
+	return e
+}
+
+func shapeOf(raw json.RawMessage) string {
+	switch {
+	case len(raw) == 0:
+		return "empty"
+	case bytes.Equal(raw, []byte("null")):
+		return "null"
+	case raw[0] == '[' && len(elements(raw)) == 0:
+		return "an empty list"
+	case raw[0] == '[':
+		return "a list of something else"
+	case raw[0] == '{' && len(object(raw)) == 0:
+		return "an empty object"
+	case raw[0] == '{':
+		return "an object of something else"
+	}
+	return "a plain value"
+}
+
+func object(raw json.RawMessage) (o map[string]json.RawMessage) {
+	if json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+func elements(raw json.RawMessage) (list []json.RawMessage) {
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// inside takes an answer out of objects that it is wrapped in: those that have none of the answer's own fields, and one
+// of the names around it.
+func inside(raw json.RawMessage, own []string, names ...string) json.RawMessage {
+	names = append(names, "data", "result", "results", "items")
+	for range 3 {
+		o := object(raw)
+		if o == nil || hasAny(o, own) {
+			return raw
+		}
+		at := ""
+		for _, name := range names {
+			if v := bytes.TrimSpace(o[name]); len(v) > 0 && (v[0] == '{' || v[0] == '[') {
+				at = name
+				break
+			}
+		}
+		if at == "" {
+			return raw
+		}
+		raw = bytes.TrimSpace(o[at])
+	}
+	return raw
+}
+
+func hasAny(o map[string]json.RawMessage, names []string) bool {
+	for _, name := range names {
+		if _, ok := o[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// lenient reads a record into f as unmarshalRecord does, and takes the fields one by one when some have other types: a
+// number for a text is its digits, and what doesn't fit stays among the unknown ones.
+func lenient[F any](record []byte, f *F) (map[string]json.RawMessage, error) {
+	unknown, err := unmarshalRecord(record, f)
+	if err == nil {
+		return unknown, nil
+	}
+	all := object(record)
+	if all == nil {
+		return nil, err
+	}
+	*f = *new(F)
+	fields := reflect.ValueOf(f).Elem()
+	for i, name := range fieldsOf[F]() {
+		raw, ok := all[name]
+		if !ok {
+			continue
+		}
+		field := fields.Field(i)
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		if d.Decode(field.Addr().Interface()) != nil {
+			field.SetZero()
+			if field.Kind() != reflect.String || strings.ContainsAny(string(raw[:1]), `[{`) {
+				continue
+			}
+			field.SetString(string(raw))
+		}
+		delete(all, name)
+	}
+	return all, nil
+}
+
+// textOf is the first of the names that o has as a text, which is taken out of it.
+func textOf(o map[string]json.RawMessage, names ...string) (text string) {
+	for _, name := range names {
+		if json.Unmarshal(o[name], &text) == nil && text != "" {
+			delete(o, name)
+			return text
+		}
+	}
+	return ""
+}

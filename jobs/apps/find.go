@@ -1,0 +1,175 @@
+package apps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+)
+
+// A sighting is what the service shows of one app.
+type sighting struct {
+	details adjust.AppDetails
+	exists  bool
+	blind   bool   // it exists, and the service shows nothing of it
+	seen    string // what was answered in place of a plain answer; empty: all answers were plain
+}
+
+// A finder looks apps up. It asks for the list of all apps at most once, and only when a lookup doesn't tell.
+type finder struct {
+	client  *adjust.Client
+	once    sync.Once
+	list    []adjust.AppDetails
+	err     error // of the list
+	refused bool  // the token is, for lists of both apps and the vault
+}
+
+// apps is the list of all apps. Where even that is forbidden, the list of the vault tells whether everything is.
+func (f *finder) apps(ctx context.Context) ([]adjust.AppDetails, error) {
+	f.once.Do(func() {
+		f.list, f.err = List(ctx, f.client)
+		if errors.Is(f.err, adjust.ErrAuth) {
+			_, err := f.client.Vault(ctx)
+			f.refused = errors.Is(err, adjust.ErrAuth)
+			if err != nil && !adjust.Unclear(err) {
+				f.err = err
+			}
+		}
+	})
+	return f.list, f.err
+}
+
+// List gives all apps made or updated through app automation. What comes first may be a page, so the next one is asked
+// for until nothing new comes; a service that knows no pages refuses that, or gives the same again.
+func List(ctx context.Context, client *adjust.Client) ([]adjust.AppDetails, error) {
+	all, err := client.Apps(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for fresh := all; len(fresh) > 0; all = append(all, fresh...) {
+		for _, a := range fresh {
+			known[a.AppToken] = true
+		}
+		more, err := client.MoreApps(ctx, len(all))
+		if err != nil && !adjust.Unclear(err) {
+			return nil, err
+		}
+		fresh = slices.DeleteFunc(more, func(a adjust.AppDetails) bool { return known[a.AppToken] })
+	}
+	return all, nil
+}
+
+// find looks for an app by what it is declared by, then by the token that is known of it, and then in the list of all.
+// Only a plain answer that it isn't there, or a list without it, means that. A token that is refused everywhere, and
+// trouble of the service, are errors.
+func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err error) {
+	var said []string
+	denied := error(nil)
+	// took tells whether an answer settles the question.
+	took := func(d adjust.AppDetails, e error, absent bool) bool {
+		switch {
+		case e == nil:
+			s.details, s.exists = d, true
+			return true
+		case absent && errors.Is(e, adjust.ErrNotFound):
+			return true
+		case !adjust.Unclear(e):
+			err = e
+			return true
+		}
+		if errors.Is(e, adjust.ErrAuth) && denied == nil {
+			denied = e
+		}
+		said = append(said, e.Error())
+		return false
+	}
+	token := cmp.Or(a.Token, known)
+	defer func() {
+		s.seen = strings.Join(said, "; ")
+		if s.exists {
+			s.details.AppToken = cmp.Or(s.details.AppToken, token)
+		}
+	}()
+	if a.Token == "" {
+		if d, e := f.client.AppByStore(ctx, a.StoreID, a.Platform, ""); took(d, e, true) {
+			return s, err
+		}
+	}
+	if token != "" {
+		d, e := f.client.App(ctx, token)
+		if e == nil && !a.is(d) {
+			said = append(said, "app "+token+" is another one now")
+			token = a.Token
+		} else if took(d, e, false) {
+			return s, err
+		}
+	}
+	list, e := f.apps(ctx)
+	switch {
+	case e != nil && !adjust.Unclear(e):
+		return s, e
+	case e != nil && f.refused && denied != nil:
+		return s, denied
+	case e != nil:
+		said = append(said, e.Error())
+		s.exists, s.blind = token != "", token != ""
+		return s, nil
+	}
+	i := slices.IndexFunc(list, func(d adjust.AppDetails) bool {
+		return token != "" && d.AppToken == token || a.Token == "" && d.StoreID == a.StoreID && strings.EqualFold(d.Platform, a.Platform)
+	})
+	if i < 0 {
+		said = append(said, "the list of apps hasn't got it")
+		s.blind, e = f.hasSettings(ctx, token)
+		s.exists = s.blind
+		if e != nil && !adjust.Unclear(e) {
+			return s, e
+		}
+		if a.Token != "" { // any app of the account can be updated by its token
+			s.exists, s.blind = true, true
+		}
+		return s, nil
+	}
+	s.details, s.exists = list[i], true
+	said = append(said, "the list of apps has it")
+	if token != list[i].AppToken { // the list may tell less than the app's own page
+		if d, e := f.client.App(ctx, list[i].AppToken); e == nil && a.is(d) {
+			s.details = d
+		}
+	}
+	return s, nil
+}
+
+// hasSettings tells whether an app whose token is known has settings: a list that lacks it may be one page of it.
+func (f *finder) hasSettings(ctx context.Context, token string) (bool, error) {
+	if token == "" {
+		return false, nil
+	}
+	settings, err := f.client.Settings(ctx, token, "app_info")
+	return len(settings) > 0, err
+}
+
+// is tells whether what the service shows can be this app.
+func (a App) is(d adjust.AppDetails) bool {
+	return a.Token != "" || (d.StoreID == "" || strings.EqualFold(d.StoreID, a.StoreID)) && (d.Platform == "" || strings.EqualFold(d.Platform, a.Platform))
+}
+
+// Find gives the token of the app of a platform and store ID.
+func Find(ctx context.Context, client *adjust.Client, platform, storeID string) (string, error) {
+	s, err := (&finder{client: client}).find(ctx, App{Platform: platform, StoreID: storeID}, "")
+	switch {
+	case err != nil:
+		return "", err
+	case s.exists:
+		return s.details.AppToken, nil
+	case s.seen != "":
+		return "", fmt.Errorf("app %s/%s: %w: %s", platform, storeID, adjust.ErrNotFound, s.seen)
+	}
+	return "", fmt.Errorf("app %s/%s: %w", platform, storeID, adjust.ErrNotFound)
+}

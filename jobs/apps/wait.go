@@ -1,0 +1,60 @@
+package apps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+)
+
+// mostLost is how many jobs are asked for, for one declaration, when nobody sees how they end and the app still differs.
+const mostLost = 2
+
+// wait waits for the migration of the recorded ticket, TicketWait in all since it was given out. A job whose end isn't
+// seen by then, or whose ticket isn't known, is left alone: the app is compared instead.
+func (w *work) wait(ctx context.Context) error {
+	w.touched()
+	if w.mem.Ticket == "" { // no job was needed
+		w.mem.State = Done
+		return nil
+	}
+	ticket, left, err := adjust.Ticket{}, w.k.o.TicketWait-time.Since(w.mem.At), error(nil)
+	if left > 0 {
+		ticket, err = w.client.WaitTicket(ctx, w.mem.Ticket, adjust.Wait{First: w.k.o.FirstPoll, Most: left})
+	} else if ticket, err = w.client.Ticket(ctx, w.mem.Ticket); err == nil && ticket.Failed() {
+		err = adjust.ErrTicketFailed
+	}
+	w.rep.Sections = sectionsOf(ticket, w.app.scrub)
+	why := failures(w.rep.Sections)
+	status := w.app.scrub(ticket.Said())
+	switch {
+	case errors.Is(err, adjust.ErrTicketOpen) && (ticket.Status == "" || ticket.Open()):
+		return fmt.Errorf("%w; its status is %q; the next run compares the app again, and sends it anew when it still differs; "+
+			"apps apply --new-ticket %s does so at once", err, status, w.app.ID())
+	case errors.Is(err, adjust.ErrTicketOpen):
+		w.giveUp(fmt.Sprintf("ticket %s: its status is still %q after %v", w.mem.Ticket, status, w.k.o.TicketWait))
+		return nil
+	case adjust.Unclear(err):
+		w.giveUp(fmt.Sprintf("ticket %s: %v; its last status was %q", w.mem.Ticket, err, status))
+		return nil
+	case errors.Is(err, adjust.ErrTicketFailed), err == nil && ticket.Done() && why != "":
+		return w.failed(ctx, true, fmt.Errorf("%w: %s; the next run asks for another", ErrMigration, cmp.Or(why, "the service doesn't say why")))
+	case err != nil:
+		return err
+	case !ticket.Done():
+		w.giveUp(fmt.Sprintf("ticket %s: its status is still %q after %v", w.mem.Ticket, status, w.k.o.TicketWait))
+		return nil
+	}
+	w.mem.State, w.mem.Lost, w.sent = Done, 0, true
+	return nil
+}
+
+// giveUp stops waiting for a job. What it should have changed is compared.
+func (w *work) giveUp(seen string) {
+	w.rep.saw(w.app.scrub(seen))
+	w.mem.State, w.sent, w.lost = Done, true, true
+	w.mem.Lost++
+}
