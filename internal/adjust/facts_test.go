@@ -244,8 +244,8 @@ func TestErrorsUnder200(t *testing.T) {
 	}
 }
 
-// markup is that of the pages, without what they quote.
-var markup = regexp.MustCompile(`(?i)<[!/]|<(html|head|p|h1|style|script|title)\b`)
+// markup is that of the pages, without what they quote, and of errors in JSON that are a text.
+var markup = regexp.MustCompile(`(?i)<[!/]|<(html|head|p|h1|style|script|title)\b|\{"(error|detail)"`)
 
 // check holds an error to what every error has.
 func (e endpointCall) check(t *testing.T, name string, err error, zero bool, parts ...string) {
