@@ -85,6 +85,9 @@ func checkReadings(topics []reading.Topic, page, document string, tests testFile
 		}
 		for _, row := range section.rows {
 			got = append(got, row.reading)
+			if row.does == "" || len(row.tests) == 0 {
+				wrong(row.line, "%s=%s doesn't say what the client does, or names no test", topic.Name, row.reading)
+			}
 			for _, name := range row.tests {
 				if _, _, err := tests.find(name); err != nil {
 					wrong(row.line, "%s=%s names %s, and %v", topic.Name, row.reading, name, err)
@@ -126,6 +129,8 @@ func TestReadingsNoticesEveryChange(t *testing.T) {
 		"another sentence":   {"not shown.", "never shown."},
 		"a reading's row":    {"| `big` | takes it | a.TestA |\n", ""},
 		"another reading":    {"`big`", "`huge`"},
+		"nothing done":       {"| `big` | takes it |", "| `big` | |"},
+		"no test":            {"takes it | a.TestA |", "takes it | |"},
 		"a test that isn't":  {"b.TestB/part", "b.TestZ"},
 	} {
 		changed := strings.Replace(page, change[0], change[1], 1)
