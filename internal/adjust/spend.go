@@ -72,7 +72,7 @@ var spendTaken = []int{http.StatusCreated, http.StatusAccepted, http.StatusNoCon
 const mostQueries = 3
 
 // submitSpend sends a record in the way that the service has shown to take, and finds out which that is: a refused form left
-// no trace, and a query is tried in its place. What is refused both ways is refused with the words about the form.
+// no trace, and a query is tried in its place; what an earlier attempt left in doubt stays so. What is refused both ways is refused with the words about the form.
 func (c *Client) submitSpend(ctx context.Context, form string, r transport.Request) (Answer, error) {
 	inQuery := func() (Answer, error) {
 		q := r
@@ -87,17 +87,19 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 	if err == nil {
 		c.spend.tries.Store(mostQueries)
 	}
-	if !errors.Is(err, ErrRejected) || errors.Is(err, ErrDuplicate) || a.Resent > 0 || c.spend.tries.Load() >= mostQueries {
+	if !errors.Is(err, ErrRejected) || errors.Is(err, ErrDuplicate) || c.spend.tries.Load() >= mostQueries {
 		return a, err
 	}
 	r.Body = ""
 	second, failed := inQuery()
 	second.Attempts += a.Attempts
+	second.Resent += a.Resent
 	second.Started = a.Started
 	var e *Error
 	switch {
-	case failed == nil:
+	case failed == nil, errors.Is(failed, ErrDuplicate):
 		c.spend.takesQuery.Store(true)
+	case errors.Is(failed, ErrAuth): // the query was read, and a refusal of all records is for a person
 	case errors.As(failed, &e) && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests && !errors.Is(failed, ErrUnknown):
 		c.spend.tries.Add(1)
 		return a, err

@@ -215,7 +215,9 @@ func TestSpendInTheQuery(t *testing.T) {
 		{"nothing is right", []reply{refusedForm}, 5, 5, "fqfqfqff"},
 		{"a query that isn't there", []reply{refusedForm, page(405, "text/plain", "")}, 1, 1, "fq"},
 		{"a busy service", []reply{refusedForm, page(503, "text/plain", ""), words200}, 2, 0, "fqqq"},
-		{"after a lost answer", []reply{page(500, "text/plain", ""), refusedForm}, 1, 1, "ff"},
+		{"after a lost answer", []reply{page(500, "text/plain", ""), refusedForm, words200}, 2, 0, "ffqq"},
+		{"a query that isn't allowed", []reply{refusedForm, page(403, "text/plain", "")}, 1, 0, "fq"},
+		{"a duplicate", []reply{refusedForm, page(409, "text/plain", ""), words200}, 2, 1, "fqq"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var sent []string
@@ -234,7 +236,7 @@ func TestSpendInTheQuery(t *testing.T) {
 				_, err := client.SubmitSpend(t.Context(), record(), true)
 				if errors.Is(err, ErrRejected) {
 					refused++
-				} else if err != nil {
+				} else if errors.Is(err, ErrAuth) != (c.name == "a query that isn't allowed") {
 					t.Errorf("%s: %v", c.name, err)
 				}
 			}

@@ -208,7 +208,7 @@ func (r *rig) clean(t *testing.T) {
 
 // Lost answers and refusals: all is taken, and what was sent twice is counted as unknown.
 func TestFaults(t *testing.T) {
-	r := newRig(t, "partner-key",
+	r := newRigReading(t, "partner-key", []string{"spend-duplicate=replaces", "spend-parameters=both"}, // so that its books count what comes twice
 		emulator.Fault{Path: "cost", Kind: "lost", Times: 7}, emulator.Fault{Path: "cost", Kind: "status", Status: 503, Times: 5})
 	text, n := r.file(1, 301)
 	r.put(t, today(0)+"/a.csv", text)

@@ -73,7 +73,7 @@ func TestPushUnderReadings(t *testing.T) {
 		{reading: "spend-parameters=both"}, {reading: "spend-parameters=form"}, {reading: "spend-parameters=query"},
 	} {
 		t.Run(c.reading, func(t *testing.T) {
-			r := newRigReading(t, "partner-key", []string{c.reading})
+			r := newRigReading(t, "partner-key", []string{"spend-refusal=text", "spend-unknown=200", c.reading})
 			r.o.Columns = nil // without times
 			text, n := r.file(1, rows+1)
 			for e := range r.server.Engagements(time.Now().AddDate(0, 0, -9), time.Now().AddDate(0, 0, -8), 1) {
@@ -125,7 +125,7 @@ func TestDuplicatesUnderReadings(t *testing.T) {
 					if later {
 						fault.Times = 8 // all attempts of one record
 					}
-					r := newRigReading(t, "partner-key", []string{"spend-duplicate=" + reading}, fault)
+					r := newRigReading(t, "partner-key", []string{"spend-refusal=text", "spend-duplicate=" + reading}, fault) // without words a 400 is bare
 					r.o.InFlight = 1
 					text, n := r.file(1, 9)
 					r.put(t, today(0)+"/a.csv", text)
@@ -169,7 +169,7 @@ func TestBusyUnderReadings(t *testing.T) {
 		for _, after := range []string{"seconds", "none", "date"} {
 			t.Run("spend-busy="+reading+"/retry-after="+after, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					r := newRigReading(t, "partner-key", []string{"spend-busy=" + reading, "retry-after=" + after})
+					r := newRigReading(t, "partner-key", []string{"spend-unknown=200", "spend-busy=" + reading, "retry-after=" + after})
 					r.o.Columns = nil
 					var b strings.Builder
 					b.WriteString("cost_id,cost_currency,cost_amount\n")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -109,4 +110,36 @@ func TestCloseEndsSlowSpend(t *testing.T) {
 			t.Errorf("after %v", got)
 		}
 	})
+}
+
+// An answer without a body is cut before it begins.
+func TestCostCutsAnEmptyAnswer(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{"spend-answer=empty", "spend-answer=204"} {
+		synctest.Test(t, func(t *testing.T) {
+			s, err := emulator.New(emulator.Options{Apps: 1, Days: 2, Readings: []string{answer}, Faults: []emulator.Fault{{Path: "cost", Kind: emulator.FaultCut}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://x/cost?"+with("tag", "t").Encode(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer x")
+			func() {
+				defer func() {
+					if p := recover(); p != http.ErrAbortHandler {
+						t.Errorf("%s: it ends with %v", answer, p)
+					}
+				}()
+				s.ServeHTTP(httptest.NewRecorder(), r)
+			}()
+			if books := s.Spend(); books.Records != 1 {
+				t.Errorf("%s: %+v", answer, books)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
