@@ -1,6 +1,7 @@
 package apps_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -197,7 +198,7 @@ func TestReadingsCut(t *testing.T) {
 	s.SetFaults([]emulator.Fault{{Kind: emulator.FaultCut, Times: 1}})
 	func() {
 		defer func() {
-			if got := recover(); got != http.ErrAbortHandler {
+			if got, _ := recover().(error); !errors.Is(got, http.ErrAbortHandler) {
 				t.Errorf("the connection isn't dropped: %v", got)
 			}
 		}()
