@@ -57,7 +57,7 @@ func maskJSON(v any, path []string) any {
 			_, isText := e.(string)
 			named := pathColumn.MatchString(snake(k)) || plainColumn.MatchString(snake(k))
 			switch {
-			case secretPath(at) && e != nil, about && !(named && isText):
+			case secretPath(at) && e != nil, about && (!named || !isText):
 				out[k] = notShown
 			default:
 				out[k] = maskJSON(e, at)

@@ -38,11 +38,11 @@ func AppsJob(c config.Job, kind *apps.Kind) jobs.Job {
 
 // An AppsAsk is what the commands of apps ask of a job.
 type AppsAsk struct {
-	Now     bool              // ignore the schedule
-	Only    []string          // nil: all declared apps; else these, by their IDs
-	Migrate bool              // copy the template to the apps again, though nothing differs
-	NewTicket    []string          // IDs of apps that are sent at once, whatever became of the last migration
-	Tell    func(apps.Report) // hears of each app that is over; may be nil
+	Now       bool              // ignore the schedule
+	Only      []string          // nil: all declared apps; else these, by their IDs
+	Migrate   bool              // copy the template to the apps again, though nothing differs
+	NewTicket []string          // IDs of apps that are sent at once, whatever became of the last migration
+	Tell      func(apps.Report) // hears of each app that is over; may be nil
 }
 
 // DeclaredApps reads the apps that a job's entry declares, with their secrets.

@@ -2,6 +2,7 @@ package spend_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -128,7 +129,7 @@ func TestCostCutsAnEmptyAnswer(t *testing.T) {
 			r.Header.Set("Authorization", "Bearer x")
 			func() {
 				defer func() {
-					if p := recover(); p != http.ErrAbortHandler {
+					if p, _ := recover().(error); !errors.Is(p, http.ErrAbortHandler) {
 						t.Errorf("%s: it ends with %v", answer, p)
 					}
 				}()
