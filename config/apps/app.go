@@ -13,14 +13,14 @@ import (
 func appObject(a *App) strict.Object {
 	var sections []strict.Item
 	return strict.Object{What: "an app", Fields: []strict.Field{
-		strict.Optional("token", appToken, &a.Token, "abc123def456", "Token of an app that is in the account already, in place of store_id and platform where the store isn't known. Then name and bundle_id may be left out, and stay as they are."),
+		strict.Optional("token", appToken, &a.Token, "abc123def456", "Token of an app that is in the account already, in place of store_id and platform where the store isn't known. Then name and bundle_id may be left out, and stay as they are. No app is made by its token: one that the account lacks is an error."),
 		strict.Optional("name", name, &a.Name, "Puzzle Quest", "Name of the app. Required without token."),
 		strict.Optional("bundle_id", identifier, &a.BundleID, "com.example.puzzle", "Bundle ID of the app. Required without token."),
 		strict.Optional("store_id", identifier, &a.StoreID, "com.example.puzzle", "ID in the default store: the package of an Android app, the number of an iOS app. With the platform it says which app is meant. Required without token."),
 		strict.Optional("platform", strict.OneOf("android", "ios"), &a.Platform, "android", "Platform of the app. Required without token."),
 		strict.Optional("template_app_token", appToken, &a.Template, "abc123def456", "App whose settings are copied, instead of the account's template."),
 		strict.Optional("sections", strict.Items(strict.OneOf(sectionNames()...)), &sections, "[events, partners]", "Sections of settings that are copied from the template. Without the key, all of them are."),
-		strict.Optional("channel_setup", channelSetup, &a.Setup, "", "Parameters of partners. They replace all that the service has, because it merges nothing. Without the key the service's stay as they are; {} clears them."),
+		strict.Optional("channel_setup", channelSetup, &a.Setup, "", "Parameters of partners. They replace all that the service has, because it merges nothing. Without the key the service's stay as they are, wherever it shows them; {} clears them."),
 		strict.Optional("override_settings", overrides, &a.Overrides, "", "Settings of this app in place of the template's, by section. They replace all that the service has. Without the key the service's stay as they are; {} clears them."),
 		strict.Optional("additional_stores", additionalStores, &a.Stores, "{amazon: B00EXAMPLE}", "IDs in other Android stores, by store type."),
 		strict.Optional("events", events(), &a.Events, "[{name: purchase, unique: false}]", "Events that the app must have. Its other events are left alone."),

@@ -99,11 +99,11 @@ func Schema() ([]byte, error) {
 
 func fileObject(apps *[]App) strict.Object {
 	return strict.Object{What: "the file", Fields: []strict.Field{
-		strict.Required("apps", list(), apps, "", "The account's apps, each once for its platform and store ID."),
+		strict.Required("apps", list(), apps, "", "The account's apps, each once for its platform and store ID, or for its token."),
 	}}
 }
 
-// list is a list of apps, no two of them of the same platform and store ID.
+// list is a list of apps, no two of them of the same platform and store ID, or of the same token.
 func list() strict.Shape[[]App] {
 	lines := map[[2]string]int{}
 	shape := strict.ListOf(appObject, func(d *strict.Decoder, n strict.Node, at map[string]strict.Node, a *App) {
@@ -125,7 +125,10 @@ func list() strict.Shape[[]App] {
 	named := shape.Schema
 	shape.Schema = func() *jsonschema.Schema {
 		s := named()
-		s.Items.AnyOf = []*jsonschema.Schema{{Required: []string{"token"}}, {Required: identity}}
+		s.Items.OneOf = []*jsonschema.Schema{
+			{Required: []string{"token"}, Not: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Required: []string{"store_id"}}, {Required: []string{"platform"}}}}},
+			{Required: identity, Not: &jsonschema.Schema{Required: []string{"token"}}},
+		}
 		return s
 	}
 	return shape

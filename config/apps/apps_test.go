@@ -56,6 +56,20 @@ func TestGood(t *testing.T) {
 	}
 }
 
+// An app that is named by its token needs nothing else, and has neither store nor platform.
+func TestByToken(t *testing.T) {
+	apps, err := Load("testdata/good/token.yml")
+	if err != nil || len(apps) != 3 {
+		t.Fatal(apps, err)
+	}
+	if a := apps[0]; a.Token != "abc123def456" || a.StoreID+a.Platform != "" || a.Setup["facebook"]["app_id"] != "123" {
+		t.Errorf("got %+v", a)
+	}
+	if a := apps[1]; a.Token != "123456789012" || a.Name != "" || a.Setup != nil || len(a.Events) != 1 {
+		t.Errorf("got %+v", a)
+	}
+}
+
 // What is large is refused at once, and not repeated.
 func TestLarge(t *testing.T) {
 	start := time.Now()
@@ -102,7 +116,7 @@ func TestReadme(t *testing.T) {
 
 // beyondSchema are the bad files whose mistake a schema can't see.
 var beyondSchema = map[string]bool{
-	"circle": true, "ios_only": true, "laughs": true, "not_utf8": true, "references": true, "syntax": true, "store_ids": true, "twice": true,
+	"circle": true, "ios_only": true, "laughs": true, "not_utf8": true, "references": true, "syntax": true, "store_ids": true, "token_twice": true, "twice": true,
 }
 
 // The schema of apps takes what the decoder takes, and rejects what is wrong in structure.
@@ -156,7 +170,10 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("no place: %v", err)
 		}
 		for _, a := range apps {
-			if err == nil && (a.Name == "" || a.StoreID == "" || a.Platform != "android" && a.Platform != "ios" || strings.ContainsAny(a.StoreID, "\r\n&?#/")) {
+			if err == nil && (a.Token == "") != (a.StoreID != "" && a.Platform != "") {
+				t.Fatalf("named by both its token and its store, or by neither: %+v", a)
+			}
+			if err == nil && a.Token == "" && (a.Name == "" || a.StoreID == "" || a.Platform != "android" && a.Platform != "ios" || strings.ContainsAny(a.StoreID, "\r\n&?#/")) {
 				t.Fatalf("%+v", a)
 			}
 		}

@@ -172,13 +172,10 @@ func (c *Client) oneApp(ctx context.Context, q call, meant func(AppDetails) bool
 // and no pages; a list is taken bare or in an object, and may be the first page of more, see MoreApps.
 func (c *Client) Apps(ctx context.Context) ([]AppDetails, error) { return c.appList(ctx, nil) }
 
-// pageOfApps is how many apps MoreApps asks for.
-const pageOfApps = 1000
-
-// MoreApps asks for the apps of the list behind the first so many. The parameters limit and offset are guesses: a service
-// that doesn't know them may refuse them, or give the list that Apps does.
-func (c *Client) MoreApps(ctx context.Context, offset int) ([]AppDetails, error) {
-	return c.appList(ctx, url.Values{"limit": {strconv.Itoa(pageOfApps)}, "offset": {strconv.Itoa(offset)}})
+// MoreApps asks for the apps of the list behind the first so many, limit at most. The parameters limit and offset are
+// guesses: a service that doesn't know them may refuse them, or give the list that Apps does.
+func (c *Client) MoreApps(ctx context.Context, offset, limit int) ([]AppDetails, error) {
+	return c.appList(ctx, url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}})
 }
 
 func (c *Client) appList(ctx context.Context, query url.Values) ([]AppDetails, error) {

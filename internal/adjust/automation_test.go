@@ -73,7 +73,7 @@ func methods() []method {
 		{"UpdateApp", func(ctx context.Context, c *Client) (any, error) {
 			return c.UpdateApp(ctx, "p77yk727r18g", App{Name: "Runner"})
 		}, "POST /app/p77yk727r18g", `{"name":"Runner"}`, fmt.Sprintf(created, "7"), "", fmt.Sprintf(createdWant, "7")},
-		{"MoreApps", func(ctx context.Context, c *Client) (any, error) { return c.MoreApps(ctx, 2) }, "GET /apps/list?limit=1000&offset=2", "", "[" + app + "]", "", "[" + appWant + "]"},
+		{"MoreApps", func(ctx context.Context, c *Client) (any, error) { return c.MoreApps(ctx, 2, 50) }, "GET /apps/list?limit=50&offset=2", "", "[" + app + "]", "", "[" + appWant + "]"},
 		{"AppByStore", func(ctx context.Context, c *Client) (any, error) {
 			return c.AppByStore(ctx, "a&b\r\nX: y", "ios", "huawei")
 		},

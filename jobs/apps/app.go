@@ -8,8 +8,12 @@
 //
 // What the interface document leaves open is decided as follows:
 //   - Only a plain answer tells that an app isn't there. After any other the app is looked for in the list of apps, and
-//     where that doesn't tell either, it is sent: POST /app finds an app by platform and store ID before it makes one. A
-//     token that is refused everywhere, and trouble of the service, end the job.
+//     where that doesn't tell either, it is sent: POST /app finds an app by platform and store ID before it makes one. If
+//     it was there, what isn't declared of its channel setup is gone then, of which a warning tells. A token that isn't
+//     known, and trouble of the service, end the job. Refusals (403) of every read end a comparison; whether the token
+//     may send the app is known when it is sent.
+//   - A service may make a job for every request. Then a run that is killed while a request is under way costs a second
+//     job, which copies the same template once more and changes nothing.
 //   - A ticket that isn't over after ticket_wait, or isn't known, isn't waited for again: the app is compared, and when it
 //     still differs, a new job is asked for; once, unless the declaration changes.
 //   - The service doesn't show everything that it takes (sections, editors, the secret of iOS purchase verification), and

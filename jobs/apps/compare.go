@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ func (f *finder) look(ctx context.Context, a App, known string) (s state, err er
 		return s, err
 	case err != nil:
 		s.seen = strings.TrimPrefix(s.seen+"; "+err.Error(), "; ")
+	}
+	if !errors.Is(err, adjust.ErrAuth) {
+		s.barred = nil
 	}
 	s.read(settings)
 	return s, nil
@@ -89,6 +93,18 @@ func (s *state) read(settings map[string]json.RawMessage) {
 	if raw := settings["signature"]; raw != nil {
 		_ = json.Unmarshal(raw, &s.signature) // in an unknown form: not shown
 	}
+}
+
+// warning says what sending the app may do to what the service doesn't show. It is empty when nothing is in danger.
+func (s state) warning(a App) string {
+	switch {
+	case a.Setup != nil:
+	case s.unsure:
+		return "whether the app is there isn't known; if it is, sending it clears its channel_setup, because none is declared"
+	case s.blind && a.Token != "":
+		return "the service doesn't show the app's channel_setup, and none is declared: an update may clear it"
+	}
+	return ""
 }
 
 // differences gives the changes that must be sent, and those that stand: they differ exactly as they did after the app

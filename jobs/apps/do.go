@@ -51,7 +51,11 @@ func (w *work) steps(ctx context.Context) error {
 	}
 	w.rep.Changes = open(w.app, s, w.mem.record)
 	enough := w.lost && w.mem.Lost >= mostLost && s.exists && !w.k.o.Migrate // what still differs stands
-	if w.needsApp(s) && !enough {
+	switch {
+	case !w.needsApp(s) && s.barred != nil:
+		return fmt.Errorf("whether it is as declared can't be read: %w", s.barred)
+	case w.needsApp(s) && !enough:
+		w.rep.Warning = s.warning(w.app)
 		if err := w.send(ctx, s); err != nil {
 			return err
 		}
@@ -85,6 +89,7 @@ func (w *work) look(ctx context.Context) (state, error) {
 	}
 	s, err := f.look(ctx, w.app, w.mem.Token)
 	w.rep.saw(w.app.scrub(s.seen))
+	w.rep.barred = s.barred != nil
 	return s, err
 }
 

@@ -17,7 +17,9 @@ type sighting struct {
 	details adjust.AppDetails
 	exists  bool
 	blind   bool   // it exists, and the service shows nothing of it
+	unsure  bool   // it counts as not there only because nothing tells that it is
 	seen    string // what was answered in place of a plain answer; empty: all answers were plain
+	barred  error  // all that was asked was refused to the token: what is there can't be compared
 }
 
 // A finder looks apps up. It asks for the list of all apps at most once, and only when a lookup doesn't tell.
@@ -29,45 +31,51 @@ type finder struct {
 	refused bool  // the token is, for lists of both apps and the vault
 }
 
-// apps is the list of all apps. Where even that is forbidden, the list of the vault tells whether everything is.
+// apps is the list of all apps. Where even that is forbidden, the list of the vault may show that not everything is. That
+// the vault is forbidden too proves nothing: whether the token may make an app is known when it is sent.
 func (f *finder) apps(ctx context.Context) ([]adjust.AppDetails, error) {
 	f.once.Do(func() {
 		f.list, f.err = List(ctx, f.client)
-		if errors.Is(f.err, adjust.ErrAuth) {
+		if errors.Is(f.err, adjust.ErrAuth) && adjust.Unclear(f.err) {
 			_, err := f.client.Vault(ctx)
 			f.refused = errors.Is(err, adjust.ErrAuth)
-			if err != nil && !adjust.Unclear(err) {
-				f.err = err
-			}
 		}
 	})
 	return f.list, f.err
 }
 
-// List gives all apps made or updated through app automation. What comes first may be a page, so the next one is asked
-// for until nothing new comes; a service that knows no pages refuses that, or gives the same again.
+// mostApps bounds the list of apps, for a service that has an answer to every page.
+var mostApps = 1_000_000
+
+// List gives all apps made or updated through app automation. What comes first may be a page, so the next one of the same
+// length is asked for until nothing new comes; a service that knows no pages refuses that, or gives the same again.
 func List(ctx context.Context, client *adjust.Client) ([]adjust.AppDetails, error) {
 	all, err := client.Apps(ctx)
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]bool{}
+	identity := func(a adjust.AppDetails) string { return cmp.Or(a.AppToken, a.Platform+"/"+a.StoreID) }
+	page := len(all)
 	for fresh := all; len(fresh) > 0; all = append(all, fresh...) {
-		for _, a := range fresh {
-			known[a.AppToken] = true
+		if len(all) > mostApps {
+			return nil, fmt.Errorf("list apps: the list has no end, %d apps came", len(all))
 		}
-		more, err := client.MoreApps(ctx, len(all))
+		for _, a := range fresh {
+			known[identity(a)] = true
+		}
+		more, err := client.MoreApps(ctx, len(all), page)
 		if err != nil && !adjust.Unclear(err) {
 			return nil, err
 		}
-		fresh = slices.DeleteFunc(more, func(a adjust.AppDetails) bool { return known[a.AppToken] })
+		fresh = slices.DeleteFunc(more, func(a adjust.AppDetails) bool { return known[identity(a)] })
 	}
 	return all, nil
 }
 
 // find looks for an app by what it is declared by, then by the token that is known of it, and then in the list of all.
-// Only a plain answer that it isn't there, or a list without it, means that. A token that is refused everywhere, and
-// trouble of the service, are errors.
+// Only a plain answer that it isn't there, or a list without it, means that. A token that isn't good, and trouble of the
+// service, are errors.
 func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err error) {
 	var said []string
 	denied := error(nil)
@@ -98,6 +106,9 @@ func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err
 	}()
 	if a.Token == "" {
 		if d, e := f.client.AppByStore(ctx, a.StoreID, a.Platform, ""); took(d, e, true) {
+			if s.exists && cmp.Or(d.AppToken, token) == "" {
+				s.details.AppToken, err = f.listedToken(ctx, a)
+			}
 			return s, err
 		}
 	}
@@ -114,16 +125,15 @@ func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err
 	switch {
 	case e != nil && !adjust.Unclear(e):
 		return s, e
-	case e != nil && f.refused && denied != nil:
-		return s, denied
 	case e != nil:
 		said = append(said, e.Error())
-		s.exists, s.blind = token != "", token != ""
+		s.exists, s.blind, s.unsure = token != "", token != "", token == ""
+		if f.refused {
+			s.barred = denied
+		}
 		return s, nil
 	}
-	i := slices.IndexFunc(list, func(d adjust.AppDetails) bool {
-		return token != "" && d.AppToken == token || a.Token == "" && d.StoreID == a.StoreID && strings.EqualFold(d.Platform, a.Platform)
-	})
+	i := slices.IndexFunc(list, func(d adjust.AppDetails) bool { return token != "" && d.AppToken == token || a.listed(d) })
 	if i < 0 {
 		said = append(said, "the list of apps hasn't got it")
 		s.blind, e = f.hasSettings(ctx, token)
@@ -146,6 +156,23 @@ func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err
 	return s, nil
 }
 
+// listed tells whether an app of the list is this one, by its store.
+func (a App) listed(d adjust.AppDetails) bool {
+	return a.Token == "" && d.StoreID == a.StoreID && strings.EqualFold(d.Platform, a.Platform)
+}
+
+// listedToken is the token that the list of apps shows of an app whose own page shows none; empty when there is none.
+func (f *finder) listedToken(ctx context.Context, a App) (string, error) {
+	list, err := f.apps(ctx)
+	if i := slices.IndexFunc(list, a.listed); i >= 0 {
+		return list[i].AppToken, nil
+	}
+	if adjust.Unclear(err) {
+		return "", nil
+	}
+	return "", err
+}
+
 // hasSettings tells whether an app whose token is known has settings: a list that lacks it may be one page of it.
 func (f *finder) hasSettings(ctx context.Context, token string) (bool, error) {
 	if token == "" {
@@ -166,8 +193,12 @@ func Find(ctx context.Context, client *adjust.Client, platform, storeID string) 
 	switch {
 	case err != nil:
 		return "", err
-	case s.exists:
+	case s.exists && s.details.AppToken != "":
 		return s.details.AppToken, nil
+	case s.exists:
+		return "", fmt.Errorf("app %s/%s: the service shows it without its token", platform, storeID)
+	case s.barred != nil:
+		return "", s.barred
 	case s.seen != "":
 		return "", fmt.Errorf("app %s/%s: %w: %s", platform, storeID, adjust.ErrNotFound, s.seen)
 	}

@@ -104,8 +104,8 @@ func (k *Kind) chosen() ([]App, error) {
 // requests.
 const atOnce = 256
 
-// each calls do for every chosen app, several at once, and gives the reports in the order of the file. A refused
-// credential ends all.
+// each calls do for every chosen app, several at once, and gives the reports in the order of the file. A token
+// that is good for nothing ends all.
 func (k *Kind) each(ctx context.Context, do func(context.Context, App, *remembered) Report) ([]Report, error) {
 	list, err := k.chosen()
 	if err != nil {
@@ -128,7 +128,7 @@ func (k *Kind) each(ctx context.Context, do func(context.Context, App, *remember
 				return nil
 			}
 			reports[i] = do(ctx, a, mem)
-			if errors.Is(reports[i].Err, adjust.ErrAuth) {
+			if reports[i].refused() {
 				stop()
 			}
 			return nil
@@ -150,6 +150,10 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 		}
 		rep.Token = s.details.AppToken
 		rep.saw(a.scrub(s.seen))
+		if s.barred != nil {
+			rep.Err, rep.barred = fmt.Errorf("compare app %s: %w", a.ID(), s.barred), true
+			return rep
+		}
 		_, stood := differences(a, s, mem.record)
 		rep.Changes, rep.Otherwise = open(a, s, mem.record), visible(stood)
 		rep.Unfinished = mem.State != "" && mem.State != Done
@@ -158,6 +162,9 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 			rep.Result = Created
 		case len(rep.Changes) > 0 || rep.Unfinished:
 			rep.Result = Changed
+		}
+		if !s.exists || rep.Unfinished || slices.ContainsFunc(rep.Changes, ofApp) {
+			rep.Warning = s.warning(a)
 		}
 		return rep
 	})
@@ -179,7 +186,8 @@ func (k *Kind) do(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, e
 	})
 	out.Measure(m.Totals())
 	errs := []error{err}
-	denied := false
+	denied := slices.ContainsFunc(reports, Report.refused) || len(reports) > 0 &&
+		!slices.ContainsFunc(reports, func(r Report) bool { return !errors.Is(r.Err, adjust.ErrAuth) })
 	for _, rep := range reports {
 		switch {
 		case rep.Err == nil && rep.Result == Unchanged:
@@ -190,7 +198,6 @@ func (k *Kind) do(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, e
 			out.Failed++
 			errs = append(errs, rep.Err)
 		}
-		denied = denied || errors.Is(rep.Err, adjust.ErrAuth)
 	}
 	switch {
 	case denied:
@@ -226,6 +233,9 @@ func (k *Kind) log(rep Report) {
 	log := k.o.Log.With("job", k.o.Job, "run", k.o.Run, "app", rep.ID)
 	if len(rep.Sections) > 0 {
 		log.Info("app's sections", "sections", rep.Sections)
+	}
+	if rep.Warning != "" {
+		log.Warn(rep.Warning)
 	}
 	if len(rep.Seen) > 0 {
 		log.Warn("the service's answers don't tell all", "seen", rep.Seen)

@@ -2,8 +2,11 @@ package apps
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
+
+	"github.com/reportferry/reportferry/internal/adjust"
 )
 
 // A Report is what came of one app, or what would.
@@ -16,7 +19,10 @@ type Report struct {
 	Unfinished    bool     // an earlier run sent something and didn't finish
 	Sections      []Section
 	Seen          []string // what the service answered in place of a plain answer
+	Warning       string   // what sending the app may do to what the service doesn't show
 	Err           error
+
+	barred bool // everything that was read of the app was refused to the token
 }
 
 // A Result is what an app needed.
@@ -42,8 +48,9 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Unfinished bool      `json:"unfinished,omitempty"`
 		Sections   []Section `json:"sections,omitempty"`
 		Seen       []string  `json:"seen,omitempty"`
+		Warning    string    `json:"warning,omitempty"`
 		Error      string    `json:"error,omitempty"`
-	}{r.ID, r.Name, r.Token, r.Ticket, r.Result, r.Changes, r.Otherwise, r.Unfinished, r.Sections, r.Seen, ""}
+	}{r.ID, r.Name, r.Token, r.Ticket, r.Result, r.Changes, r.Otherwise, r.Unfinished, r.Sections, r.Seen, r.Warning, ""}
 	if r.Err != nil {
 		out.Error = r.Err.Error()
 	}
@@ -55,6 +62,12 @@ func (r *Report) saw(what string) {
 	if what != "" && !slices.Contains(r.Seen, what) {
 		r.Seen = append(r.Seen, what)
 	}
+}
+
+// refused tells whether the token is good for nothing: it isn't known, or all that was asked for this app was refused. A
+// refusal of one app alone is that app's failure.
+func (r Report) refused() bool {
+	return errors.Is(r.Err, adjust.ErrAuth) && (r.barred || !adjust.Unclear(r.Err))
 }
 
 // visible are the changes whose present value the service shows.

@@ -291,8 +291,11 @@ func writeSections(w io.Writer, reports []apps.Report) {
 	}
 }
 
-// writeSeen writes what the service answered in place of a plain answer.
+// writeSeen writes what the service answered in place of a plain answer, and what is in danger because of that.
 func writeSeen(w io.Writer, r apps.Report) {
+	if r.Warning != "" {
+		human.Row(w, "warning", human.Fold(r.Warning, 66))
+	}
 	for _, seen := range r.Seen {
 		human.Row(w, "seen", seen)
 	}
