@@ -82,13 +82,14 @@ func TestUnknownToken(t *testing.T) {
 	}
 }
 
-// A run on an app by its token that is killed between any two of its calls is taken up by the next one.
+// A run on an app by its token that is killed between any two of its calls is taken up by the next one, also when an
+// update gives no ticket to wait for.
 func TestKilledByToken(t *testing.T) {
-	for calls := range 14 {
-		r := newRig(t, emulator.Options{Readings: known})
+	for calls := range 28 {
+		r := newRig(t, emulator.Options{Readings: append([]string{[]string{"update-answer=created", "update-answer=details"}[calls/14]}, known...)})
 		a := byToken(r, 0)
 		r.o.Apps = []App{a}
-		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &dying{calls, r.server.Client().Transport}})
+		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &dying{calls % 14, r.server.Client().Transport}})
 		r.run()
 		r.o.Client = r.client(rigToken)
 		r.run()

@@ -18,7 +18,7 @@ const mostLost = 2
 func (w *work) wait(ctx context.Context) error {
 	w.touched()
 	if w.mem.Ticket == "" { // no job was needed
-		w.mem.State = Done
+		w.mem.State, w.sent = Done, true
 		return nil
 	}
 	ticket, left, err := adjust.Ticket{}, w.k.o.TicketWait-time.Since(w.mem.At), error(nil)
