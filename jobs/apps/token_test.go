@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -177,5 +178,38 @@ func TestWarning(t *testing.T) {
 	warned("")
 	if !strings.Contains(r.log.String(), "clears its channel_setup") {
 		t.Error("the log doesn't warn")
+	}
+}
+
+var frames = regexp.MustCompile(`"(adjust_app_token|app_token|name|store_id|bundle_id|platform|ticket_token|channel_setup|additional_info|overrides|status|result|kind|` +
+	`failures|successes|section|details?|event|token|unique|stores|events|app_info|apps|data|app)":`)
+
+// capitals writes the names of an answer's fields in capitals.
+func capitals(_ *http.Request, as answer) answer {
+	as.body = frames.ReplaceAllStringFunc(as.body, strings.ToUpper)
+	return as
+}
+
+// The names of fields are the same in any case: an app is made once, what fails is noticed, and then nothing differs.
+func TestNamesInCapitals(t *testing.T) {
+	for _, form := range []string{"object", "app", "apps"} {
+		r := newRig(t, emulator.Options{
+			Readings:  append([]string{"app-answer=" + form, "apps-list=data"}, known...),
+			JobFaults: []emulator.JobFault{{Section: "partners", Item: "facebook", Detail: "no such app", Times: 1}},
+		}, game(1))
+		r.o.Apps[0].Events = []Event{{"level", true}}
+		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{capitals, r.server.Client().Transport}})
+		res := r.run()
+		if r.wants(res, 0, 0, 1); !strings.Contains(errors.Join(res.Errs...).Error(), "no such app") {
+			t.Errorf("%s: %v", form, res.Errs)
+		}
+		r.wants(r.run(), 1, 0, 0)
+		r.wants(r.run(), 0, 1, 0)
+		if list, err := List(t.Context(), r.o.Client); err != nil || len(list) != 1 || list[0].AppToken == "" || len(list[0].Unknown) > 0 {
+			t.Errorf("%s: the list is %+v, %v", form, list, err)
+		}
+		if n := r.tickets()[game(1).ID()]; n != 2 {
+			t.Errorf("%s: %d jobs, want 2", form, n)
+		}
 	}
 }
