@@ -3,6 +3,7 @@ package apps
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -212,4 +213,59 @@ func TestNamesInCapitals(t *testing.T) {
 			t.Errorf("%s: %d jobs, want 2", form, n)
 		}
 	}
+}
+
+// denying answers 403 to whatever is sent to these apps' tokens, or makes them by these store IDs.
+func denying(apps ...string) func(*http.Request, answer) answer {
+	return func(q *http.Request, as answer) answer {
+		if q.Method != http.MethodPost || q.GetBody == nil {
+			return as
+		}
+		body, err := q.GetBody()
+		if err != nil {
+			return as
+		}
+		text, err := io.ReadAll(body)
+		for _, app := range apps {
+			if err == nil && strings.Contains(q.URL.Path+string(text), app) {
+				return answer{403, `{"error_code":"auth_error","error_desc":"No access to this app"}`}
+			}
+		}
+		return as
+	}
+}
+
+// A refusal of one app is that app's failure. When all that is sent is refused, the token is.
+func TestRefusedApps(t *testing.T) {
+	for _, c := range []struct {
+		refused      []string
+		done, failed int
+		code         int
+	}{
+		{[]string{"com.example.g1"}, 2, 1, jobs.ExitSome},
+		{[]string{"com.example.g1", "com.example.g2", "com.example.g3"}, 0, 3, jobs.ExitDenied},
+	} {
+		r := newRig(t, emulator.Options{Readings: plainly}, game(1), game(2), game(3))
+		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{denying(c.refused...), r.server.Client().Transport}})
+		res := r.run()
+		r.wants(res, c.done, 0, c.failed)
+		if code := jobs.ExitCode([]ledger.Result{res}, false, true); code != c.code {
+			t.Errorf("%v: exit code %d, want %d: %v", c.refused, code, c.code, res.Errs)
+		}
+	}
+}
+
+// The settings of an app can be compared when nothing else can: then nothing of it is refused everywhere.
+func TestSettingsSpeakForTheToken(t *testing.T) {
+	r := newRig(t, emulator.Options{Readings: plainly}, game(1))
+	r.wants(r.run(), 1, 0, 0)
+	all := refusing("/app", "/vault")
+	r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{func(q *http.Request, as answer) answer {
+		if strings.HasSuffix(q.URL.Path, "/settings") {
+			return as
+		}
+		return all(q, as)
+	}, r.server.Client().Transport}})
+	r.wants(r.run(), 0, 1, 0)
+	r.plans()
 }
