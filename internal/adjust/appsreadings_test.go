@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -78,7 +77,7 @@ func TestAutomationReadings(t *testing.T) {
 // automated calls every endpoint of app automation under a reading, and tells what the client made of the answers.
 func automated(t *testing.T, choice string) map[string]string {
 	t.Helper()
-	c, s := withEmulator(t, emulator.Options{Readings: append(slices.Clone(toldInFull), "app-answer=object", "update-answer=created", "settings-answer=sections", choice)}, nil)
+	c, s := withEmulator(t, emulator.Options{Readings: alone(choice)}, nil)
 	ctx, got := t.Context(), map[string]string{}
 	verdict := func(err error, otherwise string) string {
 		switch {

@@ -118,7 +118,8 @@ func (r *rig) arrivals(t *testing.T) string {
 // Files go by their days; of each device all records arrive in order; what the service didn't take, or not all of it, is
 // in the rejects with its words, and no log and no object of the ledger has a device's ID.
 func TestRun(t *testing.T) {
-	r := newRig(t, emulator.Options{}, "")
+	// The rejects hold the service's own words.
+	r := newRig(t, emulator.Options{Readings: []string{"sharing-partner=any", "sharing-partly=error", "sharing-refusal=400"}}, "")
 	r.o.InFlight = 1
 	r.put(t, 0, "a.csv", "APP,device-1,enable,", "APP,device-3,,\"{\"\"ghostnet\"\":{\"\"all\"\":false},\"\"google\"\":{\"\"all\"\":false}}\"")
 	r.put(t, 1, "b.csv", "APP,device-1,disable,", "nosuchapp,device-2,disable,", "APP,device-2,enable,")

@@ -86,7 +86,7 @@ func TestPushUnderReadings(t *testing.T) {
 			"1,,the service took a part of it: Third party sharing partially failed (Invalid granular_third_party_sharing_options)"}, false},
 	} {
 		t.Run(c.reading, func(t *testing.T) {
-			o, key := emulator.Options{Readings: []string{c.reading}}, ""
+			o, key := emulator.Options{Readings: []string{"sharing-partly=error", "sharing-refusal=400", c.reading}}, "" // the rejects hold the words of both
 			if c.denied {
 				o.SharingTokens, key = map[string]string{"right": ""}, "wrong"
 			}
@@ -207,7 +207,7 @@ func TestNamesOfAPartner(t *testing.T) {
 
 // Whom nobody knows is sent as named, with a warning that says in which rows; a contradiction is nobody's.
 func TestStrangePartners(t *testing.T) {
-	r := newRig(t, emulator.Options{SharingPartners: []string{"new net"}, Readings: []string{"sharing-partner=any"}}, "")
+	r := newRig(t, emulator.Options{SharingPartners: []string{"new net"}, Readings: []string{"sharing-partner=any", "sharing-refusal=400"}}, "")
 	lines := []string{`{"app_token":"APP","idfa":"device-1","sharing":"enable"}`}
 	for _, named := range []string{"new net", "Facebook (34)", "google", "77"} {
 		lines = append(lines, fmt.Sprintf(`{"app_token":"APP","idfa":"device-1","partner_sharing_settings":{%q:{"event":false}}}`, named))
