@@ -93,26 +93,26 @@ func (c *Client) SubmitEvents(ctx context.Context, appTokens []string, events []
 func submitted(raw json.RawMessage) (s SubmittedEvents) {
 	raw = inside(raw, []string{"successes", "failures"}, "events")
 	o := object(raw)
-	for _, item := range append(elements(raw), elements(o["successes"])...) {
+	for _, item := range append(elements(raw), elements(field(o, "successes"))...) {
 		var row EventSuccess
 		switch fields := object(item); {
 		case fields == nil:
-		case fields["event"] == nil && fields["name"] != nil && fields["details"] == nil && fields["detail"] == nil && fields["error"] == nil:
+		case field(fields, "event") == nil && field(fields, "name") != nil && !hasAny(fields, []string{"details", "detail", "error"}):
 			if json.Unmarshal(item, &row.Event) == nil { // the event itself
 				row.AppToken = textOf(row.Event.Unknown, "app_token")
 				s.Successes = append(s.Successes, row)
 			}
-		case fields["event"] == nil:
+		case field(fields, "event") == nil:
 			s.Failures = append(s.Failures, eventFailure(item))
 		case json.Unmarshal(item, &row) == nil:
 			s.Successes = append(s.Successes, row)
 		}
 	}
-	for _, item := range failedItems(o["failures"]) {
+	for _, item := range failedItems(field(o, "failures")) {
 		s.Failures = append(s.Failures, eventFailure(item))
 	}
-	delete(o, "successes")
-	delete(o, "failures")
+	delete(o, keyOf(o, "successes"))
+	delete(o, keyOf(o, "failures"))
 	if len(o) > 0 {
 		s.Unknown = o
 	}

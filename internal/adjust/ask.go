@@ -134,14 +134,14 @@ func fieldsOf[F any]() []string {
 	return names
 }
 
-// without is a record's fields except the known ones; nil when there are none.
+// without is a record's fields except the known ones, in any case; nil when there are none.
 func without(record []byte, known []string) (map[string]json.RawMessage, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(record, &all); err != nil {
 		return nil, err
 	}
 	for _, name := range known {
-		delete(all, name)
+		delete(all, keyOf(all, name))
 	}
 	if len(all) == 0 {
 		return nil, nil

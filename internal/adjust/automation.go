@@ -32,13 +32,20 @@ type call struct {
 	body   any        // sent as JSON; nil: none
 	hidden []string   // values that no error and no log may show
 	what   string     // of the answer, such as "an app"
+	absent error      // what it means that something isn't there; default ErrNotFound
 }
 
 // automation makes the request of a call.
 func (c *Client) automation(q call) (transport.Request, error) {
 	r := transport.Request{
 		Op: q.op, Method: q.method, Hidden: q.hidden, Private: true, FirstByte: automationWait,
-		Credential: &transport.Credential{Denied: errAutomationAuth}, Verdict: automationVerdict,
+		Credential: &transport.Credential{Denied: errAutomationAuth},
+		Verdict: func(status int, words string) error {
+			if !isAbsence(status, words) {
+				return nil
+			}
+			return orElse(q.absent, ErrNotFound)
+		},
 	}
 	if c.base == nil {
 		return r, nil // ask refuses it
@@ -73,16 +80,17 @@ const automationWait = time.Minute
 // refuses bodies says is 1 MB at a sibling endpoint (dev.adjust.com/en/api/s2s-api, "Request size too large").
 const bodyLimit = 1 << 20
 
-// ErrNotFound means that the service knows no such app, ticket or secret, or that the app wasn't made or updated through
-// app automation. Its documents name no status for that: it is a 404, or a 400 that says "not found".
-var ErrNotFound = errors.New("it isn't there, or wasn't made through app automation")
+// ErrNotFound means that the service knows no such app, ticket or secret. Its documents name no status for that: it is a
+// 404, or a 400 that says "not found".
+var ErrNotFound = errors.New("it isn't there")
 
-// automationVerdict tells when an answer means that something isn't there.
-func automationVerdict(status int, words string) error {
-	if status == http.StatusNotFound || status == http.StatusBadRequest && notFound.MatchString(words) {
-		return ErrNotFound
-	}
-	return nil
+// ErrNotManaged is the ErrNotFound of an app's details: those of an app that wasn't made or updated through app automation
+// aren't there either.
+var ErrNotManaged error = &transport.Refusal{Text: "it isn't there, or wasn't made through app automation", As: ErrNotFound}
+
+// isAbsence tells whether an answer means that something isn't there.
+func isAbsence(status int, words string) bool {
+	return status == http.StatusNotFound || status == http.StatusBadRequest && notFound.MatchString(words)
 }
 
 var notFound = regexp.MustCompile(`(?i)\bnot found\b`)

@@ -125,13 +125,13 @@ func (c *Client) secretsCall(ctx context.Context, q call) (s Secrets, err error)
 	switch o := object(raw); {
 	case o == nil:
 		err = json.Unmarshal([]byte(orElse(string(raw), "[]")), &s.Combined.Secrets)
-	case o["combined_secrets"] == nil && o["secrets"] != nil:
+	case !hasAny(o, []string{"combined_secrets"}) && hasAny(o, []string{"secrets"}):
 		err = json.Unmarshal(raw, &s.Combined)
 	default:
 		err = json.Unmarshal(raw, &s)
-		if list := elements(o["combined_secrets"]); list != nil {
+		if list := elements(field(o, "combined_secrets")); list != nil {
 			delete(s.Unknown, "combined_secrets")
-			err = json.Unmarshal(o["combined_secrets"], &s.Combined.Secrets)
+			err = json.Unmarshal(field(o, "combined_secrets"), &s.Combined.Secrets)
 		}
 	}
 	if err != nil {

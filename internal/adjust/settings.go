@@ -30,7 +30,7 @@ func (c *Client) Settings(ctx context.Context, token string, sections ...string)
 	for range 2 {
 		if o := object(raw); len(o) == 1 {
 			for _, around := range []string{"settings", "sections", "data", "result"} {
-				if v := bytes.TrimSpace(o[around]); len(v) > 0 && (v[0] == '{' || v[0] == '[') {
+				if v := bytes.TrimSpace(field(o, around)); len(v) > 0 && (v[0] == '{' || v[0] == '[') {
 					raw = v
 				}
 			}

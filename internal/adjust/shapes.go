@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -100,7 +101,7 @@ func inside(raw json.RawMessage, own []string, names ...string) json.RawMessage 
 		}
 		at := ""
 		for _, name := range names {
-			if v := bytes.TrimSpace(o[name]); len(v) > 0 && (v[0] == '{' || v[0] == '[') {
+			if v := bytes.TrimSpace(field(o, name)); len(v) > 0 && (v[0] == '{' || v[0] == '[') {
 				at = name
 				break
 			}
@@ -108,18 +109,29 @@ func inside(raw json.RawMessage, own []string, names ...string) json.RawMessage 
 		if at == "" {
 			return raw
 		}
-		raw = bytes.TrimSpace(o[at])
+		raw = bytes.TrimSpace(field(o, at))
 	}
 	return raw
 }
 
 func hasAny(o map[string]json.RawMessage, names []string) bool {
-	for _, name := range names {
-		if _, ok := o[name]; ok {
-			return true
+	return slices.ContainsFunc(names, func(name string) bool { return field(o, name) != nil })
+}
+
+// field is the field of this name, in the case that it comes in: encoding/json reads names in any case too.
+func field(o map[string]json.RawMessage, name string) json.RawMessage { return o[keyOf(o, name)] }
+
+// keyOf is how o writes the name of a field; the name itself where o hasn't got it.
+func keyOf(o map[string]json.RawMessage, name string) string {
+	if _, ok := o[name]; ok {
+		return name
+	}
+	for key := range o {
+		if strings.EqualFold(key, name) {
+			return key
 		}
 	}
-	return false
+	return name
 }
 
 // lenient reads a record into f as unmarshalRecord does, and takes the fields one by one when some have other types: a
@@ -136,6 +148,7 @@ func lenient[F any](record []byte, f *F) (map[string]json.RawMessage, error) {
 	*f = *new(F)
 	fields := reflect.ValueOf(f).Elem()
 	for i, name := range fieldsOf[F]() {
+		name = keyOf(all, name)
 		raw, ok := all[name]
 		if !ok {
 			continue
@@ -158,8 +171,8 @@ func lenient[F any](record []byte, f *F) (map[string]json.RawMessage, error) {
 // textOf is the first of the names that o has as a text, which is taken out of it.
 func textOf(o map[string]json.RawMessage, names ...string) (text string) {
 	for _, name := range names {
-		if json.Unmarshal(o[name], &text) == nil && text != "" {
-			delete(o, name)
+		if json.Unmarshal(field(o, name), &text) == nil && text != "" {
+			delete(o, keyOf(o, name))
 			return text
 		}
 	}

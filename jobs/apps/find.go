@@ -200,7 +200,7 @@ func Find(ctx context.Context, client *adjust.Client, platform, storeID string) 
 	case s.barred != nil:
 		return "", s.barred
 	case s.seen != "":
-		return "", fmt.Errorf("app %s/%s: %w: %s", platform, storeID, adjust.ErrNotFound, s.seen)
+		return "", fmt.Errorf("app %s/%s: %w: %s", platform, storeID, adjust.ErrNotManaged, s.seen)
 	}
-	return "", fmt.Errorf("app %s/%s: %w", platform, storeID, adjust.ErrNotFound)
+	return "", fmt.Errorf("app %s/%s: %w", platform, storeID, adjust.ErrNotManaged)
 }

@@ -3,7 +3,9 @@ package apps
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -178,4 +180,92 @@ func TestWarning(t *testing.T) {
 	if !strings.Contains(r.log.String(), "clears its channel_setup") {
 		t.Error("the log doesn't warn")
 	}
+}
+
+var frames = regexp.MustCompile(`"(adjust_app_token|app_token|name|store_id|bundle_id|platform|ticket_token|channel_setup|additional_info|overrides|status|result|kind|` +
+	`failures|successes|section|details?|event|token|unique|stores|events|app_info|apps|data|app)":`)
+
+// capitals writes the names of an answer's fields in capitals.
+func capitals(_ *http.Request, as answer) answer {
+	as.body = frames.ReplaceAllStringFunc(as.body, strings.ToUpper)
+	return as
+}
+
+// The names of fields are the same in any case: an app is made once, what fails is noticed, and then nothing differs.
+func TestNamesInCapitals(t *testing.T) {
+	for _, form := range []string{"object", "app", "apps"} {
+		r := newRig(t, emulator.Options{
+			Readings:  append([]string{"app-answer=" + form, "apps-list=data"}, known...),
+			JobFaults: []emulator.JobFault{{Section: "partners", Item: "facebook", Detail: "no such app", Times: 1}},
+		}, game(1))
+		r.o.Apps[0].Events = []Event{{"level", true}}
+		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{capitals, r.server.Client().Transport}})
+		res := r.run()
+		if r.wants(res, 0, 0, 1); !strings.Contains(errors.Join(res.Errs...).Error(), "no such app") {
+			t.Errorf("%s: %v", form, res.Errs)
+		}
+		r.wants(r.run(), 1, 0, 0)
+		r.wants(r.run(), 0, 1, 0)
+		if list, err := List(t.Context(), r.o.Client); err != nil || len(list) != 1 || list[0].AppToken == "" || len(list[0].Unknown) > 0 {
+			t.Errorf("%s: the list is %+v, %v", form, list, err)
+		}
+		if n := r.tickets()[game(1).ID()]; n != 2 {
+			t.Errorf("%s: %d jobs, want 2", form, n)
+		}
+	}
+}
+
+// denying answers 403 to whatever is sent to these apps' tokens, or makes them by these store IDs.
+func denying(apps ...string) func(*http.Request, answer) answer {
+	return func(q *http.Request, as answer) answer {
+		if q.Method != http.MethodPost || q.GetBody == nil {
+			return as
+		}
+		body, err := q.GetBody()
+		if err != nil {
+			return as
+		}
+		text, err := io.ReadAll(body)
+		for _, app := range apps {
+			if err == nil && strings.Contains(q.URL.Path+string(text), app) {
+				return answer{403, `{"error_code":"auth_error","error_desc":"No access to this app"}`}
+			}
+		}
+		return as
+	}
+}
+
+// A refusal of one app is that app's failure. When all that is sent is refused, the token is.
+func TestRefusedApps(t *testing.T) {
+	for _, c := range []struct {
+		refused      []string
+		done, failed int
+		code         int
+	}{
+		{[]string{"com.example.g1"}, 2, 1, jobs.ExitSome},
+		{[]string{"com.example.g1", "com.example.g2", "com.example.g3"}, 0, 3, jobs.ExitDenied},
+	} {
+		r := newRig(t, emulator.Options{Readings: plainly}, game(1), game(2), game(3))
+		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{denying(c.refused...), r.server.Client().Transport}})
+		res := r.run()
+		r.wants(res, c.done, 0, c.failed)
+		if code := jobs.ExitCode([]ledger.Result{res}, false, true); code != c.code {
+			t.Errorf("%v: exit code %d, want %d: %v", c.refused, code, c.code, res.Errs)
+		}
+	}
+}
+
+// The settings of an app can be compared when nothing else can: then nothing of it is refused everywhere.
+func TestSettingsSpeakForTheToken(t *testing.T) {
+	r := newRig(t, emulator.Options{Readings: plainly}, game(1))
+	r.wants(r.run(), 1, 0, 0)
+	all := refusing("/app", "/vault")
+	r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{func(q *http.Request, as answer) answer {
+		if strings.HasSuffix(q.URL.Path, "/settings") {
+			return as
+		}
+		return all(q, as)
+	}, r.server.Client().Transport}})
+	r.wants(r.run(), 0, 1, 0)
+	r.plans()
 }

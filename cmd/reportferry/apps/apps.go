@@ -91,10 +91,16 @@ var plainToken = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
 // appToken resolves the name of an app on the command line: platform/store-ID is looked up, anything else must be a token.
 func appToken(ctx context.Context, client *adjust.Client, arg string) (string, error) {
-	if platform, store, ok := strings.Cut(arg, "/"); ok && (platform == "android" || platform == "ios") && len(store) <= 255 && cleanID.MatchString(store) {
-		return apps.Find(ctx, client, platform, store)
+	if platform, id, ok := byStore(arg); ok {
+		return apps.Find(ctx, client, platform, id)
 	}
 	return arg, checkToken(arg, "an app's token, nor such as android/com.example.game")
+}
+
+// byStore reads the name of an app by platform and store ID.
+func byStore(arg string) (platform, id string, ok bool) {
+	platform, id, _ = strings.Cut(arg, "/")
+	return platform, id, (platform == "android" || platform == "ios") && len(id) <= 255 && cleanID.MatchString(id)
 }
 
 var cleanID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
@@ -298,7 +304,7 @@ func writeSeen(w io.Writer, r apps.Report) {
 		human.Row(w, "warning", human.Fold(r.Warning, 66))
 	}
 	for _, seen := range r.Seen {
-		human.Row(w, "seen", human.Fold(seen, 66))
+		human.Row(w, "seen", human.Fold(terminal.Line(seen), 66))
 	}
 }
 

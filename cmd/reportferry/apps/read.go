@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,9 +107,9 @@ func (g *group) get() *cobra.Command {
   reportferry apps get android/com.example.game --store huawei`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			platform, id, byStore := strings.Cut(args[0], "/")
+			platform, id, named := byStore(args[0])
 			if store != "" {
-				if err := checkToken(store, "a store type, such as huawei"); err != nil || !byStore {
+				if err := checkToken(store, "a store type, such as huawei"); err != nil || !named {
 					return exit.Coded(cmp.Or(err, fmt.Errorf("%w: --store goes with an app such as android/com.example.game", ledger.ErrRefused)))
 				}
 			}
