@@ -142,3 +142,30 @@ func TestEmulatorAnswersOnlyToItsHosts(t *testing.T) {
 		answersOnlyToItsHosts(t, base+path, good)
 	}
 }
+
+// TestReadingsList finds every topic and reading in the list that people read, and no line longer than 80 columns.
+func TestReadingsList(t *testing.T) {
+	var out, errs strings.Builder
+	if code := execute(t.Context(), []string{"emulator", "readings"}, &out, &errs); code != 0 {
+		t.Fatalf("%d: %s", code, errs.String())
+	}
+	for line := range strings.Lines(out.String()) {
+		if len(line) > 81 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+	for _, topic := range emulator.ReadingTopics() {
+		_, of, found := strings.Cut("\n"+out.String(), "\n"+topic.Name+"\n")
+		for i, r := range topic.Readings {
+			mark := "  "
+			if i == 0 {
+				mark = "* "
+			}
+			_, after, listed := strings.Cut(of, "  "+mark+r.Name+" ")
+			words := strings.Join(strings.Fields(after), " ")
+			if !found || !listed || !strings.HasPrefix(words, strings.Join(strings.Fields(r.Means), " ")) {
+				t.Errorf("%s=%s isn't listed with what it means: %.100q", topic.Name, r.Name, words)
+			}
+		}
+	}
+}

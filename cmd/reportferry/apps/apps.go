@@ -227,7 +227,8 @@ func (g *group) apply() *cobra.Command {
 		Long: `Send what apps plan shows, wait for the migrations, and say what came of each
 section. Apps that are as declared are left alone; one that fails stops no
 other, and the next run tries it again. A run that was killed goes on where it
-was. An app is named as apps plan shows it; without a name, all are meant.
+was. An app is named as apps plan shows it, such as android/com.example.puzzle;
+without a name, all are meant.
 
 A migration that isn't over after the job's ticket_wait is left alone: the next
 run compares the app again, and sends a new one when it still differs. What the

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
@@ -28,7 +29,8 @@ topic unless it is told otherwise.`,
 					if i == 0 {
 						mark = "*"
 					}
-					fmt.Fprintf(&b, "  %s %-12s %s\n", mark, r.Name, r.Means)
+					means := strings.ReplaceAll(human.Fold(r.Means, 63), "\n", "\n"+strings.Repeat(" ", 17))
+					fmt.Fprintf(&b, "  %s %-12s %s\n", mark, r.Name, means)
 				}
 			}
 			_, err := fmt.Fprint(cmd.OutOrStdout(), b.String(), "\n* without --reading\n")
