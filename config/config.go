@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -76,11 +77,19 @@ func configObject(c *Config) strict.Object {
 	}, Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) { checkHosts(d, c, at["service"]) }}
 }
 
-// checkHosts wants the address of every host that a job pushes to.
+// checkHosts wants the address of every host that a job asks or pushes to. A config without jobs is for commands that ask.
 func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
 	s := c.Service
 	if service == nil || s.Embedded {
 		return
+	}
+	if len(c.Jobs) == 0 || slices.ContainsFunc(c.Jobs, Job.AsksService) {
+		if s.noBaseURL {
+			d.Fail(service, "service: required key \"base_url\" is missing")
+		}
+		if s.noToken {
+			d.Fail(service, "service: required key \"token\" is missing")
+		}
 	}
 	for _, j := range c.Jobs {
 		if j.Spend != nil && s.CostURL == "" {

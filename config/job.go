@@ -31,6 +31,10 @@ type Job struct {
 	Apps    *Apps    // kind apps, else nil
 }
 
+// AsksService tells whether the job asks the host of reports and app automation, which wants the API token. The others push
+// to hosts of their own.
+func (j Job) AsksService() bool { return j.Spend == nil && j.Sharing == nil }
+
 // jobList is the list of jobs, no two of them of one name or of one table.
 func jobList() strict.Shape[[]Job] {
 	return strict.Shape[[]Job]{

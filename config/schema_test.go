@@ -38,6 +38,7 @@ var beyondSchema = map[string]string{
 	"schedule_never":         "cron",
 	"schedule_syntax":        "cron",
 	"spend_constants":        "crosskey",
+	"service_missing":        "crosskey",
 	"spend_host":             "crosskey",
 	"start_early":            "range",
 	"start_no_day":           "calendar",

@@ -17,17 +17,19 @@ import (
 // Service says where the service is and how gently to ask it.
 type Service struct {
 	Embedded  bool          // `service: embedded`: the emulator in this process; the addresses and the token are empty
-	BaseURL   string        // automation and reporting host
+	BaseURL   string        // automation and reporting host; empty only when all jobs push to other hosts
 	S2SURL    string        // third-party sharing host; may be empty
 	CostURL   string        // ad spend host; may be empty
 	AccountID string        // sent as X-Account-ID; may be empty
-	Token     string        // a reference, never a token: ${ENV}, ${file:/path} or a runtimevar URL
+	Token     string        // a reference, never a token: ${ENV}, ${file:/path} or a runtimevar URL; empty as BaseURL
 	Rate      float64       // requests a second
 	InFlight  int           // requests at a time; 0: as many as the rate needs
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
 	Spend     Login         // at CostURL; no token: none is sent
 	Sharing   Login         // at S2SURL; no token: none is sent
+
+	noBaseURL, noToken bool // the file's mapping doesn't name them
 }
 
 // Login is a credential at another host than that of reports. The service's document doesn't say how it is sent.
@@ -87,17 +89,19 @@ var service = strict.Shape[Service]{
 func serviceObject(s *Service) strict.Object {
 	*s = Service{Rate: 10, Attempts: 8, Patience: 15 * time.Minute}
 	return strict.Object{What: "service", Fields: []strict.Field{
-		strict.Required("base_url", address, &s.BaseURL, "https://automate.adjust.com", "Host of reports and app automation."),
+		strict.Optional("base_url", address, &s.BaseURL, "https://automate.adjust.com", "Host of reports and app automation. All but jobs of kind spend and sharing need it."),
 		strict.Optional("s2s_url", address, &s.S2SURL, "https://s2s.adjust.com", "Host of third-party sharing. A job of kind sharing needs it."),
 		strict.Optional("cost_url", address, &s.CostURL, "https://app.adjust.com", "Host of ad spend. A job of kind spend needs it."),
 		strict.Optional("spend", login("spend"), &s.Spend, "", "The partner's credential at cost_url, where the service asks for one. Without the key none is sent. The API token is never sent there."),
 		strict.Optional("sharing", login("sharing"), &s.Sharing, "", "The credential at s2s_url, for apps that ask for one. The API token is never sent there."),
 		strict.Optional("account_id", strict.Word, &s.AccountID, "1234", "The account that is asked for, when the token's user has several."),
-		strict.Required("token", token, &s.Token, "${ADJUST_TOKEN}", "Where the API token is kept, never the token itself."),
+		strict.Optional("token", token, &s.Token, "${ADJUST_TOKEN}", "Where the API token is kept, never the token itself. All but jobs of kind spend and sharing need it."),
 		strict.Optional("rate", perSecond("requests"), &s.Rate, "10", "Requests a second. The service takes 50 a second from one address."),
 		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "20", "Requests at a time, and windows under way. Without the key it is what the rate needs while answers take two seconds, at most 50."),
 		strict.Optional("attempts", strict.Whole(1, 1000), &s.Attempts, "8", "How often one request is tried before it fails."),
 		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m", "Time for all tries of one request."),
+	}, Check: func(_ *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
+		s.noBaseURL, s.noToken = at["base_url"] == nil, at["token"] == nil
 	}}
 }
 

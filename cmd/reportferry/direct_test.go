@@ -56,6 +56,32 @@ func TestWithoutConfig(t *testing.T) {
 	}
 }
 
+// A config whose only job pushes spend needs no API token and no host of reports, and where nobody asks for one no key either.
+func TestSpendWithoutToken(t *testing.T) {
+	base, stop := serveEmulator(t, "--open-spend")
+	defer stop()
+	t.Chdir(t.TempDir())
+	t.Setenv("ADJUST_TOKEN", "")
+	const job = "jobs: [{name: s, kind: spend, source: file://./in/*.csv, rejects: file://./rejects, wait_until_quiet: 0}]\n"
+	check(t, os.WriteFile("c.yml", []byte("service: {cost_url: "+base+"}\nledger: file://./ledger\n"+job), 0o600))
+	check(t, os.Mkdir("in", 0o700))
+	check(t, os.WriteFile("in/a.csv", []byte("cost_id,cost_type,cost_currency,cost_amount,tag\nabcdefabcdef1,cpi,usd,1.5,t\n"), 0o600))
+	for _, c := range []struct{ args, says string }{
+		{"spend check --config c.yml in/a.csv", "1"}, {"spend push --config c.yml", "sent 1, unchanged 0, failed 0"}, {"check --config c.yml", "no API token is needed"},
+	} {
+		if code, out, errs := ask(t, c.args); code != 0 || !strings.Contains(out+errs, c.says) {
+			t.Errorf("%s: exit code %d: %s%s", c.args, code, out, errs)
+		}
+	}
+	if code, _, errs := ask(t, "report --config c.yml --dimensions day --metrics installs"); code != 2 || !strings.Contains(errs, "no API token") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	check(t, os.WriteFile("c.yml", []byte("service: {cost_url: "+base+", base_url: "+base+", token: \"${ADJUST_TOKEN}\"}\nledger: file://./ledger\n"+job), 0o600))
+	if code, out, errs := ask(t, "spend push --config c.yml"); code != 0 {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+}
+
 // Whom the commands ask, and with which token: the flags, else the config, else the defaults. Nothing that may be a token is
 // repeated.
 func TestWhomToAsk(t *testing.T) {

@@ -76,6 +76,10 @@ func (p *Program) checkToken(s config.Service, noConfig bool) error {
 	var message string
 	switch {
 	case s.Embedded:
+	case s.Token == "":
+		message = "no API token: the config names none; put the token into an environment variable, and name it by --token-env"
+	case s.BaseURL == "":
+		message = "no host to ask: the config has no service.base_url; give --base-url"
 	case s.Token == config.TokenOf(usual) && p.getenv(usual) == "":
 		message = fmt.Sprintf("no API token: the environment variable %[1]s is not set; put the token into %[1]s, or name the variable that holds it by --token-env", usual)
 	case p.TokenEnv != "" && p.getenv(p.TokenEnv) == "":

@@ -25,7 +25,7 @@ type Engine struct {
 	Config *config.Config
 	Ledger *ledger.Ledger // nil until OpenLedger
 	Client *adjust.Client
-	Token  transport.TokenSource
+	Token  transport.TokenSource // nil when the config names none, because no job needs it
 	Budget *table.Budget
 	Log    *slog.Logger
 
@@ -98,6 +98,10 @@ func (e *Engine) service() (*adjust.Client, error) {
 		e.Embedded = server
 		o.BaseURL, o.HTTP = "http://embedded", server.Client()
 		token, getenv = "${TOKEN}", func(string) string { return "embedded" }
+	}
+	if token == "" { // all jobs push to other hosts
+		o.BaseURL, o.CostURL = "", s.CostURL
+		return adjust.New(o)
 	}
 	var err error
 	if o.Token, err = transport.ParseToken(token, getenv); err != nil {

@@ -54,6 +54,13 @@ func (s *Session) Job(ctx context.Context, c config.Job, a Ask) (jobs.Job, error
 	return s.Kinds[c.Kind](ctx, s, c, a)
 }
 
+// AskService tells whether one of the jobs asks the host of reports and app automation, which wants the API token.
+func (s *Session) AskService(list []jobs.Job) bool {
+	return slices.ContainsFunc(list, func(j jobs.Job) bool {
+		return slices.ContainsFunc(s.Config.Jobs, func(c config.Job) bool { return c.Name == j.Name && c.AsksService() })
+	})
+}
+
 // Warn logs which of the jobs do what is allowed and probably not meant. Runs don't log this, unlike the config's own warnings,
 // because part of it depends on the day.
 func (s *Session) Warn(names []string) {
