@@ -10,10 +10,6 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// partitionKey is the name of the folder level that carries the partition (dt=2026-01-31). Hive-style readers make a column of
-// it, so no column may have the name.
-const partitionKey = "dt"
-
 // columnForm is what Parquet readers and warehouses take as a name without quoting.
 var columnForm = strict.Expr(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
