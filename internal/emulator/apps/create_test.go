@@ -62,6 +62,7 @@ func TestCreateAppFields(t *testing.T) {
 		{"platform windows", garden("platform", "windows"), "body.platform: Input should be 'android' or 'ios'"},
 		{"platform in capitals", garden("platform", "Android"), "body.platform: Input should be 'android' or 'ios'"},
 		{"store_id of letters on ios", iosGarden("store_id", "com.example.x"), "body.store_id: Input should be the number that the app has in the App Store"},
+		{"store_id of digits and a letter on ios", iosGarden("store_id", "12x"), "body.store_id: Input should be the number that the app has in the App Store"},
 		{"a header in name", garden("name", "x\r\nX-Evil: 1"), "body.name: " + control},
 		{"a header in bundle_id", garden("bundle_id", "x\nEvil: 1"), "body.bundle_id: " + control},
 		{"a header in store_id", garden("store_id", "x\rEvil: 1"), "body.store_id: " + control},

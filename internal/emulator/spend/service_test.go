@@ -313,3 +313,21 @@ func TestSpendTwice(t *testing.T) {
 		t.Errorf("%+v\nwant %+v", got, records)
 	}
 }
+
+// What stands for a record that was taken, under each reading.
+func TestReadingsSpendAnswer(t *testing.T) {
+	t.Parallel()
+	for choice, want := range map[string]struct {
+		status int
+		body   string
+	}{"text": {200, "OK"}, "json": {200, `{"status":"ok"}`}, "empty": {200, ""}, "201": {201, "OK"}, "202": {202, "OK"}, "204": {204, ""}} {
+		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10, Readings: []string{"spend-answer=" + choice}})
+		r := httptest.NewRequest("POST", "/cost?"+with("tag", "t").Encode(), nil)
+		r.Header.Set("Authorization", "Bearer partner")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != want.status || w.Body.String() != want.body || s.Spend().Records != 1 {
+			t.Errorf("spend-answer=%s: %d %q, %d records", choice, w.Code, w.Body, s.Spend().Records)
+		}
+	}
+}
