@@ -110,3 +110,17 @@ func BenchmarkBulk(b *testing.B) {
 		b.SetBytes(w.bytes)
 	}
 }
+
+// Hours of made-up rows are written as a report's are.
+func TestBulkHours(t *testing.T) {
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Bulk: 200})
+	rows := emutest.Report(t, s, "hour,app_token,campaign", "installs", "date_period=-3d:-1d").Rows
+	for _, row := range rows {
+		if _, err := time.Parse("2006-01-02T15:04:05", row[0]); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(rows) != 200 {
+		t.Errorf("%d rows, want 200", len(rows))
+	}
+}

@@ -192,9 +192,9 @@ func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Un
 	return body.Close()
 }
 
-// driftColumn is the index of the column that a drift fault is about, or -1.
+// driftColumn is the index of the column that a fault is about if it is one of drift; without a fault it is -1.
 func (q *request) driftColumn(f *wire.Fault) int {
-	if f == nil || f.Kind != wire.FaultDrift {
+	if f == nil {
 		return -1
 	}
 	slugs, _ := q.Names()
