@@ -151,6 +151,8 @@ func TestCellErrors(t *testing.T) {
 		{good + "2026-01-01,a,1,1,1,n,\n", `row 2 (line 3): "2026-01-01,a,1,1,1,n," has 7 cells, and the header has 6`},
 		{good + "\n" + good, `row 2 (line 3): the line is blank`},
 		{good + "\r\n\n" + good, `row 2 (line 3): the line is blank`},
+		{good + "\r\r", `row 2 (line 3): "\r" has 1 cells, and the header has 6`},
+		{good + "\r\r\n", `row 2 (line 3): "\r" has 1 cells, and the header has 6`},
 		{"2026-01-01,a\"b,1,1,1,n\n", `row 1 (line 2): "2026-01-01,a\"b,1,1,1,n" holds a quote inside a cell that doesn't begin with one`},
 		{"2026-01-01,\"a\"b,1,1,1,n\n", `row 1 (line 2): "2026-01-01,\"a\"b,1,1,1,n" holds text behind the closing quote of a cell`},
 		{good + "2026-01-01,\"a,1,1,1,n\n", `row 2 (line 3): "2026-01-01,\"a,1,1,1,n" ends inside a quoted cell; the answer was cut off, or a quote is missing`},

@@ -60,6 +60,7 @@ func FuzzDecodeAnswer(f *testing.F) {
 	f.Add([]byte("2026-01-01,a,1,1,1,n\n2026-01-02,\"\",1e3,1e-9,1e-9,\n"))
 	f.Add([]byte("2026-01-01,a,1.0,-1.0000005,-0,n\n\n"))
 	f.Add([]byte("2026-01-01,\"a"))
+	f.Add([]byte("\r\r"))
 	o := smallOptions(f)
 	o.Codec = "none" // thousands of files a second
 	f.Fuzz(func(t *testing.T, rows []byte) {

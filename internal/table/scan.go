@@ -132,9 +132,10 @@ func (s *scanner) next(width int) (*block, error) {
 	}
 }
 
+// onlyLineEnds takes CR LF, LF, and a CR that ends the data: it may be a line end cut in half. Any other CR is content.
 func onlyLineEnds(data []byte) bool {
-	for _, c := range data {
-		if c != '\n' && c != '\r' {
+	for i, c := range data {
+		if c != '\n' && (c != '\r' || i+1 < len(data) && data[i+1] != '\n') {
 			return false
 		}
 	}
