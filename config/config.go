@@ -33,6 +33,8 @@ type Config struct {
 	Ledger   string        // bucket URL of the ledger
 	Audit    string        // sink URL of the tables that record what runs did; empty: none
 	SpoolDir string        // folder of the spool files; empty: the system's folder for temporary files
+	Raw      Raw           // of jobs that don't say otherwise
+	KeepDays int           // how long the ledger keeps what partitions were before; 0: for ever
 	Lease    time.Duration // how long a claim holds without a heartbeat
 	Jobs     []Job
 	Warnings []*strict.Error // what is allowed and yet likely a slip, in the order of the file; a file with warnings is good
@@ -62,7 +64,7 @@ func Parse(name string, data []byte, env strict.Env) (*Config, error) {
 
 func configObject(c *Config) strict.Object {
 	c.Ledger, c.Lease = "file://./.reportferry", 2*time.Minute
-	return strict.Object{What: "the config", Fields: []strict.Field{
+	return strict.Object{What: "the config", Fields: slices.Concat([]strict.Field{
 		strict.Required("service", service, &c.Service, "embedded",
 			"Where the service is, and how gently it is asked. The word embedded stands for the emulator in this process."),
 		strict.Optional("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",
@@ -73,8 +75,17 @@ func configObject(c *Config) strict.Object {
 			"Folder in which finished files wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
 			"How long a claim on a piece of work holds without a heartbeat. After that, another process may take the work over."),
+		strict.Optional("keep_history", days, &c.KeepDays, "400d", "How long the ledger keeps what partitions were before they were replaced. Without the key it keeps all of it."),
+	}, rawFields(&c.Raw, "the service's answers"), []strict.Field{
 		strict.Optional("jobs", jobList(), &c.Jobs, "", "What to ferry. Each job fills a table of its own, or pushes files to the service. A file without jobs does for the commands that only ask, such as report."),
-	}, Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) { checkHosts(d, c, at["service"]) }}
+	}), Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
+		checkHosts(d, c, at["service"])
+		for i := range c.Jobs {
+			if r := c.Jobs[i].Report; r != nil {
+				r.Raw = r.Raw.or(c.Raw)
+			}
+		}
+	}}
 }
 
 // checkHosts wants the address of every host that a job asks or pushes to. A config without jobs is for commands that ask.

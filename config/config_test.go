@@ -130,12 +130,14 @@ func TestEveryKey(t *testing.T) {
 			AccountID: "0042", Token: "${file:/run/secrets/token}", Rate: 2.5, InFlight: 2, Attempts: 3, Patience: 90 * time.Second,
 		},
 		Ledger: "gs://bucket/ledger", Audit: "bigquery://project/audit", SpoolDir: "/var/spool", Lease: 30 * time.Second,
+		KeepDays: 800, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 		Jobs: []Job{{
 			Name: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
-			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, line: 16,
+			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, line: 19,
 			Report: &Report{
 				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Page: Page{2, 'w'},
 				OnEmpty: "keep", OnMissingEvent: "null", NewColumns: "later",
+				Reconcile: "fail", FinalAfter: 30, Drift: Drift{90, true}, Raw: Raw{URL: "gs://bucket/job-raw", Required: true},
 				Dimensions: []string{"month", "week", "app"}, Metrics: []string{"installs", "shiny_new"},
 				Events: []EventSelector{
 					{Slug: "purchase", Metrics: []string{"events", "d7_revenue_cohort"}},
@@ -161,10 +163,11 @@ func TestEveryKey(t *testing.T) {
 				},
 			},
 		}, {
-			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 76,
+			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 84,
 			Report: &Report{
 				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30}, Page: Page{1, 'y'},
 				OnEmpty: "guard", OnMissingEvent: "fail", NewColumns: "now", Dimensions: []string{"year", "app"},
+				Reconcile: "warn", FinalAfter: -1, Drift: Drift{Days: 90}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost", "purchase_revenue"},
 				Filters: map[string][]string{}, Types: map[string]catalog.Type{"purchase_revenue": catalog.Decimal},
 				Codec: "zstd", TimezoneID: "5", Currency: "EUR",
@@ -176,7 +179,7 @@ func TestEveryKey(t *testing.T) {
 			},
 		}, {
 			Name: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",
-			Sinks: []string{"gs://bucket/events"}, line: 86,
+			Sinks: []string{"gs://bucket/events"}, line: 94,
 			Events: &Events{Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"},
 			Warehouse: Warehouse{
 				ClusterBy: []string{"slug"}, RequireFilter: true, ExpireDays: 400,

@@ -17,34 +17,35 @@ const (
 	longestLookback   = 3660
 )
 
-// lookback is the value of the key: a number of days, or auto.
+// lookback is the value of the key: a number of days, or auto, or probe, which is auto with a question first.
 type lookback struct {
-	auto bool
-	days int
+	auto, probe bool
+	days        int
 }
 
 var lookbackShape = strict.Shape[lookback]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (lookback, bool) {
 		switch v, _ := d.Scalar(n); v.(type) {
 		case string:
-			if v == "auto" {
-				return lookback{auto: true}, true
+			if v == "auto" || v == "probe" {
+				return lookback{auto: true, probe: v == "probe"}, true
 			}
 		case int64, uint64:
 			days, ok := strict.Whole(0, longestLookback).Read(d, n, key)
 			return lookback{days: days}, ok
 		}
-		d.Fail(n, "%s: want auto or a whole number of days from 0 to %d, got %s", key, longestLookback, d.Describe(n))
+		d.Fail(n, "%s: want auto, probe or a whole number of days from 0 to %d, got %s", key, longestLookback, d.Describe(n))
 		return lookback{}, false
 	},
 	Schema: func() *jsonschema.Schema {
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Const: "auto"}, strict.Whole(0, longestLookback).Schema()}}
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{strict.OneOf("auto", "probe").Schema(), strict.Whole(0, longestLookback).Schema()}}
 	},
 }
 
 // checkLookback works out until when partitions change, from what the catalogue says of the report's metrics.
 func checkLookback(d *strict.Decoder, r *Report, p *parts) {
 	fields := metricFields(r, p)
+	r.Probe = p.lookback.probe
 	if r.Lookback = p.lookback.days; p.lookback.auto {
 		r.Lookback, r.Horizons = automatic(r, fields)
 	}

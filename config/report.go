@@ -20,6 +20,11 @@ type Report struct {
 	OnEmpty        string // guard, clear or keep
 	OnMissingEvent string // fail or null
 	NewColumns     string // now or later
+	Probe          bool   // inside Lookback, partitions whose totals haven't moved aren't fetched
+	Reconcile      string // warn, fail or off
+	FinalAfter     int    // days after its end from which a partition is final; -1: as the catalogue says
+	Drift          Drift
+	Raw            Raw
 
 	Dimensions []string
 	Metrics    []string
@@ -59,6 +64,7 @@ var refusedParameters = map[string]string{
 func reportKeys(j *Job) strict.Object {
 	r := &Report{
 		Until: "yesterday", OnEmpty: "guard", OnMissingEvent: "fail", NewColumns: "now", Codec: "zstd", UTCOffset: "+00:00",
+		Reconcile: "warn", FinalAfter: -1, Drift: Drift{Days: watchedDays},
 		Filters: map[string][]string{}, Types: map[string]catalog.Type{}, Parameters: DefaultParameters(),
 	}
 	j.Report = r
@@ -76,7 +82,11 @@ func reportKeys(j *Job) strict.Object {
 			strict.Required("start", start, &r.Start, "2026-01-31", "First day wanted."),
 			strict.Optional("until", strict.OneOf("yesterday", "today"), &r.Until, "today", "Last day wanted. Today's numbers are unfinished, so today is fetched again by each run."),
 			strict.Optional("lookback", lookbackShape, &p.lookback, "14", "How many days a finished period is fetched again, because the service still restates it. "+
-				"auto, the default, means 7 days, or 14 with a metric of network cost, and then once more after each cohort period among the metrics."),
+				"auto, the default, means 7 days, or 14 with a metric of network cost, and then once more after each cohort period among the metrics. "+
+				"probe means the same, but asks for the totals first, and leaves periods whose totals haven't moved until the last of those days."),
+			strict.Optional("reconcile", strict.OneOf("warn", "fail", "off"), &r.Reconcile, "fail", "What happens when the rows of a partition don't add up to the service's own totals. warn publishes them and ends the run with exit code 3, fail leaves the old rows, and off asks for no totals."),
+			strict.Optional("final_after", days, &r.FinalAfter, "30d", "Days after its end from which a partition counts as final. By default the catalogue says it for each column: 7 days, 14 of network cost, and the period of a cohort metric."),
+			strict.Optional("drift", drift, &r.Drift, "180d", "Days of final partitions that each run compares with the service's totals of today, in turn; those that moved are fetched again. warn compares 90d and leaves the rows, and off compares none. The default is 90d."),
 			strict.Optional("page", page, &r.Page, "7d", "Length of what one request asks for, in the unit of the finest date dimension. The default is 7d, 4w, 1m, 1q or 1y."),
 			strict.Optional("on_empty", strict.OneOf("guard", "clear", "keep"), &r.OnEmpty, "keep", "What happens to a period that had rows and has none now. guard fails it and leaves the old rows, clear empties it, and keep keeps the old rows and goes on."),
 			strict.Optional("on_missing_event", strict.OneOf("fail", "null"), &r.OnMissingEvent, "'null'", "What happens when an event is gone from the account. fail fails the job, and null fills the event's columns with NULL."),
@@ -93,7 +103,7 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("timezone_id", timezoneID, &r.TimezoneID, "Europe/Berlin", "Where the report's days begin and end, with daylight saving time. The service's number of a zone needs zone beside it. It excludes utc_offset."),
 			strict.Required("currency", currency, &r.Currency, "EUR", "Currency of money, into which the service converts. "+ownCurrencies).Because(
 				"name one such as USD: " + strings.ToLower(ownCurrencies[:1]) + strings.TrimSuffix(ownCurrencies[1:], ".")),
-		}, parameterFields(r.Parameters)...),
+		}, append(rawFields(&r.Raw, "this job's answers"), parameterFields(r.Parameters)...)...),
 	}
 }
 

@@ -29,7 +29,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 		a, err = p.fetch(ctx, p.o.Client.Metered(&m), d, day)
 	}
 	if err == nil {
-		out, err = p.table.Deliver(ctx, claim, d, window.Base, a)
+		out, err = p.table.Deliver(ctx, claim, d, window, a)
 	} else {
 		out.Failed, err = 1, fmt.Errorf("fetch %s/%s: %w", p.o.Table, day, err)
 	}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -55,6 +56,18 @@ func (c *cursor) entry(e *Record) {
 			c.list('[', ']', func() { e.Receipts = append(e.Receipts, c.receipt()) })
 		case "segment":
 			e.Segment = int(c.int())
+		case "reason":
+			e.Reason = c.string()
+		case "since":
+			e.Since = c.time()
+		case "finality":
+			e.Finality = c.string()
+		case "changed_after_final":
+			e.Moved = c.word("true")
+		case "control":
+			e.Control = c.control()
+		case "raw":
+			c.list('[', ']', func() { e.Raw = append(e.Raw, c.string()) })
 		default:
 			c.bad = true
 		}
@@ -79,6 +92,41 @@ func (c *cursor) receipt() (r sinks.Receipt) {
 		}
 	})
 	return r
+}
+
+func (c *cursor) control() *Control {
+	r := &Control{}
+	c.object(func(key string) {
+		switch key {
+		case "state":
+			r.State = ControlState(c.string())
+		case "why":
+			r.Why = c.string()
+		case "differences":
+			c.list('[', ']', func() { r.Differences = append(r.Differences, c.difference()) })
+		default:
+			c.bad = true
+		}
+	})
+	return r
+}
+
+func (c *cursor) difference() (d Difference) {
+	c.object(func(key string) {
+		switch key {
+		case "metric":
+			d.Metric = c.string()
+		case "rows":
+			d.Rows = c.string()
+		case "total":
+			d.Total = c.string()
+		case "where":
+			d.Where = c.string()
+		default:
+			c.bad = true
+		}
+	})
+	return d
 }
 
 // A cursor reads JSON without blanks. Once it is bad, it reads nothing more.
@@ -149,6 +197,15 @@ func (c *cursor) escaped(start int) (s string) {
 	c.must('"')
 	c.bad = c.bad || json.Unmarshal([]byte(c.text[start:c.at]), &s) != nil
 	return s
+}
+
+// word takes a word that is the only one that is ever written there.
+func (c *cursor) word(w string) bool {
+	c.bad = c.bad || !strings.HasPrefix(c.text[c.at:], w)
+	if !c.bad {
+		c.at += len(w)
+	}
+	return !c.bad
 }
 
 func (c *cursor) int() int64 {

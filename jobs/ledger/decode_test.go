@@ -30,6 +30,17 @@ func drawEntry(t *rapid.T) Record {
 		e.Receipts = append(e.Receipts, sinks.Receipt{Sink: text.Draw(t, "sink"), Key: text.Draw(t, "key"), Size: rapid.Int64().Draw(t, "size"),
 			Store: text.Draw(t, "store"), Version: text.Draw(t, "version")})
 	}
+	if rapid.Bool().Draw(t, "newer") {
+		e.Reason, e.Finality, e.Moved = text.Draw(t, "reason"), text.Draw(t, "finality"), rapid.Bool().Draw(t, "moved")
+		e.Since = time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "since"), 0).UTC()
+		e.Control = &Control{State: ControlState(text.Draw(t, "control")), Why: text.Draw(t, "why")}
+		for range rapid.IntRange(0, 2).Draw(t, "differences") {
+			e.Control.Differences = append(e.Control.Differences, Difference{
+				Metric: text.Draw(t, "metric"), Rows: text.Draw(t, "of rows"), Total: text.Draw(t, "total"), Where: text.Draw(t, "where"),
+			})
+			e.Raw = append(e.Raw, text.Draw(t, "raw"))
+		}
+	}
 	return e
 }
 
@@ -84,6 +95,8 @@ func TestDecodeEntriesAsEncodingJSONDoes(t *testing.T) {
 func TestDecodeEntriesKnowsAllFields(t *testing.T) {
 	e := typical("shape")
 	e.Cause, e.Seq, e.Segment = `"none" & <nothing>`, 7, 3
+	e.Reason, e.Since, e.Finality, e.Moved, e.Raw = "lookback", e.Fetched.Add(-time.Hour), "final", true, []string{"a.csv.zst", "b.csv.zst"}
+	e.Control = &Control{Unreconciled, "why", []Difference{{"cost", "69.96", "211.12", "app_token abc123"}}}
 	for v, i := reflect.ValueOf(e), 0; i < v.NumField(); i++ {
 		if v.Field(i).IsZero() {
 			t.Errorf("the test's record lacks %s", v.Type().Field(i).Name)
@@ -92,6 +105,13 @@ func TestDecodeEntriesKnowsAllFields(t *testing.T) {
 	for v, i := reflect.ValueOf(e.Receipts[0]), 0; i < v.NumField(); i++ {
 		if v.Field(i).IsZero() {
 			t.Errorf("the test's receipt lacks %s", v.Type().Field(i).Name)
+		}
+	}
+	for _, of := range []any{*e.Control, e.Control.Differences[0]} {
+		for v, i := reflect.ValueOf(of), 0; i < v.NumField(); i++ {
+			if v.Field(i).IsZero() {
+				t.Errorf("the test's %T lacks %s", of, v.Type().Field(i).Name)
+			}
 		}
 	}
 	raw, err := json.Marshal([]Record{e, e})

@@ -26,6 +26,13 @@ type Record struct {
 	Sums      map[string]string `json:"sums,omitempty"` // of additive metrics, exact decimals
 	Receipts  []sinks.Receipt   `json:"receipts,omitempty"`
 	Segment   int               `json:"segment"` // the highest segment there was when this was written
+
+	Reason   string    `json:"reason,omitempty"`              // why it was fetched
+	Since    time.Time `json:"since,omitzero"`                // when this content was fetched first; zero in records of earlier versions
+	Finality string    `json:"finality,omitempty"`            // what the fetch was: partial, restating or final
+	Moved    bool      `json:"changed_after_final,omitempty"` // the content replaced another one that was final
+	Control  *Control  `json:"control,omitempty"`             // nil in records of earlier versions, and of kinds that have no totals
+	Raw      []string  `json:"raw,omitempty"`                 // keys of the kept answers that it was made from
 }
 
 // Records are the newest records of a table, by partition.

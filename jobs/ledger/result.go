@@ -38,6 +38,11 @@ type Outcome struct {
 	Kept      int `json:"kept"` // empty in the answer, old rows kept as on_empty asks
 	Failed    int `json:"failed"`
 
+	Unreconciled int `json:"unreconciled,omitempty"` // partitions whose rows differ from the service's totals
+	Moved        int `json:"moved,omitempty"`        // final partitions whose numbers changed all the same
+	Probed       int `json:"probed,omitempty"`       // partitions that weren't fetched, because their totals haven't moved
+	Unkept       int `json:"unkept,omitempty"`       // raw answers that couldn't be kept
+
 	Waiting int       `json:"waiting,omitempty"` // windows that were left as they are until later
 	Due     time.Time `json:"due,omitzero"`      // when the first of them is due, when that is known
 
@@ -61,6 +66,10 @@ func (t *Outcome) Add(o Outcome) {
 	t.Empty += o.Empty
 	t.Kept += o.Kept
 	t.Failed += o.Failed
+	t.Unreconciled += o.Unreconciled
+	t.Moved += o.Moved
+	t.Probed += o.Probed
+	t.Unkept += o.Unkept
 	t.Waiting += o.Waiting
 	if t.Due.IsZero() || !o.Due.IsZero() && o.Due.Before(t.Due) {
 		t.Due = o.Due

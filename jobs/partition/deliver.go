@@ -12,6 +12,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -20,6 +21,9 @@ type Answer struct {
 	Parts   []table.Part
 	Fetched time.Time // start of the first request
 	None    bool      // the service had nothing to say (204), not even a header
+
+	Control map[civil.Date]*ledger.Control // how each partition compares with the service's totals; nil: it has none
+	Raw     []string                       // keys of the kept answers, none if none are kept
 }
 
 // cause says what the answer was, for a partition without rows.
@@ -49,12 +53,12 @@ func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Convert
 }
 
 // Deliver publishes the parts of an answer one after the other, and removes their files. It goes on after a partition that
-// fails, but not after the claim is lost: those that are left then count as failed. base has the records from before the
-// fetch, as StillDue gives them.
-func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, base ledger.Records, a Answer) (out ledger.Outcome, err error) {
+// fails, but not after the claim is lost: those that are left then count as failed. w is the window as StillDue gives it, with
+// the records from before the fetch and the reasons of the fetch.
+func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refresh.Window, a Answer) (out ledger.Outcome, err error) {
 	var errs []error
 	for i, part := range a.Parts {
-		err := t.deliver(ctx, c, d, base[part.Partition], a, part, &out)
+		err := t.deliver(ctx, c, d, w, a, part, &out)
 		if err != nil {
 			out.Failed++
 			errs = append(errs, err)
@@ -73,7 +77,7 @@ func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, base l
 	return out, errors.Join(errs...)
 }
 
-func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, base ledger.Record, a Answer, part table.Part, out *ledger.Outcome) error {
+func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refresh.Window, a Answer, part table.Part, out *ledger.Outcome) error {
 	defer os.Remove(part.Path) //nolint:errcheck // a spool file
 	t.remark(d, part, out)
 	state, size, err := t.Publish(ctx, c, Publication{
@@ -81,7 +85,8 @@ func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, base l
 			Table: t.o.Name, Partition: part.Partition, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: t.o.Run, Schema: d.Schema,
 			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
 		},
-		Base: base, Run: t.o.Run, Fetched: a.Fetched, Cause: a.cause(), Shape: d.Shape.ID(), Sums: part.Sums,
+		Base: w.Base[part.Partition], Run: t.o.Run, Reason: w.Reason(part.Partition), Fetched: a.Fetched, Cause: a.cause(),
+		Shape: d.Shape.ID(), Sums: part.Sums, Control: a.Control[part.Partition], Raw: a.Raw,
 		OnEmpty: t.o.OnEmpty, Again: t.o.Again,
 		Warn: func(err error) { t.o.Log.Warn("the sink has a remark", "job", t.o.Job, "run", t.o.Run, "status", err) },
 	})

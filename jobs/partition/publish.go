@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -26,10 +27,13 @@ type Publication struct {
 	Part    sinks.Part
 	Base    ledger.Record // the partition's record before the fetch, as StillDue gave it; the zero one: there was none
 	Run     string
+	Reason  refresh.Reason
 	Fetched time.Time // start of the first request
 	Cause   string    // of zero rows: what the answer was
 	Shape   string
 	Sums    map[string]string
+	Control *ledger.Control // nil: there are no totals to compare with
+	Raw     []string        // keys of the kept answers
 	OnEmpty OnEmpty
 	Again   bool // put it whatever the ledger says the sinks hold, and over what others put there
 
@@ -51,7 +55,9 @@ func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledg
 	e := ledger.Record{
 		Partition: p.Part.Partition, Seq: old.Seq + 1, Run: p.Run, Fetched: p.Fetched, State: ledger.Written,
 		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
+		Reason: string(p.Reason), Control: p.Control, Raw: p.Raw, Since: p.Fetched, Moved: old.Moved,
 	}
+	compare(&e, old)
 	if p.Part.Rows == 0 {
 		over, err := t.empty(&e, p)
 		if err != nil {
@@ -80,6 +86,7 @@ func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledg
 	// nothing would be put), and a partition without a record would pass for an empty one.
 	doubt := e
 	doubt.State, doubt.Hash, doubt.Rows, doubt.Sums = ledger.Publishing, "", max(old.Rows, e.Rows), nil
+	doubt.Control, doubt.Raw = nil, nil
 	if err := t.Commit(ctx, doubt); err != nil {
 		return "", 0, err
 	}
@@ -111,6 +118,7 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	case had && p.OnEmpty == KeepEmpty:
 		e.State, e.Rows, e.Hash, e.Shape = ledger.Kept, old.Rows, old.Hash, old.Shape
 		e.Sums, e.Receipts = old.Sums, old.Receipts
+		e.Since, e.Finality, e.Control, e.Raw = old.Since, old.Finality, old.Control, old.Raw
 		return true, nil
 	case had && p.OnEmpty == ClearEmpty:
 		e.State = ledger.Cleared
@@ -130,6 +138,25 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// final is the finality of a fetch after which the service changes nothing any more, as a record has it.
+const final = "final"
+
+// compare says since when the content has been there, and whether it is another one than the final one before it. Columns that
+// were added make another content without any number having moved.
+func compare(e *ledger.Record, old ledger.Record) {
+	if old.Seq == 0 || old.State == ledger.Publishing || old.Shape != e.Shape {
+		return
+	}
+	if old.Hash == e.Hash && old.Rows == e.Rows {
+		e.Since = old.Since
+		if old.Since.IsZero() {
+			e.Since = old.Fetched
+		}
+		return
+	}
+	e.Moved = e.Moved || old.Finality == final
 }
 
 // keepReceipts keeps the receipts of targets that hold e's content already, and gives the other targets.

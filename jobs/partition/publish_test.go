@@ -15,6 +15,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -284,7 +285,7 @@ func TestDeliverStopsWhenTheClaimIsLost(t *testing.T) {
 		a.Parts = append(a.Parts, table.Part{Partition: date(day), Path: path, Rows: 1, Size: 4, Hash: day})
 	}
 	to := openAt(t, p.ledger, p.target...)
-	out, err := to.Deliver(t.Context(), p.claim, Definition{Schema: &sinks.Schema{}}, nil, a)
+	out, err := to.Deliver(t.Context(), p.claim, Definition{Schema: &sinks.Schema{}}, refresh.Window{}, a)
 	if !errors.Is(err, ledger.ErrLost) || out.Failed != 3 || s.puts != 0 {
 		t.Errorf("%+v, %d puts: %v", out, s.puts, err)
 	}

@@ -42,6 +42,16 @@ type Due struct {
 	Seq       int        `json:"-"` // of the record that the plan was made from; a newer one is another process's work
 }
 
+// Reason says why a partition of the window is fetched; empty when it isn't due.
+func (w Window) Reason(partition civil.Date) Reason {
+	for _, d := range w.Due {
+		if d.Partition == partition {
+			return d.Reason
+		}
+	}
+	return ""
+}
+
 // Name names the unit that does the window by the first day of its cell.
 func (w Window) Name() string { return cellName(w.Period, w.Cell) }
 

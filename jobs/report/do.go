@@ -27,7 +27,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 		return ledger.Outcome{}, err
 	}
 	var m adjust.Meter
-	f := &fetch{plan: p, claim: claim, base: window.Base, client: p.o.Client.Metered(&m), trial: &p.trial}
+	f := &fetch{plan: p, claim: claim, window: window, client: p.o.Client.Metered(&m), trial: &p.trial}
 	if f.cols, err = p.resolve(ctx, f.client); err == nil {
 		for _, run := range window.Runs() {
 			err = errors.Join(err, f.partitions(ctx, run))
@@ -52,7 +52,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 type fetch struct {
 	*plan
 	claim  ledger.Hold
-	base   ledger.Records // what the ledger held before the fetch
+	window refresh.Window // what is still due of it, with what the ledger held before the fetch
 	client *adjust.Client
 	cols   *columns
 	trial  *trial // of the first query with these columns
@@ -74,7 +74,7 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date) error {
 		f.out.Failed += len(row)
 		return fmt.Errorf("fetch %s/%s: %w%s", f.o.Table, span(row), err, f.advice(err))
 	}
-	out, err := f.table.Deliver(ctx, f.claim, f.cols.Definition, f.base, a)
+	out, err := f.table.Deliver(ctx, f.claim, f.cols.Definition, f.window, a)
 	f.out.Add(out)
 	return err
 }

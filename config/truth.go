@@ -1,0 +1,73 @@
+package config
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/config/strict"
+)
+
+// Drift says how final partitions are watched for numbers that change all the same.
+type Drift struct {
+	Days int  // of finals that a run compares with the service's totals; 0: none
+	Warn bool // rows that moved stay as they are
+}
+
+// Raw says where the service's answers are kept as they came.
+type Raw struct {
+	URL      string // of a bucket; empty: nowhere
+	KeepDays int    // 0: for ever
+	Required bool   // a partition whose answer couldn't be kept fails
+}
+
+// or fills in what a job doesn't say. A job that names a place of its own says the rest itself too.
+func (r Raw) or(all Raw) Raw {
+	if r.URL != "" {
+		return r
+	}
+	return Raw{all.URL, cmp.Or(r.KeepDays, all.KeepDays), r.Required || all.Required}
+}
+
+// watchedDays is how many days of finals a run compares by default, so that a year is seen within five nights.
+const watchedDays = 90
+
+// days is a number of days such as 400d.
+var days = func() strict.Shape[int] {
+	form := strict.Matching(strict.Expr(`^([1-9][0-9]{0,4})d$`), "a number of days from 1d to 99999d, such as 400d")
+	return strict.Shape[int]{Read: func(d *strict.Decoder, n strict.Node, key string) (int, bool) {
+		s, ok := form.Read(d, n, key)
+		if !ok {
+			return 0, false
+		}
+		count, _ := strconv.Atoi(s[:len(s)-1]) // five digits at most
+		return count, true
+	}, Schema: form.Schema}
+}()
+
+// drift is a number of days, or one of two words.
+var drift = strict.Shape[Drift]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (Drift, bool) {
+		switch v, _ := d.Scalar(n); v {
+		case "off":
+			return Drift{}, true
+		case "warn":
+			return Drift{Days: watchedDays, Warn: true}, true
+		}
+		count, ok := days.Read(d, n, key)
+		return Drift{Days: count}, ok
+	},
+	Schema: func() *jsonschema.Schema {
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{strict.OneOf("off", "warn").Schema(), days.Schema()}}
+	},
+}
+
+// rawFields are the keys of raw answers: at the top for all jobs of kind report, and in a job for it alone.
+func rawFields(r *Raw, whose string) []strict.Field {
+	return []strict.Field{
+		strict.Optional("raw", bucketURL, &r.URL, "gs://my-bucket/raw", "URL of the bucket that keeps "+whose+" as they came, so that tables can be rebuilt without the service. Without the key they aren't kept."),
+		strict.Optional("raw_keep", days, &r.KeepDays, "400d", "How long raw answers are kept. Without the key they stay for ever."),
+		strict.Optional("raw_required", strict.Bool, &r.Required, "true", "Whether a partition fails whose raw answer couldn't be kept. By default it is published, and the run ends with exit code 3."),
+	}
+}
