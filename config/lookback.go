@@ -10,8 +10,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// longestLookback is ten years of days.
-const longestLookback = 3660
+const longestLookback = 3660 // ten years of days
 
 // lookback is the value of the key: a number of days, or auto, or probe, which is auto with a question first.
 type lookback struct {
@@ -50,9 +49,7 @@ func checkLookback(d *strict.Decoder, r *Report, p *parts, finalAfter strict.Nod
 			"it, so that finals may change; want at least %dd, or fewer days of lookback and cohort", r.FinalAfter, last, last)
 	}
 	if r.FinalAfter > r.Lookback { // what is final then is fetched then
-		r.Horizons = append(r.Horizons, r.FinalAfter)
-		slices.Sort(r.Horizons)
-		r.Horizons = slices.Compact(r.Horizons)
+		r.Horizons = slices.Compact(slices.Sorted(slices.Values(append(r.Horizons, r.FinalAfter))))
 	}
 	if r.Period == wholeTable { // fetched whole each time
 		r.Horizons = nil

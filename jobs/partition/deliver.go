@@ -96,19 +96,13 @@ func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 	out.Rows += part.Rows
 	out.ParquetBytes += size
 	out.Count(state)
-	if base := w.Base[part.Partition]; base.Finality == refresh.Final && t.moved(part.Partition, a.Fetched) {
+	if t.moved(w.Base[part.Partition], a.Fetched) {
 		out.Moved++
 	}
 	if state == ledger.Kept {
 		t.o.Log.Warn("the answer has no rows, the old ones stay", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String())
 	}
 	return nil
-}
-
-// moved tells whether a fetch brought other numbers than the final ones before it.
-func (t *Table) moved(partition civil.Date, fetched time.Time) bool {
-	e, _ := t.Record(partition)
-	return e.Moved && e.Since.Equal(fetched)
 }
 
 // remark counts cells whose values were taken in another form than they came in.

@@ -176,6 +176,12 @@ func sumsAgree(a, b map[string]string) bool {
 	return true
 }
 
+// moved tells whether a fetch brought other numbers than the final ones that were recorded before it.
+func (t *Table) moved(old ledger.Record, fetched time.Time) bool {
+	e, _ := t.Record(old.Partition)
+	return old.Finality == refresh.Final && e.Moved && e.Since.Equal(fetched)
+}
+
 // keepReceipts keeps the receipts of targets that hold e's content already, and gives the other targets.
 func (t *Table) keepReceipts(e *ledger.Record, old ledger.Record) (stale []ledger.Target) {
 	same := old.State != ledger.Publishing && old.Hash == e.Hash && old.Rows == e.Rows && old.Shape == e.Shape
