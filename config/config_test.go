@@ -135,7 +135,7 @@ func TestEveryKey(t *testing.T) {
 			Name: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
 			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, line: 19,
 			Report: &Report{
-				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Page: Page{2, 'w'},
+				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Horizons: []int{30}, Page: Page{2, 'w'},
 				OnEmpty: "keep", OnMissingEvent: "null", NewColumns: "later",
 				Reconcile: "fail", FinalAfter: 30, Drift: Drift{90, true}, Raw: Raw{URL: "gs://bucket/job-raw", Required: true},
 				Dimensions: []string{"month", "week", "app"}, Metrics: []string{"installs", "shiny_new"},

@@ -10,12 +10,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// Days in which a finished period is still restated: by the service itself, and by ad networks of what they report.
-const (
-	restated          = 7
-	restatedByNetwork = 14
-	longestLookback   = 3660
-)
+const longestLookback = 3660 // ten years of days
 
 // lookback is the value of the key: a number of days, or auto, or probe, which is auto with a question first.
 type lookback struct {
@@ -43,11 +38,18 @@ var lookbackShape = strict.Shape[lookback]{
 }
 
 // checkLookback works out until when partitions change, from what the catalogue says of the report's metrics.
-func checkLookback(d *strict.Decoder, r *Report, p *parts) {
+func checkLookback(d *strict.Decoder, r *Report, p *parts, finalAfter strict.Node) {
 	fields := metricFields(r, p)
 	r.Probe = p.lookback.probe
 	if r.Lookback = p.lookback.days; p.lookback.auto {
 		r.Lookback, r.Horizons = automatic(r, fields)
+	}
+	if last := slices.Max(append(r.Horizons, r.Lookback)); finalAfter != nil && r.FinalAfter < last {
+		d.Warn(finalAfter, "final_after: partitions count as final %d days after their end, and are fetched for the last time %d days after "+
+			"it, so that finals may change; want at least %dd, or fewer days of lookback and cohort", r.FinalAfter, last, last)
+	}
+	if r.FinalAfter > r.Lookback { // what is final then is fetched then
+		r.Horizons = slices.Compact(slices.Sorted(slices.Values(append(r.Horizons, r.FinalAfter))))
 	}
 	if r.Period == wholeTable { // fetched whole each time
 		r.Horizons = nil
@@ -101,11 +103,11 @@ func metricFields(r *Report, p *parts) []placed {
 
 // automatic gives the days in which everything may change, and the ages beyond them at which a cohort becomes final.
 func automatic(r *Report, fields []placed) (days int, horizons []int) {
-	days = restated
+	days = catalog.Restated
 	spend := r.Parameters["ad_spend_mode"]
 	for _, f := range fields {
 		if f.NetworkCost(strings.Join(spend, "")) {
-			days = restatedByNetwork
+			days = catalog.RestatedByNetwork
 		}
 	}
 	for _, f := range fields {

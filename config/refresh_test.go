@@ -48,6 +48,14 @@ func TestLookback(t *testing.T) {
 		// Metrics that no day ends.
 		{[]string{"metrics: [cohort_revenue, roas, roas_d30]"}, 7, []int{30}, 1},
 		{[]string{"metrics: [cohort_revenue]", "lookback: 100"}, 100, nil, 1},
+		// What counts as final is fetched at that age. A cohort that ends later still moves it.
+		{[]string{"metrics: [installs]", "final_after: 30d"}, 7, []int{30}, 0},
+		{[]string{"metrics: [installs]", "final_after: 7d"}, 7, nil, 0},
+		{[]string{"metrics: [roas_d30]", "final_after: 30d"}, 7, []int{30}, 0},
+		{[]string{"metrics: [roas_d30]", "final_after: 40d"}, 7, []int{30, 40}, 0},
+		{[]string{"metrics: [roas_d30]", "final_after: 20d"}, 7, []int{20, 30}, 1},
+		{[]string{"metrics: [installs]", "final_after: 30d", "lookback: 3"}, 3, []int{30}, 0},
+		{[]string{"metrics: [installs]", "final_after: 5d"}, 7, nil, 1},
 		// An unknown metric says nothing.
 		{[]string{"metrics: [shiny_new]"}, 7, nil, 1},
 		{[]string{"metrics: [shiny_new]", "types: {shiny_new: int64}"}, 7, nil, 0},

@@ -45,6 +45,22 @@ func (f Field) NetworkCost(adSpendMode string) bool {
 	return f.spend == "network" || f.spend == "mode" && adSpendMode != "adjust"
 }
 
+// The days after its end in which the service restates a period: by itself, and what ad networks report of themselves.
+const (
+	Restated          = 7
+	RestatedByNetwork = 14
+)
+
+// FinalAfter is how many days after a period's end the service changes the metric no more: those in which it restates everything
+// or what networks report, or the period of a cohort when that is longer. Of a metric that accumulates it is false.
+func (f Field) FinalAfter(adSpendMode string) (days int, ever bool) {
+	days = Restated
+	if f.NetworkCost(adSpendMode) {
+		days = RestatedByNetwork
+	}
+	return max(days, f.Horizon), !f.Accumulates
+}
+
 // Formula is how the service computes the metric from other metrics, by their slugs: "cost/installs". It is empty for a metric
 // that is counted. The operators are + - * / ( ), and abs( ) around a difference. The service gives 0 for a quotient by
 // zero (the examples of its documentation).

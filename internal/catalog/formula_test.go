@@ -53,3 +53,31 @@ func TestFormulasAreOfMetrics(t *testing.T) {
 		t.Errorf("only %d formulas", n)
 	}
 }
+
+// After how many days the service changes a metric no more.
+func TestFinalAfter(t *testing.T) {
+	for _, c := range []struct {
+		slug, spend string
+		days        int
+		ever        bool
+	}{
+		{"installs", "adjust", 7, true},
+		{"cost", "adjust", 7, true},
+		{"cost", "network", 14, true},
+		{"network_cost", "adjust", 14, true},
+		{"roas_d3", "adjust", 7, true},
+		{"roas_d7", "mixed", 14, true},
+		{"roas_d120", "mixed", 120, true},
+		{"retained_users_w1", "adjust", 13, true},
+		{"cohort_revenue", "adjust", 7, false},
+		{"purchase_d30_revenue_cohort", "adjust", 30, true},
+	} {
+		f, known := Metric(c.slug)
+		if !known {
+			f, known = Guess(c.slug)
+		}
+		if days, ever := f.FinalAfter(c.spend); !known || days != c.days || ever != c.ever {
+			t.Errorf("%s with ad_spend_mode %s: %d %v, want %d %v", c.slug, c.spend, days, ever, c.days, c.ever)
+		}
+	}
+}

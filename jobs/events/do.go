@@ -23,6 +23,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	}
 	var m adjust.Meter
 	d := p.definition()
+	d.Rules = p.rules
 	day := window.Due[0].Partition // a cell of the grid is one day
 	var a partition.Answer
 	if err = p.table.SaveShape(ctx, d.Shape); err == nil {

@@ -4,45 +4,78 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A record says since when its content has been there, and whether it replaced a final one. Another shape isn't another number,
-// and once a final partition has moved, its records go on saying so.
+// A record says since when its content has been there, and whether it replaced a final one. A column that was added isn't another
+// number, unless a sum moved with it; another meaning begins anew; and once a final partition has moved, its records go on saying
+// so.
 func TestContentSince(t *testing.T) {
 	s := newShelf()
 	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
 	day := date("2026-01-01")
 	for i, c := range []struct {
-		hash, shape, finality string
-		since                 int // the step whose fetch it is
-		moved                 bool
+		hash, shape, cost string
+		reason            refresh.Reason
+		finality          string
+		since             int // the step whose fetch it is
+		moved             bool
 	}{
-		{"A", "x", "restating", 0, false},
-		{"A", "x", "restating", 0, false},
-		{"B", "x", "final", 2, false},
-		{"B", "x", "final", 2, false},
-		{"C", "xy", "final", 4, false},
-		{"D", "xy", "final", 5, true},
-		{"D", "xy", "final", 5, true},
-		{"E", "xyz", "final", 7, true},
+		{"A", "x", "1.0", refresh.Missing, refresh.Restating, 0, false},
+		{"A", "x", "1.0", refresh.Lookback, refresh.Restating, 0, false},
+		{"B", "x", "2.0", refresh.Lookback, refresh.Final, 2, false},
+		{"B", "x", "2.0", refresh.Forced, refresh.Final, 2, false},
+		{"C", "xy", "2.000000", refresh.NewColumns, refresh.Final, 4, false},
+		{"D", "xy", "3", refresh.Forced, refresh.Final, 5, true},
+		{"D", "xy", "3", refresh.Forced, refresh.Final, 5, true},
+		{"E", "xyz", "3", refresh.NewColumns, refresh.Final, 7, true},
+		{"F", "euro", "2", refresh.Rebased, refresh.Final, 8, false},
+		{"G", "euro and more", "2.5", refresh.NewColumns, refresh.Final, 9, true},
 	} {
-		table := openAt(t, p.ledger, p.target...)
-		base, _ := table.Record(day)
-		if base.Seq > 0 {
-			base.Finality = "restating"
-			if i > 2 {
-				base.Finality = final
-			}
-		}
+		to := openAt(t, p.ledger, p.target...)
+		base, _ := to.Record(day)
 		fetched := func(step int) time.Time { return time.Date(2026, 1, 2+step, 6, 0, 0, 0, time.UTC) }
-		_, _, err := table.Publish(t.Context(), p.claim, Publication{
+		_, _, err := to.Publish(t.Context(), p.claim, Publication{
 			Base: base, Part: sinks.Part{Table: "installs", Partition: day, Rows: 3, Hash: c.hash}, Shape: c.shape, Fetched: fetched(i),
+			Reason: c.reason, Finality: c.finality, Sums: map[string]string{"cost": c.cost},
 		})
 		check(t, err)
-		if e := p.recorded(); !e.Since.Equal(fetched(c.since)) || e.Moved != c.moved {
-			t.Errorf("step %d: since %v, want that of step %d; moved %v", i, e.Since, c.since, e.Moved)
+		if e := p.recorded(); !e.Since.Equal(fetched(c.since)) || e.Moved != c.moved || e.Finality != c.finality {
+			t.Errorf("step %d: since %v, want that of step %d; moved %v; %s", i, e.Since, c.since, e.Moved, e.Finality)
+		}
+	}
+}
+
+// Deliver judges each fetch by the definition's rules, and counts the finals that moved.
+func TestDeliverCountsFinalsThatMoved(t *testing.T) {
+	p := newPublisher(t, ledger.Target{Name: "s", Sink: newShelf()})
+	d := Definition{Schema: &sinks.Schema{}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC, FinalAfter: map[string]int{"cost": 2}}}
+	day := date("2026-01-01") // is over on 01-02, and final on 01-04
+	for _, c := range []struct {
+		fetched, hash, finality string
+		moved                   int
+	}{
+		{"2026-01-01T06:00", "A", refresh.Partial, 0},
+		{"2026-01-02T06:00", "B", refresh.Restating, 0},
+		{"2026-01-03T23:59", "C", refresh.Restating, 0},
+		{"2026-01-04T00:00", "D", refresh.Final, 0},
+		{"2026-01-05T00:00", "D", refresh.Final, 0},
+		{"2026-01-06T00:00", "E", refresh.Final, 1},
+		{"2026-01-07T00:00", "E", refresh.Final, 0},
+		{"2026-01-08T00:00", "F", refresh.Final, 1},
+	} {
+		to := openAt(t, p.ledger, p.target...)
+		w, err := to.StillDue(t.Context(), refresh.Window{Due: []refresh.Due{{Partition: day, Seq: 1 << 20}}})
+		check(t, err)
+		out, err := to.Deliver(t.Context(), p.claim, d, w, Answer{
+			Fetched: moment(c.fetched), Parts: []table.Part{{Partition: day, Rows: 1, Hash: c.hash}},
+		})
+		check(t, err)
+		if e := p.recorded(); e.Finality != c.finality || out.Moved != c.moved {
+			t.Errorf("fetched %s: %s, %d moved; want %s, %d", c.fetched, e.Finality, out.Moved, c.finality, c.moved)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -16,6 +17,7 @@ type Definition struct {
 	Route   int // index of the column whose value names a row's partition, or table.NoRoute
 	Shape   ledger.Shape
 	Schema  *sinks.Schema
+	Rules   refresh.Rules // what makes a fetch of these columns final: period, zone and FinalAfter
 }
 
 // asked tells whether a column is asked for at the service, rather than made of NULLs.

@@ -86,8 +86,8 @@ func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
 		},
 		Base: w.Base[part.Partition], Run: t.o.Run, Reason: w.Reason(part.Partition), Fetched: a.Fetched, Cause: a.cause(),
-		Shape: d.Shape.ID(), Sums: part.Sums, Control: a.Control[part.Partition], Raw: a.Raw,
-		OnEmpty: t.o.OnEmpty, Again: t.o.Again,
+		Finality: d.Rules.Finality(part.Partition, a.Fetched).State, Shape: d.Shape.ID(), Sums: part.Sums,
+		Control: a.Control[part.Partition], Raw: a.Raw, OnEmpty: t.o.OnEmpty, Again: t.o.Again,
 		Warn: func(err error) { t.o.Log.Warn("the sink has a remark", "job", t.o.Job, "run", t.o.Run, "status", err) },
 	})
 	if err != nil {
@@ -96,6 +96,9 @@ func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 	out.Rows += part.Rows
 	out.ParquetBytes += size
 	out.Count(state)
+	if t.moved(w.Base[part.Partition], a.Fetched) {
+		out.Moved++
+	}
 	if state == ledger.Kept {
 		t.o.Log.Warn("the answer has no rows, the old ones stay", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String())
 	}

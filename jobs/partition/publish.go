@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"time"
 
@@ -24,18 +25,19 @@ const (
 
 // A Publication is one fetched partition on its way to the sinks and the ledger.
 type Publication struct {
-	Part    sinks.Part
-	Base    ledger.Record // the partition's record before the fetch, as StillDue gave it; the zero one: there was none
-	Run     string
-	Reason  refresh.Reason
-	Fetched time.Time // start of the first request
-	Cause   string    // of zero rows: what the answer was
-	Shape   string
-	Sums    map[string]string
-	Control *ledger.Control // nil: there are no totals to compare with
-	Raw     []string        // keys of the kept answers
-	OnEmpty OnEmpty
-	Again   bool // put it whatever the ledger says the sinks hold, and over what others put there
+	Part     sinks.Part
+	Base     ledger.Record // the partition's record before the fetch, as StillDue gave it; the zero one: there was none
+	Run      string
+	Reason   refresh.Reason
+	Fetched  time.Time // start of the first request
+	Cause    string    // of zero rows: what the answer was
+	Shape    string
+	Sums     map[string]string
+	Finality string          // of the fetch: see refresh.Finality
+	Control  *ledger.Control // nil: there are no totals to compare with
+	Raw      []string        // keys of the kept answers
+	OnEmpty  OnEmpty
+	Again    bool // put it whatever the ledger says the sinks hold, and over what others put there
 
 	// Warn is told of problems that do no harm, such as what a sink couldn't tidy up or can't promise; nil: nobody is.
 	Warn func(error)
@@ -55,7 +57,7 @@ func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledg
 	e := ledger.Record{
 		Partition: p.Part.Partition, Seq: old.Seq + 1, Run: p.Run, Fetched: p.Fetched, State: ledger.Written,
 		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
-		Reason: string(p.Reason), Control: p.Control, Raw: p.Raw, Since: p.Fetched, Moved: old.Moved,
+		Reason: string(p.Reason), Finality: p.Finality, Control: p.Control, Raw: p.Raw, Since: p.Fetched, Moved: old.Moved,
 	}
 	compare(&e, old)
 	if p.Part.Rows == 0 {
@@ -140,23 +142,44 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	return false, nil
 }
 
-// final is the finality of a fetch after which the service changes nothing any more, as a record has it.
-const final = "final"
-
 // compare says since when the content has been there, and whether it is another one than the final one before it. Columns that
-// were added make another content without any number having moved.
+// were added make another content, and may bring rows of their own, without any number having moved. Then only the sums of
+// columns that both have are compared, and nothing is when the numbers mean something else by now.
 func compare(e *ledger.Record, old ledger.Record) {
-	if old.Seq == 0 || old.State == ledger.Publishing || old.Shape != e.Shape {
+	switch same := old.Hash == e.Hash && old.Rows == e.Rows; {
+	case old.Seq == 0 || old.State == ledger.Publishing:
 		return
-	}
-	if old.Hash == e.Hash && old.Rows == e.Rows {
+	case e.Reason == string(refresh.Rebased):
+		e.Moved = false
+		return
+	case same && old.Shape == e.Shape:
 		e.Since = old.Since
 		if old.Since.IsZero() {
 			e.Since = old.Fetched
 		}
 		return
+	case old.Shape != e.Shape && sumsAgree(old.Sums, e.Sums):
+		return
 	}
-	e.Moved = e.Moved || old.Finality == final
+	e.Moved = e.Moved || old.Finality == refresh.Final
+}
+
+// sumsAgree tells whether the columns that both have the sums of have the same ones.
+func sumsAgree(a, b map[string]string) bool {
+	for name, text := range a {
+		x, ok := new(big.Rat).SetString(text)
+		y, both := new(big.Rat).SetString(b[name])
+		if ok && both && x.Cmp(y) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// moved tells whether a fetch brought other numbers than the final ones that were recorded before it.
+func (t *Table) moved(old ledger.Record, fetched time.Time) bool {
+	e, _ := t.Record(old.Partition)
+	return old.Finality == refresh.Final && e.Moved && e.Since.Equal(fetched)
 }
 
 // keepReceipts keeps the receipts of targets that hold e's content already, and gives the other targets.

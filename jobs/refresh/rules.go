@@ -11,7 +11,8 @@
 //	           ▲                  │
 //	           └──────────────────┘  interrupted, new sink, changed outside, rebaseline, missing columns
 //
-// Plan cuts what is due into windows on a fixed grid. Gaps, FreshnessOf and RestOf read the same rules the other way
+// Plan cuts what is due into windows on a fixed grid. Finality says of what was fetched whether the service may still change
+// it. Gaps, FreshnessOf and RestOf read the same rules the other way
 // round: what is missing, how old the table is, and what it lacks though nothing is due.
 package refresh
 
@@ -27,16 +28,17 @@ import (
 
 // Rules say which partitions a table should have and when they are to be fetched again.
 type Rules struct {
-	Period   Period
-	Page     int             // periods in a cell of the grid, at least 1
-	Start    civil.Date      // the period that holds it is the first one that is fetched when it has no record
-	Through  civil.Date      // the period that holds it is the last one; zero: the newest. A Whole table ignores it
-	Today    bool            // fetch the unfinished period too
-	Lookback int             // days after its end in which the service restates a period
-	Horizons []int           // days after a period's end from which a cohort metric of it is final, ascending
-	Location *time.Location  // of the report: where a day begins and ends
-	Schedule cron.Schedule   // nil: fires always
-	Targets  []ledger.Target // of the job
+	Period     Period
+	Page       int             // periods in a cell of the grid, at least 1
+	Start      civil.Date      // the period that holds it is the first one that is fetched when it has no record
+	Through    civil.Date      // the period that holds it is the last one; zero: the newest. A Whole table ignores it
+	Today      bool            // fetch the unfinished period too
+	Lookback   int             // days after its end in which the service restates a period
+	Horizons   []int           // days after a period's end from which a cohort metric of it is final, ascending
+	FinalAfter map[string]int  // column -> days after a period's end from which the service changes it no more, or Never
+	Location   *time.Location  // of the report: where a day begins and ends
+	Schedule   cron.Schedule   // nil: fires always
+	Targets    []ledger.Target // of the job
 
 	// Stale says why partitions of a shape must be fetched again, by the shape's ID. They are due before Start too, as
 	// every recorded partition is that isn't final, unless Through says that a range was asked for.

@@ -10,6 +10,7 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -86,6 +87,8 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	for _, col := range cols {
 		c.add(col.Column)
 	}
+	c.Rules = p.o.Rules
+	c.Rules.FinalAfter = p.o.finalAfter(c.Shape)
 	c.Complete(p.o.Warehouse, p.o.Rules.Period.String(), usual, describe)
 	if err := p.table.SaveShape(ctx, c.Shape); err != nil {
 		return nil, err
@@ -205,9 +208,34 @@ func describe(c table.Column) string {
 		f, _ := catalog.Dimension(c.Source)
 		return f.Description
 	}
-	f, known := catalog.Metric(c.Source)
+	return metric(c.Source).Description
+}
+
+// metric is what the catalogue knows of a metric, also of an event's; nothing of one that is the account's own.
+func metric(slug string) catalog.Field {
+	f, known := catalog.Metric(slug)
 	if !known {
-		f, _ = catalog.Guess(c.Source)
+		f, _ = catalog.Guess(slug)
 	}
-	return f.Description
+	return f
+}
+
+// finalAfter says of each metric of the table how many days after a period's end the service changes it no more. One that the
+// catalogue lacks is taken for one that it doesn't restate for longer than others.
+func (o Options) finalAfter(s ledger.Shape) map[string]int {
+	days := map[string]int{}
+	for _, c := range s.Columns {
+		if c.Source == "" || slices.Contains(o.Query.Dimensions, c.Source) {
+			continue // NULLs stay NULLs
+		}
+		after, ever := metric(c.Source).FinalAfter(strings.Join(o.Query.Parameters["ad_spend_mode"], ""))
+		switch {
+		case o.FinalAfter > 0:
+			after = o.FinalAfter
+		case !ever:
+			after = refresh.Never
+		}
+		days[c.Name] = after
+	}
+	return days
 }

@@ -40,7 +40,9 @@ type Options struct {
 	Targets []ledger.Target
 
 	Start func(today civil.Date) civil.Date // first day wanted
-	Rules refresh.Rules                     // without Start
+	Rules refresh.Rules                     // without Start and FinalAfter
+
+	FinalAfter int // days after a period's end from which all columns are final; 0: as the catalogue says
 
 	Rebaseline bool // replace partitions of another meaning instead of refusing the config
 	NewColumns bool // ask the service which events there are by now, because partitions may lack columns of them
@@ -134,6 +136,7 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 		shape = p.columns.Shape
 	}
 	p.mu.Unlock()
+	rules.FinalAfter = p.o.finalAfter(shape)
 	if rules.Stale, err = p.table.Stale(ctx, shape); err != nil {
 		return in, err
 	}
@@ -166,6 +169,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	}
 	p.rules.Start = k.o.Start(civil.DateOf(now.In(p.rules.Location)))
 	p.rules.Targets = k.o.Targets
+	p.rules.FinalAfter = k.o.finalAfter(p.known)
 	p.rules.Stale, err = p.table.Stale(ctx, p.known)
 	return p, err
 }

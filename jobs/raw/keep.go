@@ -1,0 +1,101 @@
+package raw
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/disk"
+)
+
+// A Kept is one answer on its way into the store. A nil Kept does nothing.
+type Kept struct {
+	store   *Store
+	ctx     context.Context
+	request Request
+	copy    *stream // of the attempt at work; nil: none
+}
+
+// Tee gives a reader of the same bytes as from, which are copied while they are read. Each call begins anew, because the
+// service is asked again when an answer breaks: what was copied of an earlier attempt is thrown away.
+func (k *Kept) Tee(from io.Reader) io.Reader {
+	if k == nil {
+		return from
+	}
+	k.begin()
+	return io.TeeReader(from, k.copy)
+}
+
+func (k *Kept) begin() {
+	k.Abort()
+	k.copy = k.store.stream(k.ctx, k.request)
+}
+
+// Abort throws the copy away, if there is one that isn't committed. It does no harm behind Commit.
+func (k *Kept) Abort() {
+	if k != nil && k.copy != nil {
+		k.copy.abort(errAborted)
+		k.copy = nil
+	}
+}
+
+// ends is how many times its patience a whole answer waits for the end of its copy.
+const ends = 6
+
+// Commit publishes the copy of an accepted answer, and gives its key. After an error there is no object, unless the store
+// lost its own answer; nobody then knows the key.
+func (k *Kept) Commit(a Answer) (key string, err error) {
+	if k == nil {
+		return "", nil
+	}
+	if k.copy == nil || a.Status == http.StatusNoContent { // there was nothing to read
+		k.begin()
+	}
+	c := k.copy
+	defer k.Abort()
+	late := time.AfterFunc(ends*c.wait, c.stuck)
+	defer late.Stop()
+	if err = k.commit(c, a); err != nil {
+		if cause := context.Cause(c.ctx); cause != nil && !errors.Is(err, cause) {
+			err = fmt.Errorf("%w: %w", cause, err)
+		}
+		return "", fmt.Errorf("keep the answer as %s: %w", k.store.Location(c.key), err)
+	}
+	k.copy = nil
+	c.cancel(nil) // frees the context
+	return c.key, nil
+}
+
+func (k *Kept) commit(c *stream, a Answer) error {
+	if err := c.end(); err != nil {
+		return err
+	}
+	if a.Bytes != c.bytes {
+		return fmt.Errorf("%d of its %d bytes were copied", c.bytes, a.Bytes)
+	}
+	a.SHA256 = hex.EncodeToString(c.sum.Sum(nil))
+	tail, err := frame(Meta{k.request, a})
+	if err != nil {
+		return err
+	}
+	if _, err = c.object.Write(tail); err != nil {
+		return err
+	}
+	if c.file != nil { // so that after a power cut no record names half a file
+		if err = c.file.Sync(); err != nil {
+			return err
+		}
+	}
+	object := c.object
+	c.object = nil // whatever Close says, nothing more is written
+	if err = object.Close(); err != nil || c.file == nil {
+		return err
+	}
+	path := filepath.Join(k.store.o.Dir, filepath.FromSlash(c.key))
+	return disk.SyncFolders(filepath.Dir(path), k.store.o.Dir)
+}

@@ -1,0 +1,100 @@
+package raw
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"net/http"
+
+	"github.com/klauspost/compress/zstd"
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// A DamagedError says that a kept answer is missing, or isn't what was kept: nothing may be made of it.
+type DamagedError struct {
+	Location string // where a person finds it
+	Err      error  // fs.ErrNotExist when it is missing
+}
+
+func (e *DamagedError) Error() string {
+	if errors.Is(e.Err, fs.ErrNotExist) {
+		return fmt.Sprintf("the raw answer %s is missing", e.Location)
+	}
+	return fmt.Sprintf("the raw answer %s is damaged: %v", e.Location, e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// A Reader reads a kept answer's content. What it gives is the whole answer only when it ends with io.EOF: its size and its
+// SHA-256 are compared there.
+type Reader struct {
+	Meta
+	where   string
+	object  *blob.Reader
+	from    *section
+	decoder *zstd.Decoder
+	sum     hash.Hash
+	read    int64
+}
+
+// Open opens a kept answer. A missing or damaged one is a *DamagedError; other errors are of the store.
+func (s *Store) Open(ctx context.Context, key string) (*Reader, error) {
+	r := &Reader{where: s.Location(key), sum: sha256.New()}
+	if err := r.open(ctx, s.o.Bucket, key); err != nil {
+		_ = r.Close() // err says more
+		return nil, r.explain(err)
+	}
+	return r, nil
+}
+
+// explain makes a *DamagedError of what isn't the store's fault.
+func (r *Reader) explain(err error) error {
+	var damaged *DamagedError
+	switch {
+	case errors.As(err, &damaged):
+		return err
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return &DamagedError{r.where, fs.ErrNotExist}
+	case r.from != nil && r.from.err == nil:
+		return &DamagedError{r.where, err}
+	}
+	return fmt.Errorf("read the raw answer %s: %w", r.where, err)
+}
+
+// Read reads the content.
+func (r *Reader) Read(p []byte) (int, error) {
+	n, err := r.decoder.Read(p)
+	r.read += int64(n)
+	r.sum.Write(p[:n])
+	switch {
+	case r.read > r.Bytes:
+		return 0, &DamagedError{r.where, fmt.Errorf("it has more than its %d bytes", r.Bytes)}
+	case err == io.EOF && r.read < r.Bytes:
+		return n, &DamagedError{r.where, fmt.Errorf("it has %d of its %d bytes", r.read, r.Bytes)}
+	case err == io.EOF && hex.EncodeToString(r.sum.Sum(nil)) != r.SHA256:
+		return n, &DamagedError{r.where, errors.New("its SHA-256 isn't that of what was kept")}
+	case err != nil && err != io.EOF:
+		return n, r.explain(err)
+	}
+	return n, err
+}
+
+// Empty tells whether the service had nothing to say, not even a header.
+func (r *Reader) Empty() bool { return r.Status == http.StatusNoContent }
+
+// Close ends the reading, wherever it is.
+func (r *Reader) Close() error {
+	if r.decoder != nil {
+		r.decoder.Close()
+	}
+	if r.object == nil {
+		return nil
+	}
+	return r.object.Close()
+}
