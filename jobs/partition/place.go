@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// mostPlaces is how many groups a difference names.
-const mostPlaces = 3
+// MostPlaces is how many groups a difference names.
+const MostPlaces = 3
 
 // Place says in which groups of rows a metric differs, those with the largest differences first: "app_token abc123, network X".
 // The groups go by the values of by. Of all groups it says so; it is empty when the metric differs in none.
@@ -31,7 +31,7 @@ func Place(by []string, metric string, groups map[string][]ledger.Difference, al
 			}
 		}
 	}
-	if len(found) > mostPlaces && len(found) == all {
+	if len(found) > MostPlaces && len(found) == all {
 		return fmt.Sprintf("each %s of %d", strings.Join(by, " and "), all)
 	}
 	slices.SortFunc(found, func(a, b place) int {
@@ -39,7 +39,7 @@ func Place(by []string, metric string, groups map[string][]ledger.Difference, al
 	})
 	var words []string
 	for i, p := range found {
-		if i == mostPlaces {
+		if i == MostPlaces {
 			words = append(words, fmt.Sprintf("and %d more", len(found)-i))
 			break
 		}

@@ -212,7 +212,7 @@ func (f *fetch) locate(ctx context.Context, doubts []doubt) {
 }
 
 // placed asks for totals by some dimensions, only for some values of the first if there are any, and sets where the differences
-// are. It gives the values of the first that differ.
+// are. It gives the values of the first that differ, unless all of them do.
 func (f *fetch) placed(ctx context.Context, doubts []doubt, by, only []string) (found []string) {
 	metrics := slices.DeleteFunc(slices.Clone(f.cols.totalled), func(c table.Column) bool {
 		return !slices.ContainsFunc(doubts, func(d doubt) bool {
@@ -242,7 +242,7 @@ func (f *fetch) placed(ctx context.Context, doubts []doubt, by, only []string) (
 	return found
 }
 
-// place sets where the differences of one doubt are.
+// place is placed for one doubt.
 func (f *fetch) place(ctx context.Context, d *doubt, total table.Part, columns, metrics []table.Column, by, only []string) (found []string) {
 	theirs, err := total.Grouped(ctx, columns, by)
 	if err != nil {
@@ -268,6 +268,9 @@ func (f *fetch) place(ctx context.Context, d *doubt, total table.Part, columns, 
 		if where := partition.Place(by, x.Metric, groups, len(all)); where != "" {
 			d.differences[i].Where = where
 		}
+	}
+	if len(groups) == len(all) && len(all) > partition.MostPlaces {
+		return nil // it is everywhere
 	}
 	for group := range groups {
 		first, _, _ := strings.Cut(group, table.GroupSeparator)
