@@ -39,8 +39,10 @@ type Options struct {
 	URL    string       // of the bucket, for messages; without secrets
 	Dir    string       // the bucket's folder when it is local, else empty
 	Table  string
-	Tool   string // the program and its version
-	Piece  int    // the memory, in bytes, that the bucket's client may take for one upload; 0: 1 MiB
+	Tool   string        // the program and its version
+	Keep   time.Duration // answers that came longer ago are swept; 0: none are
+	Must   bool          // a partition whose answer couldn't be kept must fail
+	Piece  int           // the memory, in bytes, that the bucket's client may take for one upload; 0: 1 MiB
 }
 
 // A Store keeps the answers of one table. It is safe for concurrent use. A nil Store keeps nothing, and its methods do
@@ -56,6 +58,9 @@ func Open(o Options) *Store {
 	o.URL = strings.TrimSuffix(o.URL, "/")
 	return &Store{o: o}
 }
+
+// Must tells whether a partition whose answer couldn't be kept must fail.
+func (s *Store) Must() bool { return s != nil && s.o.Must }
 
 // Location is where a person finds an object.
 func (s *Store) Location(key string) string { return s.o.URL + "/" + key }
