@@ -31,6 +31,8 @@ import (
 
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // Options say where the answers of a table are kept.
@@ -88,6 +90,14 @@ func (s *Store) parseKey(key string) (from civil.Date, began time.Time, ok bool)
 	}
 	began, err = time.Parse(nameTime, at)
 	return from, began, err == nil
+}
+
+// Probe writes, reads and deletes an object, to show that answers could be kept and swept.
+func (s *Store) Probe(ctx context.Context) error {
+	if err := sinks.ProbeBucket(ctx, s.o.Bucket, ""); err != nil {
+		return fmt.Errorf("probe %s: %w", s.o.URL, err)
+	}
+	return nil
 }
 
 // Keep begins to keep the answer to a request. Nothing is written before Tee or Commit.
