@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/table"
-	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -52,7 +51,7 @@ func Place(by []string, metric string, groups map[string][]ledger.Difference, al
 func named(by []string, group string) string {
 	var words []string
 	for i, value := range strings.Split(group, table.GroupSeparator) {
-		words = append(words, by[i]+" "+cmp.Or(terminal.Line(value), `""`))
+		words = append(words, by[i]+" "+cmp.Or(value, `""`))
 	}
 	return strings.Join(words, ", ")
 }
