@@ -314,15 +314,13 @@ func (r *rig) changes(requests []emulator.Request, lie emulator.Fault, period st
 	if dated == "" {
 		dated = period
 	}
-	done := map[string]bool{}
 	changed := map[string][]wrongMetric{}
 	for _, request := range requests {
 		q, err := url.ParseQuery(request.Query)
 		check(r.t, err)
-		if !strings.HasSuffix(request.Path, "csv_report") || q.Get("dimensions") != strings.Join(r.options.Query.Dimensions, ",") || done[q.Get("date_period")] {
+		if !strings.HasSuffix(request.Path, "csv_report") || q.Get("dimensions") != strings.Join(r.options.Query.Dimensions, ",") {
 			continue
 		}
-		done[q.Get("date_period")] = true
 		metrics := strings.Split(q.Get("metrics"), ",")
 		r.server.SetFaults([]emulator.Fault{lie})
 		wrong := r.answerOf(q)
@@ -346,9 +344,10 @@ func (r *rig) changes(requests []emulator.Request, lie emulator.Fault, period st
 			metric, _, _ := strings.Cut(key, "|")
 			finest[metric] = max(finest[metric], s.decimals)
 		}
+		again := map[string][]wrongMetric{}
 		for key, total := range totals {
 			metric, day, _ := strings.Cut(key, "|")
-			changed[day] = append(changed[day], []wrongMetric{}...) // it is there, even without one
+			again[day] = append(again[day], []wrongMetric{}...) // it is there, even without one
 			f, known := catalog.Metric(metric)
 			if !known {
 				f, _ = catalog.Guess(metric)
@@ -358,7 +357,12 @@ func (r *rig) changes(requests []emulator.Request, lie emulator.Fault, period st
 			}
 			w := wrongMetric{metric: metric, rows: ours[key].sum, total: total.sum, by: by}
 			w.places(f.Type, key, byGroup, theirsByGroup, finest[metric])
-			changed[day] = append(changed[day], w)
+			again[day] = append(again[day], w)
+		}
+		for day, metrics := range again { // what agreed isn't looked at again
+			if before, asked := changed[day]; !asked || len(before) > 0 {
+				changed[day] = metrics
+			}
 		}
 	}
 	return changed
