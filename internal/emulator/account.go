@@ -11,6 +11,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/apps"
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/reading"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 	"github.com/reportferry/reportferry/internal/emulator/sharing"
 	"github.com/reportferry/reportferry/internal/emulator/spend"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
@@ -38,6 +39,8 @@ type (
 	SharingState = sharing.State
 	// ReadingTopic is a thing that the interface document leaves open, with the ways in which a service may do it.
 	ReadingTopic = reading.Topic
+	// Movement is a number that became another at a moment of the emulator's clock.
+	Movement = report.Movement
 	// SharingArrival is a request that /third_party_sharing took.
 	SharingArrival = sharing.Arrival
 )

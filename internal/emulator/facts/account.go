@@ -56,7 +56,7 @@ func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
 			return fmt.Errorf("declare an app: the account holds at most %d apps", MaxApps)
 		}
 		e.copy().addApp(e.w.Seed, d, today-1)
-		if err := insertSlices(ctx, e.Tx, i, &e.account.Apps[i]); err != nil {
+		if err := insertSlices(ctx, e.Tx, i, e.account.Apps[i].Slices); err != nil {
 			return err
 		}
 		if err := store.Insert(ctx, e.Tx, "declared_apps", 6, []any{i, d.Token, d.Name, d.Platform, d.StoreID, today - 1}); err != nil {
@@ -125,11 +125,13 @@ func (a *Account) addApp(seed int64, d Declared, firstDay int) {
 // rename gives an app another name on all of its days.
 func (a *Account) rename(i int, name string) {
 	app := &a.Apps[i]
-	app.Name, app.Slices = name, slices.Clone(app.Slices)
+	app.Name, app.Slices, app.renamed = name, slices.Clone(app.Slices), slices.Clone(app.renamed)
 	column := slices.Index(TextColumns, "app_name")
-	for j := range app.Slices {
-		app.Slices[j].Texts = slices.Clone(app.Slices[j].Texts)
-		app.Slices[j].Texts[column] = name
+	for _, list := range [][]Slice{app.Slices, app.renamed} {
+		for j := range list {
+			list[j].Texts = slices.Clone(list[j].Texts)
+			list[j].Texts[column] = name
+		}
 	}
 }
 
@@ -220,6 +222,9 @@ func (w *World) loadDeclared(ctx context.Context, tx *sql.Tx) error {
 		}
 		a.addEvent(w.Seed, i, event)
 	}
+	if err := events.Err(); err != nil {
+		return err
+	}
 	w.account.Store(a)
-	return events.Err()
+	return a.loadRenamed(ctx, tx)
 }
