@@ -42,9 +42,10 @@ var layers = []layer{
 	{"jobs/outbox/store", []string{"jobs/ledger"}, proving},
 	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store"}, proving},
 	{"jobs/raw", []string{"internal/disk", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs/slugs", []string{"jobs/ledger"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
 	{"jobs/*", []string{
-		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "sinks", "internal/*",
+		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/slugs", "sinks", "internal/*",
 	}, proving},
 
 	{"sinks", nil, proving},
