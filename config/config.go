@@ -71,7 +71,7 @@ func configObject(c *Config) strict.Object {
 		strict.Optional("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",
 			"URL of the bucket that records what is done. A folder is enough for one machine; several machines that share the work need a bucket that all of them reach."),
 		strict.Optional("audit", bucketURL, &c.Audit, "bigquery://my-project/my_dataset",
-			"A bigquery:// URL of the dataset that keeps the tables _reportferry_runs and _reportferry_partitions, in which each run records what it did. Without the key there are no such tables."),
+			"A bigquery:// URL of the dataset that keeps the table _reportferry_runs, in which each run records what it did. Without the key there is no such table."),
 		strict.Optional("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
 			"Folder in which finished files wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",

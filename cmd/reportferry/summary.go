@@ -46,11 +46,11 @@ func (d *display) summary(r ledger.Run) {
 	}
 }
 
-// leaving counts the jobs that the run left incomplete, by failure or because others hold their units, kept old rows or lack
-// columns. Periods that nobody can fetch any more don't count.
+// leaving counts the jobs that the run left incomplete, by failure or because others hold their units, kept old rows, lack
+// columns or raw answers. Periods that nobody can fetch any more don't count.
 func leaving(results []ledger.Result) (n int) {
 	for _, r := range results {
-		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Rest.Lacking.Partitions > 0 {
+		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Outcome.Unkept+r.Rest.Lacking.Partitions > 0 {
 			n++
 		}
 	}
@@ -66,6 +66,9 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 		"stopped", res.Stopped, "lacking", res.Rest.Lacking.Partitions, "lost", res.Rest.Lost, "requests", o.Requests,
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
 		"parquet_bytes", o.ParquetBytes, "took", res.Took.Seconds(),
+	}
+	if o.Unkept > 0 {
+		args = append(args, "unkept", o.Unkept)
 	}
 	if o.Waiting > 0 {
 		args = append(args, "waiting", o.Waiting, "due", dueAt(o.Due))
@@ -162,6 +165,9 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 	human.Row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s for the rate limit", o.Requests, retries, o.Limiter.Seconds()))
 	if each == "app" {
 		return
+	}
+	if o.Unkept > 0 {
+		human.Row(w, "raw", human.Plural(o.Unkept, "answer")+" not kept, so that they can't be replayed; see above")
 	}
 	rows := human.Count(o.Rows)
 	if o.Rounded > 0 {

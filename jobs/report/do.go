@@ -119,9 +119,11 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date) (a partition.Answer, 
 	if err = f.trial.begin(ctx); err != nil {
 		return a, err
 	}
+	kept := f.keep(ctx, q)
+	defer kept.Abort()
 	got, err := f.client.CSVReport(ctx, q, func(r io.Reader) error {
 		f.trial.end()
-		err := conv.Read(ctx, r)
+		err := conv.Read(ctx, kept.Tee(r))
 		if err != nil {
 			conv.Abort() // the next attempt begins anew
 		}
@@ -130,6 +132,11 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date) (a partition.Answer, 
 	if err = f.trial.verdict(err); err != nil {
 		return a, err
 	}
+	key, err := f.kept(ctx, kept, got)
+	if err != nil {
+		return a, err
+	}
+	a.Raw = allOf([]string{key})
 	a.Parts, err = conv.Finish() // after a 204, parts without rows
 	a.Fetched, a.None = got.Started, got.Empty
 	return a, err

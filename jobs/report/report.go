@@ -25,6 +25,7 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/raw"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/state"
 	"github.com/reportferry/reportferry/sinks"
@@ -58,6 +59,7 @@ type Options struct {
 	Codec       string
 	SpoolDir    string
 	Budget      *table.Budget
+	Raw         *raw.Store // keeps the answers as they come; nil: nothing does
 	Log         *slog.Logger
 }
 
@@ -87,6 +89,9 @@ type plan struct {
 
 // New checks the columns that are known without the service.
 func New(o Options) (*Kind, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	fixed, err := fixedColumns(o)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w: %w", o.Job, ledger.ErrRefused, err)
@@ -115,7 +120,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		}
 	}
 	slices.Reverse(wider)
-	plan := jobs.Plan{Units: append(units, wider...), Tidy: p.table.Fold, Inspect: p.inspect, Schema: p.schema}
+	plan := jobs.Plan{Units: append(units, wider...), Tidy: p.tidy, Inspect: p.inspect, Schema: p.schema}
 	if k.o.States {
 		plan.States = state.Tables{Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: p.today, Now: now}.Plan()
 	}
