@@ -44,15 +44,26 @@ func (d *display) summary(r ledger.Run) {
 	case left > 0:
 		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left, human.Plural(len(r.Results), "job"))
 	}
+	if n := unreconciled(r.Results); n > 0 && !d.json {
+		fmt.Fprintf(d.out, "%s published, and not reconciled with the service's totals.\n", human.Plural(n, "partition"))
+	}
 }
 
-// leaving counts the jobs that the run left incomplete, by failure or because others hold their units, kept old rows or lack
-// columns. Periods that nobody can fetch any more don't count.
+// leaving counts the jobs that the run left incomplete, by failure or because others hold their units, kept old rows, lack
+// columns or raw answers. Periods that nobody can fetch any more don't count.
 func leaving(results []ledger.Result) (n int) {
 	for _, r := range results {
-		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Rest.Lacking.Partitions > 0 {
+		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Outcome.Unkept+r.Rest.Lacking.Partitions > 0 {
 			n++
 		}
+	}
+	return n
+}
+
+// unreconciled counts the partitions that were published although nothing says that their rows agree with the service's totals.
+func unreconciled(results []ledger.Result) (n int) {
+	for _, r := range results {
+		n += r.Outcome.Unreconciled
 	}
 	return n
 }
@@ -62,10 +73,13 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	o := res.Outcome
 	args := []any{
 		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
-		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "left", res.Left,
+		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "unreconciled", o.Unreconciled, "left", res.Left,
 		"stopped", res.Stopped, "lacking", res.Rest.Lacking.Partitions, "lost", res.Rest.Lost, "requests", o.Requests,
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
 		"parquet_bytes", o.ParquetBytes, "took", res.Took.Seconds(),
+	}
+	if o.Unkept > 0 {
+		args = append(args, "unkept", o.Unkept)
 	}
 	if o.Waiting > 0 {
 		args = append(args, "waiting", o.Waiting, "due", dueAt(o.Due))
@@ -83,7 +97,7 @@ func (d *display) logEnd(r ledger.Run) {
 	if r.Exit == jobs.ExitDone || r.Exit == jobs.ExitHeld || r.Exit == jobs.ExitInterrupted {
 		level = slog.LevelInfo
 	}
-	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out", leaving(r.Results), "took", r.Ended.Sub(r.Started).Seconds())
+	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out", leaving(r.Results), "unreconciled", unreconciled(r.Results), "took", r.Ended.Sub(r.Started).Seconds())
 }
 
 // writeResult writes the closing table of one job. Only errors may be wider than 80 columns. each is what to call the job's
@@ -163,6 +177,9 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 	if each == "app" {
 		return
 	}
+	if o.Unkept > 0 {
+		human.Row(w, "raw", human.Plural(o.Unkept, "answer")+" not kept, so that they can't be replayed; see above")
+	}
 	rows := human.Count(o.Rows)
 	if o.Rounded > 0 {
 		rows += fmt.Sprintf(", %s cells rounded to six decimals", human.Count(o.Rounded))
@@ -193,6 +210,9 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 		partitions += fmt.Sprintf(", kept %d", o.Kept)
 	}
 	human.Row(w, "partitions", partitions)
+	if o.Unreconciled > 0 {
+		human.Row(w, "differing", human.Plural(o.Unreconciled, "partition")+", from the service's totals; see status")
+	}
 }
 
 // grouped lists the messages of errors, each once and with its number, because one cause may fail every window.

@@ -59,6 +59,12 @@ func (q ReportQuery) period() string {
 	return q.From.String() + ":" + q.Until.AddDays(-1).String()
 }
 
+// Encode gives q as the query of a URL. No credential is in it.
+func (q ReportQuery) Encode() (string, error) {
+	v, err := q.values()
+	return v.Encode(), err
+}
+
 func (q ReportQuery) values() (url.Values, error) {
 	v := url.Values{}
 	if err := errors.Join(q.checkPeriod(), q.setZone(v)); err != nil {

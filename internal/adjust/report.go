@@ -17,12 +17,12 @@ import (
 // An error of read that isn't the answer's fault ends the call at once. A 204 answers with Empty and never calls read.
 func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Reader) error) (Answer, error) {
 	op := "csv_report " + q.period()
-	v, err := q.values()
+	query, err := q.Encode()
 	if err != nil {
 		return Answer{}, &Error{Op: op, Err: err}
 	}
 	a, err := c.ask(ctx, transport.Request{
-		Op: op, URL: c.reports("csv_report") + "?" + v.Encode(),
+		Op: op, URL: c.reports("csv_report") + "?" + query,
 		Types: csvTypes, Never: "<{", Count: true, Splittable: q.Splittable, Read: read,
 	})
 	var e *Error

@@ -41,7 +41,7 @@ var layers = []layer{
 	{"jobs/outbox", []string{"jobs", "jobs/ledger", "jobs/outbox/store"}, proving},
 	{"jobs/outbox/store", []string{"jobs/ledger"}, proving},
 	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store"}, proving},
-	{"jobs/raw", []string{"internal/disk"}, proving},
+	{"jobs/raw", []string{"internal/disk", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
 	{"jobs/*", []string{
 		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "sinks", "internal/*",

@@ -1,6 +1,7 @@
 package raw
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -36,11 +37,11 @@ func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
 
 // frame is a skippable frame that says what is known of an answer.
 func frame(m Meta) ([]byte, error) {
-	text, err := json.Marshal(m)
-	if err != nil {
-		return nil, err
+	text, err := plainJSON(m)
+	if err == nil {
+		text, err = plainJSON(envelope{frameVersion, checksum(text), text})
 	}
-	if text, err = json.Marshal(envelope{frameVersion, checksum(text), text}); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	n := uint32(len(text) + 4)
@@ -51,6 +52,15 @@ func frame(m Meta) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint32(b, n)
 	b = append(b, text...)
 	return binary.LittleEndian.AppendUint32(b, n), nil
+}
+
+// plainJSON leaves the & of a query as it is, for people.
+func plainJSON(content any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(content)
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), err
 }
 
 var errFrame = errors.New("what it says of the answer isn't what was written")

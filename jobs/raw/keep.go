@@ -44,11 +44,22 @@ func (k *Kept) Abort() {
 	}
 }
 
+// A KeepError says that an answer isn't kept.
+type KeepError struct {
+	Location string // where it was to be
+	Err      error
+}
+
+func (e *KeepError) Error() string {
+	return fmt.Sprintf("keep the answer as %s: %v", e.Location, e.Err)
+}
+func (e *KeepError) Unwrap() error { return e.Err }
+
 // ends is how many times its patience a whole answer waits for the end of its copy.
 const ends = 6
 
 // Commit publishes the copy of an accepted answer, and gives its key. After an error there is no object, unless the store
-// lost its own answer; nobody then knows the key.
+// lost its own answer; nobody then knows the key. Errors are a *KeepError.
 func (k *Kept) Commit(a Answer) (key string, err error) {
 	if k == nil {
 		return "", nil
@@ -64,7 +75,7 @@ func (k *Kept) Commit(a Answer) (key string, err error) {
 		if cause := context.Cause(c.ctx); cause != nil && !errors.Is(err, cause) {
 			err = fmt.Errorf("%w: %w", cause, err)
 		}
-		return "", fmt.Errorf("keep the answer as %s: %w", k.store.Location(c.key), err)
+		return "", &KeepError{k.store.Location(c.key), err}
 	}
 	k.copy = nil
 	c.cancel(nil) // frees the context

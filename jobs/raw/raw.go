@@ -31,6 +31,8 @@ import (
 
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // Options say where the answers of a table are kept.
@@ -39,8 +41,10 @@ type Options struct {
 	URL    string       // of the bucket, for messages; without secrets
 	Dir    string       // the bucket's folder when it is local, else empty
 	Table  string
-	Tool   string // the program and its version
-	Piece  int    // the memory, in bytes, that the bucket's client may take for one upload; 0: 1 MiB
+	Tool   string        // the program and its version
+	Keep   time.Duration // answers that came longer ago are swept; 0: none are
+	Must   bool          // a partition whose answer couldn't be kept must fail
+	Piece  int           // the memory, in bytes, that the bucket's client may take for one upload; 0: 1 MiB
 }
 
 // A Store keeps the answers of one table. It is safe for concurrent use. A nil Store keeps nothing, and its methods do
@@ -56,6 +60,9 @@ func Open(o Options) *Store {
 	o.URL = strings.TrimSuffix(o.URL, "/")
 	return &Store{o: o}
 }
+
+// Must tells whether a partition whose answer couldn't be kept must fail.
+func (s *Store) Must() bool { return s != nil && s.o.Must }
 
 // Location is where a person finds an object.
 func (s *Store) Location(key string) string { return s.o.URL + "/" + key }
@@ -83,6 +90,14 @@ func (s *Store) parseKey(key string) (from civil.Date, began time.Time, ok bool)
 	}
 	began, err = time.Parse(nameTime, at)
 	return from, began, err == nil
+}
+
+// Probe writes, reads and deletes an object, to show that answers could be kept and swept.
+func (s *Store) Probe(ctx context.Context) error {
+	if err := sinks.ProbeBucket(ctx, s.o.Bucket, ""); err != nil {
+		return fmt.Errorf("probe %s: %w", s.o.URL, err)
+	}
+	return nil
 }
 
 // Keep begins to keep the answer to a request. Nothing is written before Tee or Commit.

@@ -38,7 +38,7 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 	for len(pieces) > 0 {
 		apps := pieces[0]
 		pieces = pieces[1:]
-		path, got, err := f.spool(ctx, row, apps)
+		path, key, got, err := f.spool(ctx, row, apps)
 		if errors.Is(err, adjust.ErrTooSlow) && len(apps) > 1 {
 			pieces = append(halves(apps), pieces...)
 			continue
@@ -50,10 +50,12 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 			spooled = append(spooled, path)
 			a.None = false
 		}
+		a.Raw = append(a.Raw, key)
 		if a.Fetched.IsZero() || got.Started.Before(a.Fetched) {
 			a.Fetched = got.Started
 		}
 	}
+	a.Raw = allOf(a.Raw)
 	a.Parts, err = f.convert(ctx, row, spooled)
 	return a, err
 }
@@ -63,11 +65,11 @@ func halves(apps []string) [][]string {
 	return [][]string{apps[:half], apps[half:]}
 }
 
-// spool keeps one whole answer as a file.
-func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string) (path string, got adjust.Answer, err error) {
+// spool writes one whole answer into a file; key is that of its raw copy.
+func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string) (path, key string, got adjust.Answer, err error) {
 	file, err := os.CreateTemp(f.o.SpoolDir, "reportferry-*.csv")
 	if err != nil {
-		return "", got, err
+		return "", "", got, err
 	}
 	defer func() {
 		if closeErr := file.Close(); err == nil {
@@ -77,9 +79,14 @@ func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string) (pat
 			_ = os.Remove(file.Name())
 		}
 	}()
+	if err = f.further.take(); err != nil {
+		return path, key, got, err
+	}
 	q := f.query(row)
 	q.Filters = withFilter(q.Filters, appTokenIn, apps)
 	q.Splittable = len(apps) > 1
+	kept := f.keep(ctx, q)
+	defer kept.Abort()
 	got, err = f.client.CSVReport(ctx, q, func(r io.Reader) error {
 		if err := file.Truncate(0); err != nil {
 			return err
@@ -87,10 +94,13 @@ func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string) (pat
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		_, err := io.Copy(file, r)
+		_, err := io.Copy(file, kept.Tee(r))
 		return err
 	})
-	return file.Name(), got, err
+	if err == nil {
+		key, err = f.kept(ctx, kept, got)
+	}
+	return file.Name(), key, got, err
 }
 
 func withFilter(filters map[string][]string, name string, values []string) map[string][]string {

@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/raw"
 )
 
 func TestReasons(t *testing.T) {
@@ -26,6 +27,7 @@ func TestReasons(t *testing.T) {
 		"file":           fmt.Errorf("push x: %w", outbox.ErrTooMany),
 		"migration":      fmt.Errorf("apply x: %w: events", apps.ErrMigration),
 		"sink":           &partition.SinkError{Err: errors.New("put x: no space")},
+		"raw":            &raw.KeepError{Location: "x", Err: errors.New("no space")},
 		"answer":         &adjust.Error{Err: &table.CellError{Row: 1}},
 		"service_slow":   &adjust.Error{Status: 504, Err: adjust.ErrTooSlow},
 		"service":        &adjust.Error{Status: 503},

@@ -148,6 +148,18 @@ type prober interface {
 // passed.
 func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.Job, good map[string]bool) {
 	good = map[string]bool{}
+	kept := map[string]bool{}
+	keep := func(entry config.Job) {
+		store, err := c.Raw(ctx, entry) // the job was made, so that it can be opened
+		if store == nil || kept[entry.Report.Raw.URL] || ctx.Err() != nil {
+			return
+		}
+		kept[entry.Report.Raw.URL] = true
+		if err == nil {
+			err = store.Probe(ctx)
+		}
+		c.step("raw answers "+sinks.Redact(entry.Report.Raw.URL), err, probed)
+	}
 	try := func(name string, sink sinks.Sink) {
 		if _, tried := good[name]; tried || ctx.Err() != nil {
 			return
@@ -176,6 +188,7 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 		for _, target := range job.Targets {
 			try(target.Name, target.Sink)
 		}
+		keep(entry)
 	}
 	if audit := c.Config.Audit; audit != "" {
 		sink, err := c.OpenSink(ctx, audit)
@@ -197,5 +210,8 @@ func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string
 		}
 		dimensions, metrics, err := kind.Try(ctx, lists)
 		c.step(job.Name, err, fmt.Sprintf("the service takes its %s and %s", human.Plural(dimensions, "dimension"), human.Plural(metrics, "metric")))
+		if why := kind.Unchecked(); why != "" && err == nil {
+			fmt.Fprintf(c.out, "%s: not reconciled with the service's totals: %s\n", job.Name, why)
+		}
 	}
 }

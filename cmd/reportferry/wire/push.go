@@ -92,10 +92,10 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 	return out, nil
 }
 
-// buckets are the schemes of places that hold files: sources, rejects and ledgers are such places, and not every sink is.
+// buckets are the schemes of places that hold files: sources, rejects, ledgers and raw answers are such places, and not every sink is.
 var buckets = []string{"file", "gs", "s3", "azblob"}
 
-// bucket opens a bucket until the session is closed.
+// bucket opens a bucket until the session is closed, once for all jobs that name it.
 func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 	if err := s.Task.lasting(rawURL); err != nil {
 		return nil, err
@@ -103,11 +103,18 @@ func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, erro
 	if scheme, _, _ := strings.Cut(rawURL, "://"); !slices.Contains(buckets, scheme) {
 		return nil, fmt.Errorf("%w: no bucket is opened by %s://; want one of %s", ledger.ErrRefused, scheme, strings.Join(buckets, ", "))
 	}
+	if b := s.opened[rawURL]; b != nil {
+		return b, nil
+	}
 	b, err := blobsink.OpenBucket(ctx, rawURL)
 	if err != nil {
 		return nil, exit.Refused(err)
 	}
 	s.onClose(b.Close)
+	if s.opened == nil {
+		s.opened = map[string]*blob.Bucket{}
+	}
+	s.opened[rawURL] = b
 	return b, nil
 }
 

@@ -31,6 +31,10 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	if err != nil {
 		return jobs.Job{}, err
 	}
+	kept, err := s.Raw(ctx, c)
+	if err != nil {
+		return jobs.Job{}, err
+	}
 	o := report.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.Service),
 		Client: s.Client, Ledger: s.Ledger, Targets: targets,
@@ -40,7 +44,8 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 			Parameters: r.Parameters, Filters: r.Filters,
 		},
 		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: partition.OnEmpty(r.OnEmpty),
-		Codec: r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Log: s.Log,
+		Reconcile: report.Reconcile(r.Reconcile),
+		Codec: r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Raw: kept, Log: s.Log,
 	}
 	if a.From.IsValid() {
 		o.Start = func(civil.Date) civil.Date { return a.From }

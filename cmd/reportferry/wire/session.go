@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+	"gocloud.dev/blob"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
@@ -26,6 +27,7 @@ type Session struct {
 	Spool    string    // the folder of its part files, after OpenSpool
 	Progress io.Writer // receives lines for people while a run goes on
 
+	opened map[string]*blob.Bucket // buckets of files, by URL
 	closers
 }
 

@@ -159,6 +159,7 @@ func (x *exchange) answered(ctx context.Context, resp *http.Response, sent time.
 		}
 	}
 	if resp.StatusCode == http.StatusNoContent {
+		x.accepted(resp)
 		x.answer.Empty = true
 		return nil
 	}
@@ -197,7 +198,16 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 		return &failure{status: http.StatusOK, final: true, own: true, err: x.veil.scrubError(err)}
 	}
 	x.answer.Bytes = b.n
+	x.accepted(resp)
 	return nil
+}
+
+// accepted notes what the answer said of itself.
+func (x *exchange) accepted(resp *http.Response) {
+	x.answer.Status, x.answer.Header = resp.StatusCode, resp.Header
+	maps.DeleteFunc(x.answer.Header, func(_ string, values []string) bool {
+		return slices.ContainsFunc(values, func(v string) bool { return x.veil.scrub(v) != v })
+	})
 }
 
 // broken is an attempt without an answer, or with half of one. Without a connection, nothing can have taken effect.

@@ -65,7 +65,9 @@ type Answer struct {
 	Empty    bool      // 204: nothing matches
 	Bytes    int64     // of the accepted content, after decompression
 	Attempts int
-	Resent   int // attempts after one that may have taken effect
+	Resent   int         // attempts after one that may have taken effect
+	Status   int         // of the accepted answer, when it has a content or is a 204
+	Header   http.Header // likewise, without what repeats a token
 }
 
 // A Credential is how the caller proves itself at one host.

@@ -1,0 +1,42 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/jobs/raw"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+// Raw opens the store that keeps the answers of a report job as they come; nil when the config names none.
+func (s *Session) Raw(ctx context.Context, c config.Job) (*raw.Store, error) {
+	if s.ReadOnly || c.Report == nil || c.Report.Raw.URL == "" {
+		return nil, nil
+	}
+	r := c.Report.Raw
+	dir, err := blobsink.LocalDir(r.URL)
+	if err != nil {
+		return nil, fmt.Errorf("job %s: raw: %w", c.Name, exit.Refused(err))
+	}
+	bucket, err := s.bucket(ctx, r.URL)
+	if err != nil {
+		return nil, fmt.Errorf("job %s: raw: %w", c.Name, err)
+	}
+	return raw.Open(raw.Options{
+		Bucket: bucket, Dir: dir, URL: sinks.Redact(r.URL), Table: c.Table, Tool: "reportferry/" + s.Version,
+		Keep: time.Duration(r.KeepDays) * 24 * time.Hour, Must: r.Required, Piece: pieceOf(r.URL),
+	}), nil
+}
+
+// pieceOf is the memory of one upload: as little as the store takes. S3 takes no piece under 5 MiB.
+func pieceOf(rawURL string) int {
+	if strings.HasPrefix(rawURL, "s3:") {
+		return 5 << 20
+	}
+	return 1 << 20
+}
