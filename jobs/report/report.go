@@ -1,8 +1,10 @@
 // Package report turns csv_report answers into partitions. Without it, the tool's main job would not exist: a table per
 // report, each of its days complete, typed, and replaced when the service restates it.
 //
-//	Plan ─ windows ─▶ do ─ resolve events ─ fetch ─┬─ too slow: halve, or app by app ─┐
-//	                                               └─ convert ─ partition.Deliver ◀───┘
+//	Plan ─ windows ─▶ do ─ resolve events ─┬─ fetch ─┬─ too slow: halve, or app by app ─┐
+//	                                       │         └─ convert ◀───────────────────────┘
+//	                                       └─ totals ─── compare ─┬─ partition.Deliver
+//	                                                              └─ ask both again, locate ─ partition.Deliver
 //
 // A parameter of the query touches two places: its declaration in config, and adjust.ReportQuery, which sends it. What
 // the columns are is known from the config, but for those of events: the service is asked for its events once a run,
@@ -56,6 +58,7 @@ type Options struct {
 	NullMissing bool         // a slug that vanished becomes a column of NULLs instead of an error
 	Types       map[string]catalog.Type
 	OnEmpty     partition.OnEmpty
+	Reconcile   Reconcile // empty: warn
 	Codec       string
 	SpoolDir    string
 	Budget      *table.Budget
@@ -129,8 +132,12 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 
 // unit is the unit of a window.
 func (p *plan) unit(w refresh.Window) jobs.Unit {
+	requests := 1 // a contiguous row
+	if p.Unchecked() == "" {
+		requests = 2 // its totals
+	}
 	return jobs.Unit{
-		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: len(w.Runs()),
+		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: requests * len(w.Runs()),
 		Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
 		Over: func(ctx context.Context) (bool, error) {
 			left, err := p.table.StillDue(ctx, w)

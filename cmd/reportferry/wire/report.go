@@ -44,6 +44,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 			Parameters: r.Parameters, Filters: r.Filters,
 		},
 		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: partition.OnEmpty(r.OnEmpty),
+		Reconcile: report.Reconcile(r.Reconcile),
 		Codec: r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Raw: kept, Log: s.Log,
 	}
 	if a.From.IsValid() {
