@@ -42,7 +42,7 @@ type (
 	SharingArrival = sharing.Arrival
 )
 
-// The kinds of faults, and the ways in which a report's columns drift. See Fault.
+// The kinds of faults, the answers that silent ones are in, and the ways in which a report's columns drift. See Fault.
 const (
 	FaultStatus = wire.FaultStatus
 	FaultSlow   = wire.FaultSlow
@@ -52,6 +52,17 @@ const (
 	FaultHTML   = wire.FaultHTML
 	FaultEmpty  = wire.FaultEmpty
 	FaultLost   = wire.FaultLost
+
+	FaultDropRows   = wire.FaultDropRows
+	FaultDoubleRows = wire.FaultDoubleRows
+	FaultHalve      = wire.FaultHalve
+	FaultDropDay    = wire.FaultDropDay
+	FaultCutRows    = wire.FaultCutRows
+	FaultDropApp    = wire.FaultDropApp
+
+	OfRows   = wire.OfRows
+	OfTotals = wire.OfTotals
+	OfAny    = wire.OfAny
 
 	DriftRename  = wire.DriftRename
 	DriftMissing = wire.DriftMissing

@@ -18,7 +18,7 @@ type script struct{ faults.Script[Fault] }
 func (s *script) next(r *http.Request, now time.Time) *Fault {
 	var query url.Values // decoded for those that ask
 	f, at := s.Next(func(f Fault) bool {
-		if f.MinDays > 0 && query == nil {
+		if (f.MinDays > 0 || f.Silent()) && query == nil {
 			query = r.URL.Query()
 		}
 		return looksAt(f, r.URL, query, now)
@@ -31,6 +31,9 @@ func (s *script) next(r *http.Request, now time.Time) *Fault {
 
 func looksAt(f Fault, u *url.URL, query url.Values, now time.Time) bool {
 	if !strings.HasSuffix(u.Path, f.Path) {
+		return false
+	}
+	if f.Silent() && !report.Has(f.Of, query.Get("dimensions")) {
 		return false
 	}
 	if f.MinDays > 0 {

@@ -144,6 +144,8 @@ func TestFaultsAreJSON(t *testing.T) {
 	want := []emulator.Fault{
 		{Nth: 3, Every: 2, Times: 5, Path: "csv_report", MinDays: 7, Query: "app", Kind: emulator.FaultStatus, Status: 429, RetryAfter: 2},
 		{Kind: emulator.FaultSlow, Delay: 1500 * time.Millisecond}, {Kind: emulator.FaultCut, AfterBytes: 99}, {Kind: emulator.FaultDrift, Drift: emulator.DriftRename, Column: "day"},
+		{Kind: emulator.FaultDropRows, Of: emulator.OfAny, Where: map[string]string{"network": "x"}, EveryRow: 3}, {Kind: emulator.FaultCutRows, Rows: 9},
+		{Kind: emulator.FaultDropDay, Day: "2026-03-09"}, {Kind: emulator.FaultDropApp, App: "abc"},
 	}
 	text, err := json.Marshal(want)
 	if err != nil || !strings.Contains(string(text), `"delay":"1.5s"`) {

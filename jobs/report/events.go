@@ -142,7 +142,7 @@ func (s Selector) of(o Options, found []adjust.Event) ([]column, error) {
 			if c.Type = f.Type; declared {
 				c.Type = typ
 			}
-			c.Additive = o.summable(f, c.Type)
+			c.Additive, c.everywhere = o.summable(f, c.Type), f.Additive == catalog.Everywhere
 			cols = append(cols, c)
 		}
 	}

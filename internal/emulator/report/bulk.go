@@ -13,6 +13,8 @@ import (
 func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 	q.Compared = false // made-up rows have nothing to be compared with
 	skip := q.dropped(x.Fault)
+	s.leaveOut(q, r.URL.Query(), x.Fault)
+	lie := q.lie(x.Fault)
 	var slices []*facts.Slice
 	for _, i := range q.Apps {
 		for j := range s.account.Apps[i].Slices {
@@ -28,8 +30,22 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 	w.header(q.reportColumns(make([]metrics.Unit, len(q.Metrics)), x.Fault))
 	days := q.Period.Days()
 	rnd := facts.NewRandom(s.world.Seed, 6)
-	times := make([]string, len(q.Dimensions)) // labels of the current day
+	dates := make([]string, len(q.Dimensions)) // labels of the current day
+	cells := make([]int64, len(q.Metrics))
 	lastDay, hour := -1, ""
+	var sl *facts.Slice
+	label := func(i int) string {
+		switch d := &q.Dimensions[i]; {
+		case d.Slug == "hour":
+			return dates[i] + hour
+		case d.Time != nil:
+			return dates[i]
+		case d.IsCurrency():
+			return q.Currency.Label(d.Slug)
+		default:
+			return sl.Texts[d.Text]
+		}
+	}
 	for n := range s.opts.Bulk {
 		if n == q.Limit && n > 0 {
 			break
@@ -41,53 +57,62 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 			for i, d := range q.Dimensions {
 				switch {
 				case d.Slug == "hour":
-					times[i] = facts.DayTime(day).Format("2006-01-02")
+					dates[i] = facts.DayTime(day).Format("2006-01-02")
 				case d.Time != nil:
-					times[i] = d.Time.Print(facts.DayTime(day))
+					dates[i] = d.Time.Print(facts.DayTime(day))
 				}
 			}
 		}
-		sl := slices[rnd.Below(len(slices))]
+		sl = slices[rnd.Below(len(slices))]
 		hour = bulkHours[(n*days*24/s.opts.Bulk)%24]
-		for i := range q.Dimensions {
-			if i == skip {
-				continue
-			}
-			switch d := &q.Dimensions[i]; {
-			case d.Slug == "hour":
-				w.text(times[i] + hour)
-			case d.Time != nil:
-				w.text(times[i])
-			case d.IsCurrency():
-				w.text(q.Currency.Label(d.Slug))
-			default:
-				w.text(sl.Texts[d.Text])
-			}
+		for i := range cells {
+			cells[i] = int64(rnd.Next() >> 1)
 		}
-		for i := range q.Metrics {
-			v := int64(rnd.Next() >> 1)
-			if i+len(q.Dimensions) == skip {
-				continue
+		times, halve := lie.of(label)
+		for range times {
+			for i := range q.Dimensions {
+				if i != skip {
+					w.text(label(i))
+				}
 			}
-			switch q.Metrics[i].Def.Kind {
-			case metrics.Count, metrics.Seconds:
-				w.whole(v % 5_000)
-			case metrics.Money:
-				w.micros(v % 2_000_000_000)
-			default:
-				w.micros(v % facts.Million)
+			for i, v := range cells {
+				at := i + len(q.Dimensions)
+				if at == skip {
+					continue
+				}
+				w.made(v, q.Metrics[i].Def.Kind, halve && at == lie.halved)
 			}
-		}
-		if x.Fault.Drifts(wire.DriftExtra) {
-			w.whole(0)
-		}
-		if w.endLine() != nil || r.Context().Err() != nil {
-			return // the client is gone
+			if x.Fault.Drifts(wire.DriftExtra) {
+				w.whole(0)
+			}
+			if w.endLine() != nil || r.Context().Err() != nil {
+				return // the client is gone
+			}
 		}
 	}
 	if w.end() == nil {
 		_ = body.Close()
 	}
+}
+
+// made writes a made-up value of a metric, or half of it.
+func (w *csvWriter) made(v int64, k metrics.Kind, halve bool) {
+	switch k {
+	case metrics.Count, metrics.Seconds:
+		v %= 5_000
+	case metrics.Money:
+		v %= 2_000_000_000
+	default:
+		v %= facts.Million
+	}
+	if halve {
+		v /= 2
+	}
+	if k == metrics.Count || k == metrics.Seconds {
+		w.whole(v)
+		return
+	}
+	w.micros(v)
 }
 
 var bulkHours = func() (h [24]string) {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"database/sql"
 	"net/http"
 	"slices"
 
@@ -59,24 +58,6 @@ func (c column) value(row []any) any {
 		return c.show(text)
 	}
 	return row[c.cell]
-}
-
-// eachRow hands over the rows, the first of which rows already stands on. The slice is used again for the next row.
-func eachRow(rows *sql.Rows, width int, use func(row []any) error) error {
-	row := make([]any, width)
-	into := make([]any, width)
-	for i := range row {
-		into[i] = &row[i]
-	}
-	for more := true; more; more = rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		if err := use(row); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // readRows reads the request of a report that isn't served in bulk mode; after nil it is answered.

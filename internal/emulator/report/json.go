@@ -39,12 +39,12 @@ func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
 	if limit > 0 {
 		q.Limit++ // one more, to know whether there are more
 	}
-	s.end(x, r, s.stream(x, r, q, func(st metrics.Statement, rows *sql.Rows) error {
+	s.end(x, r, s.stream(x, r, q, func(st metrics.Statement, rows *answerRows) error {
 		body := x.Body(r, "application/json")
 		w := &jsonWriter{out: body, columns: q.reportColumns(st.Units, x.Fault), behind: behind}
 		w.add(`{"rows":[`)
 		seen := 0
-		err := eachRow(rows, len(q.Dimensions)+len(st.Units), func(row []any) error {
+		err := rows.each(func(row []any) error {
 			if seen++; seen > limit && limit > 0 {
 				return nil
 			}
@@ -170,11 +170,12 @@ func (s *Service) totals(r *http.Request, q *request, f *wire.Fault) (string, er
 		all.Maturity = "mature"
 	}
 	w := &jsonWriter{}
-	err := s.run(r.Context(), &all, func(st metrics.Statement, rows *sql.Rows) error {
-		if !rows.Next() {
-			return rows.Err()
+	err := s.run(r.Context(), &all, func(st metrics.Statement, found *sql.Rows) error {
+		rows := newRows(found, 1+len(st.Units), nil)
+		if !rows.next() {
+			return rows.err
 		}
-		return eachRow(rows, 1+len(st.Units), func(row []any) (err error) {
+		return rows.each(func(row []any) (err error) {
 			for _, c := range q.reportColumns(st.Units, f) {
 				if c.text {
 					continue

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"database/sql"
 	"fmt"
 	"net/http"
 
@@ -28,19 +27,19 @@ func (s *Service) serveParquet(x *wire.Exchange, r *http.Request) {
 	if q == nil {
 		return
 	}
-	s.end(x, r, s.stream(x, r, q, func(st metrics.Statement, rows *sql.Rows) error {
-		return writeParquet(x, q.reportColumns(st.Units, x.Fault), len(q.Dimensions)+len(st.Units), rows)
+	s.end(x, r, s.stream(x, r, q, func(st metrics.Statement, rows *answerRows) error {
+		return writeParquet(x, q.reportColumns(st.Units, x.Fault), rows)
 	}))
 }
 
 // writeParquet writes the rows as one Parquet file in batches; rows already stands on the first one.
-func writeParquet(x *wire.Exchange, columns []column, width int, rows *sql.Rows) error {
+func writeParquet(x *wire.Exchange, columns []column, rows *answerRows) error {
 	body := x.PlainBody(parquetType)
 	w := parquet.NewWriter(body, parquetSchema(columns),
 		parquet.Compression(&brotli.Codec{Quality: 3, LGWin: brotli.DefaultLGWin}), // the service's files are Brotli
 		parquet.MaxRowsPerRowGroup(parquetGroupRows), parquet.CreatedBy("reportferry emulator", "", ""))
 	batch := make([]parquet.Row, 0, parquetBatch)
-	err := eachRow(rows, width, func(row []any) error {
+	err := rows.each(func(row []any) error {
 		values := make(parquet.Row, len(columns))
 		for i, c := range columns {
 			v, err := parquetValue(c, row)

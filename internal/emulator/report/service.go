@@ -84,7 +84,7 @@ func (s *Service) serveCSV(x *wire.Exchange, r *http.Request) {
 		s.streamBulk(x, r, q)
 		s.end(x, r, r.Context().Err())
 	default:
-		s.end(x, r, s.stream(x, r, q, func(st metrics.Statement, rows *sql.Rows) error {
+		s.end(x, r, s.stream(x, r, q, func(st metrics.Statement, rows *answerRows) error {
 			return writeRows(x, r, q, st.Units, rows)
 		}))
 	}
@@ -105,13 +105,15 @@ func (s *Service) read(x *wire.Exchange, r *http.Request) *request {
 	return q
 }
 
-// stream makes the facts that the query needs, then hands the rows over as SQLite yields them, standing on the first
-// one. A report without rows is answered here.
-func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request, write func(metrics.Statement, *sql.Rows) error) error {
-	return s.run(r.Context(), &q.Query, func(st metrics.Statement, rows *sql.Rows) error {
-		if !rows.Next() {
-			if err := rows.Err(); err != nil {
-				return err
+// stream makes the facts that the query needs, then hands the rows over as SQLite yields them, or as a silent fault has
+// them, standing on the first one. A report without rows is answered here.
+func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request, write func(metrics.Statement, *answerRows) error) error {
+	s.leaveOut(q, r.URL.Query(), x.Fault)
+	return s.run(r.Context(), &q.Query, func(st metrics.Statement, found *sql.Rows) error {
+		rows := newRows(found, len(q.Dimensions)+len(st.Units), q.lie(x.Fault))
+		if !rows.next() {
+			if rows.err != nil {
+				return rows.err
 			}
 			return s.noRows(x, r, q, st)
 		}
@@ -168,12 +170,12 @@ func (s *Service) end(x *wire.Exchange, r *http.Request, err error) {
 }
 
 // writeRows sends the header and all rows; rows already stands on the first one.
-func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Unit, rows *sql.Rows) error {
+func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Unit, rows *answerRows) error {
 	columns := arranged(q.reportColumns(units, x.Fault), x.Readings)
 	body := x.Body(r, wire.CSV)
 	w := newCSV(body, x.Readings)
 	w.header(columns)
-	err := eachRow(rows, len(q.Dimensions)+len(units), func(row []any) error {
+	err := rows.each(func(row []any) error {
 		for _, c := range columns {
 			if text, ok := c.value(row).(string); ok {
 				w.text(text)

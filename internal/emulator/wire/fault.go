@@ -35,6 +35,8 @@ const (
 // Every and Times say which of those it strikes, see faults.Schedule. Of several that strike at one request the first
 // is taken.
 //
+// The silent faults look only at reports, of those only at what Of says, and change only what the report says.
+//
 // A report is never made under a fault that answers in its place. The other endpoints do what is asked under slow, cut,
 // empty and lost, and don't under status, reset and html; drift means nothing to them.
 type Fault struct {
@@ -52,7 +54,14 @@ type Fault struct {
 	Random     bool          `json:"random,omitempty"`      // faultSlow: wait anything up to Delay, the same in each run
 	AfterBytes int64         `json:"after_bytes,omitempty"` // faultCut
 	Drift      string        `json:"drift,omitempty"`       // faultDrift
-	Column     string        `json:"column,omitempty"`      // faultDrift
+	Column     string        `json:"column,omitempty"`      // faultDrift, faultHalve
+
+	Of       string            `json:"of,omitempty"`        // silent faults: OfRows, OfTotals or OfAny
+	Where    map[string]string `json:"where,omitempty"`     // only rows that have these values in these dimensions
+	EveryRow int               `json:"every_row,omitempty"` // only each k-th of them, the k-th first
+	Rows     int               `json:"rows,omitempty"`      // faultCutRows
+	Day      string            `json:"day,omitempty"`       // faultDropDay: YYYY-MM-DD
+	App      string            `json:"app,omitempty"`       // faultDropApp: its token
 }
 
 type plainFault Fault
@@ -85,12 +94,15 @@ func (f Fault) Validate() error {
 		}
 	case FaultSlow, FaultCut, FaultReset, FaultHTML, FaultEmpty:
 	default:
-		return fmt.Errorf("kind %q is not status, slow, cut, reset, drift, html, empty or lost", f.Kind)
+		if !f.Silent() {
+			return fmt.Errorf("kind %q is not status, slow, cut, reset, drift, html, empty, lost, "+
+				"drop_rows, double_rows, halve, drop_day, cut_rows or drop_app", f.Kind)
+		}
 	}
-	if f.MinDays < 0 || f.AfterBytes < 0 || f.Delay < 0 || f.RetryAfter < 0 {
+	if f.MinDays < 0 || f.AfterBytes < 0 || f.Delay < 0 || f.RetryAfter < 0 || f.EveryRow < 0 || f.Rows < 0 {
 		return faults.ErrNegative
 	}
-	return nil
+	return f.validateSilent()
 }
 
 // String names the fault for the request log.

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
+)
+
+// Has reports whether an answer by these dimensions, a comma list, is one of those that a silent fault is in.
+func Has(of, dimensions string) bool {
+	names := splitList(dimensions)
+	dated := func(slug string) bool {
+		d, err := metrics.FindDimension(slug)
+		return err == nil && (d.Time != nil || d.IsCurrency())
+	}
+	totals := !slices.ContainsFunc(names, func(slug string) bool { return !dated(slug) })
+	return len(names) > 0 && (of == wire.OfAny || totals == (of == wire.OfTotals))
+}
+
+// leaveOut takes the app of a silent fault out of the report, unless app_token__in names it.
+func (s *Service) leaveOut(q *request, v url.Values, f *wire.Fault) {
+	if f == nil || f.Kind != wire.FaultDropApp || slices.Contains(splitList(v.Get("app_token__in")), f.App) {
+		return
+	}
+	missing := s.account.Find(f.App)
+	q.Apps = slices.DeleteFunc(slices.Clone(q.Apps), func(app int) bool { return app == missing })
+}
+
+// lie is a silent fault of one answer. It goes by the rows' labels as the account has them.
+type lie struct {
+	fault  *wire.Fault
+	where  map[int]string // by the dimension's place; -1 for one that the report doesn't have
+	day    int            // place of the dimension that tells the day, or -1
+	halved int            // cell of the row, or -1
+	picked int            // rows that where has picked
+	given  int
+}
+
+// lie is what a silent fault makes of the report; without one it is nil.
+func (q *request) lie(f *wire.Fault) *lie {
+	if !f.Silent() {
+		return nil
+	}
+	place := func(slug string) int {
+		return slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == slug })
+	}
+	l := &lie{fault: f, where: map[int]string{}, day: max(place("day"), place("hour")), halved: -1}
+	for slug, value := range f.Where {
+		l.where[place(slug)] = value
+	}
+	if f.Kind == wire.FaultHalve {
+		l.halved = len(q.Dimensions) + slices.IndexFunc(q.Metrics, func(c metrics.Column) bool { return c.Slug == f.Column })
+		switch {
+		case f.Column == "":
+			l.halved = len(q.Dimensions) + len(q.Metrics) - 1
+		case l.halved < len(q.Dimensions):
+			l.halved = -1
+		}
+	}
+	return l
+}
+
+// of says how often the next row comes, and whether its metric is halved.
+func (l *lie) of(label func(dimension int) string) (times int, halve bool) {
+	if l == nil {
+		return 1, false
+	}
+	switch l.fault.Kind {
+	case wire.FaultDropRows:
+		if l.picks(label) {
+			return 0, false
+		}
+	case wire.FaultDoubleRows:
+		if l.picks(label) {
+			return 2, false
+		}
+	case wire.FaultHalve:
+		return 1, l.halved >= 0 && l.picks(label)
+	case wire.FaultDropDay:
+		if l.day >= 0 && strings.HasPrefix(label(l.day), l.fault.Day) {
+			return 0, false
+		}
+	case wire.FaultCutRows:
+		if l.given++; l.given > l.fault.Rows {
+			return 0, false
+		}
+	}
+	return 1, false
+}
+
+// picks tells the rows that the fault is about.
+func (l *lie) picks(label func(int) string) bool {
+	for i, want := range l.where {
+		if i < 0 || label(i) != want {
+			return false
+		}
+	}
+	l.picked++
+	return l.picked%max(l.fault.EveryRow, 1) == 0
+}
