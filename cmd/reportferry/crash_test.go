@@ -83,6 +83,7 @@ func (p *place) untilDone() {
 	for range 40 {
 		out, code := p.run("run")
 		if code == 0 && !strings.Contains(out, "held by another run") {
+			p.told()
 			return
 		}
 		if code != 0 && code != 4 {
@@ -165,7 +166,7 @@ func TestAStoppedHolderPublishesNothing(t *testing.T) {
 func TestTerminated(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "30")
-	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Nth: 2, Every: 1, Kind: emulator.FaultSlow, Delay: time.Minute}})
+	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Query: "campaign", Nth: 2, Every: 1, Kind: emulator.FaultSlow, Delay: time.Minute}})
 	check(t, err)
 	s.admin(t, http.MethodPut, "faults", json.RawMessage(slow))
 	p := newPlace(t, s, 9, 1, dying)

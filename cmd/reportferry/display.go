@@ -103,7 +103,7 @@ func (d *display) logProgress(p jobs.Progress, j *jobProgress) {
 		return
 	}
 	d.log.Info("window over", "job", p.Job, "window", p.Unit, "rows", p.Result.Rows, "written", p.Result.Written,
-		"unchanged", p.Result.Unchanged, "empty", p.Result.Empty, "failed", p.Result.Failed, "done", j.done, "of", p.Units)
+		"unchanged", p.Result.Unchanged, "empty", p.Result.Empty, "failed", p.Result.Failed, "unreconciled", p.Result.Unreconciled, "done", j.done, "of", p.Units)
 }
 
 // line writes one line for a unit that is over.
@@ -124,7 +124,7 @@ func lineOf(o ledger.Outcome, err error) string {
 	for _, c := range []struct {
 		label string
 		n     int
-	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"empty", o.Empty}, {"kept", o.Kept}, {"failed", o.Failed}} {
+	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"empty", o.Empty}, {"kept", o.Kept}, {"failed", o.Failed}, {"differing", o.Unreconciled}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", c.label, c.n))
 		}

@@ -68,7 +68,7 @@ func TestExitCodes(t *testing.T) {
 		{"no permission", []string{"run"}, nil, every(emulator.Fault{Kind: emulator.FaultStatus, Status: 403}), 5, "403"},
 		{"all failed", []string{"run"}, nil, every(emulator.Fault{Kind: emulator.FaultStatus, Status: 400}), 1, "400"},
 		{"some failed", []string{"run"}, nil,
-			[]emulator.Fault{{Path: "csv_report", Nth: 2, Kind: emulator.FaultStatus, Status: 400}}, 3, "failed 2"},
+			[]emulator.Fault{{Path: "csv_report", Query: "campaign", Nth: 2, Kind: emulator.FaultStatus, Status: 400}}, 3, "failed 2"},
 		{"a damaged ledger", []string{"run"}, func(t *testing.T, p *place) {
 			p.here("run")
 			paths, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/installs/partitions/*.json"))
@@ -107,7 +107,7 @@ func TestExitCodes(t *testing.T) {
 		{"a check of half a rebaseline", []string{"check"}, func(t *testing.T, p *place) {
 			p.here("run")
 			replace("currency: USD", "currency: EUR")(t, p)
-			s.admin(t, "PUT", "faults", []emulator.Fault{{Path: "csv_report", Nth: 2, Kind: emulator.FaultStatus, Status: 400}})
+			s.admin(t, "PUT", "faults", []emulator.Fault{{Path: "csv_report", Query: "campaign", Nth: 2, Kind: emulator.FaultStatus, Status: 400}})
 			if out, code := p.here("run", "--rebaseline"); code != 3 {
 				t.Fatalf("half a rebaseline: exit code %d: %s", code, out)
 			}

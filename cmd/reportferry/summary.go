@@ -44,6 +44,9 @@ func (d *display) summary(r ledger.Run) {
 	case left > 0:
 		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left, human.Plural(len(r.Results), "job"))
 	}
+	if n := unreconciled(r.Results); n > 0 && !d.json {
+		fmt.Fprintf(d.out, "%s published, and not reconciled with the service's totals.\n", human.Plural(n, "partition"))
+	}
 }
 
 // leaving counts the jobs that the run left incomplete, by failure or because others hold their units, kept old rows, lack
@@ -57,12 +60,20 @@ func leaving(results []ledger.Result) (n int) {
 	return n
 }
 
+// unreconciled counts the partitions that were published although nothing says that their rows agree with the service's totals.
+func unreconciled(results []ledger.Result) (n int) {
+	for _, r := range results {
+		n += r.Outcome.Unreconciled
+	}
+	return n
+}
+
 // logResult logs the closing table of one job as one record.
 func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	o := res.Outcome
 	args := []any{
 		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
-		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "left", res.Left,
+		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "unreconciled", o.Unreconciled, "left", res.Left,
 		"stopped", res.Stopped, "lacking", res.Rest.Lacking.Partitions, "lost", res.Rest.Lost, "requests", o.Requests,
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
 		"parquet_bytes", o.ParquetBytes, "took", res.Took.Seconds(),
@@ -86,7 +97,7 @@ func (d *display) logEnd(r ledger.Run) {
 	if r.Exit == jobs.ExitDone || r.Exit == jobs.ExitHeld || r.Exit == jobs.ExitInterrupted {
 		level = slog.LevelInfo
 	}
-	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out", leaving(r.Results), "took", r.Ended.Sub(r.Started).Seconds())
+	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out", leaving(r.Results), "unreconciled", unreconciled(r.Results), "took", r.Ended.Sub(r.Started).Seconds())
 }
 
 // writeResult writes the closing table of one job. Only errors may be wider than 80 columns. each is what to call the job's
@@ -199,6 +210,9 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 		partitions += fmt.Sprintf(", kept %d", o.Kept)
 	}
 	human.Row(w, "partitions", partitions)
+	if o.Unreconciled > 0 {
+		human.Row(w, "differing", human.Plural(o.Unreconciled, "partition")+", from the service's totals; see status")
+	}
 }
 
 // grouped lists the messages of errors, each once and with its number, because one cause may fail every window.

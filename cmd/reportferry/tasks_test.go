@@ -41,6 +41,9 @@ func (c *cloud) parts(t *testing.T) map[string]string {
 		if strings.HasPrefix(name, "out/.reportferry-probe/") {
 			continue // of a process that was killed while it asked what the store can do; no reader looks at names with a dot
 		}
+		if stateName.MatchString(name) {
+			continue
+		}
 		if !partName.MatchString(name) {
 			t.Errorf("visible, and no part: %s", name)
 		}
@@ -128,7 +131,7 @@ func TestEightTasksBackfillAYear(t *testing.T) {
 		seconds[r.Started.Unix()]++
 		q, err := url.ParseQuery(r.Query)
 		check(t, err)
-		if w := q.Get("date_period"); w != "" {
+		if w := q.Get("date_period"); w != "" && q.Get("dimensions") != "day" { // by day it asks for totals
 			windows[w]++
 		}
 	}

@@ -20,7 +20,8 @@
 //
 // The tables were written from the service's metrics glossary (a dump of 2023, and what is known to be added since). Whether a
 // metric is additive was decided for each by hand. Two decisions are readings of the glossary: bounds and estimates of SKAN
-// are sums over postbacks, hence additive; installs that several networks assisted are counted by each of them, hence not.
+// are sums over postbacks, hence additive; an install that several networks assisted is counted by each of them, hence neither
+// assisted installs nor what is left without them.
 package catalog
 
 import (

@@ -90,6 +90,12 @@ func (s *Server) Apps() []facts.App {
 	return out
 }
 
+// RenameEvent gives an event another name in all of its apps, and so another slug; its tokens and numbers stay. An empty
+// name archives it.
+func (s *Server) RenameEvent(slug, name string) error {
+	return s.world.Change(context.Background(), func(e *facts.Edit) error { return e.RenameEvent(slug, name) })
+}
+
 // Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC, of those that have
 // data, and nothing that is still to come. They are sorted by day, then app.
 func (s *Server) Engagements(from, to time.Time, perDay int) iter.Seq[Engagement] {

@@ -30,7 +30,7 @@ func (t *timeCache) parse(typ catalog.Type, text []byte) (int64, verdict) {
 // the type.
 var mostDecimals = [...]int{catalog.Int64: 0, catalog.Decimal: decimalScale, catalog.Double: 8}
 
-func numberParser(t catalog.Type) func([]byte) (int64, verdict) {
+func numberParser(t catalog.Type) func([]byte) (v int64, decimals int, _ verdict) {
 	switch t {
 	case catalog.Int64:
 		return parseInt64
@@ -95,6 +95,7 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 	values := b.group.Values(i)[:len(b.rows)]
 	parse, most := numberParser(t), mostDecimals[t]
 	data, cells := a.block.data, a.block.cells[at:]
+	finest := b.tally[i].decimals
 	for k, row := range b.rows {
 		c := cells[int(row)*a.block.width]
 		if word, size, ok := short(data, c); ok {
@@ -105,6 +106,7 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 				}
 				values[k] = v
 				b.hashes[k] = hashValue(b.hashes[k], uint64(v))
+				finest = max(finest, decimals)
 				continue
 			}
 		}
@@ -113,7 +115,7 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 			b.null(i, k)
 			continue
 		}
-		v, verdict := parse(text)
+		v, decimals, verdict := parse(text)
 		if verdict != fits {
 			if nullable && noNumber(text) {
 				b.null(i, k)
@@ -126,7 +128,9 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 		}
 		values[k] = v
 		b.hashes[k] = hashValue(b.hashes[k], uint64(v))
+		finest = max(finest, decimals)
 	}
+	b.tally[i].decimals = finest
 	return true
 }
 
@@ -173,7 +177,7 @@ func (a *csvRows) check(i int, text []byte) verdict {
 		if !column.Dimension && noNumber(text) {
 			return fits
 		}
-		_, verdict := numberParser(t)(text)
+		_, _, verdict := numberParser(t)(text)
 		return verdict
 	case column.Dimension:
 		return blank

@@ -57,7 +57,9 @@ func measureGroup(ctx context.Context, d *digest, group parquet.RowGroup, column
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := measureColumn(hashes, chunk, columns[i].Type); err != nil {
+		if err := eachValue(chunk, len(hashes), func(row int, v parquet.Value) {
+			hashes[row] = hashParquet(hashes[row], v, columns[i].Type)
+		}); err != nil {
 			return fmt.Errorf("column %s: %w", columns[i].Name, err)
 		}
 	}
@@ -65,8 +67,8 @@ func measureGroup(ctx context.Context, d *digest, group parquet.RowGroup, column
 	return nil
 }
 
-// measureColumn adds the values of a column to the hashes of their rows.
-func measureColumn(hashes []uint64, chunk parquet.ColumnChunk, t catalog.Type) (err error) {
+// eachValue gives the values of a column of a row group that has so many rows. A value is good until use returns.
+func eachValue(chunk parquet.ColumnChunk, rows int, use func(row int, v parquet.Value)) (err error) {
 	pages := chunk.Pages()
 	defer func() { err = errors.Join(err, pages.Close()) }()
 	row := 0
@@ -78,28 +80,28 @@ func measureColumn(hashes []uint64, chunk parquet.ColumnChunk, t catalog.Type) (
 		if err != nil {
 			return err
 		}
-		row, err = measurePage(hashes, row, page, t)
+		row, err = eachOfPage(page, row, rows, use)
 		parquet.Release(page)
 		if err != nil {
 			return err
 		}
 	}
-	if row != len(hashes) {
-		return fmt.Errorf("%d values in a row group of %d rows", row, len(hashes))
+	if row != rows {
+		return fmt.Errorf("%d values in a row group of %d rows", row, rows)
 	}
 	return nil
 }
 
-func measurePage(hashes []uint64, row int, page parquet.Page, t catalog.Type) (int, error) {
+func eachOfPage(page parquet.Page, row, rows int, use func(row int, v parquet.Value)) (int, error) {
 	values := make([]parquet.Value, 512)
 	reader := page.Values()
 	for {
 		n, err := reader.ReadValues(values)
-		if row+n > len(hashes) {
-			return row, fmt.Errorf("more values than the %d rows of the row group", len(hashes))
+		if row+n > rows {
+			return row, fmt.Errorf("more values than the %d rows of the row group", rows)
 		}
 		for _, v := range values[:n] {
-			hashes[row] = hashParquet(hashes[row], v, t)
+			use(row, v)
 			row++
 		}
 		if errors.Is(err, io.EOF) {

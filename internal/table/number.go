@@ -25,80 +25,84 @@ func signed(magnitude uint64, negative bool) int64 {
 	return int64(magnitude)
 }
 
-// parseInt64 reads a whole number in any notation: 12, 12.0 and 1.2e1 are the same.
-func parseInt64(text []byte) (int64, verdict) {
+// parseInt64 reads a whole number in any notation: 12, 12.0 and 1.2e1 are the same. It has no decimals, however it is written.
+func parseInt64(text []byte) (v int64, decimals int, _ verdict) {
 	if digits, decimals, negative, ok := plain(text); ok && decimals == 0 {
-		return signed(digits, negative), fits
+		return signed(digits, negative), 0, fits
 	}
 	n, ok := cutNumber(text)
 	if !ok {
-		return 0, notNumber
+		return 0, 0, notNumber
 	}
 	magnitude, rest, ok := n.scaled(0)
 	switch {
 	case !ok:
-		return 0, notInt64
+		return 0, 0, notInt64
 	case rest != exact:
-		return 0, notWhole
+		return 0, 0, notWhole
 	case magnitude <= math.MaxInt64:
-		return signed(magnitude, n.negative), fits
+		return signed(magnitude, n.negative), 0, fits
 	case magnitude == -math.MinInt64 && n.negative:
-		return math.MinInt64, fits
+		return math.MinInt64, 0, fits
 	}
-	return 0, notInt64
+	return 0, 0, notInt64
 }
 
-// parseDecimal reads a decimal as millionths. Further decimals are rounded half to even, with the verdict rounded.
-func parseDecimal(text []byte) (int64, verdict) {
+// parseDecimal reads a decimal as millionths, and says how many decimals it was written with. Further decimals than six are
+// rounded half to even, with the verdict rounded.
+func parseDecimal(text []byte) (v int64, decimals int, _ verdict) {
 	if digits, decimals, negative, ok := plain(text); ok && decimals <= decimalScale {
 		// At most twelve digits stand before the point of up to fifteen digits with three decimals, or of up to twelve digits.
 		if digits < decimalBound/1_000_000 || decimals >= 3 {
-			return signed(digits*powersOfTen[decimalScale-decimals], negative), fits
+			return signed(digits*powersOfTen[decimalScale-decimals], negative), decimals, fits
 		}
 	}
 	n, ok := cutNumber(text)
 	if !ok {
-		return 0, notNumber
+		return 0, 0, notNumber
 	}
 	magnitude, rest, ok := n.scaled(decimalScale)
 	if !ok {
-		return 0, notDecimal
+		return 0, 0, notDecimal
 	}
 	if rest == aboveHalf || rest == half && magnitude%2 == 1 {
 		magnitude++
 	}
 	if magnitude >= decimalBound {
-		return 0, notDecimal
+		return 0, 0, notDecimal
 	}
 	if rest != exact {
-		return signed(magnitude, n.negative), rounded
+		return signed(magnitude, n.negative), n.decimals(), rounded
 	}
-	return signed(magnitude, n.negative), fits
+	return signed(magnitude, n.negative), n.decimals(), fits
 }
 
 // parseDouble reads a number as the bits of the nearest double. Minus zero becomes zero, so that equal values have equal
 // bits.
-func parseDouble(text []byte) (int64, verdict) {
+func parseDouble(text []byte) (_ int64, decimals int, _ verdict) {
 	var v float64
-	if digits, decimals, negative, ok := plain(text); ok {
+	digits, decimals, negative, ok := plain(text)
+	if ok {
 		v = float64(digits) / exactDoubles[decimals] // both are exact, so the quotient is the nearest double
 		if negative {
 			v = -v
 		}
 	} else {
 		// cutNumber refuses what strconv would take: hexadecimal numbers, underscores, NaN and Inf.
-		if _, ok := cutNumber(text); !ok {
-			return 0, notNumber
+		n, ok := cutNumber(text)
+		if !ok {
+			return 0, 0, notNumber
 		}
 		var err error
 		if v, err = strconv.ParseFloat(string(text), 64); err != nil {
-			return 0, notDouble
+			return 0, 0, notDouble
 		}
+		decimals = n.decimals()
 	}
 	if v == 0 {
-		return 0, fits
+		return 0, decimals, fits
 	}
-	return int64(math.Float64bits(v)), fits
+	return int64(math.Float64bits(v)), decimals, fits
 }
 
 // number is a number cut into its parts: ±whole.fraction × 10^exponent.
@@ -196,6 +200,9 @@ func (n number) scaled(scale int) (magnitude uint64, rest remainder, ok bool) {
 	}
 	return magnitude, rest, true
 }
+
+// decimals is how many decimals the number is written with, its exponent taken into account.
+func (n number) decimals() int { return max(0, len(n.fraction)-n.exponent) }
 
 func (n number) digit(i int) byte {
 	if i < len(n.whole) {

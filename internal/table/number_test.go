@@ -58,11 +58,11 @@ func TestNumbers(t *testing.T) {
 				t.Errorf("%s %q = %s (%d), want %s (%d)", what, c.text, got, v, want, wantV)
 			}
 		}
-		n, v := parseInt64([]byte(c.text))
+		n, _, v := parseInt64([]byte(c.text))
 		check("int64", c.int64, strconv.FormatInt(n, 10), v, fits)
-		n, v = parseDecimal([]byte(c.text))
+		n, _, v = parseDecimal([]byte(c.text))
 		check("decimal", c.decimal, strconv.FormatInt(n, 10), v, c.decimalV)
-		n, v = parseDouble([]byte(c.text))
+		n, _, v = parseDouble([]byte(c.text))
 		check("double", c.double, strconv.FormatFloat(math.Float64frombits(uint64(n)), 'g', -1, 64), v, fits)
 	}
 }
@@ -73,8 +73,8 @@ func TestNoNumbers(t *testing.T) {
 		"NaN", "nan", "Inf", "-Infinity", "1.", ".5", "0x1p-2", "1e5 ", "١", "12a", "1\x00", "∞", "$1", "1%",
 	} {
 		fine := text == "1." || text == ".5"
-		for name, parse := range map[string]func([]byte) (int64, verdict){"int64": parseInt64, "decimal": parseDecimal, "double": parseDouble} {
-			_, v := parse([]byte(text))
+		for name, parse := range map[string]func([]byte) (int64, int, verdict){"int64": parseInt64, "decimal": parseDecimal, "double": parseDouble} {
+			_, _, v := parse([]byte(text))
 			if fine && (v == notNumber) || !fine && v != notNumber {
 				t.Errorf("%s of %q: verdict %d", name, text, v)
 			}
@@ -128,15 +128,27 @@ func decimalOf(text string) (millionths int64, v verdict) {
 	return q.Int64(), v
 }
 
+// decimalsOf counts the digits behind the point, which an exponent moves.
+func decimalsOf(text string) int {
+	mantissa, exponent, _ := strings.Cut(text, "e")
+	_, fraction, _ := strings.Cut(mantissa, ".")
+	moved, _ := strconv.Atoi(exponent)
+	return max(0, len(fraction)-moved)
+}
+
 func TestNumbersAgainstFractions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := numberText().Draw(t, "number")
 		want, wantV := decimalOf(text)
-		if got, v := parseDecimal([]byte(text)); got != want || v != wantV {
+		got, decimals, v := parseDecimal([]byte(text))
+		if got != want || v != wantV {
 			t.Fatalf("decimal %s = %d (%d), want %d (%d)", text, got, v, want, wantV)
 		}
+		if v <= rounded && decimals != decimalsOf(text) {
+			t.Fatalf("%s has %d decimals, want %d", text, decimals, decimalsOf(text))
+		}
 		r, _ := new(big.Rat).SetString(text)
-		got, v := parseInt64([]byte(text))
+		got, _, v = parseInt64([]byte(text))
 		switch whole := r.IsInt(); {
 		case whole && r.Num().IsInt64():
 			if v != fits || got != r.Num().Int64() {
@@ -146,7 +158,10 @@ func TestNumbersAgainstFractions(t *testing.T) {
 			t.Fatalf("int64 %s = %d, want an error", text, got)
 		}
 		double, err := strconv.ParseFloat(text, 64)
-		got, v = parseDouble([]byte(text))
+		got, decimals, v = parseDouble([]byte(text))
+		if decimals != decimalsOf(text) {
+			t.Fatalf("double %s has %d decimals, want %d", text, decimals, decimalsOf(text))
+		}
 		if err != nil || v != fits || math.Float64frombits(uint64(got)) != double || got == math.MinInt64 {
 			t.Fatalf("double %s = %v (%d), want %v %v", text, math.Float64frombits(uint64(got)), v, double, err)
 		}

@@ -47,7 +47,7 @@ func checkShort(t *testing.T, text string) {
 	padded := []byte(text + "0.,-9e\xff\x00")
 	for _, typ := range numberTypes {
 		want, wantOK := naive(typ, text)
-		got, v := numberParser(typ)([]byte(text))
+		got, _, v := numberParser(typ)([]byte(text))
 		if v <= rounded != wantOK || wantOK && got != want {
 			t.Fatalf("%v of %q: %d (%d), want %d %v", typ, text, got, v, want, wantOK)
 		}

@@ -13,6 +13,7 @@ import (
 // tally counts the cells of one column of a partition.
 type tally struct {
 	nulls, rounded int64
+	decimals       int     // the most that a cell was written with
 	high, low      uint64  // the sum of whole numbers, in two's complement of 128 bits, which no number of rows exceeds
 	float, lost    float64 // the sum of doubles and what rounding lost (Neumaier's summation), so that the order of rows hardly matters
 }

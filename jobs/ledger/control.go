@@ -1,9 +1,14 @@
 package ledger
 
+import (
+	"math/big"
+	"strings"
+)
+
 // A Control says how a partition's rows compare with the totals that the service itself gives.
 type Control struct {
 	State       ControlState `json:"state"`
-	Why         string       `json:"why,omitempty"` // of Unchecked
+	Why         string       `json:"why,omitempty"` // of a comparison that couldn't be made, or not again
 	Differences []Difference `json:"differences,omitempty"`
 }
 
@@ -23,4 +28,41 @@ type Difference struct {
 	Rows   string `json:"rows"`            // the sum over the rows, an exact decimal
 	Total  string `json:"total"`           // what the service says, an exact decimal; empty: it has no row for the period
 	Where  string `json:"where,omitempty"` // the place, as far as it was found: app_token abc123, network X
+}
+
+// Say puts a control into words: "cost 211.12 by the service's total, 69.96 in the rows; missing in app_token abc123".
+func (c Control) Say() string {
+	var words []string
+	for _, d := range c.Differences {
+		words = append(words, d.say())
+	}
+	if c.Why != "" {
+		words = append(words, c.Why)
+	}
+	return strings.Join(words, "; ")
+}
+
+func (d Difference) say() string {
+	total := "nothing"
+	if d.Total != "" {
+		total = plainly(d.Total)
+	}
+	text := d.Metric + " " + total + " by the service's total, " + plainly(d.Rows) + " in the rows"
+	if d.Where == "" {
+		return text
+	}
+	theirs, _ := new(big.Rat).SetString(d.Total)
+	ours, _ := new(big.Rat).SetString(d.Rows)
+	if theirs != nil && ours != nil && theirs.Cmp(ours) > 0 {
+		return text + "; missing in " + d.Where
+	}
+	return text + "; too much in " + d.Where
+}
+
+// plainly leaves out zeros that end a decimal.
+func plainly(number string) string {
+	if !strings.Contains(number, ".") || strings.Contains(number, "e") {
+		return number
+	}
+	return strings.TrimSuffix(strings.TrimRight(number, "0"), ".")
 }

@@ -24,10 +24,22 @@ type Answer struct {
 
 	Control map[civil.Date]*ledger.Control // how each partition compares with the service's totals; nil: it has none
 	Raw     []string                       // keys of the kept answers, none if none are kept
+
+	why string // what cause says of the whole answer that this one is a part of
+}
+
+// Only is the answer with some of its parts. What the answer was as a whole stays known.
+func (a Answer) Only(parts ...table.Part) Answer {
+	a.why = a.cause()
+	a.Parts = parts
+	return a
 }
 
 // cause says what the answer was, for a partition without rows.
 func (a Answer) cause() string {
+	if a.why != "" {
+		return a.why
+	}
 	if a.None {
 		return "204"
 	}
@@ -96,6 +108,10 @@ func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 	out.Rows += part.Rows
 	out.ParquetBytes += size
 	out.Count(state)
+	if c := a.Control[part.Partition]; c != nil && c.State == ledger.Unreconciled {
+		out.Unreconciled++
+		t.o.Log.Warn("the rows differ from the service's totals", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "status", c.Say())
+	}
 	if t.moved(w.Base[part.Partition], a.Fetched) {
 		out.Moved++
 	}

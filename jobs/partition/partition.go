@@ -6,6 +6,13 @@
 //
 // A kind opens its Table, asks Look what the sinks hold, plans windows with package refresh, and under a claim asks
 // StillDue what is left of a window. It then fetches, converts and hands the Answer to Deliver.
+//
+// Before that, Compare holds the parts against totals that the service itself gives: of whole partitions, for metrics that add
+// up over all dimensions. A count must be equal. The service rounds each amount of money that it writes by up to half a unit of
+// its last decimal, in each row and once more in the total; so a sum may differ from the total by half a unit of the last
+// decimal that was seen in the column, times the rows and one. Any other number may differ by as much, and besides by what
+// adding so many doubles in another order can lose: 2^-52 of the sum and of the total for each of them. A period without a
+// total counts as zero.
 package partition
 
 import (

@@ -79,6 +79,9 @@ func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string) (pat
 			_ = os.Remove(file.Name())
 		}
 	}()
+	if err = f.further.take(); err != nil {
+		return path, key, got, err
+	}
 	q := f.query(row)
 	q.Filters = withFilter(q.Filters, appTokenIn, apps)
 	q.Splittable = len(apps) > 1

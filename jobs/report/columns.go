@@ -17,11 +17,15 @@ import (
 // A column is a column of the table and, when it is an event's, the selector that chose the event.
 type column struct {
 	table.Column
-	event string
+	event      string
+	everywhere bool // it adds up over all dimensions
 }
 
 // columns is the whole table. Rows are routed by the finest date dimension.
-type columns struct{ partition.Definition }
+type columns struct {
+	partition.Definition
+	totalled []table.Column // those whose sums are compared with the service's totals
+}
 
 // fixedColumns are the dimensions and metrics that the config names. None of them needs the service.
 func fixedColumns(o Options) ([]column, error) {
@@ -42,7 +46,7 @@ func fixedColumns(o Options) ([]column, error) {
 		if !declared {
 			typ = f.Type
 		}
-		cols = append(cols, column{Column: table.Column{Name: slug, Source: slug, Type: typ, Additive: o.summable(f, typ)}})
+		cols = append(cols, column{Column: table.Column{Name: slug, Source: slug, Type: typ, Additive: o.summable(f, typ)}, everywhere: f.Additive == catalog.Everywhere})
 	}
 	return cols, nil
 }
@@ -85,7 +89,9 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 		}
 	}
 	for _, col := range cols {
-		c.add(col.Column)
+		if c.add(col.Column); col.totalled() && col.Source != "" {
+			c.totalled = append(c.totalled, col.Column)
+		}
 	}
 	c.Rules = p.o.Rules
 	c.Rules.FinalAfter = p.o.finalAfter(c.Shape)
@@ -98,7 +104,7 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 }
 
 func newColumns(s ledger.Shape) *columns {
-	return &columns{partition.Definition{Shape: s, Route: table.NoRoute}}
+	return &columns{Definition: partition.Definition{Shape: s, Route: table.NoRoute}}
 }
 
 func (c *columns) add(col table.Column) {

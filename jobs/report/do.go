@@ -29,12 +29,14 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	var m adjust.Meter
 	f := &fetch{plan: p, claim: claim, window: window, client: p.o.Client.Metered(&m), trial: &p.trial}
 	if f.cols, err = p.resolve(ctx, f.client); err == nil {
+		f.unchecked = p.unchecked(len(f.cols.totalled) > 0)
 		for _, run := range window.Runs() {
-			err = errors.Join(err, f.partitions(ctx, run))
+			err = errors.Join(err, f.row(ctx, run))
 			if errors.Is(err, jobs.ErrStop) {
 				break
 			}
 		}
+		err = errors.Join(err, f.settle(ctx))
 	} else {
 		f.out.Failed = len(window.Due)
 	}
@@ -57,26 +59,37 @@ type fetch struct {
 	cols   *columns
 	trial  *trial // of the first query with these columns
 	out    ledger.Outcome
+
+	unchecked string     // why nothing is compared with totals; empty: it is
+	doubts    []doubt    // what differs from the totals
+	further   *allowance // of requests, once doubts are looked into
 }
 
-// partitions fetches a contiguous row of partitions and publishes them. A row that the service is too slow for is
-// halved; a single partition is then asked for app by app.
-func (f *fetch) partitions(ctx context.Context, row []civil.Date) error {
-	a, err := f.ask(ctx, row)
+// row fetches a contiguous row of partitions and publishes them, but for those that differ from the totals.
+func (f *fetch) row(ctx context.Context, row []civil.Date) error {
+	c := f.control(ctx, row)
+	defer c.end()
+	return f.partitions(ctx, row, c, func(row []civil.Date, a partition.Answer, err error) error {
+		if err != nil {
+			f.out.Failed += len(row)
+			return fmt.Errorf("fetch %s/%s: %w%s", f.o.Table, span(row), err, f.advice(err))
+		}
+		return f.judge(ctx, a, c)
+	})
+}
+
+// partitions fetches a contiguous row of partitions, and gives each answer, or why there is none, to use. A row that the service
+// is too slow for is halved; a single partition is then asked for app by app. The control begins with the first request.
+func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, use func([]civil.Date, partition.Answer, error) error) error {
+	a, err := f.ask(ctx, row, c)
 	if errors.Is(err, adjust.ErrTooSlow) && len(row) > 1 {
 		half := len(row) / 2
-		return errors.Join(f.partitions(ctx, row[:half]), f.partitions(ctx, row[half:]))
+		return errors.Join(f.partitions(ctx, row[:half], c, use), f.partitions(ctx, row[half:], c, use))
 	}
 	if errors.Is(err, adjust.ErrTooSlow) && f.splitsByApp() {
 		a, err = f.byApp(ctx, row[0])
 	}
-	if err != nil {
-		f.out.Failed += len(row)
-		return fmt.Errorf("fetch %s/%s: %w%s", f.o.Table, span(row), err, f.advice(err))
-	}
-	out, err := f.table.Deliver(ctx, f.claim, f.cols.Definition, f.window, a)
-	f.out.Add(out)
-	return err
+	return use(row, a, err)
 }
 
 // advice says what a person can do about a metric that the service refuses, or about a single partition that takes it
@@ -108,7 +121,10 @@ func span(row []civil.Date) string {
 }
 
 // ask makes one request and turns its answer into parts.
-func (f *fetch) ask(ctx context.Context, row []civil.Date) (a partition.Answer, err error) {
+func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partition.Answer, err error) {
+	if err = f.further.take(); err != nil {
+		return a, err
+	}
 	q := f.query(row)
 	q.Splittable = len(row) > 1 || f.splitsByApp()
 	conv, err := f.table.Converter(f.cols.Definition, row)
@@ -121,7 +137,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date) (a partition.Answer, 
 	}
 	kept := f.keep(ctx, q)
 	defer kept.Abort()
-	got, err := f.client.CSVReport(ctx, q, func(r io.Reader) error {
+	got, err := f.client.Asking(c.begin).CSVReport(ctx, q, func(r io.Reader) error {
 		f.trial.end()
 		err := conv.Read(ctx, kept.Tee(r))
 		if err != nil {

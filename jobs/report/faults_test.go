@@ -12,6 +12,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/report"
 )
 
 var seeds = flag.Int("n", 8, "seeds of fault scripts, and an eighth of it of bad nights")
@@ -45,14 +46,15 @@ func drawFaults(r *rand.Rand) (faults []emulator.Fault) {
 	return faults
 }
 
-// Whatever the service does wrong, the result is the same as without: every part that reaches the sink is a whole one,
-// and the clock shows exactly the waits that the client accounts for.
+// Whatever the service does wrong, the result is the same as without: every part that reaches the sink is a whole one, and
+// agrees with the totals, which every other script lets the run ask for. Without them the clock shows exactly the waits that
+// the client accounts for.
 func TestFaultScripts(t *testing.T) {
 	const days, apps = 17, 2
 	if testing.Short() { // the race detector slows SQLite down twenty times
 		*seeds = min(*seeds, 2)
 	}
-	clean := faultRun(t, nil, 0, days, apps)
+	clean := faultRun(t, nil, 0, days, apps, report.ReconcileOff)
 	if len(clean.hashes) != days {
 		t.Fatalf("the clean run wrote %d partitions", len(clean.hashes))
 	}
@@ -61,16 +63,23 @@ func TestFaultScripts(t *testing.T) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			faults := drawFaults(rand.New(rand.NewPCG(seed, 1)))
 			pairs := []int{0, apps * 4, apps * 2, apps}[seed%4] // 504 on windows wider than so many days
-			got := faultRun(t, faults, pairs, days, apps)
+			reconcile := []report.Reconcile{report.ReconcileOff, report.ReconcileWarn}[seed/4%2]
+			got := faultRun(t, faults, pairs, days, apps, reconcile)
 			for day, want := range clean.hashes {
 				if got.hashes[day] != want {
 					t.Errorf("seed %d: %s is %q, the clean run's is %q", seed, day, got.hashes[day], want)
 				}
 			}
-			if seed%4 == 0 {
-				if again := faultRun(t, faults, pairs, days, apps); again.took != got.took {
+			if seed%8 == 0 {
+				if again := faultRun(t, faults, pairs, days, apps, reconcile); again.took != got.took {
 					t.Errorf("seed %d: took %v, and %v the second time", seed, got.took, again.took)
 				}
+			}
+			if got.outcome.Unreconciled > 0 {
+				t.Errorf("seed %d: %d days don't agree with their totals", seed, got.outcome.Unreconciled)
+			}
+			if reconcile != report.ReconcileOff {
+				return
 			}
 			retries += got.outcome.Retries
 			splits += got.outcome.Requests - clean.outcome.Requests - got.outcome.Retries
@@ -88,12 +97,12 @@ type faultResult struct {
 	took    time.Duration
 }
 
-func faultRun(t *testing.T, faults []emulator.Fault, pairs, days, apps int) (out faultResult) {
+func faultRun(t *testing.T, faults []emulator.Fault, pairs, days, apps int, reconcile report.Reconcile) (out faultResult) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: apps, Days: 40, Rate: -1, MaxPairs: pairs, Faults: faults})
 		defer r.close()
 		r.start(days)
-		r.options.Query.Metrics = r.options.Query.Metrics[:5]
+		r.options.Query.Metrics, r.options.Reconcile = r.options.Query.Metrics[:5], reconcile
 		sink := watch(r.sink)
 		r.options.Targets = []ledger.Target{{Name: "out", Sink: sink}}
 		start := time.Now()
@@ -106,7 +115,7 @@ func faultRun(t *testing.T, faults []emulator.Fault, pairs, days, apps int) (out
 				slow += slowness(faults, i+1)
 			}
 		}
-		if want := res.Outcome.Limiter + res.Outcome.Backoff + slow; out.took != want {
+		if want := res.Outcome.Limiter + res.Outcome.Backoff + slow; out.took != want && reconcile == report.ReconcileOff {
 			t.Errorf("took %v: %v on the limiter, %v between attempts, %v of slow answers make %v", out.took,
 				res.Outcome.Limiter, res.Outcome.Backoff, slow, want)
 		}

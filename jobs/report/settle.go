@@ -1,0 +1,280 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// mostFurther is how many requests a window may make, beyond those for rows and totals, to find out what a difference is.
+const mostFurther = 4
+
+// An allowance is how many requests are left; nil: any number.
+type allowance struct{ left atomic.Int64 }
+
+var errAllowance = fmt.Errorf("%d further requests have been made", mostFurther)
+
+func (a *allowance) take() error {
+	if a != nil && a.left.Add(-1) < 0 {
+		return errAllowance
+	}
+	return nil
+}
+
+// A doubt is a partition whose rows differ from the totals.
+type doubt struct {
+	answer      partition.Answer // with the one part
+	differences []ledger.Difference
+	why         string // what else is to be said of it
+}
+
+func (d doubt) part() table.Part { return d.answer.Parts[0] }
+
+// settle asks for rows and totals once more where they differed, because the service may have restated its numbers between the
+// two answers. It publishes what agrees by now, and of the rest it finds out where the difference is.
+func (f *fetch) settle(ctx context.Context) (err error) {
+	if len(f.doubts) == 0 {
+		return nil
+	}
+	f.further = &allowance{}
+	f.further.left.Store(mostFurther)
+	slices.SortFunc(f.doubts, func(a, b doubt) int { return a.part().Partition.Compare(b.part().Partition) })
+	left, err := f.again(ctx)
+	if len(left) > 0 && ctx.Err() == nil {
+		f.locate(ctx, left)
+	}
+	for _, d := range left {
+		c := &ledger.Control{State: ledger.Unreconciled, Why: d.why, Differences: d.differences}
+		err = errors.Join(err, f.publish(ctx, d.answer, map[civil.Date]*ledger.Control{d.part().Partition: c}))
+	}
+	return err
+}
+
+// judge holds an answer against the totals. It publishes what agrees, and keeps the rest for settle.
+func (f *fetch) judge(ctx context.Context, a partition.Answer, c *control) error {
+	var totals []table.Part
+	var unknown error
+	if c != nil {
+		totals, unknown = c.wait(ctx)
+	}
+	found := partition.Compare(f.cols.totalled, byPartition(a.Parts), byPartition(totals))
+	control := map[civil.Date]*ledger.Control{}
+	var sure []table.Part
+	for _, p := range a.Parts {
+		verdict := &ledger.Control{State: ledger.Reconciled}
+		switch differences := found[p.Partition]; {
+		case c == nil:
+			verdict.State, verdict.Why = ledger.Unchecked, f.unchecked
+		case unknown != nil:
+			verdict.State, verdict.Why = ledger.Unreconciled, unknown.Error()
+		case differences != nil && f.unfinished(p.Partition):
+			verdict = &ledger.Control{
+				State: ledger.Unchecked, Why: "the period isn't over, so that its numbers move between two answers", Differences: differences,
+			}
+		case differences != nil:
+			f.doubts = append(f.doubts, doubt{answer: a.Only(p), differences: differences})
+			continue
+		}
+		control[p.Partition] = verdict
+		sure = append(sure, p)
+	}
+	return f.publish(ctx, a.Only(sure...), control)
+}
+
+// unfinished tells whether the service may still count something in a partition from one moment to the next.
+func (f *fetch) unfinished(partition civil.Date) bool {
+	if f.rules.Period == refresh.Whole {
+		return f.rules.Today
+	}
+	return f.rules.Period.Next(partition).After(civil.DateOf(f.now.In(f.rules.Location)))
+}
+
+// byPartition finds parts by their partitions.
+func byPartition(parts []table.Part) map[civil.Date]table.Part {
+	by := map[civil.Date]table.Part{}
+	for _, p := range parts {
+		by[p.Partition] = p
+	}
+	return by
+}
+
+// publish publishes an answer, of which comparisons have said how each partition stands. What isn't reconciled fails instead if
+// the config asks for that.
+func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civil.Date]*ledger.Control) (err error) {
+	a.Control = control
+	var parts []table.Part
+	for _, p := range a.Parts {
+		c := control[p.Partition]
+		if f.o.Reconcile != ReconcileFail || c.State != ledger.Unreconciled {
+			parts = append(parts, p)
+			continue
+		}
+		f.out.Failed++
+		_ = os.Remove(p.Path)
+		err = errors.Join(err, fmt.Errorf("reconcile %s/%s: %w: %s; the old rows stay", f.o.Table, span([]civil.Date{p.Partition}), errTotals, c.Say()))
+	}
+	out, failed := f.table.Deliver(ctx, f.claim, f.cols.Definition, f.window, a.Only(parts...))
+	f.out.Add(out)
+	return errors.Join(err, failed)
+}
+
+// errTotals says that reconcile is fail.
+var errTotals = errors.New("the rows differ from the service's totals")
+
+// again gives the doubts that a second look leaves. If it fails, all are left.
+func (f *fetch) again(ctx context.Context) (left []doubt, err error) {
+	row := f.spanning(f.doubts)
+	c := f.control(ctx, row)
+	defer c.end()
+	answers := map[civil.Date]partition.Answer{}
+	failed := f.partitions(ctx, row, c, func(_ []civil.Date, a partition.Answer, err error) error {
+		for _, p := range a.Parts {
+			answers[p.Partition] = a.Only(p)
+		}
+		return err
+	})
+	totals, unknown := c.wait(ctx)
+	failed = errors.Join(failed, unknown)
+	rows := make([]table.Part, 0, len(answers))
+	for _, a := range answers {
+		rows = append(rows, a.Parts...)
+	}
+	found := partition.Compare(f.cols.totalled, byPartition(rows), byPartition(totals))
+	for _, d := range f.doubts {
+		a, answered := answers[d.part().Partition]
+		if !answered || unknown != nil {
+			d.why = fmt.Sprintf("asking again: %v", failed)
+			left = append(left, d)
+			continue
+		}
+		delete(answers, d.part().Partition)
+		_ = os.Remove(d.part().Path) // the newer answer takes its place
+		d.answer, d.differences = a, found[d.part().Partition]
+		if d.differences != nil {
+			left = append(left, d)
+			continue
+		}
+		c := &ledger.Control{State: ledger.Reconciled}
+		err = errors.Join(err, f.publish(ctx, a, map[civil.Date]*ledger.Control{d.part().Partition: c}))
+	}
+	for _, a := range answers {
+		_ = os.Remove(a.Parts[0].Path) // of partitions in between
+	}
+	return left, err
+}
+
+// spanning is the contiguous row from the first doubt to the last.
+func (f *fetch) spanning(doubts []doubt) (row []civil.Date) {
+	last := doubts[len(doubts)-1].part().Partition
+	for p := doubts[0].part().Partition; !p.After(last); p = f.rules.Period.Next(p) {
+		row = append(row, p)
+	}
+	return row
+}
+
+// places are the dimensions by which a difference is looked for.
+var places = []string{"app_token", "os_name", "network"}
+
+// mostNarrowed is how many values of the first place are looked into.
+const mostNarrowed = 20
+
+// locate says of each difference where it is, as far as the dimensions of the job and the allowance let it: by the first place,
+// and then by all of them where that differs. What can't be had is left out.
+func (f *fetch) locate(ctx context.Context, doubts []doubt) {
+	var by []string
+	for _, name := range places {
+		if slices.Contains(f.o.Query.Dimensions, name) {
+			by = append(by, name)
+		}
+	}
+	if len(by) == 0 {
+		return
+	}
+	found := f.placed(ctx, doubts, by[:1], nil)
+	slices.Sort(found)
+	found = slices.Compact(found)
+	if len(by) == 1 || len(found) == 0 || len(found) > mostNarrowed ||
+		slices.ContainsFunc(found, func(v string) bool { return v == "" || strings.Contains(v, ",") }) {
+		return
+	}
+	f.placed(ctx, doubts, by, found)
+}
+
+// placed asks for totals by some dimensions, only for some values of the first if there are any, and sets where the differences
+// are. It gives the values of the first that differ, unless all of them do.
+func (f *fetch) placed(ctx context.Context, doubts []doubt, by, only []string) (found []string) {
+	metrics := slices.DeleteFunc(slices.Clone(f.cols.totalled), func(c table.Column) bool {
+		return !slices.ContainsFunc(doubts, func(d doubt) bool {
+			return slices.ContainsFunc(d.differences, func(x ledger.Difference) bool { return x.Metric == c.Name })
+		})
+	})
+	filters := f.o.Query.Filters
+	if only != nil {
+		filters = withFilter(filters, by[0]+"__in", only)
+	}
+	totals, err := f.totalsBy(ctx, f.spanning(doubts), by, metrics, filters)
+	if err != nil {
+		f.o.Log.Debug("where rows and totals differ isn't known", "job", f.o.Job, "run", f.o.Run, "status", err)
+		return nil
+	}
+	columns := f.cols.period()
+	for _, name := range by {
+		columns = append(columns, table.Column{Name: name, Source: name, Dimension: true})
+	}
+	columns = append(columns, metrics...)
+	for _, t := range totals {
+		if i := slices.IndexFunc(doubts, func(d doubt) bool { return d.part().Partition == t.Partition }); i >= 0 {
+			found = append(found, f.place(ctx, &doubts[i], t, columns, metrics, by, only)...)
+		}
+		_ = os.Remove(t.Path)
+	}
+	return found
+}
+
+// place is placed for one doubt.
+func (f *fetch) place(ctx context.Context, d *doubt, total table.Part, columns, metrics []table.Column, by, only []string) (found []string) {
+	theirs, err := total.Grouped(ctx, columns, by)
+	if err != nil {
+		return nil
+	}
+	ours, err := d.part().Grouped(ctx, f.cols.Columns, by)
+	if err != nil {
+		return nil
+	}
+	all := map[string]bool{}
+	for group := range theirs {
+		all[group] = true
+	}
+	for group := range ours {
+		if first, _, _ := strings.Cut(group, table.GroupSeparator); only != nil && !slices.Contains(only, first) {
+			delete(ours, group)
+			continue
+		}
+		all[group] = true
+	}
+	groups := partition.Compare(metrics, ours, theirs)
+	for i, x := range d.differences {
+		if where := partition.Place(by, x.Metric, groups, len(all)); where != "" {
+			d.differences[i].Where = where
+		}
+	}
+	if len(groups) == len(all) && len(all) > partition.MostPlaces {
+		return nil // it is everywhere
+	}
+	for group := range groups {
+		first, _, _ := strings.Cut(group, table.GroupSeparator)
+		found = append(found, first)
+	}
+	return found
+}
