@@ -95,12 +95,6 @@ func (t *Table) Doubt(ctx context.Context, e Record) error {
 // drop deletes a record once a segment holds it or a newer one. If it stays it does no harm, because its number is
 // lower.
 func (t *Table) drop(ctx context.Context, key string) {
-	t.mu.Lock()
-	loose := t.loose[key]
-	t.mu.Unlock()
-	if !loose {
-		return
-	}
 	if err := t.ledger.bucket.Delete(ctx, key); err != nil && !isNotFound(err) {
 		return
 	}

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -14,41 +13,75 @@ func segmentKey(table string, n int) string {
 	return fmt.Sprintf("tables/%s/segments/%06d.json", table, n)
 }
 
-// Fold compacts the table's part of the ledger. When many objects have gathered, it writes all records into one segment
-// and sweeps released claims, so that planning takes a handful of bucket calls however long the table is. Readers and
-// writers may go on meanwhile: records are never changed, and a segment holds everything that the one before it held.
+// Fold compacts the table's part of the ledger. When many objects have gathered, it moves the records that newer ones have replaced
+// into history, writes the newest ones into one segment, and sweeps released claims, so that planning takes a handful of bucket
+// calls however long the table is. Readers and writers may go on meanwhile: records are never changed, and a segment holds
+// everything that the one before it held, or newer.
 func (t *Table) Fold(ctx context.Context) error {
 	if err := t.Refresh(ctx); err != nil {
 		return err
 	}
 	t.mu.Lock()
-	loose := slices.Sorted(maps.Keys(t.loose))
-	next := t.segment + 1
+	loose := len(t.loose)
 	t.mu.Unlock()
-	if len(loose) > t.ledger.foldAbove {
-		if err := t.fold(ctx, loose, next); err != nil {
+	if loose > t.ledger.foldAbove {
+		if err := t.fold(ctx); err != nil {
 			return err
 		}
 	}
 	return t.sweep(ctx, t.ledger.foldAbove/2)
 }
 
-// fold writes segment number next and drops the loose records that are in it.
-func (t *Table) fold(ctx context.Context, loose []string, next int) error {
-	t.mu.Lock()
-	entries := make([]Record, 0, len(t.entries))
-	for _, e := range t.entries {
-		entries = append(entries, e)
+// fold writes the next segment and drops the records that are in it and in history. The order matters: what is dropped, and what the
+// segment leaves out, is in history before. A fold that was cut short in between is done once more, and history has each line once.
+func (t *Table) fold(ctx context.Context) error {
+	c, err := t.chains(ctx, everything)
+	if err != nil {
+		return err
 	}
-	t.mu.Unlock()
-	slices.SortFunc(entries, func(a, b Record) int { return a.Partition.Compare(b.Partition) })
-	return t.ledger.compact(ctx, t.prefix("segments"), next, entries, func() error {
+	var newest, replaced []Record
+	for _, chain := range c.records {
+		newest = append(newest, chain[len(chain)-1])
+		replaced = append(replaced, past(chain)...)
+	}
+	slices.SortFunc(newest, byPartition)
+	if done, err := t.archive(ctx, replaced); err != nil || !done {
+		return err
+	}
+	next := c.segment + 1
+	return t.ledger.compact(ctx, t.prefix("segments"), next, newest, func() error {
 		t.mu.Lock()
 		t.segment = max(t.segment, next)
+		for _, e := range newest {
+			t.keep(e)
+		}
 		t.mu.Unlock()
-		for _, key := range loose {
+		for _, key := range c.loose {
 			t.drop(ctx, key)
 		}
-		return nil
+		return t.forget(ctx)
 	})
+}
+
+// past gives those records of a chain that history keeps: all but the newest, doubts, and fetches in the middle of several that
+// brought the same content. The first of those says why and by whom it was brought, and the last how long it was there.
+func past(chain []Record) (kept []Record) {
+	newest := chain[len(chain)-1].Seq
+	chain = slices.DeleteFunc(slices.Clone(chain), func(e Record) bool { return e.State == Publishing })
+	for i, e := range chain {
+		brought := e.Since.IsZero() || !e.Since.Before(e.Fetched)
+		if i > 0 {
+			brought = !sameContent(chain[i-1], e)
+		}
+		last := i == len(chain)-1 || !sameContent(e, chain[i+1])
+		if e.Seq < newest && (brought || last) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// sameContent tells whether two records of a partition vouch for the same rows.
+func sameContent(a, b Record) bool {
+	return a.Hash == b.Hash && a.Rows == b.Rows && a.Shape == b.Shape && a.State == b.State
 }

@@ -44,10 +44,12 @@ import (
 //
 //	tables/{table}/partitions/{date}.{seq}.json   one record, written once; the highest seq holds
 //	tables/{table}/segments/{n}.json              older records folded into one object; the highest n holds
+//	tables/{table}/history/{month}/{n}.json       what partitions were before, fetched in that month; the highest n holds
 //	tables/{table}/shapes/{id}.json               what a record's numbers mean: fingerprint and columns
 //	tables/{table}/claims/{unit}/{n}.json         who works on a unit, or did last
 //	tables/{table}/swept/{n}.json                 the last claim of each unit whose objects were dropped; the highest n holds
 //	tables/{table}/outbox/...                     what was pushed of files: package jobs/outbox
+//	tables/{table}/slugs/{n}.json                 what became of event slugs: package jobs/slugs; the highest n holds
 //	tables/{table}/apps/...                       how far declared apps are: package jobs/apps
 //	runs/{id}.json                                one execution
 //	successes/{job}/{time}.json                   the end of a run in which the job succeeded; the newest holds
@@ -59,6 +61,7 @@ type Ledger struct {
 	url       string
 	clock     func() (time.Time, time.Duration)
 	foldAbove int
+	keep      time.Duration
 	proof     proof
 }
 
@@ -76,13 +79,16 @@ type Options struct {
 	// FoldAbove is how many records of a table may be objects of their own before they are folded into a segment.
 	// Claims are swept at half of it. 0: 64.
 	FoldAbove int
+
+	// KeepHistory is how long history is kept, by the store's clock. 0: for ever.
+	KeepHistory time.Duration
 }
 
 // Open makes a ledger of a bucket. The bucket belongs to it from then on, and Close closes it.
 func Open(o Options) *Ledger {
 	l := &Ledger{
 		bucket: o.Bucket, dir: o.Dir, url: strings.TrimSuffix(o.URL, "/"), clock: o.Clock,
-		foldAbove: cmp.Or(o.FoldAbove, defaultFoldAbove), proof: proof{turn: make(chan struct{}, 1)},
+		foldAbove: cmp.Or(o.FoldAbove, defaultFoldAbove), keep: o.KeepHistory, proof: proof{turn: make(chan struct{}, 1)},
 	}
 	if l.clock == nil {
 		began := time.Now()

@@ -79,6 +79,7 @@ type DamagedError struct {
 	Err      error
 	Gone     string // the table's folder, when the object isn't there at all though others need it
 	Cost     string // of deleting it; empty: what it recorded counts as missing and is fetched again
+	Past     bool   // it says only what partitions were before they were replaced
 }
 
 func (e *DamagedError) Error() string {
@@ -88,6 +89,10 @@ func (e *DamagedError) Error() string {
 	}
 	if e.Cost != "" {
 		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy; don't delete it: %s", e.Location, e.Err, e.Cost)
+	}
+	if e.Past {
+		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy, or, when there is none, delete it: the history of "+
+			"the table then lacks what it held, and its partitions stay as they are", e.Location, e.Err)
 	}
 	return fmt.Sprintf("ledger: %s is damaged: %v; inspect it (it is one line of JSON) and restore it from a copy, or "+
 		"delete it: what it recorded then counts as missing and is fetched again", e.Location, e.Err)

@@ -149,10 +149,18 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// check finds records that don't belong: under the key of another partition, or written above a segment that is gone.
-func (t *Table) check(key string, e Record, segment int) error {
+// belongs finds a record under the key of another one.
+func (t *Table) belongs(key string, e Record) error {
 	if want := entryKey(t.name, e.Partition, e.Seq); want != key {
 		return &DamagedError{Location: t.ledger.location(key), Err: fmt.Errorf("its content belongs under %s", want)}
+	}
+	return nil
+}
+
+// check finds records that don't belong: under the key of another one, or written above a segment that is gone.
+func (t *Table) check(key string, e Record, segment int) error {
+	if err := t.belongs(key, e); err != nil {
+		return err
 	}
 	if e.Segment > segment {
 		return t.gone(segmentKey(t.name, e.Segment), key)

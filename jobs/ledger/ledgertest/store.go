@@ -33,6 +33,8 @@ func (d link) call(name, key string) {
 // Open is the store as a bucket. Each process of a test opens its own.
 func (s *Store) Open() *blob.Bucket { return blob.NewBucket(link{s}) }
 
+var errKilled = errors.New("the process was killed")
+
 // A link is the driver of the bucket.
 type link struct{ *Store }
 
@@ -96,7 +98,7 @@ func (w writer) Close() error {
 
 func (d link) NewTypedWriter(ctx context.Context, key, contentType string, o *driver.WriterOptions) (driver.Writer, error) {
 	if d.Dead.Load() {
-		return nil, errors.New("the process was killed")
+		return nil, errKilled
 	}
 	w, err := d.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType, IfNotExist: o.IfNotExist && !d.Careless})
 	call := "write"
@@ -114,6 +116,9 @@ func (d link) NewTypedWriter(ctx context.Context, key, contentType string, o *dr
 
 func (d link) Delete(ctx context.Context, key string) error {
 	d.call("delete", key)
+	if d.Dead.Load() {
+		return errKilled
+	}
 	return d.Bucket.Delete(ctx, key)
 }
 

@@ -1,0 +1,117 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"cloud.google.com/go/civil"
+	"golang.org/x/sync/errgroup"
+)
+
+// Chains are the records of a table that history doesn't have to itself: those of the segment that holds, and on top of each the
+// records that are objects of their own.
+type chains struct {
+	segment int                     // the highest; 0: none
+	loose   []string                // keys of all records that are objects of their own
+	records map[civil.Date][]Record // by partition, ascending by sequence number
+}
+
+// chains reads the records of partitions that within accepts. It reads each of them, unlike Refresh, which reads the newest alone.
+func (t *Table) chains(ctx context.Context, within func(civil.Date) bool) (c chains, err error) {
+	// An object may be folded and deleted between the listing and the reading, and a listing of several pages may miss what was
+	// created behind its back. Both are over when it is repeated. Where a person has deleted a record, a number stays missing.
+	const tries = 5
+	for range tries {
+		var whole bool
+		if c, whole, err = t.readChains(ctx, within); err == nil && whole || err != nil && !isNotFound(err) {
+			return c, err
+		}
+	}
+	return c, err
+}
+
+// readChains reads them once. The order matters: a record under a number that was used, folded and deleted before is below the
+// segment's, and it is told from the others because the segments are listed after it was read.
+func (t *Table) readChains(ctx context.Context, within func(civil.Date) bool) (c chains, whole bool, err error) {
+	keys, err := t.ledger.list(ctx, t.prefix("partitions"))
+	if err != nil {
+		return c, false, err
+	}
+	keys = slices.DeleteFunc(keys, func(key string) bool { _, _, ok := parseEntryKey(key); return !ok })
+	loose, err := t.readLoose(ctx, keys, within)
+	if err != nil {
+		return c, false, err
+	}
+	segments, err := t.ledger.list(ctx, t.prefix("segments"))
+	if err != nil {
+		return c, false, err
+	}
+	c = chains{segment: highest(segments), loose: keys, records: map[civil.Date][]Record{}}
+	var folded []Record
+	if c.segment > 0 {
+		if err := t.ledger.read(ctx, segmentKey(t.name, c.segment), &folded); err != nil {
+			return c, false, err
+		}
+	}
+	for _, e := range folded {
+		if within(e.Partition) {
+			c.records[e.Partition] = []Record{e}
+		}
+	}
+	whole = true
+	for _, e := range loose {
+		if err := t.check(entryKey(t.name, e.Partition, e.Seq), e, c.segment); err != nil {
+			return c, false, err
+		}
+		chain := c.records[e.Partition]
+		last := 0
+		if len(chain) > 0 {
+			last = chain[len(chain)-1].Seq
+		}
+		if e.Seq <= last {
+			continue // folded before, or void
+		}
+		whole = whole && e.Seq == last+1
+		c.records[e.Partition] = append(chain, e)
+	}
+	return c, whole, nil
+}
+
+// readLoose reads records by their keys, ascending by partition and number.
+func (t *Table) readLoose(ctx context.Context, keys []string, within func(civil.Date) bool) ([]Record, error) {
+	newest := map[civil.Date]int{}
+	for _, key := range keys {
+		partition, seq, _ := parseEntryKey(key)
+		newest[partition] = max(newest[partition], seq)
+	}
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+		partition, _, _ := parseEntryKey(key)
+		return !within(partition)
+	})
+	read := make([]Record, len(keys))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for i, key := range keys {
+		g.Go(func() error {
+			err := t.ledger.read(ctx, key, &read[i])
+			if err == nil {
+				err = t.belongs(key, read[i])
+			}
+			partition, seq, _ := parseEntryKey(key)
+			var damaged *DamagedError
+			if errors.As(err, &damaged) && seq < newest[partition] {
+				damaged.Past = true
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	slices.SortFunc(read, byPartition)
+	return read, err
+}
+
+func byPartition(a, b Record) int {
+	return cmp.Or(a.Partition.Compare(b.Partition), cmp.Compare(a.Seq, b.Seq))
+}

@@ -1,0 +1,131 @@
+package ledger
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/civil"
+)
+
+// History is every content that the partitions from from, included, until until, excluded, have had, ascending by partition and
+// number; the last one of a partition is what it holds, unless its put was interrupted. An invalid date is no bound. Fetches that
+// brought the same content are one record: Since, Run and Reason are of the first of them, all else of the last. Planning never
+// reads history.
+func (t *Table) History(ctx context.Context, from, until civil.Date) ([]Record, error) {
+	within := func(p civil.Date) bool {
+		return (!from.IsValid() || !p.Before(from)) && (!until.IsValid() || p.Before(until))
+	}
+	had, months, err := t.contents(ctx, within)
+	if err != nil {
+		return nil, err
+	}
+	for _, month := range months {
+		if !from.IsValid() || month >= earliest(from) {
+			if err := t.readMonth(ctx, had, month, within); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return had.merged(), nil
+}
+
+// Changed is the history of those partitions whose content has changed since a time: what each has had since then, and what it had
+// before that, of which Since, Run and Reason may be of a later fetch than the first. It reads no more months than that takes.
+func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) {
+	had, months, err := t.contents(ctx, everything)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(months)
+	for len(months) > 0 && months[0] >= monthOf(since) {
+		if err := t.readMonth(ctx, had, months[0], everything); err != nil {
+			return nil, err
+		}
+		months = months[1:]
+	}
+	late := func(e Record) bool { return !e.Brought().Before(since) }
+	maps.DeleteFunc(had, func(_ civil.Date, list []Record) bool { return !slices.ContainsFunc(list, late) })
+	for _, month := range months {
+		// What a partition was before may be in any month since it began.
+		lacking := func(p civil.Date) bool {
+			list := had[p]
+			return len(list) > 0 && list[0].Seq > 1 && late(list[0]) && month >= earliest(p)
+		}
+		if slices.ContainsFunc(slices.Collect(maps.Keys(had)), lacking) {
+			if err := t.readMonth(ctx, had, month, lacking); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var out []Record
+	list := had.merged()
+	for i, e := range list {
+		if late(e) || i+1 < len(list) && list[i+1].Partition == e.Partition && late(list[i+1]) {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// Brought is when the record's content was fetched first, as far as that is known.
+func (e Record) Brought() time.Time {
+	if e.Since.IsZero() {
+		return e.Fetched
+	}
+	return e.Since
+}
+
+// Contents are records without doubts, by partition and ascending, each once.
+type contents map[civil.Date][]Record
+
+func everything(civil.Date) bool { return true }
+
+// contents reads what isn't history alone, and names the months of history. The order matters: what is moved into history after it
+// was looked for here is found there.
+func (t *Table) contents(ctx context.Context, within func(civil.Date) bool) (contents, []string, error) {
+	c, err := t.chains(ctx, within)
+	if err != nil {
+		return nil, nil, err
+	}
+	had := contents{}
+	for _, chain := range c.records {
+		had.add(chain)
+	}
+	months, err := t.months(ctx)
+	return had, months, err
+}
+
+// add takes records that aren't there yet.
+func (c contents) add(records []Record) {
+	for _, e := range records {
+		list := c[e.Partition]
+		at, there := slices.BinarySearchFunc(list, e, byPartition)
+		if !there && e.State != Publishing {
+			c[e.Partition] = slices.Insert(list, at, e)
+		}
+	}
+}
+
+// merged makes one record of successive ones with the same content.
+func (c contents) merged() (out []Record) {
+	for _, partition := range slices.SortedFunc(maps.Keys(c), civil.Date.Compare) {
+		for i, e := range c[partition] {
+			if i == 0 || !sameContent(out[len(out)-1], e) {
+				e.Since = e.Brought()
+				out = append(out, e)
+				continue
+			}
+			first := out[len(out)-1]
+			e.Since, e.Run, e.Reason = first.Since, first.Run, first.Reason
+			out[len(out)-1] = e
+		}
+	}
+	return out
+}
+
+// earliest is the first month in which a partition can have been fetched, and one more for clocks that are wrong.
+func earliest(partition civil.Date) string {
+	return monthOf(civil.Date{Year: partition.Year, Month: partition.Month, Day: 1}.AddDays(-1).In(time.UTC))
+}

@@ -1,0 +1,91 @@
+package refresh
+
+import (
+	"cmp"
+	"maps"
+	"math/big"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// RowCount is the metric of a Change that says how many rows a partition has.
+const RowCount = "rows"
+
+// A Change is a number of a partition that another fetch brought otherwise.
+type Change struct {
+	Partition civil.Date `json:"partition"`
+	Seq       int        `json:"seq"`    // of the record by which the new number holds
+	Before    time.Time  `json:"before"` // when the old number was fetched last
+	Now       time.Time  `json:"now"`    // when the new one was fetched first
+	Run       string     `json:"run"`    // that brought it
+	Metric    string     `json:"metric"` // or RowCount
+	Was       string     `json:"was"`    // exact decimals, without zeros at the end
+	Is        string     `json:"is"`
+	Delta     string     `json:"delta"` // Is less Was
+	Reason    string     `json:"reason,omitempty"`
+	Finality  string     `json:"finality,omitempty"` // of the old number, when it was fetched last: Final is one that shouldn't have changed
+}
+
+// Changes derives what has moved from a table's history, in its order and by metric. A partition's first content is no change. A sum
+// that only one of two contents has is one when the other has no rows; else its column came or went. Rows that changed although no
+// sum did are a change of RowCount by 0.
+func Changes(history []ledger.Record) (out []Change) {
+	for i, is := range history {
+		if i == 0 || history[i-1].Partition != is.Partition {
+			continue
+		}
+		was := history[i-1]
+		c := Change{
+			Partition: is.Partition, Seq: is.Seq, Before: was.Fetched, Now: is.Brought(), Run: is.Run, Reason: is.Reason, Finality: was.Finality,
+		}
+		before := len(out)
+		a, b := numbers(was), numbers(is)
+		for _, metric := range names(a, b) {
+			if a[metric] == nil && was.Rows > 0 || b[metric] == nil && is.Rows > 0 {
+				continue
+			}
+			if moved := c.of(metric, a[metric], b[metric]); moved.Delta != "0" {
+				out = append(out, moved)
+			}
+		}
+		if len(out) == before && was.Hash != is.Hash && was.Shape == is.Shape && was.State == is.State {
+			out = append(out, c.of(RowCount, a[RowCount], b[RowCount]))
+		}
+	}
+	return out
+}
+
+// of is the change of one metric. A number that isn't there is 0.
+func (c Change) of(metric string, was, is *big.Rat) Change {
+	was, is = cmp.Or(was, new(big.Rat)), cmp.Or(is, new(big.Rat))
+	c.Metric, c.Was, c.Is, c.Delta = metric, decimal(was), decimal(is), decimal(new(big.Rat).Sub(is, was))
+	return c
+}
+
+// numbers are the sums of a record, and its rows.
+func numbers(e ledger.Record) map[string]*big.Rat {
+	all := map[string]*big.Rat{}
+	for name, text := range e.Sums {
+		if n, ok := new(big.Rat).SetString(text); ok {
+			all[name] = n
+		}
+	}
+	all[RowCount] = new(big.Rat).SetInt64(e.Rows)
+	return all
+}
+
+func names(a, b map[string]*big.Rat) []string {
+	both := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(both)
+	return slices.Compact(both)
+}
+
+// decimal writes a sum, which has finitely many decimals, with all of them.
+func decimal(n *big.Rat) string {
+	digits, _ := n.FloatPrec()
+	return n.FloatString(digits)
+}
