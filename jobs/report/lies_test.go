@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"context"
 	"encoding/csv"
 	"flag"
 	"fmt"
@@ -445,8 +446,8 @@ func (r *rig) named(what, day string, metrics []wrongMetric, c ledger.Control) (
 	return placed
 }
 
-// A restating service moves its clock by a day while a window is asked for, once a window at most: spend of networks is then
-// restated, and cohorts grow.
+// A restating service corrects a metric of a window's days while they are asked for, or moves its clock by a day, so that cohorts
+// grow. It does so once a window at most.
 type restating struct {
 	http.RoundTripper
 	server *emulator.Server
@@ -463,7 +464,10 @@ func (s *restating) RoundTrip(r *http.Request) (*http.Response, error) {
 		if p := r.URL.Query().Get("date_period"); s.dice.IntN(6) == 0 && !s.moved[p] {
 			s.moved[p] = true
 			s.restated++
-			s.server.Shift(24 * time.Hour)
+			if err := s.restate(r.Context(), p); err != nil {
+				s.mu.Unlock()
+				return nil, err
+			}
 		}
 		s.mu.Unlock()
 	}
@@ -472,6 +476,19 @@ func (s *restating) RoundTrip(r *http.Request) (*http.Response, error) {
 		res.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat)) // only the data's clock moves
 	}
 	return res, err
+}
+
+func (s *restating) restate(ctx context.Context, period string) error {
+	first, last, _ := strings.Cut(period, ":")
+	change := emulator.Restatement{
+		Day: first, Until: last, Factor: 0.5 + s.dice.Float64(),
+		Metric: []string{"installs", "clicks", "base_sessions", "events", "cost", "network_cost", "revenue", "ad_revenue"}[s.dice.IntN(8)],
+	}
+	if s.dice.IntN(3) == 0 {
+		s.server.Shift(24 * time.Hour)
+		return nil
+	}
+	return s.server.Restate(ctx, change)
 }
 
 // An honest service raises no alarm, whatever is asked for, and though it restates between two answers.
