@@ -33,6 +33,7 @@ type Config struct {
 	Ledger   string        // bucket URL of the ledger
 	Audit    string        // sink URL of the tables that record what runs did; empty: none
 	SpoolDir string        // folder of the spool files; empty: the system's folder for temporary files
+	States   bool          // tables that tell of the jobs' tables
 	Raw      Raw           // of jobs that don't say otherwise
 	KeepDays int           // how long the ledger keeps what partitions were before; 0: for ever
 	Lease    time.Duration // how long a claim holds without a heartbeat
@@ -63,18 +64,19 @@ func Parse(name string, data []byte, env strict.Env) (*Config, error) {
 }
 
 func configObject(c *Config) strict.Object {
-	c.Ledger, c.Lease = "file://./.reportferry", 2*time.Minute
+	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, true
 	return strict.Object{What: "the config", Fields: slices.Concat([]strict.Field{
 		strict.Required("service", service, &c.Service, "embedded",
 			"Where the service is, and how gently it is asked. The word embedded stands for the emulator in this process."),
 		strict.Optional("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",
 			"URL of the bucket that records what is done. A folder is enough for one machine; several machines that share the work need a bucket that all of them reach."),
 		strict.Optional("audit", bucketURL, &c.Audit, "bigquery://my-project/my_dataset",
-			"A bigquery:// URL of the dataset that keeps the tables _reportferry_runs and _reportferry_partitions, in which each run records what it did. Without the key there are no such tables."),
+			"A bigquery:// URL of the dataset that keeps the table _reportferry_runs, in which each run records what it did. Without the key there is no such table."),
 		strict.Optional("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
 			"Folder in which finished files wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
 			"How long a claim on a piece of work holds without a heartbeat. After that, another process may take the work over."),
+		strict.Optional("state_tables", strict.Bool, &c.States, "false", "Whether the sinks get the tables `_reportferry_partitions` and `_reportferry_restatements`, which tell which partitions are final, and what was restated. They do by default."),
 		strict.Optional("keep_history", days, &c.KeepDays, "400d", "How long the ledger keeps what partitions were before they were replaced. Without the key it keeps all of it."),
 	}, rawFields(&c.Raw, "the service's answers"), []strict.Field{
 		strict.Optional("jobs", jobList(), &c.Jobs, "", "What to ferry. Each job fills a table of its own, or pushes files to the service. A file without jobs does for the commands that only ask, such as report."),

@@ -65,6 +65,9 @@ type Plan struct {
 	// Tidy is called once no more units are taken; nil: nothing to tidy.
 	Tidy func(context.Context) error
 
+	// States writes the tables that tell of the job's table. Nil: there are none.
+	States *States
+
 	// Inspect says how the table is, from what the ledger holds when it is called and from what the units have found
 	// out. It asks the service for nothing. Nil: the kind has no partitions.
 	Inspect func(context.Context, ledger.Past) (refresh.Inspection, error)
@@ -74,6 +77,15 @@ type Plan struct {
 
 	shared bool // other tasks have the same plan, and begin with units other than the first own ones
 	own    int
+}
+
+// States are the tables that tell of a job's table. They are written before Tidy, under a claim of the table.
+type States struct {
+	Claim string
+	Write func(context.Context, ledger.Hold) error
+
+	// Behind tells, without a claim, whether an earlier run has left them unwritten. It is asked by a run that did nothing.
+	Behind func(context.Context) (bool, error)
 }
 
 // A Unit is one piece of a plan, done under one claim. The runner claims it and does it once. After a failure or a

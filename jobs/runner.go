@@ -69,7 +69,7 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	}
 	_ = g.Wait() // errors are in the results
 	r.secondLook(ctx, s)
-	r.finish(ctx, plans, results)
+	r.finish(ctx, list, plans, results, s.desk)
 	return results
 }
 
@@ -81,8 +81,8 @@ func windows(units []Unit) (n int) {
 	return n
 }
 
-// finish tidies up after all jobs, and notes what they leave.
-func (r *Runner) finish(ctx context.Context, plans []Planned, results []ledger.Result) {
+// finish has the tables written that tell of the jobs' tables, tidies up after all jobs, and notes what they leave.
+func (r *Runner) finish(ctx context.Context, list []Job, plans []Planned, results []ledger.Result, d *desk) {
 	g := &errgroup.Group{}
 	g.SetLimit(planners)
 	for i, p := range plans {
@@ -90,8 +90,13 @@ func (r *Runner) finish(ctx context.Context, plans []Planned, results []ledger.R
 			continue
 		}
 		g.Go(func() (err error) {
+			err = r.states(ctx, list[i], p.States, results[i].Outcome, d)
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				results[i].Stopped = true
+				return nil
+			}
 			if p.Tidy != nil {
-				err = p.Tidy(ctx)
+				err = errors.Join(err, p.Tidy(ctx))
 			}
 			if p.Inspect != nil && err == nil {
 				var in refresh.Inspection

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -22,6 +23,15 @@ import (
 
 // Whole is the partition of a table without periods: all of its rows.
 var Whole = civil.Date{Year: 1, Month: 1, Day: 1}
+
+// Derived names a table of the given kind that tells of another table. In a bucket the tables of one kind lie side by side, as
+// partitions of one table do, so that readers take all of them for one.
+func Derived(kind, of string) string { return kind + derived + of }
+
+// Flat is the table's name where names can't have folders.
+func Flat(table string) string { return strings.Replace(table, derived, "_", 1) }
+
+const derived = "/table="
 
 // A Sink makes p the whole content of its partition: readers see all the old rows or all the new ones.
 // Repeating Put is harmless. When Put returns an error, the old rows are still there, or the store has taken the new ones and

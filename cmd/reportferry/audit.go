@@ -11,11 +11,9 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
-// These two tables stand beside the jobs' own in BigQuery, so that a dashboard can show how fresh and how complete they are.
-const (
-	auditRuns       = "_reportferry_runs"
-	auditPartitions = "_reportferry_partitions"
-)
+// This table stands beside the jobs' own in BigQuery, so that a dashboard can show what each run did. What it did to which partition
+// is in the tables of package state.
+const auditRuns = "_reportferry_runs"
 
 var auditRunsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
 	{Name: "run", Type: sinks.String, Required: true, Description: "ID of the run; it sorts by time"},
@@ -34,18 +32,8 @@ var auditRunsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
 	{Name: "error", Type: sinks.String, Description: "The first error"},
 }}
 
-var auditPartitionsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
-	{Name: "run", Type: sinks.String, Required: true, Description: "ID of the run that recorded the partition"},
-	{Name: "table_name", Type: sinks.String, Required: true, Description: "Table"},
-	{Name: "partition_date", Type: sinks.Date, Description: "First day of the period; NULL for a table without periods"},
-	{Name: "state", Type: sinks.String, Description: "written, empty, cleared or kept"},
-	{Name: "row_count", Type: sinks.Int64, Description: "Rows of the partition"},
-	{Name: "hash", Type: sinks.String, Description: "Content hash"},
-	{Name: "fetched", Type: sinks.DateTime, Description: "UTC; start of the first request"},
-}}
-
-// audit appends a run to the audit tables, when the config names a dataset for them. The run's ID is the ID of each append, so
-// that a repeated append adds nothing.
+// audit appends a run to the audit table, when the config names a dataset for it. The run's ID is the ID of the append, so that a
+// repeated one adds nothing.
 func audit(ctx context.Context, s *wire.Session, r ledger.Run) error {
 	if s.Config.Audit == "" {
 		return nil
@@ -56,25 +44,13 @@ func audit(ctx context.Context, s *wire.Session, r ledger.Run) error {
 	}
 	warehouse, ok := sink.(*bqsink.Sink)
 	if !ok {
-		return fmt.Errorf("audit: %w: only a bigquery:// sink keeps audit tables", ledger.ErrRefused)
+		return fmt.Errorf("audit: %w: only a bigquery:// sink keeps the audit table", ledger.ErrRefused)
 	}
-	var runs, partitions []map[string]any
+	var runs []map[string]any
 	for _, res := range r.Results {
 		runs = append(runs, auditRun(r, res))
-		t, err := s.Ledger.Table(ctx, res.Table)
-		if err != nil {
-			return fmt.Errorf("audit: %w", err)
-		}
-		for _, entry := range t.Sorted() {
-			if entry.Run == r.ID && entry.State != ledger.Publishing {
-				partitions = append(partitions, auditPartition(res.Table, entry))
-			}
-		}
 	}
 	if err := warehouse.Append(ctx, auditRuns, auditRunsSchema, r.ID, runs); err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	if err := warehouse.Append(ctx, auditPartitions, auditPartitionsSchema, r.ID, partitions); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	return nil
@@ -92,17 +68,6 @@ func auditRun(r ledger.Run, res ledger.Result) map[string]any {
 	}
 	if len(res.Failures) > 0 {
 		row["error"] = res.Failures[0].Error
-	}
-	return row
-}
-
-// auditPartition is the row of one partition that a run recorded.
-func auditPartition(table string, e ledger.Record) map[string]any {
-	row := map[string]any{
-		"run": e.Run, "table_name": table, "state": string(e.State), "row_count": e.Rows, "hash": e.Hash, "fetched": dateTime(e.Fetched),
-	}
-	if e.Partition != sinks.Whole {
-		row["partition_date"] = e.Partition.String()
 	}
 	return row
 }

@@ -83,6 +83,7 @@ func (p *place) untilDone() {
 	for range 40 {
 		out, code := p.run("run")
 		if code == 0 && !strings.Contains(out, "held by another run") {
+			p.told()
 			return
 		}
 		if code != 0 && code != 4 {

@@ -139,7 +139,7 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 
 // once does one run:
 //
-//	jobs ─ credential ─ clock ─ plans ─ quotas ─ record begun ─ units ─ record ended ─ audit tables ─ summary
+//	jobs ─ credential ─ clock ─ plans ─ quotas ─ record begun ─ units ─ record ended ─ audit table ─ summary
 //
 // Its exit code is also in the run's record. An error means that no unit was begun. serve calls it once for each firing of a
 // schedule, with an engine that stays open.
@@ -197,7 +197,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		}
 	}
 	if err := audit(ctx, s, record); err != nil {
-		show.log.Error("the audit tables could not be written", "run", record.ID, "status", err)
+		show.log.Error("the audit table could not be written", "run", record.ID, "status", err)
 		if record.Exit == jobs.ExitDone {
 			record.Exit = jobs.ExitFailed
 		}

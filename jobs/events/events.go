@@ -19,6 +19,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/state"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -33,6 +34,7 @@ type Options struct {
 	Targets []ledger.Target
 	Rules   refresh.Rules // Location, Schedule and what the command line asks; the rest is the kind's own
 
+	States     bool // write the tables that tell of this one
 	Rebaseline bool // go on with other apps or another search than older snapshots have
 
 	Apps      []string // only events of these apps
@@ -78,6 +80,10 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		rules.IgnoreSchedule = true
 	}
 	plan := jobs.Plan{Tidy: p.table.Fold, Inspect: p.inspect, Schema: p.schema}
+	if k.o.States {
+		today := func(context.Context) (refresh.Rules, error) { return p.rules, nil }
+		plan.States = state.Tables{Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: today, Now: now}.Plan()
+	}
 	for _, w := range refresh.Plan(now, rules, p.table.Records()) {
 		plan.Units = append(plan.Units, jobs.Unit{
 			Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: len(w.Runs()),

@@ -20,8 +20,14 @@ func (l *Ledger) Past(ctx context.Context, n int) (p Past, err error) {
 	if p.Runs, err = l.Runs(ctx, n); err != nil {
 		return p, err
 	}
-	p.Success, err = l.successes(ctx)
+	p.Success, err = l.successes(ctx, "")
 	return p, err
+}
+
+// LastSuccess is when a job last ended a run without a failure; zero: never, or only under older versions.
+func (l *Ledger) LastSuccess(ctx context.Context, job string) (time.Time, error) {
+	last, err := l.successes(ctx, job+"/")
+	return last[job], err
 }
 
 // SuccessOf is when a job last ended a run without a failure, as far as this past goes; nil: never.
@@ -52,9 +58,9 @@ func successKey(job string, at time.Time) string {
 	return successes + job + "/" + at.UTC().Format(successTime) + ".json"
 }
 
-// successes reads the last success of every job. One listing suffices, because the time is in the key.
-func (l *Ledger) successes(ctx context.Context) (map[string]time.Time, error) {
-	keys, err := l.list(ctx, successes)
+// successes reads the last success of every job below a prefix. One listing suffices, because the time is in the key.
+func (l *Ledger) successes(ctx context.Context, below string) (map[string]time.Time, error) {
+	keys, err := l.list(ctx, successes+below)
 	if err != nil {
 		return nil, err
 	}

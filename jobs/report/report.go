@@ -29,6 +29,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/raw"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/slugs"
+	"github.com/reportferry/reportferry/jobs/state"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -45,15 +47,17 @@ type Options struct {
 	Start func(today civil.Date) civil.Date // first day wanted
 	Rules refresh.Rules                     // without Start and FinalAfter
 
-	FinalAfter int // days after a period's end from which all columns are final; 0: as the catalogue says
+	States     bool // write the tables that tell of this one
+	FinalAfter int  // days after a period's end from which all columns are final; 0: as the catalogue says
 
 	Rebaseline bool // replace partitions of another meaning instead of refusing the config
 	NewColumns bool // ask the service which events there are by now, because partitions may lack columns of them
 
 	Query       adjust.ReportQuery // without From, Until, Splittable and the metrics of events
 	Events      []Selector
-	Warehouse   sinks.Schema // what the config says of tables: clustering, expiration and such
-	NullMissing bool         // a slug that vanished becomes a column of NULLs instead of an error
+	Witnesses   []*slugs.Book // of the config's events jobs: what they have seen of events that are gone
+	Warehouse   sinks.Schema  // what the config says of tables: clustering, expiration and such
+	NullMissing bool          // a slug that vanished becomes a column of NULLs instead of an error
 	Types       map[string]catalog.Type
 	OnEmpty     partition.OnEmpty
 	Reconcile   Reconcile // empty: warn
@@ -121,7 +125,11 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		}
 	}
 	slices.Reverse(wider)
-	return jobs.Plan{Units: append(units, wider...), Tidy: p.tidy, Inspect: p.inspect, Schema: p.schema}, nil
+	plan := jobs.Plan{Units: append(units, wider...), Tidy: p.tidy, Inspect: p.inspect, Schema: p.schema}
+	if k.o.States {
+		plan.States = state.Tables{Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: p.today, Now: now}.Plan()
+	}
+	return plan, nil
 }
 
 // unit is the unit of a window.
@@ -140,19 +148,27 @@ func (p *plan) unit(w refresh.Window) jobs.Unit {
 	}
 }
 
-// inspect says how the table is. It knows of event columns that only a window has found.
+// inspect says how the table is.
 func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspection, err error) {
-	rules, shape := p.rules, p.known
+	rules, err := p.today(ctx)
+	if err != nil {
+		return in, err
+	}
+	return refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past), nil
+}
+
+// today are the rules by the table's columns as they are known by now: a window may have found columns of events.
+func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
+	shape := p.known
 	p.mu.Lock()
 	if p.columns != nil {
 		shape = p.columns.Shape
 	}
 	p.mu.Unlock()
+	rules = p.rules
 	rules.FinalAfter = p.o.finalAfter(shape)
-	if rules.Stale, err = p.table.Stale(ctx, shape); err != nil {
-		return in, err
-	}
-	return refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past), nil
+	rules.Stale, err = p.table.Stale(ctx, shape)
+	return rules, err
 }
 
 // plan reads the ledger and completes the rules by what it holds.
@@ -179,6 +195,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 			p.trial.end()
 		}
 	}
+	p.foretell(ctx, recorded)
 	p.rules.Start = k.o.Start(civil.DateOf(now.In(p.rules.Location)))
 	p.rules.Targets = k.o.Targets
 	p.rules.FinalAfter = k.o.finalAfter(p.known)

@@ -17,6 +17,7 @@ import (
 // that of the file in bytes, and 0 when the part has no rows and the partition was cleared. After an error the old rows are
 // still there, unless the error says otherwise. Repeating a Put is harmless in every case.
 func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
+	p.Table = sinks.Flat(p.Table)
 	at, err := locate(p)
 	if err == nil {
 		err = s.put(ctx, at, p)

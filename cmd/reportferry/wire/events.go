@@ -35,7 +35,7 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		Rules: refresh.Rules{
 			Location: location, Schedule: schedule, IgnoreSchedule: a.Now, IgnoreLedger: a.Force,
 		},
-		Rebaseline: a.Rebaseline, Apps: c.Events.Apps, Search: c.Events.Search,
+		States: s.Config.States, Rebaseline: a.Rebaseline, Apps: c.Events.Apps, Search: c.Events.Search,
 		Codec: c.Events.Codec, SpoolDir: s.Spool, Budget: s.Budget, Log: s.Log,
 		Warehouse: tablesOf(c.Warehouse),
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
+	"github.com/reportferry/reportferry/jobs/slugs"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -38,14 +39,19 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	o := report.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.Service),
 		Client: s.Client, Ledger: s.Ledger, Targets: targets,
-		Start: r.Start.On, Rules: rules, FinalAfter: max(0, r.FinalAfter), Rebaseline: a.Rebaseline, NewColumns: a.NewColumns,
+		Start: r.Start.On, Rules: rules, States: s.Config.States, FinalAfter: max(0, r.FinalAfter), Rebaseline: a.Rebaseline, NewColumns: a.NewColumns,
 		Query: adjust.ReportQuery{
 			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,
 			Parameters: r.Parameters, Filters: r.Filters,
 		},
 		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: partition.OnEmpty(r.OnEmpty),
 		Reconcile: report.Reconcile(r.Reconcile),
-		Codec: r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Raw: kept, Log: s.Log,
+		Codec:     r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Raw: kept, Log: s.Log,
+	}
+	for _, other := range s.Config.Jobs {
+		if other.Events != nil && s.Ledger != nil {
+			o.Witnesses = append(o.Witnesses, slugs.Open(s.Ledger, other.Name, other.Table))
+		}
 	}
 	if a.From.IsValid() {
 		o.Start = func(civil.Date) civil.Date { return a.From }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/state"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+// told wants the table of partitions to be made of the newest record of every partition, whatever became of earlier runs.
+func (p *place) told() {
+	p.t.Helper()
+	url := "file://" + filepath.Join(p.dir, "ledger")
+	bucket, err := blobsink.OpenBucket(p.t.Context(), url)
+	check(p.t, err)
+	l := ledger.Open(ledger.Options{Bucket: bucket, Dir: filepath.Join(p.dir, "ledger"), URL: url})
+	defer l.Close() //nolint:errcheck // only read
+	table, err := l.Table(p.t.Context(), "installs")
+	check(p.t, err)
+	states, err := l.Table(p.t.Context(), sinks.Derived(state.Partitions, "installs"))
+	check(p.t, err)
+	rows, seqs := map[string]int64{}, map[string]int{}
+	for _, e := range table.Sorted() {
+		month := refresh.Month.Start(e.Partition).String()
+		rows[month]++
+		seqs[month] += e.Seq
+	}
+	for _, e := range states.Sorted() {
+		month := e.Partition.String()
+		if e.State != ledger.Written || e.Rows != rows[month] || e.Sums["seq"] != strconv.Itoa(seqs[month]) {
+			p.t.Errorf("%s of %s: %s, %d rows, sum %s; the ledger has %d records, sum %d", state.Partitions, month, e.State, e.Rows, e.Sums["seq"], rows[month], seqs[month])
+		}
+		delete(rows, month)
+	}
+	if len(rows) > 0 {
+		p.t.Errorf("%s tells nothing of %v", state.Partitions, rows)
+	}
+}
+
+// A run that does nothing leaves the tables of states alone, and so does one with state_tables: false.
+func TestStatesAreWrittenOnce(t *testing.T) {
+	t.Parallel()
+	s := startService(t, "--apps", "1", "--days", "20")
+	p := newPlace(t, s, 9, 1, living)
+	listed := func() []string {
+		names, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/_reportferry_partitions/*/partitions/*.json"))
+		check(t, err)
+		return names
+	}
+	p.edit(t, "ledger: ", "state_tables: false\nledger: ")
+	p.untilCode(0, "run")
+	if n := len(listed()); n > 0 {
+		t.Fatalf("%d records of states that aren't wanted", n)
+	}
+	p.edit(t, "state_tables: false", "state_tables: true")
+	p.untilCode(0, "run", "--force")
+	p.told()
+	before := len(listed())
+	p.untilCode(0, "run")
+	p.untilCode(0, "run", "--now")
+	if after := len(listed()); before == 0 || after != before {
+		t.Errorf("%d records, and after two runs that did nothing %d", before, after)
+	}
+}
+
+// untilCode runs the program and wants an exit code.
+func (p *place) untilCode(want int, args ...string) {
+	p.t.Helper()
+	if out, code := p.run(args...); code != want {
+		p.t.Fatalf("%v: exit code %d, want %d: %s", args, code, want, out)
+	}
+}

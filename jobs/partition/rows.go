@@ -1,0 +1,81 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// putters is how many partitions PutRows publishes at once. A load job of a warehouse takes seconds, however small it is.
+const putters = 8
+
+// Beside opens another table that goes to the same targets in the same way, but for an empty partition, which replaces what was
+// there.
+func (t *Table) Beside(ctx context.Context, name string) (*Table, error) {
+	o := t.o
+	o.Name, o.OnEmpty = name, ClearEmpty
+	return Open(ctx, o)
+}
+
+// PutRows makes typed rows the whole content of partitions that this program derives from what it has recorded. What all targets
+// hold already is neither put nor recorded again, unlike with Deliver: that it was looked at tells nothing.
+func (t *Table) PutRows(ctx context.Context, c ledger.Hold, d Definition, partitions []civil.Date, rows [][]any, at time.Time) error {
+	if len(partitions) == 0 {
+		return nil
+	}
+	conv, err := t.Converter(d, partitions)
+	if err != nil {
+		return err
+	}
+	defer conv.Abort()
+	if err := conv.Rows(ctx, rows); err != nil {
+		return err
+	}
+	parts, err := conv.Finish()
+	if err != nil {
+		return err
+	}
+	w := refresh.Window{Base: t.Records()}
+	var fresh []table.Part
+	for _, part := range parts {
+		part.Nulls = nil // they are meant
+		if t.holds(w.Base[part.Partition], part, d.Shape) {
+			_ = os.Remove(part.Path) // a spool file
+			continue
+		}
+		fresh = append(fresh, part)
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	err = t.SaveShape(ctx, d.Shape)
+	failed := make([]error, len(fresh))
+	g := &errgroup.Group{}
+	g.SetLimit(putters)
+	for i, part := range fresh {
+		if err != nil {
+			_ = os.Remove(part.Path)
+			continue
+		}
+		g.Go(func() error {
+			_, failed[i] = t.Deliver(ctx, c, d, w, Answer{Parts: []table.Part{part}, Fetched: at})
+			return nil
+		})
+	}
+	_ = g.Wait() // errors are in failed
+	return errors.Join(append(failed, err)...)
+}
+
+// holds tells whether every target has a part of the same rows.
+func (t *Table) holds(old ledger.Record, part table.Part, s ledger.Shape) bool {
+	e := ledger.Record{Rows: part.Rows, Hash: part.Hash, Shape: s.ID()}
+	return !t.o.Again && old.Seq > 0 && len(t.keepReceipts(&e, old)) == 0
+}

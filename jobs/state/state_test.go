@@ -1,0 +1,251 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+// A rig has a table daily with a folder as its sink, and writes what tells of it.
+type rig struct {
+	t      *testing.T
+	ledger *ledger.Ledger
+	table  *partition.Table
+	out    string
+	rules  refresh.Rules
+	sink   *failing
+}
+
+// failing is a sink that can be made to fail.
+type failing struct {
+	sinks.Sink
+	put int // so many puts succeed yet
+}
+
+func (f *failing) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
+	if f.put--; f.put < 0 {
+		return sinks.Receipt{}, errors.New("the store is down")
+	}
+	return f.Sink.Put(ctx, p)
+}
+
+func (f *failing) Look(ctx context.Context, table string, day civil.Date, own bool) (sinks.Condition, error) {
+	return f.Sink.(*blobsink.Sink).Look(ctx, table, day, own)
+}
+
+func (f *failing) List(ctx context.Context, table string) ([]sinks.Object, error) {
+	return f.Sink.(*blobsink.Sink).List(ctx, table)
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, out: t.TempDir(), ledger: ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"})}
+	sink, err := blobsink.Open(t.Context(), "file://"+r.out)
+	check(t, err)
+	t.Cleanup(func() { check(t, errors.Join(sink.Close(), r.ledger.Close())) })
+	r.sink = &failing{Sink: sink, put: 1 << 20}
+	targets := []ledger.Target{{Name: "out", Sink: r.sink, Store: sink.Store()}}
+	r.rules = refresh.Rules{
+		Period: refresh.Day, Location: time.UTC, FinalAfter: map[string]int{"installs": 7, "roas_d30": 30}, Targets: targets,
+	}
+	r.table, err = partition.Open(t.Context(), partition.Options{
+		Ledger: r.ledger, Name: "daily", Targets: targets, Job: "daily", Run: "run-1", SpoolDir: t.TempDir(),
+	})
+	check(t, err)
+	return r
+}
+
+// fetched records a partition as fetched at a time.
+func (r *rig) fetched(day, at string, change func(*ledger.Record)) {
+	r.t.Helper()
+	e := ledger.Record{
+		Partition: date(r.t, day), Run: "run-1", Fetched: moment(r.t, at), Since: moment(r.t, at), State: ledger.Written, Rows: 3, Hash: day + at,
+		Sums: map[string]string{"installs": "7"}, Reason: "missing",
+	}
+	if change != nil {
+		change(&e)
+	}
+	check(r.t, r.table.Commit(r.t.Context(), e))
+}
+
+func (r *rig) tables() Tables {
+	return Tables{
+		Job: "daily", Of: r.table, Ledger: r.ledger, Now: moment(r.t, "2026-03-20T06:00:00"),
+		Rules: func(context.Context) (refresh.Rules, error) { return r.rules, nil },
+	}
+}
+
+// write does what a run does at its end.
+func (r *rig) write() error {
+	r.t.Helper()
+	claim, err := r.ledger.Claim(r.t.Context(), "daily", claim, "run-1", time.Minute)
+	check(r.t, err)
+	return errors.Join(r.tables().Write(r.t.Context(), ledger.Hold{claim}), claim.Release(r.t.Context()))
+}
+
+// records are the numbers of the months' newest records.
+func (r *rig) records(kind string) string {
+	r.t.Helper()
+	t, err := r.ledger.Table(r.t.Context(), sinks.Derived(kind, "daily"))
+	check(r.t, err)
+	var out []string
+	for _, e := range t.Sorted() {
+		out = append(out, fmt.Sprintf("%s.%d", e.Partition.String()[:7], e.Seq))
+	}
+	return strings.Join(out, " ")
+}
+
+// read gives the rows of a month as texts, a reader's way: the columns that are asked for.
+func (r *rig) read(kind, month string, columns ...string) (rows []string) {
+	r.t.Helper()
+	f, err := file.OpenParquetFile(filepath.Join(r.out, kind, "table=daily", "dt="+month, "part-0.parquet"), false)
+	check(r.t, err)
+	defer f.Close() //nolint:errcheck // only read
+	reader, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
+	check(r.t, err)
+	tab, err := reader.ReadTable(r.t.Context())
+	check(r.t, err)
+	defer tab.Release()
+	for i := range int(tab.NumRows()) {
+		var cells []string
+		for _, name := range columns {
+			at := tab.Schema().FieldIndices(name)
+			if len(at) != 1 {
+				r.t.Fatalf("no column %s: %s", name, tab.Schema())
+			}
+			cells = append(cells, tab.Column(at[0]).Data().Chunk(0).ValueStr(i))
+		}
+		rows = append(rows, strings.Join(cells, " | "))
+	}
+	return rows
+}
+
+// One row a partition, which says how far its numbers are.
+func TestPartitions(t *testing.T) {
+	r := newRig(t)
+	r.fetched("2026-01-31", "2026-03-03T06:00:00", func(e *ledger.Record) { e.Moved = true })
+	r.fetched("2026-02-27", "2026-03-10T06:00:00", func(e *ledger.Record) {
+		e.Control = &ledger.Control{State: ledger.Unreconciled, Differences: []ledger.Difference{{Metric: "installs", Rows: "7", Total: "9"}}}
+	})
+	r.fetched("2026-02-28", "2026-03-01T06:00:00", func(e *ledger.Record) { e.Control = &ledger.Control{State: ledger.Reconciled} })
+	r.fetched(sinks.Whole.String(), "2026-03-01T06:00:00", nil)
+	check(t, r.write())
+	columns := []string{"table_name", "partition_date", "state", "final_at", "final_columns", "reconciled", "changed_after_final", "row_count", "sums"}
+	for month, want := range map[string][]string{
+		"2026-01-01": {`daily | 2026-01-31 | final | 2026-03-03T00:00:00Z | installs,roas_d30 | unchecked | 1 | 3 | {"installs":"7"}`},
+		"2026-02-01": {
+			`daily | 2026-02-27 | restating | 2026-03-30T00:00:00Z | installs | unreconciled | 0 | 3 | {"installs":"7"}`,
+			`daily | 2026-02-28 | restating | 2026-03-31T00:00:00Z |  | reconciled | 0 | 3 | {"installs":"7"}`,
+		},
+	} {
+		if got := r.read(Partitions, month, columns...); !slices.Equal(got, want) {
+			t.Errorf("%s: %q\nwant %q", month, got, want)
+		}
+	}
+	if got := r.read(Partitions, "1970-01-01", "partition_date"); !slices.Equal(got, []string{"(null)"}) {
+		t.Errorf("a table without periods: %q", got)
+	}
+	if got := r.read(Partitions, "2026-02-01", "differences"); got[0] != `[{"metric":"installs","rows":"7","total":"9"}]` {
+		t.Errorf("differences: %q", got)
+	}
+}
+
+// Only months of which a partition has another record are put again; a failed put, a deleted file and another config are noticed.
+func TestOnlyWhatChangedIsPut(t *testing.T) {
+	r := newRig(t)
+	r.fetched("2026-01-31", "2026-02-03T06:00:00", nil)
+	r.fetched("2026-02-28", "2026-03-03T06:00:00", nil)
+	check(t, r.write())
+	wants := func(when, want string) {
+		t.Helper()
+		if got := r.records(Partitions); got != want {
+			t.Errorf("%s: %s, want %s", when, got, want)
+		}
+	}
+	wants("at first", "2026-01.2 2026-02.2") // a doubt and a record each
+	check(t, r.write())
+	wants("without anything new", "2026-01.2 2026-02.2")
+	r.fetched("2026-02-28", "2026-03-04T06:00:00", nil)
+	check(t, r.write())
+	wants("one partition fetched again", "2026-01.2 2026-02.4")
+
+	r.fetched("2026-02-28", "2026-03-05T06:00:00", nil)
+	r.sink.put = 0
+	if err := r.write(); err == nil || !strings.Contains(err.Error(), "tell of daily") {
+		t.Errorf("the sink fails: %v", err)
+	}
+	r.sink.put = 1 << 20
+	check(t, r.write())
+	wants("after a failed put", "2026-01.2 2026-02.7")
+	if got := r.read(Partitions, "2026-02-01", "fetched"); got[0] != "2026-03-05T06:00:00Z" {
+		t.Errorf("after a failed put: %q", got)
+	}
+
+	check(t, os.RemoveAll(filepath.Join(r.out, Partitions)))
+	r.fetched("2026-02-28", "2026-03-06T06:00:00", nil)
+	check(t, r.write())
+	wants("the files were deleted", "2026-01.4 2026-02.9")
+	r.rules.FinalAfter = map[string]int{"installs": 30}
+	check(t, r.write())
+	wants("another config", "2026-01.6 2026-02.11")
+}
+
+// A run that does nothing asks whether one before it left the tables behind: no success has followed the newest fetch.
+func TestBehind(t *testing.T) {
+	r := newRig(t)
+	wants := func(when string, want bool) {
+		t.Helper()
+		if got, err := r.tables().behind(t.Context()); err != nil || got != want {
+			t.Errorf("%s: %v %v", when, got, err)
+		}
+	}
+	wants("an empty ledger", false)
+	r.fetched("2026-01-31", "2026-02-03T06:00:00", nil)
+	wants("a run was killed", true)
+	ended := moment(t, "2026-02-03T06:05:00")
+	check(t, r.ledger.SaveRun(t.Context(), ledger.Run{
+		ID: "20260203T060000.000Z-1", Started: ended.Add(-5 * time.Minute), Ended: &ended, Results: []ledger.Result{{Job: "daily", Table: "daily"}},
+	}))
+	wants("it succeeded", false)
+	r.fetched("2026-01-31", "2026-02-04T06:00:00", nil)
+	wants("the next one was killed", true)
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func date(t *testing.T, text string) civil.Date {
+	t.Helper()
+	d, err := civil.ParseDate(text)
+	check(t, err)
+	return d
+}
+
+func moment(t *testing.T, text string) time.Time {
+	t.Helper()
+	at, err := time.Parse("2006-01-02T15:04:05", text)
+	check(t, err)
+	return at
+}

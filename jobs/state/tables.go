@@ -1,0 +1,125 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A column is a column of these tables, and what it means.
+type column struct {
+	table.Column
+	description string
+}
+
+// key is a column that is never NULL, value one that may be.
+func key(name string, t catalog.Type, description string) column {
+	return column{table.Column{Name: name, Source: name, Type: t, Dimension: true}, description}
+}
+
+func value(name string, t catalog.Type, description string) column {
+	return column{table.Column{Name: name, Source: name, Type: t}, description}
+}
+
+// summed is a column whose sum the record keeps.
+func summed(c column) column {
+	c.Additive = true
+	return c
+}
+
+// partitionColumns are those of the table of partitions. The first one names the partition of a row.
+var partitionColumns = []column{
+	key("month", catalog.Month, "Month of partition_date; 1970-01-01 for a table without periods"),
+	key("table_name", catalog.String, "Table that the row tells of"),
+	value("partition_date", catalog.Day, "First day of the partition; NULL for a table without periods"),
+	key("state", catalog.String, "partial: fetched before the period's end; restating: the service may still change it; final; publishing: a put was interrupted"),
+	value("final_at", catalog.Hour, "UTC; what is fetched from then on is final; NULL: never"),
+	key("final_columns", catalog.String, "Columns that were final already when it was fetched, joined by commas"),
+	value("fetched", catalog.Hour, "UTC; start of the first request of the last fetch"),
+	value("since", catalog.Hour, "UTC; when this content was fetched first; NULL: an earlier version recorded it"),
+	value("row_count", catalog.Int64, "Rows of the partition"),
+	key("sums", catalog.String, "Sums of the metrics that add up, as a JSON object of exact decimals"),
+	key("reconciled", catalog.String, "reconciled: the rows add up to the service's own totals; unreconciled; unchecked"),
+	key("differences", catalog.String, "Of unreconciled: metrics, sums and totals, as JSON"),
+	value("changed_after_final", catalog.Int64, "1 when the content replaced another one that was final, else 0"),
+	key("reason", catalog.String, "Why it was fetched"),
+	key("run", catalog.String, "ID of the run that recorded it"),
+	summed(value("seq", catalog.Int64, "Sequence number of the record")),
+}
+
+// partitionRow is the row of a record.
+func (s Tables) partitionRow(r refresh.Rules, month civil.Date, e ledger.Record) []any {
+	f := r.FinalityOf(s.Now, e)
+	control, differences := ledger.Unchecked, ""
+	if e.Control != nil {
+		control = e.Control.State
+		differences = jsonOf(e.Control.Differences, len(e.Control.Differences))
+	}
+	moved := int64(0)
+	if e.Moved {
+		moved = 1
+	}
+	return []any{
+		month, s.Of.Name(), dateOf(e.Partition), f.State, timeOf(f.At), strings.Join(f.Columns, ","), timeOf(e.Fetched), timeOf(e.Since), e.Rows,
+		jsonOf(e.Sums, len(e.Sums)), string(control), differences, moved, e.Reason, e.Run, int64(e.Seq),
+	}
+}
+
+// dateOf is the first day of a partition; NULL when it has none.
+func dateOf(partition civil.Date) any {
+	if partition == sinks.Whole {
+		return nil
+	}
+	return partition
+}
+
+// timeOf is a moment in UTC; NULL when it is zero.
+func timeOf(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+// jsonOf writes a list, or an object by ascending keys; nothing of one without entries.
+func jsonOf(v any, entries int) string {
+	if entries == 0 {
+		return ""
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic("state: texts in lists and maps: " + err.Error())
+	}
+	return string(raw)
+}
+
+// definition is one of the tables. The fingerprint has what the states of all partitions depend on besides their records, so
+// that another config makes other rows of the old ones, too.
+func (s Tables) definition(name string, r refresh.Rules, columns []column) partition.Definition {
+	var final []string
+	for _, metric := range slices.Sorted(maps.Keys(r.FinalAfter)) {
+		final = append(final, fmt.Sprintf("%s=%d", metric, r.FinalAfter[metric]))
+	}
+	d := partition.Definition{Shape: ledger.Shape{Fingerprint: map[string]string{"kind": name, "final after": strings.Join(final, ",")}}}
+	descriptions := map[string]string{}
+	for _, c := range columns {
+		d.Columns = append(d.Columns, c.Column)
+		d.Shape.Columns = append(d.Shape.Columns, ledger.Column{Name: c.Name, Type: c.Type.String(), Source: c.Source})
+		descriptions[c.Name] = c.description
+	}
+	warehouse := sinks.Schema{KMSKey: s.Warehouse.KMSKey, Labels: s.Warehouse.Labels, ClusterBy: []string{"table_name"}}
+	d.Complete(warehouse, refresh.Month.String(), nil, func(c table.Column) string { return descriptions[c.Name] })
+	return d
+}

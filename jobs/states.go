@@ -1,0 +1,41 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// states has the tables written that tell of a job's table. A run that did nothing for the job writes them only when one before it
+// was killed, or failed, before it came to that. Of several tasks that are done at the same time each writes them, one after the
+// other, because only the last one sees all records.
+func (r *Runner) states(ctx context.Context, job Job, s *States, done ledger.Outcome, d *desk) error {
+	if s == nil {
+		return nil
+	}
+	if done.Done()+done.Failed == 0 {
+		if behind, err := s.Behind(ctx); err != nil || !behind {
+			return err
+		}
+	}
+	for end := time.Now().Add(2 * r.Lease); ; { // by then the claim of a run that was killed is free
+		hold, release, err := d.take(ctx, job, Unit{Name: s.Claim})
+		var held *ledger.HeldError
+		switch {
+		case err == nil:
+			return errors.Join(s.Write(ctx, hold), release())
+		case !errors.As(err, &held):
+			return err
+		case time.Now().After(end):
+			return fmt.Errorf("write the tables that tell of %s: %w; the next run writes them", job.Table, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(r.Lease/10, held.Free+time.Millisecond)):
+		}
+	}
+}
