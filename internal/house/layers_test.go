@@ -43,9 +43,10 @@ var layers = []layer{
 	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store"}, proving},
 	{"jobs/state", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "internal/catalog", "internal/table", "sinks"}, proving},
 	{"jobs/raw", []string{"internal/disk", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs/slugs", []string{"jobs/ledger"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
 	{"jobs/*", []string{
-		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/state", "sinks", "internal/*",
+		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/slugs", "jobs/state", "sinks", "internal/*",
 	}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 
 	{"sinks", nil, proving},
@@ -56,7 +57,7 @@ var layers = []layer{
 
 	{"internal/adjust", []string{"internal/adjust/*", "internal/catalog"}, proving},
 	{"internal/adjust/*", []string{"internal/catalog"}, nil},
-	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table"}},
+	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table", "jobs/raw"}},
 	{"internal/catalog", nil, nil},
 	{"internal/disk", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
