@@ -32,8 +32,8 @@ func New(p *wire.Program) *cobra.Command {
   reportferry replay campaigns_daily --from 2026-03-04 --to 2026-03-04 --seq 7`,
 		Short: "Make partitions again of the raw answers that were kept",
 		Long: `Make partitions again of the raw answers that their records name, without one
-request to the service: after a bucket was lost, a sink was added, or types,
-layout or codec were changed. Sinks that hold the same content keep it.
+request to the service: after a bucket was lost, a sink was added, or types or
+layout were changed. Sinks that hold the same content keep it.
 
 Types, columns, sinks and layout are those of the config as it is now. A column
 that the answers don't have becomes one of NULLs, which the next run fetches. A
