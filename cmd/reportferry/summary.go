@@ -81,6 +81,9 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	if o.Unkept > 0 {
 		args = append(args, "unkept", o.Unkept)
 	}
+	if o.Probed > 0 {
+		args = append(args, "probed", o.Probed)
+	}
 	if o.Waiting > 0 {
 		args = append(args, "waiting", o.Waiting, "due", dueAt(o.Due))
 	}
@@ -111,6 +114,8 @@ func writeResult(w io.Writer, r ledger.Result, each, trigger string) {
 		fmt.Fprintf(w, "%s: not begun\n", r.Job)
 	case r.Rest.Lacking.Partitions+r.Rest.Lost+r.Rest.Kept > 0:
 		fmt.Fprintf(w, "%s: nothing was due, nothing was requested\n", r.Job)
+	case trigger == ledger.Replayed:
+		fmt.Fprintf(w, "%s: nothing is recorded of that, so nothing was replayed\n", r.Job)
 	case trigger == "backfill":
 		fmt.Fprintf(w, "%s: what was asked for is there, nothing was requested\n", r.Job)
 	default:
@@ -208,6 +213,9 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 	partitions := fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d", o.Written, o.Unchanged, o.Empty, o.Failed)
 	if o.Kept > 0 {
 		partitions += fmt.Sprintf(", kept %d", o.Kept)
+	}
+	if o.Probed > 0 {
+		partitions += fmt.Sprintf(", not moved %d", o.Probed)
 	}
 	human.Row(w, "partitions", partitions)
 	if o.Unreconciled > 0 {
