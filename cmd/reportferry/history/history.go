@@ -20,7 +20,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/config/strict"
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
@@ -169,8 +169,12 @@ func (t told) known(records []ledger.Record) error {
 	for _, m := range t.metrics {
 		if !names[m] {
 			all := slices.Sorted(maps.Keys(names))
+			hint := ""
+			if near := catalog.Nearest(m, all); len(near) > 0 {
+				hint = "; did you mean " + strings.Join(near, " or ") + "?"
+			}
 			return exit.Usage(fmt.Errorf("--metric %s: the ledger has no sum of it, because the job has no such metric, or it doesn't add up%s; it has %s",
-				m, strict.DidYouMean(m, all), strings.Join(all, ", ")))
+				m, hint, strings.Join(all, ", ")))
 		}
 	}
 	return nil
