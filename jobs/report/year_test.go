@@ -225,7 +225,7 @@ func (y *year) compare() {
 	y.t.Logf("seed %d: %d nights, %d days fetched, %d restatements on record, %d of them of finals", *yearSeed, *nights, len(y.fetched), len(got), finals)
 }
 
-func rational(t *testing.T, text string) *big.Rat {
+func rational(t testing.TB, text string) *big.Rat {
 	t.Helper()
 	n, ok := new(big.Rat).SetString(text)
 	if !ok {
