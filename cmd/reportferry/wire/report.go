@@ -45,7 +45,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		},
 		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: partition.OnEmpty(r.OnEmpty),
 		Reconcile: report.Reconcile(r.Reconcile),
-		Codec: r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Raw: kept, Log: s.Log,
+		Codec:     r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Raw: kept, Log: s.Log,
 	}
 	if a.From.IsValid() {
 		o.Start = func(civil.Date) civil.Date { return a.From }
