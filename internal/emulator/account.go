@@ -11,6 +11,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/apps"
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/reading"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 	"github.com/reportferry/reportferry/internal/emulator/sharing"
 	"github.com/reportferry/reportferry/internal/emulator/spend"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
@@ -38,6 +39,8 @@ type (
 	SharingState = sharing.State
 	// ReadingTopic is a thing that the interface document leaves open, with the ways in which a service may do it.
 	ReadingTopic = reading.Topic
+	// Movement is a number that became another at a moment of the emulator's clock.
+	Movement = report.Movement
 	// SharingArrival is a request that /third_party_sharing took.
 	SharingArrival = sharing.Arrival
 )
@@ -85,6 +88,12 @@ func (s *Server) Apps() []facts.App {
 		out[i].Events = append([]facts.AppEvent(nil), a.Events...)
 	}
 	return out
+}
+
+// RenameEvent gives an event another name in all of its apps, and so another slug; its tokens and numbers stay. An empty
+// name archives it.
+func (s *Server) RenameEvent(slug, name string) error {
+	return s.world.Change(context.Background(), func(e *facts.Edit) error { return e.RenameEvent(slug, name) })
 }
 
 // Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC, of those that have

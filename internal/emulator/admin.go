@@ -20,6 +20,9 @@ const adminPrefix = "/_emulator/"
 //
 //	GET  /_emulator/requests        the request log
 //	PUT  /_emulator/faults          replace the fault script: a JSON array of Fault
+//	POST /_emulator/restatements    restate days: a JSON array of Restatement
+//	GET  /_emulator/restatements    {"restatements": ...}, those made and those to come; with a report's metrics=&date_period=
+//	                                and since=[&until=] {"movements": ...} besides, the book of what moved: see Server.Book
 //	POST /_emulator/clock           {"shift": "24h"} moves the data's clock; answers {"now": ...}
 //	POST /_emulator/reset-requests  empty the request log
 //	GET  /_emulator/spend           what arrived at /cost: a SpendBooks
@@ -71,6 +74,18 @@ func (s *Server) administer(x *wire.Exchange, r *http.Request, call string) (ans
 			return nil, fmt.Errorf("set faults: %w", err)
 		}
 		return map[string]int{"faults": len(list)}, nil
+	case "POST restatements":
+		var list []Restatement
+		err := wire.DecodeStrict(r, &list)
+		if err == nil {
+			err = s.Restate(r.Context(), list...)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("restate: %w", err)
+		}
+		return map[string]int{"restatements": len(list)}, nil
+	case "GET restatements":
+		return s.showBook(r)
 	case "POST clock":
 		return s.moveClock(r)
 	case "GET engagements":
@@ -106,6 +121,34 @@ func (s *Server) moveClock(r *http.Request) (any, error) {
 	}
 	s.Shift(shift)
 	return map[string]time.Time{"now": s.now()}, nil
+}
+
+// showBook lists restatements, and what moved in the report that the call describes.
+func (s *Server) showBook(r *http.Request) (any, error) {
+	var answer struct {
+		Restatements []Restatement `json:"restatements"`
+		Movements    []Movement    `json:"movements,omitempty"`
+	}
+	list, err := s.Restatements(r.Context())
+	answer.Restatements = list
+	v := r.URL.Query()
+	if err != nil || v.Get("metrics") == "" {
+		return answer, err
+	}
+	since, err := time.Parse(time.RFC3339, v.Get("since"))
+	if err != nil {
+		return nil, fmt.Errorf("show the book: since %q is not a time such as 2026-03-14T05:00:00Z", v.Get("since"))
+	}
+	until := s.now()
+	if text := v.Get("until"); text != "" {
+		if until, err = time.Parse(time.RFC3339, text); err != nil {
+			return nil, fmt.Errorf("show the book: until %q is not a time such as 2026-03-14T05:00:00Z", text)
+		}
+	}
+	v.Del("since")
+	v.Del("until")
+	answer.Movements, err = s.Book(r.Context(), v, since, until)
+	return answer, err
 }
 
 // listEngagements writes the engagements of the last days, of all apps or one.

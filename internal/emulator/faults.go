@@ -30,7 +30,7 @@ func (s *script) next(r *http.Request, now time.Time) *Fault {
 }
 
 func looksAt(f Fault, u *url.URL, query url.Values, now time.Time) bool {
-	if !strings.HasSuffix(u.Path, f.Path) {
+	if !matches(f.Path, f.Query, u) {
 		return false
 	}
 	if f.Silent() && !report.Has(f.Of, query.Get("dimensions")) {
@@ -42,13 +42,16 @@ func looksAt(f Fault, u *url.URL, query url.Values, now time.Time) bool {
 			return false
 		}
 	}
-	if f.Query != "" {
-		raw, err := url.QueryUnescape(u.RawQuery)
-		if err != nil || !strings.Contains(raw, f.Query) {
-			return false
-		}
-	}
 	return true
+}
+
+// matches tells a request whose path ends like this, and whose decoded query contains this.
+func matches(path, query string, u *url.URL) bool {
+	if !strings.HasSuffix(u.Path, path) {
+		return false
+	}
+	raw, err := url.QueryUnescape(u.RawQuery)
+	return query == "" || err == nil && strings.Contains(raw, query)
 }
 
 // SetFaults replaces the fault script; counting starts again at 1. It panics on a fault that Options would refuse.

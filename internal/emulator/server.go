@@ -29,6 +29,7 @@ type Server struct {
 	shift   atomic.Int64 // nanoseconds added to Options.Now
 	callers callers
 	script  script
+	restate restater
 	log     requestLog
 	inproc  inProcess
 
@@ -195,5 +196,11 @@ func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
 		x.Fail(e)
 		return
 	}
+	after, err := s.restateAround(r)
+	if err != nil {
+		x.Fail(wire.Failed(err.Error()))
+		return
+	}
+	defer after()
 	s.reports.Serve(x, r)
 }

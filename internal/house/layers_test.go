@@ -43,10 +43,11 @@ var layers = []layer{
 	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store"}, proving},
 	{"jobs/state", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "internal/catalog", "internal/table", "sinks"}, proving},
 	{"jobs/raw", []string{"internal/disk", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs/slugs", []string{"jobs/ledger"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
 	{"jobs/*", []string{
-		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/state", "sinks", "internal/*",
-	}, proving},
+		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/slugs", "jobs/state", "sinks", "internal/*",
+	}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 
 	{"sinks", nil, proving},
 	{"sinks/*", []string{"internal/disk", "sinks"}, proving},

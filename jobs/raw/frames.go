@@ -86,6 +86,9 @@ func readFrame(b []byte) (m Meta, err error) {
 	if json.Unmarshal(text, &e) != nil {
 		return m, errFrame
 	}
+	if again, err := plainJSON(e); err != nil || !bytes.Equal(again, text) { // names in other letters, blanks
+		return m, errFrame
+	}
 	if e.Version != frameVersion {
 		return m, fmt.Errorf("it has version %d, and this program reads version %d", e.Version, frameVersion)
 	}

@@ -75,11 +75,7 @@ func (s *section) Read(p []byte) (int, error) {
 	}
 	n, err := s.from.Read(p[:min(int64(len(p)), s.left)])
 	s.left -= int64(n)
-	if err == io.EOF {
-		if s.left > 0 {
-			err = io.ErrUnexpectedEOF
-		}
-	} else if err != nil {
+	if err != nil && err != io.EOF { // an end that comes early shows in the size
 		s.err = err
 	}
 	return n, err

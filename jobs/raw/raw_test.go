@@ -145,6 +145,9 @@ func TestKeepNothing(t *testing.T) {
 	if got, err := io.ReadAll(r); err != nil || len(got) > 0 || !r.Empty() {
 		t.Errorf("%q, %v, %v", got, err, r.Empty())
 	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
 	_, err = s.Open(t.Context(), key+"x")
 	var damaged *DamagedError
 	if !errors.As(err, &damaged) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), key+"x") {
@@ -196,8 +199,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// Whatever byte of an object is another one, whatever is cut off: it is an error that names the object, or the content is
-// what it was. The format has bits that mean nothing.
+// Whatever byte of an object is another one, whatever is cut off: it is an error that names the object. A flipped bit of the
+// compressed rows may mean nothing; then they are what they were.
 func TestDamage(t *testing.T) {
 	s, b := memory(t)
 	content := rows(3000)
@@ -206,6 +209,11 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tail, err := frameSize(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := len(whole) - int(tail)
 	read := func(what string, at int, object []byte) {
 		t.Helper()
 		if err := b.WriteAll(t.Context(), key, object, nil); err != nil {
@@ -219,7 +227,7 @@ func TestDamage(t *testing.T) {
 		}
 		var damaged *DamagedError
 		switch {
-		case err == nil && what == "flip" && bytes.Equal(got, content):
+		case err == nil && what == "flip" && at < said && bytes.Equal(got, content):
 		case !errors.As(err, &damaged):
 			t.Errorf("%s at %d: %d bytes, %v", what, at, len(got), err)
 		case !strings.Contains(err.Error(), key):

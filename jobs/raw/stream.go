@@ -108,7 +108,6 @@ func (c *stream) stuck() {
 func (c *stream) end() error {
 	if !c.lost {
 		c.full <- c.piece
-		c.lost = true
 		close(c.full)
 	}
 	select {

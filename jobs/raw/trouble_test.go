@@ -31,7 +31,10 @@ type trouble struct {
 	driver.Bucket
 	takes int
 	hangs bool
+	deaf  chan struct{} // while it is open, a writer that hangs doesn't hear of the end of its context
 	open  error
+
+	published, freed *int // writers that were closed, before and after the end of their context
 }
 
 func (d trouble) ErrorCode(error) gcerrors.ErrorCode { return gcerrors.Unknown }
@@ -53,6 +56,10 @@ func (w *troubled) Write(p []byte) (int, error) {
 	if w.n += len(p); w.n <= w.takes {
 		return len(p), nil
 	}
+	if w.deaf != nil {
+		<-w.deaf
+		return len(p), nil
+	}
 	if w.hangs {
 		<-w.ctx.Done()
 		return 0, w.ctx.Err()
@@ -61,6 +68,13 @@ func (w *troubled) Write(p []byte) (int, error) {
 }
 
 func (w *troubled) Close() error {
+	switch {
+	case w.published == nil:
+	case w.ctx.Err() == nil:
+		*w.published++
+	default:
+		*w.freed++
+	}
 	if w.ctx.Err() == nil && w.hangs {
 		<-w.ctx.Done()
 	}
@@ -71,6 +85,7 @@ func (w *troubled) Close() error {
 func TestStoreFails(t *testing.T) {
 	content := rows(3 << 20)
 	for _, d := range []trouble{{open: errRefused}, {takes: 0}, {takes: 1000}, {takes: 200_000}, {takes: 100 << 20}} {
+		d.published, d.freed = new(int), new(int)
 		s := Open(Options{Bucket: blob.NewBucket(d), URL: "made://up", Table: "daily"})
 		k := s.Keep(t.Context(), question)
 		got, err := io.ReadAll(k.Tee(bytes.NewReader(content)))
@@ -83,6 +98,9 @@ func TestStoreFails(t *testing.T) {
 			t.Errorf("%+v: %q, %v", d, key, err)
 		}
 		k.Abort()
+		if whole := d.takes > len(content); (*d.published > 0) != whole || *d.published+*d.freed > 1 {
+			t.Errorf("%+v: %d published, %d freed", d, *d.published, *d.freed)
+		}
 	}
 }
 
@@ -103,6 +121,24 @@ func TestStoreHangs(t *testing.T) {
 					t.Errorf("%d taken, answer %d: %v after %v", takes, i, err, time.Since(began))
 				}
 			}
+		}
+	})
+}
+
+// A store that hears of nothing is left alone, and what it took in the end isn't published.
+func TestStoreIsDeaf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := trouble{deaf: make(chan struct{}), published: new(int), freed: new(int)}
+		k := Open(Options{Bucket: blob.NewBucket(d), Table: "daily"}).Keep(t.Context(), question)
+		_, _ = io.Copy(io.Discard, k.Tee(bytes.NewReader(rows(1000))))
+		began := time.Now()
+		if _, err := k.Commit(accepted(rows(1000))); !errors.Is(err, errStuck) || time.Since(began) > 2*ends*patience {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		close(d.deaf)
+		synctest.Wait()
+		if *d.published > 0 || *d.freed != 1 {
+			t.Errorf("%d published, %d freed", *d.published, *d.freed)
 		}
 	})
 }

@@ -87,7 +87,7 @@ func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded ledger.S
 	slices.SortFunc(all, func(a, b adjust.Event) int { return strings.Compare(a.ID, b.ID) })
 	var cols []column
 	for _, s := range o.Events {
-		found, err := s.columns(o, all, recorded)
+		found, err := s.columns(ctx, o, all, recorded)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +97,7 @@ func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded ledger.S
 }
 
 // columns are those of one selector: of the events that match now, and of those that matched before and are gone.
-func (s Selector) columns(o Options, all []adjust.Event, recorded ledger.Shape) ([]column, error) {
+func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, recorded ledger.Shape) ([]column, error) {
 	var found []adjust.Event
 	for _, e := range all {
 		if s.match(e) {
@@ -115,9 +115,10 @@ func (s Selector) columns(o Options, all []adjust.Event, recorded ledger.Shape) 
 	switch {
 	case len(gone) > 0 && !o.NullMissing:
 		return nil, fmt.Errorf("%s: events have vanished from the service: its columns were %s and are now %s; set "+
-			"on_missing_event: null to keep the lost ones as NULLs", s, s.before(recorded), names(cols))
+			"on_missing_event: null to keep the lost ones as NULLs%s", s, s.before(recorded), names(cols),
+			o.seen(ctx, s, s.slugs(recorded)))
 	case len(found) == 0 && len(gone) == 0:
-		return nil, fmt.Errorf("%s matches no event; %s", s, s.candidates(all))
+		return nil, fmt.Errorf("%s matches no event; %s%s", s, s.candidates(all), o.seen(ctx, s, s.slugs(recorded)))
 	}
 	return append(cols, gone...), nil
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/raw"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/slugs"
 	"github.com/reportferry/reportferry/jobs/state"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -54,8 +55,9 @@ type Options struct {
 
 	Query       adjust.ReportQuery // without From, Until, Splittable and the metrics of events
 	Events      []Selector
-	Warehouse   sinks.Schema // what the config says of tables: clustering, expiration and such
-	NullMissing bool         // a slug that vanished becomes a column of NULLs instead of an error
+	Witnesses   []*slugs.Book // of the config's events jobs: what they have seen of events that are gone
+	Warehouse   sinks.Schema  // what the config says of tables: clustering, expiration and such
+	NullMissing bool          // a slug that vanished becomes a column of NULLs instead of an error
 	Types       map[string]catalog.Type
 	OnEmpty     partition.OnEmpty
 	Reconcile   Reconcile // empty: warn
@@ -193,6 +195,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 			p.trial.end()
 		}
 	}
+	p.foretell(ctx, recorded)
 	p.rules.Start = k.o.Start(civil.DateOf(now.In(p.rules.Location)))
 	p.rules.Targets = k.o.Targets
 	p.rules.FinalAfter = k.o.finalAfter(p.known)

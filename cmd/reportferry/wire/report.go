@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
+	"github.com/reportferry/reportferry/jobs/slugs"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -46,6 +47,11 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: partition.OnEmpty(r.OnEmpty),
 		Reconcile: report.Reconcile(r.Reconcile),
 		Codec:     r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Raw: kept, Log: s.Log,
+	}
+	for _, other := range s.Config.Jobs {
+		if other.Events != nil && s.Ledger != nil {
+			o.Witnesses = append(o.Witnesses, slugs.Open(s.Ledger, other.Name, other.Table))
+		}
 	}
 	if a.From.IsValid() {
 		o.Start = func(civil.Date) civil.Date { return a.From }

@@ -64,3 +64,12 @@ func MakeEvents(tb testing.TB, s *emulator.Server, app string, names ...string) 
 	}
 	return tokens
 }
+
+// Admin makes an admin call, with a body of JSON, and returns the answer's status and body.
+func Admin(s *emulator.Server, method, call, body string) (status int, text string) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(method, "/_emulator/"+call, strings.NewReader(body))
+	r.RemoteAddr = "127.0.0.1:4711"
+	s.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}

@@ -56,7 +56,7 @@ func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
 			return fmt.Errorf("declare an app: the account holds at most %d apps", MaxApps)
 		}
 		e.copy().addApp(e.w.Seed, d, today-1)
-		if err := insertSlices(ctx, e.Tx, i, &e.account.Apps[i]); err != nil {
+		if err := insertSlices(ctx, e.Tx, i, e.account.Apps[i].Slices); err != nil {
 			return err
 		}
 		if err := store.Insert(ctx, e.Tx, "declared_apps", 6, []any{i, d.Token, d.Name, d.Platform, d.StoreID, today - 1}); err != nil {
@@ -98,7 +98,7 @@ func (e *Edit) copy() *Account {
 	return e.account
 }
 
-// clone copies what addApp, rename and addEvent change.
+// clone copies what addApp, rename, addEvent and RenameEvent change.
 func (a *Account) clone() *Account {
 	out := &Account{Apps: slices.Clone(a.Apps), MadeUp: a.MadeUp, Catalog: Catalog{slices.Clone(a.Catalog.Records), maps.Clone(a.Catalog.Index), a.Catalog.rates}}
 	for i := range out.Apps {
@@ -125,11 +125,13 @@ func (a *Account) addApp(seed int64, d Declared, firstDay int) {
 // rename gives an app another name on all of its days.
 func (a *Account) rename(i int, name string) {
 	app := &a.Apps[i]
-	app.Name, app.Slices = name, slices.Clone(app.Slices)
+	app.Name, app.Slices, app.renamed = name, slices.Clone(app.Slices), slices.Clone(app.renamed)
 	column := slices.Index(TextColumns, "app_name")
-	for j := range app.Slices {
-		app.Slices[j].Texts = slices.Clone(app.Slices[j].Texts)
-		app.Slices[j].Texts[column] = name
+	for _, list := range [][]Slice{app.Slices, app.renamed} {
+		for j := range list {
+			list[j].Texts = slices.Clone(list[j].Texts)
+			list[j].Texts[column] = name
+		}
 	}
 }
 
@@ -160,6 +162,35 @@ func (a *Account) addEvent(seed int64, i int, event AppEvent) eventRate {
 	def := definition(seed, n, event)
 	r := NewRandom(seed, 5, app.origin, n)
 	return eventRate{app: i, event: n, rate: def.rate * r.Between(60, 140) * 10, price: def.price}
+}
+
+// RenameEvent gives an event another name, and so another slug, in all of its apps, as somebody does in the dashboard. Its
+// tokens and numbers stay. With an empty name the event is archived: it is listed no more. A kept file forgets both.
+func (e *Edit) RenameEvent(slug, name string) error {
+	old, known := e.account.Catalog.Index[slug]
+	next := slugOf(name, "")
+	if _, taken := e.account.Catalog.Index[next]; !known || taken {
+		return fmt.Errorf("rename event %s to %q: no such event, or %s is there already", slug, name, next)
+	}
+	a := e.copy()
+	c := &a.Catalog
+	event := *c.BySlug(slug)
+	c.Records = slices.DeleteFunc(c.Records, func(r Event) bool { return r.ID == slug })
+	delete(c.Index, slug)
+	for i := range a.Apps {
+		a.Apps[i].Events = slices.DeleteFunc(slices.Clone(a.Apps[i].Events), func(e AppEvent) bool { return e.Slug == slug && name == "" })
+		for j, own := range a.Apps[i].Events {
+			if own.Slug == slug {
+				a.Apps[i].Events[j] = AppEvent{Name: name, Slug: next, Token: own.Token}
+			}
+		}
+	}
+	if name != "" {
+		event.ID, event.Name = next, name
+		at, _ := slices.BinarySearchFunc(c.Records, next, compareID)
+		c.Records, c.Index[next] = slices.Insert(c.Records, at, event), old
+	}
+	return nil
 }
 
 // slugFor is the slug of an event that is to be added. A name without a slug of its own has that of its first token.
@@ -220,6 +251,9 @@ func (w *World) loadDeclared(ctx context.Context, tx *sql.Tx) error {
 		}
 		a.addEvent(w.Seed, i, event)
 	}
+	if err := events.Err(); err != nil {
+		return err
+	}
 	w.account.Store(a)
-	return events.Err()
+	return a.loadRenamed(ctx, tx)
 }

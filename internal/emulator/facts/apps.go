@@ -13,6 +13,8 @@ type App struct {
 	StoreID  string // in its platform's store, of an app that was declared
 	FirstDay int    // with traffic, counted from 1970-01-01; 0: all days of the world
 
+	renamed []Slice // of labels that were changed for some days; there is no traffic of their own
+
 	origin int // what all but the numbers of its rows is made from: its place in the seed's account, or of its token
 	volume int // installs of an ordinary day
 }

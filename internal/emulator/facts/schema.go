@@ -40,6 +40,10 @@ import (
 //
 // app_events holds how often the users of an app trigger an event (millionths a user and day), and its price.
 //
+// restatements holds what was changed of facts that were there: number, from 1, in their order; at, by the emulator's clock
+// in nanoseconds since 1970; the days that it is about, how many facts it changed, and a note. past_facts holds what these
+// facts were before: a fact as it was until the moment, when the restatement of this number changed it.
+//
 // declared_apps holds what app automation made behind the seed's apps, and of those which of the seed's it has renamed the
 // place and the name; declared_events the events that it made: number in app_events, name and token.
 var schema = `
@@ -49,6 +53,8 @@ CREATE TABLE facts (id INTEGER PRIMARY KEY, day INT, slice INT, first_slice INT,
 CREATE TABLE slices (id INTEGER PRIMARY KEY, app INT, organic INT, arpu INT, adpu INT, retention INT, has_network INT,
 	` + strings.Join(TextColumns, " TEXT, ") + ` TEXT);
 CREATE TABLE app_events (event INT, app INT, rate INT, price INT, PRIMARY KEY (event, app)) WITHOUT ROWID;
+CREATE TABLE restatements (number INTEGER PRIMARY KEY, at INT, first_day INT, last_day INT, changed INT, note TEXT);
+CREATE TABLE past_facts (` + strings.ReplaceAll(FactColumns, ",", " INT,") + ` INT, number INT, until INT, PRIMARY KEY (id, number)) WITHOUT ROWID;
 CREATE TABLE declared_apps (app INTEGER PRIMARY KEY, token TEXT, name TEXT, platform TEXT, store_id TEXT, first_day INT);
 CREATE TABLE declared_events (position INTEGER PRIMARY KEY, app INT, event INT, name TEXT, token TEXT);`
 
@@ -71,7 +77,7 @@ func (f *Fact) appendValues(values []any) []any {
 // insertAccount writes the slices and events of the seed's apps.
 func insertAccount(ctx context.Context, tx *sql.Tx, account *Account) error {
 	for i := range account.Apps {
-		if err := insertSlices(ctx, tx, i, &account.Apps[i]); err != nil {
+		if err := insertSlices(ctx, tx, i, account.Apps[i].Slices); err != nil {
 			return err
 		}
 	}
@@ -82,10 +88,10 @@ func insertAccount(ctx context.Context, tx *sql.Tx, account *Account) error {
 	return store.Insert(ctx, tx, "app_events", 4, rates)
 }
 
-// insertSlices writes the slices of the app at this place.
-func insertSlices(ctx context.Context, tx *sql.Tx, place int, a *App) error {
+// insertSlices writes slices of the app at this place.
+func insertSlices(ctx context.Context, tx *sql.Tx, place int, list []Slice) error {
 	var slices []any
-	for _, s := range a.Slices {
+	for _, s := range list {
 		slices = append(slices, s.ID, place, s.network == organicNetwork, s.arpu, s.adpu, s.retention, s.networkData)
 		for _, t := range s.Texts {
 			slices = append(slices, t)

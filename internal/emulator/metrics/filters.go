@@ -48,8 +48,9 @@ func (q *Query) KeepSlices(apps []facts.App) {
 	all := 0
 	for i := range apps {
 		ofUser, ofEngagement := 0, 0
-		for j := range apps[i].Slices {
-			sl := &apps[i].Slices[j]
+		labels := apps[i].Labels()
+		for j := range labels {
+			sl := &labels[j]
 			user, engagement := q.passes(sl, false), q.passes(sl, true)
 			if !q.FirstSource {
 				user, engagement = user && engagement, user && engagement
@@ -63,7 +64,7 @@ func (q *Query) KeepSlices(apps []facts.App) {
 				ofEngagement++
 			}
 		}
-		all += len(apps[i].Slices)
+		all += len(labels)
 		if ofUser > 0 && ofEngagement > 0 {
 			q.Apps = append(q.Apps, i)
 		}

@@ -48,6 +48,8 @@ type Query struct {
 	Reattributed string // all, true or false
 	Sandbox      bool   // test traffic instead of production
 
+	At time.Time // the facts as they were then, by the emulator's clock; zero: as they are
+
 	kept []factFilter // what Filters come to, but those of dates
 }
 

@@ -166,7 +166,12 @@ func (b *sqlBuilder) inner() (string, []any, error) {
 	if b.name == reportName && q.groupsBy("hour") {
 		columns, group = append(columns, "f.ts AS s_hour"), append(group, "s_hour")
 	}
-	from := " FROM facts f CROSS JOIN slices d ON d.id=f.slice"
+	source := "facts"
+	if !q.At.IsZero() {
+		days := b.span.UTCDays()
+		source = facts.FactsAt(q.At, facts.FirstFactID(days.From), facts.FirstFactID(days.To+1))
+	}
+	from := " FROM " + source + " f CROSS JOIN slices d ON d.id=f.slice"
 	if q.FirstSource {
 		from += " CROSS JOIN slices a ON a.id=f.first_slice"
 	}

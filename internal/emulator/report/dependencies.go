@@ -48,7 +48,7 @@ func (s *Service) dependency(q *request, id string, attributed bool) dependency 
 		}
 	}
 	for _, a := range q.Apps {
-		for _, sl := range s.account.Apps[a].Slices {
+		for _, sl := range s.account.Apps[a].Labels() {
 			var key strings.Builder
 			for _, t := range texts {
 				key.WriteString(sl.Texts[t] + "\x00")

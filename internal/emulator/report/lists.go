@@ -187,8 +187,8 @@ func dimensionItems() []filterItem {
 func (s *Service) textItems(idSlug, nameSlug string) []filterItem {
 	names := map[string]string{}
 	for _, a := range s.account.Apps {
-		for i := range a.Slices {
-			names[a.Slices[i].TextOf(idSlug)] = a.Slices[i].TextOf(nameSlug)
+		for _, sl := range a.Labels() {
+			names[sl.TextOf(idSlug)] = sl.TextOf(nameSlug)
 		}
 	}
 	var out []filterItem

@@ -1,0 +1,211 @@
+package report
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/emulator/metrics"
+)
+
+// A Movement is a number that became another at a moment of the emulator's clock: a line of its book.
+type Movement struct {
+	At     time.Time         `json:"at"`
+	Row    map[string]string `json:"row"` // the dimensions' values, day among them
+	Metric string            `json:"metric"`
+	Was    string            `json:"was"` // as reports show it; "0" or "0.0" for a row that wasn't there
+	Is     string            `json:"is"`
+	Delta  string            `json:"delta"`        // exact
+	By     []int             `json:"by,omitempty"` // the restatements of this moment, counted from 1; none: the clock alone
+}
+
+// book is what a report of sums says of the account at one moment after the other. It asks no CSV: its numbers are the
+// integers that SQLite adds up.
+type book struct {
+	s     *Service
+	v     url.Values
+	last  time.Time // whose meaning relative dates have
+	names []string
+	units []metrics.Unit
+	slugs []string // of metrics
+	day   int      // place of the dimension day
+}
+
+// entry is a row of the book.
+type entry struct {
+	labels []string
+	cells  []int64
+}
+
+// Totals are the rows of a report of sums, by their dimensions joined by "|", as it was at a moment of the emulator's clock.
+func (s *Service) Totals(ctx context.Context, v url.Values, at time.Time) (map[string]map[string]string, error) {
+	b, err := s.openBook(v, at)
+	if err != nil {
+		return nil, err
+	}
+	_, entries, err := b.at(ctx, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]map[string]string{}
+	for _, e := range entries {
+		row := map[string]string{}
+		for i, slug := range b.slugs {
+			row[slug] = b.print(e.cells[i], i)
+		}
+		out[strings.Join(e.labels, "|")] = row
+	}
+	return out, nil
+}
+
+// Book lists what changed in a report of sums after since and until until, by the clock and by what was restated, in the
+// order of time, then of the rows. A day that wasn't there before is no change.
+func (s *Service) Book(ctx context.Context, v url.Values, since, until time.Time) ([]Movement, error) {
+	b, err := s.openBook(v, until)
+	if err != nil {
+		return nil, err
+	}
+	if b.day < 0 {
+		return nil, fmt.Errorf("the book goes by day: name it in dimensions")
+	}
+	today, known, err := b.at(ctx, since, nil)
+	if err != nil {
+		return nil, err
+	}
+	restated, err := s.world.Restated(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Movement
+	for _, m := range b.moments(restated, since, until) {
+		newest, now, err := b.at(ctx, m.at, &m.days)
+		if err != nil {
+			return nil, err
+		}
+		inside := func(day string) bool { return day >= dayText(m.days.From) && day <= dayText(m.days.To) }
+		for _, key := range slices.Sorted(maps.Keys(merged(known, now))) {
+			was, had := known[key]
+			is, has := now[key]
+			labels := is.labels
+			if !has {
+				labels = was.labels
+			}
+			if day := labels[b.day]; !inside(day) {
+				continue
+			} else if day <= today {
+				out = append(out, b.compare(m, labels, was, is)...)
+			}
+			if has {
+				known[key] = is
+			} else if had {
+				delete(known, key)
+			}
+		}
+		today = newest
+	}
+	return out, nil
+}
+
+// compare is what moved in a row.
+func (b *book) compare(m moment, labels []string, was, is entry) (out []Movement) {
+	for i, slug := range b.slugs {
+		var from, to int64
+		if was.cells != nil {
+			from = was.cells[i]
+		}
+		if is.cells != nil {
+			to = is.cells[i]
+		}
+		if from == to {
+			continue
+		}
+		row := map[string]string{}
+		for n, name := range b.names {
+			row[name] = labels[n]
+		}
+		out = append(out, Movement{At: m.at, Row: row, Metric: slug, Was: b.print(from, i), Is: b.print(to, i), Delta: b.print(to-from, i), By: m.by})
+	}
+	return out
+}
+
+// merged is the union of two sets of rows.
+func merged(a, b map[string]entry) map[string]entry {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// print is a number as reports show it.
+func (b *book) print(n int64, metric int) string {
+	text, _ := appendNumber(nil, n, b.units[metric]) // an integer is always printed
+	return string(text)
+}
+
+// openBook reads what the book is asked for.
+func (s *Service) openBook(v url.Values, last time.Time) (*book, error) {
+	account := s.world.Account()
+	b := &book{s: &Service{s.opts, s.world, account, s.glossary.With(&account.Catalog)}, v: maps.Clone(v), last: last}
+	if v.Get("dimensions") == "" {
+		b.v.Set("dimensions", "day")
+	}
+	q, bad := b.s.parse(b.v, last)
+	if bad != nil {
+		return nil, bad
+	}
+	if q.Compared || !b.s.glossary.Sums(q.Metrics) {
+		return nil, fmt.Errorf("the book has sums only: no quotient, no difference without a sign, no comparison")
+	}
+	b.v.Set("date_period", dayText(q.Period.From)+":"+dayText(q.Period.To))
+	for _, d := range q.Dimensions {
+		b.names = append(b.names, d.Slug)
+	}
+	for _, m := range q.Metrics {
+		b.slugs = append(b.slugs, m.Slug)
+	}
+	b.day = slices.Index(b.names, "day")
+	return b, nil
+}
+
+// at is the report at a moment, of all its days or those given, and the newest day that has facts then.
+func (b *book) at(ctx context.Context, at time.Time, days *metrics.Period) (today string, rows map[string]entry, err error) {
+	q, bad := b.s.parse(b.v, at)
+	if bad != nil {
+		return "", nil, bad
+	}
+	q.At, today, rows = at, dayText(q.ZoneToday), map[string]entry{}
+	if days != nil {
+		q.Period = metrics.Period{From: max(q.Period.From, days.From), To: min(q.Period.To, days.To)}
+		if q.Period.Days() == 0 {
+			return today, rows, nil
+		}
+	}
+	err = b.s.run(ctx, &q.Query, func(st metrics.Statement, found *sql.Rows) error {
+		b.units = st.Units
+		list := newRows(found, len(q.Dimensions)+len(st.Units), nil)
+		for list.next() {
+			var e entry
+			for _, cell := range list.row {
+				switch cell := cell.(type) {
+				case string:
+					e.labels = append(e.labels, cell)
+				case int64:
+					e.cells = append(e.cells, cell)
+				default:
+					return fmt.Errorf("a sum is a %T", cell)
+				}
+			}
+			rows[strings.Join(e.labels, "|")] = e
+		}
+		return list.err
+	})
+	return today, rows, err
+}
+
+// dayText is a day since 1970-01-01 as reports show it.
+func dayText(day int) string { return facts.DayTime(day).Format(time.DateOnly) }

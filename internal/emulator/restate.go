@@ -1,0 +1,224 @@
+package emulator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/emulator/facts"
+)
+
+// A Restatement changes what the service says of days that are past, as a late correction does: one metric of them, and
+// all that is derived from it, or the names in their rows.
+type Restatement struct {
+	Day   string            `json:"day"`             // YYYY-MM-DD by UTC: the first day that changes
+	Until string            `json:"until,omitempty"` // the last one; default: Day
+	Where map[string]string `json:"where,omitempty"` // only what has these values in these dimensions, such as app_token, network, campaign
+
+	Metric string            `json:"metric,omitempty"` // see facts.RestatedColumns
+	Factor float64           `json:"factor,omitempty"` // what becomes of it; 0 without a delta: nothing is left
+	Delta  float64           `json:"delta,omitempty"`  // what is added to each day, on one row; money in USD
+	Rename map[string]string `json:"rename,omitempty"` // new values of dimensions such as campaign and network
+
+	// When: at once, or one of these.
+	At     time.Time `json:"at,omitzero"`      // by the emulator's clock
+	Before *Match    `json:"before,omitempty"` // before a report is made: it shows the change
+	After  *Match    `json:"after,omitempty"`  // after a report was sent: it doesn't, and what is asked next does
+
+	// What came of it.
+	Done time.Time `json:"done,omitzero"` // by the emulator's clock; zero: not yet
+	Rows int       `json:"rows,omitempty"`
+}
+
+// A Match is the N-th report that is made, counted from 1 (0 is 1 too) since the restatement was asked for, of those
+// whose path ends like this and whose decoded query contains this. Reports that a fault answers in place of don't count.
+type Match struct {
+	Path  string `json:"path,omitempty"`
+	Query string `json:"query,omitempty"`
+	Nth   int    `json:"nth,omitempty"`
+
+	seen int
+}
+
+// restater holds the restatements that are still to come.
+type restater struct {
+	mu      sync.Mutex
+	pending []Restatement
+}
+
+// Restate makes the service restate days, at once or when the time has come. Whoever restates at once and compares by
+// time afterwards needs a clock that has moved since the last report.
+func (s *Server) Restate(ctx context.Context, list ...Restatement) error {
+	s.restate.mu.Lock()
+	defer s.restate.mu.Unlock()
+	for i := range list {
+		if _, err := list[i].facts(); err != nil {
+			return fmt.Errorf("restatement %d: %w", i+1, err)
+		}
+	}
+	for _, r := range list {
+		for _, m := range []**Match{&r.Before, &r.After} {
+			if *m != nil {
+				own := **m
+				own.seen, *m = 0, &own
+			}
+		}
+		r.Done, r.Rows = time.Time{}, 0
+		s.restate.pending = append(s.restate.pending, r)
+	}
+	return s.settleLocked(ctx)
+}
+
+// Restatements lists what was restated, in its order, and then what is still to come.
+func (s *Server) Restatements(ctx context.Context) ([]Restatement, error) {
+	s.restate.mu.Lock()
+	defer s.restate.mu.Unlock()
+	if err := s.settleLocked(ctx); err != nil {
+		return nil, err
+	}
+	made, err := s.world.Restated(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Restatement, 0, len(made)+len(s.restate.pending))
+	for _, m := range made {
+		var r Restatement
+		if err := json.Unmarshal([]byte(m.Note), &r); err != nil {
+			return nil, fmt.Errorf("read a restatement: %w", err)
+		}
+		r.Done, r.Rows = m.At, m.Rows
+		list = append(list, r)
+	}
+	return append(list, s.restate.pending...), nil
+}
+
+// Totals are the rows of a report of sums, each under its dimensions joined by "|", as the service had them at a moment of
+// its clock: by its facts, and not through an answer, which a fault could strike. query is a report's, with an absolute
+// date_period; dimensions are day when it names none.
+func (s *Server) Totals(ctx context.Context, query url.Values, at time.Time) (map[string]map[string]string, error) {
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	return s.reports.Totals(ctx, query, at)
+}
+
+// Book lists what moved in such a report after since and until until, whether it was restated here or the clock did it:
+// networks' spend that arrives for 14 days, cohorts that mature. Spend that partners post isn't in it.
+func (s *Server) Book(ctx context.Context, query url.Values, since, until time.Time) ([]Movement, error) {
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	return s.reports.Book(ctx, query, since, until)
+}
+
+func (s *Server) settle(ctx context.Context) error {
+	s.restate.mu.Lock()
+	defer s.restate.mu.Unlock()
+	return s.settleLocked(ctx)
+}
+
+// settleLocked makes the restatements whose time has come.
+func (s *Server) settleLocked(ctx context.Context) error {
+	now := s.now()
+	return s.makeLocked(ctx, func(r *Restatement) (time.Time, bool) {
+		return cmp.Or(r.At, now), r.Before == nil && r.After == nil && !r.At.After(now)
+	})
+}
+
+// makeLocked makes those of the pending restatements that are due, the earliest first.
+func (s *Server) makeLocked(ctx context.Context, due func(*Restatement) (time.Time, bool)) error {
+	type making struct {
+		at time.Time
+		r  Restatement
+	}
+	var list []making
+	var left []Restatement
+	for i := range s.restate.pending {
+		r := s.restate.pending[i]
+		if at, ok := due(&r); ok {
+			list = append(list, making{at, r})
+		} else {
+			left = append(left, r)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b making) int { return a.at.Compare(b.at) })
+	s.restate.pending = left
+	for _, m := range list {
+		f, err := m.r.facts()
+		if err != nil {
+			return err
+		}
+		if err := s.world.Restate(ctx, m.at, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restateAround makes what is to be restated before a report, and returns what makes that which is to follow it.
+func (s *Server) restateAround(r *http.Request) (after func(), err error) {
+	s.restate.mu.Lock()
+	defer s.restate.mu.Unlock()
+	ctx := context.WithoutCancel(r.Context()) // others see it too
+	if err := s.settleLocked(ctx); err != nil {
+		return nil, err
+	}
+	reached := map[*Match]bool{} // by this report
+	for _, p := range s.restate.pending {
+		for _, m := range []*Match{p.Before, p.After} {
+			if m != nil && matches(m.Path, m.Query, r.URL) {
+				m.seen++
+				reached[m] = m.seen == max(m.Nth, 1)
+			}
+		}
+	}
+	err = s.makeLocked(ctx, func(p *Restatement) (time.Time, bool) { return s.now(), reached[p.Before] })
+	return func() {
+		s.restate.mu.Lock()
+		defer s.restate.mu.Unlock()
+		if err := s.makeLocked(ctx, func(p *Restatement) (time.Time, bool) { return s.now(), reached[p.After] }); err != nil {
+			s.opts.Logger.Error("restatement failed", "error", err)
+		}
+	}, err
+}
+
+// facts is what the restatement means to the facts.
+func (r *Restatement) facts() (f facts.Restatement, err error) {
+	note, err := json.Marshal(r)
+	if err != nil {
+		return f, err
+	}
+	from, err := time.Parse(time.DateOnly, r.Day)
+	if err != nil {
+		return f, fmt.Errorf("day %q is not of the form YYYY-MM-DD", r.Day)
+	}
+	to, err := time.Parse(time.DateOnly, cmp.Or(r.Until, r.Day))
+	if err != nil {
+		return f, fmt.Errorf("until %q is not of the form YYYY-MM-DD", r.Until)
+	}
+	whens := 0
+	for _, set := range []bool{!r.At.IsZero(), r.Before != nil, r.After != nil} {
+		if set {
+			whens++
+		}
+	}
+	if whens > 1 {
+		return f, errors.New("it takes one of at, before and after")
+	}
+	unit := 1.0
+	if strings.HasSuffix(r.Metric, "cost") || strings.HasSuffix(r.Metric, "revenue") {
+		unit = facts.Million
+	}
+	f = facts.Restatement{From: facts.DayOf(from), To: facts.DayOf(to), Where: r.Where, Column: r.Metric, Rename: r.Rename, Note: string(note),
+		Factor: int(math.Round(r.Factor * facts.Million)), Delta: int(math.Round(r.Delta * unit))}
+	return f, f.Validate()
+}
