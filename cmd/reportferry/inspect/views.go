@@ -76,7 +76,8 @@ func makeViews(cmd *cobra.Command, l *ledger.Ledger, job jobs.Job, by []string, 
 	if err != nil {
 		return err
 	}
-	made := 0
+	made, absent := 0, left
+	left = nil // of DuckDB's views no sum is left out
 	for _, target := range job.Targets {
 		warehouse, ok := target.Sink.(*bqsink.Sink)
 		if at, is := target.Sink.(lake); is && !apply {
@@ -88,7 +89,7 @@ func makeViews(cmd *cobra.Command, l *ledger.Ledger, job jobs.Job, by []string, 
 		if !ok {
 			continue
 		}
-		made++
+		made, left = made+1, absent
 		views, err := warehouseViews(warehouse, job.Table, schema, sums, told)
 		if err != nil {
 			return err
