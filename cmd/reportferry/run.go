@@ -166,7 +166,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	if err != nil {
 		return 0, err
 	}
-	if s.AskService(list) { // a missing credential must not leave claims behind
+	if !r.Offline && s.AskService(list) { // a missing credential must not leave claims behind
 		if _, err := s.Token.Token(ctx); err != nil {
 			return 0, fmt.Errorf("service.token: %w", exit.Refused(err))
 		}

@@ -111,6 +111,8 @@ func writeResult(w io.Writer, r ledger.Result, each, trigger string) {
 		fmt.Fprintf(w, "%s: not begun\n", r.Job)
 	case r.Rest.Lacking.Partitions+r.Rest.Lost+r.Rest.Kept > 0:
 		fmt.Fprintf(w, "%s: nothing was due, nothing was requested\n", r.Job)
+	case trigger == ledger.Replayed:
+		fmt.Fprintf(w, "%s: nothing is recorded of that, so nothing was replayed\n", r.Job)
 	case trigger == "backfill":
 		fmt.Fprintf(w, "%s: what was asked for is there, nothing was requested\n", r.Job)
 	default:

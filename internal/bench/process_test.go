@@ -15,7 +15,10 @@ import (
 
 	_ "embed"
 
+	"gocloud.dev/blob/fileblob"
+
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/jobs/raw"
 )
 
 // task is one conversion, done by a process of its own, so that its peak of memory is its own.
@@ -25,6 +28,7 @@ type task struct {
 	Dir       string
 	Shape     Shape
 	Cores     int
+	Raw       string // folder in which the answers are kept as well; empty: they aren't
 }
 
 // result is what the process measured, from the conversion's begin to its end.
@@ -66,8 +70,11 @@ func perform(text string) (r result, err error) {
 	switch {
 	case len(t.Files) == 0:
 		r.Files, err = convertAnswer(NewAnswer(t.Shape, 1), t.Dir, t.Shape, nil)
-	case len(t.Files) > 1:
-		r.Files, err = byTableAtOnce(t.Files, t.Dir, t.Shape)
+	case len(t.Files) > 1 || t.Raw != "":
+		var keep *raw.Store
+		if keep, err = rawStore(t.Raw); err == nil {
+			r.Files, err = byTableAtOnce(t.Files, t.Dir, t.Shape, keep)
+		}
 	default:
 		r.Files, err = goContenders[t.Contender](t.Files[0], t.Dir, t.Shape)
 	}
@@ -79,6 +86,15 @@ func perform(text string) (r result, err error) {
 	r.Made = memory.Mallocs - made
 	r.Peak, err = peakMemory()
 	return r, err
+}
+
+// rawStore keeps answers in a folder; nil keeps none.
+func rawStore(dir string) (*raw.Store, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	return raw.Open(raw.Options{Bucket: bucket, Dir: dir, URL: "file://" + dir, Table: "bench"}), err
 }
 
 func cpuSeconds() float64 {

@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/raw"
 )
 
 var (
@@ -175,7 +178,7 @@ func TestTwoWindows(t *testing.T) {
 		median(ratios, func(i int) float64 { return float64(ratios[i].Peak) / (1 << 20) }))
 }
 
-func byTableAtOnce(files []string, dir string, s Shape) (parts []string, err error) {
+func byTableAtOnce(files []string, dir string, s Shape, keep *raw.Store) (parts []string, err error) {
 	budget := table.NewBudget(table.DefaultBudget)
 	results := make([][]string, len(files))
 	var group errgroup.Group
@@ -186,7 +189,15 @@ func byTableAtOnce(files []string, dir string, s Shape) (parts []string, err err
 				return err
 			}
 			defer func() { _ = in.Close() }()
-			results[i], err = convertAnswer(in, dir, s, budget)
+			kept := keep.Keep(context.Background(), raw.Request{})
+			defer kept.Abort()
+			if results[i], err = convertAnswer(kept.Tee(in), dir, s, budget); err != nil {
+				return err
+			}
+			info, err := in.Stat()
+			if err == nil {
+				_, err = kept.Commit(raw.Answer{Status: http.StatusOK, Bytes: info.Size()})
+			}
 			return err
 		})
 	}

@@ -18,6 +18,7 @@ import (
 // It is used by one goroutine at a time; converters that share a budget may work at once.
 type Converter struct {
 	columns []Column
+	heads   []Column // the columns, and one for each source that is ignored
 	route   int
 	seed    uint64 // the hash of a row before its first cell
 	budget  *Budget
@@ -69,9 +70,12 @@ func newConverter(o Options) (*Converter, error) {
 		o.Budget = NewBudget(DefaultBudget)
 	}
 	c := &Converter{
-		columns: o.Columns, route: o.Route, seed: seed(o.Columns), budget: o.Budget,
+		columns: o.Columns, heads: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns), budget: o.Budget,
 		writer: writer, dir: o.Dir, notes: o.Metadata,
 		byDay: map[int64]int{}, counts: make([]int, len(o.Partitions)),
+	}
+	for _, source := range o.Ignored {
+		c.heads = append(c.heads, Column{Source: source})
 	}
 	for i, date := range o.Partitions {
 		day, ok := daysOfDate(date)

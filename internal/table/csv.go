@@ -39,9 +39,10 @@ func (c *Converter) read(ctx context.Context, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if a.places, err = matchHeader(asAsked(header, c.columns), c.columns); err != nil {
+	if a.places, err = matchHeader(asAsked(header, c.heads), c.heads); err != nil {
 		return err
 	}
+	a.places = a.places[:len(c.columns)]
 	for {
 		b, broken := a.scanner.next(len(header))
 		if b != nil {

@@ -44,6 +44,7 @@ const NoRoute = -1
 // Options describe a table and the partitions that its rows may belong to.
 type Options struct {
 	Columns    []Column
+	Ignored    []string          // sources that an answer has and no column wants
 	Route      int               // index of the column whose date, or hour's date, is a row's partition; or NoRoute
 	Partitions []civil.Date      // first day of each expected partition, in any order, once each; a row of another one is an error
 	Dir        string            // folder of the parts' files; "" for the system's temporary one

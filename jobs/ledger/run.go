@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// Replayed is the trigger of a run that makes partitions again of raw answers. It is no success of a job, which is fetching.
+const Replayed = "replay"
+
 // keepRuns is how many runs the ledger keeps.
 const keepRuns = 100
 
@@ -20,7 +23,7 @@ const ExitStopped = 130
 // still goes on.
 type Run struct {
 	ID      string     `json:"id"`
-	Trigger string     `json:"trigger"` // schedule, manual or backfill
+	Trigger string     `json:"trigger"` // schedule, manual, backfill or Replayed
 	Started time.Time  `json:"started"`
 	Ended   *time.Time `json:"ended,omitempty"`
 	Exit    int        `json:"exit"`

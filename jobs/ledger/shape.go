@@ -52,18 +52,27 @@ func CheckShape(table string, recorded, now Shape) error {
 	advice := "change the config back, or give the job another table"
 	if CheckRebaseline(table, recorded, now) == nil {
 		advice += ", or replace every partition one by one with run --rebaseline"
+		if recorded.meanings(now) == nil {
+			advice += ", or make them again with replay, of raw answers that were kept"
+		}
 	}
 	return fmt.Errorf("table %s: %w, because its numbers would change their meaning half way: %s; %s", table, ErrRefused,
 		strings.Join(diffs, "; "), advice)
 }
 
-// differences says, for people, how the meaning of now differs from that of s.
-func (s Shape) differences(now Shape) (diffs []string) {
+// meanings says, for people, what else the numbers of now mean than those of s, whatever their types.
+func (s Shape) meanings(now Shape) (diffs []string) {
 	for _, key := range keysOf(s.Fingerprint, now.Fingerprint) {
 		if was, is := s.Fingerprint[key], now.Fingerprint[key]; was != is {
 			diffs = append(diffs, fmt.Sprintf("%s was %q and is now %q", key, was, is))
 		}
 	}
+	return diffs
+}
+
+// differences says, for people, how the meaning of now differs from that of s.
+func (s Shape) differences(now Shape) []string {
+	diffs := s.meanings(now)
 	types := map[string]string{}
 	for _, c := range s.Columns {
 		types[c.Name] = c.Type

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -20,6 +21,17 @@ func CheckRebaseline(table string, recorded, now Shape) error {
 	}
 	return fmt.Errorf("table %s: %w, because its partitions were one a %s and would be one a %s, so that old ones would "+
 		"stay beside the new; change the finest date dimension back, or give the job another table", table, ErrRefused, was, is)
+}
+
+// CheckReplay is CheckShape for partitions that are made again of raw answers. It refuses numbers of another meaning, because the
+// raw answers don't have them, and allows other types.
+func CheckReplay(table string, recorded, now Shape) error {
+	diffs := recorded.meanings(now)
+	if diffs == nil {
+		return nil
+	}
+	return fmt.Errorf("table %s: %w, because its raw answers have other numbers than the config asks for: %s; change the config "+
+		"back, or ask the service for all partitions again with run --rebaseline", table, ErrRefused, strings.Join(diffs, "; "))
 }
 
 // Lacks names the columns that have values in now, and that s doesn't have or has only NULLs in.
@@ -115,6 +127,11 @@ func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
 	}
 	shapes, err := t.Shapes(ctx) // all at once, because whoever asks for the last one asks for the others too
 	return shapes[last.Shape], err == nil, err
+}
+
+// ShapeOf is the shape of any record of the table, of its history too.
+func (t *Table) ShapeOf(ctx context.Context, e Record) (Shape, error) {
+	return t.shape(ctx, e.Shape, "the record of "+e.Partition.String())
 }
 
 func (t *Table) shape(ctx context.Context, id, named string) (s Shape, err error) {

@@ -39,7 +39,7 @@ func (p Past) SuccessOf(job string) *time.Time {
 	for _, run := range p.Runs {
 		for _, res := range run.Results {
 			// Earlier versions didn't record which jobs of an interrupted run were done.
-			if res.Job == job && res.Succeeded() && run.Ended != nil && run.Exit != ExitStopped {
+			if res.Job == job && res.Succeeded() && run.Trigger != Replayed && run.Ended != nil && run.Exit != ExitStopped {
 				if last == nil || run.Ended.After(*last) {
 					last = run.Ended
 				}
@@ -81,7 +81,7 @@ func (l *Ledger) successes(ctx context.Context, below string) (map[string]time.T
 // saveSuccesses notes which jobs succeeded in a run that is over. Each success is an object of its own that is never
 // changed, so that no run takes back what another one that ends at the same time has noted. Older ones are dropped.
 func (l *Ledger) saveSuccesses(ctx context.Context, r Run) error {
-	if r.Ended == nil {
+	if r.Ended == nil || r.Trigger == Replayed {
 		return nil
 	}
 	g, ctx := errgroup.WithContext(ctx)

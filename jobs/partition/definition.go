@@ -14,7 +14,8 @@ import (
 // keep tables.
 type Definition struct {
 	Columns []table.Column
-	Route   int // index of the column whose value names a row's partition, or table.NoRoute
+	Ignored []string // sources that answers have and the table doesn't
+	Route   int      // index of the column whose value names a row's partition, or table.NoRoute
 	Shape   ledger.Shape
 	Schema  *sinks.Schema
 	Rules   refresh.Rules // what makes a fetch of these columns final: period, zone and FinalAfter

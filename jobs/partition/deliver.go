@@ -25,6 +25,8 @@ type Answer struct {
 	Control map[civil.Date]*ledger.Control // how each partition compares with the service's totals; nil: it has none
 	Raw     []string                       // keys of the kept answers, none if none are kept
 
+	Replayed time.Time // when the answer was read again, which was kept; zero: the service has just given it
+
 	why string // what cause says of the whole answer that this one is a part of
 }
 
@@ -54,7 +56,7 @@ func (a Answer) cause() string {
 // Converter makes the converter that turns an answer about these partitions into parts.
 func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Converter, error) {
 	return table.New(table.Options{
-		Columns: d.Columns, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Codec: t.o.Codec, Budget: t.o.Budget,
+		Columns: d.Columns, Ignored: d.Ignored, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Codec: t.o.Codec, Budget: t.o.Budget,
 		Metadata: map[string]string{
 			"table": t.o.Name, "fingerprint": d.Shape.FingerprintID(),
 			// The text makes every file another one, also of the same rows. S3's ETag, which conditional writes go by, is a sum
@@ -97,7 +99,7 @@ func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 			Table: t.o.Name, Partition: part.Partition, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: t.o.Run, Schema: d.Schema,
 			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
 		},
-		Base: w.Base[part.Partition], Run: t.o.Run, Reason: w.Reason(part.Partition), Fetched: a.Fetched, Cause: a.cause(),
+		Base: w.Base[part.Partition], Run: t.o.Run, Reason: w.Reason(part.Partition), Fetched: a.Fetched, Replayed: a.Replayed, Cause: a.cause(),
 		Finality: d.Rules.Finality(part.Partition, a.Fetched).State, Shape: d.Shape.ID(), Sums: part.Sums,
 		Control: a.Control[part.Partition], Raw: a.Raw, OnEmpty: t.o.OnEmpty, Again: t.o.Again,
 		Warn: func(err error) { t.o.Log.Warn("the sink has a remark", "job", t.o.Job, "run", t.o.Run, "status", err) },

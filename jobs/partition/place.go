@@ -15,8 +15,9 @@ import (
 const MostPlaces = 3
 
 // Place says in which groups of rows a metric differs, those with the largest differences first: "app_token abc123, network X".
-// The groups go by the values of by. Of all groups it says so; it is empty when the metric differs in none.
-func Place(by []string, metric string, groups map[string][]ledger.Difference, all int) string {
+// The groups go by the values of by. Where there are more than that names, and it is all of them, every says so. The place is
+// empty when the metric differs in none.
+func Place(by []string, metric string, groups map[string][]ledger.Difference, all int) (where string, every bool) {
 	type place struct {
 		group string
 		apart *big.Rat
@@ -31,7 +32,7 @@ func Place(by []string, metric string, groups map[string][]ledger.Difference, al
 		}
 	}
 	if len(found) > MostPlaces && len(found) == all {
-		return fmt.Sprintf("each %s of %d", strings.Join(by, " and "), all)
+		return fmt.Sprintf("each %s of %d", strings.Join(by, " and "), all), true
 	}
 	slices.SortFunc(found, func(a, b place) int {
 		return cmp.Or(b.apart.Cmp(a.apart), cmp.Compare(a.group, b.group))
@@ -44,7 +45,7 @@ func Place(by []string, metric string, groups map[string][]ledger.Difference, al
 		}
 		words = append(words, named(by, p.group))
 	}
-	return strings.Join(words, "; ")
+	return strings.Join(words, "; "), false
 }
 
 // named puts the values of a group behind the names of their columns.

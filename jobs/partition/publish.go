@@ -30,6 +30,7 @@ type Publication struct {
 	Run      string
 	Reason   refresh.Reason
 	Fetched  time.Time // start of the first request
+	Replayed time.Time // when an answer that was kept was read again; zero: it was not
 	Cause    string    // of zero rows: what the answer was
 	Shape    string
 	Sums     map[string]string
@@ -59,11 +60,14 @@ func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledg
 		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
 		Reason: string(p.Reason), Finality: p.Finality, Control: p.Control, Raw: p.Raw, Since: p.Fetched, Moved: old.Moved,
 	}
-	compare(&e, old)
+	compare(&e, old, p.Replayed)
 	if p.Part.Rows == 0 {
 		over, err := t.empty(&e, p)
 		if err != nil {
 			return "", 0, err
+		}
+		if over && repeats(e, old) {
+			return e.State, 0, nil
 		}
 		if over {
 			return e.State, 0, t.Commit(ctx, e)
@@ -74,6 +78,9 @@ func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledg
 		stale = t.keepReceipts(&e, old)
 	}
 	if len(stale) == 0 {
+		if repeats(e, old) {
+			return ledger.Unchanged, 0, nil
+		}
 		if err := t.Commit(ctx, e); err != nil {
 			return "", 0, err
 		}
@@ -144,8 +151,9 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 
 // compare says since when the content has been there, and whether it is another one than the final one before it. Columns that
 // were added make another content, and may bring rows of their own, without any number having moved. Then only the sums of
-// columns that both have are compared, and nothing is when the numbers mean something else by now.
-func compare(e *ledger.Record, old ledger.Record) {
+// columns that both have are compared, and nothing is when the numbers mean something else by now. What was replayed moved
+// nothing either: the service said all of it before, and only since then is it there again.
+func compare(e *ledger.Record, old ledger.Record, replayed time.Time) {
 	switch same := old.Hash == e.Hash && old.Rows == e.Rows; {
 	case old.Seq == 0 || old.State == ledger.Publishing:
 		return
@@ -158,10 +166,19 @@ func compare(e *ledger.Record, old ledger.Record) {
 			e.Since = old.Fetched
 		}
 		return
+	case !replayed.IsZero():
+		e.Since = replayed
+		return
 	case old.Shape != e.Shape && sumsAgree(old.Sums, e.Sums):
 		return
 	}
 	e.Moved = e.Moved || old.Finality == refresh.Final
+}
+
+// repeats tells whether a replay came to what is recorded already, so that no other record is needed.
+func repeats(e, old ledger.Record) bool {
+	return e.Reason == string(refresh.Replayed) && e.State == old.State && e.Hash == old.Hash && e.Rows == old.Rows &&
+		e.Shape == old.Shape && e.Fetched.Equal(old.Fetched) && len(e.Receipts) == len(old.Receipts)
 }
 
 // sumsAgree tells whether the columns that both have the sums of have the same ones.

@@ -13,7 +13,7 @@ import (
 
 const (
 	// pieceSize is how much of an answer waits to be compressed, twice: one piece is filled while the other is compressed.
-	pieceSize = 64 << 10
+	pieceSize = 32 << 10
 
 	// patience is how long the answer waits for a store that takes nothing; impatience is that of later answers of the run,
 	// so that a store that hangs costs a run seconds and not minutes.

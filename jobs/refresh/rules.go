@@ -94,6 +94,9 @@ func (r Rules) bounds(now time.Time) (first, last int) {
 }
 
 // cell is the first day of the cell of the grid that holds the period with that number.
+// Cell is the first day of the cell of the grid that a partition lies in.
+func (r Rules) Cell(partition civil.Date) civil.Date { return r.cell(r.Period.Index(partition)) }
+
 func (r Rules) cell(index int) civil.Date { return r.Period.At(r.Page * floorDiv(index, r.Page)) }
 
 // end is the moment when a partition's period ended, or so many days later.

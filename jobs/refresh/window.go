@@ -21,6 +21,7 @@ const (
 	NewColumns  Reason = "missing columns" // recorded when the table had fewer columns
 	Changed     Reason = "changed outside" // a sink holds something else than what was put, or nothing
 	Forced      Reason = "forced"          // asked for again, whatever the ledger holds
+	Replayed    Reason = "replay"          // made again of raw answers, as a person asked
 )
 
 // A Window is one cell of the fixed grid with those of its partitions that are to be fetched. One request covers a

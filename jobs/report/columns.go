@@ -82,25 +82,31 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	if err := unique(cols); err != nil {
 		return nil, err
 	}
-	c := newColumns(shapeOf(p.o, cols))
+	c := p.define(cols)
 	if known {
 		if err := p.checkShape(recorded, c.Shape); err != nil {
 			return nil, err
 		}
 	}
-	for _, col := range cols {
-		if c.add(col.Column); col.totalled() && col.Source != "" {
-			c.totalled = append(c.totalled, col.Column)
-		}
-	}
-	c.Rules = p.o.Rules
-	c.Rules.FinalAfter = p.o.finalAfter(c.Shape)
-	c.Complete(p.o.Warehouse, p.o.Rules.Period.String(), usual, describe)
 	if err := p.table.SaveShape(ctx, c.Shape); err != nil {
 		return nil, err
 	}
 	p.columns = c
 	return c, nil
+}
+
+// define makes the table of its columns.
+func (k *Kind) define(cols []column) *columns {
+	c := newColumns(shapeOf(k.o, cols))
+	for _, col := range cols {
+		if c.add(col.Column); col.totalled() && col.Source != "" {
+			c.totalled = append(c.totalled, col.Column)
+		}
+	}
+	c.Rules = k.o.Rules
+	c.Rules.FinalAfter = k.o.finalAfter(c.Shape)
+	c.Complete(k.o.Warehouse, k.o.Rules.Period.String(), usual, describe)
+	return c
 }
 
 func newColumns(s ledger.Shape) *columns {

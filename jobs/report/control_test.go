@@ -122,7 +122,9 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 	}{
 		"an honest service": {func(*rig, *liar) {}, all, "", 2, 0},
 		"rows lack an app": {func(r *rig, l *liar) {
-			l.rows = func(_ int, _ url.Values, a [][]string) [][]string { return without(a, "app_token", r.server.Apps()[1].Token) }
+			l.rows = func(_ int, _ url.Values, a [][]string) [][]string {
+				return without(a, "app_token", r.server.Apps()[1].Token)
+			}
 		}, differ, "missing in app_token APP1, os_name", 6, 0},
 		"rows lack an app once": {func(r *rig, l *liar) {
 			l.rows = func(nth int, _ url.Values, a [][]string) [][]string {

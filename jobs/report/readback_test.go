@@ -26,7 +26,7 @@ type readTable struct {
 	meta  map[string]string
 }
 
-func readParquet(t *testing.T, path string) readTable {
+func readParquet(t testing.TB, path string) readTable {
 	t.Helper()
 	f, err := file.OpenParquetFile(path, false)
 	check(t, err)
@@ -54,7 +54,7 @@ func readParquet(t *testing.T, path string) readTable {
 	return out
 }
 
-func cellText(t *testing.T, a arrow.Array, i int) string {
+func cellText(t testing.TB, a arrow.Array, i int) string {
 	if a.IsNull(i) {
 		return "NULL"
 	}
@@ -77,7 +77,7 @@ func cellText(t *testing.T, a arrow.Array, i int) string {
 }
 
 // sameRows compares a partition with the service's own rows, in any order, cell by cell.
-func sameRows(t *testing.T, day civil.Date, got readTable, header []string, want [][]string) int {
+func sameRows(t testing.TB, day civil.Date, got readTable, header []string, want [][]string) int {
 	t.Helper()
 	if !slices.Equal(got.names, header) {
 		t.Fatalf("%s: columns %v, want %v", day, got.names, header)
@@ -115,7 +115,7 @@ func at(rows []string, i int) string {
 }
 
 // typedText is what a CSV cell means in a column of that type, worked out with exact fractions.
-func typedText(t *testing.T, kind arrow.Type, cell string) string {
+func typedText(t testing.TB, kind arrow.Type, cell string) string {
 	t.Helper()
 	switch kind {
 	case arrow.INT64, arrow.FLOAT64, arrow.DECIMAL128:
@@ -143,7 +143,7 @@ func typedText(t *testing.T, kind arrow.Type, cell string) string {
 }
 
 // firstDay is the first day of a period as the service writes it.
-func firstDay(t *testing.T, cell string) string {
+func firstDay(t testing.TB, cell string) string {
 	t.Helper()
 	first, _, _ := strings.Cut(cell, " - ") // a week
 	var quarter, year int
@@ -160,7 +160,7 @@ func firstDay(t *testing.T, cell string) string {
 }
 
 // sixDecimals rounds half to even.
-func sixDecimals(t *testing.T, cell string) string {
+func sixDecimals(t testing.TB, cell string) string {
 	t.Helper()
 	r, ok := new(big.Rat).SetString(cell)
 	if !ok {

@@ -172,19 +172,9 @@ func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
 }
 
 // plan reads the ledger and completes the rules by what it holds.
-func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
-	p = &plan{Kind: k, now: now, rules: k.o.Rules}
-	if p.table, err = partition.Open(ctx, partition.Options{
-		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir,
-		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,
-	}); err != nil {
-		return nil, err
-	}
-	recorded, known, err := p.table.LastShape(ctx)
+func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
+	p, recorded, known, err := k.open(ctx, now)
 	if err != nil {
-		return nil, err
-	}
-	if p.known, err = p.shape(ctx, recorded); err != nil {
 		return nil, err
 	}
 	if known {
@@ -196,11 +186,29 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 		}
 	}
 	p.foretell(ctx, recorded)
+	p.rules.Stale, err = p.table.Stale(ctx, p.known)
+	return p, err
+}
+
+// open reads the ledger. It gives the shape that was recorded last too, if there is one.
+func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledger.Shape, known bool, err error) {
+	p = &plan{Kind: k, now: now, rules: k.o.Rules}
+	if p.table, err = partition.Open(ctx, partition.Options{
+		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir,
+		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,
+	}); err != nil {
+		return nil, recorded, false, err
+	}
+	if recorded, known, err = p.table.LastShape(ctx); err != nil {
+		return nil, recorded, known, err
+	}
+	if p.known, err = p.shape(ctx, recorded); err != nil {
+		return nil, recorded, known, err
+	}
 	p.rules.Start = k.o.Start(civil.DateOf(now.In(p.rules.Location)))
 	p.rules.Targets = k.o.Targets
 	p.rules.FinalAfter = k.o.finalAfter(p.known)
-	p.rules.Stale, err = p.table.Stale(ctx, p.known)
-	return p, err
+	return p, recorded, known, nil
 }
 
 // shape is the table's, as far as it is known before a window is fetched. The service is asked only when older

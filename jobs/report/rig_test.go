@@ -36,7 +36,7 @@ import (
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func check(t *testing.T, err error) {
 
 // A rig is a whole world in one process: the service, a ledger, a bucket. Each run is what a fresh process would do.
 type rig struct {
-	t      *testing.T
+	t      testing.TB
 	server *emulator.Server
 	ledger *ledger.Ledger
 	sink   sinks.Sink
@@ -59,7 +59,7 @@ type rig struct {
 	last     *adjust.Meter
 }
 
-func newRig(t *testing.T, o emulator.Options) *rig {
+func newRig(t testing.TB, o emulator.Options) *rig {
 	t.Helper()
 	server, err := emulator.New(emutest.With(o))
 	check(t, err)
@@ -195,7 +195,7 @@ func (r *rig) truthOf(first, last civil.Date) (header []string, rows [][]string)
 
 // asAsked puts an answer's columns in the order of the request, whatever reading of the service the test runs under. No rows
 // are nil.
-func asAsked(t *testing.T, asked []string, all [][]string) (header []string, rows [][]string) {
+func asAsked(t testing.TB, asked []string, all [][]string) (header []string, rows [][]string) {
 	t.Helper()
 	places := make([]int, len(asked))
 	for i, name := range asked {
@@ -289,7 +289,7 @@ func (s *watchedSink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, err
 }
 
 // spooled lists what is left in the spool folder.
-func spooled(t *testing.T, dir string) (names []string) {
+func spooled(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	check(t, err)

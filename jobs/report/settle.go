@@ -265,8 +265,12 @@ func (f *fetch) place(ctx context.Context, d *doubt, total table.Part, columns, 
 	}
 	groups := partition.Compare(metrics, ours, theirs)
 	for i, x := range d.differences {
-		if where := partition.Place(by, x.Metric, groups, len(all)); where != "" {
+		switch where, every := partition.Place(by, x.Metric, groups, len(all)); {
+		case every && only != nil: // of what it was narrowed to, which says more in fewer words
+		case where != "":
 			d.differences[i].Where = where
+		case only == nil: // these totals agree with the rows, and so they can't add up to that of the period
+			d.differences[i].Where = "no " + by[0] + " that the service shows"
 		}
 	}
 	if len(groups) == len(all) && len(all) > partition.MostPlaces {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs/report"
 )
 
 // watchedService counts what a client does to the service.
@@ -65,4 +66,50 @@ func TestTheLimiterIsKeptFull(t *testing.T) {
 			t.Errorf("%d requests at once: the cap of %d bound", n, inFlight)
 		}
 	})
+}
+
+// wholeNight makes what a night is: 60 days by 12 apps at the rate and the cap that are the defaults, from a service that takes two
+// seconds for an answer.
+func wholeNight(t testing.TB, reconcile report.Reconcile) *rig {
+	r := newRig(t, emulator.Options{Seed: 7, Rate: -1, Latency: 2 * time.Second})
+	r.options.Reconcile = reconcile
+	r.client.Rate, r.client.InFlight, r.parallel = 10, 0, 41
+	r.start(60)
+	return r
+}
+
+// Totals are asked for beside the rows: a night with them waits no longer.
+func TestTotalsTakeNoTime(t *testing.T) {
+	took := map[report.Reconcile]time.Duration{}
+	for _, reconcile := range []report.Reconcile{report.ReconcileOff, report.ReconcileWarn} {
+		synctest.Test(t, func(t *testing.T) {
+			r := wholeNight(t, reconcile)
+			defer r.close()
+			r.options.Events = nil // asked for under a lock, while the clock of a bubble stands still
+			r.ok()
+			r.options.Rules.IgnoreLedger = true
+			began := time.Now()
+			res := r.ok()
+			took[reconcile] = time.Since(began)
+			t.Logf("reconcile %s: %d requests in %v", reconcile, res.Outcome.Requests, took[reconcile])
+		})
+	}
+	if with, without := took[report.ReconcileWarn], took[report.ReconcileOff]; with > without*102/100 {
+		t.Errorf("a night takes %v, and %v without totals", with, without)
+	}
+}
+
+// BenchmarkNight is a night by the clock on the wall, the service's own work in the same process included.
+func BenchmarkNight(b *testing.B) {
+	for _, reconcile := range []report.Reconcile{report.ReconcileOff, report.ReconcileWarn} {
+		b.Run(string(reconcile), func(b *testing.B) {
+			r := wholeNight(b, reconcile)
+			defer r.close()
+			r.ok()
+			r.options.Rules.IgnoreLedger = true
+			for b.Loop() {
+				r.ok()
+			}
+		})
+	}
 }

@@ -51,7 +51,8 @@ type Maker func(context.Context, *Session, config.Job, Ask) (jobs.Job, error)
 
 // A Request is what a command asks of a run.
 type Request struct {
-	Trigger string    // schedule, manual or backfill
+	Trigger string    // schedule, manual, backfill or replay
+	Offline bool      // the run asks the service for nothing, and needs no token
 	Named   bool      // a person named the jobs, who should learn by the exit code that others hold all their units
 	Stop    time.Time // when the run must begin to end; zero: never
 	Jobs    func(context.Context, *Session) ([]jobs.Job, error)

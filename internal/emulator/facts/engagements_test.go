@@ -32,6 +32,7 @@ func TestEngagementsOfCostIDs(t *testing.T) {
 	parts := strings.Split(first.CostID, "-")
 	for what, id := range map[string]string{
 		"another beginning": "x" + first.CostID[1:],
+		"a word alone":      "emu",
 		"a part too few":    strings.Join(parts[:4], "-"),
 		"a part too many":   first.CostID + "-0",
 		"no date":           strings.Join([]string{"emu", "20261301", parts[2], parts[3], parts[4]}, "-"),

@@ -37,6 +37,25 @@ func TestEveryMetricHasASectionAndALabelOfItsSlug(t *testing.T) {
 	}
 }
 
+// Subscription events are called in a label as they are in the slug.
+func TestSubscriptionsAreCalledAsTheirSlugsAre(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, m := range metrics.NewGlossary(&facts.Catalog{}).All() {
+		event, ok := strings.CutPrefix(m.Slug, "subscription_")
+		if event, _, ok = strings.Cut(event, "_events"); !ok || m.Label == "" || !strings.HasPrefix(m.Slug, "subscription_") {
+			continue
+		}
+		found++
+		if words := strings.ToLower(m.Label); !strings.Contains(words, "subscription "+strings.ReplaceAll(event, "_", " ")+" events") {
+			t.Errorf("%s reads %q", m.Slug, m.Label)
+		}
+	}
+	if found < 14 {
+		t.Errorf("%d metrics of subscriptions", found)
+	}
+}
+
 // A cohort's period is a day, a week or a month of age, as far as the catalogue goes.
 func TestPeriodsOfCohorts(t *testing.T) {
 	t.Parallel()

@@ -111,6 +111,15 @@ func BenchmarkBulk(b *testing.B) {
 	}
 }
 
+// Made-up rows begin with the first day that is asked for, and end with the last one.
+func TestBulkDays(t *testing.T) {
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Bulk: 200})
+	rows := emutest.Report(t, s, "day,app_token,campaign", "installs", "date_period=2026-03-01:2026-03-04").Rows
+	if first, last := rows[0][0], rows[len(rows)-1][0]; first != "2026-03-01" || last != "2026-03-04" {
+		t.Errorf("rows from %s to %s", first, last)
+	}
+}
+
 // Hours of made-up rows are written as a report's are.
 func TestBulkHours(t *testing.T) {
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Bulk: 200})

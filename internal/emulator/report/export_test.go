@@ -15,3 +15,6 @@ var (
 	SplitList        = splitList
 	ZoneNumbers      = zoneNumbers
 )
+
+// NumberAs is a number's text under a reading of report-numbers.
+func NumberAs(reading, text string) string { return (&csvForm{numbers: reading}).number(text) }

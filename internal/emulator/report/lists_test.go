@@ -148,6 +148,28 @@ func TestFiltersDataFiltersAndRefuses(t *testing.T) {
 	}
 }
 
+// More of what costs, or of what is taken back, is bad news; more of anything else isn't.
+func TestWhatIsBadNews(t *testing.T) {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2})
+	want := map[string]bool{"cost": true, "ecpi_all": true, "uninstalls": true, "deattributions": true, "gdpr_forgets": true, "cancels": true,
+		"installs": false, "all_revenue": false}
+	found := 0
+	for _, items := range filters(t, s, "required_filters="+strings.Join(metricLists, ",")) {
+		for _, item := range items {
+			if bad, known := want[item["id"].(string)]; known {
+				found++
+				if item["increase_is_negative"] != bad {
+					t.Errorf("%s: increase_is_negative is %v", item["id"], item["increase_is_negative"])
+				}
+			}
+		}
+	}
+	if found < len(want) {
+		t.Errorf("%d of %d metrics are listed", found, len(want))
+	}
+}
+
 // What filters_data lists, csv_report takes, and prints in the form that the formatting promises.
 func TestFiltersDataIsTrue(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
 // TestReadings has what each reading of reports and events answers, beside what the first of its topic does. The
@@ -29,6 +30,9 @@ func TestReadings(t *testing.T) {
 		hasNot []string
 	}{
 		"unknown-parameters=refuse":   {"csv_report?moon=full&" + days, 400, "application/json", []string{"Unsupported parameter: moon"}, nil},
+		"error-body=error":            {"csv_report?moon=full&" + days, 400, "application/json", []string{`{"error":"`}, nil},
+		"error-body=detail":           {"csv_report?moon=full&" + days, 400, "application/json", []string{`{"detail":"`}, nil},
+		"error-body=text":             {"csv_report?moon=full&" + days, 400, "text/plain; charset=utf-8", nil, []string{"{"}},
 		"unknown-parameters=ignore":   {"csv_report?moon=full&" + days, 200, "text/csv; charset=utf-8", []string{"day,installs\n2026-03-01,"}, nil},
 		"unknown-apps=400":            {"csv_report?" + strings.ReplaceAll(days, "APP", "none"), 400, "", []string{"no apps matching"}, nil},
 		"unknown-apps=none":           {"csv_report?" + strings.ReplaceAll(days, "APP", "none"), 204, "", nil, nil},
@@ -84,6 +88,9 @@ func TestReadings(t *testing.T) {
 			if w.Code != c.status || c.kind != "" && kind != c.kind {
 				t.Fatalf("%d of type %s, want %d of %s: %.300s", w.Code, kind, c.status, c.kind, body)
 			}
+			if kind == "application/json" && !json.Valid(w.Body.Bytes()) {
+				t.Errorf("this is no JSON: %.300q", body)
+			}
 			if c.status == 204 && body != "" {
 				t.Errorf("204 with %q", body)
 			}
@@ -98,6 +105,18 @@ func TestReadings(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A float is written as Python's repr has it: with an exponent below 1e-4 and from 1e16 on.
+func TestReadingsFloats(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"0.0": "0.0", "0.0001": "0.0001", "0.00009": "9e-05", "9999999999999998": "9999999999999998.0", "10000000000000000": "1e+16", "-10000000000000000": "-1e+16",
+	} {
+		if got := report.NumberAs("float", text); got != want {
+			t.Errorf("%s is written %s, want %s", text, got, want)
+		}
 	}
 }
 

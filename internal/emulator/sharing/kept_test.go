@@ -219,6 +219,10 @@ func TestResetSharingByCall(t *testing.T) {
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2})
 	sendSome2 := func() { postSharing(s, gpsForm+"&sharing=disable", "") }
 	sendSome2()
+	sendSome2()
+	if n := s.Sharing().Duplicates; n != 1 {
+		t.Errorf("%d duplicates of a record that was sent twice", n)
+	}
 	if got := admin(t, s, "POST", "reset-sharing", 200); got != "{}\n" || s.Sharing().Records != 0 {
 		t.Errorf("%q, %+v", got, s.Sharing())
 	}

@@ -343,6 +343,16 @@ func TestSharingKnowsPartnersAndMetrics(t *testing.T) {
 	}
 }
 
+// A null in a JSON body is a parameter that isn't there.
+func TestSharingNullIsNothing(t *testing.T) {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2})
+	status, answer := postSharing(s, "", `{`+jsonIDs+`,"sharing":null}`)
+	if status != 400 || !strings.Contains(answer, "Missing parameter: sharing") {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
 func TestSharingOptions(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2})

@@ -331,3 +331,45 @@ func TestReadingsSpendAnswer(t *testing.T) {
 		}
 	}
 }
+
+// A refusal comes in each of the forms that the document leaves open.
+func TestReadingsSpendRefusal(t *testing.T) {
+	t.Parallel()
+	const why = "cost_amount: not a number of at most 5 decimals"
+	for choice, want := range map[string]struct {
+		status     int
+		kind, body string
+	}{
+		"text": {400, "text/plain; charset=utf-8", "Bad Request"}, "words": {400, "text/plain; charset=utf-8", why},
+		"error": {400, "application/json", `{"error":"` + why + `"}`},
+		"html":  {400, "text/html; charset=utf-8", "<!doctype html><title>400</title><p>" + why + "\n"},
+		"empty": {400, "", ""},
+		"422":   {422, "application/json", `{"detail":[{"loc":["body","cost_amount"],"msg":"not a number of at most 5 decimals"}]}`},
+	} {
+		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10, Readings: []string{"spend-refusal=" + choice}})
+		r := httptest.NewRequest("POST", "/cost?"+with("cost_amount", "much").Encode(), nil)
+		r.Header.Set("Authorization", "Bearer partner")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if kind := w.Header().Get("Content-Type"); w.Code != want.status || kind != want.kind || w.Body.String() != want.body {
+			t.Errorf("spend-refusal=%s: %d %q %q", choice, w.Code, kind, w.Body)
+		}
+	}
+}
+
+// What "lowercase" is about, the names or the values too, is open.
+func TestReadingsSpendCase(t *testing.T) {
+	t.Parallel()
+	for choice, status := range map[string]int{"either": 200, "all": 400} {
+		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10, Readings: []string{"spend-case=" + choice}})
+		v := with("cost_type", "CPI")
+		v.Set("cost_currency", "USD")
+		r := httptest.NewRequest("POST", "/cost?"+v.Encode(), nil)
+		r.Header.Set("Authorization", "Bearer partner")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != status {
+			t.Errorf("spend-case=%s: %d %s", choice, w.Code, w.Body)
+		}
+	}
+}

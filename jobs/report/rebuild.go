@@ -1,0 +1,161 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/raw"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// replay makes the partitions of a pile again that are still due. Editions that fail don't stop the others.
+func (p *plan) replay(ctx context.Context, claim ledger.Hold, unit pile, cols []column) (out ledger.Outcome, err error) {
+	window, err := p.table.StillDue(ctx, unit.window)
+	if err != nil {
+		return out, err
+	}
+	for _, e := range unit.editions {
+		if e = e.only(window); len(e.of) == 0 {
+			continue
+		}
+		d, a, failed := p.rebuild(ctx, e, cols)
+		if failed != nil {
+			out.Failed += len(e.of)
+			err = errors.Join(err, fmt.Errorf("replay %s/%s: %w; the rows stay as they are", p.o.Table, e.spans(p.rules.Period), failed))
+			continue
+		}
+		made, failed := p.table.Deliver(ctx, claim, d, window, a)
+		out.Add(made)
+		err = errors.Join(err, failed)
+	}
+	return out, err
+}
+
+// rebuild converts the answers of an edition, and gives the parts of its partitions. The answers are compared with their checksums
+// while they are read, and each part with the rows that are recorded.
+func (p *plan) rebuild(ctx context.Context, e edition, cols []column) (d partition.Definition, a partition.Answer, err error) {
+	shape, err := p.table.ShapeOf(ctx, e.of[0])
+	if err != nil {
+		return d, a, err
+	}
+	var conv *table.Converter
+	a = partition.Answer{None: true, Replayed: p.now, Raw: e.keys, Control: map[civil.Date]*ledger.Control{}}
+	for _, key := range e.keys {
+		r, err := p.o.Raw.Open(ctx, key)
+		if err != nil {
+			return d, a, err
+		}
+		if conv == nil {
+			if d, err = p.definition(cols, shape, r.Meta); err == nil {
+				err = p.table.SaveShape(ctx, d.Shape)
+			}
+			if err == nil {
+				conv, err = p.table.Converter(d, p.rowOf(r.Meta))
+			}
+			if err != nil {
+				return d, a, errors.Join(err, r.Close())
+			}
+			defer conv.Abort()
+		}
+		if !r.Empty() {
+			a.None = false
+			err = conv.Read(ctx, r)
+		}
+		if a.Fetched.IsZero() || r.Fetched.Before(a.Fetched) {
+			a.Fetched = r.Fetched
+		}
+		if err = errors.Join(err, r.Close()); err != nil {
+			return d, a, err
+		}
+	}
+	if a.Parts, err = conv.Finish(); err != nil {
+		return d, a, err
+	}
+	a, err = p.take(a, e)
+	return d, a, err
+}
+
+// take keeps the parts of the edition's partitions, and removes the others.
+func (p *plan) take(a partition.Answer, e edition) (partition.Answer, error) {
+	made := byPartition(a.Parts)
+	var parts []table.Part
+	var err error
+	for _, was := range e.of {
+		part, there := made[was.Partition]
+		switch {
+		case !there:
+			err = fmt.Errorf("its raw answer %s is about other days", p.o.Raw.Location(e.keys[0]))
+		case part.Rows != was.Rows:
+			err = fmt.Errorf("the raw answer %s has %d rows of %s, and %d are recorded", p.o.Raw.Location(e.keys[0]), part.Rows, was.Partition, was.Rows)
+		}
+		delete(made, was.Partition)
+		parts = append(parts, part)
+		a.Control[was.Partition] = was.Control
+	}
+	for _, part := range made {
+		_ = os.Remove(part.Path) // a spool file
+	}
+	if err != nil {
+		for _, part := range parts {
+			_ = os.Remove(part.Path)
+		}
+		return a, err
+	}
+	return a.Only(parts...), nil
+}
+
+// definition says what the table's columns are of one kept answer. shape is that of the records that were made of it, which
+// remembers what events were called then.
+func (p *plan) definition(cols []column, shape ledger.Shape, m raw.Meta) (partition.Definition, error) {
+	if err := ledger.CheckReplay(p.o.Table, shape, shapeOf(p.o, p.fixed)); err != nil {
+		return partition.Definition{}, err
+	}
+	query, err := url.ParseQuery(m.Query)
+	if err != nil {
+		return partition.Definition{}, fmt.Errorf("the query of a raw answer: %w", err)
+	}
+	asked := append(listed(query.Get("dimensions")), listed(query.Get("metrics"))...)
+	cols = slices.Clone(cols)
+	for i, c := range cols {
+		at := slices.IndexFunc(shape.Columns, func(was ledger.Column) bool { return was.Name == c.Name && was.Source != "" })
+		if c.event != "" && at >= 0 {
+			cols[i].Source = shape.Columns[at].Source
+		}
+		if !c.Dimension && !slices.Contains(asked, cols[i].Source) {
+			cols[i].Source = ""
+		}
+	}
+	d := p.define(cols).Definition
+	for _, source := range asked {
+		if !slices.ContainsFunc(cols, func(c column) bool { return c.Source == source }) {
+			d.Ignored = append(d.Ignored, source)
+		}
+	}
+	return d, nil
+}
+
+func listed(text string) []string {
+	return slices.DeleteFunc(strings.Split(text, ","), func(s string) bool { return s == "" })
+}
+
+// rowOf are the partitions that a kept answer is about.
+func (p *plan) rowOf(m raw.Meta) (row []civil.Date) {
+	if p.rules.Period == refresh.Whole {
+		return []civil.Date{sinks.Whole}
+	}
+	for d := p.rules.Period.Start(m.From); d.Before(m.Until); d = p.rules.Period.Next(d) {
+		row = append(row, d)
+	}
+	return row
+}

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/state"
+)
+
+// A Replay says which partitions are made again of the kept answers that their records name.
+type Replay struct {
+	From, Through civil.Date // only the periods between them, both included; zero: all
+	Seq           int        // the content of the one partition that has this number in its history; 0: the one that holds
+}
+
+// Replay is the kind of the same job that publishes what the service said before, and asks it for nothing. Types, sinks and layout
+// are those of today. So are columns, as far as the kept answers have them; another one is a column of NULLs that the recorded
+// shape says to be missing, so that the next run fetches it as it does after a metric was added.
+//
+//	records ─ editions ─ piles ─▶ unit ─ raw answers ─ convert ─ partition.Deliver
+//
+// The fetch stays that of the answer, so that planning goes on from there: a day that was young then is fetched again.
+func (k *Kind) Replay(ask Replay) jobs.Kind { return replay{k, ask} }
+
+type replay struct {
+	*Kind
+	ask Replay
+}
+
+// Plan plans one unit for each cell of the grid with partitions that can be made again, and one that names all others.
+func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
+	p, recorded, known, err := r.openRaw(ctx, now)
+	if err != nil || !known {
+		return jobs.Plan{}, err
+	}
+	if p.rules.Changed, err = p.table.Look(ctx); err != nil {
+		return jobs.Plan{}, err
+	}
+	sources, err := r.sources(ctx, p)
+	if err != nil {
+		return jobs.Plan{}, err
+	}
+	cols, err := p.recall(recorded)
+	if err != nil {
+		return jobs.Plan{}, fmt.Errorf("job %s: %w: %w", r.o.Job, ledger.ErrRefused, err)
+	}
+	plan := jobs.Plan{Tidy: p.table.Fold, Inspect: p.inspect}
+	list := editionsOf(sources)
+	if last := len(list) - 1; last >= 0 && list[last].keys == nil {
+		plan.Units = append(plan.Units, p.unkept(list[last]))
+		list = list[:last]
+	}
+	for _, unit := range piles(p.rules, list, p.table.Records()) {
+		plan.Units = append(plan.Units, jobs.Unit{
+			Name: unit.window.Name(), Claims: unit.window.Claims(), Due: unit.window.Due,
+			Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) {
+				return p.replay(ctx, claim, unit, cols)
+			},
+		})
+	}
+	if r.o.States {
+		plan.States = state.Tables{Job: r.o.Job, Of: p.table, Ledger: r.o.Ledger, Warehouse: r.o.Warehouse, Rules: p.today, Now: now}.Plan()
+	}
+	return plan, nil
+}
+
+// openRaw is open for what needs kept answers. It refuses a config whose numbers mean something else than those of the answers.
+func (k *Kind) openRaw(ctx context.Context, now time.Time) (p *plan, recorded ledger.Shape, known bool, err error) {
+	if k.o.Raw == nil {
+		return nil, recorded, false, fmt.Errorf("job %s: %w: the config has no raw for it, which is where its answers are kept", k.o.Job, ledger.ErrRefused)
+	}
+	if p, recorded, known, err = k.open(ctx, now); err == nil && known {
+		err = ledger.CheckReplay(k.o.Table, recorded, p.known)
+	}
+	return p, recorded, known, err
+}
+
+// sources gives the record of each partition that is asked for, by which its content is made again. Of a partition in doubt it is
+// the last content that was vouched for.
+func (r replay) sources(ctx context.Context, p *plan) (list []ledger.Record, err error) {
+	from, until := r.ask.From, civil.Date{}
+	if from.IsValid() {
+		if p.rules.Period == refresh.Whole {
+			return nil, fmt.Errorf("job %s: %w: its table has no periods; leave the range out", r.o.Job, ledger.ErrRefused)
+		}
+		from, until = p.rules.Period.Start(from), p.rules.Period.Next(r.ask.Through)
+	}
+	if r.ask.Seq > 0 {
+		return p.numbered(ctx, from, until, r.ask.Seq)
+	}
+	var history []ledger.Record
+	for _, e := range p.table.Sorted() {
+		if from.IsValid() && (e.Partition.Before(from) || !e.Partition.Before(until)) {
+			continue
+		}
+		if e.State == ledger.Publishing {
+			if history == nil {
+				if history, err = p.table.History(ctx, from, until); err != nil {
+					return nil, err
+				}
+			}
+			for _, had := range history {
+				if had.Partition == e.Partition {
+					e = had
+				}
+			}
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// numbered is the content that a partition's history has under a number.
+func (p *plan) numbered(ctx context.Context, from, until civil.Date, seq int) ([]ledger.Record, error) {
+	history, err := p.table.History(ctx, from, until)
+	if err != nil {
+		return nil, err
+	}
+	return contentOf(p.o.Table, history, seq)
+}
+
+// contentOf finds the content of a number in the history of one partition.
+func contentOf(table string, history []ledger.Record, seq int) ([]ledger.Record, error) {
+	var numbers []int
+	for _, e := range history {
+		switch {
+		case e.Partition != history[0].Partition:
+			return nil, fmt.Errorf("%w: a number is of one partition, and the range has several; name one day", ledger.ErrRefused)
+		case e.Seq == seq:
+			return []ledger.Record{e}, nil
+		}
+		numbers = append(numbers, e.Seq)
+	}
+	if numbers == nil {
+		return nil, fmt.Errorf("%w: nothing is recorded of that partition of %s", ledger.ErrRefused, table)
+	}
+	return nil, fmt.Errorf("%w: %s/%s has had no content of number %d; its contents are %v", ledger.ErrRefused, table,
+		span([]civil.Date{history[0].Partition}), seq, numbers)
+}
+
+// unkept is the unit that names the partitions of which no answer was kept. It does nothing, and fails.
+func (p *plan) unkept(e edition) jobs.Unit {
+	return jobs.Unit{Name: "unkept", Claims: []string{}, Do: func(context.Context, ledger.Hold) (ledger.Outcome, error) {
+		return ledger.Outcome{Failed: len(e.of)}, fmt.Errorf("replay %s/%s: %w; the rows stay as they are", p.o.Table, e.spans(p.rules.Period), errUnkept)
+	}}
+}
+
+var errUnkept = errors.New("no raw answer of it is recorded")
