@@ -156,6 +156,15 @@ func (r Rules) InLookback(now time.Time, partition civil.Date) bool {
 	return now.Before(r.end(partition, r.Lookback))
 }
 
+// Ripened tells whether a column has become final since a record was fetched, so that only another fetch brings it.
+func (r Rules) Ripened(now time.Time, e ledger.Record) bool {
+	passed := func(days int) bool {
+		end := r.end(e.Partition, days)
+		return e.Fetched.Before(end) && !now.Before(end)
+	}
+	return slices.ContainsFunc(r.Horizons, passed) || len(r.Finality(e.Partition, now).Columns) > len(r.Finality(e.Partition, e.Fetched).Columns)
+}
+
 // Settled tells whether a partition's record is final: a fetch of it now would only repeat it.
 func (r Rules) Settled(now time.Time, e ledger.Record) bool {
 	reason, _ := r.wanted(now, e.Partition, e, true)

@@ -171,3 +171,21 @@ func TestWhatIsWatched(t *testing.T) {
 		}
 	}
 }
+
+// Between two fetches a column ripens when its horizon lies between them, however many nights were missed.
+func TestRipened(t *testing.T) {
+	r := Rules{Period: Day, Location: time.UTC, Lookback: 14, Horizons: []int{3}, FinalAfter: map[string]int{"installs": 7, "cost": 14, "cohort_revenue": Never}}
+	for _, c := range []struct {
+		fetched, now string
+		want         bool
+	}{
+		{"2026-03-02T06:00", "2026-03-04T23:59", false}, {"2026-03-02T06:00", "2026-03-05T00:00", true}, {"2026-03-05T00:00", "2026-03-08T06:00", false},
+		{"2026-03-08T06:00", "2026-03-09T06:00", true}, {"2026-03-03T06:00", "2026-03-20T06:00", true}, {"2026-03-09T06:00", "2026-03-15T06:00", false},
+		{"2026-03-09T06:00", "2026-03-16T06:00", true}, {"2026-03-16T06:00", "2026-06-01T06:00", false},
+	} {
+		e := ledger.Record{Partition: date("2026-03-01"), Seq: 1, State: ledger.Written, Fetched: moment(c.fetched)}
+		if got := r.Ripened(moment(c.now), e); got != c.want {
+			t.Errorf("fetched %s, at %s: %v, want %v", c.fetched, c.now, got, c.want)
+		}
+	}
+}
