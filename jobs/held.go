@@ -19,7 +19,6 @@ type heldUnits struct {
 }
 
 type heldUnit struct {
-	ctx  context.Context
 	task task
 	by   *ledger.HeldError
 }
@@ -28,6 +27,13 @@ func (h *heldUnits) add(u heldUnit) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.units = append(h.units, u)
+}
+
+func (h *heldUnits) take() (units []heldUnit) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	units, h.units = h.units, nil
+	return units
 }
 
 func (h *heldUnits) isAlive(run string) bool {
@@ -47,43 +53,45 @@ func (h *heldUnits) showAlive(run string) {
 
 // secondLook comes back to the units that others held, once nothing else is left to do. A holder that lives sends a
 // heartbeat within a third of its lease, and keeps its units. One that was killed sends none; its units are done here,
-// because they would otherwise be missing until the next night while this run calls itself done.
-func (r *Runner) secondLook(ctx context.Context, s *shift) {
-	held := &s.held
+// because they would otherwise be missing until the next night while this run calls itself done. It tells whether there were any.
+func (r *Runner) secondLook(ctx context.Context, s *shift) bool {
+	units := s.held.take()
 	if ctx.Err() != nil {
-		for _, u := range held.units {
+		for _, u := range units {
 			u.task.res.stop(u.task.unit.size())
 		}
-		return
+		return false
 	}
-	if len(held.units) == 0 {
-		return
+	if len(units) == 0 {
+		return false
 	}
 	r.Log.Warn("some windows are held by another run; waiting for its next heartbeat, or for its lease to end",
-		"run", r.Run, "windows", len(held.units), "wait", r.Lease.String())
+		"run", r.Run, "windows", len(units), "wait", r.Lease.String())
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))
-	for _, u := range held.units {
+	for _, u := range units {
 		g.Go(func() error {
 			r.await(u, s)
 			return nil
 		})
 	}
 	_ = g.Wait() // errors are in the results
+	return true
 }
 
 // await does a unit once it is free, or counts it as held when its holder lives.
 func (r *Runner) await(u heldUnit, s *shift) {
 	first, held := u.by, &s.held
-	for u.ctx.Err() == nil && !held.isAlive(first.Run) {
+	for u.task.ctx.Err() == nil && !held.isAlive(first.Run) {
 		if s.time.late(r.Deadline) {
 			r.leave(u.task)
 			return
 		}
-		out, err := r.claimed(u.ctx, u.task.job, u.task.unit, s)
+		out, err := r.claimed(u.task.ctx, u.task.job, u.task.unit, s)
 		var now *ledger.HeldError
 		if !errors.As(err, &now) {
-			r.over(u.ctx, u.task, out, err)
+			s.more.after(u.task)
+			r.over(u.task, out, err)
 			return
 		}
 		if now.Run != first.Run || now.Beat != first.Beat {
@@ -91,14 +99,14 @@ func (r *Runner) await(u heldUnit, s *shift) {
 			break
 		}
 		select {
-		case <-u.ctx.Done():
+		case <-u.task.ctx.Done():
 		case <-time.After(min(r.Lease/10, now.Free+time.Millisecond)):
 		}
 	}
-	if u.ctx.Err() != nil {
+	if u.task.ctx.Err() != nil {
 		u.task.res.stop(u.task.unit.size())
 		return
 	}
 	r.Log.Info("held by another run", "job", u.task.job.Name, "run", r.Run, "window", u.task.unit.Name, "status", first.Error())
-	r.over(u.ctx, u.task, ledger.Outcome{Held: u.task.unit.size()}, nil)
+	r.over(u.task, ledger.Outcome{Held: u.task.unit.size()}, nil)
 }

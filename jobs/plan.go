@@ -103,6 +103,10 @@ type Unit struct {
 	// Over tells, without a claim, whether another process has done the unit since it was planned. A claim costs half a
 	// dozen calls of the ledger's bucket, and tasks that come to each other's units save them. Nil: only Do can tell.
 	Over func(context.Context) (bool, error)
+
+	// More gives the units that came to light while this one was done, whether it failed or not. The runner does them in the same
+	// run, after all that was planned. Nil: there are none.
+	More func() []Unit
 }
 
 // size is how many windows a unit counts as: each of its files is one.

@@ -57,20 +57,37 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 			continue
 		}
 		units := plans[i].Units
-		planned := windows(units)
-		r.observe(Progress{Job: job.Name, Units: planned})
+		r.observe(Progress{Job: job.Name, Units: res.expect(windows(units))})
 		for j, u := range units {
-			t := task{job, u, plans[i].shared && j >= plans[i].own, planned, res}
+			t := task{ctx, job, u, plans[i].shared && j >= plans[i].own, res}
 			g.Go(func() error {
-				r.unit(ctx, t, s)
+				r.unit(t, s)
 				return nil
 			})
 		}
 	}
 	_ = g.Wait() // errors are in the results
-	r.secondLook(ctx, s)
+	r.more(s)
+	for r.secondLook(ctx, s) {
+		r.more(s)
+	}
 	r.finish(ctx, list, plans, results, s.desk)
 	return results
+}
+
+// more does what came to light while other units were done, and what comes to light with that.
+func (r *Runner) more(s *shift) {
+	for tasks := s.more.take(); len(tasks) > 0; tasks = s.more.take() {
+		g := &errgroup.Group{}
+		g.SetLimit(max(1, r.Parallel))
+		for _, t := range tasks {
+			g.Go(func() error {
+				r.unit(t, s)
+				return nil
+			})
+		}
+		_ = g.Wait() // errors are in the results
+	}
 }
 
 // windows counts the windows, or files, of units.
@@ -120,22 +137,51 @@ func (r *Runner) observe(p Progress) {
 
 // A task is one unit of one job in a run.
 type task struct {
-	job     Job
-	unit    Unit
-	shared  bool // another task begins with the unit, so that it's probably done when this one comes to it
-	planned int  // windows of the job
-	res     *tally
+	ctx    context.Context // of the job: it ends when the job is denied
+	job    Job
+	unit   Unit
+	shared bool // another task begins with the unit, so that it's probably done when this one comes to it
+	res    *tally
 }
 
 // A shift is what the goroutines of one RunJobs share.
 type shift struct {
 	held heldUnits
+	more found
 	time timing
 	desk *desk
 }
 
+// found are the tasks that came to light while others were done.
+type found struct {
+	mu    sync.Mutex
+	tasks []task
+}
+
+// after notes what came to light while a task was done.
+func (f *found) after(t task) {
+	if t.unit.More == nil {
+		return
+	}
+	units := t.unit.More()
+	t.res.expect(windows(units))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, u := range units {
+		f.tasks = append(f.tasks, task{t.ctx, t.job, u, false, t.res})
+	}
+}
+
+func (f *found) take() (tasks []task) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	tasks, f.tasks = f.tasks, nil
+	return tasks
+}
+
 // unit does one unit under its claim, or puts it aside when another run holds it.
-func (r *Runner) unit(ctx context.Context, t task, s *shift) {
+func (r *Runner) unit(t task, s *shift) {
+	ctx := t.ctx
 	if ctx.Err() != nil {
 		t.res.stop(t.unit.size())
 		return
@@ -145,18 +191,19 @@ func (r *Runner) unit(ctx context.Context, t task, s *shift) {
 		return
 	}
 	if over, err := looked(ctx, t); over || err != nil {
-		r.over(ctx, t, ledger.Outcome{}, err)
+		r.over(t, ledger.Outcome{}, err)
 		return
 	}
 	start := time.Now()
 	out, err := r.claimed(ctx, t.job, t.unit, s)
 	var held *ledger.HeldError
 	if errors.As(err, &held) {
-		s.held.add(heldUnit{ctx, t, held})
+		s.held.add(heldUnit{t, held})
 		return
 	}
 	s.time.took(time.Since(start))
-	r.over(ctx, t, out, err)
+	s.more.after(t)
+	r.over(t, out, err)
 }
 
 // looked tells whether another task has done the unit.
@@ -168,13 +215,13 @@ func looked(ctx context.Context, t task) (bool, error) {
 }
 
 // over tallies what came of a unit.
-func (r *Runner) over(ctx context.Context, t task, out ledger.Outcome, err error) {
+func (r *Runner) over(t task, out ledger.Outcome, err error) {
 	for _, failed := range byFile(t.unit.Name, err) {
 		log := r.Log.With("job", t.job.Name, "run", r.Run, "window", failed.File)
 		switch {
 		case out.Requests == 0 && t.res.ended():
 			return // it was about to ask for what has been refused already
-		case ctx.Err() != nil && errors.Is(failed, context.Canceled):
+		case t.ctx.Err() != nil && errors.Is(failed, context.Canceled):
 			log.Info("window stopped")
 			t.res.stop(1)
 			if t.unit.Files == nil {
@@ -186,7 +233,7 @@ func (r *Runner) over(ctx context.Context, t task, out ledger.Outcome, err error
 	}
 	out.Windows = t.unit.size()
 	t.res.add(out)
-	r.observe(Progress{Job: t.job.Name, Units: t.planned, Unit: t.unit.Name, Result: &out, Err: err})
+	r.observe(Progress{Job: t.job.Name, Units: t.res.expect(0), Unit: t.unit.Name, Result: &out, Err: err})
 }
 
 func (r *Runner) claimed(ctx context.Context, job Job, u Unit, s *shift) (out ledger.Outcome, err error) {

@@ -43,10 +43,19 @@ func byFile(unit string, err error) []*FileError {
 // A tally is a result that several goroutines add to.
 type tally struct {
 	*ledger.Result
-	mu    sync.Mutex
-	start time.Time
-	deny  context.CancelFunc // ends the job: going on would only repeat the refusal
-	over  bool               // deny was called
+	mu      sync.Mutex
+	start   time.Time
+	planned int                // windows, with those that came to light later
+	deny    context.CancelFunc // ends the job: going on would only repeat the refusal
+	over    bool               // deny was called
+}
+
+// expect counts windows that the job has to do, and gives how many those are by now.
+func (t *tally) expect(windows int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.planned += windows
+	return t.planned
 }
 
 // ended tells whether the job goes no further.

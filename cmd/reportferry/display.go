@@ -124,7 +124,7 @@ func lineOf(o ledger.Outcome, err error) string {
 	for _, c := range []struct {
 		label string
 		n     int
-	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"empty", o.Empty}, {"kept", o.Kept}, {"failed", o.Failed}, {"differing", o.Unreconciled}} {
+	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"not moved", o.Probed}, {"empty", o.Empty}, {"kept", o.Kept}, {"failed", o.Failed}, {"differing", o.Unreconciled}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", c.label, c.n))
 		}

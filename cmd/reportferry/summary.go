@@ -81,6 +81,9 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	if o.Unkept > 0 {
 		args = append(args, "unkept", o.Unkept)
 	}
+	if o.Probed > 0 {
+		args = append(args, "probed", o.Probed)
+	}
 	if o.Waiting > 0 {
 		args = append(args, "waiting", o.Waiting, "due", dueAt(o.Due))
 	}
@@ -210,6 +213,9 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 	partitions := fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d", o.Written, o.Unchanged, o.Empty, o.Failed)
 	if o.Kept > 0 {
 		partitions += fmt.Sprintf(", kept %d", o.Kept)
+	}
+	if o.Probed > 0 {
+		partitions += fmt.Sprintf(", not moved %d", o.Probed)
 	}
 	human.Row(w, "partitions", partitions)
 	if o.Unreconciled > 0 {

@@ -54,6 +54,33 @@ func TestEmpty(t *testing.T) {
 	})
 }
 
+// What the accepted answer says of itself is handed out, without anything that repeats the token; of the one before it, nothing is.
+func TestHeadersOfTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		say := func(id string, then reply) reply {
+			return func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("X-Request-Id", id)
+				w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+				then(w, r)
+			}
+		}
+		busy := say("1", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
+		for status, last := range map[int]reply{
+			200: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, truth) },
+			204: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) },
+		} {
+			c, _ := open(t, play(busy, say("2", last)), nil)
+			a, err := c.CSVReport(t.Context(), query(), func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err })
+			if err != nil || a.Attempts != 2 || a.Status != status || a.Header.Get("X-Request-Id") != "2" || a.Header.Get("Date") == "" {
+				t.Errorf("%+v, %v", a, err)
+			}
+			if echo, is := a.Header["X-Echo"]; is {
+				t.Errorf("the token is repeated: %q", echo)
+			}
+		}
+	})
+}
+
 // raw is an answer written to the connection byte by byte, which is closed behind it.
 func raw(head string, body []byte) reply {
 	return func(w http.ResponseWriter, _ *http.Request) {

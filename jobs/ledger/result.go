@@ -105,7 +105,7 @@ func (t *Outcome) Count(s State) {
 }
 
 // Done is how many partitions are as they should be.
-func (t Outcome) Done() int { return t.Written + t.Unchanged + t.Empty + t.Kept }
+func (t Outcome) Done() int { return t.Written + t.Unchanged + t.Empty + t.Kept + t.Probed }
 
 // A Rest is what a table lacks although nothing of it is due. A run that leaves it hasn't failed, and reports it all
 // the same.

@@ -149,6 +149,11 @@ func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Rec
 	return "", since
 }
 
+// InLookback tells whether the service may still restate a partition at that time, so that its last fetch is still to come.
+func (r Rules) InLookback(now time.Time, partition civil.Date) bool {
+	return now.Before(r.end(partition, r.Lookback))
+}
+
 // Settled tells whether a partition's record is final: a fetch of it now would only repeat it.
 func (r Rules) Settled(now time.Time, e ledger.Record) bool {
 	reason, _ := r.wanted(now, e.Partition, e, true)

@@ -50,6 +50,7 @@ type Options struct {
 	States     bool // write the tables that tell of this one
 	FinalAfter int  // days after a period's end from which all columns are final; 0: as the catalogue says
 
+	Probe      bool // inside the lookback, ask for totals first, and leave partitions whose totals haven't moved
 	Rebaseline bool // replace partitions of another meaning instead of refusing the config
 	NewColumns bool // ask the service which events there are by now, because partitions may lack columns of them
 

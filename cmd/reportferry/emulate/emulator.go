@@ -32,7 +32,9 @@ func New(p *wire.Program, freeHeap func()) *cobra.Command {
 		Short: "Serve a made-up account over the service's own interface",
 		Long: `Serve a made-up account over the service's own interface: to try reportferry
 without an account, and to test against. The same seed gives the same numbers.
-It can be told to fail in the ways the real one does: PUT /_emulator/faults.
+It can be told to fail in the ways the real one does, and to leave things out:
+PUT /_emulator/faults. POST /_emulator/restatements changes days that are past,
+and GET says what moved.
 What POST /third_party_sharing was told of a device, GET /_emulator/sharing
 tells again.
 

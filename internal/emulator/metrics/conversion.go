@@ -62,18 +62,24 @@ var conversionMetrics = []Metric{
 }
 
 // An install is assisted when another network's engagement came before the one that it is credited to. Organic installs
-// have no such engagement.
+// have no such engagement. Where a report tells networks or what is of them apart, {credited}, an install that several of
+// them assisted is counted by each, so that the rows come to more than the total; their engagements add up.
 var (
 	assistedInstalls       = "((1-d.organic)*" + share("f.installs", 220_000, 211) + ")"
 	assistedReattributions = "((1-d.organic)*" + share(reattributions, 190_000, 233) + ")"
 )
 
+// byEach is what the assisted come to where each that assisted counts them.
+func byEach(assisted, all string) string {
+	return "(CASE WHEN {credited}=1 THEN min(" + all + "," + share(assisted, 1_300_000, 277) + ") ELSE " + assisted + " END)"
+}
+
 var assistMetrics = []Metric{
 	{Slug: "click_based_qualifiers", Label: "Assisting Clicks", Section: "Conversion", Row: share(assistedInstalls, 1_400_000, 277)},
 	{Slug: "impression_based_qualifiers", Label: "Assisting Impressions", Section: "Conversion", Row: share(assistedInstalls, 2_600_000, 281)},
 	{Slug: "qualifiers", Label: "Assisting Engagements", Section: "Conversion", Formula: "click_based_qualifiers+impression_based_qualifiers"},
-	{Slug: "assisted_installs", Label: "Assisted Installs", Section: "Conversion", Row: assistedInstalls},
-	{Slug: "base_assisted_installs", Label: "Assisted Installs", Section: "Conversion", Hidden: true, Row: assistedInstalls},
+	{Slug: "assisted_installs", Label: "Assisted Installs", Section: "Conversion", Row: byEach(assistedInstalls, "f.installs")},
+	{Slug: "base_assisted_installs", Label: "Assisted Installs", Section: "Conversion", Hidden: true, Row: byEach(assistedInstalls, "f.installs")},
 	{Slug: "network_assisted_installs", Label: "Assisted Installs (Network)", Section: "Conversion", Hidden: true, Row: share(assistedInstalls, 930_000, 257)},
 	{Slug: "campaign_assisted_installs", Label: "Assisted Installs (Campaign)", Section: "Conversion", Hidden: true, Row: share(assistedInstalls, 870_000, 263)},
 	{Slug: "adgroup_assisted_installs", Label: "Assisted Installs (Adgroup)", Section: "Conversion", Hidden: true, Row: share(assistedInstalls, 810_000, 269)},
@@ -81,7 +87,7 @@ var assistMetrics = []Metric{
 	{Slug: "click_based_reattribution_qualifiers", Label: "Assisting Clicks for Reattributions", Section: "Conversion", Row: share(assistedReattributions, 1_300_000, 293)},
 	{Slug: "impression_based_reattribution_qualifiers", Label: "Assisting Impressions for Reattributions", Section: "Conversion", Row: share(assistedReattributions, 2_200_000, 307)},
 	{Slug: "reattribution_qualifiers", Label: "Assisting Engagements for Reattributions", Section: "Conversion", Formula: "click_based_reattribution_qualifiers+impression_based_reattribution_qualifiers"},
-	{Slug: "assisted_reattributions", Label: "Assisted Reattributions", Section: "Conversion", Row: assistedReattributions},
+	{Slug: "assisted_reattributions", Label: "Assisted Reattributions", Section: "Conversion", Row: byEach(assistedReattributions, reattributions)},
 	{Slug: "qualifiers_per_assisted_installs", Label: "Average Engagements per Assisted Install", Kind: Decimal, Section: "Conversion", Formula: "qualifiers/assisted_installs"},
 	{Slug: "impression_based_qualifiers_per_assisted_installs", Label: "Average Impressions per Assisted Install", Kind: Decimal, Section: "Conversion", Formula: "impression_based_qualifiers/assisted_installs"},
 	{Slug: "click_based_qualifiers_per_assisted_installs", Label: "Average Clicks per Assisted Install", Kind: Decimal, Section: "Conversion", Formula: "click_based_qualifiers/assisted_installs"},

@@ -217,7 +217,7 @@ func numbers(ids []int) string {
 // that is derived from it stays exactly additive.
 func (b *sqlBuilder) amounts() []string {
 	ads := b.q.adFactor()
-	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.q.Today), "{ads}", ads}
+	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.q.Today), "{ads}", ads, "{credited}", b.q.credited()}
 	for _, c := range []string{"f.spend", "f.net_spend"} {
 		out = append(out, c, b.converted(c))
 	}
@@ -293,6 +293,14 @@ func (b *sqlBuilder) aggregate(sql string, u Unit) expr {
 		name = "coalesce(" + name + ",0)" // no such group in the comparison period
 	}
 	return expr{name, u}
+}
+
+// credited is SQL for {credited}: whether the report tells apart what brought the users.
+func (q *Query) credited() string {
+	if slices.ContainsFunc(q.Dimensions, func(d Dimension) bool { return d.Attributed }) {
+		return "1"
+	}
+	return "0"
 }
 
 // adFactor is SQL for {ads}.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
@@ -54,6 +55,19 @@ func naiveDeclare(t *testing.T, w *naiveWorld) {
 		if w.events[slug].name == "" {
 			t.Fatalf("no event %s was declared: %v", slug, numbers)
 		}
+	}
+}
+
+// naiveRestate changes what the account holds of days that are past, and the names in their rows.
+func naiveRestate(t *testing.T, w *naiveWorld) {
+	t.Helper()
+	err := w.s.Restate(t.Context(),
+		emulator.Restatement{Day: "2026-05-17", Until: "2026-05-19", Metric: "installs", Factor: 1.7},
+		emulator.Restatement{Day: "2026-05-18", Where: map[string]string{"app_token": w.apps[1]}, Metric: "cost", Factor: 0.3},
+		emulator.Restatement{Day: "2026-05-18", Until: "2026-05-20", Where: map[string]string{"network": "Organic"}, Rename: map[string]string{"campaign": "Late, \"but\" right"}},
+		emulator.Restatement{Day: "2026-05-19", Where: map[string]string{"app_token": w.apps[1]}, Rename: map[string]string{"network": "Merged", "campaign": "unknown"}})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

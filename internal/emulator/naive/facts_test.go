@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -248,6 +249,8 @@ func (w *naiveWorld) placeholder(name string) (naiveExpr, error) {
 		return func(s *naiveScope) naiveVal { return naiveInt(s.m.first) }, nil
 	case "ads":
 		return func(s *naiveScope) naiveVal { return naiveTruth(s.q.adCounts(s.fact("ad_source"))) }, nil
+	case "credited":
+		return func(s *naiveScope) naiveVal { return naiveTruth(slices.ContainsFunc(s.q.dims, naiveAttributed)) }, nil
 	case "network_cost":
 		return func(s *naiveScope) naiveVal { return naiveInt(s.networkSpend()) }, nil
 	case "cost":

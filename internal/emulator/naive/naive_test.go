@@ -36,7 +36,7 @@ func naiveWorlds(t *testing.T) []*naiveWorld {
 		openNaive(t, "spring", emulator.Options{Now: at("2026-03-30T18:45:00Z"), Apps: 4, Days: 6}, 0, 6),
 		openNaive(t, "autumn", emulator.Options{Now: at("2026-11-02T12:00:00Z"), Apps: 2, Days: 10, Seed: 11}, 45*24*time.Hour, 10),
 		openNaive(t, "new year", emulator.Options{Now: at("2027-01-04T23:59:59Z"), Apps: 1, Days: 16, Seed: 12}, 5*24*time.Hour, 21),
-		openNaive(t, "declared", emulator.Options{Now: at("2026-05-20T12:30:00Z"), Apps: 2, Days: 4, Seed: 13}, 3*24*time.Hour, 7, naiveDeclare),
+		openNaive(t, "declared", emulator.Options{Now: at("2026-05-20T12:30:00Z"), Apps: 2, Days: 4, Seed: 13}, 3*24*time.Hour, 7, naiveRestate, naiveDeclare),
 	}
 }
 
