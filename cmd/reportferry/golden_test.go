@@ -116,7 +116,7 @@ func TestLines(t *testing.T) {
 	show(ledger.Outcome{Written: 7, Rows: 2345}, nil)
 	show(ledger.Outcome{Unchanged: 5, Empty: 2, Rows: 345}, nil)
 	show(ledger.Outcome{Held: 1}, nil)
-	show(ledger.Outcome{Written: 7, Unreconciled: 2, Rows: 345}, nil)
+	show(ledger.Outcome{Written: 7, Unreconciled: 2, Unkept: 3, Rows: 345}, nil)
 	show(ledger.Outcome{}, nil)
 	show(ledger.Outcome{Waiting: 1, Due: time.Date(2026, 1, 31, 6, 5, 0, 0, time.UTC)}, nil)
 	show(ledger.Outcome{Written: 1, Failed: 6, Rows: 3}, errors.New("503"))

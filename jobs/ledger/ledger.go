@@ -20,7 +20,8 @@
 // simulation runs it against stores, clocks and processes that fail. The README of package jobs has the format, object
 // by object.
 //
-// Many small objects are folded into few: see compact.
+// Many small objects are folded into few: see compact. A record that a newer one has replaced goes into history before it is dropped,
+// which planning never reads; the model doesn't have it, and the simulation does.
 package ledger
 
 import (
