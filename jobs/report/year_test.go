@@ -20,10 +20,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-var (
-	nights   = flag.Int("nights", 30, "nights of the simulated year")
-	yearSeed = flag.Uint64("seed", 1, "seed of what the service restates in that year")
-)
+var nights = flag.Int("nights", 30, "nights of the simulated year")
 
 // A year is a table that is fetched night after night, while the service restates its days, and what must come of it.
 type year struct {
@@ -61,7 +58,7 @@ func TestAYearOfRestatements(t *testing.T) {
 		r.options.Rules.Horizons = []int{8}
 		y := &year{rig: r, first: civil.DateOf(time.Now()), fetched: map[string]fetched{}, moved: map[string]sums{}}
 		r.from(y.first)
-		dice := rand.New(rand.NewPCG(*yearSeed, 365))
+		dice := rand.New(rand.NewPCG(*firstSeed, 365))
 		last := time.Now()
 		for range *nights {
 			sleepTo(schedule)
@@ -222,7 +219,7 @@ func (y *year) compare() {
 	if len(got) != len(y.want) {
 		y.t.Errorf("%d lines on record, %d by the book", len(got), len(y.want))
 	}
-	y.t.Logf("seed %d: %d nights, %d days fetched, %d restatements on record, %d of them of finals", *yearSeed, *nights, len(y.fetched), len(got), finals)
+	y.t.Logf("seed %d: %d nights, %d days fetched, %d restatements on record, %d of them of finals", *firstSeed, *nights, len(y.fetched), len(got), finals)
 }
 
 func rational(t testing.TB, text string) *big.Rat {
