@@ -51,6 +51,7 @@ import (
 //	tables/{table}/swept/{n}.json                 the last claim of each unit whose objects were dropped; the highest n holds
 //	tables/{table}/outbox/...                     what was pushed of files: package jobs/outbox
 //	tables/{table}/slugs/{n}.json                 what became of event slugs: package jobs/slugs; the highest n holds
+//	tables/{table}/drift/looks.json               which final partitions were compared with the service's totals, and when
 //	tables/{table}/apps/...                       how far declared apps are: package jobs/apps
 //	runs/{id}.json                                one execution
 //	successes/{job}/{time}.json                   the end of a run in which the job succeeded; the newest holds
