@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/state"
 )
 
 var nights = flag.Int("nights", 30, "nights of the simulated year")
@@ -47,12 +49,12 @@ type fetched struct {
 }
 
 // Night after night the service restates days of all ages, networks' spend arrives for 14 days and cohorts grow: the
-// restatements on record are what the service's own book says that it changed between the fetches, line by line.
+// table _reportferry_restatements is what the service's own book says that it changed between the fetches, line by line.
 func TestAYearOfRestatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, schedule := nightly(t, "30 2 * * *", "UTC")
 		defer r.close()
-		r.options.Events = nil
+		r.options.Events, r.options.States = nil, true
 		r.options.Query.Dimensions = []string{"day", "app_token", "network"}
 		r.options.Query.Metrics = []string{"installs", "clicks", "cost", "network_cost", "ad_revenue", "all_revenue_total_d7", "ecpi_all"}
 		r.options.Rules.Horizons = []int{8}
@@ -189,19 +191,22 @@ func line(day, metric string, is, delta *big.Rat, before, now time.Time) string 
 		before.UTC().Format(form), now.UTC().Format(form))
 }
 
-// compare holds the restatements on record against the book's.
+// compare holds the table _reportferry_restatements, as a reader finds it, against the book's.
 func (y *year) compare() {
 	y.t.Helper()
-	table, err := y.ledger.Table(y.t.Context(), y.options.Table)
-	check(y.t, err)
-	history, err := table.History(y.t.Context(), civil.Date{}, civil.Date{})
-	check(y.t, err)
 	var got []string
 	finals := 0
-	for _, c := range refresh.Changes(history) {
-		got = append(got, line(c.Partition.String(), c.Metric, rational(y.t, c.Is), rational(y.t, c.Delta), c.Before, c.Now))
-		if c.Finality == refresh.Final {
-			finals++
+	parts, err := filepath.Glob(filepath.Join(y.out, state.Restatements, "table="+y.options.Table, "*", "part-0.parquet"))
+	check(y.t, err)
+	for _, path := range parts {
+		table := readParquet(y.t, path)
+		for _, row := range table.rows {
+			cell := func(name string) string { return row[slices.Index(table.names, name)] }
+			got = append(got, line(cell("partition_date"), cell("metric"), rational(y.t, cell("after")), rational(y.t, cell("delta")),
+				moment(y.t, cell("fetched_before")), moment(y.t, cell("fetched"))))
+			if cell("state_before") == refresh.Final {
+				finals++
+			}
 		}
 	}
 	slices.Sort(got)
@@ -219,7 +224,14 @@ func (y *year) compare() {
 	if len(got) != len(y.want) {
 		y.t.Errorf("%d lines on record, %d by the book", len(got), len(y.want))
 	}
-	y.t.Logf("seed %d: %d nights, %d days fetched, %d restatements on record, %d of them of finals", *firstSeed, *nights, len(y.fetched), len(got), finals)
+	y.t.Logf("seed %d: %d nights, %d days fetched, %d lines of restatements, %d of them of finals", *firstSeed, *nights, len(y.fetched), len(got), finals)
+}
+
+func moment(t testing.TB, text string) time.Time {
+	t.Helper()
+	at, err := time.Parse("2006-01-02T15:04:05", text)
+	check(t, err)
+	return at
 }
 
 func rational(t testing.TB, text string) *big.Rat {
