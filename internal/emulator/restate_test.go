@@ -17,7 +17,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
-const bookMetrics = "installs,clicks,cost,network_cost,ad_revenue,events,revenue_total_d3,cohort_all_revenue,purchase_revenue"
+const bookMetrics = "installs,clicks,cost,network_cost,ad_revenue,events,revenue_total_d3,revenue_total_d16,purchase_revenue"
 
 // bookQuery is a report of all days that a test's world has.
 func bookQuery(dims string) url.Values {
