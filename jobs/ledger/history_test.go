@@ -1,15 +1,18 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cloud.google.com/go/civil"
+	"gocloud.dev/blob"
 )
 
 // An almanac is what was committed, told without any of the ledger's objects.
@@ -132,4 +135,137 @@ func TestHistoryIsWhatWasCommitted(t *testing.T) {
 		}
 	}
 	t.Logf("%d folds, %d of them cut short", folds, cut)
+}
+
+// While a folder reads, others fold, and a sleeper creates a number that was used, with a fetch of another month: that is void, and
+// must not come into history beside the record of its number.
+func TestAVoidRecordIsNoHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, store := distantLedger(t, nil)
+		l.foldAbove = 0
+		said, slow := almanac{}, openTable(t, l)
+		partition := date("2026-01-15")
+		for night := range 3 {
+			said.next(t, slow, partition, fmt.Sprint("h", night), Written, moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
+		}
+		key := entryKey("installs", partition, 2)
+		at(store, "read", key, func() {
+			time.Sleep(time.Second) // the others are read by now
+			check(t, openTable(t, l).Fold(t.Context()))
+			void := said[partition][1]
+			void.Run, void.Fetched = "sleeper", moment("2026-02-28T06:00:00Z")
+			check(t, l.create(t.Context(), key, mustEncode(t, void)))
+		})
+		check(t, slow.Fold(t.Context()))
+		got, err := slow.History(t.Context(), civil.Date{}, civil.Date{})
+		check(t, err)
+		if want, _ := said.told(time.Time{}); !slices.Equal(lines(got), want) {
+			t.Errorf("history is %v, want %v", lines(got), want)
+		}
+		if months, err := slow.months(t.Context()); err != nil || len(months) != 1 {
+			t.Errorf("history of %v, %v", months, err)
+		}
+	})
+}
+
+// The newest record of a partition is in the segment or an object of its own, so that a history that can't be read stops nobody but
+// the fold, before that overwrites or drops anything.
+func TestDamagedHistory(t *testing.T) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx, table, said := t.Context(), openTable(t, l), almanac{}
+		l.foldAbove = 1
+		write := func(night int) {
+			for day := range 2 {
+				said.next(t, table, date("2026-01-15").AddDays(day), fmt.Sprint("h", night), Written, moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
+			}
+		}
+		write(0)
+		write(1)
+		check(t, table.Fold(ctx))
+		write(2)
+		const key = "tables/installs/history/2026-03/000001.json"
+		whole, err := l.get(ctx, key)
+		check(t, err)
+		before, err := l.list(ctx, "tables/")
+		check(t, err)
+		check(t, l.put(ctx, key, whole[:len(whole)-9], &blob.WriterOptions{}))
+		_, told := table.History(ctx, civil.Date{}, civil.Date{})
+		for what, err := range map[string]error{"the fold": table.Fold(ctx), "history": told} {
+			var damaged *DamagedError
+			if !errors.As(err, &damaged) || !strings.Contains(err.Error(), l.location(key)) || !strings.Contains(err.Error(), "the history of the table then lacks") {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		after, err := l.list(ctx, "tables/")
+		check(t, err)
+		if !slices.Equal(before, after) || len(openTable(t, l).Sorted()) != 2 {
+			t.Errorf("after the fold that failed there is %v, before %v", after, before)
+		}
+		check(t, l.put(ctx, key, whole, &blob.WriterOptions{}))
+		check(t, table.Fold(ctx))
+		got, err := table.History(ctx, civil.Date{}, civil.Date{})
+		check(t, err)
+		if want, _ := said.told(time.Time{}); !slices.Equal(lines(got), want) {
+			t.Errorf("history is %v, want %v", lines(got), want)
+		}
+	})
+}
+
+// Months that are over for longer than history is kept are dropped by the store's clock, and what partitions hold stays.
+func TestHistoryIsKeptForSoLong(t *testing.T) {
+	for _, c := range []struct {
+		keep time.Duration
+		want string
+	}{{0, "[2026-01 2026-02 2026-03]"}, {31 * 24 * time.Hour, "[2026-02 2026-03]"}, {32 * 24 * time.Hour, "[2026-01 2026-02 2026-03]"}} {
+		synctest.Test(t, func(t *testing.T) {
+			l, _ := distantLedger(t, nil)
+			l.foldAbove, l.keep = 0, c.keep
+			time.Sleep(time.Until(moment("2026-03-04T06:00:00Z")))
+			table, said := openTable(t, l), almanac{}
+			for _, fetched := range []string{"2026-01-31T23:59:00Z", "2026-02-01T00:00:00Z", "2026-03-01T06:00:00Z", "2026-03-02T06:00:00Z"} {
+				said.next(t, table, date("2026-01-15"), fetched, Written, moment(fetched))
+			}
+			check(t, table.Fold(t.Context()))
+			months, err := table.months(t.Context())
+			check(t, err)
+			got, err := table.History(t.Context(), civil.Date{}, civil.Date{})
+			check(t, err)
+			if fmt.Sprint(months) != c.want || len(got) != len(months)+1 {
+				t.Errorf("kept for %v: %v and %v", c.keep, months, lines(got))
+			}
+		})
+	}
+}
+
+// A fold that was cut short after history was written is done by the next one, and of fetches that brought the same content the first
+// and the last are kept. A record that was replaced and is damaged stops the fold, and its error says what deleting it costs.
+func TestAFoldGoesOn(t *testing.T) {
+	l, store := distantLedger(t, nil)
+	l.foldAbove = 1
+	table, said := openTable(t, l), almanac{}
+	for night, hash := range []string{"a", "a", "a", "a", "b"} {
+		said.next(t, table, date("2026-01-15"), hash, Written, moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
+	}
+	key := entryKey("installs", date("2026-01-15"), 2)
+	whole, err := l.get(t.Context(), key)
+	check(t, err)
+	check(t, l.put(t.Context(), key, whole[1:], &blob.WriterOptions{}))
+	if err := table.Fold(t.Context()); err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "the history of the table then lacks") {
+		t.Errorf("with a damaged record: %v", err)
+	}
+	check(t, l.put(t.Context(), key, whole, &blob.WriterOptions{}))
+	at(store, "create", "segments/000001.json", func() { store.Dead.Store(true) })
+	check(t, table.Fold(t.Context()))
+	if keys, err := l.list(t.Context(), "tables/installs/partitions/"); err != nil || len(keys) != 5 {
+		t.Errorf("the process was killed, and there is %v, %v", keys, err)
+	}
+	store.Dead.Store(false)
+	check(t, openTable(t, l).Fold(t.Context()))
+	_, lines, err := table.month(t.Context(), "2026-03")
+	check(t, err)
+	keys, err := l.list(t.Context(), "tables/installs/partitions/")
+	check(t, err)
+	if len(keys) != 0 || len(lines) != 2 || lines[0].Seq != 1 || lines[1].Seq != 4 {
+		t.Errorf("after the next fold there is %v, and history has %+v", keys, lines)
+	}
 }

@@ -43,7 +43,7 @@ func Changes(history []ledger.Record) (out []Change) {
 			Partition: is.Partition, Seq: is.Seq, Before: was.Fetched, Now: is.Brought(), Run: is.Run, Reason: is.Reason, Finality: was.Finality,
 		}
 		before := len(out)
-		a, b := numbers(was), numbers(is)
+		a, b := Numbers(was), Numbers(is)
 		for _, metric := range names(a, b) {
 			if a[metric] == nil && was.Rows > 0 || b[metric] == nil && is.Rows > 0 {
 				continue
@@ -62,12 +62,12 @@ func Changes(history []ledger.Record) (out []Change) {
 // of is the change of one metric. A number that isn't there is 0.
 func (c Change) of(metric string, was, is *big.Rat) Change {
 	was, is = cmp.Or(was, new(big.Rat)), cmp.Or(is, new(big.Rat))
-	c.Metric, c.Was, c.Is, c.Delta = metric, decimal(was), decimal(is), decimal(new(big.Rat).Sub(is, was))
+	c.Metric, c.Was, c.Is, c.Delta = metric, Decimal(was), Decimal(is), Decimal(new(big.Rat).Sub(is, was))
 	return c
 }
 
-// numbers are the sums of a record, and its rows.
-func numbers(e ledger.Record) map[string]*big.Rat {
+// Numbers are the sums of a record, and its rows.
+func Numbers(e ledger.Record) map[string]*big.Rat {
 	all := map[string]*big.Rat{}
 	for name, text := range e.Sums {
 		if n, ok := new(big.Rat).SetString(text); ok {
@@ -84,8 +84,8 @@ func names(a, b map[string]*big.Rat) []string {
 	return slices.Compact(both)
 }
 
-// decimal writes a sum, which has finitely many decimals, with all of them.
-func decimal(n *big.Rat) string {
+// Decimal writes a sum, which has finitely many decimals, with all of them.
+func Decimal(n *big.Rat) string {
 	digits, _ := n.FloatPrec()
 	return n.FloatString(digits)
 }

@@ -36,14 +36,20 @@ func (k *Kind) Unchecked() string {
 }
 
 func (k *Kind) unchecked(additive bool) string {
+	if why := k.incomparable(additive); why != "" || k.o.Reconcile != ReconcileOff {
+		return why
+	}
+	return "reconcile is off"
+}
+
+// incomparable says why totals say nothing about the sums of rows; empty: they do.
+func (k *Kind) incomparable(additive bool) string {
 	for name := range k.o.Query.Filters {
 		if slices.Contains([]string{"lt", "lte", "gt", "gte", "eq", "ne"}, name[strings.LastIndex(name, "__")+2:]) {
 			return "the filter " + name + " leaves rows out that a total counts"
 		}
 	}
 	switch {
-	case k.o.Reconcile == ReconcileOff:
-		return "reconcile is off"
 	case slices.Contains(k.o.Query.Parameters["cohort_maturity"], "fully_mature"):
 		return "cohort_maturity: fully_mature leaves rows out that a total counts"
 	case !additive:

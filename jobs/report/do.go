@@ -30,6 +30,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	f := &fetch{plan: p, claim: claim, window: window, client: p.o.Client.Metered(&m), trial: &p.trial}
 	if f.cols, err = p.resolve(ctx, f.client); err == nil {
 		f.unchecked = p.unchecked(len(f.cols.totalled) > 0)
+		window = f.probe(ctx, window)
 		for _, run := range window.Runs() {
 			err = errors.Join(err, f.row(ctx, run))
 			if errors.Is(err, jobs.ErrStop) {

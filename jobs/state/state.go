@@ -90,7 +90,7 @@ func (s Tables) write(ctx context.Context, c ledger.Hold) error {
 	if err != nil {
 		return err
 	}
-	d := s.definition(Partitions, rules, partitionColumns)
+	d := s.partitions(rules)
 	all := s.months()
 	dates := slices.SortedFunc(maps.Keys(all), civil.Date.Compare)
 	var stale []civil.Date // and, of snapshots, the newest two months: their days become final by the clock alone
@@ -110,6 +110,10 @@ func (s Tables) write(ctx context.Context, c ledger.Hold) error {
 		if _, has := all[date]; has && !slices.Contains(stale, date) {
 			stale = append(stale, date)
 		}
+	}
+	slices.SortFunc(stale, civil.Date.Compare)
+	if err := s.restatements(ctx, c, stale); err != nil {
+		return err
 	}
 	var rows [][]any
 	for _, date := range stale {

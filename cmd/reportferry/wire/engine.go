@@ -116,7 +116,7 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 	if err := e.Task.lasting(e.Config.Ledger); err != nil {
 		return fmt.Errorf("ledger %w", err)
 	}
-	if e.Ledger, err = openLedger(ctx, e.Config.Ledger); err != nil {
+	if e.Ledger, err = openLedger(ctx, e.Config); err != nil {
 		return fmt.Errorf("open the ledger: %w", exit.Refused(err))
 	}
 	e.onClose(e.Ledger.Close)
@@ -124,7 +124,8 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 }
 
 // openLedger opens the ledger in a bucket or a folder. It refuses mem://, where nothing outlives the process.
-func openLedger(ctx context.Context, rawURL string) (*ledger.Ledger, error) {
+func openLedger(ctx context.Context, c *config.Config) (*ledger.Ledger, error) {
+	rawURL := c.Ledger
 	if strings.HasPrefix(rawURL, "mem:") {
 		return nil, errors.New("mem:// is gone when the process ends; the smallest ledger is a folder: file://./.reportferry")
 	}
@@ -136,7 +137,9 @@ func openLedger(ctx context.Context, rawURL string) (*ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: sinks.Redact(rawURL)}), nil
+	return ledger.Open(ledger.Options{
+		Bucket: bucket, Dir: dir, URL: sinks.Redact(rawURL), KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour,
+	}), nil
 }
 
 // NewRun begins the session of a run.

@@ -102,7 +102,11 @@ func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error)
 			Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return k.do(ctx, w, claim) },
 		})
 	}
-	p.Tidy = k.table.Fold
+	p.Tidy = func(ctx context.Context) error {
+		err := k.table.Fold(ctx)
+		k.process.world.annals.lookUp(ctx, k.table.Table)
+		return err
+	}
 	return p, nil
 }
 

@@ -1,9 +1,9 @@
 package simulation
 
-// The protections of the engine and its sinks: each as its source has it, and as the source would be without it. Three
+// The protections of the engine and its sinks: each as its source has it, and as the source would be without it. Four
 // are missing. The look at the claim before a put and the heartbeat that is answered too late only save work, because
 // the conditions of puts keep readers safe. The second look after a segment needs three compactors at once, which only
-// the model has.
+// the model has. That a fold lists segments after it has read records has a test of its own in package ledger.
 var protections = []protection{
 	{"a put is made on the condition of a version", []edit{{
 		"sinks/blobsink/condition.go", "upload.IfMatch = &quoted", "_ = quoted",
@@ -64,5 +64,29 @@ var protections = []protection{
 	}}},
 	{"leases go by the running time too", []edit{{
 		"jobs/ledger/instant.go", "return max(i.wall.Sub(earlier.wall), i.running-earlier.running)", "return i.wall.Sub(earlier.wall)",
+	}}},
+	{"what a fold leaves out is in history before", []edit{{
+		"jobs/ledger/fold.go", "if done, err := t.archive(ctx, replaced); err != nil || !done {\n\t\treturn err\n\t}\n", "",
+	}, {
+		"jobs/ledger/fold.go", "return t.forget(ctx)", "_, err := t.archive(ctx, replaced)\n\t\treturn err",
+	}}},
+	{"a fold ends when another was faster with a month of history", []edit{{
+		"jobs/ledger/fold.go", "err != nil || !done {", "err != nil && !done {",
+	}}},
+	{"history has a number once", []edit{{
+		"jobs/ledger/history.go", "if !there && e.State != Publishing {", "if (!there || list[at].Seq > 1) && e.State != Publishing {",
+	}}},
+	{"months of history are read after all else", []edit{{
+		"jobs/ledger/history.go", "had, months, err := t.contents(ctx, within)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\tfor _, month := range months {\n",
+		"had := contents{}\n\tmonths, err := t.months(ctx)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\tdefer func() {}()\n\tfor _, month := range months {\n",
+	}, {
+		"jobs/ledger/history.go", "\t}\n\treturn had.merged(), nil\n}\n\n// Changed is",
+		"\t}\n\tlate, _, err := t.contents(ctx, within)\n\tfor _, list := range late {\n\t\thad.add(list)\n\t}\n\treturn had.merged(), err\n}\n\n// Changed is",
+	}}},
+	{"the fetch that brought a content is kept", []edit{{
+		"jobs/ledger/fold.go", "(brought || last)", "(brought && last || last)",
+	}}},
+	{"the last fetch of a content is kept", []edit{{
+		"jobs/ledger/fold.go", "(brought || last)", "(brought || last && brought)",
 	}}},
 }

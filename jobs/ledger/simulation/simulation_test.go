@@ -18,7 +18,7 @@ var (
 
 // stats are what was met, so that a reader sees that things do happen.
 type stats struct {
-	processes, calls, kills, suspensions, late, lost, refused, claims, folds, restatements, torn, steps int
+	processes, calls, kills, suspensions, late, lost, refused, claims, folds, restatements, torn, steps, lines int
 }
 
 func (s *stats) add(w *world) {
@@ -34,12 +34,13 @@ func (s *stats) add(w *world) {
 	s.restatements += w.stats.restatements
 	s.torn += w.stats.torn
 	s.steps += w.stats.steps
+	s.lines += w.stats.lines
 }
 
 func (s stats) String() string {
 	return fmt.Sprintf("%d processes, %d calls, %d kills, %d suspensions, %d late writes, %d lost answers, %d refused by a condition, "+
-		"%d runs lost a claim, %d folds, %d restatements, %d files torn, %d steps of claims and records checked",
-		s.processes, s.calls, s.kills, s.suspensions, s.late, s.lost, s.refused, s.claims, s.folds, s.restatements, s.torn, s.steps)
+		"%d runs lost a claim, %d folds, %d restatements, %d files torn, %d steps of claims and records checked, %d lines of history read",
+		s.processes, s.calls, s.kills, s.suspensions, s.late, s.lost, s.refused, s.claims, s.folds, s.restatements, s.torn, s.steps, s.lines)
 }
 
 // simulate runs one seed.

@@ -33,7 +33,7 @@ type account struct {
 // askAccount asks the emulator, whose network spend is restated every night.
 func askAccount(t *testing.T) *account {
 	t.Helper()
-	server, err := emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 30, Now: func() time.Time { return epoch.AddDate(0, 0, -4) }}))
+	server, err := emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 30, Now: func() time.Time { return epoch.AddDate(0, 0, -2) }}))
 	if err != nil {
 		t.Fatal(err)
 	}

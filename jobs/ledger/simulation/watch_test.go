@@ -37,8 +37,10 @@ func (x *watch) alive() []*process {
 	return slices.SortedFunc(maps.Keys(x.living), func(a, b *process) int { return cmp.Compare(a.name, b.name) })
 }
 
-func (x *watch) changed(s *store, key string, _ *object) {
-	x.dirty = x.dirty || s == x.world.lake || strings.Contains(key, "/partitions/") || strings.Contains(key, "/segments/")
+func (x *watch) changed(s *store, key string, o *object) {
+	recorded := strings.Contains(key, "/partitions/") || strings.Contains(key, "/segments/") || strings.Contains(key, "/history/")
+	x.dirty = x.dirty || s == x.world.lake || recorded
+	x.world.annals.changed(key, o)
 	if s == x.world.ledger && strings.Contains(key, "/segments/") {
 		x.world.stats.folds++
 	}
@@ -53,13 +55,7 @@ func (x *watch) newest() []ledger.Record {
 			newest[day] = e
 		}
 	}
-	segment := ""
-	for key := range x.world.ledger.objects {
-		if strings.Contains(key, "/segments/") && (len(key) > len(segment) || len(key) == len(segment) && key > segment) {
-			segment = key
-		}
-	}
-	if segment != "" {
+	if segment := x.segment(); segment != "" {
 		for _, e := range x.entries(x.world.ledger.objects[segment]) {
 			keep(e)
 		}
@@ -70,6 +66,16 @@ func (x *watch) newest() []ledger.Record {
 		}
 	}
 	return newest
+}
+
+// segment is the object that has the folded records; empty: there is none.
+func (x *watch) segment() (segment string) {
+	for key := range x.world.ledger.objects {
+		if strings.Contains(key, "/segments/") && (len(key) > len(segment) || len(key) == len(segment) && key > segment) {
+			segment = key
+		}
+	}
+	return segment
 }
 
 // entries reads one record or a segment of them.
@@ -104,6 +110,7 @@ func (x *watch) check() {
 	}
 	x.dirty = false
 	w := x.world
+	w.annals.check()
 	for day, e := range x.newest() {
 		name := firstDay.AddDays(day)
 		if e.Seq < x.seq[day] {

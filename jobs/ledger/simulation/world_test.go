@@ -10,10 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// epoch is the world's time zero, by the store's clock.
-var epoch = time.Date(2026, 3, 2, 6, 0, 0, 0, time.UTC)
+// epoch is the world's time zero, by the store's clock. A month ends a little later, so that history is in two of them.
+var epoch = time.Date(2026, 2, 28, 23, 52, 0, 0, time.UTC)
 
 // A world is one simulation: two stores, a service, processes, and what happens to them, all drawn from one seed.
 type world struct {
@@ -34,6 +38,7 @@ type world struct {
 
 	watch   *watch
 	books   history
+	annals  annals
 	stats   stats
 	trace   hash.Hash64
 	lines   []string // of the trace, when somebody wants to read it
@@ -102,6 +107,7 @@ func newWorld(t *testing.T, seed uint64, data *account, keep bool) *world {
 	w.truth = newTruth(w, data)
 	w.watch = newWatch(w)
 	w.books.world = w
+	w.annals = annals{w, map[civil.Date][]ledger.Record{}}
 	for _, s := range []*store{w.ledger, w.lake} {
 		s.hashed, s.seconds = w.fate.hashed, w.fate.seconds
 		s.changed = func(key string, o *object) { w.watch.changed(s, key, o) }

@@ -1,0 +1,82 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+)
+
+// Changes makes the command changes.
+func Changes(p *wire.Program) *cobra.Command {
+	var since, format string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "changes [job...]",
+		Short: "Show which numbers moved lately, the biggest first",
+		Long: `Show which numbers moved since yesterday: of each table the periods whose sums
+or rows a newer fetch brought otherwise, with why it was fetched. Nothing is
+asked of the service.
+
+The biggest come first. The size of a change is how much it is of the metric's
+average over the table's periods: +31% is a third of a usual day. So a change of
+a big day stands before one of a small day, whatever the metric is counted in.
+
+The column "day was" says how final the old number was when it was fetched last:
+a number of a final day that moved shouldn't have. Of a period whose rows
+changed although no sum did, it says that its rows moved by 0; history --metric,
+json and csv have exact numbers.
+
+Of a job of kind events it shows the slugs that appeared, vanished or were
+renamed: the same token in the same app has another slug.`,
+		ValidArgsFunction: p.CompleteJobs,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			write, err := formatOf(format, p, map[string]func(moves, io.Writer) error{
+				"table": func(m moves, w io.Writer) error { return m.writeTable(w, limit) }, "json": moves.writeJSON, "csv": moves.writeCSV,
+			})
+			if err != nil {
+				return err
+			}
+			begin, err := sinceOf(since, time.Now())
+			if err != nil {
+				return err
+			}
+			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
+				chosen, err := s.Choose(names)
+				if err != nil {
+					return err
+				}
+				m, failed := moved(ctx, s, chosen, begin)
+				return errors.Join(failed, write(m, cmd.OutOrStdout()))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&since, "since", "24h", "how long ago, such as `24h` or 7d, or a date")
+	cmd.Flags().IntVar(&limit, "limit", 20, "how many changes of a table are shown; 0 for all; json and csv have all")
+	cmd.Flags().StringVar(&format, "format", "table", "table, json or csv")
+	return cmd
+}
+
+// sinceOf reads --since.
+func sinceOf(text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(-d), nil
+	}
+	if days, is := strings.CutSuffix(text, "d"); is {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := civil.ParseDate(text); err == nil {
+		return d.In(time.UTC), nil
+	}
+	return time.Time{}, fmt.Errorf("--since %q: want a time such as 24h or 7d, or a date such as 2026-01-31", text)
+}

@@ -1,0 +1,195 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// A move is what moved of one job's table, and its size: how much it is of the metric's average.
+type move struct {
+	Job   string `json:"job"`
+	Table string `json:"table"`
+	refresh.Change
+	Size float64 `json:"size"`
+}
+
+// moves are what moved of several tables, one after the other, the biggest of each first.
+type moves struct {
+	since time.Time
+	jobs  []string
+	of    map[string][]move
+	slugs map[string][]slug // of jobs of kind events
+}
+
+// moved reads what moved of the tables that can be read, and returns the errors of the others.
+func moved(ctx context.Context, s *wire.Session, chosen []config.Job, since time.Time) (moves, error) {
+	m := moves{since: since, of: map[string][]move{}, slugs: map[string][]slug{}}
+	var failed []error
+	for _, job := range chosen {
+		if job.Sinks == nil {
+			continue
+		}
+		list, err := movedOf(ctx, s, job, since)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		if job.Events != nil {
+			if m.slugs[job.Name], err = slugsOf(ctx, s, job, since); err != nil {
+				failed = append(failed, err)
+				continue
+			}
+		}
+		m.jobs = append(m.jobs, job.Name)
+		m.of[job.Name] = list
+	}
+	return m, errors.Join(failed...)
+}
+
+func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Time) (list []move, err error) {
+	table, err := s.Ledger.Table(ctx, job.Table)
+	if err != nil {
+		return nil, err
+	}
+	history, err := table.Changed(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	usual := averages(table.Records())
+	for _, c := range refresh.Changes(history) {
+		one := move{Job: job.Name, Table: job.Table, Change: c}
+		if delta, ok := new(big.Rat).SetString(c.Delta); ok && delta.Sign() != 0 {
+			if all := usual[c.Metric]; all != nil {
+				delta.Quo(delta, all)
+			} // else no partition has any of it now, and a unit of it is as much as a usual day
+			one.Size, _ = delta.Float64()
+		}
+		list = append(list, one)
+	}
+	slices.SortStableFunc(list, func(a, b move) int { return cmp.Compare(max(b.Size, -b.Size), max(a.Size, -a.Size)) })
+	return list, nil
+}
+
+// averages are the sums of a table's metrics, and its rows, by partition that has any.
+func averages(records ledger.Records) map[string]*big.Rat {
+	sum, n := map[string]*big.Rat{}, map[string]int64{}
+	for _, e := range records {
+		for metric, value := range refresh.Numbers(e) {
+			if value.Sign() != 0 {
+				sum[metric] = new(big.Rat).Add(cmp.Or(sum[metric], new(big.Rat)), value.Abs(value))
+				n[metric]++
+			}
+		}
+	}
+	for metric, total := range sum {
+		total.Quo(total, new(big.Rat).SetInt64(n[metric]))
+	}
+	return sum
+}
+
+// writeTable writes the biggest moves of each job, at most limit of them.
+func (m moves) writeTable(w io.Writer, limit int) error {
+	for _, job := range m.jobs {
+		list := m.of[job]
+		if changed, seen := m.slugs[job]; seen {
+			writeSlugs(w, job, changed, m.since, limit)
+			continue // of a snapshot that was taken twice on its day, this is what moved
+		}
+		if len(list) == 0 {
+			fmt.Fprintf(w, "%s: nothing moved since %s UTC\n", job, minute(m.since))
+			continue
+		}
+		periods, finals := map[string]bool{}, map[string]bool{}
+		for _, one := range list {
+			periods[one.Partition.String()] = true
+			if one.Finality == refresh.Final {
+				finals[one.Partition.String()] = true
+			}
+		}
+		fmt.Fprintf(w, "%s: %s of %s moved since %s UTC\n", job, human.Plural(len(list), "number"), human.Plural(len(periods), "period"), minute(m.since))
+		if n := len(finals); n > 0 {
+			fmt.Fprintf(w, "  %s moved though final\n", human.Plural(n, "period"))
+		}
+		shown := list
+		if limit > 0 {
+			shown = list[:min(limit, len(list))]
+		}
+		g := human.Grid{
+			Heads: []string{"  period", "metric", "was", "is", "size", "day was", "reason"},
+			Right: []bool{false, false, true, true, true}, Most: []int{0, 16},
+		}
+		for _, one := range shown {
+			g.Rows = append(g.Rows, []string{
+				"  " + human.Range(one.Partition, one.Partition), one.Metric, brief(one.Was), brief(one.Is), percent(one.Size), one.Finality, one.Reason,
+			})
+		}
+		g.Write(w)
+		if n := len(list) - len(shown); n > 0 {
+			fmt.Fprintf(w, "  and %s; --limit 0 shows all\n", human.Plural(n, "smaller one"))
+		}
+	}
+	return nil
+}
+
+// brief rounds a number that has more than two decimals, for people. A small one keeps them.
+func brief(text string) string {
+	n, ok := new(big.Rat).SetString(text)
+	if digits, _ := n.FloatPrec(); !ok || digits <= 2 || n.Cmp(big.NewRat(1, 1)) < 0 && n.Cmp(big.NewRat(-1, 1)) > 0 {
+		return text
+	}
+	return n.FloatString(2)
+}
+
+// percent writes a size.
+func percent(size float64) string {
+	switch {
+	case size == 0:
+		return "0%"
+	case max(size, -size) < 0.001:
+		return "<0.1%"
+	case max(size, -size) < 0.1:
+		return fmt.Sprintf("%+.1f%%", size*100)
+	}
+	return fmt.Sprintf("%+.0f%%", size*100)
+}
+
+// writeJSON writes an object for each move, and for each change of a slug.
+func (m moves) writeJSON(w io.Writer) error {
+	for _, job := range m.jobs {
+		if err := errors.Join(human.JSONLines(w, m.of[job]), human.JSONLines(w, m.slugs[job])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeCSV writes a line for each move, and for each change of a slug.
+func (m moves) writeCSV(w io.Writer) error {
+	lines := [][]string{{"job", "partition", "seq", "before", "now", "run", "metric", "was", "is", "delta", "size", "finality", "reason"}}
+	for _, job := range m.jobs {
+		for _, one := range m.of[job] {
+			lines = append(lines, []string{
+				job, one.Partition.String(), fmt.Sprint(one.Seq), one.Before.UTC().Format(time.RFC3339), one.Now.UTC().Format(time.RFC3339), one.Run,
+				one.Metric, one.Was, one.Is, one.Delta, fmt.Sprint(one.Size), one.Finality, one.Reason,
+			})
+		}
+		for _, changed := range m.slugs[job] {
+			lines = append(lines, changed.line())
+		}
+	}
+	return csv.NewWriter(terminal.Data(w)).WriteAll(lines)
+}

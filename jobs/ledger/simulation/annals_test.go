@@ -1,0 +1,149 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// Annals are the records that processes have committed, each when the store first had its number: what comes under a number that
+// was used before is void.
+type annals struct {
+	world     *world
+	committed map[civil.Date][]ledger.Record
+}
+
+// changed takes note of a record.
+func (a *annals) changed(key string, o *object) {
+	if o == nil || !strings.Contains(key, "/partitions/") {
+		return
+	}
+	e := a.world.watch.entries(o)[0]
+	list := a.committed[e.Partition]
+	if e.Seq > len(list)+1 {
+		a.world.violate("numbers have no gaps", "%s: record %d after %d", e.Partition, e.Seq, len(list))
+	}
+	if e.Seq == len(list)+1 {
+		a.committed[e.Partition] = append(list, e)
+	}
+}
+
+// told is what history should say of successive records of a partition: a line for each content, by the fetches that brought it
+// first and last.
+func told(list []ledger.Record) string {
+	var lines []string
+	var was ledger.Record
+	for _, e := range list {
+		if e.State == ledger.Publishing {
+			continue
+		}
+		if len(lines) == 0 || was.Hash != e.Hash || was.Rows != e.Rows || was.State != e.State {
+			lines, was = append(lines, ""), e
+		}
+		e.Since, e.Run, e.Reason = was.Brought(), was.Run, was.Reason
+		lines[len(lines)-1] = line(e)
+	}
+	return strings.Join(lines, "")
+}
+
+func line(e ledger.Record) string {
+	return fmt.Sprintf("\n%s %d %s %s %s since %v until %v", e.Partition, e.Seq, e.State, e.Hash, e.Run, e.Since.Unix(), e.Fetched.Unix())
+}
+
+// lookUp lets a process read the history while others go on: it must be what was committed at some time meanwhile.
+func (a *annals) lookUp(ctx context.Context, t *ledger.Table) {
+	before := map[civil.Date]int{}
+	for partition, list := range a.committed {
+		before[partition] = len(list)
+	}
+	history, err := t.History(ctx, civil.Date{}, civil.Date{})
+	if err != nil {
+		return
+	}
+	a.world.stats.lines += len(history)
+	got := map[civil.Date]string{}
+	for _, e := range history {
+		got[e.Partition] += line(e)
+	}
+	for partition, list := range a.committed {
+		if n := before[partition]; !a.fits(partition, got[partition], n) {
+			a.world.violate("history is what was committed", "of %s a process reads%s\nand when it began there was%s\nand now there is%s",
+				partition, got[partition], told(list[:n]), told(list))
+		}
+	}
+}
+
+func (a *annals) fits(partition civil.Date, got string, from int) bool {
+	for n := from; n <= len(a.committed[partition]); n++ {
+		if told(a.committed[partition][:n]) == got {
+			return true
+		}
+	}
+	return false
+}
+
+// check wants each line of history once and as it was committed, and nothing lost between history and the records that planning reads.
+func (a *annals) check() {
+	had := map[civil.Date]map[int]ledger.Record{}
+	for _, key := range a.months() {
+		for _, e := range a.world.watch.entries(a.world.ledger.objects[key]) {
+			list := a.committed[e.Partition]
+			if _, twice := had[e.Partition][e.Seq]; twice {
+				a.world.violate("history has each line once", "%s has once more%s", key, line(e))
+			}
+			if e.Seq > len(list) || line(list[e.Seq-1]) != line(e) {
+				a.world.violate("history has what was committed", "%s has%s", key, line(e))
+			}
+			keep(had, e)
+		}
+	}
+	folded := map[civil.Date]int{}
+	if key := a.world.watch.segment(); key != "" {
+		for _, e := range a.world.watch.entries(a.world.ledger.objects[key]) {
+			folded[e.Partition] = e.Seq
+			keep(had, e)
+		}
+	}
+	for key, o := range a.world.ledger.objects {
+		if strings.Contains(key, "/partitions/") {
+			if e := a.world.watch.entries(o)[0]; e.Seq > folded[e.Partition] {
+				keep(had, e)
+			}
+		}
+	}
+	for partition, list := range a.committed {
+		of := had[partition]
+		var kept []ledger.Record
+		for _, seq := range slices.Sorted(maps.Keys(of)) {
+			kept = append(kept, of[seq])
+		}
+		if told(kept) != told(list) {
+			a.world.violate("no line of history is lost", "of %s there is%s\nand there was%s", partition, told(kept), told(list))
+		}
+	}
+}
+
+func keep(had map[civil.Date]map[int]ledger.Record, e ledger.Record) {
+	if had[e.Partition] == nil {
+		had[e.Partition] = map[int]ledger.Record{}
+	}
+	had[e.Partition][e.Seq] = e
+}
+
+// months are the objects that have the history of a month.
+func (a *annals) months() []string {
+	top := map[string]string{}
+	for key := range a.world.ledger.objects {
+		if strings.Contains(key, "/history/") {
+			month := key[:strings.LastIndexByte(key, '/')]
+			top[month] = max(top[month], key)
+		}
+	}
+	return slices.Sorted(maps.Values(top))
+}
