@@ -21,7 +21,7 @@ func Plan(now time.Time, r Rules, done ledger.Records) []Window {
 			continue
 		}
 		reason, due := r.due(now, partition, e, recorded)
-		if !due || i < start && reason == Changed || r.Only != nil && !slices.Contains(r.Only, reason) {
+		if !due || i < start && (reason == Changed || reason == Drifted) || r.Only != nil && !slices.Contains(r.Only, reason) {
 			continue
 		}
 		cell := r.cell(i)
@@ -44,7 +44,7 @@ func (r Rules) firstOpen(now time.Time, start int, done ledger.Records) int {
 	first := start
 	for partition, e := range done {
 		i := r.Period.Index(partition)
-		if reason, _ := r.wanted(now, partition, e, true); i < first && reason != "" && reason != Changed {
+		if reason, _ := r.wanted(now, partition, e, true); i < first && reason != "" && reason != Changed && reason != Drifted {
 			first = i
 		}
 	}
@@ -90,6 +90,8 @@ func (r Rules) wanted(now time.Time, partition civil.Date, e ledger.Record, reco
 		return Unsunk, ready
 	case r.Changed[partition]:
 		return Changed, ready
+	case e.Fetched.Before(r.Moved[partition]):
+		return Drifted, r.Moved[partition]
 	}
 	return r.restated(now, ready, partition, e)
 }

@@ -50,6 +50,10 @@ type Rules struct {
 	// Before Start they aren't due, because a bucket's own lifecycle rules delete old parts.
 	Changed map[civil.Date]bool
 
+	// Moved are final partitions whose totals weren't those recorded, with the moment when that was seen. They are due until they
+	// are fetched after that moment; before Start they aren't.
+	Moved map[civil.Date]time.Time
+
 	Snapshots      bool     // partitions are made while their period goes on, and never afterwards
 	Only           []Reason // nil: whatever the reason
 	IgnoreSchedule bool
