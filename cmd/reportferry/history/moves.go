@@ -71,9 +71,6 @@ func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 	}
 	usual := averages(table.Records())
 	for _, c := range refresh.Changes(history) {
-		if c.Now.Before(since) {
-			continue
-		}
 		one := move{Job: job.Name, Table: job.Table, Change: c}
 		if delta, ok := new(big.Rat).SetString(c.Delta); ok && delta.Sign() != 0 {
 			if all := usual[c.Metric]; all != nil {
