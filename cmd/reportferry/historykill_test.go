@@ -34,7 +34,7 @@ func TestKilledWhileItKeepsHistory(t *testing.T) {
 	killed, whole := newPlace(t, s, days, 1, dying), newPlace(t, s, days, 1, living)
 	seen := sightings{}
 	for _, p := range []*place{killed, whole} {
-		p.edit(t, "lookback: 0", "lookback: 30\n    drift: 90d\n    raw: file://"+p.dir+"/raw\n    raw_required: true")
+		p.edit(t, "lookback: 0", "lookback: 5\n    final_after: 5d\n    drift: 90d\n    raw: file://"+p.dir+"/raw\n    raw_required: true")
 		if out, code := p.run("run"); code != 0 {
 			t.Fatalf("exit code %d: %s", code, out)
 		}

@@ -97,7 +97,7 @@ func (r Rules) bounds(now time.Time) (first, last int) {
 	return r.Period.Index(r.Start), last
 }
 
-// cell is the first day of the cell of the grid that holds the period with that number.
+// Cell is the first day of the cell of the grid that holds the period with that number.
 // Cell is the first day of the cell of the grid that a partition lies in.
 func (r Rules) Cell(partition civil.Date) civil.Date { return r.cell(r.Period.Index(partition)) }
 

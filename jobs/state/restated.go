@@ -73,10 +73,7 @@ func (s Tables) restatements(ctx context.Context, c ledger.Hold, months []civil.
 	if _, err := to.Look(ctx); err != nil {
 		return err
 	}
-	if err := to.PutRows(ctx, c, s.definition(Restatements, changeColumns), told, rows, s.Now); err != nil {
-		return err
-	}
-	return to.Fold(ctx)
+	return put(ctx, to, c, s.definition(Restatements, changeColumns), told, rows, s.Now)
 }
 
 // changeRow is the row of a change.

@@ -13,7 +13,6 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -121,7 +120,15 @@ func (s Tables) write(ctx context.Context, c ledger.Hold) error {
 			rows = append(rows, s.partitionRow(rules, date, e))
 		}
 	}
-	return errors.Join(to.PutRows(ctx, c, d, stale, rows, s.Now), to.Fold(ctx))
+	return put(ctx, to, c, d, stale, rows, s.Now)
+}
+
+// put puts months of one of the tables. It has no claims of its own, so that there is nothing to tidy up but records, now and then.
+func put(ctx context.Context, to *partition.Table, c ledger.Hold, d partition.Definition, months []civil.Date, rows [][]any, now time.Time) error {
+	if err := to.PutRows(ctx, c, d, months, rows, now); err != nil || !to.Crowded() {
+		return err
+	}
+	return to.Fold(ctx)
 }
 
 // A month is the records of the partitions that begin in it, ascending.

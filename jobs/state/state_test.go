@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,11 +38,11 @@ type rig struct {
 // failing is a sink that can be made to fail.
 type failing struct {
 	sinks.Sink
-	put int // so many puts succeed yet
+	put atomic.Int64 // so many puts succeed yet
 }
 
 func (f *failing) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
-	if f.put--; f.put < 0 {
+	if f.put.Add(-1) < 0 {
 		return sinks.Receipt{}, errors.New("the store is down")
 	}
 	return f.Sink.Put(ctx, p)
@@ -61,7 +62,8 @@ func newRig(t *testing.T) *rig {
 	sink, err := blobsink.Open(t.Context(), "file://"+r.out)
 	check(t, err)
 	t.Cleanup(func() { check(t, errors.Join(sink.Close(), r.ledger.Close())) })
-	r.sink = &failing{Sink: sink, put: 1 << 20}
+	r.sink = &failing{Sink: sink}
+	r.sink.put.Store(1 << 20)
 	targets := []ledger.Target{{Name: "out", Sink: r.sink, Store: sink.Store()}}
 	r.rules = refresh.Rules{
 		Period: refresh.Day, Location: time.UTC, FinalAfter: map[string]int{"installs": 7, "roas_d30": 30}, Targets: targets,
@@ -188,11 +190,11 @@ func TestOnlyWhatChangedIsPut(t *testing.T) {
 	wants("one partition fetched again", "2026-01.2 2026-02.4")
 
 	r.fetched("2026-02-28", "2026-03-05T06:00:00", nil)
-	r.sink.put = 0
+	r.sink.put.Store(0)
 	if err := r.write(); err == nil || !strings.Contains(err.Error(), "tell of daily") {
 		t.Errorf("the sink fails: %v", err)
 	}
-	r.sink.put = 1 << 20
+	r.sink.put.Store(1 << 20)
 	check(t, r.write())
 	wants("after a failed put", "2026-01.2 2026-02.6")
 	if got := r.read(Partitions, "2026-02-01", "fetched"); got[0] != "2026-03-05T06:00:00Z" {
@@ -228,7 +230,7 @@ func TestRestatements(t *testing.T) {
 		e.Since = moment(t, "2026-02-01T06:00:00")
 	})
 	r.fetched("2026-01-31", "2026-02-04T06:00:00", func(e *ledger.Record) { e.State, e.Hash, e.Sums = ledger.Publishing, "", nil })
-	r.sink.put = 1 // the restatement is put, and the partition's state isn't
+	r.sink.put.Store(1) // the restatement is put, and the partition's state isn't
 	r.fetched("2026-01-31", "2026-02-04T06:00:01", func(e *ledger.Record) {
 		sums("9", "211.120000", "final")(e)
 		e.Run = "run-2"
@@ -236,7 +238,7 @@ func TestRestatements(t *testing.T) {
 	if err := r.write(); err == nil {
 		t.Error("the sink fails, and nobody says so")
 	}
-	r.sink.put = 1 << 20
+	r.sink.put.Store(1 << 20)
 	check(t, r.write())
 	check(t, r.write())
 	want := []string{
