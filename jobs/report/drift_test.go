@@ -186,7 +186,7 @@ func TestDamagedLooks(t *testing.T) {
 		f := r.ledger.Folder(r.options.Table, "drift", "")
 		w, err := f.Writer(t.Context(), "looks.json")
 		check(t, err)
-		fmt.Fprintln(w, "{}")
+		_, _ = fmt.Fprintln(w, "{}")
 		check(t, w.Close())
 		res := r.run(t.Context())
 		if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), "tables/installs/drift/looks.json is damaged") {
