@@ -92,7 +92,10 @@ class Warehouse:
         self.db.execute("SET TimeZone = 'UTC'; ATTACH ':memory:' AS proj; CREATE SCHEMA proj.ds")
         self.db.execute("CREATE TABLE proj.ds.partitions (table_name VARCHAR, partition_id VARCHAR, total_rows BIGINT, last_modified_time TIMESTAMPTZ)")
         self.rows = {}
-        for folder in sorted(out.iterdir()):
+        for folder in sorted(out.glob("_reportferry_*")):  # each job's own table of the kind, and what the wildcard stands for
+            for files, name in [(f"{folder}/*/*/*.parquet", "all"), *((f"{of}/*/*.parquet", of.name.removeprefix("table=")) for of in folder.iterdir())]:
+                self.db.execute(f"CREATE TABLE proj.ds.{folder.name}_{name} AS SELECT * FROM read_parquet('{files}', hive_partitioning=false, union_by_name=true)")
+        for folder in sorted(folder for folder in out.iterdir() if not folder.name.startswith("_")):
             self.db.execute(f"CREATE TABLE proj.ds.{folder.name} AS SELECT * FROM read_parquet('{folder}/*/*.parquet', hive_partitioning=false, union_by_name=true)")
             self.rows[folder.name] = 0
             for part in sorted(folder.glob("dt=*/*.parquet")):
@@ -108,6 +111,8 @@ class Warehouse:
                 name = ".".join(part.name for part in table.parts)
                 if name.upper().endswith(".INFORMATION_SCHEMA.PARTITIONS"):
                     name = "proj.ds.partitions"
+                if name.endswith("_*"):
+                    name = name.removesuffix("*") + "all"
                 if name.startswith("project.dataset."):
                     name = "proj.ds." + name.removeprefix("project.dataset.")
                 renamed = exp.to_table(name, dialect="duckdb")
@@ -147,7 +152,7 @@ def views(warehouse, base, folder):
     for name, dims, by, metrics in JOBS:
         printed = reportferry("views", name, "--config", folder / "warehouse.yml", *(["--by", ",".join(by)] if by else []))
         made = re.findall(r"CREATE OR REPLACE VIEW `proj\.ds\.(\w+)`", printed)
-        assert len(made) == 2 and made[1] == "_reportferry_freshness", made
+        assert made[1:4] == ["_reportferry_freshness", "_reportferry_partitions", f"{name}_final"], made
         warehouse.ask(printed)
         keys = ([dims[0]] if dims[0] in ("day", "week", "hour") else []) + by
         rows = warehouse.ask(f"SELECT * FROM `proj.ds.{made[0]}`")
@@ -169,41 +174,85 @@ def views(warehouse, base, folder):
         wrong.append(f"freshness is told of {sorted(fresh)}")
 
 
-def charts(warehouse, base):
+def finals(warehouse, base, folder):
+    """The final rows of each table, by BigQuery's view and by DuckDB's: those of periods that are over for a week, because none of
+    the metrics moves for longer. Of a table without periods there are none."""
+    for name, dims, *_ in JOBS:
+        duck = duckdb.connect(config={"threads": 2})
+        duck.execute(reportferry("views", name, "--config", folder / "files.yml"))
+        all_final, told = duck.execute(f"SELECT count(*) FROM {name}_final").fetchone()[0], duck.execute(
+            f"SELECT count(*), count(DISTINCT partition_date) FROM _reportferry_partitions WHERE table_name = '{name}'").fetchone()
+        rows = warehouse.ask(f"SELECT * FROM `proj.ds.{name}_final`")
+        if len(rows) != all_final or (len(rows) == 0) != (dims[0] == "network"):
+            wrong.append(f"{name}_final has {all_final} rows in DuckDB and {len(rows)} in BigQuery")
+        if dims[0] == "network":
+            continue
+        if told[0] != told[1] or told[0] != len(duck.execute(f"SELECT DISTINCT CAST({dims[0]} AS DATE) FROM {name}").fetchall()):
+            wrong.append(f"_reportferry_partitions tells {told} partitions of {name}")
+        over = timedelta(days=14 if dims[0] == "week" else 8)  # a week after the period's end
+        newest = duck.execute(f"SELECT max({dims[0]})::DATE FROM {name} WHERE {dims[0]}::DATE <= '{TODAY - over}'").fetchone()[0]
+        answer = duck.execute(f"SELECT {dims[0]}, sum(installs)::BIGINT AS installs, sum(cost) AS cost FROM {name}_final GROUP BY ALL")
+        names, rows = [column[0] for column in answer.description], answer.fetchall()
+        first, last = FIRST, newest + timedelta(days=6 if dims[0] == "week" else 0)
+        if dims[0] == "week":
+            first = duck.execute(f"SELECT min(week) FROM {name}").fetchone()[0]
+        hold(f"{name}_final", [dict(zip(names, row)) for row in rows], [dims[0]], {"installs": "installs", "cost": "cost"},
+             asked(base, [dims[0]], ["installs", "cost"], first, last))
+
+
+def charts(warehouse, base, before):
     """The charts of deploy/bi whose tables are here."""
     texts = re.findall(r"```sql\n(.*?)```", (here / "deploy/bi/README.md").read_text(), re.S)
-    spend, roas, restated = texts
+    spend, roas, moving, restated = texts
     hold("the chart of spend", [row for row in warehouse.ask(spend) if row["day"] < TODAY], ["day", "network"],
          {"cost": "cost", "installs": "installs", "ecpi": "ecpi_all"},
          asked(base, ["day", "network"], ["cost", "installs", "ecpi_all"], TODAY - timedelta(days=28), TODAY - timedelta(days=1)))
     truth = asked(base, ["campaign"], ["cost", "roas_d7"], TODAY - timedelta(days=35), TODAY - timedelta(days=8))
     top = sorted((key for key in truth if Decimal(truth[key]["cost"]) > 0), key=lambda key: -Decimal(truth[key]["cost"]))[:20]
     hold("the chart of ROAS", warehouse.ask(roas), ["campaign"], {"cost": "cost", "roas_d7": "roas_d7"}, {key: truth[key] for key in top})
+    for row in warehouse.ask(moving):
+        age = (TODAY - row["day"]).days
+        if row["state"] != ("final" if age >= 8 else "restating" if age > 0 else "partial"):
+            wrong.append(f"the chart of what may change: {row}")
+    hold("the chart of what may change", warehouse.ask(moving), ["day"], {"cost": "cost"}, asked(base, ["day"], ["cost"], TODAY - timedelta(days=28), TODAY - timedelta(days=1)))
     warehouse.db.execute("CREATE MACRO current_datetime() AS now()::TIMESTAMP")  # which sqlglot leaves as it is
-    warehouse.db.execute("CREATE TABLE proj.ds._reportferry_partitions (partition_date DATE, table_name VARCHAR, row_count BIGINT, fetched TIMESTAMP)")
-    warehouse.db.execute("""INSERT INTO proj.ds._reportferry_partitions SELECT current_date - 3, 'campaigns_daily', n, now()::TIMESTAMP - to_days(3 - n) FROM range(1, 3) t(n)""")
-    again = warehouse.ask(restated)
-    if len(again) != 1 or again[0]["times"] != 2 or again[0]["row_count"] != 2:
-        wrong.append(f"the chart of restatements: {again}")
+    rows = warehouse.ask(restated)
+    after, was = (asked(of, ["day"], ["cost"], FIRST, TODAY - timedelta(days=1)) for of in (base, before))
+    for row in rows:
+        key = (row["partition_date"].isoformat(),)
+        if not same(row["after"], after[key]["cost"]) or not same(row["before"], was[key]["cost"]) or abs(row["after"] - row["before"] - row["delta"]) > 1e-6:
+            wrong.append(f"the chart of restatements: {row}, the service said {was[key]} and says {after[key]}")
+    if len(rows) != 20 or sorted(rows, key=lambda row: -abs(row["delta"])) != rows:
+        wrong.append(f"the chart of restatements: {len(rows)} rows, or not the biggest first")
+
+
+def serving(*args):
+    """An emulator, as a process, and its address."""
+    server = subprocess.Popen([program, "emulator", "--addr", "127.0.0.1:0", "--days", str(DAYS + 8), "--apps", "3", "--rate", "1000", *args],
+                              stderr=subprocess.PIPE, text=True)
+    return server, re.search(r"serving on (\S+)", next(line for line in server.stderr if "serving on" in line))[1]
 
 
 def main():
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        server = subprocess.Popen([program, "emulator", "--addr", "127.0.0.1:0", "--days", str(DAYS + 8), "--apps", "3", "--rate", "1000"],
-                                  stderr=subprocess.PIPE, text=True)
+        folder, servers = Path(temporary), []
         try:
-            base = re.search(r"serving on (\S+)", next(line for line in server.stderr if "serving on" in line))[1]
-            (folder / "files.yml").write_text(config(base, folder, f"file://{folder}/out"))
+            # All is fetched from another account first, so that all numbers are restated.
+            for seed in ("11", "7"):
+                server, base = serving("--seed", seed)
+                servers.append((server, base))
+                (folder / "files.yml").write_text(config(base, folder, f"file://{folder}/out"))
+                reportferry("run", "--force", "--config", folder / "files.yml")
             # Nobody listens there: printing views asks the service for its events, and the warehouse for nothing.
             (folder / "warehouse.yml").write_text(config(base, folder, "bigquery://proj/ds?endpoint=http://127.0.0.1:9"))
-            reportferry("run", "--config", folder / "files.yml")
             warehouse = Warehouse(folder / "out")
             views(warehouse, base, folder)
-            charts(warehouse, base)
+            finals(warehouse, base, folder)
+            charts(warehouse, base, servers[0][1])
         finally:
-            server.kill()
-            server.wait()
+            for server, _ in servers:
+                server.kill()
+                server.wait()
     for text in wrong[:20]:
         print(text)
     print(f"views: {compared['sums']} sums and {compared['ratios']} ratios held against the service's; {len(wrong)} wrong")

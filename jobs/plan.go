@@ -96,6 +96,7 @@ type Unit struct {
 
 	Due      []refresh.Due // the partitions that it replaces, ascending; none for kinds without partitions
 	Files    []string      // the files that it pushes, one after the other; none for kinds that push none
+	Compares int           // final partitions that it holds against the service's totals
 	Requests int           // reports that it asks for, unless the service is too slow for one of them
 
 	Do func(context.Context, ledger.Hold) (ledger.Outcome, error)

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,7 +75,8 @@ func typical(day civil.Date, shape string) ledger.Record {
 	return e
 }
 
-// tenYears fills a table: ten years of days in a segment, the last 64 of them again as loose records, four shapes.
+// tenYears fills a table: ten years of days in a segment, the last 64 of them again as loose records, four shapes, and what some of
+// them were before in history.
 func tenYears(t testing.TB, l *ledger.Ledger, name string) ledgered {
 	t.Helper()
 	ctx := context.Background()
@@ -99,8 +101,20 @@ func tenYears(t testing.TB, l *ledger.Ledger, name string) ledgered {
 		}
 	}
 	must(table.Fold(ctx))
-	for d := decadeDays - loose; d < decadeDays; d++ {
-		must(table.Commit(ctx, typical(decade.AddDays(d), k.shape.ID())))
+	again := func(n int, rows int64) {
+		for d := decadeDays - n; d < decadeDays; d++ {
+			e := typical(decade.AddDays(d), k.shape.ID())
+			e.Rows = rows
+			must(table.Commit(ctx, e))
+		}
+	}
+	again(loose+1, 1)
+	must(table.Fold(ctx))
+	again(loose, 2)
+	past, err := table.History(ctx, decade, civil.Date{})
+	must(err)
+	if len(past) != decadeDays+loose+1+loose {
+		t.Fatalf("%d lines of history", len(past))
 	}
 	return k
 }
@@ -115,7 +129,12 @@ func decades(t testing.TB, n int) ([]Job, *ledgertest.Store) {
 		own := kind
 		list = append(list, Job{Name: fmt.Sprint("job", i), Table: "table", Kind: &own})
 	}
-	store.Before = slow
+	store.Before = func(call, key string) {
+		if strings.Contains(key, "/history/") {
+			t.Errorf("a plan makes the call %s of %s", call, key)
+		}
+		slow(call, key)
+	}
 	store.Calls.Store(0)
 	return list, store
 }

@@ -103,7 +103,7 @@ func (d *display) logProgress(p jobs.Progress, j *jobProgress) {
 		return
 	}
 	d.log.Info("window over", "job", p.Job, "window", p.Unit, "rows", p.Result.Rows, "written", p.Result.Written,
-		"unchanged", p.Result.Unchanged, "empty", p.Result.Empty, "failed", p.Result.Failed, "unreconciled", p.Result.Unreconciled, "done", j.done, "of", p.Units)
+		"unchanged", p.Result.Unchanged, "empty", p.Result.Empty, "failed", p.Result.Failed, "unreconciled", p.Result.Unreconciled, "compared", p.Result.Compared, "moved", p.Result.Moved+p.Result.Drifted, "done", j.done, "of", p.Units)
 }
 
 // line writes one line for a unit that is over.
@@ -124,7 +124,8 @@ func lineOf(o ledger.Outcome, err error) string {
 	for _, c := range []struct {
 		label string
 		n     int
-	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"not moved", o.Probed}, {"empty", o.Empty}, {"kept", o.Kept}, {"failed", o.Failed}, {"differing", o.Unreconciled}} {
+	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"not moved", o.Probed}, {"empty", o.Empty}, {"kept", o.Kept}, {"failed", o.Failed}, {"differing", o.Unreconciled},
+		{"moved though final", o.Moved}, {"compared", o.Compared}, {"moved, and left", o.Drifted}, {"not compared", o.Unseen}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", c.label, c.n))
 		}
@@ -138,6 +139,9 @@ func lineOf(o ledger.Outcome, err error) string {
 		return "waiting, due " + dueAt(o.Due)
 	case len(parts) == 0:
 		return "done by another run"
+	}
+	if o.Compared+o.Unseen > 0 {
+		return strings.Join(parts, ", ") // it fetches no rows
 	}
 	return strings.Join(parts, ", ") + ", rows " + human.Count(o.Rows)
 }

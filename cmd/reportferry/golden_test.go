@@ -60,7 +60,7 @@ func program(configFile, logFormat string) *wire.Program {
 
 func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
-		"help": {"--help"}, "help-run": {"run", "--help"}, "help-backfill": {"backfill", "--help"}, "help-replay": {"replay", "--help"},
+		"help": {"--help"}, "help-run": {"run", "--help"}, "help-backfill": {"backfill", "--help"}, "help-replay": {"replay", "--help"}, "help-diff": {"diff", "--help"},
 		"help-plan": {"plan", "--help"}, "help-status": {"status", "--help"}, "help-emulator": {"emulator", "--help"}, "help-engagements": {"emulator", "engagements", "--help"},
 		"help-spend": {"spend", "--help"}, "help-spend-push": {"spend", "push", "--help"}, "help-spend-check": {"spend", "check", "--help"},
 		"help-spend-status": {"spend", "status", "--help"}, "help-spend-reconcile": {"spend", "reconcile", "--help"}, "help-spend-requeue": {"spend", "requeue", "--help"},
@@ -98,7 +98,7 @@ func TestSummary(t *testing.T) {
 		{Job: "networks_weekly", Took: 40 * time.Millisecond},
 		{Job: "nightly_spend", Took: 40 * time.Millisecond, Outcome: ledger.Outcome{Windows: 3, Waiting: 3, Due: time.Date(2026, 1, 31, 6, 5, 0, 0, time.UTC)}},
 		{Job: "partners_monthly", Took: 95 * time.Minute, Outcome: ledger.Outcome{
-			Windows: 12, Held: 2, Written: 3, Unchanged: 4, Empty: 1, Kept: 1, Failed: 2, Unreconciled: 2, Requests: 31, Retries: 20,
+			Windows: 12, Held: 2, Written: 3, Unchanged: 4, Empty: 1, Kept: 1, Failed: 2, Unreconciled: 2, Unkept: 3, Requests: 31, Retries: 20,
 			Limiter: 61 * time.Second, Backoff: 90 * time.Second, Rows: 999, Rounded: 1200, Nulls: 3, CSVBytes: 999, ParquetBytes: 45_300,
 		}, Errs: []error{cut, errors.Join(cut, errors.New("put installs/2026-01-09: disk full"))}},
 	}})
@@ -116,7 +116,7 @@ func TestLines(t *testing.T) {
 	show(ledger.Outcome{Written: 7, Rows: 2345}, nil)
 	show(ledger.Outcome{Unchanged: 5, Empty: 2, Rows: 345}, nil)
 	show(ledger.Outcome{Held: 1}, nil)
-	show(ledger.Outcome{Written: 7, Unreconciled: 2, Rows: 345}, nil)
+	show(ledger.Outcome{Written: 7, Unreconciled: 2, Unkept: 3, Rows: 345}, nil)
 	show(ledger.Outcome{}, nil)
 	show(ledger.Outcome{Waiting: 1, Due: time.Date(2026, 1, 31, 6, 5, 0, 0, time.UTC)}, nil)
 	show(ledger.Outcome{Written: 1, Failed: 6, Rows: 3}, errors.New("503"))

@@ -3,7 +3,7 @@
 //
 //	main ── root ──┬── run, backfill, plan, serve      here: what begins runs
 //	               ├── inspect/  status, gaps, check, views
-//	               ├── replay/   replay
+//	               ├── replay/   replay, diff
 //	               ├── query/    report, events
 //	               ├── push/     spend, sharing
 //	               ├── apps/     apps

@@ -106,18 +106,25 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 		fmt.Fprintf(w, "%s: %s\n", job.Name, human.Plural(len(p.Units), "unit"))
 		return nil
 	}
-	partitions, requests := 0, 0
+	windows, partitions, requests := 0, 0, 0
 	for _, u := range p.Units {
+		if u.Compares == 0 {
+			windows++
+		}
 		partitions += len(u.Due)
 		requests += u.Requests
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s", job.Name, human.Plural(len(p.Units), "window"),
+	fmt.Fprintf(w, "%s: %s, %s, %s", job.Name, human.Plural(windows, "window"),
 		human.Plural(partitions, "partition"), human.Plural(requests, "request"))
 	if wait := limiterTime(rate, requests); wait > 0 {
 		fmt.Fprintf(w, ", at least %s at this rate", wait)
 	}
 	fmt.Fprintln(w)
 	for _, u := range p.Units {
+		if u.Compares > 0 {
+			fmt.Fprintf(w, "  %s  %d to compare with the service's totals\n", u.Name, u.Compares)
+			continue
+		}
 		due := u.Due
 		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, human.Range(due[0].Partition, due[len(due)-1].Partition), reasons(due))
 	}
@@ -141,6 +148,8 @@ func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job,
 	type window struct {
 		Window string        `json:"window"`
 		Due    []refresh.Due `json:"due"`
+
+		Compares int `json:"compares,omitempty"` // final partitions, with the service's totals
 	}
 	plan := struct {
 		Job     string         `json:"job"`
@@ -159,10 +168,10 @@ func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job,
 	for _, u := range p.Units {
 		requests += u.Requests
 		for _, file := range u.Files {
-			plan.Windows = append(plan.Windows, window{terminal.Line(file), nil})
+			plan.Windows = append(plan.Windows, window{Window: terminal.Line(file)})
 		}
 		if u.Files == nil {
-			plan.Windows = append(plan.Windows, window{u.Name, u.Due})
+			plan.Windows = append(plan.Windows, window{u.Name, u.Due, u.Compares})
 		}
 	}
 	plan.Seconds = limiterTime(rate, requests).Seconds()
@@ -194,6 +203,8 @@ func reasons(due []refresh.Due) string {
 			words = "to rebaseline"
 		case refresh.NewColumns:
 			words = "lacking columns"
+		case refresh.Drifted:
+			words = "moved though final"
 		case refresh.Horizon:
 			words = "with cohort metrics that are final by now"
 		}

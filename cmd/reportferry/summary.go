@@ -47,13 +47,16 @@ func (d *display) summary(r ledger.Run) {
 	if n := unreconciled(r.Results); n > 0 && !d.json {
 		fmt.Fprintf(d.out, "%s published, and not reconciled with the service's totals.\n", human.Plural(n, "partition"))
 	}
+	if n := moved(r.Results); n > 0 && !d.json {
+		fmt.Fprintf(d.out, "%s moved after it was final, as said above.\n", human.Plural(n, "partition"))
+	}
 }
 
 // leaving counts the jobs that the run left incomplete, by failure or because others hold their units, kept old rows, lack
 // columns or raw answers. Periods that nobody can fetch any more don't count.
 func leaving(results []ledger.Result) (n int) {
 	for _, r := range results {
-		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Outcome.Unkept+r.Rest.Lacking.Partitions > 0 {
+		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Outcome.Unkept+r.Outcome.Unseen+r.Rest.Lacking.Partitions > 0 {
 			n++
 		}
 	}
@@ -68,12 +71,21 @@ func unreconciled(results []ledger.Result) (n int) {
 	return n
 }
 
+// moved counts the final partitions whose numbers changed all the same.
+func moved(results []ledger.Result) (n int) {
+	for _, r := range results {
+		n += r.Outcome.Moved + r.Outcome.Drifted
+	}
+	return n
+}
+
 // logResult logs the closing table of one job as one record.
 func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	o := res.Outcome
 	args := []any{
 		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
-		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "unreconciled", o.Unreconciled, "left", res.Left,
+		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "unreconciled", o.Unreconciled,
+		"compared", o.Compared, "moved", o.Moved, "moved_and_left", o.Drifted, "not_compared", o.Unseen, "left", res.Left,
 		"stopped", res.Stopped, "lacking", res.Rest.Lacking.Partitions, "lost", res.Rest.Lost, "requests", o.Requests,
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
 		"parquet_bytes", o.ParquetBytes, "took", res.Took.Seconds(),
@@ -220,6 +232,15 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 	human.Row(w, "partitions", partitions)
 	if o.Unreconciled > 0 {
 		human.Row(w, "differing", human.Plural(o.Unreconciled, "partition")+", from the service's totals; see status")
+	}
+	if o.Moved > 0 {
+		human.Row(w, "moved", human.Plural(o.Moved, "partition")+" that had been final, and fetched again; see changes")
+	}
+	if o.Drifted > 0 {
+		human.Row(w, "moved", human.Plural(o.Drifted, "partition")+" that had been final, and left as they were (drift: warn)")
+	}
+	if o.Unseen > 0 {
+		human.Row(w, "not compared", human.Plural(o.Unseen, "final partition")+" with the service's totals; the next run tries again")
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
 // The views that are made are those that are printed, also the second time, when they are replaced. What their SQL computes
@@ -21,7 +23,9 @@ func TestViewsAreMade(t *testing.T) {
 			!strings.Contains(out, "SUM(`daus`)") { // unique within a day
 			t.Fatalf("exit code %d: %s", code, out)
 		}
-		for _, name := range []string{"proj.ds.installs_by_day_network", "proj.ds._reportferry_freshness"} {
+		for _, name := range []string{
+			"proj.ds.installs_by_day_network", "proj.ds._reportferry_freshness", "proj.ds._reportferry_partitions", "proj.ds.installs_final",
+		} {
 			made := w.Tables()[name]
 			if made == nil || made.View == nil || !strings.Contains(out, "CREATE OR REPLACE VIEW `"+name+"` AS\n"+made.View.Query+";") {
 				t.Errorf("%s isn't what was printed: %+v", name, made)
@@ -30,7 +34,22 @@ func TestViewsAreMade(t *testing.T) {
 	}
 }
 
-// A kept dimension must be one, and a bucket has no views.
+// A table that earlier versions kept under the name of a view isn't replaced silently.
+func TestViewsOverAnOldTable(t *testing.T) {
+	t.Parallel()
+	s := startService(t, "--days", "30", "--apps", "1")
+	w := newWarehouse(t, s, 1, living)
+	w.untilCode(0, "run")
+	dataset, err := bqsink.Open(t.Context(), w.url)
+	check(t, err)
+	defer dataset.Close() //nolint:errcheck // a fake's
+	check(t, dataset.(*bqsink.Sink).Append(t.Context(), "_reportferry_partitions", auditRunsSchema, "old", []map[string]any{{"run": "1", "job": "installs"}}))
+	if out, code := w.run("views", "installs", "--apply"); code == 0 || !strings.Contains(out, "a table of that name is there") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// A kept dimension must be one, and a bucket keeps no views: it has files, which DuckDB's views read.
 func TestViewsRefuse(t *testing.T) {
 	s := startService(t, "--days", "30", "--apps", "1")
 	w := newWarehouse(t, s, 1, living)
@@ -38,7 +57,7 @@ func TestViewsRefuse(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	p := newPlace(t, s, 1, 1, living)
-	if out, code := p.run("views", "installs"); code != 2 || !strings.Contains(out, "none of its sinks has views") {
+	if out, code := p.run("views", "installs", "--apply"); code != 2 || !strings.Contains(out, "none of its sinks has views") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }

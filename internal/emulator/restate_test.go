@@ -17,7 +17,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
-const bookMetrics = "installs,clicks,cost,network_cost,ad_revenue,events,revenue_total_d3,cohort_all_revenue,purchase_revenue"
+const bookMetrics = "installs,clicks,cost,network_cost,ad_revenue,events,revenue_total_d3,revenue_total_d16,purchase_revenue"
 
 // bookQuery is a report of all days that a test's world has.
 func bookQuery(dims string) url.Values {
@@ -256,5 +256,59 @@ func TestRestatementsAreKept(t *testing.T) {
 		if code, text := emutest.Admin(s, http.MethodGet, "restatements"+bad, ""); code != 400 {
 			t.Errorf("%s: %d %s", bad, code, text)
 		}
+	}
+}
+
+// What partners posted and what testers did stay as they are, nothing falls below 0, and only what is meant changes.
+func TestWhatARestatementChanges(t *testing.T) {
+	t.Parallel()
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
+	for _, e := range emutest.Engagements(s, emutest.Noon, 6, 1, 2) {
+		if w := emutest.PostCost(s, emutest.Cost("cpe", "usd", "100", e.CostID, "t"), true); w.Code != 200 {
+			t.Fatal(w.Code)
+		}
+	}
+	app := s.Apps()[1].Token
+	of := func(metric, more string) int64 {
+		return emutest.Report(t, s, "day", metric, "date_period=2026-03-12:2026-03-13"+more).Sum(t, metric)
+	}
+	all := map[string]int64{}
+	for _, m := range []string{"clicks", "installs", "revenue", "network_cost", "event_cost"} {
+		all[m] = of(m, "")
+	}
+	tests := of("installs", "&sandbox=true")
+	only := of("clicks", "&app_token__in="+app)
+	var posted int64
+	for _, r := range s.SpendRecords() {
+		if r.Day == "2026-03-12" || r.Day == "2026-03-13" {
+			posted += 100_000_000
+		}
+	}
+	change := func(r emulator.Restatement) {
+		t.Helper()
+		r.Day, r.Until = "2026-03-12", "2026-03-13"
+		if err := s.Restate(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(emulator.Restatement{Metric: "cost"})
+	change(emulator.Restatement{Metric: "installs", Factor: 2})
+	change(emulator.Restatement{Metric: "revenue", Delta: 12.34})
+	change(emulator.Restatement{Metric: "clicks", Where: map[string]string{"app_token": app}})
+	if got := of("cost", ""); got != posted || posted == 0 {
+		t.Errorf("cost is %d, want the posted %d", got, posted)
+	}
+	for m, want := range map[string]int64{"installs": 2 * all["installs"], "revenue": all["revenue"] + 2*12_340_000, "clicks": all["clicks"] - only, "network_cost": all["network_cost"]} {
+		if got := of(m, ""); got != want {
+			t.Errorf("%s is %d, want %d", m, got, want)
+		}
+	}
+	if got := of("installs", "&sandbox=true"); got != tests {
+		t.Errorf("testers' installs are %d, were %d", got, tests)
+	}
+	change(emulator.Restatement{Metric: "ad_revenue", Where: map[string]string{"app_token": app}})
+	change(emulator.Restatement{Metric: "ad_revenue", Where: map[string]string{"app_token": app}, Delta: -5})
+	if got := of("ad_revenue", "&app_token__in="+app); got != 0 {
+		t.Errorf("ad revenue is %d, want 0", got)
 	}
 }

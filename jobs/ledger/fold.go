@@ -21,15 +21,19 @@ func (t *Table) Fold(ctx context.Context) error {
 	if err := t.Refresh(ctx); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	loose := len(t.loose)
-	t.mu.Unlock()
-	if loose > t.ledger.foldAbove {
+	if t.Crowded() {
 		if err := t.fold(ctx); err != nil {
 			return err
 		}
 	}
 	return t.sweep(ctx, t.ledger.foldAbove/2)
+}
+
+// Crowded tells whether Fold would fold records, as far as this table was read. It asks the store for nothing.
+func (t *Table) Crowded() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.loose) > t.ledger.foldAbove
 }
 
 // fold writes the next segment and drops the records that are in it and in history. The order matters: what is dropped, and what the

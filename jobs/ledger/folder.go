@@ -104,5 +104,10 @@ func (f *Folder) Writer(ctx context.Context, key string) (*blob.Writer, error) {
 	return w, nil
 }
 
+// Replace writes a checksummed object over the one that is there, if any. Of several writers at once the last one holds.
+func (f *Folder) Replace(ctx context.Context, key string, content any) error {
+	return f.ledger.write(ctx, f.prefix+key, content)
+}
+
 // Drop deletes an object that may be gone already.
 func (f *Folder) Drop(ctx context.Context, key string) error { return f.ledger.drop(ctx, f.prefix+key) }

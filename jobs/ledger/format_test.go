@@ -43,6 +43,15 @@ func TestAnOldLedgerIsRead(t *testing.T) {
 	check(t, l.read(t.Context(), segmentKey("installs", 1), &folded))
 	check(t, sameFile(segmentKey("installs", 1), folded))
 
+	history, err := table.History(t.Context(), date("2026-01-03"), date("2026-01-04"))
+	check(t, err)
+	if len(history) != 1 || !history[0].Moved || history[0].Raw == nil || history[0].Control.Say() != "cost 211.12 by the service's total, 69.96 in the rows; missing in app_token abc123" {
+		t.Errorf("history: %+v", history)
+	}
+	_, month, err := table.month(t.Context(), "2026-01")
+	check(t, err)
+	check(t, sameFile("tables/installs/history/2026-01/000003.json", month))
+
 	past, err := l.Past(t.Context(), 10)
 	check(t, err)
 	if at := past.SuccessOf("other"); at == nil || !at.Equal(time.Date(2026, 1, 10, 4, 31, 0, 0, time.UTC)) || past.SuccessOf("installs") != nil {

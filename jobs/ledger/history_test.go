@@ -236,3 +236,36 @@ func TestHistoryIsKeptForSoLong(t *testing.T) {
 		})
 	}
 }
+
+// A fold that was cut short after history was written is done by the next one, and of fetches that brought the same content the first
+// and the last are kept. A record that was replaced and is damaged stops the fold, and its error says what deleting it costs.
+func TestAFoldGoesOn(t *testing.T) {
+	l, store := distantLedger(t, nil)
+	l.foldAbove = 1
+	table, said := openTable(t, l), almanac{}
+	for night, hash := range []string{"a", "a", "a", "a", "b"} {
+		said.next(t, table, date("2026-01-15"), hash, Written, moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
+	}
+	key := entryKey("installs", date("2026-01-15"), 2)
+	whole, err := l.get(t.Context(), key)
+	check(t, err)
+	check(t, l.put(t.Context(), key, whole[1:], &blob.WriterOptions{}))
+	if err := table.Fold(t.Context()); err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "the history of the table then lacks") {
+		t.Errorf("with a damaged record: %v", err)
+	}
+	check(t, l.put(t.Context(), key, whole, &blob.WriterOptions{}))
+	at(store, "create", "segments/000001.json", func() { store.Dead.Store(true) })
+	check(t, table.Fold(t.Context()))
+	if keys, err := l.list(t.Context(), "tables/installs/partitions/"); err != nil || len(keys) != 5 {
+		t.Errorf("the process was killed, and there is %v, %v", keys, err)
+	}
+	store.Dead.Store(false)
+	check(t, openTable(t, l).Fold(t.Context()))
+	_, lines, err := table.month(t.Context(), "2026-03")
+	check(t, err)
+	keys, err := l.list(t.Context(), "tables/installs/partitions/")
+	check(t, err)
+	if len(keys) != 0 || len(lines) != 2 || lines[0].Seq != 1 || lines[1].Seq != 4 {
+		t.Errorf("after the next fold there is %v, and history has %+v", keys, lines)
+	}
+}

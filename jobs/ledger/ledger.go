@@ -20,7 +20,8 @@
 // simulation runs it against stores, clocks and processes that fail. The README of package jobs has the format, object
 // by object.
 //
-// Many small objects are folded into few: see compact.
+// Many small objects are folded into few: see compact. A record that a newer one has replaced goes into history before it is dropped,
+// which planning never reads; the model doesn't have it, and the simulation does.
 package ledger
 
 import (
@@ -50,6 +51,7 @@ import (
 //	tables/{table}/swept/{n}.json                 the last claim of each unit whose objects were dropped; the highest n holds
 //	tables/{table}/outbox/...                     what was pushed of files: package jobs/outbox
 //	tables/{table}/slugs/{n}.json                 what became of event slugs: package jobs/slugs; the highest n holds
+//	tables/{table}/drift/looks.json               which final partitions were compared with the service's totals, and when
 //	tables/{table}/apps/...                       how far declared apps are: package jobs/apps
 //	runs/{id}.json                                one execution
 //	successes/{job}/{time}.json                   the end of a run in which the job succeeded; the newest holds

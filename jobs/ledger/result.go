@@ -43,6 +43,10 @@ type Outcome struct {
 	Probed       int `json:"probed,omitempty"`       // partitions that weren't fetched, because their totals haven't moved
 	Unkept       int `json:"unkept,omitempty"`       // raw answers that couldn't be kept
 
+	Compared int `json:"compared,omitempty"` // final partitions that were held against the service's totals of today
+	Drifted  int `json:"drifted,omitempty"`  // of those, partitions that have moved and that keep their rows, as drift: warn asks
+	Unseen   int `json:"unseen,omitempty"`   // final partitions that couldn't be held against the totals
+
 	Waiting int       `json:"waiting,omitempty"` // windows that were left as they are until later
 	Due     time.Time `json:"due,omitzero"`      // when the first of them is due, when that is known
 
@@ -70,6 +74,9 @@ func (t *Outcome) Add(o Outcome) {
 	t.Moved += o.Moved
 	t.Probed += o.Probed
 	t.Unkept += o.Unkept
+	t.Compared += o.Compared
+	t.Drifted += o.Drifted
+	t.Unseen += o.Unseen
 	t.Waiting += o.Waiting
 	if t.Due.IsZero() || !o.Due.IsZero() && o.Due.Before(t.Due) {
 		t.Due = o.Due

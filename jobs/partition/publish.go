@@ -172,7 +172,7 @@ func compare(e *ledger.Record, old ledger.Record, replayed time.Time) {
 	case old.Shape != e.Shape && sumsAgree(old.Sums, e.Sums):
 		return
 	}
-	e.Moved = e.Moved || old.Finality == refresh.Final
+	e.Moved = e.Moved || wasFinal(old, e)
 }
 
 // repeats tells whether a replay came to what is recorded already, so that no other record is needed.
@@ -196,7 +196,12 @@ func sumsAgree(a, b map[string]string) bool {
 // moved tells whether a fetch brought other numbers than the final ones that were recorded before it.
 func (t *Table) moved(old ledger.Record, fetched time.Time) bool {
 	e, _ := t.Record(old.Partition)
-	return old.Finality == refresh.Final && e.Moved && e.Since.Equal(fetched)
+	return wasFinal(old, &e) && e.Moved && e.Since.Equal(fetched)
+}
+
+// wasFinal tells whether the old record was final. Those of earlier versions don't say so, but the reason for fetching them again may.
+func wasFinal(old ledger.Record, e *ledger.Record) bool {
+	return old.Finality == refresh.Final || old.Seq > 0 && e.Reason == string(refresh.Drifted)
 }
 
 // keepReceipts keeps the receipts of targets that hold e's content already, and gives the other targets.

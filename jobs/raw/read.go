@@ -72,14 +72,15 @@ func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.decoder.Read(p)
 	r.read += int64(n)
 	r.sum.Write(p[:n])
+	end := errors.Is(err, io.EOF)
 	switch {
 	case r.read > r.Bytes:
 		return 0, &DamagedError{r.where, fmt.Errorf("it has more than its %d bytes", r.Bytes)}
-	case err == io.EOF && r.read < r.Bytes:
+	case end && r.read < r.Bytes:
 		return n, &DamagedError{r.where, fmt.Errorf("it has %d of its %d bytes", r.read, r.Bytes)}
-	case err == io.EOF && hex.EncodeToString(r.sum.Sum(nil)) != r.SHA256:
+	case end && hex.EncodeToString(r.sum.Sum(nil)) != r.SHA256:
 		return n, &DamagedError{r.where, errors.New("its SHA-256 isn't that of what was kept")}
-	case err != nil && err != io.EOF:
+	case err != nil && !end:
 		return n, r.explain(err)
 	}
 	return n, err

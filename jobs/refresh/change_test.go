@@ -39,6 +39,7 @@ func TestChanges(t *testing.T) {
 		wider,
 		e("2026-03-04", 1, 2, 2, "k", "installs", "7"),
 		kept,
+		e("2026-03-05", 0, 1, 0, "n"),
 		e("2026-03-05", 1, 2, 2, "x", "cost", "7.000000"),
 		e("2026-03-05", 3, 3, 2, "y", "cost", "7.000000"),
 	})
@@ -58,6 +59,8 @@ func TestChanges(t *testing.T) {
 {"partition":"2026-03-02","seq":3,"before":"2026-03-02T06:00:00Z","now":"2026-03-04T06:00:00Z","run":"re","metric":"float","was":"0.001","is":"0","delta":"-0.001","reason":"lookback","finality":"restating"}
 {"partition":"2026-03-02","seq":3,"before":"2026-03-02T06:00:00Z","now":"2026-03-04T06:00:00Z","run":"re","metric":"installs","was":"7","is":"0","delta":"-7","reason":"lookback","finality":"restating"}
 {"partition":"2026-03-02","seq":3,"before":"2026-03-02T06:00:00Z","now":"2026-03-04T06:00:00Z","run":"re","metric":"rows","was":"2","is":"0","delta":"-2","reason":"lookback","finality":"restating"}
+{"partition":"2026-03-05","seq":1,"before":"2026-03-01T06:00:00Z","now":"2026-03-02T06:00:00Z","run":"rx","metric":"cost","was":"0","is":"7","delta":"7","reason":"lookback","finality":"restating"}
+{"partition":"2026-03-05","seq":1,"before":"2026-03-01T06:00:00Z","now":"2026-03-02T06:00:00Z","run":"rx","metric":"rows","was":"0","is":"2","delta":"2","reason":"lookback","finality":"restating"}
 {"partition":"2026-03-05","seq":3,"before":"2026-03-02T06:00:00Z","now":"2026-03-03T06:00:00Z","run":"ry","metric":"rows","was":"2","is":"2","delta":"0","reason":"lookback","finality":"restating"}
 `
 	if text := "\n" + strings.Join(lines, "\n") + "\n"; text != want {

@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -128,5 +129,33 @@ func TestFinalityOfRecords(t *testing.T) {
 	}
 	if len(r.Stale["old"].Lacks) != 1 || len(r.FinalAfter) != 2 {
 		t.Error("the rules were changed")
+	}
+}
+
+// A table is final through the partition before the oldest one that isn't.
+func TestStanding(t *testing.T) {
+	now := moment("2026-03-20T06:00")
+	r := Rules{Period: Day, Page: 7, Start: date("2026-02-01"), Location: time.UTC, FinalAfter: map[string]int{"cost": 14}, Lookback: 7}
+	done := ledger.Records{}
+	add := func(day, fetched string, control ledger.ControlState, change func(*ledger.Record)) {
+		e := ledger.Record{Partition: date(day), Seq: 1, Rows: 1, State: ledger.Written, Fetched: moment(fetched), Control: &ledger.Control{State: control}}
+		if change != nil {
+			change(&e)
+		}
+		done[e.Partition] = e
+	}
+	add("2026-02-01", "2026-02-16T00:00", ledger.Reconciled, nil)
+	add("2026-02-02", "2026-02-20T00:00", ledger.Unreconciled, func(e *ledger.Record) { e.Moved = true })
+	add("2026-02-03", "2026-02-12T00:00", ledger.Unchecked, nil) // after the lookback, before it was final
+	add("2026-02-04", "2026-02-28T00:00", ledger.Reconciled, func(e *ledger.Record) { e.Control = nil })
+	add("2026-03-17", "2026-03-20T00:00", ledger.Reconciled, nil)
+	add("2026-03-18", "2026-03-20T00:00", ledger.Reconciled, func(e *ledger.Record) { e.State = ledger.Publishing })
+	add("2026-03-20", "2026-03-20T05:00", ledger.Reconciled, nil)
+	through := date("2026-02-02")
+	want := Standing{
+		Partial: 1, Restating: 2, Staying: 1, Final: 3, Through: &through, Doubtful: 1, Reconciled: 3, Unreconciled: 1, Unchecked: 2, Moved: 1,
+	}
+	if got := StandingOf(now, r, done); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -12,14 +12,15 @@ import (
 
 // An Inspection is what is known of a table without asking the service.
 type Inspection struct {
-	Gaps  []Gap
-	Fresh Freshness
-	Rest  ledger.Rest
+	Gaps     []Gap
+	Fresh    Freshness
+	Rest     ledger.Rest
+	Standing Standing
 }
 
 // Inspect compares what the ledger has of a table with the rules.
 func Inspect(now time.Time, job string, r Rules, done ledger.Records, past ledger.Past) Inspection {
-	return Inspection{Gaps(now, job, r, done, past.Runs), FreshnessOf(job, r, done, past), RestOf(now, r, done)}
+	return Inspection{Gaps(now, job, r, done, past.Runs), FreshnessOf(job, r, done, past), RestOf(now, r, done), StandingOf(now, r, done)}
 }
 
 // Missing counts the partitions that a fetch would bring by now. Those whose schedule hasn't fired yet don't count.

@@ -21,7 +21,7 @@ func Plan(now time.Time, r Rules, done ledger.Records) []Window {
 			continue
 		}
 		reason, due := r.due(now, partition, e, recorded)
-		if !due || i < start && reason == Changed || r.Only != nil && !slices.Contains(r.Only, reason) {
+		if !due || i < start && (reason == Changed || reason == Drifted) || r.Only != nil && !slices.Contains(r.Only, reason) {
 			continue
 		}
 		cell := r.cell(i)
@@ -44,7 +44,7 @@ func (r Rules) firstOpen(now time.Time, start int, done ledger.Records) int {
 	first := start
 	for partition, e := range done {
 		i := r.Period.Index(partition)
-		if reason, _ := r.wanted(now, partition, e, true); i < first && reason != "" && reason != Changed {
+		if reason, _ := r.wanted(now, partition, e, true); i < first && reason != "" && reason != Changed && reason != Drifted {
 			first = i
 		}
 	}
@@ -90,6 +90,8 @@ func (r Rules) wanted(now time.Time, partition civil.Date, e ledger.Record, reco
 		return Unsunk, ready
 	case r.Changed[partition]:
 		return Changed, ready
+	case e.Fetched.Before(r.Moved[partition]):
+		return Drifted, r.Moved[partition]
 	}
 	return r.restated(now, ready, partition, e)
 }
@@ -152,6 +154,15 @@ func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Rec
 // InLookback tells whether the service may still restate a partition at that time, so that its last fetch is still to come.
 func (r Rules) InLookback(now time.Time, partition civil.Date) bool {
 	return now.Before(r.end(partition, r.Lookback))
+}
+
+// Ripened tells whether a column has become final since a record was fetched, so that only another fetch brings it.
+func (r Rules) Ripened(now time.Time, e ledger.Record) bool {
+	passed := func(days int) bool {
+		end := r.end(e.Partition, days)
+		return e.Fetched.Before(end) && !now.Before(end)
+	}
+	return slices.ContainsFunc(r.Horizons, passed) || len(r.Finality(e.Partition, now).Columns) > len(r.Finality(e.Partition, e.Fetched).Columns)
 }
 
 // Settled tells whether a partition's record is final: a fetch of it now would only repeat it.

@@ -50,6 +50,10 @@ type Rules struct {
 	// Before Start they aren't due, because a bucket's own lifecycle rules delete old parts.
 	Changed map[civil.Date]bool
 
+	// Moved are final partitions whose totals weren't those recorded, with the moment when that was seen. They are due until they
+	// are fetched after that moment; before Start they aren't.
+	Moved map[civil.Date]time.Time
+
 	Snapshots      bool     // partitions are made while their period goes on, and never afterwards
 	Only           []Reason // nil: whatever the reason
 	IgnoreSchedule bool
@@ -93,7 +97,7 @@ func (r Rules) bounds(now time.Time) (first, last int) {
 	return r.Period.Index(r.Start), last
 }
 
-// cell is the first day of the cell of the grid that holds the period with that number.
+// Cell is the first day of the cell of the grid that holds the period with that number.
 // Cell is the first day of the cell of the grid that a partition lies in.
 func (r Rules) Cell(partition civil.Date) civil.Date { return r.cell(r.Period.Index(partition)) }
 

@@ -20,6 +20,7 @@ const (
 	Rebased     Reason = "rebaseline"      // recorded when the config gave its numbers another meaning
 	NewColumns  Reason = "missing columns" // recorded when the table had fewer columns
 	Changed     Reason = "changed outside" // a sink holds something else than what was put, or nothing
+	Drifted     Reason = "drift"           // it was final, and the service's totals have moved all the same
 	Forced      Reason = "forced"          // asked for again, whatever the ledger holds
 	Replayed    Reason = "replay"          // made again of raw answers, as a person asked
 )

@@ -39,7 +39,7 @@ func (f *fetch) probe(ctx context.Context, w refresh.Window) refresh.Window {
 // probed tells whether a partition may stay as it is when its totals do: it will be fetched once more before it is final, and its
 // record has the sums of the very columns that would be asked for.
 func (f *fetch) probed(d refresh.Due, e ledger.Record) bool {
-	return d.Reason == refresh.Lookback && f.rules.Period != refresh.Whole && f.rules.InLookback(f.now, d.Partition) &&
+	return d.Reason == refresh.Lookback && f.rules.Period != refresh.Whole && f.rules.InLookback(f.now, d.Partition) && !f.rules.Ripened(f.now, e) &&
 		(e.State == ledger.Written || e.State == ledger.Empty) && e.Shape == f.cols.Shape.ID() &&
 		(e.Control == nil || e.Control.State != ledger.Unreconciled)
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
@@ -121,4 +123,36 @@ func TestProbeWithoutTotals(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Within the lookback a day is fetched when a column of it becomes final, and when the lookback is over, also after missed nights.
+func TestProbedDaysAreFetchedAtHorizons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1})
+		defer r.close()
+		r.options.Events, r.options.Probe, r.options.Rules.Lookback = nil, true, 14
+		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "campaign"}, []string{"installs", "network_cost", "roas_d3"}
+		time.Sleep(6 * time.Hour)
+		day := civil.DateOf(time.Now()).AddDays(-1)
+		r.from(day)
+		var ages []int // of the day, at its fetches
+		last := time.Time{}
+		for range 18 {
+			if night := civil.DateOf(time.Now()).DaysSince(day) - 1; night != 7 && night != 8 { // two nights are missed
+				r.ok()
+			}
+			if e := r.record(day); !e.Fetched.Equal(last) {
+				ages, last = append(ages, civil.DateOf(e.Fetched).DaysSince(day)-1), e.Fetched
+			}
+			time.Sleep(24 * time.Hour)
+		}
+		for _, age := range []int{0, 3, 9, 14} {
+			if !slices.Contains(ages, age) {
+				t.Errorf("fetched at the age of %d days, and not of %d", ages, age)
+			}
+		}
+		if slices.Contains(ages, 15) || r.record(day).Finality != refresh.Final {
+			t.Errorf("fetched at the age of %d days, and %s", ages, r.record(day).Finality)
+		}
+	})
 }

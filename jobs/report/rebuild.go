@@ -125,7 +125,7 @@ func (p *plan) definition(cols []column, shape ledger.Shape, m raw.Meta) (partit
 	if err != nil {
 		return partition.Definition{}, fmt.Errorf("the query of a raw answer: %w", err)
 	}
-	asked := append(listed(query.Get("dimensions")), listed(query.Get("metrics"))...)
+	asked := askedBy(query)
 	cols = slices.Clone(cols)
 	for i, c := range cols {
 		at := slices.IndexFunc(shape.Columns, func(was ledger.Column) bool { return was.Name == c.Name && was.Source != "" })
@@ -137,16 +137,21 @@ func (p *plan) definition(cols []column, shape ledger.Shape, m raw.Meta) (partit
 		}
 	}
 	d := p.define(cols).Definition
-	for _, source := range asked {
-		if !slices.ContainsFunc(cols, func(c column) bool { return c.Source == source }) {
-			d.Ignored = append(d.Ignored, source)
-		}
-	}
+	d.Ignored = ignored(query, d.Columns)
 	return d, nil
 }
 
-func listed(text string) []string {
-	return slices.DeleteFunc(strings.Split(text, ","), func(s string) bool { return s == "" })
+// askedBy gives the dimensions and metrics that a query asked for.
+func askedBy(query url.Values) []string {
+	names := append(strings.Split(query.Get("dimensions"), ","), strings.Split(query.Get("metrics"), ",")...)
+	return slices.DeleteFunc(names, func(s string) bool { return s == "" })
+}
+
+// ignored are those of them that no column is made of.
+func ignored(query url.Values, cols []table.Column) []string {
+	return slices.DeleteFunc(askedBy(query), func(source string) bool {
+		return slices.ContainsFunc(cols, func(c table.Column) bool { return c.Source == source })
+	})
 }
 
 // rowOf are the partitions that a kept answer is about.

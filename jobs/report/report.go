@@ -50,6 +50,7 @@ type Options struct {
 	States     bool // write the tables that tell of this one
 	FinalAfter int  // days after a period's end from which all columns are final; 0: as the catalogue says
 
+	Drift      Drift
 	Probe      bool // inside the lookback, ask for totals first, and leave partitions whose totals haven't moved
 	Rebaseline bool // replace partitions of another meaning instead of refusing the config
 	NewColumns bool // ask the service which events there are by now, because partitions may lack columns of them
@@ -116,6 +117,15 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if p.rules.Changed, err = p.table.Look(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
+	var looks refresh.Looks
+	if k.o.Drift.Days > 0 {
+		if looks, err = k.readLooks(ctx); err != nil {
+			return jobs.Plan{}, err
+		}
+	}
+	if !k.o.Drift.Warn {
+		p.rules.Moved = looks.Moved()
+	}
 	var units, wider []jobs.Unit
 	for _, w := range refresh.Plan(now, p.rules, p.table.Records()) {
 		u := p.unit(w)
@@ -126,7 +136,11 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		}
 	}
 	slices.Reverse(wider)
-	plan := jobs.Plan{Units: append(units, wider...), Tidy: p.tidy, Inspect: p.inspect, Schema: p.schema}
+	units = append(units, wider...)
+	if u, any := p.watch(looks); any {
+		units = append(units, u)
+	}
+	plan := jobs.Plan{Units: units, Tidy: p.tidy, Inspect: p.inspect, Schema: p.schema}
 	if k.o.States {
 		plan.States = state.Tables{Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: p.today, Now: now}.Plan()
 	}

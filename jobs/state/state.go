@@ -13,7 +13,6 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -90,7 +89,7 @@ func (s Tables) write(ctx context.Context, c ledger.Hold) error {
 	if err != nil {
 		return err
 	}
-	d := s.definition(Partitions, rules, partitionColumns)
+	d := s.partitions(rules)
 	all := s.months()
 	dates := slices.SortedFunc(maps.Keys(all), civil.Date.Compare)
 	var stale []civil.Date // and, of snapshots, the newest two months: their days become final by the clock alone
@@ -111,13 +110,25 @@ func (s Tables) write(ctx context.Context, c ledger.Hold) error {
 			stale = append(stale, date)
 		}
 	}
+	slices.SortFunc(stale, civil.Date.Compare)
+	if err := s.restatements(ctx, c, stale); err != nil {
+		return err
+	}
 	var rows [][]any
 	for _, date := range stale {
 		for _, e := range all[date] {
 			rows = append(rows, s.partitionRow(rules, date, e))
 		}
 	}
-	return errors.Join(to.PutRows(ctx, c, d, stale, rows, s.Now), to.Fold(ctx))
+	return put(ctx, to, c, d, stale, rows, s.Now)
+}
+
+// put puts months of one of the tables. It has no claims of its own, so that there is nothing to tidy up but records, now and then.
+func put(ctx context.Context, to *partition.Table, c ledger.Hold, d partition.Definition, months []civil.Date, rows [][]any, now time.Time) error {
+	if err := to.PutRows(ctx, c, d, months, rows, now); err != nil || !to.Crowded() {
+		return err
+	}
+	return to.Fold(ctx)
 }
 
 // A month is the records of the partitions that begin in it, ascending.

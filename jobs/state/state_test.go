@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,11 +38,11 @@ type rig struct {
 // failing is a sink that can be made to fail.
 type failing struct {
 	sinks.Sink
-	put int // so many puts succeed yet
+	put atomic.Int64 // so many puts succeed yet
 }
 
 func (f *failing) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
-	if f.put--; f.put < 0 {
+	if f.put.Add(-1) < 0 {
 		return sinks.Receipt{}, errors.New("the store is down")
 	}
 	return f.Sink.Put(ctx, p)
@@ -61,7 +62,8 @@ func newRig(t *testing.T) *rig {
 	sink, err := blobsink.Open(t.Context(), "file://"+r.out)
 	check(t, err)
 	t.Cleanup(func() { check(t, errors.Join(sink.Close(), r.ledger.Close())) })
-	r.sink = &failing{Sink: sink, put: 1 << 20}
+	r.sink = &failing{Sink: sink}
+	r.sink.put.Store(1 << 20)
 	targets := []ledger.Target{{Name: "out", Sink: r.sink, Store: sink.Store()}}
 	r.rules = refresh.Rules{
 		Period: refresh.Day, Location: time.UTC, FinalAfter: map[string]int{"installs": 7, "roas_d30": 30}, Targets: targets,
@@ -188,13 +190,13 @@ func TestOnlyWhatChangedIsPut(t *testing.T) {
 	wants("one partition fetched again", "2026-01.2 2026-02.4")
 
 	r.fetched("2026-02-28", "2026-03-05T06:00:00", nil)
-	r.sink.put = 0
+	r.sink.put.Store(0)
 	if err := r.write(); err == nil || !strings.Contains(err.Error(), "tell of daily") {
 		t.Errorf("the sink fails: %v", err)
 	}
-	r.sink.put = 1 << 20
+	r.sink.put.Store(1 << 20)
 	check(t, r.write())
-	wants("after a failed put", "2026-01.2 2026-02.7")
+	wants("after a failed put", "2026-01.2 2026-02.6")
 	if got := r.read(Partitions, "2026-02-01", "fetched"); got[0] != "2026-03-05T06:00:00Z" {
 		t.Errorf("after a failed put: %q", got)
 	}
@@ -202,10 +204,59 @@ func TestOnlyWhatChangedIsPut(t *testing.T) {
 	check(t, os.RemoveAll(filepath.Join(r.out, Partitions)))
 	r.fetched("2026-02-28", "2026-03-06T06:00:00", nil)
 	check(t, r.write())
-	wants("the files were deleted", "2026-01.4 2026-02.9")
+	wants("the files were deleted", "2026-01.4 2026-02.8")
 	r.rules.FinalAfter = map[string]int{"installs": 30}
 	check(t, r.write())
-	wants("another config", "2026-01.6 2026-02.11")
+	wants("another config", "2026-01.6 2026-02.10")
+}
+
+// One row a number that changed, with what it was; a fetch of the same content, an interrupted put and a first one are none.
+func TestRestatements(t *testing.T) {
+	r := newRig(t)
+	sums := func(installs, cost, state string) func(*ledger.Record) {
+		return func(e *ledger.Record) {
+			e.Sums, e.Finality, e.Reason = map[string]string{"installs": installs, "cost": cost}, state, "lookback"
+			e.Hash = installs + cost
+		}
+	}
+	r.fetched("2026-01-31", "2026-02-01T06:00:00", sums("7", "69.960000", "restating"))
+	r.fetched("2026-02-01", "2026-02-02T06:00:00", sums("1", "0.500000", "restating"))
+	check(t, r.write())
+	if got := r.records(Restatements); got != "" {
+		t.Errorf("first fetches: %s", got)
+	}
+	r.fetched("2026-01-31", "2026-02-03T06:00:00", func(e *ledger.Record) {
+		sums("7", "69.960000", "restating")(e)
+		e.Since = moment(t, "2026-02-01T06:00:00")
+	})
+	r.fetched("2026-01-31", "2026-02-04T06:00:00", func(e *ledger.Record) { e.State, e.Hash, e.Sums = ledger.Publishing, "", nil })
+	r.sink.put.Store(1) // the restatement is put, and the partition's state isn't
+	r.fetched("2026-01-31", "2026-02-04T06:00:01", func(e *ledger.Record) {
+		sums("9", "211.120000", "final")(e)
+		e.Run = "run-2"
+	})
+	if err := r.write(); err == nil {
+		t.Error("the sink fails, and nobody says so")
+	}
+	r.sink.put.Store(1 << 20)
+	check(t, r.write())
+	check(t, r.write())
+	want := []string{
+		"daily | 2026-01-31 | cost | 69.96 | 211.12 | 141.16 | 2026-02-03T06:00:00Z | 2026-02-04T06:00:01Z | restating | lookback | run-2 | 4",
+		"daily | 2026-01-31 | installs | 7 | 9 | 2 | 2026-02-03T06:00:00Z | 2026-02-04T06:00:01Z | restating | lookback | run-2 | 4",
+	}
+	columns := []string{"table_name", "partition_date", "metric", "before", "after", "delta", "fetched_before", "fetched", "state_before", "reason", "run", "seq"}
+	if got := r.read(Restatements, "2026-01-01", columns...); !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	if got := r.records(Restatements) + ", " + r.records(Partitions); got != "2026-01.2, 2026-01.5 2026-02.2" {
+		t.Errorf("records: %s", got)
+	}
+	r.fetched("2026-01-31", "2026-02-05T06:00:00", sums("9", "211.130000", "final"))
+	check(t, r.write())
+	if got := r.read(Restatements, "2026-01-01", "metric", "delta", "state_before"); len(got) != 3 || got[2] != "cost | 0.01 | final" {
+		t.Errorf("a final one that moved: %q", got)
+	}
 }
 
 // A run that does nothing asks whether one before it left the tables behind: no success has followed the newest fetch.

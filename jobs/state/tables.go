@@ -105,14 +105,9 @@ func jsonOf(v any, entries int) string {
 	return string(raw)
 }
 
-// definition is one of the tables. The fingerprint has what the states of all partitions depend on besides their records, so
-// that another config makes other rows of the old ones, too.
-func (s Tables) definition(name string, r refresh.Rules, columns []column) partition.Definition {
-	var final []string
-	for _, metric := range slices.Sorted(maps.Keys(r.FinalAfter)) {
-		final = append(final, fmt.Sprintf("%s=%d", metric, r.FinalAfter[metric]))
-	}
-	d := partition.Definition{Shape: ledger.Shape{Fingerprint: map[string]string{"kind": name, "final after": strings.Join(final, ",")}}}
+// definition is one of the tables.
+func (s Tables) definition(name string, columns []column) partition.Definition {
+	d := partition.Definition{Shape: ledger.Shape{Fingerprint: map[string]string{"kind": name}}}
 	descriptions := map[string]string{}
 	for _, c := range columns {
 		d.Columns = append(d.Columns, c.Column)
@@ -121,5 +116,17 @@ func (s Tables) definition(name string, r refresh.Rules, columns []column) parti
 	}
 	warehouse := sinks.Schema{KMSKey: s.Warehouse.KMSKey, Labels: s.Warehouse.Labels, ClusterBy: []string{"table_name"}}
 	d.Complete(warehouse, refresh.Month.String(), nil, func(c table.Column) string { return descriptions[c.Name] })
+	return d
+}
+
+// partitions is the table of partitions. Its fingerprint has what the states depend on besides the records, so that another config
+// makes other rows of the old ones, too.
+func (s Tables) partitions(r refresh.Rules) partition.Definition {
+	d := s.definition(Partitions, partitionColumns)
+	var final []string
+	for _, metric := range slices.Sorted(maps.Keys(r.FinalAfter)) {
+		final = append(final, fmt.Sprintf("%s=%d", metric, r.FinalAfter[metric]))
+	}
+	d.Shape.Fingerprint["final after"] = strings.Join(final, ",")
 	return d
 }

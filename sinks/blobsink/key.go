@@ -48,6 +48,16 @@ func (k keyTemplate) at(table string, partition civil.Date) string {
 	return strings.NewReplacer("{table}", table, "{date}", date).Replace(string(k))
 }
 
+// Pattern is what readers of Parquet take for all parts of a table, with * for each date. Names of stores are as DuckDB spells
+// them.
+func (s *Sink) Pattern(table string) string {
+	at := s.dir
+	if at == "" {
+		at = strings.Replace(strings.TrimSuffix(s.url, "/"), "azblob://", "az://", 1)
+	}
+	return at + "/" + strings.NewReplacer("{table}", table, "{date}", "*").Replace(string(s.key))
+}
+
 // partition returns the partition whose part lies under a key of the table; false for other keys.
 func (k keyTemplate) partition(table, key string) (civil.Date, bool) {
 	prefix, _ := k.temporary(table)

@@ -127,6 +127,10 @@ func (s *Sink) SaveView(ctx context.Context, name, query string) error {
 		return view.Create(ctx, &bigquery.TableMetadata{ViewQuery: query, Description: "Made by reportferry views"})
 	})
 	if hasStatus(err, http.StatusConflict) {
+		if have, failed := s.getTable(ctx, view.TableID); failed == nil && have.Type == bigquery.RegularTable {
+			return fmt.Errorf("save view %s: a table of that name is there, which a view can't replace; drop it, if it is one that "+
+				"earlier versions kept for audit", name)
+		}
 		err = repeat(ctx, func() error {
 			_, err := view.Update(ctx, bigquery.TableMetadataToUpdate{ViewQuery: query}, "")
 			return err

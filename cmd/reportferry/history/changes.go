@@ -33,7 +33,10 @@ a big day stands before one of a small day, whatever the metric is counted in.
 The column "day was" says how final the old number was when it was fetched last:
 a number of a final day that moved shouldn't have. Of a period whose rows
 changed although no sum did, it says that its rows moved by 0; history --metric,
-json and csv have exact numbers.`,
+json and csv have exact numbers.
+
+Of a job of kind events it shows the slugs that appeared, vanished or were
+renamed: the same token in the same app has another slug.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			write, err := formatOf(format, p, map[string]func(moves, io.Writer) error{
@@ -52,7 +55,6 @@ json and csv have exact numbers.`,
 					return err
 				}
 				m, failed := moved(ctx, s, chosen, begin)
-				// What changed of the account beside numbers belongs here too.
 				return errors.Join(failed, write(m, cmd.OutOrStdout()))
 			})
 		},

@@ -32,11 +32,12 @@ type moves struct {
 	since time.Time
 	jobs  []string
 	of    map[string][]move
+	slugs map[string][]slug // of jobs of kind events
 }
 
 // moved reads what moved of the tables that can be read, and returns the errors of the others.
 func moved(ctx context.Context, s *wire.Session, chosen []config.Job, since time.Time) (moves, error) {
-	m := moves{since: since, of: map[string][]move{}}
+	m := moves{since: since, of: map[string][]move{}, slugs: map[string][]slug{}}
 	var failed []error
 	for _, job := range chosen {
 		if job.Sinks == nil {
@@ -46,6 +47,12 @@ func moved(ctx context.Context, s *wire.Session, chosen []config.Job, since time
 		if err != nil {
 			failed = append(failed, err)
 			continue
+		}
+		if job.Events != nil {
+			if m.slugs[job.Name], err = slugsOf(ctx, s, job, since); err != nil {
+				failed = append(failed, err)
+				continue
+			}
 		}
 		m.jobs = append(m.jobs, job.Name)
 		m.of[job.Name] = list
@@ -64,9 +71,6 @@ func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 	}
 	usual := averages(table.Records())
 	for _, c := range refresh.Changes(history) {
-		if c.Now.Before(since) {
-			continue
-		}
 		one := move{Job: job.Name, Table: job.Table, Change: c}
 		if delta, ok := new(big.Rat).SetString(c.Delta); ok && delta.Sign() != 0 {
 			if all := usual[c.Metric]; all != nil {
@@ -101,6 +105,10 @@ func averages(records ledger.Records) map[string]*big.Rat {
 func (m moves) writeTable(w io.Writer, limit int) error {
 	for _, job := range m.jobs {
 		list := m.of[job]
+		if changed, seen := m.slugs[job]; seen {
+			writeSlugs(w, job, changed, m.since, limit)
+			continue // of a snapshot that was taken twice on its day, this is what moved
+		}
 		if len(list) == 0 {
 			fmt.Fprintf(w, "%s: nothing moved since %s UTC\n", job, minute(m.since))
 			continue
@@ -159,17 +167,17 @@ func percent(size float64) string {
 	return fmt.Sprintf("%+.0f%%", size*100)
 }
 
-// writeJSON writes an object for each move.
+// writeJSON writes an object for each move, and for each change of a slug.
 func (m moves) writeJSON(w io.Writer) error {
 	for _, job := range m.jobs {
-		if err := human.JSONLines(w, m.of[job]); err != nil {
+		if err := errors.Join(human.JSONLines(w, m.of[job]), human.JSONLines(w, m.slugs[job])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeCSV writes a line for each move.
+// writeCSV writes a line for each move, and for each change of a slug.
 func (m moves) writeCSV(w io.Writer) error {
 	lines := [][]string{{"job", "partition", "seq", "before", "now", "run", "metric", "was", "is", "delta", "size", "finality", "reason"}}
 	for _, job := range m.jobs {
@@ -178,6 +186,9 @@ func (m moves) writeCSV(w io.Writer) error {
 				job, one.Partition.String(), fmt.Sprint(one.Seq), one.Before.UTC().Format(time.RFC3339), one.Now.UTC().Format(time.RFC3339), one.Run,
 				one.Metric, one.Was, one.Is, one.Delta, fmt.Sprint(one.Size), one.Finality, one.Reason,
 			})
+		}
+		for _, changed := range m.slugs[job] {
+			lines = append(lines, changed.line())
 		}
 	}
 	return csv.NewWriter(terminal.Data(w)).WriteAll(lines)

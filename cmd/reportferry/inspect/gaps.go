@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // Gaps makes the command gaps.
@@ -28,7 +30,7 @@ func Gaps(p *wire.Program) *cobra.Command {
 		Long: `Show the periods from a job's start to now that have no record in the ledger,
 and why. Nothing is asked of the service. Those that can't be fetched any more,
 such as days of an events job that are over, are told apart, and so are
-partitions that lack columns.
+partitions that lack columns. Below that: how many partitions are final.
 
 The exit code is 3 when there is a gap that can be closed, and its schedule has
 fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
@@ -95,6 +97,40 @@ func writeGaps(w io.Writer, job config.Job, in refresh.Inspection) {
 	if l := in.Rest.Lacking; l.Partitions > 0 {
 		fmt.Fprintf(w, "%s: %s\n  %s\n", job.Name, human.Lacking(l), human.Mending(job.Name, l))
 	}
+	writeStanding(w, in.Standing)
+}
+
+// writeStanding writes how many partitions are final, and how they compare with the service's totals. Nothing is said of a table
+// without partitions, nor of totals when none were compared yet.
+func writeStanding(w io.Writer, s refresh.Standing) {
+	final := "final"
+	if s.Through != nil && *s.Through != sinks.Whole {
+		final = fmt.Sprintf("final (all through %s)", s.Through)
+	}
+	writeCounts(w, count{s.Final, final}, count{s.Restating, "restating"}, count{s.Partial, "partial"}, count{s.Doubtful, "in doubt"})
+	writeCounts(w, count{s.Staying, "restating ones won't be fetched when they could be final: see final_after"})
+	if s.Reconciled+s.Unreconciled > 0 {
+		writeCounts(w, count{s.Reconciled, "reconciled"}, count{s.Unreconciled, "unreconciled"}, count{s.Unchecked, "unchecked"})
+	}
+	writeCounts(w, count{s.Moved, "changed after being final"})
+}
+
+type count struct {
+	n    int
+	what string
+}
+
+// writeCounts writes a line of those that aren't 0, if there are any.
+func writeCounts(w io.Writer, counts ...count) {
+	var parts []string
+	for _, c := range counts {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
+		}
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(w, "  %s\n", strings.Join(parts, ", "))
+	}
 }
 
 // writeGapsOf writes the gaps that can be closed, or else those that can't, and returns how many partitions they are.
@@ -125,5 +161,7 @@ func writeGapsJSON(w io.Writer, job config.Job, in refresh.Inspection) error {
 		Job     string         `json:"job"`
 		Gaps    []refresh.Gap  `json:"gaps"`
 		Lacking ledger.Lacking `json:"lacking,omitzero"`
-	}{job.Name, append([]refresh.Gap{}, in.Gaps...), in.Rest.Lacking})
+
+		Standing refresh.Standing `json:"finality"`
+	}{job.Name, append([]refresh.Gap{}, in.Gaps...), in.Rest.Lacking, in.Standing})
 }

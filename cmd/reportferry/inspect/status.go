@@ -42,9 +42,10 @@ type tableStatus struct {
 	Newest      *civil.Date        `json:"newest,omitempty"`
 	Fetched     *time.Time         `json:"fetched,omitempty"` // the last fetch
 	Fresh       *refresh.Freshness `json:"freshness,omitempty"`
-	Missing     int                `json:"missing"`          // partitions of its range that a run would fetch
-	Rest        ledger.Rest        `json:"rest,omitzero"`    // what a run would leave undone
-	Unsure      string             `json:"unsure,omitempty"` // why Missing and Rest aren't known
+	Missing     int                `json:"missing"`       // partitions of its range that a run would fetch
+	Rest        ledger.Rest        `json:"rest,omitzero"` // what a run would leave undone
+	Standing    *refresh.Standing  `json:"finality,omitempty"`
+	Unsure      string             `json:"unsure,omitempty"` // why Missing, Rest and Standing aren't known
 	Stale       string             `json:"stale,omitempty"`  // why it is older than --max-age
 	Failed      string             `json:"failed,omitempty"` // how the job's last run failed
 	detailed    bool               // a command of the kind's name has a status of its own
@@ -58,10 +59,11 @@ func Status(p *wire.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [job...]",
 		Short: "Show what the ledger holds: per table, and of the last run",
-		Long: `Show what the ledger holds: per table, how many partitions of its range are
-missing or lack columns, and of the last run. With --max-age the exit code is 3
-when a table is older than that: the period after its newest one ended so long
-ago, or its last success was. A job of kind spend, sharing or apps has no
+		Long: `Show what the ledger holds: per table, how many partitions are final, still
+restated by the service, and reconciled with its totals, how many of its range
+are missing or lack columns, and of the last run. With --max-age the exit code
+is 3 when a table is older than that: the period after its newest one ended so
+long ago, or its last success was. A job of kind spend, sharing or apps has no
 periods: it is too old when no run of it that long has ended without a failure.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -121,7 +123,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		in, err := inspect(ctx, e, c, past)
 		switch {
 		case err == nil:
-			s.Missing, s.Rest = in.Missing(), in.Rest
+			s.Missing, s.Rest, s.Standing = in.Missing(), in.Rest, &in.Standing
 		case maxAge == 0: // the rest of the status doesn't need the kind
 			s.Unsure = human.FirstLine(err.Error())
 		default:
@@ -242,6 +244,9 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 			fmt.Fprintf(w, ", %d interrupted while being published", s.Interrupted)
 		}
 		fmt.Fprintln(w)
+		if s.Standing != nil {
+			writeStanding(w, *s.Standing)
+		}
 		writeTroubles(w, s, last)
 	}
 	if len(runs) == 0 {

@@ -213,5 +213,8 @@ func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string
 		if why := kind.Unchecked(); why != "" && err == nil {
 			fmt.Fprintf(c.out, "%s: not reconciled with the service's totals: %s\n", job.Name, why)
 		}
+		if why := kind.Unwatched(); why != "" && err == nil {
+			fmt.Fprintf(c.out, "%s: final partitions aren't compared with later totals: %s\n", job.Name, why)
+		}
 	}
 }

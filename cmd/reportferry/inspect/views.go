@@ -16,6 +16,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/state"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
@@ -31,7 +32,12 @@ func Views(p *wire.Program) *cobra.Command {
 --apply. The first sums a job's metrics by its date and the dimensions of --by,
 and computes ratios from these sums: an average of averages would be wrong. What
 can't be summed and can't be computed from what the table has is left out, and
-said. The second tells how fresh the tables of the dataset are.`,
+said. The second tells how fresh the tables of the dataset are. The others are
+the job's final rows, which of all tables' partitions are final, and what was
+restated of them.
+
+Of a bucket, the views are printed as DuckDB's SQL: the table itself, its final
+rows, partitions and restatements.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -40,7 +46,7 @@ said. The second tells how fresh the tables of the dataset are.`,
 				if err != nil {
 					return err
 				}
-				return makeViews(cmd, list[0], by, apply)
+				return makeViews(cmd, s.Ledger, list[0], by, apply)
 			})
 		},
 	}
@@ -49,8 +55,8 @@ said. The second tells how fresh the tables of the dataset are.`,
 	return cmd
 }
 
-// makeViews prints the statements of both views of a job for each of its BigQuery datasets, and runs them if apply is set.
-func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error {
+// makeViews prints the statements of a job's views for each of its sinks, and runs those of BigQuery if apply is set.
+func makeViews(cmd *cobra.Command, l *ledger.Ledger, job jobs.Job, by []string, apply bool) error {
 	plan, err := job.Kind.Plan(cmd.Context(), time.Now())
 	if err != nil {
 		return err
@@ -62,39 +68,89 @@ func makeViews(cmd *cobra.Command, job jobs.Job, by []string, apply bool) error 
 	if err != nil {
 		return err
 	}
-	view, left, err := summed(job.Table, schema, by)
+	sums, left, err := summed(job.Table, schema, by)
 	if err != nil {
 		return fmt.Errorf("job %s: %w: %w", job.Name, ledger.ErrRefused, err)
 	}
-	made := 0
+	told, err := toldOf(cmd.Context(), l, job.Table)
+	if err != nil {
+		return err
+	}
+	made, absent := 0, left
+	left = nil // of DuckDB's views no sum is left out
 	for _, target := range job.Targets {
 		warehouse, ok := target.Sink.(*bqsink.Sink)
+		if at, is := target.Sink.(lake); is && !apply {
+			for _, v := range duckViews(at, job.Table, schema, told) {
+				fmt.Fprintf(cmd.OutOrStdout(), "CREATE OR REPLACE VIEW %s AS\n%s;\n\n", v.name, v.query)
+			}
+			made++
+		}
 		if !ok {
 			continue
 		}
-		made++
-		for _, v := range []bqsink.View{view, {Table: job.Table, Freshness: true}} {
-			name, query, err := warehouse.View(v)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "CREATE OR REPLACE VIEW `%s` AS\n%s;\n\n", name, query)
+		made, left = made+1, absent
+		views, err := warehouseViews(warehouse, job.Table, schema, sums, told)
+		if err != nil {
+			return err
+		}
+		for _, v := range views {
+			fmt.Fprintf(cmd.OutOrStdout(), "CREATE OR REPLACE VIEW `%s` AS\n%s;\n\n", v.name, v.query)
 			if !apply {
 				continue
 			}
-			if err := warehouse.SaveView(cmd.Context(), name, query); err != nil {
+			if err := warehouse.SaveView(cmd.Context(), v.name, v.query); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "made %s\n", name)
+			fmt.Fprintf(cmd.ErrOrStderr(), "made %s\n", v.name)
 		}
 	}
 	if made == 0 {
 		return fmt.Errorf("job %s: %w: none of its sinks has views; a bigquery:// sink has", job.Name, ledger.ErrRefused)
 	}
+	for _, kind := range []string{state.Partitions, state.Restatements} {
+		if !slices.Contains(told, kind) {
+			left = append(left, kind+", which has no rows of the job's table yet")
+		}
+	}
 	for _, l := range left {
 		fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s\n", l)
 	}
 	return nil
+}
+
+// toldOf are the tables of states that have rows of a table. A view on one that isn't there couldn't be made.
+func toldOf(ctx context.Context, l *ledger.Ledger, table string) (told []string, err error) {
+	for _, kind := range []string{state.Partitions, state.Restatements} {
+		t, err := l.Table(ctx, sinks.Derived(kind, table))
+		if err != nil {
+			return nil, err
+		}
+		if len(t.Records()) > 0 {
+			told = append(told, kind)
+		}
+	}
+	return told, nil
+}
+
+// warehouseViews are the views of a dataset in BigQuery.
+func warehouseViews(at *bqsink.Sink, table string, s *sinks.Schema, sums bqsink.View, told []string) (views []view, err error) {
+	for _, v := range []bqsink.View{sums, {Table: table, Freshness: true}} {
+		name, query, err := at.View(v)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, view{name, query})
+	}
+	for _, kind := range told {
+		name, query := at.Told(kind)
+		views = append(views, view{name, query})
+		if kind == state.Partitions {
+			name, query = at.Final(table, s, kind)
+			views = append(views, view{name, query})
+		}
+	}
+	return views, nil
 }
 
 // summed designs the view that sums a table's metrics by its date and the dimensions of by. left names the metrics that it

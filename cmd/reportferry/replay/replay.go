@@ -1,8 +1,9 @@
-// Package replay has the commands that read the raw answers that runs have kept: replay. Without it, they would be bytes in a
+// Package replay has the commands that read the raw answers that runs have kept: replay and diff. Without it, they would be bytes in a
 // bucket, and a lost table, a wrong type or a new sink would cost as many requests as the table has windows, whose answers may by
 // then say something else.
 //
 //	replay  raw answers ──▶ sinks, ledger    partitions are made again
+//	diff    raw answers ──▶ people           which rows a number moved in
 package replay
 
 import (

@@ -14,8 +14,8 @@ import (
 const FactColumns = "id, day, slice, first_slice, ts, engagement, reattributed, sandbox, ad_source, salt, installs, clicks, impressions, " +
 	"sessions, dau, spend, net_spend, net_drift, revenue, ad_revenue, pricing"
 
-// FactsAt is SQL for the facts of some ids, from first to before end, as they were at a moment of the emulator's clock.
-func FactsAt(at time.Time, first, end int) string {
+// At is SQL for the facts of some ids, from first to before end, as they were at a moment of the emulator's clock.
+func At(at time.Time, first, end int) string {
 	now, ids := at.UnixNano(), fmt.Sprintf("p.id>=%d AND p.id<%d", first, end)
 	const later = "(SELECT min(number) FROM past_facts l WHERE l.id=p.id AND l.until>%d)"
 	return fmt.Sprintf("(SELECT %[1]s FROM facts p WHERE %[2]s AND "+later+" IS NULL UNION ALL SELECT %[1]s FROM past_facts p WHERE %[2]s AND number="+later+")",

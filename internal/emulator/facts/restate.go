@@ -11,7 +11,7 @@ import (
 )
 
 // A Restatement changes facts of days that are past: a number of them, or the labels of who brought their users. What
-// partners posted as spend and what testers did stay as they are. The facts as they were are kept, see FactsAt.
+// partners posted as spend and what testers did stay as they are. The facts as they were are kept, see At.
 type Restatement struct {
 	From, To int               // days since 1970-01-01 UTC
 	Where    map[string]string // only facts whose slices have these values in these columns of TextColumns

@@ -42,8 +42,9 @@ func TestSubscriptionsAreCalledAsTheirSlugsAre(t *testing.T) {
 	t.Parallel()
 	found := 0
 	for _, m := range metrics.NewGlossary(&facts.Catalog{}).All() {
-		event, ok := strings.CutPrefix(m.Slug, "subscription_")
-		if event, _, ok = strings.Cut(event, "_events"); !ok || m.Label == "" || !strings.HasPrefix(m.Slug, "subscription_") {
+		event, begins := strings.CutPrefix(m.Slug, "subscription_")
+		event, _, counts := strings.Cut(event, "_events")
+		if !begins || !counts || m.Label == "" {
 			continue
 		}
 		found++

@@ -169,7 +169,7 @@ func (b *sqlBuilder) inner() (string, []any, error) {
 	source := "facts"
 	if !q.At.IsZero() {
 		days := b.span.UTCDays()
-		source = facts.FactsAt(q.At, facts.FirstFactID(days.From), facts.FirstFactID(days.To+1))
+		source = facts.At(q.At, facts.FirstFactID(days.From), facts.FirstFactID(days.To+1))
 	}
 	from := " FROM " + source + " f CROSS JOIN slices d ON d.id=f.slice"
 	if q.FirstSource {

@@ -47,6 +47,7 @@ func TestSilentFaults(t *testing.T) {
 	app := s.Apps()[1].Token
 	whole := told(t, s, silentDims, silentWhen)
 	totals := told(t, s, "day", silentWhen)
+	installs := emutest.Report(t, s, "day", "installs", silentWhen).Sum(t, "installs")
 	isX := func(line string) bool { return strings.Contains(line, "|Google Ads ACI|") }
 	if len(whole) < 20 || !slices.ContainsFunc(whole, isX) {
 		t.Fatalf("%d lines: %q", len(whole), whole)
@@ -125,7 +126,11 @@ func TestSilentFaults(t *testing.T) {
 			body := emutest.Get(t, s, path+"?dimensions="+silentDims+"&metrics="+silentFacts+"&"+silentWhen, 200)
 			n := 0
 			if path == "report" {
-				n = len(decodeReport(t, body).Rows)
+				j := decodeReport(t, body)
+				n = len(j.Rows)
+				if got := int64(j.Totals["installs"]) * 1_000_000; got != installs {
+					t.Errorf("%s: the totals of the JSON report have %d millionths of installs, want %d", name, got, installs)
+				}
 			} else {
 				_, _, rows := readParquet(t, []byte(body))
 				n = len(rows)

@@ -1,0 +1,66 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+// Cells reads one complete CSV answer with its header, and gives the cells of those rows to use that belong to a partition of the
+// options, as texts in the order of the columns. It cuts the answer as a converter does, and reads no value but the date. A column
+// that no answer has gives blank cells. They are valid until the next call.
+func Cells(ctx context.Context, r io.Reader, o Options, use func(cells []string) error) error {
+	c, err := New(o)
+	if err != nil {
+		return err
+	}
+	a := &c.csv
+	a.columns, a.route, a.byDay, a.times = c.columns, c.route, c.byDay, make([]timeCache, len(c.columns))
+	a.scanner = scanner{ctx: ctx, r: r}
+	header, err := a.scanner.header()
+	if err != nil {
+		return err
+	}
+	if a.places, err = matchHeader(asAsked(header, c.heads), c.heads); err != nil {
+		return err
+	}
+	cells := make([]string, len(c.columns))
+	for {
+		b, broken := a.scanner.next(len(header))
+		if b != nil {
+			a.block = b
+			if err := a.each(cells, use); err != nil {
+				return err
+			}
+		}
+		if errors.Is(broken, io.EOF) {
+			return nil
+		}
+		if broken != nil {
+			return broken
+		}
+	}
+}
+
+// each gives the rows of the block at work to use.
+func (a *csvRows) each(cells []string, use func([]string) error) error {
+	days := make([]int64, a.block.rows)
+	if a.route != NoRoute && !a.periods(days) {
+		return errors.New("a row's date can't be read")
+	}
+	for row, day := range days {
+		if _, wanted := a.byDay[day]; !wanted && a.route != NoRoute {
+			continue
+		}
+		for i := range cells {
+			cells[i] = ""
+			if at := a.places[i]; at >= 0 {
+				cells[i] = string(a.block.text(row, at))
+			}
+		}
+		if err := use(cells); err != nil {
+			return err
+		}
+	}
+	return nil
+}

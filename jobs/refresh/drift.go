@@ -1,0 +1,48 @@
+package refresh
+
+import (
+	"time"
+
+	"cloud.google.com/go/civil"
+)
+
+// A Look is a comparison of a cell of final partitions with the service's totals.
+type Look struct {
+	From   civil.Date   `json:"from"`  // first partition of the cell
+	Until  civil.Date   `json:"until"` // first partition after it
+	At     time.Time    `json:"at"`    // when it began
+	Failed bool         `json:"failed,omitempty"`
+	Moved  []civil.Date `json:"moved,omitempty"` // partitions whose totals weren't those recorded: due until they are fetched after At
+}
+
+// covers tells whether the look was about a partition.
+func (l Look) covers(partition civil.Date) bool {
+	return !partition.Before(l.From) && partition.Before(l.Until)
+}
+
+// Looks are those of a table that count, in no order.
+type Looks []Look
+
+// With adds a look. It takes the place of those that it covers whole; one that failed takes the place of failed ones alone. Cells
+// have another length when the config says so, and a look that is covered in part counts on.
+func (all Looks) With(l Look) Looks {
+	kept := Looks{}
+	for _, old := range all {
+		inside := !old.From.Before(l.From) && !old.Until.After(l.Until)
+		if !inside || l.Failed && !old.Failed {
+			kept = append(kept, old)
+		}
+	}
+	return append(kept, l)
+}
+
+// Moved are the partitions that have moved, with the moment of the look that saw it.
+func (all Looks) Moved() map[civil.Date]time.Time {
+	moved := map[civil.Date]time.Time{}
+	for _, l := range all {
+		for _, partition := range l.Moved {
+			moved[partition] = later(moved[partition], l.At)
+		}
+	}
+	return moved
+}

@@ -1,0 +1,64 @@
+package refresh
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// A Standing counts how far the partitions of a table are: how many of them are final, and held against the service's totals.
+type Standing struct {
+	Partial   int         `json:"partial"`
+	Restating int         `json:"restating"`
+	Staying   int         `json:"staying,omitempty"` // restating ones that are fetched no more, so that they don't become final
+	Final     int         `json:"final"`
+	Through   *civil.Date `json:"final_through,omitempty"` // from the oldest one to this one all are final
+	Doubtful  int         `json:"doubtful,omitempty"`      // a put was interrupted
+
+	Reconciled   int `json:"reconciled"`
+	Unreconciled int `json:"unreconciled"`
+	Unchecked    int `json:"unchecked"`
+	Moved        int `json:"changed_after_final"`
+}
+
+// StandingOf counts by the records that a ledger has.
+func StandingOf(now time.Time, r Rules, done ledger.Records) (s Standing) {
+	through := true
+	for _, partition := range slices.SortedFunc(maps.Keys(done), civil.Date.Compare) {
+		e := done[partition]
+		state := r.FinalityOf(now, e).State
+		switch state {
+		case Final:
+			s.Final++
+		case Partial:
+			s.Partial++
+		case Restating:
+			s.Restating++
+			if r.Settled(now, e) {
+				s.Staying++
+			}
+		default:
+			s.Doubtful++
+		}
+		if through = through && state == Final; through {
+			s.Through = &partition
+		}
+		if e.Moved {
+			s.Moved++
+		}
+		switch {
+		case state == string(ledger.Publishing):
+		case e.Control != nil && e.Control.State == ledger.Reconciled:
+			s.Reconciled++
+		case e.Control != nil && e.Control.State == ledger.Unreconciled:
+			s.Unreconciled++
+		default:
+			s.Unchecked++
+		}
+	}
+	return s
+}

@@ -1,0 +1,137 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// Drift says how final partitions are watched for numbers that change all the same.
+type Drift struct {
+	Days int  // of finals that a run compares with the service's totals; 0: none
+	Warn bool // rows that moved stay as they are
+}
+
+// Unwatched says why final partitions can't be watched; empty: they can, or the config asks for none.
+func (k *Kind) Unwatched() string {
+	if k.o.Drift.Days == 0 || k.o.Rules.Period == refresh.Whole {
+		return ""
+	}
+	return k.incomparable(len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, column.totalled))
+}
+
+// looks are on record as one object, which is replaced under a claim. A writer that is late brings older looks back, so that some
+// are forgotten and made again; it can't bring one that wasn't made.
+func (k *Kind) looks() *ledger.Folder { return k.o.Ledger.Folder(k.o.Table, "drift", "") }
+
+const (
+	looksKey   = "looks.json"
+	looksClaim = "drift"
+)
+
+func (k *Kind) readLooks(ctx context.Context) (looks refresh.Looks, err error) {
+	if err = k.looks().Read(ctx, looksKey, &looks); gcerrors.Code(err) == gcerrors.NotFound {
+		return nil, nil
+	}
+	return looks, err
+}
+
+// watching tells whether a run looks at finals: not one that was asked for some partitions only.
+func (p *plan) watching() bool {
+	r := p.rules
+	return p.o.Drift.Days > 0 && p.Unwatched() == "" && r.Only == nil && !r.Through.IsValid() && !r.IgnoreLedger && !p.o.Rebaseline
+}
+
+// watch is the unit that looks at finals; false: there is none.
+func (p *plan) watch(looks refresh.Looks) (jobs.Unit, bool) {
+	if !p.watching() {
+		return jobs.Unit{}, false
+	}
+	w, any := p.chosen(looks)
+	if !any {
+		return jobs.Unit{}, false
+	}
+	var moved []jobs.Unit
+	return jobs.Unit{
+		Name: "finals " + span(w.Finals), Claims: []string{looksClaim}, Compares: len(w.Finals), Requests: 1,
+		Do: func(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, err error) {
+			out, moved, err = p.look(ctx, w, claim)
+			return out, err
+		},
+		Over: func(ctx context.Context) (bool, error) {
+			looks, err := p.readLooks(ctx)
+			now, any := p.chosen(looks)
+			return err == nil && (!any || now.Cell.From != w.Cell.From), err
+		},
+		More: func() []jobs.Unit { return moved },
+	}, true
+}
+
+func (p *plan) chosen(looks refresh.Looks) (refresh.Watch, bool) {
+	return p.rules.Watch(p.now, p.o.Drift.Days, p.table.Records(), looks)
+}
+
+// look compares the finals of a cell with the service's totals, and gives the units that fetch those that have moved. They are on
+// record as due before any of them is fetched, so that a later run goes on with them. A look that fails takes nothing from what
+// else the run does; it is counted, and tried again.
+func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hold) (out ledger.Outcome, moved []jobs.Unit, err error) {
+	if err = p.table.Refresh(ctx); err != nil {
+		return out, nil, err
+	}
+	looks, err := p.readLooks(ctx)
+	if err != nil {
+		return out, nil, err
+	}
+	w, any := p.chosen(looks)
+	if !any || w.Cell.From != planned.Cell.From {
+		return out, nil, nil // another run has looked
+	}
+	l := w.Cell
+	l.At = time.Now()
+	var m adjust.Meter
+	f := &fetch{plan: p, client: p.o.Client.Metered(&m), trial: &trial{}}
+	found, err := f.compareTotals(ctx, w.Finals)
+	out.Measure(m.Totals())
+	log := p.o.Log.With("job", p.o.Job, "run", p.o.Run)
+	switch {
+	case errors.Is(err, adjust.ErrAuth):
+		return out, nil, fmt.Errorf("%w: %w", jobs.ErrDenied, err)
+	case err != nil && ctx.Err() != nil:
+		return out, nil, err
+	case err != nil:
+		l.Failed, out.Unseen = true, len(w.Finals)
+		log.Warn("final partitions couldn't be compared with the service's totals; the next run tries again", "window", span(w.Finals), "status", err)
+	default:
+		out.Compared = len(w.Finals)
+	}
+	for _, partition := range w.Finals {
+		if differences := found[partition]; differences != nil {
+			l.Moved = append(l.Moved, partition)
+			log.Warn("numbers have moved that were final", "window", partition.String(), "status", ledger.Control{Differences: differences}.Say())
+		}
+	}
+	guarded, done, err := claim.Guard(ctx)
+	if err != nil {
+		return out, nil, fmt.Errorf("record what was looked at: %w", err)
+	}
+	defer done()
+	if err = p.looks().Replace(guarded, looksKey, looks.With(l)); err != nil || p.o.Drift.Warn {
+		out.Drifted = len(l.Moved)
+		return out, nil, err
+	}
+	rules := p.rules
+	rules.Moved, rules.Only, rules.IgnoreSchedule = refresh.Looks{l}.Moved(), []refresh.Reason{refresh.Drifted}, true
+	for _, window := range refresh.Plan(time.Now(), rules, p.table.Records()) {
+		moved = append(moved, p.unit(window))
+	}
+	return out, moved, nil
+}
