@@ -289,7 +289,7 @@ func TestAlarmOfLies(t *testing.T) {
 	}
 	t.Logf("seeds from %d: %d; partitions found %d, places named %d, kept out %d, without a change %d, unchecked %d; jobs mended %d",
 		*firstSeed, *seeds, tally.found, tally.placed, tally.kept, tally.unseen, tally.unchecked, tally.mended)
-	if tally.found == 0 || tally.placed == 0 {
+	if *seeds >= 8 && (tally.found == 0 || tally.placed == 0) { // a few may be harmless, all of them
 		t.Error("nothing was wrong: it shows nothing")
 	}
 }
