@@ -16,12 +16,13 @@ type chains struct {
 	segment int                     // the highest; 0: none
 	loose   []string                // keys of all records that are objects of their own
 	records map[civil.Date][]Record // by partition, ascending by sequence number
+	above   int                     // how many of them are above the segment
 }
 
 // chains reads the records of partitions that within accepts. It reads each of them, unlike Refresh, which reads the newest alone.
 func (t *Table) chains(ctx context.Context, within func(civil.Date) bool) (c chains, err error) {
-	// An object may be folded and deleted between the listing and the reading, and a listing of several pages may miss what was
-	// created behind its back. Both are over when it is repeated. Where a person has deleted a record, a number stays missing.
+	// A segment may be replaced between the listing and the reading, and a listing of several pages may miss what was created
+	// behind its back. Both are over when it is repeated. Where a person has deleted a record, a number stays missing.
 	const tries = 5
 	for range tries {
 		var whole bool
@@ -33,14 +34,15 @@ func (t *Table) chains(ctx context.Context, within func(civil.Date) bool) (c cha
 }
 
 // readChains reads them once. The order matters: a record under a number that was used, folded and deleted before is below the
-// segment's, and it is told from the others because the segments are listed after it was read.
+// segment's, and it is told from the others because the segments are listed after it was read. A compactor may be deleting records
+// meanwhile, for minutes when there are many: what is gone by then, the segment holds, or something newer of the partition.
 func (t *Table) readChains(ctx context.Context, within func(civil.Date) bool) (c chains, whole bool, err error) {
 	keys, err := t.ledger.list(ctx, t.prefix("partitions"))
 	if err != nil {
 		return c, false, err
 	}
 	keys = slices.DeleteFunc(keys, func(key string) bool { _, _, ok := parseEntryKey(key); return !ok })
-	loose, err := t.readLoose(ctx, keys, within)
+	loose, dropped, err := t.readLoose(ctx, keys, within)
 	if err != nil {
 		return c, false, err
 	}
@@ -75,12 +77,18 @@ func (t *Table) readChains(ctx context.Context, within func(civil.Date) bool) (c
 		}
 		whole = whole && e.Seq == last+1
 		c.records[e.Partition] = append(chain, e)
+		c.above++
+	}
+	for partition, seq := range dropped {
+		chain := c.records[partition]
+		whole = whole && len(chain) > 0 && chain[len(chain)-1].Seq >= seq
 	}
 	return c, whole, nil
 }
 
-// readLoose reads records by their keys, ascending by partition and number.
-func (t *Table) readLoose(ctx context.Context, keys []string, within func(civil.Date) bool) ([]Record, error) {
+// readLoose reads records by their keys, ascending by partition and number. Of those that are gone by now it gives the highest
+// number of each partition.
+func (t *Table) readLoose(ctx context.Context, keys []string, within func(civil.Date) bool) (read []Record, dropped map[civil.Date]int, err error) {
 	newest := map[civil.Date]int{}
 	for _, key := range keys {
 		partition, seq, _ := parseEntryKey(key)
@@ -90,12 +98,17 @@ func (t *Table) readLoose(ctx context.Context, keys []string, within func(civil.
 		partition, _, _ := parseEntryKey(key)
 		return !within(partition)
 	})
-	read := make([]Record, len(keys))
+	read = make([]Record, len(keys))
+	there := make([]bool, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
 	for i, key := range keys {
 		g.Go(func() error {
 			err := t.ledger.read(ctx, key, &read[i])
+			if isNotFound(err) {
+				return nil
+			}
+			there[i] = err == nil
 			if err == nil {
 				err = t.belongs(key, read[i])
 			}
@@ -107,9 +120,21 @@ func (t *Table) readLoose(ctx context.Context, keys []string, within func(civil.
 			return err
 		})
 	}
-	err := g.Wait()
-	slices.SortFunc(read, byPartition)
-	return read, err
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	dropped = map[civil.Date]int{}
+	found := read[:0]
+	for i, key := range keys {
+		if there[i] {
+			found = append(found, read[i])
+			continue
+		}
+		partition, seq, _ := parseEntryKey(key)
+		dropped[partition] = max(dropped[partition], seq)
+	}
+	slices.SortFunc(found, byPartition)
+	return found, dropped, nil
 }
 
 func byPartition(a, b Record) int {

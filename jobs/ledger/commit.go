@@ -92,6 +92,13 @@ func (t *Table) Doubt(ctx context.Context, e Record) error {
 	return err
 }
 
+// dropAll drops records that a segment holds, or newer ones of their partitions.
+func (t *Table) dropAll(ctx context.Context, keys []string) {
+	for _, key := range keys {
+		t.drop(ctx, key)
+	}
+}
+
 // drop deletes a record once a segment holds it or a newer one. If it stays it does no harm, because its number is
 // lower.
 func (t *Table) drop(ctx context.Context, key string) {

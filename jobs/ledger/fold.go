@@ -43,6 +43,10 @@ func (t *Table) fold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.above == 0 { // others have folded them, and are at it, or were killed before they had dropped them all
+		t.dropAll(ctx, c.loose)
+		return nil
+	}
 	var newest, replaced []Record
 	for _, chain := range c.records {
 		newest = append(newest, chain[len(chain)-1])
@@ -60,9 +64,7 @@ func (t *Table) fold(ctx context.Context) error {
 			t.keep(e)
 		}
 		t.mu.Unlock()
-		for _, key := range c.loose {
-			t.drop(ctx, key)
-		}
+		t.dropAll(ctx, c.loose)
 		return t.forget(ctx)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,9 +88,10 @@ func TestHistoryIsWhatWasCommitted(t *testing.T) {
 			partition := date("2026-01-15").AddDays(dice.IntN(4))
 			switch dice.IntN(8) {
 			case 0, 1:
-				left := dice.IntN(120)
+				var calls atomic.Int64 // objects are read side by side
+				left := int64(dice.IntN(120))
 				store.Before = func(call, _ string) {
-					if left--; left < 0 && (call == "create" || call == "delete" || call == "write") {
+					if calls.Add(1) > left && (call == "create" || call == "delete" || call == "write") {
 						store.Dead.Store(true)
 					}
 				}

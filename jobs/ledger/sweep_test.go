@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,9 +73,9 @@ func TestSweep(t *testing.T) {
 
 // at runs do once, before the call of that name on a key that ends like that.
 func at(d *ledgertest.Store, call, suffix string, do func()) {
+	var done atomic.Bool // objects are read side by side
 	d.Before = func(c, key string) {
-		if c == call && strings.HasSuffix(key, suffix) {
-			d.Before = nil
+		if c == call && strings.HasSuffix(key, suffix) && done.CompareAndSwap(false, true) {
 			do()
 		}
 	}

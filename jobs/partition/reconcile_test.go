@@ -26,6 +26,7 @@ func TestTolerance(t *testing.T) {
 		"a count in decimals":        {catalog.Int64, one(5, "12", 0), one(1, "12", 2), false},
 		"counts beyond 64 bits":      {catalog.Int64, one(9, "18446744073709551616", 0), one(1, "18446744073709551617", 0), true},
 		"half a cent a row":          {catalog.Decimal, one(3, "10.020000", 2), one(1, "10.000000", 2), false},
+		"a little more than that":    {catalog.Decimal, one(3, "10.020001", 2), one(1, "10.000000", 2), true},
 		"more than that":             {catalog.Decimal, one(3, "10.030000", 2), one(1, "10.000000", 2), true},
 		"the total alone has cents":  {catalog.Decimal, one(3, "10.030000", 0), one(1, "10.000000", 2), true},
 		"neither has cents":          {catalog.Decimal, one(3, "12.000000", 0), one(1, "10.000000", 0), false},

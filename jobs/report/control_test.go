@@ -145,6 +145,9 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 		"a day is missing": {func(_ *rig, l *liar) {
 			l.rows = func(_ int, _ url.Values, a [][]string) [][]string { return without(a, "day", day(2)) }
 		}, one, ", 0 in the rows; missing in each app_token of 4", 5, 0},
+		"two days are missing with one between them": {func(_ *rig, l *liar) {
+			l.rows = func(_ int, _ url.Values, a [][]string) [][]string { return without(a, "day", day(1), day(3)) }
+		}, []ledger.ControlState{ledger.Unreconciled, ledger.Reconciled, ledger.Unreconciled}, "", 5, 0},
 		"a day has no total": {func(_ *rig, l *liar) {
 			l.totals = func(_ int, _ url.Values, a [][]string) [][]string { return without(a, "day", day(2)) }
 		}, one, "installs nothing by the service's total", 5, 0},
