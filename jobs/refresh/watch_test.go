@@ -165,6 +165,10 @@ func TestWhatIsWatched(t *testing.T) {
 	if _, any := r.Watch(now.Add(time.Hour), 400, done, looks); any {
 		t.Error("looked at twice on one day")
 	}
+	failed := Looks{}.With(Look{From: w.Cell.From, Until: w.Cell.Until, At: now, Failed: true})
+	if again, any := r.Watch(now.Add(time.Minute), 400, done, failed); !any || again.Cell.From != w.Cell.From {
+		t.Errorf("after a look that failed the next run looks at %+v, want the cell again", again)
+	}
 	for _, none := range []Rules{{Period: Whole, Location: time.UTC, Start: r.Start}, {Period: Day, Page: 7, Location: time.UTC, Start: date("2027-01-01")}} {
 		if w, any := none.Watch(now, 90, done, nil); any {
 			t.Errorf("%+v", w)

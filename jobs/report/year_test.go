@@ -19,6 +19,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/jobs/state"
 )
 
@@ -33,6 +34,8 @@ type year struct {
 	fetched map[string]fetched // each day as it was fetched last
 	moved   map[string]sums    // by the service's book, what has moved of each day since then
 	want    []string           // lines of restatements
+	unseen  map[string]int     // nights since when a final day isn't what was fetched
+	longest int                // of them
 }
 
 type sums map[string]*big.Rat
@@ -50,6 +53,7 @@ type fetched struct {
 
 // Night after night the service restates days of all ages, networks' spend arrives for 14 days and cohorts grow: the
 // table _reportferry_restatements is what the service's own book says that it changed between the fetches, line by line.
+// A final day that the book says has moved is fetched again within a week.
 func TestAYearOfRestatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, schedule := nightly(t, "30 2 * * *", "UTC")
@@ -57,8 +61,8 @@ func TestAYearOfRestatements(t *testing.T) {
 		r.options.Events, r.options.States = nil, true
 		r.options.Query.Dimensions = []string{"day", "app_token", "network"}
 		r.options.Query.Metrics = []string{"installs", "clicks", "cost", "network_cost", "ad_revenue", "all_revenue_total_d7", "ecpi_all"}
-		r.options.Rules.Horizons = []int{8}
-		y := &year{rig: r, first: civil.DateOf(time.Now()), fetched: map[string]fetched{}, moved: map[string]sums{}}
+		r.options.Rules.Horizons, r.options.Drift = []int{8}, report.Drift{Days: 90}
+		y := &year{rig: r, first: civil.DateOf(time.Now()), fetched: map[string]fetched{}, moved: map[string]sums{}, unseen: map[string]int{}}
 		r.from(y.first)
 		dice := rand.New(rand.NewPCG(*firstSeed, 365))
 		last := time.Now()
@@ -68,6 +72,7 @@ func TestAYearOfRestatements(t *testing.T) {
 			last = time.Now()
 			r.ok()
 			y.look()
+			y.watch()
 			time.Sleep(time.Minute)
 			check(t, r.server.Restate(t.Context(), y.restatements(dice)...))
 		}
@@ -185,6 +190,28 @@ func (y *year) fetch(day string, f fetched) {
 	y.fetched[day], y.moved[day] = f, sums{}
 }
 
+// watch counts for each final day the nights that it isn't what was fetched, by the book's balance of what has moved since.
+func (y *year) watch() {
+	y.t.Helper()
+	table, err := y.ledger.Table(y.t.Context(), y.options.Table)
+	check(y.t, err)
+	for day, moved := range y.moved {
+		partition, err := civil.ParseDate(day)
+		check(y.t, err)
+		e, _ := table.Record(partition)
+		away := func(metric string) bool { return moved[metric].Sign() != 0 }
+		if e.Finality != refresh.Final || !slices.ContainsFunc(slices.Collect(maps.Keys(moved)), away) {
+			delete(y.unseen, day)
+			continue
+		}
+		y.unseen[day]++
+		y.longest = max(y.longest, y.unseen[day])
+		if y.unseen[day] > 7 {
+			y.t.Errorf("%s: %s was final and has moved unseen for %d nights: %v", time.Now().Format(time.DateOnly), day, y.unseen[day], moved)
+		}
+	}
+}
+
 func line(day, metric string, is, delta *big.Rat, before, now time.Time) string {
 	const form = "2006-01-02 15:04:05"
 	return fmt.Sprintf("%s %s became %s, by %s, between %s and %s", day, metric, is.FloatString(6), delta.FloatString(6),
@@ -224,7 +251,8 @@ func (y *year) compare() {
 	if len(got) != len(y.want) {
 		y.t.Errorf("%d lines on record, %d by the book", len(got), len(y.want))
 	}
-	y.t.Logf("seed %d: %d nights, %d days fetched, %d lines of restatements, %d of them of finals", *firstSeed, *nights, len(y.fetched), len(got), finals)
+	y.t.Logf("seed %d: %d nights, %d days fetched, %d lines of restatements, %d of them of finals, which moved unseen for %d nights at most",
+		*firstSeed, *nights, len(y.fetched), len(got), finals, y.longest)
 }
 
 func moment(t testing.TB, text string) time.Time {
