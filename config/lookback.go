@@ -101,7 +101,8 @@ func metricFields(r *Report, p *parts) []placed {
 	return fields
 }
 
-// automatic gives the days in which everything may change, and the ages beyond them at which a cohort becomes final.
+// automatic gives the days in which everything may change, and the ages beyond them at which a cohort becomes final; those within
+// them too when a period isn't fetched each night.
 func automatic(r *Report, fields []placed) (days int, horizons []int) {
 	days = catalog.Restated
 	spend := r.Parameters["ad_spend_mode"]
@@ -111,7 +112,7 @@ func automatic(r *Report, fields []placed) (days int, horizons []int) {
 		}
 	}
 	for _, f := range fields {
-		if f.Horizon > days {
+		if f.Horizon > days || r.Probe && f.Horizon > 0 {
 			horizons = append(horizons, f.Horizon)
 		}
 	}

@@ -15,7 +15,7 @@ type Report struct {
 	Until          string // last day wanted: yesterday or today
 	Period         string // of a partition: day (by hour too), week, month, quarter, year, or whole without a date dimension
 	Lookback       int    // days before today that are fetched again while late data may still change them
-	Horizons       []int  // ages in days, ascending, above Lookback: a partition is fetched once more when it is past each
+	Horizons       []int  // ages in days, ascending, above Lookback unless Probe: a partition is fetched once more when it is past each
 	Page           Page   // length of a window; zero when Period is whole
 	OnEmpty        string // guard, clear or keep
 	OnMissingEvent string // fail or null

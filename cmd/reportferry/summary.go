@@ -48,7 +48,7 @@ func (d *display) summary(r ledger.Run) {
 		fmt.Fprintf(d.out, "%s published, and not reconciled with the service's totals.\n", human.Plural(n, "partition"))
 	}
 	if n := moved(r.Results); n > 0 && !d.json {
-		fmt.Fprintf(d.out, "%s moved after it was final, as said above.\n", human.Plural(n, "partition"))
+		fmt.Fprintf(d.out, "%s moved after being final, as said above.\n", human.Plural(n, "partition"))
 	}
 }
 
@@ -237,7 +237,7 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 		human.Row(w, "moved", human.Plural(o.Moved, "partition")+" that had been final, and fetched again; see changes")
 	}
 	if o.Drifted > 0 {
-		human.Row(w, "moved", human.Plural(o.Drifted, "partition")+" that had been final, and left as they were (drift: warn)")
+		human.Row(w, "moved", human.Plural(o.Drifted, "partition")+" that had been final, left as recorded (drift: warn)")
 	}
 	if o.Unseen > 0 {
 		human.Row(w, "not compared", human.Plural(o.Unseen, "final partition")+" with the service's totals; the next run tries again")

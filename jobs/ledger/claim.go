@@ -10,8 +10,9 @@ import (
 )
 
 // A Claim is the right to work on one unit, for as long as its lease is renewed. Claims of a unit are numbered objects,
-// and the highest number holds. Number n+1 may be created only when n was released, or when the last write to n is
-// older than the lease by the store's own clock. The holder rewrites its object three times a lease: its heartbeat.
+// and the highest number holds. Number n+1 is created only when n was released, or when the last write to n was older than the
+// lease by the store's own clock at the time of looking. The holder rewrites its object three times a lease: its heartbeat. One
+// that was asleep for longer may send it between another's look and creation, and then learns at its next Guard that it has lost.
 type Claim struct {
 	ledger *Ledger
 	table  string

@@ -99,7 +99,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 	l.At = time.Now()
 	var m adjust.Meter
 	f := &fetch{plan: p, client: p.o.Client.Metered(&m), trial: &trial{}}
-	found, err := f.compareTotals(ctx, w.Finals)
+	found, compared, err := f.compareTotals(ctx, w.Finals)
 	out.Measure(m.Totals())
 	log := p.o.Log.With("job", p.o.Job, "run", p.o.Run)
 	switch {
@@ -111,7 +111,9 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 		l.Failed, out.Unseen = true, len(w.Finals)
 		log.Warn("final partitions couldn't be compared with the service's totals; the next run tries again", "window", span(w.Finals), "status", err)
 	default:
-		out.Compared = len(w.Finals)
+		if out.Compared = compared; compared < len(w.Finals) {
+			log.Warn("final partitions have no sums that a total could be compared with", "window", span(w.Finals), "partitions", len(w.Finals)-compared)
+		}
 	}
 	for _, partition := range w.Finals {
 		if differences := found[partition]; differences != nil {

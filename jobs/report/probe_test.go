@@ -131,7 +131,8 @@ func TestProbedDaysAreFetchedAtHorizons(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1})
 		defer r.close()
 		r.options.Events, r.options.Probe, r.options.Rules.Lookback = nil, true, 14
-		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "campaign"}, []string{"installs", "network_cost", "roas_d3"}
+		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "campaign"}, []string{"installs", "retention_rate_d3"}
+		r.options.Rules.Horizons = []int{3} // no total moves: only the horizons ask for a fetch
 		time.Sleep(6 * time.Hour)
 		day := civil.DateOf(time.Now()).AddDays(-1)
 		r.from(day)

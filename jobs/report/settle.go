@@ -11,6 +11,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
@@ -89,7 +90,11 @@ func (f *fetch) judge(ctx context.Context, a partition.Answer, c *control) error
 		control[p.Partition] = verdict
 		sure = append(sure, p)
 	}
-	return f.publish(ctx, a.Only(sure...), control)
+	err := f.publish(ctx, a.Only(sure...), control)
+	if errors.Is(unknown, adjust.ErrAuth) {
+		err = errors.Join(err, unknown) // the job goes no further
+	}
+	return err
 }
 
 // unfinished tells whether the service may still count something in a partition from one moment to the next.

@@ -13,15 +13,14 @@ import (
 )
 
 // compareTotals asks for today's totals of partitions, by one request unless the service is too slow for it, and gives those that
-// aren't what was recorded. Columns that a record lacks aren't compared.
-func (f *fetch) compareTotals(ctx context.Context, partitions []civil.Date) (map[civil.Date][]ledger.Difference, error) {
-	var err error
+// aren't what was recorded, and how many it could compare. Columns that a record lacks aren't compared.
+func (f *fetch) compareTotals(ctx context.Context, partitions []civil.Date) (found map[civil.Date][]ledger.Difference, compared int, err error) {
 	if f.cols, err = f.resolve(ctx, f.client); err != nil || len(f.cols.totalled) == 0 {
-		return nil, err
+		return nil, 0, err
 	}
 	shapes, err := f.table.Shapes(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	last := partitions[len(partitions)-1]
 	var row []civil.Date
@@ -30,23 +29,23 @@ func (f *fetch) compareTotals(ctx context.Context, partitions []civil.Date) (map
 	}
 	answer, err := f.totals(ctx, row, f.o.Query.Filters[appTokenIn])
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	today := byPartition(answer)
-	found := map[civil.Date][]ledger.Difference{}
+	today, had := byPartition(answer), map[civil.Date]bool{}
+	found = map[civil.Date][]ledger.Difference{}
 	for _, c := range f.cols.totalled {
 		then, now := map[civil.Date]table.Part{}, map[civil.Date]table.Part{}
 		for _, p := range partitions {
 			e, _ := f.table.Record(p)
 			if part, has := recorded(e, shapes[e.Shape], c); has {
-				then[p], now[p] = part, today[p]
+				then[p], now[p], had[p] = part, today[p], true
 			}
 		}
 		for p, differences := range partition.Compare([]table.Column{c}, then, now) {
 			found[p] = append(found[p], differences...)
 		}
 	}
-	return found, nil
+	return found, len(had), nil
 }
 
 // recorded is what a record says that the total of a column was: the sum over the rows or, when those differed from it, the total
