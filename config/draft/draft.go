@@ -1,0 +1,134 @@
+// Package draft writes configs, as init and run --to make them of answers and flags. Without it, each of them would put YAML
+// together in its own way, and a name with a colon in it would break one of them.
+//
+//	answers, flags ── Config ── YAML ── text ── config.Parse
+//
+// A draft says only what its author chose: whatever it leaves out has the config's own default, so that there is one place for
+// defaults. The comments are for the person who opens the file next.
+package draft
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/reportferry/reportferry/config"
+)
+
+// A Config is a config file before it is written.
+type Config struct {
+	Comment []string // lines at the top of the file
+	Service Service
+	Ledger  string // URL; empty: the config's default
+	Jobs    []Job
+}
+
+// A Service says whom to ask: the made-up account when Embedded is true, else a host with the token that an environment variable
+// holds.
+type Service struct {
+	Embedded bool
+	BaseURL  string // empty: the service's usual host
+	TokenEnv string // empty: the usual variable
+}
+
+// A Job is an entry under jobs. What is empty isn't written.
+type Job struct {
+	Comment  []string // lines above the entry
+	Name     string
+	Kind     string // empty: report
+	Schedule string
+	Zone     string
+	Sinks    []string
+	Start    string
+	Currency string
+
+	Dimensions []string
+	Metrics    []string
+	More       []Key // any other keys, which follow those above
+}
+
+// A Key is one key of a mapping with its value: a text, a number, a bool, a list of texts, or a mapping as []Key.
+type Key struct {
+	Name    string
+	Value   any
+	Comment string // behind the value; for a mapping, above the key
+}
+
+// SchemaLine lets an editor complete and check a config that has a schema.json beside it, which the command schema prints.
+const SchemaLine = "# yaml-language-server: $schema=schema.json"
+
+// YAML is the config as text. ${NAME} in a text stays what it is in every config, the value of an environment variable.
+func (c Config) YAML() []byte {
+	w := &writer{}
+	w.line(0, SchemaLine)
+	w.comment(0, c.Comment)
+	w.keys(0, c.Service.keys())
+	if c.Ledger != "" {
+		w.keys(0, []Key{{"ledger", c.Ledger, "records what is done"}})
+	}
+	w.line(0, "jobs:")
+	for _, j := range c.Jobs {
+		w.comment(1, j.Comment)
+		entry := &writer{}
+		entry.keys(2, j.keys())
+		text := strings.TrimPrefix(entry.String(), indent(2))
+		fmt.Fprintf(w, "%s- %s", indent(1), text)
+	}
+	return w.Bytes()
+}
+
+func (s Service) keys() []Key {
+	if s.Embedded {
+		return []Key{{"service", "embedded", "the made-up account, in this process"}}
+	}
+	host, variable := s.BaseURL, s.TokenEnv
+	if host == "" {
+		host = config.DefaultBaseURL
+	}
+	if variable == "" {
+		variable = config.DefaultTokenEnv
+	}
+	return []Key{{"service", []Key{
+		{"base_url", host, ""}, {"token", config.TokenOf(variable), "a reference, never the token itself"},
+	}, ""}}
+}
+
+func (j Job) keys() []Key {
+	kind := j.Kind
+	if kind == "" {
+		kind = "report"
+	}
+	all := []Key{
+		{"name", j.Name, "also the name of the table"}, {"kind", kind, ""}, {"schedule", j.Schedule, "says only when to look"},
+		{"zone", j.Zone, "of the schedule"}, {"sinks", j.Sinks, ""}, {"start", j.Start, "the first day wanted"}, {"currency", j.Currency, ""},
+		{"dimensions", j.Dimensions, ""}, {"metrics", j.Metrics, ""},
+	}
+	var said []Key
+	for _, k := range all {
+		switch v := k.Value.(type) {
+		case string:
+			if v == "" {
+				continue
+			}
+		case []string:
+			if len(v) == 0 {
+				continue
+			}
+		}
+		said = append(said, k)
+	}
+	return append(said, j.More...)
+}
+
+// A writer writes lines of YAML.
+type writer struct{ bytes.Buffer }
+
+func indent(depth int) string { return strings.Repeat("  ", depth) }
+
+func (w *writer) line(depth int, text string) { fmt.Fprintf(w, "%s%s\n", indent(depth), text) }
+
+func (w *writer) comment(depth int, lines []string) {
+	for _, text := range lines {
+		w.line(depth, strings.TrimSpace("# "+text))
+	}
+}

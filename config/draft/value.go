@@ -1,0 +1,78 @@
+package draft
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// wide is the column behind which a list goes on lines of its own, and a comment above its key.
+const wide = 80
+
+// keys writes a mapping, a line for each key that isn't a mapping itself.
+func (w *writer) keys(depth int, keys []Key) {
+	for _, k := range keys {
+		if inner, ok := k.Value.([]Key); ok {
+			if k.Comment != "" {
+				w.comment(depth, []string{k.Comment})
+			}
+			w.line(depth, text(k.Name)+":")
+			w.keys(depth+1, inner)
+			continue
+		}
+		line, behind := text(k.Name)+": "+value(k.Value), ""
+		if k.Comment != "" {
+			behind = "   # " + k.Comment
+		}
+		list, isList := k.Value.([]string)
+		switch {
+		case isList && len(indent(depth)+line) > wide:
+			w.line(depth, text(k.Name)+":"+behind)
+			for _, element := range list {
+				w.line(depth+1, "- "+text(element))
+			}
+		case len(indent(depth)+line+behind) > wide && behind != "":
+			w.comment(depth, []string{k.Comment})
+			w.line(depth, line)
+		default:
+			w.line(depth, line+behind)
+		}
+	}
+}
+
+// value is a value on one line.
+func value(v any) string {
+	switch v := v.(type) {
+	case string:
+		return text(v)
+	case []string:
+		var texts []string
+		for _, element := range v {
+			texts = append(texts, text(element))
+		}
+		return "[" + strings.Join(texts, ", ") + "]"
+	}
+	return fmt.Sprint(v)
+}
+
+// plain is a text that YAML takes for that text without quotes, in a list as elsewhere: it begins with a letter or a path, and
+// holds nothing that could end it. A colon is followed by a slash, as in a URL.
+var plain = regexp.MustCompile(`^(-[0-9]+d|[A-Za-z_./][A-Za-z0-9_./=-]*(://[A-Za-z0-9_./=-]*)?)$`)
+
+// word is what YAML takes for something else than a text.
+var word = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|\.?(inf|nan)|[.0-9_]+(e[0-9]+)?)$`)
+
+// text is a text of YAML, in quotes where it needs them. A JSON string is one of YAML too.
+func text(s string) string {
+	if plain.MatchString(s) && !word.MatchString(s) {
+		return s
+	}
+	b := &strings.Builder{}
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic("a text can be quoted: " + err.Error())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
