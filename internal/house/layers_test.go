@@ -22,12 +22,14 @@ var proving = []string{"internal/adjust/transport", "internal/emulator", "intern
 var emulated = []string{"internal/emulator", "internal/emulator/*"}
 
 var layers = []layer{
-	{"cmd/*", []string{"cmd/*/*", "config", "config/apps", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
-	{"cmd/*/*", []string{"cmd/*/*", "config", "config/apps", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
+	{"cmd/*", []string{"cmd/*/*", "config", "config/*", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
+	{"cmd/*/*", []string{"cmd/*/*", "config", "config/*", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
 
 	{"config/strict", []string{"internal/catalog"}, nil}, // YAML with positions: nothing of jobs or the service
 	{"config/strict/*", []string{"config/strict"}, nil},
 	{"config", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
+	{"config/draft", []string{"config"}, nil}, // writes what config reads
+	{"config/preset", []string{"config/draft"}, []string{"config"}},
 	{"config/*", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
 
 	// The engine knows no service and no config: a kind brings the one, cmd the other. jobs imports refresh because a Plan
