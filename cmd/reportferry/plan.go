@@ -125,10 +125,23 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 			fmt.Fprintf(w, "  %s  %d to compare with the service's totals\n", u.Name, u.Compares)
 			continue
 		}
-		due := u.Due
-		fmt.Fprintf(w, "  window %s  %s  %s\n", u.Name, human.Range(due[0].Partition, due[len(due)-1].Partition), reasons(due))
+		writeWindow(w, u)
 	}
 	return nil
+}
+
+// writeWindow writes a window and why it is due: on one line, or with a line for each reason when a terminal has no room for it.
+func writeWindow(w io.Writer, u jobs.Unit) {
+	line := fmt.Sprintf("  window %s  %s", u.Name, human.Range(u.Due[0].Partition, u.Due[len(u.Due)-1].Partition))
+	why := reasons(u.Due)
+	if all := line + "  " + strings.Join(why, ", "); len(all) <= 80 {
+		fmt.Fprintln(w, all)
+		return
+	}
+	fmt.Fprintln(w, line)
+	for _, reason := range why {
+		fmt.Fprintf(w, "    %s\n", reason)
+	}
 }
 
 // writeLacking says which columns the run leaves to a later backfill, as new_columns: later asks.
@@ -185,8 +198,8 @@ func limiterTime(rate float64, requests int) time.Duration {
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
 }
 
-// reasons counts why partitions are due: "2 in the lookback, 5 missing".
-func reasons(due []refresh.Due) string {
+// reasons counts why partitions are due: "2 in the lookback", "5 missing".
+func reasons(due []refresh.Due) []string {
 	counts := map[refresh.Reason]int{}
 	for _, d := range due {
 		counts[d.Reason]++
@@ -206,12 +219,12 @@ func reasons(due []refresh.Due) string {
 		case refresh.Drifted:
 			words = "moved though final"
 		case refresh.Horizon:
-			words = "with cohort metrics that are final by now"
+			words = "whose numbers are final by now"
 		}
 		out = append(out, fmt.Sprintf("%d %s", n, words))
 	}
 	slices.Sort(out)
-	return strings.Join(out, ", ")
+	return out
 }
 
 // writePushPlan names the files that a run would push.

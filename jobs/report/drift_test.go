@@ -18,6 +18,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // watched makes a rig of a table with so many days of finals, fetched by its first run, and with a run each night. Requests
@@ -229,4 +230,41 @@ func TestLooksAtOtherPeriods(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A final that one unit fetches again while another looks at it isn't taken for one that can't be compared.
+func TestALookWhileAFinalIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, l := watched(t, 20)
+		defer r.close()
+		time.Sleep(24 * time.Hour)
+		sleepTo(r.options.Rules.Schedule)
+		r.restate(civil.DateOf(time.Now()).AddDays(-10))
+		r.options.Drift.Warn = true
+		r.ok()
+		sleepTo(r.options.Rules.Schedule)
+		r.options.Drift.Warn = false
+		r.parallel, r.client.InFlight = 4, 4
+		l.refuse = func(q url.Values) int { // refuses none: the totals come while the rows are put
+			if isRows(q) {
+				time.Sleep(10 * time.Second)
+			} else {
+				time.Sleep(20 * time.Second)
+			}
+			return 0
+		}
+		sink := watch(r.sink)
+		sink.fail = func(sinks.Part) error { time.Sleep(time.Minute); return nil }
+		r.options.Targets = []ledger.Target{{Name: "out", Sink: sink}}
+		res := r.ok()
+		var finals int
+		for day := civil.DateOf(time.Now()).AddDays(-23); day.Before(civil.DateOf(time.Now())); day = day.AddDays(1) {
+			if r.record(day).Finality == string(refresh.Final) {
+				finals++
+			}
+		}
+		if o := res.Outcome; o.Moved != 1 || o.Compared != finals-1 || o.Unseen != 0 {
+			t.Errorf("moved %d, compared %d, not compared %d; of %d finals", o.Moved, o.Compared, o.Unseen, finals)
+		}
+	})
 }
