@@ -22,12 +22,14 @@ type Task[V any] struct {
 	InFlight int                     // how many; 0: 32
 	Tally    func(V) (string, int64) // key and amount of a record in File.Sums; nil: no sums
 
-	Quiet         time.Duration // a file that was modified more recently is left for the next run; 0: none is
-	MaxRejects    *Most         // nil: no limit
-	RejectsKey    string        // of the rejects file; empty: Name and ".rejects.csv"
-	Conflict      Rejection     // what the rejects file says of a conflict; zero: a general text
-	ParkUnknown   bool          // leave records in doubt for a person, instead of sending them again
-	SendConflicts bool          // send a record whose ID was sent with other content (with Order: from a later file), instead of rejecting it
+	Quiet         time.Duration          // a file that was modified more recently is left for the next run; 0: none is
+	MaxRejects    *Most                  // nil: no limit
+	RejectsKey    string                 // of the rejects file; empty: Name and ".rejects.csv"
+	Separator     rune                   // between its cells, as between those of the file; 0: a comma
+	Instead       func(Rejection) string // what a person writes there in the place of what isn't right; nil: nothing is said
+	Conflict      Rejection              // what the rejects file says of a conflict; zero: a general text
+	ParkUnknown   bool                   // leave records in doubt for a person, instead of sending them again
+	SendConflicts bool                   // send a record whose ID was sent with other content (with Order: from a later file), instead of rejecting it
 
 	// Order makes the rows of one ID keep their places: each is sent, also one that equals an earlier one, and none before
 	// those above it, and those of files of a lesser Order, are acknowledged. Files of the same Order come as they are pushed.
@@ -111,6 +113,12 @@ func newWork[V any](o *Outbox, p Task[V]) *work[V] {
 	}
 	if p.RejectsKey == "" {
 		p.RejectsKey = p.Name + ".rejects.csv"
+	}
+	if p.Separator == 0 {
+		p.Separator = ','
+	}
+	if p.Instead == nil {
+		p.Instead = func(Rejection) string { return "" }
 	}
 	if p.Conflict == (Rejection{}) {
 		p.Conflict.Reason = "the same record was pushed before with other content"

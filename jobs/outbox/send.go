@@ -34,7 +34,7 @@ func (w *work[V]) send(h hold, p *store.Push) (err error) {
 	defer unhook()
 
 	s := newSender(w, p, ctx)
-	if s.rejects, err = newRejects(w.o.o.SpoolDir, w.p.Source.Header); err != nil {
+	if s.rejects, err = w.newRejects(); err != nil {
 		return err
 	}
 	defer s.rejects.drop()

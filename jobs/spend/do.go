@@ -34,7 +34,7 @@ func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Task[Cost] {
 			return Key{Day: r.day(day), Type: r.Type, Currency: r.Currency}.String(), units(r.Amount)
 		},
 		MaxRejects: k.o.MaxRejects, ParkUnknown: k.o.ParkUnknown, SendConflicts: k.o.SendConflicts,
-		Conflict: outbox.Rejection{Field: names[costID], Reason: "was pushed before with other content"},
+		Conflict: conflict, Instead: instead,
 	}
 }
 
