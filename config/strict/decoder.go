@@ -42,7 +42,7 @@ func (d *Decoder) failAt(p *token.Position, format string, args ...any) {
 }
 
 func (d *Decoder) at(p *token.Position, format string, args ...any) *Error {
-	e := &Error{File: d.opts.File, Line: 1, Col: 1, Msg: d.scrub(fmt.Sprintf(format, args...))}
+	e := &Error{File: d.opts.File, Line: 1, Col: 1, Msg: d.scrub(fmt.Sprintf(format, args...)), kind: format}
 	if p != nil {
 		e.Line, e.Col = max(1, p.Line), max(1, p.Column)
 	}
