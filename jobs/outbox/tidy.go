@@ -146,12 +146,20 @@ func (w *work[V]) touch(ctx context.Context) error {
 	return w.o.table.Append(ctx, p, p.Whole(w.o.o.Run))
 }
 
-// refuse puts on record why nothing of a file is sent. The next run reads the file again all the same.
-func (w *work[V]) refuse(ctx context.Context, p *store.Push, why error) error {
-	if p.ID == "" {
-		return nil // it was begun before
+// refuse puts on record why nothing of a file is sent, or nothing more. The next run reads the file again all the same.
+func (w *work[V]) refuse(ctx context.Context, fresh *store.Push, why error) error {
+	p := w.resumed
+	switch {
+	case p != nil: // some of it was sent
+	case fresh.ID == "":
+		w.begin(fresh)
+		fallthrough
+	default:
+		w.o.sweepOrphans(ctx, w.orphans, w.p.Name)
+		p = fresh
+		p.Head.Counts = w.states.Tally()
 	}
-	p.Head.Error, p.Head.Counts, p.Head.Rejects = why.Error(), w.states.Tally(), w.report.Rejects
+	p.Head.Error, p.Head.Rejects = why.Error(), w.report.Rejects
 	return w.o.table.Append(ctx, p, p.Whole(w.o.o.Run))
 }
 
