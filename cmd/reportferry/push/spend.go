@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
@@ -34,7 +35,7 @@ func (g *group) reconcile() *cobra.Command {
 	var from, to, network, format string
 	var wait time.Duration
 	cmd := &cobra.Command{
-		Use:   "reconcile --from 2026-01-01 --to 2026-01-31",
+		Use:   "reconcile --from <day> [--to <day>]",
 		Short: "Show what was pushed beside what the service's reports say cost is",
 		Long: `Show what was accepted, by day, type and currency, beside what csv_report says
 was spent that way on that day (UTC), by how much they differ, and a verdict. Of
@@ -53,10 +54,11 @@ impressions, so a thousandth of it is compared.
 
 Reports know no tags. Under a sum that differs stand the tags that were pushed
 for it, and which of them alone has as much as is missing, if one has. The exit
-code is 3 when a sum differs.`,
+code is 3 when a sum differs. A day is a date, days before today such as -30d,
+yesterday or today, in UTC.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			first, last, err := wire.ParseRange(from, to)
+			first, last, err := wire.ParseRange(from, to, civil.DateOf(time.Now().UTC()))
 			if err != nil {
 				return err
 			}
@@ -101,11 +103,10 @@ code is 3 when a sum differs.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&from, "from", "", "first `day`")
-	fs.StringVar(&to, "to", "", "last `day`")
+	fs.StringVar(&to, "to", "", "last `day`; default: yesterday")
 	fs.StringVar(&network, "network", "", "only what was spent on this `network`, in the report's figure")
 	fs.DurationVar(&wait, "wait", usualWait, "how long the service may take to show what it accepted")
 	fs.StringVar(&format, "format", "table", "table, json or csv")
-	cmd.MarkFlagsRequiredTogether("from", "to")
 	cmd.MarkFlagsOneRequired("from")
 	return cmd
 }
