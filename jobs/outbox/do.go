@@ -155,7 +155,7 @@ func (w *work[V]) do(h hold) error {
 		}
 		return err
 	}
-	w.o.sweepOrphans(h.ctx, w.orphans, w.p.Name)
+	w.o.sweepOrphans(h.ctx, w.orphans, w.p.Name, time.Now())
 	if w.report.Same {
 		return w.touch(h.ctx)
 	}
