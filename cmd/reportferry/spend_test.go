@@ -85,8 +85,11 @@ func TestSpendText(t *testing.T) {
 		{"no-file", "spend push nothing.csv", 2, nil},
 		{"bad", "spend check bad.csv", 3, func() { check(t, os.WriteFile("bad.csv", []byte("a;b\n"), 0o600)) }},
 		{"too-many", "spend push in/bad2.csv", 1, put("in/bad2.csv", 81, 83, "x,USD,1,", "x,USD,1,", "x,USD,1,")},
+		{"unfit", "spend push bad.csv", 1, nil},
 		{"status", "spend status", 0, nil},
 		{"reconcile", "spend reconcile --from 2009-12-20 --to 2009-12-31", 0, nil},
+		{"reconcile-waiting", "spend reconcile --from 2009-12-20 --to 2009-12-31 --network nobody", 0, nil},
+		{"reconcile-differs", "spend reconcile --from 2009-12-20 --to 2009-12-31 --network nobody --wait 1s", 3, nil},
 		{"reconcile-none", "spend reconcile --from 2001-01-01 --to 2001-01-31", 0, nil},
 		{"requeue", "spend requeue", 0, nil},
 		{"backfill", "backfill nightly_spend --from 2009-12-01 --to 2009-12-02", 2, nil},
@@ -117,11 +120,11 @@ func TestSpendText(t *testing.T) {
 	}
 	rejects, err := os.ReadFile("rejects/2009-12-29/partner.csv.rejects.csv")
 	check(t, err)
-	want := `row,field,reason,click_id,cost_currency,spend,click_time
-61,cost_id,has 8 characters; want 12 to 256,tooshort,USD,1,2009-12-29T00:00:00Z
-62,engaged_at,is more than seven days ago (362 days): expired,long-enough-but-old,USD,1,2009-01-01T00:00:00Z
-63,cost_amount,isn't a plain decimal number such as 1.25,long-enough-id,USD,1e3,2009-12-29T00:00:00Z
-64,cost_amount,isn't a plain decimal number such as 1.25,long-enough-ie,USD,1e3,2009-12-29T00:00:00Z
+	want := "\ufeff" + `click_id,cost_currency,spend,click_time,rejected_field,rejected_because,write_instead,rejected_row,rejected_file
+tooshort,USD,1,2009-12-29T00:00:00Z,cost_id,has 8 characters; want 12 to 256,"the Cost ID that the click or impression was served with, of 12 to 256 characters",61,2009-12-29/partner.csv
+long-enough-but-old,USD,1,2009-01-01T00:00:00Z,engaged_at,is more than seven days ago (362 days): expired,"nothing: the service takes spend for seven days after the click or impression, and this row comes too late",62,2009-12-29/partner.csv
+long-enough-id,USD,1e3,2009-12-29T00:00:00Z,cost_amount,isn't a plain decimal number such as 1.25,"a number such as 1.25, without sign or currency, of at most five decimals",63,2009-12-29/partner.csv
+long-enough-ie,USD,1e3,2009-12-29T00:00:00Z,cost_amount,isn't a plain decimal number such as 1.25,"a number such as 1.25, without sign or currency, of at most five decimals",64,2009-12-29/partner.csv
 `
 	if string(rejects) != want {
 		t.Errorf("rejects:\n%s", rejects)

@@ -2,13 +2,14 @@
 // summed, and when its values are final. Without it, types would be guessed from values, a column would change its type on the
 // first day without a decimal point, and rates would be added up.
 //
-//	metrics.tsv     slug  type  additive  horizon  spend  description    Metric, EventMetric, Guess
+//	metrics.tsv     slug, type, unit, additive, horizon, spend, description   Metric, EventMetric, Guess
 //	dimensions.tsv  slug  type  description                              Dimension
 //	automation.go   sections of an app, parameters of partners           Sections, Partners
 //
 // A Field is a dimension or a metric, as business intelligence tools call both. To add one is to add a line to a table:
 //
 //	type         of the column: day, string, int64, decimal, double... (Type)
+//	unit         of a double, which may be a count, money, ratio, seconds or number; blank for the others (Unit); {m}
 //	additive     all, not time, none: over which dimensions rows may be summed (Additive)
 //	horizon      {p}: final when the period in the slug has passed since the install; now: dated by install and never
 //	             final; {m}: that of the metric inside the slug; blank: dated by the day on which it happened
@@ -104,10 +105,10 @@ func readDimensions() map[string]Field {
 
 func readMetrics() map[string]Field {
 	m := map[string]Field{}
-	for _, cells := range rows(metricsTSV, 6) {
+	for _, cells := range rows(metricsTSV, 7) {
 		m[cells[0]] = Field{
-			Slug: cells[0], Type: mustType(cells[1]), Additive: must(additives, cells[2]),
-			Accumulates: cells[3] == "now", spend: cells[4], Description: cells[5],
+			Slug: cells[0], Type: mustType(cells[1]), unit: cells[2], Additive: must(additives, cells[3]),
+			Accumulates: cells[4] == "now", spend: cells[5], Description: cells[6],
 		}
 	}
 	return m

@@ -162,8 +162,8 @@ func TestAdditiveOver(t *testing.T) {
 // is dated and final in one way.
 func TestTable(t *testing.T) {
 	summed := []string{} // numbers that are sums, although they aren't counts or money
-	for _, cells := range rows(metricsTSV, 6) {
-		slug, horizon := cells[0], cells[3]
+	for _, cells := range rows(metricsTSV, 7) {
+		slug, horizon := cells[0], cells[4]
 		f := metrics[slug]
 		ratio := strings.Contains(f.Description, "/") || strings.Contains(f.Description, "|")
 		if ratio && f.Additive != Nowhere {

@@ -14,6 +14,7 @@ type Field struct {
 	Horizon     int
 	Accumulates bool // it is dated by install, and grows for as long as users are active
 
+	unit  string // if the type doesn't decide it: see Unit
 	spend string // "network", "mode" or "": see NetworkCost
 }
 

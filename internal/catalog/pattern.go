@@ -126,7 +126,7 @@ func (p pattern) fill(slug string, found []string, inner func(string) (Field, bo
 			if !known {
 				return Field{}, "", false
 			}
-			f.Horizon, f.Accumulates, f.spend = of.Horizon, of.Accumulates, of.spend
+			f.unit, f.Horizon, f.Accumulates, f.spend = of.Unit(), of.Horizon, of.Accumulates, of.spend
 		}
 	}
 	f.Description = strings.NewReplacer(words...).Replace(f.Description)

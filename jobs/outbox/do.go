@@ -22,12 +22,14 @@ type Task[V any] struct {
 	InFlight int                     // how many; 0: 32
 	Tally    func(V) (string, int64) // key and amount of a record in File.Sums; nil: no sums
 
-	Quiet         time.Duration // a file that was modified more recently is left for the next run; 0: none is
-	MaxRejects    *Most         // nil: no limit
-	RejectsKey    string        // of the rejects file; empty: Name and ".rejects.csv"
-	Conflict      Rejection     // what the rejects file says of a conflict; zero: a general text
-	ParkUnknown   bool          // leave records in doubt for a person, instead of sending them again
-	SendConflicts bool          // send a record whose ID was sent with other content (with Order: from a later file), instead of rejecting it
+	Quiet         time.Duration          // a file that was modified more recently is left for the next run; 0: none is
+	MaxRejects    *Most                  // nil: no limit
+	RejectsKey    string                 // of the rejects file; empty: Name and ".rejects.csv"
+	Separator     rune                   // between its cells, as between those of the file; 0: a comma
+	Instead       func(Rejection) string // what a person writes there in the place of what isn't right; nil: nothing is said
+	Conflict      Rejection              // what the rejects file says of a conflict; zero: a general text
+	ParkUnknown   bool                   // leave records in doubt for a person, instead of sending them again
+	SendConflicts bool                   // send a record whose ID was sent with other content (with Order: from a later file), instead of rejecting it
 
 	// Order makes the rows of one ID keep their places: each is sent, also one that equals an earlier one, and none before
 	// those above it, and those of files of a lesser Order, are acknowledged. Files of the same Order come as they are pushed.
@@ -112,6 +114,12 @@ func newWork[V any](o *Outbox, p Task[V]) *work[V] {
 	if p.RejectsKey == "" {
 		p.RejectsKey = p.Name + ".rejects.csv"
 	}
+	if p.Separator == 0 {
+		p.Separator = ','
+	}
+	if p.Instead == nil {
+		p.Instead = func(Rejection) string { return "" }
+	}
 	if p.Conflict == (Rejection{}) {
 		p.Conflict.Reason = "the same record was pushed before with other content"
 	}
@@ -124,10 +132,7 @@ func (w *work[V]) do(h hold) error {
 	fresh := &store.Push{}
 	var ix *store.IndexWriter
 	begin := func() (*store.IndexWriter, error) {
-		w.o.sweepOrphans(h.ctx, w.orphans, w.p.Name)
-		started := w.start(time.Now().UTC())
-		fresh.ID = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
-		fresh.Head = store.Head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
+		w.begin(fresh)
 		err := w.o.table.Append(h.ctx, fresh, fresh.Whole(w.o.o.Run))
 		if err != nil {
 			return nil, err
@@ -141,11 +146,17 @@ func (w *work[V]) do(h hold) error {
 		ix.Drop()
 		fallthrough
 	case err != nil:
+		var unexplained error
 		if errors.Is(err, ErrTooMany) {
-			err = errors.Join(err, w.explain(h.ctx), w.refuse(h.ctx, fresh, err))
+			unexplained = w.explain(h.ctx)
+		}
+		if lasting(err) {
+			err = errors.Join(err, unexplained, w.refuse(h.ctx, fresh, err))
 		}
 		return err
-	case w.report.Same:
+	}
+	w.o.sweepOrphans(h.ctx, w.orphans, w.p.Name, time.Now())
+	if w.report.Same {
 		return w.touch(h.ctx)
 	}
 	p := w.resumed
@@ -156,10 +167,18 @@ func (w *work[V]) do(h hold) error {
 		fresh.Words, fresh.Sums = w.words, map[string]store.Sum{}
 		p = fresh
 	}
+	p.Head.Error = ""
 	p.States, p.Head.Version, p.Head.Ended, p.Run = w.states, w.stat.Version, time.Time{}, w.o.o.Run
 	err = w.send(h, p)
 	w.report.File = fileOf(p, w.states.Tally())
 	return err
+}
+
+// begin makes the head of a push that begins now. Nothing is written.
+func (w *work[V]) begin(p *store.Push) {
+	started := w.start(time.Now().UTC())
+	p.ID = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
+	p.Head = store.Head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
 }
 
 // start is when a push starts by its ID, to the millisecond. It is after all other pushes, so that their order doesn't depend

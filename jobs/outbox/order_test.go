@@ -69,7 +69,7 @@ func TestOrderLate(t *testing.T) {
 	early.Conflict = Rejection{"", "a later file had this one"}
 	r.want(r.do(early).File, "1 accepted, 2 conflicts, ended")
 	r.sent("c past")
-	r.rejected("1.rejects.csv", "row,field,reason,line\n1,,a later file had this one,a past\n3,,a later file had this one,a passed")
+	r.rejected("1.rejects.csv", "1,,a later file had this one,a past\n3,,a later file had this one,a passed")
 	same := r.ordered("3", "2026-01-02", lines("a newer"))
 	r.want(r.do(same).File, "1 accepted, ended")
 	early = r.ordered("0", "2026-01-01", lines("a past"))

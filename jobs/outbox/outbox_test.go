@@ -17,7 +17,7 @@ func TestEachRecordOnce(t *testing.T) {
 	report := r.do(r.push("one", m))
 	r.sent("a 1, b 2, c 4")
 	r.want(report.File, "3 accepted, 1 refused, 1 duplicates, 1 conflicts, ended")
-	r.rejected("one.rejects.csv", "row,field,reason,line\n4,line,is a comment,# no\n6,,the same record was pushed before with other content,b 3")
+	r.rejected("one.rejects.csv", "4,line,is a comment,# no\n6,,the same record was pushed before with other content,b 3")
 	if s := report.Sums["a"]; s.Records != 1 || s.Amount.Int64() != 3 {
 		t.Errorf("sum of a: %v", s)
 	}
@@ -126,7 +126,7 @@ func TestRejectedByTheService(t *testing.T) {
 	report := r.do(r.push("f", m))
 	r.sent("d 4, e 5")
 	r.want(report.File, "3 accepted, 2 rejected, ended")
-	r.rejected("f.rejects.csv", "row,field,reason,line\n2,tag,is too long,b 2\n3,,refused by the service,c 3")
+	r.rejected("f.rejects.csv", "2,tag,is too long,b 2\n3,,refused by the service,c 3")
 	if report.Rejects != "f.rejects.csv" {
 		t.Errorf("rejects are at %q", report.Rejects)
 	}
@@ -206,7 +206,7 @@ func TestTooManyRejects(t *testing.T) {
 	}
 	r.sent("")
 	r.want(report.File, "1 pending, 2 refused, 1 conflicts, open")
-	r.rejected("f.rejects.csv", "row,field,reason,line\n2,line,is a comment,# no\n3,line,is a comment,# no\n"+
+	r.rejected("f.rejects.csv", "2,line,is a comment,# no\n3,line,is a comment,# no\n"+
 		"4,,the same record was pushed before with other content,a 2")
 	// It is told of, and isn't done, also when it is refused again and others are pushed.
 	for range 2 {
@@ -298,7 +298,7 @@ func TestExpiresMeanwhile(t *testing.T) {
 	p.Source = expiring{m}
 	r.want(r.do(p).File, "1 accepted, 3 refused, ended")
 	r.sent("")
-	r.rejected("f.rejects.csv", "row,field,reason,line\n2,line,is too old,b 2\n3,line,is too old,c 3\n4,line,is a comment,# no")
+	r.rejected("f.rejects.csv", "2,line,is too old,b 2\n3,line,is too old,c 3\n4,line,is a comment,# no")
 }
 
 // What is in doubt stays so when the next attempt surely fails, and can't be sent again once it has expired.

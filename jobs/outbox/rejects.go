@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 
 	"gocloud.dev/blob"
@@ -15,35 +16,57 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// rejects is the file of records that aren't taken, while it is written: row, field, reason, and the original cells.
-// Rows ascend, but for those that the service refused: they come when its answer does.
+// rejects is the file of records that aren't taken, while it is written: the cells as the file has them, and RejectColumns.
+// Rows ascend, but for those that the service refused: they come when its answer does. It begins with the mark of UTF-8,
+// without which Excel takes it for another encoding.
 type rejects struct {
-	header func() []string
-	file   *os.File
-	csv    *csv.Writer
-	rows   int64
-	cells  []string
+	name      string // of the file
+	header    func() []string
+	separator rune
+	instead   func(Rejection) string
+	file      *os.File
+	csv       *csv.Writer
+	rows      int64
+	columns   int
+	cells     []string
 }
 
-func newRejects(dir string, header func() []string) (*rejects, error) {
-	f, err := os.CreateTemp(dir, "outbox-*.rejects")
+// utf8Mark stands before a text in UTF-8.
+const utf8Mark = "\ufeff"
+
+func (w *work[V]) newRejects() (*rejects, error) {
+	f, err := os.CreateTemp(w.o.o.SpoolDir, "outbox-*.rejects")
 	if err != nil {
 		return nil, fmt.Errorf("spool rejects: %w", err)
 	}
 	_ = os.Remove(f.Name()) // a process that is killed must not leave it behind: it says whom the records are of
-	return &rejects{header: header, file: f, csv: csv.NewWriter(f)}, nil
+	r := &rejects{name: w.p.Name, header: w.p.Source.Header, separator: w.p.Separator, instead: w.p.Instead, file: f, csv: csv.NewWriter(f)}
+	r.csv.Comma = r.separator
+	return r, nil
 }
 
 func (r *rejects) add(row int64, why Rejection, cells []string) error {
 	if r.rows == 0 {
-		if err := r.csv.Write(append([]string{"row", "field", "reason"}, r.header()...)); err != nil {
+		header := r.header()
+		r.columns = len(header)
+		if _, err := r.file.WriteString(utf8Mark); err != nil {
 			return fmt.Errorf("spool rejects: %w", err)
+		}
+		if err := r.write(append(slices.Clone(header), RejectColumns...)); err != nil {
+			return err
 		}
 	}
 	r.rows++
-	r.cells = append(r.cells[:0], strconv.FormatInt(row, 10), why.Field, why.Reason)
-	r.cells = append(r.cells, cells...)
-	if err := r.csv.Write(r.cells); err != nil {
+	r.cells = fit(r.cells[:0], cells, r.columns, r.separator)
+	return r.write(append(r.cells, why.Field, why.Reason, r.instead(why), strconv.FormatInt(row, 10), r.name))
+}
+
+// write writes a line, and changes its cells to those that a spreadsheet doesn't compute.
+func (r *rejects) write(cells []string) error {
+	for i, cell := range cells {
+		cells[i] = Guarded(cell)
+	}
+	if err := r.csv.Write(cells); err != nil {
 		return fmt.Errorf("spool rejects: %w", err)
 	}
 	return nil
@@ -130,7 +153,7 @@ func (w *work[V]) explain(ctx context.Context) error {
 	if w.o.o.Rejects == nil {
 		return nil
 	}
-	r, err := newRejects(w.o.o.SpoolDir, w.p.Source.Header)
+	r, err := w.newRejects()
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -17,6 +16,7 @@ import (
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox/outboxtest"
 )
 
 // memo is a source in memory: one line a record, "id content" or "id+id content"; a line that begins with # is refused.
@@ -25,6 +25,7 @@ type memo struct {
 	version string
 	read    func(sending bool, row int64) // before each record
 	age     time.Duration
+	end     error // of each reading, behind the last line
 }
 
 func lines(text string) *memo {
@@ -52,7 +53,7 @@ func (m *memo) Read(ctx context.Context, sending bool, each func(*Record[string]
 			return err
 		}
 	}
-	return nil
+	return m.end
 }
 
 func lineRecord(row int64, line string) *Record[string] {
@@ -212,13 +213,18 @@ func (r *rig) sent(want string) {
 	}
 }
 
+// rejected compares the rows of a rejects file, each as its row, the field, the reason and the line.
 func (r *rig) rejected(key, want string) {
 	r.t.Helper()
 	data, err := r.rejects.ReadAll(context.Background(), key)
-	if err != nil {
-		data = nil
+	var got string
+	if err == nil {
+		names, rows := outboxtest.Rejects(r.t, string(data), ',')
+		if got = outboxtest.Text(rows); names[0] != "line" || rows[0].Of+".rejects.csv" != key {
+			r.t.Errorf("rejects of %s have the column %s and are of %s", key, names[0], rows[0].Of)
+		}
 	}
-	if got := string(bytes.TrimSpace(data)); got != want {
+	if got != want {
 		r.t.Errorf("rejects of %s are\n%s\nwant\n%s", key, got, want)
 	}
 }

@@ -42,7 +42,7 @@ func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client, n 
 		Send:     func(ctx context.Context, r Choice) (int, error) { return k.submit(ctx, client, r) },
 		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix,
 		MaxRejects: k.o.MaxRejects, ParkUnknown: k.o.ParkUnknown, SendConflicts: k.o.SendLate,
-		Conflict: outbox.Rejection{Reason: "comes after a file of a later day that has choices of the same device"},
+		Conflict: late, Instead: instead,
 	}, err
 }
 

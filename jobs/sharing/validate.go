@@ -43,7 +43,7 @@ func (c checker) record(v *values) (r Choice, refused *files.Refusal) {
 		r.Options, r.Strange = sent, r.Strange || strange
 	}
 	if r.Choice == "" && r.Partners == "" && r.Options == "" {
-		return r, &files.Refusal{Reason: "says nothing: sharing, settings and options are all empty"}
+		return r, &files.Refusal{Reason: saysNothing}
 	}
 	return r, nil
 }
@@ -68,7 +68,7 @@ func (r *Choice) devices(v *values) *files.Refusal {
 		*into = v[deviceID]
 	}
 	if r.IDFA+r.GPSAdID == "" {
-		return &files.Refusal{Reason: "has no device: idfa, gps_adid and device_id are all empty"}
+		return &files.Refusal{Reason: noDevice}
 	}
 	if why := deviceName(r.IDFA); why != "" {
 		return refuse(idfaAt, why)

@@ -130,7 +130,7 @@ func TestNights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"cost_id,has 5 characters; want 12 to 256,short,EUR,1,", "engaged_at,is more than seven days ago ("} {
+	for _, want := range []string{"\nshort,EUR,1,2026-01-01T00:00:00Z,cost_id,has 5 characters; want 12 to 256,\"the Cost ID ", "engaged_at,is more than seven days ago ("} {
 		if !strings.Contains(string(rejects), want) {
 			t.Errorf("rejects:\n%swant %s", rejects, want)
 		}
@@ -177,11 +177,11 @@ func TestNights(t *testing.T) {
 	ours := map[string]int64{}
 	for _, f := range files {
 		for key, sum := range f.Sums {
-			ours[key] += sum.Records
+			ours[strings.TrimSuffix(key, " test")] += sum.Records
 		}
 	}
 	for _, total := range books.Totals {
-		key := Key{total.Day, total.CostType, total.Currency}.String()
+		key := Key{Day: total.Day, Type: total.CostType, Currency: total.Currency}.String()
 		if ours[key] != int64(total.Records) {
 			t.Errorf("%s: pushed %d, the service has %d", key, ours[key], total.Records)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/bojanz/currency"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
@@ -21,7 +22,10 @@ func refuse(f field, reason string) *files.Refusal {
 const (
 	isMissing = "is missing"
 	// isExpired is the only refusal that depends on the clock. It names the record's age.
-	isExpired = "is more than seven days ago (%s): expired"
+	isExpired = "is more than seven days ago (%s): " + expired
+	expired   = "expired"
+	// isGuarded is told of a cell that a rejects file has changed, so that a spreadsheet doesn't compute it.
+	isGuarded = "begins with an apostrophe and a sign, as a cell of a rejects file may; take the apostrophe away, or keep that file's last columns"
 )
 
 // types of cost that the service knows.
@@ -125,6 +129,8 @@ func text(s string, least, most int) string {
 	first, _ := utf8.DecodeRuneInString(s)
 	last, _ := utf8.DecodeLastRuneInString(s)
 	switch {
+	case outbox.HasGuard(s):
+		return isGuarded
 	case unicode.IsSpace(first) || unicode.IsSpace(last):
 		return "begins or ends with a blank"
 	case count >= least && count <= most:

@@ -20,7 +20,9 @@ type csvRows struct {
 	columns []string
 	at      []int // columns of the fields
 	last    []string
-	count   int64 // of rows, without that of names
+	again   *again    // nil: it isn't a file of rejects
+	lines   *jsonRows // of rejects that were lines of JSON
+	count   int64     // of rows, without that of names
 }
 
 func newCSVRows(in io.Reader, m Mapping) (*csvRows, error) {
@@ -41,7 +43,12 @@ func newCSVRows(in io.Reader, m Mapping) (*csvRows, error) {
 	case len(header) > mostColumns:
 		return nil, fmt.Errorf("has %d columns; at most %d", len(header), mostColumns)
 	}
-	r.columns = slices.Clone(header)
+	r.again = readAgain(header)
+	r.columns, _ = r.again.cells(slices.Clone(header))
+	if r.again.ofLines(r.columns) {
+		r.lines = newJSONRows(nil, m)
+		return r, nil
+	}
 	if r.at, err = m.find(r.columns); err != nil {
 		return nil, fmt.Errorf("%w%s", err, strangeEnds(header))
 	}
@@ -75,8 +82,13 @@ func (r *csvRows) next(values []string) error {
 	if err != nil {
 		return r.broken(err)
 	}
-	if len(row) != len(r.columns) {
+	row, right := r.again.cells(row)
+	if !right || len(row) != len(r.columns) {
 		return r.uneven(row)
+	}
+	if r.last = row; r.lines != nil {
+		r.lines.last = []byte(row[0])
+		return r.lines.read(values)
 	}
 	for f, i := range r.at {
 		values[f] = ""
@@ -105,7 +117,11 @@ func (r *csvRows) broken(err error) error {
 // uneven refuses a row of too few or too many cells. Over several lines it may have swallowed other rows.
 func (r *csvRows) uneven(row []string) error {
 	line, _ := r.csv.FieldPos(0)
-	reason := fmt.Sprintf("has %d cells, the names are %d", len(row), len(r.columns))
+	names := len(r.columns)
+	if r.again != nil {
+		names = r.again.width
+	}
+	reason := fmt.Sprintf("has %d cells, the names are %d", len(row), names)
 	for _, cell := range row {
 		if strings.Contains(cell, "\n") {
 			return fmt.Errorf("row %d, from line %d, %s; a quote may be missing, and the rows after it can't be told apart", r.count, line, reason)

@@ -26,7 +26,7 @@ func newJSONRows(in io.Reader, m Mapping) *jsonRows {
 }
 
 // header is one column: objects needn't have the same keys, so the line stands for its cells.
-func (r *jsonRows) header() []string { return []string{"line"} }
+func (r *jsonRows) header() []string { return lineColumn }
 func (r *jsonRows) cells() []string  { return []string{string(r.last)} }
 
 func (r *jsonRows) next(values []string) error {
@@ -50,7 +50,7 @@ func (r *jsonRows) next(values []string) error {
 
 // read takes the fields out of the line.
 func (r *jsonRows) read(values []string) error {
-	if !json.Valid(r.last) || r.last[0] != '{' {
+	if len(r.last) == 0 || !json.Valid(r.last) || r.last[0] != '{' {
 		return &Refusal{Reason: "isn't a JSON object"}
 	}
 	clear(values)

@@ -1,0 +1,38 @@
+package sharing
+
+import (
+	"strings"
+
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/outbox/files"
+)
+
+// late is why a record isn't sent that comes after newer ones of its device.
+var late = outbox.Rejection{Reason: "comes after a file of a later day that has choices of the same device"}
+
+const (
+	saysNothing = "says nothing: sharing, settings and options are all empty"
+	noDevice    = "has no device: idfa, gps_adid and device_id are all empty"
+	anyID       = "the device's ID: letters, digits, dots, dashes and underscores, at most 128"
+)
+
+// right is what may stand in each field, and in a row that has nothing where something must stand.
+var right = map[string]string{
+	names[appToken]:        "the app's token, as the service shows it",
+	names[idfa]:            anyID,
+	names[gpsAdID]:         anyID,
+	names[deviceID]:        anyID + "; and none under idfa or gps_adid beside it",
+	names[idType]:          "idfa or gps_adid",
+	names[choice]:          "enable or disable",
+	names[partnerSettings]: `a JSON object such as {"facebook": {"all": false}}, and nothing under partner, metric and value`,
+	names[options]:         `a JSON object such as {"google_dma": {"eea": "1"}}`,
+	names[partner]:         "the name or the ID of one partner, such as facebook",
+	names[metric]:          "all, or one of " + strings.Join(Metrics, ", "),
+	names[value]:           "true or false",
+	saysNothing:            "enable or disable under sharing, or settings, or options",
+	noDevice:               "the device's ID under idfa or gps_adid",
+	late.Reason:            "nothing, if what was pushed last is right; on_late: send sends this row too",
+}
+
+// instead says for the rejects file what a person may write in the place of what isn't right.
+func instead(r outbox.Rejection) string { return files.Instead(r, right) }

@@ -1,0 +1,30 @@
+package spend
+
+import (
+	"strings"
+
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/outbox/files"
+)
+
+// conflict is why a record isn't sent whose Cost ID was sent with other content.
+var conflict = outbox.Rejection{Field: names[costID], Reason: "was pushed before with other content"}
+
+// right is what may stand in each field.
+var right = map[string]string{
+	names[costID]:       "the Cost ID that the click or impression was served with, of 12 to 256 characters",
+	names[costType]:     strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
+	names[costCurrency]: "a code of ISO 4217 such as EUR, or one that the job lists under currencies",
+	names[costAmount]:   "a number such as 1.25, without sign or currency, of at most five decimals",
+	names[tag]:          "a label of 1 to 128 characters",
+	names[engagedAt]:    "a time such as 2026-01-31T08:30:00Z",
+	conflict.Reason:     "nothing, if what was pushed first is right; on_conflict: send sends this row too",
+}
+
+// instead says for the rejects file what a person may write in the place of what isn't right.
+func instead(r outbox.Rejection) string {
+	if r.Field == names[engagedAt] && strings.HasSuffix(r.Reason, expired) {
+		return "nothing: the service takes spend for seven days after the click or impression, and this row comes too late"
+	}
+	return files.Instead(r, right)
+}
