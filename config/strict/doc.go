@@ -60,10 +60,17 @@ type Error struct {
 	kind string // of two mistakes of one kind, only names, values and places differ
 }
 
+// Error has the place in front, unless the text is of no file that a person could open.
 func (e *Error) Error() string {
-	text := fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
+	place := func(line, col int) string {
+		if e.File == "" {
+			return ""
+		}
+		return fmt.Sprintf("%s:%d:%d: ", e.File, line, col)
+	}
+	text := place(e.Line, e.Col) + e.Msg
 	if e.More > 0 {
-		text += fmt.Sprintf("\n%s:%d:%d: and %d more like it", e.File, e.Last[0], e.Last[1], e.More)
+		text += fmt.Sprintf("\n%sand %d more like it", place(e.Last[0], e.Last[1]), e.More)
 	}
 	return text
 }
