@@ -24,7 +24,7 @@ var (
 	})
 	otherTopKeys = otherWords(map[string]string{
 		"write it as service":                        "source sources connection connections api adjust credentials",
-		"write it as sinks, under each job":          "destination destinations dest output outputs target sinks sink out to",
+		"write it as sinks, under each job":          "destination destinations dest output outputs target sink out to",
 		"write it as token, under service":           "token api_key api_token app_token auth",
 		"write it as base_url, under service":        "base_url url host",
 		"write it as account_id, under service":      "account_id account",
@@ -137,6 +137,14 @@ func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
 		d.Fail(n, "%s: there is no %s://; %s", key, scheme, stores[scheme])
 	case windowsPath.MatchString(s):
 		d.Fail(n, "%s: want a URL; a folder of Windows such as C:\\data is written file:///C:/data", key)
+	case emptyBucket.MatchString(s):
+		d.Fail(n, "%s: the name of the bucket is missing; it stands behind two slashes, as in %s://my-bucket/prefix", key, scheme)
+	case folderHost.MatchString(s):
+		d.Fail(n, "%s: a folder beside the one that the command runs in is written file://./dir, any other one file:///dir", key)
+	case key == "ledger" && scheme == "bigquery":
+		d.Fail(n, "%s: the ledger is kept in a bucket or a folder, not in BigQuery; the key audit puts what runs did there", key)
+	case projectAlone.MatchString(s):
+		d.Fail(n, "%s: the dataset is missing; want bigquery://project/dataset", key)
 	case plainPath.MatchString(s):
 		d.Fail(n, "%s: want a URL; this folder is written file://%s", key, s)
 	default:
@@ -146,6 +154,10 @@ func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
 }
 
 var (
+	emptyBucket  = strict.Expr(`^(gs|s3|azblob):///`)
+	folderHost   = strict.Expr(`^file://[^/.]`)
+	projectAlone = strict.Expr(`^bigquery://[^/?]*/?(\?|$)`)
+
 	windowsPath = strict.Expr(`^[A-Za-z]:[\\/]`)
 	plainPath   = strict.Expr(`^\.{0,2}/([A-Za-z0-9._-]+/?)*$`)
 )
