@@ -66,6 +66,9 @@ Nothing that is recorded or published is changed.`,
 				if code := c.exit(); code != jobs.ExitDone {
 					return exit.Silent(code)
 				}
+				if !p.JSON() {
+					fmt.Fprintf(c.out, "All of it works. Next: `reportferry plan%[1]s` says what a run would fetch,\n`reportferry run%[1]s` fetches it.\n", c.flag)
+				}
 				return nil
 			})
 		},
@@ -316,7 +319,7 @@ func columnsOf(s ledger.Shape) []table.Column {
 		if err := t.UnmarshalText([]byte(c.Type)); err != nil {
 			t = catalog.String // a type of a later version: the hash won't be equal, and that is reported
 		}
-		columns = append(columns, table.Column{Name: c.Name, Type: t})
+		columns = append(columns, table.Column{Name: c.Name, Type: t, Stamp: table.Stamp(c.Stamp)})
 	}
 	return columns
 }
