@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"slices"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -34,6 +36,7 @@ import (
 type Program struct {
 	ConfigFile          string // --config
 	BaseURL, TokenEnv   string // --base-url, --token-env, of commands that need no config; empty: not given
+	Embedded            bool   // --embedded, of the same commands
 	LogFormat, LogLevel string // --log-format, --log-level
 	Deadline            string // the default of --deadline, as text
 	Task                Task
@@ -44,6 +47,8 @@ type Program struct {
 	Kinds map[string]Maker
 	Sinks map[string]sinks.Opener // by the scheme of the URL
 	Run   func(*cobra.Command, Request) error
+
+	taken *config.Config // in place of the file; nil: it is read
 }
 
 // A Maker makes a job from its entry of the config and what the command line asks of it.
@@ -87,10 +92,15 @@ func (p *Program) getenv(name string) string {
 
 // loadConfig reads the config file. Its errors end the process with ExitUsage.
 func (p *Program) loadConfig() (*config.Config, error) {
+	if p.taken != nil {
+		return p.taken, nil
+	}
 	c, err := config.Load(p.ConfigFile, p.LookupEnv)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, exit.Usage(fmt.Errorf("%w; this command needs one, and --config names it; report, events and most commands of apps need none", err))
+		return nil, exit.Usage(fmt.Errorf("%w\n"+
+			"  `reportferry init` writes one, and --config names one elsewhere;\n"+
+			"  `reportferry run --to ./out` needs none, and its --help has an example", err))
 	case err != nil:
 		return nil, exit.Usage(err)
 	}
@@ -144,4 +154,33 @@ func (p *Program) CompleteJobs(_ *cobra.Command, given []string, _ string) ([]st
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// ShowConfig gives the config as it was understood, or only the jobs of these names. safe takes what may be secret out of texts.
+func (p *Program) ShowConfig(names []string, safe func(string) string) ([]strict.Shown, error) {
+	c, err := p.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 0 {
+		if _, err := (&Engine{Config: c}).Choose(names); err != nil {
+			return nil, err
+		}
+	}
+	data, err := os.ReadFile(p.ConfigFile)
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	shown, err := config.Show(p.ConfigFile, data, p.LookupEnv, safe)
+	for i, s := range shown {
+		if list, are := s.Value.([][]strict.Shown); are && s.Key == "jobs" && len(names) > 0 {
+			shown[i].Value = slices.DeleteFunc(list, func(job []strict.Shown) bool {
+				return !slices.ContainsFunc(job, func(k strict.Shown) bool {
+					name, _ := k.Value.(string)
+					return k.Key == "name" && slices.Contains(names, name)
+				})
+			})
+		}
+	}
+	return shown, err
 }
