@@ -80,7 +80,7 @@ func (f *File) misfit(field string, at int) string {
 	if 2*bad <= all {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d cells: the first %s", bad, all, first)
+	return fmt.Sprintf("of %d cells %d can't be sent; the first %s", all, bad, first)
 }
 
 // misread is why a column can't hold times though its form was looked for; empty: Date has it.
@@ -90,7 +90,7 @@ func (f *File) misread(at int, why string) string {
 	case form == "":
 		return why
 	case other != "":
-		return fmt.Sprintf("times that %s reads as well as %s: say which under format, date, and name the column", form, other)
+		return fmt.Sprintf("%s reads them as well as %s; say which under format, date, and name the column", form, other)
 	}
 	f.Date = form
 	return ""

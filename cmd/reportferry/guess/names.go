@@ -60,19 +60,16 @@ func named(field, name string, isCurrency func(string) bool) (rank int, currency
 	if fold(name) == fold(field) {
 		return 0, ""
 	}
-	if rank = slices.Index(synonyms[field], fold(name)); rank >= 0 || field != "cost_amount" {
+	rank = slices.Index(synonyms[field], fold(name))
+	parts := priced.FindStringSubmatch(name)
+	if field != "cost_amount" || parts == nil {
 		return rank, ""
 	}
-	parts := priced.FindStringSubmatch(name)
-	if parts == nil {
-		return -1, ""
-	}
-	currency = strings.ToUpper(parts[2])
-	if of, is := signs[parts[2]]; is {
-		currency = of
+	if currency = strings.ToUpper(parts[2]); signs[currency] != "" {
+		currency = signs[currency]
 	}
 	if !isCurrency(currency) {
-		return -1, ""
+		return rank, ""
 	}
 	return slices.Index(synonyms[field], fold(parts[1])), currency
 }

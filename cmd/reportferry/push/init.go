@@ -53,7 +53,7 @@ there is never written over. What was found goes to the other of the two.`,
 				return fmt.Errorf("the config that was made of %s isn't right: %w", args[0], err)
 			}
 			if into == "" {
-				d.tell(cmd.ErrOrStderr(), "spend.yml")
+				d.tell(cmd.ErrOrStderr(), "")
 				_, err = terminal.Data(cmd.OutOrStdout()).Write(text)
 				return err
 			}

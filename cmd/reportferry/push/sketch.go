@@ -117,8 +117,11 @@ func (d sketch) source() string {
 	return "file://" + dayInName.ReplaceAllString(path, "{date}")
 }
 
-// tell says what was found, what is missing, and what comes next.
+// tell says what was found, what is missing, and what comes next. config is the file that was written; empty: none was.
 func (d sketch) tell(w io.Writer, config string) {
+	say := func(format string, args ...any) {
+		fmt.Fprintln(w, human.Fold(terminal.Line(fmt.Sprintf(format, args...)), 80))
+	}
 	f := d.file
 	how := f.Kind
 	if f.Kind == "CSV" {
@@ -130,7 +133,7 @@ func (d sketch) tell(w io.Writer, config string) {
 	if f.Date != "" {
 		how += ", times as " + f.Date
 	}
-	fmt.Fprintf(w, "%s: %s; %s looked at\n", terminal.Line(d.path), how, human.Plural(len(f.Rows), "row"))
+	say("%s: %s; %s looked at", d.path, how, human.Plural(len(f.Rows), "row"))
 	grid := human.Grid{Heads: []string{"  field", "column"}, Most: []int{0, 60}}
 	for _, x := range d.fields {
 		from := cmp.Or(x.Column, "-")
@@ -140,16 +143,13 @@ func (d sketch) tell(w io.Writer, config string) {
 		grid.Rows = append(grid.Rows, []string{"  " + x.Name, from})
 	}
 	grid.Write(w)
-	say := func(format string, args ...any) {
-		fmt.Fprintln(w, human.Fold(terminal.Line(fmt.Sprintf(format, args...)), 80))
-	}
 	missing := false
 	for _, x := range d.fields {
 		if len(x.Also) > 0 {
 			say("%s: %s would fit as well; %s was taken", x.Name, strings.Join(x.Also, ", "), x.Column)
 		}
 		if x.Wrong != "" && x.Column == "" {
-			say("%s: %s fits by its name and not by what it holds, in %s", x.Name, x.Wrong, x.Why)
+			say("%s: %s fits by its name, and not by its cells: %s", x.Name, x.Wrong, x.Why)
 		}
 		need := needs[x.Name]
 		switch {
@@ -165,9 +165,14 @@ func (d sketch) tell(w io.Writer, config string) {
 	for _, note := range f.Notes {
 		say("%s", note)
 	}
-	next := "Next:"
-	if missing {
-		next = "Next, with what is required filled in:"
+	var first []string
+	if config == "" {
+		config = "spend.yml"
+		first = append(first, "with the config saved as "+config)
 	}
+	if missing {
+		first = append(first, "with what is required filled in")
+	}
+	next := strings.TrimSuffix("Next, "+strings.Join(first, " and "), ", ") + ":"
 	fmt.Fprintf(w, "%s\n  reportferry spend check --config %s %s\n", next, config, terminal.Line(d.path))
 }
