@@ -61,6 +61,7 @@ type Options struct {
 	Warehouse   sinks.Schema  // what the config says of tables: clustering, expiration and such
 	NullMissing bool          // a slug that vanished becomes a column of NULLs instead of an error
 	Types       map[string]catalog.Type
+	Stamps      []table.Stamp // of columns that tell of the fetch
 	OnEmpty     partition.OnEmpty
 	Reconcile   Reconcile // empty: warn
 	Codec       string
@@ -169,7 +170,15 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 	if err != nil {
 		return in, err
 	}
-	return refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past), nil
+	in = refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past)
+	if p.o.Drift.Warn {
+		looks, err := p.readLooks(ctx)
+		if err != nil {
+			return in, err
+		}
+		in.Standing.Left = looks.Left(p.table.Records())
+	}
+	return in, nil
 }
 
 // today are the rules by the table's columns as they are known by now: a window may have found columns of events.
@@ -240,6 +249,9 @@ func (p *plan) shape(ctx context.Context, recorded ledger.Shape) (ledger.Shape, 
 	s := shapeOf(p.o, p.fixed)
 	for _, selector := range p.o.Events {
 		s.Columns = append(s.Columns, selector.expected(recorded)...)
+	}
+	for _, c := range p.o.stamps() {
+		s.Columns = append(s.Columns, ledger.Column{Name: c.Name, Type: c.Type.String(), Stamp: string(c.Stamp)})
 	}
 	return s, nil
 }
