@@ -65,7 +65,7 @@ func Parse(name string, data []byte, env strict.Env) (*Config, error) {
 
 func configObject(c *Config) strict.Object {
 	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, true
-	return strict.Object{What: "the config", Fields: slices.Concat([]strict.Field{
+	return strict.Object{What: "the config", Refused: otherTopKeys, Unknown: keyOfJob, Fields: slices.Concat([]strict.Field{
 		strict.Required("service", service, &c.Service, "embedded",
 			"Where the service is, and how gently it is asked. The word embedded stands for the emulator in this process."),
 		strict.Optional("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",

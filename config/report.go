@@ -77,7 +77,8 @@ func reportKeys(j *Job) strict.Object {
 	j.Report = r
 	p := &parts{lookback: lookback{auto: true}}
 	return strict.Object{
-		Refused: refusedParameters,
+		Refused: reportRefused(),
+		Unknown: columnKey,
 		Check: func(d *strict.Decoder, n strict.Node, at map[string]strict.Node) {
 			checkReport(d, j, n, at, p)
 		},

@@ -37,7 +37,7 @@ func TestInitText(t *testing.T) {
 		{"nameless", "init no.yml --preset spend --name mine", 2, []string{"--name: "}, ""},
 		{"no-app", "init no.yml --embedded --preset spend --app Chess", 2, []string{`--app: the account has no app "Chess"; its apps are`, "btpo7qnfyn23 (Chess Club 2)"}, ""},
 		{"mistakes", "init no.yml --preset spend --currency EURO --schedule daily --zone Berlin --start x", 2, []string{
-			"--currency: want a currency", "\n--schedule: want a cron", "\n--start: want a date", "\n--zone: want a zone",
+			"--schedule: want a cron", "\n--zone: want a zone", "\n--start: want a date", "\n--currency: want a currency",
 		}, ""},
 		{"twice", "init no.yml --config other.yml --preset spend", 2, []string{"--config names the file too"}, ""},
 		{"token-itself", "init no.yml --token-env Xy12abc-_34 --preset spend", 2, []string{"--token-env: want the name of"}, ""},

@@ -2,6 +2,7 @@ package strict
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -42,7 +43,10 @@ func (d *Decoder) failAt(p *token.Position, format string, args ...any) {
 }
 
 func (d *Decoder) at(p *token.Position, format string, args ...any) *Error {
-	e := &Error{File: d.opts.File, Line: 1, Col: 1, Msg: d.scrub(fmt.Sprintf(format, args...))}
+	e := &Error{File: d.opts.File, Line: 1, Col: 1, Msg: d.scrub(fmt.Sprintf(format, args...)), kind: format}
+	if strings.HasPrefix(format, "%s: ") { // the key
+		e.kind += fmt.Sprint(args[0])
+	}
 	if p != nil {
 		e.Line, e.Col = max(1, p.Line), max(1, p.Column)
 	}

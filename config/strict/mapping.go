@@ -118,6 +118,11 @@ func (o Object) unknown(key string) string {
 	if reason, ok := o.Refused[key]; ok {
 		return fmt.Sprintf("%s: %s", key, reason)
 	}
+	if o.Unknown != nil {
+		if what := o.Unknown(key); what != "" {
+			return key + ": " + what
+		}
+	}
 	known := make([]string, len(o.Fields))
 	for i, f := range o.Fields {
 		known[i] = f.Key

@@ -84,6 +84,7 @@ type Object struct {
 	What    string // what messages call it
 	Fields  []Field
 	Refused map[string]string                            // a key that is known and not allowed -> the reason
+	Unknown func(key string) string                      // says of any other key what it is in truth; empty: nothing is known of it; may be nil
 	Check   func(d *Decoder, n Node, at map[string]Node) // looks across keys, by the nodes of those that have a value; may be nil
 	Rules   func(s *jsonschema.Schema)                   // adds what a schema can say of Check; may be nil
 }

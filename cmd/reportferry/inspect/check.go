@@ -82,7 +82,7 @@ func (c *checker) run(cmd *cobra.Command, p *wire.Program, names []string, live 
 			return exit.Silent(code)
 		}
 		if !p.JSON() {
-			fmt.Fprintf(c.out, "All of it works. Next: `reportferry plan%[1]s` says what a run would fetch,\n`reportferry run%[1]s` fetches it.\n", c.flag)
+			fmt.Fprintf(c.out, "All of it works. Next, what a run would fetch, and the run:\n  reportferry plan%[1]s\n  reportferry run%[1]s\n", c.flag)
 		}
 		return nil
 	})

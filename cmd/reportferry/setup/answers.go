@@ -82,12 +82,16 @@ func (a answers) parsed(p *wire.Program) (*config.Config, error) {
 		return nil, err
 	}
 	c, err := config.Parse("", text, p.LookupEnv)
-	if err != nil { // what is wrong with an answer is wrong with every table
-		mistakes := strings.Split(err.Error(), "\n")
-		slices.Sort(mistakes)
-		return nil, errors.New(strings.Join(slices.Compact(mistakes), "\n"))
+	if err == nil {
+		return c, nil
 	}
-	return c, nil
+	var mistakes []string // what is wrong with an answer is wrong with every table
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if !slices.Contains(mistakes, line) && !strings.HasSuffix(line, " more like it") {
+			mistakes = append(mistakes, line)
+		}
+	}
+	return nil, errors.New(strings.Join(mistakes, "\n"))
 }
 
 // capitals are how people name variables. A token doesn't look like this.
