@@ -47,7 +47,7 @@ prints them. Whatever it writes is yours to change.`,
 		Example: `  reportferry init
   reportferry init --embedded --preset spend
   reportferry init --preset spend,cohorts --currency EUR --to gs://bucket/adjust
-  reportferry init mine.yml --dimensions day,country_code --metrics installs,cost`,
+  reportferry init mine.yml --dimensions day,network --metrics installs,cost`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(a.presets, "list") {
