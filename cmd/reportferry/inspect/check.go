@@ -68,10 +68,7 @@ func Config(cmd *cobra.Command, p *wire.Program) error { return (&checker{}).run
 // run checks, and gives the exit code as an error.
 func (c *checker) run(cmd *cobra.Command, p *wire.Program, names []string, live bool) error {
 	return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
-		c.Session, c.out = s, cmd.OutOrStdout()
-		if f := cmd.Flag("config"); f != nil && f.DefValue != p.ConfigFile {
-			c.flag = " --config " + p.ConfigFile
-		}
+		c.Session, c.out, c.flag = s, cmd.OutOrStdout(), p.Again()
 		if p.JSON() {
 			c.tell = s.Log
 		}

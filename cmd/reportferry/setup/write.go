@@ -58,7 +58,7 @@ func (w *writer) write() (err error) {
 	}
 	w.tell(c)
 	if name := missingToken(w.p); name != "" {
-		fmt.Fprintf(w.cmd.OutOrStdout(), "\nThe token is still missing. Put it into the environment, then try the config:\n  export %s=...\n  reportferry check%s\n", name, w.named())
+		fmt.Fprintf(w.cmd.OutOrStdout(), "\nThe token is still missing. Put it into the environment, then try the config:\n  export %s=...\n  reportferry check%s\n", name, w.p.Again())
 		return nil
 	}
 	fmt.Fprintln(w.cmd.OutOrStdout())
@@ -67,7 +67,7 @@ func (w *writer) write() (err error) {
 	}
 	err = inspect.Config(w.cmd, w.p) // it says which command comes next
 	if err != nil {
-		fmt.Fprintf(w.cmd.OutOrStdout(), "\n%s stays as it is written. When what failed is mended: reportferry check%s\n", path, w.named())
+		fmt.Fprintf(w.cmd.OutOrStdout(), "\n%s stays as it is written. When what failed is mended: reportferry check%s\n", path, w.p.Again())
 	}
 	return err
 }
@@ -117,14 +117,6 @@ func (w *writer) tell(c *config.Config) {
 	human.Row(out, "apps", human.Fold(apps, 64))
 	human.Row(out, "money in", w.currency)
 	human.Row(out, "into", sinks.Redact(c.Jobs[0].Sinks[0]))
-}
-
-// named is what a command needs to find the file.
-func (w *writer) named() string {
-	if f := w.cmd.Flag("config"); f != nil && w.p.ConfigFile != f.DefValue {
-		return " --config " + w.p.ConfigFile
-	}
-	return ""
 }
 
 // save writes a file. Unless it may be replaced, one that has appeared in the meantime stays.
