@@ -52,6 +52,11 @@ func version() string {
 	return info.Main.Version
 }
 
+// about is the line that version and --version print.
+func about() string {
+	return fmt.Sprintf("reportferry %s %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 // newVersion makes the command version.
 func newVersion() *cobra.Command {
 	return &cobra.Command{
@@ -59,7 +64,7 @@ func newVersion() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "reportferry %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), about())
 			return err
 		},
 	}

@@ -88,7 +88,9 @@ func TestExitCodes(t *testing.T) {
 		{"a report without permission", []string{"report", "--dimensions", "day", "--metrics", "installs"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},
 		{"events without permission", []string{"events"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},
 		{"a backfill of nothing", []string{"backfill", "installs"}, nil, nil, 2, "at least one of the flags"},
-		{"half a range", []string{"backfill", "installs", "--from", "2026-01-01"}, nil, nil, 2, "[to]"},
+		{"the end of no range", []string{"backfill", "installs", "--to", "2026-01-01", "--gaps"}, nil, nil, 2, "--to needs --from"},
+		{"a backfill that is only shown", []string{"backfill", "installs", "--from", "-3d", "--dry-run"}, nil,
+			every(emulator.Fault{Kind: emulator.FaultStatus, Status: 500}), 0, "installs: 2 windows, 3 partitions"},
 		{"a range of a table without periods", []string{"backfill", "installs", "--from", "2026-01-01", "--to", "2026-01-02"},
 			func(t *testing.T, p *place) {
 				replace("    page: 2d\n", "")(t, p)

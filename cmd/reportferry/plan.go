@@ -31,34 +31,39 @@ func newPlan(p *wire.Program) *cobra.Command {
 		Short:             "Show what run would do, and why, without asking the service",
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				list, err := s.Jobs(ctx, names, a)
-				if err != nil {
-					return err
-				}
-				s.Warn(names)
-				var failed []error
-				plans := jobs.PlanJobs(ctx, list, time.Now())
-				for i, planned := range plans {
-					err := planned.Err
-					switch {
-					case err != nil:
-					case p.JSON():
-						err = writePlanJSON(ctx, cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Plan)
-					default:
-						err = errors.Join(writePlan(cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Plan),
-							writeLacking(ctx, cmd.OutOrStdout(), list[i], planned.Plan))
-					}
-					failed = append(failed, err)
-				}
-				return errors.Join(append(failed, quotas(s.Log, list, plans))...)
-			})
+			return showPlans(cmd, p, names, func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) { return s.Jobs(ctx, names, a) })
 		},
 	}
 	cmd.Flags().BoolVar(&a.Now, "now", false, "as run --now")
 	cmd.Flags().BoolVar(&a.Force, "force", false, "as run --force")
 	cmd.Flags().BoolVar(&a.Rebaseline, "rebaseline", false, "as run --rebaseline")
 	return cmd
+}
+
+// showPlans shows what a run of the jobs that list gives would do. Nothing is asked of the service, claimed or written.
+func showPlans(cmd *cobra.Command, p *wire.Program, names []string, list func(context.Context, *wire.Session) ([]jobs.Job, error)) error {
+	return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
+		list, err := list(ctx, s)
+		if err != nil {
+			return err
+		}
+		s.Warn(names)
+		var failed []error
+		plans := jobs.PlanJobs(ctx, list, time.Now())
+		for i, planned := range plans {
+			err := planned.Err
+			switch {
+			case err != nil:
+			case p.JSON():
+				err = writePlanJSON(ctx, cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Plan)
+			default:
+				err = errors.Join(writePlan(cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Plan),
+					writeLacking(ctx, cmd.OutOrStdout(), list[i], planned.Plan))
+			}
+			failed = append(failed, err)
+		}
+		return errors.Join(append(failed, quotas(s.Log, list, plans))...)
+	})
 }
 
 // quotas compares the load jobs of the plans with BigQuery's quotas. It warns of a plan that a day's quota doesn't cover, and

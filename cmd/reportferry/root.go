@@ -59,8 +59,9 @@ func newProgram() *wire.Program {
 // newRoot makes the command line: the flags of all commands, and every command.
 func newRoot(p *wire.Program) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "reportferry",
-		Short: "Ferry measurement reports into partitioned tables",
+		Use:     "reportferry",
+		Short:   "Ferry measurement reports into partitioned tables",
+		Version: about(),
 		Long: `reportferry fetches reports from a mobile-measurement service and keeps them as
 typed Parquet partitions in any bucket: complete, restated when the service
 restates them, never doubled, never silently missing.
@@ -88,6 +89,7 @@ REPORTFERRY_DEADLINE are the defaults of the flags of these names.
 		".FlagUsages", ".FlagUsagesWrapped 80", `Use "{{.CommandPath}} [command] --help" for more information about a command.`,
 		`"{{.CommandPath}} [command] --help" says more about a command.`,
 	).Replace(root.UsageTemplate()))
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), newPlan(p), inspect.Status(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
 		newServe(p), query.Events(p), query.Report(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), emulate.New(p, freeHeap), newVersion())
 	return root

@@ -50,8 +50,9 @@ func newBackfill(p *wire.Program) *cobra.Command {
 	var b backfill
 	var deadline *wire.Deadline
 	cmd := &cobra.Command{
-		Use: "backfill <job> --from 2026-01-01 --to 2026-03-31",
+		Use: "backfill <job> --from <day> [--to <day>]",
 		Example: `  reportferry backfill campaigns_daily --from 2026-01-01 --to 2026-03-31
+  reportferry backfill campaigns_daily --from -30d --dry-run
   reportferry backfill campaigns_daily --gaps
   reportferry backfill campaigns_daily --missing-columns`,
 		Short: "Fetch the missing partitions of a range, both ends included",
@@ -62,24 +63,40 @@ backfill that was stopped goes on where it was. Several at once share the work.
 With --gaps only what has no record is fetched, with --missing-columns only what
 lacks columns that the job has by now; a range is not needed then.
 
+A day is a date such as 2026-01-31, days before today such as -30d, yesterday or
+today, in the zone of the job's report. --to is yesterday unless it is given.
+With --dry-run the windows are shown with why they would be fetched, as plan
+shows them; nothing is asked of the service, claimed or written.
+
 ` + exit.Help(),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			a, err := b.ask()
-			if err != nil {
-				return err
+			if b.to != "" && b.from == "" {
+				return errors.New("--to needs --from, the first day of the range")
 			}
-			return runJobs(cmd, p, request("backfill", names, a, deadline))
+			list := func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) {
+				a, err := b.ask(s, names[0])
+				if err != nil {
+					return nil, err
+				}
+				return s.Jobs(ctx, names, a)
+			}
+			if b.dry {
+				return showPlans(cmd, p, names, list)
+			}
+			r := request("backfill", names, wire.Ask{}, deadline)
+			r.Jobs = list
+			return runJobs(cmd, p, r)
 		},
 	}
 	cmd.Flags().StringVar(&b.from, "from", "", "first `day`; its whole period is fetched")
-	cmd.Flags().StringVar(&b.to, "to", "", "last `day`; its whole period is fetched")
+	cmd.Flags().StringVar(&b.to, "to", "", "last `day`; its whole period is fetched; default: yesterday")
 	cmd.Flags().BoolVar(&b.gaps, "gaps", false, "only what has no record")
 	cmd.Flags().BoolVar(&b.columns, "missing-columns", false, "only what lacks columns that the job has by now")
 	cmd.Flags().BoolVar(&b.force, "force", false, "fetch recorded partitions again too")
+	cmd.Flags().BoolVar(&b.dry, "dry-run", false, "only show what would be fetched, and why")
 	deadline = p.AddDeadline(cmd)
-	cmd.MarkFlagsRequiredTogether("from", "to")
 	cmd.MarkFlagsOneRequired("from", "gaps", "missing-columns")
 	for _, only := range []string{"gaps", "missing-columns"} {
 		cmd.MarkFlagsMutuallyExclusive("force", only)
@@ -89,12 +106,12 @@ lacks columns that the job has by now; a range is not needed then.
 
 // backfill holds the flags of the command backfill.
 type backfill struct {
-	from, to             string
-	gaps, columns, force bool
+	from, to                  string
+	gaps, columns, force, dry bool
 }
 
 // ask translates the flags. A backfill ignores the schedule, because a person asks for it.
-func (b backfill) ask() (a wire.Ask, err error) {
+func (b backfill) ask(s *wire.Session, job string) (a wire.Ask, err error) {
 	a = wire.Ask{Now: true, Force: b.force, NewColumns: b.columns}
 	if b.gaps {
 		a.Only = append(a.Only, refresh.Missing, refresh.Interrupted)
@@ -103,7 +120,7 @@ func (b backfill) ask() (a wire.Ask, err error) {
 		a.Only = append(a.Only, refresh.NewColumns)
 	}
 	if b.from != "" {
-		a.From, a.Through, err = wire.ParseRange(b.from, b.to)
+		a.From, a.Through, err = s.Range(job, b.from, b.to)
 	}
 	return a, err
 }

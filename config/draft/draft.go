@@ -47,7 +47,8 @@ type Job struct {
 	More       []Key // any other keys, which follow those above
 }
 
-// A Key is one key of a mapping with its value: a text, a number, a bool, a list of texts, or a mapping as []Key.
+// A Key is one key of a mapping with its value: a text, a number, a bool, a list of texts, a mapping as []Key, or
+// a list of mappings as [][]Key.
 type Key struct {
 	Name    string
 	Value   any
@@ -67,12 +68,12 @@ func (c Config) YAML() []byte {
 		w.keys(0, []Key{{"ledger", c.Ledger, "records what is done"}})
 	}
 	w.line(0, "jobs:")
-	for _, j := range c.Jobs {
+	for i, j := range c.Jobs {
+		if i > 0 {
+			w.line(0, "")
+		}
 		w.comment(1, j.Comment)
-		entry := &writer{}
-		entry.keys(2, j.keys())
-		text := strings.TrimPrefix(entry.String(), indent(2))
-		fmt.Fprintf(w, "%s- %s", indent(1), text)
+		w.entry(1, j.keys())
 	}
 	return w.Bytes()
 }

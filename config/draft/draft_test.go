@@ -37,6 +37,12 @@ jobs:
       - retention_rate_d7
     filters:
       app_token__in: [abc, "0123"]
+    # Found by name.
+    events:
+      - name: Purchase
+        metrics: [events, revenue]   # of each
+      - glob: "level_*"
+        metrics: [events]
     # Days that are fetched again, because the service still restates them.
     lookback: 14
 `
@@ -50,6 +56,9 @@ func TestYAML(t *testing.T) {
 			Metrics: []string{"installs", "cost", "all_revenue_total_d7", "all_revenue_total_d30", "retention_rate_d7"},
 			More: []Key{
 				{"filters", []Key{{"app_token__in", []string{"abc", "0123"}, ""}}, ""},
+				{"events", [][]Key{
+					{{"name", "Purchase", ""}, {"metrics", []string{"events", "revenue"}, "of each"}}, {{"glob", "level_*", ""}, {"metrics", []string{"events"}, ""}},
+				}, "Found by name."},
 				{"lookback", 14, "Days that are fetched again, because the service still restates them."},
 			},
 		}},

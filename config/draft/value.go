@@ -10,9 +10,26 @@ import (
 // wide is the column behind which a list goes on lines of its own, and a comment above its key.
 const wide = 80
 
+// entry writes an element of a list, which is a mapping.
+func (w *writer) entry(depth int, keys []Key) {
+	inner := &writer{}
+	inner.keys(depth+1, keys)
+	fmt.Fprintf(w, "%s- %s", indent(depth), strings.TrimPrefix(inner.String(), indent(depth+1)))
+}
+
 // keys writes a mapping, a line for each key that isn't a mapping itself.
 func (w *writer) keys(depth int, keys []Key) {
 	for _, k := range keys {
+		if entries, ok := k.Value.([][]Key); ok {
+			if k.Comment != "" {
+				w.comment(depth, []string{k.Comment})
+			}
+			w.line(depth, text(k.Name)+":")
+			for _, e := range entries {
+				w.entry(depth+1, e)
+			}
+			continue
+		}
 		if inner, ok := k.Value.([]Key); ok {
 			if k.Comment != "" {
 				w.comment(depth, []string{k.Comment})

@@ -23,6 +23,7 @@ type Standing struct {
 	Unreconciled int `json:"unreconciled"`
 	Unchecked    int `json:"unchecked"`
 	Moved        int `json:"changed_after_final"`
+	Left         int `json:"moved_and_left,omitempty"` // finals that the service has changed since, and whose rows stay, as drift: warn asks
 }
 
 // StandingOf counts by the records that a ledger has.

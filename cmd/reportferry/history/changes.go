@@ -59,7 +59,7 @@ renamed: the same token in the same app has another slug.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&since, "since", "24h", "how long ago, such as `24h` or 7d, or a date")
+	cmd.Flags().StringVar(&since, "since", "24h", "how long ago, such as `24h` or 7d, or a day such as 2026-01-31 or yesterday (UTC)")
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many changes of a table are shown; 0 for all; json and csv have all")
 	cmd.Flags().StringVar(&format, "format", "table", "table, json or csv")
 	return cmd
@@ -75,8 +75,8 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 			return now.AddDate(0, 0, -n), nil
 		}
 	}
-	if d, err := civil.ParseDate(text); err == nil {
+	if d, err := wire.ParseDay(text, civil.DateOf(now.UTC())); err == nil {
 		return d.In(time.UTC), nil
 	}
-	return time.Time{}, fmt.Errorf("--since %q: want a time such as 24h or 7d, or a date such as 2026-01-31", text)
+	return time.Time{}, fmt.Errorf("--since %q: want a time such as 24h or 7d, or %s", text, wire.DayWords)
 }

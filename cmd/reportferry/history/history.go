@@ -47,7 +47,8 @@ still change the numbers, or final; kept, cleared and empty are what became of
 an answer without rows. With --format json each line is a content, with csv a
 number.
 
-Without --from and --to it shows the last 14 periods.`,
+Without --from and --to it shows the last 14 periods. A day is a date, days
+before today such as -30d, yesterday or today, in the zone of the job's report.`,
 		Example: `  reportferry history campaigns_daily --metric cost
   reportferry history campaigns_daily --from 2026-01-01 --to 2026-01-31 \
       --metric cost,installs --format csv`,
@@ -60,11 +61,11 @@ Without --from and --to it shows the last 14 periods.`,
 			if err != nil {
 				return err
 			}
-			first, last, err := bounds(from, to)
-			if err != nil {
-				return err
-			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
+				first, last, err := bounds(s, names[0], from, to)
+				if err != nil {
+					return err
+				}
 				t, err := tell(ctx, s, names[0], first, last, metrics)
 				if err != nil {
 					return err
@@ -95,15 +96,15 @@ func formatOf[T any](format string, p *wire.Program, formats map[string]T) (T, e
 	return write, nil
 }
 
-// bounds reads --from and --to, either of which may be missing.
-func bounds(from, to string) (first, last civil.Date, err error) {
+// bounds reads --from and --to in the days of a job. Either may be missing.
+func bounds(s *wire.Session, job, from, to string) (first, last civil.Date, err error) {
 	if from != "" && to != "" {
-		return wire.ParseRange(from, to)
+		return s.Range(job, from, to)
 	}
 	if from != "" {
-		first, _, err = wire.ParseRange(from, "9999-12-31")
+		first, _, err = s.Range(job, from, "9999-12-31")
 	} else if to != "" {
-		_, last, err = wire.ParseRange("0001-01-01", to)
+		_, last, err = s.Range(job, "0001-01-01", to)
 	}
 	return first, last, err
 }

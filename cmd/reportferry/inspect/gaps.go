@@ -113,6 +113,7 @@ func writeStanding(w io.Writer, s refresh.Standing) {
 		writeCounts(w, count{s.Reconciled, "reconciled"}, count{s.Unreconciled, "unreconciled"}, count{s.Unchecked, "unchecked"})
 	}
 	writeCounts(w, count{s.Moved, "changed after being final"})
+	writeCounts(w, count{s.Left, "moved after being final, and left as recorded (drift: warn)"})
 }
 
 type count struct {

@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
@@ -41,7 +42,7 @@ var costMetrics = map[string]string{"cpc": "click_cost", "cpm": "impression_cost
 func (g *group) reconcile() *cobra.Command {
 	var from, to, network string
 	cmd := &cobra.Command{
-		Use:   "reconcile --from 2026-01-01 --to 2026-01-31",
+		Use:   "reconcile --from <day> [--to <day>]",
 		Short: "Show what was pushed beside what the service's reports say cost is",
 		Long: `Show what was accepted, by day, type and currency, beside what csv_report says
 was spent that way on that day (UTC), and by how much they differ: of cpc it is
@@ -49,10 +50,11 @@ click_cost, of cpm impression_cost, of cpi install_cost, of cpe event_cost. The
 report's figure is all spend of that type, of other partners too, in that
 currency; --network narrows it: a report that has more is no fault. The service
 may take a while to match spend with clicks and impressions. The exit code is 3
-when a report has less than what was pushed.`,
+when a report has less than what was pushed. A day is a date, days before today
+such as -30d, yesterday or today, in UTC.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			first, last, err := wire.ParseRange(from, to)
+			first, last, err := wire.ParseRange(from, to, civil.DateOf(time.Now().UTC()))
 			if err != nil {
 				return err
 			}
@@ -80,9 +82,8 @@ when a report has less than what was pushed.`,
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "first `day`")
-	cmd.Flags().StringVar(&to, "to", "", "last `day`")
+	cmd.Flags().StringVar(&to, "to", "", "last `day`; default: yesterday")
 	cmd.Flags().StringVar(&network, "network", "", "only what was spent on this `network`, in the report's figure")
-	cmd.MarkFlagsRequiredTogether("from", "to")
 	cmd.MarkFlagsOneRequired("from")
 	return cmd
 }

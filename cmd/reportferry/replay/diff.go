@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/report"
@@ -27,7 +28,8 @@ func Diff(p *wire.Program) *cobra.Command {
 		Short: "Show which rows of a period appeared, vanished and changed",
 		Long: `Show which rows of a period appeared, vanished and changed between what it says
 now and what it said before, by the raw answers that were kept. Nothing is asked
-of the service. The day is any of the period.
+of the service. The day is any of the period: a date, or yesterday or today in
+the zone of the job's report.
 
 Rows are told apart by all dimensions of the job. With --by they are added up by
 fewer of them; metrics that don't add up are then left out. Numbers are exact,
@@ -35,11 +37,6 @@ as the service wrote them.`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := comparing(args[1], against)
-			if err != nil {
-				return err
-			}
-			c.By = by
 			if format == "table" && p.JSON() {
 				format = "json"
 			}
@@ -48,6 +45,15 @@ as the service wrote them.`,
 				return fmt.Errorf("--format %q: want table, json or csv", format)
 			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
+				chosen, err := s.Choose(args[:1])
+				if err != nil {
+					return err
+				}
+				c, err := comparing(args[1], against, wire.Today(chosen[0]))
+				if err != nil {
+					return exit.Usage(err)
+				}
+				c.By = by
 				_, kind, err := open(ctx, s, args[0], wire.Ask{})
 				if err != nil {
 					return err
@@ -74,18 +80,18 @@ var formats = map[string]func(shown, io.Writer) error{
 }
 
 // comparing reads the day and --against.
-func comparing(day, against string) (c report.Comparing, err error) {
-	if c.Partition, err = civil.ParseDate(day); err != nil {
-		return c, fmt.Errorf("day %q: want a date such as 2026-01-31", day)
+func comparing(day, against string, today civil.Date) (c report.Comparing, err error) {
+	if c.Partition, err = wire.ParseDay(day, today); err != nil {
+		return c, fmt.Errorf("day %q: %w", day, err)
 	}
 	if against == "" {
 		return c, nil
 	}
-	if c.On, err = civil.ParseDate(against); err == nil {
+	if c.On, err = wire.ParseDay(against, today); err == nil {
 		return c, nil
 	}
 	if c.Seq, err = strconv.Atoi(against); err != nil || c.Seq < 1 {
-		return c, fmt.Errorf("--against %q: want a number from history, or a date such as 2026-01-31", against)
+		return c, fmt.Errorf("--against %q: want a number from history, or %s", against, wire.DayWords)
 	}
 	return c, nil
 }

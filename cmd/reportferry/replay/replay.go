@@ -42,7 +42,8 @@ config whose numbers mean something else, such as another currency, is refused.
 
 A partition counts as fetched when its answer was, so the next run fetches again
 what the service may have restated since. With --seq a day gets back what it
-said before; history shows the numbers.
+said before; history shows the numbers. A day is a date, days before today such
+as -30d, yesterday or today, in the zone of the job's report.
 
 A partition whose answer is missing or damaged is named and stays as it is. The
 exit code is then 3, or 1 when nothing could be made.
@@ -51,17 +52,18 @@ exit code is then 3, or 1 when nothing could be made.
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			if from != "" {
-				if ask.From, ask.Through, err = wire.ParseRange(from, to); err != nil {
-					return err
-				}
+			if to != "" && from == "" {
+				return errors.New("--to needs --from, the first day of the range")
 			}
-			if cmd.Flags().Changed("seq") && (ask.Seq < 1 || from == "") {
+			if cmd.Flags().Changed("seq") && (ask.Seq < 1 || from == "" || to == "") {
 				return errors.New("--seq: want a number from history, and --from and --to with the day")
 			}
 			return p.Run(cmd, wire.Request{Trigger: ledger.Replayed, Named: true, Offline: true, Stop: deadline.Stop(),
 				Jobs: func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) {
 					job, kind, err := open(ctx, s, names[0], wire.Ask{Force: force})
+					if err == nil && from != "" {
+						ask.From, ask.Through, err = s.Range(names[0], from, to)
+					}
 					if err == nil {
 						job.Kind = kind.Replay(ask)
 					}
@@ -70,10 +72,9 @@ exit code is then 3, or 1 when nothing could be made.
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "first `day`; its whole period is replayed")
-	cmd.Flags().StringVar(&to, "to", "", "last `day`; its whole period is replayed")
+	cmd.Flags().StringVar(&to, "to", "", "last `day`; its whole period is replayed; default: yesterday")
 	cmd.Flags().IntVar(&ask.Seq, "seq", 0, "of one period, the content with this `number` in its history")
 	cmd.Flags().BoolVar(&force, "force", false, "put everything, whatever the ledger says the sinks hold")
-	cmd.MarkFlagsRequiredTogether("from", "to")
 	deadline = p.AddDeadline(cmd)
 	return cmd
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"cloud.google.com/go/civil"
 
@@ -31,23 +30,6 @@ func (a Ask) refuseRange(c config.Job, why string) error {
 		return fmt.Errorf("job %s: %w: %s", c.Name, ledger.ErrRefused, why)
 	}
 	return nil
-}
-
-// ParseRange reads the values of --from and --to: two dates in order, of which the first isn't in the future.
-func ParseRange(from, to string) (first, last civil.Date, err error) {
-	if first, err = civil.ParseDate(from); err != nil {
-		return first, last, fmt.Errorf("--from %q: want a date such as 2026-01-31", from)
-	}
-	if last, err = civil.ParseDate(to); err != nil {
-		return first, last, fmt.Errorf("--to %q: want a date such as 2026-01-31", to)
-	}
-	if last.Before(first) {
-		return first, last, fmt.Errorf("--to %s lies before --from %s", to, from)
-	}
-	if tomorrow := civil.DateOf(time.Now().UTC()).AddDays(1); first.After(tomorrow) {
-		return first, last, fmt.Errorf("--from %s lies in the future", from)
-	}
-	return first, last, nil
 }
 
 // Choose returns the config's entries that are named, or all of them, in the config's order.

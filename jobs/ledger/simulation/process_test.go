@@ -54,6 +54,7 @@ type process struct {
 	holding   []civil.Date             // partitions that it is at work on
 	early     map[string]time.Duration // as beats, before the unit has begun
 	beats     map[string]time.Duration // by claim: when it sent the last heartbeat that the store has answered
+	expired   map[string]time.Duration // by claim: when it looked at another's that was older than the lease
 	asked     time.Duration            // when it was told whether its claim is still its own, before a put
 	slept     time.Duration            // when it was suspended last
 }

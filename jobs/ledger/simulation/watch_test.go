@@ -195,12 +195,15 @@ func (x *watch) answered(c *call) {
 		p.beats[claim] = c.at
 	case c.op == "put" && strings.Contains(claim, "/claims/"): // the unit's other claims are yet to be taken
 		p.early[claim] = c.at
+	case c.op == "head" && strings.Contains(claim, "/claims/") && epoch.Add(c.at).Sub(c.result.object.modTime) > lease:
+		p.expired[claim] = c.at
 	case held && c.op == "list" && c.publishing:
 		p.asked = x.world.now
 	}
 }
 
-// works takes note of what a process has begun to work on. Nobody else may be at it whose lease isn't over.
+// works takes note of what a process has begun to work on. Nobody else may be at it whose lease isn't over, nor was when the
+// process looked at the claim: one that slept until then may send its heartbeat between the look and the creation.
 func (x *watch) works(p *process, w refresh.Window) {
 	for _, d := range w.Due {
 		p.holding = append(p.holding, d.Partition)
@@ -214,10 +217,20 @@ func (x *watch) works(p *process, w refresh.Window) {
 			continue
 		}
 		for _, d := range w.Due {
-			if slices.Contains(q.holding, d.Partition) {
+			if slices.Contains(q.holding, d.Partition) && !awoke(p, q) {
 				x.world.violate("one live holder", "%s begins %s, and %s, who has shown life %v ago, is at it",
 					p.name, d.Partition, q.name, p.now()-q.beat())
 			}
 		}
 	}
+}
+
+// awoke tells whether p found the lease of a claim over that q has shown life in since.
+func awoke(p, q *process) bool {
+	for claim, beat := range q.beats {
+		if looked, expired := p.expired[claim]; expired && looked < beat {
+			return true
+		}
+	}
+	return false
 }

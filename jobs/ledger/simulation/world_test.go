@@ -206,7 +206,7 @@ func (w *world) spawn(name string, with func(*process)) *process {
 	w.born++
 	p := &process{
 		world: w, name: name, nth: w.born, page: 7, birth: w.now, orders: make(chan order), reports: make(chan report),
-		gone: make(chan struct{}), slept: -1, early: map[string]time.Duration{},
+		gone: make(chan struct{}), slept: -1, early: map[string]time.Duration{}, expired: map[string]time.Duration{},
 	}
 	with(p)
 	w.note("%s begins: pages of %d, force %v, clock %v", name, p.page, p.force, p.jumps)

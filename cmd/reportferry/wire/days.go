@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/config"
+)
+
+// DayWords says what a flag that wants a day takes, for help and messages.
+const DayWords = "a date such as 2026-01-31, days before today such as -30d, yesterday or today"
+
+// Today is the day that it is now for a job: in the zone of its report's days, else in that of its schedule, which is UTC unless
+// the config says otherwise.
+func Today(c config.Job) civil.Date {
+	zone, err := time.LoadLocation(c.Zone)
+	if c.Report != nil {
+		zone, err = reportZone(c)
+	}
+	if err != nil {
+		zone = time.UTC // making the job reports the zone
+	}
+	return civil.DateOf(time.Now().In(zone))
+}
+
+// ParseDay reads a date, days before today such as -30d, yesterday or today.
+func ParseDay(text string, today civil.Date) (civil.Date, error) {
+	switch text {
+	case "today":
+		return today, nil
+	case "yesterday":
+		return today.AddDays(-1), nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok && strings.HasPrefix(days, "-") {
+		if n, err := strconv.Atoi(days); err == nil && n > -100_000 {
+			return today.AddDays(n), nil
+		}
+	}
+	day, err := civil.ParseDate(text)
+	if err != nil {
+		return day, errors.New("want " + DayWords)
+	}
+	return day, nil
+}
+
+// ParseRange reads the values of --from and --to on the given day: two days in order, of which the first isn't in the future. An
+// empty to is yesterday, the last day that is over.
+func ParseRange(from, to string, today civil.Date) (first, last civil.Date, err error) {
+	if first, err = ParseDay(from, today); err != nil {
+		return first, last, fmt.Errorf("--from %q: %w", from, err)
+	}
+	if last, err = ParseDay(cmp.Or(to, "yesterday"), today); err != nil {
+		return first, last, fmt.Errorf("--to %q: %w", to, err)
+	}
+	switch {
+	case first.After(today.AddDays(1)): // it is tomorrow already somewhere
+		return first, last, fmt.Errorf("--from %s lies in the future; today is %s", said(from, first), today)
+	case last.Before(first) && to == "":
+		return first, last, fmt.Errorf("--from %s lies after yesterday, which is the last day unless --to says otherwise: add --to today", said(from, first))
+	case last.Before(first):
+		return first, last, fmt.Errorf("--to %s lies before --from %s", said(to, last), said(from, first))
+	}
+	return first, last, nil
+}
+
+// said is a day as it was given, with its date when that is another text.
+func said(text string, day civil.Date) string {
+	if text == day.String() {
+		return text
+	}
+	return fmt.Sprintf("%s (%s)", text, day)
+}
+
+// Range reads --from and --to of a command about the job of a name, in whose days today and -30d are counted.
+func (e *Engine) Range(name, from, to string) (first, last civil.Date, err error) {
+	chosen, err := e.Choose([]string{name})
+	if err != nil {
+		return first, last, err
+	}
+	if first, last, err = ParseRange(from, to, Today(chosen[0])); err != nil {
+		return first, last, exit.Usage(err)
+	}
+	return first, last, nil
+}
