@@ -84,6 +84,12 @@ func TestCommandsText(t *testing.T) {
 		{"report-none", "report --dimensions day --metrics installs --date-period 2001-01-01:2001-01-02", 0, nil},
 		{"report-refused", "report --dimensions day --metrics instals", 1, nil},
 		{"version", "version", 0, nil},
+		{"runs", "runs", 0, nil},
+		{"runs-last", "runs last", 0, nil},
+		{"runs-failed", "runs 20091229T0713", 0, nil},
+		{"runs-many", "runs 20091229T07", 2, nil},
+		{"runs-unknown", "runs 2010", 2, nil},
+		{"runs-job", "runs --job account_events -n 1", 0, nil},
 	} {
 		if s.before != nil {
 			s.before()

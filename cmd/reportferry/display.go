@@ -13,6 +13,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
@@ -136,7 +137,7 @@ func lineOf(o ledger.Outcome, err error) string {
 	case len(parts) == 0 && err != nil:
 		return "failed"
 	case o.Waiting > 0 && len(parts) == 0:
-		return "waiting, due " + dueAt(o.Due)
+		return "waiting, due " + runs.DueAt(o.Due)
 	case len(parts) == 0:
 		return "done by another run"
 	}

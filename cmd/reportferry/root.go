@@ -16,6 +16,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/push"
 	"github.com/reportferry/reportferry/cmd/reportferry/query"
 	"github.com/reportferry/reportferry/cmd/reportferry/replay"
+	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
@@ -90,7 +91,7 @@ REPORTFERRY_DEADLINE are the defaults of the flags of these names.
 		`"{{.CommandPath}} [command] --help" says more about a command.`,
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), newPlan(p), inspect.Status(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
+	root.AddCommand(newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), newPlan(p), inspect.Status(p), runs.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
 		newServe(p), query.Events(p), query.Report(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), emulate.New(p, freeHeap), newVersion())
 	return root
 }

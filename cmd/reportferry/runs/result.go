@@ -1,0 +1,140 @@
+package runs
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// WriteResult writes what came of one job, as a run closes with it and as it is read again later. Only errors, which are given as
+// texts, may be wider than 80 columns. each is what to call the job's units, empty for windows of partitions.
+func WriteResult(w io.Writer, r ledger.Result, errs []string, each, trigger string) {
+	o := r.Outcome
+	switch {
+	case o.Windows > 0 || len(errs) > 0:
+		fmt.Fprintf(w, "%s (%s)\n", r.Job, r.Took.Round(10*time.Millisecond))
+	case r.Stopped || r.Left > 0:
+		fmt.Fprintf(w, "%s: not begun\n", r.Job)
+	case r.Rest.Lacking.Partitions+r.Rest.Lost+r.Rest.Kept > 0:
+		fmt.Fprintf(w, "%s: nothing was due, nothing was requested\n", r.Job)
+	case trigger == ledger.Replayed:
+		fmt.Fprintf(w, "%s: nothing is recorded of that, so nothing was replayed\n", r.Job)
+	case trigger == "backfill":
+		fmt.Fprintf(w, "%s: what was asked for is there, nothing was requested\n", r.Job)
+	default:
+		fmt.Fprintf(w, "%s: all is up to date, nothing was requested\n", r.Job)
+	}
+	if o.Windows > 0 {
+		writeOutcome(w, o, each)
+	}
+	if o.Waiting > 0 {
+		human.Row(w, "waiting", human.Plural(o.Waiting, cmp.Or(each, "window"))+" that may still be growing; due "+DueAt(o.Due))
+	}
+	switch {
+	case r.Stopped && r.Left == 0:
+		human.Row(w, "left", "all of it for the next run: this one was stopped before the plan")
+	case r.Stopped:
+		human.Row(w, "left", human.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: this one was stopped")
+	case r.Left > 0:
+		human.Row(w, "left", human.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
+	}
+	writeRest(w, r)
+	for _, err := range errs {
+		human.Row(w, "error", err)
+	}
+}
+
+// DueAt says when units that wait are due.
+func DueAt(at time.Time) string {
+	if at.IsZero() {
+		return "by the next run"
+	}
+	return "at " + at.UTC().Format(time.RFC3339)
+}
+
+// writeRest says what the table lacks after the run although no partition was due.
+func writeRest(w io.Writer, r ledger.Result) {
+	if l := r.Rest.Lacking; l.Partitions > 0 {
+		human.Row(w, "lacking", human.Lacking(l))
+		human.Row(w, "", human.Mending(r.Job, l))
+	}
+	if n := r.Rest.Lost; n > 0 {
+		human.Row(w, "lost", human.Plural(n, "partition")+" can't be fetched any more; see gaps")
+	}
+	if n := r.Rest.Kept; n > 0 {
+		human.Row(w, "kept", human.Plural(n, "partition")+" with older rows: the last answer was empty")
+	}
+}
+
+// writeOutcome writes what a job did, what that cost the service and how much data it was.
+func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
+	if each == "" {
+		writePartitions(w, o)
+	} else {
+		sent := fmt.Sprintf("sent %d, unchanged %d, failed %d", o.Written, o.Unchanged, o.Failed)
+		if o.Held > 0 {
+			sent += ", the others held by another run"
+		}
+		human.Row(w, each+"s", sent)
+	}
+	retries := fmt.Sprint(o.Retries)
+	if o.Backoff > 0 {
+		retries += fmt.Sprintf(" after %.1f s", o.Backoff.Seconds())
+	}
+	human.Row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s for the rate limit", o.Requests, retries, o.Limiter.Seconds()))
+	if each == "app" {
+		return
+	}
+	if o.Unkept > 0 {
+		human.Row(w, "raw", human.Plural(o.Unkept, "answer")+" not kept, so that they can't be replayed; see above")
+	}
+	rows := human.Count(o.Rows)
+	if o.Rounded > 0 {
+		rows += fmt.Sprintf(", %s cells rounded to six decimals", human.Count(o.Rounded))
+	}
+	if o.Nulls > 0 {
+		rows += fmt.Sprintf(", %s blank cells as NULL", human.Count(o.Nulls))
+	}
+	human.Row(w, "rows", rows)
+	if o.CSVBytes+o.ParquetBytes == 0 {
+		return // there was nothing to fetch
+	}
+	bytes := "Parquet out " + human.Size(o.ParquetBytes)
+	if o.CSVBytes > 0 {
+		bytes = "CSV in " + human.Size(o.CSVBytes) + ", " + bytes
+	}
+	human.Row(w, "bytes", bytes)
+}
+
+// writePartitions counts the windows and partitions of a job by what became of them.
+func writePartitions(w io.Writer, o ledger.Outcome) {
+	windows := fmt.Sprint(o.Windows)
+	if o.Held > 0 {
+		windows += fmt.Sprintf(", %d of them held by another run", o.Held)
+	}
+	human.Row(w, "windows", windows)
+	partitions := fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d", o.Written, o.Unchanged, o.Empty, o.Failed)
+	if o.Kept > 0 {
+		partitions += fmt.Sprintf(", kept %d", o.Kept)
+	}
+	if o.Probed > 0 {
+		partitions += fmt.Sprintf(", not moved %d", o.Probed)
+	}
+	human.Row(w, "partitions", partitions)
+	if o.Unreconciled > 0 {
+		human.Row(w, "differing", human.Plural(o.Unreconciled, "partition")+", from the service's totals; see status")
+	}
+	if o.Moved > 0 {
+		human.Row(w, "moved", human.Plural(o.Moved, "partition")+" that had been final, and fetched again; see changes")
+	}
+	if o.Drifted > 0 {
+		human.Row(w, "moved", human.Plural(o.Drifted, "partition")+" that had been final, left as recorded (drift: warn)")
+	}
+	if o.Unseen > 0 {
+		human.Row(w, "not compared", human.Plural(o.Unseen, "final partition")+" with the service's totals; the next run tries again")
+	}
+}
