@@ -93,3 +93,25 @@ func (p *Program) checkToken(s config.Service, noConfig bool) error {
 	}
 	return errors.New(message)
 }
+
+// Unasked says why a command that can do without the service doesn't ask it, or nothing when Asking would: there is no token, or the
+// config can't be read, which might name another host. That is an error where a flag or the config says whom to ask.
+func (p *Program) Unasked(cmd *cobra.Command) (why string, err error) {
+	c, err := config.Load(p.ConfigFile, p.LookupEnv)
+	switch named := cmd.Flags().Changed("config") || p.getenv("REPORTFERRY_CONFIG") != ""; {
+	case errors.Is(err, fs.ErrNotExist) && !named:
+		c = &config.Config{Service: config.DefaultService()}
+	case errors.Is(err, fs.ErrNotExist):
+		return "", exit.Usage(err)
+	case err != nil:
+		return p.ConfigFile + " can't be read, and reportferry check says why", nil
+	}
+	flags := p.BaseURL+p.TokenEnv != ""
+	if err := p.redirect(&c.Service); err != nil {
+		return "", exit.Usage(err)
+	}
+	if p.checkToken(c.Service, false) != nil && !flags {
+		return config.DefaultTokenEnv + " is not set", nil
+	}
+	return "", nil
+}

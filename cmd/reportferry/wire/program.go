@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -129,19 +128,4 @@ func (p *Program) WithLedger(cmd *cobra.Command, do func(context.Context, *Sessi
 func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) error) error {
 	s := e.Session("")
 	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
-}
-
-// CompleteJobs completes arguments in a shell: the config's jobs that aren't on the command line yet.
-func (p *Program) CompleteJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	c, err := p.loadConfig()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, job := range c.Jobs {
-		if !slices.Contains(given, job.Name) {
-			names = append(names, job.Name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
