@@ -32,11 +32,18 @@ type Report struct {
 	Filters    map[string][]string     // parameter, such as app_token__in or installs__gt -> values
 	Types      map[string]catalog.Type // column -> String, Int64, Decimal or Double: as configured, or as guessed for a metric that the catalogue lacks
 	Codec      string                  // zstd, snappy or none
+	Extra      Extra                   // columns that tell of the fetch
 
 	UTCOffset  string              // such as +02:00; empty with TimezoneID
 	TimezoneID string              // as the service knows it, a number or an IANA name; Job.Zone is then its IANA name
 	Currency   string              // three capital letters
 	Parameters map[string][]string // name of a Parameter -> its values; every declared one is there
+}
+
+// Extra says which columns a table has besides those that the service is asked for.
+type Extra struct {
+	LoadedAt bool // _loaded_at: when the fetch of the rows began
+	Run      bool // _run: the run that fetched them
 }
 
 // parts are what of a report is checked across keys, with its places in the file.
@@ -98,6 +105,7 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("filters", filters(p), &r.Filters, "{app_token__in: [abc123def456], installs__gt: 10}", "Rows wanted. A key is a dimension or a metric, two underscores and an operator. "+
 				"A dimension's operators are `"+strings.Join(dimensionOperators, "`, `")+"`; a metric's are `"+strings.Join(metricOperators, "`, `")+"`."),
 			strict.Optional("types", types(&p.types), &r.Types, "{my_metric: decimal}", "Types of columns, in place of the catalogue's types, and for metrics that the catalogue doesn't know."),
+			strict.Optional("columns", extra, &r.Extra, "{loaded_at: true, run: true}", "Columns that say where rows come from. They aren't part of a partition's content: rows that come back the same keep what they have."),
 			strict.Optional("codec", codec, &r.Codec, "snappy", "Compression of the files."),
 			strict.Optional("utc_offset", utcOffset, &r.UTCOffset, "'+02:00'", "Where the report's days begin and end, the same all year. It excludes timezone_id."),
 			strict.Optional("timezone_id", timezoneID, &r.TimezoneID, "Europe/Berlin", "Where the report's days begin and end, with daylight saving time. The service's number of a zone needs zone beside it. It excludes utc_offset."),
@@ -127,6 +135,14 @@ func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]stric
 	checkColumns(d, r, p)
 	checkLookback(d, r, p, at["final_after"])
 }
+
+// extra is the block columns of a report.
+var extra = strict.ObjectOf(func(e *Extra) strict.Object {
+	return strict.Object{What: "columns", Fields: []strict.Field{
+		strict.Optional("loaded_at", strict.Bool, &e.LoadedAt, "true", "Whether the table has a column `_loaded_at`: the moment at which the fetch of these rows began, in UTC."),
+		strict.Optional("run", strict.Bool, &e.Run, "true", "Whether the table has a column `_run`: the ID of the run that fetched these rows, as `reportferry runs` shows it."),
+	}}
+})
 
 var (
 	codec     = strict.OneOf("zstd", "snappy", "none")

@@ -138,6 +138,7 @@ const (
 	String   ColumnType = "string"
 	Date     ColumnType = "date"
 	DateTime ColumnType = "local time" // a date and a time of day without a zone
+	Instant  ColumnType = "instant"    // a moment, which readers see in UTC
 	Int64    ColumnType = "int64"
 	Decimal  ColumnType = "decimal" // 18 digits, 6 of them after the point
 	Double   ColumnType = "double"

@@ -21,9 +21,10 @@ const (
 	Int64               // a count
 	Decimal             // money: DECIMAL(18,6)
 	Double              // a ratio or any other number
+	Instant             // a moment, stored as a timestamp in UTC; no column of the service's has it
 )
 
-var typeNames = [...]string{"string", "day", "week", "month", "quarter", "year", "hour", "int64", "decimal", "double"}
+var typeNames = [...]string{"string", "day", "week", "month", "quarter", "year", "hour", "int64", "decimal", "double", "instant"}
 
 // String is the type's name as config files and the ledger spell it.
 func (t Type) String() string {

@@ -78,6 +78,7 @@ const (
 	Text      Type = iota // UTF-8
 	Date                  // days since 1970-01-01
 	Timestamp             // microseconds since 1970-01-01 00:00:00, on a clock without a zone
+	Instant               // microseconds since 1970-01-01 00:00:00 UTC
 	Int64                 // a whole number
 	Decimal               // a decimal with DecimalScale decimals, as a whole number of its last place
 	Double                // the bits of a float64 (math.Float64bits); neither NaN nor minus zero
@@ -98,7 +99,9 @@ type Column struct {
 
 // numbered tells whether a column of numbers begins each row group with a dictionary. Ratios and times repeat; counts and
 // amounts are packed as small by their bytes.
-func (c Column) numbered() bool { return c.Type == Date || c.Type == Timestamp || c.Type == Double }
+func (c Column) numbered() bool {
+	return c.Type == Date || c.Type == Timestamp || c.Type == Instant || c.Type == Double
+}
 
 // A Writer encodes the rows of one table, whose files differ in their rows only. It is used by one goroutine at a time.
 type Writer struct {

@@ -10,6 +10,7 @@ var logical = [...]parquet.Type{
 	Text:      parquet.String().Type(),
 	Date:      parquet.Date().Type(),
 	Timestamp: parquet.TimestampAdjusted(parquet.Microsecond, false).Type(),
+	Instant:   parquet.TimestampAdjusted(parquet.Microsecond, true).Type(),
 	Int64:     parquet.Int(64).Type(),
 	Decimal:   parquet.Decimal(DecimalScale, DecimalPrecision, parquet.Int64Type).Type(),
 	Double:    parquet.DoubleType,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/reportferry/reportferry/internal/parquet"
 )
@@ -24,6 +25,8 @@ type Converter struct {
 	budget  *Budget
 	dir     string
 	notes   map[string]string // metadata of every file
+	run     string            // for stamps, as loaded is
+	loaded  time.Time
 	writer  *parquet.Writer
 
 	partitions []*partition  // in the order of Options.Partitions
@@ -71,7 +74,7 @@ func newConverter(o Options) (*Converter, error) {
 	}
 	c := &Converter{
 		columns: o.Columns, heads: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns), budget: o.Budget,
-		writer: writer, dir: o.Dir, notes: o.Metadata,
+		writer: writer, dir: o.Dir, notes: o.Metadata, run: o.Run,
 		byDay: map[int64]int{}, counts: make([]int, len(o.Partitions)),
 	}
 	for _, source := range o.Ignored {
@@ -99,6 +102,8 @@ func checkColumns(columns []Column, route int) error {
 			return errors.New("a column has no name")
 		case names[c.Name]:
 			return fmt.Errorf("column %s is named twice", c.Name)
+		case c.Stamp != "" && (c.Source != "" || c.Dimension || c != Stamped(c.Stamp)):
+			return fmt.Errorf("column %s isn't what its stamp %s makes it", c.Name, c.Stamp)
 		case c.Dimension && c.Source == "":
 			return fmt.Errorf("dimension %s has no source: it would be NULL everywhere", c.Name)
 		}
@@ -119,7 +124,10 @@ func (c *Converter) attempt(ctx context.Context, what string, use func() error) 
 	if err := c.usable(); err != nil {
 		return err
 	}
-	err := c.sit(ctx)
+	err := errUnstamped
+	if c.stamped() {
+		err = c.sit(ctx)
+	}
 	if err == nil {
 		err = use()
 	}

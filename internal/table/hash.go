@@ -29,10 +29,10 @@ func hashNull(h uint64) uint64 { return bits.RotateLeft64(h^prime5, 29)*prime2 +
 func hashText(text []byte) uint64 { return xxhash.Sum64(text) }
 
 // seed is the hash of a row before its first cell. It is made of the names and types of the columns, so that the same values
-// in other columns are another content.
+// in other columns are another content. Stamps aren't content.
 func seed(columns []Column) uint64 {
 	d := xxhash.New()
-	for _, c := range columns {
+	for _, c := range content(columns) {
 		_, _ = fmt.Fprintf(d, "%q %s\n", c.Name, c.Type) // writing to a digest can't fail
 	}
 	return d.Sum64()

@@ -13,7 +13,7 @@ import (
 )
 
 // Measure reads a part's file and gives its number of rows and its content hash, as Part has them. The columns are to have
-// the names, types and order with which the part was written. It takes eight bytes of memory for each row of the largest
+// the names, types, stamps and order with which the part was written. It takes eight bytes of memory for each row of the largest
 // row group.
 func Measure(ctx context.Context, r io.ReaderAt, size int64, columns []Column) (rows int64, hash string, err error) {
 	file, err := parquet.OpenFile(r, size)
@@ -54,6 +54,9 @@ func measureGroup(ctx context.Context, d *digest, group parquet.RowGroup, column
 		hashes[k] = start
 	}
 	for i, chunk := range group.ColumnChunks() {
+		if columns[i].Stamp != "" {
+			continue
+		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -36,6 +36,8 @@ type Column struct {
 	Dimension bool
 	// The sum of an additive column is part of the Part: exact for int64 and decimal, a float for double.
 	Additive bool
+	// A column with a stamp has no source, and tells of the fetch.
+	Stamp Stamp
 }
 
 // NoRoute is the Options.Route of a table without periods: every row goes to its only partition.
@@ -50,6 +52,7 @@ type Options struct {
 	Dir        string            // folder of the parts' files; "" for the system's temporary one
 	Codec      string            // "zstd" (also when empty), "snappy" or "none"
 	Budget     *Budget           // shared by converters that work at once; nil for a budget of its own, of DefaultBudget bytes
+	Run        string            // the ID of the run, for the column that tells it
 	Metadata   map[string]string // key-value metadata of every file; "partition" and "rows" are added
 }
 
@@ -77,6 +80,8 @@ func fileColumns(columns []Column) []parquet.Column {
 			all[i].Type = parquet.Text
 		case catalog.Hour:
 			all[i].Type = parquet.Timestamp
+		case catalog.Instant:
+			all[i].Type = parquet.Instant
 		case catalog.Int64:
 			all[i].Type = parquet.Int64
 		case catalog.Decimal:

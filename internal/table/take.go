@@ -1,6 +1,9 @@
 package table
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // take converts the rows of a source: it sorts them by partition, and converts each partition's rows column by column.
 func (c *Converter) take(s source, rows int) error {
@@ -82,6 +85,12 @@ func (c *Converter) gather(s source, p *partition, rows []int32) (bool, error) {
 			b.hashes[k] = c.seed
 		}
 		for i := range c.columns {
+			if c.columns[i].Stamp != "" {
+				if !c.stamp(&b, i) {
+					return false, errors.New("the run's ID isn't valid UTF-8")
+				}
+				continue
+			}
 			if !s.column(&b, i) {
 				return false, nil
 			}

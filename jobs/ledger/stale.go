@@ -38,15 +38,18 @@ func CheckReplay(table string, recorded, now Shape) error {
 func (s Shape) Lacks(now Shape) (names []string) {
 	filled := map[string]bool{}
 	for _, c := range s.Columns {
-		filled[c.Name] = c.Source != ""
+		filled[c.Name] = c.filled()
 	}
 	for _, c := range now.Columns {
-		if c.Source != "" && !filled[c.Name] {
+		if c.filled() && !filled[c.Name] {
 			names = append(names, c.Name)
 		}
 	}
 	return names
 }
+
+// filled tells whether a file has values in a column, rather than NULLs.
+func (c Column) filled() bool { return c.Source != "" || c.Stamp != "" }
 
 // SameMeaning tells whether the numbers of both shapes, and the types of the columns that both have, are the same.
 func (s Shape) SameMeaning(now Shape) bool { return s.differences(now) == nil }

@@ -30,7 +30,7 @@ func (d Definition) asked(name string) bool {
 // columnTypes are the types that columns have in a table of a sink. Those of dates are all sinks.Date.
 var columnTypes = map[catalog.Type]sinks.ColumnType{
 	catalog.String: sinks.String, catalog.Hour: sinks.DateTime, catalog.Int64: sinks.Int64,
-	catalog.Decimal: sinks.Decimal, catalog.Double: sinks.Double,
+	catalog.Decimal: sinks.Decimal, catalog.Double: sinks.Double, catalog.Instant: sinks.Instant,
 }
 
 // mostClustered is how many columns a sink's table may sort its rows by.

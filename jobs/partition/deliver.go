@@ -56,7 +56,7 @@ func (a Answer) cause() string {
 // Converter makes the converter that turns an answer about these partitions into parts.
 func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Converter, error) {
 	return table.New(table.Options{
-		Columns: d.Columns, Ignored: d.Ignored, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Codec: t.o.Codec, Budget: t.o.Budget,
+		Columns: d.Columns, Ignored: d.Ignored, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Codec: t.o.Codec, Budget: t.o.Budget, Run: t.o.Run,
 		Metadata: map[string]string{
 			"table": t.o.Name, "fingerprint": d.Shape.FingerprintID(),
 			// The text makes every file another one, also of the same rows. S3's ETag, which conditional writes go by, is a sum

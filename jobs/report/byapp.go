@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"cloud.google.com/go/civil"
 
@@ -56,7 +57,7 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 		}
 	}
 	a.Raw = allOf(a.Raw)
-	a.Parts, err = f.convert(ctx, row, spooled)
+	a.Parts, err = f.convert(ctx, row, a.Fetched, spooled)
 	return a, err
 }
 
@@ -114,12 +115,13 @@ func withFilter(filters map[string][]string, name string, values []string) map[s
 }
 
 // convert turns spooled answers into the parts of one row.
-func (f *fetch) convert(ctx context.Context, row []civil.Date, spooled []string) ([]table.Part, error) {
+func (f *fetch) convert(ctx context.Context, row []civil.Date, fetched time.Time, spooled []string) ([]table.Part, error) {
 	conv, err := f.table.Converter(f.cols.Definition, row)
 	if err != nil {
 		return nil, err
 	}
 	defer conv.Abort()
+	conv.Loaded(fetched)
 	for _, path := range spooled {
 		if err := readFile(ctx, conv, path); err != nil {
 			return nil, err

@@ -79,6 +79,7 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 		}
 		cols = append(cols, events...)
 	}
+	cols = append(cols, p.o.stamps()...)
 	if err := unique(cols); err != nil {
 		return nil, err
 	}
@@ -93,6 +94,14 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	}
 	p.columns = c
 	return c, nil
+}
+
+// stamps are the columns that tell of the fetch; they come last.
+func (o Options) stamps() (cols []column) {
+	for _, s := range o.Stamps {
+		cols = append(cols, column{Column: table.Stamped(s)})
+	}
+	return cols
 }
 
 // define makes the table of its columns.
@@ -124,7 +133,7 @@ func (c *columns) add(col table.Column) {
 func (c *columns) as(recorded ledger.Shape, shared bool) *columns {
 	out := newColumns(recorded)
 	for _, was := range recorded.Columns {
-		col := table.Column{Name: was.Name, Source: was.Source}
+		col := table.Column{Name: was.Name, Source: was.Source, Stamp: table.Stamp(was.Stamp)}
 		i := slices.IndexFunc(c.Columns, func(is table.Column) bool { return is.Name == was.Name })
 		switch {
 		case i >= 0:
@@ -160,6 +169,9 @@ func origin(c column) string {
 	if c.event != "" {
 		return c.event
 	}
+	if c.Stamp != "" {
+		return "columns: " + string(c.Stamp)
+	}
 	return "metric or dimension " + c.Source
 }
 
@@ -189,7 +201,7 @@ func shapeOf(o Options, cols []column) ledger.Shape {
 	}
 	for _, c := range cols {
 		s.Columns = append(s.Columns, ledger.Column{
-			Name: c.Name, Type: c.Type.String(), Source: c.Source, Event: c.event,
+			Name: c.Name, Type: c.Type.String(), Source: c.Source, Event: c.event, Stamp: string(c.Stamp),
 		})
 	}
 	return s
@@ -216,7 +228,12 @@ var usual = []string{"app_token", "app", "network", "partner_name", "campaign", 
 
 // describe is a column's description for people who read the table.
 func describe(c table.Column) string {
-	if c.Dimension {
+	switch {
+	case c.Stamp == table.LoadedAt:
+		return "When the fetch of this content began"
+	case c.Stamp == table.LoadedBy:
+		return "ID of the run that fetched this content"
+	case c.Dimension:
 		f, _ := catalog.Dimension(c.Source)
 		return f.Description
 	}

@@ -147,7 +147,7 @@ func (d *Diff) choose(o Options, by []string, cols []column, shapes []ledger.Sha
 		}
 	}
 	for _, c := range cols {
-		if c.Dimension {
+		if c.Dimension || c.Stamp != "" {
 			continue
 		}
 		alone := func(s ledger.Shape) bool { return sourceOf(s, c.Name) == "" }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/civil"
 
@@ -138,7 +139,15 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	}
 	kept := f.keep(ctx, q)
 	defer kept.Abort()
-	got, err := f.client.Asking(c.begin).CSVReport(ctx, q, func(r io.Reader) error {
+	var began time.Time // of the first attempt
+	asking := f.client.Asking(func(ctx context.Context) error {
+		if began.IsZero() {
+			began = time.Now()
+			conv.Loaded(began)
+		}
+		return c.begin(ctx)
+	})
+	got, err := asking.CSVReport(ctx, q, func(r io.Reader) error {
 		f.trial.end()
 		err := conv.Read(ctx, kept.Tee(r))
 		if err != nil {
@@ -149,6 +158,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	if err = f.trial.verdict(err); err != nil {
 		return a, err
 	}
+	got.Started = began // so that the rows say what the ledger and the kept answer say
 	key, err := f.kept(ctx, kept, got)
 	if err != nil {
 		return a, err

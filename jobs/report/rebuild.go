@@ -67,6 +67,7 @@ func (p *plan) rebuild(ctx context.Context, e edition, cols []column) (d partiti
 				return d, a, errors.Join(err, r.Close())
 			}
 			defer conv.Abort()
+			conv.Loaded(r.Fetched) // the answers came one after the other
 		}
 		if !r.Empty() {
 			a.None = false

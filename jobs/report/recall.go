@@ -33,6 +33,7 @@ func (p *plan) recall(recorded ledger.Shape) ([]column, error) {
 			cols = append(cols, c)
 		}
 	}
+	cols = append(cols, p.o.stamps()...)
 	return cols, unique(cols)
 }
 

@@ -61,6 +61,7 @@ type Options struct {
 	Warehouse   sinks.Schema  // what the config says of tables: clustering, expiration and such
 	NullMissing bool          // a slug that vanished becomes a column of NULLs instead of an error
 	Types       map[string]catalog.Type
+	Stamps      []table.Stamp // of columns that tell of the fetch
 	OnEmpty     partition.OnEmpty
 	Reconcile   Reconcile // empty: warn
 	Codec       string
@@ -248,6 +249,9 @@ func (p *plan) shape(ctx context.Context, recorded ledger.Shape) (ledger.Shape, 
 	s := shapeOf(p.o, p.fixed)
 	for _, selector := range p.o.Events {
 		s.Columns = append(s.Columns, selector.expected(recorded)...)
+	}
+	for _, c := range p.o.stamps() {
+		s.Columns = append(s.Columns, ledger.Column{Name: c.Name, Type: c.Type.String(), Stamp: string(c.Stamp)})
 	}
 	return s, nil
 }

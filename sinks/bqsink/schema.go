@@ -23,7 +23,7 @@ const maxDescription = 1024
 var typeNames = map[sinks.ColumnType]string{
 	sinks.String: "STRING", sinks.Date: "DATE", sinks.DateTime: "DATETIME", sinks.Int64: "INT64",
 	sinks.Decimal: "NUMERIC", // which has nine decimals, three more than the file's
-	sinks.Double:  "FLOAT64",
+	sinks.Double:  "FLOAT64", sinks.Instant: "TIMESTAMP",
 }
 
 // checkSchema refuses what BigQuery would refuse later with a less helpful message.

@@ -316,7 +316,7 @@ func columnsOf(s ledger.Shape) []table.Column {
 		if err := t.UnmarshalText([]byte(c.Type)); err != nil {
 			t = catalog.String // a type of a later version: the hash won't be equal, and that is reported
 		}
-		columns = append(columns, table.Column{Name: c.Name, Type: t})
+		columns = append(columns, table.Column{Name: c.Name, Type: t, Stamp: table.Stamp(c.Stamp)})
 	}
 	return columns
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
@@ -55,6 +56,12 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	}
 	if a.From.IsValid() {
 		o.Start = func(civil.Date) civil.Date { return a.From }
+	}
+	if r.Extra.LoadedAt {
+		o.Stamps = append(o.Stamps, table.LoadedAt)
+	}
+	if r.Extra.Run {
+		o.Stamps = append(o.Stamps, table.LoadedBy)
 	}
 	for _, selector := range r.Events {
 		o.Events = append(o.Events, report.Selector(selector))
