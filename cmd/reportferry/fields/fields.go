@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,19 +35,19 @@ func New(p *wire.Program) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:   "fields [name...]",
-		Short: "List dimensions, metrics and events, with their units and when they are final",
+		Short: "List dimensions, metrics and what is counted of events",
 		Long: `List what a report can have: dimensions, metrics, and what events count. With
 names, each is shown in whole: its type and unit, whether its rows may be
 summed, since when a value is final, and how the service computes it.
 
 A name with braces stands for many: roas_{p} for roas_d7, roas_w1 and more,
-{e}_revenue for the revenue of each event. The line below a list says what to
-put in their place, and --search roas_d7 finds the one that is meant.
+{e}_revenue for the revenue of each event. What to put in their place stands
+below the list, and --search roas_d7 finds the one that is meant.
 
 The list is the program's own catalogue. With a token, or a config that has a
 service, the service is asked too, and a mark says what only one of them has:
-  +  the service has it, and the catalogue doesn't: a job names its type
-     under types:
+  +  the service has it, and the catalogue doesn't: of a metric, a job names
+     the type under types:, and a dimension is text
   -  the service doesn't list it; it may take it all the same, and check asks
 A service that can't be reached is an error; --offline asks nothing.`,
 		Example: `  reportferry fields --search roas
@@ -73,7 +74,7 @@ A service that can't be reached is an error; --offline asks nothing.`,
 // run lists from the catalogue, and from the service unless there is no token or the flags say not to ask.
 func (o *options) run(cmd *cobra.Command, p *wire.Program, names []string) error {
 	if len(names) > 0 && (o.search != "" || o.dimensions || o.metrics || o.events) {
-		return exit.Usage(errors.New("a name is shown in whole; leave out --search, --dimensions, --metrics and --events, or the name"))
+		return exit.Usage(errors.New("a name is shown in whole: leave it out, or --search and its kin"))
 	}
 	if !o.dimensions && !o.metrics && !o.events {
 		o.dimensions, o.metrics, o.events = true, true, true
@@ -133,6 +134,9 @@ func (o *options) write(cmd *cobra.Command, l *list, names []string) error {
 	return nil
 }
 
+// unitLast finds a cohort's period as 7d, which is d7 in names.
+var unitLast = regexp.MustCompile(`(^|_)([0-9]+)([dwm])(_|$)`)
+
 // near names what is most like a name that isn't there.
 func (l *list) near(name string) string {
 	names := append(catalog.Starting("", false), catalog.Starting("", true)...)
@@ -140,8 +144,13 @@ func (l *list) near(name string) string {
 		names = append(names, e.Slug)
 	}
 	near := catalog.Nearest(name, append(names, l.only...))
+	if turned := unitLast.ReplaceAllString(name, "$1$3$2$4"); turned != name {
+		if e, ok := l.find(turned); ok {
+			near = []string{e.Slug}
+		}
+	}
 	if len(near) == 0 {
-		return "; reportferry fields --search finds parts of names"
+		return "; --search finds parts of names"
 	}
 	return "; near it: " + strings.Join(near, ", ")
 }

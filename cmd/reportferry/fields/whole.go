@@ -45,8 +45,14 @@ func (e entry) writeWhole(w io.Writer) {
 	}
 	switch {
 	case e.mark() == "+":
-		row("known to", "the service, and not to the catalogue: a job names its type under types:")
-	case e.mark() == "-":
+		text := "the service, and not to the catalogue"
+		if e.IsMetric() {
+			text += ": a job names its type under types:"
+		}
+		row("known to", text)
+	case e.absent && e.kind == eventMetric && !strings.HasPrefix(e.Slug, "{e}"):
+		row("known to", "nobody: the account has no such event; reportferry events lists them")
+	case e.absent:
 		row("known to", "the catalogue; the service doesn't list it, and may take it all the same")
 	case e.theirs:
 		row("known to", "the catalogue and the service")

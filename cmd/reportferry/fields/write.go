@@ -96,8 +96,10 @@ func writeTable(w io.Writer, k kind, list []entry) {
 func legend(list []entry) (lines []string) {
 	has := func(of func(entry) bool) bool { return slices.ContainsFunc(list, of) }
 	if has(entry.IsMetric) {
-		lines = append(lines, "SUM: whether rows may be added up; part: over networks or countries, not over time.",
-			"FINAL: days after a period's end from which its value stays.")
+		lines = append(lines, "SUM: may rows be added up? FINAL: days after a period's end until its value stays.")
+	}
+	if has(func(e entry) bool { return sumOf(e) == "part" }) {
+		lines = append(lines, "part: over networks or countries, not over time.")
 	}
 	if has(func(e entry) bool { return e.Unit() == "ratio" }) {
 		lines = append(lines, "A ratio is a fraction: 0.25 is 25 %.")
@@ -111,13 +113,10 @@ func legend(list []entry) (lines []string) {
 		lines = append(lines, b+" stands for "+catalog.Filling(b)+".")
 	}
 	if has(func(e entry) bool { return e.mark() == "+" }) {
-		lines = append(lines, "+ the service has it, and the catalogue doesn't: name its type under types:.")
+		lines = append(lines, "+ the service has it, and the catalogue doesn't: a job names a metric's type under types:.")
 	}
 	if has(func(e entry) bool { return e.mark() == "-" }) {
 		lines = append(lines, "- the service doesn't list it; it may take it all the same.")
 	}
-	if len(list) > 0 {
-		lines = append(lines, "One in whole: reportferry fields "+list[0].Slug)
-	}
-	return lines
+	return append(lines, "One in whole: reportferry fields "+list[0].Slug)
 }

@@ -104,7 +104,7 @@ func (p *Program) Unasked(cmd *cobra.Command) (why string, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", exit.Usage(err)
 	case err != nil:
-		return p.ConfigFile + " can't be read, and reportferry check says why", nil
+		return p.ConfigFile + " has errors; check says which", nil
 	}
 	flags := p.BaseURL+p.TokenEnv != ""
 	if err := p.redirect(&c.Service); err != nil {
