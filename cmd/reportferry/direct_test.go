@@ -46,7 +46,7 @@ func TestWithoutConfig(t *testing.T) {
 	if code, _, errs := ask(t, "report --dimensions day,os_nam --metrics installs --base-url "+base); code != 1 || !strings.Contains(errs, "near os_nam: os_name") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, _, errs := ask(t, "run"); code != 2 || !strings.Contains(errs, "report, events and most commands of apps need none") {
+	if code, _, errs := ask(t, "run"); code != 2 || !strings.Contains(errs, "`reportferry init` writes one") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	left, err := os.ReadDir(".")

@@ -82,7 +82,7 @@ func TestExitCodes(t *testing.T) {
 		{"a filter without a value", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in"}, nil, nil, 2, "want a name, = and a value"},
 		{"a filter twice", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in=a", "--filter", "app__in=b"}, nil, nil, 2, "is given twice"},
 		{"a filter of no operator", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__like=a"}, nil, nil, 2, "two underscores and one of"},
-		{"a report of nothing", []string{"report", "--metrics", "installs"}, nil, nil, 2, "at least one of each"},
+		{"a report of nothing", []string{"report", "--metrics", "installs"}, nil, nil, 2, "at least one, such as day"},
 		{"two zones", []string{"report", "--dimensions", "day", "--metrics", "installs", "--timezone-id", "1", "--utc-offset", "+01:00"}, nil, nil, 2, "exclude each other"},
 		{"a format that isn't one", []string{"report", "--dimensions", "day", "--metrics", "installs", "--format", "xlsx"}, nil, nil, 2, "want csv, table, jsonl or parquet"},
 		{"a report without permission", []string{"report", "--dimensions", "day", "--metrics", "installs"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},

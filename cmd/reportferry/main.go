@@ -2,6 +2,7 @@
 // package, the engine would have no way in: it alone touches arguments, the environment and signals.
 //
 //	main ── root ──┬── run, backfill, plan, serve      here: what begins runs
+//	               │     want/  the flags of a table    after/  what a run has left, and what comes next
 //	               ├── inspect/  status, gaps, check, views
 //	               ├── replay/   replay, diff
 //	               ├── query/    report, events

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/after"
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/want"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
@@ -23,8 +25,14 @@ import (
 func newRun(p *wire.Program) *cobra.Command {
 	var a wire.Ask
 	var deadline *wire.Deadline
+	var table *want.Table
 	cmd := &cobra.Command{
-		Use:   "run [job...]",
+		Use: "run [job...]",
+		Example: `  reportferry run
+  reportferry run --to ./out --embedded --currency USD \
+      --dimensions day,network --metrics installs,cost
+  ADJUST_TOKEN=... reportferry run --to gs://bucket/adjust --currency USD \
+      --dimensions day,country_code --metrics installs --start 2026-01-01`,
 		Short: "Do what is due, of all jobs or of those named",
 		Long: `Do what is due. A partition is due when the job's schedule has fired since the
 later of the partition's end and its last fetch, and it is missing, was last
@@ -32,16 +40,27 @@ fetched inside the lookback or before a cohort metric was final, lacks a column
 that was added, or hasn't reached a sink that was. When nothing is due, nothing
 is requested. The last line says when something is left out.
 
-` + exit.Help(),
+With --to no config is needed: the flags describe one table, as those of report
+do, and its ledger is the folder .reportferry beside it (for a dataset of
+BigQuery: in the working directory). The same command fetches what is due when
+it is given again, and with another metric the days that lack it. The other
+commands want a file with what --print-config prints.
+
+` + want.Filters + "\n\n" + exit.Help(),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
+			if done, err := table.Take(cmd, p, names); done || err != nil {
+				return err
+			}
 			return runJobs(cmd, p, request("manual", names, a, deadline))
 		},
 	}
+	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&a.Now, "now", false, "ignore the schedule: what is missing or in the lookback is due")
 	cmd.Flags().BoolVar(&a.Force, "force", false, "ignore the ledger: fetch everything from start to now again")
 	cmd.Flags().BoolVar(&a.Rebaseline, "rebaseline", false, "after a change of what numbers mean (currency, filters, dimensions, ...): replace every partition, one by one")
 	deadline = p.AddDeadline(cmd)
+	table = want.AddTable(cmd, p)
 	return cmd
 }
 
@@ -220,6 +239,9 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		}
 	}
 	show.summary(record)
+	if !show.json && (r.Trigger == "manual" || r.Trigger == "backfill") { // a person waits, and nobody looks at a daemon
+		after.Run(ctx, show.out, s, list, record.Results, time.Now())
+	}
 	return record.Exit, nil
 }
 

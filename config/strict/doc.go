@@ -56,7 +56,13 @@ type Error struct {
 	Msg       string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg) }
+// Error has the place in front, unless the text is of no file that a person could open.
+func (e *Error) Error() string {
+	if e.File == "" {
+		return e.Msg
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
+}
 
 // inOrder sorts by place and drops what was noted twice.
 func inOrder(errs []*Error) []*Error {

@@ -132,10 +132,7 @@ func (w *work[V]) do(h hold) error {
 	fresh := &store.Push{}
 	var ix *store.IndexWriter
 	begin := func() (*store.IndexWriter, error) {
-		w.o.sweepOrphans(h.ctx, w.orphans, w.p.Name)
-		started := w.start(time.Now().UTC())
-		fresh.ID = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
-		fresh.Head = store.Head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
+		w.begin(fresh)
 		err := w.o.table.Append(h.ctx, fresh, fresh.Whole(w.o.o.Run))
 		if err != nil {
 			return nil, err
@@ -149,11 +146,17 @@ func (w *work[V]) do(h hold) error {
 		ix.Drop()
 		fallthrough
 	case err != nil:
+		var unexplained error
 		if errors.Is(err, ErrTooMany) {
-			err = errors.Join(err, w.explain(h.ctx), w.refuse(h.ctx, fresh, err))
+			unexplained = w.explain(h.ctx)
+		}
+		if lasting(err) {
+			err = errors.Join(err, unexplained, w.refuse(h.ctx, fresh, err))
 		}
 		return err
-	case w.report.Same:
+	}
+	w.o.sweepOrphans(h.ctx, w.orphans, w.p.Name, time.Now())
+	if w.report.Same {
 		return w.touch(h.ctx)
 	}
 	p := w.resumed
@@ -164,10 +167,18 @@ func (w *work[V]) do(h hold) error {
 		fresh.Words, fresh.Sums = w.words, map[string]store.Sum{}
 		p = fresh
 	}
+	p.Head.Error = ""
 	p.States, p.Head.Version, p.Head.Ended, p.Run = w.states, w.stat.Version, time.Time{}, w.o.o.Run
 	err = w.send(h, p)
 	w.report.File = fileOf(p, w.states.Tally())
 	return err
+}
+
+// begin makes the head of a push that begins now. Nothing is written.
+func (w *work[V]) begin(p *store.Push) {
+	started := w.start(time.Now().UTC())
+	p.ID = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
+	p.Head = store.Head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
 }
 
 // start is when a push starts by its ID, to the millisecond. It is after all other pushes, so that their order doesn't depend

@@ -80,6 +80,7 @@ type File struct {
 	Name, Version, Digest string
 	Run                   string // the last that worked on it
 	Started, Ended        time.Time
+	Last                  time.Time // when something was last put on record; once it has ended, when it did
 	Rows                  int64
 	Pending               int64 // to be sent
 	Accepted              int64
@@ -91,11 +92,14 @@ type File struct {
 	Doubtful              int64 // of all, those that may have been sent more than once
 	Sums                  map[string]store.Sum
 	Rejects               string // key of the rejects file; empty: there is none
-	Error                 string `json:",omitempty"` // why nothing of it was sent; empty: it may be
+	Error                 string `json:",omitempty"` // why nothing of it is sent, or nothing more; empty: it may be
 }
 
 // Open tells whether there is something left to do.
 func (f File) Open() bool { return f.Ended.IsZero() }
+
+// Begun tells whether the service may have any of it.
+func (f File) Begun() bool { return f.Accepted+f.Rejected+f.Unknown+f.Doubtful > 0 }
 
 // Files gives what is known of all files, the latest first. A file that changed is there several times.
 func (o *Outbox) Files(ctx context.Context) ([]File, error) {
@@ -114,9 +118,12 @@ func (o *Outbox) Files(ctx context.Context) ([]File, error) {
 }
 
 func fileOf(p *store.Push, c store.Counts) File {
-	h := p.Head
+	h, last := p.Head, p.Head.Ended
+	if p.Open() {
+		last = p.At
+	}
 	return File{
-		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.Run, Started: h.Started, Ended: h.Ended, Rows: h.Rows,
+		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.Run, Started: h.Started, Ended: h.Ended, Last: last, Rows: h.Rows,
 		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Unknown: c.Unknown, Refused: c.Refused,
 		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.Sums), Rejects: h.Rejects, Error: h.Error,
 	}

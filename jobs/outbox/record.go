@@ -93,6 +93,19 @@ var (
 	ErrForgotten = errors.New("pushed before with other content, and its records are no longer known")
 )
 
+// An UnfitError is what is wrong with a file as a whole: it can't be cut into rows, or lacks a column. It stays until the file
+// or the job is another. What is wrong with the way to the file is none.
+type UnfitError struct{ Err error }
+
+func (e *UnfitError) Error() string { return e.Err.Error() }
+func (e *UnfitError) Unwrap() error { return e.Err }
+
+// lasting tells whether an error stays until somebody does something about the file, or the job.
+func lasting(err error) bool {
+	var unfit *UnfitError
+	return errors.Is(err, ErrTooMany) || errors.Is(err, ErrForgotten) || errors.As(err, &unfit)
+}
+
 // A QuietError says until when a file waits because it changed a short while ago. It is an ErrGrowing.
 type QuietError struct {
 	Age, Quiet time.Duration

@@ -25,6 +25,7 @@ type memo struct {
 	version string
 	read    func(sending bool, row int64) // before each record
 	age     time.Duration
+	end     error // of each reading, behind the last line
 }
 
 func lines(text string) *memo {
@@ -52,7 +53,7 @@ func (m *memo) Read(ctx context.Context, sending bool, each func(*Record[string]
 			return err
 		}
 	}
-	return nil
+	return m.end
 }
 
 func lineRecord(row int64, line string) *Record[string] {

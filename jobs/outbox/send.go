@@ -67,7 +67,8 @@ func (w *work[V]) send(h hold, p *store.Push) (err error) {
 		err = s.err
 	}
 	if errors.Is(err, ErrTooMany) { // those of the rows that were read
-		_, unpublished := w.publish(h.ctx, s.rejects)
+		key, unpublished := w.publish(h.ctx, s.rejects)
+		p.Head.Error, p.Head.Rejects = err.Error(), key
 		err = errors.Join(err, unpublished)
 	}
 	if err == nil {

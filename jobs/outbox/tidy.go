@@ -17,7 +17,7 @@ const remembered = 400 * 24 * time.Hour
 // Requeue makes the records in doubt of a file pending again, so that the next Do sends them. An empty name means all files.
 // It returns how many records there are.
 func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) {
-	err = o.held(ctx, func(ctx context.Context, pushes []*store.Push) error {
+	err = o.held(ctx, time.Now(), func(ctx context.Context, pushes []*store.Push) error {
 		for _, p := range pushes {
 			if !p.Newest || p.States == nil || p.Head.Pruned || name != "" && p.Head.Name != name {
 				continue
@@ -54,14 +54,14 @@ func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	work := slices.ContainsFunc(orphans, func(p *store.Push) bool { return o.orphan(p, "") })
+	work := slices.ContainsFunc(orphans, func(p *store.Push) bool { return o.orphan(p, "", now) })
 	for _, p := range pushes {
 		work = work || o.stale(p, now) || p.Head.Pruned && (p.Records || p.Age(now) > remembered)
 	}
 	if !work {
 		return nil // without a claim
 	}
-	err = o.held(ctx, func(ctx context.Context, pushes []*store.Push) error {
+	err = o.held(ctx, now, func(ctx context.Context, pushes []*store.Push) error {
 		for _, p := range pushes {
 			if err := o.prune(ctx, p, now); err != nil {
 				return err
@@ -104,7 +104,7 @@ func (o *Outbox) prune(ctx context.Context, p *store.Push, now time.Time) error 
 }
 
 // held does something to the pushes of the table under a claim of its own.
-func (o *Outbox) held(ctx context.Context, do func(context.Context, []*store.Push) error) error {
+func (o *Outbox) held(ctx context.Context, now time.Time, do func(context.Context, []*store.Push) error) error {
 	return o.claimed(ctx, func(claim *ledger.Claim) error {
 		h, err := under(ctx, claim)
 		if err != nil {
@@ -115,24 +115,24 @@ func (o *Outbox) held(ctx context.Context, do func(context.Context, []*store.Pus
 		if err != nil {
 			return err
 		}
-		o.sweepOrphans(h.ctx, orphans, "")
+		o.sweepOrphans(h.ctx, orphans, "", now)
 		return do(h.ctx, pushes)
 	})
 }
 
 // sweepOrphans drops pushes of which nothing was ever sent. Only the holder of the claim may do that, because the push of a
 // process that is about to begin looks the same. name is the file that is read anew; empty: none.
-func (o *Outbox) sweepOrphans(ctx context.Context, orphans []*store.Push, name string) {
+func (o *Outbox) sweepOrphans(ctx context.Context, orphans []*store.Push, name string, now time.Time) {
 	for _, p := range orphans {
-		if o.orphan(p, name) {
+		if o.orphan(p, name, now) {
 			_ = o.table.Forget(ctx, p) // the next holder tries again
 		}
 	}
 }
 
 // orphan tells whether a push that ended before anything was sent may be dropped. Why a file was refused is kept for a while.
-func (o *Outbox) orphan(p *store.Push, name string) bool {
-	return p.Head.Error == "" || p.Head.Name == name || time.Since(p.Head.Started) > o.o.Keep
+func (o *Outbox) orphan(p *store.Push, name string, now time.Time) bool {
+	return p.Head.Error == "" || p.Head.Name == name || now.Sub(p.Head.Started) > o.o.Keep
 }
 
 // touch notes the new version of a file whose content was pushed before.
@@ -146,12 +146,20 @@ func (w *work[V]) touch(ctx context.Context) error {
 	return w.o.table.Append(ctx, p, p.Whole(w.o.o.Run))
 }
 
-// refuse puts on record why nothing of a file is sent. The next run reads the file again all the same.
-func (w *work[V]) refuse(ctx context.Context, p *store.Push, why error) error {
-	if p.ID == "" {
-		return nil // it was begun before
+// refuse puts on record why nothing of a file is sent, or nothing more. The next run reads the file again all the same.
+func (w *work[V]) refuse(ctx context.Context, fresh *store.Push, why error) error {
+	p := w.resumed
+	switch {
+	case p != nil: // some of it was sent
+	case fresh.ID == "":
+		w.begin(fresh)
+		fallthrough
+	default:
+		w.o.sweepOrphans(ctx, w.orphans, w.p.Name, time.Now())
+		p = fresh
+		p.Head.Counts = w.states.Tally()
 	}
-	p.Head.Error, p.Head.Counts, p.Head.Rejects = why.Error(), w.states.Tally(), w.report.Rejects
+	p.Head.Error, p.Head.Rejects = why.Error(), w.report.Rejects
 	return w.o.table.Append(ctx, p, p.Whole(w.o.o.Run))
 }
 

@@ -47,6 +47,7 @@ func TestPrune(t *testing.T) {
 	r.sent("")
 	r.do(r.push("g", lines("a 1")))
 	r.sent("a 1")
+	prune(8*day, 5) // why the file was refused is one
 	prune(20*day, 3)
 	if err := r.Prune(t.Context(), time.Now().Add(500*day)); err != nil || r.keys() != "" {
 		t.Error(r.keys(), err)

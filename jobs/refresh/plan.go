@@ -63,7 +63,7 @@ func (r Rules) due(now time.Time, partition civil.Date, e ledger.Record, recorde
 	if r.IgnoreSchedule {
 		return reason, true
 	}
-	if recorded && !since.After(e.Fetched) {
+	if recorded && since.Equal(e.Fetched) { // the fetch may have been that very tick's
 		return reason, Fired(r.Schedule, since, now)
 	}
 	return reason, r.firedFrom(since, now)

@@ -102,6 +102,15 @@ func TestPlanReasons(t *testing.T) {
 				date("2026-01-02"): {Seq: 1, State: ledger.Empty, Fetched: at("2026-01-09T06:00")},
 				date("2026-01-03"): {Seq: 1, State: ledger.Written, Fetched: at("2026-01-09T06:00"), Receipts: []sinks.Receipt{{Sink: "b"}, {Sink: "a"}}},
 			}, "2025-12-28 01-01=new sink\n"},
+		// The tick of midnight is the one that the column of yesterday waits for, as the others do.
+		{"a new column, with a tick at the day's end", "2026-01-03T07:00", with(func(r *Rules) {
+			r.Stale, r.Lookback = map[string]ledger.Stale{"old": {Lacks: []string{"clicks"}}}, 0
+			r.Schedule, _ = ParseSchedule("0 0 * * *", "UTC")
+		}),
+			ledger.Records{
+				date("2026-01-01"): {Seq: 1, State: ledger.Written, Shape: "old", Rows: 1, Fetched: at("2026-01-03T06:00")},
+				date("2026-01-02"): {Seq: 1, State: ledger.Written, Shape: "old", Rows: 1, Fetched: at("2026-01-03T06:00")},
+			}, "2025-12-28 01-01=missing columns 01-02=missing columns\n"},
 		{"no schedule", "2026-01-02T00:00", with(func(r *Rules) { r.Schedule = nil }), nil, "2025-12-28 01-01=missing\n"},
 		{"the grid", "2026-01-10T06:00", with(func(r *Rules) { r.Start = date("2026-01-06") }), nil,
 			"2026-01-04 01-06=missing 01-07=missing 01-08=missing 01-09=missing\n"},

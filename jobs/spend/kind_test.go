@@ -177,11 +177,11 @@ func TestNights(t *testing.T) {
 	ours := map[string]int64{}
 	for _, f := range files {
 		for key, sum := range f.Sums {
-			ours[key] += sum.Records
+			ours[strings.TrimSuffix(key, " test")] += sum.Records
 		}
 	}
 	for _, total := range books.Totals {
-		key := Key{total.Day, total.CostType, total.Currency}.String()
+		key := Key{Day: total.Day, Type: total.CostType, Currency: total.Currency}.String()
 		if ours[key] != int64(total.Records) {
 			t.Errorf("%s: pushed %d, the service has %d", key, ours[key], total.Records)
 		}

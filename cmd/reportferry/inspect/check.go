@@ -66,6 +66,9 @@ Nothing that is recorded or published is changed.`,
 				if code := c.exit(); code != jobs.ExitDone {
 					return exit.Silent(code)
 				}
+				if !p.JSON() {
+					fmt.Fprintf(c.out, "All of it works. Next: `reportferry plan%[1]s` says what a run would fetch,\n`reportferry run%[1]s` fetches it.\n", c.flag)
+				}
 				return nil
 			})
 		},

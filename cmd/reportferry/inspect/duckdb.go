@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/after"
 	"github.com/reportferry/reportferry/jobs/state"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -17,13 +18,13 @@ type view struct{ name, query string }
 // duckViews are the views of a bucket's files for DuckDB, in its SQL: the table, its final rows, and what all tables tell. A view
 // is made of files that are there, so those come last that may lack some.
 func duckViews(at lake, table string, s *sinks.Schema, told []string) []view {
-	views := []view{{duckQuote(table), scan(at.Pattern(table), true)}}
+	views := []view{{duckQuote(table), "SELECT * FROM " + after.Scan(at.Pattern(table), true)}}
 	for _, kind := range told {
-		views = append(views, view{duckQuote(kind), scan(at.Pattern(sinks.Derived(kind, "*")), false)})
+		views = append(views, view{duckQuote(kind), "SELECT * FROM " + after.Scan(at.Pattern(sinks.Derived(kind, "*")), false)})
 		if kind != state.Partitions {
 			continue
 		}
-		final := fmt.Sprintf("SELECT partition_date FROM %s WHERE table_name = %s AND state = 'final'", duckQuote(kind), duckText(table))
+		final := fmt.Sprintf("SELECT partition_date FROM %s WHERE table_name = %s AND state = 'final'", duckQuote(kind), after.Text(table))
 		where := "EXISTS (" + final + ")" // the table has no periods
 		if s.On != "" {
 			where = fmt.Sprintf("CAST(%s AS DATE) IN (%s)", duckQuote(s.On), final)
@@ -33,10 +34,5 @@ func duckViews(at lake, table string, s *sinks.Schema, told []string) []view {
 	return views
 }
 
-// scan reads all files of a pattern. Older ones may lack columns.
-func scan(pattern string, hive bool) string {
-	return fmt.Sprintf("SELECT * FROM read_parquet(%s, hive_partitioning=%t, union_by_name=true)", duckText(pattern), hive)
-}
-
+// duckQuote is a name in DuckDB's SQL.
 func duckQuote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-func duckText(text string) string  { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,10 @@ func (g *group) status() *cobra.Command {
 		Short: "Show what became of each file",
 		Long: `Show what became of each file: how many records the service accepted, how many
 were not taken (refused here, rejected by the service, or in conflict with what
-was pushed before), and how many are pending or unknown.`,
+was pushed before), and how many are pending or unknown. A file that was refused
+as a whole, because it can't be read, lacks a column or has too many rows that
+aren't right, is there with the reason and what to do about it. The next push
+reads it again.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, _ *wire.Session, c config.Job, k wire.Pusher) error {
@@ -59,18 +63,24 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 	for _, f := range files {
 		state := "done " + human.Ago(now, f.Ended)
 		switch {
+		case f.Error != "" && f.Begun():
+			state = "begun " + human.Ago(now, f.Started) + " and stopped, the rest isn't sent"
 		case f.Error != "":
 			state = "refused " + human.Ago(now, f.Started) + ", nothing was sent"
 		case f.Open():
 			state = "begun " + human.Ago(now, f.Started) + " and not finished"
 		}
 		fmt.Fprintf(w, "%s: %s\n", terminal.Line(f.Name), state)
+		if f.Error != "" {
+			human.Row(w, "error", human.Fold(f.Error, 66))
+			human.Row(w, "what to do", human.Fold(g.mending(f), 66))
+		}
+		if f.Error != "" && !f.Begun() && f.Rejects == "" {
+			continue // its rows weren't counted to their end
+		}
 		human.Row(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", human.Count(f.Rows), human.Count(f.Accepted), human.Count(f.Duplicates)))
 		if n := f.Refused + f.Rejected + f.Conflicts; n > 0 {
 			human.Row(w, "not taken", fmt.Sprintf("%s: refused %s, rejected %s, conflicts %s", human.Count(n), human.Count(f.Refused), human.Count(f.Rejected), human.Count(f.Conflicts)))
-		}
-		if f.Error != "" {
-			human.Row(w, "error", f.Error)
 		}
 		if f.Pending > 0 {
 			human.Row(w, "pending", human.Count(f.Pending))
@@ -85,4 +95,16 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 			human.Row(w, "rejects", terminal.Line(f.Rejects))
 		}
 	}
+}
+
+// mending says what to do about a file that is refused, in words that fit every reason of its sort.
+func (g *group) mending(f outbox.File) string {
+	switch {
+	case strings.HasPrefix(f.Error, outbox.ErrTooMany.Error()):
+		return "the rejects say what to write in each row; mend the file, or the job where all rows are refused for one reason (" + g.kind +
+			" check counts them), or let more through by max_rejects"
+	case strings.HasPrefix(f.Error, outbox.ErrForgotten.Error()):
+		return "put the new rows alone into a file of another name"
+	}
+	return "mend the file, or what the job says of its columns and its format; " + g.kind + " check tries it, and the next push reads it again"
 }

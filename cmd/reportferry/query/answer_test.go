@@ -141,7 +141,7 @@ func TestAnswerToWhatIsNoFile(t *testing.T) {
 func TestFormatDates(t *testing.T) {
 	for format, wrong := range map[string]string{"parquet": "--format-dates: Parquet columns hold dates", "csv": "", "jsonl": "", "table": ""} {
 		r := &adHoc{format: format}
-		r.query.Dimensions, r.query.Metrics, r.query.FormatDates = []string{"day"}, []string{"installs"}, true
+		r.Query.Dimensions, r.Query.Metrics, r.Query.FormatDates = []string{"day"}, []string{"installs"}, true
 		if err := r.complete(&cobra.Command{}); (err == nil) != (wrong == "") || err != nil && !strings.HasPrefix(err.Error(), wrong) {
 			t.Errorf("%s: %v, want %q", format, err, wrong)
 		}

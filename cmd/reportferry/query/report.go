@@ -9,14 +9,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/want"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -34,13 +34,16 @@ jobs, and are sent. Control characters in names are escaped in tables, JSON and
 on a terminal; a file of CSV or Parquet, or a pipe, gets them as they are.
 
 It needs no job, and no config: without one it asks --base-url, with the token
-that the variable of --token-env holds.
+that the variable of --token-env holds. With --embedded it asks a made-up
+account in this process, without a config or a token.
 
-A filter is a dimension or metric, two underscores, and an operator:
-  dimensions  in, not_in, contains, exclude, starts_with, not_starts_with,
-              ends_with, not_ends_with
-  metrics     lt, lte, gt, gte, eq, ne`,
-		Example: `  ADJUST_TOKEN=... reportferry report --dimensions day,network \
+To keep such a report as a table, give its flags to run --to ./out; the config
+of that table is what --print-config prints.
+
+` + want.Filters,
+		Example: `  reportferry report --embedded --currency USD \
+      --dimensions day,network --metrics installs,cost
+  ADJUST_TOKEN=... reportferry report --dimensions day,network \
       --metrics installs,cost --currency USD
   reportferry report --dimensions day,network --metrics installs,cost \
       --date-period 2026-01-01:2026-01-31 --currency EUR \
@@ -55,83 +58,34 @@ A filter is a dimension or metric, two underscores, and an operator:
 
 // adHoc holds the flags of the command report.
 type adHoc struct {
-	query   adjust.ReportQuery
-	filters []string
-	format  string
-	output  string
+	want.Report
+	print  bool
+	format string
+	output string
 }
 
 // addFlags adds the flags in the order of the service's document.
 func (r *adHoc) addFlags(cmd *cobra.Command) {
-	q, fs := &r.query, cmd.Flags()
+	q, fs := &r.Query, cmd.Flags()
 	fs.SortFlags = false
-	list := func(to *[]string, name string, preset []string, usage string) {
-		fs.StringSliceVar(to, name, preset, usage)
-	}
-	list(&q.Dimensions, "dimensions", nil, "what rows are grouped by: `a,b`")
-	list(&q.Metrics, "metrics", nil, "what is counted: `a,b`")
 	fs.StringVar(&q.DatePeriod, "date-period", "-7d:-1d", "both ends included: `FROM:TO` as dates or -7d, or today, yesterday, this_week, last_week, ...")
-	fs.StringArrayVar(&r.filters, "filter", nil, "`d__op=value`, repeatable; see above")
-	fs.StringVar(&q.Currency, "currency", "", "of money, such as `USD`; default: the account's")
-	fs.StringVar(&q.UTCOffset, "utc-offset", "+00:00", "where days begin: `+HH:MM`")
-	fs.StringVar(&q.TimezoneID, "timezone-id", "", "instead of --utc-offset: the service's `ID` of a zone")
+	r.AddFlags(fs)
 	fs.StringVar(&q.HourBetween, "hour-between", "", "hours relative to now, such as `-10h:-0h`")
-	q.Parameters = config.DefaultParameters()
-	for _, p := range config.Parameters() {
-		f := fs.VarPF(&parameterFlag{Parameter: p, values: q.Parameters}, strings.ReplaceAll(p.Name, "_", "-"), "", p.Usage())
-		if p.Flag {
-			f.NoOptDefVal = "true"
-		}
-	}
-	list(&q.Sort, "sort", nil, "order of the rows: `a,-b`; default: dates first")
-	list(&q.Index, "index", nil, "dimensions that come first in the order: `a,b`")
+	fs.StringSliceVar(&q.Sort, "sort", nil, "order of the rows: `a,-b`; default: dates first")
+	fs.StringSliceVar(&q.Index, "index", nil, "dimensions that come first in the order: `a,b`")
 	fs.StringVar(&q.PeriodOverPeriod, "period-over-period", "", "compare with this `period`, such as previous_week")
 	fs.BoolVar(&q.ReadableNames, "readable-names", false, "head columns by names for people")
 	fs.BoolVar(&q.FormatDates, "format-dates", false, "dates as the service formats them for people")
 	fs.StringVar(&r.format, "format", "", "csv, table, jsonl or parquet; default: by the file's ending, a table on a terminal, else csv")
 	fs.StringVarP(&r.output, "output", "o", "", "`file`, whole or not there; default: standard output")
-}
-
-// A parameterFlag sets one of the parameters that the config declares. The first use of a list replaces its default.
-type parameterFlag struct {
-	config.Parameter
-	values map[string][]string
-	set    bool
-}
-
-func (f *parameterFlag) String() string { return strings.Join(f.values[f.Name], ",") }
-
-// Set takes any text: this command leaves it to the service to refuse one.
-func (f *parameterFlag) Set(text string) error {
-	switch {
-	case f.Flag:
-		on, err := strconv.ParseBool(text)
-		f.values[f.Name] = []string{strconv.FormatBool(on)}
-		return err
-	case f.List && f.set:
-		f.values[f.Name] = append(f.values[f.Name], strings.Split(text, ",")...)
-	case f.List:
-		f.values[f.Name] = strings.Split(text, ",")
-	default:
-		f.values[f.Name] = []string{text}
-	}
-	f.set = true
-	return nil
-}
-
-// Type is what help shows as the kind of the value.
-func (f *parameterFlag) Type() string {
-	switch {
-	case f.Flag:
-		return "bool"
-	case f.List:
-		return "a,b"
-	}
-	return "string"
+	fs.BoolVar(&r.print, "print-config", false, "print the config of a table like this report, and ask nothing")
 }
 
 // run fetches the answer into the spool folder and writes it from there.
 func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
+	if r.print {
+		return r.printTable(cmd, p)
+	}
 	if err := r.complete(cmd); err != nil {
 		return err
 	}
@@ -139,9 +93,9 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 		if err := s.OpenSpool(); err != nil {
 			return err
 		}
-		a, err := fetchAnswer(ctx, s.Client, r.query, s.Spool)
+		a, err := fetchAnswer(ctx, s.Client, r.Query, s.Spool)
 		if err != nil {
-			return withNear(err, r.query)
+			return withNear(err, r.Query)
 		}
 		if a.path == "" {
 			fmt.Fprintln(cmd.ErrOrStderr(), "reportferry: the report has no rows")
@@ -154,34 +108,32 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 	})
 }
 
+// onlyAsked are the flags that a table can't have: its rows are partitions in columns named by slug.
+var onlyAsked = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates", "format", "output"}
+
+// fromDay is the first day of a period that is given by its days.
+var fromDay = regexp.MustCompile(`^(-[0-9]+d|[0-9]{4}-[0-9]{2}-[0-9]{2}):`)
+
+// printTable prints the config of a table like this report. The table begins with the report's first day and has no last one.
+func (r *adHoc) printTable(cmd *cobra.Command, p *wire.Program) error {
+	if at := slices.IndexFunc(onlyAsked, cmd.Flags().Changed); at >= 0 {
+		return fmt.Errorf("--print-config: a table has no --%s; leave it out", onlyAsked[at])
+	}
+	start := want.UsualStart
+	if cmd.Flags().Changed("date-period") {
+		from := fromDay.FindStringSubmatch(r.Query.DatePeriod)
+		if from == nil {
+			return fmt.Errorf("--date-period %s: with --print-config want FROM:TO as dates or -7d, because a table begins on a day", r.Query.DatePeriod)
+		}
+		start = from[1]
+	}
+	return r.PrintTable(cmd, p, start)
+}
+
 // complete checks the flags, and sets those that weren't given.
 func (r *adHoc) complete(cmd *cobra.Command) error {
-	if len(r.query.Dimensions) == 0 || len(r.query.Metrics) == 0 {
-		return errors.New("--dimensions and --metrics: at least one of each; `reportferry report --help` shows an example")
-	}
-	if r.query.TimezoneID != "" {
-		if cmd.Flags().Changed("utc-offset") {
-			return errors.New("--timezone-id and --utc-offset exclude each other")
-		}
-		r.query.UTCOffset = ""
-	}
-	r.query.Filters = map[string][]string{}
-	for _, text := range r.filters {
-		name, value, found := strings.Cut(text, "=")
-		if !found || value == "" {
-			return fmt.Errorf("--filter %q: want a name, = and a value, such as country_code__in=US,DE", text)
-		}
-		at := strings.LastIndex(name, "__")
-		if at < 1 || !slices.Contains(adjust.Operators, name[at+2:]) {
-			return fmt.Errorf("--filter %q: want a name, two underscores and one of %s", text, strings.Join(adjust.Operators, ", "))
-		}
-		if _, twice := r.query.Filters[name]; twice {
-			return fmt.Errorf("--filter %s is given twice; a list goes into one: %s=a,b", name, name)
-		}
-		r.query.Filters[name] = []string{value}
-		if strings.HasSuffix(name, "__in") || strings.HasSuffix(name, "__not_in") {
-			r.query.Filters[name] = strings.Split(value, ",")
-		}
+	if err := r.Complete(cmd.Flags(), "reportferry report"); err != nil {
+		return err
 	}
 	if r.format == "" {
 		r.format = defaultFormat(r.output, cmd.OutOrStdout())
@@ -195,10 +147,10 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 	if _, known := formats[r.format]; !known {
 		return fmt.Errorf("--format %q: want csv, table, jsonl or parquet", r.format)
 	}
-	if r.format == "parquet" && r.query.ReadableNames {
+	if r.format == "parquet" && r.Query.ReadableNames {
 		return errors.New("--readable-names: Parquet columns are named by slug; leave it out, or take another --format")
 	}
-	if r.format == "parquet" && r.query.FormatDates {
+	if r.format == "parquet" && r.Query.FormatDates {
 		return errors.New("--format-dates: Parquet columns hold dates, not texts for people; leave it out, or take another --format")
 	}
 	return nil

@@ -11,12 +11,14 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/draft"
 )
 
 // AddService adds the flags of a command that asks the service and needs neither a job nor a config, and of the commands below
 // it. Such a command uses Asking.
 func (p *Program) AddService(cmd *cobra.Command) {
 	set := cmd.PersistentFlags()
+	set.BoolVar(&p.Embedded, "embedded", false, "ask a made-up account in this process, without a config or a token")
 	set.StringVar(&p.BaseURL, "base-url", "", "`address` of the service, if not the config's")
 	set.StringVar(&p.TokenEnv, "token-env", "", "environment `variable` that holds the API token, if not where the config says")
 	// The defaults are for the case without a config, so the help alone has them.
@@ -24,12 +26,33 @@ func (p *Program) AddService(cmd *cobra.Command) {
 	set.Lookup("token-env").DefValue = config.DefaultTokenEnv
 }
 
+// ServiceFlags are the names of the flags that AddService adds.
+var ServiceFlags = []string{"embedded", "base-url", "token-env"}
+
+// Whom is whom the flags of AddService say to ask, for a config that is yet to be written.
+func (p *Program) Whom() (draft.Service, error) {
+	s := config.DefaultService()
+	return draft.Service{Embedded: p.Embedded, BaseURL: p.BaseURL, TokenEnv: p.TokenEnv}, p.redirect(&s)
+}
+
+// Take makes c the config of the program, in place of the file, and says what is missing to ask its service.
+func (p *Program) Take(c *config.Config) error {
+	p.taken = c
+	if err := p.checkToken(c.Service, false); err != nil {
+		return exit.Usage(err)
+	}
+	return nil
+}
+
+// Taken tells whether the config is one that Take was given, and so in no file.
+func (p *Program) Taken() bool { return p.taken != nil }
+
 // Asking is WithService for commands that need no config: where there is none, the flags of AddService and their defaults say
 // whom to ask. A config that is named has to be there. Of one that is there, the flags replace what they name and nothing else.
 func (p *Program) Asking(cmd *cobra.Command, do func(context.Context, *Session) error) error {
 	c, err := config.Load(p.ConfigFile, p.LookupEnv)
 	named := cmd.Flags().Changed("config") || p.getenv("REPORTFERRY_CONFIG") != ""
-	none := errors.Is(err, fs.ErrNotExist) && !named
+	none := (errors.Is(err, fs.ErrNotExist) || p.Embedded) && !named
 	switch {
 	case none:
 		c = &config.Config{Service: config.DefaultService()}
@@ -49,7 +72,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // redirect puts what the flags say into the service. Errors don't repeat it, because somebody may have written the token there.
 func (p *Program) redirect(s *config.Service) (err error) {
-	if p.BaseURL != "" {
+	if p.BaseURL != "" && !p.Embedded {
 		if s.BaseURL, err = config.Address(p.BaseURL); err != nil {
 			return fmt.Errorf("--base-url: %w", err)
 		}
@@ -58,6 +81,10 @@ func (p *Program) redirect(s *config.Service) (err error) {
 		}
 	}
 	switch {
+	case p.Embedded && p.BaseURL+p.TokenEnv != "":
+		return errors.New("--embedded asks a made-up account in this process, which has no address and takes no token; leave it out, or --base-url and --token-env")
+	case p.Embedded:
+		s.Embedded, s.BaseURL, s.Token = true, "", ""
 	case p.TokenEnv == "":
 	case s.Embedded:
 		return errors.New("--token-env: the config's service is embedded, which takes no token; add --base-url to ask another")
@@ -81,7 +108,7 @@ func (p *Program) checkToken(s config.Service, noConfig bool) error {
 	case s.BaseURL == "":
 		message = "no host to ask: the config has no service.base_url; give --base-url"
 	case s.Token == config.TokenOf(usual) && p.getenv(usual) == "":
-		message = fmt.Sprintf("no API token: the environment variable %[1]s is not set; put the token into %[1]s, or name the variable that holds it by --token-env", usual)
+		message = fmt.Sprintf("no API token: the environment variable %[1]s is not set; put the token into %[1]s, or name the variable that holds it by --token-env; --embedded asks a made-up account, which needs none", usual)
 	case p.TokenEnv != "" && p.getenv(p.TokenEnv) == "":
 		message = "no API token: the environment variable that --token-env names is not set; put the token into it, and never on the command line"
 	}

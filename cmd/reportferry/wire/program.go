@@ -33,6 +33,7 @@ import (
 type Program struct {
 	ConfigFile          string // --config
 	BaseURL, TokenEnv   string // --base-url, --token-env, of commands that need no config; empty: not given
+	Embedded            bool   // --embedded, of the same commands
 	LogFormat, LogLevel string // --log-format, --log-level
 	Deadline            string // the default of --deadline, as text
 	Task                Task
@@ -43,6 +44,8 @@ type Program struct {
 	Kinds map[string]Maker
 	Sinks map[string]sinks.Opener // by the scheme of the URL
 	Run   func(*cobra.Command, Request) error
+
+	taken *config.Config // in place of the file; nil: it is read
 }
 
 // A Maker makes a job from its entry of the config and what the command line asks of it.
@@ -86,10 +89,15 @@ func (p *Program) getenv(name string) string {
 
 // loadConfig reads the config file. Its errors end the process with ExitUsage.
 func (p *Program) loadConfig() (*config.Config, error) {
+	if p.taken != nil {
+		return p.taken, nil
+	}
 	c, err := config.Load(p.ConfigFile, p.LookupEnv)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, exit.Usage(fmt.Errorf("%w; this command needs one, and --config names it; report, events and most commands of apps need none", err))
+		return nil, exit.Usage(fmt.Errorf("%w\n"+
+			"  `reportferry init` writes one, and --config names one elsewhere;\n"+
+			"  `reportferry run --to ./out` needs none, and its --help has an example", err))
 	case err != nil:
 		return nil, exit.Usage(err)
 	}

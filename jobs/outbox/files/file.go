@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -53,7 +55,9 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	var o outbox.Record[V]
-	return Read(ctx, in, f.Mapping, f.Spool, func(names []string) { f.names = names }, func(l *Row) error {
+	source := &watched{Reader: in}
+	var stopped error
+	err = Read(ctx, source, f.Mapping, f.Spool, func(names []string) { f.names = names }, func(l *Row) error {
 		o = outbox.Record[V]{Row: l.Row}
 		if l.Refused != nil {
 			o.Refusal = &outbox.Rejection{Field: l.Refused.Field, Reason: l.Refused.Reason}
@@ -66,8 +70,25 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 		if o.Refusal != nil && !sending && f.problems != nil {
 			f.problems.count(Refusal(*o.Refusal), l.Row)
 		}
-		return each(&o)
+		stopped = each(&o)
+		return stopped
 	})
+	if path := (*fs.PathError)(nil); err == nil || stopped != nil || source.failed || ctx.Err() != nil || errors.As(err, &path) {
+		return err
+	}
+	return &outbox.UnfitError{Err: err}
+}
+
+// watched notes whether a store failed to give a file, so that this isn't taken for a fault of the file.
+type watched struct {
+	io.Reader
+	failed bool
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	w.failed = w.failed || err != nil && !errors.Is(err, io.EOF)
+	return n, err
 }
 
 // Check does what a push would do up to the sending, and writes nothing. The problems are the reasons why rows would be

@@ -45,7 +45,7 @@ type Head struct {
 	Sum     string    `json:"xxh64"`          // of that object; empty: it isn't written yet, and nothing was sent
 	Pruned  bool      `json:"pruned,omitempty"`
 	Rejects string    `json:"rejects,omitempty"`
-	Error   string    `json:"error,omitempty"` // why nothing of it was sent
+	Error   string    `json:"error,omitempty"` // why nothing of it is sent, or nothing more
 	Counts  Counts    `json:"counts"`          // once it has ended
 }
 
@@ -57,9 +57,10 @@ type Push struct {
 	Base     int    // of the last whole one
 	Head     Head
 	Run      string
-	Newest   bool    // of its name
-	States   *States // nil: it has ended, and all its records were accepted
-	Spans    []byte  // then, the states as they are on record
+	At       time.Time // when the last segment that was read was written
+	Newest   bool      // of its name
+	States   *States   // nil: it has ended, and all its records were accepted
+	Spans    []byte    // then, the states as they are on record
 	Words    map[int64]Words
 	Sums     map[string]Sum
 	reserved int64
@@ -91,7 +92,7 @@ func (p *Push) fate(row int64) State {
 
 // Take adds to the push what a segment says beside the states.
 func (p *Push) Take(s Segment) {
-	p.Run, p.reserved = s.Run, s.Reserved
+	p.Run, p.reserved, p.At = s.Run, s.Reserved, s.At
 	for _, r := range s.Rejected {
 		if r.Words >= 0 && r.Words < len(s.Words) {
 			field, reason, _ := strings.Cut(s.Words[r.Words], "\t")

@@ -1,0 +1,130 @@
+// Package after says what a run has left and what comes next. Without it, a newcomer whose first run went well would look for her
+// rows, and for the words that read them, in the pages.
+//
+//	what of each table is there, and where ─ one command that reads it ─ when there is something to do again
+package after
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// most bounds the tables that are named. Who has more of them has seen a run before.
+const most = 6
+
+// Run writes of the tables that got rows by a run what is there by now. After a run that changed nothing it writes nothing. The
+// results are in the order of the jobs.
+func Run(ctx context.Context, w io.Writer, s *wire.Session, list []jobs.Job, results []ledger.Result, now time.Time) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	g := human.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true}, Most: []int{32}}
+	how, more := "", 0
+	for i, r := range results {
+		if r.Outcome.Written == 0 || len(list[i].Targets) == 0 {
+			continue
+		}
+		if len(g.Rows) >= most {
+			more++
+			continue
+		}
+		table, err := s.Ledger.Table(ctx, list[i].Table)
+		if err != nil {
+			s.Log.Warn("what the ledger holds could not be read again", "job", r.Job, "status", err)
+			continue
+		}
+		rows, held := count(table)
+		if len(held) == 0 {
+			continue
+		}
+		newest := held[len(held)-1].Partition
+		for _, target := range list[i].Targets {
+			at, read := reading(target, list[i].Table)
+			g.Rows = append(g.Rows, []string{list[i].Table, human.Count(rows), fmt.Sprint(len(held)), human.Range(newest, newest), at})
+			if how == "" {
+				how = read
+			}
+		}
+	}
+	if len(g.Rows) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	g.Write(w)
+	if more > 0 {
+		fmt.Fprintf(w, "and %s more; `reportferry status` shows all\n", human.Plural(more, "table"))
+	}
+	fmt.Fprintf(w, "\n%s\n\n%s\n", how, human.Fold(next(s, list, now), 80))
+	if s.Taken() {
+		file := s.ConfigFile
+		if _, err := os.Stat(file); err == nil {
+			file = list[0].Name + ".yml" // a file that is there is left alone
+		}
+		fmt.Fprintf(w, "%s\n", human.Fold("For plan, status, gaps and serve: the same with --print-config >"+file, 80))
+	}
+}
+
+// count adds up the rows of the partitions that have any. They are in the order of their days.
+func count(table *ledger.Table) (rows int64, held []ledger.Record) {
+	held = slices.DeleteFunc(table.Sorted(), func(e ledger.Record) bool { return e.Rows == 0 })
+	for _, e := range held {
+		rows += e.Rows
+	}
+	return rows, held
+}
+
+// next says when one of the jobs has something to do again.
+func next(s *wire.Session, list []jobs.Job, now time.Time) string {
+	var first time.Time
+	var due []string
+	for _, j := range s.Config.Jobs {
+		if !slices.ContainsFunc(list, func(of jobs.Job) bool { return of.Name == j.Name }) {
+			continue
+		}
+		schedule, err := refresh.ParseSchedule(j.Schedule, j.Zone)
+		if err != nil || schedule == nil {
+			continue
+		}
+		at := schedule.Next(now)
+		if first.IsZero() || at.Before(first) {
+			first, due = at, nil
+		}
+		if at.Equal(first) {
+			due = append(due, j.Name)
+		}
+	}
+	if len(due) > 3 {
+		due = append(due[:3], "and more")
+	}
+	text := fmt.Sprintf("Next: %s, from %s UTC on", strings.Join(due, ", "), first.UTC().Format("2006-01-02 15:04"))
+	switch {
+	case len(due) == 0:
+		return "Next: these jobs have no schedule, so each `reportferry run` fetches what is new by then."
+	case s.Taken():
+		return text + ", by the same command."
+	}
+	return text + ", by `reportferry run` or `reportferry serve`."
+}
+
+// reading is where a table is in a sink, and a command for a shell that shows its rows.
+func reading(target ledger.Target, table string) (at, command string) {
+	if files, ok := target.Sink.(lake); ok {
+		return inFiles(files.Pattern(table))
+	}
+	if place, ok := strings.CutPrefix(target.Name, "bigquery://"); ok {
+		place = strings.Replace(place, "/", ":", 1) + "." + sinks.Flat(table)
+		return place, "bq head -n 10 " + place
+	}
+	return target.Name, ""
+}

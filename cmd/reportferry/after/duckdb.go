@@ -1,0 +1,44 @@
+package after
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// lake is a sink whose tables are files, which readers find by a pattern.
+type lake interface{ Pattern(table string) string }
+
+// Scan is DuckDB's SQL that reads all files of a pattern. Older ones may lack columns.
+func Scan(pattern string, hive bool) string {
+	return fmt.Sprintf("read_parquet(%s, hive_partitioning=%t, union_by_name=true)", Text(pattern), hive)
+}
+
+// Text is a text in SQL.
+func Text(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// inShell is what a shell would change between double quotes.
+var inShell = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`")
+
+// inFiles is the folder of the files that a pattern finds, and a command that shows their rows. What lies below the working
+// directory is named from there, and two lines are one command, because the quotes go on.
+func inFiles(pattern string) (at, command string) {
+	if here, err := os.Getwd(); err == nil && filepath.IsAbs(pattern) {
+		if rel, err := filepath.Rel(here, pattern); err == nil && filepath.IsLocal(rel) {
+			pattern = rel
+		}
+	}
+	at, _, _ = strings.Cut(pattern, "*")
+	if !strings.HasSuffix(at, "/") {
+		at = path.Dir(at)
+	}
+	at = strings.TrimSuffix(at, "/")
+	command = inShell.Replace("FROM " + Scan(pattern, true))
+	command = `duckdb -c "` + strings.Replace(command, ", hive_", ",\n  hive_", 1) + `"`
+	if strings.Contains(at, "://") {
+		command += "\n(DuckDB needs the bucket's credentials first: CREATE SECRET)"
+	}
+	return at, command
+}

@@ -1,0 +1,141 @@
+package want
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/draft"
+)
+
+// tableOf drafts the config of one table in one sink, with its ledger beside it. What the flags leave at its default isn't
+// written, because the config has the same defaults.
+func (r *Report) tableOf(s draft.Service, sink, name, start string) draft.Config {
+	q := r.Query
+	job := draft.Job{
+		Name: name, Schedule: dayEnds(q.UTCOffset), Sinks: []string{literal(sink)}, Start: start, Currency: literal(q.Currency),
+		Dimensions: literals(q.Dimensions), Metrics: literals(q.Metrics),
+	}
+	if len(q.Filters) > 0 {
+		var filters []draft.Key
+		for _, name := range slices.Sorted(maps.Keys(q.Filters)) {
+			filters = append(filters, draft.Key{Name: name, Value: filterValue(name, q.Filters[name])})
+		}
+		job.More = append(job.More, draft.Key{Name: "filters", Value: filters})
+	}
+	switch {
+	case q.TimezoneID != "":
+		job.More = append(job.More, draft.Key{Name: "timezone_id", Value: literal(q.TimezoneID)})
+	case q.UTCOffset != "+00:00":
+		job.More = append(job.More, draft.Key{Name: "utc_offset", Value: literal(q.UTCOffset)})
+	}
+	for _, p := range config.Parameters() {
+		values := q.Parameters[p.Name]
+		if slices.Equal(values, p.Default) {
+			continue
+		}
+		var value any = literals(values)
+		switch {
+		case p.Flag:
+			value = values[0] == "true"
+		case !p.List:
+			value = literal(values[0])
+		}
+		job.More = append(job.More, draft.Key{Name: p.Name, Value: value})
+	}
+	return draft.Config{
+		Comment: []string{
+			"One table, made of a command's flags. reportferry plan says what a run would",
+			"fetch, and run fetches it. config/README.md explains every key.",
+		},
+		Service: s, Ledger: literal(ledgerBeside(sink)), Jobs: []draft.Job{job},
+	}
+}
+
+// dayEnds is a schedule that fires when a day of the report has ended, so that the first run has yesterday whatever the hour, and
+// one that follows on the same day finds all up to date. Of a timezone_id the schedule's zone is the same, where it is midnight.
+func dayEnds(utcOffset string) string {
+	at, err := time.Parse("-07:00", utcOffset)
+	if err != nil {
+		return "0 0 * * *" // the config says what is wrong with the offset
+	}
+	midnight := at.UTC()
+	return fmt.Sprintf("%d %d * * *", midnight.Minute(), midnight.Hour())
+}
+
+// filterValue is the value of a filter as the config wants it: a list, a number or a text.
+func filterValue(name string, values []string) any {
+	operator := name[strings.LastIndex(name, "__")+2:]
+	switch {
+	case operator == "in" || operator == "not_in":
+		return literals(values)
+	case slices.Contains([]string{"lt", "lte", "gt", "gte", "eq", "ne"}, operator):
+		if n, err := strconv.ParseFloat(values[0], 64); err == nil && json.Valid([]byte(values[0])) {
+			return json.Number(strconv.FormatFloat(n, 'f', -1, 64)) // in YAML 1e+06 is a text
+		}
+	}
+	return literal(values[0])
+}
+
+// literal is a text of a flag in a config, where ${ would begin the name of a variable. A shell has filled in its own by then.
+func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
+
+func literals(texts []string) []string {
+	var out []string
+	for _, text := range texts {
+		out = append(out, literal(text))
+	}
+	return out
+}
+
+var (
+	scheme  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+	strange = regexp.MustCompile(`[^a-z0-9_]+`)
+)
+
+// sinkURL is a place as the config names it: a URL as it is, or the path of a folder.
+func sinkURL(to string) string {
+	if scheme.MatchString(to) {
+		return to
+	}
+	u := url.URL{Scheme: "file"}
+	switch dir := filepath.ToSlash(filepath.Clean(to)); {
+	case filepath.IsAbs(to):
+		u.Path = dir
+	case dir == "." || dir == "..":
+		u.Host = dir
+	case strings.HasPrefix(dir, "../"):
+		u.Host, u.Path = "..", strings.TrimPrefix(dir, "..")
+	default:
+		u.Host, u.Path = ".", "/"+dir
+	}
+	return strings.TrimSuffix(u.String(), "/")
+}
+
+// ledgerBeside is a ledger in the folder or under the prefix that holds the tables. Its name begins with a dot, so that readers
+// take it for no table, and nothing in it is Parquet. A dataset holds tables alone: with one, the ledger is in the working
+// directory.
+func ledgerBeside(sink string) string {
+	u, err := url.Parse(sink)
+	if err != nil || u.Scheme == "bigquery" {
+		return "file://./.reportferry"
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/") + "/.reportferry"
+	q := u.Query()
+	q.Del("key") // the layout of the tables' files
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// nameOf names a table by its dimensions, so that it keeps its name when a metric is added.
+func nameOf(dimensions []string) string {
+	return strings.Trim(strange.ReplaceAllString(strings.ToLower(strings.Join(dimensions, "_")), "_"), "_")
+}

@@ -1,0 +1,125 @@
+// Package want has the flags that say which numbers of the service are wanted, for report, which prints them, and for run --to,
+// which keeps them as a table. Without it, a parameter could be spelt for one of the two and mean nothing to the other.
+//
+//	--dimensions, --metrics, ... ── Report ──┬── adjust.ReportQuery     what report asks once
+//	--to, --name, --start        ── Table  ──┴── draft.Config ── YAML   what run --to keeps, and --print-config prints
+package want
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
+)
+
+// Filters says how --filter is written, for the help of a command.
+const Filters = `A filter is a dimension or metric, two underscores, and an operator:
+  dimensions  in, not_in, contains, exclude, starts_with, not_starts_with,
+              ends_with, not_ends_with
+  metrics     lt, lte, gt, gte, eq, ne`
+
+// A Report holds the flags that a report and a table have in common. Complete makes a query of them.
+type Report struct {
+	Query   adjust.ReportQuery
+	filters []string
+}
+
+// AddFlags adds the flags in the order of the service's document.
+func (r *Report) AddFlags(fs *pflag.FlagSet) {
+	q := &r.Query
+	fs.StringSliceVar(&q.Dimensions, "dimensions", nil, "what rows are grouped by: `a,b`")
+	fs.StringSliceVar(&q.Metrics, "metrics", nil, "what is counted: `a,b`")
+	fs.StringArrayVar(&r.filters, "filter", nil, "`d__op=value`, repeatable; see above")
+	fs.StringVar(&q.Currency, "currency", "", "of money, such as `USD`; a table needs it, a report has the account's without")
+	fs.StringVar(&q.UTCOffset, "utc-offset", "+00:00", "where days begin: `+HH:MM`")
+	fs.StringVar(&q.TimezoneID, "timezone-id", "", "instead of --utc-offset: the service's `ID` of a zone")
+	q.Parameters = config.DefaultParameters()
+	for _, p := range config.Parameters() {
+		f := fs.VarPF(&parameterFlag{Parameter: p, values: q.Parameters}, strings.ReplaceAll(p.Name, "_", "-"), "", p.Usage())
+		if p.Flag {
+			f.NoOptDefVal = "true"
+		}
+	}
+}
+
+// Complete checks the flags, and makes filters of the texts. command is how a person asks for help.
+func (r *Report) Complete(fs *pflag.FlagSet, command string) error {
+	q := &r.Query
+	switch {
+	case len(q.Dimensions) == 0 && len(q.Metrics) == 0:
+		return fmt.Errorf("--dimensions and --metrics: at least one of each; `%s --help` shows an example", command)
+	case len(q.Dimensions) == 0:
+		return fmt.Errorf("--dimensions: at least one, such as day; `%s --help` shows an example", command)
+	case len(q.Metrics) == 0:
+		return fmt.Errorf("--metrics: at least one, such as installs; `%s --help` shows an example", command)
+	}
+	if q.TimezoneID != "" {
+		if fs.Changed("utc-offset") {
+			return errors.New("--timezone-id and --utc-offset exclude each other")
+		}
+		q.UTCOffset = ""
+	}
+	q.Filters = map[string][]string{}
+	for _, text := range r.filters {
+		name, value, found := strings.Cut(text, "=")
+		if !found || value == "" {
+			return fmt.Errorf("--filter %q: want a name, = and a value, such as country_code__in=US,DE", text)
+		}
+		at := strings.LastIndex(name, "__")
+		if at < 1 || !slices.Contains(adjust.Operators, name[at+2:]) {
+			return fmt.Errorf("--filter %q: want a name, two underscores and one of %s", text, strings.Join(adjust.Operators, ", "))
+		}
+		if _, twice := q.Filters[name]; twice {
+			return fmt.Errorf("--filter %s is given twice; a list goes into one: %s=a,b", name, name)
+		}
+		q.Filters[name] = []string{value}
+		if strings.HasSuffix(name, "__in") || strings.HasSuffix(name, "__not_in") {
+			q.Filters[name] = strings.Split(value, ",")
+		}
+	}
+	return nil
+}
+
+// A parameterFlag sets one of the parameters that the config declares. The first use of a list replaces its default.
+type parameterFlag struct {
+	config.Parameter
+	values map[string][]string
+	set    bool
+}
+
+func (f *parameterFlag) String() string { return strings.Join(f.values[f.Name], ",") }
+
+// Set takes any text: report leaves it to the service to refuse one, and a table to the config.
+func (f *parameterFlag) Set(text string) error {
+	switch {
+	case f.Flag:
+		on, err := strconv.ParseBool(text)
+		f.values[f.Name] = []string{strconv.FormatBool(on)}
+		return err
+	case f.List && f.set:
+		f.values[f.Name] = append(f.values[f.Name], strings.Split(text, ",")...)
+	case f.List:
+		f.values[f.Name] = strings.Split(text, ",")
+	default:
+		f.values[f.Name] = []string{text}
+	}
+	f.set = true
+	return nil
+}
+
+// Type is what help shows as the kind of the value.
+func (f *parameterFlag) Type() string {
+	switch {
+	case f.Flag:
+		return "bool"
+	case f.List:
+		return "a,b"
+	}
+	return "string"
+}
