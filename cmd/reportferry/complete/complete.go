@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config/preset"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
@@ -20,8 +21,8 @@ type completion = func(cmd *cobra.Command, args []string, word string) ([]string
 func Flags(p *wire.Program, root *cobra.Command) {
 	byName := map[string]completion{
 		"dimensions": list(dimensions), "index": list(dimensions), "metrics": list(metrics), "metric": list(metrics), "sort": list(sorted),
-		"filter": filter, "from": p.CompleteDays, "job": p.CompleteJobs,
-		"log-format": words("text", "json"), "log-level": words("debug", "info", "warn", "error"),
+		"filter": filter, "job": p.CompleteJobs,
+		"preset": list(presets), "log-format": words("text", "json"), "log-level": words("debug", "info", "warn", "error"),
 	}
 	for name, complete := range byName {
 		if root.PersistentFlags().Lookup(name) != nil {
@@ -34,6 +35,10 @@ func Flags(p *wire.Program, root *cobra.Command) {
 				_ = cmd.RegisterFlagCompletionFunc(name, complete) // as above
 			}
 		}
+		if set := cmd.Flags(); set.Lookup("from") != nil && set.Lookup("to") != nil { // the --to of run is a folder
+			_ = cmd.RegisterFlagCompletionFunc("from", p.CompleteDays) // as above
+			_ = cmd.RegisterFlagCompletionFunc("to", p.CompleteDays)   // as above
+		}
 		Flags(p, cmd)
 	}
 }
@@ -44,6 +49,16 @@ func Fields(word string) []string { return append(dimensions(word), metrics(word
 func dimensions(word string) []string { return catalog.Starting(word, false) }
 
 func metrics(word string) []string { return catalog.Starting(word, true) }
+
+// presets are the names of init's presets that begin with a word.
+func presets(word string) (names []string) {
+	for _, p := range preset.All() {
+		if strings.HasPrefix(p.Name, word) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
 
 // sorted are dimensions and metrics, with or without the minus of a descending order.
 func sorted(word string) []string {

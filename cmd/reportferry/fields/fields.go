@@ -52,7 +52,7 @@ service, the service is asked too, and a mark says what only one of them has:
 A service that can't be reached is an error; --offline asks nothing.`,
 		Example: `  reportferry fields --search roas
   reportferry fields roas_d7
-  ADJUST_TOKEN=... reportferry fields --events --search purchase`,
+  ADJUST_TOKEN=... reportferry fields --search purchase`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
 			return slices.DeleteFunc(complete.Fields(word), func(name string) bool { return slices.Contains(given, name) }), cobra.ShellCompDirectiveNoFileComp
