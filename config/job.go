@@ -157,6 +157,9 @@ var bucketURL = strict.Shape[string]{
 		if !ok {
 			return "", false
 		}
+		if noSuchStore(d, n, key, s) {
+			return "", false
+		}
 		if !schemeForm.MatchString(s) {
 			d.Fail(n, "%s: want a URL with a scheme, such as file://./out or gs://bucket/prefix", key)
 			return "", false

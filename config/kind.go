@@ -69,7 +69,7 @@ func jobObject(j *Job, of kind) strict.Object {
 	o.What = "a job"
 	common := slices.DeleteFunc(jobFields(j), func(f strict.Field) bool { return of.without[f.Key] != "" })
 	o.Fields = append(common, o.Fields...)
-	refused := map[string]string{} // looked up only for keys that the kind doesn't have
+	refused := maps.Clone(otherJobKeys) // looked up only for keys that the kind doesn't have
 	for _, other := range kinds {
 		for _, f := range other.keys(new(Job)).Fields {
 			if refused[f.Key] == "" {

@@ -88,7 +88,7 @@ var service = strict.Shape[Service]{
 // be sent a token.
 func serviceObject(s *Service) strict.Object {
 	*s = Service{Rate: 10, Attempts: 8, Patience: 15 * time.Minute}
-	return strict.Object{What: "service", Fields: []strict.Field{
+	return strict.Object{What: "service", Refused: otherServiceKeys, Fields: []strict.Field{
 		strict.Optional("base_url", address, &s.BaseURL, "https://automate.adjust.com", "Host of reports and app automation. All but jobs of kind spend and sharing need it."),
 		strict.Optional("s2s_url", address, &s.S2SURL, "https://s2s.adjust.com", "Host of third-party sharing. A job of kind sharing needs it."),
 		strict.Optional("cost_url", address, &s.CostURL, "https://app.adjust.com", "Host of ad spend. A job of kind spend needs it."),

@@ -30,6 +30,7 @@ import (
 	"runtime/debug"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/usage"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -63,7 +64,7 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	}
 	var failed *exit.Error
 	if !errors.As(err, &failed) {
-		failed = &exit.Error{Code: jobs.ExitUsage, Err: err} // cobra found an unknown command, flag or argument
+		failed = &exit.Error{Code: jobs.ExitUsage, Err: usage.Sentence(err)} // cobra found an unknown command, flag or argument
 	}
 	switch {
 	case failed.Err == nil: // the command has printed everything

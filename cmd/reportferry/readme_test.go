@@ -60,7 +60,7 @@ func TestReadme(t *testing.T) {
 		if about == "" {
 			about = c.Short + "."
 		}
-		if c.Runnable() {
+		if c.Runnable() && c.Annotations["group"] == "" {
 			about = "$ " + c.UseLine() + "\n\n" + about
 		}
 		if c.Example != "" {

@@ -19,6 +19,8 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/query"
 	"github.com/reportferry/reportferry/cmd/reportferry/replay"
 	"github.com/reportferry/reportferry/cmd/reportferry/runs"
+	"github.com/reportferry/reportferry/cmd/reportferry/show"
+	"github.com/reportferry/reportferry/cmd/reportferry/usage"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
@@ -89,13 +91,14 @@ REPORTFERRY_DEADLINE are the defaults of the flags of these names.
 	addFlags(p, root)
 	// Cobra's own template doesn't wrap the flags for a terminal of 80 columns.
 	root.SetUsageTemplate(strings.NewReplacer(
-		".FlagUsages", ".FlagUsagesWrapped 80", `Use "{{.CommandPath}} [command] --help" for more information about a command.`,
+		".FlagUsages", ".FlagUsagesWrapped 80", "{{if .Runnable}}", "{{if and .Runnable (not .Annotations.group)}}", `Use "{{.CommandPath}} [command] --help" for more information about a command.`,
 		`"{{.CommandPath}} [command] --help" says more about a command.`,
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), newPlan(p), inspect.Status(p), runs.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
-		newServe(p), query.Events(p), query.Report(p), fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), emulate.New(p, freeHeap), newVersion())
+		newServe(p), query.Events(p), query.Report(p), fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), show.New(p), emulate.New(p, freeHeap), newVersion())
 	complete.Flags(p, root)
+	usage.Explain(root)
 	return root
 }
 

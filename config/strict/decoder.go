@@ -2,6 +2,7 @@ package strict
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -14,12 +15,16 @@ type Node = ast.Node
 // node is wrong, and the mistake has been noted by then.
 type Decoder struct {
 	opts    Options
+	body    Node
 	anchors map[string]Node
 	errs    []*Error
 	warned  []*Error
 
 	unfilled map[Node]bool // texts with a variable that isn't set: their mistake has been noted
 	hidden   [][2]string   // texts with variables filled in, and as they stand in the file
+
+	objects map[Node]Object // by their mappings, for Show
+	asIs    map[Node]bool   // texts that stand for secrets, whose variables stay as they are
 }
 
 // File is what errors call the file.
@@ -42,7 +47,10 @@ func (d *Decoder) failAt(p *token.Position, format string, args ...any) {
 }
 
 func (d *Decoder) at(p *token.Position, format string, args ...any) *Error {
-	e := &Error{File: d.opts.File, Line: 1, Col: 1, Msg: d.scrub(fmt.Sprintf(format, args...))}
+	e := &Error{File: d.opts.File, Line: 1, Col: 1, Msg: d.scrub(fmt.Sprintf(format, args...)), kind: format}
+	if strings.HasPrefix(format, "%s: ") { // the key
+		e.kind += fmt.Sprint(args[0])
+	}
 	if p != nil {
 		e.Line, e.Col = max(1, p.Line), max(1, p.Column)
 	}

@@ -16,6 +16,8 @@
 //
 // Messages never repeat what may be a secret: neither a token, nor what a variable stands for, nor the query of a URL.
 //
+// Show reads as Read does, and gives back every key with the value that it has by then, also of keys that the file leaves out.
+//
 // The package knows YAML and JSON Schema, and nothing of jobs or the service.
 package strict
 
@@ -36,17 +38,23 @@ type Options struct {
 }
 
 // Read reads data into the variables that the object's fields point to. The error joins one *Error for each mistake, in the
-// order of the file. The warnings are what is allowed and yet likely a slip.
+// order of the file; of very many of one kind it has the first few, and their number. The warnings are what is allowed and yet likely a slip.
 func Read(data []byte, o Object, opts Options) (warnings []*Error, err error) {
-	d := &Decoder{opts: opts}
-	if body := d.document(data); body != nil {
-		d.Object(body, o)
+	_, warnings, err = read(data, o, opts)
+	return warnings, err
+}
+
+// read gives the decoder too, which still knows every node.
+func read(data []byte, o Object, opts Options) (d *Decoder, warnings []*Error, err error) {
+	d = &Decoder{opts: opts, objects: map[Node]Object{}, asIs: map[Node]bool{}}
+	if d.body = d.document(data); d.body != nil {
+		d.Object(d.body, o)
 	}
 	errs := make([]error, 0, len(d.errs))
 	for _, e := range inOrder(d.errs) {
 		errs = append(errs, e)
 	}
-	return inOrder(d.warned), errors.Join(errs...)
+	return d, inOrder(d.warned), errors.Join(errs...)
 }
 
 // An Error is one mistake or one warning, and its place. Line and Col count from 1, and Col counts characters, not bytes.
@@ -54,17 +62,56 @@ type Error struct {
 	File      string
 	Line, Col int
 	Msg       string
+	More      int    // how many of its kind follow, and aren't listed
+	Last      [2]int // line and column of the last of those
+
+	kind string // of two mistakes of one kind, only names, values and places differ
 }
 
 // Error has the place in front, unless the text is of no file that a person could open.
 func (e *Error) Error() string {
-	if e.File == "" {
-		return e.Msg
+	place := func(line, col int) string {
+		if e.File == "" {
+			return ""
+		}
+		return fmt.Sprintf("%s:%d:%d: ", e.File, line, col)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
+	text := place(e.Line, e.Col) + e.Msg
+	if e.More > 0 {
+		text += fmt.Sprintf("\n%sand %d more like it", place(e.Last[0], e.Last[1]), e.More)
+	}
+	return text
 }
 
-// inOrder sorts by place and drops what was noted twice.
+// So many mistakes of one kind are listed one by one; of more than that only the first few are, because one slip may be made on
+// every line of a long list.
+const (
+	mostListed = 8
+	fewListed  = 3
+)
+
+// summed leaves out all but the first few of very many errors of one kind, and counts them.
+func summed(errs []*Error) []*Error {
+	count, listed := map[string]int{}, map[string]int{}
+	for _, e := range errs {
+		count[e.kind]++
+	}
+	last := map[string]*Error{} // the last of its kind that is listed
+	return slices.DeleteFunc(errs, func(e *Error) bool {
+		if count[e.kind] <= mostListed {
+			return false
+		}
+		if listed[e.kind]++; listed[e.kind] <= fewListed {
+			last[e.kind] = e
+			return false
+		}
+		last[e.kind].More++
+		last[e.kind].Last = [2]int{e.Line, e.Col}
+		return true
+	})
+}
+
+// inOrder sorts by place, drops what was noted twice, and leaves out what there is too much of.
 func inOrder(errs []*Error) []*Error {
 	slices.SortStableFunc(errs, func(a, b *Error) int {
 		if a.Line != b.Line {
@@ -75,5 +122,5 @@ func inOrder(errs []*Error) []*Error {
 		}
 		return strings.Compare(a.Msg, b.Msg)
 	})
-	return slices.CompactFunc(errs, func(a, b *Error) bool { return *a == *b })
+	return summed(slices.CompactFunc(errs, func(a, b *Error) bool { return *a == *b }))
 }

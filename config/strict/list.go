@@ -32,7 +32,11 @@ func Items(element Shape[string]) Shape[[]Item] {
 					continue
 				}
 				if i := slices.IndexFunc(out, func(o Item) bool { return o.Text == s }); i >= 0 {
-					d.Fail(e, "%s: the same again as on line %d", key, Line(out[i].Node))
+					if plainWord.MatchString(s) {
+						d.Fail(e, "%s: %s stands twice, first on line %d; leave one of them out", key, s, Line(out[i].Node))
+					} else { // a URL, which may hold a secret
+						d.Fail(e, "%s: the same again as on line %d; leave one of them out", key, Line(out[i].Node))
+					}
 					continue
 				}
 				out = append(out, Item{s, e})
@@ -42,6 +46,8 @@ func Items(element Shape[string]) Shape[[]Item] {
 		func() *jsonschema.Schema { return ArrayOf(element.Schema()) },
 	}
 }
+
+var plainWord = Expr(`^[A-Za-z0-9_.]{1,64}$`)
 
 // TextsOf is Items without the places.
 func TextsOf(element Shape[string]) Shape[[]string] {

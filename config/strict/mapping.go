@@ -83,6 +83,7 @@ func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 	if !ok {
 		return nil
 	}
+	d.objects[d.resolve(n)] = o
 	byKey := map[string]Field{}
 	for _, f := range o.Fields {
 		byKey[f.Key] = f
@@ -117,6 +118,11 @@ func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 func (o Object) unknown(key string) string {
 	if reason, ok := o.Refused[key]; ok {
 		return fmt.Sprintf("%s: %s", key, reason)
+	}
+	if o.Unknown != nil {
+		if what := o.Unknown(key); what != "" {
+			return key + ": " + what
+		}
 	}
 	known := make([]string, len(o.Fields))
 	for i, f := range o.Fields {

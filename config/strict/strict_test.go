@@ -61,7 +61,7 @@ boat.yml:1:1: unknown key "nam" in a boat; did you mean name?
 boat.yml:2:7: rest: want at least 1s, got 1ms
 boat.yml:3:1: motor: boats have sails
 boat.yml:4:1: unknown key "colour" in a boat; known: name, crew, speed, sails, rest, port`,
-		"crew: [a, b, a]\ncrew: x\nname: A": `boat.yml:1:14: crew: the same again as on line 1
+		"crew: [a, b, a]\ncrew: x\nname: A": `boat.yml:1:14: crew: a stands twice, first on line 1; leave one of them out
 boat.yml:2:1: key "crew" is already set on line 1
 boat.yml:3:7: name: want small letters, got "A"`,
 		"crew: &c [a]\nport: {a: *c, b: *d}": `boat.yml:2:11: port: want text, got a list
@@ -79,6 +79,27 @@ boat.yml:4:1: name has no value`,
 		if !errors.As(err, &first) || first.File != "boat.yml" {
 			t.Errorf("%q: %T", text, err)
 		}
+	}
+}
+
+// A slip on every line of a long list is told a few times and counted, whatever else is wrong.
+func TestManyMistakes(t *testing.T) {
+	ports := func(n int) string {
+		return "crew: x\nport:\n" + strings.Repeat("  a: [1]\n", n) // the same key again, and a list in place of text
+	}
+	_, _, err := read(ports(9), strict.Options{})
+	if got := strings.Count(err.Error(), "\n"); got != 9 {
+		t.Errorf("%d lines more:\n%v", got, err)
+	}
+	_, _, err = read(ports(166), strict.Options{})
+	want := `boat.yml:1:7: crew: want a list, got text
+boat.yml:3:6: port: want text, got a list
+boat.yml:4:3: key "a" is already set on line 3
+boat.yml:5:3: key "a" is already set on line 3
+boat.yml:6:3: key "a" is already set on line 3
+boat.yml:168:3: and 162 more like it`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
 }
 

@@ -18,12 +18,15 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -136,4 +139,33 @@ func (p *Program) WithLedger(cmd *cobra.Command, do func(context.Context, *Sessi
 func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) error) error {
 	s := e.Session("")
 	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
+}
+
+// ShowConfig gives the config as it was understood, or only the jobs of these names. safe takes what may be secret out of texts.
+func (p *Program) ShowConfig(names []string, safe func(string) string) ([]strict.Shown, error) {
+	c, err := p.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 0 {
+		if _, err := (&Engine{Config: c}).Choose(names); err != nil {
+			return nil, err
+		}
+	}
+	data, err := os.ReadFile(p.ConfigFile)
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	shown, err := config.Show(p.ConfigFile, data, p.LookupEnv, safe)
+	for i, s := range shown {
+		if list, are := s.Value.([][]strict.Shown); are && s.Key == "jobs" && len(names) > 0 {
+			shown[i].Value = slices.DeleteFunc(list, func(job []strict.Shown) bool {
+				return !slices.ContainsFunc(job, func(k strict.Shown) bool {
+					name, _ := k.Value.(string)
+					return k.Key == "name" && slices.Contains(names, name)
+				})
+			})
+		}
+	}
+	return shown, err
 }

@@ -1,0 +1,109 @@
+package usage
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// others are the flags that other tools have for what a flag here does, or for what another command does.
+var others = map[string]string{
+	"start": "from", "start-date": "from", "since": "from", "date-from": "from", "interval-start": "from", "begin": "from",
+	"end": "to", "end-date": "to", "until": "to", "date-to": "to", "interval-end": "to",
+	"full-refresh": "force", "full": "force", "refresh": "force", "reset": "force", "overwrite": "force",
+	"date": "date-period", "period": "date-period", "days": "date-period", "out": "output", "file": "output", "o": "output",
+	"c": "config", "f": "config", "config-file": "config", "config-path": "config", "metric": "metrics", "dimension": "dimensions", "where": "filter",
+	"token": "token-env", "api-token": "token-env", "api-key": "token-env", "url": "base-url", "host": "base-url", "max-rows": "limit", "json": "format",
+	"verbose": "log-level", "debug": "log-level", "quiet": "log-level", "q": "log-level", "log": "log-format",
+}
+
+// flagError is about a flag that the command doesn't have, that lacks its value, or whose value is of the wrong kind.
+func flagError(c *cobra.Command, err error) error {
+	lead := called(c)
+	var missing *pflag.NotExistError
+	var empty *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &missing):
+		return fmt.Errorf("%s has no flag %s", lead, unknownFlag(c, missing))
+	case errors.As(err, &empty):
+		what, _ := pflag.UnquoteUsage(empty.GetFlag())
+		return fmt.Errorf("%s: --%s lacks its value: --%s <%s>", lead, empty.GetFlag().Name, empty.GetFlag().Name, what)
+	case errors.As(err, &invalid):
+		if want := map[string]string{
+			"int": "a whole number", "bool": "true or false", "float64": "a number", "duration": "a length of time such as 90s or 10m",
+		}[invalid.GetFlag().Value.Type()]; want != "" {
+			return fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+		}
+		return fmt.Errorf("--%s %q: %w", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(invalid))
+	}
+	return fmt.Errorf("%s: %w; %s --help lists the flags", lead, err, c.CommandPath())
+}
+
+// unknownFlag names the flag as it was given, and what was meant.
+func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
+	name, given := e.GetSpecifiedName(), "--"+e.GetSpecifiedName()
+	if short := e.GetSpecifiedShortnames(); short != "" {
+		given = "-" + short
+		if day.MatchString(short) {
+			return fmt.Sprintf("%s; an argument that begins with - stands behind --, as in: %s -- %s", given, strings.TrimSuffix(c.UseLine(), " [flags]"), given)
+		}
+		if len(short) > 1 { // one dash in front of a whole word
+			name = short
+		}
+	}
+	if shows := map[string]string{"run": "plan", "serve": "plan", "push": called(c.Parent()) + " check", "apply": "apps plan"}[c.Name()]; name == "dry-run" && shows != "" {
+		return given + "; reportferry " + shows + " shows what it would do, and sends nothing"
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	near := catalog.Nearest(name, names)
+	if c.Flags().Lookup(others[name]) != nil {
+		near = []string{others[name]}
+	} else if len(name) < 2 {
+		near = nil
+	}
+	if len(near) == 0 {
+		return given + "; " + c.CommandPath() + " --help lists its flags"
+	}
+	return given + "; did you mean --" + strings.Join(near, " or --") + "?"
+}
+
+// day is a day before today, such as -30d without its dash.
+var day = regexp.MustCompile(`^[0-9]+d$`)
+
+// The sentences of the library about flags that need or exclude each other.
+var (
+	oneOf    = regexp.MustCompile(`^at least one of the flags in the group \[(.*)\] is required$`)
+	together = regexp.MustCompile(`^if any flags in the group \[.*\] are set they must all be set; missing \[(.*)\]$`)
+	only     = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+	required = regexp.MustCompile(`^required flag\(s\) "(.*)" not set$`)
+)
+
+// Sentence is what there is to say of a wrong command line.
+func Sentence(err error) error {
+	flags := func(list, sep string) string { return "--" + strings.Join(strings.Fields(list), sep+"--") }
+	for form, say := range map[*regexp.Regexp]func(list string) string{
+		oneOf:    func(list string) string { return "want one of " + flags(list, ", ") + "; --help says what each is" },
+		together: func(list string) string { return flags(list, " and ") + " is missing, which goes with the other one" },
+		only:     func(list string) string { return flags(list, " and ") + " exclude each other; leave one of them out" },
+		required: func(list string) string {
+			return flags(strings.ReplaceAll(list, `", "`, " "), " and ") + " is missing; --help says what it is"
+		},
+	} {
+		if m := form.FindStringSubmatch(err.Error()); m != nil {
+			return errors.New(say(m[1]))
+		}
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+// Package usage says what is wrong with a command line. Without it, people would read the words of the library that takes it
+// apart: how many arguments a command accepts and received, and nothing of what they are; and a misspelt command of a group would
+// print its help and end as if all were well.
+//
+//	root ── Explain ──▶ every command: arguments by name, with an example
+//	                    every group:   no such command, did you mean
+//	                    every flag:    no such flag, did you mean; a value of the wrong kind
+//	error of a command line ── Sentence ──▶ flags that exclude or need each other
+package usage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// Explain makes every command below root say what is wrong with its arguments and flags.
+func Explain(root *cobra.Command) {
+	root.SetFlagErrorFunc(flagError)
+	each(root)
+}
+
+func each(c *cobra.Command) {
+	if c.HasSubCommands() && !c.Runnable() {
+		c.Annotations = map[string]string{"group": "true"} // for the template of help: it does nothing of its own
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			return unknown(c, args[0])
+		}
+	} else if takes := c.Args; takes != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if takes(c, args) == nil {
+				return nil
+			}
+			return wrong(c, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		each(sub)
+	}
+}
+
+// meant is what people call commands that have another name here.
+var meant = map[string]string{
+	"sync": "run", "ingest": "run", "start": "run", "load": "run", "etl": "run", "execute": "run",
+	"validate": "check", "test": "check", "doctor": "check", "lint": "check", "verify": "check",
+	"new": "init", "create": "init", "setup": "init", "configure": "init", "reload": "backfill", "resync": "backfill",
+	"ls": "status", "list": "status", "jobs": "status", "state": "status", "daemon": "serve", "schedule": "serve", "server": "serve",
+	"query": "report", "fetch": "report", "download": "report", "get": "report", "metrics": "fields", "dimensions": "fields", "mock": "emulator",
+}
+
+// unknown is about a name that no command of the group has.
+func unknown(c *cobra.Command, name string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	near := catalog.Nearest(name, names)
+	if slices.Contains(names, meant[name]) {
+		near = []string{meant[name]}
+	}
+	hint := c.CommandPath() + " --help lists the commands"
+	if len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	if !c.HasParent() {
+		return fmt.Errorf("there is no command %q; %s", name, hint)
+	}
+	return fmt.Errorf("%s has no command %q; %s", called(c), name, hint)
+}
+
+// wrong says which argument is missing or too many.
+func wrong(c *cobra.Command, args []string) error {
+	needs, most := arguments(c)
+	lead := called(c)
+	switch {
+	case len(args) < len(needs):
+		missing := needs[len(args):]
+		verb := "is"
+		if len(missing) > 1 {
+			verb = "are"
+		}
+		return fmt.Errorf("%s: %s %s missing, as in: %s", lead, strings.Join(missing, " and "), verb, example(c, needs))
+	case most == 0:
+		return fmt.Errorf("%s takes no arguments, and %q is one; values of flags stand behind their flags: %s --help", lead, args[0], c.CommandPath())
+	case len(args) > most:
+		return fmt.Errorf("%s: %q is one argument too many, as in: %s", lead, args[most], example(c, needs))
+	}
+	return fmt.Errorf("%s: %q is none of %s", lead, args[0], strings.Join(c.ValidArgs, ", "))
+}
+
+// called is the command without the program's name.
+func called(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ") }
+
+// arguments reads the usage line of a command: the arguments that it needs, and how many it takes at most.
+func arguments(c *cobra.Command) (needs []string, most int) {
+	flag := false
+	for _, word := range strings.Fields(c.Use)[1:] {
+		switch {
+		case strings.HasPrefix(strings.TrimLeft(word, "["), "-"):
+			flag = true // the next word is its value
+			continue
+		case flag:
+		case strings.Contains(word, "..."):
+			most = 1 << 20
+			fallthrough
+		default:
+			most++
+			if strings.HasPrefix(word, "<") {
+				needs = append(needs, strings.TrimSuffix(word, "..."))
+			}
+		}
+		flag = false
+	}
+	return needs, most
+}
+
+// samples stand for arguments in examples of commands that have none of their own.
+var samples = map[string]string{"<app>": "android/com.example.game", "<job>": "campaigns_daily", "<secret-id>": "1", "<file>": "spend.csv"}
+
+// example is the first example of the command, or one that is made of its arguments.
+func example(c *cobra.Command, needs []string) string {
+	text := strings.ReplaceAll(c.Example, "\\\n", " ")
+	for line := range strings.Lines(text) {
+		if line = strings.Join(strings.Fields(line), " "); strings.HasPrefix(line, c.CommandPath()+" ") {
+			return line
+		}
+	}
+	words := []string{c.CommandPath()}
+	for _, n := range needs {
+		if s, ok := samples[n]; ok {
+			n = s
+		}
+		words = append(words, n)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,151 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/reportferry/reportferry/config/strict"
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// What other tools call a key, with the key that it is here. People bring these words along; none of them is near enough to the
+// right one for a "did you mean".
+var (
+	otherServiceKeys = otherWords(map[string]string{
+		"write it as base_url":                           "url host endpoint api_url address server base",
+		"write it as token":                              "api_key api_token key auth password secret access_token bearer credentials",
+		"write it as attempts, the tries of one request": "retries retry max_retries retry_count max_attempts tries",
+		"write it as patience, the time that all tries of one request may take": "timeout request_timeout timeout_seconds read_timeout",
+		"write it as in_flight, the requests at a time":                         "concurrency parallelism threads workers max_concurrency parallel",
+		"write it as rate, the requests a second":                               "rate_limit rps qps requests_per_second limit",
+		"write it as account_id":                                                "account",
+		"there is only one: leave the key out":                                  "type kind name",
+	})
+	otherTopKeys = otherWords(map[string]string{
+		"write it as service":                        "source sources connection connections api adjust credentials",
+		"write it as sinks, under each job":          "destination destinations dest output outputs target sinks sink out to",
+		"write it as token, under service":           "token api_key api_token app_token auth",
+		"write it as base_url, under service":        "base_url url host",
+		"write it as account_id, under service":      "account_id account",
+		"write it as ledger":                         "state checkpoint state_path state_store database",
+		"write it as jobs":                           "reports tables streams pipelines pipeline tasks job models",
+		"write it as attempts, under service":        "retries retry max_retries",
+		"write it as patience, under service":        "timeout",
+		"write it as in_flight, under service":       "concurrency parallelism threads workers",
+		"write it as rate, under service":            "rate_limit rate rps",
+		"write it as zone, under each job":           "timezone time_zone tz",
+		"leave it out: this is the only form so far": "version apiVersion",
+		"the flag --log-level says that":             "log log_level logging loglevel verbose debug",
+	})
+	otherJobKeys = otherWords(map[string]string{
+		"write it as sinks, a list of URLs": "destination destinations dest dest_uri output outputs target targets sink to path url bucket",
+		"write it as table":                 "dest_table table_name target_table destination_table",
+		"write it as kind":                  "type",
+		"write it as schedule":              "cron interval frequency every",
+		"write it as zone, or as timezone_id where the report's own days are meant": "timezone time_zone tz",
+		"write it as attempts, under service at the top, for all jobs":              "retries retry max_retries retry_count",
+		"write it as patience, under service at the top, for all jobs":              "timeout request_timeout",
+		"write it as in_flight, under service at the top, for all jobs":             "concurrency parallelism threads workers",
+		"write it as token, under service at the top":                               "token api_key api_token auth",
+		"a # begins a comment":                     "description comment comments notes title",
+		"leave the job's schedule out, or the job": "enabled disabled active paused",
+	})
+	otherReportKeys = otherWords(map[string]string{
+		"write it as service, at the top: it is where a report comes from": "source",
+		"write it as start": "start_date date_from from interval_start since begin date_start",
+		"write it as until (yesterday or today); reportferry backfill fetches a range of the past": "end_date date_to to_date interval_end end date_end stop",
+		"write them as dimensions":             "group_by groupby breakdowns breakdown dimension split_by",
+		"write them as metrics":                "metric kpis kpi measures measure",
+		"write them as dimensions and metrics": "fields columns select",
+		"write it as page":                     "batch_size page_size chunk_size chunk",
+		"write it as lookback":                 "window lookback_window lookback_days attribution_window reload_days overlap",
+		"write it as codec (zstd, snappy or none); files are always Parquet":                                     "format file_format compression output_format",
+		"write it as filters, such as app_token__in: [abc123]":                                                   "filter where app apps app_id app_ids app_token app_tokens",
+		"leave it out: a partition is replaced whole, so that nothing is doubled, and the ledger knows the rest": "primary_key incremental_key cursor cursor_field incremental_strategy sync_mode write_disposition mode unique_key merge_key",
+		"leave it out: rows come whole, without a limit":                                                         "limit max_rows row_limit",
+	})
+)
+
+// otherWords makes a table of refused keys of one that has the words by what there is to say.
+func otherWords(byAdvice map[string]string) map[string]string {
+	refused := map[string]string{}
+	for advice, words := range byAdvice {
+		for word := range strings.FieldsSeq(words) {
+			refused[word] = "no such key here; " + advice
+		}
+	}
+	return refused
+}
+
+// reportRefused are the keys that a report job doesn't have, and why.
+func reportRefused() map[string]string {
+	refused := maps.Clone(otherReportKeys)
+	maps.Copy(refused, refusedParameters)
+	return refused
+}
+
+// columnKey is about a dimension or metric that stands where a key of a report job belongs.
+func columnKey(key string) string {
+	if _, is := catalog.Dimension(key); is {
+		return fmt.Sprintf("a dimension, not a key: list it under dimensions, or keep some values of it by filters: {%s__in: [...]}", key)
+	}
+	if _, is := catalog.Metric(key); is {
+		return fmt.Sprintf("a metric, not a key: list it under metrics, or compare it by filters: {%s__gt: 0}", key)
+	}
+	return ""
+}
+
+// keyOfJob is about a key of a job that stands at the top of the file.
+func keyOfJob(key string) string {
+	for _, f := range anyJob(new(Job)).Fields {
+		if f.Key == key {
+			return "a key of a job; it stands in an entry of the list under jobs"
+		}
+	}
+	return ""
+}
+
+// A store is what the scheme of a URL that reportferry doesn't have stands for in other programs.
+var stores = map[string]string{
+	"gcs": "did you mean gs://?", "google": "did you mean gs://?",
+	"s3a": "did you mean s3://?", "s3n": "did you mean s3://?", "aws": "did you mean s3://?",
+	"az": "did you mean azblob://?", "azure": "did you mean azblob://?", "abfs": "did you mean azblob://container/path?",
+	"abfss": "did you mean azblob://container/path?", "wasb": "did you mean azblob://container/path?", "wasbs": "did you mean azblob://container/path?",
+	"adl": "did you mean azblob://container/path?", "adls": "did you mean azblob://container/path?",
+	"bq": "did you mean bigquery://project/dataset?", "bigq": "did you mean bigquery://project/dataset?",
+	"http": webAddress, "https": webAddress,
+	"duckdb": loads, "postgres": loads, "postgresql": loads, "redshift": loads, "snowflake": loads, "databricks": loads,
+	"clickhouse": loads, "mysql": loads, "mssql": loads, "sqlite": loads, "motherduck": loads, "athena": loads, "iceberg": loads,
+	"parquet": loads, "csv": "files are always Parquet; want a URL such as file://./out",
+	"dbfs": "want the bucket behind it, such as s3://bucket/prefix", "hdfs": "want a bucket such as s3://bucket/prefix, or a folder such as file:///mnt/out",
+	"sftp": "want a bucket such as s3://bucket/prefix, or a folder such as file:///mnt/out",
+}
+
+const (
+	webAddress = "want the bucket by its own scheme: gs://bucket/prefix, s3://bucket/prefix or azblob://container/prefix"
+	loads      = "no database is written but BigQuery: put Parquet files into a bucket or folder, such as file://./out, and read or load them from there"
+)
+
+// noSuchStore notes a URL whose scheme another program has, or a path without one. Messages don't repeat a URL, whose query may
+// hold a secret; a plain path has none.
+func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
+	scheme, _, hasScheme := strings.Cut(s, "://")
+	scheme = catalog.Fold(scheme)
+	switch {
+	case hasScheme && stores[scheme] != "":
+		d.Fail(n, "%s: there is no %s://; %s", key, scheme, stores[scheme])
+	case windowsPath.MatchString(s):
+		d.Fail(n, "%s: want a URL; a folder of Windows such as C:\\data is written file:///C:/data", key)
+	case plainPath.MatchString(s):
+		d.Fail(n, "%s: want a URL; this folder is written file://%s", key, s)
+	default:
+		return false
+	}
+	return true
+}
+
+var (
+	windowsPath = strict.Expr(`^[A-Za-z]:[\\/]`)
+	plainPath   = strict.Expr(`^\.{0,2}/([A-Za-z0-9._-]+/?)*$`)
+)
