@@ -106,7 +106,7 @@ REPORTFERRY_DEADLINE are the defaults of the flags of these names.
 // Run job can override arguments and environment only, and overrides all arguments at once.
 func addFlags(p *wire.Program, root *cobra.Command) {
 	set := root.PersistentFlags()
-	set.StringVar(&p.ConfigFile, "config", cmp.Or(os.Getenv("REPORTFERRY_CONFIG"), "reportferry.yml"), "config `file`")
+	set.StringVar(&p.ConfigFile, "config", p.DefaultConfig(), "config `file`")
 	set.StringVar(&p.LogFormat, "log-format", cmp.Or(os.Getenv("REPORTFERRY_LOG_FORMAT"), "text"), "`format`: text or json")
 	set.StringVar(&p.LogLevel, "log-level", cmp.Or(os.Getenv("REPORTFERRY_LOG_LEVEL"), "info"), "`level`: debug, info, warn or error")
 }

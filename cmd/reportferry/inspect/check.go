@@ -53,10 +53,7 @@ Nothing that is recorded or published is changed.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
-				c := &checker{Session: s, out: cmd.OutOrStdout(), dice: rand.New(rand.NewPCG(seed, seed)), sample: sample}
-				if cmd.Flags().Changed("config") {
-					c.flag = " --config " + p.ConfigFile
-				}
+				c := &checker{Session: s, out: cmd.OutOrStdout(), dice: rand.New(rand.NewPCG(seed, seed)), sample: sample, flag: p.Again()}
 				if p.JSON() {
 					c.tell = s.Log
 				}

@@ -13,6 +13,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,6 +83,19 @@ func (p *Program) level() (slog.Level, error) {
 		return level, fmt.Errorf("--log-level %q: want debug, info, warn or error", p.LogLevel)
 	}
 	return level, nil
+}
+
+// DefaultConfig is the config file when --config names none.
+func (p *Program) DefaultConfig() string {
+	return cmp.Or(p.getenv("REPORTFERRY_CONFIG"), "reportferry.yml")
+}
+
+// Again is what a command that is suggested needs to find the same config: " --config FILE", or nothing.
+func (p *Program) Again() string {
+	if p.ConfigFile == p.DefaultConfig() {
+		return ""
+	}
+	return " --config " + p.ConfigFile
 }
 
 // getenv is os.Getenv on the program's own environment.
