@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/apps"
+	"github.com/reportferry/reportferry/cmd/reportferry/complete"
 	"github.com/reportferry/reportferry/cmd/reportferry/emulate"
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/fields"
 	"github.com/reportferry/reportferry/cmd/reportferry/history"
 	"github.com/reportferry/reportferry/cmd/reportferry/inspect"
 	"github.com/reportferry/reportferry/cmd/reportferry/push"
@@ -95,7 +97,8 @@ REPORTFERRY_DEADLINE are the defaults of the flags of these names.
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), newPlan(p), inspect.Status(p), runs.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
-		newServe(p), query.Events(p), query.Report(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), show.New(p), emulate.New(p, freeHeap), newVersion())
+		newServe(p), query.Events(p), query.Report(p), fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), show.New(p), emulate.New(p, freeHeap), newVersion())
+	complete.Flags(p, root)
 	usage.Explain(root)
 	return root
 }
