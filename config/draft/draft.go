@@ -82,6 +82,13 @@ func (c Config) YAML() []byte {
 	return w.Bytes()
 }
 
+// Keys is a mapping as text.
+func Keys(keys []Key) []byte {
+	w := &writer{}
+	w.keys(0, keys)
+	return w.Bytes()
+}
+
 func (s Service) keys() []Key {
 	if s.Embedded {
 		return []Key{{"service", "embedded", "the made-up account, in this process"}}

@@ -83,7 +83,7 @@ func value(v any) string {
 
 // plain is a text that YAML takes for that text without quotes, in a list as elsewhere: it begins with a letter or a path, and
 // holds nothing that could end it. A colon is followed by a slash, as in a URL.
-var plain = regexp.MustCompile(`^(-[0-9]+d|[A-Za-z_./][A-Za-z0-9_./=-]*(://[A-Za-z0-9_./=-]*)?)$`)
+var plain = regexp.MustCompile(`^(-?[0-9]+[dhmqswy]|[A-Za-z_./][A-Za-z0-9_./=-]*(://[A-Za-z0-9_./=-]*)?)$`)
 
 // word is what YAML takes for something else than a text.
 var word = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|\.?(inf|nan)|[.0-9_]+(e[0-9]+)?)$`)
