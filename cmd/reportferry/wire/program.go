@@ -13,6 +13,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,6 +85,19 @@ func (p *Program) level() (slog.Level, error) {
 	return level, nil
 }
 
+// DefaultConfig is the config file when --config names none.
+func (p *Program) DefaultConfig() string {
+	return cmp.Or(p.getenv("REPORTFERRY_CONFIG"), "reportferry.yml")
+}
+
+// Again is what a command that is suggested needs to find the same config: " --config FILE", or nothing.
+func (p *Program) Again() string {
+	if p.ConfigFile == p.DefaultConfig() {
+		return ""
+	}
+	return " --config " + p.ConfigFile
+}
+
 // getenv is os.Getenv on the program's own environment.
 func (p *Program) getenv(name string) string {
 	value, _ := p.LookupEnv(name)
@@ -139,21 +153,6 @@ func (p *Program) WithLedger(cmd *cobra.Command, do func(context.Context, *Sessi
 func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) error) error {
 	s := e.Session("")
 	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
-}
-
-// CompleteJobs completes arguments in a shell: the config's jobs that aren't on the command line yet.
-func (p *Program) CompleteJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	c, err := p.loadConfig()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, job := range c.Jobs {
-		if !slices.Contains(given, job.Name) {
-			names = append(names, job.Name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // ShowConfig gives the config as it was understood, or only the jobs of these names. safe takes what may be secret out of texts.
