@@ -68,12 +68,12 @@ var start = func() strict.Shape[Start] {
 	}, Schema: form.Schema}
 }()
 
-var dateForm = strict.Expr(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+var isoDate = strict.Expr(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
 // until is one of two words. A table of a job goes on, so a date is a range of the past in truth, which has a command.
 var until = strict.Shape[string]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
-		if v, _ := d.Scalar(n); dateForm.MatchString(fmt.Sprint(v)) {
+		if v, _ := d.Scalar(n); isoDate.MatchString(fmt.Sprint(v)) {
 			d.Fail(n, "%s: want yesterday or today, got a date: a table goes on; reportferry backfill fetches a range of the past", key)
 			return "", false
 		}
