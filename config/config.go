@@ -55,12 +55,22 @@ func Load(path string, env strict.Env) (*Config, error) {
 // *strict.Error for each, in the order of the file.
 func Parse(name string, data []byte, env strict.Env) (*Config, error) {
 	c := &Config{}
-	warnings, err := strict.Read(data, configObject(c), strict.Options{File: name, Env: env, Example: "config/example.yml"})
+	warnings, err := strict.Read(data, configObject(c), options(name, env))
 	if err != nil {
 		return nil, err
 	}
 	c.Warnings = warnings
 	return c, nil
+}
+
+// Show is Parse for people: every key with what it is by then, as strict.Show gives them.
+func Show(name string, data []byte, env strict.Env, redact func(string) string) ([]strict.Shown, error) {
+	shown, _, err := strict.Show(data, configObject(&Config{}), options(name, env), redact)
+	return shown, err
+}
+
+func options(name string, env strict.Env) strict.Options {
+	return strict.Options{File: name, Env: env, Example: "config/example.yml"}
 }
 
 func configObject(c *Config) strict.Object {
@@ -77,7 +87,7 @@ func configObject(c *Config) strict.Object {
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
 			"How long a claim on a piece of work holds without a heartbeat. After that, another process may take the work over."),
 		strict.Optional("state_tables", strict.Bool, &c.States, "false", "Whether the sinks get the tables `_reportferry_partitions` and `_reportferry_restatements`, which tell which partitions are final, and what was restated. They do by default."),
-		strict.Optional("keep_history", days, &c.KeepDays, "400d", "How long the ledger keeps what partitions were before they were replaced. Without the key it keeps all of it."),
+		daysField("keep_history", &c.KeepDays, "400d", "How long the ledger keeps what partitions were before they were replaced. Without the key it keeps all of it."),
 	}, rawFields(&c.Raw, "the service's answers"), []strict.Field{
 		strict.Optional("jobs", jobList(), &c.Jobs, "", "What to ferry. Each job fills a table of its own, or pushes files to the service. A file without jobs does for the commands that only ask, such as report."),
 	}), Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {

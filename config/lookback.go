@@ -1,7 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -16,6 +18,38 @@ const longestLookback = 3660 // ten years of days
 type lookback struct {
 	auto, probe bool
 	days        int
+}
+
+// String is the value of the key.
+func (l lookback) String() string {
+	switch {
+	case l.probe:
+		return "probe"
+	case l.auto:
+		return "auto"
+	}
+	return strconv.Itoa(l.days)
+}
+
+// means says in words until when a partition of the report is fetched again; empty: the value says it.
+func (l lookback) means(r *Report) string {
+	if r.Period == wholeTable {
+		return "the whole table each time"
+	}
+	text := fmt.Sprintf("%d days", r.Lookback)
+	var once []string
+	for _, days := range r.Horizons {
+		if days > r.Lookback {
+			once = append(once, strconv.Itoa(days))
+		}
+	}
+	switch {
+	case once != nil:
+		return text + ", and once more after " + strings.Join(once, ", ")
+	case l.auto:
+		return text
+	}
+	return ""
 }
 
 var lookbackShape = strict.Shape[lookback]{

@@ -79,6 +79,7 @@ func parameterFields(into map[string][]string) []strict.Field {
 		fields = append(fields, strict.Field{
 			Key: p.Name, Doc: p.Doc, Example: p.Example, Schema: p.schema,
 			Read: func(d *strict.Decoder, n strict.Node) { into[p.Name] = p.read(d, n) },
+			Now:  func() any { return p.now(into[p.Name]) },
 		})
 	}
 	return fields
@@ -103,6 +104,17 @@ func (p Parameter) read(d *strict.Decoder, n strict.Node) []string {
 	}
 	v, _ := p.shape().Read(d, n, p.Name)
 	return []string{v}
+}
+
+// now is what the parameter's values are in a file.
+func (p Parameter) now(values []string) any {
+	switch {
+	case p.Flag:
+		return strict.Plain(strings.Join(values, "") == "true")
+	case p.List:
+		return strict.Plain(values)
+	}
+	return strict.Plain(strings.Join(values, ""))
 }
 
 func (p Parameter) schema() *jsonschema.Schema {

@@ -29,6 +29,14 @@ type MaxRejects struct {
 	Share float64 // 0.05 is 5 %
 }
 
+// String is the value of the key.
+func (m MaxRejects) String() string {
+	if m.Share > 0 {
+		return strconv.FormatFloat(m.Share*100, 'f', -1, 64) + "%"
+	}
+	return strconv.Itoa(m.Count)
+}
+
 // usualQuiet is more than whoever writes a file in several goes takes between two of them.
 const usualQuiet = 5 * time.Minute
 

@@ -15,6 +15,17 @@ type Drift struct {
 	Warn bool // rows that moved stay as they are
 }
 
+// String is the value of the key.
+func (w Drift) String() string {
+	switch {
+	case w.Warn:
+		return "warn"
+	case w.Days == 0:
+		return "off"
+	}
+	return strconv.Itoa(w.Days) + "d"
+}
+
 // Raw says where the service's answers are kept as they came.
 type Raw struct {
 	URL      string // of a bucket; empty: nowhere
@@ -46,6 +57,18 @@ var days = func() strict.Shape[int] {
 	}, Schema: form.Schema}
 }()
 
+// daysField is a key of a number of days.
+func daysField(key string, to *int, example, doc string) strict.Field {
+	f := strict.Optional(key, days, to, example, doc)
+	f.Now = func() any {
+		if *to <= 0 {
+			return nil
+		}
+		return strconv.Itoa(*to) + "d"
+	}
+	return f
+}
+
 // drift is a number of days, or one of two words.
 var drift = strict.Shape[Drift]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (Drift, bool) {
@@ -67,7 +90,7 @@ var drift = strict.Shape[Drift]{
 func rawFields(r *Raw, whose string) []strict.Field {
 	return []strict.Field{
 		strict.Optional("raw", bucketURL, &r.URL, "gs://my-bucket/raw", "URL of the bucket that keeps "+whose+" as they came, so that tables can be rebuilt without the service. Without the key they aren't kept."),
-		strict.Optional("raw_keep", days, &r.KeepDays, "400d", "How long raw answers are kept. Without the key they stay for ever."),
+		daysField("raw_keep", &r.KeepDays, "400d", "How long raw answers are kept. Without the key they stay for ever."),
 		strict.Optional("raw_required", strict.Bool, &r.Required, "true", "Whether a partition fails whose raw answer couldn't be kept. By default it is published, and the run ends with exit code 3."),
 	}
 }

@@ -84,6 +84,8 @@ func TestCommandsText(t *testing.T) {
 		{"report-none", "report --dimensions day --metrics installs --date-period 2001-01-01:2001-01-02", 0, nil},
 		{"report-refused", "report --dimensions day --metrics instals", 1, nil},
 		{"version", "version", 0, nil},
+		{"config-show", "config show campaigns_daily", 0, nil},
+		{"config-json", "config show account_events --json", 0, nil},
 		{"runs", "runs", 0, nil},
 		{"runs-last", "runs last", 0, nil},
 		{"runs-failed", "runs 20091229T0713", 0, nil},

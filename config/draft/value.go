@@ -20,6 +20,14 @@ func (w *writer) entry(depth int, keys []Key) {
 // keys writes a mapping, a line for each key that isn't a mapping itself.
 func (w *writer) keys(depth int, keys []Key) {
 	for _, k := range keys {
+		if off, ok := k.Value.(Off); ok {
+			inner := &writer{}
+			inner.keys(0, []Key{{k.Name, off.Value, k.Comment}})
+			for line := range strings.Lines(inner.String()) {
+				w.line(depth, "# "+strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "# "))
+			}
+			continue
+		}
 		if entries, ok := k.Value.([][]Key); ok {
 			if k.Comment != "" {
 				w.comment(depth, []string{k.Comment})
@@ -75,7 +83,7 @@ func value(v any) string {
 
 // plain is a text that YAML takes for that text without quotes, in a list as elsewhere: it begins with a letter or a path, and
 // holds nothing that could end it. A colon is followed by a slash, as in a URL.
-var plain = regexp.MustCompile(`^(-[0-9]+d|[A-Za-z_./][A-Za-z0-9_./=-]*(://[A-Za-z0-9_./=-]*)?)$`)
+var plain = regexp.MustCompile(`^(-?[0-9]+[dhmqswy]|[A-Za-z_./][A-Za-z0-9_./=-]*(://[A-Za-z0-9_./=-]*)?)$`)
 
 // word is what YAML takes for something else than a text.
 var word = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|\.?(inf|nan)|[.0-9_]+(e[0-9]+)?)$`)

@@ -15,12 +15,16 @@ type Node = ast.Node
 // node is wrong, and the mistake has been noted by then.
 type Decoder struct {
 	opts    Options
+	body    Node
 	anchors map[string]Node
 	errs    []*Error
 	warned  []*Error
 
 	unfilled map[Node]bool // texts with a variable that isn't set: their mistake has been noted
 	hidden   [][2]string   // texts with variables filled in, and as they stand in the file
+
+	objects map[Node]Object // by their mappings, for Show
+	asIs    map[Node]bool   // texts that stand for secrets, whose variables stay as they are
 }
 
 // File is what errors call the file.

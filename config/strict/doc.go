@@ -16,6 +16,8 @@
 //
 // Messages never repeat what may be a secret: neither a token, nor what a variable stands for, nor the query of a URL.
 //
+// Show reads as Read does, and gives back every key with the value that it has by then, also of keys that the file leaves out.
+//
 // The package knows YAML and JSON Schema, and nothing of jobs or the service.
 package strict
 
@@ -38,15 +40,21 @@ type Options struct {
 // Read reads data into the variables that the object's fields point to. The error joins one *Error for each mistake, in the
 // order of the file; of very many of one kind it has the first few, and their number. The warnings are what is allowed and yet likely a slip.
 func Read(data []byte, o Object, opts Options) (warnings []*Error, err error) {
-	d := &Decoder{opts: opts}
-	if body := d.document(data); body != nil {
-		d.Object(body, o)
+	_, warnings, err = read(data, o, opts)
+	return warnings, err
+}
+
+// read gives the decoder too, which still knows every node.
+func read(data []byte, o Object, opts Options) (d *Decoder, warnings []*Error, err error) {
+	d = &Decoder{opts: opts, objects: map[Node]Object{}, asIs: map[Node]bool{}}
+	if d.body = d.document(data); d.body != nil {
+		d.Object(d.body, o)
 	}
 	errs := make([]error, 0, len(d.errs))
 	for _, e := range inOrder(d.errs) {
 		errs = append(errs, e)
 	}
-	return inOrder(d.warned), errors.Join(errs...)
+	return d, inOrder(d.warned), errors.Join(errs...)
 }
 
 // An Error is one mistake or one warning, and its place. Line and Col count from 1, and Col counts characters, not bytes.

@@ -83,6 +83,7 @@ func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 	if !ok {
 		return nil
 	}
+	d.objects[d.resolve(n)] = o
 	byKey := map[string]Field{}
 	for _, f := range o.Fields {
 		byKey[f.Key] = f

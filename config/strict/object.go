@@ -16,6 +16,8 @@ type Field struct {
 	Doc      string                    // what an editor says about it: whole sentences
 	Example  string                    // a value as the file would spell it; empty: none
 	Read     func(d *Decoder, n Node)  // reads the value into the field's variable
+	Now      func() any                // the value of a field that the file leaves out, as in Shown; nil: it has none
+	Note     func() string             // what the value comes to, for Show; may be nil
 	Schema   func() *jsonschema.Schema // describes the value
 }
 
@@ -25,6 +27,7 @@ func Optional[T any](key string, s Shape[T], to *T, example, doc string) Field {
 	return Field{
 		Key: key, Doc: doc, Example: example,
 		Read: func(d *Decoder, n Node) { *to, _ = s.Read(d, n, key) },
+		Now:  func() any { return Plain(*to) },
 		Schema: func() *jsonschema.Schema {
 			v := s.Schema()
 			v.Default = byDefault
@@ -46,6 +49,12 @@ func (f Field) Because(why string) Field {
 	return f
 }
 
+// Noting gives a key words that say what its value comes to once the whole file is read.
+func (f Field) Noting(what func() string) Field {
+	f.Note = what
+	return f
+}
+
 // Default is a default as a schema has it, and nil for a value that no key has by default.
 func Default(v any) any {
 	switch v := v.(type) {
@@ -60,7 +69,7 @@ func Default(v any) any {
 	case bool:
 		return v
 	case int:
-		if v != 0 {
+		if v > 0 { // -1 stands for a value that no file can have
 			return v
 		}
 	case float64:

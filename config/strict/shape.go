@@ -109,6 +109,7 @@ func Reference(form Expression, want string) Shape[string] {
 	return Shape[string]{
 		func(d *Decoder, n Node, key string) (string, bool) {
 			s, _ := rawText(d.resolve(n))
+			d.asIs[d.resolve(n)] = true
 			if !form.MatchString(s) {
 				d.Fail(n, "%s: want %s", key, want)
 				return "", false

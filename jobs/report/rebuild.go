@@ -127,6 +127,7 @@ func (p *plan) definition(cols []column, shape ledger.Shape, m raw.Meta) (partit
 		return partition.Definition{}, fmt.Errorf("the query of a raw answer: %w", err)
 	}
 	asked := askedBy(query)
+	whole := p.define(cols).Schema // what the table is, whatever this answer has of it
 	cols = slices.Clone(cols)
 	for i, c := range cols {
 		at := slices.IndexFunc(shape.Columns, func(was ledger.Column) bool { return was.Name == c.Name && was.Source != "" })
@@ -138,7 +139,7 @@ func (p *plan) definition(cols []column, shape ledger.Shape, m raw.Meta) (partit
 		}
 	}
 	d := p.define(cols).Definition
-	d.Ignored = ignored(query, d.Columns)
+	d.Schema, d.Ignored = whole, ignored(query, d.Columns)
 	return d, nil
 }
 

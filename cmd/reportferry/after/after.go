@@ -31,8 +31,13 @@ func Run(ctx context.Context, w io.Writer, s *wire.Session, list []jobs.Job, res
 	defer cancel()
 	g := human.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true}, Most: []int{32}}
 	how, more := "", 0
+	var pushed []string
 	for i, r := range results {
-		if r.Outcome.Written == 0 || len(list[i].Targets) == 0 {
+		if r.Outcome.Written == 0 {
+			continue
+		}
+		if len(list[i].Targets) == 0 {
+			pushed = append(pushed, r.Job)
 			continue
 		}
 		if len(g.Rows) >= most {
@@ -57,21 +62,35 @@ func Run(ctx context.Context, w io.Writer, s *wire.Session, list []jobs.Job, res
 			}
 		}
 	}
-	if len(g.Rows) == 0 {
+	if len(g.Rows) > 0 {
+		fmt.Fprintln(w)
+		g.Write(w)
+		if more > 0 {
+			fmt.Fprintf(w, "and %s more; `reportferry status%s` shows all\n", human.Plural(more, "table"), s.Again())
+		}
+		fmt.Fprintf(w, "\n%s\n", how)
+	}
+	if len(g.Rows)+len(pushed) == 0 {
 		return
 	}
 	fmt.Fprintln(w)
-	g.Write(w)
-	if more > 0 {
-		fmt.Fprintf(w, "and %s more; `reportferry status` shows all\n", human.Plural(more, "table"))
-	}
-	fmt.Fprintf(w, "\n%s\n\n%s\n", how, human.Fold(next(s, list, now), 80))
+	writePushed(w, s, pushed)
+	fmt.Fprintln(w, human.Fold(next(s, list, now), 80))
 	if s.Taken() {
 		file := s.ConfigFile
 		if _, err := os.Stat(file); err == nil {
 			file = list[0].Name + ".yml" // a file that is there is left alone
 		}
 		fmt.Fprintf(w, "%s\n", human.Fold("For plan, status, gaps and serve: the same with --print-config >"+file, 80))
+	}
+}
+
+// writePushed names the commands that say what became of what was sent.
+func writePushed(w io.Writer, s *wire.Session, pushed []string) {
+	for _, j := range s.Config.Jobs {
+		if slices.Contains(pushed, j.Name) {
+			fmt.Fprintf(w, "What became of it: `reportferry %s status --job %s%s`\n", j.Kind, j.Name, s.Again())
+		}
 	}
 }
 
@@ -110,11 +129,11 @@ func next(s *wire.Session, list []jobs.Job, now time.Time) string {
 	text := fmt.Sprintf("Next: %s, from %s UTC on", strings.Join(due, ", "), first.UTC().Format("2006-01-02 15:04"))
 	switch {
 	case len(due) == 0:
-		return "Next: these jobs have no schedule, so each `reportferry run` fetches what is new by then."
+		return "Next: there is no schedule, so each `reportferry run" + s.Again() + "` does what is due by then."
 	case s.Taken():
 		return text + ", by the same command."
 	}
-	return text + ", by `reportferry run` or `reportferry serve`."
+	return text + ", by `reportferry run" + s.Again() + "` or `reportferry serve" + s.Again() + "`."
 }
 
 // reading is where a table is in a sink, and a command for a shell that shows its rows.

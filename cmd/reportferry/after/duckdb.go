@@ -3,7 +3,6 @@ package after
 import (
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 )
@@ -31,10 +30,7 @@ func inFiles(pattern string) (at, command string) {
 		}
 	}
 	at, _, _ = strings.Cut(pattern, "*")
-	if !strings.HasSuffix(at, "/") {
-		at = path.Dir(at)
-	}
-	at = strings.TrimSuffix(at, "/")
+	at = at[:max(0, strings.LastIndex(at, "/"))]
 	command = inShell.Replace("FROM " + Scan(pattern, true))
 	command = `duckdb -c "` + strings.Replace(command, ", hive_", ",\n  hive_", 1) + `"`
 	if strings.Contains(at, "://") {

@@ -13,11 +13,13 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"slices"
 	"time"
 
@@ -25,6 +27,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -80,6 +83,19 @@ func (p *Program) level() (slog.Level, error) {
 		return level, fmt.Errorf("--log-level %q: want debug, info, warn or error", p.LogLevel)
 	}
 	return level, nil
+}
+
+// DefaultConfig is the config file when --config names none.
+func (p *Program) DefaultConfig() string {
+	return cmp.Or(p.getenv("REPORTFERRY_CONFIG"), "reportferry.yml")
+}
+
+// Again is what a command that is suggested needs to find the same config: " --config FILE", or nothing.
+func (p *Program) Again() string {
+	if p.ConfigFile == p.DefaultConfig() {
+		return ""
+	}
+	return " --config " + p.ConfigFile
 }
 
 // getenv is os.Getenv on the program's own environment.
@@ -139,17 +155,31 @@ func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) err
 	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
 }
 
-// CompleteJobs completes arguments in a shell: the config's jobs that aren't on the command line yet.
-func (p *Program) CompleteJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+// ShowConfig gives the config as it was understood, or only the jobs of these names. safe takes what may be secret out of texts.
+func (p *Program) ShowConfig(names []string, safe func(string) string) ([]strict.Shown, error) {
 	c, err := p.loadConfig()
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil, err
 	}
-	var names []string
-	for _, job := range c.Jobs {
-		if !slices.Contains(given, job.Name) {
-			names = append(names, job.Name)
+	if len(names) > 0 {
+		if _, err := (&Engine{Config: c}).Choose(names); err != nil {
+			return nil, err
 		}
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	data, err := os.ReadFile(p.ConfigFile)
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	shown, err := config.Show(p.ConfigFile, data, p.LookupEnv, safe)
+	for i, s := range shown {
+		if list, are := s.Value.([][]strict.Shown); are && s.Key == "jobs" && len(names) > 0 {
+			shown[i].Value = slices.DeleteFunc(list, func(job []strict.Shown) bool {
+				return !slices.ContainsFunc(job, func(k strict.Shown) bool {
+					name, _ := k.Value.(string)
+					return k.Key == "name" && slices.Contains(names, name)
+				})
+			})
+		}
+	}
+	return shown, err
 }

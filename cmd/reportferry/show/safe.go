@@ -1,0 +1,32 @@
+package show
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// harmless are parameters of sinks' URLs that say where and how, and are never a secret.
+var harmless = []string{"key", "location", "staging", "region", "endpoint", "domain", "protocol", "prefix"}
+
+// safe is a text without what may be a secret in it, which only a URL has: user name, password, fragment, and every parameter
+// that isn't known to be harmless. A text that has nothing of that stays as it is.
+func safe(text string) string {
+	path, query, asked := strings.Cut(text, "?")
+	redacted := sinks.Redact(text)
+	switch {
+	case !strings.Contains(text, "://"):
+		return text
+	case !strings.ContainsAny(text, "@#") && !strings.HasSuffix(redacted, ":..."):
+		redacted = path // Redact would spell {date} in another way
+	}
+	kept := slices.DeleteFunc(strings.Split(query, "&"), func(p string) bool {
+		name, value, _ := strings.Cut(p, "=")
+		return !slices.Contains(harmless, name) || strings.ContainsAny(value, "@#?%")
+	})
+	if !asked || len(kept) == 0 {
+		return redacted
+	}
+	return redacted + "?" + strings.Join(kept, "&")
+}

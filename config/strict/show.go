@@ -1,0 +1,169 @@
+package strict
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// A Shown is one key of a mapping with the value that it has once the file is read.
+type Shown struct {
+	Key   string
+	Value any    // a string, a Spelled, []string, []Shown of a mapping, or [][]Shown of a list of mappings
+	Note  string // what the value comes to, or lacks; may be empty
+}
+
+// Spelled is a number, true, false or null as YAML spells it.
+type Spelled string
+
+// Show reads as Read does, and gives the keys in the order of the tables: those of the file with variables filled in and merge
+// keys merged, and those that the file leaves out with what they are then. References to secrets stay references. redact
+// takes out of any other text what may be secret; a key that lost something of it says so in its note.
+func Show(data []byte, o Object, opts Options, redact func(string) string) ([]Shown, []*Error, error) {
+	d, warnings, err := read(data, o, opts)
+	if err != nil {
+		return nil, warnings, err
+	}
+	shown, _ := d.shown(d.body, redact).([]Shown)
+	return shown, warnings, nil
+}
+
+// shown is the value of a node.
+func (d *Decoder) shown(n Node, redact func(string) string) any {
+	n = d.resolve(n)
+	if elements, ok := d.List(n); ok {
+		var texts []string
+		var mappings [][]Shown
+		for _, e := range elements {
+			switch v := d.shown(e, redact).(type) {
+			case []Shown:
+				mappings = append(mappings, v)
+			default:
+				texts = append(texts, fmt.Sprint(v))
+			}
+		}
+		if mappings != nil {
+			return mappings
+		}
+		return texts
+	}
+	if d.IsMapping(n) {
+		return d.shownMapping(n, redact)
+	}
+	s, isText := rawText(n)
+	switch {
+	case !isText:
+		return Spelled(n.GetToken().Value)
+	case d.asIs[n]:
+		return s
+	}
+	return d.escaped(redact(d.filled(n, s)))
+}
+
+// shownMapping gives the keys of a table in its order, and those that the file chooses in the file's.
+func (d *Decoder) shownMapping(n Node, redact func(string) string) any {
+	entries, _ := d.entries(n, "", 0)
+	o, isTable := d.objects[n]
+	if len(entries) == 0 && !isTable {
+		return Spelled("{}")
+	}
+	at := map[string]Node{}
+	for _, e := range entries {
+		at[e.Key] = e.Value
+		if !isTable {
+			o.Fields = append(o.Fields, Field{Key: e.Key})
+		}
+	}
+	var all []Shown
+	for _, f := range o.Fields {
+		s := Shown{Key: f.Key}
+		redacted := false
+		seen := func(text string) string {
+			safe := redact(text)
+			redacted = redacted || safe != text
+			return safe
+		}
+		switch value := at[f.Key]; {
+		case value != nil:
+			s.Value = d.shown(value, seen)
+			redacted = redacted && isText(s.Value)
+		case f.Now != nil:
+			s.Value = d.safe(f.Now(), seen)
+		}
+		if s.Value == nil {
+			continue
+		}
+		if f.Note != nil {
+			s.Note = f.Note()
+		}
+		if redacted {
+			s.Note = "without what may be secret"
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// isText tells whether a value is a text or some, and no mapping.
+func isText(v any) bool {
+	switch v.(type) {
+	case string, []string:
+		return true
+	}
+	return false
+}
+
+// safe is a value that the file leaves out, which may be a text of the file all the same: a job may take it from elsewhere.
+func (d *Decoder) safe(v any, redact func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return d.escaped(redact(v))
+	case []string:
+		texts := make([]string, len(v))
+		for i, s := range v {
+			texts[i] = d.escaped(redact(s))
+		}
+		return texts
+	}
+	return v
+}
+
+// escaped is a text as the file must have it, so that nothing in it is taken for a variable.
+func (d *Decoder) escaped(text string) string {
+	if d.opts.Env == nil {
+		return text
+	}
+	return strings.ReplaceAll(text, "${", "$${")
+}
+
+// Plain is a value as Shown has it; nil: there is none.
+func Plain(v any) any {
+	switch v.(type) {
+	case bool, int, float64:
+		if v = Default(v); v != nil {
+			return Spelled(fmt.Sprint(v))
+		}
+		return nil
+	}
+	if known := Default(v); known != nil {
+		return known
+	}
+	r := reflect.ValueOf(v)
+	switch {
+	case r.IsZero() || (r.Kind() == reflect.Map || r.Kind() == reflect.Slice) && r.Len() == 0:
+		return nil
+	case r.Kind() != reflect.Map:
+		return fmt.Sprint(v) // as its String spells it
+	}
+	var all []Shown
+	for _, key := range r.MapKeys() {
+		value := r.MapIndex(key).Interface()
+		if _, are := value.([]string); !are {
+			value = fmt.Sprint(value)
+		}
+		all = append(all, Shown{Key: key.String(), Value: value})
+	}
+	slices.SortFunc(all, func(a, b Shown) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
