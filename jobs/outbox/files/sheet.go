@@ -63,7 +63,7 @@ func (r *sheetRows) understood() Understanding {
 }
 
 func (r *sheetRows) cells() []string {
-	texts := make([]string, len(r.row))
+	texts := make([]string, max(len(r.row), len(r.columns))) // rows end at their last cell
 	for i, c := range r.row {
 		texts[i] = c.plain(r.book)
 	}
