@@ -83,9 +83,8 @@ func strangeEnds(header []string) string {
 	return ""
 }
 
-func (r *csvRows) header() []string          { return r.columns }
-func (r *csvRows) cells() []string           { return r.last }
-func (r *csvRows) understood() Understanding { return r.read }
+func (r *csvRows) header() ([]string, Understanding) { return r.columns, r.read }
+func (r *csvRows) cells() []string                   { return r.last }
 
 func (r *csvRows) next(values []string) error {
 	r.in.left, r.in.row = longestRow, r.csv.InputOffset()

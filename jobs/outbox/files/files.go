@@ -43,7 +43,7 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 		return err
 	}
 	defer done()
-	begin(r.header(), r.understood())
+	begin(r.header())
 	l := Row{Values: make([]string, len(m.Fields)), Cells: r.cells}
 	for {
 		err := r.next(l.Values)

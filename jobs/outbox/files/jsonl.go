@@ -31,9 +31,8 @@ func newJSONRows(in io.Reader, m Mapping, s speller, encoding string) *jsonRows 
 }
 
 // header is one column: objects needn't have the same keys, so the line stands for its cells.
-func (r *jsonRows) header() []string          { return lineColumn }
-func (r *jsonRows) understood() Understanding { return r.read }
-func (r *jsonRows) cells() []string           { return []string{string(r.last)} }
+func (r *jsonRows) header() ([]string, Understanding) { return lineColumn, r.read }
+func (r *jsonRows) cells() []string                   { return []string{string(r.last)} }
 
 func (r *jsonRows) next(values []string) error {
 	for {

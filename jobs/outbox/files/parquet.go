@@ -90,8 +90,9 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	return r, nil, nil // done is set above
 }
 
-func (r *parquetRows) header() []string          { return r.names }
-func (r *parquetRows) understood() Understanding { return Understanding{Kind: "Parquet"} }
+func (r *parquetRows) header() ([]string, Understanding) {
+	return r.names, Understanding{Kind: "Parquet"}
+}
 
 func (r *parquetRows) cells() []string {
 	cells := make([]string, len(r.columns))

@@ -12,12 +12,10 @@ import (
 type rows interface {
 	// next reads one row, and its fields into values; io.EOF after the last.
 	next(values []string) error
-	// header names the original cells.
-	header() []string
+	// header names the original cells, and says what the file was read as.
+	header() ([]string, Understanding)
 	// cells are the original ones of the row that next has read, until the next call.
 	cells() []string
-	// understood says what the file was read as.
-	understood() Understanding
 }
 
 // longestRow is what one row may have of bytes. What a record needs is less than two thousand.

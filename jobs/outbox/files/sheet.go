@@ -56,10 +56,8 @@ func openSheet(in io.Reader, m Mapping, dir string) (r *sheetRows, done func(), 
 	}, nil
 }
 
-func (r *sheetRows) header() []string { return r.columns }
-
-func (r *sheetRows) understood() Understanding {
-	return Understanding{Kind: "XLSX", Sheet: r.book.sheet}
+func (r *sheetRows) header() ([]string, Understanding) {
+	return r.columns, Understanding{Kind: "XLSX", Sheet: r.book.sheet}
 }
 
 func (r *sheetRows) cells() []string {
