@@ -82,6 +82,15 @@ func TestInitDialog(t *testing.T) {
 	golden(t, "init-dialog-yml", string(data))
 }
 
+// Flags are the answers on a terminal too.
+func TestInitFlagsOnTerminal(t *testing.T) {
+	dir := t.TempDir()
+	seen, code := converse(t, dir, []string{"init", "--embedded", "--preset", "events"}, nil)
+	if _, err := os.Stat(filepath.Join(dir, "reportferry.yml")); err != nil || code != 0 {
+		t.Errorf("exit code %d, %v: %s", code, err, seen)
+	}
+}
+
 // A slip that the config only warns of counts when it is given again.
 func TestInitDoubt(t *testing.T) {
 	dir := t.TempDir()
@@ -99,8 +108,11 @@ func TestInitDoubt(t *testing.T) {
 func TestInitLeft(t *testing.T) {
 	for key, says := range map[string]string{"\x03": "", "\x04": "the answers ended before the questions did; no file was written"} {
 		for _, answers := range [][]string{{key}, {"example\n", "all\n", "spend\n", key}} {
-			dir := t.TempDir()
+			dir, began := t.TempDir(), time.Now()
 			seen, code := converse(t, dir, []string{"init"}, answers)
+			if time.Since(began) > 8*time.Second { // the program is ended by force after 9
+				t.Errorf("%q doesn't end the questions", key)
+			}
 			if code != 130 || !strings.Contains(seen, says) {
 				t.Errorf("exit code %d: %s", code, seen)
 			}
