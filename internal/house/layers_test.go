@@ -27,7 +27,7 @@ var layers = []layer{
 
 	{"config/strict", []string{"internal/catalog"}, nil}, // YAML with positions: nothing of jobs or the service
 	{"config/strict/*", []string{"config/strict"}, nil},
-	{"config", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
+	{"config", []string{"config/strict", "internal/catalog", "internal/dateform"}, []string{"config/strict/stricttest"}},
 	{"config/draft", []string{"config"}, nil}, // writes what config reads
 	{"config/preset", []string{"config/draft"}, []string{"config"}},
 	{"config/*", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
@@ -62,6 +62,7 @@ var layers = []layer{
 	{"internal/adjust/*", []string{"internal/catalog"}, nil},
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table", "jobs/raw"}},
 	{"internal/catalog", nil, nil},
+	{"internal/dateform", nil, nil},
 	{"internal/disk", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
 	{"internal/emulator", []string{"internal/emulator/*", "internal/faults"}, nil},
