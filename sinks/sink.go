@@ -113,6 +113,7 @@ type Schema struct {
 	Columns []Column // in the order of the part's file
 	Period  string   // of a partition: day, week, month, quarter, year, or whole when the table has none
 	On      string   // the column, a date or an hour, whose value names a row's partition; empty when Period is whole
+	About   *About   // what the table is; nil: nobody describes it
 
 	// Settings of warehouses, from the job's config.
 	ClusterBy     []string      // columns by which rows are sorted in storage, at most four
@@ -122,12 +123,43 @@ type Schema struct {
 	Labels        map[string]string
 }
 
+// About says what a table is, for those who read it.
+type About struct {
+	Text     string // a sentence or two
+	Job      string // that fills it
+	Currency string // of money; empty: it has none
+	Zone     string // in which its periods begin and end
+}
+
 // A Column is one column of a table.
 type Column struct {
 	Name        string
 	Type        ColumnType
 	Required    bool // a dimension: never NULL
 	Description string
+
+	// What a metric's numbers mean, in words; empty for other columns.
+	Unit     string // such as count or money
+	Additive string // whether rows may be added up: yes, not over time, or no
+	Final    string // since when the service changes a number no more
+}
+
+// Text is all that is said of a column, in one line.
+func (c Column) Text() string {
+	var more []string
+	if c.Unit != "" {
+		more = append(more, c.Unit)
+	}
+	if c.Additive != "" {
+		more = append(more, "additive: "+c.Additive)
+	}
+	if c.Final != "" {
+		more = append(more, "final: "+c.Final)
+	}
+	if more == nil {
+		return c.Description
+	}
+	return strings.TrimSpace(c.Description + " (" + strings.Join(more, "; ") + ")")
 }
 
 // A ColumnType is the type of a column. Each sink translates it into its store's own.

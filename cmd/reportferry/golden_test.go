@@ -60,10 +60,10 @@ func program(configFile, logFormat string) *wire.Program {
 
 func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
-		"help": {"--help"}, "help-run": {"run", "--help"}, "help-backfill": {"backfill", "--help"}, "help-replay": {"replay", "--help"}, "help-diff": {"diff", "--help"},
+		"help": {"--help"}, "help-init": {"init", "--help"}, "help-run": {"run", "--help"}, "help-backfill": {"backfill", "--help"}, "help-replay": {"replay", "--help"}, "help-diff": {"diff", "--help"},
 		"help-plan": {"plan", "--help"}, "help-status": {"status", "--help"}, "help-emulator": {"emulator", "--help"}, "help-engagements": {"emulator", "engagements", "--help"},
 		"help-spend": {"spend", "--help"}, "help-spend-push": {"spend", "push", "--help"}, "help-spend-check": {"spend", "check", "--help"},
-		"help-spend-status": {"spend", "status", "--help"}, "help-spend-reconcile": {"spend", "reconcile", "--help"}, "help-spend-requeue": {"spend", "requeue", "--help"},
+		"help-spend-init": {"spend", "init", "--help"}, "help-spend-status": {"spend", "status", "--help"}, "help-spend-reconcile": {"spend", "reconcile", "--help"}, "help-spend-requeue": {"spend", "requeue", "--help"},
 		"help-apps": {"apps", "--help"}, "help-apps-plan": {"apps", "plan", "--help"}, "help-apps-apply": {"apps", "apply", "--help"},
 		"help-apps-status": {"apps", "status", "--help"}, "help-apps-list": {"apps", "list", "--help"}, "help-apps-get": {"apps", "get", "--help"},
 		"help-apps-settings": {"apps", "settings", "--help"}, "help-apps-export": {"apps", "export", "--help"}, "help-apps-events": {"apps", "events", "--help"},
@@ -74,7 +74,7 @@ func TestHelp(t *testing.T) {
 		"help-sharing": {"sharing", "--help"}, "help-sharing-push": {"sharing", "push", "--help"}, "help-sharing-check": {"sharing", "check", "--help"},
 		"help-sharing-status": {"sharing", "status", "--help"}, "help-sharing-requeue": {"sharing", "requeue", "--help"}, "help-sharing-explain": {"sharing", "explain", "--help"},
 		"help-gaps": {"gaps", "--help"}, "help-runs": {"runs", "--help"}, "help-config": {"config", "--help"}, "help-config-show": {"config", "show", "--help"}, "help-history": {"history", "--help"}, "help-changes": {"changes", "--help"}, "help-check": {"check", "--help"}, "help-serve": {"serve", "--help"}, "help-events": {"events", "--help"},
-		"help-report": {"report", "--help"}, "help-views": {"views", "--help"}, "help-schema": {"schema", "--help"}, "help-completion": {"completion", "--help"},
+		"help-report": {"report", "--help"}, "help-fields": {"fields", "--help"}, "help-views": {"views", "--help"}, "help-schema": {"schema", "--help"}, "help-completion": {"completion", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

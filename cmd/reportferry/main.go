@@ -3,6 +3,7 @@
 //
 //	main ── root ──┬── run, backfill, plan, serve      here: what begins runs
 //	               │     want/  the flags of a table    after/  what a run has left, and what comes next
+//	               ├── setup/    init
 //	               ├── inspect/  status, gaps, check, views
 //	               ├── replay/   replay, diff
 //	               ├── query/    report, events

@@ -192,7 +192,8 @@ func (p *place) run(args ...string) (string, int) {
 
 var (
 	partName  = regexp.MustCompile(`^out/installs/dt=\d{4}-\d\d-\d\d/part-0\.parquet$`)
-	stateName = regexp.MustCompile(`^out/_reportferry_(partitions|restatements)/table=installs/dt=\d{4}-\d\d-01/part-0\.parquet$`)
+	// Who fetched what when, which no two runs have the same, and what the columns mean, which a killed run may have left out.
+	stateName = regexp.MustCompile(`^out/(_reportferry_(partitions|restatements)/table=installs/dt=\d{4}-\d\d-01/part-0\.parquet|installs\.dataset\.json)$`)
 )
 
 // files gives the parts of the job's table that are visible in the bucket; what is no part is an error.
@@ -211,7 +212,7 @@ func (p *place) files() map[string]string {
 			return err
 		}
 		if stateName.MatchString(rel) {
-			return nil // who fetched what when: no two runs are the same
+			return nil
 		}
 		if !partName.MatchString(rel) {
 			p.t.Errorf("visible, and no part: %s", rel)

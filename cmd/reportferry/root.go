@@ -9,14 +9,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/apps"
+	"github.com/reportferry/reportferry/cmd/reportferry/complete"
 	"github.com/reportferry/reportferry/cmd/reportferry/emulate"
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/fields"
 	"github.com/reportferry/reportferry/cmd/reportferry/history"
 	"github.com/reportferry/reportferry/cmd/reportferry/inspect"
 	"github.com/reportferry/reportferry/cmd/reportferry/push"
 	"github.com/reportferry/reportferry/cmd/reportferry/query"
 	"github.com/reportferry/reportferry/cmd/reportferry/replay"
 	"github.com/reportferry/reportferry/cmd/reportferry/runs"
+	"github.com/reportferry/reportferry/cmd/reportferry/setup"
 	"github.com/reportferry/reportferry/cmd/reportferry/show"
 	"github.com/reportferry/reportferry/cmd/reportferry/usage"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
@@ -93,8 +96,9 @@ REPORTFERRY_DEADLINE are the defaults of the flags of these names.
 		`"{{.CommandPath}} [command] --help" says more about a command.`,
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), newPlan(p), inspect.Status(p), runs.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
-		newServe(p), query.Events(p), query.Report(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), show.New(p), emulate.New(p, freeHeap), newVersion())
+	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), newPlan(p), inspect.Status(p), runs.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
+		newServe(p), query.Events(p), query.Report(p), fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), show.New(p), emulate.New(p, freeHeap), newVersion())
+	complete.Flags(p, root)
 	usage.Explain(root)
 	return root
 }

@@ -5,6 +5,7 @@ import "strings"
 // A Field is one dimension or metric. Of a dimension only Slug, Type and Description are set.
 type Field struct {
 	Slug        string // as asked for
+	Pattern     string // the slug with placeholders that stands for it; empty for a line of its own
 	Type        Type
 	Description string // the service's label and formula, with what the slug put into a pattern
 	Additive    Additive

@@ -40,20 +40,25 @@ var (
 	}
 )
 
+// choices are the placeholders that stand for one of few words.
+var choices = map[string][]string{
+	"{value}":    numbers("", 0, 63),
+	"{bit}":      numbers("", 1, 6),
+	"{coarse}":   {"null", "none", "low", "medium", "high"},
+	"{postback}": numbers("", 0, 2),
+	"{src}":      sources,
+	"{sub}":      subscriptionEvents,
+	"{kind}":     subscriptionKinds,
+	"{from}":     append([]string{"install"}, subscriptionEvents...),
+}
+
+// placeholders are the other ones, with what they match.
 var placeholders = map[string]string{
 	period:         periodRE,
 	anyEvent:       `.+`,
 	anyMetric:      `.+`,
-	"{value}":      `[0-9]|[1-5][0-9]|6[0-3]`,
-	"{bit}":        `[1-6]`,
-	"{coarse}":     `null|none|low|medium|high`,
-	"{postback}":   `[0-2]`,
 	"{window}":     `[0-9]{1,3}`, // how it is written isn't documented
 	"{confidence}": `[0-9]{1,3}`, // nor is this
-	"{src}":        strings.Join(sources, "|"),
-	"{sub}":        strings.Join(subscriptionEvents, "|"),
-	"{kind}":       strings.Join(subscriptionKinds, "|"),
-	"{from}":       "install|" + strings.Join(subscriptionEvents, "|"),
 }
 
 // pattern is a metric whose slug has placeholders. A lookup skips nearly all patterns by what their slugs begin and end with,
@@ -81,6 +86,9 @@ func readPatterns(all map[string]Field) patternList {
 
 func compile(slug string) *regexp.Regexp {
 	expr := regexp.QuoteMeta(slug)
+	for name, words := range choices {
+		expr = strings.ReplaceAll(expr, regexp.QuoteMeta(name), "(?P<"+strings.Trim(name, "{}")+">"+strings.Join(words, "|")+")")
+	}
 	for name, re := range placeholders {
 		expr = strings.ReplaceAll(expr, regexp.QuoteMeta(name), "(?P<"+strings.Trim(name, "{}")+">"+re+")")
 	}
@@ -106,7 +114,7 @@ func (l patternList) match(slug string, event bool, inner func(string) (Field, b
 // fill gives the metric of a slug, of which found holds the texts of the placeholders.
 func (p pattern) fill(slug string, found []string, inner func(string) (Field, bool)) (f Field, event string, ok bool) {
 	f = p.field
-	f.Slug = slug
+	f.Slug, f.Pattern = slug, p.field.Slug
 	var words []string
 	for i, name := range p.expression().SubexpNames()[1:] {
 		text := found[i+1]

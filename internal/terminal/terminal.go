@@ -115,9 +115,12 @@ func Data(w io.Writer) io.Writer {
 	return w
 }
 
-// Is says whether w leads to a terminal.
-func Is(w io.Writer) bool {
-	file, ok := Raw(w).(*os.File)
+// Is says whether a reader or a writer leads to a terminal.
+func Is(stream any) bool {
+	if own, ok := stream.(*Writer); ok {
+		stream = own.to
+	}
+	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // columns are those of a snapshot, which has one row for each token of a slug in an app. All of them belong to the key,
@@ -43,11 +44,15 @@ var descriptions = []string{
 func (k *Kind) definition() partition.Definition {
 	d := partition.Definition{Columns: columns, Shape: k.shape()} // the first column is the partition
 	warehouse := k.o.Warehouse
+	warehouse.About = &sinks.About{
+		Job: k.o.Job, Zone: k.o.Rules.Location.String(),
+		Text: "The account's events and their slugs, a snapshot a day. Written by job " + k.o.Job + " of reportferry.",
+	}
 	if warehouse.ClusterBy == nil {
 		warehouse.ClusterBy = []string{"slug", "app_token"}
 	}
-	d.Complete(warehouse, refresh.Day.String(), nil, func(c table.Column) string {
-		return descriptions[slices.IndexFunc(columns, func(other table.Column) bool { return other.Name == c.Name })]
+	d.Complete(warehouse, refresh.Day.String(), nil, func(c table.Column) sinks.Column {
+		return sinks.Column{Description: descriptions[slices.IndexFunc(columns, func(other table.Column) bool { return other.Name == c.Name })]}
 	})
 	return d
 }

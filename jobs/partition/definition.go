@@ -37,8 +37,8 @@ var columnTypes = map[catalog.Type]sinks.ColumnType{
 const mostClustered = 4
 
 // Complete fills in the schema. warehouse has what the config says of tables, and goes before the defaults. usual are
-// the columns that readers filter by most, in the order of their importance.
-func (d *Definition) Complete(warehouse sinks.Schema, period string, usual []string, describe func(table.Column) string) {
+// the columns that readers filter by most, in the order of their importance. describe says what a column means.
+func (d *Definition) Complete(warehouse sinks.Schema, period string, usual []string, describe func(table.Column) sinks.Column) {
 	s := warehouse
 	s.Period = period
 	if d.Route != table.NoRoute {
@@ -49,7 +49,9 @@ func (d *Definition) Complete(warehouse sinks.Schema, period string, usual []str
 		if !ok {
 			typ = sinks.Date
 		}
-		s.Columns = append(s.Columns, sinks.Column{Name: c.Name, Type: typ, Required: c.Dimension, Description: describe(c)})
+		described := describe(c)
+		described.Name, described.Type, described.Required = c.Name, typ, c.Dimension
+		s.Columns = append(s.Columns, described)
 	}
 	if s.ClusterBy == nil {
 		s.ClusterBy = d.clusters(usual)

@@ -114,7 +114,7 @@ func (k *Kind) define(cols []column) *columns {
 	}
 	c.Rules = k.o.Rules
 	c.Rules.FinalAfter = k.o.finalAfter(c.Shape)
-	c.Complete(k.o.Warehouse, k.o.Rules.Period.String(), usual, describe)
+	c.Complete(k.o.warehouse(), k.o.Rules.Period.String(), usual, k.o.describe)
 	return c
 }
 
@@ -223,32 +223,6 @@ func (p *plan) schema(ctx context.Context) (*sinks.Schema, error) {
 	return cols.Schema, nil
 }
 
-// usual are the dimensions that dashboards filter by most.
-var usual = []string{"app_token", "app", "network", "partner_name", "campaign", "country_code", "os_name"}
-
-// describe is a column's description for people who read the table.
-func describe(c table.Column) string {
-	switch {
-	case c.Stamp == table.LoadedAt:
-		return "When the fetch of this content began"
-	case c.Stamp == table.LoadedBy:
-		return "ID of the run that fetched this content"
-	case c.Dimension:
-		f, _ := catalog.Dimension(c.Source)
-		return f.Description
-	}
-	return metric(c.Source).Description
-}
-
-// metric is what the catalogue knows of a metric, also of an event's; nothing of one that is the account's own.
-func metric(slug string) catalog.Field {
-	f, known := catalog.Metric(slug)
-	if !known {
-		f, _ = catalog.Guess(slug)
-	}
-	return f
-}
-
 // finalAfter says of each metric of the table how many days after a period's end the service changes it no more. One that the
 // catalogue lacks is taken for one that it doesn't restate for longer than others.
 func (o Options) finalAfter(s ledger.Shape) map[string]int {
@@ -257,7 +231,7 @@ func (o Options) finalAfter(s ledger.Shape) map[string]int {
 		if c.Source == "" || slices.Contains(o.Query.Dimensions, c.Source) {
 			continue // NULLs stay NULLs
 		}
-		after, ever := metric(c.Source).FinalAfter(strings.Join(o.Query.Parameters["ad_spend_mode"], ""))
+		after, ever := metric(c.Source).FinalAfter(o.adSpendMode())
 		switch {
 		case o.FinalAfter > 0:
 			after = o.FinalAfter

@@ -221,7 +221,7 @@ func (r *rig) files() map[civil.Date]string {
 	r.t.Helper()
 	found := map[civil.Date]string{}
 	err := filepath.WalkDir(r.out, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || path == filepath.Join(r.out, "installs.dataset.json") {
 			return err
 		}
 		rel, err := filepath.Rel(r.out, path)

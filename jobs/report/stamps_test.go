@@ -1,12 +1,19 @@
 package report_test
 
 import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cloud.google.com/go/civil"
+	"github.com/apache/arrow-go/v18/parquet/file"
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/emulator"
@@ -146,4 +153,82 @@ func TestStampsReplayed(t *testing.T) {
 			t.Errorf("the stamps are there, and yet %+v", res.Outcome)
 		}
 	})
+}
+
+// Whatever night wrote a file, it has the columns of the config in its order. An added metric is in all of them once the next
+// run is done; until then older files lack it, and have the others in the same order and types. The description beside the
+// table has them all.
+func TestOneSchema(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 5, Apps: 2, Rate: -1})
+		defer r.close()
+		time.Sleep(60 * 24 * time.Hour)
+		r.from(civil.DateOf(time.Now()).AddDays(-20))
+		r.ok()
+		r.options.Query.Metrics = slices.Insert(slices.Clone(r.options.Query.Metrics), 2, "impressions")
+		r.options.Stamps = []table.Stamp{table.LoadedAt}
+		r.options.Rules.LaterColumns = true
+		r.ok()
+		schemas := map[string]int{}
+		for _, path := range r.files() {
+			got := readParquet(t, path)
+			var all []string
+			for i, name := range got.names {
+				if name != "impressions" && name != "_loaded_at" {
+					all = append(all, name+" "+got.kinds[i].String())
+				}
+			}
+			schemas[strings.Join(all, ",")]++
+		}
+		if len(schemas) != 1 {
+			t.Errorf("the columns that files have in common differ: %v", schemas)
+		}
+		r.options.Rules.LaterColumns = false
+		r.ok()
+		clear(schemas)
+		for _, path := range r.files() {
+			got := readParquet(t, path)
+			schemas[strings.Join(got.names, ",")+fmt.Sprint(got.kinds)]++
+			text, err := os.ReadFile(filepath.Join(r.out, "installs.dataset.json"))
+			check(t, err)
+			var described struct{ Columns []struct{ Name string } }
+			check(t, json.Unmarshal(text, &described))
+			if !slices.EqualFunc(described.Columns, got.names, func(c struct{ Name string }, name string) bool { return c.Name == name }) {
+				t.Fatalf("described %v, want %v", described, got.names)
+			}
+		}
+		if len(schemas) != 1 {
+			t.Errorf("several schemas: %v", schemas)
+		}
+	})
+}
+
+// The rows of a day that is asked for in pieces say when the first piece was; and the stamps are the ledger's to the microsecond,
+// which only a clock that goes on by itself shows.
+func TestStampsOfPieces(t *testing.T) {
+	for _, most := range []int{0, 2} { // whole days, and days in pieces
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 5, Rate: -1, MaxPairs: most})
+		r.options.Query.Filters = map[string][]string{"app_token__in": nil}
+		for _, app := range r.server.Apps() {
+			r.options.Query.Filters["app_token__in"] = append(r.options.Query.Filters["app_token__in"], app.Token)
+		}
+		r.options.Stamps = []table.Stamp{table.LoadedAt}
+		r.start(1)
+		r.ok()
+		for day, path := range r.files() {
+			f, err := file.OpenParquetFile(path, false)
+			check(t, err)
+			group := f.MetaData().RowGroup(0)
+			chunk, err := group.ColumnChunk(group.NumColumns() - 1)
+			check(t, err)
+			stats, err := chunk.Statistics()
+			check(t, err)
+			low, high := int64(binary.LittleEndian.Uint64(stats.EncodeMin())), int64(binary.LittleEndian.Uint64(stats.EncodeMax()))
+			if want := r.recorded(day).Fetched.UnixMicro(); low != want || high != want {
+				t.Errorf("%s: loaded at %d to %d, want %d", day, low, high, want)
+			}
+			check(t, f.Close())
+		}
+		r.close()
+	}
 }

@@ -115,7 +115,7 @@ func (s Tables) definition(name string, columns []column) partition.Definition {
 		descriptions[c.Name] = c.description
 	}
 	warehouse := sinks.Schema{KMSKey: s.Warehouse.KMSKey, Labels: s.Warehouse.Labels, ClusterBy: []string{"table_name"}}
-	d.Complete(warehouse, refresh.Month.String(), nil, func(c table.Column) string { return descriptions[c.Name] })
+	d.Complete(warehouse, refresh.Month.String(), nil, func(c table.Column) sinks.Column { return sinks.Column{Description: descriptions[c.Name]} })
 	return d
 }
 

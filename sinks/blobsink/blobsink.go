@@ -28,6 +28,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,8 +63,9 @@ type Sink struct {
 	probed sync.Once
 	holds  atomic.Bool // the store is known to enforce preconditions; until then each put looks for itself too
 
-	mu    sync.Mutex
-	swept map[string]bool // tables whose leftovers of killed writers were removed
+	mu        sync.Mutex
+	swept     map[string]bool          // tables whose leftovers of killed writers were removed
+	described map[string]*sinks.Schema // by table: what was last written beside its folder
 }
 
 // Open opens the sink of a bucket's URL, as OpenBucket does. The query parameter key, for example
@@ -96,7 +98,7 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 func newSink(bucket *blob.Bucket, rawURL string, key keyTemplate, dir string) *Sink {
 	return &Sink{
 		bucket: bucket, url: sinks.Redact(rawURL), store: identity(bucket, rawURL, key), key: key, dir: dir, turn: make(chan struct{}, 1),
-		swept: map[string]bool{},
+		swept: map[string]bool{}, described: map[string]*sinks.Schema{},
 	}
 }
 
@@ -135,7 +137,11 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 		return fail(fmt.Errorf("the part is stored but couldn't be verified: %w; repeat the put", err))
 	}
 	s.probe(verify, p.Warn)
-	return s.receipt(key, p, mark, stored, fail)
+	r, err := s.receipt(key, p, mark, stored, fail)
+	if err == nil {
+		s.describe(verify, p)
+	}
+	return r, err
 }
 
 // receipt returns the receipt when the store holds what the put with this mark wrote.
@@ -183,7 +189,7 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 	var file *os.File
 	held := false // the store's client took the condition
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
-		ContentType: ContentType,
+		ContentType: contentType(key),
 		BufferSize:  bufferSize,
 		Metadata:    map[string]string{markKey: mark},
 		IfNotExist:  over.Absent && s.dir == "",
@@ -221,6 +227,14 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 		err = disk.SyncFolders(folder, root)
 	}
 	return err
+}
+
+// contentType is the media type of what lies under a key.
+func contentType(key string) string {
+	if strings.HasSuffix(key, datasetSuffix) {
+		return "application/json"
+	}
+	return ContentType
 }
 
 // copyPart copies exactly size bytes. A part that is shorter or longer isn't the part that was checked.

@@ -74,6 +74,9 @@ func newTable(schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 		return nil, err
 	}
 	t := &bigquery.TableMetadata{Labels: labels}
+	if schema.About != nil {
+		t.Description = schema.About.Text
+	}
 	if len(schema.ClusterBy) > 0 {
 		t.Clustering = &bigquery.Clustering{Fields: schema.ClusterBy}
 	}
@@ -93,7 +96,7 @@ func newTable(schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 }
 
 func field(c sinks.Column, required bool) *bigquery.FieldSchema {
-	f := &bigquery.FieldSchema{Name: c.Name, Type: bigquery.FieldType(typeNames[c.Type]), Required: required, Description: c.Description}
+	f := &bigquery.FieldSchema{Name: c.Name, Type: bigquery.FieldType(typeNames[c.Type]), Required: required, Description: c.Text()}
 	if r := []rune(f.Description); len(r) > maxDescription {
 		f.Description = string(r[:maxDescription])
 	}

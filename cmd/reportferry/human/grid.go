@@ -17,6 +17,8 @@ type Grid struct {
 	Rows  [][]string
 	Right []bool // true for columns of numbers, whose ends are aligned
 	Most  []int  // the width after which a cell is cut; 0 for none
+	Alone int    // a first cell wider than this isn't cut but has a line of its own; 0: none has
+	Width int    // of a line: the last cell is cut to what the others leave; 0: it isn't
 }
 
 // Write writes the grid. Line ends and tabs in a cell are shown as marks, because one row is one line.
@@ -30,14 +32,23 @@ func (g Grid) Write(w io.Writer) {
 			if i < len(g.Most) && g.Most[i] > 0 {
 				shown[i] = runewidth.Truncate(shown[i], g.Most[i], "…")
 			}
-			widths[i] = max(widths[i], runewidth.StringWidth(shown[i]))
+			if n := runewidth.StringWidth(shown[i]); i > 0 || g.Alone == 0 || n <= g.Alone {
+				widths[i] = max(widths[i], n)
+			}
 		}
 		lines[r] = shown
 	}
 	for _, cells := range lines {
 		var b strings.Builder
 		for i, c := range cells {
-			gap := strings.Repeat(" ", widths[i]-runewidth.StringWidth(c))
+			if i == 0 && runewidth.StringWidth(c) > widths[0] {
+				fmt.Fprintln(w, c)
+				c = ""
+			}
+			if used := runewidth.StringWidth(b.String()) + 2; i == len(cells)-1 && g.Width > used {
+				c = runewidth.Truncate(c, g.Width-used, "…")
+			}
+			gap := strings.Repeat(" ", max(0, widths[i]-runewidth.StringWidth(c)))
 			if i < len(g.Right) && g.Right[i] {
 				c, gap = gap+c, ""
 			}

@@ -52,22 +52,7 @@ are refused, 1 when another step fails, and 3 when something isn't as recorded.
 Nothing that is recorded or published is changed.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
-				c := &checker{Session: s, out: cmd.OutOrStdout(), dice: rand.New(rand.NewPCG(seed, seed)), sample: sample, flag: p.Again()}
-				if p.JSON() {
-					c.tell = s.Log
-				}
-				if err := c.check(ctx, names, live); err != nil {
-					return err
-				}
-				if code := c.exit(); code != jobs.ExitDone {
-					return exit.Silent(code)
-				}
-				if !p.JSON() {
-					fmt.Fprintf(c.out, "All of it works. Next: `reportferry plan%[1]s` says what a run would fetch,\n`reportferry run%[1]s` fetches it.\n", c.flag)
-				}
-				return nil
-			})
+			return (&checker{dice: rand.New(rand.NewPCG(seed, seed)), sample: sample}).run(cmd, p, names, live)
 		},
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "ask the service too")
@@ -75,6 +60,29 @@ Nothing that is recorded or published is changed.`,
 	cmd.Flags().Uint64Var(&seed, "seed", rand.Uint64(), "chooses the sample; default: another each time")
 	cmd.Flags().Lookup("seed").DefValue = "0" // the help text must not change from call to call, and 0 isn't shown
 	return cmd
+}
+
+// Config does what the command check does, for a command that has written a config.
+func Config(cmd *cobra.Command, p *wire.Program) error { return (&checker{}).run(cmd, p, nil, false) }
+
+// run checks, and gives the exit code as an error.
+func (c *checker) run(cmd *cobra.Command, p *wire.Program, names []string, live bool) error {
+	return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
+		c.Session, c.out, c.flag = s, cmd.OutOrStdout(), p.Again()
+		if p.JSON() {
+			c.tell = s.Log
+		}
+		if err := c.check(ctx, names, live); err != nil {
+			return err
+		}
+		if code := c.exit(); code != jobs.ExitDone {
+			return exit.Silent(code)
+		}
+		if !p.JSON() {
+			fmt.Fprintf(c.out, "All of it works. Next, what a run would fetch, and the run:\n  reportferry plan%[1]s\n  reportferry run%[1]s\n", c.flag)
+		}
+		return nil
+	})
 }
 
 // A checker writes what it finds to out and counts what is wrong.

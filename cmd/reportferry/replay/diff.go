@@ -35,7 +35,7 @@ Rows are told apart by all dimensions of the job. With --by they are added up by
 fewer of them; metrics that don't add up are then left out. Numbers are exact,
 as the service wrote them.`,
 		Args:              cobra.ExactArgs(2),
-		ValidArgsFunction: p.CompleteJobs,
+		ValidArgsFunction: p.CompleteJobDay,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format == "table" && p.JSON() {
 				format = "json"

@@ -56,7 +56,7 @@ func (r *Report) tableOf(s draft.Service, sink, name, start string) draft.Config
 			"One table, made of a command's flags. reportferry plan says what a run would",
 			"fetch, and run fetches it. config/README.md explains every key.",
 		},
-		Service: s, Ledger: literal(ledgerBeside(sink)), Jobs: []draft.Job{job},
+		Service: s, Ledger: literal(LedgerBeside(sink)), Jobs: []draft.Job{job},
 	}
 }
 
@@ -101,8 +101,8 @@ var (
 	strange = regexp.MustCompile(`[^a-z0-9_]+`)
 )
 
-// sinkURL is a place as the config names it: a URL as it is, or the path of a folder.
-func sinkURL(to string) string {
+// SinkURL is a place as the config names it: a URL as it is, or the path of a folder.
+func SinkURL(to string) string {
 	if scheme.MatchString(to) {
 		return to
 	}
@@ -120,10 +120,10 @@ func sinkURL(to string) string {
 	return strings.TrimSuffix(u.String(), "/")
 }
 
-// ledgerBeside is a ledger in the folder or under the prefix that holds the tables. Its name begins with a dot, so that readers
+// LedgerBeside is a ledger in the folder or under the prefix that holds the tables. Its name begins with a dot, so that readers
 // take it for no table, and nothing in it is Parquet. A dataset holds tables alone: with one, the ledger is in the working
 // directory.
-func ledgerBeside(sink string) string {
+func LedgerBeside(sink string) string {
 	u, err := url.Parse(sink)
 	if err != nil || u.Scheme == "bigquery" {
 		return "file://./.reportferry"
@@ -135,7 +135,7 @@ func ledgerBeside(sink string) string {
 	return u.String()
 }
 
-// nameOf names a table by its dimensions, so that it keeps its name when a metric is added.
-func nameOf(dimensions []string) string {
+// NameOf names a table by its dimensions, so that it keeps its name when a metric is added.
+func NameOf(dimensions []string) string {
 	return strings.Trim(strange.ReplaceAllString(strings.ToLower(strings.Join(dimensions, "_")), "_"), "_")
 }

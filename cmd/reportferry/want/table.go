@@ -97,12 +97,12 @@ func (r *Report) config(cmd *cobra.Command, p *wire.Program, to, name, start str
 		return nil, nil, err
 	}
 	if name == "" {
-		name = nameOf(r.Query.Dimensions)
+		name = NameOf(r.Query.Dimensions)
 	}
-	text := r.tableOf(service, sinkURL(to), name, start).YAML()
+	text := r.tableOf(service, SinkURL(to), name, start).YAML()
 	c, err := config.Parse("", text, p.LookupEnv)
 	if err != nil {
-		return nil, nil, inFlags(cmd.Flags(), err)
+		return nil, nil, InFlags(cmd.Flags(), err)
 	}
 	if kind, _, _ := strings.Cut(c.Jobs[0].Sinks[0], ":"); p.Sinks[kind] == nil {
 		return nil, nil, fmt.Errorf("--to: no sink begins with %s://; want a folder such as ./out, or the URL of one of %s",
@@ -114,8 +114,8 @@ func (r *Report) config(cmd *cobra.Command, p *wire.Program, to, name, start str
 // onLine is where a config's mistakes point to, which no flag has.
 var onLine = regexp.MustCompile(`, first on line [0-9]+`)
 
-// inFlags names the flags in the place of the keys that a config's mistakes begin with, one on a line.
-func inFlags(set *pflag.FlagSet, err error) error {
+// InFlags names the flags in the place of the keys that a config's mistakes begin with, one on a line.
+func InFlags(set *pflag.FlagSet, err error) error {
 	var lines []string
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		key, rest, _ := strings.Cut(line, ":")

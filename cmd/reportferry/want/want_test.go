@@ -32,7 +32,7 @@ func TestPlaces(t *testing.T) {
 		"file://./o?key={t}":    {"file://./o?key={t}", "file://./o/.reportferry"},
 		"bigquery://project/ds": {"bigquery://project/ds", "file://./.reportferry"},
 	} {
-		if got := [2]string{sinkURL(to), ledgerBeside(sinkURL(to))}; got != want {
+		if got := [2]string{SinkURL(to), LedgerBeside(SinkURL(to))}; got != want {
 			t.Errorf("%s: %q, want %q", to, got, want)
 		}
 	}
@@ -40,7 +40,7 @@ func TestPlaces(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for dimensions, want := range map[string]string{"day,network": "day_network", "app": "app", "Day,my-own.x": "day_my_own_x"} {
-		if got := nameOf(strings.Split(dimensions, ",")); got != want {
+		if got := NameOf(strings.Split(dimensions, ",")); got != want {
 			t.Errorf("%s: %s, want %s", dimensions, got, want)
 		}
 	}

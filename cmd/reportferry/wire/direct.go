@@ -50,13 +50,8 @@ func (p *Program) Taken() bool { return p.taken != nil }
 // Asking is WithService for commands that need no config: where there is none, the flags of AddService and their defaults say
 // whom to ask. A config that is named has to be there. Of one that is there, the flags replace what they name and nothing else.
 func (p *Program) Asking(cmd *cobra.Command, do func(context.Context, *Session) error) error {
-	c, err := config.Load(p.ConfigFile, p.LookupEnv)
-	named := cmd.Flags().Changed("config") || p.getenv("REPORTFERRY_CONFIG") != ""
-	none := (errors.Is(err, fs.ErrNotExist) || p.Embedded) && !named
-	switch {
-	case none:
-		c = &config.Config{Service: config.DefaultService()}
-	case err != nil:
+	c, none, err := p.asked(cmd)
+	if err != nil {
 		return exit.Usage(err)
 	}
 	if err := p.redirect(&c.Service); err != nil {
@@ -66,6 +61,16 @@ func (p *Program) Asking(cmd *cobra.Command, do func(context.Context, *Session) 
 		return exit.Usage(err)
 	}
 	return p.using(cmd, c, do)
+}
+
+// asked is the config that says whom to ask, or what stands for it where there is none.
+func (p *Program) asked(cmd *cobra.Command) (c *config.Config, none bool, err error) {
+	named := cmd.Flags().Changed("config") || p.getenv("REPORTFERRY_CONFIG") != ""
+	c, err = config.Load(p.ConfigFile, p.LookupEnv)
+	if (errors.Is(err, fs.ErrNotExist) || p.Embedded) && !named {
+		return &config.Config{Service: config.DefaultService()}, true, nil
+	}
+	return c, false, err
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -119,4 +124,23 @@ func (p *Program) checkToken(s config.Service, noConfig bool) error {
 		message += fmt.Sprintf("; there is no config either, at %s", p.ConfigFile)
 	}
 	return errors.New(message)
+}
+
+// Unasked says why a command that can do without the service doesn't ask it: there is no token, or the config has errors, and might
+// name another host. It is empty when Asking would ask, and when a flag says whom to ask, so that Asking says what is missing.
+func (p *Program) Unasked(cmd *cobra.Command) (why string, err error) {
+	c, _, err := p.asked(cmd)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", exit.Usage(err)
+	case err != nil:
+		return p.ConfigFile + " has errors; check says which", nil
+	case p.BaseURL+p.TokenEnv != "" || p.Embedded:
+		return "", nil
+	case p.checkToken(c.Service, false) == nil:
+		return "", nil
+	case c.Service.Token == config.TokenOf(config.DefaultTokenEnv):
+		return config.DefaultTokenEnv + " is not set", nil
+	}
+	return p.ConfigFile + " names no token", nil
 }

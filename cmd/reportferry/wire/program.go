@@ -155,21 +155,6 @@ func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) err
 	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
 }
 
-// CompleteJobs completes arguments in a shell: the config's jobs that aren't on the command line yet.
-func (p *Program) CompleteJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	c, err := p.loadConfig()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, job := range c.Jobs {
-		if !slices.Contains(given, job.Name) {
-			names = append(names, job.Name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
 // ShowConfig gives the config as it was understood, or only the jobs of these names. safe takes what may be secret out of texts.
 func (p *Program) ShowConfig(names []string, safe func(string) string) ([]strict.Shown, error) {
 	c, err := p.loadConfig()

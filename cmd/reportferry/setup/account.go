@@ -1,0 +1,86 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/terminal"
+)
+
+// Account lists the apps that the token may see, in the order of their names. The list is nil when the service has none, which
+// its document doesn't promise. A person waits for it, so it isn't asked for long.
+func account(cmd *cobra.Command, p *wire.Program, c *config.Config) (apps []adjust.Filter, err error) {
+	brief := *c
+	brief.Warnings, brief.Service.Attempts, brief.Service.Patience = nil, 2, 20*time.Second
+	if err := p.Take(&brief); err != nil {
+		return nil, err
+	}
+	err = p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
+		lists, err := s.Client.FiltersData(ctx, []string{"apps"})
+		var answer *adjust.Error
+		if errors.As(err, &answer) && (answer.Status == http.StatusBadRequest || answer.Status == http.StatusNotFound) {
+			return nil
+		}
+		apps = lists["apps"]
+		return err
+	})
+	slices.SortFunc(apps, func(a, b adjust.Filter) int {
+		return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.ID, b.ID))
+	})
+	return apps, err
+}
+
+// chosen are the tokens of the apps that somebody names by token or by name. Without a list any
+// token is taken as it is.
+func chosen(apps []adjust.Filter, names []string) (tokens []string, err error) {
+	for _, name := range names {
+		token := name
+		if len(apps) > 0 {
+			if token, err = find(apps, name); err != nil {
+				return nil, err
+			}
+		}
+		if !slices.Contains(tokens, token) {
+			tokens = append(tokens, token)
+		}
+	}
+	return tokens, nil
+}
+
+func find(apps []adjust.Filter, name string) (token string, err error) {
+	var found []string
+	for _, a := range apps {
+		if a.ID == name {
+			return a.ID, nil
+		}
+		if strings.EqualFold(a.ID, name) || strings.EqualFold(a.Name, name) {
+			found = append(found, a.ID)
+		}
+	}
+	switch len(found) {
+	case 0:
+	case 1:
+		return found[0], nil
+	default:
+		return "", fmt.Errorf("%q is the name of %d apps; want the token of one: %s", name, len(found), terminal.Line(strings.Join(found, ", ")))
+	}
+	var known []string
+	for _, a := range apps[:min(len(apps), 5)] {
+		known = append(known, a.ID+" ("+a.Name+")")
+	}
+	if more := len(apps) - len(known); more > 0 {
+		known = append(known, fmt.Sprintf("%d more", more))
+	}
+	return "", fmt.Errorf("the account has no app %q; its apps are %s", name, terminal.Line(strings.Join(known, ", ")))
+}

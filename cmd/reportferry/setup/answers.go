@@ -1,0 +1,143 @@
+package setup
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/want"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/draft"
+	"github.com/reportferry/reportferry/config/preset"
+)
+
+// Answers are what the flags or the questions say of the tables. Whom to ask is the program's own.
+type answers struct {
+	apps                []string // tokens; none: all apps of the account
+	presets             []string
+	dimensions, metrics []string // of a table of one's own; none: there is no such table
+	name                string   // of that table; empty: its dimensions
+	currency            string
+	to                  string // a folder, or a sink's URL
+	start               string // empty: what a preset says, or the usual one
+	schedule, zone      string
+}
+
+// usual are the answers of somebody who says nothing.
+func usual() answers {
+	return answers{currency: "USD", to: "./out", schedule: "0 6 * * *", zone: "UTC"}
+}
+
+// draft is the config that the answers stand for.
+func (a answers) draft(s draft.Service) (draft.Config, error) {
+	sink := want.SinkURL(a.to)
+	c := draft.Config{
+		Comment: []string{
+			"What to ferry where. The line above lets an editor complete and check this",
+			"file, once there is a schema: reportferry schema > schema.json",
+			"The page config/README.md of reportferry explains every key. reportferry check",
+			"tries all that a run needs, plan says what a run would fetch, run fetches it.",
+		},
+		Service: s, Ledger: want.LedgerBeside(sink),
+	}
+	for _, name := range a.presets {
+		p, ok := preset.Named(name)
+		if !ok {
+			return c, fmt.Errorf("preset: no preset %q; want %s, which init --preset list explains", name, strings.Join(presetNames(), ", "))
+		}
+		for _, j := range p.Jobs {
+			c.Jobs = append(c.Jobs, a.finished(j, sink))
+		}
+	}
+	if len(a.dimensions)+len(a.metrics) > 0 {
+		own := draft.Job{Name: a.name, Start: want.UsualStart, Dimensions: a.dimensions, Metrics: a.metrics}
+		if own.Name == "" {
+			own.Name = want.NameOf(a.dimensions)
+		}
+		c.Jobs = append(c.Jobs, a.finished(own, sink))
+	}
+	return c, nil
+}
+
+// text is the config as a file, and parsed is what that file says. Errors begin with the keys, or with the flags of whom to ask.
+func (a answers) text(p *wire.Program) ([]byte, error) {
+	s, err := p.Whom()
+	if err == nil {
+		err = checkVariable(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.draft(s)
+	return c.YAML(), err
+}
+
+func (a answers) parsed(p *wire.Program) (*config.Config, error) {
+	text, err := a.text(p)
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.Parse("", text, p.LookupEnv)
+	if err == nil {
+		return c, nil
+	}
+	var mistakes []string // what is wrong with an answer is wrong with every table
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if !slices.Contains(mistakes, line) && !strings.HasSuffix(line, " more like it") {
+			mistakes = append(mistakes, line)
+		}
+	}
+	return nil, errors.New(strings.Join(mistakes, "\n"))
+}
+
+// capitals are how people name variables. A token doesn't look like this.
+var capitals = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,60}$`)
+
+// checkVariable refuses what is more likely the token than the name of its variable, because the name is written into the file.
+func checkVariable(p *wire.Program) error {
+	if name := missingToken(p); name != "" && !capitals.MatchString(name) {
+		return errors.New("--token-env: want the name of an environment variable that holds the token, never the token itself; no variable of this name is set")
+	}
+	return nil
+}
+
+// missingToken is the variable that should hold the token and doesn't; empty when nothing is missing.
+func missingToken(p *wire.Program) string {
+	name := cmp.Or(p.TokenEnv, config.DefaultTokenEnv)
+	if value, _ := p.LookupEnv(name); p.Embedded || value != "" {
+		return ""
+	}
+	return name
+}
+
+// finished is a job with what depends on the person.
+func (a answers) finished(j draft.Job, sink string) draft.Job {
+	j.Schedule, j.Sinks = a.schedule, []string{sink}
+	if a.zone != "UTC" {
+		j.Zone = a.zone
+	}
+	apps := draft.Key{Name: "filters", Value: []draft.Key{{Name: "app_token__in", Value: a.apps}}}
+	if j.Kind == "events" {
+		apps = draft.Key{Name: "apps", Value: a.apps}
+	} else {
+		j.Currency = a.currency
+		if a.start != "" {
+			j.Start = a.start
+		}
+	}
+	if len(a.apps) > 0 {
+		j.More = append(slices.Clone(j.More), apps)
+	}
+	return j
+}
+
+func presetNames() (names []string) {
+	for _, p := range preset.All() {
+		names = append(names, p.Name)
+	}
+	return names
+}

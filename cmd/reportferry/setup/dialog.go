@@ -1,0 +1,84 @@
+package setup
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A dialog asks one question at a time. It ends with the context or with the input, whichever is first.
+type dialog struct {
+	ctx   context.Context
+	out   io.Writer
+	lines <-chan string // closed at the end of the input
+}
+
+// newDialog reads answers line by line. The reading goes on beside the questions, because a signal doesn't end it.
+func newDialog(ctx context.Context, in io.Reader, out io.Writer) *dialog {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			select {
+			case lines <- s.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return &dialog{ctx: ctx, out: out, lines: lines}
+}
+
+// A doubt is a reason to look at an answer again. The answer counts when it is given once more.
+type doubt struct{ error }
+
+// ask asks until take is content with the answer. An empty line stands for what is in brackets.
+func (d *dialog) ask(question, usual string, take func(answer string, sure bool) error) error {
+	for doubted := ""; ; {
+		fmt.Fprintf(d.out, "%s [%s]: ", question, usual)
+		answer, err := d.line()
+		if err != nil {
+			return err
+		}
+		if answer == "" {
+			answer = usual
+		}
+		err = take(answer, answer == doubted)
+		if err == nil {
+			return nil
+		}
+		if _, doubtful := err.(doubt); doubtful {
+			usual, doubted = answer, answer
+		}
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			fmt.Fprintf(d.out, "  %s\n", strings.ReplaceAll(human.Fold(line, 78), "\n", "\n  "))
+		}
+	}
+}
+
+// line waits for the next line.
+func (d *dialog) line() (string, error) {
+	left := "interrupted"
+	select {
+	case <-d.ctx.Done():
+	case line, more := <-d.lines:
+		if more {
+			return strings.TrimSpace(line), nil
+		}
+		left = "the answers ended before the questions did"
+	}
+	fmt.Fprintln(d.out)
+	return "", &exit.Error{Code: jobs.ExitInterrupted, Err: errors.New(left + "; no file was written")}
+}
+
+// list reads an answer of several words, by commas or spaces.
+func list(answer string) []string {
+	return strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
+}

@@ -1,0 +1,203 @@
+package setup
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/want"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
+)
+
+// own is the word for a table that no preset has.
+const own = "own"
+
+// mostApps is how many apps are shown with the question for them.
+const mostApps = 15
+
+// An interview fills in the answers, question by question. Each answer is tried as soon as it is given: the config with it must
+// be a good one.
+type interview struct {
+	*dialog
+	p   *wire.Program
+	cmd *cobra.Command
+	answers
+	warned int // warnings of the config so far, which were meant
+}
+
+// interviewed asks everything.
+func interviewed(cmd *cobra.Command, p *wire.Program, a answers) (answers, error) {
+	a.presets = presetNames()[:1]
+	i := &interview{dialog: newDialog(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout()), p: p, cmd: cmd, answers: a}
+	fmt.Fprintf(i.out, "This writes %s. Enter takes what is in brackets, Ctrl-C ends it.\n\n", p.ConfigFile)
+	for _, step := range []func() error{i.whom, i.which, i.what, i.rest} {
+		if err := step(); err != nil {
+			return i.answers, err
+		}
+	}
+	return i.answers, nil
+}
+
+// whom asks for the service.
+func (i *interview) whom() error {
+	err := i.ask("The real service, or the example, which is a made-up account", "real", func(answer string, _ bool) error {
+		i.p.Embedded = strings.EqualFold(answer, "example")
+		if !i.p.Embedded && !strings.EqualFold(answer, "real") {
+			return errors.New("want real or example")
+		}
+		return nil
+	})
+	if err != nil || i.p.Embedded {
+		return err
+	}
+	tryTo := func(to *string) func(string, bool) error {
+		return func(answer string, _ bool) error {
+			*to = answer
+			return i.try(true, func(*answers) {})
+		}
+	}
+	if err := i.ask("Its address", config.DefaultBaseURL, tryTo(&i.p.BaseURL)); err != nil {
+		return err
+	}
+	return i.ask("Environment variable that holds the API token", config.DefaultTokenEnv, tryTo(&i.p.TokenEnv))
+}
+
+// which asks for the apps, of those that the service lists.
+func (i *interview) which() error {
+	if name := missingToken(i.p); name != "" {
+		fmt.Fprintf(i.out, "  %s isn't set, so the apps can't be listed here\n", name)
+	}
+	c, err := i.parsed(i.p)
+	if err != nil {
+		return err
+	}
+	var apps []adjust.Filter
+	if missingToken(i.p) == "" {
+		if apps, err = account(i.cmd, i.p, c); err != nil {
+			fmt.Fprintf(i.out, "  the apps can't be listed: %v\n", err)
+		}
+	}
+	g := human.Grid{Heads: []string{"", "TOKEN", "APP"}, Right: []bool{true}, Most: []int{0, 20, 50}}
+	for n, a := range apps[:min(len(apps), mostApps)] {
+		g.Rows = append(g.Rows, []string{strconv.Itoa(n + 1), a.ID, a.Name})
+	}
+	if len(apps) > 0 {
+		g.Write(i.out)
+	}
+	if more := len(apps) - mostApps; more > 0 {
+		fmt.Fprintf(i.out, "and %d more\n", more)
+	}
+	return i.ask("Apps, by number, token or name: a,b", "all", func(answer string, sure bool) error {
+		var names []string
+		if answer != "all" {
+			names = strings.Split(answer, ",")
+		}
+		for at, name := range names {
+			names[at] = strings.TrimSpace(name)
+			if n, err := strconv.Atoi(names[at]); err == nil && n >= 1 && n <= len(apps) {
+				names[at] = apps[n-1].ID
+			}
+		}
+		tokens, err := chosen(apps, names)
+		return cmp.Or(err, i.try(sure, func(next *answers) { next.apps = tokens }))
+	})
+}
+
+// what asks for the presets, or for a table of one's own.
+func (i *interview) what() error {
+	fmt.Fprintln(i.out)
+	presets(true).Write(i.out)
+	err := i.ask("Tables: a,b", i.presets[0], func(answer string, sure bool) error {
+		chosen := list(answer)
+		mine := slices.Contains(chosen, own)
+		chosen = slices.DeleteFunc(chosen, func(name string) bool { return name == own })
+		return i.try(sure, func(next *answers) {
+			next.presets, next.dimensions, next.metrics = chosen, nil, nil
+			if mine {
+				next.dimensions, next.metrics = []string{"day", "network"}, []string{"installs", "cost"}
+			}
+		})
+	})
+	if err != nil || i.dimensions == nil {
+		return err
+	}
+	for _, q := range []struct {
+		question string
+		to       func(*answers) *[]string
+	}{
+		{"Dimensions of your own table: a,b", func(a *answers) *[]string { return &a.dimensions }},
+		{"Its metrics: a,b", func(a *answers) *[]string { return &a.metrics }},
+	} {
+		err := i.ask(q.question, strings.Join(*q.to(&i.answers), ","), func(answer string, sure bool) error {
+			return i.try(sure, func(next *answers) { *q.to(next) = list(answer) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return i.one("Its name", want.NameOf(i.dimensions), func(a *answers) *string { return &a.name })
+}
+
+// rest asks for what all tables have in common.
+func (i *interview) rest() error {
+	fmt.Fprintln(i.out)
+	const each = "each table's own"
+	err := i.ask("First day wanted: a date, or days ago such as -90d", each, func(answer string, sure bool) error {
+		if answer == each {
+			answer = ""
+		}
+		return i.try(sure, func(next *answers) { next.start = answer })
+	})
+	if err != nil {
+		return err
+	}
+	for _, q := range []struct {
+		question string
+		to       func(*answers) *string
+	}{
+		{"Currency of money", func(a *answers) *string { return &a.currency }},
+		{"Where to: a folder, or gs://, s3://, azblob://bucket/prefix,\n  or bigquery://project/dataset", func(a *answers) *string { return &a.to }},
+		{"When to look, as cron: minute hour day month weekday", func(a *answers) *string { return &a.schedule }},
+		{"Zone of that time, such as Europe/Berlin", func(a *answers) *string { return &a.zone }},
+	} {
+		if err := i.one(q.question, *q.to(&i.answers), q.to); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(i.out)
+	return nil
+}
+
+// one asks for one text.
+func (i *interview) one(question, usual string, to func(*answers) *string) error {
+	return i.ask(question, usual, func(answer string, sure bool) error {
+		return i.try(sure, func(next *answers) { *to(next) = answer })
+	})
+}
+
+// try changes the answers if the config with the change is a good one. sure: what is allowed and likely a slip is meant.
+func (i *interview) try(sure bool, change func(*answers)) error {
+	next := i.answers
+	change(&next)
+	c, err := next.parsed(i.p)
+	switch {
+	case err != nil:
+		return err
+	case len(c.Warnings) > i.warned && !sure:
+		var texts []string
+		for _, w := range c.Warnings[i.warned:] {
+			texts = append(texts, w.Msg)
+		}
+		return doubt{errors.New(strings.Join(append(texts, "Enter takes it all the same."), "\n"))}
+	}
+	i.answers, i.warned = next, len(c.Warnings)
+	return nil
+}

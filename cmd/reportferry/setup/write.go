@@ -1,0 +1,142 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/inspect"
+	"github.com/reportferry/reportferry/cmd/reportferry/want"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/disk"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A writer writes the config of some answers.
+type writer struct {
+	cmd *cobra.Command
+	p   *wire.Program
+	answers
+	force    bool
+	complete func(*cobra.Command, *wire.Program, answers) (answers, error) // asks for the answers; nil: flags have given them
+}
+
+// write gets the answers, writes the file, and does what check does on it.
+func (w *writer) write() (err error) {
+	path := w.p.ConfigFile
+	if _, err := os.Lstat(path); err == nil && !w.force {
+		return exit.Usage(fmt.Errorf("%s is there already, and stays as it is: name another file, such as reportferry init other.yml, or replace it with --force", path))
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return exit.Usage(fmt.Errorf("%s can't be written: %w", path, err))
+	}
+	if w.complete != nil {
+		w.answers, err = w.complete(w.cmd, w.p, w.answers)
+	} else {
+		err = w.flags()
+	}
+	if err != nil {
+		return err
+	}
+	text, err := w.text(w.p)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	c, err := config.Parse(path, text, w.p.LookupEnv)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	if err := save(path, text, w.force); err != nil {
+		return exit.Coded(fmt.Errorf("write the config: %w", err))
+	}
+	w.tell(c)
+	if name := missingToken(w.p); name != "" {
+		fmt.Fprintf(w.cmd.OutOrStdout(), "\nThe token is still missing. Put it into the environment, then try the config:\n  export %s=...\n  reportferry check%s\n", name, w.p.Again())
+		return nil
+	}
+	fmt.Fprintln(w.cmd.OutOrStdout())
+	if err := w.p.Take(c); err != nil {
+		return err
+	}
+	err = inspect.Config(w.cmd, w.p) // it says which command comes next
+	if err != nil {
+		fmt.Fprintf(w.cmd.OutOrStdout(), "\n%s stays as it is written. When what failed is mended: reportferry check%s\n", path, w.p.Again())
+	}
+	return err
+}
+
+// flags checks the answers that flags gave.
+func (w *writer) flags() error {
+	switch {
+	case len(w.presets)+len(w.dimensions)+len(w.metrics) == 0:
+		return exit.Usage(fmt.Errorf("--preset: want one of %s, which init --preset list explains; or --dimensions and --metrics for a table of your own", strings.Join(presetNames(), ", ")))
+	case len(w.metrics) > 0 && len(w.dimensions) == 0:
+		return exit.Usage(errors.New("--dimensions: the table of your own needs one at least, such as day"))
+	case len(w.dimensions) > 0 && len(w.metrics) == 0:
+		return exit.Usage(errors.New("--metrics: the table of your own needs one at least, such as installs"))
+	case w.name != "" && len(w.dimensions) == 0:
+		return exit.Usage(errors.New("--name: of a table of your own, which needs --dimensions and --metrics; a preset's tables have names"))
+	}
+	c, err := w.parsed(w.p)
+	if err != nil {
+		return exit.Usage(want.InFlags(w.cmd.Flags(), err))
+	}
+	if len(w.apps) == 0 || missingToken(w.p) != "" {
+		return nil
+	}
+	apps, err := account(w.cmd, w.p, c)
+	if err != nil {
+		return err
+	}
+	if w.apps, err = chosen(apps, w.apps); err != nil {
+		return exit.Usage(fmt.Errorf("--app: %w", err))
+	}
+	return nil
+}
+
+// tell says what was written.
+func (w *writer) tell(c *config.Config) {
+	out := w.cmd.OutOrStdout()
+	var tables []string
+	for _, j := range c.Jobs {
+		tables = append(tables, j.Name)
+	}
+	apps := "all of the account"
+	if len(w.apps) > 0 {
+		apps = strings.Join(w.apps, ", ")
+	}
+	fmt.Fprintf(out, "wrote %s:\n", w.p.ConfigFile)
+	human.Row(out, "tables", human.Fold(strings.Join(tables, ", "), 64))
+	human.Row(out, "apps", human.Fold(apps, 64))
+	human.Row(out, "money in", w.currency)
+	human.Row(out, "into", sinks.Redact(c.Jobs[0].Sinks[0]))
+}
+
+// save writes a file. Unless it may be replaced, one that has appeared in the meantime stays.
+func save(path string, text []byte, replace bool) error {
+	create := disk.CreateBeside
+	if !replace {
+		create = func(path string) (*os.File, error) {
+			return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		}
+	}
+	f, err := create(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

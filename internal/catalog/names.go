@@ -1,0 +1,117 @@
+package catalog
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Line gives a line of the tables as it stands there: a dimension, a metric, or a pattern, whose placeholders stay.
+func Line(name string) (Field, bool) {
+	if f, ok := dimensions[name]; ok {
+		return f, true
+	}
+	f, ok := metrics[name]
+	return f, ok
+}
+
+// Periods are the periods of cohorts: d0 to d120, w0 to w52 and m0 to m36.
+func Periods() []string {
+	return slices.Concat(numbers("d", 0, 120), numbers("w", 0, 52), numbers("m", 0, 36))
+}
+
+// usualPeriods are those that a completion offers before the first letter of one is there.
+var usualPeriods = []string{"d0", "d1", "d3", "d7", "d14", "d30"}
+
+func numbers(before string, first, last int) []string {
+	var out []string
+	for n := first; n <= last; n++ {
+		out = append(out, fmt.Sprint(before, n))
+	}
+	return out
+}
+
+var placeholderRE = regexp.MustCompile(`\{[a-z]+\}`)
+
+// Placeholders are the placeholders of a pattern, in its order; of any other slug there are none.
+func Placeholders(slug string) []string { return placeholderRE.FindAllString(slug, -1) }
+
+// Filling says what a placeholder stands for.
+func Filling(placeholder string) string {
+	switch placeholder {
+	case period:
+		return "a period since the install: d0 to d120, w0 to w52 or m0 to m36, such as d7"
+	case anyEvent:
+		return "an event's slug, such as purchase; reportferry events lists the account's"
+	case anyMetric:
+		return "another metric, such as installs"
+	case "{window}":
+		return "a number of periods, such as 7"
+	case "{confidence}":
+		return "a percentage, such as 95"
+	}
+	words := choices[placeholder]
+	if last := len(words) - 1; len(words) > 5 && strings.Trim(words[0]+words[last], "0123456789") == "" {
+		return "a number from " + words[0] + " to " + words[last]
+	}
+	return "one of " + strings.Join(words, ", ")
+}
+
+// WithPeriod puts a cohort's period in the place of a pattern's {p}; an event's {e} stays. It is false for a slug without {p}, and
+// for one with other placeholders.
+func WithPeriod(pattern, token string) (Field, bool) {
+	slug := strings.ReplaceAll(pattern, period, token)
+	if slug == pattern {
+		return Field{}, false
+	}
+	suffix, event := strings.CutPrefix(slug, anyEvent+"_")
+	if !event {
+		return Metric(slug)
+	}
+	f, ok := EventMetric(suffix)
+	f.Slug = slug
+	return f, ok
+}
+
+// Starting lists the dimensions or the metrics that begin with a prefix, sorted, for completion in a shell. A pattern is there with
+// the usual periods, or with all those that begin as the prefix goes on, and with the words of its other placeholder once the
+// prefix has come to it. Those of events and of other metrics aren't there.
+func Starting(prefix string, ofMetrics bool) []string {
+	var out []string
+	lines := Dimensions()
+	if ofMetrics {
+		lines = Metrics()
+	}
+	for _, slug := range lines {
+		out = expand(out, slug, prefix)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func expand(out []string, slug, prefix string) []string {
+	before, _, pattern := strings.Cut(slug, "{")
+	switch {
+	case !strings.HasPrefix(before, prefix) && !strings.HasPrefix(prefix, before):
+		return out
+	case !pattern && len(prefix) > len(slug):
+		return out
+	case !pattern:
+		return append(out, slug)
+	}
+	placeholder := Placeholders(slug)[0]
+	words := choices[placeholder]
+	switch {
+	case placeholder == period && len(prefix) > len(before):
+		words = Periods()
+	case placeholder == period:
+		words = usualPeriods
+	case len(prefix) < len(before):
+		return out
+	}
+	for _, word := range words {
+		out = expand(out, strings.Replace(slug, placeholder, word, 1), prefix)
+	}
+	return out
+}

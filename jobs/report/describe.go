@@ -1,0 +1,58 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// usual are the dimensions that dashboards filter by most.
+var usual = []string{"app_token", "app", "network", "partner_name", "campaign", "country_code", "os_name"}
+
+// warehouse is what the config says of tables, and what the table is.
+func (o Options) warehouse() sinks.Schema {
+	s := o.Warehouse
+	s.About = &sinks.About{
+		Job: o.Job, Currency: o.Query.Currency, Zone: o.Rules.Location.String(),
+		Text: fmt.Sprintf("A report by %s, in %s; periods begin and end in %s. Written by job %s of reportferry, each period whole.",
+			strings.Join(o.Query.Dimensions, ", "), o.Query.Currency, o.Rules.Location, o.Job),
+	}
+	return s
+}
+
+// describe says what a column means, for people who read the table.
+func (o Options) describe(c table.Column) sinks.Column {
+	switch {
+	case c.Stamp == table.LoadedAt:
+		return sinks.Column{Description: "When the fetch began that brought this content"}
+	case c.Stamp == table.LoadedBy:
+		return sinks.Column{Description: "ID of the run that brought this content"}
+	case c.Dimension:
+		f, _ := catalog.Dimension(c.Source)
+		return sinks.Column{Description: f.Description}
+	}
+	f := metric(cmp.Or(c.Source, c.Name)) // a column of NULLs has a name only
+	if f.Slug == "" {
+		f.Type = c.Type
+	}
+	s := sinks.Column{Description: f.Description, Unit: f.Unit(), Additive: f.Summable(), Final: f.Final(o.adSpendMode())}
+	if o.FinalAfter > 0 && s.Final != "" {
+		s.Final = fmt.Sprintf("%d days after the period", o.FinalAfter)
+	}
+	return s
+}
+
+func (o Options) adSpendMode() string { return strings.Join(o.Query.Parameters["ad_spend_mode"], "") }
+
+// metric is what the catalogue knows of a metric, also of an event's; nothing of one that is the account's own.
+func metric(slug string) catalog.Field {
+	f, known := catalog.Metric(slug)
+	if !known {
+		f, _ = catalog.Guess(slug)
+	}
+	return f
+}

@@ -1,0 +1,129 @@
+package blobsink
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A dataset is what the object beside a table's folder says: what the table is, and what each column means. It lies beside the
+// folder and not in it, because some readers take every object of a folder for a part: Polars, and external tables of BigQuery.
+type dataset struct {
+	Table     string          `json:"table"`
+	WrittenBy string          `json:"written_by"` // tells it from somebody's own file of the same name
+	About     string          `json:"about"`
+	Job       string          `json:"job"`
+	Currency  string          `json:"currency,omitempty"`
+	Zone      string          `json:"zone,omitempty"`
+	Period    string          `json:"period"`                  // of a file
+	On        string          `json:"period_column,omitempty"` // whose value names a row's file
+	Files     string          `json:"files"`                   // relative to this object
+	DuckDB    string          `json:"duckdb"`
+	Columns   []datasetColumn `json:"columns"`
+}
+
+type datasetColumn struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Nullable    bool   `json:"nullable"`
+	Unit        string `json:"unit,omitempty"`
+	Additive    string `json:"additive,omitempty"`
+	Final       string `json:"final,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+const writtenBy = "reportferry"
+
+// datasetSuffix follows the name of the table.
+const datasetSuffix = ".dataset.json"
+
+// sqlTypes are the types by their names in SQL.
+var sqlTypes = map[sinks.ColumnType]string{
+	sinks.String: "VARCHAR", sinks.Date: "DATE", sinks.DateTime: "TIMESTAMP", sinks.Instant: "TIMESTAMP WITH TIME ZONE",
+	sinks.Int64: "BIGINT", sinks.Decimal: "DECIMAL(18,6)", sinks.Double: "DOUBLE",
+}
+
+// dataset returns the key under which a table is described. Where the layout has a date before the table it is the table's name
+// alone.
+func (k keyTemplate) dataset(table string) string {
+	before, _, _ := strings.Cut(string(k), "{table}")
+	if strings.Contains(before, "{date}") {
+		before = ""
+	}
+	return before + table + datasetSuffix
+}
+
+// datasetOf describes a table. The same table gives the same bytes, so that writers don't replace each other's for nothing.
+func (s *Sink) datasetOf(table string, schema *sinks.Schema) ([]byte, error) {
+	files := strings.NewReplacer("{table}", table, "{date}", "*").Replace(string(s.key))
+	if at := strings.LastIndex(s.key.dataset(table), "/"); at >= 0 {
+		files = strings.TrimPrefix(files, s.key.dataset(table)[:at+1])
+	}
+	d := dataset{
+		Table: table, WrittenBy: writtenBy, About: schema.About.Text, Job: schema.About.Job, Currency: schema.About.Currency,
+		Zone: schema.About.Zone, Period: schema.Period, On: schema.On, Files: files,
+		DuckDB: fmt.Sprintf("SELECT * FROM read_parquet('%s', hive_partitioning=true, union_by_name=true)", strings.ReplaceAll(files, "'", "''")),
+	}
+	for _, c := range schema.Columns {
+		d.Columns = append(d.Columns, datasetColumn{
+			Name: c.Name, Type: sqlTypes[c.Type], Nullable: !c.Required, Unit: c.Unit, Additive: c.Additive, Final: c.Final, Description: c.Description,
+		})
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(d)
+	return text.Bytes(), err
+}
+
+// describe writes what a part's table is beside its folder, when that isn't there already, once for each definition of the table.
+// A failure is told and does no harm: the part is there, and a later run tries again. Whoever writes at the same time says the
+// same, and is left alone.
+func (s *Sink) describe(ctx context.Context, p sinks.Part) {
+	if p.Schema == nil || p.Schema.About == nil {
+		return
+	}
+	s.mu.Lock()
+	before := s.described[p.Table]
+	s.described[p.Table] = p.Schema
+	s.mu.Unlock()
+	if before == p.Schema || reflect.DeepEqual(before, p.Schema) {
+		return
+	}
+	key := s.key.dataset(p.Table)
+	if err := s.putDataset(ctx, key, p); err != nil && !unmet(err) && p.Warn != nil {
+		p.Warn(fmt.Errorf("describe the columns of %s in %s, key %s: %w; its rows are there all the same", p.Table, s.url, key, err))
+	}
+}
+
+func (s *Sink) putDataset(ctx context.Context, key string, p sinks.Part) error {
+	text, err := s.datasetOf(p.Table, p.Schema)
+	if err != nil {
+		return err
+	}
+	over, err := s.over(ctx, key, false) // before the content is read, so that a newer one isn't replaced
+	if err != nil {
+		return err
+	}
+	if !over.Absent {
+		have, err := s.bucket.ReadAll(ctx, key)
+		if err != nil || bytes.Equal(have, text) {
+			return err
+		}
+		var was dataset
+		if json.Unmarshal(have, &was) != nil || was.WrittenBy != writtenBy {
+			return fmt.Errorf("%w; it stays", sinks.ErrForeign)
+		}
+	}
+	return s.write(ctx, key, sinks.Part{
+		Size: int64(len(text)), Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil },
+	}, over, rand.Text())
+}
