@@ -14,6 +14,7 @@ import (
 // Spend is what a job of kind spend pushes to the service's cost endpoint.
 type Spend struct {
 	Push
+	Format     Format
 	Columns    map[string]string // field -> column of the files; a field that is in neither map has the column of its own name
 	Constants  map[string]string // field -> its value in every record
 	Currencies []string          // codes beside those of ISO 4217
@@ -37,6 +38,7 @@ func spendKeys(j *Job) strict.Object {
 	onConflict := "reject"
 	return strict.Object{
 		Fields: append(s.keys("resend sends it again, which the Cost ID makes the same spend; park leaves it for a person."),
+			strict.Optional("format", formatBlock, &s.Format, "{separator: semicolon, decimal: comma}", "How the files are written, where they don't say it themselves."),
 			strict.Optional("columns", byField("columns", spendFields, strict.Text, nil), &s.Columns, "{cost_id: click_id}", "Columns of the files that a record's fields are taken from, where they aren't of the same names."),
 			strict.Optional("constants", byField("constants", spendFields, strict.Word, checkSpendConstants), &s.Constants, "{cost_type: cpc}", "Values of fields that are the same in every record, instead of columns."),
 			strict.Optional("currencies", strict.TextsOf(currencyCode), &s.Currencies, "[XTS]", "Currency codes that are taken beside those of ISO 4217."),

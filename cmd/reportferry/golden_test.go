@@ -63,7 +63,7 @@ func TestHelp(t *testing.T) {
 		"help": {"--help"}, "help-init": {"init", "--help"}, "help-run": {"run", "--help"}, "help-backfill": {"backfill", "--help"}, "help-replay": {"replay", "--help"}, "help-diff": {"diff", "--help"},
 		"help-plan": {"plan", "--help"}, "help-status": {"status", "--help"}, "help-emulator": {"emulator", "--help"}, "help-engagements": {"emulator", "engagements", "--help"},
 		"help-spend": {"spend", "--help"}, "help-spend-push": {"spend", "push", "--help"}, "help-spend-check": {"spend", "check", "--help"},
-		"help-spend-status": {"spend", "status", "--help"}, "help-spend-reconcile": {"spend", "reconcile", "--help"}, "help-spend-requeue": {"spend", "requeue", "--help"},
+		"help-spend-init": {"spend", "init", "--help"}, "help-spend-status": {"spend", "status", "--help"}, "help-spend-reconcile": {"spend", "reconcile", "--help"}, "help-spend-requeue": {"spend", "requeue", "--help"},
 		"help-apps": {"apps", "--help"}, "help-apps-plan": {"apps", "plan", "--help"}, "help-apps-apply": {"apps", "apply", "--help"},
 		"help-apps-status": {"apps", "status", "--help"}, "help-apps-list": {"apps", "list", "--help"}, "help-apps-get": {"apps", "get", "--help"},
 		"help-apps-settings": {"apps", "settings", "--help"}, "help-apps-export": {"apps", "export", "--help"}, "help-apps-events": {"apps", "events", "--help"},

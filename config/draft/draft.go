@@ -29,6 +29,7 @@ type Service struct {
 	Embedded bool
 	BaseURL  string // empty: the service's usual host
 	TokenEnv string // empty: the usual variable
+	More     []Key  // any other keys, which follow those above
 }
 
 // A Job is an entry under jobs. What is empty isn't written.
@@ -54,6 +55,9 @@ type Key struct {
 	Value   any
 	Comment string // behind the value; for a mapping, above the key
 }
+
+// Off is a value that a person has to look at first: its key stands in a comment, without whose mark it counts.
+type Off struct{ Value any }
 
 // SchemaLine lets an editor complete and check a config that has a schema.json beside it, which the command schema prints.
 const SchemaLine = "# yaml-language-server: $schema=schema.json"
@@ -96,9 +100,9 @@ func (s Service) keys() []Key {
 	if variable == "" {
 		variable = config.DefaultTokenEnv
 	}
-	return []Key{{"service", []Key{
+	return []Key{{"service", append([]Key{
 		{"base_url", host, ""}, {"token", config.TokenOf(variable), "a reference, never the token itself"},
-	}, ""}}
+	}, s.More...), ""}}
 }
 
 func (j Job) keys() []Key {

@@ -76,6 +76,23 @@ func TestYAML(t *testing.T) {
 	}
 }
 
+// What is off is a comment, line by line.
+func TestOff(t *testing.T) {
+	got := string(Config{Service: Service{Embedded: true}, Jobs: []Job{{Name: "a", More: []Key{
+		{"constants", Off{[]Key{{"tag", "nightly", "said"}}}, "The same in every record."}, {"columns", []Key{{"a", Off{"b"}, ""}, {"c", "d", ""}}, ""},
+	}}}}.YAML())
+	if want := `
+    # The same in every record.
+    # constants:
+    #   tag: nightly   # said
+    columns:
+      # a: b
+      c: d
+`; !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 func TestEmbedded(t *testing.T) {
 	got := string(Config{Service: Service{Embedded: true}}.YAML())
 	if !strings.Contains(got, "\nservice: embedded   # ") {

@@ -20,6 +20,14 @@ func (w *writer) entry(depth int, keys []Key) {
 // keys writes a mapping, a line for each key that isn't a mapping itself.
 func (w *writer) keys(depth int, keys []Key) {
 	for _, k := range keys {
+		if off, ok := k.Value.(Off); ok {
+			inner := &writer{}
+			inner.keys(0, []Key{{k.Name, off.Value, k.Comment}})
+			for line := range strings.Lines(inner.String()) {
+				w.line(depth, "# "+strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "# "))
+			}
+			continue
+		}
 		if entries, ok := k.Value.([][]Key); ok {
 			if k.Comment != "" {
 				w.comment(depth, []string{k.Comment})

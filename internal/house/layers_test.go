@@ -27,7 +27,7 @@ var layers = []layer{
 
 	{"config/strict", []string{"internal/catalog"}, nil}, // YAML with positions: nothing of jobs or the service
 	{"config/strict/*", []string{"config/strict"}, nil},
-	{"config", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
+	{"config", []string{"config/strict", "internal/catalog", "internal/dateform"}, []string{"config/strict/stricttest"}},
 	{"config/draft", []string{"config"}, nil}, // writes what config reads
 	{"config/preset", []string{"config/draft"}, []string{"config"}},
 	{"config/*", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
@@ -43,7 +43,7 @@ var layers = []layer{
 	{"jobs/outbox", []string{"jobs", "jobs/ledger", "jobs/outbox/store"}, append([]string{"jobs/outbox/outboxtest"}, proving...)},
 	{"jobs/outbox/outboxtest", nil, nil}, // never the writer of what it reads
 	{"jobs/outbox/store", []string{"jobs/ledger"}, proving},
-	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store"}, proving},
+	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store", "internal/dateform"}, proving},
 	{"jobs/state", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "internal/catalog", "internal/table", "sinks"}, proving},
 	{"jobs/raw", []string{"internal/disk", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 	{"jobs/slugs", []string{"jobs/ledger"}, proving},
@@ -62,6 +62,7 @@ var layers = []layer{
 	{"internal/adjust/*", []string{"internal/catalog"}, nil},
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table", "jobs/raw"}},
 	{"internal/catalog", nil, nil},
+	{"internal/dateform", nil, nil},
 	{"internal/disk", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
 	{"internal/emulator", []string{"internal/emulator/*", "internal/faults"}, nil},

@@ -1,6 +1,7 @@
 // Package push has the commands spend and sharing, which push files of records to the service. Without it, such files could
 // be pushed by a schedule only, and nobody could read a file before it is sent or see what became of its records.
 //
+//	init                                    spend: the config of a job, made of a file
 //	check ── push ── status ── requeue      both kinds: jobs/outbox keeps what became of each record
 //	                 reconcile              spend: what was pushed beside what reports say
 //	explain                                 sharing: which metric reaches which partner

@@ -23,7 +23,7 @@ func Spend(p *wire.Program) *cobra.Command {
 	cmd := g.command("Push files of ad spend, and see what became of them", `Push files of ad spend to the service, record by record. What became of each
 record is in the ledger: no record is sent twice but those whose answer was
 lost, and none of a file that was stopped half way is left out.`)
-	cmd.AddCommand(g.reconcile())
+	cmd.AddCommand(g.reconcile(), g.init())
 	return cmd
 }
 
