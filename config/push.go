@@ -33,7 +33,7 @@ type MaxRejects struct {
 // String is the value of the key.
 func (m MaxRejects) String() string {
 	if m.Share > 0 {
-		return strconv.FormatFloat(m.Share*100, 'f', -1, 64) + "%"
+		return strconv.FormatFloat(m.Share*100, 'g', 12, 64) + "%"
 	}
 	return strconv.Itoa(m.Count)
 }
