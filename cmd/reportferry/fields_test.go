@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -49,5 +51,43 @@ func TestFieldsText(t *testing.T) {
 			}
 			golden(t, s.name, "$ reportferry "+wrapped(s.args)+err.String()+out.String())
 		})
+	}
+}
+
+// A service that can't be asked is an error, and never a list that looks like the account's. One without the lists says so.
+func TestFieldsOfAServiceThatFails(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("ADJUST_TOKEN", "")
+	t.Setenv("OTHER_TOKEN", "very-secret")
+	answers := map[string]int{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		code := answers[r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]]
+		w.WriteHeader(code)
+		if code == http.StatusOK {
+			_, _ = w.Write([]byte(`[{"id":"buy","name":"Buy"}]`))
+		}
+	}))
+	defer s.Close()
+	for _, c := range []struct {
+		lists, events, code int
+		args                string
+		says, never         string
+	}{
+		{401, 401, 5, "", "--offline lists what the program itself knows", "METRIC"},
+		{400, 401, 5, "", "--offline lists what the program itself knows", "METRIC"},
+		{404, 200, 0, "", "1 event; the service doesn't give its lists of fields", "\n- "},
+		{204, 204, 0, "", "0 events; the service doesn't give its lists of fields", "\n- "},
+		{401, 401, 0, " --offline", "the program's own list: nothing is asked", "\n- "},
+		{401, 401, 2, " --token-env NOBODYS", "the environment variable that --token-env names is not set", "METRIC"},
+		{401, 401, 2, " --config nobody.yml", "nobody.yml", "METRIC"},
+	} {
+		answers["filters_data"], answers["events"] = c.lists, c.events
+		var out bytes.Buffer
+		args := "fields --search buy_events --base-url " + s.URL + " --token-env OTHER_TOKEN" + c.args
+		code := execute(t.Context(), strings.Fields(args), &out, &out)
+		if text := out.String(); code != c.code || !strings.Contains(text, c.says) || strings.Contains(text, c.never) || strings.Contains(text, "secret") {
+			t.Errorf("%d, %d%s: exit code %d: %s", c.lists, c.events, c.args, code, text)
+		}
 	}
 }

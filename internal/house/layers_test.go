@@ -43,7 +43,7 @@ var layers = []layer{
 	{"jobs/outbox", []string{"jobs", "jobs/ledger", "jobs/outbox/store"}, append([]string{"jobs/outbox/outboxtest"}, proving...)},
 	{"jobs/outbox/outboxtest", nil, nil}, // never the writer of what it reads
 	{"jobs/outbox/store", []string{"jobs/ledger"}, proving},
-	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store"}, proving},
+	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store", "internal/dateform"}, proving},
 	{"jobs/state", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "internal/catalog", "internal/table", "sinks"}, proving},
 	{"jobs/raw", []string{"internal/disk", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 	{"jobs/slugs", []string{"jobs/ledger"}, proving},

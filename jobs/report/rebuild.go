@@ -127,7 +127,6 @@ func (p *plan) definition(cols []column, shape ledger.Shape, m raw.Meta) (partit
 		return partition.Definition{}, fmt.Errorf("the query of a raw answer: %w", err)
 	}
 	asked := askedBy(query)
-	whole := p.define(cols).Schema // what the table is, whatever this answer has of it
 	cols = slices.Clone(cols)
 	for i, c := range cols {
 		at := slices.IndexFunc(shape.Columns, func(was ledger.Column) bool { return was.Name == c.Name && was.Source != "" })
@@ -139,7 +138,7 @@ func (p *plan) definition(cols []column, shape ledger.Shape, m raw.Meta) (partit
 		}
 	}
 	d := p.define(cols).Definition
-	d.Schema, d.Ignored = whole, ignored(query, d.Columns)
+	d.Ignored = ignored(query, d.Columns)
 	return d, nil
 }
 

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+	"github.com/apache/arrow-go/v18/parquet/file"
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/emulator"
@@ -199,4 +201,34 @@ func TestOneSchema(t *testing.T) {
 			t.Errorf("several schemas: %v", schemas)
 		}
 	})
+}
+
+// The rows of a day that is asked for in pieces say when the first piece was; and the stamps are the ledger's to the microsecond,
+// which only a clock that goes on by itself shows.
+func TestStampsOfPieces(t *testing.T) {
+	for _, most := range []int{0, 2} { // whole days, and days in pieces
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 5, Rate: -1, MaxPairs: most})
+		r.options.Query.Filters = map[string][]string{"app_token__in": nil}
+		for _, app := range r.server.Apps() {
+			r.options.Query.Filters["app_token__in"] = append(r.options.Query.Filters["app_token__in"], app.Token)
+		}
+		r.options.Stamps = []table.Stamp{table.LoadedAt}
+		r.start(1)
+		r.ok()
+		for day, path := range r.files() {
+			f, err := file.OpenParquetFile(path, false)
+			check(t, err)
+			group := f.MetaData().RowGroup(0)
+			chunk, err := group.ColumnChunk(group.NumColumns() - 1)
+			check(t, err)
+			stats, err := chunk.Statistics()
+			check(t, err)
+			low, high := int64(binary.LittleEndian.Uint64(stats.EncodeMin())), int64(binary.LittleEndian.Uint64(stats.EncodeMax()))
+			if want := r.recorded(day).Fetched.UnixMicro(); low != want || high != want {
+				t.Errorf("%s: loaded at %d to %d, want %d", day, low, high, want)
+			}
+			check(t, f.Close())
+		}
+		r.close()
+	}
 }

@@ -29,7 +29,7 @@ func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Task[Cost] {
 	return outbox.Task[Cost]{
 		Name: p.Name, Source: k.file(p),
 		Send:     func(ctx context.Context, r Cost) (int, error) { return k.submit(ctx, client, r) },
-		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix,
+		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix, Separator: k.o.Format.Separator,
 		Tally:      tally(day),
 		MaxRejects: k.o.MaxRejects, ParkUnknown: k.o.ParkUnknown, SendConflicts: k.o.SendConflicts,
 		Conflict: conflict, Instead: instead,

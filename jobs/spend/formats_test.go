@@ -11,6 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
 const columnNames = "cost_id,cost_type,cost_currency,cost_amount,tag"
@@ -139,7 +141,7 @@ func TestParquetValues(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	m := mapping(timed.Columns, map[string]string{"cost_currency": "usd"})
+	m := mapping(timed.Columns, map[string]string{"cost_currency": "usd"}, files.Format{})
 	o := readAll(t, b.Bytes(), m)
 	want := Cost{"cpm", "usd", "0.1", "ab010000-0000-0000-0000-000000000000", "-7", time.Date(2026, 1, 31, 8, 30, 0, 250_000_000, time.UTC)}
 	if o.err != nil || len(o.records) != 1 || o.records[0] != want {

@@ -87,6 +87,8 @@ func utf16of(s string, order binary.ByteOrder, mark bool) []byte {
 
 // Files that are no files of spend end in an error that says why, and in little memory.
 func TestHostile(t *testing.T) {
+	const noText = "holds NUL bytes: it is UTF-16 without a mark, as format: {encoding: utf-16le} says, or no text at all; " +
+		"want CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd"
 	head := columnNames + "\n"
 	usd := "usd"
 	wide := []spendRow{{CostID: strings.Repeat("x", 5<<20), Currency: &usd}}
@@ -123,14 +125,16 @@ func TestHostile(t *testing.T) {
 		{"a quote that closes a row later", []byte(head + `"` + row(1, "1") + "\n\"" + id(2) + "\",cpi,usd,1,t\n"), "row 1: a quote opens on line 2 and isn't closed rightly; the rows after it can't be told apart", ""},
 		{"a quote that swallows a row", []byte(head + row(1, "1") + `,"` + "\n" + row(2, "1") + `",` + "\n"), "row 1, from line 2, has 7 cells, the names are 5; a quote may be missing, and the rows after it can't be told apart", ""},
 		{"a quote among the names", []byte("a\"b,c\n"), "the row of names has a quote in the wrong place", ""},
-		{"NUL in a name", []byte("cost_id\x00,b\n1,2\n"), "holds NUL bytes: it is UTF-16, or no text at all; want CSV, JSON Lines or Parquet, plain or under gzip or zstd", ""},
+		{"NUL in a name", []byte("cost_id\x00,b\n1,2\n"), noText, ""},
 		{"NUL far behind", []byte(head + strings.Repeat(row(1, "1")+"\n", 200) + "nul\x00in-the-middle,cpi,usd,1,t\n"), "", "201: cost_id holds the control character U+0000"},
-		{"UTF-16, little end first", utf16of(head+row(1, "1"), binary.LittleEndian, true), "is UTF-16; want UTF-8", ""},
-		{"UTF-16, big end first", utf16of(head+row(1, "1"), binary.BigEndian, true), "is UTF-16; want UTF-8", ""},
-		{"UTF-16 without a mark", utf16of(head+row(1, "1"), binary.LittleEndian, false), "holds NUL bytes: it is UTF-16, or no text at all; want CSV, JSON Lines or Parquet, plain or under gzip or zstd", ""},
-		{"Latin-1", []byte(head + "caf\xe9-caf\xe9-caf\xe9,cpi,usd,1,t\n"), "", "1: cost_id is not UTF-8"},
+		{"UTF-16, cut in the middle", utf16of("ab\nc", binary.LittleEndian, true)[:9], "line 2, column 1: the file ends in the middle of a character; it was cut, or isn't UTF-16", ""},
+		{"half a character of UTF-16", []byte("\xfe\xff\x00a\xd8\x00\x00b"), "line 1, column 2: half a character; the file isn't UTF-16, or is damaged", ""},
+		{"UTF-16 without a mark", utf16of(head+row(1, "1"), binary.LittleEndian, false), noText, ""},
+		{"Latin-1", []byte(head + "caf\xe9-caf\xe9-caf\xe9,cpi,usd,1,t\n"), "", "1: cost_id is not UTF-8, first on line 2, column 4; if the file is Windows-1252, say so by format: {encoding: windows-1252}"},
 		{"carriage returns alone", []byte(strings.ReplaceAll(head+row(1, "1")+"\n", "\n", "\r")), `none of its 9 columns is "tag", which tag is taken from; is the row of names missing? Lines must end in LF or CRLF; here a carriage return stands alone.`, ""},
-		{"semicolons", []byte(strings.ReplaceAll(head+row(1, "1")+"\n", ",", ";")), `none of its 1 columns is "cost_id", which cost_id is taken from; is the row of names missing? Cells must be separated by commas.`, ""},
+		{"bars", []byte(strings.ReplaceAll(head+row(1, "1")+"\n", ",", "|")), `none of its 1 columns is "cost_id", which cost_id is taken from; is the row of names missing? Cells must be separated by commas, semicolons or tabs, and format: {separator} may say by which.`, ""},
+		{"two separators", []byte("cost_id;cost_type,tag\n"), "has two kinds of separators as often as each other in its row of names; say which one counts by format: {separator: comma}, or semicolon, or tab", ""},
+		{"an XLS file", []byte("\xd0\xcf\x11\xe0"), "is an XLS file of an older Excel, or an XLSX file with a password; save it as XLSX or CSV", ""},
 		{"no names", []byte(row(1, "1") + "\n"), `none of its 5 columns is "cost_id", which cost_id is taken from; is the row of names missing?`, ""},
 		{"a name misspelled", []byte(strings.ReplaceAll(head, "cost_amount", "Cost_Amount") + row(1, "1")), `none of its 5 columns is "cost_amount", which cost_amount is taken from; did you mean "Cost_Amount"?`, ""},
 		{"a name twice", []byte("tag," + head), `two of its columns are "tag", which tag is taken from`, ""},
@@ -141,7 +145,7 @@ func TestHostile(t *testing.T) {
 		{"a gzip bomb of blank lines", packed(t, endless("\n", 128<<20)), "the row of names is longer than 262144 bytes; is a quote or a line end missing?", ""},
 		{"a zstd bomb of JSON", zstdStream(t, endless(`{"a":"`+strings.Repeat("x", 9990)+"\"}\n", 128<<20)), "expands to more than 200 times its size, which no file of records does", ""},
 		{"a zstd bomb that is Parquet", zstdStream(t, io.MultiReader(strings.NewReader("PAR1"), endless("\x00", 128<<20))), "copy a Parquet file: expands to more than 200 times its size, which no file of records does", ""},
-		{"gzip in gzip", gzipped(t, gzipped(t, bytes.Repeat([]byte(head), 100))), "holds NUL bytes: it is UTF-16, or no text at all; want CSV, JSON Lines or Parquet, plain or under gzip or zstd", ""},
+		{"gzip in gzip", gzipped(t, gzipped(t, bytes.Repeat([]byte(head), 100))), noText, ""},
 		{"a wide zstd window", zstdStream(t, io.LimitReader(noise{}, 4<<20), zstd.WithWindowSize(64<<20)), "decompress: window size exceeded", ""},
 		{"Parquet, cut", good[:len(good)/2], "begins as a Parquet file and doesn't end as one; it was cut, or is encrypted", ""},
 		{"Parquet, the first bytes", []byte("PAR1"), "is a Parquet file that was cut", ""},

@@ -18,6 +18,7 @@ type Options struct {
 	Client *adjust.Client // at the ad spend host, with a limiter of its own
 
 	Columns, Constants map[string]string // of files.Mapping
+	Format             files.Format      // its Zone is set from Zone
 	More               []string          // currency codes beside those of ISO 4217
 	Zone               *time.Location    // of times in files that have none
 	SendConflicts      bool
@@ -33,7 +34,8 @@ type Kind struct {
 
 // New makes the kind. Nothing is read yet.
 func New(o Options) *Kind {
-	m := mapping(o.Columns, o.Constants)
+	o.Format.Zone = o.Zone
+	m := mapping(o.Columns, o.Constants, o.Format)
 	return &Kind{
 		o: o, mapping: m, check: newChecker(m.Has(names[engagedAt]), o.More, o.Zone),
 		outbox: o.Outbox(),

@@ -286,7 +286,7 @@ func TestOneBadFile(t *testing.T) {
 	r.put(t, today(0)+"/a.csv", "click;spend\n1;2\n")
 	r.put(t, today(0)+"/b.csv", text)
 	res := r.run(t)
-	if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), `none of its 1 columns is "cost_id"`) || res.Outcome.Rows != int64(n) {
+	if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), `none of its 2 columns is "cost_id"`) || res.Outcome.Rows != int64(n) {
 		t.Errorf("%+v", res)
 	}
 	if code := jobs.ExitCode([]ledger.Result{res}, false, false); code != jobs.ExitSome {

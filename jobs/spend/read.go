@@ -10,14 +10,14 @@ import (
 
 // mapping says where a record's fields come from. A file needn't have the times of engagements; where it has a column of
 // that name they count, named or not.
-func mapping(columns, constants map[string]string) files.Mapping {
-	m := files.Mapping{Columns: columns, Constants: constants}
+func mapping(columns, constants map[string]string, format files.Format) files.Mapping {
+	m := files.Mapping{Columns: columns, Constants: constants, Format: format}
 	for f, name := range names {
 		from := files.Own
 		if field(f) == engagedAt {
 			from = files.Found
 		}
-		m.Fields = append(m.Fields, files.Field{Name: name, From: from})
+		m.Fields = append(m.Fields, files.Field{Name: name, From: from, Number: field(f) == costAmount, Time: field(f) == engagedAt})
 	}
 	return m
 }

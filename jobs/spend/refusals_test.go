@@ -45,8 +45,8 @@ func bytesOf(cells []string) []string { return append([]string(nil), cells...) }
 const goodID = "0f8fad5b-d9cd-469f-a165-70867728950e"
 
 var (
-	plain = mapping(nil, nil)
-	timed = mapping(map[string]string{"engaged_at": "engaged_at"}, nil) // every row must have a time
+	plain = mapping(nil, nil, files.Format{})
+	timed = mapping(map[string]string{"engaged_at": "engaged_at"}, nil, files.Format{}) // every row must have a time
 )
 
 // A reader makes records of files, for tests.
@@ -69,7 +69,7 @@ type line struct {
 
 // read reads a file once.
 func read(ctx context.Context, in io.Reader, r reader, dir string, names func([]string), each func(*line) error) error {
-	return files.Read(ctx, in, r.Mapping, dir, names, func(l *files.Row) error {
+	return files.Read(ctx, in, r.Mapping, dir, func(n []string, _ files.Understanding) { names(n) }, func(l *files.Row) error {
 		mine := line{row: l.Row, refused: l.Refused, cells: l.Cells}
 		if l.Refused == nil {
 			mine.record, mine.refused = r.record((*values)(l.Values))
@@ -290,7 +290,7 @@ func TestExpired(t *testing.T) {
 // The time of an engagement counts where a file has one, named in the mapping or not; a constant is as good as a column.
 func TestConstants(t *testing.T) {
 	m := mapping(map[string]string{"cost_id": "click_id", "cost_amount": "spend"},
-		map[string]string{"cost_type": "CPC", "cost_currency": "EUR", "tag": "partner"})
+		map[string]string{"cost_type": "CPC", "cost_currency": "EUR", "tag": "partner"}, files.Format{})
 	want := Cost{Type: "cpc", Currency: "eur", Amount: "2.5", CostID: goodID, Tag: "partner"}
 	dated := want
 	dated.Engaged = time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -78,6 +79,42 @@ func testListed(t *testing.T, p *place) {
 	for _, o := range objects {
 		if r := want[o.Key]; o.Size != r.Size || o.Version != r.Version || o.Version == "" {
 			t.Errorf("listed is %+v, the receipt says %+v", o, r)
+		}
+	}
+}
+
+// testDescribed puts parts of a table that is described: no reader of the table finds the description, which says the newest.
+func testDescribed(t *testing.T, p *place) {
+	described := func(date string, seed byte, text string) *part {
+		made := p.part(table, date, seed, 1000)
+		made.Schema = &sinks.Schema{
+			Period: "day", On: "day", About: &sinks.About{Text: text, Job: table},
+			Columns: []sinks.Column{{Name: "day", Type: sinks.Date, Required: true}, {Name: "cost", Type: sinks.Decimal, Unit: "money"}},
+		}
+		made.Warn = func(err error) {
+			if strings.Contains(err.Error(), "describe") {
+				t.Errorf("warned: %v", err)
+			}
+		}
+		return made
+	}
+	for _, made := range []*part{described(day, 1, "first"), described("2026-02-01", 2, "first"), described(day, 3, "second")} {
+		p.mustPut(t, made)
+	}
+	objects, err := p.files.List(t.Context(), table)
+	if err != nil || len(objects) != 2 {
+		t.Errorf("listed are %v: %v", objects, err)
+	}
+	others := p.Visible(t)
+	for _, o := range objects {
+		delete(others, o.Key)
+	}
+	if len(others) != 1 {
+		t.Fatalf("%d objects beside the parts, want the description", len(others))
+	}
+	for key, content := range others {
+		if strings.Contains(key, table+"/") || !bytes.Contains(content, []byte(`"about": "second"`)) {
+			t.Errorf("%s: %s", key, content)
 		}
 	}
 }

@@ -67,6 +67,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"a late put is refused", testConditions},
 		{"one of several writers wins", testConditionsRace},
 		{"a listing names versions", testListed},
+		{"what describes a table is no part", testDescribed},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := &place{Fixture: open(t), made: map[noise][]byte{}}

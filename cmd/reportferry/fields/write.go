@@ -118,5 +118,8 @@ func legend(list []entry) (lines []string) {
 	if has(func(e entry) bool { return e.mark() == "-" }) {
 		lines = append(lines, "- the service doesn't list it; it may take it all the same.")
 	}
+	if at := slices.IndexFunc(list, func(e entry) bool { return e.kind == event }); at >= 0 {
+		lines = append(lines, "What is counted of an event: reportferry fields --search "+list[at].Slug+"_")
+	}
 	return append(lines, "One in whole: reportferry fields "+list[0].Slug)
 }

@@ -105,7 +105,7 @@ func (f *File) rowsOf(ctx context.Context, path, dir string) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read
-	err = files.Read(ctx, in, files.Mapping{}, dir, func(names []string) { f.Names = slices.Clone(names) }, func(r *files.Row) error {
+	err = files.Read(ctx, in, files.Mapping{}, dir, func(names []string, _ files.Understanding) { f.Names = slices.Clone(names) }, func(r *files.Row) error {
 		if f.Rows = append(f.Rows, slices.Clone(r.Cells())); len(f.Rows) == mostRows {
 			return errEnough
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/outbox/files"
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
@@ -27,7 +28,7 @@ func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job,
 		return jobs.Job{}, err
 	}
 	o := spend.Options{
-		Options: p, Columns: entry.Columns, Constants: entry.Constants, More: entry.Currencies, Zone: p.Shelf.Zone,
+		Options: p, Format: formatOf(entry.Format), Columns: entry.Columns, Constants: entry.Constants, More: entry.Currencies, Zone: p.Shelf.Zone,
 		SendConflicts: entry.SendOther,
 	}
 	if s.RunID != "" { // only a run sends anything, and needs the credential
@@ -36,6 +37,11 @@ func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job,
 		}
 	}
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: spend.New(o)}, nil
+}
+
+// formatOf translates how files are written.
+func formatOf(f config.Format) files.Format {
+	return files.Format{Encoding: f.Encoding, Separator: files.Separators[f.Separator], Decimal: files.Decimals[f.Decimal], Dates: f.Dates, Sheet: f.Sheet}
 }
 
 // spendClient makes the client of the ad spend host. It has a rate limit of its own and never sends the API token; without a

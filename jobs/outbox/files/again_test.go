@@ -30,7 +30,7 @@ func TestReadAgain(t *testing.T) {
 		m := Mapping{Fields: []Field{{Name: "a"}, {Name: "b"}}, Strict: true, Ignore: []string{"rejected_field"}}
 		var names []string
 		var got string
-		err := Read(context.Background(), strings.NewReader(c.text), m, t.TempDir(), func(n []string) { names = slices.Clone(n) }, func(r *Row) error {
+		err := Read(context.Background(), strings.NewReader(c.text), m, t.TempDir(), func(n []string, _ Understanding) { names = slices.Clone(n) }, func(r *Row) error {
 			if got = strings.Join(r.Values, " "); r.Refused != nil {
 				got = r.Refused.Error()
 			} else if names[0] == "a" && !slices.Equal(r.Cells(), r.Values) && len(names) == 2 {

@@ -1,12 +1,15 @@
 package files
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // mostColumns of a file.
@@ -17,6 +20,10 @@ const mostColumns = 1000
 type csvRows struct {
 	in      *bounded
 	csv     *csv.Reader
+	read    Understanding
+	mapping Mapping
+	speller speller
+	foreign string // why a text that isn't UTF-8 isn't taken, once there was one
 	columns []string
 	at      []int // columns of the fields
 	last    []string
@@ -25,9 +32,14 @@ type csvRows struct {
 	count   int64     // of rows, without that of names
 }
 
-func newCSVRows(in io.Reader, m Mapping) (*csvRows, error) {
+func newCSVRows(in *bufio.Reader, m Mapping, s speller, encoding string) (*csvRows, error) {
+	separator, err := separatorOf(in, m.Format.Separator)
+	if err != nil {
+		return nil, err
+	}
 	b := &bounded{r: in, left: longestRow}
-	r := &csvRows{in: b, csv: csv.NewReader(b)}
+	r := &csvRows{in: b, csv: csv.NewReader(b), mapping: m, speller: s, read: Understanding{Kind: "CSV", Encoding: encoding, Separator: separator}}
+	r.csv.Comma = separator
 	r.csv.FieldsPerRecord = -1
 	r.csv.ReuseRecord = true
 	header, err := r.csv.Read()
@@ -40,13 +52,16 @@ func newCSVRows(in io.Reader, m Mapping) (*csvRows, error) {
 		return nil, errors.New("the row of names has a quote in the wrong place")
 	case err != nil:
 		return nil, err
+	case !utf8.ValidString(strings.Join(header, "")):
+		line, _ := r.csv.FieldPos(0)
+		return nil, errors.New("the row of names " + notUTF8(line, b.text(r.csv.InputOffset())))
 	case len(header) > mostColumns:
 		return nil, fmt.Errorf("has %d columns; at most %d", len(header), mostColumns)
 	}
 	r.again = readAgain(header)
 	r.columns, _ = r.again.cells(slices.Clone(header))
 	if r.again.ofLines(r.columns) {
-		r.lines = newJSONRows(nil, m)
+		r.lines = newJSONRows(nil, m, s, encoding)
 		return r, nil
 	}
 	if r.at, err = m.find(r.columns); err != nil {
@@ -61,15 +76,15 @@ func strangeEnds(header []string) string {
 		switch {
 		case strings.Contains(name, "\r"):
 			return " Lines must end in LF or CRLF; here a carriage return stands alone."
-		case len(header) == 1 && strings.ContainsAny(name, ";\t|"):
-			return " Cells must be separated by commas."
+		case len(header) == 1 && strings.ContainsAny(name, ",;\t|"):
+			return " Cells must be separated by commas, semicolons or tabs, and format: {separator} may say by which."
 		}
 	}
 	return ""
 }
 
-func (r *csvRows) header() []string { return r.columns }
-func (r *csvRows) cells() []string  { return r.last }
+func (r *csvRows) header() ([]string, Understanding) { return r.columns, r.read }
+func (r *csvRows) cells() []string                   { return r.last }
 
 func (r *csvRows) next(values []string) error {
 	r.in.left, r.in.row = longestRow, r.csv.InputOffset()
@@ -88,15 +103,63 @@ func (r *csvRows) next(values []string) error {
 	}
 	if r.last = row; r.lines != nil {
 		r.lines.last = []byte(row[0])
-		return r.lines.read(values)
+		return r.lines.take(values)
 	}
 	for f, i := range r.at {
 		values[f] = ""
-		if i >= 0 {
-			values[f] = row[i]
+		if i < 0 {
+			continue
+		}
+		if !utf8.ValidString(row[i]) {
+			return r.undecoded(f)
+		}
+		var refused *Refusal
+		if values[f], refused = r.speller.spell(&r.mapping.Fields[f], row[i]); refused != nil {
+			return refused
 		}
 	}
 	return nil
+}
+
+// undecoded refuses a row for a field that isn't UTF-8. All such rows of a file have one reason, with the place of the first.
+func (r *csvRows) undecoded(field int) error {
+	if r.foreign == "" {
+		line, _ := r.csv.FieldPos(0)
+		r.foreign = notUTF8(line, r.in.text(r.csv.InputOffset()))
+	}
+	return &Refusal{r.mapping.Fields[field].Name, r.foreign}
+}
+
+// separatorOf is what is declared, or whichever of comma, semicolon and tab the row of names has most often outside of
+// quotes. Nothing is guessed where two are as frequent.
+func separatorOf(in *bufio.Reader, declared rune) (rune, error) {
+	if declared != 0 {
+		return declared, nil
+	}
+	head, err := in.Peek(readAhead)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	var counts [256]int
+	quoted := false
+	for _, c := range bytes.TrimLeft(head, "\r\n") {
+		if c == '\n' && !quoted {
+			break
+		}
+		if quoted = quoted != (c == '"'); !quoted {
+			counts[c]++
+		}
+	}
+	best, tie := ',', false
+	for _, c := range ";\t" {
+		if counts[c] > 0 && counts[c] >= counts[best] {
+			best, tie = c, counts[c] == counts[best]
+		}
+	}
+	if tie {
+		return 0, errors.New("has two kinds of separators as often as each other in its row of names; say which one counts by format: {separator: comma}, or semicolon, or tab")
+	}
+	return best, nil
 }
 
 // broken says what is wrong with a row that can't be cut into cells. When that can only be this row, it is refused.
@@ -146,6 +209,8 @@ type bounded struct {
 	left int
 	over bool
 
+	plain bool // nothing is remembered
+
 	row  int64  // where the row begins
 	kept []byte // from at on
 	at   int64
@@ -157,7 +222,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 		return 0, errLongRow
 	}
 	n, err := b.r.Read(p[:min(len(p), b.left)])
-	b.left -= n
+	if b.left -= n; b.plain {
+		return n, err
+	}
 	b.kept = append(b.kept[:copy(b.kept, b.kept[b.row-b.at:])], p[:n]...)
 	b.at = b.row
 	return n, err

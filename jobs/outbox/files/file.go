@@ -41,6 +41,7 @@ type File[V any] struct {
 	Record func(values []string, o *outbox.Record[V])
 
 	names    []string
+	read     Understanding
 	problems *problems // nil: they aren't counted
 }
 
@@ -57,7 +58,7 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 	var o outbox.Record[V]
 	source := &watched{Reader: in}
 	var stopped error
-	err = Read(ctx, source, f.Mapping, f.Spool, func(names []string) { f.names = names }, func(l *Row) error {
+	err = Read(ctx, source, f.Mapping, f.Spool, func(names []string, u Understanding) { f.names, f.read = names, u }, func(l *Row) error {
 		o = outbox.Record[V]{Row: l.Row}
 		if l.Refused != nil {
 			o.Refusal = &outbox.Rejection{Field: l.Refused.Field, Reason: l.Refused.Reason}

@@ -1,4 +1,4 @@
-// Package files reads the files that push kinds take: CSV, JSON Lines or Parquet, plain or under gzip or zstd, from any
+// Package files reads the files that push kinds take: CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd, from any
 // bucket. Without it, each kind would have its own idea of what a damaged or hostile file may do to a run, and of which
 // file is due.
 //
@@ -34,16 +34,16 @@ type Row struct {
 	Cells   func() []string
 }
 
-// Read reads a file once, row by row. names gets the names of the columns first; each gets every row, which is its own for
+// Read reads a file once, row by row. begin gets the names of the columns first, and what the file was read as; each gets every row, which is its own for
 // the call only. An error ends the reading: one of each, of the file's store, or of a file that can't be cut into rows. dir
-// takes the copy of a Parquet file.
-func Read(ctx context.Context, in io.Reader, m Mapping, dir string, names func([]string), each func(l *Row) error) error {
+// takes the copy of a Parquet or XLSX file.
+func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(names []string, u Understanding), each func(l *Row) error) error {
 	r, done, err := openRows(in, m, dir)
 	if err != nil {
 		return err
 	}
 	defer done()
-	names(r.header())
+	begin(r.header())
 	l := Row{Values: make([]string, len(m.Fields)), Cells: r.cells}
 	for {
 		err := r.next(l.Values)

@@ -8,30 +8,36 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"unicode/utf8"
 )
 
 // jsonRows are those of a JSON Lines file: one object a line. Blank lines don't count.
 type jsonRows struct {
 	in      *bufio.Reader
+	read    Understanding
 	mapping Mapping
+	speller speller
+	line    int
+	foreign string   // why a text that isn't UTF-8 isn't taken, once there was one
 	keys    []string // of the fields
 	seen    []bool
 	last    []byte
 	count   int64
 }
 
-func newJSONRows(in io.Reader, m Mapping) *jsonRows {
+func newJSONRows(in io.Reader, m Mapping, s speller, encoding string) *jsonRows {
 	keys, _ := m.sources()
-	return &jsonRows{in: bufio.NewReaderSize(in, longestRow), mapping: m, keys: keys, seen: make([]bool, len(keys))}
+	return &jsonRows{in: bufio.NewReaderSize(in, longestRow), read: Understanding{Kind: "JSON Lines", Encoding: encoding}, mapping: m, speller: s, keys: keys, seen: make([]bool, len(keys))}
 }
 
 // header is one column: objects needn't have the same keys, so the line stands for its cells.
-func (r *jsonRows) header() []string { return lineColumn }
-func (r *jsonRows) cells() []string  { return []string{string(r.last)} }
+func (r *jsonRows) header() ([]string, Understanding) { return lineColumn, r.read }
+func (r *jsonRows) cells() []string                   { return []string{string(r.last)} }
 
 func (r *jsonRows) next(values []string) error {
 	for {
 		line, err := r.in.ReadSlice('\n')
+		r.line++
 		if errors.Is(err, bufio.ErrBufferFull) {
 			return fmt.Errorf("row %d %w", r.count+1, errLongRow)
 		}
@@ -40,7 +46,7 @@ func (r *jsonRows) next(values []string) error {
 		}
 		if r.last = bytes.TrimSpace(line); len(r.last) > 0 {
 			r.count++
-			return r.read(values)
+			return r.take(values)
 		}
 		if err != nil {
 			return io.EOF
@@ -48,8 +54,8 @@ func (r *jsonRows) next(values []string) error {
 	}
 }
 
-// read takes the fields out of the line.
-func (r *jsonRows) read(values []string) error {
+// take takes the fields out of the line.
+func (r *jsonRows) take(values []string) error {
 	if len(r.last) == 0 || !json.Valid(r.last) || r.last[0] != '{' {
 		return &Refusal{Reason: "isn't a JSON object"}
 	}
@@ -75,6 +81,18 @@ func (r *jsonRows) read(values []string) error {
 				return &Refusal{field.Name, "is an object or a list; want a text or a number"}
 			} else if !ok {
 				values[f] = string(value)
+			}
+			if !utf8.Valid(value) {
+				if r.foreign == "" {
+					r.foreign = notUTF8(r.line, string(r.last))
+				}
+				return &Refusal{field.Name, r.foreign}
+			}
+			if value[0] == '"' {
+				var refused *Refusal
+				if values[f], refused = r.speller.spell(&r.mapping.Fields[f], values[f]); refused != nil {
+					return refused
+				}
 			}
 		}
 		if !taken && r.mapping.Strict && !r.ignored(key) {

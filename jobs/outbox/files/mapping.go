@@ -12,6 +12,8 @@ type Field struct {
 	Name string
 	From From
 	JSON bool // an object of a JSON file is taken as its text
+
+	Number, Time bool // what Format says of such texts counts
 }
 
 // From says where a field comes from that a Mapping doesn't name.
@@ -31,6 +33,8 @@ type Mapping struct {
 
 	Strict bool     // a column that no field is taken from is an error, unless
 	Ignore []string // it is one of these
+
+	Format Format
 }
 
 // sources are the columns of the fields; empty: the field has none. must says which the file has to have.

@@ -14,9 +14,11 @@ import (
 type parquetRows struct {
 	file    *parquet.File
 	mapping Mapping
+	speller speller
 	names   []string                     // of the columns that are read
 	columns []int                        // where they are among the file's leaves
 	texts   []func(parquet.Value) string // how their values are spelled
+	words   []bool                       // whether they are texts already
 	at      []int                        // columns of the fields
 
 	group int   // the next row group to open
@@ -29,6 +31,10 @@ type parquetRows struct {
 
 // openParquet copies the file into dir, because Parquet is read from its end, and checks it.
 func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func(), err error) {
+	s, err := m.Format.speller()
+	if err != nil {
+		return nil, nil, err
+	}
 	file, err := os.CreateTemp(dir, "files-*.parquet")
 	if err != nil {
 		return nil, nil, fmt.Errorf("copy a Parquet file: %w", err)
@@ -58,9 +64,10 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	if err != nil {
 		return nil, nil, fmt.Errorf("isn't a Parquet file that can be read: %w", err)
 	}
-	r = &parquetRows{file: f, mapping: m}
+	r = &parquetRows{file: f, mapping: m, speller: s}
 	for _, c := range f.Root().Columns() {
 		if c.Leaf() && !c.Repeated() {
+			r.words = append(r.words, isText(c.Type()))
 			r.names, r.columns, r.texts = append(r.names, c.Name()), append(r.columns, c.Index()), append(r.texts, textOf(c.Type()))
 		}
 	}
@@ -83,7 +90,9 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	return r, nil, nil // done is set above
 }
 
-func (r *parquetRows) header() []string { return r.names }
+func (r *parquetRows) header() ([]string, Understanding) {
+	return r.names, Understanding{Kind: "Parquet"}
+}
 
 func (r *parquetRows) cells() []string {
 	cells := make([]string, len(r.columns))
@@ -109,6 +118,12 @@ func (r *parquetRows) next(values []string) (err error) {
 				return &Refusal{r.mapping.Fields[f].Name, fmt.Sprintf("is longer than %d bytes", longestRow)}
 			}
 			values[f] = r.texts[i](r.row[i])
+			if r.words[i] {
+				var refused *Refusal
+				if values[f], refused = r.speller.spell(&r.mapping.Fields[f], values[f]); refused != nil {
+					return refused
+				}
+			}
 		}
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 type rows interface {
 	// next reads one row, and its fields into values; io.EOF after the last.
 	next(values []string) error
-	// header names the original cells.
-	header() []string
+	// header names the original cells, and says what the file was read as.
+	header() ([]string, Understanding)
 	// cells are the original ones of the row that next has read, until the next call.
 	cells() []string
 }
@@ -47,17 +47,17 @@ func openRows(in io.Reader, m Mapping, dir string) (rows, func(), error) {
 			return nil, none, err
 		}
 		return p, remove, nil
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		err = errors.New("is UTF-16; want UTF-8")
-	case bytes.IndexByte(head, 0) >= 0:
-		err = errors.New("holds NUL bytes: it is UTF-16, or no text at all; want CSV, JSON Lines or Parquet, plain or under gzip or zstd")
-	default:
-		skipMark(plain)
-		if first := bytes.TrimLeft(bytes.TrimPrefix(head, []byte(mark)), " \t\r\n"); len(first) > 0 && first[0] == '{' {
-			r = newJSONRows(plain, m)
-		} else {
-			r, err = newCSVRows(plain, m)
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		defer done()
+		s, remove, err := openSheet(plain, m, dir)
+		if err != nil {
+			return nil, none, err
 		}
+		return s, remove, nil
+	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
+		err = errors.New("is an XLS file of an older Excel, or an XLSX file with a password; save it as XLSX or CSV")
+	default:
+		r, err = openText(plain, m)
 	}
 	if err != nil {
 		done()
@@ -66,11 +66,25 @@ func openRows(in io.Reader, m Mapping, dir string) (rows, func(), error) {
 	return r, done, nil
 }
 
-// mark is the byte order mark that some programs write before UTF-8.
-const mark = "\ufeff"
-
-func skipMark(r *bufio.Reader) {
-	if head, _ := r.Peek(len(mark)); string(head) == mark {
-		_, _ = r.Discard(len(mark)) // it has just been seen
+// openText tells what a text is once its encoding is known.
+func openText(plain *bufio.Reader, m Mapping) (rows, error) {
+	s, err := m.Format.speller()
+	if err != nil {
+		return nil, err
 	}
+	text, encoding, err := decode(plain, m.Format.Encoding)
+	if err != nil {
+		return nil, err
+	}
+	head, err := text.Peek(4096)
+	switch first := bytes.TrimLeft(head, " \t\r\n"); {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	case bytes.IndexByte(head, 0) >= 0:
+		return nil, errors.New("holds NUL bytes: it is UTF-16 without a mark, as format: {encoding: utf-16le} says, or no text at all; " +
+			"want CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd")
+	case len(first) > 0 && first[0] == '{':
+		return newJSONRows(text, m, s, encoding), nil
+	}
+	return newCSVRows(text, m, s, encoding)
 }

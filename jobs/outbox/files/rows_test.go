@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -26,7 +27,7 @@ func TestRawRows(t *testing.T) {
 		want = append(want, bad)
 		file.WriteString("\n\r\n" + bad + []string{"\n", "\r\n"}[n%2])
 	}
-	rows, err := newCSVRows(strings.NewReader(file.String()), Mapping{})
+	rows, err := newCSVRows(bufio.NewReaderSize(strings.NewReader(file.String()), readAhead), Mapping{}, speller{}, utf8Name)
 	if err != nil {
 		t.Fatal(err)
 	}

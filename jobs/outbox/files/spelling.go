@@ -23,6 +23,18 @@ func textOf(t parquet.Type) func(parquet.Value) string {
 	}
 }
 
+// isText tells whether a column's values are texts, which say in words of their own what others say by their type.
+func isText(t parquet.Type) bool {
+	if l := t.LogicalType(); l != nil {
+		switch l.Value.(type) {
+		case *format.StringType, *format.EnumType, *format.JsonType:
+			return true
+		}
+		return false
+	}
+	return t.Kind() == parquet.ByteArray
+}
+
 func plainOf(t parquet.Type) func(parquet.Value) string {
 	if l := t.LogicalType(); l != nil {
 		switch l := l.Value.(type) {

@@ -1,0 +1,184 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// Encodings by their names in a config.
+const (
+	utf8Name        = "utf-8"
+	utf16leName     = "utf-16le"
+	utf16beName     = "utf-16be"
+	windows1252Name = "windows-1252"
+)
+
+// marks begin a file that says its encoding itself.
+var marks = []struct{ mark, name string }{{"\ufeff", utf8Name}, {"\xff\xfe", utf16leName}, {"\xfe\xff", utf16beName}}
+
+// decode gives a text file as UTF-8, and the encoding that it was in. A mark that says otherwise than the declaration is an
+// error; so are bytes that the encoding doesn't have, but for UTF-8, where only the rows count that have them in a field.
+func decode(in *bufio.Reader, declared string) (*bufio.Reader, string, error) {
+	name := declared
+	head, err := in.Peek(len("\ufeff"))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, "", err
+	}
+	for _, m := range marks {
+		if !bytes.HasPrefix(head, []byte(m.mark)) {
+			continue
+		}
+		if declared != "" && declared != m.name && m.name != utf8Name { // what a rejects file says of itself counts, too
+			return nil, "", fmt.Errorf("begins with the mark of %s, and the job's format says encoding: %s", m.name, declared)
+		}
+		name = m.name
+		_, _ = in.Discard(len(m.mark)) // it has just been seen
+		break
+	}
+	p := place{line: 1}
+	switch name {
+	case utf16leName, utf16beName:
+		return bufio.NewReaderSize(&fromUTF16{in: in, big: name == utf16beName, place: p}, readAhead), name, nil
+	case windows1252Name:
+		return bufio.NewReaderSize(&fromWindows{in: bufio.NewReaderSize(in, longestRow), place: p}, readAhead), name, nil
+	}
+	return in, utf8Name, nil
+}
+
+// A place is where in a text the next character is. Columns are counted in characters, from 1.
+type place struct{ line, column int }
+
+func (p *place) next(r rune) {
+	if p.column++; r == '\n' {
+		p.line, p.column = p.line+1, 0
+	}
+}
+
+func (p place) String() string { return fmt.Sprintf("line %d, column %d", p.line, p.column+1) }
+
+// fromUTF16 reads UTF-16 as UTF-8.
+type fromUTF16 struct {
+	in    *bufio.Reader
+	big   bool
+	place place
+	ready []byte
+	err   error
+}
+
+func (f *fromUTF16) unit() (rune, error) {
+	a, err := f.in.ReadByte()
+	if err != nil {
+		return 0, err
+	}
+	b, err := f.in.ReadByte()
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%s: the file ends in the middle of a character; it was cut, or isn't UTF-16", f.place)
+	}
+	if f.big {
+		a, b = b, a
+	}
+	return rune(b)<<8 | rune(a), err
+}
+
+func (f *fromUTF16) Read(p []byte) (int, error) {
+	for len(f.ready) == 0 || len(f.ready) < min(len(p), readAhead) && f.err == nil {
+		if f.err != nil {
+			return 0, f.err
+		}
+		r, err := f.unit()
+		if err == nil && utf16.IsSurrogate(r) {
+			var low rune
+			if low, err = f.unit(); err == nil || errors.Is(err, io.EOF) {
+				if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+					err = fmt.Errorf("%s: half a character; the file isn't UTF-16, or is damaged", f.place)
+				}
+			}
+		}
+		if f.err = err; err == nil {
+			f.ready = utf8.AppendRune(f.ready, r)
+			f.place.next(r)
+		}
+	}
+	n := copy(p, f.ready)
+	f.ready = f.ready[:copy(f.ready, f.ready[n:])]
+	return n, nil
+}
+
+// fromWindows reads Windows-1252 as UTF-8, line by line: a line whose letters beyond ASCII are all UTF-8 shows that the
+// declaration is wrong.
+type fromWindows struct {
+	in    *bufio.Reader
+	place place
+	ready []byte
+	room  []byte
+	err   error
+}
+
+func (f *fromWindows) Read(p []byte) (int, error) {
+	for len(f.ready) == 0 {
+		if f.err != nil {
+			return 0, f.err
+		}
+		line, err := f.in.ReadSlice('\n')
+		if f.err = err; errors.Is(err, bufio.ErrBufferFull) {
+			f.err = fmt.Errorf("line %d %w", f.place.line, errLongRow)
+			continue
+		}
+		if err := f.decode(line); err != nil {
+			f.err = err
+		}
+	}
+	n := copy(p, f.ready)
+	f.ready = f.ready[n:]
+	return n, nil
+}
+
+func (f *fromWindows) decode(line []byte) error {
+	f.room = f.room[:0]
+	beyond := bytes.IndexFunc(line, func(r rune) bool { return r >= utf8.RuneSelf })
+	if beyond >= 0 && utf8.Valid(line) {
+		f.place.column = beyond
+		return fmt.Errorf("%s: this line is UTF-8, and the job's format says encoding: windows-1252", f.place)
+	}
+	for _, b := range line {
+		r := charmap.Windows1252.DecodeByte(b)
+		if !inWindows(b) {
+			return fmt.Errorf("%s: the byte 0x%02X stands for nothing in Windows-1252", f.place, b)
+		}
+		f.room = utf8.AppendRune(f.room, r)
+		f.place.next(r)
+	}
+	f.ready = f.room
+	return nil
+}
+
+// inWindows tells whether Windows-1252 has a character for a byte.
+func inWindows(b byte) bool { return strings.IndexByte("\x81\x8d\x8f\x90\x9d", b) < 0 }
+
+// notUTF8 says where a text stops being UTF-8, and what it may be instead. Nothing of the text is in it.
+func notUTF8(line int, text string) string {
+	at := place{line: line}
+	for i, r := range text {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(text[i:]); n == 1 {
+				break
+			}
+		}
+		at.next(r)
+	}
+	reason := fmt.Sprintf("is not UTF-8, first on %s", at)
+	for i := range len(text) {
+		if !inWindows(text[i]) {
+			return reason
+		}
+	}
+	return reason + "; if the file is Windows-1252, say so by format: {encoding: windows-1252}"
+}

@@ -1,0 +1,130 @@
+package files
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// parts reads the XML of one part of an XLSX file. Its elements are bounded, because encoding/xml, which has no bound,
+// keeps a text or a tag in memory as a whole. Entities of a document's own are an error to it.
+type parts struct {
+	name  string
+	in    *bounded
+	close io.Closer
+	xml   *xml.Decoder
+	depth int
+}
+
+func (b *book) read(name string) (*parts, error) {
+	for _, f := range b.zip.File {
+		if f.Name != name {
+			continue
+		}
+		in, err := f.Open()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		unpacked := &expanding{r: &capped{r: in}, packed: &counter{n: int64(min(f.CompressedSize64, largestBook))}}
+		x := &parts{name: name, in: &bounded{r: unpacked, left: largestElement, plain: true}, close: in}
+		x.xml = xml.NewDecoder(x.in)
+		return x, nil
+	}
+	return nil, fmt.Errorf("is no XLSX file that can be read: it has no part %q", name)
+}
+
+// capped ends at a part that is larger than any sheet.
+type capped struct {
+	r io.Reader
+	n int64
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if c.n += int64(n); c.n > largestPart {
+		return 0, fmt.Errorf("expands to more than %d GiB", largestPart>>30)
+	}
+	return n, err
+}
+
+// next is the next element that begins, or the end of one, in which start is nil.
+func (x *parts) next() (start *xml.StartElement, end string, err error) {
+	for {
+		token, err := x.xml.Token()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				err = fmt.Errorf("its part %s: %w", x.name, err)
+			}
+			return nil, "", err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if x.depth++; x.depth > deepest {
+				return nil, "", fmt.Errorf("its part %s has more than %d elements in each other", x.name, deepest)
+			}
+			return &t, "", nil
+		case xml.EndElement:
+			x.depth--
+			return nil, t.Name.Local, nil
+		}
+	}
+}
+
+// text is all text of the element that has begun, without what says how it is spoken.
+func (x *parts) text() (string, error) {
+	var text strings.Builder
+	outer, quiet := x.depth-1, 0
+	for {
+		token, err := x.xml.Token()
+		if err != nil {
+			return "", fmt.Errorf("its part %s: %w", x.name, err)
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if x.depth++; x.depth > deepest {
+				return "", fmt.Errorf("its part %s has more than %d elements in each other", x.name, deepest)
+			}
+			if t.Name.Local == "rPh" && quiet == 0 {
+				quiet = x.depth
+			}
+		case xml.EndElement:
+			if x.depth == quiet {
+				quiet = 0
+			}
+			if x.depth--; x.depth == outer {
+				return text.String(), nil
+			}
+		case xml.CharData:
+			if quiet == 0 {
+				text.Write(t)
+			}
+		}
+	}
+}
+
+// refill lets the next element be as large as one may be.
+func (x *parts) refill() { x.in.left = largestElement }
+
+// each calls do for each element of a part.
+func (b *book) each(name string, do func(*parts, xml.StartElement) error) error {
+	x, err := b.read(name)
+	if err != nil {
+		return err
+	}
+	defer x.close.Close() //nolint:errcheck // only read
+	for {
+		start, _, err := x.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil && start != nil {
+			err = do(x, *start)
+		}
+		if err != nil {
+			return err
+		}
+		x.refill()
+	}
+}

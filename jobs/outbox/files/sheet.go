@@ -1,0 +1,212 @@
+package files
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// sheetRows are those of a sheet of an XLSX file, with names in its first row that isn't blank. Blank rows don't count.
+type sheetRows struct {
+	book    *book
+	in      *parts
+	mapping Mapping
+	speller speller
+	columns []string
+	at      []int // columns of the fields
+	row     []cell
+	count   int64
+}
+
+func openSheet(in io.Reader, m Mapping, dir string) (r *sheetRows, done func(), err error) {
+	s, err := m.Format.speller()
+	if err != nil {
+		return nil, nil, err
+	}
+	b, remove, err := openBook(in, m.Format.Sheet, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
+	r = &sheetRows{book: b, mapping: m, speller: s}
+	if r.in, err = b.read(b.part); err != nil {
+		return nil, nil, err
+	}
+	if err = r.advance(); errors.Is(err, io.EOF) {
+		err = errors.New("has a sheet that is empty: not even names of columns")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	r.columns = r.cells()
+	if r.at, err = m.find(r.columns); err != nil {
+		return nil, nil, err
+	}
+	r.count = 0
+	return r, func() {
+		_ = r.in.close.Close() // only read
+		remove()
+	}, nil
+}
+
+func (r *sheetRows) header() ([]string, Understanding) {
+	return r.columns, Understanding{Kind: "XLSX", Sheet: r.book.sheet}
+}
+
+func (r *sheetRows) cells() []string {
+	texts := make([]string, max(len(r.row), len(r.columns))) // rows end at their last cell
+	for i, c := range r.row {
+		texts[i] = c.plain(r.book)
+	}
+	return texts
+}
+
+func (r *sheetRows) next(values []string) error {
+	if err := r.advance(); err != nil {
+		return err
+	}
+	for f, i := range r.at {
+		values[f] = ""
+		if i < 0 || i >= len(r.row) {
+			continue
+		}
+		var refused *Refusal
+		if values[f], refused = r.value(r.mapping.Fields[f], r.row[i]); refused != nil {
+			return refused
+		}
+	}
+	return nil
+}
+
+// advance goes to the next row that isn't blank.
+func (r *sheetRows) advance() error {
+	for {
+		start, end, err := r.in.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return io.EOF
+		case err != nil:
+			return err
+		case start == nil && end == "sheetData": // what follows is read for its checksum alone
+			if _, err := io.Copy(io.Discard, r.in.in.r); err != nil {
+				return err
+			}
+			return io.EOF
+		case start == nil || start.Name.Local != "row":
+			continue
+		}
+		if err := r.readRow(); err != nil {
+			return err
+		}
+		r.in.refill()
+		if blank(r.row) {
+			continue
+		}
+		r.count++
+		return nil
+	}
+}
+
+func (r *sheetRows) readRow() error {
+	r.row = r.row[:0]
+	for {
+		start, end, err := r.in.next()
+		switch {
+		case err != nil:
+			return fmt.Errorf("row %d: %w", r.count+1, noEnd(err))
+		case end == "row":
+			return nil
+		case start == nil || start.Name.Local != "c":
+			continue
+		}
+		at := len(r.row)
+		if ref := attribute(*start, "r"); ref != "" {
+			at = columnOf(ref)
+		}
+		if at < len(r.row) {
+			return fmt.Errorf("row %d has cells that aren't in the order of their columns", r.count+1)
+		}
+		c, err := r.readCell(start)
+		if err != nil {
+			return fmt.Errorf("row %d: %w", r.count+1, noEnd(err))
+		}
+		switch {
+		case c == cell{}:
+			continue
+		case at >= mostColumns:
+			return fmt.Errorf("row %d has a cell beyond column %d", r.count+1, mostColumns)
+		}
+		for len(r.row) < at {
+			r.row = append(r.row, cell{})
+		}
+		r.row = append(r.row, c)
+	}
+}
+
+// readCell reads a cell up to its end.
+func (r *sheetRows) readCell(c *xml.StartElement) (out cell, err error) {
+	kind := attribute(*c, "t")
+	var value string
+	formula, has := false, false
+	for {
+		start, end, err := r.in.next()
+		switch {
+		case err != nil:
+			return cell{}, err
+		case end == "c":
+			return r.book.cell(kind, attribute(*c, "s"), value, has, formula)
+		case start == nil:
+			continue
+		}
+		switch start.Name.Local {
+		case "v", "is":
+			value, err = r.in.text()
+			has = true
+		case "f":
+			_, err = r.in.text()
+			formula = true
+		}
+		if err != nil {
+			return cell{}, err
+		}
+	}
+}
+
+// columnOf is the column of a reference such as AB12, from 0.
+func columnOf(ref string) int {
+	n := 0
+	for _, r := range strings.TrimRight(ref, "0123456789") {
+		if n = n*26 + int(r-'A') + 1; r < 'A' || r > 'Z' || n > 1<<20 {
+			return 1 << 20
+		}
+	}
+	return n - 1
+}
+
+func blank(row []cell) bool {
+	for _, c := range row {
+		if c.kind != ofText || c.text != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func noEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func index(s string) (int, bool) {
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n >= 0
+}
