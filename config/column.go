@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 
@@ -33,8 +34,8 @@ func checkDimensions(d *strict.Decoder, r *Report, p *parts) {
 		case metric:
 			d.Fail(dim.Node, "dimensions: %s is a metric; it belongs under metrics", dim.Text)
 		default:
-			d.Warn(dim.Node, "dimensions: the catalogue doesn't know %s%s; the service is asked for it, and its column is STRING; "+
-				"types: {%s: string} ends this warning", dim.Text, didYouMeanDimension(dim.Text), dim.Text)
+			d.Warn(dim.Node, "dimensions: the catalogue doesn't know %s%s the service is asked for it, and its column is STRING; "+
+				"types: {%s: string} ends this warning", dim.Text, otherwise(didYouMeanDimension(dim.Text)), dim.Text)
 		}
 	}
 	// That the service knows a dimension shows in the header of its answer. A filter that it ignored would show nowhere, so one that
@@ -51,7 +52,12 @@ func checkDimensions(d *strict.Decoder, r *Report, p *parts) {
 	}
 }
 
-func didYouMeanDimension(name string) string { return strict.DidYouMean(name, catalog.Dimensions()) }
+func didYouMeanDimension(name string) string {
+	if name == "date" { // of every other tool
+		return "; did you mean day?"
+	}
+	return strict.DidYouMean(name, catalog.Dimensions())
+}
 
 // checkColumns sees that the columns that are known before the service is asked have good and distinct names.
 func checkColumns(d *strict.Decoder, r *Report, p *parts) {
@@ -63,6 +69,10 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts) {
 		case catalog.SameWord(name, partitionKey):
 			d.Fail(n, "%s: a column can't be named %s, which is the partition's own key", key, name)
 		case !columnForm.MatchString(name):
+			if strings.ContainsAny(name, ",;") {
+				d.Fail(n, "%s: each name is an element of its own, as in [installs, cost], got %q", key, name)
+				break
+			}
 			d.Fail(n, "%s: want a column name of letters, digits and underscores, got %q", key, name)
 		case taken:
 			d.Fail(n, "%s: column %s already stands on line %d", key, name, line)

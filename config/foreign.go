@@ -5,7 +5,6 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
@@ -24,7 +23,7 @@ var (
 	})
 	otherTopKeys = otherWords(map[string]string{
 		"write it as service":                        "source sources connection connections api adjust credentials",
-		"write it as sinks, under each job":          "destination destinations dest output outputs target sinks sink out to",
+		"write it as sinks, under each job":          "destination destinations dest output outputs target sink out to",
 		"write it as token, under service":           "token api_key api_token app_token auth",
 		"write it as base_url, under service":        "base_url url host",
 		"write it as account_id, under service":      "account_id account",
@@ -105,47 +104,3 @@ func keyOfJob(key string) string {
 	}
 	return ""
 }
-
-// A store is what the scheme of a URL that reportferry doesn't have stands for in other programs.
-var stores = map[string]string{
-	"gcs": "did you mean gs://?", "google": "did you mean gs://?",
-	"s3a": "did you mean s3://?", "s3n": "did you mean s3://?", "aws": "did you mean s3://?",
-	"az": "did you mean azblob://?", "azure": "did you mean azblob://?", "abfs": "did you mean azblob://container/path?",
-	"abfss": "did you mean azblob://container/path?", "wasb": "did you mean azblob://container/path?", "wasbs": "did you mean azblob://container/path?",
-	"adl": "did you mean azblob://container/path?", "adls": "did you mean azblob://container/path?",
-	"bq": "did you mean bigquery://project/dataset?", "bigq": "did you mean bigquery://project/dataset?",
-	"http": webAddress, "https": webAddress,
-	"duckdb": loads, "postgres": loads, "postgresql": loads, "redshift": loads, "snowflake": loads, "databricks": loads,
-	"clickhouse": loads, "mysql": loads, "mssql": loads, "sqlite": loads, "motherduck": loads, "athena": loads, "iceberg": loads,
-	"parquet": loads, "csv": "files are always Parquet; want a URL such as file://./out",
-	"dbfs": "want the bucket behind it, such as s3://bucket/prefix", "hdfs": "want a bucket such as s3://bucket/prefix, or a folder such as file:///mnt/out",
-	"sftp": "want a bucket such as s3://bucket/prefix, or a folder such as file:///mnt/out",
-}
-
-const (
-	webAddress = "want the bucket by its own scheme: gs://bucket/prefix, s3://bucket/prefix or azblob://container/prefix"
-	loads      = "no database is written but BigQuery: put Parquet files into a bucket or folder, such as file://./out, and read or load them from there"
-)
-
-// noSuchStore notes a URL whose scheme another program has, or a path without one. Messages don't repeat a URL, whose query may
-// hold a secret; a plain path has none.
-func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
-	scheme, _, hasScheme := strings.Cut(s, "://")
-	scheme = catalog.Fold(scheme)
-	switch {
-	case hasScheme && stores[scheme] != "":
-		d.Fail(n, "%s: there is no %s://; %s", key, scheme, stores[scheme])
-	case windowsPath.MatchString(s):
-		d.Fail(n, "%s: want a URL; a folder of Windows such as C:\\data is written file:///C:/data", key)
-	case plainPath.MatchString(s):
-		d.Fail(n, "%s: want a URL; this folder is written file://%s", key, s)
-	default:
-		return false
-	}
-	return true
-}
-
-var (
-	windowsPath = strict.Expr(`^[A-Za-z]:[\\/]`)
-	plainPath   = strict.Expr(`^\.{0,2}/([A-Za-z0-9._-]+/?)*$`)
-)

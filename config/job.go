@@ -83,7 +83,7 @@ func jobFields(j *Job) []strict.Field {
 	j.Zone = "UTC"
 	return []strict.Field{
 		strict.Required("name", name, &j.Name, "installs_daily", "Name of the job, and of its table unless table gives another."),
-		strict.Required("kind", kindName, &j.Kind, "report", "What the job does."),
+		strict.Required("kind", kindName, &j.Kind, "report", "What the job does.").Because("it is one of " + strings.Join(kindNames(), ", ")),
 		strict.Optional("schedule", schedule, &j.Schedule, "0 6 * * *", "When to look for work: minute, hour, day of month, month and day of week. "+
 			"The schedule only says when to look; the ledger says what is missing. Without a schedule the job runs when it is asked for."),
 		strict.Optional("zone", zone, &j.Zone, "Europe/Berlin", "IANA zone of the schedule. Together with timezone_id it also says where the report's days begin and end."),
@@ -112,7 +112,7 @@ var schedule = strict.Shape[string]{
 		}
 		spec, err := cron.ParseStandard(s)
 		if err != nil {
-			d.Fail(n, "%s: want a cron expression of minute, hour, day of month, month and day of week, got %q: %v", key, s, err)
+			d.Fail(n, "%s: want a cron expression of minute, hour, day of month, month and day of week, such as \"0 6 * * *\" for every day at 6:00, got %q: %v", key, s, err)
 			return "", false
 		}
 		// From a fixed day, so that a file isn't right in one year and wrong in another.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -85,7 +86,9 @@ func jobObject(j *Job, of kind) strict.Object {
 
 // anyJob is a job of unknown kind: no key of any kind is a mistake, none is missing, and none is read.
 func anyJob(j *Job) strict.Object {
-	o := strict.Object{What: "a job", Fields: jobFields(j)}
+	o := strict.Object{What: "a job", Fields: jobFields(j), Unknown: func(key string) string {
+		return cmp.Or(reportRefused()[key], otherJobKeys[key], columnKey(key))
+	}}
 	for _, k := range kinds {
 		for _, f := range k.keys(new(Job)).Fields {
 			if !slices.ContainsFunc(o.Fields, func(g strict.Field) bool { return g.Key == f.Key }) {

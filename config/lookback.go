@@ -52,10 +52,16 @@ func (l lookback) means(r *Report) string {
 	return ""
 }
 
+var unitOfDays = strict.Expr(`^[0-9]{1,4}d$`)
+
 var lookbackShape = strict.Shape[lookback]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (lookback, bool) {
 		switch v, _ := d.Scalar(n); v.(type) {
 		case string:
+			if unitOfDays.MatchString(v.(string)) {
+				d.Fail(n, "%s: want a whole number of days without a unit, as in %s: %s", key, key, strings.TrimSuffix(v.(string), "d"))
+				return lookback{}, false
+			}
 			if v == "auto" || v == "probe" {
 				return lookback{auto: true, probe: v == "probe"}, true
 			}

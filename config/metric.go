@@ -35,8 +35,8 @@ func checkMetrics(d *strict.Decoder, r *Report, p *parts) {
 			r.Types[m.Text] = guess.Type
 		default:
 			r.Types[m.Text] = catalog.Double
-			d.Warn(m.Node, "metrics: the catalogue doesn't know %s%s; the service is asked for it, and its column is DOUBLE; "+
-				"types: sets another type and ends this warning", m.Text, didYouMeanMetric(m.Text))
+			d.Warn(m.Node, "metrics: the catalogue doesn't know %s%s the service is asked for it, and its column is DOUBLE; "+
+				"types: sets another type and ends this warning", m.Text, otherwise(didYouMeanMetric(m.Text)))
 		}
 	}
 	for _, m := range p.filtered {
@@ -50,6 +50,14 @@ func checkMetrics(d *strict.Decoder, r *Report, p *parts) {
 	}
 }
 
+// otherwise joins what was likely meant with what is done.
+func otherwise(meant string) string {
+	if meant == "" {
+		return ";"
+	}
+	return meant + " Otherwise"
+}
+
 const eventPrefix = "{e}_" // of the slugs of events' metrics in the catalogue
 
 var (
@@ -59,6 +67,12 @@ var (
 
 // didYouMeanMetric compares a name with the catalogue's slugs. Slugs with a period get the one that the name has.
 func didYouMeanMetric(name string) string {
+	if m := leadingPeriod.Submatch(name); m != nil { // as metrics of events have it
+		turned := strings.TrimPrefix(name, m[0]) + "_" + m[1]
+		if _, ok := catalog.Metric(turned); ok {
+			return "; did you mean " + turned + "?"
+		}
+	}
 	names := slugs(name, trailingPeriod, func(slug string) (string, bool) { return slug, !strings.HasPrefix(slug, eventPrefix) })
 	return strict.DidYouMean(name, slices.DeleteFunc(names, func(n string) bool { _, ok := catalog.Metric(n); return !ok }))
 }

@@ -68,6 +68,22 @@ var start = func() strict.Shape[Start] {
 	}, Schema: form.Schema}
 }()
 
+var isoDate = strict.Expr(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+
+// until is one of two words. A table of a job goes on, so a date is a range of the past in truth, which has a command.
+var until = strict.Shape[string]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
+		if v, _ := d.Scalar(n); isoDate.MatchString(fmt.Sprint(v)) {
+			d.Fail(n, "%s: want yesterday or today, got a date: a table goes on; reportferry backfill fetches a range of the past", key)
+			return "", false
+		}
+		return untilWord.Read(d, n, key)
+	},
+	Schema: untilWord.Schema,
+}
+
+var untilWord = strict.OneOf("yesterday", "today")
+
 // page checks the form alone. Which unit fits follows from the dimensions: see checkPeriod.
 var page = func() strict.Shape[Page] {
 	form := strict.Matching(strict.Expr(`^([1-9][0-9]{0,2})([dwmqy])$`), "a number from 1 to 999 and d, w, m, q or y, such as 7d, 4w or 1m")

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ type MaxRejects struct {
 // String is the value of the key.
 func (m MaxRejects) String() string {
 	if m.Share > 0 {
-		return strconv.FormatFloat(m.Share*100, 'f', -1, 64) + "%"
+		return strconv.FormatFloat(m.Share*100, 'g', 12, 64) + "%"
 	}
 	return strconv.Itoa(m.Count)
 }
@@ -132,6 +133,9 @@ func byField(what string, fields []recordField, s strict.Shape[string], look fun
 		*texts = map[string]string{}
 		into := *texts
 		o := strict.Object{What: what}
+		if what == "columns" {
+			o.Unknown = notField(fields)
+		}
 		for _, f := range fields {
 			o.Fields = append(o.Fields, strict.Field{
 				Key: f.name, Doc: f.doc, Schema: s.Schema,
@@ -147,6 +151,26 @@ func byField(what string, fields []recordField, s strict.Shape[string], look fun
 		}
 		return o
 	})
+}
+
+// notField is about a name in front of a column that is no field: likely the two stand the wrong way round.
+func notField(fields []recordField) func(string) string {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return func(key string) string {
+		if strict.DidYouMean(key, names) != "" {
+			return ""
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_"+key) {
+				return "no field of a record; did you mean " + name + "?"
+			}
+		}
+		return fmt.Sprintf("no field of a record; the field stands in front of the column that it is taken from, as in %s: %s; fields are %s",
+			names[0], key, strings.Join(names, ", "))
+	}
 }
 
 // checkTwice refuses a field that comes from a column and is constant too.

@@ -88,7 +88,7 @@ func reportKeys(j *Job) strict.Object {
 		},
 		Fields: append([]strict.Field{
 			strict.Required("start", start, &r.Start, "2026-01-31", "First day wanted."),
-			strict.Optional("until", strict.OneOf("yesterday", "today"), &r.Until, "today", "Last day wanted. Today's numbers are unfinished, so today is fetched again by each run."),
+			strict.Optional("until", until, &r.Until, "today", "Last day wanted. Today's numbers are unfinished, so today is fetched again by each run."),
 			strict.Optional("lookback", lookbackShape, &p.lookback, "14", "How many days a finished period is fetched again, because the service still restates it. "+
 				"auto, the default, means 7 days, or 14 with a metric of network cost, and then once more after each cohort period among the metrics. "+
 				"probe means the same, but asks for the totals first, and leaves periods whose totals haven't moved until the last of those days.").Noting(func() string { return p.lookback.means(r) }),

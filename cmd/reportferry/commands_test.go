@@ -88,7 +88,7 @@ func TestCommandsText(t *testing.T) {
 		{"config-json", "config show account_events --json", 0, nil},
 		{"runs", "runs", 0, nil},
 		{"runs-last", "runs last", 0, nil},
-		{"runs-failed", "runs 20091229T0713", 0, nil},
+		{"runs-failed", "runs 20091229T0713 -n 1", 0, nil},
 		{"runs-many", "runs 20091229T07", 2, nil},
 		{"runs-unknown", "runs 2010", 2, nil},
 		{"runs-job", "runs --job account_events -n 1", 0, nil},

@@ -75,6 +75,7 @@ func TestFieldsOfAServiceThatFails(t *testing.T) {
 		says, never         string
 	}{
 		{401, 401, 5, "", "--offline lists what the program itself knows", "METRIC"},
+		{401, 200, 5, "", "--offline lists what the program itself knows", "METRIC"},
 		{400, 401, 5, "", "--offline lists what the program itself knows", "METRIC"},
 		{404, 200, 0, "", "1 event; the service doesn't give its lists of fields", "\n- "},
 		{204, 204, 0, "", "0 events; the service doesn't give its lists of fields", "\n- "},

@@ -29,6 +29,7 @@ func TestNoFileText(t *testing.T) {
 		{"run", "run " + table, 0},
 		{"again", "run " + table, 0},
 		{"metric", "run " + table + ",clicks", 0},
+		{"filter", "run " + table + " --filter os_name__in=ios", 2},
 		{"print", "run " + table + " --print-config", 0},
 		{"print-all", "run --to s3://bucket/a?region=eu-west-1 --currency EUR --dimensions week,app --metrics installs --name weeks --start 2026-01-01" +
 			" --filter app__in=a,b --filter installs__gt=10 --filter app__contains=${x} --utc-offset -03:30 --attribution-types click --sandbox --os-names ios" +
@@ -45,6 +46,8 @@ func TestNoFileText(t *testing.T) {
 		{"currency", "run --to out --dimensions day --metrics installs", 2},
 		{"keys", "run --to out --embedded --currency usd --dimensions day,dya --metrics installs --start now --name By-Day --reattributed maybe --filter day__in=x", 2},
 		{"both", "run --to out --embedded --base-url https://example.com --currency USD --dimensions day --metrics installs", 2},
+		{"gcs", "run --to gcs://bucket --embedded --currency USD --dimensions day --metrics installs", 2},
+		{"twice", "run --to out --embedded --currency USD --dimensions day,day --metrics installs", 2},
 		{"scheme", "run --to ftp://host/x --embedded --currency USD --dimensions day --metrics installs", 2},
 		{"report-sort", "report --embedded --currency USD --dimensions day --metrics installs --sort day --print-config", 2},
 		{"report-period", "report --embedded --currency USD --dimensions day --metrics installs --date-period this_week --print-config", 2},
@@ -84,9 +87,9 @@ func TestEmbeddedReport(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s%s", args, code, out, errs)
 		}
 	}
-	check(t, os.WriteFile("reportferry.yml", []byte("service: {base_url: http://127.0.0.1:1, token: \"${ADJUST_TOKEN}\"}\n"), 0o600))
+	check(t, os.WriteFile("reportferry.yml", []byte("service: nobody's\n"), 0o600))
 	if code, out, errs := ask(t, "report --embedded --dimensions app --metrics installs"); code != 0 {
-		t.Errorf("beside a config: exit code %d: %s%s", code, out, errs)
+		t.Errorf("beside a wrong config: exit code %d: %s%s", code, out, errs)
 	}
 	left, err := os.ReadDir(".")
 	check(t, err)

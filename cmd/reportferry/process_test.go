@@ -191,7 +191,7 @@ func (p *place) run(args ...string) (string, int) {
 }
 
 var (
-	partName  = regexp.MustCompile(`^out/installs/dt=\d{4}-\d\d-\d\d/part-0\.parquet$`)
+	partName = regexp.MustCompile(`^out/installs/dt=\d{4}-\d\d-\d\d/part-0\.parquet$`)
 	// Who fetched what when, which no two runs have the same, and what the columns mean, which a killed run may have left out.
 	stateName = regexp.MustCompile(`^out/(_reportferry_(partitions|restatements)/table=installs/dt=\d{4}-\d\d-01/part-0\.parquet|installs\.dataset\.json)$`)
 )

@@ -212,6 +212,9 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	}
 	plans := jobs.PlanJobs(ctx, list, time.Now())
 	show.expect(list, plans)
+	if first := begun(list, plans); len(first) > 0 {
+		s.Warn(first)
+	}
 	if err := quotas(s.Log, list, plans); err != nil {
 		return 0, err
 	}
@@ -222,7 +225,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	}
 	runner := &jobs.Runner{
 		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Deadline: r.Stop,
-		Log: show.log, Observe: show.progress,
+		Log: s.Brief(show.log), Observe: show.progress,
 	}
 	record.Results = runner.RunJobs(ctx, list, plans)
 	record.Exit = jobs.ExitCode(record.Results, jobs.Stopped(ctx), r.Named && s.Task.Alone())
@@ -243,6 +246,17 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		after.Run(ctx, show.out, s, list, record.Results, time.Now())
 	}
 	return record.Exit, nil
+}
+
+// begun names the jobs whose first partition is missing. What is probably not meant is said while it is easy to change: a table
+// without days is warned of once, and not each night.
+func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
+	for i, p := range plans {
+		if len(p.Units) > 0 && len(p.Units[0].Due) > 0 && p.Units[0].Due[0].Reason == refresh.Missing {
+			names = append(names, list[i].Name)
+		}
+	}
+	return names
 }
 
 // endRecord writes how the run ended. It takes up to three seconds of its own, because ctx is done when the run was stopped.

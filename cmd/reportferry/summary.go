@@ -9,6 +9,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -113,7 +114,8 @@ func (d *display) logEnd(r ledger.Run) {
 	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out", leaving(r.Results), "unreconciled", unreconciled(r.Results), "took", r.Ended.Sub(r.Started).Seconds())
 }
 
-// grouped lists the messages of errors, each once and with its number, because one cause may fail every window.
+// grouped lists the messages of errors, each once and with its number, because one cause may fail every window. Of many that
+// differ by days and numbers alone it has the first one.
 func grouped(errs []error) []string {
 	var order []string
 	times := map[string]int{}
@@ -123,12 +125,26 @@ func grouped(errs []error) []string {
 			order = append(order, msg)
 		}
 	}
-	for i, msg := range order {
-		if n := times[msg]; n > 1 {
-			order[i] = fmt.Sprintf("%s (%d times)", msg, n)
-		}
+	kinds := map[string]int{} // how many different messages there are of a kind
+	for _, msg := range order {
+		kinds[wire.Kind(msg)]++
 	}
-	return order
+	var out []string
+	told := map[string]bool{}
+	for _, msg := range order {
+		kind := wire.Kind(msg)
+		switch n := times[msg]; {
+		case told[kind]:
+			continue
+		case kinds[kind] > wire.Few:
+			told[kind] = true
+			msg += fmt.Sprintf(" (and %d more like it)", kinds[kind]-1)
+		case n > 1:
+			msg += fmt.Sprintf(" (%d times)", n)
+		}
+		out = append(out, msg)
+	}
+	return out
 }
 
 // flat replaces joined errors by their parts. An error that wraps several and adds words of its own stays as it is.

@@ -9,7 +9,6 @@ package draft
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"github.com/reportferry/reportferry/config"
@@ -137,7 +136,7 @@ type writer struct{ bytes.Buffer }
 
 func indent(depth int) string { return strings.Repeat("  ", depth) }
 
-func (w *writer) line(depth int, text string) { fmt.Fprintf(w, "%s%s\n", indent(depth), text) }
+func (w *writer) line(depth int, text string) { w.WriteString(indent(depth) + text + "\n") }
 
 func (w *writer) comment(depth int, lines []string) {
 	for _, text := range lines {

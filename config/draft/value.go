@@ -14,7 +14,7 @@ const wide = 80
 func (w *writer) entry(depth int, keys []Key) {
 	inner := &writer{}
 	inner.keys(depth+1, keys)
-	fmt.Fprintf(w, "%s- %s", indent(depth), strings.TrimPrefix(inner.String(), indent(depth+1)))
+	w.WriteString(indent(depth) + "- " + strings.TrimPrefix(inner.String(), indent(depth+1)))
 }
 
 // keys writes a mapping, a line for each key that isn't a mapping itself.

@@ -22,7 +22,7 @@ func (d *Decoder) document(data []byte) Node {
 	}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey()) // Entries finds doubled keys, with all other mistakes
 	if err != nil {
-		d.failSyntax(err)
+		d.failSyntax(data, err)
 		return nil
 	}
 	if len(file.Docs) > 1 {
@@ -64,14 +64,15 @@ func (d *Decoder) plain(data []byte) ([]byte, bool) {
 }
 
 // failSyntax notes what the parser says. Its messages come without their excerpt of the file, which may hold a secret.
-func (d *Decoder) failSyntax(err error) {
+func (d *Decoder) failSyntax(data []byte, err error) {
 	var e interface {
 		error
 		GetToken() *token.Token
 		GetMessage() string
 	}
 	if errors.As(err, &e) && e.GetToken() != nil {
-		d.failAt(e.GetToken().Position, "not YAML: %s", e.GetMessage())
+		p := e.GetToken().Position
+		d.failAt(p, "not YAML: %s%s", e.GetMessage(), hint(data, p.Line, e.GetMessage()))
 		return
 	}
 	d.failAt(nil, "not YAML: %s", err)

@@ -105,6 +105,9 @@ func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 	for _, f := range o.Fields {
 		if f.Required && !present[f.Key] {
 			why := ""
+			if f.Example != "" && !strings.Contains(f.Example, ": ") {
+				why = ", as in " + f.Key + ": " + f.Example
+			}
 			if f.Why != "" {
 				why = "; " + f.Why
 			}
@@ -113,6 +116,9 @@ func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 	}
 	return nodes
 }
+
+// mostNamed is how many keys a message lists.
+const mostNamed = 15
 
 // unknown is the message about a key that no field has.
 func (o Object) unknown(key string) string {
@@ -131,6 +137,9 @@ func (o Object) unknown(key string) string {
 	hint := DidYouMean(key, known)
 	if hint == "" {
 		hint = "; known: " + strings.Join(known, ", ")
+		if len(known) > mostNamed {
+			hint = "; config/README.md and the command schema have all keys"
+		}
 	}
 	return fmt.Sprintf("unknown key %q in %s%s", key, o.What, hint)
 }

@@ -56,7 +56,7 @@ func TestMistakes(t *testing.T) {
 		"":                         "boat.yml:1:1: the file is empty; example.yml shows what belongs here",
 		"crew: [a\n":               "boat.yml:1:7: not YAML: sequence end token ']' not found",
 		"crew: [a]\n---\ncrew: []": "boat.yml:3:1: a second YAML document begins here; the file must be one document",
-		"nam: x\nrest: 1ms\nmotor: 1\ncolour: red": `boat.yml:1:1: a boat: required key "crew" is missing
+		"nam: x\nrest: 1ms\nmotor: 1\ncolour: red": `boat.yml:1:1: a boat: required key "crew" is missing, as in crew: [ana, 7]
 boat.yml:1:1: unknown key "nam" in a boat; did you mean name?
 boat.yml:2:7: rest: want at least 1s, got 1ms
 boat.yml:3:1: motor: boats have sails
@@ -92,7 +92,7 @@ func TestManyMistakes(t *testing.T) {
 		t.Errorf("%d lines more:\n%v", got, err)
 	}
 	_, _, err = read(ports(166), strict.Options{})
-	want := `boat.yml:1:7: crew: want a list, got text
+	want := `boat.yml:1:7: crew: want a list, in brackets or with a - in front of each element, got text
 boat.yml:3:6: port: want text, got a list
 boat.yml:4:3: key "a" is already set on line 3
 boat.yml:5:3: key "a" is already set on line 3

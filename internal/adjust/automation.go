@@ -14,7 +14,7 @@ import (
 )
 
 // errAutomationAuth is ErrAuth in the words of app automation.
-var errAutomationAuth = &transport.Refusal{Text: "authentication or permission refused, check service.token, that its user is an Admin or Editor, " +
+var errAutomationAuth = &transport.Refusal{Text: "check service.token, that its user is an Admin or Editor, " +
 	"that app automation is switched on for the account, and that the app belongs to it", As: ErrAuth}
 
 // pathPart is what may stand between two slashes: the tokens and numbers of the service do, and nothing that leads to

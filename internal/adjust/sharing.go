@@ -75,7 +75,7 @@ func (c *Client) ShareThirdParty(ctx context.Context, s Sharing) (Answer, error)
 const sharingOp = "third_party_sharing"
 
 // errSharingAuth is ErrAuth in the words of third-party sharing.
-var errSharingAuth = &transport.Refusal{Text: "authentication or permission refused, check the credential for s2s_url, the header that it is sent in, and whether the app wants one", As: ErrAuth}
+var errSharingAuth = &transport.Refusal{Text: "check the credential for s2s_url, the header that it is sent in, and whether the app wants one", As: ErrAuth}
 
 // aboutAuth is what a service that proves callers by an app's tokens is documented to say in a 202, where the record
 // isn't applied at all, and what the general table of its endpoints says of a 401 (dev.adjust.com/en/api/s2s-api).

@@ -20,7 +20,7 @@ type Spend struct {
 }
 
 // errSpendAuth is ErrAuth in the words of ad spend.
-var errSpendAuth = &transport.Refusal{Text: "authentication or permission refused, check the partner's key for cost_url, the header that it is sent in, and what the partner may post for", As: ErrAuth}
+var errSpendAuth = &transport.Refusal{Text: "check the partner's key for cost_url, the header that it is sent in, and what the partner may post for", As: ErrAuth}
 
 // errSpendKey is ErrAuth where no key was sent.
 var errSpendKey = &transport.Refusal{Text: "no credential was sent to cost_url, and the service asks for one; name it by service.spend.token, and by service.spend.header when it isn't a Bearer token", As: ErrAuth}

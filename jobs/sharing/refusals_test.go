@@ -238,7 +238,7 @@ func TestFiles(t *testing.T) {
 		{"a cell of 10 MB", "app_token,idfa,sharing\n" + goodApp + "," + strings.Repeat("x", 10<<20) + ",enable\n", "row 1 is longer than 262144 bytes; is a quote or a line end missing?"},
 		{"a line of 10 MB", `{"app_token":"` + strings.Repeat("x", 10<<20), "row 1 is longer than 262144 bytes; is a quote or a line end missing?"},
 		{"empty", "", "is empty: not even names of columns"},
-		{"UTF-16", "\xff\xfea\x00", "is UTF-16; want UTF-8"},
+		{"UTF-16", "\xff\xfea\x00", `none of its 1 columns is "app_token", which app_token is taken from; is the row of names missing?`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, refused, err := read(t, []byte(test.data), Options{Ignore: []string{"exported_at"}})

@@ -6,6 +6,7 @@ package after
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -71,6 +72,9 @@ func Run(ctx context.Context, w io.Writer, s *wire.Session, list []jobs.Job, res
 		fmt.Fprintf(w, "\n%s\n", how)
 	}
 	if len(g.Rows)+len(pushed) == 0 {
+		if s.Taken() && slices.ContainsFunc(results, refused) {
+			fmt.Fprintln(w, "With --name the same flags make another table beside it.")
+		}
 		return
 	}
 	fmt.Fprintln(w)
@@ -84,6 +88,9 @@ func Run(ctx context.Context, w io.Writer, s *wire.Session, list []jobs.Job, res
 		fmt.Fprintf(w, "%s\n", human.Fold("For plan, status, gaps and serve: the same with --print-config >"+file, 80))
 	}
 }
+
+// refused tells whether a job would change what the numbers of its table mean.
+func refused(r ledger.Result) bool { return errors.Is(errors.Join(r.Errs...), ledger.ErrRefused) }
 
 // writePushed names the commands that say what became of what was sent.
 func writePushed(w io.Writer, s *wire.Session, pushed []string) {

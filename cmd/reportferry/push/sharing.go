@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/sharing"
 )
@@ -75,7 +76,7 @@ Rules:
 			}
 			if len(strange) > 0 {
 				fmt.Fprintln(cmd.ErrOrStderr(), human.Fold(fmt.Sprintf("Not known here, and taken for partners of their own: %s. Push sends them as they are named, "+
-					"and the service judges.", terminal.Line(strings.Join(strange, ", "))), 80))
+					"and the service judges.%s", terminal.Line(strings.Join(strange, ", ")), likely(strange, partners)), 80))
 			}
 			return x.write(cmd.OutOrStdout(), state, partners)
 		},
@@ -142,6 +143,20 @@ func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (state *
 		return nil, nil, nil, fmt.Errorf("--metric %q is none of %s", x.metric, strings.Join(sharing.Metrics, ", "))
 	}
 	return state, asked, strange, nil
+}
+
+// likely says which known partners the strange ones may be in truth.
+func likely(strange, partners []string) string {
+	known := slices.DeleteFunc(slices.Concat(partners, sharing.NewPartners(nil).List()), func(p string) bool { return slices.Contains(strange, p) })
+	slices.Sort(known)
+	known = slices.Compact(known)
+	var text string
+	for _, s := range strange {
+		if near := catalog.Nearest(s, known); len(near) > 0 {
+			text += fmt.Sprintf(" Did you mean %s by %s?", strings.Join(near, " or "), terminal.Line(s))
+		}
+	}
+	return text
 }
 
 // partners are those of the service, of the flag, and of the config if there is one.

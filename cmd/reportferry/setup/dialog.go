@@ -54,7 +54,7 @@ func (d *dialog) ask(question, usual string, take func(answer string, sure bool)
 		if err == nil {
 			return nil
 		}
-		if _, doubtful := err.(doubt); doubtful {
+		if again := (doubt{}); errors.As(err, &again) {
 			usual, doubted = answer, answer
 		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {

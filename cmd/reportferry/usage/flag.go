@@ -20,7 +20,7 @@ var others = map[string]string{
 	"date": "date-period", "period": "date-period", "days": "date-period", "out": "output", "file": "output", "o": "output",
 	"c": "config", "f": "config", "config-file": "config", "config-path": "config", "metric": "metrics", "dimension": "dimensions", "where": "filter",
 	"token": "token-env", "api-token": "token-env", "api-key": "token-env", "url": "base-url", "host": "base-url", "max-rows": "limit", "json": "format",
-	"verbose": "log-level", "debug": "log-level", "quiet": "log-level", "q": "log-level", "log": "log-format",
+	"verbose": "log-level", "v": "log-level", "debug": "log-level", "quiet": "log-level", "q": "log-level", "log": "log-format",
 }
 
 // flagError is about a flag that the command doesn't have, that lacks its value, or whose value is of the wrong kind.
@@ -60,6 +60,9 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 	}
 	if shows := map[string]string{"run": "plan", "serve": "plan", "push": called(c.Parent()) + " check", "apply": "apps plan"}[c.Name()]; name == "dry-run" && shows != "" {
 		return given + "; reportferry " + shows + " shows what it would do, and sends nothing"
+	}
+	if name == "job" && strings.Contains(c.Use, "job") {
+		return given + "; the name of a job stands alone: " + c.CommandPath() + " campaigns_daily"
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -110,6 +111,9 @@ func (r *Report) config(cmd *cobra.Command, p *wire.Program, to, name, start str
 	return text, c, nil
 }
 
+// onLine is where a config's mistakes point to, which no flag has.
+var onLine = regexp.MustCompile(`, first on line [0-9]+`)
+
 // InFlags names the flags in the place of the keys that a config's mistakes begin with, one on a line.
 func InFlags(set *pflag.FlagSet, err error) error {
 	var lines []string
@@ -125,7 +129,9 @@ func InFlags(set *pflag.FlagSet, err error) error {
 		if set.Lookup(flag) != nil {
 			line = "--" + flag + ":" + rest
 		}
-		lines = append(lines, line)
+		if line = onLine.ReplaceAllString(line, ""); !slices.Contains(lines, line) { // the ledger's URL is made of the sink's
+			lines = append(lines, line)
+		}
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }

@@ -68,7 +68,9 @@ func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
 // openService makes the client of the config's service, for commands that need no ledger.
 func (p *Program) openService(c *config.Config, log *slog.Logger) (*Engine, error) {
 	for _, w := range c.Warnings {
-		log.Warn(w.Error())
+		for line := range strings.SplitSeq(w.Error(), "\n") {
+			log.Warn(line)
+		}
 	}
 	e := &Engine{Program: p, Config: c, Log: log, Budget: table.NewBudget(table.DefaultBudget)}
 	var err error

@@ -72,7 +72,8 @@ func (s *Session) Warn(names []string) {
 			continue
 		}
 		if c.Report.Period == "whole" {
-			s.Log.Warn("no date dimension, so the table is one partition", "job", c.Name)
+			s.Log.Warn("none of the dimensions is a date, so the table is one partition: each fetch replaces all of it, and days aren't "+
+				"told apart. Is that meant? If not, add day to dimensions", "job", c.Name)
 		}
 		location, err := reportZone(c)
 		if err != nil {

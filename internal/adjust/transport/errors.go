@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 
 var (
 	// ErrAuth means that the service answered 401 or 403.
-	ErrAuth = errors.New("authentication or permission refused, check service.token, service.account_id and the rights of the token's user")
+	ErrAuth = errors.New("check service.token, service.account_id and the rights of the token's user")
 	// ErrUnknown means that a record of ad spend or of third-party sharing was sent and may have been taken: no answer
 	// came, or none that says so.
 	ErrUnknown = errors.New("it isn't known whether the record was taken")
@@ -45,7 +46,19 @@ func (e *Error) Error() string {
 		parts = append(parts, fmt.Sprintf("the service refuses the metric %s; correct its name or leave it out "+
 			"(an event's metrics get other names when the event is renamed)", e.Metric))
 	}
-	return strings.Join(parts, ": ")
+	return strings.Join(parts, ": ") + e.elsewhere()
+}
+
+// elsewhere says that the address is likely not the service's: nothing listens there, there is no such host, or a web site answers.
+func (e *Error) elsewhere() string {
+	var dialled *net.OpError
+	switch {
+	case e.Status == 0 && errors.As(e.Err, &dialled) && dialled.Op == "dial":
+		return "; check the network, and the address of the service in the config"
+	case e.Status/100 == 2 && strings.HasPrefix(e.Message, page):
+		return "; check the address of the service in the config: a web site answers there"
+	}
+	return ""
 }
 
 func (e *Error) Unwrap() error { return e.Err }

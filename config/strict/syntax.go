@@ -1,0 +1,41 @@
+package strict
+
+import (
+	"bytes"
+	"strings"
+)
+
+// slips are what people write who don't write YAML every day, and what to write instead. The parser tells where it gave up, and
+// not what was meant.
+var slips = []struct {
+	form Expression
+	hint string
+}{
+	{Expr(`^\s*\t`), "a tab can't indent; use blanks"},
+	{Expr(`[[:] ?\*`), "a value that begins with * stands in quotes, such as \"*/5 * * * *\""},
+	{Expr(`\[[^"'\]]*\$\{`), "inside of brackets a text with ${NAME} stands in quotes, such as [\"gs://${NAME}/out\"]"},
+	{Expr(`(: |[[,] ?)[@%` + "`" + `]`), "a value that begins with @, % or ` stands in quotes"},
+	{Expr(`^\s*(- )?[A-Za-z_]+:[^\s/]`), "want a blank behind the colon, as in key: value"},
+	{Expr(`: [^"'\[{]*: `), "a value that holds a colon and a blank stands in quotes"},
+}
+
+// hint says what is likely wrong on a line of a file that isn't YAML; line counts from 1.
+func hint(data []byte, line int, message string) string {
+	lines := bytes.Split(data, []byte("\n"))
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	text := strings.TrimRight(string(lines[line-1]), "\r")
+	for _, s := range slips {
+		if s.form.MatchString(text) {
+			return "; " + s.hint
+		}
+	}
+	if line > 1 && strings.Contains(message, "not allowed") && indented(text) != indented(string(lines[line-2])) {
+		return "; keys of one mapping begin in one column"
+	}
+	return ""
+}
+
+// indented counts the blanks in front of a line.
+func indented(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
