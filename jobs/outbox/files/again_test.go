@@ -57,7 +57,7 @@ func TestBlame(t *testing.T) {
 		{strings.NewReader("PAR1 and no more"), filepath.Join(t.TempDir(), "gone"), false},
 	} {
 		w := &watched{Reader: c.in}
-		err := Read(t.Context(), w, Mapping{Fields: []Field{{Name: "a"}}}, c.dir, func([]string) {}, func(*Row) error { return nil })
+		err := Read(t.Context(), w, Mapping{Fields: []Field{{Name: "a"}}}, c.dir, func([]string, Understanding) {}, func(*Row) error { return nil })
 		var unfit *outbox.UnfitError
 		if err == nil || errors.As(w.blame(err), &unfit) != c.unfit {
 			t.Errorf("%v, of the file: %v", err, !c.unfit)
