@@ -63,8 +63,9 @@ func newNights(t testing.TB, dir string, account *emulator.Server, records int, 
 			r := costRecord{[]string{"cpi", "cpc", "cpm", "cpe"}[dice.IntN(4)], []string{"usd", "eur", "jpy"}[dice.IntN(3)],
 				spelled(int64(dice.IntN(9_000_000))), []string{"nightly", `a tag, "quoted" & <more>`}[dice.IntN(2)]}
 			n.want[id] = r
-			sum := n.sums[at.UTC().Format(time.DateOnly)+" "+r.kind+" "+r.currency]
-			n.sums[at.UTC().Format(time.DateOnly)+" "+r.kind+" "+r.currency] = store.Sum{Records: sum.Records + 1, Amount: plus(sum.Amount, r.amount)}
+			key := strings.Join([]string{at.UTC().Format(time.DateOnly), r.kind, r.currency, r.tag}, " ")
+			sum := n.sums[key]
+			n.sums[key] = store.Sum{Records: sum.Records + 1, Amount: plus(sum.Amount, r.amount)}
 			row := f.row(id, r.kind, strings.ToUpper(r.currency), r.amount, r.tag, at.Format(time.RFC3339))
 			switch {
 			case k%97 == 96:

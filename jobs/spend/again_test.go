@@ -82,6 +82,11 @@ func corrected(t *rapid.T, text string, good [][]string, lines bool) string {
 		t.Fatalf("%v: %q", err, text)
 	}
 	for _, row := range all[1:] {
+		for _, cell := range row {
+			if outbox.Guarded(outbox.Unguarded(cell)) != cell {
+				t.Fatalf("a spreadsheet computes %q", cell)
+			}
+		}
 		added := row[len(row)-len(outbox.RejectColumns):]
 		number, err := strconv.Atoi(added[3])
 		if err != nil || added[0] == "" || added[2] == "" || added[4] != today(0)+"/first.csv" {

@@ -2,10 +2,14 @@ package files
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
@@ -36,6 +40,27 @@ func TestReadAgain(t *testing.T) {
 		})
 		if err != nil || strings.Join(names, " ") != c.names || got != c.want {
 			t.Errorf("%q: %q, %q, %v; want %q, %q", c.text, names, got, err, c.names, c.want)
+		}
+	}
+}
+
+// A file that can't be cut into rows is at fault itself; a store that fails, or a disk without room, is not.
+func TestBlame(t *testing.T) {
+	reset := errors.New("connection reset")
+	for _, c := range []struct {
+		in    io.Reader
+		dir   string
+		unfit bool
+	}{
+		{strings.NewReader("c,d\n1,2\n"), "", true}, {strings.NewReader(""), "", true}, {strings.NewReader("PAR1 and no more"), t.TempDir(), true},
+		{iotest.ErrReader(reset), "", false}, {io.MultiReader(strings.NewReader("a,b\n1,"), iotest.ErrReader(reset)), "", false},
+		{strings.NewReader("PAR1 and no more"), filepath.Join(t.TempDir(), "gone"), false},
+	} {
+		w := &watched{Reader: c.in}
+		err := Read(t.Context(), w, Mapping{Fields: []Field{{Name: "a"}}}, c.dir, func([]string, Understanding) {}, func(*Row) error { return nil })
+		var unfit *outbox.UnfitError
+		if err == nil || errors.As(w.blame(err), &unfit) != c.unfit {
+			t.Errorf("%v, of the file: %v", err, !c.unfit)
 		}
 	}
 }

@@ -74,16 +74,24 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 		stopped = each(&o)
 		return stopped
 	})
-	if path := (*fs.PathError)(nil); err == nil || stopped != nil || source.failed || ctx.Err() != nil || errors.As(err, &path) {
+	if stopped != nil || ctx.Err() != nil {
 		return err
 	}
-	return &outbox.UnfitError{Err: err}
+	return source.blame(err)
 }
 
 // watched notes whether a store failed to give a file, so that this isn't taken for a fault of the file.
 type watched struct {
 	io.Reader
 	failed bool
+}
+
+// blame makes an error of a reading one of the file, unless it is one of its store, or of the disk that a copy is on.
+func (w *watched) blame(err error) error {
+	if path := (*fs.PathError)(nil); err == nil || w.failed || errors.As(err, &path) {
+		return err
+	}
+	return &outbox.UnfitError{Err: err}
 }
 
 func (w *watched) Read(p []byte) (int, error) {
