@@ -180,7 +180,7 @@ func TestPlanWarns(t *testing.T) {
 	s := newShell(t, strings.Replace(campaignsJob, "dimensions: [day, ", "dimensions: [", 1)+
 		strings.Replace(strings.Replace(campaignsJob, "name: campaigns", "name: later", 1), "start: -12d", "start: 2011-01-01", 1))
 	for _, command := range []string{"plan", "check"} {
-		s.says(command, 0, "no date dimension, so the table is one partition job=campaigns\n", "the start, 2011-01-01, is in the future job=later\n")
+		s.says(command, 0, "none of the dimensions is a date, so the table is one partition", "the start, 2011-01-01, is in the future job=later\n")
 	}
 	s.says("plan campaigns", 0, "job=campaigns", "!job=later")
 }

@@ -36,7 +36,6 @@ func openRows(in io.Reader, m Mapping, dir string) (rows, func(), error) {
 		return nil, none, err
 	}
 	var r rows
-	err = nil // a short file ended while it was peeked into
 	switch {
 	case len(head) == 0:
 		err = errors.New("is empty: not even names of columns")
