@@ -33,7 +33,7 @@ var fileColumns = []string{"cost_id", "cost_currency", "cost_amount", "time"}
 // A file has rows with mistakes. Whoever puts right what its rejects name, and gives them another name as they are, has each
 // record sent once and no other: of a file of CSV as of one of JSON Lines, and of IDs that a spreadsheet takes for formulas.
 func TestRejectsAreCorrected(t *testing.T) {
-	r := newRig(t, "partner-key")
+	r := newRigReading(t, "partner-key", []string{"spend-unknown=200", "spend-case=lower", "spend-parameters=both", "spend-busy=never"})
 	r.o.MaxRejects = nil
 	records, runs := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
