@@ -53,3 +53,43 @@ func TestSecondLook(t *testing.T) {
 		}))
 	}
 }
+
+// The tables that tell of a job's table are written after whoever writes them at the same time, for as long as that one shows
+// life; a dead one is waited for until its lease is over, and one that goes on and on isn't waited for without end.
+func TestStatesWaitForTheirTurn(t *testing.T) {
+	const lease = 2 * time.Minute
+	for name, c := range map[string]struct {
+		takes  time.Duration
+		dead   bool
+		writes int
+		after  time.Duration // at most
+	}{
+		"a long turn": {takes: 5 * lease, writes: 1, after: 5*lease + lease/4},
+		"a dead one":  {takes: time.Hour, dead: true, writes: 1, after: 2 * lease},
+		"too long":    {takes: time.Hour, after: 11 * lease},
+	} {
+		t.Run(name, synctested(func(t *testing.T) {
+			l, store := storeLedger(t)
+			other, theirs := another(store)
+			claim, err := other.Claim(t.Context(), "installs", "state", "holder", lease)
+			check(t, err)
+			theirs.Dead.Store(c.dead)
+			over := time.AfterFunc(c.takes, func() { _ = claim.Release(context.Background()) }) // a dead one can't write
+			defer func() {
+				if over.Stop() {
+					_ = claim.Release(context.Background())
+				}
+			}()
+			writes := 0
+			list := []Job{{Name: "j", Table: "installs", Kind: &script{units: []string{"a"}}}}
+			plans := PlanJobs(t.Context(), list, time.Now())
+			plans[0].States = &States{Claim: "state", Write: func(context.Context, ledger.Hold) error { writes++; return nil }}
+			r := &Runner{Ledger: l, Run: "run", Lease: lease, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+			begun := time.Now()
+			res := r.RunJobs(t.Context(), list, plans)[0]
+			if took := time.Since(begun); writes != c.writes || (len(res.Errs) == 0) != (c.writes == 1) || took > c.after {
+				t.Errorf("%d writes after %v: %v", writes, took, res.Errs)
+			}
+		}))
+	}
+}

@@ -21,7 +21,10 @@ func (r *Runner) states(ctx context.Context, job Job, s *States, done ledger.Out
 			return err
 		}
 	}
-	for end := time.Now().Add(2 * r.Lease); ; { // by then the claim of a run that was killed is free
+	var shown ledger.HeldError // the last sign of life of whoever writes them
+	// The claim of a run that was killed is free after its lease. One that shows life is waited for, as it takes only so long.
+	begun, life := time.Now(), time.Now()
+	for {
 		hold, release, err := d.take(ctx, job, Unit{Name: s.Claim})
 		var held *ledger.HeldError
 		switch {
@@ -29,7 +32,10 @@ func (r *Runner) states(ctx context.Context, job Job, s *States, done ledger.Out
 			return errors.Join(s.Write(ctx, hold), release())
 		case !errors.As(err, &held):
 			return err
-		case time.Now().After(end):
+		case held.Run != shown.Run || held.Beat != shown.Beat:
+			shown, life = *held, time.Now()
+		}
+		if time.Since(life) > 2*r.Lease || time.Since(begun) > mostTurns*r.Lease {
 			return fmt.Errorf("write the tables that tell of %s: %w; the next run writes them", job.Table, err)
 		}
 		select {
@@ -39,3 +45,6 @@ func (r *Runner) states(ctx context.Context, job Job, s *States, done ledger.Out
 		}
 	}
 }
+
+// mostTurns is how many leases a run waits for others that write the same tables.
+const mostTurns = 10
