@@ -95,7 +95,7 @@ class Warehouse:
         for folder in sorted(out.glob("_reportferry_*")):  # each job's own table of the kind, and what the wildcard stands for
             for files, name in [(f"{folder}/*/*/*.parquet", "all"), *((f"{of}/*/*.parquet", of.name.removeprefix("table=")) for of in folder.iterdir())]:
                 self.db.execute(f"CREATE TABLE proj.ds.{folder.name}_{name} AS SELECT * FROM read_parquet('{files}', hive_partitioning=false, union_by_name=true)")
-        for folder in sorted(folder for folder in out.iterdir() if not folder.name.startswith("_")):
+        for folder in sorted(folder for folder in out.iterdir() if folder.is_dir() and not folder.name.startswith("_")):
             self.db.execute(f"CREATE TABLE proj.ds.{folder.name} AS SELECT * FROM read_parquet('{folder}/*/*.parquet', hive_partitioning=false, union_by_name=true)")
             self.rows[folder.name] = 0
             for part in sorted(folder.glob("dt=*/*.parquet")):
