@@ -69,17 +69,16 @@ func (r Choice) device() string {
 	return strings.Join(named, ", ")
 }
 
-// Check does what a push would do up to the sending, and writes nothing. The problems are the reasons why rows would be
-// refused.
-func (k *Kind) Check(ctx context.Context, p files.Path) (outbox.Report, []files.Problem, error) {
+// Check does what a push would do up to the sending, and writes nothing.
+func (k *Kind) Check(ctx context.Context, p files.Path) (files.Checked, error) {
 	var n noted
 	push, err := k.push(ctx, p, nil, &n)
 	if err != nil {
-		return outbox.Report{}, nil, err
+		return files.Checked{}, err
 	}
-	report, problems, err := files.Check(ctx, k.outbox, push, k.file(p, &n))
+	c, err := files.Check(ctx, k.outbox, push, k.file(p, &n))
 	if n.rows > 0 {
-		problems = append(problems, files.Problem{Refusal: files.Refusal{Reason: strangePartner}, Rows: n.rows, First: n.first, Sent: true})
+		c.Problems = append(c.Problems, files.Problem{Refusal: files.Refusal{Reason: strangePartner}, Rows: n.rows, First: n.first, Sent: true})
 	}
-	return report, problems, err
+	return c, err
 }

@@ -227,10 +227,10 @@ func TestCheck(t *testing.T) {
 	if err != nil || len(due) != 1 {
 		t.Fatal(due, err)
 	}
-	report, problems, err := k.Check(t.Context(), due[0])
+	report, err := k.Check(t.Context(), due[0])
 	want := []files.Problem{{Refusal: files.Refusal{Reason: "has no device: idfa, gps_adid and device_id are all empty"}, Rows: 2, First: 2}}
-	if err != nil || report.Rows != 3 || report.Pending != 1 || fmt.Sprint(problems) != fmt.Sprint(want) || r.arrivals(t) != "" {
-		t.Errorf("%+v %+v %v", report, problems, err)
+	if err != nil || report.Rows != 3 || report.Pending != 1 || fmt.Sprint(report.Problems) != fmt.Sprint(want) || r.arrivals(t) != "" {
+		t.Errorf("%+v %+v %v", report, report.Problems, err)
 	}
 }
 

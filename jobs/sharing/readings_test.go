@@ -219,9 +219,9 @@ func TestStrangePartners(t *testing.T) {
 	if err != nil || len(due) != 1 {
 		t.Fatal(due, err)
 	}
-	_, problems, err := k.Check(t.Context(), due[0])
-	if want := (files.Problem{Refusal: files.Refusal{Reason: strangePartner}, Rows: 3, First: 2, Sent: true}); err != nil || len(problems) != 1 || problems[0] != want {
-		t.Errorf("%+v, %v", problems, err)
+	report, err := k.Check(t.Context(), due[0])
+	if want := (files.Problem{Refusal: files.Refusal{Reason: strangePartner}, Rows: 3, First: 2, Sent: true}); err != nil || len(report.Problems) != 1 || report.Problems[0] != want {
+		t.Errorf("%+v, %v", report.Problems, err)
 	}
 	if res := r.run(); len(res.Errs) > 0 || res.Outcome.Requests != 5 {
 		t.Errorf("%+v", res)

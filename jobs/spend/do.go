@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -61,8 +62,21 @@ func (r Cost) day(file string) string {
 	return time.Now().UTC().Format(time.DateOnly)
 }
 
-// Check does what a push would do up to the sending, and writes nothing. The problems are the reasons why rows would be
-// refused.
-func (k *Kind) Check(ctx context.Context, p files.Path) (outbox.Report, []files.Problem, error) {
-	return files.Check(ctx, k.outbox, k.push(p, nil), k.file(p))
+// Check does what a push would do up to the sending, and writes nothing.
+func (k *Kind) Check(ctx context.Context, p files.Path) (files.Checked, error) {
+	f := k.file(p)
+	f.Show = Cost.show
+	return files.Check(ctx, k.outbox, k.push(p, nil), f)
+}
+
+// show gives the fields as they are sent. The Cost ID, which stands for a person's click, is hidden.
+func (r Cost) show() []files.Shown {
+	shown := []files.Shown{
+		{Field: names[costID], Value: fmt.Sprintf("(%d characters)", utf8.RuneCountInString(r.CostID))}, {Field: names[costType], Value: r.Type},
+		{Field: names[costCurrency], Value: r.Currency}, {Field: names[costAmount], Value: r.Amount}, {Field: names[tag], Value: r.Tag},
+	}
+	if !r.Engaged.IsZero() {
+		shown = append(shown, files.Shown{Field: names[engagedAt], Value: r.Engaged.Format(time.RFC3339)})
+	}
+	return shown
 }

@@ -305,10 +305,10 @@ func TestCheck(t *testing.T) {
 	if err != nil || len(plan.Units) != 1 || plan.Units[0].Files[0] != "x.csv" {
 		t.Fatal(plan, err)
 	}
-	report, problems, err := k.Check(context.Background(), r.o.Shelf.Files[0])
+	report, err := k.Check(context.Background(), r.o.Shelf.Files[0])
 	want := []files.Problem{{Refusal: *refuse(costID, "has 5 characters; want 12 to 256"), Rows: 2, First: 11}, {Refusal: *refuse(costAmount, "is negative"), Rows: 1, First: 13}}
-	if err != nil || report.Rows != 13 || report.Refused != 3 || fmt.Sprint(problems) != fmt.Sprint(want) || r.server.Spend().Records != 0 {
-		t.Errorf("%+v, %+v, %v", report, problems, err)
+	if err != nil || report.Rows != 13 || report.Refused != 3 || fmt.Sprint(report.Problems) != fmt.Sprint(want) || r.server.Spend().Records != 0 {
+		t.Errorf("%+v, %+v, %v", report, report.Problems, err)
 	}
 }
 

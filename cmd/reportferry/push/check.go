@@ -26,8 +26,9 @@ func (g *group) check() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [file|url...]",
 		Short: "Read files as push would, and send nothing",
-		Long: `Read files as push would, and say what it would do: which rows it would refuse,
-and how much disk it needs. Nothing is sent or recorded. Without names, it reads
+		Long: `Read files as push would, and say what they were read as, what the first records
+are, which rows would be refused, and how much disk a push needs. Nothing is
+sent or recorded. Without names, it reads
 the files of the job's source that push would read. The exit code is 3 when rows
 would be refused, or a file can't be read.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -41,11 +42,11 @@ would be refused, or a file can't be read.`,
 					fmt.Fprintf(out, "%s: no file is due\n", c.Name)
 				}
 				for _, p := range due {
-					report, problems, err := k.Check(ctx, p)
-					if ctx.Err() != nil || err != nil && report.Rows == 0 && jobs.Denied(err) {
+					checked, err := k.Check(ctx, p)
+					if ctx.Err() != nil || err != nil && checked.Rows == 0 && jobs.Denied(err) {
 						return err
 					}
-					wrong = g.writeCheck(out, p.Name, report, problems, err) || wrong
+					wrong = g.writeCheck(out, c, p.Name, checked, err) || wrong
 				}
 				if wrong {
 					return exit.Silent(jobs.ExitSome)
@@ -57,8 +58,12 @@ would be refused, or a file can't be read.`,
 }
 
 // writeCheck writes what pushing a file would do, and tells whether anything is wrong with it.
-func (g *group) writeCheck(w io.Writer, name string, r outbox.Report, problems []files.Problem, err error) (wrong bool) {
+func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files.Checked, err error) (wrong bool) {
+	r, problems := checked.Report, checked.Problems
 	fmt.Fprintln(w, terminal.Line(name))
+	if checked.Read.Kind != "" {
+		human.Row(w, "read as", readAs(c, checked.Read))
+	}
 	if err != nil && !errors.Is(err, outbox.ErrTooMany) {
 		human.Row(w, "error", err.Error())
 		return true
@@ -75,6 +80,7 @@ func (g *group) writeCheck(w io.Writer, name string, r outbox.Report, problems [
 	if r.Conflicts > 0 {
 		human.Row(w, "conflicts", human.Count(r.Conflicts)+" "+g.conflict)
 	}
+	writeRecords(w, checked)
 	human.Row(w, "disk", fmt.Sprintf("%s while it is pushed; %s read of what was pushed before", human.Size(r.Spool), human.Size(r.Index)))
 	warnings := slices.DeleteFunc(slices.Clone(problems), func(p files.Problem) bool { return !p.Sent })
 	if problems = slices.DeleteFunc(problems, func(p files.Problem) bool { return p.Sent }); len(problems) > 0 {

@@ -29,7 +29,7 @@ import (
 type Pusher interface {
 	jobs.Kind
 	Due(ctx context.Context, now time.Time) ([]files.Path, error)
-	Check(ctx context.Context, p files.Path) (outbox.Report, []files.Problem, error)
+	Check(ctx context.Context, p files.Path) (files.Checked, error)
 	Outbox() *outbox.Outbox
 }
 

@@ -40,9 +40,12 @@ type File[V any] struct {
 	// Record makes a record of the values of a row: ID, Content and Value, or a Refusal.
 	Record func(values []string, o *outbox.Record[V])
 
-	names    []string
-	read     Understanding
-	problems *problems // nil: they aren't counted
+	// Show gives the fields of a record as they would be sent, for people: what identifies somebody is hidden. nil: none is shown.
+	Show func(V) []Shown
+
+	names  []string
+	read   Understanding
+	looker func(l *Row, o *outbox.Record[V]) // of a check: sees every row; else nil
 }
 
 // Header names the original cells.
@@ -68,8 +71,8 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 		if sending || o.Refusal != nil {
 			o.Cells = slices.Clone(l.Cells())
 		}
-		if o.Refusal != nil && !sending && f.problems != nil {
-			f.problems.count(Refusal(*o.Refusal), l.Row)
+		if !sending && f.looker != nil {
+			f.looker(l, &o)
 		}
 		stopped = each(&o)
 		return stopped
@@ -98,13 +101,4 @@ func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
 	w.failed = w.failed || err != nil && !errors.Is(err, io.EOF)
 	return n, err
-}
-
-// Check does what a push would do up to the sending, and writes nothing. The problems are the reasons why rows would be
-// refused.
-func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f *File[V]) (outbox.Report, []Problem, error) {
-	f.problems = &problems{seen: map[Refusal]*Problem{}}
-	push.Source, push.Quiet = f, 0
-	report, err := outbox.Check(ctx, o, push)
-	return report, f.problems.list(), err
 }

@@ -1,0 +1,68 @@
+package files
+
+import (
+	"context"
+	"math/big"
+
+	"github.com/reportferry/reportferry/jobs/outbox"
+)
+
+// A Checked is what a push would do up to the sending, and what the file was taken for.
+type Checked struct {
+	outbox.Report
+	Read     Understanding
+	First    [][]Shown         // the first records as they would be sent
+	Totals   map[string]*Total // of the records that are right, by the key of the push's tally
+	Beyond   int64             // records whose key came when there were too many of them
+	Problems []Problem         // why rows would be refused
+}
+
+// A Total is the sum of some records.
+type Total struct {
+	Records int64
+	Amount  big.Int
+}
+
+// A Shown is a field of a record, for people.
+type Shown struct{ Field, Value string }
+
+// mostShown are how many records a check shows.
+const mostShown = 3
+
+// mostTotals bounds the memory of a file with a day, a currency or a tag of its own in each row.
+const mostTotals = 10_000
+
+// Check does what a push would do up to the sending, and writes nothing.
+func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f *File[V]) (Checked, error) {
+	c := Checked{Totals: map[string]*Total{}}
+	p := &problems{seen: map[Refusal]*Problem{}}
+	f.looker = func(l *Row, r *outbox.Record[V]) {
+		if r.Refusal != nil {
+			p.count(Refusal(*r.Refusal), l.Row)
+			return
+		}
+		if f.Show != nil && len(c.First) < mostShown {
+			c.First = append(c.First, f.Show(r.Value))
+		}
+		if push.Tally == nil {
+			return
+		}
+		key, amount := push.Tally(r.Value)
+		t := c.Totals[key]
+		switch {
+		case t == nil && len(c.Totals) == mostTotals:
+			c.Beyond++
+			return
+		case t == nil:
+			t = &Total{}
+			c.Totals[key] = t
+		}
+		t.Records++
+		t.Amount.Add(&t.Amount, big.NewInt(amount))
+	}
+	push.Source, push.Quiet = f, 0
+	var err error
+	c.Report, err = outbox.Check(ctx, o, push)
+	c.Read, c.Problems = f.read, p.list()
+	return c, err
+}
