@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -69,11 +70,15 @@ func (k *Kind) Check(ctx context.Context, p files.Path) (files.Checked, error) {
 	return files.Check(ctx, k.outbox, k.push(p, nil), f)
 }
 
-// show gives the fields as they are sent. The Cost ID, which stands for a person's click, is hidden.
+// show gives the fields as they are sent. The Cost ID, which stands for a person's click, is hidden, and so is a tag that has it.
 func (r Cost) show() []files.Shown {
+	label := r.Tag
+	if strings.Contains(label, r.CostID) {
+		label = "(with the Cost ID)"
+	}
 	shown := []files.Shown{
 		{Field: names[costID], Value: fmt.Sprintf("(%d characters)", utf8.RuneCountInString(r.CostID))}, {Field: names[costType], Value: r.Type},
-		{Field: names[costCurrency], Value: r.Currency}, {Field: names[costAmount], Value: r.Amount}, {Field: names[tag], Value: r.Tag},
+		{Field: names[costCurrency], Value: r.Currency}, {Field: names[costAmount], Value: r.Amount}, {Field: names[tag], Value: label},
 	}
 	if !r.Engaged.IsZero() {
 		shown = append(shown, files.Shown{Field: names[engagedAt], Value: r.Engaged.Format(time.RFC3339)})

@@ -335,3 +335,13 @@ func TestRetriesAreInOneLayer(t *testing.T) {
 		})
 	}
 }
+
+// A check shows records without the Cost ID, wherever it stands.
+func TestShow(t *testing.T) {
+	for tag, want := range map[string]string{"nightly": "nightly", "for click-4711-of-somebody": "(with the Cost ID)"} {
+		shown := fmt.Sprint(Cost{Type: "cpi", Currency: "eur", Amount: "1.5", CostID: "click-4711-of-somebody", Tag: tag}.show())
+		if strings.Contains(shown, "4711") || !strings.Contains(shown, want) {
+			t.Error(shown)
+		}
+	}
+}

@@ -66,6 +66,7 @@ func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f 
 	c.Read, c.Problems = f.read, p.list()
 	return c, err
 }
+
 // A Problem is one reason for which rows of a file would be refused, or for which a person should look at them.
 type Problem struct {
 	Refusal
