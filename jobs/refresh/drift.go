@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-
-	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A Look is a comparison of a cell of final partitions with the service's totals.
@@ -47,14 +45,4 @@ func (all Looks) Moved() map[civil.Date]time.Time {
 		}
 	}
 	return moved
-}
-
-// Left counts the partitions that have moved, and weren't fetched since.
-func (all Looks) Left(done ledger.Records) (n int) {
-	for partition, at := range all.Moved() {
-		if e, has := done[partition]; has && e.Fetched.Before(at) {
-			n++
-		}
-	}
-	return n
 }

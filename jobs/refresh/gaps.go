@@ -16,11 +16,13 @@ type Inspection struct {
 	Fresh    Freshness
 	Rest     ledger.Rest
 	Standing Standing
+	Calendar []Entry
 }
 
 // Inspect compares what the ledger has of a table with the rules.
 func Inspect(now time.Time, job string, r Rules, done ledger.Records, past ledger.Past) Inspection {
-	return Inspection{Gaps(now, job, r, done, past.Runs), FreshnessOf(job, r, done, past), RestOf(now, r, done), StandingOf(now, r, done)}
+	gaps := Gaps(now, job, r, done, past.Runs)
+	return Inspection{gaps, FreshnessOf(job, r, done, past), RestOf(now, r, done), StandingOf(now, r, done), Calendar(now, r, done, gaps)}
 }
 
 // Missing counts the partitions that a fetch would bring by now. Those whose schedule hasn't fired yet don't count.

@@ -54,6 +54,9 @@ type Rules struct {
 	// are fetched after that moment; before Start they aren't.
 	Moved map[civil.Date]time.Time
 
+	// Leaving are partitions that have moved as those of Moved have, of a job that leaves them as recorded.
+	Leaving map[civil.Date]time.Time
+
 	Snapshots      bool     // partitions are made while their period goes on, and never afterwards
 	Only           []Reason // nil: whatever the reason
 	IgnoreSchedule bool
@@ -97,7 +100,6 @@ func (r Rules) bounds(now time.Time) (first, last int) {
 	return r.Period.Index(r.Start), last
 }
 
-// Cell is the first day of the cell of the grid that holds the period with that number.
 // Cell is the first day of the cell of the grid that a partition lies in.
 func (r Rules) Cell(partition civil.Date) civil.Date { return r.cell(r.Period.Index(partition)) }
 

@@ -51,6 +51,9 @@ func StandingOf(now time.Time, r Rules, done ledger.Records) (s Standing) {
 		if e.Moved {
 			s.Moved++
 		}
+		if e.Fetched.Before(r.Leaving[partition]) {
+			s.Left++
+		}
 		switch {
 		case state == string(ledger.Publishing):
 		case e.Control != nil && e.Control.State == ledger.Reconciled:

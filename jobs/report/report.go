@@ -173,15 +173,14 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 	if err != nil {
 		return in, err
 	}
-	in = refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past)
 	if p.o.Drift.Warn {
 		looks, err := p.readLooks(ctx)
 		if err != nil {
 			return in, err
 		}
-		in.Standing.Left = looks.Left(p.table.Records())
+		rules.Leaving = looks.Moved()
 	}
-	return in, nil
+	return refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past), nil
 }
 
 // today are the rules by the table's columns as they are known by now: a window may have found columns of events.

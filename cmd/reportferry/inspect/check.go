@@ -145,7 +145,7 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 		return err
 	}
 	if chosen[0].Sinks != nil { // planning refuses a config that contradicts the ledger, as run would
-		if _, err := inspect(ctx, c.Session, chosen[0], ledger.Past{}); err != nil {
+		if _, _, err := c.Inspect(ctx, chosen[0], ledger.Past{}); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config
 		if job.Sinks == nil {
 			continue
 		}
-		in, err := inspect(ctx, s, job, past)
+		in, _, err := s.Inspect(ctx, job, past)
 		switch {
 		case err != nil:
 		case asJSON:

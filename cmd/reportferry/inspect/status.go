@@ -120,7 +120,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		}
 		s := statusOf(c.Name, t, records)
 		s.Failed = failureOf(c.Name, past.Runs)
-		in, err := inspect(ctx, e, c, past)
+		in, _, err := e.Inspect(ctx, c, past)
 		switch {
 		case err == nil:
 			s.Missing, s.Rest, s.Standing = in.Missing(), in.Rest, &in.Standing
@@ -135,23 +135,6 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		out = append(out, s)
 	}
 	return out, errors.Join(damaged...)
-}
-
-// inspect holds what the ledger has of a job's table against the config, and opens no sink. The job's kind must be one that
-// has partitions.
-func inspect(ctx context.Context, s *wire.Session, c config.Job, past ledger.Past) (in refresh.Inspection, err error) {
-	reader := s.Session("")
-	reader.ReadOnly = true
-	defer func() { err = errors.Join(err, reader.Close()) }()
-	job, err := reader.Job(ctx, c, wire.Ask{})
-	if err != nil {
-		return refresh.Inspection{}, err
-	}
-	plan, err := job.Kind.Plan(ctx, time.Now())
-	if err != nil {
-		return refresh.Inspection{}, err
-	}
-	return plan.Inspect(ctx, past)
 }
 
 // failureOf says how the newest run that had the job failed; empty when it didn't. The newest run of all may be another job's.

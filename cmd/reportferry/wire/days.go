@@ -17,17 +17,20 @@ import (
 // DayWords says what a flag that wants a day takes, for help and messages.
 const DayWords = "a date such as 2026-01-31, days before today such as -30d, yesterday or today"
 
-// Today is the day that it is now for a job: in the zone of its report's days, else in that of its schedule, which is UTC unless
-// the config says otherwise.
-func Today(c config.Job) civil.Date {
+// Today is the day that it is now for a job.
+func Today(c config.Job) civil.Date { return civil.DateOf(time.Now().In(Zone(c))) }
+
+// Zone is where a job's days begin and end: the zone of its report's days, else that of its schedule, which is UTC unless the
+// config says otherwise.
+func Zone(c config.Job) *time.Location {
 	zone, err := time.LoadLocation(c.Zone)
 	if c.Report != nil {
 		zone, err = reportZone(c)
 	}
 	if err != nil {
-		zone = time.UTC // making the job reports the zone
+		return time.UTC // making the job reports the zone
 	}
-	return civil.DateOf(time.Now().In(zone))
+	return zone
 }
 
 // ParseDay reads a date, days before today such as -30d, yesterday or today.

@@ -1,0 +1,38 @@
+package console
+
+import (
+	"context"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/console"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// JobsOf translates the jobs of the config.
+func JobsOf(s *wire.Session) ([]console.Job, error) {
+	list := make([]console.Job, 0, len(s.Config.Jobs))
+	for _, c := range s.Config.Jobs {
+		j := console.Job{Name: c.Name, Kind: c.Kind, Table: c.Table, Zone: wire.Zone(c)}
+		for _, rawURL := range c.Sinks {
+			j.Sinks = append(j.Sinks, sinks.Redact(rawURL))
+		}
+		var err error
+		if j.Schedule, err = refresh.ParseSchedule(c.Schedule, c.Zone); err != nil {
+			return nil, err
+		}
+		switch {
+		case c.Sinks != nil:
+			j.Look = func(ctx context.Context, past ledger.Past) (look console.Look, err error) {
+				look.Inspection, look.Due, err = s.Inspect(ctx, c, past)
+				return look, err
+			}
+		case c.Spend != nil || c.Sharing != nil:
+			j.Files = outbox.New(outbox.Options{Ledger: s.Ledger, Table: c.Table}).Files
+		}
+		list = append(list, j)
+	}
+	return list, nil
+}

@@ -1,0 +1,66 @@
+// Package console shows what the ledger knows as pages: whether yesterday is there, which days are missing and why, where a file
+// is stuck. Without it, only people who type commands would know.
+//
+//	ledger, history ──▶ Job.Look ──▶ sight ──▶ a view for each page ──▶ template ──▶ Handler, or Export to a bucket
+//
+// It reads and changes nothing, and asks the service for nothing. Every page has a path that ends in .html and links that are
+// relative, so that the pages that a server gives are the files that Export writes.
+package console
+
+import (
+	"context"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// Options say what is shown.
+type Options struct {
+	Ledger *ledger.Ledger
+	Jobs   []Job            // in the config's order
+	Again  string           // what a command on a page needs to find the same config: " --config FILE", or nothing
+	Age    time.Duration    // how old what is shown may be; 0: five seconds
+	Now    func() time.Time // nil: time.Now
+}
+
+// A Job is an entry of the config, as far as pages show it.
+type Job struct {
+	Name, Kind string
+	Table      string         // in the ledger
+	Sinks      []string       // URLs without what may be secret
+	Zone       *time.Location // of its days
+	Schedule   cron.Schedule  // nil: it runs only when asked for by name
+
+	// Look says how its table is. Nil: it fills none.
+	Look func(context.Context, ledger.Past) (Look, error)
+
+	// Files are the files that it has pushed, or is about to. Nil: it pushes none.
+	Files func(context.Context) ([]outbox.File, error)
+}
+
+// A Look is what is known of a job's table at one moment.
+type Look struct {
+	refresh.Inspection
+	Due []refresh.Due // what a run would fetch now
+}
+
+// A Console makes pages. It is safe for concurrent use.
+type Console struct {
+	o     Options
+	cache *cache
+}
+
+// New makes a console. Nothing is read yet.
+func New(o Options) *Console {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Age == 0 {
+		o.Age = 5 * time.Second
+	}
+	return &Console{o: o, cache: newCache(o)}
+}

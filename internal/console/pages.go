@@ -1,0 +1,110 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A page is a kind of pages, by the pattern of their paths. {job} and the like stand for one name each.
+type page struct {
+	pattern string
+	view    func(*Console, context.Context, vars) (view, error)
+
+	// each lists the names of those that are exported. Nil: the pattern is a path.
+	each func(*Console, context.Context) []vars
+}
+
+// vars are the names in a path, by the words of the pattern.
+type vars map[string]string
+
+// A view is what a page shows: a template, and what it is filled with.
+type view struct {
+	title    string
+	template string
+	body     any
+}
+
+// pages lists every page.
+var pages = []page{
+	{pattern: "index.html", view: (*Console).overview},
+}
+
+// errNoPage: the path is that of no page.
+var errNoPage = errors.New("there is no such page")
+
+// find gives the page of a path.
+func find(path string) (page, vars, bool) {
+	for _, p := range pages {
+		if names, fits := match(p.pattern, path); fits {
+			return p, names, true
+		}
+	}
+	return page{}, nil, false
+}
+
+// match gives the names in a path. A word such as {job} of the pattern stands for anything but a slash, and for something.
+func match(pattern, path string) (vars, bool) {
+	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(want) != len(have) {
+		return nil, false
+	}
+	names := vars{}
+	for i, w := range want {
+		before, rest, named := strings.Cut(w, "{")
+		if !named {
+			if w != have[i] {
+				return nil, false
+			}
+			continue
+		}
+		word, after, _ := strings.Cut(rest, "}")
+		name, fits := strings.CutPrefix(have[i], before)
+		name, ends := strings.CutSuffix(name, after)
+		if !fits || !ends || name == "" {
+			return nil, false
+		}
+		names[word] = name
+	}
+	return names, true
+}
+
+// path fills a page's pattern.
+func (p page) path(names vars) string {
+	path := p.pattern
+	for word, name := range names {
+		path = strings.ReplaceAll(path, "{"+word+"}", name)
+	}
+	return path
+}
+
+// frame is what every template is given.
+type frame struct {
+	Title string
+	Root  string // leads from this page to the first one: "", "../"
+	Path  string
+	Now   time.Time
+	Again string
+	Body  any
+}
+
+// render makes the page of a path. The error is errNoPage when there is none.
+func (c *Console) render(ctx context.Context, path string) ([]byte, error) {
+	p, names, known := find(path)
+	if !known {
+		return nil, errNoPage
+	}
+	v, err := p.view(c, ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	f := frame{Title: v.title, Root: strings.Repeat("../", strings.Count(path, "/")), Path: path, Now: c.o.Now(), Again: c.o.Again, Body: v.body}
+	var b bytes.Buffer
+	if err := templates[v.template].ExecuteTemplate(&b, "layout.html", f); err != nil {
+		return nil, fmt.Errorf("page %s: %w", path, err)
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,108 @@
+package console
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"path"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+//go:embed page
+var files embed.FS
+
+// assets are what pages refer to, by name: the style, and scripts without which they work too.
+var assets, _ = fs.Sub(files, "page/asset")
+
+// templates are the pages' by name, such as overview.html, each with the layout around it.
+var templates = func() map[string]*template.Template {
+	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "page/layout.html", "page/part/*.html"))
+	all := map[string]*template.Template{}
+	names, _ := fs.Glob(files, "page/view/*.html")
+	for _, name := range names {
+		all[path.Base(name)] = template.Must(template.Must(shared.Clone()).ParseFS(files, name))
+	}
+	return all
+}()
+
+var functions = template.FuncMap{
+	"moment": moment, "ago": ago, "span": span, "day": day, "count": count, "plural": plural, "state": stateOf, "args": args,
+}
+
+// moment writes a time in a job's zone, with UTC for whoever points at it.
+func moment(t time.Time, zone *time.Location) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	if zone == nil {
+		zone = time.UTC
+	}
+	utc := t.UTC().Format("2006-01-02 15:04:05 UTC")
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, //nolint:gosec // times have no markup
+		t.UTC().Format(time.RFC3339), utc, t.In(zone).Format("2006-01-02 15:04")))
+}
+
+// ago is how long ago a time was, or how far ahead it is, in its largest unit.
+func ago(now, t time.Time) string {
+	if d := t.Sub(now); d > 0 {
+		return "in " + span(d)
+	}
+	return span(now.Sub(t)) + " ago"
+}
+
+// span writes a length of time in its largest unit, or in two when there are few of the largest.
+func span(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d days", int(d.Hours()/24))
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d >= 10*time.Second:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	}
+	return fmt.Sprintf("%.1f s", max(0, d.Seconds()))
+}
+
+// day names a partition.
+func day(d civil.Date) string {
+	if d == sinks.Whole {
+		return "whole"
+	}
+	return d.String()
+}
+
+// count writes a whole number with a space before every three digits, which no language takes for a decimal separator.
+func count(n int64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + " " + text[i:]
+	}
+	return text
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// args gathers what a part is given, because a template takes one value.
+func args(pairs ...any) (map[string]any, error) {
+	m := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, ok := pairs[i].(string)
+		if !ok {
+			return nil, fmt.Errorf("args: %v is no name", pairs[i])
+		}
+		m[name] = pairs[i+1]
+	}
+	return m, nil
+}

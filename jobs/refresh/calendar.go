@@ -1,0 +1,91 @@
+package refresh
+
+import (
+	"slices"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// A Condition says in a word or two how a partition of a table is, for people who look at many at once. Of several that hold, it
+// is the one that needs them most.
+type Condition string
+
+// The conditions, those first that need a person most. A partition that none of the others fits has its finality: Partial,
+// Restating or Final.
+const (
+	Broken       Condition = "failed" // its fetch, in the last run that tried it
+	CutOff       Condition = "interrupted"
+	Absent       Condition = "missing"
+	Gone         Condition = "can't be fetched any more"
+	Differs      Condition = "unreconciled"
+	ChangedFinal Condition = "changed after final"
+	MovedAndLeft Condition = "moved and left" // it was final, the service has changed it since, and drift: warn leaves it
+	NotYet       Condition = "not due yet"
+	WithoutRows  Condition = "empty"
+)
+
+// An Entry says how one partition of a table is by now.
+type Entry struct {
+	Partition civil.Date
+	Condition Condition
+	Record    ledger.Record // the newest; zero: there is none
+	Finality  Finality      // of what is stored
+	Gap       *Gap          // in which it lies; nil: it is there
+}
+
+// Calendar lists every partition that has a record or lies in a gap, ascending.
+func Calendar(now time.Time, r Rules, done ledger.Records, gaps []Gap) []Entry {
+	all := make([]Entry, 0, len(done))
+	absent := map[civil.Date]bool{}
+	for _, g := range gaps {
+		for p, n := g.Partition, 0; n < g.Partitions; p, n = r.Period.Next(p), n+1 {
+			absent[p] = true
+			all = append(all, Entry{Partition: p, Condition: g.condition(), Record: done[p], Gap: &g})
+		}
+	}
+	for p, e := range done {
+		if !absent[p] {
+			f := r.FinalityOf(now, e)
+			all = append(all, Entry{Partition: p, Condition: r.condition(e, f), Record: e, Finality: f})
+		}
+	}
+	slices.SortFunc(all, func(a, b Entry) int { return a.Partition.Compare(b.Partition) })
+	return all
+}
+
+// condition is that of the gap's partitions.
+func (g Gap) condition() Condition {
+	switch {
+	case !g.Closable:
+		return Gone
+	case g.Reason == RunFailed:
+		return Broken
+	case g.Reason == PutCut:
+		return CutOff
+	case g.Reason == NotDueYet:
+		return NotYet
+	}
+	return Absent
+}
+
+// condition is that of a partition that is there.
+func (r Rules) condition(e ledger.Record, f Finality) Condition {
+	switch {
+	case e.State == ledger.Publishing: // before Start, where there are no gaps
+		return CutOff
+	case e.Control != nil && e.Control.State == ledger.Unreconciled:
+		return Differs
+	case e.Moved:
+		return ChangedFinal
+	case e.Fetched.Before(r.Leaving[e.Partition]):
+		return MovedAndLeft
+	case e.State == ledger.Empty || e.State == ledger.Cleared:
+		return WithoutRows
+	case f.State == "": // a table that isn't the service's has no other state
+		return Final
+	}
+	return Condition(f.State)
+}

@@ -1,0 +1,63 @@
+package refresh
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+func TestCalendar(t *testing.T) {
+	r := mustSchedule("0 6 * * *", "UTC")
+	r.Page, r.Start, r.FinalAfter = 1, date("2026-01-02"), map[string]int{"installs": 3}
+	now := moment("2026-01-12T05:00")
+	done := ledger.Records{}
+	put := func(day, fetched string, change func(*ledger.Record)) {
+		e := ledger.Record{Partition: date(day), Fetched: moment(fetched), State: ledger.Written, Rows: 1, Run: "r1"}
+		if change != nil {
+			change(&e)
+		}
+		done[e.Partition] = e
+	}
+	put("2025-12-30", "2026-01-01T06:00", func(e *ledger.Record) { e.State = ledger.Publishing }) // before the start
+	put("2026-01-01", "2026-01-05T06:00", nil)
+	put("2026-01-02", "2026-01-06T06:00", func(e *ledger.Record) { e.Moved = true })
+	put("2026-01-03", "2026-01-07T06:00", func(e *ledger.Record) { e.Moved, e.Control = true, &ledger.Control{State: ledger.Unreconciled} })
+	put("2026-01-04", "2026-01-08T06:00", nil)
+	put("2026-01-05", "2026-01-06T06:00", func(e *ledger.Record) { e.State, e.Rows = ledger.Empty, 0 })
+	put("2026-01-06", "2026-01-07T06:00", nil)
+	put("2026-01-07", "2026-01-07T06:00", nil)
+	put("2026-01-08", "2026-01-09T06:00", func(e *ledger.Record) { e.State = ledger.Publishing })
+	r.Leaving = map[civil.Date]time.Time{date("2026-01-04"): moment("2026-01-09T06:00"), date("2026-01-01"): moment("2026-01-01T06:00")}
+	runs := []ledger.Run{{ID: "r2", Results: []ledger.Result{{Job: "j", Failures: []ledger.Failure{failure("2026-01-09", "no")}}}}}
+
+	in := Inspect(now, "j", r, done, ledger.Past{Runs: runs})
+	var got []string
+	for _, e := range in.Calendar {
+		got = append(got, fmt.Sprintf("%s %s %v", e.Partition, e.Condition, e.Gap != nil))
+	}
+	want := []string{
+		"2025-12-30 interrupted false", "2026-01-01 final false", "2026-01-02 changed after final false", "2026-01-03 unreconciled false",
+		"2026-01-04 moved and left false", "2026-01-05 empty false", "2026-01-06 restating false", "2026-01-07 partial false",
+		"2026-01-08 interrupted true", "2026-01-09 failed true", "2026-01-10 missing true", "2026-01-11 not due yet true",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("calendar:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if in.Standing.Left != 1 {
+		t.Errorf("%d partitions have moved and were left, want 1", in.Standing.Left)
+	}
+
+	r.Period = Whole
+	if all := Inspect(now, "j", r, nil, ledger.Past{}).Calendar; len(all) != 1 || all[0].Condition != Absent {
+		t.Errorf("of a table without dates: %+v", all)
+	}
+	r.Period, r.Snapshots = Day, true
+	if all := Inspect(now, "j", r, nil, ledger.Past{}).Calendar; all[0].Condition != Gone {
+		t.Errorf("of snapshots that weren't taken: %+v", all[0])
+	}
+}
