@@ -85,6 +85,8 @@ func TestDimensionBeyondTheCatalogue(t *testing.T) {
 	says(2, "Unsupported dimension: channel_id", "check")
 	says(2, "dimensions was", "run")
 	check(t, os.RemoveAll("ledger"))
+	says(2, "that this ledger didn't put there", "run")
+	check(t, os.RemoveAll("out"))
 	says(1, "Unsupported dimension: channel_id", "run")
 	write("{creative_id__not_in: [unknown]}", "{channel_id__in: [partner_34]}")
 	says(2, "Unsupported dimension: channel_id", "check")

@@ -34,6 +34,28 @@ func Measure(ctx context.Context, r io.ReaderAt, size int64, columns []Column) (
 	return d.rows, d.String(), nil
 }
 
+// Content is what the end of a part's file says of it.
+type Content struct {
+	Columns []string
+	Notes   map[string]string // Options.Metadata, and more that the converter noted
+}
+
+// Contents reads the end of a part's file, and no rows.
+func Contents(r io.ReaderAt, size int64) (c Content, err error) {
+	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return c, fmt.Errorf("read what a part says of itself: %w", err)
+	}
+	for _, column := range file.Root().Columns() {
+		c.Columns = append(c.Columns, column.Name())
+	}
+	c.Notes = map[string]string{}
+	for _, note := range file.Metadata().KeyValueMetadata {
+		c.Notes[note.Key] = note.Value
+	}
+	return c, nil
+}
+
 func sameColumns(root *parquet.Column, columns []Column) error {
 	have := root.Columns()
 	if len(have) != len(columns) {

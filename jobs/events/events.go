@@ -71,6 +71,9 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if rules.Changed, err = p.table.Look(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
+	if err := p.table.Found(ctx, k.shape(), k.o.Rebaseline || k.o.Rules.IgnoreLedger); err != nil {
+		return jobs.Plan{}, err
+	}
 	for day := range rules.Changed {
 		if day != rules.Start {
 			k.o.Log.Warn("a sink holds another snapshot than was put, or none; it can't be taken again", "job", k.o.Job, "window", day.String())

@@ -43,6 +43,9 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if p.rules.Changed, err = p.table.Look(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
+	if err := p.table.Found(ctx, p.known, r.o.Rules.IgnoreLedger); err != nil {
+		return jobs.Plan{}, err
+	}
 	sources, err := r.sources(ctx, p)
 	if err != nil {
 		return jobs.Plan{}, err

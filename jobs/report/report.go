@@ -118,6 +118,9 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if p.rules.Changed, err = p.table.Look(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
+	if err := p.table.Found(ctx, p.known, k.o.Rebaseline || k.o.Rules.IgnoreLedger); err != nil {
+		return jobs.Plan{}, err
+	}
 	var looks refresh.Looks
 	if k.o.Drift.Days > 0 {
 		if looks, err = k.readLooks(ctx); err != nil {

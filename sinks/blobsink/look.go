@@ -145,6 +145,26 @@ func (s *Sink) own(ctx context.Context, key string, stored *blob.Attributes) (bo
 	return bytes.Contains(tail, []byte("reportferry")), err
 }
 
+// At reads the object under a key here and there.
+func (s *Sink) At(ctx context.Context, key string) io.ReaderAt { return readerAt{ctx, s.bucket, key} }
+
+type readerAt struct {
+	ctx    context.Context
+	bucket *blob.Bucket
+	key    string
+}
+
+func (a readerAt) ReadAt(b []byte, at int64) (n int, err error) {
+	r, err := a.bucket.NewRangeReader(a.ctx, a.key, at, int64(len(b)), nil)
+	if err != nil {
+		return 0, err
+	}
+	if n, err = io.ReadFull(r, b); errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	return n, errors.Join(err, r.Close())
+}
+
 // tail reads the last n bytes of an object, or all of it when it is shorter.
 func (s *Sink) tail(ctx context.Context, key string, size, n int64) ([]byte, error) {
 	r, err := s.bucket.NewRangeReader(ctx, key, max(0, size-n), n, nil)

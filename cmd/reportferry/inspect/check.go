@@ -277,6 +277,9 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Rec
 		}
 		fmt.Fprintf(c.out, "  %s\n", terminal.Line(key))
 	}
+	if len(held) == 0 {
+		fmt.Fprintf(c.out, "  another config may fill this table; what a run would do:\n    reportferry plan %s%s\n", job.Name, c.flag)
+	}
 	return nil
 }
 

@@ -1,0 +1,105 @@
+package partition
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// readable is what a sink can do whose files can be read here and there, as the end of a Parquet file is.
+type readable interface {
+	At(ctx context.Context, key string) io.ReaderAt
+}
+
+// Found judges the files that Look has found in a sink of which the ledger has no receipt: the ledger is new, or was lost, or the
+// sink is, and somebody with another ledger may fill the table as well. Numbers of the same meaning are fetched again and replaced,
+// and a warning says so. Others are refused, because readers would find both side by side. With replace set, a person has asked
+// for all to be replaced, so that only partitions of another length are refused, which would stay beside the new ones.
+func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error {
+	for _, target := range t.o.Targets {
+		newest, n := t.newest(target)
+		sink, ok := target.Sink.(readable)
+		if n == 0 || !ok || t.knows(target) {
+			continue
+		}
+		if err := t.Refresh(ctx); err != nil {
+			return err
+		}
+		if t.knows(target) { // another process of this ledger has just put them there
+			continue
+		}
+		c, err := table.Contents(sink.At(ctx, newest.Key), newest.Size)
+		if err != nil || c.Notes["fingerprint"] == "" {
+			continue // nothing of ours, which Publish refuses to replace
+		}
+		if err := t.judge(target, n, c, now, replace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Table) judge(target ledger.Target, n int, c table.Content, now ledger.Shape, replace bool) error {
+	where := fmt.Sprintf("%s already holds files of this table (%d) that this ledger didn't put there", target.Name, n)
+	switch {
+	case c.Notes["fingerprint"] == now.FingerprintID():
+		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces them. "+
+			"If another config fills this table too, give one of the two jobs another table", "job", t.o.Job)
+		return nil
+	case replace:
+		was := ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: periodOf(c.Columns, now)}}
+		return ledger.CheckRebaseline(t.Name(), was, now)
+	}
+	return fmt.Errorf("table %s: %w, because %s. Their numbers mean something else: theirs are the columns %s, "+
+		"or another account, currency, zone or filter. If another config fills this table, give this job another table. "+
+		"If the files aren't needed, delete them, or replace them with run --rebaseline",
+		t.Name(), ledger.ErrRefused, where, strings.Join(c.Columns, ", "))
+}
+
+// knows tells whether a record names what the target holds, or a put to it that was interrupted.
+func (t *Table) knows(target ledger.Target) bool {
+	for _, e := range t.Records() {
+		if _, has := e.Receipt(target); has || e.State == ledger.Publishing {
+			return true
+		}
+	}
+	return false
+}
+
+// newest is the object of the newest part that the target showed when Look listed it, and the number of its parts.
+func (t *Table) newest(target ledger.Target) (newest sinks.Object, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, o := range t.seen[target.Identity()].objects {
+		if o.Partition == (civil.Date{}) {
+			continue
+		}
+		if n++; n == 1 || o.Partition.After(newest.Partition) {
+			newest = o
+		}
+	}
+	return newest, n
+}
+
+// periodOf is the period of files with these columns, which is that of the finest date among them. Where now has none of its
+// own, as tables of snapshots do, there is none to compare.
+func periodOf(columns []string, now ledger.Shape) string {
+	if now.Fingerprint[ledger.FingerprintPeriod] == "" {
+		return ""
+	}
+	for _, period := range []string{"hour", "day", "week", "month", "quarter", "year"} {
+		if slices.Contains(columns, period) {
+			return strings.Replace(period, "hour", "day", 1)
+		}
+	}
+	return refresh.Whole.String()
+}

@@ -1,0 +1,136 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/report"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/blobsink"
+)
+
+// Two ledgers never fill one table with numbers of two meanings. What an older ledger has put there is refused before any request,
+// unless a person asks for it to be replaced, or it means the same.
+func TestFilesOfAnotherLedger(t *testing.T) {
+	week := func(o *report.Options) {
+		o.Query.Dimensions = []string{"week", "network"}
+		o.Rules.Period = refresh.Week
+		o.Rules.Page = 4
+	}
+	for name, c := range map[string]struct {
+		change  func(*report.Options)
+		refused string // a piece of the error; empty: the run goes on
+		warned  bool
+	}{
+		"the same":         {change: func(*report.Options) {}, warned: true},
+		"another metric":   {change: func(o *report.Options) { o.Query.Metrics = o.Query.Metrics[:2] }, warned: true},
+		"the same, forced": {change: func(o *report.Options) { o.Rules.IgnoreLedger = true }, warned: true},
+		"a dimension": {change: func(o *report.Options) { o.Query.Dimensions = o.Query.Dimensions[:3] },
+			refused: "the columns day, app, app_token, os_name, country_code, network, campaign, installs,"},
+		"the currency":      {change: func(o *report.Options) { o.Query.Currency = "EUR" }, refused: "currency"},
+		"the account":       {change: func(o *report.Options) { o.Account = "other" }, refused: "run --rebaseline"},
+		"weeks":             {change: week, refused: "give this job another table"},
+		"rebaseline":        {change: func(o *report.Options) { o.Query.Currency, o.Rebaseline = "EUR", true }},
+		"force":             {change: func(o *report.Options) { o.Query.Currency, o.Rules.IgnoreLedger = "EUR", true }},
+		"weeks, rebaseline": {change: func(o *report.Options) { week(o); o.Rebaseline = true }, refused: "old ones would stay beside the new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
+				defer r.close()
+				r.options.Events = nil
+				r.start(2)
+				r.ok()
+				before := len(r.server.Requests())
+				check(t, r.ledger.Close())
+				r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://another"})
+				var said bytes.Buffer
+				r.options.Log = slog.New(slog.NewTextHandler(&said, nil))
+				c.change(&r.options)
+				res := r.run(t.Context())
+				asked := len(r.server.Requests()) > before
+				if err := errors.Join(res.Errs...); c.refused == "" && (err != nil || !asked) {
+					t.Errorf("got %v, asked %v", err, asked)
+				} else if c.refused != "" && (!errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), c.refused) || asked) {
+					t.Errorf("got %v, asked %v, want a refusal with %q", err, asked, c.refused)
+				}
+				if warned := strings.Contains(said.String(), "didn't put there"); warned != c.warned {
+					t.Errorf("warned: %v in %s", warned, &said)
+				}
+			})
+		})
+	}
+}
+
+// The ledger's own files are known, also where the run that put them didn't come to record it; a sink that is added may hold
+// somebody else's.
+func TestFilesOfThisLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
+		defer r.close()
+		var said bytes.Buffer
+		r.options.Log = slog.New(slog.NewTextHandler(&said, nil))
+		r.options.Events = nil
+		r.start(2)
+		r.options.Targets = []ledger.Target{{Name: "out", Sink: lossy{r.sink.(*blobsink.Sink)}}}
+		if res := r.run(t.Context()); len(res.Errs) == 0 || len(r.files()) != 2 {
+			t.Fatal("the answers of the puts arrived", r.files())
+		}
+		r.options.Targets = nil
+		r.ok()
+		r.ok()
+		if strings.Contains(said.String(), "didn't put there") {
+			t.Error(said.String())
+		}
+		check(t, os.RemoveAll(r.out+"/installs"))
+		check(t, r.ledger.Close())
+		r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://another"})
+		meanwhile := sync.OnceFunc(func() { r.options.Targets = nil; r.ok() })
+		r.options.Targets = []ledger.Target{{Name: "out", Sink: &busy{r.sink.(*blobsink.Sink), meanwhile}}}
+		if r.ok(); strings.Contains(said.String(), "didn't put there") {
+			t.Error("files of another process:", said.String())
+		}
+		dir := t.TempDir()
+		check(t, os.CopyFS(dir, os.DirFS(r.out)))
+		another, err := blobsink.Open(t.Context(), "file://"+dir)
+		check(t, err)
+		defer another.Close() //nolint:errcheck // only read
+		r.options.Targets = []ledger.Target{{Name: "out", Sink: r.sink}, {Name: "another", Sink: another}}
+		r.ok()
+		r.ok()
+		if strings.Count(said.String(), "didn't put there") != 1 || !strings.Contains(said.String(), "another already holds files of this table (2)") {
+			t.Error(said.String())
+		}
+	})
+}
+
+// A lossy sink puts, and its answer is lost.
+type lossy struct{ *blobsink.Sink }
+
+func (s lossy) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
+	_, err := s.Sink.Put(ctx, p)
+	return sinks.Receipt{}, errors.Join(errors.New("the answer is lost"), err)
+}
+
+// A busy sink is one that another process of the same ledger fills before it is looked at.
+type busy struct {
+	*blobsink.Sink
+	meanwhile func()
+}
+
+func (s *busy) List(ctx context.Context, table string) ([]sinks.Object, error) {
+	s.meanwhile()
+	return s.Sink.List(ctx, table)
+}
