@@ -70,7 +70,7 @@ func (p *Program) JSON() bool { return p.LogFormat == "json" }
 // Check refuses invalid values of the flags.
 func (p *Program) Check() error {
 	if p.LogFormat != "text" && p.LogFormat != "json" {
-		return fmt.Errorf("--log-format %q: want text or json", p.LogFormat)
+		return fmt.Errorf("%s: want text or json", p.origin("--log-format", "REPORTFERRY_LOG_FORMAT", p.LogFormat))
 	}
 	_, err := p.level()
 	return err
@@ -80,9 +80,17 @@ func (p *Program) Check() error {
 func (p *Program) level() (slog.Level, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(p.LogLevel)); err != nil {
-		return level, fmt.Errorf("--log-level %q: want debug, info, warn or error", p.LogLevel)
+		return level, fmt.Errorf("%s: want debug, info, warn or error", p.origin("--log-level", "REPORTFERRY_LOG_LEVEL", p.LogLevel))
 	}
 	return level, nil
+}
+
+// origin names where a flag's value comes from: the command line, or the variable that has its default.
+func (p *Program) origin(flag, variable, value string) string {
+	if value != "" && p.getenv(variable) == value {
+		return fmt.Sprintf("the environment variable %s is %q", variable, value)
+	}
+	return fmt.Sprintf("%s %q", flag, value)
 }
 
 // DefaultConfig is the config file when --config names none.
