@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -121,12 +122,21 @@ func (p *Program) loadConfig() (*config.Config, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, exit.Usage(fmt.Errorf("%w\n"+
-			"  `reportferry init` writes one, and --config names one elsewhere;\n"+
-			"  `reportferry run --to ./out` needs none, and its --help has an example", err))
+			"  `reportferry init` writes one, and --config names %s;\n"+
+			"  `reportferry run --to ./out` needs none, and its --help has an example", err, p.elsewhere()))
 	case err != nil:
 		return nil, exit.Usage(err)
 	}
 	return c, nil
+}
+
+// elsewhere is the config that may be meant when the file isn't there: the only YAML file in its folder.
+func (p *Program) elsewhere() string {
+	names, _ := filepath.Glob(filepath.Join(filepath.Dir(p.ConfigFile), "*.y*ml"))
+	if len(names) == 1 {
+		return "another, as in --config " + names[0]
+	}
+	return "one elsewhere"
 }
 
 // WithService opens the service, calls do with a session that records nothing, and closes everything again. The ledger stays

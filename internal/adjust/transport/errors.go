@@ -41,10 +41,11 @@ func (e *Error) Error() string {
 		}
 		parts = append(parts, fmt.Sprintf("%d attempt%s over %v", e.Attempts, s, Round(e.Elapsed)))
 	}
-	if e.Status/100 == 2 && IsPage(e.Message) && !errors.Is(e.Err, ErrUnknown) {
-		return strings.Join(append(parts, e.Message), ": ") + e.elsewhere()
+	cause := e.Err
+	if e.Status/100 == 2 && IsPage(e.Message) && !errors.Is(cause, ErrUnknown) {
+		cause = nil // its type, of which the page itself says more
 	}
-	said := outcome(e.Status, e.Code, e.Message, e.Err)
+	said := outcome(e.Status, e.Code, e.Message, cause)
 	if e.Metric != "" {
 		said = fmt.Sprintf("the service refuses the metric %s (%s)", e.Metric, said)
 	}
