@@ -87,7 +87,7 @@ func (r *Runner) await(u heldUnit, s *shift) {
 			r.leave(u.task)
 			return
 		}
-		out, err := r.claimed(u.task.ctx, u.task.job, u.task.unit, s)
+		out, err := r.claimed(u.task, s)
 		var now *ledger.HeldError
 		if !errors.As(err, &now) {
 			s.more.after(u.task)

@@ -72,6 +72,7 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 		r.more(s)
 	}
 	r.finish(ctx, list, plans, results, s.desk)
+	ledger.TrimTimings(results)
 	return results
 }
 
@@ -195,7 +196,7 @@ func (r *Runner) unit(t task, s *shift) {
 		return
 	}
 	start := time.Now()
-	out, err := r.claimed(ctx, t.job, t.unit, s)
+	out, err := r.claimed(t, s)
 	var held *ledger.HeldError
 	if errors.As(err, &held) {
 		s.held.add(heldUnit{t, held})
@@ -236,13 +237,16 @@ func (r *Runner) over(t task, out ledger.Outcome, err error) {
 	r.observe(Progress{Job: t.job.Name, Units: t.res.expect(0), Unit: t.unit.Name, Result: &out, Err: err})
 }
 
-func (r *Runner) claimed(ctx context.Context, job Job, u Unit, s *shift) (out ledger.Outcome, err error) {
-	hold, release, err := s.desk.take(ctx, job, u)
+// claimed does one unit under its claim, and notes how long that took.
+func (r *Runner) claimed(t task, s *shift) (out ledger.Outcome, err error) {
+	begun := time.Now()
+	defer func() { t.note(begun, out, err) }()
+	hold, release, err := s.desk.take(t.ctx, t.job, t.unit)
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	return u.Do(ctx, hold)
+	return t.unit.Do(t.ctx, hold)
 }
 
 // A timing knows how long units take. No unit is begun that would be stopped half way by the deadline: its requests

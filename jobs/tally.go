@@ -72,6 +72,20 @@ func (t *tally) add(o ledger.Outcome) {
 	t.Took = time.Since(t.start)
 }
 
+// note keeps how long a unit took, and whether it ended well. One that another run holds wasn't begun.
+func (t task) note(begun time.Time, out ledger.Outcome, err error) {
+	var held *ledger.HeldError
+	if errors.As(err, &held) {
+		return
+	}
+	n := ledger.TimingOf(terminal.Line(t.unit.Name), begun, time.Since(begun), out)
+	n.Stopped = err != nil && t.ctx.Err() != nil
+	n.Failed = err != nil && !n.Stopped
+	t.res.mu.Lock()
+	defer t.res.mu.Unlock()
+	t.res.Timings = append(t.res.Timings, n)
+}
+
 // stop counts a unit that wasn't begun, or not finished, because the run was stopped. A job that was denied leaves
 // nothing to count: the refusal has been noted.
 func (t *tally) stop(windows int) {

@@ -13,6 +13,8 @@ type Result struct {
 	Took     time.Duration `json:"took_ns"`
 	Errs     []error       `json:"-"`
 	Failures []Failure     `json:"failures,omitempty"`
+	Timings  []Timing      `json:"timings,omitempty"` // of units, ascending; records of earlier versions have none
+	Untold   int           `json:"untold,omitempty"`  // units of which there is no timing, because there were so many
 }
 
 // A Failure is what the ledger keeps of an error.
@@ -54,6 +56,8 @@ type Outcome struct {
 	Retries      int64         `json:"retries"`
 	Limiter      time.Duration `json:"limiter_ns"` // waited on the limiter
 	Backoff      time.Duration `json:"backoff_ns"` // waited between the attempts of a request
+	Convert      time.Duration `json:"convert_ns,omitempty"` // went into making Parquet of answers
+	Put          time.Duration `json:"put_ns,omitempty"`     // went into publishing partitions
 	Rows         int64         `json:"rows"`
 	Rounded      int64         `json:"rounded"` // money cells that had more than six decimals
 	Nulls        int64         `json:"nulls"`   // blank cells of metrics
@@ -85,6 +89,8 @@ func (t *Outcome) Add(o Outcome) {
 	t.Retries += o.Retries
 	t.Limiter += o.Limiter
 	t.Backoff += o.Backoff
+	t.Convert += o.Convert
+	t.Put += o.Put
 	t.Rows += o.Rows
 	t.Rounded += o.Rounded
 	t.Nulls += o.Nulls

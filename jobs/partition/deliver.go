@@ -70,6 +70,8 @@ func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Convert
 // fails, but not after the claim is lost: those that are left then count as failed. w is the window as StillDue gives it, with
 // the records from before the fetch and the reasons of the fetch.
 func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refresh.Window, a Answer) (out ledger.Outcome, err error) {
+	began := time.Now()
+	defer func() { out.Put += time.Since(began) }()
 	var errs []error
 	for i, part := range a.Parts {
 		err := t.deliver(ctx, c, d, w, a, part, &out)

@@ -152,7 +152,9 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	})
 	got, err := asking.CSVReport(ctx, q, func(r io.Reader) error {
 		f.trial.end()
-		err := conv.Read(ctx, kept.Tee(r))
+		bytes := &arriving{Reader: r}
+		defer f.converting(time.Now(), bytes)
+		err := conv.Read(ctx, kept.Tee(bytes))
 		if err != nil {
 			conv.Abort() // the next attempt begins anew
 		}
@@ -167,10 +169,27 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		return a, err
 	}
 	a.Raw = allOf([]string{key})
+	defer f.converting(time.Now(), &arriving{})
 	a.Parts, err = conv.Finish() // after a 204, parts without rows
 	a.Fetched, a.None = got.Started, got.Empty
 	return a, err
 }
+
+// arriving is an answer on its way. It measures how long its reader has waited for it.
+type arriving struct {
+	io.Reader
+	waited time.Duration
+}
+
+func (a *arriving) Read(p []byte) (int, error) {
+	began := time.Now()
+	n, err := a.Reader.Read(p)
+	a.waited += time.Since(began)
+	return n, err
+}
+
+// converting adds the time since began to what conversion took, but for the time that an answer took to arrive.
+func (f *fetch) converting(began time.Time, a *arriving) { f.out.Convert += time.Since(began) - a.waited }
 
 func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	q := f.o.Query
