@@ -213,7 +213,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 			}
 			fmt.Fprintln(w)
 		case s.Newest == nil:
-			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
+			fmt.Fprintf(w, "%s: nothing recorded yet in this ledger\n", s.Job)
 		}
 		if s.Newest == nil {
 			writeTroubles(w, s, last)
