@@ -12,12 +12,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-type gap = refresh.Gap
-
-// notThere are the entries of partitions without a record.
-func (l Look) notThere() []refresh.Entry {
-	return slices.DeleteFunc(slices.Clone(l.Calendar), func(e refresh.Entry) bool { return e.Record.Seq > 0 })
-}
+type (
+	gap   = refresh.Gap
+	entry = refresh.Entry
+)
 
 // mostNamed is how many partitions of a problem are named with what is wrong with each.
 const mostNamed = 5

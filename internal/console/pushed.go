@@ -3,7 +3,6 @@ package console
 import (
 	"time"
 
-	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
@@ -15,7 +14,6 @@ type fileLine struct {
 	Checked  bool   // its rows were counted to their end
 	NotTaken int64
 	Parts    []filePart
-	Mending  string
 	At       string // where its rejects are
 	Earlier  bool   // the file has changed since
 }
@@ -56,9 +54,6 @@ const mostFiles = 400
 func lineOfFile(j seen, f outbox.File, earlier bool) fileLine {
 	l := fileLine{File: f, State: fileState(f), Linked: linked(f.Run), Earlier: earlier, NotTaken: f.Refused + f.Rejected + f.Conflicts}
 	l.Checked = f.Error == "" || f.Begun() || f.Rejects != ""
-	if f.Error != "" {
-		l.Mending = wording.FileMending(j.Kind, f)
-	}
 	if f.Rejects != "" {
 		l.At = place(j.Rejects, f.Rejects)
 	}
