@@ -189,7 +189,9 @@ func (a *arriving) Read(p []byte) (int, error) {
 }
 
 // converting adds the time since began to what conversion took, but for the time that an answer took to arrive.
-func (f *fetch) converting(began time.Time, a *arriving) { f.out.Convert += time.Since(began) - a.waited }
+func (f *fetch) converting(began time.Time, a *arriving) {
+	f.out.Convert += time.Since(began) - a.waited
+}
 
 func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	q := f.o.Query
