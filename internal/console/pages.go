@@ -31,6 +31,10 @@ type view struct {
 // pages lists every page.
 var pages = []page{
 	{pattern: "index.html", view: (*Console).overview},
+	{pattern: "problems.html", view: (*Console).problems},
+	{pattern: "jobs/{job}/index.html", view: (*Console).job, each: (*Console).eachJob},
+	{pattern: "runs/index.html", view: (*Console).runList},
+	{pattern: "runs/{run}.html", view: (*Console).run, each: (*Console).eachRun},
 }
 
 // errNoPage: the path is that of no page.

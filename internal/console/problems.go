@@ -1,0 +1,149 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/wording"
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// A problem is something that a person should do something about, or should know.
+type problem struct {
+	Job     string // empty: it isn't of one job
+	State   state
+	What    string
+	Details []string // what came back, and where
+	Advice  string
+	Type    []string // commands, without the program's name
+	Run     string   // the run that it happened in; empty: it isn't known, or has no page
+	rank    int      // the lower the worse
+}
+
+// The ranks, the worst first. What comes after needsNobody is only to be known.
+const (
+	rankUnreadable = iota
+	rankFailed
+	rankCutOff
+	rankMissing
+	rankRefused
+	rankDiffers
+	rankDoubt
+	rankLeft
+	rankLacking
+	rankNever
+	needsNobody
+	rankChanged
+	rankKept
+	rankRejects
+	rankGone
+	rankUnended
+)
+
+// problems shows everything that needs a person, the worst first, with the command to type.
+func (c *Console) problems(ctx context.Context, _ vars) (view, error) {
+	s := c.cache.see(ctx, nil)
+	var body struct{ Needs, Known []problem }
+	for _, p := range troubles(s) {
+		if p.rank < needsNobody {
+			body.Needs = append(body.Needs, p)
+		} else {
+			body.Known = append(body.Known, p)
+		}
+	}
+	return view{"Problems", "problems.html", body}, nil
+}
+
+// troubles lists what is wrong, the worst first, and of what is as bad in the config's order.
+func troubles(s sight) (all []problem) {
+	if s.err != nil {
+		all = append(all, unreadable("", s.err, "runs"))
+	}
+	for _, j := range s.jobs {
+		if j.err != nil {
+			all = append(all, unreadable(j.Name, j.err, "status "+j.Name))
+			continue
+		}
+		all = slices.Concat(all, failures(s.past, j), lacks(j), stuck(s.now, j), unsettled(j))
+		if run, _ := lastRun(s.past, j.Name); run == nil && s.past.SuccessOf(j.Name) == nil && len(j.look.Calendar) == len(j.look.notThere()) && len(j.files)+len(j.apps) == 0 {
+			all = append(all, problem{
+				Job: j.Name, State: neverRun, What: "No run of it is recorded, and nothing else either", Advice: "Its first run:", Type: []string{"run " + j.Name}, rank: rankNever,
+			})
+		}
+	}
+	if len(s.past.Runs) > 0 && s.past.Runs[0].Ended == nil && s.now.Sub(s.past.Runs[0].Started) > time.Hour {
+		r := s.past.Runs[0]
+		all = append(all, problem{
+			State: runState(r), What: "The newest run began " + ago(s.now, r.Started) + " and has no end on record: it " + wording.Unended,
+			Advice: "If it was killed, the next run goes on with what it left.", Run: linked(r.ID), rank: rankUnended,
+		})
+	}
+	slices.SortStableFunc(all, func(a, b problem) int { return cmp.Compare(a.rank, b.rank) })
+	return all
+}
+
+// linked is the ID of a run that has a page, else nothing.
+func linked(run string) string {
+	if pathSafe(run) {
+		return run
+	}
+	return ""
+}
+
+// unreadable says that something of the ledger, or the config of a job, can't be used.
+func unreadable(job string, err error, command string) problem {
+	p := problem{Job: job, State: unsure, What: "What the ledger has of it can't be read", Details: []string{err.Error()}, Type: []string{command}, rank: rankUnreadable}
+	var damaged *ledger.DamagedError
+	switch {
+	case job == "":
+		p.What = "Records of runs can't be read"
+	case !errors.As(err, &damaged) && !errors.Is(err, ledger.ErrBucket):
+		p.What = "It can't be looked at"
+	}
+	if damaged != nil {
+		p.What = "An object of the ledger can't be trusted: " + damaged.Location
+		if damaged.Cost != "" {
+			p.Advice = "Don't delete it: " + damaged.Cost + "."
+		}
+	}
+	if p.Advice == "" {
+		p.Advice = "When it is mended, this says so:"
+	}
+	return p
+}
+
+// failures are those of the job's last run, but for those that explain a gap.
+func failures(past ledger.Past, j seen) (list []problem) {
+	run, _ := lastRun(past, j.Name)
+	if run == nil {
+		return nil
+	}
+	for _, f := range failuresOf(*run) {
+		gap := slices.ContainsFunc(j.look.Gaps, func(g gap) bool { return g.Run == run.ID && g.Error == f.Error })
+		if f.Job != j.Name || gap {
+			continue
+		}
+		p := problem{
+			Job: j.Name, State: failing, What: "Its last run failed", Details: []string{f.Error}, Run: linked(run.ID), rank: rankFailed,
+			Advice: "The next run tries again, and what is published stays. To try now:", Type: []string{"run " + j.Name + " --now"},
+		}
+		if n := len(f.Units); n > 0 {
+			p.What = fmt.Sprintf("Its last run failed at %s: %s", plural(n, "unit"), some(f.Units, 6))
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// some names the first n of many.
+func some(names []string, n int) string {
+	if len(names) <= n {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
+}
