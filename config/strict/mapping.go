@@ -96,7 +96,13 @@ func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 		f, ok := byKey[e.Key]
 		switch {
 		case !ok:
-			d.Fail(e.KeyNode, "%s", o.unknown(e.Key))
+			reason := o.unknown(e.Key)
+			d.Fail(e.KeyNode, "%s", reason)
+			_, meant, _ := strings.Cut(reason, "write it as ")
+			meant, _, _ = strings.Cut(meant, ",")
+			if _, known := byKey[meant]; known && nodes[meant] == nil { // that it is missing needn't be said besides
+				present[meant], nodes[meant] = true, e.Value
+			}
 		case missing(d.resolve(e.Value)):
 			d.Fail(e.KeyNode, "%s has no value", e.Key)
 		default:

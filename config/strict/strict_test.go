@@ -127,7 +127,7 @@ func TestVariables(t *testing.T) {
 		t.Errorf("%+v, %v", b, err)
 	}
 	_, _, err = read("crew: ['${NONE}', '${1}']\nname: ${BAD}", strict.Options{Env: env})
-	want := `boat.yml:1:8: the environment variable NONE isn't set; set it, as in export NONE=..., or write $${ for the text ${ itself
+	want := `boat.yml:1:8: the environment variable NONE isn't set; set it by export NONE=...; the text ${ itself is written $${
 boat.yml:1:19: want ${NAME} of an environment variable; the text ${ itself is written $${
 boat.yml:2:7: name: want small letters, got "${BAD}"`
 	if err == nil || err.Error() != want {
