@@ -61,7 +61,7 @@ type fieldLine struct {
 }
 
 // declaredOf is the page of a job of kind apps.
-func declaredOf(j seen) view {
+func declaredOf(s sight, j seen) view {
 	var body struct {
 		Job  string
 		Zone *time.Location
@@ -69,7 +69,7 @@ func declaredOf(j seen) view {
 	}
 	body.Job, body.Zone = j.Name, j.Zone
 	for _, a := range j.apps {
-		l := appLine{App: a, State: appState(a), Linked: linked(a.Run)}
+		l := appLine{App: a, State: appState(a), Linked: s.linked(a.Run)}
 		for _, f := range a.Fields {
 			l.Fields = append(l.Fields, real(a, f))
 		}

@@ -144,7 +144,7 @@ func madeUpFiles() []outbox.File {
 			Sums: map[string]store.Sum{"2026-01-11 cpi EUR secret-tag": {Records: 700}},
 		},
 		{Name: "open.csv", Run: "../../x", Started: began, Last: began, Rows: 100, Accepted: 40, Pending: 60},
-		{Name: "some.csv", Run: oldRun, Started: began.AddDate(0, 0, -1), Ended: ended.AddDate(0, 0, -1), Rows: 5, Accepted: 5},
+		{Name: "some.csv", Run: "20250101T043000.000Z-00000009", Started: began.AddDate(0, 0, -1), Ended: ended.AddDate(0, 0, -1), Rows: 5, Accepted: 5},
 	}
 }
 

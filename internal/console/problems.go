@@ -80,16 +80,19 @@ func troubles(s sight) (all []problem) {
 		r := s.past.Runs[0]
 		all = append(all, problem{
 			State: runState(r), What: "The newest run began " + ago(s.now, r.Started) + " and has no end on record: it " + wording.Unended,
-			Advice: "If it was killed, the next run goes on with what it left.", Run: linked(r.ID), rank: rankUnended,
+			Advice: "If it was killed, the next run goes on with what it left.", Run: r.ID, rank: rankUnended,
 		})
+	}
+	for i, p := range all {
+		all[i].Run = s.linked(p.Run)
 	}
 	slices.SortStableFunc(all, func(a, b problem) int { return cmp.Compare(a.rank, b.rank) })
 	return all
 }
 
-// linked is the ID of a run that has a page, else nothing.
-func linked(run string) string {
-	if pathSafe(run) {
+// linked is the ID of a run that has a page, else nothing: the ledger forgets runs before it forgets what they did.
+func (s sight) linked(run string) string {
+	if pathSafe(run) && slices.ContainsFunc(s.past.Runs, func(r ledger.Run) bool { return r.ID == run }) {
 		return run
 	}
 	return ""
@@ -147,7 +150,7 @@ func failures(past ledger.Past, j seen) (list []problem) {
 			continue
 		}
 		p := problem{
-			Job: j.Name, State: failing, What: "Its last run failed", Details: []string{f.Error}, Run: linked(run.ID), rank: rankFailed,
+			Job: j.Name, State: failing, What: "Its last run failed", Details: []string{f.Error}, Run: run.ID, rank: rankFailed,
 			Advice: "The next run tries again, and what is published stays. To try now:", Type: []string{"run " + j.Name + " --now"},
 		}
 		if n := len(f.Units); n > 0 {

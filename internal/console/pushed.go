@@ -26,7 +26,7 @@ type filePart struct {
 }
 
 // pushedOf is the page of a job that pushes files.
-func pushedOf(now time.Time, j seen) view {
+func pushedOf(s sight, j seen) view {
 	var body struct {
 		Job, Kind, Source, Rejects string
 		Zone                       *time.Location
@@ -41,18 +41,21 @@ func pushedOf(now time.Time, j seen) view {
 			body.Left = len(j.files) - i
 			break
 		}
-		body.Files = append(body.Files, lineOfFile(j, f, newest[f.Name]))
+		body.Files = append(body.Files, lineOfFile(s, j, f, newest[f.Name]))
 		newest[f.Name] = true
 	}
-	body.Problems = stuck(now, j)
+	body.Problems = stuck(s.now, j)
+	for i, p := range body.Problems {
+		body.Problems[i].Run = s.linked(p.Run)
+	}
 	return view{j.Name, "pushed.html", body}
 }
 
 // mostFiles is how many files a page shows. Their names are remembered for 400 days.
 const mostFiles = 400
 
-func lineOfFile(j seen, f outbox.File, earlier bool) fileLine {
-	l := fileLine{File: f, State: fileState(f), Linked: linked(f.Run), Earlier: earlier, NotTaken: f.Refused + f.Rejected + f.Conflicts}
+func lineOfFile(s sight, j seen, f outbox.File, earlier bool) fileLine {
+	l := fileLine{File: f, State: fileState(f), Linked: s.linked(f.Run), Earlier: earlier, NotTaken: f.Refused + f.Rejected + f.Conflicts}
 	l.Checked = f.Error == "" || f.Begun() || f.Rejects != ""
 	if f.Rejects != "" {
 		l.At = place(j.Rejects, f.Rejects)

@@ -3,6 +3,9 @@ package console
 import (
 	"context"
 	"errors"
+	"io/fs"
+	pathpkg "path"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -28,30 +31,51 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// everyPage renders all pages, by their paths.
+func everyPage(t *testing.T, c *Console) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, p := range pages {
+		list := []vars{nil}
+		if p.each != nil {
+			list = p.each(c, t.Context())
+		}
+		for _, names := range list {
+			page, err := c.render(t.Context(), p.path(names))
+			if err != nil {
+				t.Fatalf("%s: %v", p.path(names), err)
+			}
+			all[p.path(names)] = string(page)
+		}
+	}
+	return all
+}
+
 // What the ledger, a file or the service says is text on every page, and what may identify a person is on none.
 func TestNothingOfTheLedgerIsMarkup(t *testing.T) {
-	c := madeUp(t)
-	var paths []string
-	for _, p := range pages {
-		if p.each == nil {
-			paths = append(paths, p.pattern)
-			continue
-		}
-		for _, names := range p.each(c, t.Context()) {
-			paths = append(paths, p.path(names))
-		}
+	all := everyPage(t, madeUp(t))
+	if len(all) < 8 {
+		t.Errorf("there are %d pages", len(all))
 	}
-	if len(paths) < 8 {
-		t.Errorf("pages: %v", paths)
-	}
-	for _, path := range paths {
-		page, err := c.render(t.Context(), path)
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
+	for path, page := range all {
 		for _, bad := range []string{"<b>503", "<i>X", "<app>", "secret-tag", "../../x", " style="} {
-			if strings.Contains(string(page), bad) {
+			if strings.Contains(page, bad) {
 				t.Errorf("%s has %q", path, bad)
+			}
+		}
+	}
+}
+
+// Every link leads to a page or an asset, also to a run that the ledger has forgotten: it isn't linked.
+func TestLinksLeadSomewhere(t *testing.T) {
+	all := everyPage(t, madeUp(t))
+	links := regexp.MustCompile(`(?:href|src)="([^"#]+)"`)
+	for path, page := range all {
+		for _, link := range links.FindAllStringSubmatch(page, -1) {
+			to := pathpkg.Join(pathpkg.Dir(path), link[1])
+			name, asset := strings.CutPrefix(to, "asset/")
+			if _, err := fs.Stat(assets, name); asset && err != nil || !asset && all[to] == "" {
+				t.Errorf("%s leads to %s, which isn't there", path, to)
 			}
 		}
 	}

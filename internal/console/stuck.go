@@ -45,7 +45,7 @@ func fileState(f outbox.File) state {
 // stuck are the files that a person must do something about.
 func stuck(now time.Time, j seen) (list []problem) {
 	for _, f := range latest(j.files) {
-		p := problem{Job: j.Name, State: fileState(f), Run: linked(f.Run)}
+		p := problem{Job: j.Name, State: fileState(f), Run: f.Run}
 		lost := f.Refused + f.Rejected + f.Conflicts
 		switch {
 		case f.Error != "":
@@ -90,7 +90,7 @@ func unsettled(past ledger.Past, j seen) (list []problem) {
 			continue
 		}
 		p := problem{
-			Job: j.Name, State: appState(a), What: a.ID + " isn't as declared: its migration, or what follows it, failed", Run: linked(a.Run), rank: rankFailed,
+			Job: j.Name, State: appState(a), What: a.ID + " isn't as declared: its migration, or what follows it, failed", Run: a.Run, rank: rankFailed,
 			Advice: "The next run tries again. What differs, and what the service says of it:", Type: []string{"apps plan --job " + j.Name},
 		}
 		for i := 0; run != nil && i < len(run.Results); i++ {
