@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -37,7 +38,11 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 		if t.knows(target) { // another process of this ledger has just put them there
 			continue
 		}
-		c, err := table.Contents(sink.At(ctx, newest.Key), newest.Size)
+		file := &watched{ReaderAt: sink.At(ctx, newest.Key)}
+		c, err := table.Contents(file, newest.Size)
+		if file.err != nil { // what can't be read may be anybody's
+			return fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, newest.Key, file.err)
+		}
 		if err != nil || c.Notes["fingerprint"] == "" {
 			continue // nothing of ours, which Publish refuses to replace
 		}
@@ -46,6 +51,20 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 		}
 	}
 	return nil
+}
+
+// A watched file remembers that it couldn't be read, which tells nothing of what it holds.
+type watched struct {
+	io.ReaderAt
+	err error
+}
+
+func (w *watched) ReadAt(b []byte, at int64) (int, error) {
+	n, err := w.ReaderAt.ReadAt(b, at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
 }
 
 func (t *Table) judge(target ledger.Target, n int, c table.Content, now ledger.Shape, replace bool) error {
