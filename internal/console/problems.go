@@ -62,8 +62,8 @@ func (c *Console) problems(ctx context.Context, _ vars) (view, error) {
 
 // troubles lists what is wrong, the worst first, and of what is as bad in the config's order.
 func troubles(s sight) (all []problem) {
-	if s.err != nil {
-		all = append(all, unreadable("", s.err, "runs"))
+	for _, err := range parts(s.err) {
+		all = append(all, unreadable("", err, "runs"))
 	}
 	for _, j := range s.jobs {
 		if j.err != nil {
@@ -118,6 +118,21 @@ func unreadable(job string, err error, command string) problem {
 		p.Advice = "When it is mended, this says so:"
 	}
 	return p
+}
+
+// parts are the errors that were joined to one.
+func parts(err error) (list []error) {
+	joined, several := err.(interface{ Unwrap() []error }) //nolint:errorlint // what was joined is wanted, not what is below
+	switch {
+	case err == nil:
+	case !several || errors.Is(err, ledger.ErrBucket): // which says in one what was tried and what came back
+		list = []error{err}
+	default:
+		for _, e := range joined.Unwrap() {
+			list = append(list, parts(e)...)
+		}
+	}
+	return list
 }
 
 // unbegun is the problem of a job that has never run, and of which nothing is recorded otherwise.

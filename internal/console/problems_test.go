@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/civil"
+	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -107,6 +109,32 @@ func TestCommandsOfPartitions(t *testing.T) {
 	p, is := ofGap(events, refresh.Gap{Partition: d, Through: d, Partitions: 1, Reason: refresh.NeverFetched, Closable: true})
 	if !is || p.Type[0] != "run e" {
 		t.Errorf("%+v", p)
+	}
+}
+
+// A damaged record of a run is named, and hides no other run.
+func TestADamagedRun(t *testing.T) {
+	b := memblob.OpenBucket(nil)
+	l := ledger.Open(ledger.Options{Bucket: b, URL: "mem://x"})
+	t.Cleanup(func() { _ = l.Close() })
+	for _, r := range madeUpRuns() {
+		if err := l.SaveRun(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"20260112T043000.000Z-00000000", "20260112T043000.000Z-00000007"} {
+		if err := b.WriteAll(t.Context(), "runs/"+id+".json", []byte(`{"v":1,"xxh64":"0","content":{}}`), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := New(Options{Ledger: l, Now: func() time.Time { return noon }})
+	problems, err := c.render(t.Context(), "problems.html")
+	if err != nil || strings.Count(string(problems), "can&#39;t be trusted: ") != 2 || !strings.Contains(string(problems), "runs/20260112T043000.000Z-00000007.json") {
+		t.Errorf("%v: %s", err, problems)
+	}
+	list, err := c.render(t.Context(), "runs/index.html")
+	if err != nil || !strings.Contains(string(list), nightRun) || !strings.Contains(string(list), "Not all records of runs can be read") || strings.Contains(string(list), "0001-01-01") {
+		t.Errorf("%v: %s", err, list)
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	declared "github.com/reportferry/reportferry/config/apps"
@@ -56,9 +58,9 @@ func fieldsOf(d declared.App, otherwise []string) (list []console.AppField) {
 		if err != nil {
 			text = []byte(fmt.Sprint(v))
 		}
-		list = append(list, console.AppField{Path: path, Declared: string(text), Otherwise: slices.Contains(otherwise, path)})
+		list = append(list, console.AppField{Path: path, Declared: string(text), Otherwise: slices.ContainsFunc(otherwise, within(path))})
 	}
-	for _, f := range []struct{ path, value string }{{"name", d.Name}, {"bundle_id", d.BundleID}, {"template", d.Template}} {
+	for _, f := range []struct{ path, value string }{{"name", d.Name}, {"bundle_id", d.BundleID}, {"template_app_token", d.Template}} {
 		if f.value != "" {
 			add(f.path, f.value)
 		}
@@ -81,27 +83,41 @@ func fieldsOf(d declared.App, otherwise []string) (list []console.AppField) {
 		each("override_settings."+section, apps.Mask(plain(d.Overrides[section]), "override_settings", section))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(d.Stores)) {
-		add("stores."+kind, d.Stores[kind])
+		add("additional_stores."+kind, d.Stores[kind])
 	}
 	for _, e := range d.Events {
-		add("events."+e.Name, map[string]bool{"unique": e.Unique})
+		add("events["+e.Name+"].unique", e.Unique)
 	}
 	if d.Signature != nil {
 		if d.Signature.Enforce != nil {
-			add("signature.enforce", *d.Signature.Enforce)
+			add("signature.enforce_install_signing", *d.Signature.Enforce)
 		}
 		if n := len(d.Signature.Fingerprints); n > 0 {
-			add("android_fingerprints", fmt.Sprintf("(%d)", n))
+			add("signature.android_fingerprints", plural(n, "fingerprint"))
 		}
 	}
 	if n := len(d.Editors); n > 0 {
-		add("editors", fmt.Sprintf("(%d addresses)", n))
+		add("editors", plural(n, "user"))
 	}
 	if d.IOSSecret != "" {
-		add("ios_pv_shared_secret", "(not shown)")
+		add("ios_pv_shared_secret", apps.Secret(d.IOSSecret))
+	}
+	if d.Verify {
+		add("verification", true)
 	}
 	return list
 }
+
+// within tells whether a path is that of a field, or of something in it.
+func within(field string) func(path string) bool {
+	return func(path string) bool {
+		rest, below := strings.CutPrefix(path, field)
+		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	}
+}
+
+// plural stands for values that aren't shown.
+func plural(n int, noun string) string { return "(" + human.Plural(n, noun) + ")" }
 
 // plain gives a value as JSON has it, with secrets in place of references, so that Mask hides them.
 func plain(v any) any {
