@@ -17,7 +17,7 @@ type App struct {
 // An AppField is one declared value. Of a secret it says only that there is one.
 type AppField struct {
 	Path, Declared string
-	Otherwise      bool // the service took it and shows something else
+	Otherwise      bool // the service took it, and shows something else or nothing
 }
 
 // An AppCondition is how far an app is.
@@ -61,7 +61,7 @@ type fieldLine struct {
 }
 
 // declaredOf is the page of a job of kind apps.
-func declaredOf(j seen) view {
+func declaredOf(s sight, j seen) view {
 	var body struct {
 		Job  string
 		Zone *time.Location
@@ -69,7 +69,7 @@ func declaredOf(j seen) view {
 	}
 	body.Job, body.Zone = j.Name, j.Zone
 	for _, a := range j.apps {
-		l := appLine{App: a, State: appState(a), Linked: linked(a.Run)}
+		l := appLine{App: a, State: appState(a), Linked: s.linked(a.Run)}
 		for _, f := range a.Fields {
 			l.Fields = append(l.Fields, real(a, f))
 		}
@@ -82,11 +82,11 @@ func declaredOf(j seen) view {
 func real(a App, f AppField) fieldLine {
 	switch {
 	case f.Otherwise:
-		return fieldLine{f, state{"warn", "≠", "otherwise"}, "the service took it and shows something else"}
+		return fieldLine{f, state{"warn", "≠", "otherwise"}, "the service took it, and shows something else or nothing"}
 	case a.Condition == AppDone:
-		return fieldLine{f, state{"good", "✔", "same"}, "as declared, when it was looked at"}
+		return fieldLine{f, state{"good", "✔", "as declared"}, ""}
 	case a.Condition == AppWaiting || a.Condition == AppSending:
-		return fieldLine{f, state{"soft", "⧗", "on its way"}, "the ledger can't tell"}
+		return fieldLine{f, state{"soft", "⧗", "on its way"}, ""}
 	}
-	return fieldLine{f, state{"none", "?", "not known"}, "the ledger can't tell"}
+	return fieldLine{f, state{"none", "?", "the ledger can't tell"}, ""}
 }

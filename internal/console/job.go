@@ -11,9 +11,9 @@ func (c *Console) job(ctx context.Context, names vars) (view, error) {
 	case j.err != nil:
 		return view{j.Name, "unreadable.html", unreadable(j.Name, j.err, "status "+j.Name)}, nil
 	case j.Files != nil:
-		return pushedOf(s.now, j), nil
+		return pushedOf(s, j), nil
 	case j.Apps != nil:
-		return declaredOf(j), nil
+		return declaredOf(s, j), nil
 	}
 	return view{}, errNoPage
 }

@@ -12,12 +12,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-type gap = refresh.Gap
-
-// notThere are the entries of partitions without a record.
-func (l Look) notThere() []refresh.Entry {
-	return slices.DeleteFunc(slices.Clone(l.Calendar), func(e refresh.Entry) bool { return e.Record.Seq > 0 })
-}
+type (
+	gap   = refresh.Gap
+	entry = refresh.Entry
+)
 
 // mostNamed is how many partitions of a problem are named with what is wrong with each.
 const mostNamed = 5
@@ -36,15 +34,15 @@ func lacks(j seen) (list []problem) {
 		command   string
 		rank      int
 	}{
-		{refresh.Differs, "of its partitions have rows that don't add up to the service's totals", "Runs compare again while the service restates; to fetch them now:", "backfill", rankDiffers},
-		{refresh.MovedAndLeft, "of its final partitions were changed by the service, and keep their rows (drift: warn)", "To take the new numbers:", "backfill", rankLeft},
-		{refresh.ChangedFinal, "of its partitions changed after being final; the new numbers are published", "What they were before:", "history", rankChanged},
+		{refresh.Differs, " with rows that don't add up to the service's totals", "Runs compare again while the service restates; to fetch them now:", "backfill", rankDiffers},
+		{refresh.MovedAndLeft, " that had been final and that the service has changed since; the rows stay (drift: warn)", "To take the new numbers:", "backfill", rankLeft},
+		{refresh.ChangedFinal, " that changed after being final; the new numbers are published", "What they were before:", "history", rankChanged},
 	} {
 		at := slices.DeleteFunc(slices.Clone(j.look.Calendar), func(e refresh.Entry) bool { return e.Condition != of.condition })
 		if len(at) == 0 {
 			continue
 		}
-		p := problem{Job: j.Name, State: stateOf(of.condition), What: fmt.Sprintf("%d %s", len(at), of.what), Advice: of.advice, rank: of.rank}
+		p := problem{Job: j.Name, State: stateOf(of.condition), What: plural(len(at), "partition") + of.what, Advice: of.advice, rank: of.rank}
 		for i, e := range slices.Backward(at) { // the newest first
 			text := day(e.Partition)
 			if e.Record.Control != nil && of.condition == refresh.Differs {
@@ -81,7 +79,7 @@ func lacks(j seen) (list []problem) {
 // ofGap is the problem of a gap; false when there is none, because its partitions aren't due yet.
 func ofGap(j seen, g gap) (problem, bool) {
 	p := problem{
-		Job: j.Name, Advice: "To fetch what is missing:", Type: []string{wording.Closing(j.Name, j.Kind)}, Run: linked(g.Run),
+		Job: j.Name, Advice: "To fetch what is missing:", Type: []string{wording.Closing(j.Name, j.Kind)}, Run: g.Run,
 		What: fmt.Sprintf("%s: %s, %s", through(g.Partition, g.Through), plural(g.Partitions, "partition"), g.Reason),
 	}
 	if g.Error != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
 // A problem is something that a person should do something about, or should know.
@@ -69,27 +70,29 @@ func troubles(s sight) (all []problem) {
 			all = append(all, unreadable(j.Name, j.err, "status "+j.Name))
 			continue
 		}
-		all = slices.Concat(all, failures(s.past, j), lacks(j), stuck(s.now, j), unsettled(j))
-		if run, _ := lastRun(s.past, j.Name); run == nil && s.past.SuccessOf(j.Name) == nil && len(j.look.Calendar) == len(j.look.notThere()) && len(j.files)+len(j.apps) == 0 {
-			all = append(all, problem{
-				Job: j.Name, State: neverRun, What: "No run of it is recorded, and nothing else either", Advice: "Its first run:", Type: []string{"run " + j.Name}, rank: rankNever,
-			})
+		if p, is := unbegun(s.past, j); is {
+			all = append(all, p)
+			continue
 		}
+		all = slices.Concat(all, failures(s.past, j), lacks(j), stuck(s.now, j), unsettled(s.past, j))
 	}
 	if len(s.past.Runs) > 0 && s.past.Runs[0].Ended == nil && s.now.Sub(s.past.Runs[0].Started) > time.Hour {
 		r := s.past.Runs[0]
 		all = append(all, problem{
 			State: runState(r), What: "The newest run began " + ago(s.now, r.Started) + " and has no end on record: it " + wording.Unended,
-			Advice: "If it was killed, the next run goes on with what it left.", Run: linked(r.ID), rank: rankUnended,
+			Advice: "If it was killed, the next run goes on with what it left.", Run: r.ID, rank: rankUnended,
 		})
+	}
+	for i, p := range all {
+		all[i].Run = s.linked(p.Run)
 	}
 	slices.SortStableFunc(all, func(a, b problem) int { return cmp.Compare(a.rank, b.rank) })
 	return all
 }
 
-// linked is the ID of a run that has a page, else nothing.
-func linked(run string) string {
-	if pathSafe(run) {
+// linked is the ID of a run that has a page, else nothing: the ledger forgets runs before it forgets what they did.
+func (s sight) linked(run string) string {
+	if pathSafe(run) && slices.ContainsFunc(s.past.Runs, func(r ledger.Run) bool { return r.ID == run }) {
 		return run
 	}
 	return ""
@@ -117,19 +120,37 @@ func unreadable(job string, err error, command string) problem {
 	return p
 }
 
-// failures are those of the job's last run, but for those that explain a gap.
+// unbegun is the problem of a job that has never run, and of which nothing is recorded otherwise.
+func unbegun(past ledger.Past, j seen) (problem, bool) {
+	run, _ := lastRun(past, j.Name)
+	there := slices.ContainsFunc(j.look.Calendar, func(e entry) bool { return e.Record.Seq > 0 })
+	if run != nil || past.SuccessOf(j.Name) != nil || there || len(j.files) > 0 || slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition != "" }) {
+		return problem{}, false
+	}
+	p := problem{Job: j.Name, State: neverRun, What: "It has never run", Advice: "Its first run:", Type: []string{"run " + j.Name}, rank: rankNever}
+	if n := j.look.Missing(); n > 0 {
+		p.What = "It has never run: " + plural(n, "partition") + " missing"
+	}
+	return p, true
+}
+
+// failures are those of the job's last run, but for those that a gap, a file or an app tells of.
 func failures(past ledger.Past, j seen) (list []problem) {
 	run, _ := lastRun(past, j.Name)
 	if run == nil {
 		return nil
 	}
 	for _, f := range failuresOf(*run) {
-		gap := slices.ContainsFunc(j.look.Gaps, func(g gap) bool { return g.Run == run.ID && g.Error == f.Error })
-		if f.Job != j.Name || gap {
+		told := slices.ContainsFunc(j.look.Gaps, func(g gap) bool { return g.Run == run.ID && g.Error == f.Error }) ||
+			slices.ContainsFunc(latest(j.files), func(o outbox.File) bool {
+				return o.Error != "" && slices.Contains(f.Units, o.Name) && len(f.Units) == 1
+			}) ||
+			slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition == AppFailed && strings.Contains(f.Error, a.ID) })
+		if f.Job != j.Name || told {
 			continue
 		}
 		p := problem{
-			Job: j.Name, State: failing, What: "Its last run failed", Details: []string{f.Error}, Run: linked(run.ID), rank: rankFailed,
+			Job: j.Name, State: failing, What: "Its last run failed", Details: []string{f.Error}, Run: run.ID, rank: rankFailed,
 			Advice: "The next run tries again, and what is published stays. To try now:", Type: []string{"run " + j.Name + " --now"},
 		}
 		if n := len(f.Units); n > 0 {

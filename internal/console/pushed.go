@@ -3,7 +3,6 @@ package console
 import (
 	"time"
 
-	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
@@ -15,7 +14,6 @@ type fileLine struct {
 	Checked  bool   // its rows were counted to their end
 	NotTaken int64
 	Parts    []filePart
-	Mending  string
 	At       string // where its rejects are
 	Earlier  bool   // the file has changed since
 }
@@ -28,7 +26,7 @@ type filePart struct {
 }
 
 // pushedOf is the page of a job that pushes files.
-func pushedOf(now time.Time, j seen) view {
+func pushedOf(s sight, j seen) view {
 	var body struct {
 		Job, Kind, Source, Rejects string
 		Zone                       *time.Location
@@ -43,22 +41,22 @@ func pushedOf(now time.Time, j seen) view {
 			body.Left = len(j.files) - i
 			break
 		}
-		body.Files = append(body.Files, lineOfFile(j, f, newest[f.Name]))
+		body.Files = append(body.Files, lineOfFile(s, j, f, newest[f.Name]))
 		newest[f.Name] = true
 	}
-	body.Problems = stuck(now, j)
+	body.Problems = stuck(s.now, j)
+	for i, p := range body.Problems {
+		body.Problems[i].Run = s.linked(p.Run)
+	}
 	return view{j.Name, "pushed.html", body}
 }
 
 // mostFiles is how many files a page shows. Their names are remembered for 400 days.
 const mostFiles = 400
 
-func lineOfFile(j seen, f outbox.File, earlier bool) fileLine {
-	l := fileLine{File: f, State: fileState(f), Linked: linked(f.Run), Earlier: earlier, NotTaken: f.Refused + f.Rejected + f.Conflicts}
+func lineOfFile(s sight, j seen, f outbox.File, earlier bool) fileLine {
+	l := fileLine{File: f, State: fileState(f), Linked: s.linked(f.Run), Earlier: earlier, NotTaken: f.Refused + f.Rejected + f.Conflicts}
 	l.Checked = f.Error == "" || f.Begun() || f.Rejects != ""
-	if f.Error != "" {
-		l.Mending = wording.FileMending(j.Kind, f)
-	}
 	if f.Rejects != "" {
 		l.At = place(j.Rejects, f.Rejects)
 	}

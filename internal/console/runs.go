@@ -27,13 +27,12 @@ type runLine struct {
 // A runBody is one run.
 type runBody struct {
 	runLine
-	Zone     *time.Location
-	Failures []runFailure
-	Errors   []string // that no failure has
-	Results  []runJob
-	Axis     []timeline.Tick
-	Phases   []timeline.Phase
-	Untimed  bool // it did something, and its record doesn't say how long that took
+	Zone    *time.Location
+	Failed  []problem
+	Results []runJob
+	Axis    []timeline.Tick
+	Phases  []timeline.Phase
+	Untimed bool // it did something, and its record doesn't say how long that took
 }
 
 // A runJob is what a run did for one job.
@@ -71,7 +70,7 @@ func (c *Console) run(ctx context.Context, names vars) (view, error) {
 		return view{}, errNoPage
 	}
 	r := s.past.Runs[at]
-	b := runBody{runLine: lineOf(r), Zone: c.zone(), Phases: timeline.Phases, Failures: failuresOf(r), Errors: furtherErrors(r)}
+	b := runBody{runLine: lineOf(r), Zone: c.zone(), Phases: timeline.Phases, Failed: failed(r)}
 	b.Axis = timeline.Axis(b.Took)
 	timed, done := 0, 0
 	for _, res := range r.Results {
@@ -112,7 +111,8 @@ func (c *Console) zone() *time.Location {
 }
 
 func lineOf(r ledger.Run) runLine {
-	l := runLine{Run: r, State: runState(r), Outcome: wording.Outcome(r), Meaning: wording.Meaning(r.Exit), Linked: pathSafe(r.ID)}
+	l := runLine{Run: r, State: runState(r), Outcome: wording.Outcome(r), Linked: pathSafe(r.ID)}
+	l.Meaning, _, _ = strings.Cut(wording.Meaning(r.Exit), "; of status") // the rest is of commands
 	if r.Ended != nil {
 		l.Took = max(0, r.Ended.Sub(r.Started))
 	}
@@ -154,6 +154,23 @@ func failuresOf(r ledger.Run) (list []runFailure) {
 				list[at].Units = append(list[at].Units, f.Unit)
 			}
 		}
+	}
+	return list
+}
+
+// failed lists what failed in a run.
+func failed(r ledger.Run) (list []problem) {
+	for _, f := range failuresOf(r) {
+		p := problem{
+			Job: f.Job, State: failing, What: "all of it: the job couldn't be planned", Details: []string{f.Error}, Advice: "The next run tries again. To try now:", Type: []string{"run " + f.Job + " --now"},
+		}
+		if f.Units != nil {
+			p.What = some(f.Units, 12)
+		}
+		list = append(list, p)
+	}
+	for _, text := range furtherErrors(r) {
+		list = append(list, problem{State: failing, Details: []string{text}})
 	}
 	return list
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/wording"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
@@ -44,7 +45,7 @@ func fileState(f outbox.File) state {
 // stuck are the files that a person must do something about.
 func stuck(now time.Time, j seen) (list []problem) {
 	for _, f := range latest(j.files) {
-		p := problem{Job: j.Name, State: fileState(f), Run: linked(f.Run)}
+		p := problem{Job: j.Name, State: fileState(f), Run: f.Run}
 		lost := f.Refused + f.Rejected + f.Conflicts
 		switch {
 		case f.Error != "":
@@ -82,14 +83,24 @@ func place(under, key string) string {
 }
 
 // unsettled are the declared apps whose last migration failed, or whose end nobody knows yet.
-func unsettled(j seen) (list []problem) {
+func unsettled(past ledger.Past, j seen) (list []problem) {
+	run, _ := lastRun(past, j.Name)
 	for _, a := range j.apps {
-		if a.Condition == AppFailed {
-			list = append(list, problem{
-				Job: j.Name, State: appState(a), What: a.ID + " isn't as declared: its migration, or what follows it, failed", Run: linked(a.Run), rank: rankFailed,
-				Advice: "The next run tries again. What differs, and what the service says of it:", Type: []string{"apps plan --job " + j.Name},
-			})
+		if a.Condition != AppFailed {
+			continue
 		}
+		p := problem{
+			Job: j.Name, State: appState(a), What: a.ID + " isn't as declared: its migration, or what follows it, failed", Run: a.Run, rank: rankFailed,
+			Advice: "The next run tries again. What differs, and what the service says of it:", Type: []string{"apps plan --job " + j.Name},
+		}
+		for i := 0; run != nil && i < len(run.Results); i++ {
+			for _, f := range run.Results[i].Failures {
+				if run.Results[i].Job == j.Name && strings.Contains(f.Error, a.ID) {
+					p.Details = append(p.Details, f.Error)
+				}
+			}
+		}
+		list = append(list, p)
 	}
 	return list
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"strings"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
@@ -34,7 +35,7 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 			j.Apps = appsOf(s, c)
 		case c.Spend != nil || c.Sharing != nil:
 			push := pushOf(c)
-			j.Source, j.Rejects = sinks.Redact(push.Source), sinks.Redact(push.Rejects)
+			j.Source, j.Rejects = strings.NewReplacer("%7B", "{", "%7D", "}").Replace(sinks.Redact(push.Source)), sinks.Redact(push.Rejects)
 			j.Files = outbox.New(outbox.Options{Ledger: s.Ledger, Table: c.Table}).Files
 		}
 		list = append(list, j)

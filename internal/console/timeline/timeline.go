@@ -22,8 +22,10 @@ var Phases = []Phase{
 // A Bar is one unit.
 type Bar struct {
 	ledger.Timing
-	Fetch time.Duration // what remains of its time
-	Parts []Part
+	Fetch  time.Duration // what remains of its time
+	Hidden bool          // what remains isn't known, because requests have waited at the same time
+	Parts  []Part
+	End    float64 // percent of the axis
 }
 
 // A Part is a stretch of a bar.
@@ -55,7 +57,7 @@ func bar(began time.Time, took time.Duration, u ledger.Timing) Bar {
 	for _, d := range phases {
 		sum += max(0, d)
 	}
-	b.Fetch = max(0, u.Took-sum)
+	b.Fetch, b.Hidden = max(0, u.Took-sum), sum > u.Took
 	phases[2] = b.Fetch
 	whole := max(sum+b.Fetch, 1) // more than Took when requests have waited at the same time: all is drawn shorter then
 	for i, d := range phases {
@@ -66,6 +68,7 @@ func bar(began time.Time, took time.Duration, u ledger.Timing) Bar {
 		b.Parts = append(b.Parts, p)
 		at += p.Long
 	}
+	b.End = at
 	return b
 }
 
