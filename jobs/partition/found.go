@@ -21,6 +21,10 @@ type readable interface {
 	At(ctx context.Context, key string) io.ReaderAt
 }
 
+// leastFile is the size of the least Parquet file in bytes: the magic number twice, and the length of the end. A store refuses to
+// give a range of an empty object.
+const leastFile = 12
+
 // Found judges the files that Look has found in a sink of which the ledger has no receipt: the ledger is new, or was lost, or the
 // sink is, and somebody with another ledger may fill the table as well. Numbers of the same meaning are fetched again and replaced,
 // and a warning says so. Others are refused, because readers would find both side by side. With replace set, a person has asked
@@ -29,7 +33,7 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 	for _, target := range t.o.Targets {
 		newest, n := t.newest(target)
 		sink, ok := target.Sink.(readable)
-		if n == 0 || !ok || t.knows(target) {
+		if n == 0 || newest.Size < leastFile || !ok || t.knows(target) {
 			continue
 		}
 		if err := t.Refresh(ctx); err != nil {
