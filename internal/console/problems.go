@@ -103,19 +103,16 @@ func unreadable(job string, err error, command string) problem {
 	p := problem{Job: job, State: unsure, What: "What the ledger has of it can't be read", Details: []string{err.Error()}, Type: []string{command}, rank: rankUnreadable}
 	var damaged *ledger.DamagedError
 	switch {
+	case errors.As(err, &damaged):
+		p.What = "An object of the ledger can't be trusted: " + damaged.Location
 	case job == "":
 		p.What = "Records of runs can't be read"
-	case !errors.As(err, &damaged) && !errors.Is(err, ledger.ErrBucket):
+	case !errors.Is(err, ledger.ErrBucket):
 		p.What = "It can't be looked at"
 	}
-	if damaged != nil {
-		p.What = "An object of the ledger can't be trusted: " + damaged.Location
-		if damaged.Cost != "" {
-			p.Advice = "Don't delete it: " + damaged.Cost + "."
-		}
-	}
-	if p.Advice == "" {
-		p.Advice = "When it is mended, this says so:"
+	p.Advice = "When it is mended, this says so:"
+	if damaged != nil && damaged.Cost != "" {
+		p.Advice = "Don't delete it: " + damaged.Cost + ". " + p.Advice
 	}
 	return p
 }
