@@ -22,11 +22,7 @@ const mostNamed = 5
 
 // lacks are the problems of a table: partitions that are missing, doubtful, different from the service's totals, or lack columns.
 func lacks(j seen) (list []problem) {
-	for _, g := range j.look.Gaps {
-		if p, is := ofGap(j, g); is {
-			list = append(list, p)
-		}
-	}
+	list = gaps(j)
 	for _, of := range []struct {
 		condition refresh.Condition
 		what      string
@@ -76,29 +72,50 @@ func lacks(j seen) (list []problem) {
 	return list
 }
 
-// ofGap is the problem of a gap; false when there is none, because its partitions aren't due yet.
-func ofGap(j seen, g gap) (problem, bool) {
-	p := problem{
-		Job: j.Name, Advice: "To fetch what is missing:", Type: []string{wording.Closing(j.Name, j.Kind)}, Run: g.Run,
-		What: fmt.Sprintf("%s: %s, %s", through(g.Partition, g.Through), plural(g.Partitions, "partition"), g.Reason),
+// gaps are the problems of partitions without a record, one for each condition.
+func gaps(j seen) (list []problem) {
+	for _, of := range []struct {
+		condition    refresh.Condition
+		what, advice string
+		rank         int
+	}{
+		{refresh.Broken, " that couldn't be fetched", "To try again:", rankFailed},
+		{refresh.CutOff, " whose put was interrupted; which rows readers see isn't known", "The next run fetches them again. To do it now:", rankCutOff},
+		{refresh.Absent, " missing", "To fetch what is missing:", rankMissing},
+		{refresh.Gone, " that can't be fetched any more", "The service has no past of it, so there is nothing to do.", rankGone},
+	} {
+		p := problem{Job: j.Name, State: stateOf(of.condition), Advice: of.advice, rank: of.rank}
+		n, named := 0, 0
+		for _, g := range slices.Backward(j.look.Gaps) { // the newest first
+			if g.Condition() != of.condition {
+				continue
+			}
+			n += g.Partitions
+			if named++; named > mostNamed {
+				continue
+			}
+			text := through(g.Partition, g.Through)
+			if g.Error != "" {
+				text += ": " + g.Error
+			}
+			p.Details = append(p.Details, text)
+			if p.Run == "" {
+				p.Run = g.Run
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		if named > mostNamed {
+			p.Details = append(p.Details, fmt.Sprintf("and %d more", named-mostNamed))
+		}
+		if of.condition != refresh.Gone {
+			p.Type = []string{wording.Closing(j.Name, j.Kind)}
+		}
+		p.What = plural(n, "partition") + of.what
+		list = append(list, p)
 	}
-	if g.Error != "" {
-		p.Details = []string{g.Error}
-	}
-	switch {
-	case !g.Closable:
-		p.State, p.rank, p.Advice, p.Type = stateOf(refresh.Gone), rankGone, "The service has no past of it, so there is nothing to do.", nil
-	case g.Reason == refresh.NotDueYet:
-		return p, false
-	case g.Reason == refresh.RunFailed:
-		p.State, p.rank = stateOf(refresh.Broken), rankFailed
-	case g.Reason == refresh.PutCut:
-		p.State, p.rank = stateOf(refresh.CutOff), rankCutOff
-		p.Details = append(p.Details, "Newer rows were on their way; which of them readers see isn't known. The next run fetches it again.")
-	default:
-		p.State, p.rank = stateOf(refresh.Absent), rankMissing
-	}
-	return p, true
+	return list
 }
 
 // through names a row of partitions.

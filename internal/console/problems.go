@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // A problem is something that a person should do something about, or should know.
@@ -152,25 +153,50 @@ func failures(past ledger.Past, j seen) (list []problem) {
 	if run == nil {
 		return nil
 	}
+	var left []runFailure
 	for _, f := range failuresOf(*run) {
 		told := slices.ContainsFunc(j.look.Gaps, func(g gap) bool { return g.Run == run.ID && g.Error == f.Error }) ||
 			slices.ContainsFunc(latest(j.files), func(o outbox.File) bool {
 				return o.Error != "" && slices.Contains(f.Units, o.Name) && len(f.Units) == 1
 			}) ||
 			slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition == AppFailed && strings.Contains(f.Error, a.ID) })
-		if f.Job != j.Name || told {
+		if f.Job == j.Name && !told {
+			left = append(left, f)
+		}
+	}
+	if left == nil {
+		return nil
+	}
+	p := failureOf(left, mostNamed)
+	p.Run, p.What, p.Advice = run.ID, "Its last run failed: "+p.What, "What is published stays. "+p.Advice
+	return []problem{p}
+}
+
+// failureOf is the problem of failures of one job in one run, of which it names the first ones.
+func failureOf(list []runFailure, most int) problem {
+	p := problem{
+		Job: list[0].Job, State: stateOf(refresh.Broken), What: "it couldn't be planned", rank: rankFailed,
+		Advice: "The next run tries again. To try now:", Type: []string{"run " + list[0].Job + " --now"},
+	}
+	n := 0
+	for i, f := range list {
+		n += len(f.Units)
+		if i >= most {
 			continue
 		}
-		p := problem{
-			Job: j.Name, State: failing, What: "Its last run failed", Details: []string{f.Error}, Run: run.ID, rank: rankFailed,
-			Advice: "The next run tries again, and what is published stays. To try now:", Type: []string{"run " + j.Name + " --now"},
+		text := f.Error
+		if f.Units != nil {
+			text = some(f.Units, 6) + ": " + text
 		}
-		if n := len(f.Units); n > 0 {
-			p.What = fmt.Sprintf("Its last run failed at %s: %s", plural(n, "unit"), some(f.Units, 6))
-		}
-		list = append(list, p)
+		p.Details = append(p.Details, text)
 	}
-	return list
+	if len(list) > most {
+		p.Details = append(p.Details, fmt.Sprintf("and %d more", len(list)-most))
+	}
+	if n > 0 {
+		p.What = plural(n, "unit")
+	}
+	return p
 }
 
 // some names the first n of many.

@@ -106,9 +106,13 @@ func TestCommandsOfPartitions(t *testing.T) {
 		}
 	}
 	events := seen{Job: Job{Name: "e", Kind: "events"}}
-	p, is := ofGap(events, refresh.Gap{Partition: d, Through: d, Partitions: 1, Reason: refresh.NeverFetched, Closable: true})
-	if !is || p.Type[0] != "run e" {
-		t.Errorf("%+v", p)
+	for i := range mostNamed + 2 {
+		at := d.AddDays(2 * i)
+		events.look.Gaps = append(events.look.Gaps, refresh.Gap{Partition: at, Through: at, Partitions: 1, Reason: refresh.NeverFetched, Closable: true})
+	}
+	list := gaps(events)
+	if len(list) != 1 || list[0].Type[0] != "run e" || list[0].What != "7 partitions missing" || len(list[0].Details) != mostNamed+1 || list[0].Details[0] != "2026-01-14" {
+		t.Errorf("%+v", list)
 	}
 }
 

@@ -158,16 +158,18 @@ func failuresOf(r ledger.Run) (list []runFailure) {
 	return list
 }
 
+// mostFailures of a job are named on the page of a run.
+const mostFailures = 20
+
 // failed lists what failed in a run.
 func failed(r ledger.Run) (list []problem) {
-	for _, f := range failuresOf(r) {
-		p := problem{
-			Job: f.Job, State: failing, What: "all of it: the job couldn't be planned", Details: []string{f.Error}, Advice: "The next run tries again. To try now:", Type: []string{"run " + f.Job + " --now"},
+	all := failuresOf(r)
+	for len(all) > 0 {
+		n := 1 // those of a job stand together
+		for n < len(all) && all[n].Job == all[0].Job {
+			n++
 		}
-		if f.Units != nil {
-			p.What = some(f.Units, 12)
-		}
-		list = append(list, p)
+		list, all = append(list, failureOf(all[:n], mostFailures)), all[n:]
 	}
 	for _, text := range furtherErrors(r) {
 		list = append(list, problem{State: failing, Details: []string{text}})
