@@ -21,9 +21,11 @@ func (c *Console) job(ctx context.Context, names vars) (view, error) {
 // eachJob names the jobs that have a page.
 func (c *Console) eachJob(context.Context) (all []vars) {
 	for _, j := range c.o.Jobs {
-		if pathSafe(j.Name) && (j.Files != nil || j.Apps != nil) {
+		if hasPage(j) {
 			all = append(all, vars{"job": j.Name})
 		}
 	}
 	return all
 }
+
+func hasPage(j Job) bool { return pathSafe(j.Name) && (j.Files != nil || j.Apps != nil) }

@@ -105,6 +105,11 @@ func (c *Console) render(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.draw(path, v)
+}
+
+// draw fills the template of a view.
+func (c *Console) draw(path string, v view) ([]byte, error) {
 	f := frame{Title: v.title, Root: strings.Repeat("../", strings.Count(path, "/")), Path: path, Now: c.o.Now(), Again: c.o.Again, Body: v.body}
 	var b bytes.Buffer
 	if err := templates[v.template].ExecuteTemplate(&b, "layout.html", f); err != nil {

@@ -95,6 +95,23 @@ func TestOldFilesAreNoProblem(t *testing.T) {
 	}
 }
 
+// However many files are refused, a page names twenty of them.
+func TestManyFiles(t *testing.T) {
+	var j seen
+	for i := range 500 {
+		j.files = append(j.files, outbox.File{Name: fmt.Sprint(i), Error: "no header"})
+	}
+	list := stuck(noon, j)
+	if len(list) != mostStuck || !strings.Contains(list[0].Details[1], "480 older files") || len(list[1].Details) != 1 {
+		t.Errorf("%d problems, the first %+v", len(list), list[0])
+	}
+	v := pushedOf(sight{now: noon}, j)
+	page, err := New(Options{}).draw("jobs/x/index.html", v)
+	if err != nil || len(page) > 300_000 {
+		t.Errorf("%v; a page of %d bytes", err, len(page))
+	}
+}
+
 func TestCommandsOfPartitions(t *testing.T) {
 	d := civil.Date{Year: 2026, Month: 1, Day: 2}
 	for want, got := range map[string]string{

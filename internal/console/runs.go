@@ -142,13 +142,15 @@ func runState(r ledger.Run) state {
 	return state{"bad", "✖", "failed"}
 }
 
-// failuresOf gathers the failures of a run by their reasons.
+// failuresOf gathers the failures of a run by their reasons. Those of a job stand together.
 func failuresOf(r ledger.Run) (list []runFailure) {
 	for _, res := range r.Results {
+		known := map[string]int{}
 		for _, f := range res.Failures {
-			at := slices.IndexFunc(list, func(o runFailure) bool { return o.Job == res.Job && o.Error == f.Error })
-			if at < 0 {
+			at, is := known[f.Error]
+			if !is {
 				at, list = len(list), append(list, runFailure{Job: res.Job, Error: f.Error})
+				known[f.Error] = at
 			}
 			if f.Unit != "" {
 				list[at].Units = append(list[at].Units, f.Unit)
@@ -158,18 +160,19 @@ func failuresOf(r ledger.Run) (list []runFailure) {
 	return list
 }
 
-// mostFailures of a job are named on the page of a run.
-const mostFailures = 20
+// mostFailures are named on the page of a run, about as many of each job.
+const mostFailures = 100
 
 // failed lists what failed in a run.
 func failed(r ledger.Run) (list []problem) {
 	all := failuresOf(r)
+	most := max(2, mostFailures/max(1, len(r.Results)))
 	for len(all) > 0 {
 		n := 1 // those of a job stand together
 		for n < len(all) && all[n].Job == all[0].Job {
 			n++
 		}
-		list, all = append(list, failureOf(all[:n], mostFailures)), all[n:]
+		list, all = append(list, failureOf(all[:n], most)), all[n:]
 	}
 	for _, text := range furtherErrors(r) {
 		list = append(list, problem{State: failing, Details: []string{text}})
@@ -177,18 +180,20 @@ func failed(r ledger.Run) (list []problem) {
 	return list
 }
 
-// furtherErrors are those that the run ended with and that aren't a unit's.
+// furtherErrors are those that the run ended with and that aren't a unit's. A failure's text is cut, so that its beginning counts.
 func furtherErrors(r ledger.Run) (list []string) {
+	begins := func(job, text string) string { return job + ": " + text[:min(len(text), 200)] }
+	known := map[string]bool{}
+	for _, res := range r.Results {
+		for _, f := range res.Failures {
+			known[begins(res.Job, f.Error)] = true
+		}
+	}
 	for _, text := range r.Errors {
-		known := slices.ContainsFunc(r.Results, func(res ledger.Result) bool {
-			own, is := strings.CutPrefix(text, res.Job+": ")
-			return is && slices.ContainsFunc(res.Failures, func(f ledger.Failure) bool {
-				return strings.HasPrefix(own, strings.TrimSuffix(f.Error, "..."))
-			})
-		})
-		if !known {
+		job, own, _ := strings.Cut(text, ": ")
+		if !known[begins(job, own)] {
 			list = append(list, text)
 		}
 	}
-	return list
+	return list[:min(len(list), mostFailures)]
 }

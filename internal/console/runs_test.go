@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	pathpkg "path"
 	"regexp"
@@ -133,5 +134,36 @@ func TestFileState(t *testing.T) {
 		if got := fileState(f).Text; got != want {
 			t.Errorf("%+v: %s, want %s", f, got, want)
 		}
+	}
+}
+
+// A page of the longest run that is recorded is no larger than others, and is made as quickly.
+func TestALongRun(t *testing.T) {
+	run := ledger.Run{ID: "long", Started: noon.Add(-time.Hour), Ended: &noon, Exit: 1}
+	for j := range 50 {
+		res := ledger.Result{Job: fmt.Sprint("job", j), Outcome: ledger.Outcome{Windows: 500}}
+		for i := range 500 {
+			unit := fmt.Sprint("2026-01-", i)
+			res.Timings = append(res.Timings, ledger.TimingOf(unit, noon.Add(time.Duration(i-3600)*time.Second), time.Minute, ledger.Outcome{Limiter: 1e9, Backoff: 1e9, Convert: 1e9, Put: 1e9}))
+			res.Failures = append(res.Failures, ledger.Failure{Unit: unit, Error: unit + strings.Repeat("x", 450)})
+			run.Errors = append(run.Errors, res.Job+": "+unit+strings.Repeat("x", 900))
+		}
+		run.Results = append(run.Results, res)
+	}
+	ledger.TrimTimings(run.Results)
+	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	t.Cleanup(func() { _ = l.Close() })
+	if err := l.SaveRun(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	c := New(Options{Ledger: l, Now: func() time.Time { return noon }})
+	_, _ = c.render(t.Context(), "runs/index.html") // reads the ledger
+	began := time.Now()
+	page, err := c.render(t.Context(), "runs/long.html")
+	if took := time.Since(began); err != nil || took > time.Second/2 {
+		t.Errorf("%v; it took %v", err, took)
+	}
+	if len(page) > 400_000 || !strings.Contains(string(page), "and 498 more") {
+		t.Errorf("a page of %d bytes", len(page))
 	}
 }

@@ -42,8 +42,12 @@ func fileState(f outbox.File) state {
 	return state{"good", "✔", "done"}
 }
 
-// stuck are the files that a person must do something about.
+// mostStuck files of a job with the same problem are named.
+const mostStuck = 20
+
+// stuck are the files that a person must do something about, the latest first.
 func stuck(now time.Time, j seen) (list []problem) {
+	named := map[int]int{}
 	for _, f := range latest(j.files) {
 		p := problem{Job: j.Name, State: fileState(f), Run: f.Run}
 		lost := f.Refused + f.Rejected + f.Conflicts
@@ -65,10 +69,19 @@ func stuck(now time.Time, j seen) (list []problem) {
 		default:
 			continue
 		}
+		if named[p.rank]++; named[p.rank] > mostStuck {
+			continue
+		}
 		if f.Rejects != "" {
 			p.Details = append(p.Details, "Which rows, and why: "+place(j.Rejects, f.Rejects))
 		}
 		list = append(list, p)
+	}
+	for i, p := range list {
+		if more := named[p.rank] - mostStuck; more > 0 {
+			list[i].Details = append(p.Details, "The same holds of "+plural(more, "older file")+".")
+			named[p.rank] = 0 // it is said once
+		}
 	}
 	return list
 }
