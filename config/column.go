@@ -73,7 +73,11 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts) {
 				d.Fail(n, "%s: each name is an element of its own, as in [installs, cost], got %q", key, name)
 				break
 			}
-			d.Fail(n, "%s: want a column name of letters, digits and underscores, got %q", key, name)
+			search := ""
+			if key != "events" {
+				search = "; the command reportferry fields lists what the service has"
+			}
+			d.Fail(n, "%s: want a column name of letters, digits and underscores, got %q%s", key, name, search)
 		case taken:
 			d.Fail(n, "%s: column %s already stands on line %d", key, name, line)
 		}

@@ -17,9 +17,12 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -45,6 +48,9 @@ type Config struct {
 func Load(path string, env strict.Env) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
+		if errors.Is(err, syscall.EISDIR) {
+			err = fmt.Errorf("%w; name the file in it, as in %s", err, filepath.Join(path, "reportferry.yml"))
+		}
 		return nil, fmt.Errorf("read config: %w", err)
 	}
 	return Parse(path, data, env)
@@ -75,9 +81,10 @@ func options(name string, env strict.Env) strict.Options {
 
 func configObject(c *Config) strict.Object {
 	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, true
-	return strict.Object{What: "the config", Refused: otherTopKeys, Unknown: keyOfJob, Fields: slices.Concat([]strict.Field{
+	return strict.Object{What: "the config", Like: "service: embedded", Refused: otherTopKeys, Unknown: keyOfJob, Fields: slices.Concat([]strict.Field{
 		strict.Required("service", service, &c.Service, "embedded",
-			"Where the service is, and how gently it is asked. The word embedded stands for the emulator in this process."),
+			"Where the service is, and how gently it is asked. The word embedded stands for the emulator in this process.").Because(
+			"it is the word embedded, for made-up numbers, or has the keys base_url and token, for your own"),
 		strict.Optional("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",
 			"URL of the bucket that records what is done. A folder is enough for one machine; several machines that share the work need a bucket that all of them reach."),
 		strict.Optional("audit", bucketURL, &c.Audit, "bigquery://my-project/my_dataset",
@@ -108,10 +115,10 @@ func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
 	}
 	if len(c.Jobs) == 0 || slices.ContainsFunc(c.Jobs, Job.AsksService) {
 		if s.noBaseURL {
-			d.Fail(service, "service: required key \"base_url\" is missing")
+			d.Fail(service, "service: required key \"base_url\" is missing, as in base_url: https://automate.adjust.com")
 		}
 		if s.noToken {
-			d.Fail(service, "service: required key \"token\" is missing")
+			d.Fail(service, "service: required key \"token\" is missing, as in token: ${ADJUST_TOKEN}")
 		}
 	}
 	for _, j := range c.Jobs {

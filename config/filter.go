@@ -52,14 +52,14 @@ func filter(d *strict.Decoder, e strict.Entry, p *parts) ([]string, bool) {
 		s, ok := strict.Word.Read(d, e.Value, e.Key)
 		return []string{s}, ok
 	case isDimension:
-		d.Fail(e.KeyNode, "filters: %q: a dimension's operators are %s, as in %s__in", e.Key, forDimensions, subject)
+		d.Fail(e.KeyNode, "filters: %s: want a dimension's operator behind the name, as in %s__in: [...]; there are %s", e.Key, subject, forDimensions)
 	case compares && columnForm.MatchString(subject):
 		p.filtered = append(p.filtered, strict.Item{Text: subject, Node: e.KeyNode})
 		if v, ok := strict.Number.Read(d, e.Value, e.Key); ok {
 			return []string{strconv.FormatFloat(v, 'f', -1, 64)}, true
 		}
 	case isMetric:
-		d.Fail(e.KeyNode, "filters: %q: a metric's operators are %s, as in %s__gt", e.Key, forMetrics, subject)
+		d.Fail(e.KeyNode, "filters: %s: want a metric's operator behind the name, as in %s__gt: 0; there are %s", e.Key, subject, forMetrics)
 	default:
 		d.Fail(e.KeyNode, "filters: unknown filter %q; want a dimension and one of %s, as in network__in; or a metric and one of %s, as in installs__gt",
 			e.Key, forDimensions, forMetrics)

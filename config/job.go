@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // so that a zone is known where the system has no zone files, as in a bare container
@@ -47,16 +48,20 @@ func jobList() strict.Shape[[]Job] {
 func readJobs(d *strict.Decoder, n strict.Node, key string) ([]Job, bool) {
 	var jobs []Job
 	names, tables := map[string]int{}, map[string]int{} // -> line
+	if d.Describe(n) == "a mapping" {
+		d.Fail(n, "%s: want a list, in which each job begins with a - and its name, as in - name: campaigns_daily; got a mapping", key)
+		return nil, false
+	}
 	for _, element := range d.Elements(n, key) {
 		j, at := readJob(d, element)
 		if line, taken := names[j.Name]; taken && j.Name != "" {
-			d.Fail(at["name"], "job %s already stands on line %d", j.Name, line)
+			d.Fail(at["name"], "job %s already stands on line %d; give one of the two another name", j.Name, line)
 		} else if line, taken := tables[j.Table]; taken && j.Table != "" {
 			where := at["table"]
 			if where == nil {
 				where = at["name"]
 			}
-			d.Fail(where, "table %s already belongs to the job on line %d; two jobs would replace each other's rows", j.Table, line)
+			d.Fail(where, "table %s already belongs to the job on line %d; two jobs would replace each other's rows; give this one another table", j.Table, line)
 		}
 		names[j.Name], tables[j.Table] = j.line, j.line
 		jobs = append(jobs, j)
@@ -93,7 +98,7 @@ func jobFields(j *Job) []strict.Field {
 	}
 }
 
-var name = strict.Matching(strict.Expr(`^[a-z][a-z0-9_]{0,127}$`), "a small letter, then up to 127 small letters, digits and underscores")
+var name = strict.Matching(strict.Expr(`^[a-z][a-z0-9_]{0,127}$`), "a small letter, then up to 127 small letters, digits and underscores, as in campaigns_daily")
 
 // cronForm is the outline of what the cron library takes.
 const cronForm = `^(@\S.*|\s*[^\s@]\S*(\s+\S+){4}\s*)$`
@@ -112,7 +117,13 @@ var schedule = strict.Shape[string]{
 		}
 		spec, err := cron.ParseStandard(s)
 		if err != nil {
-			d.Fail(n, "%s: want a cron expression of minute, hour, day of month, month and day of week, such as \"0 6 * * *\" for every day at 6:00, got %q: %v", key, s, err)
+			got := strconv.Quote(s)
+			if _, unmarked := cron.ParseStandard("@" + s); unmarked == nil {
+				got += "; did you mean \"@" + s + "\"?"
+			} else if len(strings.Fields(s)) == 5 {
+				got += ": " + err.Error()
+			}
+			d.Fail(n, "%s: want a cron expression of minute, hour, day of month, month and day of week, such as \"0 6 * * *\" for every day at 6:00, got %s", key, got)
 			return "", false
 		}
 		// From a fixed day, so that a file isn't right in one year and wrong in another.

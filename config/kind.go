@@ -86,7 +86,7 @@ func jobObject(j *Job, of kind) strict.Object {
 
 // anyJob is a job of unknown kind: no key of any kind is a mistake, none is missing, and none is read.
 func anyJob(j *Job) strict.Object {
-	o := strict.Object{What: "a job", Fields: jobFields(j), Unknown: func(key string) string {
+	o := strict.Object{What: "a job", Like: "{name: campaigns_daily, kind: report}", Fields: jobFields(j), Unknown: func(key string) string {
 		return cmp.Or(reportRefused()[key], otherJobKeys[key], columnKey(key))
 	}}
 	for _, k := range kinds {

@@ -47,7 +47,7 @@ func TestReadmeFiles(t *testing.T) {
 // The fields' examples are values that they take.
 func TestExamples(t *testing.T) {
 	for _, o := range []strict.Object{
-		configObject(new(Config)), serviceObject(new(Service)), {What: "a job", Fields: jobFields(new(Job))}, selectorObject(new(EventSelector)),
+		configObject(new(Config)), serviceObject(new(Service)), {What: "a job", Like: "{name: campaigns_daily, kind: report}", Fields: jobFields(new(Job))}, selectorObject(new(EventSelector)),
 	} {
 		stricttest.Examples(t, o, nil)
 	}

@@ -117,8 +117,7 @@ func reportKeys(j *Job) strict.Object {
 }
 
 // ownCurrencies is why a report needs a currency.
-const ownCurrencies = "Without one the service gives each app's money in the app's own currency, so that amounts of several apps can't be added, " +
-	"and a changed setting of an app would change what the stored numbers mean."
+const ownCurrencies = "Without one the service gives each app's money in the app's own currency, so that amounts of several apps can't be added."
 
 // checkReport makes the checks that need more than one key, and the defaults that follow from another key.
 func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]strict.Node, p *parts) {

@@ -46,7 +46,7 @@ var selectorKeys = []string{"slug", "name", "token", "section", "glob"}
 
 func selectorObject(e *EventSelector) strict.Object {
 	return strict.Object{
-		What: "an event",
+		What: "an event", Like: "{slug: purchase, metrics: [events]}",
 		Fields: []strict.Field{
 			strict.Optional("slug", strict.Word, &e.Slug, "purchase", "Selects the event of this slug."),
 			strict.Optional("name", strict.Word, &e.Name, "Purchase", "Selects the event of this name."),

@@ -69,7 +69,7 @@ var service = strict.Shape[Service]{
 			return serviceMapping.Read(d, n, key)
 		}
 		if word != embedded {
-			d.Fail(n, "%s: want the word embedded, or a mapping with base_url and token", key)
+			d.Fail(n, "%s: want the word embedded, for made-up numbers, or the keys base_url and token, as in {base_url: https://automate.adjust.com, token: \"${ADJUST_TOKEN}\"}", key)
 		}
 		var s Service
 		serviceObject(&s)
@@ -165,7 +165,7 @@ func Address(s string) (string, error) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "" || (!strings.HasPrefix(s, "https://") && !strings.HasPrefix(s, "http://")):
-		return "", errors.New("want an address like https://host")
+		return "", errors.New("want an address with https:// in front of the host")
 	case u.User != nil || strings.ContainsAny(s, "?#"):
 		return "", errors.New("want scheme, host and path only; a credential belongs under token")
 	case u.Scheme == "http" && !loopback(u.Hostname()):

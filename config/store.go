@@ -19,13 +19,14 @@ var stores = map[string]string{
 	"duckdb": loads, "postgres": loads, "postgresql": loads, "redshift": loads, "snowflake": loads, "databricks": loads,
 	"clickhouse": loads, "mysql": loads, "mssql": loads, "sqlite": loads, "motherduck": loads, "athena": loads, "iceberg": loads,
 	"parquet": loads, "csv": "files are always Parquet; want a URL such as file://./out",
-	"dbfs": "want the bucket behind it, such as s3://bucket/prefix", "hdfs": "want a bucket such as s3://bucket/prefix, or a folder such as file:///mnt/out",
-	"sftp": "want a bucket such as s3://bucket/prefix, or a folder such as file:///mnt/out",
+	"dbfs": "want the bucket behind it, such as s3://bucket/prefix",
+	"sftp": bucketOrFolder, "ftp": bucketOrFolder, "ftps": bucketOrFolder, "hdfs": bucketOrFolder, "webdav": bucketOrFolder,
 }
 
 const (
-	webAddress = "want the bucket by its own scheme: gs://bucket/prefix, s3://bucket/prefix or azblob://container/prefix"
-	loads      = "no database is written but BigQuery: put Parquet files into a bucket or folder, such as file://./out, and read or load them from there"
+	bucketOrFolder = "want a bucket such as s3://bucket/prefix, or a folder such as file:///mnt/out"
+	webAddress     = "want the bucket by its own scheme: gs://bucket/prefix, s3://bucket/prefix or azblob://container/prefix"
+	loads          = "no database is written but BigQuery: put Parquet files into a bucket or folder, such as file://./out, and read or load them from there"
 )
 
 // noSuchStore notes a URL whose scheme another program has, or a path without one. Messages don't repeat a URL, whose query may
@@ -41,7 +42,7 @@ func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
 	case emptyBucket.MatchString(s):
 		d.Fail(n, "%s: the name of the bucket is missing; it stands behind two slashes, as in %s://my-bucket/prefix", key, scheme)
 	case folderHost.MatchString(s):
-		d.Fail(n, "%s: a folder beside the one that the command runs in is written file://./dir, any other one file:///dir", key)
+		d.Fail(n, "%s: write file://./out for a folder beside you, where the command runs, and file:///out for one at the root", key)
 	case key == "ledger" && scheme == "bigquery":
 		d.Fail(n, "%s: the ledger is kept in a bucket or a folder, not in BigQuery; the key audit puts what runs did there", key)
 	case projectAlone.MatchString(s):

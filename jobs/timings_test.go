@@ -11,7 +11,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// The result of a job says of each unit that was begun when that was, what it took, and how it ended.
+// The result of a job says of each unit that was begun, and so of none that another run holds, when that was, what it took, and how it
+// ended.
 func TestResultHasTimings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := memLedger(t)
@@ -29,7 +30,10 @@ func TestResultHasTimings(t *testing.T) {
 				return out, ctx.Err()
 			}
 			return out, nil
-		}, names: []string{"good", "bad", "stopped", "never begun"}}
+		}, names: []string{"taken", "good", "bad", "stopped", "never begun"}}
+		other, err := l.Claim(ctx, "daily", "taken", "another run", time.Minute)
+		check(t, err)
+		defer func() { check(t, other.Release(t.Context())) }()
 		list := []Job{{Name: "daily", Table: "daily", Kind: kind}}
 		r := &Runner{Ledger: l, Run: "run", Lease: time.Minute, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 		got := r.RunJobs(ctx, list, PlanJobs(ctx, list, start))[0].Timings

@@ -43,7 +43,7 @@ func TestCheckTriesEachStep(t *testing.T) {
 			"sink file://", "installs in file://",
 		}},
 		{"a metric that isn't there", func(p *place) { p.edit(t, "metrics: [installs,", "types: {instals: int64}\n    metrics: [instals,") }, 2, 3, []string{
-			"installs: failed: ", "the service refuses the metric instals", "near instals: installs", "ledger file://", ": ok",
+			"installs: failed: ", "the service refuses the metric instals", "did you mean installs?", "ledger file://", ": ok",
 		}},
 		{"an event that isn't there", func(p *place) { p.edit(t, "name: Purchase", "name: Purchse") }, 1, 3, []string{
 			"installs: failed: ", `near ones: purchase ("Purchase")`,

@@ -43,7 +43,7 @@ func TestWithoutConfig(t *testing.T) {
 	if code, _, errs := ask(t, "apps get "+app+" --base-url "+base); code != 1 || !strings.Contains(errs, "it isn't there") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, _, errs := ask(t, "report --dimensions day,os_nam --metrics installs --base-url "+base); code != 1 || !strings.Contains(errs, "near os_nam: os_name") {
+	if code, _, errs := ask(t, "report --dimensions day,os_nam --metrics installs --base-url "+base); code != 1 || !strings.Contains(errs, "did you mean os_name?") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	if code, _, errs := ask(t, "run"); code != 2 || !strings.Contains(errs, "`reportferry init` writes one") {

@@ -303,7 +303,7 @@ func TestInterruptedInTheFirstJob(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 		said, _ := p.run("status", "--json")
-		if strings.Count(said, `"stopped": true`) != 2 || !strings.Contains(said, `"left": 3`) {
+		if strings.Count(said, `"stopped": true`) < 2 || !strings.Contains(said, `"left": 3`) {
 			t.Errorf("the record: %s", said)
 		}
 	}

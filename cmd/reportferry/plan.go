@@ -16,6 +16,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -156,7 +157,7 @@ func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) e
 	}
 	in, err := p.Inspect(ctx, ledger.Past{})
 	if l := in.Rest.Lacking; l.Later {
-		fmt.Fprintf(w, "  %s\n  %s\n", human.Lacking(l), human.Mending(job.Name, l))
+		fmt.Fprintf(w, "  %s\n  %s\n", wording.Lacking(l), wording.Mending(job.Name, l))
 	}
 	return err
 }

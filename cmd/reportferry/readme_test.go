@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/internal/wording"
 )
 
 const readmeHead = `# The commands of reportferry
 
-<!-- Made by go test ./cmd/reportferry -run TestReadme -update from the commands, exit.Codes and exit.Reasons. -->
+<!-- Made by go test ./cmd/reportferry -run TestReadme -update from the commands, wording.Codes and exit.Reasons. -->
 
 The [README of the project](../../README.md) shows the everyday ones. ` + "`reportferry help COMMAND`" + ` prints what stands here.
 
@@ -46,7 +47,7 @@ func TestReadme(t *testing.T) {
 	b.WriteString("\n## Flags of every command\n\n")
 	writeFlags(&b, root.PersistentFlags())
 	b.WriteString("\n## Exit codes\n\nOf several jobs, the first that applies of 2, 5, 1, 3, 4 and 0.\n\n| code | meaning |\n|---|---|\n")
-	for _, c := range exit.Codes {
+	for _, c := range wording.Codes {
 		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, inTable(c.Meaning))
 	}
 	b.WriteString("\n## Reasons\n\nWith `--log-format json` every error has a `reason`, for alerts: a word that never changes.\n\n| reason | meaning |\n|---|---|\n")

@@ -72,7 +72,7 @@ func (d *Decoder) failSyntax(data []byte, err error) {
 	}
 	if errors.As(err, &e) && e.GetToken() != nil {
 		p := e.GetToken().Position
-		d.failAt(p, "not YAML: %s%s", e.GetMessage(), hint(data, p.Line, e.GetMessage()))
+		d.failAt(p, "not YAML: %s", hint(data, p.Line, e.GetMessage()))
 		return
 	}
 	d.failAt(nil, "not YAML: %s", err)

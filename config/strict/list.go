@@ -71,7 +71,7 @@ func (d *Decoder) Elements(n Node, key string) []Node {
 	elements, ok := d.List(n)
 	switch {
 	case !ok:
-		d.Fail(n, "%s: want a list, in brackets or with a - in front of each element, got %s", key, d.Describe(n))
+		d.Fail(n, "%s: want a list, in brackets as in [one, two], or with a - in front of each element; got %s", key, d.Describe(n))
 	case len(elements) == 0:
 		d.Fail(n, "%s: the list is empty", key)
 	}

@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,19 +19,20 @@ type Entry struct {
 
 // Entries lists the keys of a mapping, each once, with those that a merge key (<<) brings in; what names the mapping in
 // messages. It notes a key that stands twice, and a node that is something else than a mapping; it gives false then.
-func (d *Decoder) Entries(n Node, what string) ([]Entry, bool) { return d.entries(n, what, 0) }
+func (d *Decoder) Entries(n Node, what string) ([]Entry, bool) { return d.entries(n, what, "", 0) }
 
 // mostMerged bounds how deep merge keys may bring in mappings that have merge keys themselves.
 const mostMerged = 8
 
-func (d *Decoder) entries(n Node, what string, depth int) ([]Entry, bool) {
+// entries says what a value may be like.
+func (d *Decoder) entries(n Node, what, like string, depth int) ([]Entry, bool) {
 	if depth > mostMerged {
 		d.Fail(n, "%s: the merge key goes in a circle", what)
 		return nil, false
 	}
 	m, ok := d.resolve(n).(ast.MapNode)
 	if !ok {
-		d.Fail(n, "%s: want a mapping of keys to values, got %s", what, d.Describe(n))
+		d.Fail(n, "%s: want a mapping of keys to values, such as %s, got %s", what, cmp.Or(like, "{key: value}"), d.Describe(n))
 		return nil, false
 	}
 	var own, merged []Entry
@@ -42,7 +44,7 @@ func (d *Decoder) entries(n Node, what string, depth int) ([]Entry, bool) {
 				sources = []Node{it.Value()}
 			}
 			for _, source := range sources {
-				more, _ := d.entries(source, what, depth+1)
+				more, _ := d.entries(source, what, like, depth+1)
 				merged = append(merged, more...)
 			}
 			continue
@@ -79,7 +81,7 @@ func keyText(n ast.MapKeyNode) string {
 
 // mapping reads every key of n by its field.
 func (d *Decoder) mapping(n Node, o Object) map[string]Node {
-	entries, ok := d.Entries(n, o.What)
+	entries, ok := d.entries(n, o.What, o.Like, 0)
 	if !ok {
 		return nil
 	}
@@ -94,7 +96,13 @@ func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 		f, ok := byKey[e.Key]
 		switch {
 		case !ok:
-			d.Fail(e.KeyNode, "%s", o.unknown(e.Key))
+			reason := o.unknown(e.Key)
+			d.Fail(e.KeyNode, "%s", reason)
+			_, meant, _ := strings.Cut(reason, "write it as ")
+			meant, _, _ = strings.Cut(meant, ",")
+			if _, known := byKey[meant]; known && nodes[meant] == nil { // that it is missing needn't be said besides
+				present[meant], nodes[meant] = true, e.Value
+			}
 		case missing(d.resolve(e.Value)):
 			d.Fail(e.KeyNode, "%s has no value", e.Key)
 		default:
@@ -138,7 +146,7 @@ func (o Object) unknown(key string) string {
 	if hint == "" {
 		hint = "; known: " + strings.Join(known, ", ")
 		if len(known) > mostNamed {
-			hint = "; config/README.md and the command schema have all keys"
+			hint = "; config/README.md explains all keys"
 		}
 	}
 	return fmt.Sprintf("unknown key %q in %s%s", key, o.What, hint)

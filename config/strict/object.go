@@ -91,6 +91,7 @@ func Default(v any) any {
 // An Object is a mapping of the file: its keys, and what holds across them.
 type Object struct {
 	What    string // what messages call it
+	Like    string // an example of one, for messages; may be empty
 	Fields  []Field
 	Refused map[string]string                            // a key that is known and not allowed -> the reason
 	Unknown func(key string) string                      // says of any other key what it is in truth; empty: nothing is known of it; may be nil

@@ -103,6 +103,9 @@ func Matching(form Expression, want string) Shape[string] {
 // notFilled marks the schema of a text whose variables aren't filled in.
 const notFilled = "Variables aren't filled in here."
 
+// bareVariable is a reference as a shell takes it too. No token begins with a $.
+var bareVariable = Expr(`^\$[A-Za-z_][A-Za-z0-9_]*$`)
+
 // Reference is text of one form that stands for a secret. It is taken as it stands in the file, with no variable filled in.
 // The message doesn't repeat a wrong one, which may be the secret itself.
 func Reference(form Expression, want string) Shape[string] {
@@ -110,11 +113,15 @@ func Reference(form Expression, want string) Shape[string] {
 		func(d *Decoder, n Node, key string) (string, bool) {
 			s, _ := rawText(d.resolve(n))
 			d.asIs[d.resolve(n)] = true
-			if !form.MatchString(s) {
+			switch {
+			case form.MatchString(s):
+				return s, true
+			case bareVariable.MatchString(s):
+				d.Fail(n, "%s: the name of a variable stands in braces: write ${%s}", key, s[1:])
+			default:
 				d.Fail(n, "%s: want %s", key, want)
-				return "", false
 			}
-			return s, true
+			return "", false
 		},
 		func() *jsonschema.Schema {
 			return &jsonschema.Schema{Type: "string", Title: want, Pattern: form.String(), Comments: notFilled}

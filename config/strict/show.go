@@ -63,7 +63,7 @@ func (d *Decoder) shown(n Node, redact func(string) string) any {
 
 // shownMapping gives the keys of a table in its order, and those that the file chooses in the file's.
 func (d *Decoder) shownMapping(n Node, redact func(string) string) any {
-	entries, _ := d.entries(n, "", 0)
+	entries, _ := d.entries(n, "", "", 0)
 	o, isTable := d.objects[n]
 	if len(entries) == 0 && !isTable {
 		return Spelled("{}")

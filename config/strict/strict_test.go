@@ -92,7 +92,7 @@ func TestManyMistakes(t *testing.T) {
 		t.Errorf("%d lines more:\n%v", got, err)
 	}
 	_, _, err = read(ports(166), strict.Options{})
-	want := `boat.yml:1:7: crew: want a list, in brackets or with a - in front of each element, got text
+	want := `boat.yml:1:7: crew: want a list, in brackets as in [one, two], or with a - in front of each element; got text
 boat.yml:3:6: port: want text, got a list
 boat.yml:4:3: key "a" is already set on line 3
 boat.yml:5:3: key "a" is already set on line 3
@@ -127,7 +127,7 @@ func TestVariables(t *testing.T) {
 		t.Errorf("%+v, %v", b, err)
 	}
 	_, _, err = read("crew: ['${NONE}', '${1}']\nname: ${BAD}", strict.Options{Env: env})
-	want := `boat.yml:1:8: the environment variable NONE isn't set; the text ${ itself is written $${
+	want := `boat.yml:1:8: the environment variable NONE isn't set; set it by export NONE=...; the text ${ itself is written $${
 boat.yml:1:19: want ${NAME} of an environment variable; the text ${ itself is written $${
 boat.yml:2:7: name: want small letters, got "${BAD}"`
 	if err == nil || err.Error() != want {

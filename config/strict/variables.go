@@ -42,7 +42,7 @@ func (d *Decoder) filled(n Node, raw string) string {
 		}
 		value, set := d.opts.Env(name[1])
 		if !set {
-			complain("the environment variable %s isn't set; the text ${ itself is written $${", name[1])
+			complain("the environment variable %[1]s isn't set; set it by export %[1]s=...; the text ${ itself is written $${", name[1])
 		}
 		d.hide(value, found)
 		return value

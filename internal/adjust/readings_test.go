@@ -199,7 +199,7 @@ func TestWhatIsNoReport(t *testing.T) {
 		"an error in JSON":             {send(200, "application/json", said), []string{`"application/json"`, "the data is being moved"}},
 		"an error in JSON, called CSV": {send(200, "text/csv", said), []string{"begins with", "the data is being moved"}},
 		"an error of no type":          {send(200, "", said), []string{"begins with", "the data is being moved"}},
-		"an error in HTML":             {send(200, "text/html", "<h1>Please stand by</h1>"), []string{`"text/html"`, "Please stand by"}},
+		"an error in HTML":             {send(200, "text/html", "<h1>Please stand by</h1>"), []string{"a page of HTML", "Please stand by"}},
 		"HTML, called CSV":             {send(200, "text/csv", "<h1>Please stand by</h1>"), []string{"begins with", "Please stand by"}},
 		"an empty list":                {send(200, "application/json", "[]"), []string{`"application/json" instead of text/csv`, "[]"}},
 		"nothing":                      {send(200, "text/csv", ""), []string{"the answer is empty"}},

@@ -64,7 +64,7 @@ func TestRefusedMetricInError(t *testing.T) {
 			if !errors.As(err, &e) || e.Metric != want {
 				t.Fatalf("%d: %+v", code, e)
 			}
-			hint := "renamed: the service refuses the metric buy_events; correct its name or leave it out"
+			hint := "the service refuses the metric buy_events (400 Bad Request: "
 			if strings.Contains(err.Error(), hint) != (want != "") {
 				t.Errorf("%d: %v", code, err)
 			}

@@ -24,6 +24,7 @@ type seen struct {
 	Job
 	look  Look
 	files []outbox.File
+	apps  []App
 	err   error // it couldn't be looked at; look and files are empty then
 }
 
@@ -95,6 +96,8 @@ func look(ctx context.Context, j Job, past ledger.Past) seen {
 		s.look, s.err = j.Look(ctx, past)
 	case j.Files != nil:
 		s.files, s.err = j.Files(ctx)
+	case j.Apps != nil:
+		s.apps, s.err = j.Apps(ctx)
 	}
 	return s
 }

@@ -38,6 +38,11 @@ type Job struct {
 	// Look says how its table is. Nil: it fills none.
 	Look func(context.Context, ledger.Past) (Look, error)
 
+	Source, Rejects string // of files that it pushes, and of rows that weren't taken: URLs without what may be secret
+
+	// Apps are those that it keeps as declared. Nil: it keeps none.
+	Apps func(context.Context) ([]App, error)
+
 	// Files are the files that it has pushed, or is about to. Nil: it pushes none.
 	Files func(context.Context) ([]outbox.File, error)
 }

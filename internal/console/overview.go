@@ -29,6 +29,8 @@ type overviewJob struct {
 	Newest     *civil.Date
 	Ended      time.Time // end of the newest partition's period
 	Next       time.Time // when the schedule fires
+	Page       bool      // the job has one
+	Linked     string
 	Run        *ledger.Run
 	Did        string
 	Due        int
@@ -48,7 +50,10 @@ func (c *Console) overview(ctx context.Context, _ vars) (view, error) {
 
 func overviewOf(s sight, j seen) overviewJob {
 	o := overviewJob{Name: j.Name, Kind: j.Kind, Zone: j.Zone, Due: len(j.look.Due)}
-	o.Run, o.Did = lastRun(s.past, j.Name)
+	if o.Run, o.Did = lastRun(s.past, j.Name); o.Run != nil {
+		o.Linked = s.linked(o.Run.ID)
+	}
+	o.Page = hasPage(j.Job)
 	o.Light, o.Why = light(s, j)
 	if j.Schedule != nil {
 		o.Next = j.Schedule.Next(s.now)

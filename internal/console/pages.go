@@ -31,6 +31,10 @@ type view struct {
 // pages lists every page.
 var pages = []page{
 	{pattern: "index.html", view: (*Console).overview},
+	{pattern: "problems.html", view: (*Console).problems},
+	{pattern: "jobs/{job}/index.html", view: (*Console).job, each: (*Console).eachJob},
+	{pattern: "runs/index.html", view: (*Console).runList},
+	{pattern: "runs/{run}.html", view: (*Console).run, each: (*Console).eachRun},
 }
 
 // errNoPage: the path is that of no page.
@@ -101,6 +105,11 @@ func (c *Console) render(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.draw(path, v)
+}
+
+// draw fills the template of a view.
+func (c *Console) draw(path string, v view) ([]byte, error) {
 	f := frame{Title: v.title, Root: strings.Repeat("../", strings.Count(path, "/")), Path: path, Now: c.o.Now(), Again: c.o.Again, Body: v.body}
 	var b bytes.Buffer
 	if err := templates[v.template].ExecuteTemplate(&b, "layout.html", f); err != nil {

@@ -32,6 +32,8 @@ var templates = func() map[string]*template.Template {
 
 var functions = template.FuncMap{
 	"moment": moment, "ago": ago, "span": span, "day": day, "count": count, "plural": plural, "state": stateOf, "args": args,
+	"list": func(all ...any) []any { return all },
+	"took": took, "after": func(began, at time.Time) time.Duration { return at.Sub(began) }, "more": func(all []string, shown int) int { return len(all) - shown },
 }
 
 // moment writes a time in a job's zone, with UTC for whoever points at it.
@@ -68,6 +70,25 @@ func span(d time.Duration) string {
 		return fmt.Sprintf("%d s", int(d.Seconds()))
 	}
 	return fmt.Sprintf("%.1f s", max(0, d.Seconds()))
+}
+
+// took writes how long something took, as exactly as people compare it.
+func took(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0"
+	case d < time.Millisecond:
+		return "< 1 ms"
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
 // day names a partition.

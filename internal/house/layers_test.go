@@ -62,7 +62,8 @@ var layers = []layer{
 	{"internal/adjust/*", []string{"internal/catalog"}, nil},
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table", "jobs/raw"}},
 	{"internal/catalog", nil, nil},
-	{"internal/console", []string{"internal/console/*", "jobs/ledger", "jobs/outbox", "jobs/refresh", "sinks"}, []string{"jobs/ledger/ledgertest"}}, // never the service, nor config
+	{"internal/wording", []string{"jobs", "jobs/ledger", "jobs/outbox"}, nil},
+	{"internal/console", []string{"internal/console/*", "internal/wording", "jobs", "jobs/ledger", "jobs/outbox", "jobs/refresh", "sinks"}, []string{"jobs/ledger/ledgertest", "jobs/outbox/store"}}, // never the service, nor config
 	{"internal/console/*", []string{"jobs/ledger", "jobs/outbox", "jobs/refresh", "sinks"}, nil},
 	{"internal/dateform", nil, nil},
 	{"internal/disk", nil, nil},

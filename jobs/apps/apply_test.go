@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -306,6 +307,11 @@ func TestShownOtherwise(t *testing.T) {
 	r.check(err)
 	if len(reports[0].Otherwise) != 1 || reports[0].Result != Unchanged {
 		t.Errorf("the plan has %+v", reports[0])
+	}
+	known, err := New(r.o).Known(context.Background())
+	r.check(err)
+	if len(known) != 1 || !slices.Equal(known[0].Otherwise, []string{"name"}) {
+		t.Errorf("the ledger knows %+v", known)
 	}
 	shout.word = "GAME ONE"
 	r.plans(`android/com.example.g1 name: "GAME ONE" -> "Game 1"`)

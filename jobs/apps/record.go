@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -174,6 +175,8 @@ type Known struct {
 	Ticket string    `json:"ticket,omitempty"`
 	Run    string    `json:"run"`
 	At     time.Time `json:"at"`
+
+	Otherwise []string `json:"otherwise,omitempty"` // fields that the service took and shows otherwise, ascending
 }
 
 // Known is what the ledger says of the job's apps, in order of their IDs. Nothing is asked of the service.
@@ -181,7 +184,7 @@ func (k *Kind) Known(ctx context.Context) ([]Known, error) {
 	all, err := k.records(ctx)
 	var list []Known
 	for _, r := range all {
-		list = append(list, Known{App: r.App, State: r.State, Token: r.Token, Ticket: r.Ticket, Run: r.Run, At: r.At})
+		list = append(list, Known{App: r.App, State: r.State, Token: r.Token, Ticket: r.Ticket, Run: r.Run, At: r.At, Otherwise: slices.Sorted(maps.Keys(r.Settled))})
 	}
 	slices.SortFunc(list, func(a, b Known) int { return strings.Compare(a.App, b.App) })
 	return list, err

@@ -54,8 +54,8 @@ type Outcome struct {
 
 	Requests     int64         `json:"requests"`
 	Retries      int64         `json:"retries"`
-	Limiter      time.Duration `json:"limiter_ns"` // waited on the limiter
-	Backoff      time.Duration `json:"backoff_ns"` // waited between the attempts of a request
+	Limiter      time.Duration `json:"limiter_ns"`           // waited on the limiter
+	Backoff      time.Duration `json:"backoff_ns"`           // waited between the attempts of a request
 	Convert      time.Duration `json:"convert_ns,omitempty"` // went into making Parquet of answers
 	Put          time.Duration `json:"put_ns,omitempty"`     // went into publishing partitions
 	Rows         int64         `json:"rows"`

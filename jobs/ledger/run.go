@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"time"
 
@@ -64,7 +65,8 @@ func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 // ForgetRun drops the record of a run that must not count, such as one under a wrong clock.
 func (l *Ledger) ForgetRun(ctx context.Context, id string) error { return l.drop(ctx, runKey(id)) }
 
-// Runs are the newest n runs, the newest first.
+// Runs are the newest n runs, the newest first. Damaged records are errors, and hide no others. One that isn't there any more was
+// dropped by a run that has just ended.
 func (l *Ledger) Runs(ctx context.Context, n int) ([]Run, error) {
 	keys, err := l.list(ctx, "runs/")
 	if err != nil {
@@ -72,13 +74,29 @@ func (l *Ledger) Runs(ctx context.Context, n int) ([]Run, error) {
 	}
 	keys = keys[max(0, len(keys)-n):]
 	slices.Reverse(keys)
-	runs := make([]Run, len(keys))
+	runs, unread := make([]Run, len(keys)), make([]error, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
 	for i, key := range keys {
-		g.Go(func() error { return l.read(ctx, key, &runs[i]) })
+		g.Go(func() error {
+			var damaged *DamagedError
+			unread[i] = l.read(ctx, key, &runs[i])
+			if errors.As(unread[i], &damaged) || isNotFound(unread[i]) {
+				return nil
+			}
+			return unread[i]
+		})
 	}
-	return runs, g.Wait()
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	read := runs[:0]
+	for i, r := range runs {
+		if unread[i] == nil {
+			read = append(read, r)
+		}
+	}
+	return read, errors.Join(slices.DeleteFunc(unread, isNotFound)...)
 }
 
 // LastRun is the newest run; false when there is none.

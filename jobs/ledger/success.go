@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,13 +16,12 @@ type Past struct {
 	Success map[string]time.Time // by job, its last; of jobs that haven't succeeded since older versions, Runs alone tell
 }
 
-// Past reads the newest n runs, and the last success of every job.
+// Past reads the newest n runs, and the last success of every job. With an error it gives what could be read.
 func (l *Ledger) Past(ctx context.Context, n int) (p Past, err error) {
-	if p.Runs, err = l.Runs(ctx, n); err != nil {
-		return p, err
-	}
+	runs, unread := l.Runs(ctx, n)
+	p.Runs = runs
 	p.Success, err = l.successes(ctx, "")
-	return p, err
+	return p, errors.Join(unread, err)
 }
 
 // LastSuccess is when a job last ended a run without a failure; zero: never, or only under older versions.

@@ -94,9 +94,11 @@ type work[V any] struct {
 	orphans []*store.Push
 	resumed *store.Push // the push of this very content; nil: there is none
 	states  *store.States
-	digest  *digest
-	spool   *store.Spool
-	report  Report
+
+	refusals store.Tallied
+	digest   *digest
+	spool    *store.Spool
+	report   Report
 
 	sent, maybe []uint64 // of judge
 	kept        []store.Item
@@ -123,7 +125,7 @@ func newWork[V any](o *Outbox, p Task[V]) *work[V] {
 	if p.Conflict == (Rejection{}) {
 		p.Conflict.Reason = "the same record was pushed before with other content"
 	}
-	w := &work[V]{o: o, p: p, states: &store.States{}, stuck: map[[16]byte]struct{}{}, words: map[int64]store.Words{}, spool: &store.Spool{Dir: o.o.SpoolDir}}
+	w := &work[V]{o: o, p: p, states: &store.States{}, refusals: store.Tallied{}, stuck: map[[16]byte]struct{}{}, words: map[int64]store.Words{}, spool: &store.Spool{Dir: o.o.SpoolDir}}
 	w.report.File = File{Name: p.Name}
 	return w
 }
@@ -179,6 +181,7 @@ func (w *work[V]) begin(p *store.Push) {
 	started := w.start(time.Now().UTC())
 	p.ID = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
 	p.Head = store.Head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
+	p.Head.Refusals = w.refusals.List()
 }
 
 // start is when a push starts by its ID, to the millisecond. It is after all other pushes, so that their order doesn't depend

@@ -91,8 +91,9 @@ type File struct {
 	Conflicts             int64 // sent from there with other content
 	Doubtful              int64 // of all, those that may have been sent more than once
 	Sums                  map[string]store.Sum
-	Rejects               string // key of the rejects file; empty: there is none
-	Error                 string `json:",omitempty"` // why nothing of it is sent, or nothing more; empty: it may be
+	Rejects               string         // key of the rejects file; empty: there is none
+	Reasons               []store.Reason `json:",omitempty"` // why rows aren't taken, those with most rows first
+	Error                 string         `json:",omitempty"` // why nothing of it is sent, or nothing more; empty: it may be
 }
 
 // Open tells whether there is something left to do.
@@ -126,5 +127,6 @@ func fileOf(p *store.Push, c store.Counts) File {
 		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.Run, Started: h.Started, Ended: h.Ended, Last: last, Rows: h.Rows,
 		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Unknown: c.Unknown, Refused: c.Refused,
 		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.Sums), Rejects: h.Rejects, Error: h.Error,
+		Reasons: p.Reasons(),
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 func TestEachRecordOnce(t *testing.T) {
@@ -213,6 +215,9 @@ func TestTooManyRejects(t *testing.T) {
 		files, err := r.Files(t.Context())
 		if err != nil || len(files) != 1 || files[0].Error != "too many rejects: 3 of 4 rows, the limit is 2" || files[0].Rejects != "f.rejects.csv" || files[0].Refused != 2 {
 			t.Fatalf("%+v, %v", files, err)
+		}
+		if why := files[0].Reasons; !slices.Equal(why, []store.Reason{{Field: "line", Reason: "is a comment", Rows: 2}}) {
+			t.Fatalf("reasons: %+v", why)
 		}
 		r.want(files[0], "1 pending, 2 refused, 1 conflicts, open")
 		if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ErrTooMany) {

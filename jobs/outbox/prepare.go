@@ -68,6 +68,7 @@ func (w *work[V]) validate(ctx context.Context) error {
 		}
 		if r.Refusal != nil {
 			w.states.Set(r.Row, store.Refused)
+			w.refusals.Add(store.Words(*r.Refusal))
 			return nil
 		}
 		w.states.Set(r.Row, store.Pending)

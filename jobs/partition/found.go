@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -20,6 +21,10 @@ type readable interface {
 	At(ctx context.Context, key string) io.ReaderAt
 }
 
+// leastFile is the size of the least Parquet file in bytes: the magic number twice, and the length of the end. A store refuses to
+// give a range of an empty object.
+const leastFile = 12
+
 // Found judges the files that Look has found in a sink of which the ledger has no receipt: the ledger is new, or was lost, or the
 // sink is, and somebody with another ledger may fill the table as well. Numbers of the same meaning are fetched again and replaced,
 // and a warning says so. Others are refused, because readers would find both side by side. With replace set, a person has asked
@@ -28,7 +33,7 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 	for _, target := range t.o.Targets {
 		newest, n := t.newest(target)
 		sink, ok := target.Sink.(readable)
-		if n == 0 || !ok || t.knows(target) {
+		if n == 0 || newest.Size < leastFile || !ok || t.knows(target) {
 			continue
 		}
 		if err := t.Refresh(ctx); err != nil {
@@ -37,7 +42,11 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 		if t.knows(target) { // another process of this ledger has just put them there
 			continue
 		}
-		c, err := table.Contents(sink.At(ctx, newest.Key), newest.Size)
+		file := &watched{ReaderAt: sink.At(ctx, newest.Key)}
+		c, err := table.Contents(file, newest.Size)
+		if file.err != nil { // what can't be read may be anybody's
+			return fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, newest.Key, file.err)
+		}
 		if err != nil || c.Notes["fingerprint"] == "" {
 			continue // nothing of ours, which Publish refuses to replace
 		}
@@ -46,6 +55,20 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 		}
 	}
 	return nil
+}
+
+// A watched file remembers that it couldn't be read, which tells nothing of what it holds.
+type watched struct {
+	io.ReaderAt
+	err error
+}
+
+func (w *watched) ReadAt(b []byte, at int64) (int, error) {
+	n, err := w.ReaderAt.ReadAt(b, at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
 }
 
 func (t *Table) judge(target ledger.Target, n int, c table.Content, now ledger.Shape, replace bool) error {

@@ -43,7 +43,7 @@ func Calendar(now time.Time, r Rules, done ledger.Records, gaps []Gap) []Entry {
 	for _, g := range gaps {
 		for p, n := g.Partition, 0; n < g.Partitions; p, n = r.Period.Next(p), n+1 {
 			absent[p] = true
-			all = append(all, Entry{Partition: p, Condition: g.condition(), Record: done[p], Gap: &g})
+			all = append(all, Entry{Partition: p, Condition: g.Condition(), Record: done[p], Gap: &g})
 		}
 	}
 	for p, e := range done {
@@ -56,8 +56,8 @@ func Calendar(now time.Time, r Rules, done ledger.Records, gaps []Gap) []Entry {
 	return all
 }
 
-// condition is that of the gap's partitions.
-func (g Gap) condition() Condition {
+// Condition is that of the gap's partitions.
+func (g Gap) Condition() Condition {
 	switch {
 	case !g.Closable:
 		return Gone

@@ -102,13 +102,16 @@ func (f *fetch) advice(err error) string {
 		return ""
 	}
 	if near := catalog.Nearest(failed.Metric, catalog.Metrics()); failed.Metric != "" && len(near) > 0 {
-		return fmt.Sprintf("; near %s: %s", failed.Metric, strings.Join(near, ", "))
+		return "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	if failed.Metric != "" {
+		return "; correct its name or leave it out (an event's metrics get other names when the event is renamed)"
 	}
 	if failed.Status != http.StatusGatewayTimeout || f.splitsByApp() {
 		return ""
 	}
-	return "; with app_token as a dimension and the apps named under filters: app_token__in, one partition is asked " +
-		"for in pieces"
+	return "; the service is too slow for all apps at once: add app_token to the dimensions, and name the apps as in " +
+		"filters: {app_token__in: [abc123]}, and it is asked for one app after the other"
 }
 
 // span names a row of partitions for people.
@@ -186,7 +189,9 @@ func (a *arriving) Read(p []byte) (int, error) {
 }
 
 // converting adds the time since began to what conversion took, but for the time that an answer took to arrive.
-func (f *fetch) converting(began time.Time, a *arriving) { f.out.Convert += time.Since(began) - a.waited }
+func (f *fetch) converting(began time.Time, a *arriving) {
+	f.out.Convert += time.Since(began) - a.waited
+}
 
 func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	q := f.o.Query

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -115,6 +116,34 @@ func TestFilesOfThisLedger(t *testing.T) {
 		}
 	})
 }
+
+// Files that can't be read may be anybody's, so that nothing is put over them.
+func TestFilesThatCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
+		defer r.close()
+		r.options.Events = nil
+		r.start(2)
+		r.ok()
+		check(t, r.ledger.Close())
+		r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://another"})
+		before := len(r.server.Requests())
+		r.options.Targets = []ledger.Target{{Name: "out", Sink: deaf{r.sink.(*blobsink.Sink)}}}
+		res := r.run(t.Context())
+		if err := errors.Join(res.Errs...); !errors.Is(err, os.ErrDeadlineExceeded) || len(r.server.Requests()) > before {
+			t.Errorf("got %v after %d requests", err, len(r.server.Requests())-before)
+		}
+	})
+}
+
+// A deaf sink's files can't be read.
+type deaf struct{ *blobsink.Sink }
+
+func (deaf) At(context.Context, string) io.ReaderAt { return deafFile{} }
+
+type deafFile struct{}
+
+func (deafFile) ReadAt([]byte, int64) (int, error) { return 0, os.ErrDeadlineExceeded }
 
 // A lossy sink puts, and its answer is lost.
 type lossy struct{ *blobsink.Sink }

@@ -77,7 +77,7 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 // openRaw is open for what needs kept answers. It refuses a config whose numbers mean something else than those of the answers.
 func (k *Kind) openRaw(ctx context.Context, now time.Time) (p *plan, recorded ledger.Shape, known bool, err error) {
 	if k.o.Raw == nil {
-		return nil, recorded, false, fmt.Errorf("job %s: %w: the config has no raw for it, which is where its answers are kept", k.o.Job, ledger.ErrRefused)
+		return nil, recorded, false, fmt.Errorf("job %s: %w: its answers aren't kept; the key raw in the config, as in raw: file://./raw, keeps those of later runs", k.o.Job, ledger.ErrRefused)
 	}
 	if p, recorded, known, err = k.open(ctx, now); err == nil && known {
 		err = ledger.CheckReplay(k.o.Table, recorded, p.known)

@@ -22,7 +22,7 @@ func TestARefusedQueryIsSentOnce(t *testing.T) {
 		"a metric": {func(r *rig) {
 			r.options.Query.Metrics = []string{"instals"}
 			r.options.Types = map[string]catalog.Type{"instals": catalog.Int64}
-		}, "near instals: installs"},
+		}, "did you mean installs?"},
 		"an app": {func(r *rig) {
 			r.options.Query.Filters = map[string][]string{"app_token__in": {"nosuchapp"}}
 		}, "no apps matching nosuchapp"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -40,6 +41,11 @@ func OpenBucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", sinks.Redact(rawURL), err)
+	}
+	if u.Scheme == "file" {
+		if info, err := os.Stat(u.Path); err == nil && !info.IsDir() {
+			return nil, fmt.Errorf("open bucket %s: %s is not a directory: move that file away, or name another folder", sinks.Redact(rawURL), u.Path)
+		}
 	}
 	mux := blob.DefaultURLMux()
 	if own := openers[u.Scheme]; own != nil {

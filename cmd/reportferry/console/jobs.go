@@ -2,8 +2,10 @@ package console
 
 import (
 	"context"
+	"strings"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -29,10 +31,22 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 				look.Inspection, look.Due, err = s.Inspect(ctx, c, past)
 				return look, err
 			}
+		case c.Apps != nil:
+			j.Apps = appsOf(s, c)
 		case c.Spend != nil || c.Sharing != nil:
+			push := pushOf(c)
+			j.Source, j.Rejects = strings.NewReplacer("%7B", "{", "%7D", "}").Replace(sinks.Redact(push.Source)), sinks.Redact(push.Rejects)
 			j.Files = outbox.New(outbox.Options{Ledger: s.Ledger, Table: c.Table}).Files
 		}
 		list = append(list, j)
 	}
 	return list, nil
+}
+
+// pushOf is the part of an entry that both kinds have that push files.
+func pushOf(c config.Job) config.Push {
+	if c.Spend != nil {
+		return c.Spend.Push
+	}
+	return c.Sharing.Push
 }

@@ -2,7 +2,7 @@
 // it, a scheduler couldn't tell a wrong config from a refused token or an outage, and alerts would match the wording of
 // messages.
 //
-//	error ── Coded ── *Error ── exit code of the process        (Codes lists them)
+//	error ── Coded ── *Error ── exit code of the process        (wording.Codes lists them)
 //	  └───── Reason ─────────── "reason" of the log's line      (Reasons lists them)
 package exit
 
@@ -13,6 +13,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
@@ -65,25 +66,11 @@ func Refused(err error) error {
 	return fmt.Errorf("%w: %w", ledger.ErrRefused, err)
 }
 
-// Codes are the exit codes of all commands, with what they mean.
-var Codes = []struct {
-	Code    int
-	Meaning string
-}{
-	{jobs.ExitDone, "done"},
-	{jobs.ExitFailed, "failed"},
-	{jobs.ExitUsage, "usage or config"},
-	{jobs.ExitSome, "some units failed, or differ from the service's totals, or their raw answers aren't kept; the rest is published; of status, check and gaps: not all is as it should be"},
-	{jobs.ExitHeld, "a named run got no unit, because others hold them all"},
-	{jobs.ExitDenied, "authentication or permission refused"},
-	{jobs.ExitInterrupted, "interrupted; the next run goes on"},
-}
-
 // Help lists the codes for the help of a command.
 func Help() string {
 	var b strings.Builder
 	b.WriteString("Exit codes:\n")
-	for _, c := range Codes {
+	for _, c := range wording.Codes {
 		fmt.Fprintf(&b, "  %-3d  %s\n", c.Code, strings.ReplaceAll(human.Fold(c.Meaning, 73), "\n", "\n       "))
 	}
 	return b.String()

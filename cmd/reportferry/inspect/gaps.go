@@ -15,6 +15,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -87,15 +88,11 @@ func writeGaps(w io.Writer, job config.Job, in refresh.Inspection) {
 		fmt.Fprintf(w, "%s: no gaps\n", job.Name)
 	}
 	if n := writeGapsOf(w, job.Name, "missing", in.Gaps, true); n > 0 && in.Missing() > 0 {
-		how := "backfill " + job.Name + " --gaps"
-		if job.Events != nil {
-			how = "run " + job.Name
-		}
-		fmt.Fprintf(w, "  to fetch: %s\n", how)
+		fmt.Fprintf(w, "  to fetch: %s\n", wording.Closing(job.Name, job.Kind))
 	}
 	writeGapsOf(w, job.Name, "can't be fetched any more", in.Gaps, false)
 	if l := in.Rest.Lacking; l.Partitions > 0 {
-		fmt.Fprintf(w, "%s: %s\n  %s\n", job.Name, human.Lacking(l), human.Mending(job.Name, l))
+		fmt.Fprintf(w, "%s: %s\n  %s\n", job.Name, wording.Lacking(l), wording.Mending(job.Name, l))
 	}
 	writeStanding(w, in.Standing)
 }

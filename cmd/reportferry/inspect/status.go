@@ -24,6 +24,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -212,7 +213,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 			}
 			fmt.Fprintln(w)
 		case s.Newest == nil:
-			fmt.Fprintf(w, "%s: nothing recorded yet\n", s.Job)
+			fmt.Fprintf(w, "%s: nothing recorded yet in this ledger\n", s.Job)
 		}
 		if s.Newest == nil {
 			writeTroubles(w, s, last)
@@ -259,7 +260,7 @@ func writeTroubles(w io.Writer, s tableStatus, last string) {
 		fmt.Fprintf(w, "  %d can't be fetched any more\n", s.Rest.Lost)
 	}
 	if l := s.Rest.Lacking; l.Partitions > 0 {
-		fmt.Fprintf(w, "  %s\n  %s\n", human.Lacking(l), human.Mending(s.Job, l))
+		fmt.Fprintf(w, "  %s\n  %s\n", wording.Lacking(l), wording.Mending(s.Job, l))
 	}
 	if s.Unsure != "" {
 		fmt.Fprintf(w, "  what is missing isn't known: error: %s\n", s.Unsure)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -34,7 +35,8 @@ func (c *checker) step(name string, err error, detail string) {
 		fmt.Fprintf(c.out, "%s: ok, %s\n", name, detail)
 		return
 	}
-	fmt.Fprintf(c.out, "%s: failed: %v\n", name, err)
+	said := strings.TrimPrefix(err.Error(), "job "+name+": ")
+	fmt.Fprintf(c.out, "%s: failed: %s\n", name, said)
 	if c.tell != nil {
 		c.tell.Error(name+": failed", "status", err)
 	}

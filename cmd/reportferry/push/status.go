@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
@@ -73,7 +73,7 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 		fmt.Fprintf(w, "%s: %s\n", terminal.Line(f.Name), state)
 		if f.Error != "" {
 			human.Row(w, "error", human.Fold(f.Error, 66))
-			human.Row(w, "what to do", human.Fold(g.mending(f), 66))
+			human.Row(w, "what to do", human.Fold(wording.FileMending(g.kind, f), 66))
 		}
 		if f.Error != "" && !f.Begun() && f.Rejects == "" {
 			continue // its rows weren't counted to their end
@@ -95,16 +95,4 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 			human.Row(w, "rejects", terminal.Line(f.Rejects))
 		}
 	}
-}
-
-// mending says what to do about a file that is refused, in words that fit every reason of its sort.
-func (g *group) mending(f outbox.File) string {
-	switch {
-	case strings.HasPrefix(f.Error, outbox.ErrTooMany.Error()):
-		return "the rejects say what to write in each row; mend the file, or the job where all rows are refused for one reason (" + g.kind +
-			" check counts them), or let more through by max_rejects"
-	case strings.HasPrefix(f.Error, outbox.ErrForgotten.Error()):
-		return "put the new rows alone into a file of another name"
-	}
-	return "mend the file, or what the job says of its columns and its format; " + g.kind + " check tries it, and the next push reads it again"
 }

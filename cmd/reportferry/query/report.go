@@ -252,7 +252,7 @@ func withNear(err error, q adjust.ReportQuery) error {
 		}
 	}
 	if near := catalog.Nearest(name, names); name != "" && len(near) > 0 {
-		return fmt.Errorf("%w; near %s: %s", err, name, strings.Join(near, ", "))
+		return fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -59,8 +60,8 @@ func DueAt(at time.Time) string {
 // writeRest says what the table lacks after the run although no partition was due.
 func writeRest(w io.Writer, r ledger.Result) {
 	if l := r.Rest.Lacking; l.Partitions > 0 {
-		human.Row(w, "lacking", human.Lacking(l))
-		human.Row(w, "", human.Mending(r.Job, l))
+		human.Row(w, "lacking", wording.Lacking(l))
+		human.Row(w, "", wording.Mending(r.Job, l))
 	}
 	if n := r.Rest.Lost; n > 0 {
 		human.Row(w, "lost", human.Plural(n, "partition")+" can't be fetched any more; see gaps")

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/config"
-	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -29,7 +28,7 @@ func list(w io.Writer, all []ledger.Run, now time.Time) {
 		case len(r.Results) == 1:
 			names = r.Results[0].Job
 		}
-		grid.Rows = append(grid.Rows, []string{id, age(now.Sub(r.Started)), r.Trigger, code, names, outcome(r)})
+		grid.Rows = append(grid.Rows, []string{id, age(now.Sub(r.Started)), r.Trigger, code, names, wording.Outcome(r)})
 	}
 	grid.Write(w)
 }
@@ -45,45 +44,6 @@ func age(d time.Duration) string {
 		return fmt.Sprintf("%dm", int(d.Minutes()))
 	}
 	return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
-}
-
-// outcome says in a few words what came of a run.
-func outcome(r ledger.Run) string {
-	var sum ledger.Outcome
-	left, failed := false, 0
-	for _, res := range r.Results {
-		sum.Add(res.Outcome)
-		left = left || res.Left > 0 || res.Stopped
-		failed += len(res.Failures)
-	}
-	var said []string
-	if sum.Written > 0 {
-		said = append(said, fmt.Sprintf("%d new", sum.Written))
-	}
-	if failed > 0 {
-		said = append(said, fmt.Sprintf("%d failed", max(failed, sum.Failed)))
-	}
-	switch {
-	case r.Ended == nil:
-		return "goes on, or was killed"
-	case r.Exit == jobs.ExitInterrupted:
-		said = append(said, "stopped")
-	case r.Exit == jobs.ExitDenied:
-		said = append(said, "refused")
-	case r.Exit == jobs.ExitHeld:
-		said = append(said, "held by others")
-	case left:
-		said = append(said, "some left")
-	}
-	switch {
-	case len(said) > 0:
-		return strings.Join(said, ", ")
-	case r.Exit != jobs.ExitDone:
-		return "something left out"
-	case sum.Windows == 0:
-		return "nothing was due"
-	}
-	return "nothing new"
 }
 
 // unitNames says by job what its units are called; a job whose units are windows of partitions is missing.
@@ -105,11 +65,11 @@ func show(w io.Writer, r ledger.Run, units map[string]string, job string) {
 	fmt.Fprintf(w, "run %s (%s)\n", r.ID, r.Trigger)
 	human.Row(w, "began", r.Started.UTC().Format(time.RFC3339))
 	if r.Ended == nil {
-		human.Row(w, "ended", "not recorded: it still goes on, or was killed")
+		human.Row(w, "ended", "not recorded: it still "+wording.Unended)
 		return
 	}
 	human.Row(w, "ended", fmt.Sprintf("%s, after %s", r.Ended.UTC().Format(time.RFC3339), r.Ended.Sub(r.Started).Round(10*time.Millisecond)))
-	human.Row(w, "exit code", human.Fold(fmt.Sprintf("%d: %s", r.Exit, meaning(r.Exit)), 66))
+	human.Row(w, "exit code", human.Fold(fmt.Sprintf("%d: %s", r.Exit, wording.Meaning(r.Exit)), 66))
 	for _, res := range r.Results {
 		if job != "" && res.Job != job {
 			continue
@@ -136,14 +96,4 @@ func failedUnits(r ledger.Result) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// meaning is what an exit code means.
-func meaning(code int) string {
-	for _, c := range exit.Codes {
-		if c.Code == code {
-			return c.Meaning
-		}
-	}
-	return "unknown"
 }

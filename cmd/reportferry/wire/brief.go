@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -36,16 +37,22 @@ type brief struct {
 	*tally
 }
 
-// Handle passes the first few errors of a kind on, and says once that the others are counted.
+// Handle passes the first few errors of a kind on, without what to do about them, which the summary says. It says once that the
+// others are counted.
 func (h brief) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelError {
 		return h.Handler.Handle(ctx, r)
 	}
 	kind := r.Message
+	short := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "status" {
-			kind += Kind(fmt.Sprint(a.Value.Any()))
+			cause := fmt.Sprint(a.Value.Any())
+			kind += Kind(cause)
+			cause, _, _ = strings.Cut(cause, "; ")
+			a.Value = slog.StringValue(cause)
 		}
+		short.AddAttrs(a)
 		return true
 	})
 	h.mu.Lock()
@@ -54,7 +61,7 @@ func (h brief) Handle(ctx context.Context, r slog.Record) error {
 	h.mu.Unlock()
 	switch {
 	case n <= Few:
-		return h.Handler.Handle(ctx, r)
+		return h.Handler.Handle(ctx, short)
 	case n == Few+1:
 		return h.Handler.Handle(ctx, slog.NewRecord(r.Time, r.Level, "more like this, which the end of the run counts", r.PC))
 	}

@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -70,7 +71,7 @@ func (p *Program) JSON() bool { return p.LogFormat == "json" }
 // Check refuses invalid values of the flags.
 func (p *Program) Check() error {
 	if p.LogFormat != "text" && p.LogFormat != "json" {
-		return fmt.Errorf("--log-format %q: want text or json", p.LogFormat)
+		return fmt.Errorf("%s: want text or json", p.origin("--log-format", "REPORTFERRY_LOG_FORMAT", p.LogFormat))
 	}
 	_, err := p.level()
 	return err
@@ -80,9 +81,17 @@ func (p *Program) Check() error {
 func (p *Program) level() (slog.Level, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(p.LogLevel)); err != nil {
-		return level, fmt.Errorf("--log-level %q: want debug, info, warn or error", p.LogLevel)
+		return level, fmt.Errorf("%s: want debug, info, warn or error", p.origin("--log-level", "REPORTFERRY_LOG_LEVEL", p.LogLevel))
 	}
 	return level, nil
+}
+
+// origin names where a flag's value comes from: the command line, or the variable that has its default.
+func (p *Program) origin(flag, variable, value string) string {
+	if value != "" && p.getenv(variable) == value {
+		return fmt.Sprintf("the environment variable %s is %q", variable, value)
+	}
+	return fmt.Sprintf("%s %q", flag, value)
 }
 
 // DefaultConfig is the config file when --config names none.
@@ -113,12 +122,21 @@ func (p *Program) loadConfig() (*config.Config, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, exit.Usage(fmt.Errorf("%w\n"+
-			"  `reportferry init` writes one, and --config names one elsewhere;\n"+
-			"  `reportferry run --to ./out` needs none, and its --help has an example", err))
+			"  `reportferry init` writes one, and --config names %s;\n"+
+			"  `reportferry run --to ./out` needs none, and its --help has an example", err, p.elsewhere()))
 	case err != nil:
 		return nil, exit.Usage(err)
 	}
 	return c, nil
+}
+
+// elsewhere is the config that may be meant when the file isn't there: the only YAML file in its folder.
+func (p *Program) elsewhere() string {
+	names, _ := filepath.Glob(filepath.Join(filepath.Dir(p.ConfigFile), "*.y*ml"))
+	if len(names) == 1 {
+		return "another, as in --config " + names[0]
+	}
+	return "one elsewhere"
 }
 
 // WithService opens the service, calls do with a session that records nothing, and closes everything again. The ledger stays

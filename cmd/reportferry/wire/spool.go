@@ -15,7 +15,7 @@ const spoolPrefix = "reportferry-spool-"
 func (s *Session) OpenSpool() error {
 	parent := s.SpoolParent()
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return fmt.Errorf("make spool_dir: %w", err)
+		return fmt.Errorf("make the folder that spool_dir names: %w; name another one, or move away what is in its place", err)
 	}
 	sweepSpools(parent)
 	path, err := os.MkdirTemp(parent, spoolPrefix)

@@ -41,11 +41,15 @@ func (e *Error) Error() string {
 		}
 		parts = append(parts, fmt.Sprintf("%d attempt%s over %v", e.Attempts, s, Round(e.Elapsed)))
 	}
-	parts = append(parts, outcome(e.Status, e.Code, e.Message, e.Err))
-	if e.Metric != "" {
-		parts = append(parts, fmt.Sprintf("the service refuses the metric %s; correct its name or leave it out "+
-			"(an event's metrics get other names when the event is renamed)", e.Metric))
+	cause := e.Err
+	if e.Status/100 == 2 && IsPage(e.Message) && !errors.Is(cause, ErrUnknown) {
+		cause = nil // its type, of which the page itself says more
 	}
+	said := outcome(e.Status, e.Code, e.Message, cause)
+	if e.Metric != "" {
+		said = fmt.Sprintf("the service refuses the metric %s (%s)", e.Metric, said)
+	}
+	parts = append(parts, said)
 	return strings.Join(parts, ": ") + e.elsewhere()
 }
 
@@ -55,8 +59,10 @@ func (e *Error) elsewhere() string {
 	switch {
 	case e.Status == 0 && errors.As(e.Err, &dialled) && dialled.Op == "dial":
 		return "; check the network, and the address of the service in the config"
-	case e.Status/100 == 2 && strings.HasPrefix(e.Message, page):
-		return "; check the address of the service in the config: a web site answers there"
+	case e.Status >= http.StatusInternalServerError && e.Status != http.StatusGatewayTimeout && e.Err == nil:
+		return "; the service itself has a problem: run it again later"
+	case e.Status/100 == 2 && IsPage(e.Message):
+		return "; a web site answers there: check the address of the service in the config, which for reports is mostly https://automate.adjust.com"
 	}
 	return ""
 }

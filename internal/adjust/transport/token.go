@@ -41,7 +41,7 @@ func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 		return &source{place: "environment variable " + m[1], read: func(context.Context) (string, error) {
 			v := getenv(m[1])
 			if v == "" {
-				return "", errors.New("it is not set")
+				return "", fmt.Errorf("it is not set; `export %s=...` puts the token there", m[1])
 			}
 			return v, nil
 		}}, nil

@@ -47,6 +47,8 @@ type Head struct {
 	Rejects string    `json:"rejects,omitempty"`
 	Error   string    `json:"error,omitempty"` // why nothing of it is sent, or nothing more
 	Counts  Counts    `json:"counts"`          // once it has ended
+
+	Refusals []Reason `json:"refusals,omitempty"` // of rows that aren't sent; earlier versions noted none
 }
 
 // A Push is a name with one content, as read from its segments.

@@ -1,0 +1,208 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/wording"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// A problem is something that a person should do something about, or should know.
+type problem struct {
+	Job     string // empty: it isn't of one job
+	State   state
+	What    string
+	Details []string // what came back, and where
+	Advice  string
+	Type    []string // commands, without the program's name
+	Run     string   // the run that it happened in; empty: it isn't known, or has no page
+	rank    int      // the lower the worse
+}
+
+// The ranks, the worst first. What comes after needsNobody is only to be known.
+const (
+	rankUnreadable = iota
+	rankFailed
+	rankCutOff
+	rankMissing
+	rankRefused
+	rankDiffers
+	rankDoubt
+	rankLeft
+	rankLacking
+	rankNever
+	needsNobody
+	rankChanged
+	rankKept
+	rankRejects
+	rankGone
+	rankUnended
+)
+
+// problems shows everything that needs a person, the worst first, with the command to type.
+func (c *Console) problems(ctx context.Context, _ vars) (view, error) {
+	s := c.cache.see(ctx, nil)
+	var body struct{ Needs, Known []problem }
+	for _, p := range troubles(s) {
+		if p.rank < needsNobody {
+			body.Needs = append(body.Needs, p)
+		} else {
+			body.Known = append(body.Known, p)
+		}
+	}
+	return view{"Problems", "problems.html", body}, nil
+}
+
+// troubles lists what is wrong, the worst first, and of what is as bad in the config's order.
+func troubles(s sight) (all []problem) {
+	for _, err := range parts(s.err) {
+		all = append(all, unreadable("", err, "runs"))
+	}
+	for _, j := range s.jobs {
+		if j.err != nil {
+			all = append(all, unreadable(j.Name, j.err, "status "+j.Name))
+			continue
+		}
+		if p, is := unbegun(s.past, j); is {
+			all = append(all, p)
+			continue
+		}
+		all = slices.Concat(all, failures(s.past, j), lacks(j), stuck(s.now, j), unsettled(s.past, j))
+	}
+	if len(s.past.Runs) > 0 && s.past.Runs[0].Ended == nil && s.now.Sub(s.past.Runs[0].Started) > time.Hour {
+		r := s.past.Runs[0]
+		all = append(all, problem{
+			State: runState(r), What: "The newest run began " + ago(s.now, r.Started) + " and has no end on record: it " + wording.Unended,
+			Advice: "If it was killed, the next run goes on with what it left.", Run: r.ID, rank: rankUnended,
+		})
+	}
+	for i, p := range all {
+		all[i].Run = s.linked(p.Run)
+	}
+	slices.SortStableFunc(all, func(a, b problem) int { return cmp.Compare(a.rank, b.rank) })
+	return all
+}
+
+// linked is the ID of a run that has a page, else nothing: the ledger forgets runs before it forgets what they did.
+func (s sight) linked(run string) string {
+	if pathSafe(run) && slices.ContainsFunc(s.past.Runs, func(r ledger.Run) bool { return r.ID == run }) {
+		return run
+	}
+	return ""
+}
+
+// unreadable says that something of the ledger, or the config of a job, can't be used.
+func unreadable(job string, err error, command string) problem {
+	p := problem{Job: job, State: unsure, What: "What the ledger has of it can't be read", Details: []string{err.Error()}, Type: []string{command}, rank: rankUnreadable}
+	var damaged *ledger.DamagedError
+	switch {
+	case errors.As(err, &damaged):
+		p.What = "An object of the ledger can't be trusted: " + damaged.Location
+	case job == "":
+		p.What = "Records of runs can't be read"
+	case !errors.Is(err, ledger.ErrBucket):
+		p.What = "It can't be looked at"
+	}
+	p.Advice = "When it is mended, this says so:"
+	if damaged != nil && damaged.Cost != "" {
+		p.Advice = "Don't delete it: " + damaged.Cost + ". " + p.Advice
+	}
+	return p
+}
+
+// parts are the errors that were joined to one.
+func parts(err error) (list []error) {
+	joined, several := err.(interface{ Unwrap() []error }) //nolint:errorlint // what was joined is wanted, not what is below
+	switch {
+	case err == nil:
+	case !several || errors.Is(err, ledger.ErrBucket): // which says in one what was tried and what came back
+		list = []error{err}
+	default:
+		for _, e := range joined.Unwrap() {
+			list = append(list, parts(e)...)
+		}
+	}
+	return list
+}
+
+// unbegun is the problem of a job that has never run, and of which nothing is recorded otherwise.
+func unbegun(past ledger.Past, j seen) (problem, bool) {
+	run, _ := lastRun(past, j.Name)
+	there := slices.ContainsFunc(j.look.Calendar, func(e entry) bool { return e.Record.Seq > 0 })
+	if run != nil || past.SuccessOf(j.Name) != nil || there || len(j.files) > 0 || slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition != "" }) {
+		return problem{}, false
+	}
+	p := problem{Job: j.Name, State: neverRun, What: "It has never run", Advice: "Its first run:", Type: []string{"run " + j.Name}, rank: rankNever}
+	if n := j.look.Missing(); n > 0 {
+		p.What = "It has never run: " + plural(n, "partition") + " missing"
+	}
+	return p, true
+}
+
+// failures are those of the job's last run, but for those that a gap, a file or an app tells of.
+func failures(past ledger.Past, j seen) (list []problem) {
+	run, _ := lastRun(past, j.Name)
+	if run == nil {
+		return nil
+	}
+	var left []runFailure
+	for _, f := range failuresOf(*run) {
+		told := slices.ContainsFunc(j.look.Gaps, func(g gap) bool { return g.Run == run.ID && g.Error == f.Error }) ||
+			slices.ContainsFunc(latest(j.files), func(o outbox.File) bool {
+				return o.Error != "" && slices.Contains(f.Units, o.Name) && len(f.Units) == 1
+			}) ||
+			slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition == AppFailed && strings.Contains(f.Error, a.ID) })
+		if f.Job == j.Name && !told {
+			left = append(left, f)
+		}
+	}
+	if left == nil {
+		return nil
+	}
+	p := failureOf(left, mostNamed)
+	p.Run, p.What, p.Advice = run.ID, "Its last run failed: "+p.What, "What is published stays. "+p.Advice
+	return []problem{p}
+}
+
+// failureOf is the problem of failures of one job in one run, of which it names the first ones.
+func failureOf(list []runFailure, most int) problem {
+	p := problem{
+		Job: list[0].Job, State: stateOf(refresh.Broken), What: "it couldn't be planned", rank: rankFailed,
+		Advice: "The next run tries again. To try now:", Type: []string{"run " + list[0].Job + " --now"},
+	}
+	n := 0
+	for i, f := range list {
+		n += len(f.Units)
+		if i >= most {
+			continue
+		}
+		text := f.Error
+		if f.Units != nil {
+			text = some(f.Units, 6) + ": " + text
+		}
+		p.Details = append(p.Details, text)
+	}
+	if len(list) > most {
+		p.Details = append(p.Details, fmt.Sprintf("and %d more", len(list)-most))
+	}
+	if n > 0 {
+		p.What = plural(n, "unit")
+	}
+	return p
+}
+
+// some names the first n of many.
+func some(names []string, n int) string {
+	if len(names) <= n {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
+}

@@ -1,0 +1,170 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// Each thing that is wrong is listed once, the worst first, with the command that mends it.
+func TestTroublesAreListedByRank(t *testing.T) {
+	damaged := &ledger.DamagedError{Location: "mem://tables/x/1.json", Err: errors.New("checksum"), Cost: "its records would be sent again"}
+	jobs := madeUp(t).o.Jobs
+	s := sight{now: noon}
+	s.past.Runs = madeUpRuns()
+	slices.Reverse(s.past.Runs)
+	for _, j := range jobs {
+		s.jobs = append(s.jobs, look(t.Context(), j, s.past))
+	}
+	s.jobs = append(s.jobs, seen{Job: Job{Name: "broken"}, err: damaged}, seen{Job: Job{Name: "odd"}, err: errors.New("no such zone")})
+	var got []string
+	for _, p := range troubles(s) {
+		command := "-"
+		if len(p.Type) > 0 {
+			command = p.Type[0]
+		}
+		got = append(got, fmt.Sprintf("%s %s: %s", p.Job, p.State.Text, command))
+	}
+	want := []string{
+		"broken unreadable: status broken",
+		"odd unreadable: status odd",
+		"campaigns failed: backfill campaigns --gaps",
+		"apps failed: apps plan --job apps",
+		"campaigns interrupted: backfill campaigns --gaps",
+		"campaigns missing: backfill campaigns --gaps",
+		"spend refused: spend check --job spend",
+		"campaigns unreconciled: backfill campaigns --from 2026-01-04 --to 2026-01-04 --force",
+		"spend in doubt: spend requeue --job spend",
+		"campaigns moved and left: backfill campaigns --from 2026-01-03 --to 2026-01-03 --force",
+		"campaigns lacking columns: backfill campaigns --missing-columns",
+		"untouched never run: run untouched",
+		"campaigns changed after final: history campaigns --from 2026-01-02 --to 2026-01-02",
+		"campaigns kept: history campaigns",
+		"spend some not taken: spend status --job spend",
+		"campaigns can't be fetched any more: -",
+		" no end: -",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("listed are\n%q, want\n%q", got, want)
+	}
+}
+
+// A failure is told of by itself only when no gap, file or app tells of it.
+func TestAFailureIsToldOnce(t *testing.T) {
+	run := ledger.Run{ID: "r", Ended: &noon, Results: []ledger.Result{{Job: "j", Failures: []ledger.Failure{{Unit: "u", Error: "broken ios/1"}}}}}
+	past := ledger.Past{Runs: []ledger.Run{run}}
+	for name, c := range map[string]struct {
+		job  seen
+		want int
+	}{
+		"nothing else": {seen{}, 1},
+		"a gap":        {seen{look: Look{Inspection: refresh.Inspection{Gaps: []refresh.Gap{{Run: "r", Error: "broken ios/1"}}}}}, 0},
+		"an older gap": {seen{look: Look{Inspection: refresh.Inspection{Gaps: []refresh.Gap{{Run: "q", Error: "broken ios/1"}}}}}, 1},
+		"a file":       {seen{files: []outbox.File{{Name: "u", Error: "broken"}}}, 0},
+		"another file": {seen{files: []outbox.File{{Name: "v", Error: "broken"}}}, 1},
+		"an app":       {seen{apps: []App{{ID: "ios/1", Condition: AppFailed}}}, 0},
+		"a good app":   {seen{apps: []App{{ID: "ios/1", Condition: AppDone}}}, 1},
+	} {
+		c.job.Job = Job{Name: "j"}
+		if got := failures(past, c.job); len(got) != c.want {
+			t.Errorf("%s: %d problems, want %d", name, len(got), c.want)
+		}
+	}
+}
+
+// Files that are done longer than their records are remembered, and those that have been replaced, are no problem any more.
+func TestOldFilesAreNoProblem(t *testing.T) {
+	old := outbox.File{Name: "a", Ended: noon, Last: noon.Add(-recent), Rows: 5, Refused: 5}
+	mended := []outbox.File{{Name: "b", Ended: noon, Last: noon}, {Name: "b", Error: "no header"}}
+	if list := stuck(noon, seen{files: append(mended, old)}); list != nil {
+		t.Errorf("problems: %+v", list)
+	}
+	if got := place("gs://b/x/?region=eu&key=secret", "f.csv"); got != "gs://b/x/f.csv" {
+		t.Errorf("the rejects are at %s", got)
+	}
+}
+
+// However many files are refused, a page names twenty of them.
+func TestManyFiles(t *testing.T) {
+	var j seen
+	for i := range 500 {
+		j.files = append(j.files, outbox.File{Name: fmt.Sprint(i), Error: "no header"})
+	}
+	list := stuck(noon, j)
+	if len(list) != mostStuck || !strings.Contains(list[0].Details[1], "480 older files") || len(list[1].Details) != 1 {
+		t.Errorf("%d problems, the first %+v", len(list), list[0])
+	}
+	v := pushedOf(sight{now: noon}, j)
+	page, err := New(Options{}).draw("jobs/x/index.html", v)
+	if err != nil || len(page) > 300_000 {
+		t.Errorf("%v; a page of %d bytes", err, len(page))
+	}
+}
+
+func TestCommandsOfPartitions(t *testing.T) {
+	d := civil.Date{Year: 2026, Month: 1, Day: 2}
+	for want, got := range map[string]string{
+		"run j --now": between("j", "backfill", sinks.Whole, sinks.Whole), "history j": between("j", "history", sinks.Whole, sinks.Whole),
+		"history j --from 2026-01-02 --to 2026-01-03": between("j", "history", d, d.AddDays(1)),
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	events := seen{Job: Job{Name: "e", Kind: "events"}}
+	for i := range mostNamed + 2 {
+		at := d.AddDays(2 * i)
+		events.look.Gaps = append(events.look.Gaps, refresh.Gap{Partition: at, Through: at, Partitions: 1, Reason: refresh.NeverFetched, Closable: true})
+	}
+	list := gaps(events)
+	if len(list) != 1 || list[0].Type[0] != "run e" || list[0].What != "7 partitions missing" || len(list[0].Details) != mostNamed+1 || list[0].Details[0] != "2026-01-14" {
+		t.Errorf("%+v", list)
+	}
+}
+
+// A damaged record of a run is named, and hides no other run.
+func TestADamagedRun(t *testing.T) {
+	b := memblob.OpenBucket(nil)
+	l := ledger.Open(ledger.Options{Bucket: b, URL: "mem://x"})
+	t.Cleanup(func() { _ = l.Close() })
+	for _, r := range madeUpRuns() {
+		if err := l.SaveRun(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"20260112T043000.000Z-00000000", "20260112T043000.000Z-00000007"} {
+		if err := b.WriteAll(t.Context(), "runs/"+id+".json", []byte(`{"v":1,"xxh64":"0","content":{}}`), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := New(Options{Ledger: l, Now: func() time.Time { return noon }})
+	problems, err := c.render(t.Context(), "problems.html")
+	if err != nil || strings.Count(string(problems), "can&#39;t be trusted: ") != 2 || !strings.Contains(string(problems), "runs/20260112T043000.000Z-00000007.json") {
+		t.Errorf("%v: %s", err, problems)
+	}
+	list, err := c.render(t.Context(), "runs/index.html")
+	if err != nil || !strings.Contains(string(list), nightRun) || !strings.Contains(string(list), "Not all records of runs can be read") || strings.Count(string(list), `scope="row"`) != 3 {
+		t.Errorf("%v: %s", err, list)
+	}
+}
+
+// A run without an end is told of when it is the newest, and only once it has gone on for long.
+func TestARunWithoutAnEnd(t *testing.T) {
+	for age, want := range map[time.Duration]int{time.Minute: 0, 2 * time.Hour: 1} {
+		s := sight{now: noon, past: ledger.Past{Runs: []ledger.Run{{ID: "r", Started: noon.Add(-age)}}}}
+		if got := len(troubles(s)); got != want {
+			t.Errorf("after %v: %d problems, want %d", age, got, want)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package console
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/console/timeline"
+	"github.com/reportferry/reportferry/internal/wording"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// A runLine is a run in the list of all.
+type runLine struct {
+	ledger.Run
+	State   state
+	Outcome string
+	Meaning string // of the exit code
+	Took    time.Duration
+	Jobs    []string
+	Linked  bool // it has a page
+}
+
+// A runBody is one run.
+type runBody struct {
+	runLine
+	Zone    *time.Location
+	Failed  []problem
+	Results []runJob
+	Axis    []timeline.Tick
+	Phases  []timeline.Phase
+	Untimed bool // it did something, and its record doesn't say how long that took
+}
+
+// A runJob is what a run did for one job.
+type runJob struct {
+	ledger.Result
+	Did  string
+	Bars []timeline.Bar
+}
+
+// A runFailure is what went wrong with units of a job, for one reason.
+type runFailure struct {
+	Job, Error string
+	Units      []string
+}
+
+// runList shows the last runs.
+func (c *Console) runList(ctx context.Context, _ vars) (view, error) {
+	s := c.cache.see(ctx, func(Job) bool { return false })
+	body := struct {
+		Error error
+		Zone  *time.Location
+		Runs  []runLine
+	}{Error: s.err, Zone: c.zone()}
+	for _, r := range s.past.Runs {
+		body.Runs = append(body.Runs, lineOf(r))
+	}
+	return view{"Runs", "runs.html", body}, nil
+}
+
+// run shows one run.
+func (c *Console) run(ctx context.Context, names vars) (view, error) {
+	s := c.cache.see(ctx, func(Job) bool { return false })
+	at := slices.IndexFunc(s.past.Runs, func(r ledger.Run) bool { return r.ID == names["run"] })
+	if at < 0 {
+		return view{}, errNoPage
+	}
+	r := s.past.Runs[at]
+	b := runBody{runLine: lineOf(r), Zone: c.zone(), Phases: timeline.Phases, Failed: failed(r)}
+	b.Axis = timeline.Axis(b.Took)
+	timed, done := 0, 0
+	for _, res := range r.Results {
+		b.Results = append(b.Results, runJob{res, outcome(res), timeline.Bars(r.Started, b.Took, res.Timings)})
+		timed += len(res.Timings)
+		done += res.Outcome.Windows - res.Outcome.Held
+	}
+	b.Untimed = timed == 0 && done > 0
+	return view{"Run " + r.ID, "run.html", b}, nil
+}
+
+// eachRun names the runs that have a page.
+func (c *Console) eachRun(ctx context.Context) (all []vars) {
+	for _, r := range c.cache.see(ctx, func(Job) bool { return false }).past.Runs {
+		if pathSafe(r.ID) {
+			all = append(all, vars{"run": r.ID})
+		}
+	}
+	return all
+}
+
+// plainName is a name that is the same in a path, in a URL and in a file system.
+var plainName = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z_.-]*$`)
+
+// pathSafe tells whether a name of the ledger may stand in the path of a page.
+func pathSafe(name string) bool { return plainName.MatchString(name) && len(name) <= 200 }
+
+// zone is that of all jobs, or UTC when they differ.
+func (c *Console) zone() *time.Location {
+	zone := time.UTC
+	for i, j := range c.o.Jobs {
+		if j.Zone == nil || i > 0 && j.Zone.String() != zone.String() {
+			return time.UTC
+		}
+		zone = j.Zone
+	}
+	return zone
+}
+
+func lineOf(r ledger.Run) runLine {
+	l := runLine{Run: r, State: runState(r), Outcome: wording.Outcome(r), Linked: pathSafe(r.ID)}
+	l.Meaning, _, _ = strings.Cut(wording.Meaning(r.Exit), "; of status") // the rest is of commands
+	if r.Ended != nil {
+		l.Took = max(0, r.Ended.Sub(r.Started))
+	}
+	for _, res := range r.Results {
+		l.Jobs = append(l.Jobs, res.Job)
+	}
+	return l
+}
+
+// runState says how a run ended.
+func runState(r ledger.Run) state {
+	if r.Ended == nil {
+		return state{"soft", "…", "no end"}
+	}
+	switch r.Exit {
+	case jobs.ExitDone:
+		return state{"good", "✔", "done"}
+	case jobs.ExitSome:
+		return state{"warn", "◑", "incomplete"}
+	case jobs.ExitHeld:
+		return state{"none", "⇄", "held by others"}
+	case jobs.ExitInterrupted:
+		return state{"soft", "■", "stopped"}
+	case jobs.ExitDenied:
+		return state{"bad", "✖", "refused"}
+	}
+	return state{"bad", "✖", "failed"}
+}
+
+// failuresOf gathers the failures of a run by their reasons. Those of a job stand together.
+func failuresOf(r ledger.Run) (list []runFailure) {
+	for _, res := range r.Results {
+		known := map[string]int{}
+		for _, f := range res.Failures {
+			at, is := known[f.Error]
+			if !is {
+				at, list = len(list), append(list, runFailure{Job: res.Job, Error: f.Error})
+				known[f.Error] = at
+			}
+			if f.Unit != "" {
+				list[at].Units = append(list[at].Units, f.Unit)
+			}
+		}
+	}
+	return list
+}
+
+// mostFailures are named on the page of a run, about as many of each job.
+const mostFailures = 100
+
+// failed lists what failed in a run.
+func failed(r ledger.Run) (list []problem) {
+	all := failuresOf(r)
+	most := max(2, mostFailures/max(1, len(r.Results)))
+	for len(all) > 0 {
+		n := 1 // those of a job stand together
+		for n < len(all) && all[n].Job == all[0].Job {
+			n++
+		}
+		list, all = append(list, failureOf(all[:n], most)), all[n:]
+	}
+	for _, text := range furtherErrors(r) {
+		list = append(list, problem{State: failing, Details: []string{text}})
+	}
+	return list
+}
+
+// furtherErrors are those that the run ended with and that aren't a unit's. A failure's text is cut, so that its beginning counts.
+func furtherErrors(r ledger.Run) (list []string) {
+	begins := func(job, text string) string { return job + ": " + text[:min(len(text), 200)] }
+	known := map[string]bool{}
+	for _, res := range r.Results {
+		for _, f := range res.Failures {
+			known[begins(res.Job, f.Error)] = true
+		}
+	}
+	for _, text := range r.Errors {
+		job, own, _ := strings.Cut(text, ": ")
+		if !known[begins(job, own)] {
+			list = append(list, text)
+		}
+	}
+	return list[:min(len(list), mostFailures)]
+}

@@ -1,0 +1,119 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/wording"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
+)
+
+// recent is how long the rejects of a file that is done are told of: as long as its records are remembered.
+const recent = 9 * 24 * time.Hour
+
+// latest are the files of a job as they are now: a file that changed counts once.
+func latest(all []outbox.File) (list []outbox.File) {
+	known := map[string]bool{}
+	for _, f := range all {
+		if !known[f.Name] {
+			known[f.Name] = true
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// fileState says how far a file is.
+func fileState(f outbox.File) state {
+	switch {
+	case f.Error != "" && f.Begun():
+		return state{"bad", "✖", "stopped"}
+	case f.Error != "":
+		return state{"bad", "✖", "refused"}
+	case f.Open():
+		return state{"soft", "◔", "not finished"}
+	case f.Unknown > 0:
+		return state{"warn", "?", "in doubt"}
+	case f.Refused+f.Rejected+f.Conflicts > 0:
+		return state{"warn", "◑", "some not taken"}
+	}
+	return state{"good", "✔", "done"}
+}
+
+// mostStuck files of a job with the same problem are named.
+const mostStuck = 20
+
+// stuck are the files that a person must do something about, the latest first.
+func stuck(now time.Time, j seen) (list []problem) {
+	named := map[int]int{}
+	for _, f := range latest(j.files) {
+		p := problem{Job: j.Name, State: fileState(f), Run: f.Run}
+		lost := f.Refused + f.Rejected + f.Conflicts
+		switch {
+		case f.Error != "":
+			p.rank, p.What = rankRefused, f.Name+" was refused, and nothing of it was sent"
+			if f.Begun() {
+				p.What = f.Name + " was begun and stopped; the rest isn't sent"
+			}
+			p.Details = []string{f.Error}
+			text := wording.FileMending(j.Kind, f)
+			p.Advice, p.Type = strings.ToUpper(text[:1])+text[1:]+".", []string{j.Kind + " check --job " + j.Name}
+		case f.Unknown > 0 && !f.Open():
+			p.rank, p.What = rankDoubt, fmt.Sprintf("%s: of %s nobody knows whether the service took them", f.Name, plural(int(f.Unknown), "record"))
+			p.Advice, p.Type = "To have them sent again, of all files:", []string{j.Kind + " requeue --job " + j.Name}
+		case lost > 0 && now.Sub(f.Last) < recent:
+			p.rank, p.What = rankRejects, fmt.Sprintf("%s: %s weren't taken", f.Name, plural(int(lost), "row"))
+			p.Advice, p.Type = "What became of each file:", []string{j.Kind + " status --job " + j.Name}
+		default:
+			continue
+		}
+		if named[p.rank]++; named[p.rank] > mostStuck {
+			continue
+		}
+		if f.Rejects != "" {
+			p.Details = append(p.Details, "Which rows, and why: "+place(j.Rejects, f.Rejects))
+		}
+		list = append(list, p)
+	}
+	for i, p := range list {
+		if more := named[p.rank] - mostStuck; more > 0 {
+			list[i].Details = append(p.Details, "The same holds of "+plural(more, "older file")+".")
+			named[p.rank] = 0 // it is said once
+		}
+	}
+	return list
+}
+
+// place is where a file is, under the URL of a folder or a bucket when that is known.
+func place(under, key string) string {
+	under, _, _ = strings.Cut(under, "?")
+	if under == "" {
+		return key
+	}
+	return strings.TrimSuffix(under, "/") + "/" + key
+}
+
+// unsettled are the declared apps whose last migration failed, or whose end nobody knows yet.
+func unsettled(past ledger.Past, j seen) (list []problem) {
+	run, _ := lastRun(past, j.Name)
+	for _, a := range j.apps {
+		if a.Condition != AppFailed {
+			continue
+		}
+		p := problem{
+			Job: j.Name, State: appState(a), What: a.ID + " isn't as declared: its migration, or what follows it, failed", Run: a.Run, rank: rankFailed,
+			Advice: "The next run tries again. What differs, and what the service says of it:", Type: []string{"apps plan --job " + j.Name},
+		}
+		for i := 0; run != nil && i < len(run.Results); i++ {
+			for _, f := range run.Results[i].Failures {
+				if run.Results[i].Job == j.Name && strings.Contains(f.Error, a.ID) {
+					p.Details = append(p.Details, f.Error)
+				}
+			}
+		}
+		list = append(list, p)
+	}
+	return list
+}

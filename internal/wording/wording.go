@@ -1,0 +1,83 @@
+// Package wording has what commands and pages say alike: what an exit code means, what came of a run, what to do about a gap or a
+// file. Without it the page would advise one thing, and the command another.
+//
+//	Meaning, Outcome             of a run
+//	Lacking, Mending, Closing    of a table's partitions
+//	FileState, FileMending       of a file that is pushed
+//
+// The texts have no layout. Names in them are as the config and the ledger have them, so whoever shows them escapes them.
+package wording
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// Codes are the exit codes of all commands, with what they mean.
+var Codes = []struct {
+	Code    int
+	Meaning string
+}{
+	{jobs.ExitDone, "done"},
+	{jobs.ExitFailed, "failed"},
+	{jobs.ExitUsage, "usage or config"},
+	{jobs.ExitSome, "some units failed, or differ from the service's totals, or their raw answers aren't kept; the rest is published; of status, check and gaps: not all is as it should be"},
+	{jobs.ExitHeld, "a named run got no unit, because others hold them all"},
+	{jobs.ExitDenied, "authentication or permission refused"},
+	{jobs.ExitInterrupted, "interrupted; the next run goes on"},
+}
+
+// Meaning is what an exit code means.
+func Meaning(code int) string {
+	for _, c := range Codes {
+		if c.Code == code {
+			return c.Meaning
+		}
+	}
+	return "unknown"
+}
+
+// Unended is what is known of a run whose record has no end.
+const Unended = "goes on, or was killed"
+
+// Outcome says in a few words what came of a run.
+func Outcome(r ledger.Run) string {
+	var sum ledger.Outcome
+	left, failed := false, 0
+	for _, res := range r.Results {
+		sum.Add(res.Outcome)
+		left = left || res.Left > 0 || res.Stopped
+		failed += len(res.Failures)
+	}
+	var said []string
+	if sum.Written > 0 {
+		said = append(said, fmt.Sprintf("%d new", sum.Written))
+	}
+	if failed > 0 {
+		said = append(said, fmt.Sprintf("%d failed", max(failed, sum.Failed)))
+	}
+	switch {
+	case r.Ended == nil:
+		return Unended
+	case r.Exit == jobs.ExitInterrupted:
+		said = append(said, "stopped")
+	case r.Exit == jobs.ExitDenied:
+		said = append(said, "refused")
+	case r.Exit == jobs.ExitHeld:
+		said = append(said, "held by others")
+	case left:
+		said = append(said, "some left")
+	}
+	switch {
+	case len(said) > 0:
+		return strings.Join(said, ", ")
+	case r.Exit != jobs.ExitDone:
+		return "something left out"
+	case sum.Windows == 0:
+		return "nothing was due"
+	}
+	return "nothing new"
+}

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Reason is why rows of a file aren't taken, and how many they are.
+type Reason struct {
+	Field  string `json:"field,omitempty"`
+	Reason string `json:"reason"`
+	Rows   int64  `json:"rows"`
+}
+
+// mostReasons of a file are kept. A reason may quote what a row has, so there may be as many as rows.
+const mostReasons = 20
+
+// Tallied counts refusals by their words.
+type Tallied map[Words]int64
+
+// Add counts one. Reasons that come after the first hundred count together.
+func (t Tallied) Add(w Words) {
+	if _, known := t[w]; !known && len(t) >= 5*mostReasons {
+		w = Words{Reason: "other reasons"}
+	}
+	t[w]++
+}
+
+// List gives the reasons with most rows, and the others as one.
+func (t Tallied) List() (list []Reason) {
+	for w, rows := range t {
+		list = append(list, Reason{w.Field, w.Reason, rows})
+	}
+	slices.SortFunc(list, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Reason, b.Reason))
+	})
+	if len(list) <= mostReasons {
+		return list
+	}
+	rest := Reason{Reason: "other reasons"}
+	for _, r := range list[mostReasons-1:] {
+		rest.Rows += r.Rows
+	}
+	return append(list[:mostReasons-1], rest)
+}
+
+// Reasons says why rows of the push aren't taken: those that were refused before they were sent, as of the first reading of the
+// file, and those that the service rejected.
+func (p *Push) Reasons() []Reason {
+	t := Tallied{}
+	for _, r := range p.Head.Refusals {
+		t[Words{r.Field, r.Reason}] += r.Rows
+	}
+	for _, w := range p.Words {
+		t.Add(w)
+	}
+	return t.List()
+}
