@@ -33,8 +33,11 @@ func TestLongFilesInMemory(t *testing.T) {
 			at := time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC)
 			err := read(context.Background(), in, newReader(kind.m, nil, time.UTC), t.TempDir(), func([]string) {}, func(l *line) error {
 				c := l.record
-				if want := fmt.Sprintf("%016x", n); l.refused != nil || c.CostID != want || c.Tag != "Frühling" || !c.Engaged.Equal(at) || c.Amount != amountOf(n) {
-					return fmt.Errorf("row %d is %+v, %v", n, c, l.refused)
+				if l.refused != nil {
+					return l.refused
+				}
+				if want := fmt.Sprintf("%016x", n); c.CostID != want || c.Tag != "Frühling" || !c.Engaged.Equal(at) || c.Amount != amountOf(n) {
+					return fmt.Errorf("row %d is %+v", n, c)
 				}
 				n++
 				return nil
