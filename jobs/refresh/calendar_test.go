@@ -61,3 +61,29 @@ func TestCalendar(t *testing.T) {
 		t.Errorf("of snapshots that weren't taken: %+v", all[0])
 	}
 }
+
+// All are final through a partition only when none before it is missing.
+func TestFinalThroughNoHole(t *testing.T) {
+	r := mustSchedule("0 6 * * *", "UTC")
+	r.Start = date("2026-01-02")
+	now := moment("2026-03-01T07:00")
+	for _, c := range []struct {
+		days string
+		want string
+	}{
+		{"2026-01-02 2026-01-03 2026-01-04", "2026-01-04"}, {"2026-01-02 2026-01-04", "2026-01-02"}, {"2026-01-03 2026-01-04", "none"},
+		{"2025-12-20 2025-12-25 2026-01-02", "2026-01-02"}, {"2025-12-20 2026-01-03", "2025-12-20"},
+	} {
+		done := ledger.Records{}
+		for day := range strings.FieldsSeq(c.days) {
+			done[date(day)] = ledger.Record{Partition: date(day), Fetched: now, State: ledger.Written}
+		}
+		got := "none"
+		if through := StandingOf(now, r, done).Through; through != nil {
+			got = through.String()
+		}
+		if got != c.want {
+			t.Errorf("of %s all are final through %s, want %s", c.days, got, c.want)
+		}
+	}
+}

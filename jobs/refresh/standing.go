@@ -28,7 +28,7 @@ type Standing struct {
 
 // StandingOf counts by the records that a ledger has.
 func StandingOf(now time.Time, r Rules, done ledger.Records) (s Standing) {
-	through := true
+	through, next := true, r.Period.Start(r.Start) // the first one that may not be missing
 	for _, partition := range slices.SortedFunc(maps.Keys(done), civil.Date.Compare) {
 		e := done[partition]
 		state := r.FinalityOf(now, e).State
@@ -45,8 +45,11 @@ func StandingOf(now time.Time, r Rules, done ledger.Records) (s Standing) {
 		default:
 			s.Doubtful++
 		}
-		if through = through && state == Final; through {
+		if through = through && state == Final && (r.Period == Whole || !partition.After(next)); through {
 			s.Through = &partition
+		}
+		if after := r.Period.Next(partition); after.After(next) {
+			next = after
 		}
 		if e.Moved {
 			s.Moved++
