@@ -41,7 +41,7 @@ that was added, or hasn't reached a sink that was. When nothing is due, nothing
 is requested. The last line says when something is left out.
 
 With --to no config is needed: the flags describe one table, as those of report
-do, and its ledger is the folder .reportferry beside it (for a dataset of
+do, and its ledger is the folder .reportferry in it (for a dataset of
 BigQuery: in the working directory). The same command fetches what is due when
 it is given again, and with another metric the days that lack it. The other
 commands want a file with what --print-config prints.

@@ -54,7 +54,7 @@ func Outcome(r ledger.Run) string {
 	}
 	var said []string
 	if sum.Written > 0 {
-		said = append(said, fmt.Sprintf("%d new", sum.Written))
+		said = append(said, fmt.Sprintf("%d written", sum.Written))
 	}
 	if failed > 0 {
 		said = append(said, fmt.Sprintf("%d failed", max(failed, sum.Failed)))

@@ -131,7 +131,7 @@ func TestHostile(t *testing.T) {
 		{"half a character of UTF-16", []byte("\xfe\xff\x00a\xd8\x00\x00b"), "line 1, column 2: half a character; the file isn't UTF-16, or is damaged", ""},
 		{"UTF-16 without a mark", utf16of(head+row(1, "1"), binary.LittleEndian, false), noText, ""},
 		{"Latin-1", []byte(head + "caf\xe9-caf\xe9-caf\xe9,cpi,usd,1,t\n"), "", "1: cost_id is not UTF-8, first on line 2, column 4; if the file is Windows-1252, say so by format: {encoding: windows-1252}"},
-		{"carriage returns alone", []byte(strings.ReplaceAll(head+row(1, "1")+"\n", "\n", "\r")), `none of its 9 columns is "tag", which tag is taken from; is the row of names missing? Lines must end in LF or CRLF; here a carriage return stands alone.`, ""},
+		{"carriage returns alone", []byte(strings.ReplaceAll(head+row(1, "1")+"\n", "\n", "\r")), `none of its 9 columns is "tag", which tag is taken from. Say which column it is with columns: {tag: NAME}, or give all rows one value with constants: {tag: VALUE}. Lines must end in LF or CRLF; here a carriage return stands alone.`, ""},
 		{"bars", []byte(strings.ReplaceAll(head+row(1, "1")+"\n", ",", "|")), `none of its 1 columns is "cost_id", which cost_id is taken from; is the row of names missing? Cells must be separated by commas, semicolons or tabs, and format: {separator} may say by which.`, ""},
 		{"two separators", []byte("cost_id;cost_type,tag\n"), "has two kinds of separators as often as each other in its row of names; say which one counts by format: {separator: comma}, or semicolon, or tab", ""},
 		{"an XLS file", []byte("\xd0\xcf\x11\xe0"), "is an XLS file of an older Excel, or an XLSX file with a password; save it as XLSX or CSV", ""},

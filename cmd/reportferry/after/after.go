@@ -85,7 +85,7 @@ func Run(ctx context.Context, w io.Writer, s *wire.Session, list []jobs.Job, res
 		if _, err := os.Stat(file); err == nil {
 			file = list[0].Name + ".yml" // a file that is there is left alone
 		}
-		fmt.Fprintf(w, "%s\n", human.Fold("For plan, status, gaps and serve: the same with --print-config >"+file, 80))
+		fmt.Fprintf(w, "%s\n", human.Fold("For backfill, gaps and serve: the same with --print-config >"+file, 80))
 	}
 }
 

@@ -129,7 +129,7 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 			shown = list[:min(limit, len(list))]
 		}
 		g := human.Grid{
-			Heads: []string{"  period", "metric", "was", "is", "size", "day was", "reason"},
+			Heads: []string{"  period", "metric", "was", "is", "size", "day was", "fetched for"},
 			Right: []bool{false, false, true, true, true}, Most: []int{0, 16},
 		}
 		for _, one := range shown {

@@ -115,6 +115,9 @@ func writeBalances(w io.Writer, sums []*balance) error {
 	if times[isWaiting] > 0 {
 		fmt.Fprintf(w, "What waits may still be matched: ask again after %s.\n", until.Format("2006-01-02 15:04 MST"))
 	}
+	if times[isMore] > 0 {
+		fmt.Fprintln(w, "Where the report has more, other partners' costs may be among it, and\nwhether all that was pushed is there can't be told; --network NAME asks for the\ncosts of one network alone.")
+	}
 	return nil
 }
 

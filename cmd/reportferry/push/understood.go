@@ -25,7 +25,7 @@ func readAs(c config.Job, u files.Understanding) string {
 		decimal = c.Spend.Format.Decimal
 	}
 	if c.Spend.Format.Dates != "" {
-		times = "as " + c.Spend.Format.Dates
+		times = "as " + c.Spend.Format.Dates + " in " + c.Zone + ", the job's zone"
 	}
 	return human.Fold(fmt.Sprintf("%s; decimal %s, times %s", text, decimal, times), 66)
 }

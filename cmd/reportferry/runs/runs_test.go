@@ -18,9 +18,9 @@ func run(id string, code int, results ...ledger.Result) ledger.Run {
 }
 
 const listed = `run                            age  trigger   exit  jobs                  outcome
-20260131T060000.001Z           49h  schedule     0  a_table_of_a_long_n…  7 new
-20260131T060000.002Z-aaaaaaaa  49h  schedule     3  2 jobs                1 new, 6 failed
-20260131T060000.002Z-bbbbbbbb  49h  schedule   130  j                     3 new, stopped
+20260131T060000.001Z           49h  schedule     0  a_table_of_a_long_n…  7 written
+20260131T060000.002Z-aaaaaaaa  49h  schedule     3  2 jobs                1 written, 6 failed
+20260131T060000.002Z-bbbbbbbb  49h  schedule   130  j                     3 written, stopped
 20260131T060000.003Z           49h  schedule     4  j                     held by others
 20260131T060000.004Z           49h  schedule     5  j                     2 failed, refused
 20260131T060000.005Z           49h  schedule     0  j                     nothing was due

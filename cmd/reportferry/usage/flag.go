@@ -97,7 +97,12 @@ var (
 func Sentence(err error) error {
 	flags := func(list, sep string) string { return "--" + strings.Join(strings.Fields(list), sep+"--") }
 	for form, say := range map[*regexp.Regexp]func(list string) string{
-		oneOf:    func(list string) string { return "want one of " + flags(list, ", ") + "; --help says what each is" },
+		oneOf: func(list string) string {
+			if len(strings.Fields(list)) == 1 {
+				return flags(list, "") + " is missing; --help says what it is"
+			}
+			return "want one of " + flags(list, ", ") + "; --help says what each is"
+		},
 		together: func(list string) string { return flags(list, " and ") + " is missing, which goes with the other one" },
 		only:     func(list string) string { return flags(list, " and ") + " exclude each other; leave one of them out" },
 		required: func(list string) string {

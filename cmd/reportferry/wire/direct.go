@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +69,9 @@ func (p *Program) asked(cmd *cobra.Command) (c *config.Config, none bool, err er
 	named := cmd.Flags().Changed("config") || p.getenv("REPORTFERRY_CONFIG") != ""
 	c, err = config.Load(p.ConfigFile, p.LookupEnv)
 	if (errors.Is(err, fs.ErrNotExist) || p.Embedded) && !named {
-		return &config.Config{Service: config.DefaultService()}, true, nil
+		service := config.DefaultService()
+		service.Attempts, service.Patience = 3, 30*time.Second // a person waits for the answer
+		return &config.Config{Service: service}, true, nil
 	}
 	return c, false, err
 }

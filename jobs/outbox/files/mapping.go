@@ -101,6 +101,9 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 				continue
 			}
 			hint := "; is the row of names missing?"
+			if slices.ContainsFunc(at[:f], func(i int) bool { return i >= 0 }) || slices.ContainsFunc(from[f+1:], func(c string) bool { return slices.Contains(columns, c) }) {
+				hint = fmt.Sprintf(". Say which column it is with columns: {%s: NAME}, or give all rows one value with constants: {%s: VALUE}.", name, name)
+			}
 			if i := slices.IndexFunc(columns, func(c string) bool { return letters(c) == letters(column) }); i >= 0 {
 				hint = fmt.Sprintf("; did you mean %q?", columns[i])
 			}
