@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,7 @@ func TestAskingWithoutConfig(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		written.Service.Attempts, written.Service.Patience = 3, 30*time.Second // a person waits
 		if s.Config.Service != written.Service {
 			t.Errorf("%+v, a config gives %+v", s.Config.Service, written.Service)
 		}
