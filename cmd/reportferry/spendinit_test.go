@@ -16,7 +16,10 @@ var serviceBlock = regexp.MustCompile(`(?s)service:\n.*?\nledger:`)
 // What spend init finds in files, and the configs that it makes of them. A config of which all is mapped is one that pushes.
 func TestSpendInit(t *testing.T) {
 	dir := t.TempDir()
+	sheet, err := os.ReadFile("../../jobs/spend/testdata/sheets/openpyxl.xlsx")
+	check(t, err)
 	t.Chdir(dir)
+	check(t, os.WriteFile("partner.xlsx", sheet, 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(10*365*24*time.Hour + 7*time.Hour) // a morning of 2009-12-29
 		partner := spendFileOf(t, 1, 41)
@@ -31,6 +34,7 @@ func TestSpendInit(t *testing.T) {
 			{"spend.yml is there already, and isn't written over", "spend init partner.csv -o spend.yml", 2},
 			{"look at nothing.csv: ", "spend init nothing.csv", 2},
 			{"init", "spend init partner.csv", 0},
+			{"init-sheet", "spend init partner.xlsx", 0},
 		} {
 			var out, err bytes.Buffer
 			if code := execute(t.Context(), strings.Fields(s.args), &out, &err); code != s.code {
