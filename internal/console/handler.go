@@ -31,7 +31,7 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
 	if name == "" || strings.HasSuffix(name, "/") {
 		name = path.Join(name, "index.html")
 	}
-	content, err := c.render(r.Context(), name)
+	content, err := c.page(r.Context(), name, true)
 	status := http.StatusOK
 	switch {
 	case errors.Is(err, errNoPage):

@@ -90,13 +90,17 @@ type frame struct {
 	Title string
 	Root  string // leads from this page to the first one: "", "../"
 	Path  string
+	Live  bool // a server gives the page, so that its parts can be asked for again and every partition has a page
 	Now   time.Time
 	Again string
 	Body  any
 }
 
-// render makes the page of a path. The error is errNoPage when there is none.
-func (c *Console) render(ctx context.Context, path string) ([]byte, error) {
+// render makes the page of a path as a file. The error is errNoPage when there is none.
+func (c *Console) render(ctx context.Context, path string) ([]byte, error) { return c.page(ctx, path, false) }
+
+// page makes the page of a path, as a file or as a server gives it.
+func (c *Console) page(ctx context.Context, path string, live bool) ([]byte, error) {
 	p, names, known := find(path)
 	if !known {
 		return nil, errNoPage
@@ -105,12 +109,14 @@ func (c *Console) render(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.draw(path, v)
+	return c.draw(path, v, live)
 }
 
 // draw fills the template of a view.
-func (c *Console) draw(path string, v view) ([]byte, error) {
-	f := frame{Title: v.title, Root: strings.Repeat("../", strings.Count(path, "/")), Path: path, Now: c.o.Now(), Again: c.o.Again, Body: v.body}
+func (c *Console) draw(path string, v view, live bool) ([]byte, error) {
+	f := frame{
+		Title: v.title, Root: strings.Repeat("../", strings.Count(path, "/")), Path: path, Live: live, Now: c.o.Now(), Again: c.o.Again, Body: v.body,
+	}
 	var b bytes.Buffer
 	if err := templates[v.template].ExecuteTemplate(&b, "layout.html", f); err != nil {
 		return nil, fmt.Errorf("page %s: %w", path, err)

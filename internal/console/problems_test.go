@@ -106,7 +106,7 @@ func TestManyFiles(t *testing.T) {
 		t.Errorf("%d problems, the first %+v", len(list), list[0])
 	}
 	v := pushedOf(sight{now: noon}, j)
-	page, err := New(Options{}).draw("jobs/x/index.html", v)
+	page, err := New(Options{}).draw("jobs/x/index.html", v, false)
 	if err != nil || len(page) > 300_000 {
 		t.Errorf("%v; a page of %d bytes", err, len(page))
 	}
