@@ -97,7 +97,9 @@ type frame struct {
 }
 
 // render makes the page of a path as a file. The error is errNoPage when there is none.
-func (c *Console) render(ctx context.Context, path string) ([]byte, error) { return c.page(ctx, path, false) }
+func (c *Console) render(ctx context.Context, path string) ([]byte, error) {
+	return c.page(ctx, path, false)
+}
 
 // page makes the page of a path, as a file or as a server gives it.
 func (c *Console) page(ctx context.Context, path string, live bool) ([]byte, error) {
