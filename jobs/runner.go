@@ -119,7 +119,7 @@ func (r *Runner) finish(ctx context.Context, list []Job, plans []Planned, result
 			if p.Inspect != nil && err == nil {
 				var in refresh.Inspection
 				in, err = p.Inspect(ctx, ledger.Past{})
-				results[i].Rest = in.Rest
+				results[i].Rest, results[i].Newest = in.Rest, in.Fresh.Newest
 			}
 			if err != nil {
 				results[i].Errs = append(results[i].Errs, err)

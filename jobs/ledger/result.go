@@ -1,6 +1,10 @@
 package ledger
 
-import "time"
+import (
+	"time"
+
+	"cloud.google.com/go/civil"
+)
 
 // A Result is what came of one job.
 type Result struct {
@@ -10,6 +14,7 @@ type Result struct {
 	Left     int           `json:"left,omitempty"`    // units for the next run, because the deadline was near or the run was stopped
 	Stopped  bool          `json:"stopped,omitempty"` // before the job was over, or before it began
 	Rest     Rest          `json:"rest,omitzero"`
+	Newest   *civil.Date   `json:"newest_complete,omitempty"` // the newest partition fetched after its end, when the job was over
 	Took     time.Duration `json:"took_ns"`
 	Errs     []error       `json:"-"`
 	Failures []Failure     `json:"failures,omitempty"`

@@ -12,6 +12,7 @@ import (
 
 // An Inspection is what is known of a table without asking the service.
 type Inspection struct {
+	Period   Period
 	Gaps     []Gap
 	Fresh    Freshness
 	Rest     ledger.Rest
@@ -22,7 +23,7 @@ type Inspection struct {
 // Inspect compares what the ledger has of a table with the rules.
 func Inspect(now time.Time, job string, r Rules, done ledger.Records, past ledger.Past) Inspection {
 	gaps := Gaps(now, job, r, done, past.Runs)
-	return Inspection{gaps, FreshnessOf(job, r, done, past), RestOf(now, r, done), StandingOf(now, r, done), Calendar(now, r, done, gaps)}
+	return Inspection{r.Period, gaps, FreshnessOf(job, r, done, past), RestOf(now, r, done), StandingOf(now, r, done), Calendar(now, r, done, gaps)}
 }
 
 // Missing counts the partitions that a fetch would bring by now. Those whose schedule hasn't fired yet don't count.

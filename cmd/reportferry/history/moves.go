@@ -1,30 +1,26 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math/big"
-	"slices"
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
-	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A move is what moved of one job's table, and its size: how much it is of the metric's average.
+// A move is what moved of one job's table.
 type move struct {
 	Job   string `json:"job"`
 	Table string `json:"table"`
-	refresh.Change
-	Size float64 `json:"size"`
+	refresh.Move
 }
 
 // moves are what moved of several tables, one after the other, the biggest of each first.
@@ -69,36 +65,10 @@ func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 	if err != nil {
 		return nil, err
 	}
-	usual := averages(table.Records())
-	for _, c := range refresh.Changes(history) {
-		one := move{Job: job.Name, Table: job.Table, Change: c}
-		if delta, ok := new(big.Rat).SetString(c.Delta); ok && delta.Sign() != 0 {
-			if all := usual[c.Metric]; all != nil {
-				delta.Quo(delta, all)
-			} // else no partition has any of it now, and a unit of it is as much as a usual day
-			one.Size, _ = delta.Float64()
-		}
-		list = append(list, one)
+	for _, m := range refresh.Moves(history, table.Records()) {
+		list = append(list, move{Job: job.Name, Table: job.Table, Move: m})
 	}
-	slices.SortStableFunc(list, func(a, b move) int { return cmp.Compare(max(b.Size, -b.Size), max(a.Size, -a.Size)) })
 	return list, nil
-}
-
-// averages are the sums of a table's metrics, and its rows, by partition that has any.
-func averages(records ledger.Records) map[string]*big.Rat {
-	sum, n := map[string]*big.Rat{}, map[string]int64{}
-	for _, e := range records {
-		for metric, value := range refresh.Numbers(e) {
-			if value.Sign() != 0 {
-				sum[metric] = new(big.Rat).Add(cmp.Or(sum[metric], new(big.Rat)), value.Abs(value))
-				n[metric]++
-			}
-		}
-	}
-	for metric, total := range sum {
-		total.Quo(total, new(big.Rat).SetInt64(n[metric]))
-	}
-	return sum
 }
 
 // writeTable writes the biggest moves of each job, at most limit of them.
