@@ -57,6 +57,7 @@ type Look struct {
 type Console struct {
 	o     Options
 	cache *cache
+	pasts map[string]*past // by job
 }
 
 // New makes a console. Nothing is read yet.
@@ -67,5 +68,9 @@ func New(o Options) *Console {
 	if o.Age == 0 {
 		o.Age = 5 * time.Second
 	}
-	return &Console{o: o, cache: newCache(o)}
+	c := &Console{o: o, cache: newCache(o), pasts: map[string]*past{}}
+	for _, j := range o.Jobs {
+		c.pasts[j.Name] = &past{}
+	}
+	return c
 }

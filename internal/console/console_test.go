@@ -32,10 +32,7 @@ func looks(name string, l Look, err error) Job {
 }
 
 func TestEveryConditionHasAState(t *testing.T) {
-	for _, c := range []refresh.Condition{
-		refresh.Broken, refresh.CutOff, refresh.Absent, refresh.Gone, refresh.Differs, refresh.ChangedFinal, refresh.MovedAndLeft, refresh.NotYet,
-		refresh.WithoutRows, refresh.Partial, refresh.Restating, refresh.Final,
-	} {
+	for _, c := range refresh.Conditions {
 		if s := stateOf(c); s.Glyph == "?" || s.Text != string(c) {
 			t.Errorf("%q is shown as %+v", c, s)
 		}

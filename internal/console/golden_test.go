@@ -59,7 +59,9 @@ func madeUp(t *testing.T) *Console {
 		}
 	}
 	zone := time.FixedZone("Europe/Berlin", 3600)
-	campaigns := looks("campaigns", madeUpLook(), nil)
+	look := madeUpLook()
+	look.Calendar = append(look.Calendar, stored(t, l, "campaigns")...)
+	campaigns := looks("campaigns", look, nil)
 	campaigns.Zone = zone
 	spend := Job{
 		Name: "spend", Kind: "spend", Zone: zone, Source: "gs://in/{date}.csv", Rejects: "gs://rejects",

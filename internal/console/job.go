@@ -2,7 +2,7 @@ package console
 
 import "context"
 
-// job shows one job: the files that it pushes, or the apps that it keeps.
+// job shows one job: its table, the files that it pushes, or the apps that it keeps.
 func (c *Console) job(ctx context.Context, names vars) (view, error) {
 	s, j, known := c.cache.one(ctx, names["job"])
 	switch {
@@ -10,6 +10,8 @@ func (c *Console) job(ctx context.Context, names vars) (view, error) {
 		return view{}, errNoPage
 	case j.err != nil:
 		return view{j.Name, "unreadable.html", unreadable(j.Name, j.err, "status "+j.Name)}, nil
+	case j.Look != nil:
+		return c.table(ctx, s, j), nil
 	case j.Files != nil:
 		return pushedOf(s, j), nil
 	case j.Apps != nil:
@@ -28,4 +30,6 @@ func (c *Console) eachJob(context.Context) (all []vars) {
 	return all
 }
 
-func hasPage(j Job) bool { return pathSafe(j.Name) && (j.Files != nil || j.Apps != nil) }
+func hasPage(j Job) bool {
+	return pathSafe(j.Name) && (j.Look != nil || j.Files != nil || j.Apps != nil)
+}

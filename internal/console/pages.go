@@ -33,6 +33,9 @@ var pages = []page{
 	{pattern: "index.html", view: (*Console).overview},
 	{pattern: "problems.html", view: (*Console).problems},
 	{pattern: "jobs/{job}/index.html", view: (*Console).job, each: (*Console).eachJob},
+	{pattern: "jobs/{job}/{day}.html", view: (*Console).partition, each: (*Console).eachPartition},
+	{pattern: "jobs/{job}/numbers/{number}.html", view: (*Console).series, each: (*Console).eachSeries},
+	{pattern: "overnight.html", view: (*Console).overnight},
 	{pattern: "runs/index.html", view: (*Console).runList},
 	{pattern: "runs/{run}.html", view: (*Console).run, each: (*Console).eachRun},
 }

@@ -49,7 +49,7 @@ func TestTroublesAreListedByRank(t *testing.T) {
 		"campaigns moved and left: backfill campaigns --from 2026-01-03 --to 2026-01-03 --force",
 		"campaigns lacking columns: backfill campaigns --missing-columns",
 		"untouched never run: run untouched",
-		"campaigns changed after final: history campaigns --from 2026-01-02 --to 2026-01-02",
+		"campaigns changed after final: history campaigns --from 2026-01-02 --to 2026-01-09",
 		"campaigns kept: history campaigns",
 		"spend some not taken: spend status --job spend",
 		"campaigns can't be fetched any more: -",

@@ -32,7 +32,7 @@ var templates = func() map[string]*template.Template {
 
 var functions = template.FuncMap{
 	"moment": moment, "ago": ago, "span": span, "day": day, "count": count, "plural": plural, "state": stateOf, "args": args,
-	"list": func(all ...any) []any { return all },
+	"amount": amount, "list": func(all ...any) []any { return all },
 	"took": took, "after": func(began, at time.Time) time.Duration { return at.Sub(began) }, "more": func(all []string, shown int) int { return len(all) - shown },
 }
 
@@ -100,12 +100,13 @@ func day(d civil.Date) string {
 }
 
 // count writes a whole number with a space before every three digits, which no language takes for a decimal separator.
-func count(n int64) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + " " + text[i:]
+func count(n int64) string { return grouped(fmt.Sprint(n)) }
+
+func grouped(digits string) string {
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + " " + digits[i:]
 	}
-	return text
+	return digits
 }
 
 func plural(n int, noun string) string {

@@ -27,6 +27,8 @@ func TestPages(t *testing.T) {
 	for path, name := range map[string]string{
 		"problems.html": "problems.html", "runs/index.html": "runs.html", "runs/" + nightRun + ".html": "run.html", "runs/" + oldRun + ".html": "run-untimed.html",
 		"runs/" + openRun + ".html": "run-open.html", "jobs/spend/index.html": "spend.html", "jobs/apps/index.html": "apps.html",
+		"index.html": "overview.html", "overnight.html": "overnight.html", "jobs/campaigns/index.html": "table.html", "jobs/campaigns/2026-01-10.html": "partition.html",
+		"jobs/campaigns/2026-01-04.html": "partition-differs.html", "jobs/campaigns/numbers/cost.html": "series.html",
 	} {
 		golden(t, c, path, name)
 	}

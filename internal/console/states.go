@@ -22,6 +22,7 @@ var (
 
 // conditions are those of partitions. A test holds that none is left out.
 var conditions = map[refresh.Condition]state{
+	refresh.Running:      {"soft", "▶", "running"},
 	refresh.Broken:       {"bad", "✖", "failed"},
 	refresh.CutOff:       {"bad", "⚠", "interrupted"},
 	refresh.Absent:       {"bad", "□", "missing"},

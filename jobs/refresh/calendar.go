@@ -16,7 +16,8 @@ type Condition string
 // The conditions, those first that need a person most. A partition that none of the others fits has its finality: Partial,
 // Restating or Final.
 const (
-	Broken       Condition = "failed" // its fetch, in the last run that tried it
+	Running      Condition = "running" // a run is fetching it
+	Broken       Condition = "failed"  // its fetch, in the last run that tried it
 	CutOff       Condition = "interrupted"
 	Absent       Condition = "missing"
 	Gone         Condition = "can't be fetched any more"
@@ -26,6 +27,11 @@ const (
 	NotYet       Condition = "not due yet"
 	WithoutRows  Condition = "empty"
 )
+
+// Conditions lists them all in that order.
+var Conditions = []Condition{
+	Running, Broken, CutOff, Absent, Gone, Differs, ChangedFinal, MovedAndLeft, NotYet, WithoutRows, Partial, Restating, Final,
+}
 
 // An Entry says how one partition of a table is by now.
 type Entry struct {
@@ -54,6 +60,28 @@ func Calendar(now time.Time, r Rules, done ledger.Records, gaps []Gap) []Entry {
 	}
 	slices.SortFunc(all, func(a, b Entry) int { return a.Partition.Compare(b.Partition) })
 	return all
+}
+
+// Claims names the claims under which partitions that are due are fetched.
+func Claims(p Period, due []Due) (names []string) {
+	for _, d := range due {
+		if name := p.Claim(d.Partition); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Hold marks those entries as running that are due and whose claims are held.
+func Hold(p Period, all []Entry, due []Due, held map[string]string) {
+	for _, d := range due {
+		if held[p.Claim(d.Partition)] == "" {
+			continue
+		}
+		if i, known := slices.BinarySearchFunc(all, d.Partition, func(e Entry, at civil.Date) int { return e.Partition.Compare(at) }); known {
+			all[i].Condition = Running
+		}
+	}
 }
 
 // Condition is that of the gap's partitions.

@@ -64,14 +64,19 @@ var lockCells = [...]int{Day: 7, Week: 4, Month: 1, Quarter: 1, Year: 1, Whole: 
 // Claims names the claims under which the window is done, ascending: one for each claim cell with a due partition.
 func (w Window) Claims() []string {
 	var names []string
-	n := lockCells[w.Period]
 	for _, d := range w.Due {
-		name := cellName(w.Period, w.Period.At(n*floorDiv(w.Period.Index(d.Partition), n)))
+		name := w.Period.Claim(d.Partition)
 		if last := len(names) - 1; last < 0 || names[last] != name {
 			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// Claim names the claim under which a partition is done.
+func (p Period) Claim(partition civil.Date) string {
+	n := lockCells[p]
+	return cellName(p, p.At(n*floorDiv(p.Index(partition), n)))
 }
 
 func cellName(p Period, cell civil.Date) string {

@@ -2,7 +2,9 @@ package console
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
@@ -28,7 +30,11 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 		switch {
 		case c.Sinks != nil:
 			j.Look = func(ctx context.Context, past ledger.Past) (look console.Look, err error) {
-				look.Inspection, look.Due, err = s.Inspect(ctx, c, past)
+				if look.Inspection, look.Due, err = s.Inspect(ctx, c, past); err != nil || !underWay(past) {
+					return look, err
+				}
+				held, err := s.Ledger.Holders(ctx, c.Table, refresh.Claims(look.Period, look.Due))
+				refresh.Hold(look.Period, look.Calendar, look.Due, held)
 				return look, err
 			}
 		case c.Apps != nil:
@@ -41,6 +47,11 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 		list = append(list, j)
 	}
 	return list, nil
+}
+
+// underWay tells whether a run may be going on.
+func underWay(past ledger.Past) bool {
+	return slices.ContainsFunc(past.Runs, func(r ledger.Run) bool { return r.Ended == nil && time.Since(r.Started) < 48*time.Hour })
 }
 
 // pushOf is the part of an entry that both kinds have that push files.

@@ -1,0 +1,110 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A calendar lays a table's partitions out in rows, the newest first: of days a row is a month, of longer periods a year.
+type calendar struct {
+	Unit    string // what a row is
+	Columns []string
+	Rows    []calendarRow
+}
+
+type calendarRow struct {
+	Name  string
+	Cells []calendarCell // as many as there are columns
+}
+
+// A calendarCell is a partition; without a name it is a place where there is none.
+type calendarCell struct {
+	Name  string
+	State state
+	Page  bool // it has one in an export too
+}
+
+// calendarOf lays out entries, which ascend.
+func calendarOf(period refresh.Period, all []refresh.Entry) calendar {
+	c := calendar{Unit: "Year"}
+	switch period {
+	case refresh.Day:
+		c.Unit, c.Columns = "Month", numbered("", 31)
+	case refresh.Week:
+		c.Columns = numbered("", 53)
+	case refresh.Month:
+		c.Columns = []string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
+	case refresh.Quarter:
+		c.Columns = numbered("Q", 4)
+	case refresh.Year, refresh.Whole:
+		c.Columns = []string{"Whole"}
+	}
+	paged := withPage(all)
+	for _, e := range slices.Backward(all) {
+		row, column := placeOf(period, e.Partition)
+		if n := len(c.Rows); n == 0 || c.Rows[n-1].Name != row {
+			c.Rows = append(c.Rows, calendarRow{row, make([]calendarCell, len(c.Columns))})
+		}
+		c.Rows[len(c.Rows)-1].Cells[column] = calendarCell{day(e.Partition), stateOf(e.Condition), paged[e.Partition]}
+	}
+	return c
+}
+
+// placeOf is the row and the column of a partition.
+func placeOf(period refresh.Period, d civil.Date) (row string, column int) {
+	year := fmt.Sprintf("%04d", d.Year)
+	switch {
+	case d == sinks.Whole:
+		return "All days", 0
+	case period == refresh.Day:
+		return fmt.Sprintf("%s-%02d", year, d.Month), d.Day - 1
+	case period == refresh.Week: // the first days of two weeks are seven days apart, so that no two share a column
+		return year, d.DaysSince(civil.Date{Year: d.Year, Month: 1, Day: 1}) / 7
+	case period == refresh.Month:
+		return year, int(d.Month) - 1
+	case period == refresh.Quarter:
+		return year, (int(d.Month) - 1) / 3
+	}
+	return year, 0
+}
+
+func numbered(prefix string, n int) (names []string) {
+	for i := range n {
+		names = append(names, prefix+strconv.Itoa(i+1))
+	}
+	return names
+}
+
+// newestPages and mostPages are how many partitions of a table have a page in an export: the newest ones, and as many others that a
+// person may have to look at.
+const (
+	newestPages = 92
+	mostPages   = 200
+)
+
+// withPage are the partitions that have a page in an export.
+func withPage(all []refresh.Entry) map[civil.Date]bool {
+	paged := map[civil.Date]bool{}
+	others := 0
+	for i, e := range slices.Backward(all) {
+		if i >= len(all)-newestPages {
+			paged[e.Partition] = true
+		} else if others < mostPages && wanting(e.Condition) {
+			paged[e.Partition] = true
+			others++
+		}
+	}
+	return paged
+}
+
+// wanting tells whether a person may have to do something about a partition.
+func wanting(c refresh.Condition) bool {
+	s := stateOf(c)
+	return s.Class == "bad" || s.Class == "warn"
+}

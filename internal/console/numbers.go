@@ -1,0 +1,151 @@
+package console
+
+import (
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/console/chart"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// A number is what one metric of a partition is, and what it was a day ago. Texts are exact decimals.
+type number struct {
+	Is, Was string // no text: there is no number
+	Moved   bool   // Was is another number, or none
+}
+
+// hole tells whether there is no number now.
+func (n number) hole() bool { return n.Is == "" }
+
+// earlier are the records that some partitions had at an earlier time. Those that had none then have a zero record, and those that
+// haven't changed since aren't there.
+type earlier map[civil.Date]ledger.Record
+
+// earlierOf reads what partitions had at a time from the history of those that have changed since.
+func earlierOf(changed []ledger.Record, at time.Time) earlier {
+	had := earlier{}
+	for _, e := range changed {
+		if e.Brought().Before(at) {
+			had[e.Partition] = e // the newest of them is the last one
+		} else if _, known := had[e.Partition]; !known {
+			had[e.Partition] = ledger.Record{}
+		}
+	}
+	return had
+}
+
+// numberOf is a number of a partition.
+func (had earlier) numberOf(e refresh.Entry, name string) number {
+	var n number
+	if e.Gap == nil {
+		n.Is = valueOf(e.Record, name)
+	}
+	before, changed := had[e.Partition]
+	if !changed {
+		n.Was = n.Is
+		return n
+	}
+	n.Was = valueOf(before, name)
+	n.Moved = !same(n.Is, n.Was)
+	return n
+}
+
+// valueOf is a number of a record; empty when it has none.
+func valueOf(e ledger.Record, name string) string {
+	switch {
+	case e.Seq == 0 || e.State == ledger.Publishing:
+		return ""
+	case name == refresh.RowCount:
+		return refresh.Decimal(new(big.Rat).SetInt64(e.Rows))
+	}
+	return e.Sums[name]
+}
+
+func same(a, b string) bool {
+	x, first := new(big.Rat).SetString(a)
+	y, second := new(big.Rat).SetString(b)
+	return a == b || first && second && x.Cmp(y) == 0
+}
+
+// namesOf are the rows, and the metrics that entries have sums of, ascending.
+func namesOf(all []refresh.Entry) []string {
+	names := map[string]bool{}
+	for _, e := range all {
+		for name := range e.Record.Sums {
+			names[name] = true
+		}
+	}
+	return append([]string{refresh.RowCount}, slices.Sorted(maps.Keys(names))...)
+}
+
+// A picture is a chart of one number, and what it shows in words.
+type picture struct {
+	Name       string
+	Chart      chart.Picture
+	From, To   string // partitions
+	Low, High  string
+	Holes      int // partitions without a number
+	Moved      int // partitions with another number than a day ago
+	Open       int // partitions that aren't final
+	Partitions int
+}
+
+// pictureOf draws one number of entries, which ascend.
+func pictureOf(all []refresh.Entry, had earlier, name string) picture {
+	p := picture{Name: name, Partitions: len(all)}
+	bars := make([]chart.Bar, 0, len(all))
+	for _, e := range all {
+		n := had.numberOf(e, name)
+		b := chart.Bar{Value: float(n.Is), Before: float(n.Was), Hole: n.hole(), New: n.Was == "", Open: e.Finality.State != refresh.Final && e.Finality.State != ""}
+		switch {
+		case b.Hole:
+			p.Holes++
+		case n.Moved:
+			p.Moved++
+		}
+		if b.Open && !b.Hole {
+			p.Open++
+		}
+		bars = append(bars, b)
+	}
+	p.Chart = chart.Draw(bars)
+	p.Low, p.High = amount(new(big.Rat).SetFloat64(p.Chart.Low).FloatString(2)), amount(new(big.Rat).SetFloat64(p.Chart.High).FloatString(2))
+	if len(all) > 0 {
+		p.From, p.To = day(all[0].Partition), day(all[len(all)-1].Partition)
+	}
+	return p
+}
+
+// float is near enough to a number for a picture.
+func float(text string) float64 {
+	n, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return 0
+	}
+	f, _ := n.Float64()
+	return f
+}
+
+// amount writes a decimal for people: with a space before every three digits, and with two decimals when it has more and isn't
+// small.
+func amount(text string) string {
+	n, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return text
+	}
+	digits, _ := n.FloatPrec()
+	if digits > 2 && (n.Cmp(big.NewRat(1, 1)) >= 0 || n.Cmp(big.NewRat(-1, 1)) <= 0) {
+		digits = 2
+	}
+	whole, rest, decimals := strings.Cut(n.FloatString(digits), ".")
+	if decimals {
+		rest = "." + rest
+	}
+	return grouped(whole) + rest
+}

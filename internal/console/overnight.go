@@ -1,0 +1,166 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// An overnightJob is what has moved of one job's table since yesterday.
+type overnightJob struct {
+	Name    string
+	Zone    *time.Location
+	Error   error
+	Moves   int // numbers
+	Finals  []move
+	Biggest []move
+	Days    []heatDay // columns of the map, the newest first
+	Map     []heatRow
+	Left    int // partitions that aren't in the map
+}
+
+// A move is a number that moved.
+type move struct {
+	refresh.Move
+	Partition string
+	Page      bool // the partition has one in an export
+	Percent   string
+	Linked    string
+}
+
+type heatDay struct {
+	Name string
+	Page bool
+}
+
+// A heatRow is a metric, with the move of each day. A cell without a text hasn't moved.
+type heatRow struct {
+	Metric string
+	Cells  []heatCell
+}
+
+// A heatCell is shaded by its size, in steps from 1 to 5.
+type heatCell struct {
+	Percent string
+	Step    int
+	Up      bool
+	Final   bool
+}
+
+// mostHeat is how many partitions a map shows, and mostMoves how many moves are listed.
+const (
+	mostHeat  = 31
+	mostMoves = 20
+)
+
+// overnight shows what moved since yesterday.
+func (c *Console) overnight(ctx context.Context, _ vars) (view, error) {
+	s := c.cache.see(ctx, func(j Job) bool { return j.Look != nil })
+	var body struct {
+		Since time.Time
+		Zone  *time.Location
+		Jobs  []overnightJob
+		Still []string // jobs of which nothing moved
+	}
+	body.Since, body.Zone = s.now.Add(-lately), c.zone()
+	for _, j := range s.jobs {
+		o := overnightJob{Name: j.Name, Zone: j.Zone, Error: j.err}
+		if j.err == nil {
+			var changed []ledger.Record
+			if changed, o.Error = c.changed(ctx, s, j.Job); o.Error == nil {
+				o.fill(s, j, changed)
+			}
+		}
+		if o.Error == nil && o.Moves == 0 {
+			body.Still = append(body.Still, j.Name)
+			continue
+		}
+		body.Jobs = append(body.Jobs, o)
+	}
+	return view{"Overnight", "overnight.html", body}, nil
+}
+
+// fill lays out what moved of a table.
+func (o *overnightJob) fill(s sight, j seen, changed []ledger.Record) {
+	done := ledger.Records{}
+	for _, e := range j.look.Calendar {
+		if e.Record.Seq > 0 {
+			done[e.Partition] = e.Record
+		}
+	}
+	paged := withPage(j.look.Calendar)
+	moves := slices.DeleteFunc(refresh.Moves(changed, done), func(m refresh.Move) bool { return m.Now.Before(s.now.Add(-lately)) })
+	o.Moves = len(moves)
+	var days []civil.Date
+	for _, m := range moves {
+		one := move{m, day(m.Partition), paged[m.Partition], percent(m.Size), s.linked(m.Run)}
+		if m.Finality == refresh.Final {
+			o.Finals = append(o.Finals, one)
+		}
+		if len(o.Biggest) < mostMoves {
+			o.Biggest = append(o.Biggest, one)
+		}
+		if !slices.Contains(days, m.Partition) {
+			days = append(days, m.Partition)
+		}
+	}
+	slices.SortFunc(days, func(a, b civil.Date) int { return b.Compare(a) })
+	o.Left = max(0, len(days)-mostHeat)
+	days = days[:len(days)-o.Left]
+	for _, d := range days {
+		o.Days = append(o.Days, heatDay{day(d), paged[d]})
+	}
+	o.Map = heat(moves, days)
+}
+
+// heat is a row for each metric that moved, the one with the biggest move first.
+func heat(moves []refresh.Move, days []civil.Date) (rows []heatRow) {
+	at := map[string]int{}
+	for _, m := range moves {
+		column := slices.Index(days, m.Partition)
+		if column < 0 {
+			continue
+		}
+		row, known := at[m.Metric]
+		if !known {
+			row = len(rows)
+			at[m.Metric] = row
+			rows = append(rows, heatRow{m.Metric, make([]heatCell, len(days))})
+		}
+		cell := &rows[row].Cells[column]
+		if cell.Percent == "" { // the biggest of several moves of a day stands for them
+			*cell = heatCell{percent(m.Size), step(m.Size), m.Size > 0, m.Finality == refresh.Final}
+		}
+	}
+	return rows
+}
+
+// step is how dark a move is drawn.
+func step(size float64) int {
+	size = max(size, -size)
+	for i, least := range []float64{0.5, 0.2, 0.05, 0.01} {
+		if size >= least {
+			return 5 - i
+		}
+	}
+	return 1
+}
+
+// percent writes a size: how much a move is of a usual day.
+func percent(size float64) string {
+	switch {
+	case size == 0:
+		return "0 %"
+	case max(size, -size) < 0.001:
+		return "< 0.1 %"
+	case max(size, -size) < 0.1:
+		return fmt.Sprintf("%+.1f %%", size*100)
+	}
+	return fmt.Sprintf("%+.0f %%", size*100)
+}

@@ -1,0 +1,161 @@
+package console
+
+import (
+	"context"
+	"maps"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// A partitionBody is one partition of a table.
+type partitionBody struct {
+	Job, Name, Kind string
+	Zone            *time.Location
+	Ends            time.Time
+	State           state
+	Entry           refresh.Entry
+	Run             string // that failed or was interrupted, and has a page
+	Due             refresh.Reason
+	Unread          error     // the history couldn't be read
+	Contents        []content // the newest first
+	More            int       // contents that aren't shown
+	Metrics         []metric
+	Receipts        []receipt
+	Again, History  string // commands
+	Newer, Older    string // partitions
+}
+
+// A content is what a partition held from one fetch on.
+type content struct {
+	ledger.Record
+	Linked string // the run that brought it and that has a page
+	Change string // of the rows since the one before; empty: it is the first one
+	Now    bool   // the partition holds it
+}
+
+// A metric is one number of all contents that are shown.
+type metric struct {
+	Name   string
+	Values []value
+}
+
+// A value is a metric of one content, and the difference to the content before.
+type value struct{ Is, Change string }
+
+// A receipt is what one sink holds.
+type receipt struct {
+	Sink, Key string
+	Size      int64
+}
+
+// mostContents is how many contents of a partition are shown.
+const mostContents = 12
+
+// partition shows one partition.
+func (c *Console) partition(ctx context.Context, names vars) (view, error) {
+	s, j, known := c.cache.one(ctx, names["job"])
+	if !known || j.Look == nil {
+		return view{}, errNoPage
+	}
+	if j.err != nil {
+		return view{j.Name, "unreadable.html", unreadable(j.Name, j.err, "status "+j.Name)}, nil
+	}
+	all := j.look.Calendar
+	at := slices.IndexFunc(all, func(e refresh.Entry) bool { return day(e.Partition) == names["day"] })
+	if at < 0 {
+		return view{}, errNoPage
+	}
+	e := all[at]
+	b := partitionBody{Job: j.Name, Name: day(e.Partition), Kind: j.Kind, Zone: j.Zone, Ends: endOf(j, e.Partition), State: stateOf(e.Condition), Entry: e}
+	paged := withPage(all)
+	if at > 0 && paged[all[at-1].Partition] {
+		b.Older = day(all[at-1].Partition)
+	}
+	if at+1 < len(all) && paged[all[at+1].Partition] {
+		b.Newer = day(all[at+1].Partition)
+	}
+	if e.Gap != nil {
+		b.Run = s.linked(e.Gap.Run)
+	}
+	for _, d := range j.look.Due {
+		if d.Partition == e.Partition {
+			b.Due = d.Reason
+		}
+	}
+	if e.Condition != refresh.Gone && j.Kind != "events" {
+		b.Again = between(j.Name, "backfill", e.Partition, e.Partition)
+	}
+	b.History = between(j.Name, "history", e.Partition, e.Partition)
+	for _, r := range e.Record.Receipts {
+		b.Receipts = append(b.Receipts, receipt{r.Sink, r.Key, r.Size})
+	}
+	history, err := c.history(ctx, s, j, e.Partition)
+	b.Unread = err
+	b.contents(s, history)
+	return view{j.Name + ", " + b.Name, "partition.html", b}, nil
+}
+
+// contents lays out what the partition has held.
+func (b *partitionBody) contents(s sight, history []ledger.Record) {
+	b.More = max(0, len(history)-mostContents)
+	names := map[string][]value{}
+	for i, e := range slices.Backward(history[b.More:]) {
+		at := b.More + i
+		c := content{Record: e, Linked: s.linked(e.Run), Now: at == len(history)-1 && b.Entry.Record.State != ledger.Publishing}
+		before := ledger.Record{}
+		if at > 0 {
+			before = history[at-1]
+			c.Change = difference(valueOf(e, refresh.RowCount), valueOf(before, refresh.RowCount))
+		}
+		b.Contents = append(b.Contents, c)
+		for _, name := range namesOf([]refresh.Entry{{Record: e}, {Record: before}})[1:] {
+			v := value{Is: valueOf(e, name)}
+			if at > 0 {
+				v.Change = difference(v.Is, valueOf(before, name))
+			}
+			for len(names[name]) < len(b.Contents)-1 {
+				names[name] = append(names[name], value{})
+			}
+			names[name] = append(names[name], v)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		values := names[name]
+		for len(values) < len(b.Contents) {
+			values = append(values, value{})
+		}
+		b.Metrics = append(b.Metrics, metric{name, values})
+	}
+}
+
+// difference writes one number less another with its sign; nothing when there is none, or when one of them isn't there.
+func difference(is, was string) string {
+	a, first := new(big.Rat).SetString(is)
+	b, second := new(big.Rat).SetString(was)
+	if !first || !second || a.Cmp(b) == 0 {
+		return ""
+	}
+	a.Sub(a, b)
+	text := amount(refresh.Decimal(a))
+	if a.Sign() > 0 {
+		text = "+" + text
+	}
+	return text
+}
+
+// eachPartition names the partitions of all tables that have a page in an export.
+func (c *Console) eachPartition(ctx context.Context) (all []vars) {
+	for _, j := range c.cache.see(ctx, func(j Job) bool { return j.Look != nil && hasPage(j) }).jobs {
+		paged := withPage(j.look.Calendar)
+		for _, e := range j.look.Calendar {
+			if paged[e.Partition] {
+				all = append(all, vars{"job": j.Name, "day": day(e.Partition)})
+			}
+		}
+	}
+	return all
+}

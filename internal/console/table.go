@@ -1,0 +1,178 @@
+package console
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A tableBody is one job's table.
+type tableBody struct {
+	overviewJob
+	Table    string
+	Sinks    []string
+	Schedule bool
+	Standing refresh.Standing
+	Counts   []conditionCount
+	Problems []problem
+	Calendar calendar
+	Unread   error // the history couldn't be read
+	Pictures []picture
+	Numbers  []numbersRow // the newest first
+	Runs     []runFreshness
+	Oldest   time.Duration // the longest age of Runs
+}
+
+// A conditionCount is how many partitions are in a condition.
+type conditionCount struct {
+	State state
+	Count int
+}
+
+// A numbersRow is the numbers of one partition, in the order of the pictures.
+type numbersRow struct {
+	Partition string
+	State     state
+	Page      bool
+	Numbers   []number
+}
+
+// A runFreshness is how new the table was when a run was over.
+type runFreshness struct {
+	runLine
+	Did    string
+	Newest *civil.Date   // nil: it isn't recorded
+	Age    time.Duration // of the newest partition's end
+	Long   float64       // Age in percent of the longest
+}
+
+// mostCells is how many numbers the table of a page holds at most, and mostRuns of how many runs it tells.
+const (
+	mostCells = 700
+	leastDays = 14
+	mostRuns  = 30
+)
+
+// table shows one job's table.
+func (c *Console) table(ctx context.Context, s sight, j seen) view {
+	b := tableBody{overviewJob: overviewOf(s, j), Table: j.Table, Sinks: j.Sinks, Schedule: j.Schedule != nil, Standing: j.look.Standing}
+	all := j.look.Calendar
+	b.Calendar = calendarOf(j.look.Period, all)
+	b.Counts = countsOf(all)
+	b.Problems = slices.Concat(failures(s.past, j), lacks(j))
+	for i, p := range b.Problems {
+		b.Problems[i].Run, b.Problems[i].Job = s.linked(p.Run), ""
+	}
+	slices.SortStableFunc(b.Problems, func(x, y problem) int { return x.rank - y.rank })
+	b.Runs, b.Oldest = freshness(s, j)
+	changed, err := c.changed(ctx, s, j.Job)
+	b.Unread = err
+	had := earlierOf(changed, s.now.Add(-lately))
+	names := namesOf(all)
+	recent := all[max(0, len(all)-min(newestPages, max(leastDays, mostCells/len(names)))):]
+	for _, name := range names {
+		b.Pictures = append(b.Pictures, pictureOf(recent, had, name))
+	}
+	paged := withPage(all)
+	for _, e := range slices.Backward(recent) {
+		row := numbersRow{Partition: day(e.Partition), State: stateOf(e.Condition), Page: paged[e.Partition]}
+		for _, name := range names {
+			row.Numbers = append(row.Numbers, had.numberOf(e, name))
+		}
+		b.Numbers = append(b.Numbers, row)
+	}
+	return view{j.Name, "table.html", b}
+}
+
+// countsOf counts partitions by their condition, those first that need a person most.
+func countsOf(all []refresh.Entry) (list []conditionCount) {
+	n := map[refresh.Condition]int{}
+	for _, e := range all {
+		n[e.Condition]++
+	}
+	for _, c := range refresh.Conditions {
+		if n[c] > 0 {
+			list = append(list, conditionCount{stateOf(c), n[c]})
+		}
+	}
+	return list
+}
+
+// freshness says of the last runs of a job, the newest first, how old the newest complete partition was when each was over. The
+// longest age is given too.
+func freshness(s sight, j seen) (list []runFreshness, oldest time.Duration) {
+	for _, r := range s.past.Runs {
+		at := slices.IndexFunc(r.Results, func(res ledger.Result) bool { return res.Job == j.Name })
+		if at < 0 || r.Ended == nil || len(list) == mostRuns {
+			continue
+		}
+		f := runFreshness{runLine: lineOf(r), Did: outcome(r.Results[at]), Newest: r.Results[at].Newest}
+		if f.Newest != nil {
+			f.Age = max(0, r.Ended.Sub(endOf(j, *f.Newest)))
+			oldest = max(oldest, f.Age)
+		}
+		list = append(list, f)
+	}
+	for i := range list {
+		list[i].Long = 100 * list[i].Age.Seconds() / max(oldest.Seconds(), 1)
+	}
+	return list, oldest
+}
+
+// endOf is when the period of a job's partition is over. Of a table without periods it is the end of that day.
+func endOf(j seen, partition civil.Date) time.Time {
+	zone := j.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	next := partition.AddDays(1)
+	if j.look.Period != refresh.Whole && partition != sinks.Whole {
+		next = j.look.Period.Next(partition)
+	}
+	return next.In(zone)
+}
+
+// series shows one number of all partitions of a job.
+func (c *Console) series(ctx context.Context, names vars) (view, error) {
+	s, j, known := c.cache.one(ctx, names["job"])
+	switch {
+	case !known || j.Look == nil:
+		return view{}, errNoPage
+	case j.err != nil:
+		return view{j.Name, "unreadable.html", unreadable(j.Name, j.err, "status "+j.Name)}, nil
+	case !slices.Contains(namesOf(j.look.Calendar), names["number"]):
+		return view{}, errNoPage
+	}
+	changed, err := c.changed(ctx, s, j.Job)
+	had := earlierOf(changed, s.now.Add(-lately))
+	body := struct {
+		Job, Number string
+		Unread      error
+		Picture     picture
+		Rows        []numbersRow
+	}{j.Name, names["number"], err, pictureOf(j.look.Calendar, had, names["number"]), nil}
+	for _, e := range slices.Backward(j.look.Calendar) {
+		body.Rows = append(body.Rows, numbersRow{day(e.Partition), stateOf(e.Condition), false, []number{had.numberOf(e, body.Number)}})
+	}
+	return view{j.Name + ": " + body.Number, "series.html", body}, nil
+}
+
+// eachSeries names the numbers of all tables.
+func (c *Console) eachSeries(ctx context.Context) (all []vars) {
+	for _, j := range c.cache.see(ctx, func(j Job) bool { return j.Look != nil && hasPage(j) }).jobs {
+		if j.err == nil {
+			for _, name := range namesOf(j.look.Calendar) {
+				if pathSafe(name) {
+					all = append(all, vars{"job": j.Name, "number": name})
+				}
+			}
+		}
+	}
+	return all
+}
