@@ -120,8 +120,13 @@ var headerName = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9-]{0,63}$`), "t
 
 // token refers to a token: an environment variable, a file, or a runtimevar URL of a store that isn't the config itself
 // (constant:// would be).
-var token = strict.Reference(strict.Expr(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|file)://\S+)$`),
+var token = strict.Reference(tokenForm,
 	"a reference, never the token itself: ${NAME} of an environment variable, ${file:/path}, or a gcpsecretmanager:// or file:// URL")
+
+var tokenForm = strict.Expr(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|file)://\S+)$`)
+
+// RefersToToken tells whether a text is such a reference.
+func RefersToToken(text string) bool { return tokenForm.MatchString(text) }
 
 // perSecond is a rate above 0 of what is named.
 func perSecond(what string) strict.Shape[float64] {

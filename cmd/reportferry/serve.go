@@ -12,6 +12,7 @@ import (
 	"github.com/robfig/cron/v3"
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/console"
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
@@ -22,6 +23,7 @@ import (
 // newServe makes the command serve.
 func newServe(p *wire.Program) *cobra.Command {
 	var health string
+	var pages *console.Listening
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Stay, and run each job when its schedule fires",
@@ -33,7 +35,9 @@ that is due anyway.
 
 GET /healthz on a loopback address answers what each job did and does next. A
 request for another host than localhost or such an address is answered with 421,
-because a page in a browser may have sent it.`,
+because a page in a browser may have sent it.
+
+With --console the pages of the command console are shown too, by its rules.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
@@ -56,11 +60,22 @@ because a page in a browser may have sent it.`,
 				}
 				defer stop()
 			}
+			if pages.On() {
+				s := e.Session("")
+				defer func() { err = errors.Join(err, s.Close()) }()
+				address, stop, err := pages.Show(ctx, s)
+				if err != nil {
+					return err
+				}
+				defer stop()
+				fmt.Fprintf(cmd.ErrOrStderr(), "serving; the console is at %s\n", address)
+			}
 			d.run(ctx)
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&health, "health", "127.0.0.1:8081", "loopback `address` of /healthz; empty: none")
+	pages = console.NewListening(cmd, "console", "console-", "", "`address` of the console's pages, such as 127.0.0.1:8082; empty: none")
 	return cmd
 }
 

@@ -9,6 +9,7 @@ package console
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -25,6 +26,7 @@ type Options struct {
 	Again  string           // what a command on a page needs to find the same config: " --config FILE", or nothing
 	Age    time.Duration    // how old what is shown may be; 0: five seconds
 	Now    func() time.Time // nil: time.Now
+	Log    *slog.Logger     // is told why a page couldn't be made. Nil: nobody is
 }
 
 // A Job is an entry of the config, as far as pages show it.
@@ -64,6 +66,9 @@ type Console struct {
 func New(o Options) *Console {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Age == 0 {
 		o.Age = 5 * time.Second

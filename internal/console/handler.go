@@ -20,6 +20,7 @@ func (c *Console) Handler() http.Handler {
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		mux.ServeHTTP(w, r)
 	})
@@ -37,6 +38,9 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, errNoPage):
 		status, content = http.StatusNotFound, []byte("There is no such page. The overview is at the root of this address.\n")
 	case err != nil:
+		if r.Context().Err() == nil { // else the reader has gone away, and that may be why
+			c.o.Log.Error("a page of the console could not be made", "path", name, "status", err)
+		}
 		status, content = http.StatusInternalServerError, []byte("The page could not be made. The log of this process says why.\n")
 	}
 	kind := "text/html; charset=utf-8"

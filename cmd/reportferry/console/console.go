@@ -9,14 +9,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/loopback"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/sinks/blobsink"
@@ -24,25 +20,38 @@ import (
 
 // New makes the command console.
 func New(p *wire.Program) *cobra.Command {
-	var addr, export string
+	var export string
+	var l *Listening
 	cmd := &cobra.Command{
 		Use:   "console",
 		Short: "Show the ledger as pages: what is there, what is missing, and why",
 		Long: `Show the ledger as pages in a browser: what is there, what is missing, and why.
 Pages change nothing, and the service is asked for nothing.
 
+They are for this machine alone, unless --listen names another address and
+--token refers to a token of at least 16 characters. Readers log in with it as
+the password of any user name, or send it as Authorization: Bearer. It goes over
+the network as it is, so put something in front that speaks TLS, and give --host
+the name that browsers then ask for; other names are answered with 421.
+
 With --export they are written as files into a folder or a bucket, for those
 without a server; index.html is the first page.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				list, err := JobsOf(s)
+				if export == "" {
+					address, stop, err := l.Show(ctx, s)
+					if err != nil {
+						return err
+					}
+					defer stop()
+					fmt.Fprintf(cmd.OutOrStdout(), "The console is at %s. Interrupt this command to end it.\n", address)
+					<-ctx.Done()
+					return nil
+				}
+				c, err := consoleOf(s)
 				if err != nil {
 					return err
-				}
-				c := console.New(console.Options{Ledger: s.Ledger, Jobs: list, Again: p.Again()})
-				if export == "" {
-					return serve(ctx, cmd, addr, c)
 				}
 				b, err := blobsink.OpenBucket(ctx, export)
 				if err != nil {
@@ -52,27 +61,16 @@ without a server; index.html is the first page.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:8082", "loopback `address` to listen on")
+	l = NewListening(cmd, "listen", "", "127.0.0.1:8082", "`address` to listen on")
 	cmd.Flags().StringVar(&export, "export", "", "write the pages to this folder's or bucket's `URL`, and end")
 	return cmd
 }
 
-// serve answers until ctx ends.
-func serve(ctx context.Context, cmd *cobra.Command, addr string, c *console.Console) error {
-	if err := loopback.Check("--addr", addr); err != nil {
-		return exit.Coded(err)
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+// consoleOf makes the console of a session's config. It reads nothing yet.
+func consoleOf(s *wire.Session) (*console.Console, error) {
+	list, err := JobsOf(s)
 	if err != nil {
-		return exit.Coded(fmt.Errorf("--addr: %w", err))
+		return nil, err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "The console is at http://%s/. Interrupt this command to end it.\n", listener.Addr())
-	server := &http.Server{
-		Handler: loopback.KnownHosts(addr, c.Handler()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second, IdleTimeout: time.Minute,
-	}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return console.New(console.Options{Ledger: s.Ledger, Jobs: list, Again: s.Again(), Log: s.Log}), nil
 }

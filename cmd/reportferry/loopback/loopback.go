@@ -1,5 +1,5 @@
-// Package loopback keeps servers without a login to this machine. Without it, a page in somebody's browser could have a name
-// of its own lead to this machine (DNS rebinding) and read the answers.
+// Package loopback keeps servers without a login to this machine, and all servers to the names that they are known by. Without it,
+// a page in somebody's browser could have a name of its own lead to this machine (DNS rebinding) and read the answers.
 package loopback
 
 import (
@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -18,19 +19,34 @@ func Check(flag, addr string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w: want an address such as 127.0.0.1:8081", flag, ledger.ErrRefused)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !is(host) {
 		return fmt.Errorf("%s %s: %w: want a loopback address, such as 127.0.0.1:8081", flag, addr, ledger.ErrRefused)
 	}
 	return nil
 }
 
-// KnownHosts passes requests on whose Host is loopback or the address that is listened on, and answers others with 421. A
-// browser that was led here by a foreign name still says that name.
-func KnownHosts(listen string, next http.Handler) http.Handler {
+// Is tells whether only this machine reaches an address.
+func Is(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	return err == nil && is(host)
+}
+
+func is(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// KnownHosts passes requests on whose Host is loopback, the address that is listened on or one of the names, and answers others
+// with 421. A browser that was led here by a foreign name still says that name.
+func KnownHosts(listen string, next http.Handler, names ...string) http.Handler {
+	also := ""
+	if names != nil {
+		also = ", or a name that it was told to have"
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		if !known(r.Host, listen, local) {
-			http.Error(w, fmt.Sprintf("The request is for the host %q, which isn't this server; want localhost, a loopback address, or the address that it listens on.", r.Host), http.StatusMisdirectedRequest)
+		if named := slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, hostOf(r.Host)) }); !named && !known(r.Host, listen, local) {
+			http.Error(w, fmt.Sprintf("The request is for the host %q, which isn't this server; want localhost, a loopback address, or the address that it listens on%s.", r.Host, also), http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)

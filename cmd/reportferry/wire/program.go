@@ -29,6 +29,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/strict"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -111,6 +112,19 @@ func (p *Program) Again() string {
 func (p *Program) getenv(name string) string {
 	value, _ := p.LookupEnv(name)
 	return value
+}
+
+// Secret reads the token that a flag refers to, as the config's keys do. Errors don't repeat what may be the token itself.
+func (p *Program) Secret(ctx context.Context, reference string) (string, error) {
+	if !config.RefersToToken(reference) {
+		return "", errors.New("want a reference and never the token itself, which a list of processes would show: '${NAME}' of an environment variable, " +
+			"in single quotes, because a shell fills in a text without them; '${file:/path}', or a gcpsecretmanager:// URL")
+	}
+	source, err := transport.ParseToken(reference, p.getenv)
+	if err != nil {
+		return "", err
+	}
+	return source.Token(ctx)
 }
 
 // loadConfig reads the config file. Its errors end the process with ExitUsage.

@@ -1,0 +1,116 @@
+// Package access lets only those in who know a token. Without it, whoever reaches the console's address would read what a company
+// spends, and where.
+//
+//	request ─┬─ Authorization: Bearer or Basic ─┐
+//	         └─ cookie of an earlier Basic ─────┴─▶ Gate ─┬─▶ the pages
+//	                                                      └─▶ 401, the same for every reason
+//
+// There is no form to log in by, so nothing but GET and HEAD is ever answered: browsers ask for a name and a password by themselves.
+package access
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	cookieName = "reportferry_console"
+	// cookieLife is a day at work. After it, a browser logs in again by itself as long as it knows the password.
+	cookieLife = 12 * time.Hour
+)
+
+// A Gate knows the token, and no more of it than a hash. It is safe for concurrent use.
+type Gate struct {
+	token   [sha256.Size]byte
+	key     [sha256.Size]byte // signs cookies, which are therefore worth nothing to another process
+	log     *slog.Logger
+	refused rate.Sometimes
+}
+
+// New makes a gate that a token opens.
+func New(token string, log *slog.Logger) *Gate {
+	g := &Gate{token: sha256.Sum256([]byte(token)), log: log, refused: rate.Sometimes{Interval: time.Minute}}
+	_, _ = rand.Read(g.key[:]) // never fails (crypto/rand)
+	return g
+}
+
+// Wrap passes requests on that bring the token as the password of any user, as a Bearer token, or by the cookie that a password
+// earned. All others get the same answer.
+func (g *Gate) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" {
+			if c, err := r.Cookie(cookieName); err == nil && g.signed(c.Value, time.Now()) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			g.refuse(w)
+			return
+		}
+		_, password, basic := r.BasicAuth()
+		if !basic {
+			password = bearer(r)
+		}
+		given := sha256.Sum256([]byte(password))
+		if subtle.ConstantTimeCompare(given[:], g.token[:]) != 1 {
+			g.refused.Do(func() {
+				g.log.Warn("the console was asked with a wrong token; for a minute, no other such request is logged", "remote", r.RemoteAddr)
+			})
+			g.refuse(w)
+			return
+		}
+		if basic {
+			http.SetCookie(w, g.cookie(r, time.Now()))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (g *Gate) refuse(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", `Basic realm="reportferry console", charset="UTF-8"`)
+	http.Error(w, "The console wants its token: as the password, with any user name, or as Authorization: Bearer.", http.StatusUnauthorized)
+}
+
+// bearer is the token of a header Authorization: Bearer.
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// cookie says until when it is good, signed. X-Forwarded-Proto is a claim that anyone can make. It is believed because it can
+// only make a browser stricter: a cookie that is Secure never goes over plain HTTP.
+func (g *Gate) cookie(r *http.Request, now time.Time) *http.Cookie {
+	until := strconv.FormatInt(now.Add(cookieLife).Unix(), 10)
+	return &http.Cookie{
+		Name: cookieName, Value: until + "." + g.sign(until), Path: "/", MaxAge: int(cookieLife.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+	}
+}
+
+func (g *Gate) sign(until string) string {
+	m := hmac.New(sha256.New, g.key[:])
+	m.Write([]byte(until))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// signed tells whether a cookie is one of this gate, and still good.
+func (g *Gate) signed(value string, now time.Time) bool {
+	until, signature, _ := strings.Cut(value, ".")
+	if !hmac.Equal([]byte(signature), []byte(g.sign(until))) {
+		return false
+	}
+	end, err := strconv.ParseInt(until, 10, 64)
+	return err == nil && now.Unix() < end
+}
