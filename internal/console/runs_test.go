@@ -72,7 +72,7 @@ func TestNothingOfTheLedgerIsMarkup(t *testing.T) {
 // Every link leads to a page or an asset, also to a run that the ledger has forgotten: it isn't linked.
 func TestLinksLeadSomewhere(t *testing.T) {
 	all := everyPage(t, madeUp(t))
-	links := regexp.MustCompile(`(?:href|src)="([^"#]+)"`)
+	links := regexp.MustCompile(`(?:href|src)="?([^"#> ]+)"?`)
 	for path, page := range all {
 		for _, link := range links.FindAllStringSubmatch(page, -1) {
 			to := pathpkg.Join(pathpkg.Dir(path), link[1])

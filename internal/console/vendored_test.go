@@ -24,7 +24,7 @@ func TestVendoredFilesAreTheirAuthors(t *testing.T) {
 	if err := json.Unmarshal(content, &list); err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"style.css", "console.js"}
+	known := []string{"style.css", "console.js", "icon.svg"}
 	for _, p := range list {
 		licensed := false
 		for name, f := range p.Files {
