@@ -37,7 +37,7 @@ func appState(a App) state {
 	case AppSending:
 		return state{"soft", "◔", "being sent"}
 	case AppWaiting:
-		return state{"soft", "⧗", "migration under way"}
+		return state{"soft", "…", "migration under way"}
 	case AppFailed:
 		return state{"bad", "✖", "failed"}
 	case AppDone:
@@ -86,7 +86,7 @@ func real(a App, f AppField) fieldLine {
 	case a.Condition == AppDone:
 		return fieldLine{f, state{"good", "✔", "as declared"}, ""}
 	case a.Condition == AppWaiting || a.Condition == AppSending:
-		return fieldLine{f, state{"soft", "⧗", "on its way"}, ""}
+		return fieldLine{f, state{"soft", "…", "on its way"}, ""}
 	}
 	return fieldLine{f, state{"none", "?", "the ledger can't tell"}, ""}
 }

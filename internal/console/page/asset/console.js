@@ -58,6 +58,15 @@ function number(cell) {
   return text === '' || Number.isNaN(Number(text)) ? null : Number(text);
 }
 
+// colour is what a variable of the style sheet stands for in the colours of today: light or dark.
+function colour(element, variable) {
+  const probe = element.appendChild(document.createElement('span'));
+  probe.style.color = `var(${variable})`;
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
 // The chart of a table whose first column has days, whose second one has numbers, and whose third one has those of a day ago where
 // they were others.
 function zoom(figure) {
@@ -69,8 +78,8 @@ function zoom(figure) {
   }
   const now = rows.map((row) => number(row.cells[1]));
   const before = rows.map((row) => number(row.cells[2]));
-  const style = getComputedStyle(figure);
-  const axis = { stroke: style.color, grid: { stroke: style.getPropertyValue('--line') }, ticks: { stroke: style.getPropertyValue('--line') } };
+  const lines = { stroke: colour(figure, '--line') };
+  const axis = { stroke: colour(figure, '--text'), grid: lines, ticks: lines };
   const picture = figure.querySelector('svg');
   const place = document.createElement('div');
   place.setAttribute('role', 'img');
@@ -83,10 +92,13 @@ function zoom(figure) {
     tzDate: (at) => uPlot.tzDate(new Date(at * 1e3), 'Etc/UTC'),
     series: [
       { label: 'Day', value: '{YYYY}-{MM}-{DD}' },
-      { label: table.tHead.rows[0].cells[1].textContent, stroke: style.getPropertyValue('--chart-now'), width: 2, points: { show: days.length < 200 } },
-      { label: 'A day ago', stroke: style.getPropertyValue('--chart-before'), paths: () => null, points: { show: true, size: 6 } },
+      { label: table.tHead.rows[0].cells[1].textContent, stroke: colour(figure, '--chart-now'), width: 2, points: { show: days.length < 200 } },
+      { label: 'A day ago', stroke: colour(figure, '--chart-before'), paths: () => null, points: { show: true, size: 6 } },
     ],
-    axes: [axis, { ...axis, size: 80 }],
+    axes: [
+      { ...axis, space: 90, incrs: [1, 7, 14, 28, 91, 182, 364, 728].map((d) => d * 86400), values: (_, at) => at.map((s) => new Date(s * 1e3).toISOString().slice(0, 10)) },
+      { ...axis, size: 80 },
+    ],
     scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.05 : 0] } },
   }, [days, now, before], place);
   new ResizeObserver(() => plot.setSize(size())).observe(figure);
