@@ -68,7 +68,7 @@ func TestCommandsOfTheGuide(t *testing.T) {
 // And every other list of arguments in this folder.
 func TestArgumentsOfTheManifests(t *testing.T) {
 	lists := regexp.MustCompile(`args(?:\s*=|:)\s*\[(.*)\]`)
-	files, err := filepath.Glob("*/*")
+	files, err := filepath.Glob("*/*.*")
 	check(t, err)
 	found := 0
 	for _, name := range files {
