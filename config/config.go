@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -35,6 +36,7 @@ type Config struct {
 	Service  Service
 	Ledger   string        // bucket URL of the ledger
 	Audit    string        // sink URL of the tables that record what runs did; empty: none
+	Export   string        // bucket URL of the console's pages; empty: they aren't written
 	SpoolDir string        // folder of the spool files; empty: the system's folder for temporary files
 	States   bool          // tables that tell of the jobs' tables
 	Raw      Raw           // of jobs that don't say otherwise
@@ -89,6 +91,8 @@ func configObject(c *Config) strict.Object {
 			"URL of the bucket that records what is done. A folder is enough for one machine; several machines that share the work need a bucket that all of them reach."),
 		strict.Optional("audit", bucketURL, &c.Audit, "bigquery://my-project/my_dataset",
 			"A bigquery:// URL of the dataset that keeps the table _reportferry_runs, in which each run records what it did. Without the key there is no such table."),
+		strict.Optional("export", pagesURL, &c.Export, "gs://my-bucket/status",
+			"URL of a bucket or folder that gets the pages of the command console as files after each run, for people who look at them without a server. index.html is the first one. Without the key they aren't written."),
 		strict.Optional("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
 			"Folder in which finished files wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
@@ -106,6 +110,15 @@ func configObject(c *Config) strict.Object {
 		}
 	}}
 }
+
+// pagesURL is the URL of a place for files.
+var pagesURL = strict.Checked(bucketURL, func(d *strict.Decoder, n strict.Node, key, s string) bool {
+	if strings.HasPrefix(s, "bigquery:") {
+		d.Fail(n, "%s: pages are files, which BigQuery doesn't take; want a bucket or a folder, such as gs://my-bucket/status", key)
+		return false
+	}
+	return true
+})
 
 // checkHosts wants the address of every host that a job asks or pushes to. A config without jobs is for commands that ask.
 func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {

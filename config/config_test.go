@@ -129,11 +129,11 @@ func TestEveryKey(t *testing.T) {
 			BaseURL: "https://host.example/api", S2SURL: "https://s2s.example", CostURL: "http://127.0.0.1:8080",
 			AccountID: "0042", Token: "${file:/run/secrets/token}", Rate: 2.5, InFlight: 2, Attempts: 3, Patience: 90 * time.Second,
 		},
-		Ledger: "gs://bucket/ledger", Audit: "bigquery://project/audit", SpoolDir: "/var/spool", Lease: 30 * time.Second,
+		Ledger: "gs://bucket/ledger", Audit: "bigquery://project/audit", Export: "gs://bucket/status", SpoolDir: "/var/spool", Lease: 30 * time.Second,
 		KeepDays: 800, States: true, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 		Jobs: []Job{{
 			Name: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
-			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, line: 20,
+			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, line: 21,
 			Report: &Report{
 				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Horizons: []int{30}, Page: Page{2, 'w'},
 				OnEmpty: "keep", OnMissingEvent: "null", NewColumns: "later",
@@ -163,7 +163,7 @@ func TestEveryKey(t *testing.T) {
 				},
 			},
 		}, {
-			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 85,
+			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 86,
 			Report: &Report{
 				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30}, Page: Page{1, 'y'},
 				OnEmpty: "guard", OnMissingEvent: "fail", NewColumns: "now", Dimensions: []string{"year", "app"},
@@ -179,7 +179,7 @@ func TestEveryKey(t *testing.T) {
 			},
 		}, {
 			Name: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",
-			Sinks: []string{"gs://bucket/events"}, line: 95,
+			Sinks: []string{"gs://bucket/events"}, line: 96,
 			Events: &Events{Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"},
 			Warehouse: Warehouse{
 				ClusterBy: []string{"slug"}, RequireFilter: true, ExpireDays: 400,

@@ -20,6 +20,7 @@ var beyondSchema = map[string]string{
 	"anchors":                "anchor",
 	"doubled_keys":           "duplicate",
 	"event_columns":          "columns",
+	"export_bigquery":        "url",
 	"job_doubled":            "duplicate",
 	"lease":                  "range",
 	"dimension_is_metric":    "columns",

@@ -66,3 +66,34 @@ func TestConsoleIsShown(t *testing.T) {
 		}
 	}
 }
+
+// Each run writes the pages where the config says. When that fails, what the run did stays done, and it says so.
+func TestRunsWriteThePages(t *testing.T) {
+	dir := served(t)
+	file, pages := filepath.Join(dir, "c.yml"), filepath.Join(dir, "status")
+	content, err := os.ReadFile(file)
+	check(t, err)
+	check(t, os.WriteFile(file, append([]byte("export: file://"+pages+"\n"), content...), 0o600))
+	run := func() (code int, said string) {
+		var out strings.Builder
+		code = execute(t.Context(), []string{"run", "--config", file, "--now"}, &out, &out)
+		return code, out.String()
+	}
+	if code, said := run(); code != 0 || strings.Contains(said, "pages") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	index, err := os.ReadFile(filepath.Join(pages, "index.html"))
+	check(t, err)
+	if !strings.Contains(string(index), "by_hand") || !strings.Contains(string(index), "asset/style.css") {
+		t.Errorf("the first page is %s", index)
+	}
+	check(t, os.RemoveAll(pages))
+	check(t, os.MkdirAll(pages, 0o750))
+	check(t, os.WriteFile(filepath.Join(pages, "index.html"), []byte("Our shop"), 0o600))
+	code, said := run()
+	index, err = os.ReadFile(filepath.Join(pages, "index.html"))
+	check(t, err)
+	if code != 0 || !strings.Contains(said, "pages could not be written") || string(index) != "Our shop" {
+		t.Errorf("exit code %d: %s; the foreign page is now %s", code, said, index)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/after"
+	"github.com/reportferry/reportferry/cmd/reportferry/console"
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/want"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
@@ -19,6 +20,7 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // newRun makes the command run.
@@ -175,7 +177,7 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 
 // once does one run:
 //
-//	jobs ─ credential ─ clock ─ plans ─ quotas ─ record begun ─ units ─ record ended ─ audit table ─ summary
+//	jobs ─ credential ─ clock ─ plans ─ quotas ─ record begun ─ units ─ record ended ─ audit table ─ pages ─ summary
 //
 // Its exit code is also in the run's record. An error means that no unit was begun. serve calls it once for each firing of a
 // schedule, with an engine that stays open.
@@ -240,6 +242,9 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		if record.Exit == jobs.ExitDone {
 			record.Exit = jobs.ExitFailed
 		}
+	}
+	if err := console.Publish(ctx, s); err != nil { // the data is there, so the run hasn't failed
+		show.log.Warn("the console's pages could not be written; the next run tries again", "export", sinks.Redact(s.Config.Export), "status", err)
 	}
 	show.summary(record)
 	if !show.json && (r.Trigger == "manual" || r.Trigger == "backfill") { // a person waits, and nobody looks at a daemon

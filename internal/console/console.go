@@ -79,3 +79,10 @@ func New(o Options) *Console {
 	}
 	return c
 }
+
+// asOf is the same console at one moment: all that it shows was read at once.
+func (c *Console) asOf(t time.Time) *Console {
+	o := c.o
+	o.Now = func() time.Time { return t }
+	return New(o)
+}

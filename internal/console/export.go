@@ -4,43 +4,185 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
 
 	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+	"golang.org/x/sync/errgroup"
 )
 
-// Export writes every page and asset to a bucket, and index.html last, so that who reads it meanwhile finds what it leads to.
-func (c *Console) Export(ctx context.Context, b *blob.Bucket) error {
-	names, err := fs.Glob(assets, "*")
+// writers is how many files are written at once. Each takes a buffer.
+const writers = 4
+
+// writeBuffer is that of one file, of which most are far smaller. S3's client takes no smaller one.
+const writeBuffer = 5 << 20
+
+// Exported counts the files of an export.
+type Exported struct{ Written, Unchanged, Removed int }
+
+// Export writes every page and asset to a bucket, as of one moment. What a page refers to is written before it, and index.html last,
+// so that a reader finds what it leads to. Files that are as the last export left them aren't written again; those that it wrote
+// and that are no page any more are removed. No other file is touched, and none is ever there in half.
+func (c *Console) Export(ctx context.Context, b *blob.Bucket) (Exported, error) {
+	x := export{bucket: b, console: c.asOf(c.o.Now()), now: map[string]string{}}
+	err := x.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("export the console's pages: %w", err)
+	}
+	return x.did, err
+}
+
+// An export is under way.
+type export struct {
+	bucket  *blob.Bucket
+	console *Console
+	last    manifest
+
+	mu  sync.Mutex
+	now map[string]string // what is written or as it was
+	did Exported
+}
+
+func (x *export) run(ctx context.Context) (err error) {
+	if x.last, err = readManifest(ctx, x.bucket); err != nil {
+		return err
+	}
+	groups, whole, err := x.console.paths(ctx)
 	if err != nil {
 		return err
 	}
+	begun := manifest{Pages: map[string]string{}}
+	for _, name := range slices.Concat(append(groups, slices.Collect(maps.Keys(x.last.Pages)))...) {
+		begun.Pages[name] = ""
+	}
+	if err := begun.write(ctx, x.bucket); err != nil {
+		return err
+	}
+	for _, group := range groups {
+		g, ctx := errgroup.WithContext(ctx)
+		g.SetLimit(writers)
+		for _, name := range group {
+			g.Go(func() error { return x.one(ctx, name) })
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+	}
+	if err := x.remove(ctx, whole); err != nil {
+		return err
+	}
+	return manifest{Pages: x.now}.write(ctx, x.bucket)
+}
+
+// paths lists the files of an export: assets, then pages of which there are many, then the others, and index.html. They are whole
+// when nothing that names pages was unreadable.
+func (c *Console) paths(ctx context.Context) (groups [][]string, whole bool, err error) {
+	groups = make([][]string, 4)
+	names, err := fs.Glob(assets, "*")
+	if err != nil {
+		return nil, false, err
+	}
 	for _, name := range names {
-		content, err := fs.ReadFile(assets, name)
-		if err == nil {
-			err = b.WriteAll(ctx, "asset/"+name, content, nil)
-		}
-		if err != nil {
-			return fmt.Errorf("export asset/%s: %w", name, err)
-		}
+		groups[0] = append(groups[0], "asset/"+name)
 	}
-	var paths []string
 	for _, p := range pages {
-		if p.each == nil {
-			paths = append(paths, p.pattern)
-			continue
-		}
-		for _, names := range p.each(c, ctx) {
-			paths = append([]string{p.path(names)}, paths...)
+		switch {
+		case p.each != nil:
+			for _, names := range p.each(c, ctx) {
+				groups[1] = append(groups[1], p.path(names))
+			}
+		case p.pattern == "index.html":
+			groups[3] = append(groups[3], p.pattern)
+		default:
+			groups[2] = append(groups[2], p.pattern)
 		}
 	}
-	for _, path := range paths {
-		content, err := c.render(ctx, path)
+	s := c.cache.see(ctx, nil)
+	whole = s.err == nil && !slices.ContainsFunc(s.jobs, func(j seen) bool { return j.err != nil })
+	return groups, whole, ctx.Err()
+}
+
+// one writes a file unless it is as the last export left it.
+func (x *export) one(ctx context.Context, name string) (err error) {
+	var content []byte
+	if asset, is := strings.CutPrefix(name, "asset/"); is {
+		content, err = fs.ReadFile(assets, asset)
+	} else {
+		content, err = x.console.render(ctx, name)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	hash := hashOf(content)
+	was := x.last.Pages[name]
+	unchanged := hash == was
+	if !unchanged {
+		if was == "" {
+			err = mayWrite(ctx, x.bucket, name, content)
+		}
 		if err == nil {
-			err = b.WriteAll(ctx, path, content, &blob.WriterOptions{ContentType: "text/html; charset=utf-8"})
+			err = put(ctx, x.bucket, name, content)
 		}
 		if err != nil {
-			return fmt.Errorf("export %s: %w", path, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.now[name] = hash
+	if unchanged {
+		x.did.Unchanged++
+	} else {
+		x.did.Written++
 	}
 	return nil
+}
+
+// remove takes away what the last export wrote and this one didn't, unless something couldn't be read: a page of it may only seem
+// to be gone.
+func (x *export) remove(ctx context.Context, whole bool) error {
+	for name, hash := range x.last.Pages {
+		if _, kept := x.now[name]; kept {
+			continue
+		}
+		if !whole {
+			x.now[name] = hash
+			continue
+		}
+		if hash == "" && mayWrite(ctx, x.bucket, name, nil) != nil {
+			continue // an export that was cut off meant to write it, and it is somebody else's
+		}
+		if err := x.bucket.Delete(ctx, name); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+			return fmt.Errorf("remove %s: %w", name, err)
+		}
+		x.did.Removed++
+	}
+	return nil
+}
+
+// kinds are the content types of files by the end of their name.
+var kinds = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".json": "application/json",
+	".svg": "image/svg+xml", ".png": "image/png", ".md": "text/markdown; charset=utf-8", ".txt": "text/plain; charset=utf-8", "": "text/plain; charset=utf-8",
+}
+
+// put writes a file whole or not at all: a writer whose context is cancelled publishes nothing, and one that is closed after an
+// error may publish half. Browsers ask each time whether there is a newer one.
+func put(ctx context.Context, b *blob.Bucket, name string, content []byte) error {
+	ctx, abort := context.WithCancel(ctx)
+	defer abort()
+	w, err := b.NewWriter(ctx, name, &blob.WriterOptions{ContentType: kinds[path.Ext(name)], CacheControl: "no-cache", BufferSize: writeBuffer})
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(content); err != nil {
+		abort()
+		_ = w.Close() // err says why
+		return err
+	}
+	return w.Close()
 }

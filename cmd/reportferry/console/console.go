@@ -57,7 +57,11 @@ without a server; index.html is the first page.`,
 				if err != nil {
 					return fmt.Errorf("--export: %w", exit.Refused(err))
 				}
-				return errors.Join(c.Export(ctx, b), b.Close())
+				did, err := c.Export(ctx, b)
+				if err = errors.Join(err, b.Close()); err == nil {
+					fmt.Fprintf(cmd.OutOrStdout(), "%d pages and other files written, %d as they were, %d removed.\n", did.Written, did.Unchanged, did.Removed)
+				}
+				return err
 			})
 		},
 	}

@@ -1,0 +1,200 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
+)
+
+// filesOf gives the content of every file of a bucket.
+func filesOf(t *testing.T, b *blob.Bucket) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for it := b.List(nil); ; {
+		o, err := it.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := b.ReadAll(t.Context(), o.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[o.Key] = string(content)
+	}
+}
+
+func exported(t *testing.T, c *Console, b *blob.Bucket) Exported {
+	t.Helper()
+	did, err := c.Export(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return did
+}
+
+func TestExportedPagesAreThoseThatAreServed(t *testing.T) {
+	c, b := madeUp(t), memblob.OpenBucket(nil)
+	var mu sync.Mutex
+	var order []string
+	store := &ledgertest.Store{Bucket: b, Before: func(call, key string) {
+		if call == "write" {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, key)
+		}
+	}}
+	did := exported(t, c, store.Open())
+	all := filesOf(t, b)
+	if did.Written != len(all)-1 || did.Unchanged+did.Removed > 0 || len(all) < 10 {
+		t.Errorf("%+v of %d files", did, len(all))
+	}
+	for name, content := range all {
+		if o, err := b.Attributes(t.Context(), name); name != manifestName && (err != nil || kinds[path.Ext(name)] == "" && path.Ext(name) != ".LICENSE") {
+			t.Errorf("%s has the content type %q: %v", name, o.ContentType, err)
+		}
+		if !strings.HasSuffix(name, ".html") {
+			continue
+		}
+		served, err := c.page(t.Context(), name, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := func(page string) string {
+			_, after, _ := strings.Cut(page, "<body>")
+			before, _, _ := strings.Cut(after, "<footer>")
+			return before
+		}
+		if !strings.Contains(content, string(ownPage)) || body(content) != body(string(served)) && !strings.Contains(string(served), "hx-") {
+			t.Errorf("%s is served otherwise", name)
+		}
+	}
+	first, last := order[0], order[len(order)-2:]
+	if first != manifestName || !strings.HasPrefix(order[1], "asset/") || last[0] != "index.html" || last[1] != manifestName {
+		t.Errorf("written in this order: %v", order)
+	}
+}
+
+func TestExportAgain(t *testing.T) {
+	c, b := madeUp(t), memblob.OpenBucket(nil)
+	foreign := map[string]string{"jobs/note.txt": "mine", "index.htm": "mine", "runs/x.html": "mine"}
+	for name, content := range foreign {
+		if err := b.WriteAll(t.Context(), name, []byte(content), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := exported(t, c, b)
+	if again := exported(t, c, b); again != (Exported{Unchanged: first.Written}) {
+		t.Errorf("with nothing new: %+v, at first %+v", again, first)
+	}
+	if err := c.o.Ledger.ForgetRun(t.Context(), oldRun); err != nil {
+		t.Fatal(err)
+	}
+	c.o.Now = func() time.Time { return noon.Add(time.Hour) }
+	c = New(c.o)
+	third := exported(t, c, b)
+	all := filesOf(t, b)
+	if _, there := all["runs/"+oldRun+".html"]; there || third.Removed != 1 || third.Written == 0 || third.Unchanged < 2 {
+		t.Errorf("with a run forgotten: %+v, its page is there: %v", third, there)
+	}
+	for name, content := range foreign {
+		if all[name] != content {
+			t.Errorf("%s is %q", name, all[name])
+		}
+	}
+	c.o.Jobs = append(c.o.Jobs[:0:0], c.o.Jobs[:1]...)
+	c.o.Jobs[0].Look = looks("campaigns", Look{}, errors.New("no answer")).Look
+	if did := exported(t, New(c.o), b); did.Removed != 0 {
+		t.Errorf("with a job that can't be read: %+v", did)
+	}
+}
+
+// Somebody else's page is never replaced, not even by the second try.
+func TestExportLeavesForeignPages(t *testing.T) {
+	for _, name := range []string{"index.html", "asset/style.css", "runs/" + oldRun + ".html"} {
+		c, b := madeUp(t), memblob.OpenBucket(nil)
+		if err := b.WriteAll(t.Context(), name, []byte("<title>Our shop</title>"), nil); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := c.Export(t.Context(), b); !errors.Is(err, errForeign) || !strings.Contains(err.Error(), name) {
+				t.Errorf("over a foreign %s: %v", name, err)
+			}
+		}
+		if err := c.o.Ledger.ForgetRun(t.Context(), oldRun); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = New(c.o).Export(t.Context(), b)
+		if filesOf(t, b)[name] != "<title>Our shop</title>" {
+			t.Errorf("the foreign %s was replaced or removed", name)
+		}
+	}
+}
+
+// An export that is cut off at any write leaves whole files alone, and the next one ends what it began.
+func TestExportIsCutOff(t *testing.T) {
+	for cut := 1; ; cut++ {
+		c, b := madeUp(t), memblob.OpenBucket(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		var writes atomic.Int64
+		store := &ledgertest.Store{Bucket: b, Before: func(call, _ string) {
+			if call == "write" && writes.Add(1) == int64(cut) {
+				cancel()
+			}
+		}}
+		_, err := c.Export(ctx, store.Open())
+		cancel()
+		if err == nil {
+			if cut < 10 {
+				t.Errorf("it ends well though it was cut off at write %d", cut)
+			}
+			return
+		}
+		want := memblob.OpenBucket(nil)
+		exported(t, c, want)
+		whole := filesOf(t, want)
+		for name, content := range filesOf(t, b) {
+			if name != manifestName && content != whole[name] {
+				t.Errorf("cut off at write %d: %s is half there", cut, name)
+			}
+		}
+		if did := exported(t, c, b); did.Written+did.Unchanged != len(whole)-1 {
+			t.Errorf("after a cut at write %d: %+v", cut, did)
+		}
+		for name, content := range filesOf(t, b) {
+			if content != whole[name] {
+				t.Errorf("after a cut at write %d: %s isn't as it should be", cut, name)
+			}
+		}
+	}
+}
+
+func TestDamagedManifest(t *testing.T) {
+	c, b := madeUp(t), memblob.OpenBucket(nil)
+	exported(t, c, b)
+	if err := b.WriteAll(t.Context(), manifestName, []byte("{"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Export(t.Context(), b); err == nil || !strings.Contains(err.Error(), "delete it") {
+		t.Errorf("with a damaged list: %v", err)
+	}
+	if err := b.Delete(t.Context(), manifestName); err != nil {
+		t.Fatal(err)
+	}
+	if did := exported(t, c, b); did.Written == 0 {
+		t.Errorf("without a list: %+v", did)
+	}
+}
