@@ -60,6 +60,7 @@ type Console struct {
 	o     Options
 	cache *cache
 	pasts map[string]*past // by job
+	drawn drawn
 }
 
 // New makes a console. Nothing is read yet.

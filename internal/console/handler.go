@@ -1,10 +1,12 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 )
 
 // policy lets a page load what is beside it, and nothing else.
@@ -32,7 +34,7 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
 	if name == "" || strings.HasSuffix(name, "/") {
 		name = path.Join(name, "index.html")
 	}
-	content, err := c.page(r.Context(), name, true)
+	content, err := c.answer(r.Context(), name)
 	status := http.StatusOK
 	switch {
 	case errors.Is(err, errNoPage):
@@ -50,4 +52,33 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
 	_, _ = w.Write(content) // the reader may have gone away
+}
+
+// mostDrawn is how many pages are kept before all of them are forgotten.
+const mostDrawn = 500
+
+// drawn are pages that were made lately.
+type drawn struct {
+	mu sync.Mutex
+	of map[string]*kept[[]byte] // by path
+}
+
+// answer is a page as a server gives it. However many ask for it, it is made once in a while.
+func (c *Console) answer(ctx context.Context, path string) ([]byte, error) {
+	if _, _, known := find(path); !known {
+		return nil, errNoPage
+	}
+	return c.drawn.one(path).get(c.o.Now(), c.o.Age, func() ([]byte, error) { return c.page(context.WithoutCancel(ctx), path, true) })
+}
+
+func (d *drawn) one(path string) *kept[[]byte] {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.of == nil || len(d.of) >= mostDrawn {
+		d.of = map[string]*kept[[]byte]{}
+	}
+	if d.of[path] == nil {
+		d.of[path] = &kept[[]byte]{}
+	}
+	return d.of[path]
 }

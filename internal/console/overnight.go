@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -69,21 +70,35 @@ func (c *Console) overnight(ctx context.Context, _ vars) (view, error) {
 		Still []string // jobs of which nothing moved
 	}
 	body.Since, body.Zone = s.now.Add(-lately), c.zone()
-	for _, j := range s.jobs {
-		o := overnightJob{Name: j.Name, Zone: j.Zone, Error: j.err}
-		if j.err == nil {
-			var changed []ledger.Record
-			if changed, o.Error = c.changed(ctx, s, j.Job); o.Error == nil {
-				o.fill(s, j, changed)
-			}
-		}
+	all := make([]overnightJob, len(s.jobs))
+	g := &errgroup.Group{}
+	g.SetLimit(readers)
+	for i, j := range s.jobs {
+		g.Go(func() error {
+			all[i] = c.overnightOf(ctx, s, j)
+			return nil
+		})
+	}
+	_ = g.Wait() // errors are in what was found
+	for _, o := range all {
 		if o.Error == nil && o.Moves == 0 {
-			body.Still = append(body.Still, j.Name)
+			body.Still = append(body.Still, o.Name)
 			continue
 		}
 		body.Jobs = append(body.Jobs, o)
 	}
 	return view{"Overnight", "overnight.html", body}, nil
+}
+
+func (c *Console) overnightOf(ctx context.Context, s sight, j seen) overnightJob {
+	o := overnightJob{Name: j.Name, Zone: j.Zone, Error: j.err}
+	if j.err == nil {
+		var changed []ledger.Record
+		if changed, o.Error = c.changed(ctx, s, j.Job); o.Error == nil {
+			o.fill(s, j, changed)
+		}
+	}
+	return o
 }
 
 // fill lays out what moved of a table.

@@ -17,8 +17,12 @@ type Move struct {
 
 // Moves are the changes of a history, the biggest first, of a table whose records are done.
 func Moves(history []ledger.Record, done ledger.Records) (list []Move) {
+	changes := Changes(history)
+	if len(changes) == 0 {
+		return nil
+	}
 	usual := averages(done)
-	for _, c := range Changes(history) {
+	for _, c := range changes {
 		one := Move{Change: c}
 		if delta, ok := new(big.Rat).SetString(c.Delta); ok && delta.Sign() != 0 {
 			if all := usual[c.Metric]; all != nil {
