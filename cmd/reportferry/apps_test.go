@@ -44,7 +44,7 @@ var (
 
 // steadyApps takes out what differs from run to run.
 func steadyApps(p *place, stdout, stderr string) string {
-	lines := strings.SplitAfter(stderr, "\n")
+	lines := strings.SplitAfter(logTime.ReplaceAllString(stderr, "07:00:00 $1 "), "\n")
 	slices.Sort(lines) // of apps that are applied at once
 	said := strings.Join(lines, "") + stdout
 	said = tookTime.ReplaceAllString(strings.ReplaceAll(said, p.dir, "/dir"), "(0s)")
