@@ -53,7 +53,7 @@ def filled():
         try:
             (work / "rf.yml").write_text(config.replace("service: embedded", f'service: {{base_url: {base}, token: "${{TOKEN}}", rate: 1000}} #'))
             reportferry(*command)
-            views = reportferry("views", "cohorts_daily")
+            views = reportferry("views", "cohorts_daily", "--dialect", "duckdb")
         finally:
             server.kill()
             server.wait()

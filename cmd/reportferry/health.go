@@ -43,8 +43,8 @@ func (d *daemon) health(now time.Time) health {
 	return h
 }
 
-// serveHealth answers GET /healthz until stop is called. It takes loopback addresses only, because there is no login.
-func (d *daemon) serveHealth(ctx context.Context, addr string, stderr io.Writer) (stop func(), err error) {
+// serveHealth answers GET /healthz, and GET /metrics by a handler, until stop is called. It takes loopback addresses only, because there is no login.
+func (d *daemon) serveHealth(ctx context.Context, addr string, metrics http.Handler, stderr io.Writer) (stop func(), err error) {
 	if err := loopback.Check("--health", addr); err != nil {
 		return nil, err
 	}
@@ -58,6 +58,7 @@ func (d *daemon) serveHealth(ctx context.Context, addr string, stderr io.Writer)
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(d.health(time.Now())) // the caller may have gone away
 	})
+	mux.Handle("GET /metrics", metrics)
 	server := &http.Server{Handler: loopback.KnownHosts(addr, mux), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }() // Close ends it with an error that means nothing
 	return func() { _ = server.Close() }, nil

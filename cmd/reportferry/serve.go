@@ -14,6 +14,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/console"
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/metrics"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -33,9 +34,10 @@ looked at once, so that a schedule which fired while nobody served is not lost.
 A job that still runs when its schedule fires again is left alone: it does all
 that is due anyway.
 
-GET /healthz on a loopback address answers what each job did and does next. A
-request for another host than localhost or such an address is answered with 421,
-because a page in a browser may have sent it.
+GET /healthz on a loopback address answers what each job did and does next, and
+GET /metrics how fresh tables are, what they lack and what differs, for
+Prometheus. A request for another host than localhost or such an address is
+answered with 421, because a page in a browser may have sent it.
 
 With --console the pages of the command console are shown too, by its rules.`,
 		Args: cobra.NoArgs,
@@ -53,16 +55,20 @@ With --console the pages of the command console are shown too, by its rules.`,
 			if err != nil {
 				return exit.Coded(err)
 			}
+			s := e.Session("")
+			defer func() { err = errors.Join(err, s.Close()) }()
 			if health != "" {
-				stop, err := d.serveHealth(ctx, health, cmd.ErrOrStderr())
+				c, err := console.Of(s)
+				if err != nil {
+					return exit.Coded(err)
+				}
+				stop, err := d.serveHealth(ctx, health, metrics.Handler(c), cmd.ErrOrStderr())
 				if err != nil {
 					return exit.Coded(err)
 				}
 				defer stop()
 			}
 			if pages.On() {
-				s := e.Session("")
-				defer func() { err = errors.Join(err, s.Close()) }()
 				address, stop, err := pages.Show(ctx, s)
 				if err != nil {
 					return err

@@ -53,7 +53,7 @@ var layers = []layer{
 	}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 
 	{"sinks", nil, proving},
-	{"sinks/*", []string{"internal/disk", "sinks"}, proving},
+	{"sinks/*", []string{"internal/disk", "internal/formula", "sinks"}, proving},
 	{"sinks/bqsink/bqtest", []string{"internal/faults"}, nil}, // never a writer of ours: it reads Parquet with another library
 
 	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
@@ -80,6 +80,7 @@ var layers = []layer{
 	{"internal/emulator/naive", nil, append([]string{"internal/catalog"}, emulated...)},
 	{"internal/emulator/*", []string{"internal/emulator/facts", "internal/emulator/reading", "internal/emulator/store", "internal/emulator/wire"}, emulated},
 	{"internal/faults", nil, nil},
+	{"internal/formula", nil, nil},
 	{"internal/house", nil, []string{"internal/emulator/reading"}},
 	// Leaves that can be deleted: what they know of the rest would have to be untangled first.
 	{"internal/parquet", []string{"internal/parquet/zstdframe"}, []string{"internal/bench", "internal/catalog"}},

@@ -24,6 +24,18 @@ type column struct {
 	description string
 }
 
+// Columns are those of one of the tables.
+func Columns(name string) (list []table.Column) {
+	columns := partitionColumns
+	if name == Restatements {
+		columns = changeColumns
+	}
+	for _, c := range columns {
+		list = append(list, c.Column)
+	}
+	return list
+}
+
 // key is a column that is never NULL, value one that may be.
 func key(name string, t catalog.Type, description string) column {
 	return column{table.Column{Name: name, Source: name, Type: t, Dimension: true}, description}

@@ -2,16 +2,14 @@ package bqsink
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"net/http"
 	"slices"
 	"strings"
 
 	"cloud.google.com/go/bigquery"
+
+	"github.com/reportferry/reportferry/internal/formula"
 )
 
 // A View is what dashboards read of a table: its metrics summed, with ratios computed from the sums.
@@ -50,7 +48,7 @@ func (s *Sink) View(v View) (name, query string, err error) {
 		columns = append(columns, "SUM("+quote(c)+") AS "+quote(c))
 	}
 	for _, r := range v.Ratios {
-		sql, err := formulaSQL(r.Formula)
+		sql, err := formula.SQL(r.Formula, dialect)
 		if err != nil {
 			return "", "", fmt.Errorf("write the view of %s: column %s: %w", v.Table, r.Name, err)
 		}
@@ -78,47 +76,7 @@ GROUP BY table_name`
 
 func quote(name string) string { return "`" + name + "`" }
 
-// formulaSQL turns a formula over sums into SQL. A division by zero gives NULL, so that a dashboard shows nothing and no error.
-func formulaSQL(formula string) (string, error) {
-	e, err := parser.ParseExpr(formula)
-	if err != nil {
-		return "", fmt.Errorf("formula %q: %w", formula, err)
-	}
-	return exprSQL(e)
-}
-
-func exprSQL(e ast.Expr) (string, error) {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return "SUM(" + quote(e.Name) + ")", nil
-	case *ast.BasicLit:
-		return e.Value, nil
-	case *ast.ParenExpr:
-		inner, err := exprSQL(e.X)
-		return "(" + inner + ")", err
-	case *ast.CallExpr:
-		if f, ok := e.Fun.(*ast.Ident); ok && f.Name == "abs" && len(e.Args) == 1 {
-			inner, err := exprSQL(e.Args[0])
-			return "ABS(" + inner + ")", err
-		}
-	case *ast.BinaryExpr:
-		left, err := exprSQL(e.X)
-		if err != nil {
-			return "", err
-		}
-		right, err := exprSQL(e.Y)
-		if err != nil {
-			return "", err
-		}
-		switch e.Op {
-		case token.QUO: // as a double, because a NUMERIC has only nine decimals
-			return "SAFE_DIVIDE(CAST(" + left + " AS FLOAT64), " + right + ")", nil
-		case token.ADD, token.SUB, token.MUL:
-			return left + " " + e.Op.String() + " " + right, nil
-		}
-	}
-	return "", errors.New("only names, numbers, + - * / ( ) and abs( ) may stand in a formula")
-}
+var dialect = formula.Dialect{Quote: quote, Divide: func(left, right string) string { return "SAFE_DIVIDE(CAST(" + left + " AS FLOAT64), " + right + ")" }}
 
 // SaveView makes the view, or replaces its query.
 func (s *Sink) SaveView(ctx context.Context, name, query string) error {

@@ -49,7 +49,7 @@ without a server; index.html is the first page.`,
 					<-ctx.Done()
 					return nil
 				}
-				c, err := consoleOf(s)
+				c, err := Of(s)
 				if err != nil {
 					return err
 				}
@@ -70,8 +70,8 @@ without a server; index.html is the first page.`,
 	return cmd
 }
 
-// consoleOf makes the console of a session's config. It reads nothing yet.
-func consoleOf(s *wire.Session) (*console.Console, error) {
+// Of makes the console of a session's config. It reads nothing yet.
+func Of(s *wire.Session) (*console.Console, error) {
 	list, err := JobsOf(s)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (l *Listening) On() bool { return l.address != "" }
 
 // Show answers with the pages of a session's config until stop is called. It returns the address that people open.
 func (l *Listening) Show(ctx context.Context, s *wire.Session) (address string, stop func(), err error) {
-	c, err := consoleOf(s)
+	c, err := Of(s)
 	if err != nil {
 		return "", nil, err
 	}

@@ -27,7 +27,7 @@ func Publish(ctx context.Context, s *wire.Session) (err error) {
 	defer publishing.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
-	c, err := consoleOf(s)
+	c, err := Of(s)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,60 @@
+// Package formula writes the formula of a ratio as SQL over sums. Without it each warehouse would divide in a way of its own, and
+// the same dashboard would show other numbers on BigQuery than on files.
+package formula
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+)
+
+// A Dialect is how a warehouse's SQL names a column, and how it divides one expression by another: as a double, because a decimal
+// has too few digits, and to NULL by zero, so that a dashboard shows nothing and no error.
+type Dialect struct {
+	Quote  func(name string) string
+	Divide func(left, right string) string
+}
+
+// SQL writes a formula, which has names of columns, numbers, + - * / ( ) and abs( ). A name stands for the sum of its column.
+func SQL(formula string, d Dialect) (string, error) {
+	e, err := parser.ParseExpr(formula)
+	if err != nil {
+		return "", fmt.Errorf("formula %q: %w", formula, err)
+	}
+	return d.expression(e)
+}
+
+func (d Dialect) expression(e ast.Expr) (string, error) {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return "SUM(" + d.Quote(e.Name) + ")", nil
+	case *ast.BasicLit:
+		return e.Value, nil
+	case *ast.ParenExpr:
+		inner, err := d.expression(e.X)
+		return "(" + inner + ")", err
+	case *ast.CallExpr:
+		if f, ok := e.Fun.(*ast.Ident); ok && f.Name == "abs" && len(e.Args) == 1 {
+			inner, err := d.expression(e.Args[0])
+			return "ABS(" + inner + ")", err
+		}
+	case *ast.BinaryExpr:
+		left, err := d.expression(e.X)
+		if err != nil {
+			return "", err
+		}
+		right, err := d.expression(e.Y)
+		if err != nil {
+			return "", err
+		}
+		switch e.Op {
+		case token.QUO:
+			return d.Divide(left, right), nil
+		case token.ADD, token.SUB, token.MUL:
+			return left + " " + e.Op.String() + " " + right, nil
+		}
+	}
+	return "", errors.New("only names, numbers, + - * / ( ) and abs( ) may stand in a formula")
+}
