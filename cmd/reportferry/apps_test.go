@@ -38,18 +38,19 @@ var (
 	agoTime   = regexp.MustCompile(`\d+s ago *`)
 	pastTime  = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 	localPort = regexp.MustCompile(`127\.0\.0\.1:\d+`)
-	longWait  = regexp.MustCompile(`retries \d+( after [\d.]+ s)?, waited [\d.]+ s`)
+	retries   = regexp.MustCompile(`retries \d+`)
+	waitsRow  = regexp.MustCompile(`(?m)^  waits .*\n`)
 	manyTries = regexp.MustCompile(`\d+ attempts? over [\d.]+m?s: `)
 )
 
 // steadyApps takes out what differs from run to run.
 func steadyApps(p *place, stdout, stderr string) string {
-	lines := strings.SplitAfter(stderr, "\n")
+	lines := strings.SplitAfter(logTime.ReplaceAllString(stderr, "07:00:00 $1 "), "\n")
 	slices.Sort(lines) // of apps that are applied at once
 	said := strings.Join(lines, "") + stdout
 	said = tookTime.ReplaceAllString(strings.ReplaceAll(said, p.dir, "/dir"), "(0s)")
 	said = agoTime.ReplaceAllString(pastTime.ReplaceAllString(localPort.ReplaceAllString(said, "127.0.0.1"), "2026-01-01T00:00:00Z"), "1s ago")
-	said = manyTries.ReplaceAllString(longWait.ReplaceAllString(said, "retries 0, waited 0.0 s"), "")
+	said = manyTries.ReplaceAllString(waitsRow.ReplaceAllString(retries.ReplaceAllString(said, "retries 0"), ""), "")
 	return steady(runID.ReplaceAllString(said, "20260101T000000.000Z-1f2e3d4c"))
 }
 

@@ -116,7 +116,7 @@ func TestAppsByTokenText(t *testing.T) {
 		if code != s.code {
 			t.Errorf("%s: exit code %d: %s", s.args, code, out)
 		}
-		said := regexp.MustCompile(`(?m)^(warn|error) .*\n`).ReplaceAllString(steadyApps(p, out, ""), "") // the log
+		said := regexp.MustCompile(`(?m)^\S+ (warn|error) .*\n`).ReplaceAllString(steadyApps(p, out, ""), "") // the log
 		golden(t, "apps-token-"+s.name, strings.ReplaceAll("$ reportferry "+wrapped(s.args)+said, token, "abc123def456"))
 	}
 	check(t, os.WriteFile(p.dir+"/apps.yaml", []byte("apps:\n  - {token: "+token+", store_id: com.example.puzzle, platform: android}\n"), 0o600))

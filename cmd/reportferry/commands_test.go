@@ -110,9 +110,10 @@ func TestCommandsText(t *testing.T) {
 	}
 }
 
-// steady takes out what differs from run to run: the end of a run's ID, the room on the disk, and the lines of units, whose order isn't said.
+// steady takes out what differs from run to run: the time of day, which is of this machine's zone, the end of a run's ID, the room on the disk, and the lines of units, whose order isn't said.
 func steady(text string) string {
 	var b strings.Builder
+	text = logTime.ReplaceAllString(text, "07:00:00 $1 ")
 	text = freeSpace.ReplaceAllString(runID.ReplaceAllString(text, "$1-1f2e3d4c"), "12.34 GB free")
 	for line := range strings.Lines(text) {
 		if !unitLine.MatchString(line) {
@@ -122,7 +123,10 @@ func steady(text string) string {
 	return b.String()
 }
 
-var freeSpace = regexp.MustCompile(`[0-9.]+ [kMG]?B free`)
+var (
+	freeSpace = regexp.MustCompile(`[0-9.]+ [kMG]?B free`)
+	logTime   = regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d (debug|info|warn|error) `)
+)
 
 var unitLine = regexp.MustCompile(`^\S+  .*  \d+/\d+  `)
 

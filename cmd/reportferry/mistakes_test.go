@@ -172,7 +172,7 @@ func arguments(line string) []string {
 var (
 	anyTime     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z|\d{8}T\d{6}\.\d{3}Z`)
 	anyDay      = regexp.MustCompile(`(20[2-9]\d|2[1-9]\d\d)-\d\d-\d\d`)
-	requestsRow = regexp.MustCompile(`(?m)^  requests    .*$`) // a totals request that others overtake isn't always sent
+	requestsRow = regexp.MustCompile(`(?m)^  requests    .*$(\n  waits       .*$)?`) // a totals request that others overtake isn't always sent
 	anyLength   = regexp.MustCompile(`\(\d+(\.\d+)?m?s\)`)
 )
 

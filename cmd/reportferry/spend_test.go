@@ -32,7 +32,7 @@ jobs:
     rate: 1000
 `
 
-var logLine = regexp.MustCompile(`(?m)^(warn .*) job=.*\n`)
+var logLine = regexp.MustCompile(`(?m)^(\S+ warn .*) job=.*\n`)
 
 // spendFileOf makes a partner's file of the made-up account's engagements, from the first-th to before the last-th.
 func spendFileOf(t *testing.T, first, last int, more ...string) string {

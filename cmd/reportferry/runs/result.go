@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
@@ -82,11 +83,10 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 		}
 		human.Row(w, each+"s", sent)
 	}
-	retries := fmt.Sprint(o.Retries)
-	if o.Backoff > 0 {
-		retries += fmt.Sprintf(" after %.1f s", o.Backoff.Seconds())
+	human.Row(w, "requests", fmt.Sprintf("%d, retries %d", o.Requests, o.Retries))
+	if waits := waitsOf(o); waits != "" {
+		human.Row(w, "waits", waits+", summed over requests")
 	}
-	human.Row(w, "requests", fmt.Sprintf("%d, retries %s, waited %.1f s for the rate limit", o.Requests, retries, o.Limiter.Seconds()))
 	if each == "app" {
 		return
 	}
@@ -109,6 +109,20 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 		bytes = "CSV in " + human.Size(o.CSVBytes) + ", " + bytes
 	}
 	human.Row(w, "bytes", bytes)
+}
+
+// waitsOf says what requests waited for. Many wait at once, so that the sum may be longer than the run.
+func waitsOf(o ledger.Outcome) string {
+	var parts []string
+	for _, wait := range []struct {
+		reason string
+		length time.Duration
+	}{{"limiter", o.Limiter}, {"back-off", o.Backoff}} {
+		if wait.length >= 50*time.Millisecond { // else it would read 0.0 s
+			parts = append(parts, fmt.Sprintf("%s %.1f s", wait.reason, wait.length.Seconds()))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // writePartitions counts the windows and partitions of a job by what became of them.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
@@ -45,7 +46,8 @@ func cloudNames(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// A lineHandler writes a record as one line of plain text: level, message, then the attributes.
+// A lineHandler writes a record as one line of plain text: time of day, level, message, then the attributes. The time is of the
+// zone that the terminal is in.
 type lineHandler struct {
 	w     io.Writer
 	mu    *sync.Mutex
@@ -59,6 +61,9 @@ func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >
 // Handle writes the record, without the ID of the run.
 func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
+	if !r.Time.IsZero() {
+		b.WriteString(r.Time.Format(time.TimeOnly) + " ")
+	}
 	fmt.Fprintf(&b, "%s %s", strings.ToLower(r.Level.String()), terminal.Line(r.Message))
 	add := func(a slog.Attr) bool {
 		if a.Key != "run" { // it would be the same on every line
