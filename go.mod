@@ -21,6 +21,7 @@ require (
 	github.com/cockroachdb/apd/v3 v3.2.1
 	github.com/fsouza/fake-gcs-server v1.56.1
 	github.com/goccy/go-yaml v1.19.2
+	github.com/guptarohit/asciigraph v0.9.0
 	github.com/hashicorp/hcl/v2 v2.24.0
 	github.com/invopop/jsonschema v0.13.0
 	github.com/klauspost/compress v1.20.3

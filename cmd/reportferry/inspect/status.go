@@ -22,8 +22,10 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/plot"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -51,11 +53,12 @@ type tableStatus struct {
 	Failed      string             `json:"failed,omitempty"` // how the job's last run failed
 	detailed    bool               // a command of the kind's name has a status of its own
 	Records     []ledger.Record    `json:"records,omitempty"`
+	calendar    []refresh.Entry
 }
 
 // Status makes the command status.
 func Status(p *wire.Program) *cobra.Command {
-	var asJSON, records bool
+	var asJSON, records, draw bool
 	var maxAge time.Duration
 	cmd := &cobra.Command{
 		Use:   "status [job...]",
@@ -81,7 +84,7 @@ periods: it is too old when no run of it that long has ended without a failure.`
 				if asJSON || p.JSON() {
 					err = writeStatusJSON(cmd.OutOrStdout(), tables, past.Runs)
 				} else {
-					writeStatus(cmd.OutOrStdout(), tables, past.Runs, time.Now())
+					writeStatus(cmd.OutOrStdout(), tables, past.Runs, time.Now(), draw && terminal.Is(cmd.OutOrStdout()))
 				}
 				if err := errors.Join(damaged, err); err != nil {
 					return err
@@ -95,6 +98,7 @@ periods: it is too old when no run of it that long has ended without a failure.`
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&records, "records", false, "with --json: every partition's record too")
+	cmd.Flags().BoolVar(&draw, "plot", false, "on a terminal: draw the rows of each table's last 60 partitions")
 	cmd.Flags().DurationVar(&maxAge, "max-age", 0, "exit with 3 when a table, or the last success of a job without one, is older, such as 26h")
 	return cmd
 }
@@ -124,7 +128,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		in, _, err := e.Inspect(ctx, c, past)
 		switch {
 		case err == nil:
-			s.Missing, s.Rest, s.Standing = in.Missing(), in.Rest, &in.Standing
+			s.Missing, s.Rest, s.Standing, s.calendar = in.Missing(), in.Rest, &in.Standing, in.Calendar
 		case maxAge == 0: // the rest of the status doesn't need the kind
 			s.Unsure = human.FirstLine(err.Error())
 		default:
@@ -182,6 +186,16 @@ func statusOf(job string, t *ledger.Table, records bool) tableStatus {
 	return s
 }
 
+// rowsOf are the rows of a table's partitions.
+func rowsOf(calendar []refresh.Entry) (points []plot.Point) {
+	for _, e := range calendar {
+		points = append(points, plot.Point{
+			Name: human.Range(e.Partition, e.Partition), Value: float64(e.Record.Rows), Hole: e.Gap != nil, Open: e.Finality.State != refresh.Final && e.Finality.State != "",
+		})
+	}
+	return points
+}
+
 // writeStatusJSON writes all tables and the last run as one JSON object.
 func writeStatusJSON(w io.Writer, tables []tableStatus, runs []ledger.Run) error {
 	out := struct {
@@ -196,8 +210,8 @@ func writeStatusJSON(w io.Writer, tables []tableStatus, runs []ledger.Run) error
 	return enc.Encode(out)
 }
 
-// writeStatus writes a few lines for each table, then the last run and its errors.
-func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.Time) {
+// writeStatus writes a few lines for each table, and draws it if asked to, then the last run and its errors.
+func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.Time, draw bool) {
 	last := "no run"
 	if len(runs) > 0 {
 		last = runs[0].ID
@@ -232,6 +246,9 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 			writeStanding(w, *s.Standing)
 		}
 		writeTroubles(w, s, last)
+		if draw {
+			plot.Write(w, "rows", rowsOf(s.calendar))
+		}
 	}
 	if len(runs) == 0 {
 		return

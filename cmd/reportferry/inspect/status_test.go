@@ -3,11 +3,13 @@ package inspect
 import (
 	"bytes"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/plot"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
@@ -25,10 +27,22 @@ func TestStatusText(t *testing.T) {
 		}},
 		{Job: "networks_weekly"},
 		{Job: "campaigns_total", Partitions: 1, Rows: 12, Oldest: &sinks.Whole, Newest: &sinks.Whole, Fetched: &fetched, Stale: "the last success was 26h1m0s ago"},
-	}, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "manual", Ended: &ended, Exit: 3, Errors: []string{"campaigns_daily: put error"}}}, now)
-	writeStatus(&out, nil, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}}, now)
+	}, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "manual", Ended: &ended, Exit: 3, Errors: []string{"campaigns_daily: put error"}}}, now, false)
+	writeStatus(&out, nil, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}}, now, false)
 	want, err := os.ReadFile("testdata/status.txt")
 	if err != nil || out.String() != string(want) {
 		t.Errorf("%v:\n%s\nwant:\n%s", err, &out, want)
+	}
+}
+
+// A partition that is missing is drawn as a hole, and one that isn't final is marked.
+func TestStatusIsDrawn(t *testing.T) {
+	points := rowsOf([]refresh.Entry{
+		{Partition: day(0), Record: ledger.Record{Rows: 5}, Finality: refresh.Finality{State: refresh.Final}}, {Partition: day(1), Gap: &refresh.Gap{}},
+		{Partition: day(2), Record: ledger.Record{Rows: 7}, Finality: refresh.Finality{State: refresh.Restating}},
+	})
+	want := []plot.Point{{Name: "2026-01-01", Value: 5}, {Name: "2026-01-02", Hole: true}, {Name: "2026-01-03", Value: 7, Open: true}}
+	if !slices.Equal(points, want) {
+		t.Errorf("%+v", points)
 	}
 }

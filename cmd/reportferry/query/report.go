@@ -60,6 +60,7 @@ of that table is what --print-config prints.
 type adHoc struct {
 	want.Report
 	print  bool
+	plot   bool
 	format string
 	output string
 }
@@ -78,6 +79,7 @@ func (r *adHoc) addFlags(cmd *cobra.Command) {
 	fs.BoolVar(&q.FormatDates, "format-dates", false, "dates as the service formats them for people")
 	fs.StringVar(&r.format, "format", "", "csv, table, jsonl or parquet; default: by the file's ending, a table on a terminal, else csv")
 	fs.StringVarP(&r.output, "output", "o", "", "`file`, whole or not there; default: standard output")
+	fs.BoolVar(&r.plot, "plot", false, "on a terminal: draw the first metrics by date too")
 	fs.BoolVar(&r.print, "print-config", false, "print the config of a table like this report, and ask nothing")
 }
 
@@ -104,12 +106,15 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 		if r.format == "csv" || r.format == "parquet" { // escapes would change the data
 			out = terminal.Data(out)
 		}
-		return a.writeTo(ctx, r.format, r.output, out)
+		if err := a.writeTo(ctx, r.format, r.output, out); err != nil || !r.plot || !terminal.Is(out) {
+			return err
+		}
+		return a.plot(out)
 	})
 }
 
 // onlyAsked are the flags that a table can't have: its rows are partitions in columns named by slug.
-var onlyAsked = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates", "format", "output"}
+var onlyAsked = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates", "format", "output", "plot"}
 
 // fromDay is the first day of a period that is given by its days.
 var fromDay = regexp.MustCompile(`^(-[0-9]+d|[0-9]{4}-[0-9]{2}-[0-9]{2}):`)

@@ -1,0 +1,92 @@
+// Package plot draws numbers by period on a terminal. Without it a day that is half of the others would be a number among many, on a
+// machine that has no browser.
+package plot
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/guptarohit/asciigraph"
+)
+
+// A Point is the number of one period.
+type Point struct {
+	Name  string // of the period, such as 2026-01-31
+	Value float64
+	Hole  bool // there is no number, which isn't 0
+	Open  bool // it may still change
+}
+
+const (
+	most   = 60 // points, of which each is a column
+	height = 6  // lines
+)
+
+// Write draws the last points from left to right, with a line below that marks what is missing and what may still change. It fits
+// 80 columns.
+func Write(w io.Writer, title string, points []Point) {
+	points = points[max(0, len(points)-most):]
+	values := make([]float64, 0, len(points))
+	marks, holes, open := make([]rune, 0, len(points)), 0, 0
+	low, high := 0.0, 0.0
+	for _, p := range points {
+		switch {
+		case p.Hole:
+			values, marks = append(values, math.NaN()), append(marks, '×')
+			holes++
+			continue
+		case p.Open:
+			marks = append(marks, '~')
+			open++
+		default:
+			marks = append(marks, ' ')
+		}
+		values = append(values, p.Value)
+		low, high = min(low, p.Value), max(high, p.Value)
+	}
+	if len(values) == holes {
+		fmt.Fprintf(w, "  %s: no numbers\n", title)
+		return
+	}
+	if len(values) == 1 {
+		values, marks = append(values, values[0]), append(marks, ' ') // a line has two ends
+	}
+	drawn := asciigraph.Plot(values, asciigraph.Height(height), asciigraph.LowerBound(low), asciigraph.UpperBound(high), asciigraph.Precision(precision(high)), asciigraph.Offset(3))
+	fmt.Fprintf(w, "  %s, %s to %s\n", title, points[0].Name, points[len(points)-1].Name)
+	margin := 0
+	for line := range strings.Lines(drawn) {
+		line = strings.TrimRight(line, " \n")
+		if at := strings.IndexAny(line, "┤┼"); at >= 0 {
+			margin = max(margin, len([]rune(line[:at]))) // the first point is drawn on the axis
+		}
+		fmt.Fprintln(w, "  "+line)
+	}
+	if holes+open > 0 {
+		fmt.Fprintln(w, "  "+strings.Repeat(" ", margin)+strings.TrimRight(string(marks), " "))
+		fmt.Fprintln(w, "  "+strings.Repeat(" ", margin)+legend(holes, open))
+	}
+}
+
+func legend(holes, open int) string {
+	var parts []string
+	if holes > 0 {
+		parts = append(parts, fmt.Sprintf("× missing: %d", holes))
+	}
+	if open > 0 {
+		parts = append(parts, fmt.Sprintf("~ may still change: %d", open))
+	}
+	return strings.Join(parts, "   ")
+}
+
+// precision is how many decimals the axis has.
+func precision(high float64) uint {
+	switch {
+	case high >= 100:
+		return 0
+	case high >= 1:
+		return 1
+	}
+	return 3
+}

@@ -1,0 +1,59 @@
+package plot
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func points(values ...float64) (all []Point) {
+	for i, v := range values {
+		all = append(all, Point{Name: fmt.Sprintf("2026-01-%02d", i+1), Value: v})
+	}
+	return all
+}
+
+func TestWrite(t *testing.T) {
+	all := points(100, 120, 0, 80, 200, 150, 90)
+	all[2].Hole, all[5].Open, all[6].Open = true, true, true
+	var b strings.Builder
+	Write(&b, "rows", all)
+	want := `  rows, 2026-01-01 to 2026-01-07
+   200 ┤   ╭╮
+   167 ┤   │╰╮
+   133 ┤╭╴ │ │
+   100 ┼╯  │ ╰
+    67 ┤  ╶╯
+    33 ┤
+     0 ┤
+         ×  ~~
+       × missing: 1   ~ may still change: 2
+`
+	if b.String() != want {
+		t.Errorf("drawn is\n%s", &b)
+	}
+}
+
+// A hole is never drawn as 0, and however much there is to draw, 80 columns are enough.
+func TestWriteFits(t *testing.T) {
+	for _, all := range [][]Point{points(), points(5), points(0, 0), points(-3, 4), points(make([]float64, 400)...), points(1e12, 2e12, 3e-9)} {
+		for i := range all {
+			all[i].Open = i%3 == 0
+		}
+		var b strings.Builder
+		Write(&b, "all_revenue_total_d30", all)
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(line); n > 81 || strings.Contains(line, "NaN") {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+	}
+	holes := points(7, 7, 7)
+	holes[1].Hole = true
+	var b strings.Builder
+	Write(&b, "rows", holes)
+	if !strings.Contains(b.String(), "× missing: 1") {
+		t.Errorf("a hole is drawn as\n%s", &b)
+	}
+}
