@@ -27,6 +27,7 @@ type display struct {
 	out  io.Writer // receives the closing table
 	err  io.Writer // receives progress
 	json bool
+	mute bool // --quiet: neither progress nor what went well
 
 	units map[string]string // by job: what to call its units; empty for windows of partitions
 
@@ -44,17 +45,25 @@ type jobProgress struct {
 
 // newDisplay shows a run on a terminal, in plain lines or, with --log-format json, in the log alone.
 func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
-	d := &display{out: stdout, err: stderr, json: p.JSON(), jobs: map[string]*jobProgress{}}
+	d := &display{out: stdout, err: stderr, json: p.JSON(), mute: p.Quiet, jobs: map[string]*jobProgress{}}
 	if d.json {
 		d.log = p.Logger(stdout)
 		return d
 	}
-	if terminal.Is(stderr) {
+	if terminal.Is(stderr) && !p.NoProgress && !p.Quiet {
 		d.bars = mpb.New(mpb.WithOutput(terminal.Raw(stderr)), mpb.WithWidth(32))
 		d.err = terminal.NewWriter(d.bars) // a line of the log must not cut through a bar
 	}
 	d.log = p.Logger(d.err)
 	return d
+}
+
+// told receives what jobs say to people besides the log.
+func (d *display) told() io.Writer {
+	if d.mute {
+		return io.Discard
+	}
+	return d.err
 }
 
 // expect is told the jobs of the run and their plans before any of them begins.
@@ -90,6 +99,7 @@ func (d *display) progress(p jobs.Progress) {
 	switch {
 	case d.json:
 		d.logProgress(p, j)
+	case d.mute:
 	case d.bars != nil:
 		d.bar(p, j)
 	case p.Result != nil:

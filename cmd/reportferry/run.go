@@ -61,7 +61,7 @@ commands want a file with what --print-config prints.
 	cmd.Flags().BoolVar(&a.Now, "now", false, "ignore the schedule: what is missing or in the lookback is due")
 	cmd.Flags().BoolVar(&a.Force, "force", false, "ignore the ledger: fetch everything from start to now again")
 	cmd.Flags().BoolVar(&a.Rebaseline, "rebaseline", false, "after a change of what numbers mean (currency, filters, dimensions, ...): replace every partition, one by one")
-	deadline = p.AddDeadline(cmd)
+	deadline = p.AddRun(cmd)
 	table = want.AddTable(cmd, p)
 	return cmd
 }
@@ -117,7 +117,7 @@ shows them; nothing is asked of the service, claimed or written.
 	cmd.Flags().BoolVar(&b.columns, "missing-columns", false, "only what lacks columns that the job has by now")
 	cmd.Flags().BoolVar(&b.force, "force", false, "fetch recorded partitions again too")
 	cmd.Flags().BoolVar(&b.dry, "dry-run", false, "only show what would be fetched, and why")
-	deadline = p.AddDeadline(cmd)
+	deadline = p.AddRun(cmd)
 	cmd.MarkFlagsOneRequired("from", "gaps", "missing-columns")
 	for _, only := range []string{"gaps", "missing-columns"} {
 		cmd.MarkFlagsMutuallyExclusive("force", only)
@@ -195,7 +195,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		}
 	}()
 	s := e.NewRun()
-	s.Progress = show.err
+	s.Progress = show.told()
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := s.OpenSpool(); err != nil {
 		return 0, err
@@ -247,7 +247,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		show.log.Warn("the console's pages could not be written; the next run tries again", "export", sinks.Redact(s.Config.Export), "status", err)
 	}
 	show.summary(record)
-	if !show.json && (r.Trigger == "manual" || r.Trigger == "backfill") { // a person waits, and nobody looks at a daemon
+	if !show.json && !show.mute && (r.Trigger == "manual" || r.Trigger == "backfill") { // a person waits, and nobody looks at a daemon
 		after.Run(ctx, show.out, s, list, record.Results, time.Now())
 	}
 	return record.Exit, nil

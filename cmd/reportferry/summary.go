@@ -15,7 +15,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// summary closes a run: a table per job, or a line of JSON each, and a last line that says whether something is left out.
+// summary closes a run: a table per job, or a line of JSON each, and a last line that says whether something is left out. With
+// --quiet only jobs that leave something out have a table.
 func (d *display) summary(r ledger.Run) {
 	if d.bars != nil {
 		for _, j := range d.jobs {
@@ -28,6 +29,9 @@ func (d *display) summary(r ledger.Run) {
 	for _, res := range r.Results {
 		if d.json {
 			d.logResult(r, res)
+			continue
+		}
+		if d.mute && leaving([]ledger.Result{res}) == 0 {
 			continue
 		}
 		runs.WriteResult(d.out, res, grouped(res.Errs), d.units[res.Job], r.Trigger)

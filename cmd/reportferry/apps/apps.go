@@ -264,7 +264,7 @@ service answered instead of a plain answer is said with the app.
 	g.addJob(cmd)
 	cmd.Flags().BoolVar(&migrate, "migrate", false, "copy the template to the apps again, though nothing differs: after the template has changed")
 	cmd.Flags().StringArrayVar(&anew, "new-ticket", nil, "apply this `app`, and send it at once though an earlier migration isn't over; may be repeated")
-	deadline = g.AddDeadline(cmd)
+	deadline = g.AddRun(cmd)
 	return cmd
 }
 

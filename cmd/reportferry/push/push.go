@@ -83,7 +83,7 @@ left for a person. A push that leaves any ends with 3 and says how many.
 			}})
 		},
 	}
-	deadline = g.AddDeadline(cmd)
+	deadline = g.AddRun(cmd)
 	return cmd
 }
 

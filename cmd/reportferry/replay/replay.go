@@ -75,7 +75,7 @@ exit code is then 3, or 1 when nothing could be made.
 	cmd.Flags().StringVar(&to, "to", "", "last `day`; its whole period is replayed; default: yesterday")
 	cmd.Flags().IntVar(&ask.Seq, "seq", 0, "of one period, the content with this `number` in its history")
 	cmd.Flags().BoolVar(&force, "force", false, "put everything, whatever the ledger says the sinks hold")
-	deadline = p.AddDeadline(cmd)
+	deadline = p.AddRun(cmd)
 	return cmd
 }
 

@@ -18,10 +18,12 @@ type Deadline struct {
 	began time.Time
 }
 
-// AddDeadline adds the flag to a command. REPORTFERRY_DEADLINE is read when the command runs, so that a wrong value is an
-// error of this command only.
-func (p *Program) AddDeadline(cmd *cobra.Command) *Deadline {
+// AddRun adds the flags of every command that does a run. REPORTFERRY_DEADLINE is read when the command runs, so that a wrong
+// value is an error of this command only.
+func (p *Program) AddRun(cmd *cobra.Command) *Deadline {
 	d := &Deadline{began: p.Began}
+	cmd.Flags().BoolVarP(&p.Quiet, "quiet", "q", false, "say nothing but warnings, errors and what is left out")
+	cmd.Flags().BoolVar(&p.NoProgress, "no-progress", false, "write a line for each unit on a terminal too, in place of bars")
 	cmd.Flags().Var(d, "deadline", "`time` that the process has from its start, such as 50m: no window is begun that would hardly be over by then, and open ones are stopped 10 s before")
 	if p.Deadline == "" {
 		return d

@@ -17,6 +17,9 @@ import (
 // Logger returns a logger to w: JSON with the names of Cloud Logging for machines, or short lines for people.
 func (p *Program) Logger(w io.Writer) *slog.Logger {
 	level, _ := p.level() // checked before any command
+	if p.Quiet {
+		level = max(level, slog.LevelWarn)
+	}
 	if p.JSON() {
 		return slog.New(reasoner{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: cloudNames})}.WithAttrs(p.Task.attrs()))
 	}

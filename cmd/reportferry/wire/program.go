@@ -41,6 +41,7 @@ type Program struct {
 	BaseURL, TokenEnv   string // --base-url, --token-env, of commands that need no config; empty: not given
 	Embedded            bool   // --embedded, of the same commands
 	LogFormat, LogLevel string // --log-format, --log-level
+	Quiet, NoProgress   bool   // --quiet, --no-progress, of commands that do a run
 	Deadline            string // the default of --deadline, as text
 	Task                Task
 	Began               time.Time // start of the process, from which --deadline counts
