@@ -12,7 +12,7 @@ import (
 )
 
 // stripDays is how many of a table's newest partitions the overview shows.
-const stripDays = 35
+const stripDays = 31
 
 // overviewBody is a line for each job.
 type overviewBody struct {
@@ -61,7 +61,9 @@ func overviewOf(s sight, j seen) overviewJob {
 	if o.Due > 0 {
 		o.Reason = j.look.Due[0].Reason
 	}
-	o.Newest = j.look.Fresh.Newest
+	if o.Newest = j.look.Fresh.Newest; o.Newest != nil {
+		o.Ended = endOf(j, *o.Newest)
+	}
 	all := j.look.Calendar
 	o.Strip = all[max(0, len(all)-stripDays):]
 	return o

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/want"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/sinks/blobsink"
@@ -53,7 +54,7 @@ without a server; index.html is the first page.`,
 				if err != nil {
 					return err
 				}
-				b, err := blobsink.OpenBucket(ctx, export)
+				b, err := blobsink.OpenBucket(ctx, want.SinkURL(export))
 				if err != nil {
 					return fmt.Errorf("--export: %w", exit.Refused(err))
 				}
@@ -66,7 +67,7 @@ without a server; index.html is the first page.`,
 		},
 	}
 	l = NewListening(cmd, "listen", "", "127.0.0.1:8082", "`address` to listen on")
-	cmd.Flags().StringVar(&export, "export", "", "write the pages to this folder's or bucket's `URL`, and end")
+	cmd.Flags().StringVar(&export, "export", "", "write the pages into this `folder`, or bucket such as gs://bucket/status, and end")
 	return cmd
 }
 
