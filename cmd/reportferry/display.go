@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +10,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
-
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/progress"
 	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
@@ -29,16 +29,16 @@ type display struct {
 	json bool
 	mute bool // --quiet: neither progress nor what went well
 
-	units map[string]string // by job: what to call its units; empty for windows of partitions
+	units map[string]string              // by job: what to call its units; empty for windows of partitions
+	waits func(job string) *adjust.Waits // of its requests at the moment; nil: it asks nobody
 
 	mu   sync.Mutex
-	bars *mpb.Progress
+	bars *progress.Bars
 	jobs map[string]*jobProgress
 }
 
 // A jobProgress adds up what the units of one job have come to so far.
 type jobProgress struct {
-	bar  *mpb.Bar
 	done int
 	sum  ledger.Outcome
 }
@@ -51,7 +51,7 @@ func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
 		return d
 	}
 	if terminal.Is(stderr) && !p.NoProgress && !p.Quiet {
-		d.bars = mpb.New(mpb.WithOutput(terminal.Raw(stderr)), mpb.WithWidth(32))
+		d.bars = progress.New(terminal.Raw(stderr))
 		d.err = terminal.NewWriter(d.bars) // a line of the log must not cut through a bar
 	}
 	d.log = p.Logger(d.err)
@@ -66,8 +66,9 @@ func (d *display) told() io.Writer {
 	return d.err
 }
 
-// expect is told the jobs of the run and their plans before any of them begins.
-func (d *display) expect(list []jobs.Job, plans []jobs.Planned) {
+// expect is told the jobs of the run and their plans before any of them begins, and who knows what they wait for.
+func (d *display) expect(list []jobs.Job, plans []jobs.Planned, waits func(job string) *adjust.Waits) {
+	d.waits = waits
 	d.units = map[string]string{}
 	for i, j := range list {
 		switch j.Kind.(type) {
@@ -101,7 +102,7 @@ func (d *display) progress(p jobs.Progress) {
 		d.logProgress(p, j)
 	case d.mute:
 	case d.bars != nil:
-		d.bar(p, j)
+		d.bar(p)
 	case p.Result != nil:
 		d.line(p, j)
 	}
@@ -157,21 +158,14 @@ func lineOf(o ledger.Outcome, err error) string {
 	return strings.Join(parts, ", ") + ", rows " + human.Count(o.Rows)
 }
 
-// bar moves the bar of a job, and adds it when the job has units.
-func (d *display) bar(p jobs.Progress, j *jobProgress) {
-	if j.bar == nil {
-		if p.Units == 0 {
-			return
-		}
-		j.bar = d.bars.AddBar(int64(p.Units),
-			mpb.PrependDecorators(decor.Name(p.Job, decor.WCSyncSpaceR)),
-			mpb.AppendDecorators(decor.CountersNoUnit("%d/%d "), decor.Any(func(decor.Statistics) string {
-				d.mu.Lock()
-				defer d.mu.Unlock()
-				return human.Count(j.sum.Rows) + " rows"
-			})))
-	}
+// bar moves the bar of a job.
+func (d *display) bar(p jobs.Progress) {
+	step := progress.Step{Job: p.Job, Unit: cmp.Or(d.units[p.Job], "window"), Units: p.Units}
 	if p.Result != nil {
-		j.bar.IncrBy(p.Result.Windows)
+		step.Done, step.Rows = p.Result.Windows, p.Result.Rows
 	}
+	if w := d.waits(p.Job); w != nil {
+		step.Waits = w
+	}
+	d.bars.Show(step)
 }

@@ -23,6 +23,10 @@ func newTerminal(t *testing.T) (person, program *os.File) {
 			t.Fatal(errno)
 		}
 	}
+	size := [4]uint16{24, 80} // rows and columns, of no size in pixels
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, person.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
+		t.Fatal(errno)
+	}
 	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	check(t, err)
 	t.Cleanup(func() { _, _ = person.Close(), program.Close() })

@@ -213,7 +213,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		return 0, err
 	}
 	plans := jobs.PlanJobs(ctx, list, time.Now())
-	show.expect(list, plans)
+	show.expect(list, plans, s.Waits)
 	if first := begun(list, plans); len(first) > 0 {
 		s.Warn(first)
 	}

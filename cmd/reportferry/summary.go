@@ -19,12 +19,7 @@ import (
 // --quiet only jobs that leave something out have a table.
 func (d *display) summary(r ledger.Run) {
 	if d.bars != nil {
-		for _, j := range d.jobs {
-			if j.bar != nil && !j.bar.Completed() {
-				j.bar.Abort(false)
-			}
-		}
-		d.bars.Wait()
+		d.bars.Close()
 	}
 	for _, res := range r.Results {
 		if d.json {

@@ -52,6 +52,8 @@ type (
 	Error = transport.Error
 	// Meter counts what requests cost; see package transport.
 	Meter = transport.Meter
+	// Waits are what requests wait for at the moment; see package transport.
+	Waits = transport.Waits
 )
 
 // The errors that any endpoint's error may be.
@@ -147,6 +149,13 @@ func (c *Client) ClockWarning() string { return c.transport.ClockWarning() }
 func (c *Client) Metered(m *Meter) *Client {
 	d := *c
 	d.transport = c.transport.Metered(m)
+	return &d
+}
+
+// Watched is the same client, with the same limiter and transport, that shows in w what it waits for.
+func (c *Client) Watched(w *Waits) *Client {
+	d := *c
+	d.transport = c.transport.Watched(w)
 	return &d
 }
 

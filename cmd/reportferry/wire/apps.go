@@ -57,7 +57,7 @@ func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 		return nil, refuse(err)
 	}
 	o := apps.Options{
-		Job: c.Name, Table: c.Table, Run: s.RunID, Client: s.Client, Ledger: s.Ledger, TicketWait: c.Apps.TicketWait,
+		Job: c.Name, Table: c.Table, Run: s.RunID, Client: s.watched(c.Name, s.Client), Ledger: s.Ledger, TicketWait: c.Apps.TicketWait,
 		Schedule: schedule, IgnoreSchedule: a.Now, Migrate: a.Migrate, NewTicket: a.NewTicket, Log: s.Log, Tell: a.Tell,
 	}
 	for _, d := range list {

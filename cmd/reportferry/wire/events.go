@@ -31,7 +31,7 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	}
 	kind := events.New(events.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.Service),
-		Client: s.Client, Ledger: s.Ledger, Targets: targets,
+		Client: s.watched(c.Name, s.Client), Ledger: s.Ledger, Targets: targets,
 		Rules: refresh.Rules{
 			Location: location, Schedule: schedule, IgnoreSchedule: a.Now, IgnoreLedger: a.Force,
 		},

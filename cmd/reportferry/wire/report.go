@@ -39,7 +39,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	}
 	o := report.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.Service),
-		Client: s.Client, Ledger: s.Ledger, Targets: targets,
+		Client: s.watched(c.Name, s.Client), Ledger: s.Ledger, Targets: targets,
 		Start: r.Start.On, Rules: rules, States: s.Config.States, FinalAfter: max(0, r.FinalAfter), Rebaseline: a.Rebaseline, NewColumns: a.NewColumns,
 		Query: adjust.ReportQuery{
 			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
@@ -27,7 +28,8 @@ type Session struct {
 	Spool    string    // the folder of its part files, after OpenSpool
 	Progress io.Writer // receives lines for people while a run goes on
 
-	opened map[string]*blob.Bucket // buckets of files, by URL
+	waits  map[string]*adjust.Waits // of requests, by job
+	opened map[string]*blob.Bucket  // buckets of files, by URL
 	closers
 }
 
@@ -54,6 +56,20 @@ func (s *Session) Jobs(ctx context.Context, names []string, a Ask) ([]jobs.Job, 
 // Job makes one job from its entry of the config.
 func (s *Session) Job(ctx context.Context, c config.Job, a Ask) (jobs.Job, error) {
 	return s.Kinds[c.Kind](ctx, s, c, a)
+}
+
+// Waits are what the requests of a job wait for at the moment; nil: the job asks nobody.
+func (s *Session) Waits(job string) *adjust.Waits { return s.waits[job] }
+
+// watched is a client of a job, of whose requests Waits tells.
+func (s *Session) watched(job string, c *adjust.Client) *adjust.Client {
+	if s.waits == nil {
+		s.waits = map[string]*adjust.Waits{}
+	}
+	if s.waits[job] == nil {
+		s.waits[job] = &adjust.Waits{}
+	}
+	return c.Watched(s.waits[job])
 }
 
 // AskService tells whether one of the jobs asks the host of reports and app automation, which wants the API token.

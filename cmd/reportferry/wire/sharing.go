@@ -34,6 +34,7 @@ func (s *Session) sharing(ctx context.Context, c config.Job, a PushAsk) (jobs.Jo
 		if o.Client, err = s.sharingClient(ctx, entry); err != nil {
 			return jobs.Job{}, fmt.Errorf("job %s: %w", c.Name, err)
 		}
+		o.Client = s.watched(c.Name, o.Client)
 	}
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: sharing.New(o)}, nil
 }

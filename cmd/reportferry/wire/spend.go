@@ -35,6 +35,7 @@ func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job,
 		if o.Client, err = s.spendClient(ctx, entry); err != nil {
 			return jobs.Job{}, fmt.Errorf("job %s: %w", c.Name, err)
 		}
+		o.Client = s.watched(c.Name, o.Client)
 	}
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: spend.New(o)}, nil
 }

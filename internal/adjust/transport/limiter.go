@@ -3,6 +3,8 @@ package transport
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -22,9 +24,10 @@ const (
 type limiter struct {
 	mu     sync.Mutex
 	bucket *rate.Limiter
-	full   float64 // the configured rate
-	pace   float64 // the rate at present
-	until  time.Time
+	full   float64   // the configured rate
+	pace   float64   // the rate at present
+	until  time.Time // of the pause
+	status int       // that began it
 	halved time.Time // when the rate was last halved
 	turns  turns
 	raised time.Time // from here on quiet seconds count towards the next raises
@@ -34,8 +37,8 @@ func newLimiter(perSecond float64, burst int, t turns) *limiter {
 	return &limiter{bucket: rate.NewLimiter(rate.Limit(perSecond), burst), full: perSecond, pace: perSecond, turns: t}
 }
 
-// wait takes one token. It doesn't begin a wait that would go beyond end.
-func (l *limiter) wait(ctx context.Context, end time.Time) error {
+// wait takes one token. It doesn't begin a wait that would go beyond end. It tells one how long it waits.
+func (l *limiter) wait(ctx context.Context, end time.Time, one *wait) error {
 	for taken := false; ; {
 		now := time.Now()
 		d, r := l.next(now, taken)
@@ -46,6 +49,11 @@ func (l *limiter) wait(ctx context.Context, end time.Time) error {
 			giveBack(r, now)
 			return fmt.Errorf("the limiter asks for %v, more than the %v left", Round(d), Round(end.Sub(now)))
 		}
+		why := ""
+		if r == nil {
+			why = l.reason()
+		}
+		one.till(now.Add(d), why)
 		if err := Sleep(ctx, d); err != nil {
 			giveBack(r, time.Now())
 			return err
@@ -70,6 +78,13 @@ func (l *limiter) next(now time.Time, taken bool) (time.Duration, *rate.Reservat
 	return l.turns.after(now.Add(r.DelayFrom(now))).Sub(now), r
 }
 
+// reason is the status that began the pause.
+func (l *limiter) reason() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strconv.Itoa(l.status)
+}
+
 // throttled takes note of a 429 and of the pause that came with it, if any.
 func (l *limiter) throttled(now time.Time, pause time.Duration) {
 	l.mu.Lock()
@@ -81,7 +96,7 @@ func (l *limiter) throttled(now time.Time, pause time.Duration) {
 		l.pace = max(l.pace/2, l.full*lowest)
 		l.bucket.SetLimitAt(now, rate.Limit(l.pace))
 	}
-	l.hold(now, pause)
+	l.hold(now, pause, http.StatusTooManyRequests)
 }
 
 // paused takes note of a pause that says nothing of the rate.
@@ -89,13 +104,13 @@ func (l *limiter) paused(now time.Time, pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.raise(now)
-	l.hold(now, pause)
+	l.hold(now, pause, http.StatusServiceUnavailable)
 }
 
 // hold holds everybody back until the pause is over; the caller has the lock.
-func (l *limiter) hold(now time.Time, pause time.Duration) {
+func (l *limiter) hold(now time.Time, pause time.Duration, status int) {
 	if until := now.Add(pause); until.After(l.until) {
-		l.until = until
+		l.until, l.status = until, status
 	}
 	if l.until.After(now) {
 		l.raised = l.until // the quiet of a pause is no proof that the service can take more

@@ -21,7 +21,7 @@ func times(t *testing.T, l *limiter, n int) []time.Duration {
 	start := time.Now()
 	var at []time.Duration
 	for range n {
-		if err := l.wait(t.Context(), farEnd); err != nil {
+		if err := l.wait(t.Context(), farEnd, &wait{}); err != nil {
 			t.Fatal(err)
 		}
 		at = append(at, time.Since(start))
@@ -112,13 +112,13 @@ func TestLimiterGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(1, 1, turns{})
 		l.throttled(time.Now(), time.Minute)
-		if err := l.wait(t.Context(), time.Now().Add(59*sec)); err == nil || err.Error() != "the limiter asks for 1m0s, more than the 59s left" {
+		if err := l.wait(t.Context(), time.Now().Add(59*sec), &wait{}); err == nil || err.Error() != "the limiter asks for 1m0s, more than the 59s left" {
 			t.Errorf("error %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*sec)
 		defer cancel()
 		began := time.Now()
-		if err := l.wait(ctx, farEnd); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 5*sec {
+		if err := l.wait(ctx, farEnd, &wait{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 5*sec {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 	})
@@ -131,7 +131,7 @@ func TestTokenGivenBack(t *testing.T) {
 		check(t, "the first", times(t, l, 1), 0)
 		ctx, cancel := context.WithTimeout(t.Context(), sec/2)
 		defer cancel()
-		if err := l.wait(ctx, farEnd); err == nil {
+		if err := l.wait(ctx, farEnd, &wait{}); err == nil {
 			t.Error("no error after the deadline")
 		}
 		check(t, "the next", times(t, l, 1), sec/2)

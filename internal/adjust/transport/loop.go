@@ -63,10 +63,18 @@ func (x *exchange) run() *failure {
 			continue // the limiter holds everybody back for that long
 		}
 		x.meter.Backoff.Add(int64(wait))
-		if Sleep(x.ctx, wait) != nil {
+		if x.rest(f, wait) != nil {
 			return f
 		}
 	}
+}
+
+// rest waits between two attempts.
+func (x *exchange) rest(f *failure, d time.Duration) error {
+	one := &wait{of: x.waits}
+	one.till(time.Now().Add(d), f.brief())
+	defer one.over()
+	return Sleep(x.ctx, d)
 }
 
 // once makes one attempt, from the slot to the end of reading: two when the credential has changed. It decides whether
@@ -134,9 +142,9 @@ func (x *exchange) admit() (release func(), err error) {
 }
 
 func (x *exchange) limit() error {
-	began := time.Now()
-	defer func() { x.meter.Limiter.Add(int64(time.Since(began))) }()
-	return x.limiter.wait(x.budget, x.start.Add(x.patience))
+	began, one := time.Now(), &wait{of: x.waits}
+	defer func() { one.over(); x.meter.Limiter.Add(int64(time.Since(began))) }()
+	return x.limiter.wait(x.budget, x.start.Add(x.patience), one)
 }
 
 // refresh reads the credential again after a 401. One that has changed is tried at once, and another 401 then stands.

@@ -45,7 +45,7 @@ type Options struct {
 	UserAgent string        // default "reportferry"
 }
 
-// Client sends requests. Its limiter and its in-flight cap belong to all clients derived from it by Metered and Asking. It is
+// Client sends requests. Its limiter and its in-flight cap belong to all clients derived from it by Metered, Watched and Asking. It is
 // safe for concurrent use. A Read function given to it must not ask through the same client: it holds a slot.
 type Client struct {
 	http      *http.Client
@@ -61,6 +61,7 @@ type Client struct {
 	log       *slog.Logger
 	warned    *atomic.Int64 // when a retry of a record was last logged, in nanoseconds since 1970
 	meter     *Meter
+	waits     *Waits // nil: nobody looks
 	clock     *clock
 	may       func(context.Context) error // nil: anything may be sent
 }
@@ -95,6 +96,13 @@ func (c *Client) InFlight() int { return cap(c.slots) }
 func (c *Client) Metered(m *Meter) *Client {
 	d := *c
 	d.meter = m
+	return &d
+}
+
+// Watched is the same client, with the same limiter and transport, that shows in w what it waits for.
+func (c *Client) Watched(w *Waits) *Client {
+	d := *c
+	d.waits = w
 	return &d
 }
 
