@@ -99,6 +99,18 @@ func TestSharingText(t *testing.T) {
 			golden(t, "sharing-"+s.name, "$ reportferry "+wrapped(strings.Join(s.args, " "))+steady(said))
 		})
 	}
+	if code := execute(t.Context(), []string{"console", "--export", "pages"}, &strings.Builder{}, &strings.Builder{}); code != 0 {
+		t.Errorf("the pages aren't written: exit code %d", code)
+	}
+	pages, err := filepath.Glob("pages/jobs/*/index.html")
+	check(t, err)
+	for _, page := range append(pages, "pages/index.html", "pages/problems.html") {
+		text, err := os.ReadFile(page)
+		check(t, err)
+		if strings.Contains(string(text), "c0ffee") || len(pages) == 0 || strings.HasPrefix(page, "pages/jobs") && !strings.Contains(string(text), ".csv") {
+			t.Errorf("%s shows devices, or no file", page)
+		}
+	}
 	for _, x := range []struct {
 		args []string
 		code int

@@ -131,11 +131,35 @@ func TestSpendOutputsKeepSecrets(t *testing.T) {
 			t.Errorf("nothing says %q: the test shows little", word)
 		}
 	}
-	p.keepsSecrets(said.String())
+	p.keepsSecrets(said.String() + p.pages())
 	rejects, err := os.ReadFile(filepath.Join(p.dir, "rejects", filepath.Base(folder), "400-text.csv.rejects.csv"))
 	if err != nil || !strings.Contains(string(rejects), ownID) {
 		t.Errorf("the rejects file has no rows: %v", err)
 	}
+}
+
+// pages are all pages of the console, as an export has them.
+func (p *place) pages() string {
+	p.t.Helper()
+	to := filepath.Join(p.t.TempDir(), "pages")
+	if out, code := p.run("console", "--export", to); code != 0 {
+		p.t.Fatalf("exit code %d: %s", code, out)
+	}
+	var all strings.Builder
+	n := 0
+	check(p.t, filepath.WalkDir(to, func(path string, d os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".html" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all.Write(data)
+		n++
+		return err
+	}))
+	if n < 5 || !strings.Contains(all.String(), "400-text.csv") {
+		p.t.Errorf("%d pages, and no file of spend is on them", n)
+	}
+	return all.String()
 }
 
 // inLedger looks for a word in the ledger's files.
