@@ -8,9 +8,13 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -270,18 +274,63 @@ func TestPagesRefresh(t *testing.T) {
 	tb.quiet(t, "refreshing")
 }
 
-// What Export writes is opened from a folder, without a server.
+// What Export writes is opened from a folder, without a server, and from a bucket's server. Every link of it leads somewhere.
 func TestExportInABrowser(t *testing.T) {
 	dir := folderOf(t, madeUp(t))
+	bucket := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer bucket.Close()
+	crawl(t, bucket.URL+"/index.html")
 	b := browser(t)
 	for name, path := range shown {
-		tb := open(t, b)
-		tb.do(t, chromedp.Navigate("file://"+filepath.Join(dir, path)))
-		title, ground := get(t, tb, chromedp.Text("h1")), get(t, tb, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
-		if title == "" || ground == "rgba(0, 0, 0, 0)" {
-			t.Errorf("%s: its title is %q, and its ground %s", name, title, ground)
+		for _, at := range []string{"file://" + dir, bucket.URL} {
+			tb := open(t, b)
+			tb.do(t, chromedp.Navigate(at+"/"+path))
+			title, ground := get(t, tb, chromedp.Text("h1")), get(t, tb, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
+			if title == "" || ground == "rgba(0, 0, 0, 0)" {
+				t.Errorf("%s: its title is %q, and its ground %s", name, title, ground)
+			}
+			tb.quiet(t, at+"/"+path)
 		}
-		tb.quiet(t, path)
+	}
+}
+
+// crawl follows every link from a page on, and fails when one leads nowhere or too few do.
+func crawl(t *testing.T, from string) {
+	t.Helper()
+	links := regexp.MustCompile(`(?:href|src)="?([^"#> ]+)"?`)
+	seen, next := map[string]bool{from: true}, []string{from}
+	for len(next) > 0 {
+		at, err := url.Parse(next[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		next = next[1:]
+		res, err := http.Get(at.String()) //nolint:noctx // a server of this test
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Errorf("%s leads nowhere: %d, %v", at, res.StatusCode, err)
+			continue
+		}
+		if !strings.HasSuffix(at.Path, ".html") {
+			continue
+		}
+		for _, link := range links.FindAllStringSubmatch(string(page), -1) {
+			to, err := at.Parse(link[1])
+			if err != nil {
+				t.Fatalf("%s has the link %s: %v", at, link[1], err)
+			}
+			if !seen[to.String()] {
+				seen[to.String()] = true
+				next = append(next, to.String())
+			}
+		}
+	}
+	if len(seen) < 20 {
+		t.Errorf("%d pages and files are linked", len(seen))
 	}
 }
 
@@ -293,7 +342,7 @@ func folderOf(t *testing.T, c *Console) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
+	t.Cleanup(func() { _ = b.Close() })
 	exported(t, c, b)
 	return dir
 }

@@ -42,10 +42,7 @@ func earlierOf(changed []ledger.Record, at time.Time) earlier {
 
 // numberOf is a number of a partition.
 func (had earlier) numberOf(e refresh.Entry, name string) number {
-	var n number
-	if e.Gap == nil {
-		n.Is = valueOf(e.Record, name)
-	}
+	n := number{Is: valueOf(e.Record, name)}
 	before, changed := had[e.Partition]
 	if !changed {
 		n.Was = n.Is

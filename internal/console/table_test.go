@@ -163,3 +163,79 @@ func tenYears(t testing.TB, metrics int) *Console {
 	}
 	return New(Options{Ledger: l, Jobs: []Job{looks("long", look, nil)}, Now: func() time.Time { return noon }})
 }
+
+// An export has pages of the newest partitions, and of those older ones that a person may have to look at, the newest of them.
+func TestPartitionsWithPages(t *testing.T) {
+	var all []refresh.Entry
+	for i := range 1000 {
+		e := refresh.Entry{Partition: at(1).Partition.AddDays(i), Condition: refresh.Final}
+		switch {
+		case i < 300:
+			e.Condition = refresh.Absent
+		case i == 400:
+			e.Condition = refresh.ChangedFinal
+		case i == 401:
+			e.Condition = refresh.Restating
+		}
+		all = append(all, e)
+	}
+	paged := withPage(all)
+	for i, want := range map[int]bool{999: true, 908: true, 907: false, 401: false, 400: true, 300: false, 299: true, 101: true, 100: false, 0: false} {
+		if paged[all[i].Partition] != want {
+			t.Errorf("partition %d has a page: %v", i, !want)
+		}
+	}
+}
+
+// A cell of the map shows the biggest of several moves of one day, and finals are marked.
+func TestHeat(t *testing.T) {
+	move := func(metric string, d int, size float64, finality string) refresh.Move {
+		return refresh.Move{Change: refresh.Change{Metric: metric, Partition: at(d).Partition, Finality: finality}, Size: size}
+	}
+	rows := heat([]refresh.Move{move("cost", 2, -0.6, refresh.Final), move("cost", 2, 0.3, ""), move("installs", 3, 0.06, ""), move("rows", 9, 0.01, "")}, []civil.Date{at(3).Partition, at(2).Partition})
+	want := []heatRow{{"cost", []heatCell{{}, {"-60 %", 5, false, true}}}, {"installs", []heatCell{{"+6.0 %", 3, true, false}, {}}}}
+	if fmt.Sprint(rows) != fmt.Sprint(want) {
+		t.Errorf("the map is %+v, want %+v", rows, want)
+	}
+}
+
+// Freshness is counted from the end of the newest period to the end of the run, of runs that had the job and are over.
+func TestFreshnessByRun(t *testing.T) {
+	newest := at(10).Partition
+	ended := noon.Add(time.Hour)
+	run := func(end *time.Time, job string, newest *civil.Date) ledger.Run {
+		return ledger.Run{ID: "r", Started: noon, Ended: end, Results: []ledger.Result{{Job: job, Newest: newest}}}
+	}
+	j := seen{Job: Job{Name: "a", Zone: time.FixedZone("", 3600)}}
+	list, oldest := freshness(sight{past: ledger.Past{Runs: []ledger.Run{run(&ended, "a", &newest), run(&ended, "b", &newest), run(nil, "a", nil), run(&ended, "a", nil)}}}, j)
+	if len(list) != 2 || list[0].Age != 38*time.Hour || list[0].Long != 100 || list[1].Newest != nil || oldest != 38*time.Hour {
+		t.Errorf("%+v, the oldest %v", list, oldest)
+	}
+}
+
+// An older partition's history is read for it alone.
+func TestAnOlderPartition(t *testing.T) {
+	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	t.Cleanup(func() { _ = l.Close() })
+	first := years(t, l, "long", 200)
+	c := New(Options{Ledger: l, Jobs: []Job{ofLedger(l, "long", first)}, Now: func() time.Time { return noon }})
+	for _, d := range []civil.Date{first, first.AddDays(1), first.AddDays(199)} {
+		page, err := c.page(t.Context(), "jobs/long/"+d.String()+".html", true)
+		if err != nil || !strings.Contains(string(page), "<h2>Sums</h2>") || strings.Count(string(page), "> <small>holds</small>") > 1 {
+			t.Errorf("%s: %v\n%s", d, err, page)
+		}
+	}
+}
+
+// Pages that there aren't don't fill the cache.
+func TestUnknownPagesAreForgotten(t *testing.T) {
+	c := sample(t)
+	for i := range 10 {
+		if _, err := c.answer(t.Context(), fmt.Sprintf("no/%d", i)); err == nil {
+			t.Error("a page is there that isn't")
+		}
+	}
+	if len(c.drawn.of) != 0 {
+		t.Errorf("%d of them are kept", len(c.drawn.of))
+	}
+}
