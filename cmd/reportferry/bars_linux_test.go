@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -42,5 +43,27 @@ func TestBarsTellOfWaits(t *testing.T) {
 	seen, code := converse(t, t.TempDir(), strings.Fields("run --to ./out --base-url "+base+" --token-env TOKEN --currency USD --dimensions day --metrics installs --start -2d"), nil)
 	if code != 0 || !strings.Contains(seen, "back-off 2 s: 429") || !strings.Contains(seen, "back-off 1 s: 429") {
 		t.Errorf("exit code %d: %s", code, seen)
+	}
+}
+
+// Where bars can't be drawn there are lines, so that nobody looks at nothing.
+func TestLinesWhereNoBarsFit(t *testing.T) {
+	person, terminal := newTerminal(t)
+	drawn := func(kind string) bool {
+		p := program("", "text")
+		p.LookupEnv = func(string) (string, bool) { return kind, true }
+		d := newDisplay(p, &bytes.Buffer{}, terminal)
+		if d.bars != nil {
+			d.bars.Close()
+		}
+		return d.bars != nil
+	}
+	if !drawn("xterm") || drawn("dumb") {
+		t.Errorf("bars: %v on a terminal, %v on one that can't move back", drawn("xterm"), drawn("dumb"))
+	}
+	for _, size := range [][2]uint16{{0, 0}, {0, 80}, {24, 0}} {
+		if resize(t, person, size[0], size[1]); drawn("xterm") {
+			t.Errorf("bars on a terminal of %d lines with %d columns", size[0], size[1])
+		}
 	}
 }

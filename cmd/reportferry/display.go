@@ -50,7 +50,7 @@ func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
 		d.log = p.Logger(stdout)
 		return d
 	}
-	if terminal.Is(stderr) && !p.NoProgress && !p.Quiet {
+	if kind, _ := p.LookupEnv("TERM"); terminal.Draws(stderr) && kind != "dumb" && !p.NoProgress && !p.Quiet {
 		d.bars = progress.New(terminal.Raw(stderr))
 		d.err = terminal.NewWriter(d.bars) // a line of the log must not cut through a bar
 	}

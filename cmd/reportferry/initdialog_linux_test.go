@@ -23,14 +23,20 @@ func newTerminal(t *testing.T) (person, program *os.File) {
 			t.Fatal(errno)
 		}
 	}
-	size := [4]uint16{24, 80} // rows and columns, of no size in pixels
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, person.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
-		t.Fatal(errno)
-	}
+	resize(t, person, 24, 80)
 	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	check(t, err)
 	t.Cleanup(func() { _, _ = person.Close(), program.Close() })
 	return person, program
+}
+
+// resize makes a terminal this large. Zeros are a size that nobody knows.
+func resize(t *testing.T, person *os.File, rows, columns uint16) {
+	t.Helper()
+	size := [4]uint16{rows, columns} // and of no size in pixels
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, person.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
+		t.Fatal(errno)
+	}
 }
 
 // converse runs the program on a terminal of its own in dir, types an answer to each question, and gives all that the person
@@ -39,7 +45,7 @@ func converse(t *testing.T, dir string, args, answers []string) (seen string, co
 	t.Helper()
 	person, program := newTerminal(t)
 	cmd := exec.CommandContext(t.Context(), binary(t), args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "ADJUST_TOKEN=", "TMPDIR=/tmp")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "ADJUST_TOKEN=", "TMPDIR=/tmp", "TERM=xterm")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	check(t, cmd.Start())

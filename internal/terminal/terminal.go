@@ -124,6 +124,17 @@ func Is(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// Draws says whether w leads to a terminal that progress bars can be drawn on. On one whose size isn't known, such as that of
+// some containers, none would be seen.
+func Draws(w io.Writer) bool {
+	file, ok := Raw(w).(*os.File)
+	if !ok {
+		return false
+	}
+	width, height, err := term.GetSize(int(file.Fd()))
+	return err == nil && width > 0 && height > 0
+}
+
 // Raw is where w leads, for progress bars, which move the cursor themselves.
 func Raw(w io.Writer) io.Writer {
 	if own, ok := w.(*Writer); ok {
