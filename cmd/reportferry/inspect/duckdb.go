@@ -95,7 +95,7 @@ func untold(kind string) string {
 	for _, c := range state.Columns(kind) {
 		columns = append(columns, fmt.Sprintf("CAST(NULL AS %s) AS %s", duckTypes[c.Type], duckQuote(c.Name)))
 	}
-	return "SELECT " + strings.Join(columns, ", ") + "\nWHERE false"
+	return "SELECT\n  " + strings.Join(columns, ",\n  ") + "\nWHERE false"
 }
 
 // duckQuote is a name in DuckDB's SQL.
