@@ -9,6 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"gocloud.dev/blob/fileblob"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // The same pages are shown by the command console and inside of serve, to whoever knows the token.
@@ -87,6 +92,26 @@ func TestRunsWriteThePages(t *testing.T) {
 	if !strings.Contains(string(index), "by_hand") || !strings.Contains(string(index), "asset/style.css") {
 		t.Errorf("the first page is %s", index)
 	}
+	// Another run writes pages: this one waits for it.
+	at := filepath.Join(dir, "ledger")
+	bucket, err := fileblob.OpenBucket(at, &fileblob.Options{NoTempDir: true})
+	check(t, err)
+	l := ledger.Open(ledger.Options{Bucket: bucket, Dir: at, URL: "file://./ledger"})
+	claim, err := l.Claim(t.Context(), "_console", "pages", "another", time.Minute)
+	check(t, err)
+	before, err := os.Stat(filepath.Join(pages, "index.html"))
+	check(t, err)
+	freed := time.AfterFunc(1500*time.Millisecond, func() {
+		now, err := os.Stat(filepath.Join(pages, "index.html"))
+		if err != nil || !now.ModTime().Equal(before.ModTime()) {
+			t.Errorf("pages were written while another run did: %v", err)
+		}
+		check(t, claim.Release(context.Background()))
+	})
+	if code, said := run(); code != 0 || strings.Contains(said, "pages") || freed.Stop() {
+		t.Errorf("exit code %d, and it didn't wait: %s", code, said)
+	}
+	check(t, l.Close())
 	check(t, os.RemoveAll(pages))
 	check(t, os.MkdirAll(pages, 0o750))
 	check(t, os.WriteFile(filepath.Join(pages, "index.html"), []byte("Our shop"), 0o600))
