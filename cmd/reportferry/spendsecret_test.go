@@ -106,7 +106,7 @@ func TestSpendOutputsKeepSecrets(t *testing.T) {
 				fmt.Fprintf(&text, "\"%s-%s-%s-%d/a b&c=ü%%'\"\"<x>\",cpc,usd,1,t,%s\n", ownID, w, format, n, time.Now().UTC().Format(time.RFC3339))
 			}
 			fmt.Fprintf(&text, "%s,cpc,usd,one,t,\n", ownID)
-			patience := 400 * time.Millisecond
+			patience := 1500 * time.Millisecond
 			if w == "400" || w == "422-json" || w == "html" && format == "text" {
 				patience = time.Minute // until it is done, or gives up
 			}
