@@ -2,13 +2,13 @@ package console
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
@@ -114,7 +114,7 @@ func (o *overnightJob) fill(s sight, j seen, changed []ledger.Record) {
 	o.Moves = len(moves)
 	var days []civil.Date
 	for _, m := range moves {
-		one := move{m, day(m.Partition), paged[m.Partition], percent(m.Size), s.linked(m.Run)}
+		one := move{m, day(m.Partition), paged[m.Partition], wording.Size(m.Size), s.linked(m.Run)}
 		if m.Finality == refresh.Final {
 			o.Finals = append(o.Finals, one)
 		}
@@ -150,7 +150,7 @@ func heat(moves []refresh.Move, days []civil.Date) (rows []heatRow) {
 		}
 		cell := &rows[row].Cells[column]
 		if cell.Percent == "" { // the biggest of several moves of a day stands for them
-			*cell = heatCell{percent(m.Size), step(m.Size), m.Size > 0, m.Finality == refresh.Final}
+			*cell = heatCell{wording.Size(m.Size), step(m.Size), m.Size > 0, m.Finality == refresh.Final}
 		}
 	}
 	return rows
@@ -165,17 +165,4 @@ func step(size float64) int {
 		}
 	}
 	return 1
-}
-
-// percent writes a size: how much a move is of a usual day.
-func percent(size float64) string {
-	switch {
-	case size == 0:
-		return "0 %"
-	case max(size, -size) < 0.001:
-		return "< 0.1 %"
-	case max(size, -size) < 0.1:
-		return fmt.Sprintf("%+.1f %%", size*100)
-	}
-	return fmt.Sprintf("%+.0f %%", size*100)
 }

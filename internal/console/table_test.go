@@ -193,7 +193,7 @@ func TestHeat(t *testing.T) {
 		return refresh.Move{Change: refresh.Change{Metric: metric, Partition: at(d).Partition, Finality: finality}, Size: size}
 	}
 	rows := heat([]refresh.Move{move("cost", 2, -0.6, refresh.Final), move("cost", 2, 0.3, ""), move("installs", 3, 0.06, ""), move("rows", 9, 0.01, "")}, []civil.Date{at(3).Partition, at(2).Partition})
-	want := []heatRow{{"cost", []heatCell{{}, {"-60 %", 5, false, true}}}, {"installs", []heatCell{{"+6.0 %", 3, true, false}, {}}}}
+	want := []heatRow{{"cost", []heatCell{{}, {"-60%", 5, false, true}}}, {"installs", []heatCell{{"+6.0%", 3, true, false}, {}}}}
 	if fmt.Sprint(rows) != fmt.Sprint(want) {
 		t.Errorf("the map is %+v, want %+v", rows, want)
 	}

@@ -81,3 +81,16 @@ func Outcome(r ledger.Run) string {
 	}
 	return "nothing new"
 }
+
+// Size writes how much a move is of a usual day, with its sign.
+func Size(size float64) string {
+	switch {
+	case size == 0:
+		return "0%"
+	case max(size, -size) < 0.001:
+		return "<0.1%"
+	case max(size, -size) < 0.1:
+		return fmt.Sprintf("%+.1f%%", size*100)
+	}
+	return fmt.Sprintf("%+.0f%%", size*100)
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
@@ -104,7 +105,7 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 		}
 		for _, one := range shown {
 			g.Rows = append(g.Rows, []string{
-				"  " + human.Range(one.Partition, one.Partition), one.Metric, brief(one.Was), brief(one.Is), percent(one.Size), one.Finality, one.Reason,
+				"  " + human.Range(one.Partition, one.Partition), one.Metric, brief(one.Was), brief(one.Is), wording.Size(one.Size), one.Finality, one.Reason,
 			})
 		}
 		g.Write(w)
@@ -122,19 +123,6 @@ func brief(text string) string {
 		return text
 	}
 	return n.FloatString(2)
-}
-
-// percent writes a size.
-func percent(size float64) string {
-	switch {
-	case size == 0:
-		return "0%"
-	case max(size, -size) < 0.001:
-		return "<0.1%"
-	case max(size, -size) < 0.1:
-		return fmt.Sprintf("%+.1f%%", size*100)
-	}
-	return fmt.Sprintf("%+.0f%%", size*100)
 }
 
 // writeJSON writes an object for each move, and for each change of a slug.
