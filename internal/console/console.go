@@ -34,7 +34,8 @@ type Job struct {
 	Name, Kind string
 	Table      string         // in the ledger
 	Sinks      []string       // URLs without what may be secret
-	Zone       *time.Location // of its days
+	Zone       *time.Location // in which its times are shown
+	Days       *time.Location // in which its days begin and end; nil: Zone
 	Schedule   cron.Schedule  // nil: it runs only when asked for by name
 
 	// Look says how its table is. Nil: it fills none.

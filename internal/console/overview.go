@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -23,7 +24,7 @@ type overviewBody struct {
 
 type overviewJob struct {
 	Name, Kind string
-	Zone       *time.Location
+	Zone, Days *time.Location
 	Light      state
 	Why        string
 	Newest     *civil.Date
@@ -49,7 +50,7 @@ func (c *Console) overview(ctx context.Context, _ vars) (view, error) {
 }
 
 func overviewOf(s sight, j seen) overviewJob {
-	o := overviewJob{Name: j.Name, Kind: j.Kind, Zone: j.Zone, Due: len(j.look.Due)}
+	o := overviewJob{Name: j.Name, Kind: j.Kind, Zone: j.Zone, Days: cmp.Or(j.Days, j.Zone, time.UTC), Due: len(j.look.Due)}
 	if o.Run, o.Did = lastRun(s.past, j.Name); o.Run != nil {
 		o.Linked = s.linked(o.Run.ID)
 	}

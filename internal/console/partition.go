@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math/big"
@@ -14,7 +15,7 @@ import (
 // A partitionBody is one partition of a table.
 type partitionBody struct {
 	Job, Name, Kind string
-	Zone            *time.Location
+	Zone, Days      *time.Location
 	Ends            time.Time
 	State           state
 	Entry           refresh.Entry
@@ -70,7 +71,7 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 		return view{}, errNoPage
 	}
 	e := all[at]
-	b := partitionBody{Job: j.Name, Name: day(e.Partition), Kind: j.Kind, Zone: j.Zone, Ends: endOf(j, e.Partition), State: stateOf(e.Condition), Entry: e}
+	b := partitionBody{Job: j.Name, Name: day(e.Partition), Kind: j.Kind, Zone: j.Zone, Days: cmp.Or(j.Days, j.Zone, time.UTC), Ends: endOf(j, e.Partition), State: stateOf(e.Condition), Entry: e}
 	paged := withPage(all)
 	if at > 0 && paged[all[at-1].Partition] {
 		b.Older = day(all[at-1].Partition)

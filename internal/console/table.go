@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -127,10 +128,7 @@ func freshness(s sight, j seen) (list []runFreshness, oldest time.Duration) {
 
 // endOf is when the period of a job's partition is over. Of a table without periods it is the end of that day.
 func endOf(j seen, partition civil.Date) time.Time {
-	zone := j.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
+	zone := cmp.Or(j.Days, j.Zone, time.UTC)
 	next := partition.AddDays(1)
 	if j.look.Period != refresh.Whole && partition != sinks.Whole {
 		next = j.look.Period.Next(partition)

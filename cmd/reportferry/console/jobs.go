@@ -19,7 +19,7 @@ import (
 func JobsOf(s *wire.Session) ([]console.Job, error) {
 	list := make([]console.Job, 0, len(s.Config.Jobs))
 	for _, c := range s.Config.Jobs {
-		j := console.Job{Name: c.Name, Kind: c.Kind, Table: c.Table, Zone: wire.Zone(c)}
+		j := console.Job{Name: c.Name, Kind: c.Kind, Table: c.Table, Zone: shown(c), Days: wire.Zone(c)}
 		for _, rawURL := range c.Sinks {
 			j.Sinks = append(j.Sinks, sinks.Redact(rawURL))
 		}
@@ -47,6 +47,14 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 		list = append(list, j)
 	}
 	return list, nil
+}
+
+// shown is the zone in which a job's times are shown: that of its schedule, which is when people expect it.
+func shown(c config.Job) *time.Location {
+	if zone, err := time.LoadLocation(c.Zone); err == nil {
+		return zone
+	}
+	return time.UTC // making the job reports the zone
 }
 
 // underWay tells whether a run may be going on.
