@@ -103,12 +103,18 @@ func TestExportAgain(t *testing.T) {
 	if err := c.o.Ledger.ForgetRun(t.Context(), oldRun); err != nil {
 		t.Fatal(err)
 	}
-	c.o.Now = func() time.Time { return noon.Add(time.Hour) }
+	before := filesOf(t, b)
+	c.o.Now = func() time.Time { return noon.Add(25 * time.Hour) }
 	c = New(c.o)
 	third := exported(t, c, b)
 	all := filesOf(t, b)
 	if _, there := all["runs/"+oldRun+".html"]; there || third.Removed != 1 || third.Written == 0 || third.Unchanged < 2 {
 		t.Errorf("with a run forgotten: %+v, its page is there: %v", third, there)
+	}
+	for name, content := range before { // a day later they would all be written again otherwise
+		if strings.HasPrefix(name, "jobs/campaigns/2026") && !strings.Contains(content, oldRun) && all[name] != content {
+			t.Errorf("%s has changed, and nothing of its partition has", name)
+		}
 	}
 	for name, content := range foreign {
 		if all[name] != content {

@@ -53,6 +53,9 @@ type runFreshness struct {
 	Long   float64       // Age in percent of the longest
 }
 
+// mostExported is how many partitions a number's page has in an export, which is written anew whenever one of them changes.
+const mostExported = 400
+
 // mostCells is how many numbers the table of a page holds at most, and mostRuns of how many runs it tells.
 const (
 	mostCells = 700
@@ -153,11 +156,17 @@ func (c *Console) series(ctx context.Context, names vars) (view, error) {
 		Job, Number string
 		Unread      error
 		Picture     picture
-		Rows        []numbersRow
-	}{j.Name, names["number"], err, pictureOf(j.look.Calendar, had, names["number"]), nil}
+		Rows        []numbersRow // the newest first
+		Newest      []numbersRow // of Rows, what an export has
+		Recent      picture      // of Newest
+		Left        int          // how many more Rows has
+	}{Job: j.Name, Number: names["number"], Unread: err, Picture: pictureOf(j.look.Calendar, had, names["number"])}
 	for _, e := range slices.Backward(j.look.Calendar) {
 		body.Rows = append(body.Rows, numbersRow{day(e.Partition), stateOf(e.Condition), false, []number{had.numberOf(e, body.Number)}})
 	}
+	body.Left = max(0, len(body.Rows)-mostExported)
+	body.Newest = body.Rows[:len(body.Rows)-body.Left]
+	body.Recent = pictureOf(j.look.Calendar[body.Left:], had, body.Number)
 	return view{j.Name + ": " + body.Number, "series.html", body}, nil
 }
 

@@ -133,6 +133,10 @@ func TestTenYearsOfDaysFitAPage(t *testing.T) {
 			t.Errorf("%s has %d bytes, which is more than %d", path, len(page), most)
 		}
 	}
+	file, err := c.page(t.Context(), "jobs/long/numbers/rows.html", false)
+	if n := strings.Count(string(file), "<tr><th>"); err != nil || n != 400 || !strings.Contains(string(file), "3600 older partitions not shown") {
+		t.Errorf("%v; an exported page has %d numbers", err, n)
+	}
 	page, err := c.page(t.Context(), "jobs/long/index.html", true)
 	if n := strings.Count(string(page), `<td><a href=`); err != nil || n != 4000 {
 		t.Errorf("%v; the calendar has %d partitions", err, n)
