@@ -87,6 +87,10 @@ func TestRunsWriteThePages(t *testing.T) {
 	if code, said := run(); code != 0 || strings.Contains(said, "pages") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
+	var tried strings.Builder
+	if code := execute(t.Context(), []string{"check", "--config", file}, &tried, &tried); code != 0 || !strings.Contains(tried.String(), "status: ok, a probe was written") {
+		t.Errorf("check says with exit code %d: %s", code, &tried)
+	}
 	index, err := os.ReadFile(filepath.Join(pages, "index.html"))
 	check(t, err)
 	if !strings.Contains(string(index), "by_hand") || !strings.Contains(string(index), "asset/style.css") {

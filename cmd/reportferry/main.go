@@ -92,8 +92,8 @@ func limitHeap() {
 	}
 }
 
-// freeHeap lifts the limit for the emulator, whose memory grows with what it is sent: near a limit that is too low, the
-// garbage collector takes half of the processor.
+// freeHeap lifts the limit for the emulator, whose memory grows with what it is sent, and for the console, whose memory grows with
+// the tables: near a limit that is too low, the garbage collector takes half of the processor.
 func freeHeap() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(math.MaxInt64)

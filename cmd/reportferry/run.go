@@ -246,6 +246,9 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	if err := console.Publish(ctx, s); err != nil { // the data is there, so the run hasn't failed
 		show.log.Warn("the console's pages could not be written; the next run tries again", "export", sinks.Redact(s.Config.Export), "status", err)
 	}
+	if s.Config.Export != "" && ctx.Err() != nil {
+		show.log.Info("the console's pages are left to the next run, because this one must end", "export", sinks.Redact(s.Config.Export))
+	}
 	show.summary(record)
 	if !show.json && !show.mute && (r.Trigger == "manual" || r.Trigger == "backfill") { // a person waits, and nobody looks at a daemon
 		after.Run(ctx, show.out, s, list, record.Results, time.Now())

@@ -19,8 +19,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
-// New makes the command console.
-func New(p *wire.Program) *cobra.Command {
+// New makes the command console. freeHeap takes back the limit on the heap that suits the other commands.
+func New(p *wire.Program, freeHeap func()) *cobra.Command {
 	var export string
 	var l *Listening
 	cmd := &cobra.Command{
@@ -39,6 +39,7 @@ With --export they are written as files into a folder or a bucket, for those
 without a server; index.html is the first page.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			freeHeap() // what is known of all tables is kept in memory
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				if export == "" {
 					address, stop, err := l.Show(ctx, s)

@@ -192,13 +192,16 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 		}
 		keep(entry)
 	}
-	if audit := c.Config.Audit; audit != "" {
-		sink, err := c.OpenSink(ctx, audit)
-		if err != nil {
-			c.step("audit "+sinks.Redact(audit), exit.Refused(err), "")
-			return list, good
+	for _, place := range []struct{ key, url string }{{"audit", c.Config.Audit}, {"export", c.Config.Export}} {
+		if place.url == "" {
+			continue
 		}
-		try(sinks.Redact(audit), sink)
+		sink, err := c.OpenSink(ctx, place.url)
+		if err != nil {
+			c.step(place.key+" "+sinks.Redact(place.url), exit.Refused(err), "")
+			continue
+		}
+		try(sinks.Redact(place.url), sink)
 	}
 	return list, good
 }

@@ -118,6 +118,9 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 	if err := e.Task.lasting(e.Config.Ledger); err != nil {
 		return fmt.Errorf("ledger %w", err)
 	}
+	if err := e.Task.lasting(e.Config.Export); err != nil {
+		return fmt.Errorf("export %w", err)
+	}
 	if e.Ledger, err = openLedger(ctx, e.Config); err != nil {
 		return fmt.Errorf("open the ledger: %w", exit.Refused(err))
 	}
