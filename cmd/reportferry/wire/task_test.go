@@ -3,11 +3,13 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -71,5 +73,15 @@ func TestLogLines(t *testing.T) {
 	}
 	if len(lines) != 4 {
 		t.Errorf("%d lines", len(lines))
+	}
+}
+
+// Of what a Cloud Run task writes into a folder nothing is left, so that the ledger and the pages want a bucket.
+func TestFoldersOfATaskAreRefused(t *testing.T) {
+	for place, c := range map[string]config.Config{"ledger": {Ledger: "file://./ledger"}, "export": {Ledger: "gs://bucket/ledger", Export: "file://./status"}} {
+		e := &Engine{Program: &Program{Task: Task{platform: cloudRun, count: 1}}, Config: &c}
+		if err := e.OpenLedger(t.Context()); !errors.Is(err, ledger.ErrRefused) || !strings.HasPrefix(err.Error(), place+" file:") {
+			t.Errorf("%s: %v", place, err)
+		}
 	}
 }
