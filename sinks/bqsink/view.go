@@ -35,30 +35,36 @@ func (s *Sink) View(v View) (name, query string, err error) {
 	if v.Freshness {
 		return prefix + freshnessView, fmt.Sprintf(freshnessSQL, prefix), nil
 	}
-	kept := slices.Clone(v.By)
+	query, kept, err := v.Query(dialect, quote(prefix+v.Table))
+	return prefix + strings.Join(append([]string{v.Table, "by"}, kept...), "_"), query, err
+}
+
+// Query is the view's query in a dialect, from a table of any name, and the columns that it keeps.
+func (v View) Query(d formula.Dialect, from string) (query string, kept []string, err error) {
+	kept = slices.Clone(v.By)
 	if v.On != "" {
 		kept = append([]string{v.On}, kept...)
 	}
-	var columns, groups []string
+	var groups []string
 	for _, c := range kept {
-		columns = append(columns, quote(c))
-		groups = append(groups, quote(c))
+		groups = append(groups, d.Quote(c))
 	}
+	columns := slices.Clone(groups)
 	for _, c := range v.Sums {
-		columns = append(columns, "SUM("+quote(c)+") AS "+quote(c))
+		columns = append(columns, "SUM("+d.Quote(c)+") AS "+d.Quote(c))
 	}
 	for _, r := range v.Ratios {
-		sql, err := formula.SQL(r.Formula, dialect)
+		sql, err := formula.SQL(r.Formula, d)
 		if err != nil {
-			return "", "", fmt.Errorf("write the view of %s: column %s: %w", v.Table, r.Name, err)
+			return "", nil, fmt.Errorf("write the view of %s: column %s: %w", v.Table, r.Name, err)
 		}
-		columns = append(columns, sql+" AS "+quote(r.Name))
+		columns = append(columns, sql+" AS "+d.Quote(r.Name))
 	}
-	query = "SELECT\n  " + strings.Join(columns, ",\n  ") + "\nFROM " + quote(prefix+v.Table)
+	query = "SELECT\n  " + strings.Join(columns, ",\n  ") + "\nFROM " + from
 	if len(groups) > 0 {
 		query += "\nGROUP BY " + strings.Join(groups, ", ")
 	}
-	return prefix + strings.Join(append([]string{v.Table, "by"}, kept...), "_"), query, nil
+	return query, kept, nil
 }
 
 // freshnessSQL reads what BigQuery itself knows of every table's partitions

@@ -23,11 +23,11 @@ type view struct{ name, query string }
 // how fresh they are. A view is made of files that are there; what isn't told yet is a view without rows.
 func duckViews(at lake, table string, s *sinks.Schema, sums bqsink.View, told []string) ([]view, error) {
 	views := []view{{duckQuote(table), "SELECT * FROM " + after.Scan(at.Pattern(table), true)}}
-	v, err := duckSums(sums)
+	query, kept, err := sums.Query(duckDialect, duckQuote(table))
 	if err != nil {
 		return nil, err
 	}
-	views = append(views, v)
+	views = append(views, view{duckQuote(strings.Join(append([]string{table, "by"}, kept...), "_")), query})
 	for _, kind := range []string{state.Partitions, state.Restatements} {
 		if !slices.Contains(told, kind) {
 			views = append(views, view{duckQuote(kind), untold(kind)})
@@ -55,34 +55,6 @@ FROM "_reportferry_partitions"
 GROUP BY table_name`
 
 var duckDialect = formula.Dialect{Quote: duckQuote, Divide: func(left, right string) string { return "CAST(" + left + " AS DOUBLE) / NULLIF(" + right + ", 0)" }}
-
-// duckSums is the view that sums a table's metrics, and computes ratios of the sums.
-func duckSums(v bqsink.View) (view, error) {
-	var columns, groups []string
-	kept := slices.Clone(v.By)
-	if v.On != "" {
-		kept = append([]string{v.On}, kept...)
-	}
-	for _, c := range kept {
-		groups = append(groups, duckQuote(c))
-	}
-	columns = append(columns, groups...)
-	for _, c := range v.Sums {
-		columns = append(columns, "SUM("+duckQuote(c)+") AS "+duckQuote(c))
-	}
-	for _, r := range v.Ratios {
-		sql, err := formula.SQL(r.Formula, duckDialect)
-		if err != nil {
-			return view{}, fmt.Errorf("write the view of %s: column %s: %w", v.Table, r.Name, err)
-		}
-		columns = append(columns, sql+" AS "+duckQuote(r.Name))
-	}
-	query := "SELECT\n  " + strings.Join(columns, ",\n  ") + "\nFROM " + duckQuote(v.Table)
-	if len(groups) > 0 {
-		query += "\nGROUP BY " + strings.Join(groups, ", ")
-	}
-	return view{duckQuote(strings.Join(append([]string{v.Table, "by"}, kept...), "_")), query}, nil
-}
 
 // duckTypes are DuckDB's of the columns that tables of states have.
 var duckTypes = map[catalog.Type]string{
