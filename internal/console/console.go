@@ -53,7 +53,8 @@ type Job struct {
 // A Look is what is known of a job's table at one moment.
 type Look struct {
 	refresh.Inspection
-	Due []refresh.Due // what a run would fetch now
+	Due  []refresh.Due // what a run would fetch now
+	Held int           // claims of those that a run holds now, where one may be under way
 }
 
 // A Console makes pages. It is safe for concurrent use.

@@ -41,7 +41,7 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
 		status, content = http.StatusNotFound, []byte("There is no such page. The overview is at the root of this address.\n")
 	case err != nil:
 		if r.Context().Err() == nil { // else the reader has gone away, and that may be why
-			c.o.Log.Error("a page of the console could not be made", "path", name, "status", err)
+			c.o.Log.Error("a page of the console could not be made", "path", name, "error", err)
 		}
 		status, content = http.StatusInternalServerError, []byte("The page could not be made. The log of this process says why.\n")
 	}

@@ -1,0 +1,157 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/reportferry/reportferry/internal/console"
+	"github.com/reportferry/reportferry/jobs/outbox"
+)
+
+const (
+	// mostJobs is how many jobs have numbers of their own. Whoever collects pays by the series, and is asked for no more of them
+	// when a config grows beyond that.
+	mostJobs = 1000
+	// mostSeries is how many series one number may have: the outbox's has one for each state of each job.
+	mostSeries = 10 * mostJobs
+)
+
+// A gauge is one number of each table.
+type gauge struct {
+	name, unit, means string
+	of                func(s console.Seen, now time.Time) (value float64, known bool)
+}
+
+// counted is a gauge that is known whenever the table is.
+func counted(name, means string, of func(console.Seen) int) gauge {
+	return gauge{name, "{partition}", means, func(s console.Seen, _ time.Time) (float64, bool) {
+		return float64(of(s)), s.Err == nil && s.Look != nil
+	}}
+}
+
+var ofTables = []gauge{
+	{"table.readable", "", "1 when the ledger's records of the table can be read, else 0.", func(s console.Seen, _ time.Time) (float64, bool) {
+		if s.Err != nil {
+			return 0, true
+		}
+		return 1, true
+	}},
+	{"table.freshness", "s", "Time since the end of the newest period that was fetched after its end.", func(s console.Seen, now time.Time) (float64, bool) {
+		return max(0, now.Sub(s.Newest).Seconds()), !s.Newest.IsZero() // a snapshot is taken before its day ends
+	}},
+	{"job.last_success.timestamp", "s", "When the job last ended a run without a failure, in seconds since 1970.", func(s console.Seen, _ time.Time) (float64, bool) {
+		return float64(s.Success.Unix()), !s.Success.IsZero()
+	}},
+	counted("table.missing_partitions", "Partitions that a fetch would bring by now.", func(s console.Seen) int { return s.Found.Missing() }),
+	counted("table.due_partitions", "Partitions that a run would fetch now.", func(s console.Seen) int { return len(s.Found.Due) }),
+	counted("table.unreconciled_partitions", "Partitions whose rows differ from the service's totals.", func(s console.Seen) int { return s.Found.Standing.Unreconciled }),
+	counted("table.changed_after_final_partitions", "Partitions whose numbers changed after they had been final.", func(s console.Seen) int {
+		return s.Found.Standing.Moved + s.Found.Standing.Left
+	}),
+	{"table.claims_held", "{claim}", "Claims of the table's due windows that a run holds now.", func(s console.Seen, _ time.Time) (float64, bool) {
+		return float64(s.Found.Held), s.Err == nil && s.Look != nil
+	}},
+}
+
+// settled are the states of records that are pushed, and how many of a file's are in each.
+var settled = []struct {
+	state string
+	of    func(outbox.File) int64
+}{
+	{"pending", func(f outbox.File) int64 { return f.Pending }},
+	{"accepted", func(f outbox.File) int64 { return f.Accepted }},
+	{"rejected", func(f outbox.File) int64 { return f.Rejected }},
+	{"unknown", func(f outbox.File) int64 { return f.Unknown }},
+	{"refused", func(f outbox.File) int64 { return f.Refused }},
+	{"duplicate", func(f outbox.File) int64 { return f.Duplicates }},
+	{"conflict", func(f outbox.File) int64 { return f.Conflicts }},
+}
+
+// Watch has the gauges tell of what see finds in the ledger. It is called whenever metrics are read: by a scrape, from time to time,
+// and at the end of the process, so that a short one tells the same.
+func (t *Telemetry) Watch(see func(context.Context) []console.Seen) {
+	if t != nil {
+		t.see.Store(&see)
+	}
+}
+
+// gauges makes the gauges, which tell nothing until Watch says of what.
+func (t *Telemetry) gauges(meter metric.Meter) error {
+	var all []metric.Observable
+	var errs []error
+	observable := func(name, unit, means string) metric.Float64ObservableGauge {
+		g, err := meter.Float64ObservableGauge("reportferry."+name, metric.WithUnit(unit), metric.WithDescription(means))
+		all, errs = append(all, g), append(errs, err)
+		return g
+	}
+	made := make([]metric.Float64ObservableGauge, len(ofTables))
+	for i, g := range ofTables {
+		made[i] = observable(g.name, g.unit, g.means)
+	}
+	records := observable("outbox.records", "{record}", "Records of the files that are pushed, by what became of them; of a file that changed, those of its latest content.")
+	unlisted := observable("jobs.unlisted", "{job}", "Jobs without numbers of their own, because there are more than a thousand.")
+	_, err := meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		see := t.see.Load()
+		if see == nil {
+			return nil
+		}
+		list, now := (*see)(ctx), time.Now()
+		shown := worst(list)
+		o.ObserveFloat64(unlisted, float64(len(list)-len(shown)))
+		for _, s := range shown {
+			job := attribute.String("job.name", s.Name) // not job, which Prometheus gives to what it scrapes
+			for i, g := range ofTables {
+				if value, known := g.of(s, now); known {
+					o.ObserveFloat64(made[i], value, metric.WithAttributes(job))
+				}
+			}
+			if s.Files == nil || s.Err != nil {
+				continue
+			}
+			for _, state := range settled {
+				o.ObserveFloat64(records, float64(sum(s.Pushed, state.of)), metric.WithAttributes(job, attribute.String("state", state.state)))
+			}
+		}
+		return nil
+	}, all...)
+	return errors.Join(append(errs, err)...)
+}
+
+// worst are the jobs that have numbers of their own: all, or those that want to be looked at first.
+func worst(list []console.Seen) []console.Seen {
+	if len(list) <= mostJobs {
+		return list
+	}
+	trouble := func(s console.Seen) int {
+		if s.Err != nil {
+			return 1 << 30
+		}
+		if s.Look == nil {
+			return 0
+		}
+		return s.Found.Missing() + s.Found.Standing.Unreconciled + s.Found.Standing.Moved + s.Found.Standing.Left
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b console.Seen) int {
+		return cmp.Or(cmp.Compare(trouble(b), trouble(a)), a.Newest.Compare(b.Newest), cmp.Compare(a.Name, b.Name))
+	})
+	return list[:mostJobs]
+}
+
+// sum adds up the files as they are now, the latest first. What a file was before it changed doesn't count.
+func sum(files []outbox.File, of func(outbox.File) int64) (n int64) {
+	seen := map[string]bool{}
+	for _, f := range files {
+		if !seen[f.Name] {
+			n += of(f)
+		}
+		seen[f.Name] = true
+	}
+	return n
+}

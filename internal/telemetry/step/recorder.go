@@ -1,0 +1,147 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// A Recorder is where steps are recorded.
+type Recorder struct {
+	tracer    trace.Tracer
+	reason    func(error) string
+	durations map[string]metric.Float64Histogram // by what they are the durations of
+	counters  map[string]metric.Int64Counter
+}
+
+// Options say where steps are recorded.
+type Options struct {
+	Traces  trace.TracerProvider
+	Metrics metric.MeterProvider
+	Reason  func(error) string // the word for the kind of an error
+}
+
+// What has a duration without being a step.
+const (
+	Request = "request" // one attempt, until its answer is read
+	Limiter = "limiter" // the wait of one attempt for the limiter
+	Convert = "convert" // an answer's rows into files, without the wait for them to arrive
+)
+
+// What is counted.
+const (
+	Requests = "requests"
+	Retries  = "retries"
+	Rows     = "rows"
+	Bytes    = "bytes"
+)
+
+// scopeName is how OpenTelemetry names what records: by its package.
+const scopeName = "github.com/reportferry/reportferry"
+
+// bounds are the borders of the histograms in seconds. The conventions' own end at 10 s, and a report may take minutes
+// (https://opentelemetry.io/docs/specs/semconv/http/http-metrics/).
+var bounds = []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900}
+
+// New makes a recorder.
+func New(o Options) (*Recorder, error) {
+	r := &Recorder{tracer: o.Traces.Tracer(scopeName), reason: o.Reason, durations: map[string]metric.Float64Histogram{}, counters: map[string]metric.Int64Counter{}}
+	meter := o.Metrics.Meter(scopeName)
+	var errs []error
+	for _, h := range []struct{ of, name, means string }{
+		{Request, "http.client.request.duration", "Duration of HTTP client requests."},
+		{Limiter, "reportferry.limiter.wait", "Time that an attempt waited for the limiter."},
+		{Convert, "reportferry.convert.duration", "Time in which an answer's rows became files."},
+		{Put, "reportferry.put.duration", "Time in which a sink took a partition."},
+		{Unit, "reportferry.unit.duration", "Time of a unit of a job: a window, a file that is pushed, the declared apps."},
+	} {
+		histogram, err := meter.Float64Histogram(h.name, metric.WithUnit("s"), metric.WithDescription(h.means), metric.WithExplicitBucketBoundaries(bounds...))
+		r.durations[h.of], errs = histogram, append(errs, err)
+	}
+	for _, c := range []struct{ of, name, unit, means string }{
+		{Requests, "reportferry.requests", "{request}", "Attempts to send a request, by the status of the answer; none came where there is no status."},
+		{Retries, "reportferry.retries", "{retry}", "Attempts after the first one of their request, by what went wrong before."},
+		{Rows, "reportferry.rows", "{row}", "Rows of partitions that were fetched, and records that were pushed."},
+		{Bytes, "reportferry.io", "By", "Bytes of answers as they were read (in), and of files as they were put (out)."},
+	} {
+		counter, err := meter.Int64Counter(c.name, metric.WithUnit(c.unit), metric.WithDescription(c.means))
+		r.counters[c.of], errs = counter, append(errs, err)
+	}
+	return r, errors.Join(errs...)
+}
+
+type key struct{}
+
+// A scope says whose steps they are, and what records them.
+type scope struct {
+	*Recorder  // nil: nothing does
+	run, job   string
+	attributes metric.MeasurementOption
+}
+
+// of is the scope of a context in which something records.
+func of(ctx context.Context) *scope {
+	if in, _ := ctx.Value(key{}).(*scope); in != nil && in.Recorder != nil {
+		return in
+	}
+	return nil
+}
+
+// scoped gives a context whose scope is changed.
+func scoped(ctx context.Context, change func(*scope)) context.Context {
+	in := scope{attributes: metric.WithAttributes()}
+	if outer, _ := ctx.Value(key{}).(*scope); outer != nil {
+		in = *outer
+	}
+	change(&in)
+	return context.WithValue(ctx, key{}, &in)
+}
+
+// In gives a context whose steps r records. Of a nil recorder it is ctx.
+func (r *Recorder) In(ctx context.Context) context.Context {
+	if r == nil {
+		return ctx
+	}
+	return scoped(ctx, func(in *scope) { in.Recorder = r })
+}
+
+// OfRun gives a context whose steps are a run's.
+func OfRun(ctx context.Context, id string) context.Context {
+	return scoped(ctx, func(in *scope) { in.run = id })
+}
+
+// OfJob gives a context whose steps and numbers are a job's.
+func OfJob(ctx context.Context, name string) context.Context {
+	return scoped(ctx, func(in *scope) {
+		in.job, in.attributes = name, metric.WithAttributes(attribute.String("job.name", name))
+	})
+}
+
+// Of tells whose steps they are: the ID of a run, and the name of a job. Either is empty outside of one.
+func Of(ctx context.Context) (run, job string) {
+	if in, _ := ctx.Value(key{}).(*scope); in != nil {
+		return in.run, in.job
+	}
+	return "", ""
+}
+
+// Recorded tells whether anything is recorded.
+func Recorded(ctx context.Context) bool { return of(ctx) != nil }
+
+// Took records a duration of what is no step.
+func Took(ctx context.Context, what string, d time.Duration, about ...attribute.KeyValue) {
+	if in := of(ctx); in != nil {
+		in.durations[what].Record(ctx, d.Seconds(), in.attributes, metric.WithAttributes(about...))
+	}
+}
+
+// Count adds to what is counted.
+func Count(ctx context.Context, what string, n int64, about ...attribute.KeyValue) {
+	if in := of(ctx); in != nil && n > 0 {
+		in.counters[what].Add(ctx, n, in.attributes, metric.WithAttributes(about...))
+	}
+}

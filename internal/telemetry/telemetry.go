@@ -1,0 +1,123 @@
+// Package telemetry sends what a run does to whoever collects it, by OpenTelemetry. Without it, a run that is slow or late would be
+// looked into with its log alone, and beside everything else that the same night did.
+//
+//	steps (package step) ─┬─ traces ──┐
+//	                      ├─ metrics ─┼─ OTLP, when the environment names an endpoint
+//	the ledger ─ gauges ──┘           └─ GET /metrics of serve
+//	log ────────────────── logs ──────── OTLP
+//
+// The variables are those of OpenTelemetry (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/), and
+// their own library reads them. Where none of them asks for a signal, nothing of it is started.
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+
+	"go.opentelemetry.io/contrib/bridges/otelslog"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel/attribute"
+	nometrics "go.opentelemetry.io/otel/metric/noop"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	notraces "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/reportferry/reportferry/internal/console"
+	"github.com/reportferry/reportferry/internal/telemetry/step"
+)
+
+// A Telemetry has what was started. A nil one has nothing, and does nothing.
+type Telemetry struct {
+	recorder *step.Recorder
+	see      atomic.Pointer[func(context.Context) []console.Seen] // nil: the gauges tell nothing
+	logs     slog.Handler                                         // nil: logs aren't sent
+	parent   trace.SpanContext
+	log      *slog.Logger
+	stop     []func(context.Context) error
+}
+
+// Options say what process this is.
+type Options struct {
+	Getenv  func(string) string
+	Version string
+	Process []attribute.KeyValue // what the platform calls it
+	Trace   trace.TraceID        // of its first trace, so that all tasks of an execution are in one; zero: a random one
+	Reason  func(error) string   // the word for the kind of an error
+	Log     *slog.Logger         // is told what could not be sent
+	Scrape  sdkmetric.Reader     // reads the metrics for GET /metrics; nil: nobody does
+	Stays   bool                 // the process does many runs, each of which is a trace of its own
+}
+
+// Asked tells which signals the environment asks for.
+func Asked(getenv func(string) string) (traces, metrics, logs bool) {
+	asked := func(signal string) bool {
+		exporter := getenv("OTEL_" + signal + "_EXPORTER")
+		if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || exporter == "none" {
+			return false
+		}
+		return exporter != "" || getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
+	}
+	return asked("TRACES"), asked("METRICS"), asked("LOGS")
+}
+
+// Start starts the signals that the environment asks for, and nil when it asks for none and nobody scrapes. Nothing is sent yet. A
+// signal that can't be started is left out with a warning: a slip in a variable of OpenTelemetry's mustn't cost a night's data.
+func Start(ctx context.Context, o Options) (t *Telemetry, err error) {
+	traces, metrics, logs := Asked(o.Getenv)
+	if !traces && !metrics && !logs && o.Scrape == nil {
+		return nil, nil
+	}
+	silence(o.Log)
+	t = &Telemetry{log: o.Log}
+	about := t.about(ctx, o)
+	if !o.Stays {
+		t.parent = parent(ctx, o.Getenv)
+	}
+	steps := step.Options{Traces: notraces.NewTracerProvider(), Metrics: nometrics.NewMeterProvider(), Reason: o.Reason}
+	if traces {
+		if exporter, err := autoexport.NewSpanExporter(ctx); t.can("OTEL_TRACES_EXPORTER", err) {
+			p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about), sdktrace.WithIDGenerator(&ids{first: o.Trace}))
+			steps.Traces, t.stop = p, append(t.stop, p.Shutdown)
+		}
+	}
+	readers := t.readers(ctx, metrics, o.Scrape)
+	if len(readers) > 0 {
+		p := sdkmetric.NewMeterProvider(append(readers, sdkmetric.WithResource(about), sdkmetric.WithCardinalityLimit(mostSeries))...)
+		steps.Metrics, t.stop = p, append(t.stop, p.Shutdown)
+	}
+	if logs {
+		if exporter, err := autoexport.NewLogExporter(ctx); t.can("OTEL_LOGS_EXPORTER", err) {
+			p := sdklog.NewLoggerProvider(sdklog.WithResource(about), sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)))
+			t.logs, t.stop = otelslog.NewHandler("reportferry", otelslog.WithLoggerProvider(p)), append(t.stop, p.Shutdown)
+		}
+	}
+	if t.recorder, err = step.New(steps); err != nil {
+		return nil, err
+	}
+	return t, t.gauges(steps.Metrics.Meter("github.com/reportferry/reportferry"))
+}
+
+// can tells whether something could be started, and warns when it couldn't.
+func (t *Telemetry) can(variable string, err error) bool {
+	if err != nil {
+		t.log.Warn(variable+" can't be followed, so that is left out; the run itself isn't affected", "error", err)
+	}
+	return err == nil
+}
+
+// readers are those of the metrics: who scrapes, and who sends them.
+func (t *Telemetry) readers(ctx context.Context, sent bool, scrape sdkmetric.Reader) (options []sdkmetric.Option) {
+	if scrape != nil {
+		options = append(options, sdkmetric.WithReader(scrape))
+	}
+	if sent {
+		if reader, err := autoexport.NewMetricReader(ctx); t.can("OTEL_METRICS_EXPORTER", err) {
+			options = append(options, sdkmetric.WithReader(reader))
+		}
+	}
+	return options
+}
