@@ -66,7 +66,7 @@ func (r *Runner) secondLook(ctx context.Context, s *shift) bool {
 		return false
 	}
 	r.Log.Warn("some windows are held by another run; waiting for its next heartbeat, or for its lease to end",
-		"run", r.Run, "windows", len(units), "wait", r.Lease.String())
+		"run", r.Run, "windows", len(units), "wait", r.Lease)
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))
 	for _, u := range units {
@@ -107,6 +107,6 @@ func (r *Runner) await(u heldUnit, s *shift) {
 		u.task.res.stop(u.task.unit.size())
 		return
 	}
-	r.Log.Info("held by another run", "job", u.task.job.Name, "run", r.Run, "window", u.task.unit.Name, "status", first.Error())
+	r.Log.Info("held by another run", "job", u.task.job.Name, "run", r.Run, "window", u.task.unit.Name, "error", first.Error())
 	r.over(u.task, ledger.Outcome{Held: u.task.unit.size()}, nil)
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
@@ -51,7 +52,9 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 		}
 		ctx, deny := context.WithCancel(ctx)
 		defer deny() // when all jobs are over
+		ctx, about := step.Begin(step.OfJob(ctx, job.Name), step.Job)
 		res := &tally{Result: &results[i], start: time.Now(), deny: deny}
+		defer func() { res.end(about, job) }()
 		if err := plans[i].Err; err != nil {
 			res.fail("", err)
 			continue
@@ -229,7 +232,7 @@ func (r *Runner) over(t task, out ledger.Outcome, err error) {
 				out.Failed = 0 // the next run goes on with it
 			}
 		case t.res.fail(failed.File, failed.Err):
-			log.Error("window failed", "status", failed.Err)
+			log.Error("window failed", "error", failed.Err)
 		}
 	}
 	out.Windows = t.unit.size()
@@ -240,13 +243,14 @@ func (r *Runner) over(t task, out ledger.Outcome, err error) {
 // claimed does one unit under its claim, and notes how long that took.
 func (r *Runner) claimed(t task, s *shift) (out ledger.Outcome, err error) {
 	begun := time.Now()
-	defer func() { t.note(begun, out, err) }()
-	hold, release, err := s.desk.take(t.ctx, t.job, t.unit)
+	ctx, about := step.Begin(t.ctx, step.Unit)
+	defer func() { t.note(begun, out, err); t.end(ctx, about, out, err) }()
+	hold, release, err := s.desk.take(ctx, t.job, t.unit)
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	return t.unit.Do(t.ctx, hold)
+	return t.unit.Do(ctx, hold)
 }
 
 // A timing knows how long units take. No unit is begun that would be stopped half way by the deadline: its requests

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
@@ -84,6 +87,28 @@ func (t task) note(begun time.Time, out ledger.Outcome, err error) {
 	t.res.mu.Lock()
 	defer t.res.mu.Unlock()
 	t.res.Timings = append(t.res.Timings, n)
+}
+
+// end ends the step of a unit, and counts what it brought. One that another run holds wasn't begun, and is no failure.
+func (t task) end(ctx context.Context, about step.Step, out ledger.Outcome, err error) {
+	var held *ledger.HeldError
+	if errors.As(err, &held) {
+		about.Set(attribute.Bool("reportferry.held", true))
+		err = nil
+	}
+	step.Count(ctx, step.Rows, out.Rows)
+	step.Count(ctx, step.Bytes, out.CSVBytes, attribute.String("direction", "in"))
+	step.Count(ctx, step.Bytes, out.ParquetBytes, attribute.String("direction", "out"))
+	about.Set(attribute.String("reportferry.unit", t.unit.Name), attribute.Int("reportferry.partitions", len(t.unit.Due)), attribute.Int64("reportferry.rows", out.Rows),
+		attribute.Int("reportferry.failed", out.Failed), attribute.Int("reportferry.unreconciled", out.Unreconciled))
+	about.End(err)
+}
+
+// end ends the step of a job when its last unit was over, though others may have gone on.
+func (t *tally) end(about step.Step, job Job) {
+	about.Set(attribute.String("job.name", job.Name), attribute.Int("reportferry.windows", t.Outcome.Windows), attribute.Int64("reportferry.rows", t.Outcome.Rows),
+		attribute.Int("reportferry.failed", t.Outcome.Failed), attribute.Int("reportferry.left", t.Left), attribute.Bool("reportferry.stopped", t.Stopped))
+	about.EndAt(t.start.Add(t.Took), errors.Join(t.Errs...))
 }
 
 // stop counts a unit that wasn't begun, or not finished, because the run was stopped. A job that was denied leaves

@@ -142,6 +142,17 @@ func newClient(o Options) (*Client, error) {
 // InFlight is how many attempts may be under way at once.
 func (c *Client) InFlight() int { return c.transport.InFlight() }
 
+// After makes the client press no harder together with one that was there before it, of the same service and the same rate, than one of
+// them alone. It is called before anything is asked.
+func (c *Client) After(before *Client) {
+	if c.base != nil && before.base != nil && *c.base == *before.base {
+		c.transport.After(before.transport)
+	}
+}
+
+// CloseIdle closes the connections that no request uses. A client that is asked for nothing any more needs no more than that.
+func (c *Client) CloseIdle() { c.transport.CloseIdle() }
+
 // ClockWarning says that this machine's clock is somewhat off, by the last answer; empty: it isn't.
 func (c *Client) ClockWarning() string { return c.transport.ClockWarning() }
 

@@ -241,7 +241,7 @@ func (k *Kind) log(rep Report) {
 		log.Warn("the service's answers don't tell all", "seen", rep.Seen)
 	}
 	if rep.Err != nil {
-		log.Info("app failed", "status", rep.Err)
+		log.Info("app failed", "error", rep.Err)
 		return
 	}
 	log.Info("app over", "result", rep.Result, "ticket", rep.Ticket, "changes", len(rep.Changes))

@@ -7,12 +7,24 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
 
 // Commit writes e as the newest record of its partition. It fills in the segment, and the sequence number when e has
 // none: the one after the newest that this table has read. When another process has recorded the partition meanwhile,
 // the error is ErrLost and e doesn't hold.
 func (t *Table) Commit(ctx context.Context, e Record) error {
+	ctx, about := step.Begin(ctx, step.Record)
+	err := t.commit(ctx, e)
+	about.Set(attribute.String("reportferry.partition", e.Partition.String()), attribute.String("reportferry.state", string(e.State)))
+	about.End(err)
+	return err
+}
+
+func (t *Table) commit(ctx context.Context, e Record) error {
 	t.mu.Lock()
 	newest := t.entries[e.Partition].Seq
 	if e.Seq == 0 {

@@ -30,6 +30,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,6 +199,20 @@ func numbered(key string) (int, bool) {
 func (l *Ledger) Probe(ctx context.Context) error {
 	if err := sinks.ProbeBucket(ctx, l.bucket, ""); err != nil {
 		return fmt.Errorf("%w: probe %s: %w", ErrBucket, l.url, err)
+	}
+	return nil
+}
+
+// Reach reads as little of the ledger's bucket as shows that it answers: one name of a listing, because a missing object looks the
+// same as one of a missing bucket.
+func (l *Ledger) Reach(ctx context.Context) (err error) {
+	if l.dir != "" {
+		_, err = os.ReadDir(l.dir)
+	} else {
+		_, _, err = l.bucket.ListPage(ctx, blob.FirstPageToken, 1, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: list %s: %w", ErrBucket, l.url, err)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 		Base: w.Base[part.Partition], Run: t.o.Run, Reason: w.Reason(part.Partition), Fetched: a.Fetched, Replayed: a.Replayed, Cause: a.cause(),
 		Finality: d.Rules.Finality(part.Partition, a.Fetched).State, Shape: d.Shape.ID(), Sums: part.Sums,
 		Control: a.Control[part.Partition], Raw: a.Raw, OnEmpty: t.o.OnEmpty, Again: t.o.Again,
-		Warn: func(err error) { t.o.Log.Warn("the sink has a remark", "job", t.o.Job, "run", t.o.Run, "status", err) },
+		Warn: func(err error) { t.o.Log.Warn("the sink has a remark", "job", t.o.Job, "run", t.o.Run, "error", err) },
 	})
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 	out.Count(state)
 	if c := a.Control[part.Partition]; c != nil && c.State == ledger.Unreconciled {
 		out.Unreconciled++
-		t.o.Log.Warn("the rows differ from the service's totals", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "status", c.Say())
+		t.o.Log.Warn("the rows differ from the service's totals", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "difference", c.Say())
 	}
 	if t.moved(w.Base[part.Partition], a.Fetched) {
 		out.Moved++

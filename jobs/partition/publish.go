@@ -8,6 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
@@ -257,7 +260,10 @@ func put(ctx context.Context, c ledger.Hold, p Publication, targets []ledger.Tar
 			return 0, fmt.Errorf("put %s/%s: %w", part.Table, part.Partition, err)
 		}
 		part.Over = over[i]
-		r, err := target.Sink.Put(guarded, part)
+		within, about := step.Begin(guarded, step.Put)
+		r, err := target.Sink.Put(within, part)
+		about.Set(attribute.String("reportferry.partition", part.Partition.String()), attribute.String("reportferry.sink", target.Name), attribute.Int64("reportferry.size", r.Size))
+		about.End(err)
 		if cause := context.Cause(guarded); err != nil && errors.Is(cause, ledger.ErrLost) {
 			err = fmt.Errorf("%w: %w", err, cause)
 		}

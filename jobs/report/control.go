@@ -15,6 +15,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/jobs/partition"
 )
 
@@ -79,7 +80,11 @@ func (f *fetch) control(ctx context.Context, row []civil.Date) *control {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	ask := func() ([]table.Part, error) { return f.totals(ctx, row, f.o.Query.Filters[appTokenIn]) }
+	ask := func() (parts []table.Part, err error) {
+		ctx, about := step.Begin(ctx, step.Reconcile)
+		defer func() { about.End(err) }()
+		return f.totals(ctx, row, f.o.Query.Filters[appTokenIn])
+	}
 	return &control{ask: ask, cancel: cancel, over: make(chan struct{})}
 }
 

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
@@ -142,6 +144,10 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	}
 	kept := f.keep(ctx, q)
 	defer kept.Abort()
+	ctx, about := step.Begin(ctx, step.Fetch)
+	defer func() { about.End(err) }()
+	about.Set(attribute.String("reportferry.partitions", span(row)))
+	before := f.out.Convert
 	var began time.Time // of the first attempt
 	asking := f.client.Asking(func(ctx context.Context) error {
 		if began.IsZero() {
@@ -154,7 +160,9 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		f.trial.end()
 		bytes := &arriving{Reader: r}
 		defer f.converting(time.Now(), bytes)
+		ctx, decoded := step.Begin(ctx, step.Decode)
 		err := conv.Read(ctx, kept.Tee(bytes))
+		decoded.End(err)
 		if err != nil {
 			conv.Abort() // the next attempt begins anew
 		}
@@ -169,8 +177,12 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		return a, err
 	}
 	a.Raw = allOf([]string{key})
-	defer f.converting(time.Now(), &arriving{})
+	finishing := time.Now()
+	defer f.converting(finishing, &arriving{})
+	_, encoded := step.Begin(ctx, step.Encode)
 	a.Parts, err = conv.Finish() // after a 204, parts without rows
+	encoded.End(err)
+	step.Took(ctx, step.Convert, f.out.Convert+time.Since(finishing)-before)
 	a.Fetched, a.None = got.Started, got.Empty
 	return a, err
 }

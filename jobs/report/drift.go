@@ -109,7 +109,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 		return out, nil, err
 	case err != nil:
 		l.Failed, out.Unseen = true, len(w.Finals)
-		log.Warn("final partitions couldn't be compared with the service's totals; the next run tries again", "window", span(w.Finals), "status", err)
+		log.Warn("final partitions couldn't be compared with the service's totals; the next run tries again", "window", span(w.Finals), "error", err)
 	default:
 		if out.Compared = compared; compared < len(w.Finals) {
 			log.Warn("final partitions have no sums that a total could be compared with", "window", span(w.Finals), "partitions", len(w.Finals)-compared)
@@ -118,7 +118,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 	for _, partition := range w.Finals {
 		if differences := found[partition]; differences != nil {
 			l.Moved = append(l.Moved, partition)
-			log.Warn("numbers have moved that were final", "window", partition.String(), "status", ledger.Control{Differences: differences}.Say())
+			log.Warn("numbers have moved that were final", "window", partition.String(), "difference", ledger.Control{Differences: differences}.Say())
 		}
 	}
 	guarded, done, err := claim.Guard(ctx)

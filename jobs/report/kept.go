@@ -21,7 +21,7 @@ func (f *fetch) kept(ctx context.Context, k *raw.Kept, got adjust.Answer) (key s
 		return key, err
 	}
 	f.out.Unkept++
-	f.o.Log.Warn("a raw answer isn't kept, so that what is made of it can't be replayed", "job", f.o.Job, "run", f.o.Run, "status", err)
+	f.o.Log.Warn("a raw answer isn't kept, so that what is made of it can't be replayed", "job", f.o.Job, "run", f.o.Run, "error", err)
 	return "", nil
 }
 
@@ -41,7 +41,7 @@ func (p *plan) tidy(ctx context.Context) error {
 	n, err := p.o.Raw.Sweep(ctx, p.now)
 	switch {
 	case err != nil:
-		p.o.Log.Warn("old raw answers stay", "job", p.o.Job, "run", p.o.Run, "status", err)
+		p.o.Log.Warn("old raw answers stay", "job", p.o.Job, "run", p.o.Run, "error", err)
 	case n > 0:
 		p.o.Log.Info("old raw answers are deleted", "job", p.o.Job, "run", p.o.Run, "answers", n)
 	}

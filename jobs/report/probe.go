@@ -23,7 +23,7 @@ func (f *fetch) probe(ctx context.Context, w refresh.Window) refresh.Window {
 	for _, row := range w.Without(func(d refresh.Due) bool { return !f.probed(d, w.Base[d.Partition]) }).Runs() {
 		totals, err := f.totals(ctx, row, f.o.Query.Filters[appTokenIn])
 		if err != nil {
-			f.o.Log.Warn("totals can't be had before the fetch, so that it isn't spared", "job", f.o.Job, "run", f.o.Run, "window", span(row), "status", err)
+			f.o.Log.Warn("totals can't be had before the fetch, so that it isn't spared", "job", f.o.Job, "run", f.o.Run, "window", span(row), "error", err)
 			continue
 		}
 		now := byPartition(totals)

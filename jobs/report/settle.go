@@ -230,7 +230,7 @@ func (f *fetch) placed(ctx context.Context, doubts []doubt, by, only []string) (
 	}
 	totals, err := f.totalsBy(ctx, f.spanning(doubts), by, metrics, filters)
 	if err != nil {
-		f.o.Log.Debug("where rows and totals differ isn't known", "job", f.o.Job, "run", f.o.Run, "status", err)
+		f.o.Log.Debug("where rows and totals differ isn't known", "job", f.o.Job, "run", f.o.Run, "error", err)
 		return nil
 	}
 	columns := f.cols.period()

@@ -26,7 +26,7 @@ func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledge
 		report, err := outbox.Do(ctx, c, k.outbox, push)
 		if n.rows > 0 {
 			k.o.Log.Warn("partners that aren't known", "job", k.o.Job, "run", k.o.Run, "window", p.Name, "rows", n.rows, "first", n.first,
-				"status", "sent as they are named, and the service judges; a name or an ID under partners of the job is known")
+				"note", "sent as they are named, and the service judges; a name or an ID under partners of the job is known")
 		}
 		return report, err
 	})
@@ -52,7 +52,7 @@ func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Choice) (res
 	a, err := client.ShareThirdParty(ctx, s)
 	err = outbox.SendError(err, adjust.ErrAuth, adjust.ErrUnknown)
 	if err != nil && k.o.ShowIDs {
-		k.o.Log.Warn("not taken", "job", k.o.Job, "run", k.o.Run, "device", r.device(), "status", err)
+		k.o.Log.Warn("not taken", "job", k.o.Job, "run", k.o.Run, "device", r.device(), "error", err)
 	}
 	return a.Resent, err
 }

@@ -32,9 +32,9 @@ type failure struct {
 
 func (f *failure) Error() string { return outcome(f.status, f.code, f.message, f.err) }
 
-// attempt sends the request once and reads its answer; nil means that the answer was accepted. A kept connection that
+// send sends the request once and reads its answer; nil means that the answer was accepted. A kept connection that
 // turns out to be closed is replaced by net/http itself, within the attempt.
-func (x *exchange) attempt(secret string) *failure {
+func (x *exchange) send(secret string) *failure {
 	if x.may != nil {
 		if err := x.may(x.ctx); err != nil {
 			return &failure{final: true, own: true, err: x.veil.scrubError(err)}

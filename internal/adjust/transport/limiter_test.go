@@ -137,3 +137,30 @@ func TestTokenGivenBack(t *testing.T) {
 		check(t, "the next", times(t, l, 1), sec/2)
 	})
 }
+
+// Two clients of one process, an old one that still works and a new one, press as hard as one when they want the same rate.
+func TestAClientAfterAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := func(rate float64, inFlight int) *Client {
+			c, err := New(Options{Rate: rate, Burst: 1, InFlight: inFlight})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		old, same, other := made(2, 3), made(2, 3), made(4, 3)
+		same.After(old)
+		other.After(old)
+		start := time.Now()
+		for range 5 {
+			times(t, old.limiter, 1)
+			times(t, same.limiter, 1)
+		}
+		if took := time.Since(start); took < 4400*time.Millisecond {
+			t.Errorf("10 requests of both took %v, want 4.5 s at 2 a second", took)
+		}
+		if same.slots != old.slots || other.slots == old.slots || other.limiter == old.limiter {
+			t.Error("the in-flight cap isn't one of both, or a client of another rate has it too")
+		}
+	})
+}

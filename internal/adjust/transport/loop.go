@@ -59,6 +59,7 @@ func (x *exchange) run() *failure {
 			return f
 		}
 		x.warn(f, wait)
+		x.repeats(f, wait)
 		if f.pause > 0 {
 			continue // the limiter holds everybody back for that long
 		}
@@ -143,7 +144,12 @@ func (x *exchange) admit() (release func(), err error) {
 
 func (x *exchange) limit() error {
 	began, one := time.Now(), &wait{of: x.waits}
-	defer func() { one.over(); x.meter.Limiter.Add(int64(time.Since(began))) }()
+	defer func() {
+		one.over()
+		waited := time.Since(began)
+		x.meter.Limiter.Add(int64(waited))
+		x.waited(one.why, waited)
+	}()
 	return x.limiter.wait(x.budget, x.start.Add(x.patience), one)
 }
 

@@ -92,6 +92,17 @@ func New(o Options) (*Client, error) {
 // InFlight is how many attempts may be under way at once.
 func (c *Client) InFlight() int { return cap(c.slots) }
 
+// After makes the client take turns with one that was there before it in this process: they have one limiter and one in-flight cap, when
+// both want the same ones. It is called before anything is asked.
+func (c *Client) After(before *Client) {
+	if c.limiter.full == before.limiter.full && cap(c.slots) == cap(before.slots) {
+		c.limiter, c.slots = before.limiter, before.slots
+	}
+}
+
+// CloseIdle closes the connections that no request uses.
+func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
+
 // Metered is the same client, with the same limiter and transport, that counts into m.
 func (c *Client) Metered(m *Meter) *Client {
 	d := *c

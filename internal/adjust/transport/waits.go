@@ -40,6 +40,7 @@ func (w *Waits) Now() (limiter, backoff time.Duration, why string) {
 // till notes until when the request waits, and why.
 func (o *wait) till(until time.Time, why string) {
 	if o.of == nil {
+		o.why = why
 		return
 	}
 	o.of.mu.Lock()

@@ -14,7 +14,7 @@ import (
 func outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) error {
 	switch {
 	case errors.Is(err, outbox.ErrGrowing):
-		log.Info("waiting", "status", err)
+		log.Info("waiting", "error", err)
 		one := ledger.Outcome{Waiting: 1}
 		if quiet := (*outbox.QuietError)(nil); errors.As(err, &quiet) {
 			one.Due = quiet.Due
@@ -49,7 +49,7 @@ var ErrParked = errors.New("records in doubt are parked")
 func tell(log *slog.Logger, r outbox.Report) {
 	args := []any{
 		"rows", r.Rows, "accepted", r.Accepted, "duplicates", r.Duplicates, "refused", r.Refused, "rejected", r.Rejected,
-		"conflicts", r.Conflicts, "unknown", r.Unknown, "resent", r.Resent, "status", pushed(r),
+		"conflicts", r.Conflicts, "unknown", r.Unknown, "resent", r.Resent, "note", pushed(r),
 	}
 	if r.Refused+r.Rejected+r.Conflicts+r.Unknown+r.Pending > 0 {
 		log.Warn("pushed, but for some rows", args...)

@@ -1,0 +1,135 @@
+package transport
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/reportferry/reportferry/internal/telemetry/step"
+)
+
+// attempt sends the request once, as a step of its own. Records are counted and have none: a file has as many of them as a trace
+// has room for in all.
+func (x *exchange) attempt(secret string) *failure {
+	if !step.Recorded(x.ctx) {
+		return x.send(secret)
+	}
+	began, before := time.Now(), x.answer.Attempts
+	var about step.Step
+	if !x.record() {
+		_, about = step.BeginRequest(x.ctx, x.method())
+	}
+	f := x.send(secret)
+	if x.answer.Attempts == before {
+		about.Set(attribute.Bool("reportferry.stopped", true)) // it never left the process
+		about.End(nil)
+		return f
+	}
+	known := x.known(f)
+	about.Set(known...)
+	about.Set(attribute.String("url.full", x.address()))
+	if before > 0 {
+		about.Set(attribute.Int("http.request.resend_count", before))
+	}
+	switch {
+	case f != nil && x.ctx.Err() != nil:
+		about.Set(attribute.Bool("reportferry.stopped", true))
+	case f != nil:
+		about.Fail(f.kind())
+	}
+	about.End(nil)
+	step.Took(x.ctx, step.Request, time.Since(began), known...)
+	step.Count(x.ctx, step.Requests, 1, statusOf(known)...)
+	return f
+}
+
+func (x *exchange) method() string { return orElse(x.Method, http.MethodGet) }
+
+// known is what the conventions want to know of a request and its answer
+// (https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client-span).
+func (x *exchange) known(f *failure) []attribute.KeyValue {
+	about := []attribute.KeyValue{attribute.String("http.request.method", x.method())}
+	if at, err := url.Parse(x.URL); err == nil {
+		about = append(about, attribute.String("server.address", at.Hostname()), attribute.Int("server.port", port(at)))
+	}
+	status := x.answer.Status
+	if f != nil {
+		status = f.status
+		if x.ctx.Err() == nil {
+			about = append(about, attribute.String("error.type", f.kind()))
+		}
+	} else if status == 0 {
+		status = http.StatusOK // of a word, which was taken
+	}
+	if status != 0 {
+		about = append(about, attribute.Int("http.response.status_code", status))
+	}
+	return about
+}
+
+// kind is the failure as the conventions name it: the status, or a word.
+func (f *failure) kind() string {
+	switch {
+	case f.status != 0 && f.status != http.StatusOK:
+		return strconv.Itoa(f.status)
+	case f.slow:
+		return "timeout"
+	case f.status == 0:
+		return "no_answer"
+	}
+	return "bad_answer"
+}
+
+// statusOf is the status alone: requests are counted by it.
+func statusOf(about []attribute.KeyValue) []attribute.KeyValue {
+	for i, a := range about {
+		if a.Key == "http.response.status_code" {
+			return about[i : i+1]
+		}
+	}
+	return nil
+}
+
+func port(at *url.URL) int {
+	if n, err := strconv.Atoi(at.Port()); err == nil {
+		return n
+	}
+	return map[string]int{"http": 80}[at.Scheme] + map[string]int{"https": 443}[at.Scheme]
+}
+
+// harmless are the parameters whose values say nothing of a customer. Filters name apps and campaigns, and metrics name events.
+var harmless = map[string]bool{"date_period": true, "utc_offset": true, "currency": true}
+
+// address is where the request went. Of other parameters only the names are shown, as the conventions have it for what is sensitive.
+func (x *exchange) address() string {
+	at, err := url.Parse(x.URL)
+	if err != nil {
+		return ""
+	}
+	at.User, at.Fragment = nil, ""
+	q := at.Query()
+	for name := range q {
+		if !harmless[name] {
+			q[name] = []string{"REDACTED"}
+		}
+	}
+	at.RawQuery = q.Encode()
+	return x.veil.scrub(at.String())
+}
+
+// waited notes a wait for the limiter, or for the end of a pause that an answer asked for.
+func (x *exchange) waited(why string, d time.Duration) {
+	step.Took(x.ctx, step.Limiter, d)
+	if d >= time.Millisecond {
+		step.Event(x.ctx, "wait", orElse(why, "limiter"), d)
+	}
+}
+
+// repeats notes that another attempt follows.
+func (x *exchange) repeats(f *failure, wait time.Duration) {
+	step.Event(x.ctx, "retry", f.kind(), wait)
+	step.Count(x.ctx, step.Retries, 1, attribute.String("reason", f.kind()))
+}
