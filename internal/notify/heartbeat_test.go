@@ -1,0 +1,109 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// watcher is a server that hears heartbeats, and answers as it is told to.
+func watcher(t *testing.T, answer http.HandlerFunc) (address string, heard func() []string) {
+	var mu sync.Mutex
+	var list []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		list = append(list, r.Method+" "+r.URL.String())
+		mu.Unlock()
+		if answer != nil {
+			answer(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/ping/secret-uuid", func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return list
+	}
+}
+
+// A watcher hears the start, the success and the exit code of a failure, also of a run that was stopped. Of the other tasks of an
+// execution it hears failures alone.
+func TestWhatAWatcherHears(t *testing.T) {
+	for _, c := range []struct {
+		quiet bool
+		want  string
+	}{
+		{false, "POST /ping/secret-uuid/start, POST /ping/secret-uuid, POST /ping/secret-uuid/3, POST /ping/secret-uuid/130"},
+		{true, "POST /ping/secret-uuid/3, POST /ping/secret-uuid/130"},
+	} {
+		address, heard := watcher(t, nil)
+		h, err := NewHeartbeat(address, c.quiet, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		h.Start(ctx)
+		h.End(ctx, 0)
+		h.End(ctx, 3)
+		h.End(ctx, 130)
+		if got := strings.Join(heard(), ", "); got != c.want {
+			t.Errorf("quiet %v: %s", c.quiet, got)
+		}
+	}
+	var none *Heartbeat
+	none.Start(t.Context())
+	none.End(t.Context(), 1)
+}
+
+// A watcher that refuses, sends elsewhere, is slow or isn't there is a warning in time, which doesn't say where it is.
+func TestAWatcherThatFails(t *testing.T) {
+	elsewhere, astray := watcher(t, nil)
+	for name, answer := range map[string]http.HandlerFunc{
+		"refuses":  func(w http.ResponseWriter, r *http.Request) { http.Error(w, r.URL.String(), http.StatusForbidden) },
+		"sends on": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, http.StatusFound) },
+		"is slow": func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-r.Context().Done():
+			case <-time.After(10 * time.Second):
+			}
+		},
+		"isn't there": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := "http://user:pass@127.0.0.1:1/secret-uuid"
+			if answer != nil {
+				address, _ = watcher(t, answer)
+			}
+			var log bytes.Buffer
+			h, err := NewHeartbeat(address, false, slog.New(slog.NewTextHandler(&log, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			h.Start(t.Context())
+			if took := time.Since(began); took > beatTime+time.Second || !strings.Contains(log.String(), "could not be sent") ||
+				slices.ContainsFunc([]string{"secret", "pass", elsewhere}, func(s string) bool { return strings.Contains(log.String(), s) }) {
+				t.Errorf("after %v: %s", took, log.String())
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if len(astray()) > 0 {
+			t.Errorf("a heartbeat went astray: %v", astray())
+		}
+	})
+	for _, wrong := range []string{"", "secret-uuid", "ftp://secret", "https://", "://secret"} {
+		if _, err := NewHeartbeat(wrong, false, nil); err == nil || strings.Contains(err.Error(), "secret-uuid") || strings.Contains(err.Error(), "//secret") {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}

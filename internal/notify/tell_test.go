@@ -1,0 +1,301 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// An ear is a receiver that keeps what it is told.
+type ear struct {
+	Receiver
+	mu   sync.Mutex
+	got  []Message
+	fail error
+}
+
+func newEar(name string) *ear {
+	e := &ear{Receiver: Receiver{Name: name}}
+	e.Send = func(_ context.Context, m Message) error {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.fail == nil {
+			e.got = append(e.got, m)
+		}
+		return e.fail
+	}
+	return e
+}
+
+// heard gives what came since it was last asked, in short: the kind, the reason and the range of each incident.
+func (e *ear) heard() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var all []string
+	for _, m := range e.got {
+		var items []string
+		for _, i := range m.Items {
+			items = append(items, i.Kind+" "+i.Reason+i.about())
+		}
+		all = append(all, strings.Join(items, ", "))
+	}
+	e.got = nil
+	return strings.Join(all, " | ")
+}
+
+func memLedger(t *testing.T) *ledger.Ledger {
+	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func missing(from, through string) Trouble {
+	return Trouble{Job: "daily", Reason: Stale, From: from, Through: through, Count: 2, Do: "reportferry gaps daily"}
+}
+
+// An incident is told of when it begins, not again while it goes on or grows, and once when it is over. It may come back.
+func TestTheLifeOfAnIncident(t *testing.T) {
+	l, at := memLedger(t), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
+	all, some, other, asked := newEar("all"), newEar("some"), newEar("other"), newEar("asked")
+	some.On, other.Jobs, asked.Remind = []string{Failed, Resolved}, []string{"weekly"}, 48*time.Hour
+	denied := Trouble{Job: "daily", Reason: Denied, Count: 1}
+	for i, c := range []struct {
+		after             time.Duration // since the night before
+		troubles          []Trouble
+		calm              bool
+		all, asked, some_ string
+	}{
+		{0, nil, true, "", "", ""},
+		{24 * time.Hour, []Trouble{missing("2026-01-05", "2026-01-06")}, true, "opened stale 2026-01-05 to 2026-01-06", "opened stale 2026-01-05 to 2026-01-06", ""},
+		{24 * time.Hour, []Trouble{missing("2026-01-05", "2026-01-07")}, true, "", "", ""},
+		{24 * time.Hour, []Trouble{missing("2026-01-06", "2026-01-08")}, true, "", "reminded stale 2026-01-06 to 2026-01-08", ""},
+		{time.Hour, []Trouble{missing("2026-01-06", "2026-01-08")}, true, "", "", ""},
+		{24 * time.Hour, nil, true, "resolved stale 2026-01-05 to 2026-01-08", "resolved stale 2026-01-05 to 2026-01-08", ""},
+		{24 * time.Hour, nil, true, "", "", ""},
+		{24 * time.Hour, []Trouble{missing("2026-01-05", "2026-01-05")}, true, "opened stale 2026-01-05", "opened stale 2026-01-05", ""},
+		{time.Hour, []Trouble{missing("2026-01-05", "2026-01-05"), denied}, false, "opened denied", "opened denied", ""},
+		{time.Hour, []Trouble{missing("2026-01-05", "2026-01-05")}, false, "", "", ""}, // the run failed otherwise: nothing says that it is let in again
+		{time.Hour, []Trouble{missing("2026-01-05", "2026-01-05")}, true, "resolved denied", "resolved denied", ""},
+		{time.Hour, []Trouble{{Job: "daily", Reason: Failed, From: "2026-01-09", Through: "2026-01-09"}}, true, "opened failed 2026-01-09, resolved stale 2026-01-05", "opened failed 2026-01-09, resolved stale 2026-01-05", "opened failed 2026-01-09"},
+		{time.Hour, nil, true, "resolved failed 2026-01-09", "resolved failed 2026-01-09", "resolved failed 2026-01-09"},
+		{72 * time.Hour, nil, true, "", "", ""},
+	} {
+		at = at.Add(c.after)
+		n := News{Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at.Add(time.Minute), Jobs: []string{"daily"}, Calm: map[string]bool{"daily": c.calm}, Troubles: c.troubles}
+		for _, e := range []*ear{all, some, other, asked} {
+			n.Receivers = append(n.Receivers, e.Receiver)
+		}
+		if err := Tell(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range []struct {
+			*ear
+			want string
+		}{{all, c.all}, {asked, c.asked}, {some, c.some_}, {other, ""}} {
+			if got := e.heard(); got != e.want {
+				t.Errorf("night %d: %s heard %q, want %q", i, e.Name, got, e.want)
+			}
+		}
+	}
+	if keys, err := bookOf(l).folder.Keys(t.Context(), ""); err != nil || len(keys) != 0 {
+		t.Errorf("what is long over is still in the ledger: %v %v", keys, err)
+	}
+}
+
+// Whoever wasn't reached is told by the next run, and those who were aren't told again. So is everybody, when the process died that was
+// to tell.
+func TestWhatWasNotSentIsSentLater(t *testing.T) {
+	l, at := memLedger(t), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
+	good, bad := newEar("good"), newEar("bad")
+	bad.fail = errors.New("unreachable")
+	tell := func(after time.Duration, troubles ...Trouble) error {
+		at = at.Add(after)
+		return Tell(t.Context(), News{Ledger: l, Run: at.String(), Began: at, Now: at, Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true}, Troubles: troubles, Receivers: []Receiver{good.Receiver, bad.Receiver}})
+	}
+	expect := func(g, b string) {
+		t.Helper()
+		if x, y := good.heard(), bad.heard(); x != g || y != b {
+			t.Errorf("heard %q and %q, want %q and %q", x, y, g, b)
+		}
+	}
+	one := missing("2026-01-05", "2026-01-05")
+	if err := tell(0, one); err == nil || !strings.Contains(err.Error(), "bad: unreachable") {
+		t.Error(err)
+	}
+	expect("opened stale 2026-01-05", "")
+	bad.fail = nil
+	if err := tell(30*time.Second, one); err != nil { // somebody may still be sending it
+		t.Error(err)
+	}
+	expect("", "")
+	if err := tell(24*time.Hour, one); err != nil {
+		t.Error(err)
+	}
+	expect("", "opened stale 2026-01-05")
+	if err := tell(24 * time.Hour); err != nil {
+		t.Error(err)
+	}
+	expect("resolved stale 2026-01-05", "resolved stale 2026-01-05")
+
+	// A process takes the notice, and dies.
+	two := missing("2026-02-05", "2026-02-05")
+	at = at.Add(24 * time.Hour)
+	dead := News{Run: "dead", Now: at, Jobs: []string{"daily"}, Troubles: []Trouble{two}, Receivers: []Receiver{good.Receiver}}
+	if err := bookOf(l).change(t.Context(), subject{"daily", Stale}, func(p *page) bool {
+		_, changed := dead.take(p)
+		return changed
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tell(time.Hour, two); err != nil {
+		t.Error(err)
+	}
+	expect("opened stale 2026-02-05", "opened stale 2026-02-05")
+
+	// Nobody heard of it, and it is over: nobody hears of that either.
+	bad.fail, good.fail = errors.New("down"), errors.New("down")
+	_ = tell(24*time.Hour, two, missing("2026-03-01", "2026-03-02"))
+	bad.fail, good.fail = nil, nil
+	if err := tell(24*time.Hour, two); err != nil {
+		t.Error(err)
+	}
+	expect("", "")
+}
+
+// Tasks that meet one row of days in parts tell of it once, in whatever order: parts that overlap or follow on one another are one
+// incident. It isn't over while any of it is being fetched.
+func TestPartsOfARow(t *testing.T) {
+	l, e, at := memLedger(t), newEar("all"), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
+	row := func(before, from, through, after string) Trouble {
+		return Trouble{Job: "daily", Reason: Failed, Before: before, From: from, Through: through, After: after}
+	}
+	for i, c := range []struct {
+		want              string
+		troubles, running []Trouble
+	}{
+		{"opened failed 2026-01-07", []Trouble{row("2026-01-06", "2026-01-07", "2026-01-07", "2026-01-08")}, nil},
+		{"", []Trouble{row("2026-01-05", "2026-01-06", "2026-01-06", "2026-01-07")}, nil},
+		{"", []Trouble{row("2026-01-07", "2026-01-08", "2026-01-08", "2026-01-09")}, nil},
+		{"", []Trouble{row("", "2026-01-05", "2026-01-05", "2026-01-06"), row("2026-01-07", "2026-01-08", "2026-01-08", "2026-01-09")}, nil},
+		{"opened failed", []Trouble{row("", "2026-01-05", "2026-01-08", "2026-01-09"), row("", "", "", "")}, nil},
+		{"resolved failed", []Trouble{row("", "2026-01-05", "2026-01-08", "2026-01-09")}, nil},
+		{"opened failed 2026-01-10", []Trouble{row("2026-01-09", "2026-01-10", "2026-01-10", ""), row("", "2026-01-05", "2026-01-08", "2026-01-09")}, nil},
+		{"", nil, []Trouble{row("", "2026-01-05", "2026-01-05", ""), row("", "2026-01-10", "2026-01-10", "")}},
+		{"resolved failed 2026-01-05 to 2026-01-08", nil, []Trouble{row("", "2026-01-10", "2026-01-10", "")}},
+		{"resolved failed 2026-01-10", nil, nil},
+	} {
+		at = at.Add(time.Second)
+		if err := Tell(t.Context(), News{
+			Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at, Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true},
+			Troubles: c.troubles, Running: c.running, Receivers: []Receiver{e.Receiver},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.heard(); got != c.want {
+			t.Errorf("run %d: heard %q, want %q", i, got, c.want)
+		}
+	}
+}
+
+// What is missing while other processes are at work isn't news, unless it stays so for long or they are done. Of what comes meanwhile
+// nobody hears.
+func TestWhatOthersAreAtWorkOn(t *testing.T) {
+	l, e, at := memLedger(t), newEar("all"), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
+	one, two := missing("2026-01-05", "2026-01-05"), missing("2026-01-08", "2026-01-08")
+	for i, c := range []struct {
+		after    time.Duration
+		shared   bool
+		troubles []Trouble
+		want     string
+	}{
+		{0, true, []Trouble{one}, ""},
+		{time.Hour, true, []Trouble{one}, ""},
+		{time.Hour, true, nil, ""},
+		{time.Hour, true, []Trouble{one, two}, ""},
+		{time.Hour, false, []Trouble{two}, "opened stale 2026-01-08"},
+		{time.Hour, true, []Trouble{one, two}, ""},
+		{ripe, true, []Trouble{one, two}, "opened stale 2026-01-05"},
+		{time.Hour, true, nil, "resolved stale 2026-01-05, resolved stale 2026-01-08"},
+	} {
+		at = at.Add(c.after)
+		if err := Tell(t.Context(), News{
+			Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at, Jobs: []string{"daily"}, Shared: map[string]bool{"daily": c.shared},
+			Troubles: c.troubles, Receivers: []Receiver{e.Receiver},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.heard(); got != c.want {
+			t.Errorf("run %d: heard %q, want %q", i, got, c.want)
+		}
+	}
+}
+
+// After a long outage there is one message, whether it is one row of days or many.
+func TestALongOutageIsOneMessage(t *testing.T) {
+	l, e := memLedger(t), newEar("all")
+	n := News{Ledger: l, Run: "r", Now: time.Now(), Jobs: []string{"daily"}, Receivers: []Receiver{e.Receiver}}
+	for day := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() == 2025; day = day.AddDate(0, 0, 2) {
+		n.Troubles = append(n.Troubles, missing(day.Format(time.DateOnly), day.Format(time.DateOnly)))
+	}
+	for range 2 {
+		if err := Tell(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(e.got) != 1 || len(e.got[0].Items) != 183 || len(e.got[0].Lines) != mostLines+1 || !strings.Contains(e.got[0].Text(), "and 173 more") || e.got[0].Title != "reportferry: 183 new" {
+		t.Errorf("%d messages, the first: %s", len(e.got), e.got[0].Text())
+	}
+}
+
+// Eight tasks that meet the same incident at the same time, each in another part of it, tell of it once, 200 times over, in a bucket and in
+// a folder.
+func TestEightTasksTellOnce(t *testing.T) {
+	dir := t.TempDir()
+	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: "file://" + dir})
+	t.Cleanup(func() { _ = folder.Close() })
+	for name, l := range map[string]*ledger.Ledger{"bucket": memLedger(t), "folder": folder} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEar("all")
+			day := func(n int) string { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly) }
+			for round := range 200 {
+				job := fmt.Sprint("job", round)
+				for _, wrong := range []bool{true, false} {
+					var wg sync.WaitGroup
+					for task := range 8 {
+						var troubles []Trouble
+						if part := 5 + 2*(task%2); wrong {
+							troubles = []Trouble{{Job: job, Reason: Unreconciled, Before: day(part - 1), From: day(part), Through: day(part + 1), After: day(part + 2)}}
+						}
+						wg.Go(func() {
+							if err := Tell(t.Context(), News{
+								Ledger: l, Run: fmt.Sprint("task", task), Began: time.Now(), Now: time.Now(), Jobs: []string{job}, Calm: map[string]bool{job: true},
+								Troubles: troubles, Receivers: []Receiver{e.Receiver},
+							}); err != nil {
+								t.Error(err)
+							}
+						})
+					}
+					wg.Wait()
+				}
+				if got := e.heard(); got != "opened unreconciled 2026-01-05 to 2026-01-06 | resolved unreconciled 2026-01-05 to 2026-01-08" &&
+					got != "opened unreconciled 2026-01-07 to 2026-01-08 | resolved unreconciled 2026-01-05 to 2026-01-08" {
+					t.Fatalf("round %d: %s", round, got)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+)
+
+// What people are told of.
+const (
+	Failed            = "failed"              // units that failed in the last run that tried them
+	Stale             = "stale"               // partitions that a fetch would bring by now
+	Unreconciled      = "unreconciled"        // rows that differ from the service's totals
+	ChangedAfterFinal = "changed_after_final" // numbers that moved after they had been final
+	Conflict          = "conflict"            // somebody else writes the same table
+	Schema            = "schema"              // a column or an event that the service has no more
+	Denied            = "denied"              // credentials that were refused
+	Resolved          = "resolved"            // that any of these is over
+)
+
+// Reasons lists them all, those first that want a person most.
+var Reasons = []string{Denied, Conflict, Schema, Failed, Stale, Unreconciled, ChangedAfterFinal, Resolved}
+
+// A Trouble is something wrong with a job.
+type Trouble struct {
+	Job, Reason   string
+	From, Through string // the range: dates of partitions; empty: the job as a whole
+	Before, After string // the partitions beside the range; empty: there is none
+	Count         int    // of partitions, or units
+	What          string // in words, such as the worst difference; it may be empty
+	Do            string // the command to type
+}
+
+// about names the range for people.
+func (t Trouble) about() string {
+	switch {
+	case t.From == "":
+		return ""
+	case t.Through == "" || t.Through == t.From:
+		return " " + t.From
+	}
+	return " " + t.From + " to " + t.Through
+}
+
+// titles are the reasons in words.
+var titles = map[string]string{
+	Failed: "failed", Stale: "missing", Unreconciled: "differs from the service's totals", ChangedAfterFinal: "changed after being final",
+	Conflict: "another writer", Schema: "the service has no such column or event any more", Denied: "access denied",
+}
+
+// line is the trouble in a line of a message.
+func (t Trouble) line(kind string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s%s", t.Job, titles[t.Reason], t.about())
+	if t.Count > 1 {
+		fmt.Fprintf(&b, " (%d)", t.Count)
+	}
+	switch kind {
+	case resolved:
+		return "Over: " + b.String()
+	case reminded:
+		b.WriteString(", still")
+	}
+	if t.What != "" {
+		b.WriteString(". " + t.What)
+	}
+	if t.Do != "" {
+		b.WriteString("\n    " + t.Do)
+	}
+	return b.String()
+}
+
+// through is the last partition of the range.
+func (t Trouble) through() string { return max(t.From, t.Through) }
+
+// joins tells whether a range has something in common with the trouble's, or follows on it: then they are one incident.
+func (t Trouble) joins(from, through string) bool {
+	if t.From == "" || from == "" {
+		return t.From == from
+	}
+	first, last := t.From, max(t.through(), t.After)
+	if t.Before != "" {
+		first = t.Before
+	}
+	return first <= through && from <= last
+}

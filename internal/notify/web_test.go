@@ -1,0 +1,185 @@
+package notify
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// letter is a message about three incidents, with what a service might take for markup.
+func letter() Message {
+	n := News{Link: "https://status.example.com"}
+	return n.message([]notice{
+		{subject{"daily", Stale}, incident{ID: "2026-01-05", Kind: opened}, Trouble{Job: "daily", Reason: Stale, From: "2026-01-05", Through: "2026-01-07", Count: 3, What: "<!channel> & co", Do: "reportferry gaps daily"}},
+		{subject{"daily", Denied}, incident{Kind: opened}, Trouble{Job: "daily", Reason: Denied, Count: 1, Do: "reportferry check daily"}},
+		{subject{"weekly", Failed}, incident{ID: "2026-01-01", Kind: resolved}, Trouble{Job: "weekly", Reason: Failed, From: "2026-01-01"}},
+	})
+}
+
+// What is sent has the form that its receiver takes.
+func TestBodies(t *testing.T) {
+	for _, c := range []struct {
+		address string
+		bodies  int
+		has     []string
+	}{
+		{"https://hooks.slack.com/services/T0/B0/secret", 1, []string{`{"text":"reportferry: 2 new, 1 over\n\ndaily: access denied\n    reportferry check daily\n`, `\u0026lt;!channel\u0026gt; \u0026amp; co`}},
+		{"https://discord.com/api/webhooks/1/secret", 1, []string{`"allowed_mentions":{"parse":[]}`, `"content":"reportferry: 2 new`}},
+		{"https://prod-01.westeurope.logic.azure.com:443/workflows/x", 1, []string{`"contentType":"application/vnd.microsoft.card.adaptive"`, `"weight":"Bolder"`}},
+		{"https://events.pagerduty.com/v2/enqueue?routing_key=secret", 3, []string{`"routing_key":"secret"`, `"dedup_key":"reportferry/daily/denied/"`, `"event_action":"resolve"`, `"severity":"error"`, `"severity":"warning"`}},
+		{"https://example.com/hook", 1, []string{`"command":"reportferry gaps daily"`, `"count":3`, `"from":"2026-01-05","id":"reportferry/daily/stale/2026-01-05"`, `"link":"https://status.example.com"`}},
+	} {
+		at, err := url.Parse(c.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies := bodyFor(at)(letter())
+		text := ""
+		for _, b := range bodies {
+			one, err := json.Marshal(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(one) + "\n"
+		}
+		for _, has := range c.has {
+			if len(bodies) != c.bodies || !strings.Contains(text, has) {
+				t.Errorf("%s: %d bodies, no %s in\n%s", c.address, len(bodies), has, text)
+			}
+		}
+	}
+}
+
+// A server that is slow, refuses, sends elsewhere or repeats what it is sent gets an error in time, which has nothing of the address.
+func TestServersThatFail(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a message went elsewhere") }))
+	t.Cleanup(elsewhere.Close)
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		says   string
+	}{
+		"slow": {func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+		}, "deadline"},
+		"refuses": {func(w http.ResponseWriter, r *http.Request) { http.Error(w, r.URL.String(), http.StatusForbidden) }, "403 Forbidden"},
+		"breaks":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		"sends on": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusPermanentRedirect)
+		}, "308"},
+		"repeats": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", r.URL.String())
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = fmt.Fprint(w, r.URL, r.Header)
+		}, "502"},
+		"isn't there": {nil, "refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := "http://127.0.0.1:1"
+			if c.answer != nil {
+				s := httptest.NewServer(c.answer)
+				t.Cleanup(s.Close)
+				address = s.URL
+			}
+			send, err := Sender(address + "/hidden-path?token=hidden-token")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			if err = send(ctx, letter()); err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hidden") || time.Since(began) > 3*time.Second {
+				t.Errorf("after %v: %v", time.Since(began), err)
+			}
+		})
+	}
+	for _, wrong := range []string{"", "hidden", "ftp://hidden/x", "smtp://user:hidden@host", "://hidden"} {
+		if _, err := Sender(wrong); err == nil || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}
+
+// A mail has the message, and goes to all who are named; a server that refuses is told of without the password.
+func TestMail(t *testing.T) {
+	for _, refuses := range []bool{false, true} {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan string, 1)
+		go func() { got <- smtp(l, refuses) }()
+		send, err := Sender(fmt.Sprintf("smtp://robot:hidden-password@%s/?from=robot@a.example&to=one@b.example&to=two@b.example", l.Addr()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		err = send(ctx, letter())
+		cancel()
+		_ = l.Close()
+		said := <-got
+		if refuses {
+			if err == nil || strings.Contains(err.Error(), "hidden-password") || strings.Contains(err.Error(), "robot ") {
+				t.Errorf("a server that refuses: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		for _, has := range []string{"Subject: reportferry: 2 new, 1 over", "RCPT TO:<one@b.example>", "RCPT TO:<two@b.example>", "daily: access denied", "reportferry gaps daily"} {
+			if !strings.Contains(said, has) {
+				t.Errorf("there is no %s in\n%s", has, said)
+			}
+		}
+	}
+}
+
+// smtp is a server of mail that takes one letter, and gives all that it was told.
+func smtp(l net.Listener, refuses bool) string {
+	c, err := l.Accept()
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(2 * time.Second)) // a client that was refused may leave the connection open
+	var said strings.Builder
+	answer := func(text string) { _, _ = fmt.Fprint(c, text+"\r\n") }
+	answer("220 here")
+	lines, data := bufio.NewScanner(c), false
+	for lines.Scan() {
+		line := lines.Text()
+		said.WriteString(line + "\n")
+		switch verb, _, _ := strings.Cut(line, " "); {
+		case data && line == ".":
+			data = false
+			answer("250 notice")
+		case data:
+		case verb == "EHLO":
+			answer("250-here\r\n250-AUTH PLAIN LOGIN\r\n250 8BITMIME")
+		case verb == "AUTH" && refuses:
+			answer("535 who is robot hidden-password")
+		case verb == "AUTH":
+			answer("235 welcome")
+		case verb == "DATA":
+			data = true
+			answer("354 go on")
+		case verb == "QUIT":
+			answer("221 bye")
+			return said.String()
+		default:
+			answer("250 fine")
+		}
+	}
+	return said.String()
+}
