@@ -33,17 +33,20 @@ import (
 
 // Config is the file. Defaults are filled in, and every rule holds that can be checked without the service.
 type Config struct {
-	Service  Service
-	Ledger   string        // bucket URL of the ledger
-	Audit    string        // sink URL of the tables that record what runs did; empty: none
-	Export   string        // bucket URL of the console's pages; empty: they aren't written
-	SpoolDir string        // folder of the spool files; empty: the system's folder for temporary files
-	States   bool          // tables that tell of the jobs' tables
-	Raw      Raw           // of jobs that don't say otherwise
-	KeepDays int           // how long the ledger keeps what partitions were before; 0: for ever
-	Lease    time.Duration // how long a claim holds without a heartbeat
-	Jobs     []Job
-	Warnings []*strict.Error // what is allowed and yet likely a slip, in the order of the file; a file with warnings is good
+	Service   Service
+	Ledger    string        // bucket URL of the ledger
+	Audit     string        // sink URL of the tables that record what runs did; empty: none
+	Export    string        // bucket URL of the console's pages; empty: they aren't written
+	Console   string        // where people find the console's pages; empty: nowhere
+	Notify    []Notify      // who is told when something is wrong
+	Heartbeat string        // a reference to the address that is told of runs; empty: none is
+	SpoolDir  string        // folder of the spool files; empty: the system's folder for temporary files
+	States    bool          // tables that tell of the jobs' tables
+	Raw       Raw           // of jobs that don't say otherwise
+	KeepDays  int           // how long the ledger keeps what partitions were before; 0: for ever
+	Lease     time.Duration // how long a claim holds without a heartbeat
+	Jobs      []Job
+	Warnings  []*strict.Error // what is allowed and yet likely a slip, in the order of the file; a file with warnings is good
 }
 
 // Load reads and checks the file at path. Its errors are those of Parse.
@@ -93,6 +96,10 @@ func configObject(c *Config) strict.Object {
 			"A bigquery:// URL of the dataset that keeps the table _reportferry_runs, in which each run records what it did. Without the key there is no such table."),
 		strict.Optional("export", pagesURL, &c.Export, "gs://my-bucket/status",
 			"URL of a bucket or folder that gets the pages of the command console as files after each run, for people who look at them without a server. index.html is the first one. Without the key they aren't written."),
+		strict.Optional("console", pageAddress, &c.Console, "https://status.example.com", "Address at which people find the console's pages, to which messages lead."),
+		strict.Optional("notify", receivers(), &c.Notify, "", "Who is told, once, when something is wrong, and when it is over. `reportferry notify --test` sends each of them a message."),
+		strict.Optional("heartbeat", secretAddress, &c.Heartbeat, "${HEARTBEAT_URL}",
+			"Where the address is kept that is told of each run: `/start` at its beginning, the address itself after a success, and the exit code behind it after a failure, as healthchecks.io has it. A watcher that hears nothing knows of a run that never began."),
 		strict.Optional("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
 			"Folder in which finished files wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
@@ -103,6 +110,7 @@ func configObject(c *Config) strict.Object {
 		strict.Optional("jobs", jobList(), &c.Jobs, "", "What to ferry. Each job fills a table of its own, or pushes files to the service. A file without jobs does for the commands that only ask, such as report."),
 	}), Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 		checkHosts(d, c, at["service"])
+		checkReceivers(d, c, at["notify"])
 		for i := range c.Jobs {
 			if r := c.Jobs[i].Report; r != nil {
 				r.Raw = r.Raw.or(c.Raw)
@@ -119,6 +127,8 @@ var pagesURL = strict.Checked(bucketURL, func(d *strict.Decoder, n strict.Node, 
 	}
 	return true
 })
+
+var pageAddress = strict.Matching(strict.Expr(`^https?://[^\s/]+\S*$`), "an address such as https://status.example.com")
 
 // checkHosts wants the address of every host that a job asks or pushes to. A config without jobs is for commands that ask.
 func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/logs"
+	"github.com/reportferry/reportferry/cmd/reportferry/result"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/apps"
 )
@@ -15,18 +18,24 @@ import (
 // newSchema makes the command schema, for editors that complete and check YAML.
 func newSchema() *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema [config|apps]",
-		Short: "Print the JSON Schema of the config or of apps, for editors",
-		Long: `Print the JSON Schema of the config, or of a file of apps. An editor that knows
+		Use:   "schema [config|apps|log|result]",
+		Short: "Print a JSON Schema: of the config, apps, the log or a result",
+		Long: `Print the JSON Schema of the config, of a file of apps, of a line of the log
+that --log-format json writes, or of what --result writes. An editor that knows
 YAML completes and checks a file whose first line names the one it is kept in:
 
   # yaml-language-server: $schema=schema.json`,
 		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []string{"config", "apps"},
+		ValidArgs: []string{"config", "apps", "log", "result"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			schema, err := config.Schema()
-			if len(args) == 1 && args[0] == "apps" {
+			switch {
+			case slices.Equal(args, []string{"apps"}):
 				schema, err = apps.Schema()
+			case slices.Equal(args, []string{"log"}):
+				schema, err = logs.Schema()
+			case slices.Equal(args, []string{"result"}):
+				schema, err = result.Schema()
 			}
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(schema)

@@ -11,6 +11,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 )
 
 // A clock that is far from the service's ends a run before anything is published or recorded; one that is somewhat off is a
@@ -126,17 +130,20 @@ func TestServeByAWrongClock(t *testing.T) {
 		time.Sleep(10*365*24*time.Hour + 7*time.Hour) // a moment after the schedule has fired
 		p := program("c.yml", "text")
 		var out bytes.Buffer
-		show := func() *display { return newDisplay(p, &out, &out) }
-		e, err := p.Open(t.Context(), show().log)
-		check(t, err)
-		d, err := newDaemon(e, show)
+		cmd := &cobra.Command{}
+		cmd.SetOut(&out)
+		cmd.SetErr(&out)
+		e, err := p.Open(t.Context(), p.Logger(&out))
 		check(t, err)
 		for _, want := range []int{1, 0} {
 			e.Embedded.Shift(time.Duration(2*want-1) * 48 * time.Hour) // away, and back again
-			d.look(t.Context(), d.jobs[0])
+			code, refused := scheduled(t.Context(), cmd, e, "daily")
+			if code == 0 {
+				code = exit.CodeOf(refused)
+			}
 			runs, err := e.Ledger.Runs(t.Context(), 10)
-			if check(t, err); d.jobs[0].last.Exit != want || len(runs) != 1-want {
-				t.Errorf("exit %d, want %d; %d runs recorded: %s", d.jobs[0].last.Exit, want, len(runs), &out)
+			if check(t, err); code != want || len(runs) != 1-want {
+				t.Errorf("exit %d, want %d; %d runs recorded: %v %s", code, want, len(runs), refused, &out)
 			}
 		}
 		check(t, e.Close())

@@ -72,7 +72,7 @@ func TestDriftText(t *testing.T) {
 				}
 			})
 			log := strings.ReplaceAll(err.String(), " job=", "\n  job=") // a line of the log is wider than a terminal
-			golden(t, "drift-"+s.name, "$ reportferry "+wrapped(s.args)+steady(strings.ReplaceAll(log, " status=", "\n  status=\n    ")+out.String()))
+			golden(t, "drift-"+s.name, "$ reportferry "+wrapped(s.args)+steady(strings.ReplaceAll(log, " difference=", "\n  difference=\n    ")+out.String()))
 		})
 	}
 }

@@ -62,7 +62,7 @@ func program(configFile, logFormat string) *wire.Program {
 func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
 		"help": {"--help"}, "help-init": {"init", "--help"}, "help-run": {"run", "--help"}, "help-backfill": {"backfill", "--help"}, "help-replay": {"replay", "--help"}, "help-diff": {"diff", "--help"},
-		"help-plan": {"plan", "--help"}, "help-status": {"status", "--help"}, "help-emulator": {"emulator", "--help"}, "help-engagements": {"emulator", "engagements", "--help"},
+		"help-plan": {"plan", "--help"}, "help-notify": {"notify", "--help"}, "help-status": {"status", "--help"}, "help-emulator": {"emulator", "--help"}, "help-engagements": {"emulator", "engagements", "--help"},
 		"help-spend": {"spend", "--help"}, "help-spend-push": {"spend", "push", "--help"}, "help-spend-check": {"spend", "check", "--help"},
 		"help-spend-init": {"spend", "init", "--help"}, "help-spend-status": {"spend", "status", "--help"}, "help-spend-reconcile": {"spend", "reconcile", "--help"}, "help-spend-requeue": {"spend", "requeue", "--help"},
 		"help-apps": {"apps", "--help"}, "help-apps-plan": {"apps", "plan", "--help"}, "help-apps-apply": {"apps", "apply", "--help"},

@@ -1,8 +1,9 @@
 // Command reportferry ferries reports out of a mobile-measurement service into partitioned tables. Without this
 // package, the engine would have no way in: it alone touches arguments, the environment and signals.
 //
-//	main ── root ──┬── run, backfill, plan, serve      here: what begins runs
+//	main ── root ──┬── run, backfill, plan             here: what begins runs
 //	               │     want/  the flags of a table    after/  what a run has left, and what comes next
+//	               ├── serve/    serve, which does the runs that schedules ask for
 //	               ├── setup/    init
 //	               ├── inspect/  status, gaps, check, views
 //	               ├── replay/   replay, diff
@@ -22,37 +23,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
-	"time"
-
 	"math"
+	"os"
 	"runtime/debug"
+	"slices"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/usage"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 func main() {
 	limitHeap()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		<-ctx.Done()
-		stop() // a second signal ends the process at once
-		time.Sleep(9 * time.Second)
-		fmt.Fprintln(os.Stderr, "reportferry: still busy 9 s after the signal; ending anyway, the next run goes on from the ledger")
-		os.Exit(jobs.ExitInterrupted)
-	}()
-	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(execute(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // execute runs one command line and gives its exit code. Everything that is printed is escaped here, whoever wrote it.
 func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	p := newProgram()
+	running.Store(p)
 	stdout, stderr := terminal.NewWriter(rawOut), terminal.NewWriter(rawErr)
 	defer func() { _ = errors.Join(stdout.Flush(), stderr.Flush()) }() // what is flushed is at most half a character
 	root := newRoot(p)
@@ -66,19 +56,28 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	var failed *exit.Error
 	if !errors.As(err, &failed) {
 		failed = &exit.Error{Code: jobs.ExitUsage, Err: usage.Sentence(err)} // cobra found an unknown command, flag or argument
+		if wantsJSON(args) {
+			p.LogFormat = "json" // flags behind the one that it found aren't read
+		}
 	}
 	switch {
 	case failed.Err == nil: // the command has printed everything
 	case p.JSON():
-		why := exit.Reason(failed)
-		if failed.Code == jobs.ExitUsage {
-			why = exit.Reason(ledger.ErrRefused)
+		out := stdout
+		if p.Result == "-" {
+			out = stderr
 		}
-		p.Logger(stdout).Error(failed.Error(), "exit", failed.Code, "reason", why)
+		p.Logger(out).Error(failed.Error(), "exit", failed.Code, "reason", exit.Reason(failed))
 	default:
 		fmt.Fprintf(stderr, "reportferry: %v\n", failed.Err)
 	}
 	return failed.Code
+}
+
+// wantsJSON tells whether a command line asks for a log for machines, whatever else is wrong with it.
+func wantsJSON(args []string) bool {
+	i := slices.Index(args, "--log-format")
+	return slices.Contains(args, "--log-format=json") || i >= 0 && i+1 < len(args) && args[i+1] == "json"
 }
 
 // heapLimit keeps the whole program under 150 MiB of resident memory with four windows in flight: the garbage collector

@@ -16,10 +16,12 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/fields"
 	"github.com/reportferry/reportferry/cmd/reportferry/history"
 	"github.com/reportferry/reportferry/cmd/reportferry/inspect"
+	"github.com/reportferry/reportferry/cmd/reportferry/notify"
 	"github.com/reportferry/reportferry/cmd/reportferry/push"
 	"github.com/reportferry/reportferry/cmd/reportferry/query"
 	"github.com/reportferry/reportferry/cmd/reportferry/replay"
 	"github.com/reportferry/reportferry/cmd/reportferry/runs"
+	"github.com/reportferry/reportferry/cmd/reportferry/serve"
 	"github.com/reportferry/reportferry/cmd/reportferry/setup"
 	"github.com/reportferry/reportferry/cmd/reportferry/show"
 	"github.com/reportferry/reportferry/cmd/reportferry/usage"
@@ -56,7 +58,7 @@ var began = time.Now()
 // newProgram makes what every command is given. The flags fill in the rest.
 func newProgram() *wire.Program {
 	p := &wire.Program{
-		Deadline: os.Getenv("REPORTFERRY_DEADLINE"), Began: began, Version: version(), LookupEnv: os.LookupEnv,
+		Deadline: os.Getenv("REPORTFERRY_DEADLINE"), Began: began, Version: version(), LookupEnv: os.LookupEnv, Hangups: hangups.take,
 		Kinds: kinds, Sinks: openers,
 	}
 	p.Run = func(cmd *cobra.Command, r wire.Request) error { return runJobs(cmd, p, r) }
@@ -98,7 +100,7 @@ REPORTFERRY_DEADLINE are the defaults of the flags of these names.
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), newPlan(p), inspect.Status(p), runs.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
-		newServe(p), console.New(p, freeHeap), query.Events(p), query.Report(p), fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), show.New(p), emulate.New(p, freeHeap), newVersion())
+		serve.New(p, scheduled), notify.New(p), console.New(p, freeHeap), query.Events(p), query.Report(p), fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), show.New(p), emulate.New(p, freeHeap), newVersion())
 	complete.Flags(p, root)
 	usage.Explain(root)
 	return root

@@ -3,24 +3,18 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"time"
+	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/after"
-	"github.com/reportferry/reportferry/cmd/reportferry/console"
+	"github.com/reportferry/reportferry/cmd/reportferry/dagster"
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/observe"
+	"github.com/reportferry/reportferry/cmd/reportferry/result"
 	"github.com/reportferry/reportferry/cmd/reportferry/want"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/internal/adjust"
-	"github.com/reportferry/reportferry/internal/adjust/transport"
-	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
-	"github.com/reportferry/reportferry/sinks"
 )
 
 // newRun makes the command run.
@@ -53,6 +47,13 @@ commands want a file with what --print-config prints.
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if done, err := table.Take(cmd, p, names); done || err != nil {
 				return err
+			}
+			from, to, asked, err := orchestrated(p)
+			if err != nil {
+				return err
+			}
+			if asked && len(names) == 1 {
+				return runJobs(cmd, p, backfill{from: from, to: to}.request(names, deadline))
 			}
 			return runJobs(cmd, p, request("manual", names, a, deadline))
 		},
@@ -96,18 +97,20 @@ shows them; nothing is asked of the service, claimed or written.
 			if b.to != "" && b.from == "" {
 				return errors.New("--to needs --from, the first day of the range")
 			}
-			list := func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) {
-				a, err := b.ask(s, names[0])
-				if err != nil {
-					return nil, err
+			if !b.gaps && !b.columns && b.from == "" {
+				var asked bool
+				var err error
+				if b.from, b.to, asked, err = orchestrated(p); err != nil {
+					return err
 				}
-				return s.Jobs(ctx, names, a)
+				if !asked {
+					return errors.New("the step of Dagster asks for no partition, so --from, --gaps or --missing-columns is needed")
+				}
 			}
+			r := b.request(names, deadline)
 			if b.dry {
-				return showPlans(cmd, p, names, list)
+				return showPlans(cmd, p, names, r.Jobs)
 			}
-			r := request("backfill", names, wire.Ask{}, deadline)
-			r.Jobs = list
 			return runJobs(cmd, p, r)
 		},
 	}
@@ -118,7 +121,9 @@ shows them; nothing is asked of the service, claimed or written.
 	cmd.Flags().BoolVar(&b.force, "force", false, "fetch recorded partitions again too")
 	cmd.Flags().BoolVar(&b.dry, "dry-run", false, "only show what would be fetched, and why")
 	deadline = p.AddRun(cmd)
-	cmd.MarkFlagsOneRequired("from", "gaps", "missing-columns")
+	if _, asked := p.LookupEnv(dagster.Variable); !asked {
+		cmd.MarkFlagsOneRequired("from", "gaps", "missing-columns")
+	}
 	for _, only := range []string{"gaps", "missing-columns"} {
 		cmd.MarkFlagsMutuallyExclusive("force", only)
 	}
@@ -146,6 +151,28 @@ func (b backfill) ask(s *wire.Session, job string) (a wire.Ask, err error) {
 	return a, err
 }
 
+// request asks for a run over the range.
+func (b backfill) request(names []string, d *wire.Deadline) wire.Request {
+	r := request("backfill", names, wire.Ask{}, d)
+	r.Jobs = func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) {
+		a, err := b.ask(s, names[0])
+		if err != nil {
+			return nil, err
+		}
+		return s.Jobs(ctx, names, a)
+	}
+	return r
+}
+
+// orchestrated gives the days that an orchestrator asks for in the environment; false when none does.
+func orchestrated(p *wire.Program) (from, to string, asked bool, err error) {
+	pipes, err := dagster.Open(p.LookupEnv, nil, nil)
+	if err != nil {
+		return "", "", false, err
+	}
+	return pipes.Range()
+}
+
 // request asks for one run of the jobs that are named, or of all.
 func request(trigger string, names []string, a wire.Ask, d *wire.Deadline) wire.Request {
 	r := wire.Request{Trigger: trigger, Named: len(names) > 0}
@@ -158,13 +185,49 @@ func request(trigger string, names []string, a wire.Ask, d *wire.Deadline) wire.
 
 // runJobs opens everything, does one run in the foreground and gives its exit code as an error.
 func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
-	ctx := cmd.Context()
-	show := newDisplay(p, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	told, err := result.Open(p, cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	beat := p.Heartbeat(cmd.Context(), p.Logger(cmd.ErrOrStderr()))
+	beat.Start(cmd.Context())
+	defer func() { beat.End(cmd.Context(), exit.CodeOf(err)) }()
+	defer func() { err = told.Close(err) }()
+	out := cmd.OutOrStdout()
+	if told.Alone() {
+		out = cmd.ErrOrStderr()
+	}
+	if told != nil {
+		r.Told = append(r.Told, told.Listener())
+	}
+	pipes, err := dagster.Open(p.LookupEnv, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer func() { err = pipes.Close(err) }()
+	if pipes != nil {
+		if err := pipes.Opened(); err != nil {
+			return err
+		}
+		r.Told = append(r.Told, pipes.Listener())
+	}
+	ctx, sent, err := observe.Once(cmd.Context(), p, p.Logger(cmd.ErrOrStderr()))
+	if err != nil {
+		return err
+	}
+	defer sent.Close(ctx)
+	show := newDisplay(p, out, cmd.ErrOrStderr())
 	e, err := p.Open(ctx, show.log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
+	looking := e.Session("")
+	defer func() { err = errors.Join(err, looking.Close()) }()
+	if err := observe.Ledger(sent, looking); err != nil {
+		return exit.Coded(err)
+	}
+	defer sent.Close(ctx) // while the ledger is open, so that its gauges are sent too
 	code, err := once(ctx, e, r, show)
 	if err != nil {
 		return exit.Coded(err)
@@ -175,139 +238,18 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	return nil
 }
 
-// once does one run:
-//
-//	jobs ─ credential ─ clock ─ plans ─ quotas ─ record begun ─ units ─ record ended ─ audit table ─ pages ─ summary
-//
-// Its exit code is also in the run's record. An error means that no unit was begun. serve calls it once for each firing of a
-// schedule, with an engine that stays open.
-func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (code int, err error) {
-	if !r.Stop.IsZero() {
-		var release context.CancelFunc
-		ctx, release = context.WithCancel(ctx)
-		defer release()
-		defer time.AfterFunc(time.Until(r.Stop), release).Stop()
-	}
+// scheduled does one run of a job that its schedule asked for, with an engine that stays open. Nobody sits at a terminal, so lines
+// are written and no bars.
+func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, job string) (code int, err error) {
+	lines := struct{ io.Writer }{cmd.ErrOrStderr()} // hides the terminal
+	beat := e.Heartbeat(ctx, e.Log)
+	beat.Start(ctx)
 	defer func() {
-		if err != nil && jobs.Stopped(ctx) && errors.Is(err, context.Canceled) {
-			show.log.Info("interrupted before anything was begun")
-			code, err = jobs.ExitInterrupted, nil
+		ended := code
+		if err != nil {
+			ended = exit.CodeOf(err)
 		}
+		beat.End(ctx, ended)
 	}()
-	s := e.NewRun()
-	s.Progress = show.told()
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.OpenSpool(); err != nil {
-		return 0, err
-	}
-	list, err := r.Jobs(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	if !r.Offline && s.AskService(list) { // a missing credential must not leave claims behind
-		if _, err := s.Token.Token(ctx); err != nil {
-			return 0, fmt.Errorf("service.token: %w", exit.Refused(err))
-		}
-	}
-	if err := checkClock(ctx, s); err != nil {
-		return 0, err
-	}
-	plans := jobs.PlanJobs(ctx, list, time.Now())
-	show.expect(list, plans, s.Waits)
-	if first := begun(list, plans); len(first) > 0 {
-		s.Warn(first)
-	}
-	if err := quotas(s.Log, list, plans); err != nil {
-		return 0, err
-	}
-	s.Task.Begin(plans)
-	record := ledger.Run{ID: s.RunID, Trigger: r.Trigger, Started: time.Now().UTC()}
-	if err := s.Ledger.SaveRun(ctx, record); err != nil {
-		return 0, err
-	}
-	runner := &jobs.Runner{
-		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Deadline: r.Stop,
-		Log: s.Brief(show.log), Observe: show.progress,
-	}
-	record.Results = runner.RunJobs(ctx, list, plans)
-	record.Exit = jobs.ExitCode(record.Results, jobs.Stopped(ctx), r.Named && s.Task.Alone())
-	if err := endRecord(ctx, s.Ledger, &record); err != nil {
-		show.log.Error("the run's record could not be written", "run", record.ID, "status", err)
-		if record.Exit == jobs.ExitDone {
-			record.Exit = jobs.ExitFailed
-		}
-	}
-	if err := audit(ctx, s, record); err != nil {
-		show.log.Error("the audit table could not be written", "run", record.ID, "status", err)
-		if record.Exit == jobs.ExitDone {
-			record.Exit = jobs.ExitFailed
-		}
-	}
-	if err := console.Publish(ctx, s); err != nil { // the data is there, so the run hasn't failed
-		show.log.Warn("the console's pages could not be written; the next run tries again", "export", sinks.Redact(s.Config.Export), "status", err)
-	}
-	if s.Config.Export != "" && ctx.Err() != nil {
-		show.log.Info("the console's pages are left to the next run, because this one must end", "export", sinks.Redact(s.Config.Export))
-	}
-	show.summary(record)
-	if !show.json && !show.mute && (r.Trigger == "manual" || r.Trigger == "backfill") { // a person waits, and nobody looks at a daemon
-		after.Run(ctx, show.out, s, list, record.Results, time.Now())
-	}
-	return record.Exit, nil
-}
-
-// begun names the jobs whose first partition is missing. What is probably not meant is said while it is easy to change: a table
-// without days is warned of once, and not each night.
-func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
-	for i, p := range plans {
-		if len(p.Units) > 0 && len(p.Units[0].Due) > 0 && p.Units[0].Due[0].Reason == refresh.Missing {
-			names = append(names, list[i].Name)
-		}
-	}
-	return names
-}
-
-// endRecord writes how the run ended. It takes up to three seconds of its own, because ctx is done when the run was stopped.
-func endRecord(ctx context.Context, ledger *ledger.Ledger, r *ledger.Run) error {
-	ended := time.Now().UTC()
-	r.Ended = &ended
-	for _, res := range r.Results {
-		for _, g := range grouped(res.Errs) {
-			r.Errors = append(r.Errors, res.Job+": "+terminal.Text(g)) // so that whoever prints the ledger's JSON is safe from control characters
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
-	for _, res := range r.Results {
-		if slices.ContainsFunc(res.Errs, func(err error) bool { return errors.Is(err, adjust.ErrClock) }) {
-			return ledger.ForgetRun(ctx, r.ID) // IDs sort by date: a record of the future would stay the newest one
-		}
-	}
-	return ledger.SaveRun(ctx, *r)
-}
-
-// checkClock compares this machine's clock with that of the ledger's bucket, and refuses to begin when they are far apart. The
-// client compares the service's clock with each answer. A folder has no clock of its own, so the date of its last run has to
-// do.
-func checkClock(ctx context.Context, s *wire.Session) error {
-	theirs, known, err := s.Ledger.Clock(ctx)
-	if err != nil {
-		return err
-	}
-	if known {
-		warning, err := transport.CheckClock("the ledger's bucket", theirs, time.Now())
-		if warning != "" {
-			s.Log.Warn(warning)
-		}
-		return err
-	}
-	last, ran, err := s.Ledger.LastRun(ctx)
-	if err != nil {
-		return nil // SaveRun reports the same trouble in a moment
-	}
-	if now := time.Now(); ran && last.Started.Sub(now) > transport.ClockRefuses {
-		s.Log.Warn("the ledger's last run began at "+last.Started.UTC().Format(time.RFC3339)+", which is in the future by this machine's clock: "+
-			"it is wrong now, or was then", "run", last.ID)
-	}
-	return nil
+	return once(ctx, e, request("schedule", []string{job}, wire.Ask{}, nil), newDisplay(e.Program, cmd.OutOrStdout(), lines))
 }

@@ -54,16 +54,16 @@ func TestServeByTheSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(10*365*24*time.Hour + 7*time.Hour) // the bubble begins at a midnight of 2000, before any start
 		var out strings.Builder
-		p := program(filepath.Join(dir, "c.yml"), "text")
-		show := func() *display { return newDisplay(p, &out, &out) }
 		ctx, stop := context.WithCancel(context.Background())
 		defer stop()
-		e, err := p.Open(ctx, show().log)
-		check(t, err)
-		d, err := newDaemon(e, show)
-		check(t, err)
-		done := make(chan struct{})
-		go func() { defer close(done); d.run(ctx) }()
+		p := newProgram()
+		p.Hangups = nil // it is none of the bubble's
+		root := newRoot(p)
+		root.SetArgs([]string{"serve", "--config", filepath.Join(dir, "c.yml"), "--listen="})
+		root.SetOut(&out)
+		root.SetErr(&out)
+		done := make(chan error, 1)
+		go func() { done <- root.ExecuteContext(ctx) }()
 		for day, want := range []int{3, 4, 5} {
 			synctest.Wait()
 			parts, err := filepath.Glob(filepath.Join(dir, "out/daily/*/*.parquet"))
@@ -71,19 +71,10 @@ func TestServeByTheSchedule(t *testing.T) {
 			if len(parts) != want {
 				t.Fatalf("after %d nights: %d parts, want %d; %s", day, len(parts), want, &out)
 			}
-			h := d.health(time.Now())
-			if len(h.Jobs) != 1 || h.Status != "ok" || h.Jobs[0].Last == nil || h.Jobs[0].Running || !h.Jobs[0].Next.After(time.Now()) {
-				t.Errorf("health: %+v", h)
-			}
 			time.Sleep(24 * time.Hour)
 		}
-		last, ran, err := e.Ledger.LastRun(ctx)
-		if err != nil || !ran || last.Trigger != "schedule" || last.Exit != 0 {
-			t.Errorf("the last run: %+v %v", last, err)
-		}
 		stop()
-		<-done
-		check(t, e.Close())
+		check(t, <-done)
 		golden(t, "serve", steady(out.String()))
 	})
 	if _, err := os.Stat(filepath.Join(dir, "out/by_hand")); !os.IsNotExist(err) {
@@ -91,7 +82,7 @@ func TestServeByTheSchedule(t *testing.T) {
 	}
 }
 
-// The process answers /healthz on the loopback, and ends with 0 when it is told to.
+// The process answers /healthz and /readyz on the loopback, and ends with 0 when it is told to; until then it says that it ends.
 func TestServeEndsWell(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "30", "--latency", "20s")
@@ -101,7 +92,7 @@ func TestServeEndsWell(t *testing.T) {
 	check(t, err)
 	check(t, os.WriteFile(path, []byte(strings.Replace(string(data), "kind: report", "kind: report\n    schedule: \"* * * * *\"", 1)), 0o600))
 
-	cmd, _ := p.command(t.Context(), "serve", "--health", "127.0.0.1:0")
+	cmd, _ := p.command(t.Context(), "serve", "--listen", "127.0.0.1:0")
 	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
 	check(t, err)
@@ -114,10 +105,10 @@ func TestServeEndsWell(t *testing.T) {
 		t.Fatalf("serve says %q", first)
 	}
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
-	url, _, _ = strings.Cut(url, " ")
-	var h health
+	url, _, _ = strings.Cut(url, "/")
+	var h struct{ Jobs []struct{ Running bool } }
 	for deadline := time.Now().Add(20 * time.Second); len(h.Jobs) == 0 || !h.Jobs[0].Running; time.Sleep(20 * time.Millisecond) {
-		res, err := http.Get("http://" + url)
+		res, err := http.Get("http://" + url + "/healthz")
 		check(t, err)
 		check(t, json.NewDecoder(res.Body).Decode(&h))
 		check(t, res.Body.Close())
@@ -125,7 +116,11 @@ func TestServeEndsWell(t *testing.T) {
 			t.Fatalf("it runs nothing: %+v", h)
 		}
 	}
-	answersOnlyToItsHosts(t, "http://"+url, http.StatusOK)
+	answersOnlyToItsHosts(t, "http://"+url+"/healthz", http.StatusOK)
+	probe, said := p.command(t.Context(), "serve", "--listen", url, "--probe")
+	if err := probe.Run(); err != nil || !strings.Contains(said.String(), `"status":"ready"`) {
+		t.Errorf("the probe: %v %s", err, said)
+	}
 	begun := time.Now()
 	check(t, cmd.Process.Signal(syscall.SIGTERM)) // in the middle of an answer that takes 20 s
 	if err := cmd.Wait(); err != nil || time.Since(begun) > 9*time.Second {
@@ -136,15 +131,14 @@ func TestServeEndsWell(t *testing.T) {
 func TestServeRefuses(t *testing.T) {
 	dir := served(t)
 	t.Chdir(dir)
-	for _, c := range []struct{ name, old, new, health, says string }{
-		{"an address that others reach", "", "", "0.0.0.0:0", "want a loopback address"},
+	for _, c := range []struct{ name, old, new, listen, says string }{
 		{"no address", "", "", "8081", "want an address such as"},
 		{"nothing to serve", `schedule: "0 6 * * *"`, "", "127.0.0.1:0", "no job has a schedule"},
 	} {
 		text := strings.Replace(fmt.Sprintf(servedConfig, dir), c.old, c.new, 1)
 		check(t, os.WriteFile("c.yml", []byte(text), 0o600))
 		var out strings.Builder
-		if code := execute(t.Context(), []string{"serve", "--config", "c.yml", "--health", c.health}, &out, &out); code != 2 || !strings.Contains(out.String(), c.says) {
+		if code := execute(t.Context(), []string{"serve", "--config", "c.yml", "--listen", c.listen}, &out, &out); code != 2 || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%s: exit code %d: %s", c.name, code, &out)
 		}
 	}

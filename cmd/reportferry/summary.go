@@ -98,7 +98,7 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 		args = append(args, "waiting", o.Waiting, "due", runs.DueAt(o.Due))
 	}
 	if len(res.Errs) > 0 {
-		d.log.Error("job failed", append(args, "status", strings.Join(grouped(res.Errs), "\n"), "reason", exit.Reason(errors.Join(res.Errs...)))...)
+		d.log.Error("job failed", append(args, "error", strings.Join(grouped(res.Errs), "\n"), "reason", exit.Reason(errors.Join(res.Errs...)))...)
 		return
 	}
 	d.log.Info("job over", args...)

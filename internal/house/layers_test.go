@@ -16,14 +16,14 @@ type layer struct {
 
 // Tests are held to fewer rules: they run against the emulator and put parts into real buckets. Even they leave cmd and
 // the other kinds alone.
-var proving = []string{"internal/adjust/transport", "internal/emulator", "internal/emulator/emutest", "sinks/blobsink", "sinks/bqsink/bqtest", "sinks/sinktest"}
+var proving = []string{"internal/adjust/transport", "internal/emulator", "internal/emulator/emutest", "internal/telemetry/collector", "sinks/blobsink", "sinks/bqsink/bqtest", "sinks/sinktest"}
 
 // emulated is what the tests of the emulator's parts may use of it.
 var emulated = []string{"internal/emulator", "internal/emulator/*"}
 
 var layers = []layer{
-	{"cmd/*", []string{"cmd/*/*", "config", "config/*", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
-	{"cmd/*/*", []string{"cmd/*/*", "config", "config/*", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*"}, proving},
+	{"cmd/*", []string{"cmd/*/*", "config", "config/*", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*", "internal/telemetry/step"}, proving},
+	{"cmd/*/*", []string{"cmd/*/*", "config", "config/*", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*", "internal/telemetry/step"}, proving},
 
 	{"config/strict", []string{"internal/catalog"}, nil}, // YAML with positions: nothing of jobs or the service
 	{"config/strict/*", []string{"config/strict"}, nil},
@@ -34,12 +34,12 @@ var layers = []layer{
 
 	// The engine knows no service and no config: a kind brings the one, cmd the other. jobs imports refresh because a Plan
 	// says which partitions are due, and how the table is, in its types.
-	{"jobs", []string{"jobs/ledger", "jobs/refresh", "sinks", "internal/terminal"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
-	{"jobs/ledger", []string{"internal/disk", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs", []string{"jobs/ledger", "jobs/refresh", "sinks", "internal/telemetry/step", "internal/terminal"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs/ledger", []string{"internal/disk", "internal/telemetry/step", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 	{"jobs/ledger/ledgertest", nil, nil},
 	{"jobs/ledger/simulation", nil, append([]string{"jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
 	{"jobs/refresh", []string{"jobs/ledger", "sinks"}, nil},
-	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "sinks"}, proving},
+	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "internal/telemetry/step", "sinks"}, proving},
 	{"jobs/outbox", []string{"jobs", "jobs/ledger", "jobs/outbox/store"}, append([]string{"jobs/outbox/outboxtest"}, proving...)},
 	{"jobs/outbox/outboxtest", nil, nil}, // never the writer of what it reads
 	{"jobs/outbox/store", []string{"jobs/ledger"}, proving},
@@ -49,7 +49,7 @@ var layers = []layer{
 	{"jobs/slugs", []string{"jobs/ledger"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
 	{"jobs/*", []string{
-		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/slugs", "jobs/state", "sinks", "internal/*",
+		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/slugs", "jobs/state", "sinks", "internal/*", "internal/telemetry/step",
 	}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 
 	{"sinks", nil, proving},
@@ -59,7 +59,7 @@ var layers = []layer{
 	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
 
 	{"internal/adjust", []string{"internal/adjust/*", "internal/catalog"}, proving},
-	{"internal/adjust/*", []string{"internal/catalog"}, nil},
+	{"internal/adjust/*", []string{"internal/catalog", "internal/telemetry/step"}, nil},
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table", "jobs/raw"}},
 	{"internal/catalog", nil, nil},
 	{"internal/wording", []string{"jobs", "jobs/ledger", "jobs/outbox"}, nil},
@@ -82,10 +82,15 @@ var layers = []layer{
 	{"internal/faults", nil, nil},
 	{"internal/formula", nil, nil},
 	{"internal/house", nil, []string{"internal/emulator/reading"}},
+	{"internal/notify", []string{"jobs/ledger"}, nil}, // never the service
 	// Leaves that can be deleted: what they know of the rest would have to be untangled first.
 	{"internal/parquet", []string{"internal/parquet/zstdframe"}, []string{"internal/bench", "internal/catalog"}},
 	{"internal/parquet/zstdframe", nil, nil},
 	{"internal/table", []string{"internal/catalog", "internal/parquet"}, append([]string{"internal/bench"}, proving...)},
+	// It reads what pages read, and never the service. Its steps are a leaf: they know OpenTelemetry and nothing of ours.
+	{"internal/telemetry", []string{"internal/console", "internal/telemetry/step", "jobs/outbox"}, []string{"internal/telemetry/collector"}},
+	{"internal/telemetry/collector", nil, nil}, // never the SDK of what it reads
+	{"internal/telemetry/step", nil, nil},
 	{"internal/terminal", nil, nil},
 }
 

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -31,48 +32,65 @@ const (
 
 // A Gate knows the token, and no more of it than a hash. It is safe for concurrent use.
 type Gate struct {
-	token   [sha256.Size]byte
-	key     [sha256.Size]byte // signs cookies, which are therefore worth nothing to another process
+	lock    atomic.Pointer[lock]
 	log     *slog.Logger
 	refused rate.Sometimes
 }
 
+// A lock is one token, and what signs the cookies that it earned. They are therefore worth nothing to another process, and nothing any
+// more when there is another token.
+type lock struct{ token, key [sha256.Size]byte }
+
 // New makes a gate that a token opens.
 func New(token string, log *slog.Logger) *Gate {
-	g := &Gate{token: sha256.Sum256([]byte(token)), log: log, refused: rate.Sometimes{Interval: time.Minute}}
-	_, _ = rand.Read(g.key[:]) // never fails (crypto/rand)
+	g := &Gate{log: log, refused: rate.Sometimes{Interval: time.Minute}}
+	g.Change(token)
 	return g
+}
+
+// Change lets another token open the gate, and no other any more. The same one changes nothing.
+func (g *Gate) Change(token string) {
+	fresh := &lock{token: sha256.Sum256([]byte(token))}
+	if old := g.lock.Load(); old != nil && old.token == fresh.token {
+		return
+	}
+	_, _ = rand.Read(fresh.key[:]) // never fails (crypto/rand)
+	g.lock.Store(fresh)
 }
 
 // Wrap passes requests on that bring the token as the password of any user, as a Bearer token, or by the cookie that a password
 // earned. All others get the same answer.
 func (g *Gate) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") == "" {
-			if c, err := r.Cookie(cookieName); err == nil && g.signed(c.Value, time.Now()) {
-				next.ServeHTTP(w, r)
-				return
-			}
+		if !g.Knows(r) {
 			g.refuse(w)
 			return
 		}
-		_, password, basic := r.BasicAuth()
-		if !basic {
-			password = bearer(r)
-		}
-		given := sha256.Sum256([]byte(password))
-		if subtle.ConstantTimeCompare(given[:], g.token[:]) != 1 {
-			g.refused.Do(func() {
-				g.log.Warn("the console was asked with a wrong token; for a minute, no other such request is logged", "remote", r.RemoteAddr)
-			})
-			g.refuse(w)
-			return
-		}
-		if basic {
+		if _, _, basic := r.BasicAuth(); basic {
 			http.SetCookie(w, g.cookie(r, time.Now()))
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// Knows tells whether a request brings the token, in one of the ways that Wrap takes.
+func (g *Gate) Knows(r *http.Request) bool {
+	if r.Header.Get("Authorization") == "" {
+		c, err := r.Cookie(cookieName)
+		return err == nil && g.signed(c.Value, time.Now())
+	}
+	_, password, basic := r.BasicAuth()
+	if !basic {
+		password = bearer(r)
+	}
+	given := sha256.Sum256([]byte(password))
+	if subtle.ConstantTimeCompare(given[:], g.lock.Load().token[:]) == 1 {
+		return true
+	}
+	g.refused.Do(func() {
+		g.log.Warn("the console was asked with a wrong token; for a minute, no other such request is logged", "remote", r.RemoteAddr)
+	})
+	return false
 }
 
 func (g *Gate) refuse(w http.ResponseWriter) {
@@ -100,7 +118,7 @@ func (g *Gate) cookie(r *http.Request, now time.Time) *http.Cookie {
 }
 
 func (g *Gate) sign(until string) string {
-	m := hmac.New(sha256.New, g.key[:])
+	m := hmac.New(sha256.New, g.lock.Load().key[:])
 	m.Write([]byte(until))
 	return hex.EncodeToString(m.Sum(nil))
 }

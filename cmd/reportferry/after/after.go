@@ -47,7 +47,7 @@ func Run(ctx context.Context, w io.Writer, s *wire.Session, list []jobs.Job, res
 		}
 		table, err := s.Ledger.Table(ctx, list[i].Table)
 		if err != nil {
-			s.Log.Warn("what the ledger holds could not be read again", "job", r.Job, "status", err)
+			s.Log.Warn("what the ledger holds could not be read again", "job", r.Job, "error", err)
 			continue
 		}
 		rows, held := count(table)

@@ -67,7 +67,7 @@ without a server; index.html is the first page.`,
 			})
 		},
 	}
-	l = NewListening(cmd, "listen", "", "127.0.0.1:8082", "`address` to listen on")
+	l = NewListening(cmd, "127.0.0.1:8082", "`address` to listen on")
 	cmd.Flags().StringVar(&export, "export", "", "write the pages into this `folder`, or bucket such as gs://bucket/status, and end")
 	return cmd
 }

@@ -35,6 +35,7 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 				}
 				held, err := s.Ledger.Holders(ctx, c.Table, refresh.Claims(look.Period, look.Due))
 				refresh.Hold(look.Period, look.Calendar, look.Due, held)
+				look.Held = len(held)
 				return look, err
 			}
 		case c.Apps != nil:

@@ -28,7 +28,7 @@ const secret = "0123456789abcdef-secret"
 func listening(t *testing.T, args ...string) (*Listening, *wire.Program) {
 	t.Helper()
 	cmd := &cobra.Command{}
-	l := NewListening(cmd, "listen", "", "127.0.0.1:0", "")
+	l := NewListening(cmd, "127.0.0.1:0", "")
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestWhoMayListen(t *testing.T) {
 		{"--listen=:0 --token=constant://?val=" + secret, "want a reference"}, {"--listen=:0 --token=${NONE}", "NONE: it is not set"}, {"--token=${SHORT}", "has 15 characters, want 16"},
 	} {
 		l, p := listening(t, strings.Fields(c.args)...)
-		_, stop, err := l.start(t.Context(), p, slog.New(slog.DiscardHandler), page)
+		_, stop, err := l.start(t.Context(), p, slog.New(slog.DiscardHandler), page, nil)
 		switch {
 		case err == nil:
 			stop()
@@ -61,7 +61,7 @@ func TestWhoMayListen(t *testing.T) {
 
 func TestWhoIsAnswered(t *testing.T) {
 	l, p := listening(t, "--listen=0.0.0.0:0", "--token=${TOKEN}", "--host=Status.example.com")
-	address, stop, err := l.start(t.Context(), p, slog.New(slog.DiscardHandler), page)
+	address, stop, err := l.start(t.Context(), p, slog.New(slog.DiscardHandler), page, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,23 +73,8 @@ func TestWhoIsAnswered(t *testing.T) {
 		{"localhost", secret, 200}, {"status.example.com", secret, 200}, {"status.example.com:443", secret, 200}, {"evil.example.com", secret, 421}, {"evil.example.com", "", 421},
 		{"localhost", "", 401}, {"status.example.com", "wrong", 401}, {"x.status.example.com", secret, 421},
 	} {
-		_, port, _ := net.SplitHostPort(strings.Trim(strings.TrimPrefix(address, "http://"), "/"))
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+"/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Host = c.host
-		if c.token != "" {
-			r.Header.Set("Authorization", "Bearer "+c.token)
-		}
-		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(res.Body)
-		_ = res.Body.Close()
-		if err != nil || res.StatusCode != c.want || (string(body) == "page") != (c.want == 200) {
-			t.Errorf("host %s with token %q: %d %s %v", c.host, c.token, res.StatusCode, body, err)
+		if status, body := got(t, address, "/", c.host, c.token); status != c.want || (body == "page") != (c.want == 200) {
+			t.Errorf("host %s with token %q: %d %s", c.host, c.token, status, body)
 		}
 	}
 }
@@ -173,7 +158,7 @@ func TestManyReaders(t *testing.T) {
 	before := runtime.NumGoroutine()
 	l, p := listening(t)
 	l.most = most
-	address, stop, err := l.start(t.Context(), p, slog.New(slog.DiscardHandler), page)
+	address, stop, err := l.start(t.Context(), p, slog.New(slog.DiscardHandler), page, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

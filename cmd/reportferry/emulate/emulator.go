@@ -61,7 +61,7 @@ call it by.`,
 			if err != nil {
 				return exit.Usage(err)
 			}
-			return exit.Coded(errors.Join(serve(cmd, addr, server), server.Close()))
+			return exit.Coded(errors.Join(serve(cmd, p, addr, server), server.Close()))
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:8080", "`address` to listen on; see above")
@@ -108,13 +108,13 @@ func readFaults(path string, faults *[]emulator.Fault) error {
 }
 
 // serve answers until the command is stopped.
-func serve(cmd *cobra.Command, addr string, handler http.Handler) error {
+func serve(cmd *cobra.Command, p *wire.Program, addr string, handler http.Handler) error {
 	ctx := cmd.Context()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "emulator: serving on http://%s\n", listener.Addr())
+	p.Note(cmd.ErrOrStderr(), fmt.Sprintf("emulator: serving on http://%s", listener.Addr()))
 	s := &http.Server{Handler: loopback.KnownHosts(addr, handler), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

@@ -20,7 +20,7 @@ var Reasons = []struct {
 	Meaning string
 	fits    func(error) bool
 }{
-	{"config", "the command line, the config, or a config that contradicts what the ledger holds", is(ledger.ErrRefused)},
+	{"config", "the command line, the config, or a config that contradicts what the ledger holds", refused},
 	{"denied", "a token, a role or a right was refused", func(err error) bool { return jobs.Denied(err) || errors.Is(err, adjust.ErrAuth) }},
 	{"clock", "this machine's clock is more than an hour away from the service's or the bucket's; nothing was published: set it", is(adjust.ErrClock)},
 	{"ledger_damaged", "an object of the ledger can't be trusted, or is gone", as[*ledger.DamagedError]},
@@ -47,6 +47,12 @@ func Reason(err error) string {
 		}
 	}
 	return ""
+}
+
+// refused fits errors of the command line and the config, whoever found them.
+func refused(err error) bool {
+	var coded *Error
+	return errors.Is(err, ledger.ErrRefused) || errors.As(err, &coded) && coded.Code == jobs.ExitUsage
 }
 
 // is fits errors that wrap any of these.

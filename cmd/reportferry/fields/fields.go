@@ -90,21 +90,21 @@ func (o *options) run(cmd *cobra.Command, p *wire.Program, names []string) error
 	l := &list{}
 	if why != "" {
 		l.source = "the program's own list: " + why
-		return exit.Coded(o.write(cmd, l, names))
+		return exit.Coded(o.write(cmd, p, l, names))
 	}
 	return p.Asking(cmd, func(ctx context.Context, s *wire.Session) error {
 		err := l.ask(ctx, s.Client)
 		if err != nil {
 			return fmt.Errorf("%w; --offline lists what the program itself knows", err)
 		}
-		return o.write(cmd, l, names)
+		return o.write(cmd, p, l, names)
 	})
 }
 
 // write shows the fields that are named in whole, or those that are searched for as a list.
-func (o *options) write(cmd *cobra.Command, l *list, names []string) error {
+func (o *options) write(cmd *cobra.Command, p *wire.Program, l *list, names []string) error {
 	out := cmd.OutOrStdout()
-	fmt.Fprintln(cmd.ErrOrStderr(), "reportferry: "+l.source)
+	p.Note(cmd.ErrOrStderr(), "reportferry: "+l.source)
 	var found []entry
 	for _, name := range names {
 		e, ok := l.find(name)

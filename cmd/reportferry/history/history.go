@@ -71,7 +71,7 @@ before today such as -30d, yesterday or today, in the zone of the job's report.`
 					return err
 				}
 				if t.cut {
-					fmt.Fprintf(cmd.ErrOrStderr(), "reportferry: the last %d periods; --from shows earlier ones\n", usual)
+					p.Note(cmd.ErrOrStderr(), fmt.Sprintf("reportferry: the last %d periods; --from shows earlier ones", usual))
 				}
 				return write(t, cmd.OutOrStdout())
 			})

@@ -38,7 +38,7 @@ func (c *checker) step(name string, err error, detail string) {
 	said := strings.TrimPrefix(err.Error(), "job "+name+": ")
 	fmt.Fprintf(c.out, "%s: failed: %s\n", name, said)
 	if c.tell != nil {
-		c.tell.Error(name+": failed", "status", err)
+		c.tell.Error(name+": failed", "error", err)
 	}
 	c.codes = append(c.codes, exit.CodeOf(err))
 }

@@ -62,7 +62,7 @@ For files in a bucket, DuckDB wants its extension httpfs and a secret.`,
 				if err != nil {
 					return err
 				}
-				return makeViews(cmd, s.Ledger, job, by, apply)
+				return makeViews(cmd, p, s.Ledger, job, by, apply)
 			})
 		},
 	}
@@ -94,7 +94,7 @@ func redacted(urls []string) string {
 }
 
 // makeViews prints the statements of a job's views for each of its sinks, and runs those of BigQuery if apply is set.
-func makeViews(cmd *cobra.Command, l *ledger.Ledger, job jobs.Job, by []string, apply bool) error {
+func makeViews(cmd *cobra.Command, p *wire.Program, l *ledger.Ledger, job jobs.Job, by []string, apply bool) error {
 	plan, err := job.Kind.Plan(cmd.Context(), time.Now())
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func makeViews(cmd *cobra.Command, l *ledger.Ledger, job jobs.Job, by []string, 
 			if err := warehouse.SaveView(cmd.Context(), v.name, v.query); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "made %s\n", v.name)
+			p.Note(cmd.ErrOrStderr(), "made "+v.name)
 		}
 	}
 	if made == 0 {
@@ -155,11 +155,11 @@ func makeViews(cmd *cobra.Command, l *ledger.Ledger, job jobs.Job, by []string, 
 		case warehouses:
 			left = append(left, kind+", which has no rows of the job's table yet")
 		case duck:
-			fmt.Fprintf(cmd.ErrOrStderr(), "without rows: %s; print DuckDB's views again when it has some\n", kind)
+			p.Note(cmd.ErrOrStderr(), "without rows: "+kind+"; print DuckDB's views again when it has some")
 		}
 	}
 	for _, l := range left {
-		fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s\n", l)
+		p.Note(cmd.ErrOrStderr(), "left out: "+l)
 	}
 	return nil
 }

@@ -9,21 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-
-	"github.com/reportferry/reportferry/jobs/ledger"
 )
-
-// Check refuses to listen on an address that other machines can reach. flag names the address in errors.
-func Check(flag, addr string) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("%s: %w: want an address such as 127.0.0.1:8081", flag, ledger.ErrRefused)
-	}
-	if !is(host) {
-		return fmt.Errorf("%s %s: %w: want a loopback address, such as 127.0.0.1:8081", flag, addr, ledger.ErrRefused)
-	}
-	return nil
-}
 
 // Is tells whether only this machine reaches an address.
 func Is(addr string) bool {

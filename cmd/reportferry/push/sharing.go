@@ -75,7 +75,7 @@ Rules:
 				return exit.Usage(fmt.Errorf("explain: %w", err))
 			}
 			if len(strange) > 0 {
-				fmt.Fprintln(cmd.ErrOrStderr(), human.Fold(fmt.Sprintf("Not known here, and taken for partners of their own: %s. Push sends them as they are named, "+
+				g.Note(cmd.ErrOrStderr(), human.Fold(fmt.Sprintf("Not known here, and taken for partners of their own: %s. Push sends them as they are named, "+
 					"and the service judges.%s", terminal.Line(strings.Join(strange, ", ")), likely(strange, partners)), 80))
 			}
 			return x.write(cmd.OutOrStdout(), state, partners)

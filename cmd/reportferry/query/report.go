@@ -100,7 +100,7 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 			return withNear(err, r.Query)
 		}
 		if a.path == "" {
-			fmt.Fprintln(cmd.ErrOrStderr(), "reportferry: the report has no rows")
+			p.Note(cmd.ErrOrStderr(), "reportferry: the report has no rows")
 		}
 		out := cmd.OutOrStdout()
 		if r.format == "csv" || r.format == "parquet" { // escapes would change the data

@@ -46,7 +46,7 @@ func (h brief) Handle(ctx context.Context, r slog.Record) error {
 	kind := r.Message
 	short := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == "status" {
+		if a.Key == "error" {
 			cause := fmt.Sprint(a.Value.Any())
 			kind += Kind(cause)
 			cause, _, _ = strings.Cut(cause, "; ")

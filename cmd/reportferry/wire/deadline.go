@@ -24,6 +24,8 @@ func (p *Program) AddRun(cmd *cobra.Command) *Deadline {
 	d := &Deadline{began: p.Began}
 	cmd.Flags().BoolVarP(&p.Quiet, "quiet", "q", false, "say nothing but warnings, errors and what is left out")
 	cmd.Flags().BoolVar(&p.NoProgress, "no-progress", false, "write a line for each unit on a terminal too, in place of bars")
+	cmd.Flags().StringVar(&p.Result, "result", "", "write what became of the run, partition by partition, into this `file`; - is standard output, and the summary then goes to standard error")
+	cmd.Flags().StringVar(&p.ResultForm, "result-format", "json", "`form` of that: json, or kestra, which is lines that Kestra reads")
 	cmd.Flags().Var(d, "deadline", "`time` that the process has from its start, such as 50m: no window is begun that would hardly be over by then, and open ones are stopped 10 s before")
 	if p.Deadline == "" {
 		return d

@@ -77,6 +77,7 @@ func (p *Program) openService(c *config.Config, log *slog.Logger) (*Engine, erro
 	if e.Client, err = e.service(); err != nil {
 		return nil, errors.Join(exit.Coded(err), e.Close())
 	}
+	e.onClose(func() error { e.Client.CloseIdle(); return nil })
 	return e, nil
 }
 
@@ -151,4 +152,10 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger.Ledger, error) {
 func (e *Engine) NewRun() *Session { return e.Session(ledger.NewRunID(time.Now())) }
 
 // Session begins the session of a run by its ID, or of a command that sends and records nothing, whose ID is empty.
-func (e *Engine) Session(run string) *Session { return &Session{Engine: e, RunID: run} }
+func (e *Engine) Session(run string) *Session {
+	s := &Session{Engine: e, RunID: run, Log: e.Log}
+	if run != "" {
+		s.Log = e.Log.With("run", run)
+	}
+	return s
+}

@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/logs"
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 
@@ -21,32 +23,52 @@ func (p *Program) Logger(w io.Writer) *slog.Logger {
 		level = max(level, slog.LevelWarn)
 	}
 	if p.JSON() {
-		return slog.New(reasoner{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: cloudNames})}.WithAttrs(p.Task.attrs()))
+		return slog.New(p.beside(logs.New(w, level).WithAttrs(p.Task.attrs()), level))
 	}
 	// People see the progress itself, so of the log they get warnings and errors only.
-	return slog.New(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{}, debug: level < slog.LevelInfo})
+	return slog.New(p.beside(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{}, debug: level < slog.LevelInfo}, level))
 }
 
-// cloudNames renames the level and the message as Cloud Logging expects them
-// (https://cloud.google.com/logging/docs/structured-logging).
-func cloudNames(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) > 0 {
-		return a
+// Note tells people something beside what a command is for, in a line of text, or of the log for machines.
+func (p *Program) Note(w io.Writer, text string) {
+	if p.JSON() {
+		p.Logger(w).Info(text)
+		return
 	}
-	switch a.Key {
-	case slog.LevelKey:
-		level, ours := a.Value.Any().(slog.Level)
-		if !ours {
-			return a
-		}
-		a.Key = "severity"
-		if level == slog.LevelWarn {
-			a.Value = slog.StringValue("WARNING")
-		}
-	case slog.MessageKey:
-		a.Key = "message"
+	fmt.Fprintln(w, text)
+}
+
+// beside gives what is logged to the collector too, if there is one.
+func (p *Program) beside(h slog.Handler, level slog.Level) slog.Handler {
+	if p.Collected == nil {
+		return h
 	}
-	return a
+	return slog.NewMultiHandler(h, leveled{p.Collected, level})
+}
+
+// leveled leaves out what is below a level.
+type leveled struct {
+	slog.Handler
+	level slog.Level
+}
+
+func (h leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
+
+func (h leveled) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return leveled{h.Handler.WithAttrs(attrs), h.level}
+}
+
+// Traced gives loggers that tell in which trace a run is, and which span of it the run is. People aren't told.
+func (p *Program) Traced(ctx context.Context, log *slog.Logger) *slog.Logger {
+	at := trace.SpanContextFromContext(ctx)
+	if !p.JSON() || !at.IsValid() {
+		return log
+	}
+	id := at.TraceID().String()
+	if p.Task.project != "" {
+		id = "projects/" + p.Task.project + "/traces/" + id
+	}
+	return log.With("logging.googleapis.com/trace", id, "logging.googleapis.com/spanId", at.SpanID().String())
 }
 
 // A lineHandler writes a record as one line of plain text: time of day, level, message, then the attributes. The time is of the
@@ -92,30 +114,3 @@ func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 func (h *lineHandler) WithGroup(string) slog.Handler { return h }
-
-// A reasoner adds the word of exit.Reason to every record of an error.
-type reasoner struct{ slog.Handler }
-
-// Handle looks for the error under the key status.
-func (h reasoner) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level >= slog.LevelError {
-		why := ""
-		r.Attrs(func(a slog.Attr) bool {
-			if err, ok := a.Value.Any().(error); ok && a.Key == "status" {
-				why = exit.Reason(err)
-			}
-			return why == ""
-		})
-		if why != "" {
-			r = r.Clone()
-			r.AddAttrs(slog.String("reason", why))
-		}
-	}
-	return h.Handler.Handle(ctx, r)
-}
-
-func (h reasoner) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return reasoner{h.Handler.WithAttrs(attrs)}
-}
-
-func (h reasoner) WithGroup(name string) slog.Handler { return reasoner{h.Handler.WithGroup(name)} }

@@ -30,7 +30,9 @@ import (
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/notify"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -43,10 +45,13 @@ type Program struct {
 	LogFormat, LogLevel string // --log-format, --log-level
 	Quiet, NoProgress   bool   // --quiet, --no-progress, of commands that do a run
 	Deadline            string // the default of --deadline, as text
+	Result, ResultForm  string // --result, --result-format, of commands that do a run
 	Task                Task
 	Began               time.Time // start of the process, from which --deadline counts
 	Version             string
 	LookupEnv           func(string) (string, bool)
+	Collected           slog.Handler           // sends what is logged to a collector, which the environment may name; nil: to none
+	Hangups             func() <-chan struct{} // from the call on, SIGHUP is told there and doesn't stop the process; nil: none will come
 
 	Kinds map[string]Maker
 	Sinks map[string]sinks.Opener // by the scheme of the URL
@@ -65,6 +70,13 @@ type Request struct {
 	Named   bool      // a person named the jobs, who should learn by the exit code that others hold all their units
 	Stop    time.Time // when the run must begin to end; zero: never
 	Jobs    func(context.Context, *Session) ([]jobs.Job, error)
+	Told    []Listener // are told of the run
+}
+
+// A Listener is told that a run has begun, and what it has come to. It changes neither.
+type Listener struct {
+	Begun func(context.Context, *Session, []jobs.Job, []jobs.Planned, ledger.Run)       // nil: it doesn't matter
+	Ended func(context.Context, *Session, []jobs.Job, []jobs.Planned, ledger.Run) error // nil: likewise
 }
 
 // JSON tells whether the output is for machines.
@@ -126,6 +138,40 @@ func (p *Program) Secret(ctx context.Context, reference string) (string, error) 
 		return "", err
 	}
 	return source.Token(ctx)
+}
+
+// Heartbeat is the watcher that the config names; nil when it names none, or can't be read, which whoever opens it says.
+func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) *notify.Heartbeat {
+	c, err := p.loadConfig()
+	if err != nil || c.Heartbeat == "" {
+		return nil
+	}
+	var address string
+	var beat *notify.Heartbeat
+	source, err := transport.ParseAddress(c.Heartbeat, p.getenv)
+	if err == nil {
+		address, err = source.Token(ctx)
+	}
+	if err == nil {
+		beat, err = notify.NewHeartbeat(address, !p.Task.First(), log)
+	}
+	if err != nil {
+		log.Warn("the heartbeat can't be sent; the run itself isn't affected", "error", err)
+	}
+	return beat
+}
+
+// SenderOf reads the address of somebody whom the config names, and gives what sends messages there.
+func (p *Program) SenderOf(ctx context.Context, n config.Notify) (func(context.Context, notify.Message) error, error) {
+	source, err := transport.ParseAddress(n.URL, p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	at, err := source.Token(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return notify.Sender(at)
 }
 
 // loadConfig reads the config file. Its errors end the process with ExitUsage.

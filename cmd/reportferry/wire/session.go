@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ type Session struct {
 	ReadOnly bool      // sinks stay closed, because only the ledger is read
 	Spool    string    // the folder of its part files, after OpenSpool
 	Progress io.Writer // receives lines for people while a run goes on
+	Log      *slog.Logger
+	Asked    Ask // what the command asks of the session's jobs
 
 	waits  map[string]*adjust.Waits // of requests, by job
 	opened map[string]*blob.Bucket  // buckets of files, by URL
@@ -42,6 +45,7 @@ func (s *Session) Jobs(ctx context.Context, names []string, a Ask) ([]jobs.Job, 
 	if err != nil {
 		return nil, err
 	}
+	s.Asked = a
 	var list []jobs.Job
 	for _, c := range chosen {
 		job, err := s.Job(ctx, c, a)

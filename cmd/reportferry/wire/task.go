@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -21,6 +24,7 @@ type Task struct {
 	index     int
 	count     int
 	attempt   int
+	job       string // the name that all executions share; empty: the platform doesn't say
 }
 
 const (
@@ -35,7 +39,7 @@ func TaskOf(getenv func(string) string) (t Task, err error) {
 	var index, count string
 	switch {
 	case getenv("CLOUD_RUN_EXECUTION") != "" || getenv("CLOUD_RUN_TASK_INDEX") != "":
-		t.platform, t.execution, t.project = cloudRun, getenv("CLOUD_RUN_EXECUTION"), getenv("GOOGLE_CLOUD_PROJECT")
+		t.platform, t.job, t.execution, t.project = cloudRun, getenv("CLOUD_RUN_JOB"), getenv("CLOUD_RUN_EXECUTION"), getenv("GOOGLE_CLOUD_PROJECT")
 		index, count = "CLOUD_RUN_TASK_INDEX", "CLOUD_RUN_TASK_COUNT"
 	case getenv("JOB_COMPLETION_INDEX") != "":
 		t.platform, t.execution = kubernetes, getenv("REPORTFERRY_EXECUTION")
@@ -62,6 +66,9 @@ func TaskOf(getenv func(string) string) (t Task, err error) {
 
 // Alone tells whether the execution has no other task.
 func (t Task) Alone() bool { return t.count <= 1 }
+
+// First tells whether this process speaks for the whole execution, where one has to.
+func (t Task) First() bool { return t.index == 0 }
 
 // share is the task's part of the rate limit.
 func (t Task) share() transport.Share {
@@ -91,6 +98,31 @@ func (t Task) lasting(rawURL string) error {
 	return fmt.Errorf("%s: %w: files of a Cloud Run task are gone when it ends; name a bucket, such as gs://bucket/prefix", rawURL, ledger.ErrRefused)
 }
 
+// Process is what the platform calls this process, by OpenTelemetry's names
+// (https://opentelemetry.io/docs/specs/semconv/resource/cloud-provider/gcp/cloud-run/).
+func (t Task) Process() (about []attribute.KeyValue) {
+	switch t.platform {
+	case cloudRun:
+		about = append(about, attribute.String("cloud.provider", "gcp"), attribute.String("cloud.platform", "gcp_cloud_run"),
+			attribute.String("faas.name", t.job), attribute.String("gcp.cloud_run.job.execution", t.execution), attribute.Int("gcp.cloud_run.job.task_index", t.index))
+		if t.project != "" {
+			about = append(about, attribute.String("cloud.account.id", t.project))
+		}
+	case kubernetes:
+		about = append(about, attribute.String("k8s.job.name", t.execution), attribute.Int("reportferry.task.index", t.index))
+	}
+	return about
+}
+
+// Trace is the trace of all tasks of an execution; the zero one when nothing says which execution this is.
+func (t Task) Trace() (id trace.TraceID) {
+	if t.execution != "" {
+		sum := sha256.Sum256([]byte(t.execution))
+		copy(id[:], sum[:])
+	}
+	return id
+}
+
 // attrs are the fields that Cloud Logging expects on every line: labels, and one trace for all lines of an execution
 // (https://cloud.google.com/logging/docs/agent/logging/configuration#special-fields).
 func (t Task) attrs() (attrs []slog.Attr) {
@@ -103,8 +135,7 @@ func (t Task) attrs() (attrs []slog.Attr) {
 	}
 	attrs = append(attrs, slog.Group("logging.googleapis.com/labels", labels...))
 	if t.project != "" && t.execution != "" {
-		id := sha256.Sum256([]byte(t.execution))
-		attrs = append(attrs, slog.String("logging.googleapis.com/trace", fmt.Sprintf("projects/%s/traces/%x", t.project, id[:16])))
+		attrs = append(attrs, slog.String("logging.googleapis.com/trace", fmt.Sprintf("projects/%s/traces/%s", t.project, t.Trace())))
 	}
 	return attrs
 }

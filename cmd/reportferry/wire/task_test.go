@@ -23,7 +23,7 @@ func TestTaskOf(t *testing.T) {
 		{"CLOUD_RUN_EXECUTION=night-x7 CLOUD_RUN_TASK_INDEX=0 CLOUD_RUN_TASK_COUNT=1 CLOUD_RUN_TASK_ATTEMPT=0",
 			Task{platform: cloudRun, execution: "night-x7", count: 1}, ""},
 		{"CLOUD_RUN_EXECUTION=e CLOUD_RUN_TASK_INDEX=5 CLOUD_RUN_TASK_COUNT=6 CLOUD_RUN_TASK_ATTEMPT=1 GOOGLE_CLOUD_PROJECT=p",
-			Task{cloudRun, "e", "p", 5, 6, 1}, ""},
+			Task{platform: cloudRun, execution: "e", project: "p", index: 5, count: 6, attempt: 1}, ""},
 		{"CLOUD_RUN_EXECUTION=e", Task{platform: cloudRun, execution: "e", count: 1}, ""},
 		{"JOB_COMPLETION_INDEX=2 REPORTFERRY_TASK_COUNT=3", Task{platform: kubernetes, index: 2, count: 3}, ""},
 		{"JOB_COMPLETION_INDEX=2", Task{}, "set it to the Job's completions"},
@@ -47,19 +47,19 @@ func TestTaskOf(t *testing.T) {
 // Every line has what Cloud Logging reads, and every error the reason that alerts are made of.
 func TestLogLines(t *testing.T) {
 	var out bytes.Buffer
-	p := &Program{LogFormat: "json", LogLevel: "debug", Task: Task{cloudRun, "night-x7", "proj", 2, 6, 1}}
+	p := &Program{LogFormat: "json", LogLevel: "debug", Task: Task{platform: cloudRun, execution: "night-x7", project: "proj", index: 2, count: 6, attempt: 1}}
 	log := p.Logger(&out).With("job", "installs")
 	log.Debug("a")
 	log.Info("b", "level", "shallow")
-	log.Warn("c", "status", ledger.ErrLost)
-	log.Error("d", "status", fmt.Errorf("put: %w", ledger.ErrLost), "window", "2026-01-04")
+	log.Warn("c", "error", ledger.ErrLost)
+	log.Error("d", "error", fmt.Errorf("put: %w", ledger.ErrLost), "window", "2026-01-04")
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, severity := range []string{"DEBUG", "INFO", "WARNING", "ERROR"} {
 		var line struct {
-			Severity, Message, Job, Window, Reason, Status, Level string
-			Time                                                  time.Time
-			Labels                                                map[string]string `json:"logging.googleapis.com/labels"`
-			Trace                                                 string            `json:"logging.googleapis.com/trace"`
+			Severity, Message, Job, Window, Reason, Error, Level string
+			Time                                                 time.Time
+			Labels                                               map[string]string `json:"logging.googleapis.com/labels"`
+			Trace                                                string            `json:"logging.googleapis.com/trace"`
 		}
 		check(t, json.Unmarshal([]byte(lines[i]), &line))
 		if line.Severity != severity || line.Message != string(rune('a'+i)) || line.Job != "installs" || time.Since(line.Time) > time.Hour ||
@@ -67,8 +67,8 @@ func TestLogLines(t *testing.T) {
 			!strings.HasPrefix(line.Trace, "projects/proj/traces/") || len(line.Trace) != len("projects/proj/traces/")+32 {
 			t.Errorf("%s", lines[i])
 		}
-		if (line.Reason == "claim_lost") != (severity == "ERROR") || strings.HasSuffix(line.Status, "claim lost") != (i >= 2) {
-			t.Errorf("reason and status: %s", lines[i])
+		if (line.Reason == "claim_lost") != (severity == "ERROR") || strings.HasSuffix(line.Error, "claim lost") != (i >= 2) {
+			t.Errorf("reason and error: %s", lines[i])
 		}
 	}
 	if len(lines) != 4 {

@@ -1,11 +1,14 @@
-package metrics
+package observe
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,8 +17,13 @@ import (
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob/memblob"
 
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
 	"github.com/reportferry/reportferry/internal/console"
+	"github.com/reportferry/reportferry/internal/telemetry"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
@@ -36,8 +44,24 @@ func scraped(t *testing.T) string {
 	c := console.New(console.Options{Ledger: l, Jobs: []console.Job{
 		{Name: "late", Kind: "report", Zone: time.UTC, Look: look(late, nil)}, {Name: "bro\"ken", Kind: "report", Look: look(console.Look{}, errors.New("secret"))}, {Name: "apps", Kind: "apps"},
 	}})
+	return answered(t, c.See)
+}
+
+// answered is what GET /metrics says of what see finds.
+func answered(t *testing.T, see func(context.Context) []console.Seen) string {
+	t.Helper()
+	reader, handler, err := scrape()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := telemetry.Start(t.Context(), telemetry.Options{Getenv: func(string) string { return "" }, Version: "1.2.3", Scrape: reader, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { started.Close(t.Context()) })
+	started.Watch(see)
 	w := httptest.NewRecorder()
-	Handler(c).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	return w.Body.String()
 }
 
@@ -98,7 +122,74 @@ func TestTheDashboardsMetricsExist(t *testing.T) {
 			}
 		}
 	}
-	if len(used) < len(gauges) {
-		t.Errorf("the dashboard uses %d of %d numbers", len(used), len(gauges))
+	if len(used) < 7 {
+		t.Errorf("the dashboard uses %d numbers", len(used))
+	}
+}
+
+// However many tables a config has, those who collect its numbers get a bounded count of series: those that want to be looked at first,
+// and how many were left out.
+func TestTenThousandTablesHaveBoundedSeries(t *testing.T) {
+	list := make([]console.Seen, 10_000)
+	for i := range list {
+		list[i] = console.Seen{Job: console.Job{
+			Name: fmt.Sprintf("table%05d", i), Look: func(context.Context, ledger.Past) (console.Look, error) { return console.Look{}, nil },
+			Files: func(context.Context) ([]outbox.File, error) { return nil, nil },
+		}, Newest: time.Now()}
+	}
+	list[9_876].Found.Standing.Unreconciled = 3
+	list[9_877].Err = errors.New("can't be read")
+	text := answered(t, func(context.Context) []console.Seen { return list })
+	perName := map[string]int{}
+	for name, family := range parsed(t, text) {
+		perName[name] = len(family)
+	}
+	if perName["reportferry_table_readable"] != 1000 || perName["reportferry_outbox_records"] != 999*7 || strings.Count(text, "\n") > 20_000 {
+		t.Errorf("series by name: %v", perName)
+	}
+	for _, want := range []string{`reportferry_jobs_unlisted 9000`, `reportferry_table_unreconciled_partitions{job_name="table09876"} 3`, `reportferry_table_readable{job_name="table09877"} 0`} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	if strings.Contains(text, "overflow") {
+		t.Error("series have overflown")
+	}
+}
+
+// parsed is what Prometheus' own parser reads: the series of each name, as text.
+func parsed(t *testing.T, text string) map[string][]string {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := map[string][]string{}
+	for name, f := range families {
+		for _, m := range f.Metric {
+			series[name] = append(series[name], m.String())
+		}
+	}
+	return series
+}
+
+// Prometheus' tool finds nothing to say against names, units and help texts.
+func TestPromtoolChecksTheMetrics(t *testing.T) {
+	text := scraped(t)
+	if n := len(parsed(t, text)); n < 9 {
+		t.Errorf("%d numbers", n)
+	}
+	path, err := exec.LookPath("promtool")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("promtool isn't there; the Debian package prometheus has it")
+		}
+		t.Skip("promtool isn't there; the Debian package prometheus has it")
+	}
+	cmd := exec.Command(path, "check", "metrics")
+	cmd.Stdin = strings.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("promtool: %v\n%s\n%s", err, out, text)
 	}
 }

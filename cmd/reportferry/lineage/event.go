@@ -1,0 +1,87 @@
+package lineage
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+)
+
+// The types of events.
+const (
+	start    = "START"
+	complete = "COMPLETE"
+	abort    = "ABORT" // it was stopped, and the next run goes on
+	failed   = "FAIL"
+)
+
+// An event is one of OpenLineage's run events (https://openlineage.io/spec/2-0-2/OpenLineage.json).
+type event struct {
+	Type      string    `json:"eventType"`
+	Time      time.Time `json:"eventTime"`
+	Run       run       `json:"run"`
+	Job       job       `json:"job"`
+	Inputs    []dataset `json:"inputs"`
+	Outputs   []dataset `json:"outputs"`
+	Producer  string    `json:"producer"`
+	SchemaURL string    `json:"schemaURL"`
+}
+
+type run struct {
+	ID     string         `json:"runId"`
+	Facets map[string]any `json:"facets"`
+}
+
+type job struct {
+	Namespace string         `json:"namespace"`
+	Name      string         `json:"name"`
+	Facets    map[string]any `json:"facets"`
+}
+
+type dataset struct {
+	Namespace string         `json:"namespace"`
+	Name      string         `json:"name"`
+	Facets    map[string]any `json:"facets"`
+	Output    map[string]any `json:"outputFacets,omitempty"`
+}
+
+const (
+	producer = "https://github.com/reportferry/reportferry"
+	spec     = "https://openlineage.io/spec/"
+)
+
+// facet is one by the version of its schema, such as 1-2-0/SchemaDatasetFacet.
+func facet(version string, fields map[string]any) map[string]any {
+	_, name, _ := strings.Cut(version, "/")
+	fields["_producer"], fields["_schemaURL"] = producer, spec+"facets/"+version+".json#/$defs/"+name
+	return fields
+}
+
+// runID is the ID of a job's part in a run: a UUID made of both, so that who sees an event twice sees that. It has the form of version
+// 8, which is for IDs of one's own making (https://www.rfc-editor.org/rfc/rfc9562#section-5.8).
+func runID(id, job string) string {
+	sum := sha256.Sum256([]byte(id + "\n" + job))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
+	text := hex.EncodeToString(sum[:16])
+	return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-")
+}
+
+// place is a table in a sink, by OpenLineage's rules for names (https://openlineage.io/docs/spec/naming).
+func place(sink, table string) (namespace, name string) {
+	at, err := url.Parse(sink)
+	if err != nil {
+		return "unknown", table
+	}
+	within := strings.Trim(path.Join(at.Path, table), "/")
+	switch at.Scheme {
+	case "bigquery":
+		return "bigquery", strings.Join([]string{at.Host, strings.Trim(at.Path, "/"), table}, ".")
+	case "file":
+		return "file", path.Join(at.Host, at.Path, table)
+	case "azblob":
+		return "wasbs://" + at.Host, within
+	}
+	return at.Scheme + "://" + at.Host, within
+}

@@ -1,0 +1,201 @@
+// Package lineage tells a catalogue of OpenLineage which job fills which table, and when. Without it, the tables of a warehouse would
+// begin nowhere in the graph that others look at.
+//
+//	a run begins ─ START  ─┐
+//	a run ends ─── COMPLETE, ABORT or FAIL ─┴─▶ OPENLINEAGE_URL, one event a job
+package lineage
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// sendTime is how long all events of one moment may take. The run waits for them.
+const sendTime = 5 * time.Second
+
+// A catalogue is where events go, as OpenLineage's own variables say
+// (https://openlineage.io/docs/client/python/configuration).
+type catalogue struct {
+	address   string
+	key       string // empty: none is sent
+	namespace string
+	parent    []string // namespace, name and run ID; none: nobody has begun this run
+	version   string
+	http      *http.Client
+}
+
+// Listeners tell the catalogue that the environment names; none when it names none.
+func Listeners(p *wire.Program) []wire.Listener {
+	get := func(name string) string {
+		value, _ := p.LookupEnv(name)
+		return value
+	}
+	base := get("OPENLINEAGE_URL")
+	if base == "" || strings.EqualFold(get("OPENLINEAGE_DISABLED"), "true") {
+		return nil
+	}
+	c := &catalogue{
+		address: strings.TrimRight(base, "/") + "/" + strings.TrimLeft(cmp.Or(get("OPENLINEAGE_ENDPOINT"), "api/v1/lineage"), "/"),
+		key:     get("OPENLINEAGE_API_KEY"), namespace: cmp.Or(get("OPENLINEAGE_NAMESPACE"), "default"), version: p.Version,
+		http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+	if parts := strings.Split(get("OPENLINEAGE_PARENT_ID"), "/"); len(parts) >= 3 {
+		c.parent = []string{parts[0], strings.Join(parts[1:len(parts)-1], "/"), parts[len(parts)-1]}
+	}
+	return []wire.Listener{{
+		Begun: func(ctx context.Context, s *wire.Session, list []jobs.Job, _ []jobs.Planned, r ledger.Run) {
+			c.tell(ctx, s, func(ctx context.Context) (events []event) {
+				for _, j := range list {
+					events = append(events, c.event(ctx, s, start, r.Started, r, j.Name))
+				}
+				return events
+			})
+		},
+		Ended: func(ctx context.Context, s *wire.Session, _ []jobs.Job, _ []jobs.Planned, r ledger.Run) error {
+			c.tell(ctx, s, func(ctx context.Context) (events []event) {
+				for _, res := range r.Results {
+					events = append(events, c.ended(ctx, s, r, res))
+				}
+				return events
+			})
+			return nil
+		},
+	}}
+}
+
+// tell sends events one after the other, also when the run was stopped. What can't be sent is a warning without the address, and the run is
+// as it was.
+func (c *catalogue) tell(ctx context.Context, s *wire.Session, events func(context.Context) []event) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
+	defer cancel()
+	for _, e := range events(ctx) {
+		if err := c.send(ctx, e); err != nil {
+			s.Log.Warn("the catalogue of OpenLineage could not be told; the run itself isn't affected", "job", e.Job.Name, "error", err)
+			return
+		}
+	}
+}
+
+func (c *catalogue) send(ctx context.Context, e event) error {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(text))
+	if err != nil {
+		return errors.New("OPENLINEAGE_URL is no address")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		var at *url.Error
+		if errors.As(err, &at) {
+			err = at.Err // its text has the address, and what is in it
+		}
+		return err
+	}
+	defer func() { _, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)); _ = resp.Body.Close() }() // so that the connection is used again
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		return fmt.Errorf("it answered %s to %s", resp.Status, e.Type)
+	}
+	return nil
+}
+
+// event is what is known of a job at any moment.
+func (c *catalogue) event(ctx context.Context, s *wire.Session, typ string, at time.Time, r ledger.Run, name string) event {
+	e := event{
+		Type: typ, Time: at.UTC(), Producer: producer, SchemaURL: spec + "2-0-2/OpenLineage.json#/$defs/RunEvent", Inputs: []dataset{}, Outputs: []dataset{},
+		Run: run{ID: runID(r.ID, name), Facets: map[string]any{
+			"processing_engine": facet("1-1-1/ProcessingEngineRunFacet", map[string]any{"name": "reportferry", "version": c.version}),
+		}},
+		Job: job{Namespace: c.namespace, Name: name, Facets: map[string]any{
+			"jobType": facet("2-0-4/JobTypeJobFacet", map[string]any{"processingType": "BATCH", "integration": "REPORTFERRY", "jobType": "JOB"}),
+		}},
+	}
+	if c.parent != nil {
+		e.Run.Facets["parent"] = facet("1-2-0/ParentRunFacet", map[string]any{
+			"job": map[string]any{"namespace": c.parent[0], "name": c.parent[1]}, "run": map[string]any{"runId": c.parent[2]},
+		})
+	}
+	i := slices.IndexFunc(s.Config.Jobs, func(c config.Job) bool { return c.Name == name })
+	if i < 0 {
+		return e
+	}
+	entry := s.Config.Jobs[i]
+	if entry.Sinks == nil { // it pushes, or keeps apps as declared: the service is where it ends
+		return e
+	}
+	if at, err := url.Parse(s.Config.Service.BaseURL); err == nil && at.Host != "" {
+		e.Inputs = append(e.Inputs, dataset{Namespace: at.Scheme + "://" + at.Host, Name: entry.Kind, Facets: map[string]any{}})
+	}
+	facets := c.schema(ctx, s, entry.Table)
+	for _, sink := range entry.Sinks {
+		namespace, table := place(sinks.Redact(sink), entry.Table)
+		e.Outputs = append(e.Outputs, dataset{Namespace: namespace, Name: table, Facets: facets})
+	}
+	return e
+}
+
+// schema is what columns the table has by the ledger; nothing when it has no record yet.
+func (c *catalogue) schema(ctx context.Context, s *wire.Session, table string) map[string]any {
+	facets, fields := map[string]any{}, []map[string]any{}
+	t, err := s.Ledger.Table(ctx, table)
+	if err != nil {
+		return facets
+	}
+	shape, known, err := t.LastShape(ctx)
+	if err != nil || !known {
+		return facets
+	}
+	for _, column := range shape.Columns {
+		fields = append(fields, map[string]any{"name": column.Name, "type": column.Type})
+	}
+	facets["schema"] = facet("1-2-0/SchemaDatasetFacet", map[string]any{"fields": fields})
+	return facets
+}
+
+// ended is what became of a job.
+func (c *catalogue) ended(ctx context.Context, s *wire.Session, r ledger.Run, res ledger.Result) event {
+	typ := complete
+	switch {
+	case len(res.Errs) > 0:
+		typ = failed
+	case res.Stopped || res.Left > 0:
+		typ = abort
+	}
+	at := time.Now()
+	if r.Ended != nil {
+		at = *r.Ended
+	}
+	e := c.event(ctx, s, typ, at, r, res.Job)
+	if typ == failed {
+		e.Run.Facets["errorMessage"] = facet("1-0-1/ErrorMessageRunFacet", map[string]any{"message": terminal.Text(res.Errs[0].Error()), "programmingLanguage": "go"})
+	}
+	o := res.Outcome
+	for i := range e.Outputs {
+		e.Outputs[i].Output = map[string]any{"outputStatistics": facet("1-0-2/OutputStatisticsOutputDatasetFacet", map[string]any{
+			"rowCount": o.Rows, "size": o.ParquetBytes / int64(len(e.Outputs)), "fileCount": o.Written,
+		})}
+	}
+	return e
+}

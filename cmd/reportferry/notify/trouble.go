@@ -1,0 +1,152 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/internal/adjust"
+	pages "github.com/reportferry/reportferry/internal/console"
+	"github.com/reportferry/reportferry/internal/notify"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// ofTables are the troubles that the ledger shows, by the conditions of partitions.
+var ofTables = map[refresh.Condition]string{
+	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale, refresh.Differs: notify.Unreconciled,
+	refresh.ChangedFinal: notify.ChangedAfterFinal, refresh.MovedAndLeft: notify.ChangedAfterFinal,
+}
+
+// commands are what to type about a trouble; %s is the job.
+var commands = map[string]string{
+	notify.Failed: "reportferry gaps %s", notify.Stale: "reportferry gaps %s", notify.Unreconciled: "reportferry check --live %s",
+	notify.ChangedAfterFinal: "reportferry history %s", notify.Denied: "reportferry check %s", notify.Schema: "reportferry check %s", notify.Conflict: "reportferry check %s",
+}
+
+// troublesOf are those of a table: of each reason one for every row of partitions that follow one another.
+func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
+	if s.Err != nil || s.Look == nil {
+		return nil
+	}
+	var last *notify.Trouble
+	before := ""
+	for _, e := range s.Found.Calendar {
+		reason, day := ofTables[e.Condition], e.Partition.String()
+		if last != nil {
+			last.After = day
+		}
+		switch {
+		case reason == "":
+			last = nil
+		case last == nil || last.Reason != reason:
+			list = append(list, notify.Trouble{Job: s.Name, Reason: reason, From: day, Before: before, Do: command(reason, s.Name, again)})
+			last = &list[len(list)-1]
+		}
+		before = day
+		if last == nil {
+			continue
+		}
+		last.Through = day
+		last.Count++
+		switch {
+		case e.Gap != nil && e.Gap.Error != "":
+			last.What = short(e.Gap.Error)
+		case e.Condition == refresh.Differs && e.Record.Control != nil && last.What == "":
+			last.What = short(day + ": " + e.Record.Control.Say())
+		}
+	}
+	return list
+}
+
+// runningOf are the partitions of a table that another run is fetching.
+func runningOf(s pages.Seen) (list []notify.Trouble) {
+	for _, e := range s.Found.Calendar {
+		if day := e.Partition.String(); e.Condition == refresh.Running {
+			list = append(list, notify.Trouble{Job: s.Name, From: day, Through: day})
+		}
+	}
+	return list
+}
+
+// troublesOfRun are those that only the errors of a run show. Of units that failed the ledger may have told.
+func troublesOfRun(res ledger.Result, told bool, again string) (list []notify.Trouble) {
+	count := map[string]int{}
+	what := map[string]string{}
+	for i, err := range res.Errs {
+		reason := reasonOf(err)
+		ofUnit := i < len(res.Failures) && res.Failures[i].Unit != ""
+		if reason == notify.Failed && ofUnit && told {
+			continue
+		}
+		if count[reason]++; what[reason] == "" {
+			what[reason] = short(terminal.Text(err.Error()))
+		}
+	}
+	for _, reason := range notify.Reasons {
+		if count[reason] > 0 {
+			list = append(list, notify.Trouble{Job: res.Job, Reason: reason, Count: count[reason], What: what[reason], Do: command(reason, res.Job, again)})
+		}
+	}
+	return list
+}
+
+// reasonOf sorts an error of a run.
+func reasonOf(err error) string {
+	var header *table.HeaderError
+	var refused *adjust.Error
+	switch {
+	case exit.Reason(err) == "denied":
+		return notify.Denied
+	case errors.Is(err, sinks.ErrConflict) || errors.Is(err, sinks.ErrForeign):
+		return notify.Conflict
+	case errors.As(err, &header) || errors.As(err, &refused) && refused.Metric != "":
+		return notify.Schema
+	}
+	return notify.Failed
+}
+
+func command(reason, job, again string) string {
+	return fmt.Sprintf(commands[reason], job) + again
+}
+
+// short is the first line of a text, as far as a message has room.
+func short(text string) string {
+	const most = 200
+	line := []rune(human.FirstLine(text))
+	if len(line) > most {
+		line = append(line[:most-3], []rune("...")...)
+	}
+	return string(line)
+}
+
+// news is what a run knows, for those whom the config names.
+func news(ctx context.Context, c *pages.Console, r ledger.Run, names []string, alone bool, again string) notify.News {
+	n := notify.News{Run: r.ID, Began: r.Started, Calm: map[string]bool{}, Shared: map[string]bool{}}
+	told := map[string]bool{} // of whose failures the ledger tells, now or when what is being fetched is over
+	for _, s := range c.See(ctx) {
+		if !slices.Contains(names, s.Name) || s.Err != nil {
+			continue // what isn't known isn't over
+		}
+		n.Jobs = append(n.Jobs, s.Name)
+		for _, t := range troublesOf(s, again) {
+			told[s.Name] = told[s.Name] || t.Reason == notify.Failed
+			n.Troubles = append(n.Troubles, t)
+		}
+		running := runningOf(s)
+		told[s.Name] = told[s.Name] || len(running) > 0
+		n.Running = append(n.Running, running...)
+	}
+	for _, res := range r.Results {
+		n.Calm[res.Job] = res.Succeeded()
+		n.Shared[res.Job] = !alone || res.Outcome.Held > 0
+		n.Troubles = append(n.Troubles, troublesOfRun(res, told[res.Job], again)...)
+	}
+	return n
+}

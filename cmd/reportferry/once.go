@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/after"
+	"github.com/reportferry/reportferry/cmd/reportferry/console"
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/lineage"
+	"github.com/reportferry/reportferry/cmd/reportferry/notify"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/telemetry/step"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// once does one run:
+//
+//	jobs ─ credential ─ clock ─ plans ─ quotas ─ record begun ─ units ─ record ended ─ audit table ─ pages ─ summary
+//
+// Its exit code is also in the run's record. An error means that no unit was begun.
+func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (code int, err error) {
+	ctx, about := step.Begin(ctx, step.Run)
+	var record ledger.Run
+	defer func() { ended(about, record, code, err) }()
+	if !r.Stop.IsZero() {
+		var release context.CancelFunc
+		ctx, release = context.WithCancel(ctx)
+		defer release()
+		defer time.AfterFunc(time.Until(r.Stop), release).Stop()
+	}
+	defer func() {
+		if err != nil && jobs.Stopped(ctx) && errors.Is(err, context.Canceled) {
+			show.log.Info("interrupted before anything was begun")
+			code, err = jobs.ExitInterrupted, nil
+		}
+	}()
+	s := e.NewRun()
+	ctx = step.OfRun(ctx, s.RunID)
+	s.Log = e.Traced(ctx, s.Log)
+	show.log = e.Traced(ctx, show.log.With("run", s.RunID))
+	s.Progress = show.told()
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.OpenSpool(); err != nil {
+		return 0, err
+	}
+	list, err := r.Jobs(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	if !r.Offline && s.AskService(list) { // a missing credential must not leave claims behind
+		if _, err := s.Token.Token(ctx); err != nil {
+			return 0, fmt.Errorf("service.token: %w", exit.Refused(err))
+		}
+	}
+	if err := checkClock(ctx, s); err != nil {
+		return 0, err
+	}
+	plans := jobs.PlanJobs(ctx, list, time.Now())
+	show.expect(list, plans, s.Waits)
+	if first := begun(list, plans); len(first) > 0 {
+		s.Warn(first)
+	}
+	if err := quotas(s.Log, list, plans); err != nil {
+		return 0, err
+	}
+	s.Task.Begin(plans)
+	about.Set(attribute.String("reportferry.run.id", s.RunID), attribute.String("reportferry.trigger", r.Trigger))
+	record = ledger.Run{ID: s.RunID, Trigger: r.Trigger, Started: time.Now().UTC()}
+	if err := s.Ledger.SaveRun(ctx, record); err != nil {
+		return 0, err
+	}
+	told := slices.Concat(r.Told, lineage.Listeners(e.Program))
+	for _, l := range told {
+		if l.Begun != nil {
+			l.Begun(ctx, s, list, plans, record)
+		}
+	}
+	runner := &jobs.Runner{
+		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Deadline: r.Stop,
+		Log: s.Brief(show.log), Observe: show.progress,
+	}
+	record.Results = runner.RunJobs(ctx, list, plans)
+	record.Exit = jobs.ExitCode(record.Results, jobs.Stopped(ctx), r.Named && s.Task.Alone())
+	if err := endRecord(ctx, s.Ledger, &record); err != nil {
+		show.log.Error("the run's record could not be written", "run", record.ID, "error", err)
+		if record.Exit == jobs.ExitDone {
+			record.Exit = jobs.ExitFailed
+		}
+	}
+	if err := audit(ctx, s, record); err != nil {
+		show.log.Error("the audit table could not be written", "run", record.ID, "error", err)
+		if record.Exit == jobs.ExitDone {
+			record.Exit = jobs.ExitFailed
+		}
+	}
+	if err := console.Publish(ctx, s); err != nil { // the data is there, so the run hasn't failed
+		show.log.Warn("the console's pages could not be written; the next run tries again", "export", sinks.Redact(s.Config.Export), "error", err)
+	}
+	if s.Config.Export != "" && ctx.Err() != nil {
+		show.log.Info("the console's pages are left to the next run, because this one must end", "export", sinks.Redact(s.Config.Export))
+	}
+	if err := notify.Tell(ctx, s, list, record); err != nil {
+		show.log.Warn("people could not be told; the next run tries again", "error", err)
+	}
+	for _, l := range told {
+		if l.Ended == nil {
+			continue
+		}
+		if err := l.Ended(ctx, s, list, plans, record); err != nil {
+			show.log.Error("what the run has come to could not be told", "error", err)
+			if record.Exit == jobs.ExitDone {
+				record.Exit = jobs.ExitFailed
+			}
+		}
+	}
+	show.summary(record)
+	if !show.json && !show.mute && (r.Trigger == "manual" || r.Trigger == "backfill") { // a person waits, and nobody looks at a daemon
+		after.Run(ctx, show.out, s, list, record.Results, time.Now())
+	}
+	return record.Exit, nil
+}
+
+// ended ends the step of a run. What went wrong is the exit code, and the word for it.
+func ended(about step.Step, r ledger.Run, code int, err error) {
+	errs := []error{err}
+	if err != nil {
+		code = exit.CodeOf(err)
+	}
+	for _, res := range r.Results {
+		errs = append(errs, res.Errs...)
+	}
+	about.Set(attribute.Int("reportferry.exit_code", code))
+	switch err := errors.Join(errs...); {
+	case code == jobs.ExitInterrupted:
+		about.Set(attribute.Bool("reportferry.stopped", true))
+	case err != nil:
+		about.Fail(exit.Reason(err))
+	case code != jobs.ExitDone && code != jobs.ExitHeld:
+		about.Fail("incomplete") // it is published, and not as the config asks
+	}
+	about.End(nil)
+}
+
+// begun names the jobs whose first partition is missing. What is probably not meant is said while it is easy to change: a table
+// without days is warned of once, and not each night.
+func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
+	for i, p := range plans {
+		if len(p.Units) > 0 && len(p.Units[0].Due) > 0 && p.Units[0].Due[0].Reason == refresh.Missing {
+			names = append(names, list[i].Name)
+		}
+	}
+	return names
+}
+
+// endRecord writes how the run ended. It takes up to three seconds of its own, because ctx is done when the run was stopped.
+func endRecord(ctx context.Context, ledger *ledger.Ledger, r *ledger.Run) error {
+	ended := time.Now().UTC()
+	r.Ended = &ended
+	for _, res := range r.Results {
+		for _, g := range grouped(res.Errs) {
+			r.Errors = append(r.Errors, res.Job+": "+terminal.Text(g)) // so that whoever prints the ledger's JSON is safe from control characters
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	for _, res := range r.Results {
+		if slices.ContainsFunc(res.Errs, func(err error) bool { return errors.Is(err, adjust.ErrClock) }) {
+			return ledger.ForgetRun(ctx, r.ID) // IDs sort by date: a record of the future would stay the newest one
+		}
+	}
+	return ledger.SaveRun(ctx, *r)
+}
+
+// checkClock compares this machine's clock with that of the ledger's bucket, and refuses to begin when they are far apart. The
+// client compares the service's clock with each answer. A folder has no clock of its own, so the date of its last run has to
+// do.
+func checkClock(ctx context.Context, s *wire.Session) error {
+	theirs, known, err := s.Ledger.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	if known {
+		warning, err := transport.CheckClock("the ledger's bucket", theirs, time.Now())
+		if warning != "" {
+			s.Log.Warn(warning)
+		}
+		return err
+	}
+	last, ran, err := s.Ledger.LastRun(ctx)
+	if err != nil {
+		return nil // SaveRun reports the same trouble in a moment
+	}
+	if now := time.Now(); ran && last.Started.Sub(now) > transport.ClockRefuses {
+		s.Log.Warn("the ledger's last run began at "+last.Started.UTC().Format(time.RFC3339)+", which is in the future by this machine's clock: "+
+			"it is wrong now, or was then", "run", last.ID)
+	}
+	return nil
+}

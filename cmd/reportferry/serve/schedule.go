@@ -1,0 +1,175 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+const (
+	// tick is how often the clock is looked at. A timer that runs until a schedule fires would be late after a machine has slept, or
+	// after its clock was set.
+	tick = 15 * time.Second
+	// hung is how old the last look at the clock may be.
+	hung = 4 * tick
+)
+
+// A daemon runs the jobs of a config by their schedules.
+type daemon struct {
+	program *wire.Program
+	log     *slog.Logger
+	do      func(ctx context.Context, e *wire.Engine, job string) (code int, err error)
+	say     func(level slog.Level, text string, args ...any) // to people in full, whatever the log leaves out
+	renew   func(context.Context) error                      // reads again what flags refer to
+	manager *manager
+	started time.Time
+
+	beat     atomic.Pointer[time.Time] // the last look at the clock
+	stopping atomic.Pointer[time.Time]
+	ledger   watched
+	poke     chan struct{} // something has changed: don't wait for the tick
+	runs     sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	current *generation
+	jobs    []*job
+	reading reading
+}
+
+// A job is what is known of one by its name, whichever config has it.
+type job struct {
+	name, table string
+	schedule    cron.Schedule // nil: the config has it no more, and it still runs
+	next        time.Time     // zero: the schedule never fires
+	due         bool          // to be looked at as soon as it doesn't run
+	running     bool
+	fills       string // the table of the run under way, which an older config may have called otherwise
+	last        *look
+}
+
+// A look is the end of one run of a job that its schedule asked for.
+type look struct {
+	At   time.Time `json:"at"`
+	Exit int       `json:"exit"`
+}
+
+func newDaemon(p *wire.Program, log *slog.Logger, do func(context.Context, *wire.Engine, string) (int, error)) *daemon {
+	return &daemon{
+		program: p, log: log, do: do, started: time.Now(), poke: make(chan struct{}, 1),
+		say: func(slog.Level, string, ...any) {}, renew: func(context.Context) error { return nil },
+	}
+}
+
+// run begins what is due until ctx is done. It returns when the runs that this stopped have written their records.
+func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
+	var beside sync.WaitGroup
+	beside.Go(func() { d.reloads(ctx, hangups) })
+	beside.Go(func() { d.watch(ctx) })
+	for ready := false; ctx.Err() == nil; {
+		wait, status := d.turn(ctx, time.Now())
+		if !ready {
+			d.manager.tell(d.log, "READY=1")
+			ready = true
+		}
+		d.manager.status(d.log, status)
+		select {
+		case <-ctx.Done():
+		case <-d.poke:
+		case <-time.After(wait):
+		}
+	}
+	now := time.Now()
+	d.stopping.Store(&now)
+	d.log.Info("stopping")
+	d.manager.tell(d.log, "STOPPING=1")
+	beside.Wait()
+	d.runs.Wait()
+}
+
+// turn begins the runs that are due, and says how long nothing more will be, and what goes on.
+func (d *daemon) turn(ctx context.Context, now time.Time) (wait time.Duration, status string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	wall := now.Round(0) // the time of day, which may be set, and not the time since the start
+	wait = tick
+	for _, j := range d.jobs {
+		if j.schedule == nil {
+			continue
+		}
+		if !j.next.IsZero() && !wall.Before(j.next) {
+			j.next = j.schedule.Next(wall)
+			if j.running && !j.due {
+				d.log.Info("the job still runs, so this firing of its schedule is skipped", "job", j.name)
+			} else {
+				j.due = true
+			}
+		}
+		if j.due && ctx.Err() == nil && !d.busy(j) {
+			d.begin(ctx, j)
+		}
+		if !j.next.IsZero() {
+			wait = min(wait, j.next.Sub(wall))
+		}
+	}
+	d.beat.Store(&now)
+	return wait, d.status()
+}
+
+// busy tells whether a run is under way that fills the table of a job: its own, or that of a job which another config called
+// otherwise.
+func (d *daemon) busy(j *job) bool {
+	return slices.ContainsFunc(d.jobs, func(o *job) bool { return o.running && (o == j || o.fills == j.table) })
+}
+
+// begin starts a run of a job with what the newest config has opened.
+func (d *daemon) begin(ctx context.Context, j *job) {
+	g := d.current
+	g.hold()
+	j.running, j.due, j.fills = true, false, j.table
+	d.runs.Go(func() {
+		done := look{At: time.Now().UTC(), Exit: jobs.ExitFailed} // stays so when the run panics
+		defer func() {
+			if why := recover(); why != nil {
+				d.log.Error("a run has panicked; the next one goes on from the ledger", "job", j.name, "error", fmt.Sprint(why), "stack", string(debug.Stack()))
+			}
+			d.mu.Lock()
+			j.running, j.last = false, &done
+			d.jobs = slices.DeleteFunc(d.jobs, func(o *job) bool { return o.schedule == nil && !o.running })
+			d.mu.Unlock()
+			g.release(d.log)
+			d.wake()
+		}()
+		code, err := d.do(ctx, g.engine, j.name)
+		done.Exit = code
+		if err != nil {
+			done.Exit = exit.CodeOf(err)
+			d.log.Error("the job could not be run", "job", j.name, "error", err)
+		}
+	})
+}
+
+// wake lets the next turn come now.
+func (d *daemon) wake() {
+	select {
+	case d.poke <- struct{}{}:
+	default:
+	}
+}
+
+// close lets go of what is open.
+func (d *daemon) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.current.release(d.log)
+}

@@ -1,0 +1,139 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A kennel is where the watchdog is fed. Its goroutine is none of a bubble's, so that time goes on there.
+type kennel struct {
+	address    *net.UnixAddr
+	fed, marks atomic.Int64
+}
+
+func newKennel(t *testing.T) *kennel {
+	t.Helper()
+	k := &kennel{address: &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"}}
+	conn, err := net.ListenUnixgram("unixgram", k.address)
+	check(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	go func() {
+		data := make([]byte, 4096)
+		for {
+			n, err := conn.Read(data)
+			if err != nil {
+				return
+			}
+			switch string(data[:n]) {
+			case "WATCHDOG=1":
+				k.fed.Add(1)
+			case "mark":
+				k.marks.Add(1)
+			}
+		}
+	}()
+	return k
+}
+
+// count is how often it was fed since it was last asked.
+func (k *kennel) count(t *testing.T) int64 {
+	t.Helper()
+	conn, err := net.DialUnix("unixgram", nil, k.address)
+	check(t, err)
+	before := k.marks.Load()
+	_, err = conn.Write([]byte("mark"))
+	check(t, err)
+	check(t, conn.Close())
+	for k.marks.Load() == before {
+		runtime.Gosched()
+	}
+	return k.fed.Swap(0)
+}
+
+// A stuck log is one that nobody reads: whoever writes a line about a skipped firing waits.
+type stuck struct {
+	slog.Handler
+	free chan struct{}
+}
+
+func (h stuck) Handle(ctx context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, "skipped") {
+		<-h.free
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// A log that nobody reads stops the scheduler. Then the watchdog isn't fed any more, and /readyz says why, until it goes on.
+func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
+	k := newKennel(t)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(10*365*24*time.Hour + 7*time.Hour)
+		s := newStage(t, "a 0 8 * * *")
+		s.manager = &manager{socket: k.address, pet: 10 * time.Second}
+		free := make(chan struct{})
+		s.daemon.log = slog.New(stuck{s.daemon.log.Handler(), free})
+		ctx, stop := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		go func() { defer close(over); s.run(ctx, nil) }()
+		s.began("a of 1")
+		time.Sleep(59 * time.Minute)
+		if n := k.count(t); n < 300 {
+			t.Fatalf("in 59 minutes the watchdog was fed %d times", n)
+		}
+		time.Sleep(2*time.Minute + hung) // at 08:00 the job still runs, which is logged
+		k.count(t)
+		time.Sleep(10 * time.Minute)
+		if n := k.count(t); n != 0 {
+			t.Errorf("while the scheduler hung, the watchdog was fed %d times", n)
+		}
+		status, body := probed(s.probes(true), "/readyz")
+		if status != 503 || !strings.Contains(body, `"check":"scheduler","ok":false,"since":"2009-12-29T07:59`) || !strings.Contains(body, "hangs") {
+			t.Errorf("/readyz: %d %s", status, body)
+		}
+		close(free)
+		time.Sleep(time.Minute)
+		if n := k.count(t); n < 4 {
+			t.Errorf("after it went on, the watchdog was fed %d times in a minute", n)
+		}
+		stop()
+		<-over
+		s.close()
+	})
+}
+
+func TestManagerOf(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		none bool
+		pet  time.Duration
+		bad  bool
+	}{
+		{env: map[string]string{}, none: true},
+		{env: map[string]string{"WATCHDOG_USEC": "30000000"}, none: true},
+		{env: map[string]string{"NOTIFY_SOCKET": "/x"}},
+		{env: map[string]string{"NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "30000000"}, pet: 15 * time.Second},
+		{env: map[string]string{"NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "1"}},
+		{env: map[string]string{"NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "soon"}, bad: true},
+		{env: map[string]string{"NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "0"}, bad: true},
+	} {
+		m, err := managerOf(func(name string) (string, bool) { v, ok := c.env[name]; return v, ok })
+		if (err != nil) != c.bad || err == nil && (m == nil) != c.none || m != nil && m.pet != c.pet {
+			t.Errorf("%v: %+v %v", c.env, m, err)
+		}
+	}
+	var log writes
+	m := &manager{socket: &net.UnixAddr{Name: filepath.Join(t.TempDir(), "nobody"), Net: "unixgram"}}
+	m.tell(slog.New(slog.NewTextHandler(&log, nil)), "READY=1")
+	if !strings.Contains(log.b.String(), "could not be told") {
+		t.Errorf("nobody listens, and the log is %q", log.b.String())
+	}
+	(*manager)(nil).reloading(slog.Default())
+}
