@@ -48,10 +48,8 @@ def table(job, partitions, command=("reportferry", "run"), **asset):
             for done in told:
                 materialized(context, done, partitions)
         yield from (r for r in session.get_results() if isinstance(r, dg.AssetCheckResult))
-        if code in (3, 4, 130):  # some days failed, others hold them all, or it was stopped: what is left is done by another try
-            raise dg.Failure(f"reportferry ended with {code}", metadata={"failures": failures}, allow_retries=True)
-        if code != 0:
-            raise dg.Failure(f"reportferry ended with {code}", metadata={"failures": failures}, allow_retries=code == 1)
+        if code != 0:  # what is left is done by another try, but for a wrong config and refused credentials
+            raise dg.Failure(f"reportferry ended with {code}", metadata={"failures": failures}, allow_retries=code not in (2, 5))
 
     return fill
 
