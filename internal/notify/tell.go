@@ -133,42 +133,46 @@ func each(list []subject, do func(int, subject) error) error {
 	return g.Wait()
 }
 
+// A letter is the message for one receiver.
+type letter struct {
+	to      Receiver
+	of      []int // of the notices
+	message Message
+}
+
 // send sends each receiver one message of what this process has taken, and notes in that who has got it.
 func (n *News) send(ctx context.Context, mine []notice) error {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	var errs []error
+	var letters []letter
 	for _, r := range n.Receivers {
-		var of []int
+		l := letter{to: r}
+		var list []notice
 		for i, m := range mine {
 			if r.awaits(m.subject, m.incident) {
-				of = append(of, i)
+				l.of, list = append(l.of, i), append(list, m)
 			}
 		}
-		if len(of) == 0 {
-			continue
+		if len(list) > 0 {
+			l.message = n.message(list)
+			letters = append(letters, l)
 		}
-		list := make([]notice, len(of))
-		for i, at := range of {
-			list[i] = mine[at]
-		}
-		message := n.message(list)
-		wg.Go(func() {
-			sending, cancel := context.WithTimeout(ctx, SendTime)
-			defer cancel()
-			err := r.Send(sending, message)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", r.Name, err))
-				return
-			}
-			for _, i := range of {
-				mine[i].Told = append(mine[i].Told, r.Name)
-			}
-		})
+	}
+	ctx, cancel := context.WithTimeout(ctx, SendTime)
+	defer cancel()
+	errs := make([]error, len(letters))
+	var wg sync.WaitGroup
+	for i, l := range letters {
+		wg.Go(func() { errs[i] = l.to.Send(ctx, l.message) })
 	}
 	wg.Wait()
+	for i, l := range letters {
+		if errs[i] != nil {
+			errs[i] = fmt.Errorf("%s: %w", l.to.Name, errs[i])
+			continue
+		}
+		for _, at := range l.of {
+			mine[at].Told = append(mine[at].Told, l.to.Name)
+		}
+	}
 	return errors.Join(errs...)
 }
 

@@ -271,7 +271,11 @@ func TestEightTasksTellOnce(t *testing.T) {
 			t.Parallel()
 			e := newEar("all")
 			day := func(n int) string { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly) }
-			for round := range 200 {
+			rounds := 200
+			if testing.Short() {
+				rounds = 20
+			}
+			for round := range rounds {
 				job := fmt.Sprint("job", round)
 				for _, wrong := range []bool{true, false} {
 					var wg sync.WaitGroup

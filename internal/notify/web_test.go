@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// letter is a message about three incidents, with what a service might take for markup.
-func letter() Message {
+// threeIncidents is a message about three incidents, with what a service might take for markup.
+func threeIncidents() Message {
 	n := News{Link: "https://status.example.com"}
 	return n.message([]notice{
 		{subject{"daily", Stale}, incident{ID: "2026-01-05", Kind: opened}, Trouble{Job: "daily", Reason: Stale, From: "2026-01-05", Through: "2026-01-07", Count: 3, What: "<!channel> & co", Do: "reportferry gaps daily"}},
@@ -42,7 +42,7 @@ func TestBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bodies := bodyFor(at)(letter())
+		bodies := bodyFor(at)(threeIncidents())
 		text := ""
 		for _, b := range bodies {
 			one, err := json.Marshal(b)
@@ -98,7 +98,7 @@ func TestServersThatFail(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			began := time.Now()
-			if err = send(ctx, letter()); err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hidden") || time.Since(began) > 3*time.Second {
+			if err = send(ctx, threeIncidents()); err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hidden") || time.Since(began) > 3*time.Second {
 				t.Errorf("after %v: %v", time.Since(began), err)
 			}
 		})
@@ -124,7 +124,7 @@ func TestMail(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		err = send(ctx, letter())
+		err = send(ctx, threeIncidents())
 		cancel()
 		_ = l.Close()
 		said := <-got
