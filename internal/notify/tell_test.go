@@ -206,6 +206,30 @@ func TestPartsOfARow(t *testing.T) {
 	}
 }
 
+// A calm run that began before a task met a trouble says nothing of its end: the next one does.
+func TestARunThatBeganBefore(t *testing.T) {
+	l, e, at := memLedger(t), newEar("all"), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
+	for i, c := range []struct {
+		began    time.Duration
+		troubles []Trouble
+		want     string
+	}{
+		{0, []Trouble{{Job: "daily", Reason: Denied}}, "opened denied"},
+		{-time.Second, nil, ""},
+		{time.Second, nil, "resolved denied"},
+	} {
+		if err := Tell(t.Context(), News{
+			Ledger: l, Run: fmt.Sprint("run", i), Began: at.Add(c.began), Now: at.Add(time.Duration(i) * time.Second), Jobs: []string{"daily"},
+			Calm: map[string]bool{"daily": true}, Troubles: c.troubles, Receivers: []Receiver{e.Receiver},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.heard(); got != c.want {
+			t.Errorf("run %d: heard %q, want %q", i, got, c.want)
+		}
+	}
+}
+
 // What is missing while other processes are at work isn't news, unless it stays so for long or they are done. Of what comes meanwhile
 // nobody hears.
 func TestWhatOthersAreAtWorkOn(t *testing.T) {

@@ -90,7 +90,7 @@ func Tell(ctx context.Context, s *wire.Session, list []jobs.Job, r ledger.Run) e
 	for i, j := range list {
 		names[i] = j.Name
 	}
-	n := news(ctx, c, r, names, s.Task.Alone(), s.Again())
+	n := news(c.See(ctx), r, names, s.Again())
 	n.Ledger, n.Link, n.Now = s.Ledger, s.Config.Console, time.Now()
 	var errs []error
 	for _, c := range s.Config.Notify {

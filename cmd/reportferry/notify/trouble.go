@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -127,10 +126,10 @@ func short(text string) string {
 }
 
 // news is what a run knows, for those whom the config names.
-func news(ctx context.Context, c *pages.Console, r ledger.Run, names []string, alone bool, again string) notify.News {
+func news(seen []pages.Seen, r ledger.Run, names []string, again string) notify.News {
 	n := notify.News{Run: r.ID, Began: r.Started, Calm: map[string]bool{}, Shared: map[string]bool{}}
 	told := map[string]bool{} // of whose failures the ledger tells, now or when what is being fetched is over
-	for _, s := range c.See(ctx) {
+	for _, s := range seen {
 		if !slices.Contains(names, s.Name) || s.Err != nil {
 			continue // what isn't known isn't over
 		}
@@ -145,7 +144,7 @@ func news(ctx context.Context, c *pages.Console, r ledger.Run, names []string, a
 	}
 	for _, res := range r.Results {
 		n.Calm[res.Job] = res.Succeeded()
-		n.Shared[res.Job] = !alone || res.Outcome.Held > 0
+		n.Shared[res.Job] = res.Outcome.Held > 0
 		n.Troubles = append(n.Troubles, troublesOfRun(res, told[res.Job], again)...)
 	}
 	return n

@@ -1,0 +1,98 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	pages "github.com/reportferry/reportferry/internal/console"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// What a run tells of is what its tables lack, and those of its errors of which the ledger doesn't tell.
+func TestNews(t *testing.T) {
+	day := civil.Date{Year: 2026, Month: 1, Day: 1}
+	seen := func(conditions ...refresh.Condition) pages.Seen {
+		s := pages.Seen{Job: pages.Job{Name: "daily", Look: func(context.Context, ledger.Past) (pages.Look, error) { return pages.Look{}, nil }}}
+		for i, c := range conditions {
+			s.Found.Calendar = append(s.Found.Calendar, refresh.Entry{Partition: day.AddDays(i), Condition: c})
+		}
+		return s
+	}
+	broken := errors.New("the sink broke")
+	ofUnit := ledger.Result{Job: "daily", Errs: []error{broken}, Failures: []ledger.Failure{{Unit: "2026-01-02", Error: "the sink broke"}}}
+	ofPlan := ledger.Result{Job: "daily", Errs: []error{broken}, Failures: []ledger.Failure{{Error: "the sink broke"}}}
+	unknown := seen(refresh.Absent)
+	unknown.Err = errors.New("no answer")
+	for _, c := range []struct {
+		name string
+		seen pages.Seen
+		res  ledger.Result
+		want string
+	}{
+		{"all is well", seen(refresh.Final, refresh.Partial), ledger.Result{}, "looked at; calm"},
+		{"rows of days", seen(refresh.Absent, refresh.Absent, refresh.Final, refresh.CutOff, refresh.Differs), ledger.Result{},
+			"looked at; calm; stale 01 to 02, before 03, 2; stale 04 to 04, after 03, before 05, 1; unreconciled 05 to 05, after 04, 1"},
+		{"numbers that moved", seen(refresh.ChangedFinal, refresh.MovedAndLeft, refresh.NotYet), ledger.Result{},
+			"looked at; calm; changed_after_final 01 to 02, before 03, 2"},
+		{"a job that couldn't be looked at", unknown, ledger.Result{}, "calm"},
+		{"others are at work on it", seen(refresh.Absent), ledger.Result{Outcome: ledger.Outcome{Windows: 2, Held: 1}},
+			"looked at; calm; shared; stale 01 to 01, 1"},
+		{"it is being fetched", seen(refresh.Running, refresh.Final), ledger.Result{}, "looked at; calm; running 01"},
+		{"a unit of which the ledger tells", seen(refresh.Final, refresh.Broken), ofUnit, "looked at; failed 02 to 02, after 01, 1"},
+		{"a unit that another process fetches again", seen(refresh.Final, refresh.Running), ofUnit, "looked at; running 02"},
+		{"a unit of a job without a ledger", seen(), ofUnit, "looked at; failed, 1"},
+		{"no plan", seen(refresh.Final, refresh.Broken), ofPlan, "looked at; failed 02 to 02, after 01, 1; failed, 1"},
+		{"no plan while others are at work", seen(refresh.Running), ofPlan, "looked at; running 01; failed, 1"},
+		{"errors of several kinds", seen(refresh.Broken), ledger.Result{
+			Errs:     []error{fmt.Errorf("day: %w", sinks.ErrConflict), &adjust.Error{Status: 401, Err: adjust.ErrAuth}, &adjust.Error{Status: 400, Metric: "gone_events"}},
+			Failures: []ledger.Failure{{Unit: "a"}, {Unit: "b"}, {Unit: "c"}},
+		}, "looked at; failed 01 to 01, 1; denied, 1; conflict, 1; schema, 1"},
+	} {
+		c.res.Job = "daily"
+		other := seen(refresh.Broken)
+		other.Name = "other"
+		n := news([]pages.Seen{other, c.seen}, ledger.Run{ID: "r", Results: []ledger.Result{c.res}}, []string{"daily"}, " --config x.yml")
+		var got []string
+		if len(n.Jobs) == 1 && n.Jobs[0] == "daily" {
+			got = append(got, "looked at")
+		}
+		if n.Calm["daily"] {
+			got = append(got, "calm")
+		}
+		if n.Shared["daily"] {
+			got = append(got, "shared")
+		}
+		for _, r := range n.Running {
+			got = append(got, "running "+r.From[8:])
+		}
+		for _, t := range n.Troubles {
+			line := t.Reason
+			if t.From != "" {
+				line += " " + t.From[8:] + " to " + t.Through[8:]
+			}
+			if t.Before != "" {
+				line += ", after " + t.Before[8:]
+			}
+			if t.After != "" {
+				line += ", before " + t.After[8:]
+			}
+			got = append(got, fmt.Sprintf("%s, %d", line, t.Count))
+		}
+		if line := strings.Join(got, "; "); line != c.want {
+			t.Errorf("%s: got  %s\nwant %s", c.name, line, c.want)
+		}
+		for _, trouble := range n.Troubles {
+			if !strings.HasPrefix(trouble.Do, "reportferry ") || !strings.HasSuffix(trouble.Do, " daily --config x.yml") {
+				t.Errorf("%s: the command is %q", c.name, trouble.Do)
+			}
+		}
+	}
+}
