@@ -123,7 +123,7 @@ func (c *Console) draw(path string, v view, live bool) ([]byte, error) {
 		Title: v.title, Root: strings.Repeat("../", strings.Count(path, "/")), Path: path, Live: live, Now: c.o.Now(), Again: c.o.Again, Body: v.body,
 	}
 	var b bytes.Buffer
-	if err := templates[v.template].ExecuteTemplate(&b, "layout.html", f); err != nil {
+	if err := templates()[v.template].ExecuteTemplate(&b, "layout.html", f); err != nil {
 		return nil, fmt.Errorf("page %s: %w", path, err)
 	}
 	return b.Bytes(), nil

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
+	"sync"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -19,8 +20,9 @@ var files embed.FS
 // assets are what pages refer to, by name: the style, and scripts without which they work too.
 var assets, _ = fs.Sub(files, "page/asset")
 
-// templates are the pages' by name, such as overview.html, each with the layout around it.
-var templates = func() map[string]*template.Template {
+// templates are the pages' by name, such as overview.html, each with the layout around it. They are read when the first page is made:
+// most commands make none.
+var templates = sync.OnceValue(func() map[string]*template.Template {
 	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "page/layout.html", "page/part/*.html"))
 	all := map[string]*template.Template{}
 	names, _ := fs.Glob(files, "page/view/*.html")
@@ -28,7 +30,7 @@ var templates = func() map[string]*template.Template {
 		all[path.Base(name)] = template.Must(template.Must(shared.Clone()).ParseFS(files, name))
 	}
 	return all
-}()
+})
 
 var functions = template.FuncMap{
 	"moment": moment, "ago": ago, "span": span, "day": day, "count": count, "plural": plural, "state": stateOf, "args": args,

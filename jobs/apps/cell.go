@@ -3,7 +3,6 @@ package apps
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -49,13 +48,13 @@ func maskJSON(v any, path []string) any {
 		about := false
 		for k, e := range v {
 			name, _ := e.(string)
-			about = about || (pathColumn.MatchString(snake(k)) || snake(k) == "name") && nameLike(name) && secretPath(steps(name))
+			about = about || (pathColumn().MatchString(snake(k)) || snake(k) == "name") && nameLike(name) && secretPath(steps(name))
 		}
 		out := make(map[string]any, len(v))
 		for k, e := range v {
 			at := append(slices.Clip(path), steps(k)...)
 			_, isText := e.(string)
-			named := pathColumn.MatchString(snake(k)) || plainColumn.MatchString(snake(k))
+			named := pathColumn().MatchString(snake(k)) || plainColumn().MatchString(snake(k))
 			switch {
 			case secretPath(at) && e != nil, about && (!named || !isText):
 				out[k] = notShown
@@ -78,18 +77,18 @@ func maskJSON(v any, path []string) any {
 
 var (
 	// secretPair is a name and its value in a text: password=..., "api_key": "...", Authorization: Bearer ...
-	secretPair = regexp.MustCompile(`(?i)([\w.-]*(?:secret|passw|pwd|private|credential|auth|bearer|api[_-]?key|access[_-]?key|sdk[_-]?key|signing[_-]?key|(?:api|access|auth|refresh)[_-]?token)[\w.-]*['"]?\s*(?:=>|[:=])\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,;&'"{}]+)`)
+	secretPair = pattern(`(?i)([\w.-]*(?:secret|passw|pwd|private|credential|auth|bearer|api[_-]?key|access[_-]?key|sdk[_-]?key|signing[_-]?key|(?:api|access|auth|refresh)[_-]?token)[\w.-]*['"]?\s*(?:=>|[:=])\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,;&'"{}]+)`)
 	// secretForm are credentials that are known by their form: PEM, JWT, and those that begin like one.
-	secretForm = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE|\beyJ[\w-]{8,}\.|\b(AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{8,}|\b[sr]k_(live|test)_\w{8,}|\bya29\.[\w-]{8,}|\bSG\.[\w-]{8,}|(?i:\b(bearer|basic)\s+[\w.~+/=-]{6,})`)
+	secretForm = pattern(`-----BEGIN [A-Z ]*PRIVATE|\beyJ[\w-]{8,}\.|\b(AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{8,}|\b[sr]k_(live|test)_\w{8,}|\bya29\.[\w-]{8,}|\bSG\.[\w-]{8,}|(?i:\b(bearer|basic)\s+[\w.~+/=-]{6,})`)
 )
 
 // maskWords hides the credentials in a text that has no structure.
 func maskWords(text string) string {
-	if secretForm.MatchString(text) {
+	if secretForm().MatchString(text) {
 		return notShown
 	}
-	text = secretPair.ReplaceAllString(maskText(text), "${1}***")
-	return run.ReplaceAllStringFunc(text, func(s string) string {
+	text = secretPair().ReplaceAllString(maskText(text), "${1}***")
+	return run().ReplaceAllStringFunc(text, func(s string) string {
 		if secretValue(s) {
 			return "***"
 		}

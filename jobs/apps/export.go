@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -77,30 +76,30 @@ type sheet struct {
 
 var (
 	// pathColumn names a column whose cells say which setting a row is about.
-	pathColumn = regexp.MustCompile(`^(section|group|category|partner(_name|_slug)?|network|module|(setting|property|parameter|param|field|config|option|attribute)(_name|_key|_path)?|path|key)$`)
+	pathColumn = pattern(`^(section|group|category|partner(_name|_slug)?|network|module|(setting|property|parameter|param|field|config|option|attribute)(_name|_key|_path)?|path|key)$`)
 	// plainColumn names a column of what is public.
-	plainColumn = regexp.MustCompile(`^((app|game|title|account|event|tracker)(_name|_token|_id)?|name|token|id|platform|os|store(_id|_type|_name)?|bundle_id|package(_name)?|type|kind|status|currency|time_?zone|row|line|no|(created|updated|changed|modified)(_at|_by|_on)?|date|time|environment|version)$`)
-	valueColumn = regexp.MustCompile(`value|content|current|data$`)
-	headerCell  = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N} _.:/()\[\]-]{0,99}$`)
+	plainColumn = pattern(`^((app|game|title|account|event|tracker)(_name|_token|_id)?|name|token|id|platform|os|store(_id|_type|_name)?|bundle_id|package(_name)?|type|kind|status|currency|time_?zone|row|line|no|(created|updated|changed|modified)(_at|_by|_on)?|date|time|environment|version)$`)
+	valueColumn = pattern(`value|content|current|data$`)
+	headerCell  = pattern(`^[\p{L}_][\p{L}\p{N} _.:/()\[\]-]{0,99}$`)
 )
 
 func sheetOf(rows [][]string) *sheet {
 	first := rows[0]
 	s := &sheet{headed: len(rows) > 1 && len(first) > 1, plain: make([]bool, len(first)), secret: make([]bool, len(first))}
 	for _, cell := range first {
-		s.headed = s.headed && (cell == "" || headerCell.MatchString(cell) && !secretValue(cell))
+		s.headed = s.headed && (cell == "" || headerCell().MatchString(cell) && !secretValue(cell))
 		s.names = append(s.names, snake(cell))
 	}
 	s.headed = s.headed && !repeats(rows)
 	if !s.headed {
 		return s
 	}
-	valued := slices.ContainsFunc(s.names, valueColumn.MatchString)
+	valued := slices.ContainsFunc(s.names, valueColumn().MatchString)
 	for i, name := range s.names {
 		switch {
-		case pathColumn.MatchString(name) && (valued || name != "key"):
+		case pathColumn().MatchString(name) && (valued || name != "key"):
 			s.path, s.plain[i] = append(s.path, i), true
-		case plainColumn.MatchString(name):
+		case plainColumn().MatchString(name):
 			s.plain[i] = true
 		default:
 			s.secret[i] = secretPath(steps(first[i])) || name == "key"
@@ -115,7 +114,7 @@ func sheetOf(rows [][]string) *sheet {
 func repeats(rows [][]string) bool {
 	for i, cell := range rows[0] {
 		name := snake(cell)
-		if name == "" || pathColumn.MatchString(name) || plainColumn.MatchString(name) {
+		if name == "" || pathColumn().MatchString(name) || plainColumn().MatchString(name) {
 			continue
 		}
 		like, path := 0, len(steps(cell)) > 1
@@ -183,7 +182,7 @@ func (s *sheet) about(row []string) (at int, hidden bool) {
 
 // nameLike tells whether a cell can be the name of a setting.
 func nameLike(cell string) bool {
-	return len(cell) <= 200 && headerCell.MatchString(cell) && !strings.Contains(strings.TrimSpace(cell), " ") && !secretValue(cell)
+	return len(cell) <= 200 && headerCell().MatchString(cell) && !strings.Contains(strings.TrimSpace(cell), " ") && !secretValue(cell)
 }
 
 // steps are the parts of a path, in the spelling of the settings: channelSetup.API-Key is channel_setup and api_key.
@@ -216,13 +215,13 @@ func snake(name string) string {
 }
 
 // secretWord is a word, or two, in the name of a credential. Tokens of apps, events and trackers are public.
-var secretWord = regexp.MustCompile(`(^|_)(secrets?|pass(word|wd|phrase|code)?s?|pwd|pw|private|credentials?|auth(entication|orization)?|bearer|` +
+var secretWord = pattern(`(^|_)(secrets?|pass(word|wd|phrase|code)?s?|pwd|pw|private|credentials?|auth(entication|orization)?|bearer|` +
 	`oauth2?|jwt|signatures?|(api|access|sdk|signing|private|public|secret|master|encryption|license|licence|report(ing)?|account|service|client|s2s|upload|hmac|ssh|pgp|gpg|skan|app)_?keys?|` +
 	`(api|access|auth|refresh|bearer|security|session|s2s|sdk|upload|report(ing)?|user|id|secret|client|service)_?tokens?|connection_string|dsn|apikey|accesskey)(_|$)`)
 
 // secretPath tells whether a path leads to, or into, a credential.
 func secretPath(path []string) bool {
-	return slices.ContainsFunc(path, secretWord.MatchString) || hidesAny(path)
+	return slices.ContainsFunc(path, secretWord().MatchString) || hidesAny(path)
 }
 
 // hidesAny tells whether a path leads to, or into, a value that is hidden.

@@ -1,19 +1,18 @@
 package apps
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 )
 
 // run is a text long enough to be a key, without blanks and without the marks that end a name.
-var run = regexp.MustCompile(`[A-Za-z0-9_+/=~-]{16,}`)
+var run = pattern(`[A-Za-z0-9_+/=~-]{16,}`)
 
 // secretValue tells whether a text looks made by a machine, as keys are: long, of letters and digits in no order. Words with
 // numbers between them are none.
 func secretValue(s string) bool {
 	const letters, digits = 1, 2
-	for _, part := range run.FindAllString(s, -1) {
+	for _, part := range run().FindAllString(s, -1) {
 		changes, upper, last, kinds := 0, 0, 0, 0
 		var before rune
 		for _, r := range part {

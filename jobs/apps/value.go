@@ -3,7 +3,6 @@ package apps
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,10 +55,10 @@ func equal(a, b any) bool {
 }
 
 var (
-	secretName = regexp.MustCompile(`(?i)secret|password|passwd|private|credential|api_?key|access_?key|auth|bearer|sdk_?key`)
+	secretName = pattern(`(?i)secret|password|passwd|private|credential|api_?key|access_?key|auth|bearer|sdk_?key`)
 	// A query's parameter that is likely a credential. Placeholders such as {gps_adid} are none.
-	secretQuery = regexp.MustCompile(`(?i)([?&][^=&{}]*(?:token|key|secret|pass|sig|auth)[^=&{}]*=)[^&{}]+`)
-	userInfo    = regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/@\s]+@`)
+	secretQuery = pattern(`(?i)([?&][^=&{}]*(?:token|key|secret|pass|sig|auth)[^=&{}]*=)[^&{}]+`)
+	userInfo    = pattern(`([a-z][a-z0-9+.-]*://)[^/@\s]+@`)
 )
 
 // hides tells whether the value at a path is a credential or may be one. The path ends with its key.
@@ -74,7 +73,7 @@ func hides(path []string) bool {
 	case slices.Contains(path, "sdk_secrets") && key == "value", slices.Contains(path, "csv_upload_settings") && key == "key":
 		return true
 	}
-	return secretName.MatchString(key) && !slices.Contains([]string{"sdk_secrets", "secrets", "combined_secrets"}, key)
+	return secretName().MatchString(key) && !slices.Contains([]string{"sdk_secrets", "secrets", "combined_secrets"}, key)
 }
 
 // hiddenSetup names what is a credential in channel setup. What the interface document doesn't list may be anything,
@@ -135,7 +134,7 @@ func idOf(item any) string {
 }
 
 func maskText(s string) string {
-	return secretQuery.ReplaceAllString(userInfo.ReplaceAllString(s, "${1}***@"), "${1}***")
+	return secretQuery().ReplaceAllString(userInfo().ReplaceAllString(s, "${1}***@"), "${1}***")
 }
 
 // shown writes a value on one line.
