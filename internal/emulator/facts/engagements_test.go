@@ -62,3 +62,18 @@ func TestEngagementsOfCostIDs(t *testing.T) {
 		t.Error("a day without engagements")
 	}
 }
+
+// Just after midnight today has next to none, and pages that make a file ask for two days: it is never empty.
+func TestEngagementsAtMidnight(t *testing.T) {
+	t.Parallel()
+	for _, now := range []time.Time{time.Date(2026, 3, 2, 0, 0, 1, 0, time.UTC), time.Date(2026, 3, 2, 23, 59, 59, 0, time.UTC)} {
+		w := New(7, 12, DayOf(now)-119)
+		days := map[int]int{}
+		for e := range w.Engagements(now.AddDate(0, 0, -1), now, 2, now) {
+			days[DayOf(now)-DayOf(e.Time)]++
+		}
+		if days[1] < 12 || now.Hour() == 23 && days[0] < 12 {
+			t.Errorf("at %s: engagements of today and yesterday are %v", now, days)
+		}
+	}
+}
