@@ -102,7 +102,7 @@ func TestRateByReadings(t *testing.T) {
 // The rows of a report are the same whatever its answer is called; a report without rows is one without a failure.
 func TestReportAnswers(t *testing.T) {
 	whole := ""
-	underEach(t, emulator.Options{}, []string{"report-type", "unknown-parameters"}, func(t *testing.T, _ string, c *Client) {
+	underEach(t, emulator.Options{}, []string{"report-type", "coding", "unknown-parameters"}, func(t *testing.T, _ string, c *Client) {
 		got, a, err := fetch(t.Context(), c, lastWeek())
 		if err != nil || a.Attempts != 1 || a.Empty || !strings.HasPrefix(got, "day,app_token,campaign,installs,network_cost\n") {
 			t.Fatalf("%+v, %v: %.80q", a, err, got)

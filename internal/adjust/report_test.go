@@ -19,7 +19,7 @@ func TestHeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]string{"Authorization": "Bearer " + secretToken, "X-Account-Id": "4711",
-			"User-Agent": "reportferry/1.2", "Accept-Encoding": "gzip", "Accept": "text/csv"} {
+			"User-Agent": "reportferry/1.2", "Accept-Encoding": "zstd, gzip", "Accept": "text/csv"} {
 			if got := s.heads[0].Get(name); got != want {
 				t.Errorf("%s: %q, want %q", name, got, want)
 			}

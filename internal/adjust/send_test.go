@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // Which statuses are asked again, and whose words the error carries.
@@ -104,6 +106,10 @@ func TestAnswers(t *testing.T) {
 	z := gz([]byte(truth))
 	spoilt := bytes.Clone(z)
 	spoilt[len(spoilt)-6] ^= 1 // in the checksum
+	zst := zs(t, []byte(truth), zstd.WithEncoderCRC(true))
+	wide := zs(t, bytes.Repeat([]byte(truth), 1<<20), zstd.WithWindowSize(32<<20))
+	wrong := bytes.Clone(zst)
+	wrong[len(wrong)-1] ^= 1 // in the checksum
 	const ok, csvType = "HTTP/1.1 200 OK", "\nContent-Type: text/csv"
 	const length, chunks = "\nContent-Length: %d", "\nTransfer-Encoding: chunked"
 	with := func(head string, body []byte, n int) reply { return raw(ok+fmt.Sprintf(head, n), body) }
@@ -129,6 +135,14 @@ func TestAnswers(t *testing.T) {
 		{"gzip, spoilt", with(csvType+length+"\nContent-Encoding: gzip", spoilt, len(z)), "gzip: invalid checksum"},
 		{"gzip, chunked, last chunk missing", raw(ok+csvType+"\nContent-Encoding: gzip"+chunks, chunk(z, "")), "unexpected EOF"},
 		{"gzip that isn't", with(csvType+length+"\nContent-Encoding: gzip", plain, len(plain)), "gzip: invalid header"},
+		{"zstd without length", raw(ok+csvType+"\nContent-Encoding: zstd", zst), ""},
+		{"zstd of a window that takes too much memory", with(csvType+length+"\nContent-Encoding: zstd", wide, len(wide)), "window size exceeded"},
+		{"zstd without length, last byte missing", raw(ok+csvType+"\nContent-Encoding: zstd", zst[:len(zst)-1]), "unexpected EOF"},
+		{"zstd without length, half", raw(ok+csvType+"\nContent-Encoding: zstd", zst[:len(zst)/2]), "unexpected EOF"},
+		{"zstd, cut head", with(csvType+length+"\nContent-Encoding: zstd", zst[:3], 3), "unexpected EOF"},
+		{"zstd, empty", with(csvType+length+"\nContent-Encoding: zstd", nil, 0), "the answer is empty"},
+		{"zstd, spoilt", with(csvType+length+"\nContent-Encoding: zstd", wrong, len(zst)), "CRC check failed"},
+		{"zstd that isn't", with(csvType+length+"\nContent-Encoding: zstd", plain, len(plain)), "invalid input: magic number mismatch"},
 		{"brotli", with(csvType+length+"\nContent-Encoding: br", plain, len(plain)), `packed as "br"`},
 		{"empty", with(csvType+length, nil, 0), "the answer is empty"},
 		{"empty chunks", raw(ok+csvType+chunks, []byte("0\r\n\r\n")), "the answer is empty"},
@@ -191,6 +205,14 @@ func TestErrorBodies(t *testing.T) {
 			})
 		})
 	}
+}
+
+func zs(t *testing.T, b []byte, o ...zstd.EOption) []byte {
+	z, err := zstd.NewWriter(nil, o...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z.EncodeAll(b, nil)
 }
 
 func gz(b []byte) []byte {

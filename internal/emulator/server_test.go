@@ -2,20 +2,25 @@ package emulator_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
@@ -177,6 +182,44 @@ func statusFrom(s *emulator.Server, address, token string) int {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w.Code
+}
+
+func TestCodings(t *testing.T) {
+	t.Parallel()
+	for choice, codings := range map[string]map[string]string{ // by what the client accepts
+		"gzip":     {"zstd, gzip": "gzip", "gzip": "gzip", "zstd": "", "": ""},
+		"zstd":     {"zstd, gzip": "zstd", "gzip": "gzip", "zstd;q=0, gzip": "gzip", "zstd": "zstd", "": ""},
+		"identity": {"zstd, gzip": "", "": ""},
+	} {
+		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Readings: []string{"coding=" + choice}})
+		plain := ""
+		for _, accepted := range slices.Sorted(maps.Keys(codings)) { // nothing first
+			r := httptest.NewRequest(http.MethodGet, oneDay, nil)
+			r.Header.Set("Authorization", "Bearer x")
+			r.Header.Set("Accept-Encoding", accepted)
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			coding := w.Header().Get("Content-Encoding")
+			var unpacked io.Reader = w.Body
+			var err error
+			switch coding {
+			case "gzip":
+				unpacked, err = gzip.NewReader(w.Body)
+			case "zstd":
+				unpacked, err = zstd.NewReader(w.Body)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(unpacked)
+			if accepted == "" {
+				plain = string(text)
+			}
+			if coding != codings[accepted] || err != nil || len(text) == 0 || string(text) != plain {
+				t.Errorf("%s: of %q: %q, %d bytes, want %q, %d bytes; %v", choice, accepted, coding, len(text), codings[accepted], len(plain), err)
+			}
+		}
+	}
 }
 
 func TestGzipOnlyWhenAccepted(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+	"github.com/klauspost/compress/zstd"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
@@ -41,14 +42,18 @@ func (s *scribe) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	packed, err := io.ReadAll(resp.Body)
 	resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(packed), broken{err}))
-	text := packed
-	if err == nil && resp.Header.Get("Content-Encoding") == "gzip" {
-		var z *gzip.Reader
-		if z, err = gzip.NewReader(bytes.NewReader(packed)); err == nil {
-			text, err = io.ReadAll(z)
-		}
+	unpacked := io.Reader(bytes.NewReader(packed))
+	switch coding := resp.Header.Get("Content-Encoding"); {
+	case err != nil:
+	case coding == "gzip":
+		unpacked, err = gzip.NewReader(unpacked)
+	case coding == "zstd":
+		unpacked, err = zstd.NewReader(unpacked, zstd.WithDecoderConcurrency(1))
 	}
-	if err == nil {
+	if err != nil {
+		return resp, nil
+	}
+	if text, err := io.ReadAll(unpacked); err == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.answers[string(text)] = true

@@ -77,7 +77,7 @@ func (x *exchange) sign(req *http.Request, secret string) {
 	req.Header.Set("User-Agent", x.agent)
 	if x.Read != nil {
 		req.Header.Set("Accept", x.Types[0])
-		req.Header.Set("Accept-Encoding", "gzip")
+		req.Header.Set("Accept-Encoding", accepted)
 	}
 	if secret != "" {
 		x.secrets.add(secret)
@@ -164,6 +164,7 @@ func (x *exchange) answered(ctx context.Context, resp *http.Response, sent time.
 		return nil
 	}
 	b := openBody(resp, w)
+	defer b.close()
 	if resp.StatusCode != http.StatusOK {
 		return x.sort(resp, errorText(b))
 	}

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bufio"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -42,28 +41,23 @@ type body struct {
 	n      int64
 	broken error
 	told   string // an error instead of an answer
+	close  func() // once nothing more is read
 }
 
-// openBody decodes resp's body.
+// openBody decodes resp's body. Its close is called at the end.
 func openBody(resp *http.Response, w *watch) *body {
-	b := &body{from: resp.Body, watch: w}
-	switch coding := resp.Header.Get("Content-Encoding"); catalog.Fold(coding) {
-	case "", "identity":
-	case "gzip", "x-gzip":
-		z, err := gzip.NewReader(resp.Body)
-		if err != nil {
-			b.broken = fmt.Errorf("unpack the answer: %w", err)
-			break
-		}
-		b.from = z
-	default:
-		b.broken = fmt.Errorf("the answer is packed as %q, which was not asked for", coding)
+	b := &body{watch: w, close: func() {}}
+	from, closeIt, err := unpack(resp.Header.Get("Content-Encoding"), resp.Body)
+	if err != nil {
+		b.broken = err
+		return b
 	}
+	b.from, b.close = from, closeIt
 	return b
 }
 
 // checkEnd refuses an answer whose end can't be told from a cut: HTTP/1 without length, chunks or the trailer that
-// gzip brings.
+// gzip brings, or the last block of Zstandard.
 func checkEnd(resp *http.Response) error {
 	if resp.ProtoMajor == 1 && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && resp.Header.Get("Content-Encoding") == "" {
 		return errors.New("the answer has neither length nor chunks, so that a cut would not be noticed")

@@ -8,6 +8,7 @@ const (
 	WeekStart         = "week-start"
 	ReportEmpty       = "report-empty"
 	ReportType        = "report-type"
+	Coding            = "coding"
 	ReportForm        = "report-form"
 	ReportHeader      = "report-header"
 	ReportNumbers     = "report-numbers"
@@ -49,6 +50,11 @@ var reporting = []Topic{
 		{"plain", "calls every answer text/plain"},
 		{"octets", "calls every answer application/octet-stream"},
 		{"none", "sends answers without a Content-Type"},
+	}},
+	{Coding, csvSentence, []Reading{
+		{"gzip", "packs answers by gzip for clients that accept it"},
+		{"zstd", "packs answers by Zstandard for clients that accept it, else by gzip"},
+		{"identity", "packs no answer"},
 	}},
 	{ReportForm, csvSentence, []Reading{
 		{"plain", "quotes the cells that need it, and ends lines with LF"},

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/faults"
 )
@@ -79,6 +81,12 @@ func (x *Exchange) pause(r *http.Request, d time.Duration) {
 // Fail answers with the service's error body.
 func (x *Exchange) Fail(e *Error) { x.send(e.Reply()) }
 
+// A packer packs an answer.
+type packer interface {
+	io.WriteCloser
+	Flush() error
+}
+
 var gzips = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
@@ -87,14 +95,23 @@ var gzips = sync.Pool{New: func() any {
 	return z
 }}
 
-// Body begins a 200 answer and returns where its bytes go: through gzip if the client accepts it, and through the
+// Body begins a 200 answer and returns where its bytes go: through a packer that the client accepts, and through the
 // request's cut if it has one. Close ends the answer.
 func (x *Exchange) Body(r *http.Request, contentType string) io.WriteCloser {
 	b := &answerBody{x: x}
-	if acceptsGzip(r) {
+	switch coding := x.Readings.Of(reading.Coding); {
+	case coding == "zstd" && accepts(r, "zstd"):
+		x.Header().Set("Content-Encoding", "zstd")
+		z, err := zstd.NewWriter(x, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
+		if err != nil {
+			panic(err) // the options are constants
+		}
+		b.zip, b.back = z, func() {}
+	case coding != "identity" && accepts(r, "gzip"):
 		x.Header().Set("Content-Encoding", "gzip")
-		b.zip = gzips.Get().(*gzip.Writer)
-		b.zip.Reset(x)
+		z := gzips.Get().(*gzip.Writer)
+		z.Reset(x)
+		b.zip, b.back = z, func() { gzips.Put(z) }
 	}
 	x.Header().Set("Vary", "Accept-Encoding")
 	return x.start(b, contentType)
@@ -124,10 +141,10 @@ func (x *Exchange) start(b *answerBody, contentType string) io.WriteCloser {
 	return b
 }
 
-func acceptsGzip(r *http.Request) bool {
+func accepts(r *http.Request, coding string) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.EqualFold(name, "gzip") && strings.ReplaceAll(params, " ", "") != "q=0" {
+		if strings.EqualFold(name, coding) && strings.ReplaceAll(params, " ", "") != "q=0" {
 			return true
 		}
 	}
@@ -135,8 +152,9 @@ func acceptsGzip(r *http.Request) bool {
 }
 
 type answerBody struct {
-	x   *Exchange
-	zip *gzip.Writer // nil: not compressed
+	x    *Exchange
+	zip  packer // nil: not compressed
+	back func() // gives it back
 }
 
 // Write implements io.Writer.
@@ -147,13 +165,13 @@ func (b *answerBody) Write(p []byte) (int, error) {
 	return b.x.Write(p)
 }
 
-// Close ends the gzip stream and gives its writer back.
+// Close ends the packed stream and gives its writer back.
 func (b *answerBody) Close() error {
 	if b.zip == nil {
 		return nil
 	}
 	err := b.zip.Close()
-	gzips.Put(b.zip)
+	b.back()
 	b.zip = nil
 	return err
 }

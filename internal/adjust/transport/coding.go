@@ -1,0 +1,46 @@
+package transport
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// accepted are the codings of answers that are asked for, the one first that takes the least work to undo: Zstandard takes a third of
+// what gzip does.
+const accepted = "zstd, gzip"
+
+// largestWindow is how far back a Zstandard frame may refer: what RFC 9659 grants to a content coding.
+const largestWindow = 8 << 20
+
+// gzips are readers that were used before. Each has tables of tens of kilobytes.
+var gzips sync.Pool
+
+// unpack undoes a coding of from. What it gives is closed when nothing more is read of it.
+func unpack(coding string, from io.Reader) (io.Reader, func(), error) {
+	switch catalog.Fold(coding) {
+	case "", "identity":
+		return from, func() {}, nil
+	case "gzip", "x-gzip":
+		z, _ := gzips.Get().(*gzip.Reader)
+		if z == nil {
+			z = new(gzip.Reader)
+		}
+		if err := z.Reset(from); err != nil {
+			return nil, nil, fmt.Errorf("unpack the answer: %w", err)
+		}
+		return z, func() { gzips.Put(z) }, nil
+	case "zstd":
+		z, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(largestWindow))
+		if err != nil {
+			return nil, nil, fmt.Errorf("unpack the answer: %w", err)
+		}
+		return z, z.Close, nil
+	}
+	return nil, nil, fmt.Errorf("the answer is packed as %q, which was not asked for", coding)
+}
