@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
@@ -104,11 +105,18 @@ func (t *Table) Doubt(ctx context.Context, e Record) error {
 	return err
 }
 
-// dropAll drops records that a segment holds, or newer ones of their partitions.
+// dropAll drops records that a segment holds, or newer ones of their partitions: in any order, because each of them counts for nothing
+// beside the segment.
 func (t *Table) dropAll(ctx context.Context, keys []string) {
+	var g errgroup.Group
+	g.SetLimit(readers)
 	for _, key := range keys {
-		t.drop(ctx, key)
+		g.Go(func() error {
+			t.drop(ctx, key)
+			return nil
+		})
 	}
+	_ = g.Wait() // none of them fails
 }
 
 // drop deletes a record once a segment holds it or a newer one. If it stays it does no harm, because its number is
