@@ -111,7 +111,7 @@ func TestExampleService(t *testing.T) {
 		BaseURL: "https://automate.adjust.com", Token: "${ADJUST_TOKEN}", AccountID: "1234",
 		CostURL: "https://app.adjust.com", Spend: Login{Token: "${PARTNER_KEY}", Header: "Authorization"},
 		S2SURL: "https://s2s.adjust.com", Sharing: Login{Token: "${S2S_TOKEN}", Header: "Authorization"},
-		Rate: 10, InFlight: 41, Attempts: 8, Patience: 15 * time.Minute, // InFlight as the client has it by default
+		Rate: 10, Burst: 1, InFlight: 42, Attempts: 8, Patience: 15 * time.Minute, // InFlight as the client has it by default
 	}
 	if c.Service != want {
 		t.Errorf("got %+v, want %+v", c.Service, want)
@@ -127,13 +127,13 @@ func TestEveryKey(t *testing.T) {
 	want := &Config{
 		Service: Service{
 			BaseURL: "https://host.example/api", S2SURL: "https://s2s.example", CostURL: "http://127.0.0.1:8080",
-			AccountID: "0042", Token: "${file:/run/secrets/token}", Rate: 2.5, InFlight: 2, Attempts: 3, Patience: 90 * time.Second,
+			AccountID: "0042", Token: "${file:/run/secrets/token}", Rate: 2.5, Burst: 3, InFlight: 2, Attempts: 3, Patience: 90 * time.Second,
 		},
 		Ledger: "gs://bucket/ledger", Audit: "bigquery://project/audit", Export: "gs://bucket/status", SpoolDir: "/var/spool", Lease: 30 * time.Second,
 		KeepDays: 800, States: true, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 		Jobs: []Job{{
 			Name: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
-			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, line: 21,
+			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, line: 22,
 			Report: &Report{
 				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Horizons: []int{30}, Page: Page{2, 'w'},
 				OnEmpty: "keep", OnMissingEvent: "null", NewColumns: "later",
@@ -163,7 +163,7 @@ func TestEveryKey(t *testing.T) {
 				},
 			},
 		}, {
-			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 86,
+			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 87,
 			Report: &Report{
 				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30}, Page: Page{1, 'y'},
 				OnEmpty: "guard", OnMissingEvent: "fail", NewColumns: "now", Dimensions: []string{"year", "app"},
@@ -179,7 +179,7 @@ func TestEveryKey(t *testing.T) {
 			},
 		}, {
 			Name: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",
-			Sinks: []string{"gs://bucket/events"}, line: 96,
+			Sinks: []string{"gs://bucket/events"}, line: 97,
 			Events: &Events{Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"},
 			Warehouse: Warehouse{
 				ClusterBy: []string{"slug"}, RequireFilter: true, ExpireDays: 400,

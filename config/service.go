@@ -23,6 +23,7 @@ type Service struct {
 	AccountID string        // sent as X-Account-ID; may be empty
 	Token     string        // a reference, never a token: ${ENV}, ${file:/path} or a runtimevar URL; empty as BaseURL
 	Rate      float64       // requests a second
+	Burst     int           // requests at once after a quiet time
 	InFlight  int           // requests at a time; 0: as many as the rate needs
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
@@ -38,7 +39,10 @@ type Login struct {
 	Header string // the HTTP header that carries it: Authorization as a Bearer token, any other one alone
 }
 
-const embedded = "embedded"
+const (
+	embedded      = "embedded"
+	embeddedBurst = 20 // nobody else asks it
+)
 
 // The service that commands ask when there is no config. A config has no such default: it is the token's name, ADJUST_TOKEN, that
 // says whose host may have it.
@@ -73,7 +77,7 @@ var service = strict.Shape[Service]{
 		}
 		var s Service
 		serviceObject(&s)
-		s.Embedded = true
+		s.Embedded, s.Burst = true, embeddedBurst
 		return s, true
 	},
 	Schema: func() *jsonschema.Schema {
@@ -87,7 +91,7 @@ var service = strict.Shape[Service]{
 // serviceObject has no defaults of the addresses, because the interface document leaves the hosts open, and a wrong one would
 // be sent a token.
 func serviceObject(s *Service) strict.Object {
-	*s = Service{Rate: 10, Attempts: 8, Patience: 15 * time.Minute}
+	*s = Service{Rate: 10, Burst: 1, Attempts: 8, Patience: 15 * time.Minute}
 	return strict.Object{What: "service", Refused: otherServiceKeys, Fields: []strict.Field{
 		strict.Optional("base_url", address, &s.BaseURL, "https://automate.adjust.com", "Host of reports and app automation. All but jobs of kind spend and sharing need it."),
 		strict.Optional("s2s_url", address, &s.S2SURL, "https://s2s.adjust.com", "Host of third-party sharing. A job of kind sharing needs it."),
@@ -96,8 +100,9 @@ func serviceObject(s *Service) strict.Object {
 		strict.Optional("sharing", login("sharing"), &s.Sharing, "", "The credential at s2s_url, for apps that ask for one. The API token is never sent there."),
 		strict.Optional("account_id", strict.Word, &s.AccountID, "1234", "The account that is asked for, when the token's user has several."),
 		strict.Optional("token", token, &s.Token, "${ADJUST_TOKEN}", "Where the API token is kept, never the token itself. All but jobs of kind spend and sharing need it."),
-		strict.Optional("rate", perSecond("requests"), &s.Rate, "10", "Requests a second. The service takes 50 a second from one address."),
-		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "20", "Requests at a time, and windows under way. Without the key it is what the rate needs while answers take two seconds, at most 50."),
+		strict.Optional("rate", perSecond("requests"), &s.Rate, "10", "Requests a second, and no second has more of them. The service takes 50 a second from one address."),
+		strict.Optional("burst", strict.Whole(1, 1000), &s.Burst, "20", "Requests that may be sent at once after a quiet time, and then at the rate. More than 1 is for a service that allows it: the first second then has more requests than the rate. Of several tasks each has 1."),
+		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "20", "Requests at a time, and windows under way. Without the key it is what the rate needs while answers take four seconds, at most 50."),
 		strict.Optional("attempts", strict.Whole(1, 1000), &s.Attempts, "8", "How often one request is tried before it fails."),
 		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m", "Time for all tries of one request."),
 	}, Check: func(_ *strict.Decoder, _ strict.Node, at map[string]strict.Node) {

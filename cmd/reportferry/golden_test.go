@@ -15,6 +15,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -139,9 +140,10 @@ func TestPlanText(t *testing.T) {
 		return jobs.Unit{Name: w.Cell.String(), Due: w.Due, Requests: len(w.Runs())}
 	}
 	var out bytes.Buffer
-	check(t, writePlan(&out, 1, jobs.Job{Name: "campaigns_daily"}, jobs.Plan{Inspect: inspect, Units: []jobs.Unit{
+	service := config.Service{Rate: 1, Burst: 1}
+	check(t, writePlan(&out, service, jobs.Job{Name: "campaigns_daily"}, jobs.Plan{Inspect: inspect, Units: []jobs.Unit{
 		window(3, refresh.Missing, 3, 4, 5, 6, 9), window(10, refresh.Interrupted, 10), window(17, refresh.Unfinished, 17, 18),
 	}}))
-	check(t, writePlan(&out, 1, jobs.Job{Name: "networks_weekly"}, jobs.Plan{Inspect: inspect}))
+	check(t, writePlan(&out, service, jobs.Job{Name: "networks_weekly"}, jobs.Plan{Inspect: inspect}))
 	golden(t, "plan", out.String())
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
@@ -56,9 +57,9 @@ func showPlans(cmd *cobra.Command, p *wire.Program, names []string, list func(co
 			switch {
 			case err != nil:
 			case p.JSON():
-				err = writePlanJSON(ctx, cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Plan)
+				err = writePlanJSON(ctx, cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan)
 			default:
-				err = errors.Join(writePlan(cmd.OutOrStdout(), s.Config.Service.Rate, list[i], planned.Plan),
+				err = errors.Join(writePlan(cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan),
 					writeLacking(ctx, cmd.OutOrStdout(), list[i], planned.Plan))
 			}
 			failed = append(failed, err)
@@ -93,9 +94,8 @@ func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 	return nil
 }
 
-// writePlan writes what a run would do of one job, as its units have partitions, files or neither. rate is of requests in a
-// second.
-func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
+// writePlan writes what a run would do of one job, as its units have partitions, files or neither.
+func writePlan(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan) error {
 	if len(p.Units) == 0 {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
 		return nil
@@ -122,7 +122,7 @@ func writePlan(w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
 	}
 	fmt.Fprintf(w, "%s: %s, %s, %s", job.Name, human.Plural(windows, "window"),
 		human.Plural(partitions, "partition"), human.Plural(requests, "request"))
-	if wait := limiterTime(rate, requests); wait > 0 {
+	if wait := limiterTime(service, requests); wait >= time.Second {
 		fmt.Fprintf(w, ", at least %s at this rate", wait)
 	}
 	fmt.Fprintln(w)
@@ -163,7 +163,7 @@ func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) e
 }
 
 // writePlanJSON writes the plan of one job as a JSON object on one line.
-func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job, p jobs.Plan) error {
+func writePlanJSON(ctx context.Context, w io.Writer, service config.Service, job jobs.Job, p jobs.Plan) error {
 	type window struct {
 		Window string        `json:"window"`
 		Due    []refresh.Due `json:"due"`
@@ -193,14 +193,14 @@ func writePlanJSON(ctx context.Context, w io.Writer, rate float64, job jobs.Job,
 			plan.Windows = append(plan.Windows, window{u.Name, u.Due, u.Compares})
 		}
 	}
-	plan.Seconds = limiterTime(rate, requests).Seconds()
+	plan.Seconds = limiterTime(service, requests).Seconds()
 	return json.NewEncoder(w).Encode(plan)
 }
 
-// limiterTime is how long the rate limit alone makes so many requests last. The first two seconds' worth go at once, as the
-// token bucket is full at the start.
-func limiterTime(rate float64, requests int) time.Duration {
-	wait := (float64(requests) - 2*rate) / rate
+// limiterTime is how long the rate limit alone makes so many requests last. The first burst goes at once, as the token bucket is
+// full at the start.
+func limiterTime(service config.Service, requests int) time.Duration {
+	wait := float64(requests-service.Burst) / service.Rate
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
 }
 

@@ -29,6 +29,7 @@ const parentID, traceID = "b7ad6b7169203331", "0af7651916cd43dd8448eb211c80319c"
 // watched is a place whose steps are collected.
 func watched(t *testing.T, s *service, days int) (*place, *collector.Collector) {
 	p, c := newPlace(t, s, days, 1, racing), collector.Start(t)
+	p.edit(t, "rate: 1000", "rate: 1000, burst: 1000") // what waits for the limiter depends on the machine
 	p.env = []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=collectors-secret", "TRACEPARENT=00-" + traceID + "-" + parentID + "-01",
 		"JOB_COMPLETION_INDEX=0", "REPORTFERRY_TASK_COUNT=1", "REPORTFERRY_EXECUTION=nightly-x7",

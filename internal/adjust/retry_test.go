@@ -276,7 +276,7 @@ func TestCancel(t *testing.T) {
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(slow(4 * time.Minute))
-		c, _ := open(t, s, func(o *Options) { o.InFlight = 2; o.Patience = 5 * time.Minute })
+		c, _ := open(t, s, func(o *Options) { o.Burst, o.InFlight = 2, 2; o.Patience = 5 * time.Minute })
 		errs := make(chan error)
 		for range 6 {
 			go func() { _, _, err := fetch(t.Context(), c, query()); errs <- err }()

@@ -162,7 +162,7 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 		}, differ, "ask for totals", 2, 0},
 		"totals can't be had": {func(_ *rig, l *liar) {
 			l.refuse = func(q url.Values) int { return map[bool]int{false: 503}[isRows(q)] }
-		}, differ, "ask for totals: csv_report 1999-12-29:1999-12-31: 3 attempts over 2.002s: 503 Service Unavailable", 4, 0},
+		}, differ, "ask for totals: csv_report 1999-12-29:1999-12-31: 3 attempts over 2.027s: 503 Service Unavailable", 4, 0},
 		"totals take too long": {func(_ *rig, l *liar) {
 			l.refuse = func(q url.Values) int { return map[bool]int{false: 504}[isRows(q)] }
 		}, differ, "504 Gateway Timeout: the query takes too long", 5, 0},

@@ -34,7 +34,7 @@ func (w *watchedService) RoundTrip(r *http.Request) (*http.Response, error) {
 // limiter is what bounds the time, to three percent, and nothing else is waited for.
 func TestTheLimiterIsKeptFull(t *testing.T) {
 	const (
-		days, rate, burst = 365, 5, 2 * 5 // the burst is the client's default
+		days, rate, burst = 365, 5, 1 // the client's default, and the service's
 		latency           = 2 * time.Second
 		inFlight          = burst + rate*2 + 1 // a burst and what is sent while it is answered
 	)
@@ -68,19 +68,41 @@ func TestTheLimiterIsKeptFull(t *testing.T) {
 	})
 }
 
+// A service that enforces the very rate that it is asked at refuses nothing, from the first second on.
+func TestAServiceAtExactlyOurRate(t *testing.T) {
+	for _, c := range []struct{ rate, page int }{{10, 7}, {10, 1}, {50, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: 65, Rate: float64(c.rate), Burst: 1})
+			defer r.close()
+			r.options.Events = nil
+			r.options.Rules.Page = c.page
+			r.start(60)
+			r.client.Rate, r.client.InFlight, r.parallel = float64(c.rate), 0, 42
+			service := &watchedService{RoundTripper: r.client.HTTP.Transport}
+			r.client.HTTP = &http.Client{Transport: service}
+			r.ok()
+			if sent, refused := service.sent.Load(), service.refused.Load(); refused > 0 || int(sent) < 120/c.page {
+				t.Errorf("at %d a second, %d days a window: %d of %d requests were refused", c.rate, c.page, refused, sent)
+			}
+		})
+	}
+}
+
+const nightRate = 10 // the client's default
+
 // wholeNight makes what a night is: 60 days by 12 apps at the rate and the cap that are the defaults, from a service that takes two
 // seconds for an answer.
 func wholeNight(t testing.TB, reconcile report.Reconcile) *rig {
 	r := newRig(t, emulator.Options{Seed: 7, Rate: -1, Latency: 2 * time.Second})
 	r.options.Reconcile = reconcile
-	r.client.Rate, r.client.InFlight, r.parallel = 10, 0, 41
+	r.client.Rate, r.client.InFlight, r.parallel = nightRate, 0, 42
 	r.start(60)
 	return r
 }
 
-// Totals are asked for beside the rows: a night with them waits no longer.
+// Totals are asked for beside the rows: a night with them waits for nothing but the turns of its requests.
 func TestTotalsTakeNoTime(t *testing.T) {
-	took := map[report.Reconcile]time.Duration{}
+	took, requests := map[report.Reconcile]time.Duration{}, map[report.Reconcile]int64{}
 	for _, reconcile := range []report.Reconcile{report.ReconcileOff, report.ReconcileWarn} {
 		synctest.Test(t, func(t *testing.T) {
 			r := wholeNight(t, reconcile)
@@ -90,12 +112,13 @@ func TestTotalsTakeNoTime(t *testing.T) {
 			r.options.Rules.IgnoreLedger = true
 			began := time.Now()
 			res := r.ok()
-			took[reconcile] = time.Since(began)
+			took[reconcile], requests[reconcile] = time.Since(began), res.Outcome.Requests
 			t.Logf("reconcile %s: %d requests in %v", reconcile, res.Outcome.Requests, took[reconcile])
 		})
 	}
-	if with, without := took[report.ReconcileWarn], took[report.ReconcileOff]; with > without*102/100 {
-		t.Errorf("a night takes %v, and %v without totals", with, without)
+	turns := time.Duration(requests[report.ReconcileWarn]-requests[report.ReconcileOff]) * time.Second / nightRate
+	if with, without := took[report.ReconcileWarn], took[report.ReconcileOff]; with > without*102/100+turns {
+		t.Errorf("a night takes %v, and %v without totals, and %v are the turns of their requests", with, without, turns)
 	}
 }
 

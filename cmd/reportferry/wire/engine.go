@@ -87,7 +87,7 @@ func (e *Engine) service() (*adjust.Client, error) {
 	o := adjust.Options{
 		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID,
 		Options: transport.Options{
-			Rate: s.Rate, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts, Patience: s.Patience,
+			Rate: s.Rate, Burst: s.Burst, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts, Patience: s.Patience,
 			Logger: e.Log, UserAgent: "reportferry/" + e.Version,
 		},
 	}

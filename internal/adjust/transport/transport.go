@@ -32,7 +32,7 @@ import (
 // Options say how hard the service is pressed. Zero values stand for the defaults named below.
 type Options struct {
 	Rate      float64       // requests a second; default 10
-	Burst     int           // size of the token bucket; default twice the rate rounded up, at least 1
+	Burst     int           // size of the token bucket; default 1, with which no second has more requests than Rate
 	InFlight  int           // attempts between sending and the end of reading; default: as many as Rate needs
 	Share     Share         // this process's part of Rate and InFlight; default: all
 	Attempts  int           // attempts of one request, the first included; default 8
@@ -131,7 +131,7 @@ func (c *Client) Draw(n time.Duration) time.Duration { return time.Duration(c.dr
 const (
 	// usualLatency is the seconds of an answer for which the default of InFlight keeps the limiter busy: a burst is then
 	// on its way, and what follows it at the rate.
-	usualLatency = 2
+	usualLatency = 4
 
 	// mostInFlight is what older pages of the service's help take at a time from one address.
 	mostInFlight = 50
@@ -143,7 +143,7 @@ func withDefaults(o Options) Options {
 		// (dev.adjust.com/en/api/rs-api/rate-limits), which others behind the same address share.
 		o.Rate = 10
 	}
-	o.Burst = orElse(o.Burst, max(1, int(math.Ceil(2*o.Rate))))
+	o.Burst = orElse(o.Burst, 1)
 	o.InFlight = orElse(o.InFlight, min(o.Burst+int(math.Ceil(usualLatency*o.Rate))+1, mostInFlight))
 	o.Attempts = orElse(o.Attempts, 8)
 	o.Patience = orElse(o.Patience, 15*time.Minute)
