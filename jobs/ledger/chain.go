@@ -103,6 +103,10 @@ func (t *Table) readLoose(ctx context.Context, keys []string, within func(civil.
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
 	for i, key := range keys {
+		if e, ours := t.wrote(key); ours {
+			read[i], there[i] = e, true
+			continue
+		}
 		g.Go(func() error {
 			err := t.ledger.read(ctx, key, &read[i])
 			if isNotFound(err) {
@@ -135,6 +139,15 @@ func (t *Table) readLoose(ctx context.Context, keys []string, within func(civil.
 	}
 	slices.SortFunc(found, byPartition)
 	return found, dropped, nil
+}
+
+// wrote gives a record that this process created. What is under its key is that record, or nothing; or, after others have folded it, a
+// void one of a writer that was too late, which counts for as little as what was folded.
+func (t *Table) wrote(key string) (Record, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ours := t.own[key]
+	return e, ours
 }
 
 func byPartition(a, b Record) int {

@@ -121,13 +121,11 @@ func (c *Claim) take(ctx context.Context, before used) error {
 		return err
 	}
 	if after.swept >= c.number || highest(after.keys) != c.number {
-		_ = c.ledger.bucket.Delete(ctx, c.key(c.number)) // it is void; if it stays, the next claimant drops it
+		_ = c.ledger.drop(ctx, c.key(c.number)) // it is void; if it stays, the next claimant drops it
 		return c.outrun()
 	}
 	c.begin(ctx, start)
-	for _, key := range before.keys {
-		_ = c.ledger.bucket.Delete(ctx, key) // if it stays it does no harm, because ours is higher
-	}
+	_ = c.ledger.drop(ctx, before.keys...) // if they stay they do no harm, because ours is higher
 	return nil
 }
 

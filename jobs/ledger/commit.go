@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
@@ -46,6 +45,9 @@ func (t *Table) commit(ctx context.Context, e Record) error {
 	if !own {
 		return lost
 	}
+	t.mu.Lock()
+	t.own[key] = e
+	t.mu.Unlock()
 	if err := t.lookAgain(ctx, e); err != nil {
 		return err
 	}
@@ -106,26 +108,15 @@ func (t *Table) Doubt(ctx context.Context, e Record) error {
 }
 
 // dropAll drops records that a segment holds, or newer ones of their partitions: in any order, because each of them counts for nothing
-// beside the segment.
+// beside the segment. Those that stay do no harm, because their numbers are lower.
 func (t *Table) dropAll(ctx context.Context, keys []string) {
-	var g errgroup.Group
-	g.SetLimit(readers)
-	for _, key := range keys {
-		g.Go(func() error {
-			t.drop(ctx, key)
-			return nil
-		})
-	}
-	_ = g.Wait() // none of them fails
-}
-
-// drop deletes a record once a segment holds it or a newer one. If it stays it does no harm, because its number is
-// lower.
-func (t *Table) drop(ctx context.Context, key string) {
-	if err := t.ledger.bucket.Delete(ctx, key); err != nil && !isNotFound(err) {
-		return
+	if t.ledger.drop(ctx, keys...) != nil {
+		return // the next fold drops what is left
 	}
 	t.mu.Lock()
-	delete(t.loose, key)
-	t.mu.Unlock()
+	defer t.mu.Unlock()
+	for _, key := range keys {
+		delete(t.loose, key)
+		delete(t.own, key)
+	}
 }

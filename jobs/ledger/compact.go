@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -70,12 +71,8 @@ func (l *Ledger) compact(ctx context.Context, prefix string, n int, content any,
 	if err := drop(); err != nil {
 		return err
 	}
-	for _, key := range keys {
-		if number, ok := numbered(key); ok && number < n {
-			if err := l.drop(ctx, key); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return l.drop(ctx, slices.DeleteFunc(keys, func(key string) bool {
+		number, ok := numbered(key)
+		return !ok || number >= n
+	})...)
 }

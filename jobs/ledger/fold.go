@@ -9,6 +9,9 @@ import (
 // defaultFoldAbove is how many records may be objects of their own, unless the ledger's options say otherwise.
 const defaultFoldAbove = 64
 
+// relieveAbove is how many times as many records as may be loose one process writes before it folds them in the middle of a run.
+const relieveAbove = 4
+
 func segmentKey(table string, n int) string {
 	return fmt.Sprintf("tables/%s/segments/%06d.json", table, n)
 }
@@ -27,6 +30,19 @@ func (t *Table) Fold(ctx context.Context) error {
 		}
 	}
 	return t.sweep(ctx, t.ledger.foldAbove/2)
+}
+
+// Relieve folds while a run goes on, once this process has written several times the records that may be loose: each look at the table
+// lists them all, and the looks of a long backfill would take longer the longer it is. What goes wrong does no harm, and Fold at
+// the end of the run meets it again.
+func (t *Table) Relieve(ctx context.Context) {
+	t.mu.Lock()
+	wrote := len(t.own)
+	t.mu.Unlock()
+	if wrote > relieveAbove*t.ledger.foldAbove && t.folding.TryLock() {
+		defer t.folding.Unlock()
+		_ = t.Fold(ctx)
+	}
 }
 
 // Crowded tells whether Fold would fold records, as far as this table was read. It asks the store for nothing.

@@ -252,12 +252,12 @@ func TestAFoldGoesOn(t *testing.T) {
 	whole, err := l.get(t.Context(), key)
 	check(t, err)
 	check(t, l.put(t.Context(), key, whole[1:], &blob.WriterOptions{}))
-	if err := table.Fold(t.Context()); err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "the history of the table then lacks") {
+	if err := openTable(t, l).Fold(t.Context()); err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "the history of the table then lacks") {
 		t.Errorf("with a damaged record: %v", err)
 	}
 	check(t, l.put(t.Context(), key, whole, &blob.WriterOptions{}))
 	at(store, "create", "segments/000001.json", func() { store.Dead.Store(true) })
-	check(t, table.Fold(t.Context()))
+	check(t, openTable(t, l).Fold(t.Context()))
 	if keys, err := l.list(t.Context(), "tables/installs/partitions/"); err != nil || len(keys) != 5 {
 		t.Errorf("the process was killed, and there is %v, %v", keys, err)
 	}

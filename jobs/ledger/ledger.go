@@ -65,6 +65,7 @@ type Ledger struct {
 	clock     func() (time.Time, time.Duration)
 	foldAbove int
 	keep      time.Duration
+	deleteAll func(ctx context.Context, keys []string) (left []string)
 	proof     proof
 }
 
@@ -83,6 +84,9 @@ type Options struct {
 	// Claims are swept at half of it. 0: 64.
 	FoldAbove int
 
+	// DeleteAll deletes many objects in few calls, and gives those that it couldn't delete. Nil: each is deleted by a call of its own.
+	DeleteAll func(ctx context.Context, keys []string) (left []string)
+
 	// KeepHistory is how long history is kept, by the store's clock. 0: for ever.
 	KeepHistory time.Duration
 }
@@ -91,7 +95,7 @@ type Options struct {
 func Open(o Options) *Ledger {
 	l := &Ledger{
 		bucket: o.Bucket, dir: o.Dir, url: strings.TrimSuffix(o.URL, "/"), clock: o.Clock,
-		foldAbove: cmp.Or(o.FoldAbove, defaultFoldAbove), keep: o.KeepHistory, proof: proof{turn: make(chan struct{}, 1)},
+		foldAbove: cmp.Or(o.FoldAbove, defaultFoldAbove), keep: o.KeepHistory, deleteAll: o.DeleteAll, proof: proof{turn: make(chan struct{}, 1)},
 	}
 	if l.clock == nil {
 		began := time.Now()

@@ -40,7 +40,10 @@ func openURL(ctx context.Context, url string) (*Ledger, error) {
 		return nil, err
 	}
 	bucket, err := blobsink.OpenBucket(ctx, url)
-	return Open(Options{Bucket: bucket, Dir: dir, URL: url}), err
+	if err != nil {
+		return nil, err
+	}
+	return Open(Options{Bucket: bucket, Dir: dir, URL: url, DeleteAll: blobsink.Deleter(bucket, url)}), nil
 }
 
 // Of many clients that create one object, one wins, and it is the winner's that is there.

@@ -58,14 +58,10 @@ func (t *Table) sweep(ctx context.Context, above int) error {
 		numbers[unit] = max(numbers[unit], number)
 	}
 	drop := func() error {
-		g, ctx := errgroup.WithContext(ctx)
-		g.SetLimit(readers)
-		for _, key := range keys {
-			if unit, number, ok := t.parseClaimKey(key); ok && number <= numbers[unit] {
-				g.Go(func() error { return t.ledger.drop(ctx, key) })
-			}
-		}
-		return g.Wait()
+		return t.ledger.drop(ctx, slices.DeleteFunc(keys, func(key string) bool {
+			unit, number, ok := t.parseClaimKey(key)
+			return !ok || number > numbers[unit]
+		})...)
 	}
 	if maps.Equal(numbers, last) {
 		return drop() // a sweep that was cut short goes on
@@ -114,10 +110,22 @@ func (t *Table) parseClaimKey(key string) (unit string, number int, ok bool) {
 	return unit, number, ok
 }
 
-// drop deletes an object that may be gone already.
-func (l *Ledger) drop(ctx context.Context, key string) error {
-	if err := l.bucket.Delete(ctx, key); err != nil && !isNotFound(err) {
-		return fmt.Errorf("%w: drop %s: %w", ErrBucket, l.location(key), err)
+// drop deletes objects that may be gone already, in any order: in few calls where the store can, else side by side.
+func (l *Ledger) drop(ctx context.Context, keys ...string) error {
+	if l.deleteAll != nil && len(keys) > 0 {
+		call, done := bounded(ctx)
+		keys = l.deleteAll(call, keys)
+		_ = done(nil) // those that are left are tried one by one, and that says what is wrong
 	}
-	return nil
+	var g errgroup.Group
+	g.SetLimit(readers)
+	for _, key := range keys {
+		g.Go(func() error {
+			if err := l.bucket.Delete(ctx, key); err != nil && !isNotFound(err) {
+				return fmt.Errorf("%w: drop %s: %w", ErrBucket, l.location(key), err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
 }

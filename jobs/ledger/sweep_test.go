@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,6 +29,32 @@ func claimKeys(t *testing.T, l *Ledger) []string {
 	keys, err := l.list(t.Context(), "tables/installs/claims/")
 	check(t, err)
 	return keys
+}
+
+// What the store can't delete in few calls goes one by one, and what isn't there doesn't matter.
+func TestDropOfMany(t *testing.T) {
+	l, _ := distantLedger(t, nil)
+	var keys []string
+	for i := range 5 {
+		keys = append(keys, fmt.Sprintf("tables/installs/claims/u/%06d.json", i))
+		check(t, l.create(t.Context(), keys[i], []byte("x")))
+	}
+	calls := 0
+	l.deleteAll = func(ctx context.Context, keys []string) []string {
+		calls++
+		check(t, l.bucket.Delete(ctx, keys[0]))
+		return keys[1:]
+	}
+	check(t, l.drop(t.Context(), keys[:4]...))
+	if left := claimKeys(t, l); len(left) != 1 || left[0] != keys[4] || calls != 1 {
+		t.Errorf("%v is left after %d calls", left, calls)
+	}
+	l.deleteAll = func(_ context.Context, keys []string) []string { return keys }
+	check(t, l.drop(t.Context(), keys...))
+	check(t, l.drop(t.Context()))
+	if left := claimKeys(t, l); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
 }
 
 // Claims that were given back are dropped, and their numbers go on; those that weren't stay.

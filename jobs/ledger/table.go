@@ -19,17 +19,20 @@ type Table struct {
 	ledger *Ledger
 	name   string
 
+	folding sync.Mutex // held by Relieve
+
 	mu      sync.Mutex
-	entries Records         // the newest record of each partition
-	loose   map[string]bool // keys of records that are objects of their own, not folded yet; all are in entries
-	segment int             // the highest segment, 0 for none
+	entries Records           // the newest record of each partition
+	loose   map[string]bool   // keys of records that are objects of their own, not folded yet; all are in entries
+	own     map[string]Record // the records that this process created, until they are folded, by key: they needn't be read
+	segment int               // the highest segment, 0 for none
 	shapes  map[string]Shape
 }
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
 	t := &Table{
-		ledger: l, name: name, entries: Records{}, loose: map[string]bool{}, shapes: map[string]Shape{},
+		ledger: l, name: name, entries: Records{}, loose: map[string]bool{}, own: map[string]Record{}, shapes: map[string]Shape{},
 	}
 	return t, t.Refresh(ctx)
 }
@@ -131,7 +134,10 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 	g.SetLimit(readers)
 	for i, key := range unread {
 		g.Go(func() error {
-			if err := t.ledger.read(ctx, key, &read[i]); err != nil {
+			e, ours := t.wrote(key)
+			if ours {
+				read[i] = e
+			} else if err := t.ledger.read(ctx, key, &read[i]); err != nil {
 				return err
 			}
 			return t.check(key, read[i], segment)

@@ -72,6 +72,7 @@ func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Convert
 func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refresh.Window, a Answer) (out ledger.Outcome, err error) {
 	began := time.Now()
 	defer func() { out.Put += time.Since(began) }()
+	defer t.Relieve(ctx)
 	var errs []error
 	for i, part := range a.Parts {
 		err := t.deliver(ctx, c, d, w, a, part, &out)

@@ -36,6 +36,39 @@ func TestServers(t *testing.T) {
 	noneLeft(t, before)
 }
 
+// Many objects go by few calls where the store has one for that, whether they are there or not, and no others.
+func TestServersDeleteMany(t *testing.T) {
+	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
+		url := s.URL(t)
+		b := mustOpenBucket(t, url)
+		drop := Deleter(b, url)
+		if drop == nil != (s.Scheme != "s3") {
+			t.Fatal("in few calls:", drop != nil)
+		}
+		if drop == nil {
+			return
+		}
+		keys := []string{"was never there"}
+		for i := range mostDeleted + 1 {
+			keys = append(keys, fmt.Sprintf("claims of Zoë & Co. <%d>/1.json", i))
+			if err := b.WriteAll(t.Context(), keys[i+1], nil, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if left := drop(t.Context(), keys[:mostDeleted+1]); len(left) > 0 {
+			t.Errorf("left: %q", left)
+		}
+		if there := readBucket(b)(t); len(there) != 1 {
+			t.Errorf("%d objects are there, want the one that wasn't named", len(there))
+		}
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if left := drop(over, keys); len(left) != len(keys) {
+			t.Errorf("nothing could be deleted, and %d of %d are left", len(left), len(keys))
+		}
+	})
+}
+
 // Wrong keys are a matter of permission on the servers too, and the message names the variables to set; a probe with the
 // right ones leaves nothing behind.
 func TestServersRefuseWrongKeys(t *testing.T) {

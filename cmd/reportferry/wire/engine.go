@@ -145,6 +145,7 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger.Ledger, error) {
 	}
 	return ledger.Open(ledger.Options{
 		Bucket: bucket, Dir: dir, URL: sinks.Redact(rawURL), KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour,
+		DeleteAll: blobsink.Deleter(bucket, rawURL),
 	}), nil
 }
 

@@ -119,6 +119,10 @@ func (k *kind) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	k.process.world.books.read(k.process, k.table.Table)
 	k.process.world.watch.works(k.process, window)
 	defer func() { k.process.holding = nil }()
+	defer func() {
+		k.table.Relieve(ctx)
+		k.process.world.annals.lookUp(ctx, k.table.Table)
+	}()
 	if err := k.table.SaveShape(ctx, shape); err != nil {
 		out.Failed = len(window.Due)
 		return out, err
