@@ -101,7 +101,7 @@ func configObject(c *Config) strict.Object {
 		strict.Optional("heartbeat", secretAddress, &c.Heartbeat, "${HEARTBEAT_URL}",
 			"Where the address is kept that is told of each run: `/start` at its beginning, the address itself after a success, and the exit code behind it after a failure, as healthchecks.io has it. A watcher that hears nothing knows of a run that never began."),
 		strict.Optional("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
-			"Folder in which finished files wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
+			"Folder in which finished files over 64 KiB wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
 			"How long a claim on a piece of work holds without a heartbeat. After that, another process may take the work over."),
 		strict.Optional("state_tables", strict.Bool, &c.States, "false", "Whether the sinks get the tables `_reportferry_partitions` and `_reportferry_restatements`, which tell which partitions are final, and what was restated. They do by default."),

@@ -24,6 +24,7 @@ type Converter struct {
 	seed    uint64 // the hash of a row before its first cell
 	budget  *Budget
 	dir     string
+	hold    int
 	notes   map[string]string // metadata of every file
 	run     string            // for stamps, as loaded is
 	loaded  time.Time
@@ -74,7 +75,7 @@ func newConverter(o Options) (*Converter, error) {
 	}
 	c := &Converter{
 		columns: o.Columns, heads: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns), budget: o.Budget,
-		writer: writer, dir: o.Dir, notes: o.Metadata, run: o.Run,
+		writer: writer, dir: o.Dir, hold: o.Hold, notes: o.Metadata, run: o.Run,
 		byDay: map[int64]int{}, counts: make([]int, len(o.Partitions)),
 	}
 	for _, source := range o.Ignored {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -20,7 +19,7 @@ const GroupSeparator = "\x1f"
 // a file and without a hash, under its values joined by GroupSeparator. The columns are to be those that the part was written
 // with.
 func (p Part) Grouped(ctx context.Context, columns []Column, by []string) (groups map[string]Part, err error) {
-	disk, err := os.Open(p.Path)
+	disk, err := p.open()
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,7 @@
 package table
 
 import (
-	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 
@@ -17,15 +15,10 @@ import (
 type partition struct {
 	date   civil.Date
 	group  *parquet.Group // the rows that aren't written yet; nil when there are none
-	file   *spool         // nil until the first row group is written
+	file   *parquet.File  // nil until the first row group is written
+	spool  *spool         // where it grows
 	digest digest
 	tally  []tally // by column
-}
-
-// spool is a partition's file on disk.
-type spool struct {
-	*parquet.File
-	disk *os.File
 }
 
 // begin creates a partition's file, if there is none yet.
@@ -37,11 +30,13 @@ func (c *Converter) begin(p *partition) error {
 	if c.route == NoRoute {
 		name = "all"
 	}
-	disk, err := os.CreateTemp(c.dir, "part-"+name+"-*.parquet")
-	if err != nil {
-		return fmt.Errorf("create a spool file: %w", err)
+	p.spool = &spool{dir: c.dir, pattern: "part-" + name + "-*.parquet", hold: c.hold}
+	if c.hold == 0 {
+		if err := p.spool.move(); err != nil {
+			return err
+		}
 	}
-	p.file = &spool{c.writer.Create(disk), disk}
+	p.file = c.writer.Create(p.spool)
 	for _, key := range slices.Sorted(maps.Keys(c.notes)) {
 		p.file.Note(key, c.notes[key])
 	}
@@ -53,14 +48,15 @@ func (c *Converter) begin(p *partition) error {
 func (p *partition) part(columns []Column) (Part, error) {
 	p.file.Note("rows", strconv.FormatInt(p.digest.rows, 10))
 	size, err := p.file.Close()
-	if err == nil {
-		err = p.file.disk.Close()
+	if err != nil {
+		return Part{}, err
 	}
+	path, held, err := p.spool.end()
 	if err != nil {
 		return Part{}, err
 	}
 	part := Part{
-		Partition: p.date, Path: p.file.disk.Name(), Rows: p.digest.rows, Size: size, Hash: p.digest.String(),
+		Partition: p.date, Path: path, held: held, Rows: p.digest.rows, Size: size, Hash: p.digest.String(),
 		Sums: map[string]string{}, Decimals: map[string]int{}, Nulls: map[string]int64{}, Rounded: map[string]int64{},
 	}
 	for i, c := range columns {
@@ -83,10 +79,9 @@ func (c Column) summed() bool {
 	return c.Additive && c.Source != "" && (c.Type == catalog.Int64 || c.Type == catalog.Decimal || c.Type == catalog.Double)
 }
 
-// discard closes and removes the partition's file, if there is one.
+// discard removes the partition's file, if there is one.
 func (p *partition) discard() {
-	if p.file != nil {
-		_ = p.file.disk.Close() // an error doesn't matter: the file is removed
-		_ = os.Remove(p.file.disk.Name())
+	if p.spool != nil {
+		p.spool.discard()
 	}
 }

@@ -50,6 +50,7 @@ type Options struct {
 	Route      int               // index of the column whose date, or hour's date, is a row's partition; or NoRoute
 	Partitions []civil.Date      // first day of each expected partition, in any order, once each; a row of another one is an error
 	Dir        string            // folder of the parts' files; "" for the system's temporary one
+	Hold       int               // a part of at most so many bytes is held in memory, and only larger ones are files; 0: all are files
 	Codec      string            // "zstd" (also when empty), "snappy" or "none"
 	Budget     *Budget           // shared by converters that work at once; nil for a budget of its own, of DefaultBudget bytes
 	Run        string            // the ID of the run, for the column that tells it
@@ -57,10 +58,11 @@ type Options struct {
 }
 
 // A Part is one finished Parquet file with the whole content of one partition. The file belongs to the caller, who
-// removes it.
+// removes it, and opens it by Open.
 type Part struct {
 	Partition civil.Date
-	Path      string
+	Path      string // of the file; empty when it is held in memory
+	held      []byte // the file; nil when it is at Path
 	Rows      int64
 	Size      int64             // bytes
 	Hash      string            // content hash, 48 hexadecimal digits: the same for the same rows, in any order, row groups or codec

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io"
-	"os"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -56,7 +54,7 @@ func (a Answer) cause() string {
 // Converter makes the converter that turns an answer about these partitions into parts.
 func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Converter, error) {
 	return table.New(table.Options{
-		Columns: d.Columns, Ignored: d.Ignored, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Codec: t.o.Codec, Budget: t.o.Budget, Run: t.o.Run,
+		Columns: d.Columns, Ignored: d.Ignored, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Hold: t.o.Hold, Codec: t.o.Codec, Budget: t.o.Budget, Run: t.o.Run,
 		Metadata: map[string]string{
 			"table": t.o.Name, "fingerprint": d.Shape.FingerprintID(),
 			// The text makes every file another one, also of the same rows. S3's ETag, which conditional writes go by, is a sum
@@ -86,7 +84,7 @@ func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 				errs = append(errs, ctx.Err()) // nil when the claim is lost, which has been said
 			}
 			for _, rest := range a.Parts[i+1:] {
-				_ = os.Remove(rest.Path) // the next run makes these spool files anew
+				rest.Remove() // the next run makes it anew
 			}
 			break
 		}
@@ -95,12 +93,12 @@ func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 }
 
 func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refresh.Window, a Answer, part table.Part, out *ledger.Outcome) error {
-	defer os.Remove(part.Path) //nolint:errcheck // a spool file
+	defer part.Remove()
 	t.remark(d, part, out)
 	state, size, err := t.Publish(ctx, c, Publication{
 		Part: sinks.Part{
 			Table: t.o.Name, Partition: part.Partition, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: t.o.Run, Schema: d.Schema,
-			Open: func() (io.ReadCloser, error) { return os.Open(part.Path) },
+			Open: part.Open,
 		},
 		Base: w.Base[part.Partition], Run: t.o.Run, Reason: w.Reason(part.Partition), Fetched: a.Fetched, Replayed: a.Replayed, Cause: a.cause(),
 		Finality: d.Rules.Finality(part.Partition, a.Fetched).State, Shape: d.Shape.ID(), Sums: part.Sums,

@@ -34,6 +34,7 @@ type Options struct {
 	Job, Run string // for records and logs
 	Codec    string // of the parts, as table.Options has it
 	SpoolDir string
+	Hold     int // as table.Options has it
 	Budget   *table.Budget
 	OnEmpty  OnEmpty
 	Again    bool         // put whatever the ledger says the sinks hold, and over what others put there

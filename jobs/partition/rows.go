@@ -3,7 +3,6 @@ package partition
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -48,7 +47,7 @@ func (t *Table) PutRows(ctx context.Context, c ledger.Hold, d Definition, partit
 	for _, part := range parts {
 		part.Nulls = nil // they are meant
 		if t.holds(w.Base[part.Partition], part, d.Shape) {
-			_ = os.Remove(part.Path) // a spool file
+			part.Remove()
 			continue
 		}
 		fresh = append(fresh, part)
@@ -62,7 +61,7 @@ func (t *Table) PutRows(ctx context.Context, c ledger.Hold, d Definition, partit
 	g.SetLimit(putters)
 	for i, part := range fresh {
 		if err != nil {
-			_ = os.Remove(part.Path)
+			part.Remove()
 			continue
 		}
 		g.Go(func() error {

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -91,7 +90,7 @@ func (f *fetch) askAs(ctx context.Context, partition civil.Date, cols *columns) 
 	if err != nil {
 		return table.Part{}, err
 	}
-	_ = os.Remove(a.Parts[0].Path)
+	a.Parts[0].Remove()
 	return a.Parts[0], nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -129,7 +128,7 @@ func (f *fetch) totals(ctx context.Context, row []civil.Date, apps []string) ([]
 	}
 	parts, err := f.totalsBy(ctx, row, nil, f.cols.totalled, filters)
 	for _, p := range parts {
-		_ = os.Remove(p.Path) // the sums are all that is needed of it
+		p.Remove() // the sums are all that is needed of it
 	}
 	if !errors.Is(err, adjust.ErrTooSlow) || len(row) == 1 && len(apps) < 2 {
 		return parts, err
@@ -179,7 +178,7 @@ func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, met
 		}
 	}
 	conv, err := table.New(table.Options{
-		Columns: columns, Route: route, Partitions: row, Dir: f.o.SpoolDir, Codec: "none", Budget: table.NewBudget(totalsBudget),
+		Columns: columns, Route: route, Partitions: row, Dir: f.o.SpoolDir, Hold: table.HoldSmall, Codec: "none", Budget: table.NewBudget(totalsBudget),
 	})
 	if err != nil {
 		return nil, err

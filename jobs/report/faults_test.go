@@ -11,6 +11,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/report"
 )
@@ -103,6 +104,7 @@ func faultRun(t *testing.T, faults []emulator.Fault, pairs, days, apps int, reco
 		defer r.close()
 		r.start(days)
 		r.options.Query.Metrics, r.options.Reconcile = r.options.Query.Metrics[:5], reconcile
+		r.options.Hold = len(faults) % 2 * table.HoldSmall
 		sink := watch(r.sink)
 		r.options.Targets = []ledger.Target{{Name: "out", Sink: sink}}
 		start := time.Now()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -105,11 +104,11 @@ func (p *plan) take(a partition.Answer, e edition) (partition.Answer, error) {
 		a.Control[was.Partition] = was.Control
 	}
 	for _, part := range made {
-		_ = os.Remove(part.Path) // a spool file
+		part.Remove()
 	}
 	if err != nil {
 		for _, part := range parts {
-			_ = os.Remove(part.Path)
+			part.Remove()
 		}
 		return a, err
 	}

@@ -66,6 +66,7 @@ type Options struct {
 	Reconcile   Reconcile // empty: warn
 	Codec       string
 	SpoolDir    string
+	Hold        int // as table.Options has it
 	Budget      *table.Budget
 	Raw         *raw.Store // keeps the answers as they come; nil: nothing does
 	Log         *slog.Logger
@@ -220,7 +221,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledger.Shape, known bool, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules}
 	if p.table, err = partition.Open(ctx, partition.Options{
-		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir,
+		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir, Hold: k.o.Hold,
 		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,
 	}); err != nil {
 		return nil, recorded, false, err

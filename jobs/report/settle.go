@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -126,7 +125,7 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 			continue
 		}
 		f.out.Failed++
-		_ = os.Remove(p.Path)
+		p.Remove()
 		err = errors.Join(err, fmt.Errorf("reconcile %s/%s: %w: %s; the old rows stay", f.o.Table, span([]civil.Date{p.Partition}), errTotals, c.Say()))
 	}
 	out, failed := f.table.Deliver(ctx, f.claim, f.cols.Definition, f.window, a.Only(parts...))
@@ -164,7 +163,7 @@ func (f *fetch) again(ctx context.Context) (left []doubt, err error) {
 			continue
 		}
 		delete(answers, d.part().Partition)
-		_ = os.Remove(d.part().Path) // the newer answer takes its place
+		d.part().Remove() // the newer answer takes its place
 		d.answer, d.differences = a, found[d.part().Partition]
 		if d.differences != nil {
 			left = append(left, d)
@@ -174,7 +173,7 @@ func (f *fetch) again(ctx context.Context) (left []doubt, err error) {
 		err = errors.Join(err, f.publish(ctx, a, map[civil.Date]*ledger.Control{d.part().Partition: c}))
 	}
 	for _, a := range answers {
-		_ = os.Remove(a.Parts[0].Path) // of partitions in between
+		a.Parts[0].Remove() // of partitions in between
 	}
 	return left, err
 }
@@ -242,7 +241,7 @@ func (f *fetch) placed(ctx context.Context, doubts []doubt, by, only []string) (
 		if i := slices.IndexFunc(doubts, func(d doubt) bool { return d.part().Partition == t.Partition }); i >= 0 {
 			found = append(found, f.place(ctx, &doubts[i], t, columns, metrics, by, only)...)
 		}
-		_ = os.Remove(t.Path)
+		t.Remove()
 	}
 	return found
 }

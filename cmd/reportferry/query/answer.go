@@ -212,7 +212,7 @@ func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(parts[0].Path)
+	f, err := parts[0].Open()
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		},
 		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: partition.OnEmpty(r.OnEmpty),
 		Reconcile: report.Reconcile(r.Reconcile), Drift: report.Drift(r.Drift), Probe: r.Probe,
-		Codec: r.Codec, SpoolDir: s.Spool, Budget: s.Budget, Raw: kept, Log: s.Log,
+		Codec: r.Codec, SpoolDir: s.Spool, Hold: table.HoldSmall, Budget: s.Budget, Raw: kept, Log: s.Log,
 	}
 	for _, other := range s.Config.Jobs {
 		if other.Events != nil && s.Ledger != nil {
