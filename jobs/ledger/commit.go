@@ -117,6 +117,5 @@ func (t *Table) dropAll(ctx context.Context, keys []string) {
 	defer t.mu.Unlock()
 	for _, key := range keys {
 		delete(t.loose, key)
-		delete(t.own, key)
 	}
 }

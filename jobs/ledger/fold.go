@@ -75,10 +75,7 @@ func (t *Table) fold(ctx context.Context) error {
 	next := c.segment + 1
 	return t.ledger.compact(ctx, t.prefix("segments"), next, newest, func() error {
 		t.mu.Lock()
-		t.segment = max(t.segment, next)
-		for _, e := range newest {
-			t.keep(e)
-		}
+		t.foldedInto(next, newest)
 		t.mu.Unlock()
 		t.dropAll(ctx, c.loose)
 		return t.forget(ctx)

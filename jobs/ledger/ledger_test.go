@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,6 +118,47 @@ func TestFold(t *testing.T) {
 			t.Errorf("a reader that was open all the time sees %d records", len(early.Sorted()))
 		}
 	})
+}
+
+// A long run folds as it goes on, and not at every window: neither where nothing may be deleted, nor where another process folds.
+func TestRelieve(t *testing.T) {
+	const records, foldAbove = 60, 2
+	for name, c := range map[string]struct{ keeps, others bool }{"alone": {}, "where nothing may be deleted": {keeps: true}, "where others fold": {others: true}} {
+		var folds, deletes atomic.Int64
+		l, store := distantLedger(t, func(call, key string) {
+			if call == "create" && strings.Contains(key, "/segments/") {
+				folds.Add(1)
+			}
+			if call == "delete" {
+				deletes.Add(1)
+			}
+		})
+		l.foldAbove, store.Keeps = foldAbove, c.keeps
+		table, looks := openTable(t, l), 0
+		for day := range records {
+			check(t, table.Commit(t.Context(), record(day, "a")))
+			if c.others {
+				check(t, openTable(t, l).Fold(t.Context()))
+			}
+			before := store.Calls.Load()
+			table.Relieve(t.Context())
+			if store.Calls.Load() > before {
+				looks++
+			}
+		}
+		if most := records/(relieveAbove*foldAbove) + 1; !c.others && looks == 0 || looks > most {
+			t.Errorf("%s: %d of %d records were followed by a look at the table, want %d at most", name, looks, records, most)
+		}
+		if n := folds.Load(); n == 0 || !c.others && n > int64(looks) {
+			t.Errorf("%s: %d folds", name, n)
+		}
+		if n := deletes.Load(); c.keeps && n > int64(looks*(readers+2)) {
+			t.Errorf("%s: %d deletes were tried", name, n)
+		}
+		if got := openTable(t, l).Sorted(); len(got) != records {
+			t.Errorf("%s: %d records, want %d", name, len(got), records)
+		}
+	}
 }
 
 // Readers, writers and folders at once: nothing that was recorded is ever lost.

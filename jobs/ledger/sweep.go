@@ -117,10 +117,13 @@ func (l *Ledger) drop(ctx context.Context, keys ...string) error {
 		keys = l.deleteAll(call, keys)
 		_ = done(nil) // those that are left are tried one by one, and that says what is wrong
 	}
-	var g errgroup.Group
+	g, ctx := errgroup.WithContext(ctx) // a store that lets nobody delete isn't asked for all of them
 	g.SetLimit(readers)
 	for _, key := range keys {
 		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			if err := l.bucket.Delete(ctx, key); err != nil && !isNotFound(err) {
 				return fmt.Errorf("%w: drop %s: %w", ErrBucket, l.location(key), err)
 			}

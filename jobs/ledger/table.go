@@ -102,11 +102,20 @@ func (t *Table) readSegment(ctx context.Context, n int) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.segment = max(t.segment, n)
-	for _, e := range folded {
-		t.keep(e)
-	}
+	t.foldedInto(n, folded)
 	return nil
+}
+
+// foldedInto takes the records of segment n. What this process wrote and is in it, or replaced by it, isn't kept any longer, whether its
+// object could be deleted or not. The caller holds mu.
+func (t *Table) foldedInto(n int, records []Record) {
+	t.segment = max(t.segment, n)
+	seqs := map[civil.Date]int{}
+	for _, e := range records {
+		t.keep(e)
+		seqs[e.Partition] = e.Seq
+	}
+	maps.DeleteFunc(t.own, func(_ string, e Record) bool { return e.Seq <= seqs[e.Partition] })
 }
 
 func (t *Table) readEntries(ctx context.Context, keys []string) error {

@@ -19,6 +19,7 @@ type Store struct {
 	Calls    atomic.Int64
 	Before   func(call, key string)            // call is attributes, list, read, write, create or delete; nil: nothing happens
 	Dead     atomic.Bool                       // from now on no write arrives: the process that made them was killed
+	Keeps    bool                              // refuses to delete, as stores do that must keep all for years
 	Careless bool                              // creates what exists already, as some stores do
 	Answer   func(key string, err error) error // what the caller of a write is told; nil: the truth
 }
@@ -33,7 +34,10 @@ func (d link) call(name, key string) {
 // Open is the store as a bucket. Each process of a test opens its own.
 func (s *Store) Open() *blob.Bucket { return blob.NewBucket(link{s}) }
 
-var errKilled = errors.New("the process was killed")
+var (
+	errKilled = errors.New("the process was killed")
+	errKept   = errors.New("nothing may be deleted here")
+)
 
 // A link is the driver of the bucket.
 type link struct{ *Store }
@@ -118,6 +122,9 @@ func (d link) Delete(ctx context.Context, key string) error {
 	d.call("delete", key)
 	if d.Dead.Load() {
 		return errKilled
+	}
+	if d.Keeps {
+		return errKept
 	}
 	return d.Bucket.Delete(ctx, key)
 }
