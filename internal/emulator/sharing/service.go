@@ -109,12 +109,12 @@ func (s *Service) Reset() error { return s.books.reset() }
 func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	req, bad, refused := s.read(r)
 	if x.Fault.Refuses() {
-		req = request{} // of no device
+		req = request{}   // of no device
+		s.books.faulted() // before the client can look at the books
 	}
 	leave := s.books.enter(req)
 	defer leave()
 	if x.Struck(r, failed) {
-		s.books.faulted()
 		return
 	}
 	x.Wait(r)

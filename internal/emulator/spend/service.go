@@ -55,8 +55,10 @@ func (s *Service) Publish() error { return s.books.publish(s.world.Store) }
 
 // Serve answers POST /cost.
 func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
+	if x.Fault.Refuses() {
+		s.books.faulted() // before the client can look at the books
+	}
 	if x.Struck(r, plain) {
-		s.books.faulted()
 		return
 	}
 	x.Wait(r)
