@@ -18,9 +18,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // and the driver "sqlite"
 )
 
 // readers is how many queries run at once; a further one waits for a connection.
@@ -57,7 +59,7 @@ func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err e
 		return nil, err
 	}
 	ctx := context.Background()
-	conn, err := s.db.Conn(ctx)
+	conn, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +68,7 @@ func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err e
 		return nil, err
 	}
 	for range readers {
-		if conn, err = s.db.Conn(ctx); err != nil {
+		if conn, err = s.connect(ctx); err != nil {
 			return nil, err
 		}
 		s.read <- conn
@@ -80,11 +82,30 @@ func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err e
 	return s, nil
 }
 
+// patience is how long a connection waits for others' locks.
+const patience = 10 * time.Second
+
+// connect opens a connection. SQLite's own waiting doesn't cover the moment in which another connection puts the file into
+// WAL mode, or takes it out at its end: the one that comes second is told at once that the file is locked.
+func (s *DB) connect(ctx context.Context) (*sql.Conn, error) {
+	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		conn, err := s.db.Conn(ctx)
+		var refused *sqlite.Error
+		if !errors.As(err, &refused) || refused.Code()&0xff != busy || time.Since(start) > patience {
+			return conn, err
+		}
+	}
+}
+
+// busy is SQLITE_BUSY, the low byte of all codes that say so. Source: sqlite.org/rescode.html.
+const busy = 5
+
 // dataSource names the file as a URI, so that no character of its path is taken for a parameter. Transactions take the
 // write lock at once and wait for it, because a second process on a kept file would else be refused in the middle of one.
 func dataSource(file, flush string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()}
-	return u.String() + "?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(" + flush +
+	return u.String() + "?_txlock=immediate&_pragma=busy_timeout(" +
+		strconv.FormatInt(patience.Milliseconds(), 10) + ")&_pragma=journal_mode(wal)&_pragma=synchronous(" + flush +
 		")&_pragma=temp_store(memory)&_pragma=cache_size(-4000)"
 }
 
