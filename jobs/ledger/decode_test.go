@@ -86,7 +86,7 @@ func TestDecodeEntriesAsEncodingJSONDoes(t *testing.T) {
 			t.Fatalf("read %s as\n%+v, want\n%+v", raw, got, want)
 		}
 	})
-	if fast == 0 || faults == 0 {
+	if enough := all >= 100; enough && (fast == 0 || faults == 0) { // a fifth is read fast: of the few of a short run there may be none
 		t.Errorf("of %d, %d were read fast and %d were wrong", all, fast, faults)
 	}
 }
