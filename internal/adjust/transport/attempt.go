@@ -67,10 +67,7 @@ func (x *exchange) send(secret string) *failure {
 // sign sets the header of an attempt.
 func (x *exchange) sign(req *http.Request, secret string) {
 	if x.record() && x.Credential != nil {
-		var made bool
-		if req.Header, made = x.Credential.header(x.Header, x.agent, secret); made && secret != "" {
-			x.secrets.add(secret)
-		}
+		req.Header = x.Credential.header(x.Header, x.agent, secret, x.secrets)
 		return
 	}
 	maps.Copy(req.Header, x.Header)

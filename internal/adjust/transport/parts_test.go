@@ -29,6 +29,30 @@ func TestTimedOut(t *testing.T) {
 	}
 }
 
+// A header is there for other requests only when its secret is known: what the service answers to them may repeat it.
+func TestASecretIsKnownBeforeItIsSent(t *testing.T) {
+	c, known := &Credential{Header: "Authorization"}, &secrets{}
+	known.mu.Lock() // the request that makes the header comes no further
+	made := make(chan struct{})
+	go func() {
+		defer close(made)
+		c.header(http.Header{}, "agent", "secret-of-the-test", known)
+	}()
+	for range 100 {
+		time.Sleep(time.Millisecond)
+		if c.last.Load() != nil {
+			t.Error("another request can send a secret that nobody knows")
+			break
+		}
+	}
+	known.mu.Unlock()
+	<-made
+	h := c.header(http.Header{}, "agent", "secret-of-the-test", known)
+	if said := known.scrub("sent by " + h.Get("Authorization")); said != "sent by Bearer "+blot {
+		t.Error(said)
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	const at = "Mon, 02 Jan 2040 10:00:30 GMT"
 	for _, tt := range []struct {

@@ -86,17 +86,18 @@ type provedHeader struct {
 }
 
 // header is the header of a record: what the endpoint and the client say, and the secret.
-func (c *Credential) header(of http.Header, agent, secret string) (h http.Header, made bool) {
+func (c *Credential) header(of http.Header, agent, secret string, known *secrets) http.Header {
 	if last := c.last.Load(); last != nil && last.secret == secret {
-		return last.header, false
+		return last.header
 	}
-	h = of.Clone()
+	h := of.Clone()
 	h.Set("User-Agent", agent)
 	if secret != "" {
+		known.add(secret) // before another request can send it, whose answer may repeat it
 		c.set(h, secret)
 	}
 	c.last.Store(&provedHeader{secret, h})
-	return h, true
+	return h
 }
 
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
