@@ -101,7 +101,7 @@ func TestBucketCalls(t *testing.T) {
 		args []string
 		most int
 	}{
-		{"a first load of 60 days", []string{"run"}, 600},
+		{"a first load of 60 days", []string{"run"}, 330},
 		{"a night where nothing is due", []string{"run"}, 20},
 		{"a night with a lookback of 7 days", []string{"run", "--now"}, 115},
 		{"another one", []string{"run", "--now"}, 115},

@@ -132,7 +132,7 @@ func TestHistoryForPrograms(t *testing.T) {
 		want  string
 	}{
 		{"changes --since 2009-12-29 --format json", 0, 4, `"metric":"cost","was":"433.91","is":"211.12","delta":"-222.79","reason":"drift","finality":"final","size":-0.4996`},
-		{"changes --since 2009-12-29 --limit 1 --log-format json", 0, 4, `{"job":"campaigns_daily","table":"campaigns_daily","partition":"2009-12-19","seq":6,"before":"2009-12-24T06:00:00Z"`},
+		{"changes --since 2009-12-29 --limit 1 --log-format json", 0, 4, `{"job":"campaigns_daily","table":"campaigns_daily","partition":"2009-12-19","seq":16,"before":"2009-12-24T06:00:00Z"`},
 		{"changes --since 2009-12-29 --format csv", 0, 5, "cost,433.91,211.12,-222.79,-0.49966246599429,final,drift"},
 		{"history campaigns_daily --from 2009-12-26 --metric cost --format json", 0, 3, `"sums":{"cost":"529.810000"}`},
 		{"history campaigns_daily --from 2009-12-26 --format csv", 0, 10, "missing,written,restating,installs,1245,\n"},

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"cloud.google.com/go/civil"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // Chains are the records of a table that history doesn't have to itself: those of the segment that holds, and on top of each the
@@ -33,16 +36,16 @@ func (t *Table) chains(ctx context.Context, within func(civil.Date) bool) (c cha
 	return c, err
 }
 
-// readChains reads them once. The order matters: a record under a number that was used, folded and deleted before is below the
-// segment's, and it is told from the others because the segments are listed after it was read. A compactor may be deleting records
-// meanwhile, for minutes when there are many: what is gone by then, the segment holds, or something newer of the partition.
+// readChains reads them once. The order matters: an object under a number that was used, folded and deleted before is below the
+// segment's, and it is told from the others because the segments are listed after it was read. A compactor may be deleting objects
+// meanwhile: what is gone by then, the segment holds, or something newer.
 func (t *Table) readChains(ctx context.Context, within func(civil.Date) bool) (c chains, whole bool, err error) {
 	keys, err := t.ledger.list(ctx, t.prefix("partitions"))
 	if err != nil {
 		return c, false, err
 	}
 	keys = slices.DeleteFunc(keys, func(key string) bool { _, _, ok := parseEntryKey(key); return !ok })
-	loose, dropped, err := t.readLoose(ctx, keys, within)
+	loose, err := t.readLoose(ctx, keys, within)
 	if err != nil {
 		return c, false, err
 	}
@@ -57,97 +60,128 @@ func (t *Table) readChains(ctx context.Context, within func(civil.Date) bool) (c
 			return c, false, err
 		}
 	}
+	tops := map[civil.Date]int{} // by week: the highest number that is folded
 	for _, e := range folded {
+		tops[weekOf(e.Partition)] = max(tops[weekOf(e.Partition)], e.Seq)
 		if within(e.Partition) {
 			c.records[e.Partition] = []Record{e}
 		}
 	}
 	whole = true
-	for _, e := range loose {
-		if err := t.check(entryKey(t.name, e.Partition, e.Seq), e, c.segment); err != nil {
+	next := maps.Clone(tops) // by week: the highest number up to which all are known
+	for _, o := range loose {
+		if o.gone {
+			whole = whole && o.number <= tops[weekOf(o.first)]
+			continue
+		}
+		if err := t.check(o.key, o.batch, c.segment); err != nil {
 			return c, false, err
 		}
-		chain := c.records[e.Partition]
-		last := 0
-		if len(chain) > 0 {
-			last = chain[len(chain)-1].Seq
-		}
-		if e.Seq <= last {
+		if !o.old && o.number <= tops[o.first] {
 			continue // folded before, or void
 		}
-		whole = whole && e.Seq == last+1
-		c.records[e.Partition] = append(chain, e)
-		c.above++
-	}
-	for partition, seq := range dropped {
-		chain := c.records[partition]
-		whole = whole && len(chain) > 0 && chain[len(chain)-1].Seq >= seq
+		week := weekOf(o.first)
+		whole = whole && (o.old || o.number == next[week]+1)
+		next[week] = max(next[week], o.number)
+		for _, e := range o.records {
+			if within(e.Partition) {
+				whole = c.add(e) && whole
+			}
+		}
 	}
 	return c, whole, nil
 }
 
-// readLoose reads records by their keys, ascending by partition and number. Of those that are gone by now it gives the highest
-// number of each partition.
-func (t *Table) readLoose(ctx context.Context, keys []string, within func(civil.Date) bool) (read []Record, dropped map[civil.Date]int, err error) {
+// add adds a record that is above those of its partition. It answers false when one between them is missing.
+func (c *chains) add(e Record) (whole bool) {
+	chain, last := c.records[e.Partition], 0
+	if len(chain) > 0 {
+		last = chain[len(chain)-1].Seq
+	}
+	if e.Seq <= last {
+		return true // folded before
+	}
+	c.records[e.Partition] = append(chain, e)
+	c.above++
+	return e.After == last
+}
+
+// A looseObject has records that aren't folded yet, as far as its key was still there when it was to be read.
+type looseObject struct {
+	key    string
+	first  civil.Date
+	number int
+	batch
+	gone bool
+}
+
+// readLoose reads objects with records by their keys: those of earlier versions first, because all numbers that they have used are below
+// the week's, and then those of weeks. Each are ascending by date and number.
+func (t *Table) readLoose(ctx context.Context, keys []string, within func(civil.Date) bool) ([]looseObject, error) {
+	var read []looseObject
 	newest := map[civil.Date]int{}
 	for _, key := range keys {
-		partition, seq, _ := parseEntryKey(key)
-		newest[partition] = max(newest[partition], seq)
+		o := looseObject{key: key}
+		o.first, o.number, _ = parseEntryKey(key)
+		newest[o.first] = max(newest[o.first], o.number)
+		if within(o.first) || weekOf(o.first) == o.first && anyOf(o.first, within) {
+			read = append(read, o)
+		}
 	}
-	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
-		partition, _, _ := parseEntryKey(key)
-		return !within(partition)
-	})
-	read = make([]Record, len(keys))
-	there := make([]bool, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
-	for i, key := range keys {
-		if e, ours := t.wrote(key); ours {
-			read[i], there[i] = e, true
-			continue
-		}
-		g.Go(func() error {
-			err := t.ledger.read(ctx, key, &read[i])
+	for i := range read {
+		g.Go(func() (err error) {
+			o := &read[i]
+			o.batch, err = t.readBatch(ctx, o.key)
 			if isNotFound(err) {
+				o.gone = true
 				return nil
 			}
-			there[i] = err == nil
-			if err == nil {
-				err = t.belongs(key, read[i])
-			}
-			partition, seq, _ := parseEntryKey(key)
 			var damaged *DamagedError
-			if errors.As(err, &damaged) && seq < newest[partition] {
+			if errors.As(err, &damaged) && o.number < newest[o.first] && weekOf(o.first) != o.first {
 				damaged.Past = true
 			}
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	dropped = map[civil.Date]int{}
-	found := read[:0]
-	for i, key := range keys {
-		if there[i] {
-			found = append(found, read[i])
-			continue
-		}
-		partition, seq, _ := parseEntryKey(key)
-		dropped[partition] = max(dropped[partition], seq)
-	}
-	slices.SortFunc(found, byPartition)
-	return found, dropped, nil
+	slices.SortFunc(read, func(a, b looseObject) int {
+		return cmp.Or(cmp.Compare(of(b.old), of(a.old)), a.first.Compare(b.first), cmp.Compare(a.number, b.number))
+	})
+	return read, nil
 }
 
-// wrote gives a record that this process created. What is under its key is that record, or nothing; or, after others have folded it, a
-// void one of a writer that was too late, which counts for as little as what was folded.
-func (t *Table) wrote(key string) (Record, bool) {
+// of makes a bool a number that can be compared.
+func of(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// anyOf tells whether a partition that begins in a week can be within.
+func anyOf(week civil.Date, within func(civil.Date) bool) bool {
+	if week == sinks.Whole {
+		return false // asked already
+	}
+	for day := range 7 {
+		if within(week.AddDays(day)) {
+			return true
+		}
+	}
+	return false
+}
+
+// wrote gives what this process created under a key. What is there now is that, or nothing; or, after others have folded it, a void
+// object of a writer that was too late, which counts for as little as what was folded.
+func (t *Table) wrote(key string) (batch, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e, ours := t.own[key]
-	return e, ours
+	b, ours := t.own[key]
+	return b, ours
 }
 
 func byPartition(a, b Record) int {

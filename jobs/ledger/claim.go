@@ -298,6 +298,16 @@ func (c *Claim) Release(ctx context.Context) error {
 // cells of the grid of claims, which doesn't depend on the page.
 type Hold []*Claim
 
+// Leased returns nil while the leases of all claims last, by this process's own clocks.
+func (h Hold) Leased() error {
+	for _, c := range h {
+		if err := c.Leased(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Guard allows one put, as each of the claims does.
 func (h Hold) Guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	var free []context.CancelFunc

@@ -6,72 +6,139 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
+	"cloud.google.com/go/civil"
 	"go.opentelemetry.io/otel/attribute"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
 
-// Commit writes e as the newest record of its partition. It fills in the segment, and the sequence number when e has
-// none: the one after the newest that this table has read. When another process has recorded the partition meanwhile,
-// the error is ErrLost and e doesn't hold.
+// Commit writes e as the newest record of its partition, on top of what this table has read last. See CommitAll.
 func (t *Table) Commit(ctx context.Context, e Record) error {
-	ctx, about := step.Begin(ctx, step.Record)
-	err := t.commit(ctx, e)
-	about.Set(attribute.String("reportferry.partition", e.Partition.String()), attribute.String("reportferry.state", string(e.State)))
-	about.End(err)
-	return err
+	last, _ := t.Record(e.Partition)
+	e.After = last.Seq
+	return t.CommitAll(ctx, []Record{e})[0]
 }
 
-func (t *Table) commit(ctx context.Context, e Record) error {
-	t.mu.Lock()
-	newest := t.entries[e.Partition].Seq
-	if e.Seq == 0 {
-		e.Seq = newest + 1
+// CommitAll writes records of several partitions, each on top of the one whose number is in After: one object for those of a week. It
+// fills in numbers and segments. An error is of the record at its place. It is ErrLost when another process has recorded the partition
+// meanwhile, and then the record doesn't hold.
+func (t *Table) CommitAll(ctx context.Context, list []Record) []error {
+	errs := make([]error, len(list))
+	weeks := map[civil.Date][]int{}
+	for i, e := range list {
+		week := weekOf(e.Partition)
+		weeks[week] = append(weeks[week], i)
 	}
-	e.Segment = t.segment
-	t.mu.Unlock()
+	var g errgroup.Group
+	g.SetLimit(readers)
+	for week, of := range weeks {
+		g.Go(func() error {
+			ctx, about := step.Begin(ctx, step.Record)
+			err := t.commitWeek(ctx, week, list, of, errs)
+			about.Set(attribute.String("reportferry.partition", list[of[0]].Partition.String()), attribute.String("reportferry.state", string(list[of[0]].State)))
+			about.End(errors.Join(err))
+			return nil
+		})
+	}
+	_ = g.Wait() // errors are in errs
+	return errs
+}
 
-	key := entryKey(t.name, e.Partition, e.Seq)
-	lost := fmt.Errorf("%w: record %s: another run has recorded it meanwhile: %w", ErrBucket, t.ledger.location(key), ErrLost)
-	if newest >= e.Seq {
-		return lost
-	}
-	own, err := t.ledger.createOwn(ctx, key, e)
-	if err != nil {
+// commitWeek writes the records at these places of the list, which are of one week. It gives the first error.
+func (t *Table) commitWeek(ctx context.Context, week civil.Date, list []Record, of []int, errs []error) error {
+	turn := t.turn(week)
+	turn.Lock()
+	defer turn.Unlock()
+	fail := func(err error) error {
+		for _, i := range of {
+			errs[i] = err
+		}
 		return err
 	}
-	if !own {
-		return lost
+	const tries = 20 // others may be faster with records of other partitions, which takes them as long as us
+	for range tries {
+		t.mu.Lock()
+		number, segment := t.tops[week]+1, t.segment
+		of = slices.DeleteFunc(of, func(i int) bool {
+			if t.entries[list[i].Partition].Seq != list[i].After {
+				errs[i] = t.lost(list[i])
+			}
+			return errs[i] != nil
+		})
+		t.mu.Unlock()
+		if len(of) == 0 {
+			return ErrLost
+		}
+		var b batch
+		for _, i := range of {
+			list[i].Seq, list[i].Segment = number, segment
+			b.records = append(b.records, list[i])
+		}
+		key := entryKey(t.name, week, number)
+		own, err := t.ledger.createOwn(ctx, key, b)
+		if err != nil {
+			return fail(err)
+		}
+		if !own { // the number is taken, perhaps by another's records of other partitions
+			if err := t.Refresh(ctx); err != nil {
+				return fail(err)
+			}
+			continue
+		}
+		t.mu.Lock()
+		t.own[key] = b
+		t.mu.Unlock()
+		if err := t.lookAgain(ctx, segment); err != nil {
+			return fail(err)
+		}
+		return t.taken(key, b, of, errs)
 	}
+	return fail(fmt.Errorf("%w: record a part of the week of %s in %s: others were faster %d times", ErrBucket, week, t.ledger.location(t.prefix("partitions")), tries))
+}
+
+// taken keeps the records of an object that this process has created, and says which of them hold.
+func (t *Table) taken(key string, b batch, of []int, errs []error) (first error) {
 	t.mu.Lock()
-	t.own[key] = e
-	t.mu.Unlock()
-	if err := t.lookAgain(ctx, e); err != nil {
-		return err
-	}
-	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.loose[key] = true
-	t.keep(e)
-	after := t.entries[e.Partition]
-	t.mu.Unlock()
-	if after.Seq > e.Seq || !same(after, e) {
-		return lost // its number was used before and folded away
+	t.keepBatch(key, b)
+	for n, e := range b.records {
+		if !same(t.entries[e.Partition], e) { // another has recorded it, or the number was used before and folded away
+			errs[of[n]] = t.lost(e)
+			first = errs[of[n]]
+		}
 	}
-	return nil
+	return first
 }
 
-// lookAgain is the second look: it reads the segment that holds by now, when that is newer than the one this table has
-// read. Creating an object proves that its number was free only if no number was ever deleted, and folding deletes
-// records. What was deleted before the segment that e names was read is older than e; what was deleted since is in a
-// newer segment.
-func (t *Table) lookAgain(ctx context.Context, e Record) error {
+// turn is what is held to write the next object of a week, so that windows of this process don't race for its number.
+func (t *Table) turn(week civil.Date) *sync.Mutex {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.turns[week] == nil {
+		t.turns[week] = &sync.Mutex{}
+	}
+	return t.turns[week]
+}
+
+func (t *Table) lost(e Record) error {
+	return fmt.Errorf("%w: %s/%s: another run has recorded it meanwhile: %w", ErrBucket, t.ledger.location(t.prefix("partitions")), e.Partition, ErrLost)
+}
+
+// lookAgain is the second look: it reads the segment that holds by now, when that is newer than the one that was read before. Creating
+// an object proves that its number was free only if no number was ever deleted, and folding deletes records. What was deleted before
+// that segment was read is older; what was deleted since is in a newer segment.
+func (t *Table) lookAgain(ctx context.Context, segment int) error {
 	segments, err := t.ledger.list(ctx, t.prefix("segments"))
 	if err != nil {
 		return err
 	}
-	if highest(segments) <= e.Segment {
+	if highest(segments) <= segment {
 		return nil
 	}
 	return t.Refresh(ctx)
@@ -99,7 +166,7 @@ func (t *Table) Doubt(ctx context.Context, e Record) error {
 		if newest.State == Publishing {
 			return nil
 		}
-		e.Seq, e.Rows = newest.Seq+1, max(e.Rows, newest.Rows)
+		e.Rows = max(e.Rows, newest.Rows)
 		if err = t.Commit(ctx, e); err == nil || !errors.Is(err, ErrLost) {
 			return err
 		}

@@ -34,6 +34,8 @@ func (c *cursor) entry(e *Record) {
 			e.Partition = c.date()
 		case "seq":
 			e.Seq = int(c.int())
+		case "after":
+			e.After = int(c.int())
 		case "run":
 			e.Run = c.string()
 		case "fetched":

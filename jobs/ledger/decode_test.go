@@ -94,7 +94,7 @@ func TestDecodeEntriesAsEncodingJSONDoes(t *testing.T) {
 // Whatever a record holds is read fast: a field that is added to it must be added there.
 func TestDecodeEntriesKnowsAllFields(t *testing.T) {
 	e := typical("shape")
-	e.Cause, e.Seq, e.Segment = `"none" & <nothing>`, 7, 3
+	e.Cause, e.Seq, e.After, e.Segment = `"none" & <nothing>`, 7, 5, 3
 	e.Reason, e.Since, e.Finality, e.Moved, e.Raw = "lookback", e.Fetched.Add(-time.Hour), "final", true, []string{"a.csv.zst", "b.csv.zst"}
 	e.Control = &Control{Unreconciled, "why", []Difference{{"cost", "69.96", "211.12", "app_token abc123"}}}
 	for v, i := reflect.ValueOf(e), 0; i < v.NumField(); i++ {

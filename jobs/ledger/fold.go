@@ -6,11 +6,15 @@ import (
 	"slices"
 )
 
-// defaultFoldAbove is how many records may be objects of their own, unless the ledger's options say otherwise.
-const defaultFoldAbove = 64
+// defaultFoldAbove is how many objects with records may be loose, unless the ledger's options say otherwise. Each is read by every
+// plan, and a fold takes as many calls as some nights of them.
+const defaultFoldAbove = 8
 
-// relieveAbove is how many times as many records as may be loose one process writes before it folds them in the middle of a run.
-const relieveAbove = 4
+// relieveAbove is how many times as many objects one process writes before it folds them in the middle of a run.
+const relieveAbove = 16
+
+// sweepAbove is how many times as many claims may wait to be swept: of them plans read the names alone.
+const sweepAbove = 4
 
 func segmentKey(table string, n int) string {
 	return fmt.Sprintf("tables/%s/segments/%06d.json", table, n)
@@ -29,7 +33,7 @@ func (t *Table) Fold(ctx context.Context) error {
 			return err
 		}
 	}
-	return t.sweep(ctx, t.ledger.foldAbove/2)
+	return t.sweep(ctx, sweepAbove*t.ledger.foldAbove)
 }
 
 // Relieve folds while a run goes on, once this process has written several times the records that may be loose: each look at the table

@@ -44,7 +44,7 @@ import (
 
 // A Ledger is the durable record, in a bucket, of partitions, claims and runs.
 //
-//	tables/{table}/partitions/{date}.{seq}.json   one record, written once; the highest seq holds
+//	tables/{table}/partitions/{sunday}.{seq}.json records of one week, written once; of a partition the highest seq holds
 //	tables/{table}/segments/{n}.json              older records folded into one object; the highest n holds
 //	tables/{table}/history/{month}/{n}.json       what partitions were before, fetched in that month; the highest n holds
 //	tables/{table}/shapes/{id}.json               what a record's numbers mean: fingerprint and columns
@@ -80,8 +80,8 @@ type Options struct {
 	// clocks.
 	Clock func() (wall time.Time, running time.Duration)
 
-	// FoldAbove is how many records of a table may be objects of their own before they are folded into a segment.
-	// Claims are swept at half of it. 0: 64.
+	// FoldAbove is how many objects of a table may have records of their own before they are folded into a segment. Claims are
+	// swept at four times as many. 0: 8.
 	FoldAbove int
 
 	// DeleteAll deletes many objects in few calls, and gives those that it couldn't delete. Nil: each is deleted by a call of its own.

@@ -64,7 +64,7 @@ func TestRecordAndReadBack(t *testing.T) {
 		}
 		check(t, table.Commit(ctx, record(2, "b")))
 		got := openTable(t, l).Sorted()
-		if len(got) != 5 || got[2].Run != "b" || got[2].Seq != 2 || got[1].Seq != 1 || got[4].Sums["installs"] != "12" {
+		if len(got) != 5 || got[2].Run != "b" || got[2].Seq != 4 || got[2].After != 3 || got[1].Seq != 2 || got[1].After != 0 || got[4].Sums["installs"] != "12" {
 			t.Errorf("read back %+v", got)
 		}
 		keys, err := l.list(ctx, "tables/installs/partitions/")
@@ -104,7 +104,7 @@ func TestFold(t *testing.T) {
 			}
 			check(t, table.Fold(ctx))
 			fresh := openTable(t, l)
-			if got := fresh.Sorted(); len(got) != 70 || got[69].Run != fmt.Sprint("run", round) || got[69].Seq != round+1 {
+			if got := fresh.Sorted(); len(got) != 70 || got[69].Run != fmt.Sprint("run", round) || got[69].Seq != 4*(round+1) {
 				t.Fatalf("after fold %d: %d records, the last %+v", round, len(got), got[len(got)-1])
 			}
 			all, err := l.list(ctx, "tables/installs/")
@@ -226,7 +226,7 @@ func TestDamage(t *testing.T) {
 		"emptied":         {func(string, string) string { return "" }, "unexpected end of JSON input"},
 		"another's": {
 			func(_, other string) string { return other },
-			"its content belongs under tables/installs/partitions/2026-01-02.000001.json",
+			"record 2 of 2026-01-02 doesn't belong there",
 		},
 		"from the future": {
 			func(string, string) string { return `{"v":2,"xxh64":"","content":{}}` }, "version 2, this program reads version 1",
@@ -237,10 +237,10 @@ func TestDamage(t *testing.T) {
 		for day := range 4 {
 			check(t, table.Commit(ctx, record(day, "a")))
 		}
-		const key = "tables/installs/partitions/2026-01-03.000001.json"
+		const key = "tables/installs/partitions/2025-12-28.000003.json"
 		whole, err := l.get(ctx, key)
 		check(t, err)
-		other, err := l.get(ctx, strings.Replace(key, "01-03", "01-02", 1))
+		other, err := l.get(ctx, strings.Replace(key, "3.json", "2.json", 1))
 		check(t, err)
 		for name, c := range damage {
 			check(t, l.put(ctx, key, []byte(c.do(string(whole), string(other))), &blob.WriterOptions{}))

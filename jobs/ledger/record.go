@@ -15,7 +15,8 @@ import (
 // A Record says what one partition's fetch came to. Writing it is the commit point of the fetch.
 type Record struct {
 	Partition civil.Date        `json:"partition"`
-	Seq       int               `json:"seq"` // sequence number: 1 for the first record of the partition
+	Seq       int               `json:"seq"`             // sequence number: that of the object, of which a week's ascend
+	After     int               `json:"after,omitempty"` // the number of the partition's record before it; 0: there was none
 	Run       string            `json:"run"`
 	Fetched   time.Time         `json:"fetched"` // start of the first request
 	State     State             `json:"state"`
@@ -73,11 +74,21 @@ func (e Record) Receipt(t Target) (sinks.Receipt, bool) {
 // Unchanged is the outcome of a fetch whose content every sink held already. It is counted and never recorded.
 const Unchanged State = "unchanged"
 
-func entryKey(table string, partition civil.Date, seq int) string {
-	return fmt.Sprintf("tables/%s/partitions/%s.%06d.json", table, partition, seq)
+// weekOf is the first day of the week in which a partition begins, a Sunday. Records of a week's partitions share a row of numbers.
+func weekOf(partition civil.Date) civil.Date {
+	if partition == sinks.Whole {
+		return partition
+	}
+	return partition.AddDays(-int(partition.In(time.UTC).Weekday()))
 }
 
-// parseEntryKey reads partition and seq from a record's key.
+// entryKey is the key of an object with records: of partitions of the week that begins on first. Earlier versions wrote one for each
+// record, under the record's partition, which may be a Sunday too; what is in the object tells.
+func entryKey(table string, first civil.Date, seq int) string {
+	return fmt.Sprintf("tables/%s/partitions/%s.%06d.json", table, first, seq)
+}
+
+// parseEntryKey reads the date and the number from the key of an object with records.
 func parseEntryKey(key string) (civil.Date, int, bool) {
 	name := strings.TrimSuffix(key[strings.LastIndexByte(key, '/')+1:], ".json")
 	date, number, found := strings.Cut(name, ".")

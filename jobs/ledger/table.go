@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// readers is how many objects of a table are read at once: half of those that may wait to be folded.
-const readers = defaultFoldAbove / 2
+// readers is how many objects of a table are read at once.
+const readers = 32
 
 // A Table is what the ledger holds of one table, as last read. It is safe for concurrent use.
 type Table struct {
@@ -22,17 +22,21 @@ type Table struct {
 	folding sync.Mutex // held by Relieve
 
 	mu      sync.Mutex
-	entries Records           // the newest record of each partition
-	loose   map[string]bool   // keys of records that are objects of their own, not folded yet; all are in entries
-	own     map[string]Record // the records that this process created, until they are folded, by key: they needn't be read
-	segment int               // the highest segment, 0 for none
+	entries Records            // the newest record of each partition
+	loose   map[string]bool    // keys of objects with records that aren't folded yet; all are in entries
+	own     map[string]batch   // what this process created, until it is folded, by key: it needn't be read
+	tops    map[civil.Date]int // by week: the highest number known
+	folded  map[civil.Date]int // by week: the highest number in the segment; what is loose and not above it is void, or dropped soon
+	segment int                // the highest segment, 0 for none
 	shapes  map[string]Shape
+	turns   map[civil.Date]*sync.Mutex // by week: held to write its next object
 }
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
 	t := &Table{
-		ledger: l, name: name, entries: Records{}, loose: map[string]bool{}, own: map[string]Record{}, shapes: map[string]Shape{},
+		ledger: l, name: name, entries: Records{}, loose: map[string]bool{}, own: map[string]batch{},
+		tops: map[civil.Date]int{}, folded: map[civil.Date]int{}, shapes: map[string]Shape{}, turns: map[civil.Date]*sync.Mutex{},
 	}
 	return t, t.Refresh(ctx)
 }
@@ -109,44 +113,48 @@ func (t *Table) readSegment(ctx context.Context, n int) error {
 // foldedInto takes the records of segment n. What this process wrote and is in it, or replaced by it, isn't kept any longer, whether its
 // object could be deleted or not. The caller holds mu.
 func (t *Table) foldedInto(n int, records []Record) {
-	t.segment = max(t.segment, n)
-	seqs := map[civil.Date]int{}
+	if n <= t.segment {
+		return
+	}
+	t.segment = n
 	for _, e := range records {
 		t.keep(e)
-		seqs[e.Partition] = e.Seq
+		week := weekOf(e.Partition)
+		t.folded[week] = max(t.folded[week], e.Seq)
 	}
-	maps.DeleteFunc(t.own, func(_ string, e Record) bool { return e.Seq <= seqs[e.Partition] })
+	maps.DeleteFunc(t.own, func(key string, _ batch) bool {
+		week, number, _ := parseEntryKey(key)
+		return number <= t.folded[week]
+	})
 }
 
 func (t *Table) readEntries(ctx context.Context, keys []string) error {
 	loose := map[string]bool{}
-	newest := map[civil.Date]int{}
-	for _, key := range keys {
-		if partition, seq, ok := parseEntryKey(key); ok {
-			loose[key] = true
-			newest[partition] = max(newest[partition], seq)
-		}
-	}
 	var unread []string
 	t.mu.Lock()
-	for partition, seq := range newest {
-		if t.entries[partition].Seq < seq {
-			unread = append(unread, entryKey(t.name, partition, seq))
+	for _, key := range keys {
+		if _, _, ok := parseEntryKey(key); ok {
+			loose[key] = true
+			if !t.loose[key] && !t.covers(key) {
+				unread = append(unread, key)
+			}
 		}
 	}
+	missed := t.missed(keys)
 	segment := t.segment
 	t.mu.Unlock()
+	listed := len(unread)
 	slices.Sort(unread) // so that every run names the same damaged object first
+	unread = append(unread, missed...)
 
-	read := make([]Record, len(unread))
+	read := make([]batch, len(unread))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
 	for i, key := range unread {
-		g.Go(func() error {
-			e, ours := t.wrote(key)
-			if ours {
-				read[i] = e
-			} else if err := t.ledger.read(ctx, key, &read[i]); err != nil {
+		g.Go(func() (err error) {
+			if read[i], err = t.readBatch(ctx, key); i >= listed && isNotFound(err) {
+				return nil // a person has deleted it
+			} else if err != nil {
 				return err
 			}
 			return t.check(key, read[i], segment)
@@ -157,28 +165,60 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, e := range read {
-		t.keep(e)
+	for i, b := range read {
+		t.keepBatch(unread[i], b)
 	}
 	t.loose = loose // set only after they were read: Fold drops what is loose, and folds what was read
 	return nil
 }
 
-// belongs finds a record under the key of another one.
-func (t *Table) belongs(key string, e Record) error {
-	if want := entryKey(t.name, e.Partition, e.Seq); want != key {
-		return &DamagedError{Location: t.ledger.location(key), Err: fmt.Errorf("its content belongs under %s", want)}
+// missed names the objects of weeks that must have been there before others in a listing, and aren't in it: a listing of several pages
+// doesn't show what is created behind its back. Who writes the next object of a week must have read them. The caller holds mu.
+func (t *Table) missed(keys []string) (missed []string) {
+	highest, lowest, there := map[civil.Date]int{}, maps.Clone(t.tops), map[string]bool{}
+	for _, key := range keys {
+		first, number, ok := parseEntryKey(key)
+		week := weekOf(first)
+		switch there[key] = true; {
+		case !ok:
+		case first == week:
+			highest[week] = max(highest[week], number)
+		default:
+			lowest[week] = max(lowest[week], number) // of an earlier version
+		}
 	}
-	return nil
+	for week, number := range highest {
+		for number--; number > lowest[week]; number-- {
+			if key := entryKey(t.name, week, number); !there[key] {
+				missed = append(missed, key)
+			}
+		}
+	}
+	return missed
 }
 
-// check finds records that don't belong: under the key of another one, or written above a segment that is gone.
-func (t *Table) check(key string, e Record, segment int) error {
-	if err := t.belongs(key, e); err != nil {
-		return err
+// covers tells whether what is under a key needn't be read, because something newer is known or a segment holds it. Of a Sunday the key
+// doesn't say whether the object is of the day, as earlier versions wrote it, or of the week. The caller holds mu.
+func (t *Table) covers(key string) bool {
+	first, number, _ := parseEntryKey(key)
+	return number <= t.entries[first].Seq && (weekOf(first) != first || number <= t.folded[first])
+}
+
+// keepBatch takes the records of an object, unless its number was used before and folded away. The caller holds mu.
+func (t *Table) keepBatch(key string, b batch) {
+	if first, number, _ := parseEntryKey(key); b.old || number > t.folded[first] {
+		for _, e := range b.records {
+			t.keep(e)
+		}
 	}
-	if e.Segment > segment {
-		return t.gone(segmentKey(t.name, e.Segment), key)
+}
+
+// check finds records that were written above a segment that is gone.
+func (t *Table) check(key string, b batch, segment int) error {
+	for _, e := range b.records {
+		if e.Segment > segment {
+			return t.gone(segmentKey(t.name, e.Segment), key)
+		}
 	}
 	return nil
 }
@@ -195,6 +235,8 @@ func (t *Table) keep(e Record) {
 	if t.entries[e.Partition].Seq < e.Seq {
 		t.entries[e.Partition] = e
 	}
+	week := weekOf(e.Partition)
+	t.tops[week] = max(t.tops[week], e.Seq)
 }
 
 func highest(keys []string) int {

@@ -30,7 +30,7 @@ func TestASleeperFindsItsNumberUsed(t *testing.T) {
 		if err := sleeper.Commit(ctx, record(1, "sleeper")); !errors.Is(err, ErrLost) {
 			t.Errorf("a record under a number that was used: %v", err)
 		}
-		if got, _ := openTable(t, l).Record(record(1, "").Partition); got.Run != "third" || got.Seq != 3 {
+		if got, _ := openTable(t, l).Record(record(1, "").Partition); got.Run != "third" || got.Seq != 4 {
 			t.Errorf("the newest record is %+v", got)
 		}
 	})

@@ -64,38 +64,40 @@ func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Convert
 	})
 }
 
-// Deliver publishes the parts of an answer one after the other, and removes their files. It goes on after a partition that
-// fails, but not after the claim is lost: those that are left then count as failed. w is the window as StillDue gives it, with
-// the records from before the fetch and the reasons of the fetch.
+// Deliver publishes the parts of an answer, and removes their files. It goes on after a partition that fails, but not after the claim
+// is lost: those that are left then count as failed. w is the window as StillDue gives it, with the records from before the fetch and
+// the reasons of the fetch.
 func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refresh.Window, a Answer) (out ledger.Outcome, err error) {
 	began := time.Now()
 	defer func() { out.Put += time.Since(began) }()
 	defer t.Relieve(ctx)
+	var list []Publication
+	for _, part := range a.Parts {
+		defer part.Remove()
+		t.remark(d, part, &out)
+		list = append(list, t.publication(d, w, a, part))
+	}
 	var errs []error
-	for i, part := range a.Parts {
-		err := t.deliver(ctx, c, d, w, a, part, &out)
-		if err != nil {
+	left := false
+	for i, r := range t.PublishAll(ctx, c, list) {
+		if r.Err != nil {
 			out.Failed++
-			errs = append(errs, err)
-		}
-		if ctx.Err() != nil || errors.Is(err, ledger.ErrLost) {
-			if rest := len(a.Parts) - i - 1; rest > 0 {
-				out.Failed += rest
-				errs = append(errs, ctx.Err()) // nil when the claim is lost, which has been said
+			if errors.Is(r.Err, errLeft) {
+				r.Err, left = nil, true
 			}
-			for _, rest := range a.Parts[i+1:] {
-				rest.Remove() // the next run makes it anew
-			}
-			break
+			errs = append(errs, r.Err)
+			continue
 		}
+		t.tell(w, a, a.Parts[i], r, &out)
+	}
+	if left {
+		errs = append(errs, ctx.Err()) // nil when the claim is lost, which has been said
 	}
 	return out, errors.Join(errs...)
 }
 
-func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refresh.Window, a Answer, part table.Part, out *ledger.Outcome) error {
-	defer part.Remove()
-	t.remark(d, part, out)
-	state, size, err := t.Publish(ctx, c, Publication{
+func (t *Table) publication(d Definition, w refresh.Window, a Answer, part table.Part) Publication {
+	return Publication{
 		Part: sinks.Part{
 			Table: t.o.Name, Partition: part.Partition, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: t.o.Run, Schema: d.Schema,
 			Open: part.Open,
@@ -104,13 +106,14 @@ func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 		Finality: d.Rules.Finality(part.Partition, a.Fetched).State, Shape: d.Shape.ID(), Sums: part.Sums,
 		Control: a.Control[part.Partition], Raw: a.Raw, OnEmpty: t.o.OnEmpty, Again: t.o.Again,
 		Warn: func(err error) { t.o.Log.Warn("the sink has a remark", "job", t.o.Job, "run", t.o.Run, "error", err) },
-	})
-	if err != nil {
-		return err
 	}
+}
+
+// tell counts a partition that was published, and says what is to be known of it.
+func (t *Table) tell(w refresh.Window, a Answer, part table.Part, r Result, out *ledger.Outcome) {
 	out.Rows += part.Rows
-	out.ParquetBytes += size
-	out.Count(state)
+	out.ParquetBytes += r.Size
+	out.Count(r.State)
 	if c := a.Control[part.Partition]; c != nil && c.State == ledger.Unreconciled {
 		out.Unreconciled++
 		t.o.Log.Warn("the rows differ from the service's totals", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "difference", c.Say())
@@ -118,10 +121,9 @@ func (t *Table) deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 	if t.moved(w.Base[part.Partition], a.Fetched) {
 		out.Moved++
 	}
-	if state == ledger.Kept {
+	if r.State == ledger.Kept {
 		t.o.Log.Warn("the answer has no rows, the old ones stay", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String())
 	}
-	return nil
 }
 
 // remark counts cells whose values were taken in another form than they came in.

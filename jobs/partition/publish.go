@@ -47,75 +47,6 @@ type Publication struct {
 	Warn func(error)
 }
 
-// Publish puts a partition into its sinks and records it: the last two steps of the way of the data, in the one order
-// that loses nothing. Content that a sink holds already isn't put again, unless its shape differs: the same cells in a
-// file with other columns or another meaning.
-//
-//	look at sinks in doubt ─ record the doubt ─ put, each on its condition ─ record
-//
-// Each step stands on the one before it. The conditions are those from before the doubt was recorded, so that an older
-// put fails once somebody has recorded a newer doubt. The last record has the number after the doubt's. Whoever loses
-// at the put or at the record leaves the partition in doubt, and the next run fetches it again.
-func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledger.State, int64, error) {
-	old := p.Base
-	e := ledger.Record{
-		Partition: p.Part.Partition, Seq: old.Seq + 1, Run: p.Run, Fetched: p.Fetched, State: ledger.Written,
-		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
-		Reason: string(p.Reason), Finality: p.Finality, Control: p.Control, Raw: p.Raw, Since: p.Fetched, Moved: old.Moved,
-	}
-	compare(&e, old, p.Replayed)
-	if p.Part.Rows == 0 {
-		over, err := t.empty(&e, p)
-		if err != nil {
-			return "", 0, err
-		}
-		if over && repeats(e, old) {
-			return e.State, 0, nil
-		}
-		if over {
-			return e.State, 0, t.Commit(ctx, e)
-		}
-	}
-	stale := t.o.Targets
-	if !p.Again {
-		stale = t.keepReceipts(&e, old)
-	}
-	if len(stale) == 0 {
-		if repeats(e, old) {
-			return ledger.Unchanged, 0, nil
-		}
-		if err := t.Commit(ctx, e); err != nil {
-			return "", 0, err
-		}
-		return ledger.Unchanged, 0, nil
-	}
-	over, err := t.conditions(ctx, p, stale)
-	if err != nil {
-		return "", 0, err
-	}
-	// From here to the record it is in doubt what a sink holds, and the ledger says so beforehand. Otherwise, after a
-	// crash, an older record would vouch for rows that are gone (content A; then B, put and not recorded; then A again:
-	// nothing would be put), and a partition without a record would pass for an empty one.
-	doubt := e
-	doubt.State, doubt.Hash, doubt.Rows, doubt.Sums = ledger.Publishing, "", max(old.Rows, e.Rows), nil
-	doubt.Control, doubt.Raw = nil, nil
-	if err := t.Commit(ctx, doubt); err != nil {
-		return "", 0, err
-	}
-	e.Seq = doubt.Seq + 1
-	size, err := put(ctx, c, p, stale, over, &e)
-	if err != nil {
-		return "", 0, err
-	}
-	if err := t.Commit(ctx, e); err != nil {
-		if errors.Is(err, ledger.ErrLost) {
-			err = errors.Join(err, t.Doubt(ctx, doubt))
-		}
-		return "", 0, err
-	}
-	return e.State, size, nil
-}
-
 // empty decides what becomes of an answer without rows, and tells whether only a record is left to write.
 func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	old := p.Base
@@ -251,11 +182,11 @@ func (e *SinkError) Error() string { return e.Err.Error() }
 func (e *SinkError) Unwrap() error { return e.Err }
 
 // put puts the part into each target and adds the receipts to e. The size is summed over all targets.
-func put(ctx context.Context, c ledger.Hold, p Publication, targets []ledger.Target, over []sinks.Condition, e *ledger.Record) (size int64, err error) {
+func put(ctx context.Context, by *warrant, p Publication, targets []ledger.Target, over []sinks.Condition, e *ledger.Record) (size int64, err error) {
 	part := p.Part
 	part.Warn = p.Warn
 	for i, target := range targets {
-		guarded, done, err := c.Guard(ctx)
+		guarded, err := by.allow(ctx, target)
 		if err != nil {
 			return 0, fmt.Errorf("put %s/%s: %w", part.Table, part.Partition, err)
 		}
@@ -267,7 +198,6 @@ func put(ctx context.Context, c ledger.Hold, p Publication, targets []ledger.Tar
 		if cause := context.Cause(guarded); err != nil && errors.Is(cause, ledger.ErrLost) {
 			err = fmt.Errorf("%w: %w", err, cause)
 		}
-		done()
 		if errors.Is(err, sinks.ErrConflict) {
 			return 0, fmt.Errorf("%w; the next run fetches the partition again: %w", err, ledger.ErrLost)
 		}

@@ -10,11 +10,16 @@ store applies them, and a put may be applied more than once. An answer that is l
 run that comes after it is another one. Creations of numbered objects have no such channel, as one that is applied late is
 one of a run that was slow and then crashed.
 
+The records of the partitions that begin in one week share a row of numbers: an object has records of several of them under
+one number. This partition's are the ones that matter here; those of its neighbours only take numbers, and whoever finds a
+number taken reads what took it.
+
 Three rules keep the data right:
 
   1. A number is used once. Claims, records, segments and what was swept are numbered objects that are created only when
      they are absent. As used numbers are deleted, creation is no proof, and the creator looks again whether anybody has
-     gone past.
+     gone past. Who finds the number of a record taken takes the next one only while the partition's newest record is the
+     one that it builds on.
   2. A put is made on the condition of the version that the sink's object had before the run made its doubt record: the
      newest record names it, or, when that is a doubt record itself, the run looks.
   3. A doubt record (state "publishing") precedes every put, so that no record vouches for what a put may replace.
@@ -24,11 +29,12 @@ and the code may rely on that for quotas and speed, but not for data. Between th
 and its next step any time may pass, so two runs can be in the middle of a put at once, and all that is said of data below
 is checked with runs that hold no claims at all, and believe that they do (Claiming = FALSE).
 
-What is left out: several partitions and sinks (each has its own receipt), the body of files, tables that aren't this one,
-the policy for zero rows (here zero rows are put, as on_empty: clear asks), and the two listings in which records and
-segments are read. The listing of records comes first, the newest number only grows, and a record is deleted only when a
-segment holds it or a newer one, so that what is read was the newest at one moment between the two listings. Creating a
-record and looking again is one step here: what a later look finds is what a crash right after it leaves.
+What is left out: several sinks (each has its own receipt), all of other partitions but their numbers, the body of files,
+tables that aren't this one, the policy for zero rows (here zero rows are put, as on_empty: clear asks), and the two
+listings in which records and segments are read. The listing of records comes first, the newest number only grows, and a
+record is deleted only when a segment holds it or a newer one, so that what is read was the newest at one moment between
+the two listings. Creating a record and looking again is one step here: what a later look finds is what a crash right
+after it leaves.
 
 Bounds: the runs, each of which does its work once, and the times at which the data changes. Nothing else is cut: the
 limit in Apply binds only where puts have no precondition. *)
@@ -38,6 +44,7 @@ CONSTANTS
     Runs,         \* the runs; any of them may stop for good or sleep at any step
     Times,        \* how many states the service's data has: rows at times 1, 3, ..., no rows at 2, 4, ...
     Persons,      \* how often a person replaces or deletes the object in the sink
+    Neighbours,   \* how many records of other partitions of the week are made by others
     Folders,      \* how many folds may be under way at once; with 0 a fold is one step
     Claiming,     \* runs take claims; else each of them believes that it holds the unit
     Working,      \* holders publish; else they only hold
@@ -51,6 +58,7 @@ CONSTANTS
     BeatLists,    \* a heartbeat lists first, and doesn't renew when a higher number exists
     RecordLook,   \* the creator of a record looks at the highest segment for "entry": one that has its number or a higher one
                   \* and isn't its own; for "number": a higher one; "none": not at all
+    RetryLooks,   \* who finds a number taken goes on only if the partition's newest record is still the one it builds on
     SegmentLook,  \* a folder looks whether its segment is the highest before it deletes what it folded
     BaseFirst,    \* a run builds on the newest record from before its fetch, not on the one at the time of its put
     LookFirst,    \* in doubt a run looks at the sink before it makes its doubt record, not after it
@@ -65,8 +73,10 @@ VARIABLES
     swept,        \* the highest number that tables/T/swept says was dropped
     writes,       \* heartbeats and releases that were sent and not applied
     over,         \* the runs whose lease has ended by their own clock, a tenth earlier than by the store's
-    records,      \* the objects tables/T/partitions/DATE.N.json: of which fetch, and the object's version
-    segment,      \* the record in the highest segment
+    records,      \* the objects tables/T/partitions/SUNDAY.N.json: of which fetch, and the object's version
+    neighbours,   \* how many of them others made of other partitions
+    segment,      \* the partition's record in the highest segment
+    segmentTop,   \* the highest number of the week in that segment
     segmentNo,    \* the number of that segment
     folds,        \* what folds under way have read
     object,       \* what readers see: version (0: no object), the time of its fetch, and how many there were
@@ -76,7 +86,7 @@ VARIABLES
     done,         \* the clean run is over; from then on nothing begins, and what had begun goes on
     run           \* of each run: where it is, and what it remembers
 claimVars == <<claims, swept, writes, over>>
-ledgerVars == <<segment, segmentNo, folds>>
+ledgerVars == <<neighbours, segment, segmentTop, segmentNo, folds>>
 worldVars == <<truth, persons, done>>
 dataVars == <<records, ledgerVars, object, sent, worldVars>>
 vars == <<claimVars, dataVars, run>>
@@ -86,11 +96,11 @@ Max(S) == CHOOSE n \in S : \A m \in S : m <= n
 Content(t) == IF t = 0 \/ t % 2 = 0 THEN "none" ELSE "rows"
 Theirs == -1 \* the "fetch" of what a person put into the sink
 NoEntry == [n |-> 0, kind |-> "none", t |-> 0, version |-> 0, by |-> "none"]
-Idle == [at |-> "idle", seen |-> 0, number |-> 0, base |-> NoEntry, got |-> 0, cond |-> 0]
+Idle == [at |-> "idle", seen |-> 0, number |-> 0, base |-> NoEntry, top |-> 0, got |-> 0, cond |-> 0]
 
 Init ==
     /\ claims = {} /\ swept = 0 /\ writes = {} /\ over = {}
-    /\ records = {} /\ segment = NoEntry /\ segmentNo = 0 /\ folds = {}
+    /\ records = {} /\ neighbours = 0 /\ segment = NoEntry /\ segmentTop = 0 /\ segmentNo = 0 /\ folds = {}
     /\ object = [version |-> 0, t |-> 0, made |-> 0] /\ sent = {}
     /\ truth = 1 /\ persons = 0 /\ done = FALSE
     /\ run = [r \in Runs |-> Idle]
@@ -185,48 +195,60 @@ DropSwept ==
 
 (*-------------------------------- Records ---------------------------------*)
 
-\* The highest number holds, and of two with one number that in the segment.
-Latest(all) == CHOOSE e \in all : (\A f \in all : f.n <= e.n) /\ (segment \in all /\ segment.n = e.n => e = segment)
-Newest == Latest(records \cup {segment})
+\* What is in no segment and not above the one that holds counts for nothing: it was folded, or came under a number that
+\* was used before. Of the others the highest number holds.
+Live(all, top) == {e \in all : e.n > top}
+Latest(all) == CHOOSE e \in all : \A f \in all : f.n <= e.n
+NewestOf(all, top, folded) == Latest({e \in Live(all, top) : e.kind # "other"} \cup {folded})
+TopOf(all, top) == Max({e.n : e \in all} \cup {top})
+Newest == NewestOf(records, segmentTop, segment)
+RowTop == TopOf(records, segmentTop)
 Entry(r, n, kind, version) == [n |-> n, kind |-> kind, t |-> run[r].got, version |-> version, by |-> r]
 Taken(e) == \E f \in records : f.n = e.n
 Create(e) == records' = IF Taken(e) THEN records ELSE records \cup {e}
-\* Only folds delete records, so that a number that was used before is in the segment.
-Lost(e) ==
-    \/ Taken(e)
-    \/ RecordLook = "entry" /\ segment.n >= e.n /\ segment # e
-    \/ RecordLook = "number" /\ segment.n > e.n
+\* Only folds delete records, and what they delete is in the segment, or older than what is.
+Void(n) == (RecordLook = "entry" /\ segmentTop >= n) \/ (RecordLook = "number" /\ segmentTop > n)
+Lost(e) == Taken(e) \/ Void(e.n)
+
+\* Others record other partitions of the week. Those who have slept may use a number that was folded and deleted.
+Neighbour ==
+    /\ neighbours < Neighbours
+    /\ neighbours' = neighbours + 1
+    /\ \E n \in 1..RowTop + 1 :
+        LET e == [NoEntry EXCEPT !.n = n, !.kind = "other"] IN ~Taken(e) /\ records' = records \cup {e}
+    /\ UNCHANGED <<claimVars, segment, segmentTop, segmentNo, folds, object, sent, worldVars, run>>
 
 Fold ==
-    /\ Folders = 0 /\ segment # Newest
-    /\ segment' = Newest /\ records' = {}
-    /\ UNCHANGED <<claimVars, segmentNo, folds, object, sent, worldVars, run>>
+    /\ Folders = 0 /\ RowTop > segmentTop
+    /\ segment' = Newest /\ segmentTop' = RowTop /\ records' = {}
+    /\ UNCHANGED <<claimVars, neighbours, segmentNo, folds, object, sent, worldVars, run>>
 
 \* A folder lists the records and then the segments, and begins anew when one that it has to read is gone by then.
 FoldList ==
     /\ Cardinality(folds) < Folders /\ segmentNo < Folders
-    /\ folds' = folds \cup {[no |-> 0, entry |-> NoEntry, loose |-> records]}
-    /\ UNCHANGED <<claimVars, records, segment, segmentNo, object, sent, worldVars, run>>
+    /\ folds' = folds \cup {[no |-> 0, entry |-> NoEntry, top |-> 0, loose |-> records]}
+    /\ UNCHANGED <<claimVars, records, neighbours, segment, segmentTop, segmentNo, object, sent, worldVars, run>>
 
 FoldRead == \E f \in folds :
-    /\ f.no = 0 /\ \A e \in f.loose : e.n > segment.n => e \in records
-    /\ folds' = (folds \ {f}) \cup {[f EXCEPT !.no = segmentNo + 1, !.entry = Latest(f.loose \cup {segment})]}
-    /\ UNCHANGED <<claimVars, records, segment, segmentNo, object, sent, worldVars, run>>
+    /\ f.no = 0 /\ \A e \in f.loose : e.n > segmentTop => e \in records
+    /\ folds' = (folds \ {f}) \cup {[f EXCEPT !.no = segmentNo + 1, !.top = TopOf(f.loose, segmentTop),
+                                              !.entry = NewestOf(f.loose, segmentTop, segment)]}
+    /\ UNCHANGED <<claimVars, records, neighbours, segment, segmentTop, segmentNo, object, sent, worldVars, run>>
 
 \* The highest segment exists, and those below it were deleted: their numbers can be created again.
 FoldWrite == \E f \in folds :
     /\ f.no > 0
     /\ folds' = folds \ {f}
     /\ IF f.no > segmentNo
-       THEN segment' = f.entry /\ segmentNo' = f.no /\ records' = records \ f.loose
+       THEN segment' = f.entry /\ segmentTop' = f.top /\ segmentNo' = f.no /\ records' = records \ f.loose
        ELSE /\ records' = IF f.no < segmentNo /\ ~SegmentLook THEN records \ f.loose ELSE records
-            /\ UNCHANGED <<segment, segmentNo>>
-    /\ UNCHANGED <<claimVars, object, sent, worldVars, run>>
+            /\ UNCHANGED <<segment, segmentTop, segmentNo>>
+    /\ UNCHANGED <<claimVars, neighbours, object, sent, worldVars, run>>
 
 \* Where no runs work, somebody records something, so that there is something to fold.
 Append ==
     /\ Folders > 0 /\ ~Working /\ Newest.n < Times
-    /\ records' = records \cup {[NoEntry EXCEPT !.n = Newest.n + 1]}
+    /\ records' = records \cup {[NoEntry EXCEPT !.n = RowTop + 1]}
     /\ UNCHANGED <<claimVars, ledgerVars, object, sent, worldVars, run>>
 
 (*------------------------------- Publishing -------------------------------*)
@@ -238,15 +260,17 @@ Leave(r) ==
 Doubted(e) == e.kind = "doubt" \/ (Listing /\ e.version # object.version)
 Based(e) == IF Doubted(e) THEN [e EXCEPT !.kind = "doubt"] ELSE e
 BaseOf(r) == IF BaseFirst THEN run[r].base ELSE Based(Newest)
-Void(base, t) == base.kind \in {"none", "empty"} /\ Content(t) = "none"
+Nothing(base, t) == base.kind \in {"none", "empty"} /\ Content(t) = "none"
+Following(r) == (IF BaseFirst THEN run[r].top ELSE RowTop) + 1
+Retries(r) == Taken([n |-> Following(r)]) /\ run[r].top < RowTop /\ (RetryLooks => Newest.n = run[r].base.n)
 Unchanged(base, t) == base.kind = "clean" /\ Content(base.t) = Content(t)
-NeedsPut(r) == ~Void(BaseOf(r), run[r].got) /\ ~Unchanged(BaseOf(r), run[r].got)
+NeedsPut(r) == ~Nothing(BaseOf(r), run[r].got) /\ ~Unchanged(BaseOf(r), run[r].got)
 
 Plan(r) ==
     /\ Working /\ Is(r, IF Claiming THEN "hold" ELSE "idle") /\ ~done
     /\ \E suspects \in IF Suspicion THEN BOOLEAN ELSE {FALSE} :
         LET base == IF suspects THEN [Newest EXCEPT !.kind = "doubt"] ELSE Based(Newest)
-        IN  run' = [run EXCEPT ![r].at = "fetch", ![r].base = IF BaseFirst THEN base ELSE NoEntry]
+        IN  run' = [run EXCEPT ![r].at = "fetch", ![r].base = IF BaseFirst THEN base ELSE NoEntry, ![r].top = RowTop]
     /\ same /\ UNCHANGED <<records, sent>>
 
 Fetch(r) ==
@@ -256,9 +280,9 @@ Fetch(r) ==
 
 \* Nothing to put: the sink holds these rows, or none and never had any.
 Vouch(r) ==
-    /\ Is(r, "fetched") /\ ~NeedsPut(r)
+    /\ Is(r, "fetched") /\ ~NeedsPut(r) /\ ~Retries(r)
     /\ LET base == BaseOf(r)
-       IN  Create(Entry(r, base.n + 1, IF base.kind = "clean" THEN "clean" ELSE "empty", base.version))
+       IN  Create(Entry(r, Following(r), IF base.kind = "clean" THEN "clean" ELSE "empty", base.version))
     /\ Leave(r)
     /\ same /\ UNCHANGED sent
 
@@ -271,13 +295,15 @@ Look(r) ==
 Doubt(r) ==
     LET base == BaseOf(r)
         before == IF base.n = 0 THEN DoubtFirst ELSE DoubtLater
-        e == Entry(r, base.n + 1, "doubt", 0)
-    IN  /\ \/ Is(r, "looked")
+        e == Entry(r, Following(r), "doubt", 0)
+    IN  /\ before => ~Retries(r)
+        /\ \/ Is(r, "looked")
            \/ Is(r, "fetched") /\ NeedsPut(r) /\ (base.kind = "doubt" => ~LookFirst)
         /\ IF before THEN Create(e) ELSE UNCHANGED records
         /\ IF before /\ Lost(e)
            THEN Leave(r)
            ELSE run' = [run EXCEPT ![r].base = IF before THEN e ELSE base,
+                                   ![r].top = IF before THEN e.n ELSE @,
                                    ![r].cond = IF Is(r, "looked") THEN @ ELSE base.version,
                                    ![r].at = IF base.kind = "doubt" /\ ~LookFirst THEN "look late" ELSE "put"]
         /\ same /\ UNCHANGED sent
@@ -313,15 +339,21 @@ Refuse == \E m \in sent :
     /\ same /\ UNCHANGED records
 
 Record(r) ==
-    LET e == Entry(r, run[r].base.n + 1, "clean", run[r].cond)
-    IN  /\ Is(r, "record")
+    LET e == Entry(r, run[r].top + 1, "clean", run[r].cond)
+    IN  /\ Is(r, "record") /\ ~Retries(r)
         /\ Create(e)
         /\ IF Lost(e) /\ LoserMarks THEN Goto(r, "mark") ELSE Leave(r)
         /\ same /\ UNCHANGED sent
 
+\* A run that finds its number taken reads what took it, and goes on when that is of other partitions.
+Again(r) ==
+    /\ run[r].at \in {"looked", "fetched", "record"} /\ Retries(r)
+    /\ run' = [run EXCEPT ![r].top = RowTop]
+    /\ UNCHANGED <<claimVars, dataVars>>
+
 Mark(r) ==
     /\ Is(r, "mark")
-    /\ IF Newest.kind = "doubt" THEN UNCHANGED records ELSE Create(Entry(r, Newest.n + 1, "doubt", 0))
+    /\ IF Newest.kind = "doubt" THEN UNCHANGED records ELSE Create(Entry(r, RowTop + 1, "doubt", 0))
     /\ Leave(r)
     /\ same /\ UNCHANGED sent
 
@@ -344,9 +376,9 @@ Person ==
 Clean ==
     LET base == Based(Newest)
         fits == Precondition => (base.kind = "doubt" \/ base.version = object.version)
-        e(n, kind, version) == [n |-> base.n + n, kind |-> kind, t |-> truth, version |-> version, by |-> "clean"]
+        e(n, kind, version) == [n |-> RowTop + n, kind |-> kind, t |-> truth, version |-> version, by |-> "clean"]
     IN  /\ Working /\ ~done /\ done' = TRUE
-        /\ CASE Void(base, truth) -> records' = records \cup {e(1, "empty", base.version)} /\ UNCHANGED object
+        /\ CASE Nothing(base, truth) -> records' = records \cup {e(1, "empty", base.version)} /\ UNCHANGED object
              [] Unchanged(base, truth) -> records' = records \cup {e(1, "clean", base.version)} /\ UNCHANGED object
              [] OTHER -> IF fits
                          THEN object' = Made(truth) /\ records' = records \cup {e(1, "doubt", 0), e(2, "clean", object'.version)}
@@ -357,9 +389,9 @@ Next ==
     \/ \E r \in Runs :
         \/ List(r) \/ ReadSwept(r) \/ CreateClaim(r) \/ LookAtNumbers(r) \/ LookAtSwept(r)
         \/ LeaseEnds(r) \/ Beat(r) \/ Release(r)
-        \/ Plan(r) \/ Fetch(r) \/ Vouch(r) \/ Look(r) \/ Doubt(r) \/ LookLate(r) \/ Put(r) \/ Record(r) \/ Mark(r)
+        \/ Plan(r) \/ Fetch(r) \/ Vouch(r) \/ Look(r) \/ Doubt(r) \/ LookLate(r) \/ Put(r) \/ Record(r) \/ Mark(r) \/ Again(r)
     \/ Lapse \/ Land \/ Sweep \/ DropSwept
-    \/ Fold \/ FoldList \/ FoldRead \/ FoldWrite \/ Append
+    \/ Neighbour \/ Fold \/ FoldList \/ FoldRead \/ FoldWrite \/ Append
     \/ Apply \/ Refuse \/ Restate \/ Person \/ Clean
 
 Spec == Init /\ [][Next]_vars

@@ -1,11 +1,13 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/civil"
 
@@ -17,6 +19,7 @@ import (
 type annals struct {
 	world     *world
 	committed map[civil.Date][]ledger.Record
+	first     map[string][]byte // by key: what the store had there first
 }
 
 // changed takes note of a record.
@@ -24,14 +27,34 @@ func (a *annals) changed(key string, o *object) {
 	if o == nil || !strings.Contains(key, "/partitions/") {
 		return
 	}
-	e := a.world.watch.entries(o)[0]
-	list := a.committed[e.Partition]
-	if e.Seq > len(list)+1 {
-		a.world.violate("numbers have no gaps", "%s: record %d after %d", e.Partition, e.Seq, len(list))
+	if _, used := a.first[key]; used {
+		return
 	}
-	if e.Seq == len(list)+1 {
+	a.first[key] = o.data
+	for _, e := range a.world.watch.entries(o) {
+		list, last := a.committed[e.Partition], 0
+		if len(list) > 0 {
+			last = list[len(list)-1].Seq
+		}
+		if e.After != last || e.Seq <= last {
+			a.world.violate("each record is on top of the one before", "%s: record %d is on top of %d, and %d was there", e.Partition, e.Seq, e.After, last)
+		}
 		a.committed[e.Partition] = append(list, e)
 	}
+}
+
+// numbered finds a record by its number.
+func numbered(list []ledger.Record, seq int) (ledger.Record, bool) {
+	i, there := slices.BinarySearchFunc(list, seq, func(e ledger.Record, seq int) int { return cmp.Compare(e.Seq, seq) })
+	if !there {
+		return ledger.Record{}, false
+	}
+	return list[i], true
+}
+
+// weekOf is the Sunday of a partition's week, whose records share a row of numbers.
+func weekOf(partition civil.Date) civil.Date {
+	return partition.AddDays(-int(partition.In(time.UTC).Weekday()))
 }
 
 // told is what history should say of successive records of a partition: a line for each content, by the fetches that brought it
@@ -97,23 +120,25 @@ func (a *annals) check() {
 			if _, twice := had[e.Partition][e.Seq]; twice {
 				a.world.violate("history has each line once", "%s has once more%s", key, line(e))
 			}
-			if e.Seq > len(list) || line(list[e.Seq-1]) != line(e) {
+			if was, there := numbered(list, e.Seq); !there || line(was) != line(e) {
 				a.world.violate("history has what was committed", "%s has%s", key, line(e))
 			}
 			keep(had, e)
 		}
 	}
-	folded := map[civil.Date]int{}
+	tops := map[civil.Date]int{} // by week: the highest number in the segment
 	if key := a.world.watch.segment(); key != "" {
 		for _, e := range a.world.watch.entries(a.world.ledger.objects[key]) {
-			folded[e.Partition] = e.Seq
+			tops[weekOf(e.Partition)] = max(tops[weekOf(e.Partition)], e.Seq)
 			keep(had, e)
 		}
 	}
 	for key, o := range a.world.ledger.objects {
 		if strings.Contains(key, "/partitions/") {
-			if e := a.world.watch.entries(o)[0]; e.Seq > folded[e.Partition] {
-				keep(had, e)
+			for _, e := range a.world.watch.entries(o) {
+				if e.Seq > tops[weekOf(e.Partition)] {
+					keep(had, e)
+				}
 			}
 		}
 	}

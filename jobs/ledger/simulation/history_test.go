@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math"
@@ -17,7 +18,7 @@ import (
 )
 
 // A history is what processes believe they have done with each register: a unit's claim, to be had by its next number,
-// and a partition's record, to be replaced by its next one.
+// and the records of a week, to be replaced by those of its next number.
 type history struct {
 	world     *world
 	registers map[string][]porcupine.Operation
@@ -97,19 +98,24 @@ func (h *history) claimed(p *process, w refresh.Window) {
 // begins: what the process records from here on belongs to one publication.
 func (h *history) begins(p *process) { p.records = nil }
 
-// recorded: the publication has succeeded.
-func (h *history) recorded(p *process) {
+// recorded: the publication has succeeded for these partitions. A number that another process had taken before was tried in vain.
+func (h *history) recorded(p *process, published map[civil.Date]bool) {
 	for _, r := range p.records {
-		h.add(p, r.register, step{true, r.number, p.name}, r.tick)
+		succeeded := slices.ContainsFunc(h.world.watch.entries(&object{data: r.data}), func(e ledger.Record) bool { return published[e.Partition] })
+		if succeeded && (r.result.err == nil || bytes.Equal(h.world.annals.first[r.key], r.data)) {
+			h.add(p, r.register, step{true, r.number, p.name}, r.tick)
+		}
 	}
 }
 
 // read: the process has looked what is recorded since it claimed the unit.
 func (h *history) read(p *process, t *ledger.Table) {
-	entries := t.Records()
-	for _, partition := range slices.SortedFunc(maps.Keys(entries), civil.Date.Compare) {
-		register := fmt.Sprintf("tables/%s/partitions/%s", table, partition)
-		h.add(p, register, step{false, entries[partition].Seq, p.name}, p.looked)
+	tops := map[civil.Date]int{}
+	for partition, e := range t.Records() {
+		tops[weekOf(partition)] = max(tops[weekOf(partition)], e.Seq)
+	}
+	for _, week := range slices.SortedFunc(maps.Keys(tops), civil.Date.Compare) {
+		h.add(p, fmt.Sprintf("tables/%s/partitions/%s", table, week), step{false, tops[week], p.name}, p.looked)
 	}
 }
 

@@ -145,41 +145,42 @@ func (k *kind) publish(ctx context.Context, c ledger.Hold, row []civil.Date, bas
 		out.Failed += len(row)
 		return res.err
 	}
-	var errs []error
+	var list []partition.Publication
 	for _, a := range res.truth {
-		if !slices.Contains(row, a.day) {
-			continue
-		}
-		state, err := k.publishOne(ctx, c, a, base[a.day], fetched)
-		if err != nil {
-			out.Failed++
-			errs = append(errs, err)
-		} else {
-			out.Count(state)
-		}
-		if errors.Is(err, ledger.ErrLost) || ctx.Err() != nil {
-			break
+		if slices.Contains(row, a.day) {
+			list = append(list, k.publication(a, base[a.day], fetched))
 		}
 	}
+	if k.process.world.chance(0.3) {
+		_ = k.table.Refresh(ctx) // another window of the process looks what is recorded
+	}
+	books := &k.process.world.books
+	books.begins(k.process)
+	var errs []error
+	published := map[civil.Date]bool{}
+	for i, r := range k.table.PublishAll(context.WithValue(ctx, publishing{}, true), c, list) {
+		if r.Err != nil {
+			out.Failed++
+			errs = append(errs, r.Err)
+		} else {
+			out.Count(r.State)
+			published[list[i].Part.Partition] = true
+		}
+	}
+	books.recorded(k.process, published)
 	return errors.Join(errs...)
 }
 
-func (k *kind) publishOne(ctx context.Context, c ledger.Hold, a answer, base ledger.Record, fetched time.Time) (ledger.State, error) {
-	books := &k.process.world.books
-	books.begins(k.process)
+func (k *kind) publication(a answer, base ledger.Record, fetched time.Time) partition.Publication {
 	file := slices.Concat([]byte("fetch "+rand.Text()+"\n"), a.data) // each file is another one, as package report's are
-	state, _, err := k.table.Publish(context.WithValue(ctx, publishing{}, true), c, partition.Publication{
+	return partition.Publication{
 		Part: sinks.Part{
 			Table: table, Partition: a.day, Rows: a.rows, Size: int64(len(file)), Hash: a.hash, Run: k.process.name,
 			Open: func() (io.ReadCloser, error) { return k.process.spooled(file), nil },
 		},
 		Base: base, Run: k.process.name, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: partition.ClearEmpty,
 		Sums: map[string]string{"restatement": fmt.Sprint(a.restatement)}, Again: k.process.force,
-	})
-	if err == nil {
-		books.recorded(k.process)
 	}
-	return state, err
 }
 
 // spooled reads a file, to its end or half of it.

@@ -18,30 +18,35 @@ var protections = []protection{
 		"jobs/ledger/simulation/kind_test.go", `"fetch "+rand.Text()+"\n"`, `"fetch "+rand.Text()[:0]+"\n"`,
 	}}},
 	{"doubt is recorded before a put", []edit{{
-		"jobs/partition/publish.go", "if err := t.Commit(ctx, doubt); err != nil {", "doubt.Seq = old.Seq\n\tif err != nil {",
+		"jobs/partition/course.go", "return &w.doubt", "w.doubt.Seq = w.Base.Seq\n\t\t\treturn nil",
 	}}},
 	{"doubt is recorded before a first put too", []edit{{
-		"jobs/partition/publish.go", "if err := t.Commit(ctx, doubt); err != nil {",
-		"if old.Seq == 0 {\n\t\tdoubt.Seq = 0\n\t} else if err := t.Commit(ctx, doubt); err != nil {",
+		"jobs/partition/course.go", "return &w.doubt", "if w.Base.Seq == 0 {\n\t\t\t\treturn nil\n\t\t\t}\n\t\t\treturn &w.doubt",
 	}}},
 	{"a sink in doubt is looked at before the new doubt is recorded", []edit{{
-		"jobs/partition/publish.go", "over, err := t.conditions(ctx, p, stale)\n\tif err != nil {\n\t\treturn \"\", 0, err\n\t}\n", "",
+		"jobs/partition/course.go", "var err error\n\tw.over, err = t.conditions(ctx, *p, w.stale)\n\treturn err", "return nil",
 	}, {
-		"jobs/partition/publish.go", "e.Seq = doubt.Seq + 1\n",
-		"over, err := t.conditions(ctx, p, stale)\n\tif err != nil {\n\t\treturn \"\", 0, err\n\t}\n\te.Seq = doubt.Seq + 1\n",
+		"jobs/partition/course.go", "w.e.After = w.doubt.Seq\n",
+		"if w.over, w.Err = t.conditions(ctx, *w.Publication, w.stale); w.Err != nil {\n\t\t\tcontinue\n\t\t}\n\t\tw.e.After = w.doubt.Seq\n",
 	}}},
 	{"a fetch is published on the record that was read before it", []edit{{
-		"jobs/partition/publish.go", "old := p.Base\n\te := ledger.Record{", "p.Base, _ = t.Record(p.Part.Partition)\n\told := p.Base\n\te := ledger.Record{",
+		"jobs/partition/course.go", "p, old := w.Publication, w.Base\n", "w.Base, _ = t.Record(w.Part.Partition)\n\tp, old := w.Publication, w.Base\n",
 	}}},
 	{"a record is created on the condition that there is none", []edit{{
 		"jobs/ledger/ledger.go", "err := l.put(ctx, key, data, &blob.WriterOptions{IfNotExist: true,",
 		"err := l.put(ctx, key, data, &blob.WriterOptions{IfNotExist: !strings.Contains(key, \"/partitions/\"),",
 	}}},
 	{"the second look after a record", []edit{{
-		"jobs/ledger/commit.go", "if highest(segments) <= e.Segment {", "if highest(segments) >= 0 {",
+		"jobs/ledger/commit.go", "if highest(segments) <= segment {", "if highest(segments) >= 0 {",
 	}}},
 	{"the second look at a record knows it from another of its number", []edit{{
-		"jobs/ledger/commit.go", "if after.Seq > e.Seq || !same(after, e) {", "if after.Seq > e.Seq {",
+		"jobs/ledger/commit.go", "if !same(t.entries[e.Partition], e) {", "if t.entries[e.Partition].Seq > e.Seq {",
+	}}},
+	{"whoever finds a number taken sees whether its own partitions have been recorded", []edit{{
+		"jobs/ledger/commit.go", "if t.entries[list[i].Partition].Seq != list[i].After {", "if t.entries[list[i].Partition].Seq > 1<<30 {",
+	}}},
+	{"a week's object whose number was folded away is void", []edit{{
+		"jobs/ledger/table.go", "b.old || number > t.folded[first]", "b.old || number > 0 || number > t.folded[first]",
 	}}},
 	{"records are listed before segments", []edit{{
 		"jobs/ledger/table.go", "keys, err := t.ledger.list(ctx, t.prefix(\"partitions\"))\n\tif err != nil {\n\t\treturn err\n\t}\n\t", "",

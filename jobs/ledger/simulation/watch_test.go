@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
@@ -50,6 +52,7 @@ func (x *watch) changed(s *store, key string, o *object) {
 // holds: the other came when its number had been used.
 func (x *watch) newest() []ledger.Record {
 	newest := make([]ledger.Record, x.world.fate.days)
+	tops := map[civil.Date]int{} // by week: the highest number that is folded
 	keep := func(e ledger.Record) {
 		if day := e.Partition.DaysSince(firstDay); e.Seq > newest[day].Seq {
 			newest[day] = e
@@ -58,11 +61,16 @@ func (x *watch) newest() []ledger.Record {
 	if segment := x.segment(); segment != "" {
 		for _, e := range x.entries(x.world.ledger.objects[segment]) {
 			keep(e)
+			tops[weekOf(e.Partition)] = max(tops[weekOf(e.Partition)], e.Seq)
 		}
 	}
 	for key, o := range x.world.ledger.objects {
 		if strings.Contains(key, "/partitions/") {
-			keep(x.entries(o)[0])
+			for _, e := range x.entries(o) {
+				if e.Seq > tops[weekOf(e.Partition)] { // else it is folded, or void
+					keep(e)
+				}
+			}
 		}
 	}
 	return newest

@@ -107,7 +107,7 @@ func newWorld(t *testing.T, seed uint64, data *account, keep bool) *world {
 	w.truth = newTruth(w, data)
 	w.watch = newWatch(w)
 	w.books.world = w
-	w.annals = annals{w, map[civil.Date][]ledger.Record{}}
+	w.annals = annals{w, map[civil.Date][]ledger.Record{}, map[string][]byte{}}
 	for _, s := range []*store{w.ledger, w.lake} {
 		s.hashed, s.seconds = w.fate.hashed, w.fate.seconds
 		s.changed = func(key string, o *object) { w.watch.changed(s, key, o) }

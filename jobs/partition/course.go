@@ -1,0 +1,158 @@
+package partition
+
+import (
+	"context"
+	"errors"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A Result is what became of a publication.
+type Result struct {
+	State ledger.State
+	Size  int64 // bytes put, summed over all targets
+	Err   error
+}
+
+// errLeft says that a publication wasn't tried, because the claim was lost at one before it, or ctx is over.
+var errLeft = errors.New("left for the next run")
+
+// Publish publishes one partition, as PublishAll does.
+func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledger.State, int64, error) {
+	r := t.PublishAll(ctx, c, []Publication{p})[0]
+	return r.State, r.Size, r.Err
+}
+
+// PublishAll puts partitions into their sinks and records them: the last two steps of the way of the data, in the one order
+// that loses nothing. Content that a sink holds already isn't put again, unless its shape differs: the same cells in a
+// file with other columns or another meaning.
+//
+//	look at sinks in doubt ─ record the doubts ─ put one after the other, each on its condition ─ record
+//
+// Each step stands on the one before it. The conditions are those from before the doubts were recorded, so that an older
+// put fails once somebody has recorded a newer doubt. The last record is written on top of the doubt. Whoever loses
+// at the put or at the record leaves the partition in doubt, and the next run fetches it again. After a partition that
+// fails the others go on, but not after the claim is lost or ctx is over: those that are left stay in doubt.
+func (t *Table) PublishAll(ctx context.Context, c ledger.Hold, list []Publication) []Result {
+	results := make([]Result, len(list))
+	courses := make([]*course, len(list))
+	for i := range list {
+		w := &course{Publication: &list[i], Result: &results[i]}
+		courses[i] = w
+		if ctx.Err() != nil {
+			w.Err = errors.Join(errLeft, ctx.Err())
+			continue
+		}
+		w.Err = t.prepare(ctx, w)
+	}
+	// From here to the record it is in doubt what a sink holds, and the ledger says so beforehand. Otherwise, after a
+	// crash, an older record would vouch for rows that are gone (content A; then B, put and not recorded; then A again:
+	// nothing would be put), and a partition without a record would pass for an empty one.
+	lost := t.record(ctx, courses, func(w *course) *ledger.Record {
+		if w.puts() {
+			return &w.doubt
+		}
+		return w.only
+	})
+	by := &warrant{hold: c}
+	defer by.close()
+	for _, w := range courses {
+		if !w.puts() || w.Err != nil {
+			continue
+		}
+		if lost || ctx.Err() != nil {
+			w.Err = errors.Join(errLeft, ctx.Err())
+			continue
+		}
+		w.e.After = w.doubt.Seq
+		w.Size, w.Err = put(ctx, by, *w.Publication, w.stale, w.over, &w.e)
+		w.placed, lost = w.Err == nil, errors.Is(w.Err, ledger.ErrLost)
+	}
+	t.record(ctx, courses, func(w *course) *ledger.Record {
+		if w.puts() {
+			return &w.e
+		}
+		return nil
+	})
+	for _, w := range courses {
+		if w.Err != nil {
+			w.State, w.Size = "", 0
+		}
+		if w.placed && errors.Is(w.Err, ledger.ErrLost) {
+			w.Err = errors.Join(w.Err, t.Doubt(ctx, w.doubt))
+		}
+	}
+	return results
+}
+
+// A course is a publication under way.
+type course struct {
+	*Publication
+	*Result
+	e     ledger.Record     // what is to be recorded in the end
+	doubt ledger.Record     // what is to be recorded before the put
+	stale []ledger.Target   // to which it is to be put
+	over  []sinks.Condition // under which, by target
+	only  *ledger.Record    // e, when that is all that is to be done
+
+	placed bool // the targets have taken it
+}
+
+func (w *course) puts() bool { return len(w.stale) > 0 }
+
+// record records something of each course that hasn't failed. It answers true when another process has the window by now.
+func (t *Table) record(ctx context.Context, courses []*course, what func(*course) *ledger.Record) (lost bool) {
+	var list []ledger.Record
+	var of []*course
+	for _, w := range courses {
+		if e := what(w); e != nil && w.Err == nil {
+			list, of = append(list, *e), append(of, w)
+		}
+	}
+	for i, err := range t.CommitAll(ctx, list) {
+		*what(of[i]), of[i].Err = list[i], err
+		lost = lost || errors.Is(err, ledger.ErrLost)
+	}
+	return lost
+}
+
+// prepare decides what is to be done of a publication.
+func (t *Table) prepare(ctx context.Context, w *course) error {
+	p, old := w.Publication, w.Base
+	w.e = ledger.Record{
+		Partition: p.Part.Partition, After: old.Seq, Run: p.Run, Fetched: p.Fetched, State: ledger.Written,
+		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
+		Reason: string(p.Reason), Finality: p.Finality, Control: p.Control, Raw: p.Raw, Since: p.Fetched, Moved: old.Moved,
+	}
+	compare(&w.e, old, p.Replayed)
+	if p.Part.Rows == 0 {
+		over, err := t.empty(&w.e, *p)
+		w.State = w.e.State
+		if err != nil || over && repeats(w.e, old) {
+			return err
+		}
+		if over {
+			w.only = &w.e
+			return nil
+		}
+	}
+	w.stale = t.o.Targets
+	if !p.Again {
+		w.stale = t.keepReceipts(&w.e, old)
+	}
+	if !w.puts() {
+		w.State = ledger.Unchanged
+		if !repeats(w.e, old) {
+			w.only = &w.e
+		}
+		return nil
+	}
+	w.State = w.e.State
+	w.doubt = w.e
+	w.doubt.State, w.doubt.Hash, w.doubt.Rows, w.doubt.Sums = ledger.Publishing, "", max(old.Rows, w.e.Rows), nil
+	w.doubt.Control, w.doubt.Raw = nil, nil
+	var err error
+	w.over, err = t.conditions(ctx, *p, w.stale)
+	return err
+}
