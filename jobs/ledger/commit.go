@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"cloud.google.com/go/civil"
 	"go.opentelemetry.io/otel/attribute"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
@@ -51,15 +51,17 @@ func (t *Table) CommitAll(ctx context.Context, list []Record) []error {
 
 // commitWeek writes the records at these places of the list, which are of one week. It gives the first error.
 func (t *Table) commitWeek(ctx context.Context, week civil.Date, list []Record, of []int, errs []error) error {
-	turn := t.turn(week)
-	turn.Lock()
-	defer turn.Unlock()
 	fail := func(err error) error {
 		for _, i := range of {
 			errs[i] = err
 		}
 		return err
 	}
+	turn := t.turn(week)
+	if err := turn.Acquire(ctx, 1); err != nil {
+		return fail(err)
+	}
+	defer turn.Release(1)
 	const tries = 20 // others may be faster with records of other partitions, which takes them as long as us
 	for range tries {
 		t.mu.Lock()
@@ -117,11 +119,11 @@ func (t *Table) taken(key string, b batch, of []int, errs []error) (first error)
 }
 
 // turn is what is held to write the next object of a week, so that windows of this process don't race for its number.
-func (t *Table) turn(week civil.Date) *sync.Mutex {
+func (t *Table) turn(week civil.Date) *semaphore.Weighted {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.turns[week] == nil {
-		t.turns[week] = &sync.Mutex{}
+		t.turns[week] = semaphore.NewWeighted(1)
 	}
 	return t.turns[week]
 }

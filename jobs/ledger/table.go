@@ -9,6 +9,7 @@ import (
 
 	"cloud.google.com/go/civil"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
 // readers is how many objects of a table are read at once.
@@ -29,14 +30,14 @@ type Table struct {
 	folded  map[civil.Date]int // by week: the highest number in the segment; what is loose and not above it is void, or dropped soon
 	segment int                // the highest segment, 0 for none
 	shapes  map[string]Shape
-	turns   map[civil.Date]*sync.Mutex // by week: held to write its next object
+	turns   map[civil.Date]*semaphore.Weighted // by week: held to write its next object
 }
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
 	t := &Table{
 		ledger: l, name: name, entries: Records{}, loose: map[string]bool{}, own: map[string]batch{},
-		tops: map[civil.Date]int{}, folded: map[civil.Date]int{}, shapes: map[string]Shape{}, turns: map[civil.Date]*sync.Mutex{},
+		tops: map[civil.Date]int{}, folded: map[civil.Date]int{}, shapes: map[string]Shape{}, turns: map[civil.Date]*semaphore.Weighted{},
 	}
 	return t, t.Refresh(ctx)
 }

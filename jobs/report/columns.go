@@ -62,10 +62,12 @@ func (o Options) summable(f catalog.Field, typ catalog.Type) bool {
 
 // resolve gives the whole table. It looks events up once a run.
 func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.columns != nil {
-		return p.columns, nil
+	if err := p.resolving.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer p.resolving.Release(1)
+	if c := p.columns.Load(); c != nil {
+		return c, nil
 	}
 	cols := slices.Clone(p.fixed)
 	recorded, known, err := p.table.LastShape(ctx)
@@ -92,7 +94,7 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	if err := p.table.SaveShape(ctx, c.Shape); err != nil {
 		return nil, err
 	}
-	p.columns = c
+	p.columns.Store(c)
 	return c, nil
 }
 

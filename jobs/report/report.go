@@ -16,10 +16,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/civil"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -91,9 +92,9 @@ type plan struct {
 	rules refresh.Rules // completed by what the ledger holds
 	known ledger.Shape  // of the table, as far as it is known before its columns are resolved
 
-	mu      sync.Mutex // guards the resolution of events, which is done once, when first needed
-	columns *columns
-	trial   trial
+	resolving *semaphore.Weighted // held to resolve events, which is done once, when first needed
+	columns   atomic.Pointer[columns]
+	trial     trial
 }
 
 // New checks the columns that are known without the service.
@@ -187,11 +188,9 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 // today are the rules by the table's columns as they are known by now: a window may have found columns of events.
 func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
 	shape := p.known
-	p.mu.Lock()
-	if p.columns != nil {
-		shape = p.columns.Shape
+	if c := p.columns.Load(); c != nil {
+		shape = c.Shape
 	}
-	p.mu.Unlock()
 	rules = p.rules
 	rules.FinalAfter = p.o.finalAfter(shape)
 	rules.Stale, err = p.table.Stale(ctx, shape)
@@ -219,7 +218,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 
 // open reads the ledger. It gives the shape that was recorded last too, if there is one.
 func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledger.Shape, known bool, err error) {
-	p = &plan{Kind: k, now: now, rules: k.o.Rules}
+	p = &plan{Kind: k, now: now, rules: k.o.Rules, resolving: semaphore.NewWeighted(1)}
 	if p.table, err = partition.Open(ctx, partition.Options{
 		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir, Hold: k.o.Hold,
 		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,
