@@ -73,31 +73,3 @@ func TestDeadlineOfHeldUnits(t *testing.T) {
 		}
 	})
 }
-
-// Each of several tasks begins elsewhere in the plan and goes through all of it.
-func TestPlanFrom(t *testing.T) {
-	for n := range 12 {
-		var all []Unit
-		for i := range n {
-			all = append(all, Unit{Name: fmt.Sprint(i)})
-		}
-		firsts := map[string]bool{}
-		for i := range 4 {
-			p := Plan{Units: slices.Clone(all)}
-			p.From(i, 4)
-			seen := map[string]bool{}
-			for _, u := range p.Units {
-				seen[u.Name] = true
-			}
-			if len(seen) != n || len(p.Units) != n {
-				t.Errorf("task %d of 4 over %d units has %v", i, n, p.Units)
-			}
-			if n > 0 {
-				firsts[p.Units[0].Name] = true
-			}
-		}
-		if len(firsts) != min(n, 4) {
-			t.Errorf("over %d units, the tasks begin at %v", n, firsts)
-		}
-	}
-}

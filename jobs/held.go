@@ -82,9 +82,13 @@ func (r *Runner) secondLook(ctx context.Context, s *shift) bool {
 // await does a unit once it is free, or counts it as held when its holder lives.
 func (r *Runner) await(u heldUnit, s *shift) {
 	first, held := u.by, &s.held
+	pause := min(time.Second, r.Lease/10) // a holder that lives is often done soon
 	for u.task.ctx.Err() == nil && !held.isAlive(first.Run) {
 		if s.time.late(r.Deadline) {
 			r.leave(u.task)
+			return
+		}
+		if r.elsewhere(u.task) {
 			return
 		}
 		out, err := r.claimed(u.task, s)
@@ -100,8 +104,9 @@ func (r *Runner) await(u heldUnit, s *shift) {
 		}
 		select {
 		case <-u.task.ctx.Done():
-		case <-time.After(min(r.Lease/10, now.Free+time.Millisecond)):
+		case <-time.After(min(pause, now.Free+time.Millisecond)):
 		}
+		pause = min(pause+pause/4, r.Lease/10)
 	}
 	if u.task.ctx.Err() != nil {
 		u.task.res.stop(u.task.unit.size())

@@ -28,7 +28,7 @@ func TestSecondLook(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-		}, 0, lease / 5},
+		}, 0, 4 * time.Second},
 	} {
 		t.Run(c.name, synctested(func(t *testing.T) {
 			l, store := storeLedger(t)

@@ -41,7 +41,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -74,9 +73,6 @@ type Plan struct {
 
 	// Schema is the table's definition, for which it may ask the service. Nil: the kind has no partitions.
 	Schema func(context.Context) (*sinks.Schema, error)
-
-	shared bool // other tasks have the same plan, and begin with units other than the first own ones
-	own    int
 }
 
 // States are the tables that tell of a job's table. They are written before Tidy, under a claim of the table.
@@ -143,15 +139,6 @@ const planners = 16
 type Planned struct {
 	Plan
 	Err error
-}
-
-// From lets one of count tasks that share a plan begin with the index-th part of it; what it skips comes last. So the
-// tasks begin in different places and then help each other.
-func (p *Plan) From(index, count int) {
-	i, end := len(p.Units)*index/count, len(p.Units)*(index+1)/count
-	p.Units = slices.Concat(p.Units[i:], p.Units[:i])
-	p.own = end - i
-	p.shared = true
 }
 
 // PlanJobs plans jobs, several at once, and gives their plans in order. Nothing is claimed or done.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type Runner struct {
 	Lease    time.Duration // of claims
 	Deadline time.Time     // no unit is begun that would hardly be over by then; zero: none
 	Parallel int           // units at once, over all jobs
+	Share    Share         // this process's part of what several tasks have planned
 	Log      *slog.Logger
 	Observe  func(Progress) // called from several goroutines; nil: nobody looks
 }
@@ -41,33 +43,33 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	s := &shift{desk: newDesk(r)}
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))
-	for i, job := range list {
-		results[i] = ledger.Result{Job: job.Name, Table: job.Table}
-		if ctx.Err() != nil { // the run was stopped before: everything of this job is left
-			results[i].Left = windows(plans[i].Units)
-			results[i].Stopped = results[i].Left > 0 || errors.Is(plans[i].Err, context.Canceled)
-			if plans[i].Err == nil || results[i].Stopped {
-				continue
-			}
+	begun := make([]*work, len(list))
+	var others []task // with which other tasks begin
+	for _, at := range r.Share.turns(plans) {
+		w := begun[at.job]
+		if w == nil {
+			w = r.begin(ctx, list[at.job], plans[at.job], &results[at.job])
+			begun[at.job] = w
+			defer w.end()
 		}
-		ctx, deny := context.WithCancel(ctx)
-		defer deny() // when all jobs are over
-		ctx, about := step.Begin(step.OfJob(ctx, job.Name), step.Job)
-		res := &tally{Result: &results[i], start: time.Now(), deny: deny}
-		defer func() { res.end(about, job) }()
-		if err := plans[i].Err; err != nil {
-			res.fail("", err)
+		if w.ctx == nil || at.unit < 0 {
 			continue
 		}
-		units := plans[i].Units
-		r.observe(Progress{Job: job.Name, Units: res.expect(windows(units))})
-		for j, u := range units {
-			t := task{ctx, job, u, plans[i].shared && j >= plans[i].own, res}
-			g.Go(func() error {
-				r.unit(t, s)
-				return nil
-			})
+		t := task{w.ctx, w.job, plans[at.job].Units[at.unit], at.shared, w.res}
+		if at.shared {
+			others = append(others, t)
+			continue
 		}
+		g.Go(func() error {
+			r.unit(t, s)
+			return nil
+		})
+	}
+	for _, t := range r.left(ctx, others) {
+		g.Go(func() error {
+			r.unit(t, s)
+			return nil
+		})
 	}
 	_ = g.Wait() // errors are in the results
 	r.more(s)
@@ -77,6 +79,40 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	r.finish(ctx, list, plans, results, s.desk)
 	ledger.TrimTimings(results)
 	return results
+}
+
+// work is a job that was begun.
+type work struct {
+	ctx context.Context // nil: none of its units is done
+	job Job
+	res *tally
+	end func() // when all jobs are over
+}
+
+// begin begins a job, unless the run was stopped or the job couldn't be planned.
+func (r *Runner) begin(ctx context.Context, job Job, p Planned, to *ledger.Result) *work {
+	*to = ledger.Result{Job: job.Name, Table: job.Table}
+	if ctx.Err() != nil { // the run was stopped before: everything of this job is left
+		to.Left = windows(p.Units)
+		to.Stopped = to.Left > 0 || errors.Is(p.Err, context.Canceled)
+		if p.Err == nil || to.Stopped {
+			return &work{end: func() {}}
+		}
+	}
+	ctx, deny := context.WithCancel(ctx)
+	ctx, about := step.Begin(step.OfJob(ctx, job.Name), step.Job)
+	w := &work{job: job, res: &tally{Result: to, start: time.Now(), deny: deny}}
+	w.end = func() {
+		w.res.end(about, job)
+		deny()
+	}
+	if p.Err != nil {
+		w.res.fail("", p.Err)
+		return w
+	}
+	w.ctx = ctx
+	r.observe(Progress{Job: job.Name, Units: w.res.expect(windows(p.Units))})
+	return w
 }
 
 // more does what came to light while other units were done, and what comes to light with that.
@@ -144,7 +180,7 @@ type task struct {
 	ctx    context.Context // of the job: it ends when the job is denied
 	job    Job
 	unit   Unit
-	shared bool // another task begins with the unit, so that it's probably done when this one comes to it
+	shared bool // another task has begun with the unit, or soon will
 	res    *tally
 }
 
@@ -194,8 +230,7 @@ func (r *Runner) unit(t task, s *shift) {
 		r.leave(t)
 		return
 	}
-	if over, err := looked(ctx, t); over || err != nil {
-		r.over(t, ledger.Outcome{}, err)
+	if t.shared && r.elsewhere(t) {
 		return
 	}
 	start := time.Now()
@@ -210,12 +245,53 @@ func (r *Runner) unit(t task, s *shift) {
 	r.over(t, out, err)
 }
 
-// looked tells whether another task has done the unit.
-func looked(ctx context.Context, t task) (bool, error) {
-	if !t.shared || t.unit.Over == nil {
-		return false, nil
+// left gives the units of other tasks that are left, in the order in which this one may help, and tallies the others. Tasks that share
+// the rate are done at about the same time, so this one looks again after a moment before it gets into their way; and it begins with
+// what they come to last.
+func (r *Runner) left(ctx context.Context, units []task) []task {
+	slices.Reverse(units)
+	units = r.look(units)
+	if len(units) == 0 {
+		return nil
 	}
-	return t.unit.Over(ctx)
+	select {
+	case <-ctx.Done():
+	case <-time.After(min(time.Second, r.Lease/10)):
+	}
+	return r.look(units)
+}
+
+// look gives the units that no other process has done. A look mostly waits for the ledger's bucket.
+func (r *Runner) look(units []task) (left []task) {
+	over := make([]bool, len(units))
+	g := &errgroup.Group{}
+	g.SetLimit(planners)
+	for i, t := range units {
+		g.Go(func() error {
+			over[i] = r.elsewhere(t)
+			return nil
+		})
+	}
+	_ = g.Wait() // errors are in the results
+	for i, t := range units {
+		if !over[i] {
+			left = append(left, t)
+		}
+	}
+	return left
+}
+
+// elsewhere tells whether another process has done the unit, or that can't be said, and tallies that.
+func (r *Runner) elsewhere(t task) bool {
+	if t.unit.Over == nil {
+		return false
+	}
+	over, err := t.unit.Over(t.ctx)
+	if over || err != nil {
+		r.over(t, ledger.Outcome{}, err)
+		return true
+	}
+	return false
 }
 
 // over tallies what came of a unit.

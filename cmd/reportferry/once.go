@@ -75,7 +75,6 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	if err := quotas(s.Log, list, plans); err != nil {
 		return 0, err
 	}
-	s.Task.Begin(plans)
 	about.Set(attribute.String("reportferry.run.id", s.RunID), attribute.String("reportferry.trigger", r.Trigger))
 	record = ledger.Run{ID: s.RunID, Trigger: r.Trigger, Started: time.Now().UTC()}
 	if err := s.Ledger.SaveRun(ctx, record); err != nil {
@@ -88,7 +87,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		}
 	}
 	runner := &jobs.Runner{
-		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Deadline: r.Stop,
+		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Share: s.Task.Part(), Deadline: r.Stop,
 		Log: s.Brief(show.log), Observe: show.progress,
 	}
 	record.Results = runner.RunJobs(ctx, list, plans)

@@ -82,7 +82,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if _, taken := p.table.Record(rules.Start); !taken {
 		rules.IgnoreSchedule = true
 	}
-	plan := jobs.Plan{Tidy: p.table.Fold, Inspect: p.inspect, Schema: p.schema}
+	plan := jobs.Plan{Tidy: p.table.Tidy, Inspect: p.inspect, Schema: p.schema}
 	if k.o.States {
 		today := func(context.Context) (refresh.Rules, error) { return p.rules, nil }
 		plan.States = state.Tables{Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: today, Now: now}.Plan()

@@ -19,6 +19,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -46,6 +47,8 @@ type Table struct {
 	*ledger.Table
 	o Options
 
+	worked atomic.Bool // a window was taken, under its claim
+
 	mu   sync.Mutex
 	seen map[string]listing // by the target's identity: what it showed when it was looked at
 }
@@ -63,8 +66,27 @@ func Open(ctx context.Context, o Options) (*Table, error) {
 // the records on top of which a fetch is to be published. Call it under the window's claim: only then does nobody else
 // record more.
 func (t *Table) StillDue(ctx context.Context, w refresh.Window) (refresh.Window, error) {
+	t.worked.Store(true)
 	if err := t.Refresh(ctx); err != nil {
 		return refresh.Window{}, err
 	}
 	return w.StillDue(t.Records()), nil
+}
+
+// Over tells, without a claim, whether other processes have done a window since the plan was made. Nothing undoes that, so what was
+// read for another window will do.
+func (t *Table) Over(ctx context.Context, w refresh.Window) (bool, error) {
+	if len(w.StillDue(t.Records()).Due) == 0 {
+		return true, nil
+	}
+	err := t.Refresh(ctx)
+	return err == nil && len(w.StillDue(t.Records()).Due) == 0, err
+}
+
+// Tidy folds what has gathered, and sweeps. A run that took no window has left nothing to sweep, and what others record they fold.
+func (t *Table) Tidy(ctx context.Context) error {
+	if !t.worked.Load() && !t.Crowded() {
+		return nil
+	}
+	return t.Fold(ctx)
 }

@@ -45,5 +45,5 @@ func (p *plan) tidy(ctx context.Context) error {
 	case n > 0:
 		p.o.Log.Info("old raw answers are deleted", "job", p.o.Job, "run", p.o.Run, "answers", n)
 	}
-	return p.table.Fold(ctx)
+	return p.table.Tidy(ctx)
 }

@@ -161,11 +161,8 @@ func (p *plan) unit(w refresh.Window) jobs.Unit {
 	}
 	return jobs.Unit{
 		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: requests * len(w.Runs()),
-		Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
-		Over: func(ctx context.Context) (bool, error) {
-			left, err := p.table.StillDue(ctx, w)
-			return err == nil && len(left.Due) == 0, err
-		},
+		Do:   func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
+		Over: func(ctx context.Context) (bool, error) { return p.table.Over(ctx, w) },
 	}
 }
 

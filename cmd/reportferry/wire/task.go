@@ -78,16 +78,9 @@ func (t Task) share() transport.Share {
 	return transport.Share{Index: t.index, Count: t.count}
 }
 
-// Begin rotates the plans so that each task begins at another place. Claims keep the tasks apart, and a task that has finished
-// its share goes on with the others'.
-func (t Task) Begin(plans []jobs.Planned) {
-	if t.Alone() {
-		return
-	}
-	for i := range plans {
-		plans[i].From(t.index, t.count)
-	}
-}
+// Part is the task's part of what is planned. Claims keep the tasks apart, and a task that has finished its part goes on with the
+// others'.
+func (t Task) Part() jobs.Share { return jobs.Share{Index: t.index, Count: t.count} }
 
 // lasting refuses a place that is gone when the task ends: the file system of Cloud Run is memory
 // (https://cloud.google.com/run/docs/container-contract#filesystem).
