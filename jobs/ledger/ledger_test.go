@@ -161,6 +161,36 @@ func TestRelieve(t *testing.T) {
 	}
 }
 
+// Whoever reads while a slow folder drops what it has folded isn't stopped by that, however long it takes.
+func TestReadWhileADropGoesOn(t *testing.T) {
+	const records = 30
+	var drop func()
+	l, store := distantLedger(t, func(call, key string) {
+		if drop != nil && call == "list" && strings.Contains(key, "/segments/") {
+			drop()
+		}
+	})
+	store.Keeps = true
+	table := openTable(t, l)
+	for n := range records { // of one week, and Sunday's record is the first
+		check(t, table.Commit(t.Context(), record(3+min(n, 6), fmt.Sprint("run", n))))
+	}
+	check(t, table.Fold(t.Context()))
+	dropped := 0
+	drop = func() { // one more by each look
+		keys, err := l.list(t.Context(), "tables/installs/partitions/")
+		check(t, err)
+		if len(keys) > 0 {
+			dropped++
+			check(t, store.Delete(t.Context(), keys[len(keys)-1]))
+		}
+	}
+	got := openTable(t, l)
+	if list := got.Sorted(); len(list) != 7 || list[6].Run != fmt.Sprint("run", records-1) || dropped == 0 {
+		t.Errorf("%d records, the last %+v, after %d were dropped", len(list), list[len(list)-1], dropped)
+	}
+}
+
 // Readers, writers and folders at once: nothing that was recorded is ever lost.
 func TestFoldWhileOthersWrite(t *testing.T) {
 	everyLedger(t, func(t *testing.T, l *Ledger) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"cloud.google.com/go/civil"
 	"golang.org/x/sync/errgroup"
@@ -142,20 +143,26 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 		}
 	}
 	missed := t.missed(keys)
-	segment := t.segment
+	segment, folded := t.segment, maps.Clone(t.folded)
 	t.mu.Unlock()
 	listed := len(unread)
 	slices.Sort(unread) // so that every run names the same damaged object first
 	unread = append(unread, missed...)
 
 	read := make([]batch, len(unread))
-	g, ctx := errgroup.WithContext(ctx)
+	var dropped atomic.Pointer[error] // an object that was folded already, and was dropped meanwhile
+	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
 	for i, key := range unread {
 		g.Go(func() (err error) {
-			if read[i], err = t.readBatch(ctx, key); i >= listed && isNotFound(err) {
-				return nil // a person has deleted it
-			} else if err != nil {
+			first, number, _ := parseEntryKey(key)
+			switch read[i], err = t.readBatch(gctx, key); {
+			case isNotFound(err) && i >= listed: // a person has deleted it
+				return nil
+			case isNotFound(err) && number <= folded[first]:
+				dropped.Store(&err)
+				return nil
+			case err != nil:
 				return err
 			}
 			return t.check(key, read[i], segment)
@@ -163,6 +170,15 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 	}
 	if err := g.Wait(); err != nil {
 		return err
+	}
+	if gone := dropped.Load(); gone != nil { // by a fold of this segment, or of a newer one, which holds it then
+		segments, err := t.ledger.list(ctx, t.prefix("segments"))
+		if err != nil {
+			return err
+		}
+		if highest(segments) > segment {
+			return *gone
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
