@@ -73,8 +73,8 @@ func (t *Table) StillDue(ctx context.Context, w refresh.Window) (refresh.Window,
 	return w.StillDue(t.Records()), nil
 }
 
-// Over tells, without a claim, whether other processes have done a window since the plan was made. Nothing undoes that, so what was
-// read for another window will do.
+// Over tells, without a claim, whether other processes have done a window since the plan was made. What was read for another window
+// will do: a window that was done then is done, also when somebody is at work on it once more.
 func (t *Table) Over(ctx context.Context, w refresh.Window) (bool, error) {
 	if len(w.StillDue(t.Records()).Due) == 0 {
 		return true, nil
