@@ -2,16 +2,14 @@
 // a bucket would lose, in a power cut, the names of files whose bytes were written, in the ledger and in tables alike.
 //
 // A file appears whole: it is written under a name beside its own (CreateBeside), synced, and linked or renamed. Then the
-// folders are synced (SyncFolders), because a file's name lies in its folder and not in the file.
+// folders are synced (Root), because a file's name lies in its folder and not in the file.
 package disk
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
 )
 
@@ -23,24 +21,5 @@ func CreateBeside(path string) (*os.File, error) {
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err
 		}
-	}
-}
-
-// SyncFolders makes new names survive a power cut: it syncs the folder at, and those above it up to root, because they may be
-// new as well. With root the same as at, it syncs one folder.
-func SyncFolders(at, root string) error {
-	for root = filepath.Clean(root); ; {
-		folder, err := os.Open(at)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
-			return fmt.Errorf("sync the folder %s: %w", at, err)
-		}
-		up := filepath.Dir(at)
-		if at == root || up == at {
-			return nil
-		}
-		at = up
 	}
 }

@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -25,25 +24,5 @@ func TestCreateBeside(t *testing.T) {
 	}
 	if _, err := CreateBeside(filepath.Join(path, "none", "x")); err == nil {
 		t.Error("a file in a folder that doesn't exist was created")
-	}
-}
-
-// Syncing ends at the root, at the file system's own root, and at a folder that is gone.
-func TestSyncFolders(t *testing.T) {
-	root := t.TempDir()
-	deep := filepath.Join(root, "a", "b")
-	if err := os.MkdirAll(deep, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, until := range []string{root, deep, root + "/", "/elsewhere"} {
-		if err := SyncFolders(deep, until); err != nil {
-			t.Errorf("until %s: %v", until, err)
-		}
-	}
-	if err := os.RemoveAll(filepath.Join(root, "a")); err != nil {
-		t.Fatal(err)
-	}
-	if err := SyncFolders(deep, root); err == nil {
-		t.Error("a folder that is gone was synced")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -15,33 +14,22 @@ import (
 // renames, so two writers can both win; and its listing fails when a file vanishes meanwhile, as temporary files of
 // other processes do.
 
-// createFile writes a file that must not exist yet, in one step: link(2) succeeds for one of several writers.
-func createFile(dir, key string, data []byte) error {
-	path := filepath.Join(dir, filepath.FromSlash(key))
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	tmp, err := disk.CreateBeside(path)
+// createFile writes a file that must not exist yet. One of several writers wins, and the others get errExists.
+func createFile(root *disk.Root, key string, data []byte) error {
+	draft, err := root.Draft(key)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // a leftover is ignored by every reader
-	_, err = tmp.Write(data)
-	if err == nil {
-		err = tmp.Sync()
+	if _, err := draft.Write(data); err != nil {
+		draft.Discard()
+		return fmt.Errorf("write %s: %w", draft.Name(), err)
 	}
-	if closeErr := tmp.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", tmp.Name(), err)
-	}
-	if err := os.Link(tmp.Name(), path); errors.Is(err, fs.ErrExist) {
+	if err := draft.Create(); errors.Is(err, fs.ErrExist) {
 		return errExists
 	} else if err != nil {
 		return err
 	}
-	return disk.SyncFolders(filepath.Dir(path), dir)
+	return nil
 }
 
 // listFiles gives the keys of the files below a folder, ascending. A folder that doesn't exist has none.

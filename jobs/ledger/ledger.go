@@ -39,6 +39,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
+	"github.com/reportferry/reportferry/internal/disk"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -60,7 +61,7 @@ import (
 //	probe.json                                    created to see that the store creates nothing twice
 type Ledger struct {
 	bucket    *blob.Bucket
-	dir       string
+	root      *disk.Root // nil unless the bucket is a folder
 	url       string
 	clock     func() (time.Time, time.Duration)
 	foldAbove int
@@ -94,8 +95,11 @@ type Options struct {
 // Open makes a ledger of a bucket. The bucket belongs to it from then on, and Close closes it.
 func Open(o Options) *Ledger {
 	l := &Ledger{
-		bucket: o.Bucket, dir: o.Dir, url: strings.TrimSuffix(o.URL, "/"), clock: o.Clock,
+		bucket: o.Bucket, url: strings.TrimSuffix(o.URL, "/"), clock: o.Clock,
 		foldAbove: cmp.Or(o.FoldAbove, defaultFoldAbove), keep: o.KeepHistory, deleteAll: o.DeleteAll, proof: proof{turn: make(chan struct{}, 1)},
+	}
+	if o.Dir != "" {
+		l.root = disk.NewRoot(o.Dir)
 	}
 	if l.clock == nil {
 		began := time.Now()
@@ -127,8 +131,8 @@ var errExists = errors.New("exists")
 
 // create writes an object that must not exist yet. One of several writers wins, and the others get errExists.
 func (l *Ledger) create(ctx context.Context, key string, data []byte) error {
-	if l.dir != "" {
-		return createFile(l.dir, key, data)
+	if l.root != nil {
+		return createFile(l.root, key, data)
 	}
 	if err := l.prove(ctx); err != nil {
 		return err
@@ -152,8 +156,8 @@ func (l *Ledger) list(ctx context.Context, prefix string) ([]string, error) {
 }
 
 func (l *Ledger) listAll(ctx context.Context, prefix string) (keys []string, err error) {
-	if l.dir != "" {
-		keys, err = listFiles(l.dir, prefix)
+	if l.root != nil {
+		keys, err = listFiles(l.root.Dir(), prefix)
 	} else {
 		keys, err = listBucket(ctx, l.bucket, prefix)
 	}
@@ -210,8 +214,8 @@ func (l *Ledger) Probe(ctx context.Context) error {
 // Reach reads as little of the ledger's bucket as shows that it answers: one name of a listing, because a missing object looks the
 // same as one of a missing bucket.
 func (l *Ledger) Reach(ctx context.Context) (err error) {
-	if l.dir != "" {
-		_, err = os.ReadDir(l.dir)
+	if l.root != nil {
+		_, err = os.ReadDir(l.root.Dir())
 	} else {
 		_, _, err = l.bucket.ListPage(ctx, blob.FirstPageToken, 1, nil)
 	}
@@ -224,7 +228,7 @@ func (l *Ledger) Reach(ctx context.Context) (err error) {
 // Clock is the time by the clock of the ledger's store. It answers false for a folder, which has only this machine's
 // clock.
 func (l *Ledger) Clock(ctx context.Context) (now time.Time, known bool, err error) {
-	if l.dir != "" {
+	if l.root != nil {
 		return time.Time{}, false, nil
 	}
 	now, err = l.now(ctx)

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"time"
-
-	"github.com/reportferry/reportferry/internal/disk"
 )
 
 // A Kept is one answer on its way into the store. A nil Kept does nothing.
@@ -107,6 +105,5 @@ func (k *Kept) commit(c *stream, a Answer) error {
 	if err = object.Close(); err != nil || c.file == nil {
 		return err
 	}
-	path := filepath.Join(k.store.o.Dir, filepath.FromSlash(c.key))
-	return disk.SyncFolders(filepath.Dir(path), k.store.o.Dir)
+	return k.store.root.Sync(filepath.Dir(k.store.root.Path(c.key)))
 }

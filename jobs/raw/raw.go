@@ -32,6 +32,7 @@ import (
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
 
+	"github.com/reportferry/reportferry/internal/disk"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -51,6 +52,7 @@ type Options struct {
 // nothing.
 type Store struct {
 	o     Options
+	root  *disk.Root  // nil unless the bucket is a folder
 	stuck atomic.Bool // a copy was abandoned because the store took nothing any more
 }
 
@@ -58,7 +60,11 @@ type Store struct {
 func Open(o Options) *Store {
 	o.Piece = cmp.Or(o.Piece, 1<<20)
 	o.URL = strings.TrimSuffix(o.URL, "/")
-	return &Store{o: o}
+	s := &Store{o: o}
+	if o.Dir != "" {
+		s.root = disk.NewRoot(o.Dir)
+	}
+	return s
 }
 
 // Must tells whether a partition whose answer couldn't be kept must fail.

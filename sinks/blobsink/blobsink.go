@@ -19,6 +19,7 @@
 package blobsink
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -26,8 +27,6 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,6 +47,10 @@ const ContentType = "application/vnd.apache.parquet"
 // of an upload under 5 MiB.
 const bufferSize = 8 << 20
 
+// pieceSize is how much is copied at once, in bytes, between two looks at the context. The system copies from one file to another by
+// itself, whatever the size.
+const pieceSize = 16 << 20
+
 // verifyTimeout bounds the check of the stored object, which is made even when the Put's context has just ended.
 const verifyTimeout = 30 * time.Second
 
@@ -58,6 +61,7 @@ type Sink struct {
 	store  string // canonical identity
 	key    keyTemplate
 	dir    string // the bucket's directory; empty in other stores
+	root   *disk.Root
 
 	turn   chan struct{} // held to look and write, where the store doesn't enforce preconditions
 	probed sync.Once
@@ -97,7 +101,7 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 
 func newSink(bucket *blob.Bucket, rawURL string, key keyTemplate, dir string) *Sink {
 	return &Sink{
-		bucket: bucket, url: sinks.Redact(rawURL), store: identity(bucket, rawURL, key), key: key, dir: dir, turn: make(chan struct{}, 1),
+		bucket: bucket, url: sinks.Redact(rawURL), store: identity(bucket, rawURL, key), key: key, dir: dir, root: disk.NewRoot(dir), turn: make(chan struct{}, 1),
 		swept: map[string]bool{}, described: map[string]*sinks.Schema{},
 	}
 }
@@ -186,15 +190,16 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 	if err != nil {
 		return fmt.Errorf("open the part: %w", err)
 	}
-	var file *os.File
+	if s.dir != "" {
+		return s.place(ctx, key, p.Size, part, over)
+	}
 	held := false // the store's client took the condition
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: contentType(key),
 		BufferSize:  bufferSize,
 		Metadata:    map[string]string{markKey: mark},
-		IfNotExist:  over.Absent && s.dir == "",
+		IfNotExist:  over.Absent,
 		BeforeWrite: func(as func(any) bool) (err error) {
-			as(&file) // stays nil unless the bucket is a folder
 			boundUpload(as)
 			held, err = precondition(as, over)
 			return err
@@ -204,9 +209,6 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 		return errors.Join(err, part.Close())
 	}
 	err = errors.Join(copyPart(ctx, w, part, p.Size), part.Close())
-	if err == nil && file != nil {
-		err = file.Sync() // so that after a power cut the ledger can't name an empty file
-	}
 	if err == nil && (!held || !s.holds.Load()) {
 		var unlock func()
 		if unlock, err = s.lookLocked(ctx, key, over, held); err == nil {
@@ -218,15 +220,7 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 		_ = w.Close() // frees the writer; its context is cancelled, so nothing is published, and err says why
 		return err
 	}
-	if err = w.Close(); err == nil && s.dir != "" {
-		root := filepath.Dir(s.path(key))
-		folder := root
-		if over.Absent { // the folders above may be new, as the file is
-			root = s.dir
-		}
-		err = disk.SyncFolders(folder, root)
-	}
-	return err
+	return w.Close()
 }
 
 // contentType is the media type of what lies under a key.
@@ -238,10 +232,16 @@ func contentType(key string) string {
 }
 
 // copyPart copies exactly size bytes. A part that is shorter or longer isn't the part that was checked.
-func copyPart(ctx context.Context, w io.Writer, part io.Reader, size int64) error {
-	n, err := io.Copy(w, io.LimitReader(interruptible{ctx, part}, size+1))
+func copyPart(ctx context.Context, w io.Writer, part io.Reader, size int64) (err error) {
+	var n int64
+	for n <= size && err == nil {
+		var some int64
+		some, err = io.CopyN(w, part, min(size+1-n, pieceSize))
+		n += some
+		err = cmp.Or(ctx.Err(), err)
+	}
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("after %d of %d bytes: %w", n, size, err)
 	case n < size:
 		return fmt.Errorf("the part ends after %d of %d bytes: %w", n, size, io.ErrUnexpectedEOF)
@@ -249,19 +249,6 @@ func copyPart(ctx context.Context, w io.Writer, part io.Reader, size int64) erro
 		return fmt.Errorf("the part is longer than its %d bytes", size)
 	}
 	return nil
-}
-
-// interruptible makes a long copy end soon after its context.
-type interruptible struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (i interruptible) Read(b []byte) (int, error) {
-	if err := i.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return i.r.Read(b)
 }
 
 // Read opens the stored part of a partition. When there is none, the error is fs.ErrNotExist.

@@ -17,7 +17,27 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-func (s *Sink) path(key string) string { return filepath.Join(s.dir, filepath.FromSlash(key)) }
+func (s *Sink) path(key string) string { return s.root.Path(key) }
+
+// place writes a part to its place in a folder, on a condition. The bucket's driver syncs nothing, so that after a power cut the
+// ledger could name an empty file.
+func (s *Sink) place(ctx context.Context, key string, size int64, part io.ReadCloser, over sinks.Condition) error {
+	draft, err := s.root.Draft(key)
+	if err != nil {
+		return errors.Join(err, part.Close())
+	}
+	if err = errors.Join(copyPart(ctx, draft, part, size), part.Close()); err != nil {
+		draft.Discard()
+		return err
+	}
+	unlock, err := s.lookLocked(ctx, key, over, false)
+	if err != nil {
+		draft.Discard()
+		return err
+	}
+	defer unlock()
+	return draft.Replace()
+}
 
 // List lists the Parquet files, under any name, that a reader of the table finds: those whose keys begin with what the layout
 // has before the date. Keys ascend.

@@ -70,11 +70,11 @@ func (k keyTemplate) partition(table, key string) (civil.Date, bool) {
 	return sinks.Whole, k.at(table, sinks.Whole) == key
 }
 
-// temporary returns an expression for the files that a killed writer to one of the table's keys leaves in a folder: gocloud's
-// fileblob names them by the key, the time in hexadecimal, and tmp. All of them begin with prefix.
+// temporary returns an expression for the files that a killed writer to one of the table's keys leaves in a folder: they
+// are named by the key, a number in letters and digits, and tmp. All of them begin with prefix.
 func (k keyTemplate) temporary(table string) (prefix string, match *regexp.Regexp) {
 	key := strings.ReplaceAll(string(k), "{table}", table)
 	prefix, _, _ = strings.Cut(key, "{date}")
 	expr := strings.ReplaceAll(regexp.QuoteMeta(key), regexp.QuoteMeta("{date}"), `([0-9]{4}-[0-9]{2}-[0-9]{2}|`+wholeDate+`)`)
-	return prefix, regexp.MustCompile("^" + expr + `\.[0-9a-f]{16}\.tmp$`)
+	return prefix, regexp.MustCompile("^" + expr + `\.[0-9a-z]+\.tmp$`)
 }
