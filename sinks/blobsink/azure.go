@@ -39,7 +39,7 @@ func openAzure(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 func azureClient(service azureblob.ServiceURL, name azureblob.ContainerName) (*container.Client, error) {
 	options := &container.ClientOptions{}
 	options.Transport = azureHTTP()
-	options.PerCallPolicies = []policy.Policy{azureErrors{}}
+	options.PerCallPolicies = []policy.Policy{azureAnswers{}}
 	at, err := url.JoinPath(string(service), string(name))
 	if err != nil {
 		return nil, err
@@ -71,11 +71,11 @@ const (
 	azureRights = "; an identity needs the role Storage Blob Data Contributor on the container"
 )
 
-// azureErrors writes every error of Azure, of which the client makes paragraphs, in one line, and makes a refusal of an error
-// about credentials. As a per-call policy it runs outside of the client's retries.
-type azureErrors struct{}
+// azureAnswers writes every error of Azure, of which the client makes paragraphs, in one line, makes a refusal of an error
+// about credentials, and takes what is said of a written object. As a per-call policy it runs outside of the client's retries.
+type azureAnswers struct{}
 
-func (azureErrors) Do(req *policy.Request) (*http.Response, error) {
+func (azureAnswers) Do(req *policy.Request) (*http.Response, error) {
 	resp, err := req.Next()
 	if err != nil {
 		if text := err.Error(); strings.HasPrefix(text, "DefaultAzureCredential") || strings.Contains(text, "authentication failed") {
@@ -84,6 +84,7 @@ func (azureErrors) Do(req *policy.Request) (*http.Response, error) {
 		return resp, err
 	}
 	if resp.StatusCode < http.StatusBadRequest {
+		ofAzure(req.Raw(), resp)
 		return resp, nil
 	}
 	var answer *azcore.ResponseError

@@ -3,7 +3,7 @@
 //
 // Put takes a part, which is one Parquet file, and gives a receipt with the object's key, size and version:
 //
-//	open the part ─ write to its final key, on a condition ─┬─ done: compare what the store holds, and give the receipt
+//	open the part ─ write to its final key, on a condition ─┬─ done: give the receipt of what the store says, or holds
 //	                                                        └─ condition not met: was it this very put, sent twice?
 //	                                                           yes: the receipt; no: ErrConflict or ErrForeign
 //
@@ -109,9 +109,10 @@ func newSink(bucket *blob.Bucket, rawURL string, key keyTemplate, dir string) *S
 // Store returns the identity of the bucket and the layout in it.
 func (s *Sink) Store() string { return s.store }
 
-// Put writes the part to its key on the part's condition, and then compares the size and the mark of what the store holds.
-// When that comparison fails, and only then, Put returns an error although the new rows are visible. They are whole, unless
-// the message says that the store holds another size.
+// Put writes the part to its key on the part's condition. A store that is known to enforce conditions, and that says which version
+// it has made of the part, is taken at its word. Of others, the size and the mark of what they hold are compared. When that
+// comparison fails, and only then, Put returns an error although the new rows are visible. They are whole, unless the message says
+// that the store holds another size.
 func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	key := s.key.of(p)
 	fail := func(err error) (sinks.Receipt, error) {
@@ -127,7 +128,7 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 		}
 	}
 	mark := rand.Text()
-	err := s.write(ctx, key, p, over, mark)
+	made, err := s.write(ctx, key, p, over, mark)
 	verify, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyTimeout)
 	defer cancel()
 	if unmet(err) {
@@ -135,6 +136,10 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	}
 	if err != nil {
 		return fail(err)
+	}
+	if made != "" && s.holds.Load() {
+		s.describe(verify, p)
+		return sinks.Receipt{Sink: s.url, Key: key, Size: p.Size, Version: made}, nil
 	}
 	stored, err := s.bucket.Attributes(verify, key)
 	if err != nil {
@@ -183,16 +188,18 @@ func (s *Sink) unmet(ctx context.Context, key string, p sinks.Part, mark string,
 	return fail(sinks.ErrConflict)
 }
 
-func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.Condition, mark string) error {
+// write writes the part, and gives the version that the store says it has made of it; empty: it hasn't said that.
+func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.Condition, mark string) (made string, err error) {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
 	part, err := p.Open()
 	if err != nil {
-		return fmt.Errorf("open the part: %w", err)
+		return "", fmt.Errorf("open the part: %w", err)
 	}
 	if s.dir != "" {
-		return s.place(ctx, key, p.Size, part, over)
+		return "", s.place(ctx, key, p.Size, part, over)
 	}
+	ctx, told := answering(ctx)
 	held := false // the store's client took the condition
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: contentType(key),
@@ -202,11 +209,12 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 		BeforeWrite: func(as func(any) bool) (err error) {
 			boundUpload(as)
 			held, err = precondition(as, over)
+			told.ofGoogle(as)
 			return err
 		},
 	})
 	if err != nil {
-		return errors.Join(err, part.Close())
+		return "", errors.Join(err, part.Close())
 	}
 	err = errors.Join(copyPart(ctx, w, part, p.Size), part.Close())
 	if err == nil && (!held || !s.holds.Load()) {
@@ -218,9 +226,12 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 	if err != nil {
 		abort()
 		_ = w.Close() // frees the writer; its context is cancelled, so nothing is published, and err says why
-		return err
+		return "", err
 	}
-	return w.Close()
+	if err = w.Close(); err != nil {
+		return "", err
+	}
+	return told.said(), nil
 }
 
 // contentType is the media type of what lies under a key.

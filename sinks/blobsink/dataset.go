@@ -123,7 +123,8 @@ func (s *Sink) putDataset(ctx context.Context, key string, p sinks.Part) error {
 			return fmt.Errorf("%w; it stays", sinks.ErrForeign)
 		}
 	}
-	return s.write(ctx, key, sinks.Part{
+	_, err = s.write(ctx, key, sinks.Part{
 		Size: int64(len(text)), Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil },
 	}, over, rand.Text())
+	return err
 }

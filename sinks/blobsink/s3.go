@@ -51,10 +51,13 @@ func openS3(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 		cfg.Credentials = explainedCredentials{cfg.Credentials}
 	}
 	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("ReportferryRefusals", func(
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("ReportferryAnswers", func(
 			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 		) (middleware.InitializeOutput, middleware.Metadata, error) {
 			out, metadata, err := next.HandleInitialize(ctx, in)
+			if err == nil {
+				ofS3(ctx, out.Result)
+			}
 			return out, metadata, refusedByS3(err)
 		}), middleware.Before)
 	})

@@ -394,3 +394,29 @@ func TestAnswersAreLostOnServers(t *testing.T) {
 		}
 	})
 }
+
+// From the second put on, when the store is known to enforce conditions, nobody looks at what was put. What the store has answered is
+// what a look shows, of a part that is sent at once and of one in pieces.
+func TestServersSayWhatTheyHold(t *testing.T) {
+	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
+		sink := mustOpen(t, s.URL(t)).(*Sink)
+		for i, size := range []int{100, 0, 100, bufferSize - 1, bufferSize + 1, 20 << 20} {
+			p := part(strings.Repeat("r", size))
+			r, err := sink.Put(t.Context(), p)
+			if err != nil || !sink.holds.Load() {
+				t.Fatal(sink.holds.Load(), err)
+			}
+			over, err := sink.Look(t.Context(), p.Table, p.Partition, true)
+			if err != nil || r.Version == "" || over.Version != r.Version || r.Size != int64(size) {
+				t.Errorf("%d bytes: the receipt says %q and %d, a look %q (%v)", size, r.Version, r.Size, over.Version, err)
+			}
+			if i == 0 {
+				continue
+			}
+			made, err := sink.write(t.Context(), r.Key, p, over, "another mark")
+			if again, _ := sink.Look(t.Context(), p.Table, p.Partition, false); err != nil || made == "" || made != again.Version {
+				t.Errorf("%d bytes: the store said %q of what it has as %q (%v)", size, made, again.Version, err)
+			}
+		}
+	})
+}
