@@ -15,6 +15,7 @@ type desk struct {
 	runner *Runner
 	turn   chan struct{} // a mutex that testing/synctest sees as blocked
 	shared map[string]*sharedClaim
+	seen   map[string]*ledger.Claims // by table
 }
 
 type sharedClaim struct {
@@ -24,7 +25,7 @@ type sharedClaim struct {
 }
 
 func newDesk(r *Runner) *desk {
-	return &desk{runner: r, turn: make(chan struct{}, 1), shared: map[string]*sharedClaim{}}
+	return &desk{runner: r, turn: make(chan struct{}, 1), shared: map[string]*sharedClaim{}, seen: map[string]*ledger.Claims{}}
 }
 
 // take claims everything that a unit needs, or nothing. All processes claim in the same order, so that none waits for
@@ -56,6 +57,11 @@ func (d *desk) takeOne(ctx context.Context, job Job, name string) (*ledger.Claim
 		s = &sharedClaim{turn: make(chan struct{}, 1)}
 		d.shared[key] = s
 	}
+	claims := d.seen[job.Table]
+	if claims == nil {
+		claims = d.runner.Ledger.Claims(job.Table)
+		d.seen[job.Table] = claims
+	}
 	<-d.turn
 	select {
 	case s.turn <- struct{}{}:
@@ -64,7 +70,7 @@ func (d *desk) takeOne(ctx context.Context, job Job, name string) (*ledger.Claim
 		return nil, nil, ctx.Err()
 	}
 	if s.users == 0 {
-		c, err := d.runner.Ledger.Claim(ctx, job.Table, name, d.runner.Run, d.runner.Lease)
+		c, err := claims.Claim(ctx, name, d.runner.Run, d.runner.Lease)
 		if err != nil {
 			return nil, nil, err
 		}

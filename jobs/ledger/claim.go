@@ -52,27 +52,37 @@ func (e *HeldError) Error() string {
 // Claim takes the unit of a table for a run and keeps the lease alive until Release. When another run holds the unit,
 // the error is a *HeldError.
 func (l *Ledger) Claim(ctx context.Context, table, unit, run string, lease time.Duration) (*Claim, error) {
-	c := &Claim{
-		ledger: l, table: table, unit: unit, lease: lease, prefix: fmt.Sprintf("tables/%s/claims/%s/", table, unit),
-		body: claimBody{Run: run, Name: rand.Text(), Lease: lease}, stopped: make(chan struct{}),
-	}
+	c := l.newClaim(table, unit, run, lease)
 	used, err := c.used(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if err := c.follow(ctx, used); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (l *Ledger) newClaim(table, unit, run string, lease time.Duration) *Claim {
+	return &Claim{
+		ledger: l, table: table, unit: unit, lease: lease, prefix: claimsOf(table) + unit + "/",
+		body: claimBody{Run: run, Name: rand.Text(), Lease: lease}, stopped: make(chan struct{}),
+	}
+}
+
+// follow takes the number after those that were used when somebody looked, if the last of these is over. What was seen may be old:
+// the creation and the second look tell.
+func (c *Claim) follow(ctx context.Context, used used) error {
 	if last := highest(used.keys); last > used.swept { // a lower one is void: its claimant was outrun
 		if err := c.free(ctx, last); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	// The creation isn't cut short when ctx ends. A claim that exists without its maker knowing would hold others up
 	// for a lease.
 	whole, done := outliving(ctx, 3*time.Second)
 	defer done()
-	if err := c.take(whole, used); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c.take(whole, used)
 }
 
 // outliving gives a context that ends some time after ctx does.
@@ -273,6 +283,12 @@ func (c *Claim) Guard(ctx context.Context) (context.Context, context.CancelFunc,
 	if top != c.number {
 		return nil, nil, c.overtaken()
 	}
+	return c.Within(ctx)
+}
+
+// Within gives a context that ends with the lease. It sends no request: whoever has taken the claim over shows when the next heartbeat
+// is sent, or when this process's own clocks say that the lease is over.
+func (c *Claim) Within(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if err := c.Leased(); err != nil {
 		return nil, nil, err
 	}
@@ -292,37 +308,4 @@ func (c *Claim) Release(ctx context.Context) error {
 	}
 	c.body.Released = true
 	return c.ledger.write(ctx, c.key(c.number), c.body)
-}
-
-// A Hold is the claims that one unit is done under. There is more than one when the unit's partitions lie in several
-// cells of the grid of claims, which doesn't depend on the page.
-type Hold []*Claim
-
-// Leased returns nil while the leases of all claims last, by this process's own clocks.
-func (h Hold) Leased() error {
-	for _, c := range h {
-		if err := c.Leased(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Guard allows one put, as each of the claims does.
-func (h Hold) Guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	var free []context.CancelFunc
-	done := func() {
-		for _, f := range free {
-			f()
-		}
-	}
-	for _, c := range h {
-		guarded, f, err := c.Guard(ctx)
-		if err != nil {
-			done()
-			return nil, nil, err
-		}
-		ctx, free = guarded, append(free, f)
-	}
-	return ctx, done, nil
 }

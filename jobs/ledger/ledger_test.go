@@ -313,7 +313,7 @@ func TestRuns(t *testing.T) {
 		}
 		start := time.Date(2026, 1, 1, 6, 0, 0, 0, time.UTC)
 		for night := range keepRuns + 5 {
-			r := Run{ID: NewRunID(start.AddDate(0, 0, night)), Trigger: "manual", Exit: night}
+			r := Run{ID: NewRunID(start.AddDate(0, 0, night)), Trigger: "manual", Ended: &start, Exit: night}
 			check(t, l.SaveRun(ctx, r))
 		}
 		last, ran, err := l.LastRun(ctx)

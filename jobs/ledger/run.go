@@ -41,11 +41,14 @@ func NewRunID(now time.Time) string {
 
 func runKey(id string) string { return "runs/" + id + ".json" }
 
-// SaveRun writes the record of a run. When the run is over, it also notes which jobs succeeded. It drops records beyond
-// the newest hundred.
+// SaveRun writes the record of a run. When the run is over, it also notes which jobs succeeded, and drops records beyond the newest
+// hundred.
 func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 	if err := l.write(ctx, runKey(r.ID), r); err != nil {
 		return err
+	}
+	if r.Ended == nil {
+		return nil
 	}
 	if err := l.saveSuccesses(ctx, r); err != nil {
 		return err

@@ -52,6 +52,9 @@ func (p Past) SuccessOf(job string) *time.Time {
 const (
 	successes   = "successes/"
 	successTime = "20060102T150405.000Z"
+
+	// keepSuccesses is how many a job may have before all but its newest are dropped, so that not each run has some to drop.
+	keepSuccesses = 16
 )
 
 func successKey(job string, at time.Time) string {
@@ -79,9 +82,9 @@ func (l *Ledger) successes(ctx context.Context, below string) (map[string]time.T
 }
 
 // saveSuccesses notes which jobs succeeded in a run that is over. Each success is an object of its own that is never
-// changed, so that no run takes back what another one that ends at the same time has noted. Older ones are dropped.
+// changed, so that no run takes back what another one that ends at the same time has noted. Older ones are dropped when many have gathered.
 func (l *Ledger) saveSuccesses(ctx context.Context, r Run) error {
-	if r.Ended == nil || r.Trigger == Replayed {
+	if r.Trigger == Replayed {
 		return nil
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -95,19 +98,17 @@ func (l *Ledger) saveSuccesses(ctx context.Context, r Run) error {
 				Job string `json:"job"`
 				Run string `json:"run"`
 			}{res.Job, r.ID}
-			if _, err := l.createOwn(ctx, successKey(res.Job, *r.Ended), success); err != nil {
-				return err // another run's of the same millisecond says the same
+			if err := l.write(ctx, successKey(res.Job, *r.Ended), success); err != nil { // another run's of the same millisecond says the same
+				return err
 			}
 			keys, err := l.list(ctx, successes+res.Job+"/")
 			if err != nil {
 				return err
 			}
-			for _, older := range keys[:max(0, len(keys)-1)] {
-				if err := l.drop(ctx, older); err != nil {
-					return err
-				}
+			if len(keys) <= keepSuccesses {
+				return nil
 			}
-			return nil
+			return l.drop(ctx, keys[:len(keys)-1]...)
 		})
 	}
 	return g.Wait()

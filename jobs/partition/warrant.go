@@ -6,22 +6,25 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A warrant allows puts under a claim: somebody has looked that nobody else has taken the claim over, and the lease lasts. Sinks whose
-// puts carry conditions get by with one look for a window, because the conditions keep readers safe, and the look only saves work.
-// Others take one for each put.
+// A warrant allows puts under a claim while the lease lasts. Before a put without a condition somebody looks that nobody else has taken
+// the claim over. Where puts carry conditions these keep readers safe, and a look would only save work that is done already.
 type warrant struct {
 	hold   ledger.Hold
-	within context.Context // ends with the lease; nil: nobody has looked yet
+	within context.Context // ends with the lease; nil: there was no put yet
 	end    func()
 }
 
 // allow gives the context of one put.
 func (w *warrant) allow(ctx context.Context, target ledger.Target) (context.Context, error) {
-	if _, conditional := target.Sink.(files); conditional && w.within != nil {
-		return w.within, w.hold.Leased()
+	bound := w.hold.Guard
+	if _, conditional := target.Sink.(files); conditional {
+		if w.within != nil {
+			return w.within, w.hold.Leased()
+		}
+		bound = w.hold.Within
 	}
 	w.close()
-	within, end, err := w.hold.Guard(ctx)
+	within, end, err := bound(ctx)
 	if err == nil {
 		w.within, w.end = within, end
 	}

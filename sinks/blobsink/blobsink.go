@@ -35,6 +35,7 @@ import (
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/reportferry/reportferry/internal/disk"
 	"github.com/reportferry/reportferry/sinks"
@@ -63,8 +64,10 @@ type Sink struct {
 	dir    string // the bucket's directory; empty in other stores
 	root   *disk.Root
 
-	turn   chan struct{} // held to look and write, where the store doesn't enforce preconditions
+	turn   chan struct{}       // held to look and write, where the store doesn't enforce preconditions
+	alone  *semaphore.Weighted // held to put, until known
 	probed sync.Once
+	known  atomic.Bool // it is known what the store enforces
 	holds  atomic.Bool // the store is known to enforce preconditions; until then each put looks for itself too
 
 	mu        sync.Mutex
@@ -101,7 +104,7 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 
 func newSink(bucket *blob.Bucket, rawURL string, key keyTemplate, dir string) *Sink {
 	return &Sink{
-		bucket: bucket, url: sinks.Redact(rawURL), store: identity(bucket, rawURL, key), key: key, dir: dir, root: disk.NewRoot(dir), turn: make(chan struct{}, 1),
+		bucket: bucket, url: sinks.Redact(rawURL), store: identity(bucket, rawURL, key), key: key, dir: dir, root: disk.NewRoot(dir), turn: make(chan struct{}, 1), alone: semaphore.NewWeighted(1),
 		swept: map[string]bool{}, described: map[string]*sinks.Schema{},
 	}
 }
@@ -119,10 +122,14 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s, key %s: %w", p.Table, p.Partition, s.url, key, err)
 	}
 	s.sweep(p.Table)
+	done, err := s.first(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	defer done()
 	over := p.Over
 	anything := over == (sinks.Condition{})
 	if anything {
-		var err error
 		if over, err = s.over(ctx, key, false); err != nil {
 			return fail(err)
 		}
@@ -146,6 +153,7 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 		return fail(fmt.Errorf("the part is stored but couldn't be verified: %w; repeat the put", err))
 	}
 	s.probe(verify, p.Warn)
+	done()
 	r, err := s.receipt(key, p, mark, stored, fail)
 	if err == nil {
 		s.describe(verify, p)

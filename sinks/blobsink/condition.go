@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"cloud.google.com/go/storage"
@@ -112,6 +113,21 @@ func fileVersion(modified time.Time, size int64) string {
 	return fmt.Sprintf("%x-%x", modified.UnixNano(), size)
 }
 
+// first makes puts wait for each other until one has succeeded and shown what the store enforces: before that each is looked at twice.
+func (s *Sink) first(ctx context.Context) (done func(), err error) {
+	if s.dir != "" || s.known.Load() {
+		return func() {}, nil
+	}
+	if err := s.alone.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	done = sync.OnceFunc(func() { s.alone.Release(1) })
+	if s.known.Load() { // by the put that this one has waited for
+		done()
+	}
+	return done, nil
+}
+
 // probe finds out whether the store enforces the preconditions that its client sends. It runs once, after the first put: it
 // tries to create one key twice, and to replace a version that never was. warn gets an error when the store lets it.
 func (s *Sink) probe(ctx context.Context, warn func(error)) {
@@ -119,6 +135,7 @@ func (s *Sink) probe(ctx context.Context, warn func(error)) {
 		return
 	}
 	s.probed.Do(func() {
+		defer s.known.Store(true)
 		key := ".reportferry-probe/" + rand.Text()
 		create := sinks.Condition{Absent: true}
 		held, err := s.create(ctx, key, create)
@@ -129,7 +146,7 @@ func (s *Sink) probe(ctx context.Context, warn func(error)) {
 		_, stale := s.create(ctx, key, sinks.Condition{Version: noVersion})
 		s.holds.Store(unmet(again) && unmet(stale))
 		_ = s.bucket.Delete(context.WithoutCancel(ctx), key) // if it stays, no reader of a table finds it
-		if !s.holds.Load() && warn != nil {
+		if (again == nil || stale == nil) && warn != nil {
 			warn(fmt.Errorf("%s doesn't enforce preconditions of writes (If-None-Match, If-Match): two runs at the same time may "+
 				"replace each other's parts there; the next run notices that and fetches the partition again", s.url))
 		}

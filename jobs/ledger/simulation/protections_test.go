@@ -9,7 +9,7 @@ var protections = []protection{
 		"sinks/blobsink/condition.go", "upload.IfMatch = &quoted", "_ = quoted",
 	}}},
 	{"a first put is made on the condition that nothing is there", []edit{{
-		"sinks/blobsink/blobsink.go", `over.Absent && s.dir == ""`, `over.Absent && s.dir != ""`,
+		"sinks/blobsink/blobsink.go", "IfNotExist:  over.Absent,", `IfNotExist:  over.Absent && s.dir != "",`,
 	}}},
 	{"a write that fails half way is cancelled", []edit{{
 		"sinks/blobsink/blobsink.go", "abort()\n\t\t_ = w.Close() // frees the writer;", "_ = w.Close() // frees the writer;",
