@@ -38,10 +38,22 @@ func (s Shape) ID() string {
 // FingerprintID is a checksum of the fingerprint alone, for the files' metadata.
 func (s Shape) FingerprintID() string { return Shape{Fingerprint: s.Fingerprint}.ID() }
 
-// SaveShape stores a shape before the first record that names it.
+// SaveShape stores a shape before the first record that names it, unless this process has read or stored it before.
 func (t *Table) SaveShape(ctx context.Context, s Shape) error {
-	_, err := t.ledger.createOwn(ctx, t.prefix("shapes")+s.ID()+".json", s) // another's is the same: the key is a checksum
-	return err
+	id := s.ID()
+	t.mu.Lock()
+	_, known := t.shapes[id]
+	t.mu.Unlock()
+	if known {
+		return nil
+	}
+	if _, err := t.ledger.createOwn(ctx, t.prefix("shapes")+id+".json", s); err != nil { // another's is the same: the key is a checksum
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shapes[id] = s
+	return nil
 }
 
 // CheckShape refuses a shape whose numbers, or whose columns' types, mean something else than the recorded ones.
