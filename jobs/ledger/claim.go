@@ -21,6 +21,7 @@ type Claim struct {
 	number int
 	body   claimBody
 	lease  time.Duration
+	swept  func(context.Context) (map[string]int, error) // looks at the last numbers swept, by unit
 
 	mu      sync.Mutex
 	renewed instant // when the last write that is known to have succeeded began
@@ -52,7 +53,10 @@ func (e *HeldError) Error() string {
 // Claim takes the unit of a table for a run and keeps the lease alive until Release. When another run holds the unit,
 // the error is a *HeldError.
 func (l *Ledger) Claim(ctx context.Context, table, unit, run string, lease time.Duration) (*Claim, error) {
-	c := l.newClaim(table, unit, run, lease)
+	return l.newClaim(table, unit, run, lease).claim(ctx)
+}
+
+func (c *Claim) claim(ctx context.Context) (*Claim, error) {
 	used, err := c.used(ctx)
 	if err != nil {
 		return nil, err
@@ -66,6 +70,10 @@ func (l *Ledger) Claim(ctx context.Context, table, unit, run string, lease time.
 func (l *Ledger) newClaim(table, unit, run string, lease time.Duration) *Claim {
 	return &Claim{
 		ledger: l, table: table, unit: unit, lease: lease, prefix: claimsOf(table) + unit + "/",
+		swept: func(ctx context.Context) (map[string]int, error) {
+			_, last, err := l.swept(ctx, table)
+			return last, err
+		},
 		body: claimBody{Run: run, Name: rand.Text(), Lease: lease}, stopped: make(chan struct{}),
 	}
 }
@@ -108,7 +116,7 @@ func (c *Claim) used(ctx context.Context) (u used, err error) {
 	if u.keys, err = c.ledger.list(ctx, c.prefix); err != nil {
 		return u, err
 	}
-	_, swept, err := c.ledger.swept(ctx, c.table)
+	swept, err := c.swept(ctx)
 	u.swept = swept[c.unit]
 	return u, err
 }

@@ -110,9 +110,7 @@ func TestClaimByStaleListing(t *testing.T) {
 			check(t, c.Release(ctx))
 		}
 		// Numbers 1 and 2 are gone; a process whose listing was empty creates number 1 now.
-		stale := &Claim{
-			ledger: l, table: "installs", unit: "u", prefix: "tables/installs/claims/u/", lease: time.Minute, stopped: make(chan struct{}),
-		}
+		stale := l.newClaim("installs", "u", "", time.Minute)
 		var held *HeldError
 		if err := stale.take(ctx, used{}); !errors.As(err, &held) {
 			t.Errorf("took a used number: %v", err)

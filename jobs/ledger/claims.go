@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -17,17 +18,21 @@ type Claims struct {
 	ledger *Ledger
 	table  string
 
-	turn  *semaphore.Weighted // held to look
+	turn  *semaphore.Weighted // held to look at all
 	keys  map[string][]string // by unit, of all objects; nil: nobody has looked yet
-	swept map[string]int      // by unit
+	early map[string]int      // what was swept by then, by unit
 	taken map[string]bool     // units that were claimed since
+
+	sweeps *look
+	mu     sync.Mutex
+	late   map[string]int // what was swept by the last look at that alone
 }
 
 func claimsOf(table string) string { return "tables/" + table + "/claims/" }
 
 // Claims begins with a table. It asks the bucket for nothing.
 func (l *Ledger) Claims(table string) *Claims {
-	return &Claims{ledger: l, table: table, turn: semaphore.NewWeighted(1)}
+	return &Claims{ledger: l, table: table, turn: semaphore.NewWeighted(1), sweeps: newLook()}
 }
 
 // Claim takes a unit, as Ledger.Claim does. Where what was seen is too old by now to take the unit by it, it looks again.
@@ -36,8 +41,9 @@ func (s *Claims) Claim(ctx context.Context, unit, run string, lease time.Duratio
 	if err != nil {
 		return nil, err
 	}
+	c := s.ledger.newClaim(s.table, unit, run, lease)
+	c.swept = s.swept
 	if known {
-		c := s.ledger.newClaim(s.table, unit, run, lease)
 		err := c.follow(ctx, seen)
 		var held *HeldError
 		if err == nil {
@@ -47,7 +53,21 @@ func (s *Claims) Claim(ctx context.Context, unit, run string, lease time.Duratio
 			return nil, err
 		}
 	}
-	return s.ledger.Claim(ctx, s.table, unit, run, lease)
+	return c.claim(ctx)
+}
+
+// swept looks at what was swept, for all who claim units of the table just now.
+func (s *Claims) swept(ctx context.Context) (map[string]int, error) {
+	err := s.sweeps.share(ctx, func() error {
+		_, last, err := s.ledger.swept(ctx, s.table)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.late = last
+		return err
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.late, err
 }
 
 // take gives what was seen of a unit, once: after that it is too old. Units are looked at in the order in which a claimant does:
@@ -62,7 +82,7 @@ func (s *Claims) take(ctx context.Context, unit string) (seen used, known bool, 
 		if err != nil {
 			return seen, false, err
 		}
-		if _, s.swept, err = s.ledger.swept(ctx, s.table); err != nil {
+		if _, s.early, err = s.ledger.swept(ctx, s.table); err != nil {
 			return seen, false, err
 		}
 		s.keys, s.taken = map[string][]string{}, map[string]bool{}
@@ -72,7 +92,7 @@ func (s *Claims) take(ctx context.Context, unit string) (seen used, known bool, 
 		}
 	}
 	known, s.taken[unit] = !s.taken[unit], true
-	return used{s.keys[unit], s.swept[unit]}, known, nil
+	return used{s.keys[unit], s.early[unit]}, known, nil
 }
 
 // A Hold is the claims that one unit is done under. There is more than one when the unit's partitions lie in several

@@ -136,11 +136,20 @@ func (t *Table) lost(e Record) error {
 // an object proves that its number was free only if no number was ever deleted, and folding deletes records. What was deleted before
 // that segment was read is older; what was deleted since is in a newer segment.
 func (t *Table) lookAgain(ctx context.Context, segment int) error {
-	segments, err := t.ledger.list(ctx, t.prefix("segments"))
+	err := t.segmented.share(ctx, func() error {
+		segments, err := t.ledger.list(ctx, t.prefix("segments"))
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.highest = max(t.highest, highest(segments))
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if highest(segments) <= segment {
+	t.mu.Lock()
+	newest := t.highest
+	t.mu.Unlock()
+	if newest <= segment {
 		return nil
 	}
 	return t.Refresh(ctx)

@@ -23,13 +23,17 @@ type Table struct {
 
 	folding sync.Mutex // held by Relieve
 
+	reading   *look // at all that others may have recorded
+	segmented *look // at the highest segment
+
 	mu      sync.Mutex
 	entries Records            // the newest record of each partition
 	loose   map[string]bool    // keys of objects with records that aren't folded yet; all are in entries
 	own     map[string]batch   // what this process created, until it is folded, by key: it needn't be read
 	tops    map[civil.Date]int // by week: the highest number known
 	folded  map[civil.Date]int // by week: the highest number in the segment; what is loose and not above it is void, or dropped soon
-	segment int                // the highest segment, 0 for none
+	segment int                // the highest segment that was read, 0 for none
+	highest int                // the highest segment that was listed
 	shapes  map[string]Shape
 	turns   map[civil.Date]*semaphore.Weighted // by week: held to write its next object
 }
@@ -39,6 +43,7 @@ func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
 	t := &Table{
 		ledger: l, name: name, entries: Records{}, loose: map[string]bool{}, own: map[string]batch{},
 		tops: map[civil.Date]int{}, folded: map[civil.Date]int{}, shapes: map[string]Shape{}, turns: map[civil.Date]*semaphore.Weighted{},
+		reading: newLook(), segmented: newLook(),
 	}
 	return t, t.Refresh(ctx)
 }
@@ -63,16 +68,17 @@ func (t *Table) Record(partition civil.Date) (Record, bool) {
 
 // Refresh reads what other processes have recorded since.
 func (t *Table) Refresh(ctx context.Context) error {
-	// An object may be folded into a segment and deleted between the listing and the reading. The listing is repeated
-	// then.
-	const tries = 5
-	var err error
-	for range tries {
-		if err = t.refresh(ctx); !isNotFound(err) {
-			return err
+	return t.reading.share(ctx, func() (err error) {
+		// An object may be folded into a segment and deleted between the listing and the reading. The listing is repeated
+		// then.
+		const tries = 5
+		for range tries {
+			if err = t.refresh(ctx); !isNotFound(err) {
+				return err
+			}
 		}
-	}
-	return err
+		return err
+	})
 }
 
 func (t *Table) refresh(ctx context.Context) error {

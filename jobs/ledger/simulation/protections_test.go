@@ -37,7 +37,7 @@ var protections = []protection{
 		"err := l.put(ctx, key, data, &blob.WriterOptions{IfNotExist: !strings.Contains(key, \"/partitions/\"),",
 	}}},
 	{"the second look after a record", []edit{{
-		"jobs/ledger/commit.go", "if highest(segments) <= segment {", "if highest(segments) >= 0 {",
+		"jobs/ledger/commit.go", "if newest <= segment {", "if newest >= 0 {",
 	}}},
 	{"the second look at a record knows it from another of its number", []edit{{
 		"jobs/ledger/commit.go", "if !same(t.entries[e.Partition], e) {", "if t.entries[e.Partition].Seq > e.Seq {",
