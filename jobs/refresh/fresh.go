@@ -25,8 +25,10 @@ func FreshnessOf(job string, r Rules, done ledger.Records, past ledger.Past) Fre
 			continue
 		}
 		f.succeeded(e.Fetched)
-		newest, whole := r.complete(partition, e)
-		if whole && (f.Newest == nil || newest.After(*f.Newest)) {
+		if r.Period != Whole && f.Newest != nil && !partition.After(*f.Newest) {
+			continue
+		}
+		if newest, whole := r.complete(partition, e); whole {
 			f.Newest = &newest
 		}
 	}

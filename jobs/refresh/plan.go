@@ -44,7 +44,10 @@ func (r Rules) firstOpen(now time.Time, start int, done ledger.Records) int {
 	first := start
 	for partition, e := range done {
 		i := r.Period.Index(partition)
-		if reason, _ := r.wanted(now, partition, e, true); i < first && reason != "" && reason != Changed && reason != Drifted {
+		if i >= first {
+			continue
+		}
+		if reason, _ := r.wanted(now, partition, e, true); reason != "" && reason != Changed && reason != Drifted {
 			first = i
 		}
 	}
@@ -75,8 +78,12 @@ func (r Rules) firedFrom(moment, now time.Time) bool { return Fired(r.Schedule, 
 // wanted says why a partition should be fetched, and since when: it is due once the schedule has fired after that
 // moment. Without a reason it is as it should be.
 func (r Rules) wanted(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, time.Time) {
-	ready := r.ready(now, partition)
 	stale, isStale := r.stale(e)
+	if recorded && e.State != ledger.Publishing && !isStale && r.longSettled(partition, e.Fetched) && e.Reached(r.Targets) && !r.Changed[partition] &&
+		!e.Fetched.Before(r.Moved[partition]) {
+		return "", time.Time{}
+	}
+	ready := r.ready(now, partition)
 	switch {
 	case !recorded:
 		return Missing, ready
@@ -125,10 +132,6 @@ func (r Rules) ready(now time.Time, partition civil.Date) time.Time {
 // not its age now: after missed nights the last restatement would otherwise be lost.
 func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Record) (Reason, time.Time) {
 	since := later(ready, e.Fetched)
-	settled := r.Lookback
-	if n := len(r.Horizons); n > 0 {
-		settled = max(settled, r.Horizons[n-1])
-	}
 	switch {
 	case r.Period == Whole && r.newest(e.Fetched).Before(r.newest(now)):
 		return Unfinished, since
@@ -136,7 +139,7 @@ func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Rec
 		return Lookback, since
 	case r.Period == Whole:
 		return "", since
-	case !e.Fetched.Before(r.end(partition, settled)): // the common case of a long table
+	case !e.Fetched.Before(r.end(partition, r.settled())):
 		return "", since
 	case e.Fetched.Before(r.end(partition, 0)):
 		return Unfinished, since
@@ -149,6 +152,27 @@ func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Rec
 		}
 	}
 	return "", since
+}
+
+// settled is how many days after its end a period is restated no more.
+func (r Rules) settled() int {
+	if n := len(r.Horizons); n > 0 {
+		return max(r.Lookback, r.Horizons[n-1])
+	}
+	return r.Lookback
+}
+
+// longSettled tells, without a look at the clocks of a zone, that a fetch was made days after the last restatement: the common case of a
+// long table. No zone is two days from UTC.
+func (r Rules) longSettled(partition civil.Date, fetched time.Time) bool {
+	if r.Period == Whole {
+		return false
+	}
+	days := daysOf[r.Period]
+	if r.Period != Day {
+		days += days / 10 // of a leap year, a long month or quarter
+	}
+	return fetched.Sub(partition.In(time.UTC)) >= time.Duration(days+2+r.settled())*24*time.Hour
 }
 
 // InLookback tells whether the service may still restate a partition at that time, so that its last fetch is still to come.

@@ -284,3 +284,34 @@ func TestFiredAroundClockChanges(t *testing.T) {
 		t.Error("want two ticks in the autumn night: a second one is harmless, a missing one isn't")
 	}
 }
+
+// What passes for settled without a look at a zone's clocks is settled by them.
+func TestLongSettled(t *testing.T) {
+	zones := []*time.Location{time.UTC}
+	for _, name := range []string{"Pacific/Kiritimati", "Etc/GMT+12", "America/Sao_Paulo", "Europe/Berlin"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		zones = append(zones, zone)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		r := Rules{
+			Period: Period(rapid.IntRange(int(Day), int(Whole)).Draw(t, "period")), Lookback: rapid.IntRange(0, 20).Draw(t, "lookback"),
+			Location: rapid.SampledFrom(zones).Draw(t, "zone"),
+		}
+		if days := rapid.IntRange(0, 120).Draw(t, "horizon"); days > 0 {
+			r.Horizons = []int{days}
+		}
+		partition := r.Period.Start(civil.Date{Year: 2016, Month: 1, Day: 1}.AddDays(rapid.IntRange(0, 4000).Draw(t, "day")))
+		end := r.end(partition, r.settled())
+		fetched := end.Add(time.Duration(rapid.IntRange(-60, 1200).Draw(t, "hours after the end")) * time.Hour)
+		long := r.longSettled(partition, fetched)
+		if long && (r.Period == Whole || fetched.Before(end)) {
+			t.Fatalf("%s, fetched at %s, isn't settled before %s", partition, fetched, end)
+		}
+		if r.Period != Whole && fetched.Sub(end) > 45*24*time.Hour && !long {
+			t.Fatalf("%s, fetched at %s, long after %s", partition, fetched, end)
+		}
+	})
+}
