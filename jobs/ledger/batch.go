@@ -26,6 +26,11 @@ func (b batch) MarshalJSON() ([]byte, error) { return json.Marshal(b.records) }
 // UnmarshalJSON takes the single record of earlier versions too. It was written on top of the number before its own.
 func (b *batch) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '[' {
+		var read bool
+		if b.records, read = decodeEntries(string(data)); read {
+			return nil
+		}
+		b.records = nil
 		return strictly(data, &b.records)
 	}
 	var e Record

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +18,7 @@ func (l *Ledger) createOwn(ctx context.Context, key string, content any) (own bo
 	}
 	if errors.Is(err, errExists) {
 		there, err := l.get(ctx, key)
-		return err == nil && bytes.Equal(there, data), nil
+		return err == nil && there == string(data), nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("%w: write %s: %w", ErrBucket, l.location(key), err)

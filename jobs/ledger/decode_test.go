@@ -63,7 +63,7 @@ func TestDecodeEntriesAsEncodingJSONDoes(t *testing.T) {
 		}
 		var want []Record
 		wantErr := json.Unmarshal(raw, &want)
-		got, ok := decodeEntries(raw)
+		got, ok := decodeEntries(string(raw))
 		all++
 		if wantErr != nil {
 			faults++
@@ -116,7 +116,7 @@ func TestDecodeEntriesKnowsAllFields(t *testing.T) {
 	}
 	raw, err := json.Marshal([]Record{e, e})
 	check(t, err)
-	if got, ok := decodeEntries(raw); !ok || !reflect.DeepEqual(got, []Record{e, e}) {
+	if got, ok := decodeEntries(string(raw)); !ok || !reflect.DeepEqual(got, []Record{e, e}) {
 		t.Errorf("read %v %+v", ok, got)
 	}
 }
@@ -134,14 +134,14 @@ func TestDecodeObjectByHand(t *testing.T) {
 		{data[:len(data)-3] + "}\n", "checksum is"},
 	} {
 		var got []Record
-		err := decodeObject([]byte(c.data), &got)
+		err := decodeObject(c.data, &got)
 		if c.err == "" && (err != nil || len(got) != 1 || got[0].Run != "a") || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: %+v, %v; want error %q", c.data, got, err, c.err)
 		}
 	}
 	var got []Record
 	foreign := `[{"partition":"2026-01-01","colour":"red"}]`
-	err := decodeObject([]byte(`{"v":1,"xxh64":"`+checksum([]byte(foreign))+`","content":`+foreign+"}\n"), &got)
+	err := decodeObject(`{"v":1,"xxh64":"`+checksum([]byte(foreign))+`","content":`+foreign+"}\n", &got)
 	if err == nil || !strings.Contains(err.Error(), "colour") {
 		t.Errorf("a field of another program: %v", err)
 	}
@@ -155,7 +155,7 @@ func TestDecodeEntriesLeavesOddTexts(t *testing.T) {
 		`[{"partition":"2026-02-30"}]`, `[{"fetched":"2026-02-01"}]`, `[{"seq":1,}]`, `[{"seq":1}`, `[{"seq":1}],`, `[ ]`, ``, `{}`,
 		`null`, `[null]`, `[{"Seq":1}]`,
 	} {
-		if got, ok := decodeEntries([]byte(odd)); ok {
+		if got, ok := decodeEntries(odd); ok {
 			t.Errorf("%q was read as %+v", odd, got)
 		}
 	}

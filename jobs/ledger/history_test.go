@@ -191,7 +191,7 @@ func TestDamagedHistory(t *testing.T) {
 		check(t, err)
 		before, err := l.list(ctx, "tables/")
 		check(t, err)
-		check(t, l.put(ctx, key, whole[:len(whole)-9], &blob.WriterOptions{}))
+		check(t, l.put(ctx, key, []byte(whole[:len(whole)-9]), &blob.WriterOptions{}))
 		_, told := table.History(ctx, civil.Date{}, civil.Date{})
 		for what, err := range map[string]error{"the fold": table.Fold(ctx), "history": told} {
 			var damaged *DamagedError
@@ -204,7 +204,7 @@ func TestDamagedHistory(t *testing.T) {
 		if !slices.Equal(before, after) || len(openTable(t, l).Sorted()) != 2 {
 			t.Errorf("after the fold that failed there is %v, before %v", after, before)
 		}
-		check(t, l.put(ctx, key, whole, &blob.WriterOptions{}))
+		check(t, l.put(ctx, key, []byte(whole), &blob.WriterOptions{}))
 		check(t, table.Fold(ctx))
 		got, err := table.History(ctx, civil.Date{}, civil.Date{})
 		check(t, err)
@@ -253,11 +253,11 @@ func TestAFoldGoesOn(t *testing.T) {
 	key := entryKey("installs", weekOf(date("2026-01-15")), 2)
 	whole, err := l.get(t.Context(), key)
 	check(t, err)
-	check(t, l.put(t.Context(), key, whole[1:], &blob.WriterOptions{}))
+	check(t, l.put(t.Context(), key, []byte(whole[1:]), &blob.WriterOptions{}))
 	if _, err := l.Table(t.Context(), "installs"); err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "damaged: ") {
 		t.Errorf("with a damaged record: %v", err)
 	}
-	check(t, l.put(t.Context(), key, whole, &blob.WriterOptions{}))
+	check(t, l.put(t.Context(), key, []byte(whole), &blob.WriterOptions{}))
 	at(store, "create", "segments/000001.json", func() { store.Dead.Store(true) })
 	check(t, openTable(t, l).Fold(t.Context()))
 	if keys, err := l.list(t.Context(), "tables/installs/partitions/"); err != nil || len(keys) != 5 {

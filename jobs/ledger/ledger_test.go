@@ -273,7 +273,7 @@ func TestDamage(t *testing.T) {
 		other, err := l.get(ctx, strings.Replace(key, "3.json", "2.json", 1))
 		check(t, err)
 		for name, c := range damage {
-			check(t, l.put(ctx, key, []byte(c.do(string(whole), string(other))), &blob.WriterOptions{}))
+			check(t, l.put(ctx, key, []byte(c.do(whole, other)), &blob.WriterOptions{}))
 			_, err := l.Table(ctx, "installs")
 			var damaged *DamagedError
 			if !errors.As(err, &damaged) {
@@ -350,4 +350,36 @@ func moment(text string) time.Time {
 		}
 	}
 	panic(text)
+}
+
+// A table that was let go has no records until it is read again, which brings all of them, and then it goes on as one that was just opened.
+func TestLetGo(t *testing.T) {
+	everyLedger(t, func(t *testing.T, l *Ledger) {
+		ctx, table, other := t.Context(), openTable(t, l), openTable(t, l)
+		for day := range 12 {
+			check(t, table.Commit(ctx, record(day, "a")))
+		}
+		check(t, table.Fold(ctx))
+		check(t, table.Commit(ctx, record(3, "b")))
+		lent := table.Records()
+		table.LetGo()
+		if _, known := table.Record(record(3, "").Partition); known || table.Has() || len(table.Records()) != 0 {
+			t.Error("a table that was let go has records")
+		}
+		check(t, other.Refresh(ctx))
+		check(t, other.Commit(ctx, record(4, "c"))) // by another process meanwhile
+		check(t, table.Refresh(ctx))
+		if got := table.Records(); !table.Has() || len(got) != 12 || got[record(3, "").Partition].Run != "b" || got[record(4, "").Partition].Run != "c" {
+			t.Errorf("read again: %v", got)
+		}
+		check(t, table.Commit(ctx, record(4, "d")))
+		check(t, table.Fold(ctx))
+		check(t, other.Refresh(ctx))
+		if e, _ := other.Record(record(4, "").Partition); e.Run != "d" {
+			t.Errorf("the other process reads %+v", e)
+		}
+		if len(lent) != 12 || lent[record(4, "").Partition].Run != "a" {
+			t.Errorf("records that were given away have changed: %v", lent)
+		}
+	})
 }

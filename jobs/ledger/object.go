@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -37,43 +39,39 @@ func encodeObject(content any) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-func decodeObject(data []byte, content any) error {
-	e, plain := plainEnvelope(data)
+func decodeObject(data string, content any) error {
+	sum, text, plain := plainEnvelope(data)
 	if !plain {
-		if err := json.Unmarshal(data, &e); err != nil {
+		var e envelope
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
 			return err
 		}
+		if e.Version != objectVersion {
+			return fmt.Errorf("version %d, this program reads version %d", e.Version, objectVersion)
+		}
+		sum, text = e.Sum, string(e.Content)
 	}
-	if e.Version != objectVersion {
-		return fmt.Errorf("version %d, this program reads version %d", e.Version, objectVersion)
-	}
-	if sum := checksum(e.Content); sum != e.Sum {
-		return fmt.Errorf("checksum is %s, its content gives %s", e.Sum, sum)
+	if is := fmt.Sprintf("%016x", xxhash.Sum64String(text)); is != sum {
+		return fmt.Errorf("checksum is %s, its content gives %s", is, sum)
 	}
 	if entries, ok := content.(*[]Record); ok {
-		if *entries, ok = decodeEntries(e.Content); ok {
+		if *entries, ok = decodeEntries(text); ok {
 			return nil
 		}
 		*entries = nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(e.Content))
+	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	return dec.Decode(content)
 }
 
 // plainEnvelope reads an envelope that is written exactly as encodeObject writes it, without parsing the content, which
 // may be large. It answers false for any other.
-func plainEnvelope(data []byte) (e envelope, plain bool) {
-	text, plain := bytes.CutSuffix(data, []byte("}\n"))
-	if !plain {
-		return e, false
-	}
-	text, plain = bytes.CutPrefix(text, fmt.Appendf(nil, `{"v":%d,"xxh64":"`, objectVersion))
-	sum, content, found := bytes.Cut(text, []byte(`","content":`))
-	if !plain || !found || bytes.ContainsAny(sum, `"\`) {
-		return e, false
-	}
-	return envelope{objectVersion, string(sum), content}, true
+func plainEnvelope(data string) (sum, content string, plain bool) {
+	text, ended := strings.CutSuffix(data, "}\n")
+	text, begun := strings.CutPrefix(text, fmt.Sprintf(`{"v":%d,"xxh64":"`, objectVersion))
+	sum, content, found := strings.Cut(text, `","content":`)
+	return sum, content, ended && begun && found && !strings.ContainsAny(sum, `"\`)
 }
 
 func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
@@ -134,18 +132,20 @@ func bounded(ctx context.Context) (context.Context, func(error) error) {
 	}
 }
 
-// get reads the bytes of an object into as much memory as they need.
-func (l *Ledger) get(ctx context.Context, key string) (data []byte, err error) {
+// get reads an object into as much memory as it needs. The strings of what is read from it are parts of it.
+func (l *Ledger) get(ctx context.Context, key string) (data string, err error) {
 	ctx, done := bounded(ctx)
 	defer func() { err = done(err) }()
 	r, err := l.bucket.NewReader(ctx, key, nil)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	b := bytes.NewBuffer(make([]byte, 0, max(0, r.Size())+bytes.MinRead))
-	_, err = b.ReadFrom(r)
-	return b.Bytes(), err
+	var b strings.Builder
+	b.Grow(int(max(0, r.Size())))
+	some := make([]byte, min(max(r.Size(), 0), 32<<10)+bytes.MinRead)
+	_, err = io.CopyBuffer(struct{ io.Writer }{&b}, struct{ io.Reader }{r}, some)
+	return b.String(), err
 }
 
 // write replaces an object that only one process writes.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -57,11 +58,12 @@ func (s Shape) SameMeaning(now Shape) bool { return s.differences(now) == nil }
 // Shapes are all shapes that records name, by ID. It reads those that this process hasn't read yet. A shape that is
 // gone is damage.
 func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
-	witness := map[string]string{} // a record that names the shape
+	var ids, witness []string // a record that names the shape
 	t.mu.Lock()
 	for partition, e := range t.entries {
-		if witness[e.Shape] == "" {
-			witness[e.Shape] = "the record of " + partition.String()
+		if !slices.Contains(ids, e.Shape) { // there are few
+			ids = append(ids, strings.Clone(e.Shape)) // the record's own text is a part of the segment's, which shall go when the records do
+			witness = append(witness, "the record of "+partition.String())
 		}
 	}
 	t.mu.Unlock()
@@ -69,9 +71,9 @@ func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
 	g.SetLimit(readers)
 	var mu sync.Mutex
 	shapes := map[string]Shape{}
-	for id, named := range witness {
+	for i, id := range ids {
 		g.Go(func() error {
-			s, err := t.shape(ctx, id, named)
+			s, err := t.shape(ctx, id, witness[i])
 			mu.Lock()
 			defer mu.Unlock()
 			shapes[id] = s

@@ -73,7 +73,7 @@ func TestOneCreates(t *testing.T) {
 			for i := range clients {
 				if won[i] {
 					winners++
-					if !bytes.Equal(got, content(i)) {
+					if got != string(content(i)) {
 						t.Errorf("round %d: client %d has won, and what is there isn't its own", round, i)
 					}
 				}

@@ -28,6 +28,8 @@ type Table struct {
 
 	mu      sync.Mutex
 	entries Records            // the newest record of each partition
+	lent    bool               // somebody reads entries without holding mu, so that they are copied before they change
+	away    bool               // they were let go, and not read since
 	loose   map[string]bool    // keys of objects with records that aren't folded yet; all are in entries
 	own     map[string]batch   // what this process created, until it is folded, by key: it needn't be read
 	tops    map[civil.Date]int // by week: the highest number known
@@ -51,11 +53,12 @@ func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
 // Name is the table's name.
 func (t *Table) Name() string { return t.name }
 
-// Records is a copy of the newest records.
+// Records are the newest records as they are now, for reading alone.
 func (t *Table) Records() Records {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return maps.Clone(t.entries)
+	t.lent = true
+	return t.entries
 }
 
 // Record is the newest record of a partition.
@@ -64,6 +67,22 @@ func (t *Table) Record(partition civil.Date) (Record, bool) {
 	defer t.mu.Unlock()
 	e, ok := t.entries[partition]
 	return e, ok
+}
+
+// LetGo forgets what was read, because a process may have more tables than memory: a record takes 1.7 kB. Nobody may be at work on the
+// table. Until the next Refresh, which reads all of it again, it has no records.
+func (t *Table) LetGo() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.entries, t.lent, t.away = Records{}, false, true
+	t.loose, t.tops, t.folded, t.segment = map[string]bool{}, map[civil.Date]int{}, map[civil.Date]int{}, 0
+}
+
+// Has tells whether the table's records are known: those of a table that was let go aren't.
+func (t *Table) Has() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.away
 }
 
 // Refresh reads what other processes have recorded since.
@@ -125,9 +144,16 @@ func (t *Table) foldedInto(n int, records []Record) {
 		return
 	}
 	t.segment = n
+	if len(t.entries) == 0 {
+		t.entries = make(Records, len(records))
+	}
+	var week, next civil.Date // records ascend
 	for _, e := range records {
-		t.keep(e)
-		week := weekOf(e.Partition)
+		if p := e.Partition; p.Before(week) || !p.Before(next) {
+			week = weekOf(p)
+			next = week.AddDays(7)
+		}
+		t.keepOf(week, e)
 		t.folded[week] = max(t.folded[week], e.Seq)
 	}
 	maps.DeleteFunc(t.own, func(key string, _ batch) bool {
@@ -191,6 +217,7 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 	for i, b := range read {
 		t.keepBatch(unread[i], b)
 	}
+	t.away = false
 	t.loose = loose // set only after they were read: Fold drops what is loose, and folds what was read
 	return nil
 }
@@ -254,11 +281,15 @@ func (t *Table) gone(key, witness string) error {
 }
 
 // keep takes a record when it is the newest of its partition. The caller holds mu.
-func (t *Table) keep(e Record) {
+func (t *Table) keep(e Record) { t.keepOf(weekOf(e.Partition), e) }
+
+func (t *Table) keepOf(week civil.Date, e Record) {
 	if t.entries[e.Partition].Seq < e.Seq {
+		if t.lent {
+			t.entries, t.lent = maps.Clone(t.entries), false
+		}
 		t.entries[e.Partition] = e
 	}
-	week := weekOf(e.Partition)
 	t.tops[week] = max(t.tops[week], e.Seq)
 }
 

@@ -41,7 +41,7 @@ func TestTimingsAreRecorded(t *testing.T) {
 	raw, err := encodeObject(Run{ID: "a", Started: began, Results: []Result{{Job: "daily", Timings: []Timing{want}, Untold: 3}}})
 	check(t, err)
 	var got Run
-	check(t, decodeObject(raw, &got))
+	check(t, decodeObject(string(raw), &got))
 	if r := got.Results[0]; !reflect.DeepEqual(r.Timings, []Timing{want}) || r.Untold != 3 {
 		t.Errorf("read %+v", r)
 	}

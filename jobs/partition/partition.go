@@ -70,17 +70,17 @@ func (t *Table) StillDue(ctx context.Context, w refresh.Window) (refresh.Window,
 	if err := t.Refresh(ctx); err != nil {
 		return refresh.Window{}, err
 	}
-	return w.StillDue(t.Records()), nil
+	return w.StillDue(t.Record), nil
 }
 
 // Over tells, without a claim, whether other processes have done a window since the plan was made. What was read for another window
 // will do: a window that was done then is done, also when somebody is at work on it once more.
 func (t *Table) Over(ctx context.Context, w refresh.Window) (bool, error) {
-	if len(w.StillDue(t.Records()).Due) == 0 {
+	if len(w.StillDue(t.Record).Due) == 0 {
 		return true, nil
 	}
 	err := t.Refresh(ctx)
-	return err == nil && len(w.StillDue(t.Records()).Due) == 0, err
+	return err == nil && len(w.StillDue(t.Record).Due) == 0, err
 }
 
 // Tidy folds what has gathered, and sweeps. A run that took no window has left nothing to sweep, and what others record they fold.

@@ -101,14 +101,14 @@ func (w Window) Runs() [][]civil.Date {
 
 // StillDue is the window without the partitions that have newer records than those that the plan was made from. Its
 // Base has the records of the others.
-func (w Window) StillDue(recorded ledger.Records) Window {
+func (w Window) StillDue(recorded func(civil.Date) (ledger.Record, bool)) Window {
 	w = w.Without(func(d Due) bool {
-		e, known := recorded[d.Partition]
+		e, known := recorded(d.Partition)
 		return known && e.Seq > d.Seq && e.State != ledger.Publishing
 	})
 	w.Base = ledger.Records{}
 	for _, d := range w.Due {
-		if e, known := recorded[d.Partition]; known {
+		if e, known := recorded(d.Partition); known {
 			w.Base[d.Partition] = e
 		}
 	}
