@@ -36,6 +36,15 @@ func (h *heldUnits) take() (units []heldUnit) {
 	return units
 }
 
+// look leaves out those that have been done meanwhile.
+func (h *heldUnits) look(r *Runner, s *shift) {
+	for _, u := range h.take() {
+		if !r.elsewhere(u.task, s) {
+			h.add(u)
+		}
+	}
+}
+
 func (h *heldUnits) isAlive(run string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,7 +67,7 @@ func (r *Runner) secondLook(ctx context.Context, s *shift) bool {
 	units := s.held.take()
 	if ctx.Err() != nil {
 		for _, u := range units {
-			u.task.res.stop(u.task.unit.size())
+			r.stop(u.task, s)
 		}
 		return false
 	}
@@ -83,35 +92,56 @@ func (r *Runner) secondLook(ctx context.Context, s *shift) bool {
 func (r *Runner) await(u heldUnit, s *shift) {
 	first, held := u.by, &s.held
 	pause := min(time.Second, r.Lease/10) // a holder that lives is often done soon
+	if s.marks.of != nil && !s.marks.has(u.task.ctx, u.task.job.Name) {
+		s.wait(u.task, pause) // it is one of many tasks, which would all look at once
+	}
 	for u.task.ctx.Err() == nil && !held.isAlive(first.Run) {
 		if s.time.late(r.Deadline) {
-			r.leave(u.task)
+			r.leave(u.task, s)
 			return
 		}
-		if r.elsewhere(u.task) {
+		if r.elsewhere(u.task, s) {
 			return
 		}
 		out, err := r.claimed(u.task, s)
 		var now *ledger.HeldError
 		if !errors.As(err, &now) {
 			s.more.after(u.task)
-			r.over(u.task, out, err)
+			r.over(u.task, s, out, err)
 			return
 		}
 		if now.Run != first.Run || now.Beat != first.Beat {
 			held.showAlive(now.Run) // if another run has followed the first one, only that run is known to live
 			break
 		}
-		select {
-		case <-u.task.ctx.Done():
-		case <-time.After(min(pause, now.Free+time.Millisecond)):
+		s.wait(u.task, min(pause, now.Free+time.Millisecond))
+		if pause += pause / 4; s.marks.of != nil {
+			pause *= 2 // marks tell sooner
 		}
-		pause = min(pause+pause/4, r.Lease/10)
+		pause = min(pause, r.Lease/10)
 	}
 	if u.task.ctx.Err() != nil {
-		u.task.res.stop(u.task.unit.size())
+		r.stop(u.task, s)
 		return
 	}
 	r.Log.Info("held by another run", "job", u.task.job.Name, "run", r.Run, "window", u.task.unit.Name, "error", first.Error())
-	r.over(u.task, ledger.Outcome{Held: u.task.unit.size()}, nil)
+	r.over(u.task, s, ledger.Outcome{Held: u.task.unit.size()}, nil)
+}
+
+// wait waits so long, or until another task has seen the unit's job done.
+func (s *shift) wait(t task, long time.Duration) {
+	end := time.Now().Add(long)
+	marked := s.marks.has(t.ctx, t.job.Name)
+	for left := long; left > 0 && t.ctx.Err() == nil; left = time.Until(end) {
+		if s.marks.of != nil && !marked {
+			left = min(left, s.marks.moment()/4)
+		}
+		select {
+		case <-t.ctx.Done():
+		case <-time.After(left):
+		}
+		if !marked && s.marks.has(t.ctx, t.job.Name) {
+			return
+		}
+	}
 }

@@ -41,6 +41,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -70,6 +71,14 @@ type Plan struct {
 	// Inspect says how the table is, from what the ledger holds when it is called and from what the units have found
 	// out. It asks the service for nothing. Nil: the kind has no partitions.
 	Inspect func(context.Context, ledger.Past) (refresh.Inspection, error)
+
+	// Brief says of that what the run's record keeps, by what was read last: for the plan, or while units were done. Nil: the kind has no partitions.
+	Brief func(context.Context) (refresh.Brief, error)
+
+	// LetGo forgets what of the table was read for the plan or by the units, which read it again then; none is under way meanwhile.
+	// Records is how many records it forgets. Nil: there is nothing to forget.
+	LetGo   func(context.Context) error
+	Records int
 
 	// Schema is the table's definition, for which it may ask the service. Nil: the kind has no partitions.
 	Schema func(context.Context) (*sinks.Schema, error)
@@ -138,20 +147,45 @@ const planners = 16
 // Planned is what a job would do now, or why that can't be said.
 type Planned struct {
 	Plan
-	Err error
+	Err    error
+	Others bool // it wasn't planned, because it is other tasks' work
 }
 
 // PlanJobs plans jobs, several at once, and gives their plans in order. Nothing is claimed or done.
 func PlanJobs(ctx context.Context, list []Job, now time.Time) []Planned {
+	return planJobs(ctx, list, now, func(int) bool { return true })
+}
+
+func planJobs(ctx context.Context, list []Job, now time.Time, own func(job int) bool) []Planned {
 	plans := make([]Planned, len(list))
+	var kept atomic.Int64
 	g := &errgroup.Group{}
 	g.SetLimit(planners)
 	for i, job := range list {
+		if !own(i) {
+			plans[i].Others = true
+			continue
+		}
 		g.Go(func() error {
-			plans[i].Plan, plans[i].Err = job.Kind.Plan(ctx, now)
+			plans[i] = planJob(ctx, job, now, &kept)
 			return nil
 		})
 	}
 	_ = g.Wait() // errors are in the plans
 	return plans
+}
+
+// keepMost is how many records may stay in memory from the plans to the units: those of two tables of ten years of days, or of a thousand
+// small ones. A record takes 1.7 kB, and to read a table again takes one call for its segment and one for each of at most eight
+// loose objects.
+const keepMost = 1 << 13
+
+// planJob plans a job, and keeps nothing of its table in memory when plans have kept much already.
+func planJob(ctx context.Context, job Job, now time.Time, kept *atomic.Int64) (p Planned) {
+	p.Plan, p.Err = job.Kind.Plan(ctx, now)
+	if p.Err == nil && p.LetGo != nil && kept.Add(int64(p.Records)) > keepMost {
+		kept.Add(-int64(p.Records))
+		p.Err = p.LetGo(ctx)
+	}
+	return p
 }

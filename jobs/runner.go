@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/jobs/ledger"
-	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // A Runner does what jobs have planned: each unit under its claim, several at once. A unit that fails stops no other.
@@ -40,79 +38,41 @@ type Progress struct {
 // began is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []ledger.Result {
 	results := make([]ledger.Result, len(list))
-	s := &shift{desk: newDesk(r)}
+	s := &shift{desk: newDesk(r), marks: r.marks(ctx), works: make([]*work, len(list)), enders: make(chan struct{}, planners), root: ctx}
+	defer func() {
+		for _, w := range s.works {
+			if w != nil {
+				w.end()
+			}
+		}
+	}()
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))
-	begun := make([]*work, len(list))
-	var others []task // with which other tasks begin
-	for _, at := range r.Share.turns(plans) {
-		w := begun[at.job]
-		if w == nil {
-			w = r.begin(ctx, list[at.job], plans[at.job], &results[at.job])
-			begun[at.job] = w
-			defer w.end()
-		}
-		if w.ctx == nil || at.unit < 0 {
+	others := map[int][]task{} // by job: with which other tasks begin
+	for i := range list {
+		if plans[i].Others {
 			continue
 		}
-		t := task{w.ctx, w.job, plans[at.job].Units[at.unit], at.shared, w.res}
-		if at.shared {
-			others = append(others, t)
-			continue
+		w := r.begin(ctx, s, list[i], &plans[i], &results[i])
+		s.works[i] = w
+		var own []task
+		own, others[i] = r.Share.split(i, len(list), w.tasks)
+		for _, t := range own {
+			g.Go(func() error {
+				r.unit(t, s)
+				return nil
+			})
 		}
-		g.Go(func() error {
-			r.unit(t, s)
-			return nil
-		})
-	}
-	for _, t := range r.left(ctx, others) {
-		g.Go(func() error {
-			r.unit(t, s)
-			return nil
-		})
 	}
 	_ = g.Wait() // errors are in the results
+	r.help(ctx, s, list, plans, results, others)
 	r.more(s)
 	for r.secondLook(ctx, s) {
 		r.more(s)
 	}
-	r.finish(ctx, list, plans, results, s.desk)
+	_ = s.ending.Wait() // errors are in the results
 	ledger.TrimTimings(results)
 	return results
-}
-
-// work is a job that was begun.
-type work struct {
-	ctx context.Context // nil: none of its units is done
-	job Job
-	res *tally
-	end func() // when all jobs are over
-}
-
-// begin begins a job, unless the run was stopped or the job couldn't be planned.
-func (r *Runner) begin(ctx context.Context, job Job, p Planned, to *ledger.Result) *work {
-	*to = ledger.Result{Job: job.Name, Table: job.Table}
-	if ctx.Err() != nil { // the run was stopped before: everything of this job is left
-		to.Left = windows(p.Units)
-		to.Stopped = to.Left > 0 || errors.Is(p.Err, context.Canceled)
-		if p.Err == nil || to.Stopped {
-			return &work{end: func() {}}
-		}
-	}
-	ctx, deny := context.WithCancel(ctx)
-	ctx, about := step.Begin(step.OfJob(ctx, job.Name), step.Job)
-	w := &work{job: job, res: &tally{Result: to, start: time.Now(), deny: deny}}
-	w.end = func() {
-		w.res.end(about, job)
-		deny()
-	}
-	if p.Err != nil {
-		w.res.fail("", p.Err)
-		return w
-	}
-	w.ctx = ctx
-	r.observe(Progress{Job: job.Name, Units: w.res.expect(windows(p.Units))})
-	return w
 }
 
 // more does what came to light while other units were done, and what comes to light with that.
@@ -138,37 +98,6 @@ func windows(units []Unit) (n int) {
 	return n
 }
 
-// finish has the tables written that tell of the jobs' tables, tidies up after all jobs, and notes what they leave.
-func (r *Runner) finish(ctx context.Context, list []Job, plans []Planned, results []ledger.Result, d *desk) {
-	g := &errgroup.Group{}
-	g.SetLimit(planners)
-	for i, p := range plans {
-		if ctx.Err() != nil || p.Err != nil {
-			continue
-		}
-		g.Go(func() (err error) {
-			err = r.states(ctx, list[i], p.States, results[i].Outcome, d)
-			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-				results[i].Stopped = true
-				return nil
-			}
-			if p.Tidy != nil {
-				err = errors.Join(err, p.Tidy(ctx))
-			}
-			if p.Inspect != nil && err == nil {
-				var in refresh.Inspection
-				in, err = p.Inspect(ctx, ledger.Past{})
-				results[i].Rest, results[i].Newest = in.Rest, in.Fresh.Newest
-			}
-			if err != nil {
-				results[i].Errs = append(results[i].Errs, err)
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // errors are in the results
-}
-
 func (r *Runner) observe(p Progress) {
 	if r.Observe != nil {
 		r.Observe(p)
@@ -177,19 +106,21 @@ func (r *Runner) observe(p Progress) {
 
 // A task is one unit of one job in a run.
 type task struct {
-	ctx    context.Context // of the job: it ends when the job is denied
-	job    Job
-	unit   Unit
-	shared bool // another task has begun with the unit, or soon will
-	res    *tally
+	*work
+	unit Unit
 }
 
 // A shift is what the goroutines of one RunJobs share.
 type shift struct {
-	held heldUnits
-	more found
-	time timing
-	desk *desk
+	held   heldUnits
+	more   found
+	time   timing
+	desk   *desk
+	marks  *marks
+	works  []*work         // by job; nil: it wasn't begun
+	ending errgroup.Group  // of jobs that are over
+	enders chan struct{}   // as many as may end at once
+	root   context.Context // of the run
 }
 
 // found are the tasks that came to light while others were done.
@@ -207,8 +138,9 @@ func (f *found) after(t task) {
 	t.res.expect(windows(units))
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	t.open.Add(int64(len(units)))
 	for _, u := range units {
-		f.tasks = append(f.tasks, task{t.ctx, t.job, u, false, t.res})
+		f.tasks = append(f.tasks, task{t.work, u})
 	}
 }
 
@@ -219,83 +151,52 @@ func (f *found) take() (tasks []task) {
 	return tasks
 }
 
-// unit does one unit under its claim, or puts it aside when another run holds it.
-func (r *Runner) unit(t task, s *shift) {
-	ctx := t.ctx
-	if ctx.Err() != nil {
-		t.res.stop(t.unit.size())
-		return
+// unit does one unit under its claim, or puts it aside when another run holds it, and then answers false.
+func (r *Runner) unit(t task, s *shift) (over bool) {
+	if t.ctx.Err() != nil {
+		r.stop(t, s)
+		return true
 	}
 	if s.time.late(r.Deadline) {
-		r.leave(t)
-		return
+		r.leave(t, s)
+		return true
 	}
-	if t.shared && r.elsewhere(t) {
-		return
+	if t.crowded.Load() && r.elsewhere(t, s) {
+		return true
 	}
 	start := time.Now()
 	out, err := r.claimed(t, s)
 	var held *ledger.HeldError
 	if errors.As(err, &held) {
+		t.crowded.Store(true)
 		s.held.add(heldUnit{t, held})
-		return
+		return false
+	}
+	if err == nil && out.Done()+out.Failed == 0 {
+		t.crowded.Store(true)
 	}
 	s.time.took(time.Since(start))
 	s.more.after(t)
-	r.over(t, out, err)
-}
-
-// left gives the units of other tasks that are left, in the order in which this one may help, and tallies the others. Tasks that share
-// the rate are done at about the same time, so this one looks again after a moment before it gets into their way; and it begins with
-// what they come to last.
-func (r *Runner) left(ctx context.Context, units []task) []task {
-	slices.Reverse(units)
-	units = r.look(units)
-	if len(units) == 0 {
-		return nil
-	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(min(time.Second, r.Lease/10)):
-	}
-	return r.look(units)
-}
-
-// look gives the units that no other process has done. A look mostly waits for the ledger's bucket.
-func (r *Runner) look(units []task) (left []task) {
-	over := make([]bool, len(units))
-	g := &errgroup.Group{}
-	g.SetLimit(planners)
-	for i, t := range units {
-		g.Go(func() error {
-			over[i] = r.elsewhere(t)
-			return nil
-		})
-	}
-	_ = g.Wait() // errors are in the results
-	for i, t := range units {
-		if !over[i] {
-			left = append(left, t)
-		}
-	}
-	return left
+	r.over(t, s, out, err)
+	return true
 }
 
 // elsewhere tells whether another process has done the unit, or that can't be said, and tallies that.
-func (r *Runner) elsewhere(t task) bool {
+func (r *Runner) elsewhere(t task, s *shift) bool {
 	if t.unit.Over == nil {
 		return false
 	}
 	over, err := t.unit.Over(t.ctx)
 	if over || err != nil {
-		r.over(t, ledger.Outcome{}, err)
+		r.over(t, s, ledger.Outcome{}, err)
 		return true
 	}
 	return false
 }
 
 // over tallies what came of a unit.
-func (r *Runner) over(t task, out ledger.Outcome, err error) {
+func (r *Runner) over(t task, s *shift, out ledger.Outcome, err error) {
+	defer s.close(r, t)
 	for _, failed := range byFile(t.unit.Name, err) {
 		log := r.Log.With("job", t.job.Name, "run", r.Run, "window", failed.File)
 		switch {
@@ -350,8 +251,22 @@ func (t *timing) late(deadline time.Time) bool {
 }
 
 // leave counts a unit that there is no time for.
-func (r *Runner) leave(t task) {
+func (r *Runner) leave(t task, s *shift) {
 	if t.res.leave(t.unit.size()) {
 		r.Log.Warn("the deadline is near, so no more windows are begun; the next run goes on with them", "job", t.job.Name, "run", r.Run)
+	}
+	s.close(r, t)
+}
+
+// stop counts a unit that wasn't begun, or not finished, because the run was stopped.
+func (r *Runner) stop(t task, s *shift) {
+	t.res.stop(t.unit.size())
+	s.close(r, t)
+}
+
+// close ends the job with its last unit.
+func (s *shift) close(r *Runner, t task) {
+	if t.open.Add(-1) == 0 {
+		s.finish(r, t.work)
 	}
 }

@@ -2,51 +2,54 @@ package jobs
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 )
 
-// Each task begins with a part of its own and then goes through all the rest, and the parts are what was planned, whatever the jobs
-// have to do.
+// Each unit of each job is in the part of one task, each task has its part of the jobs, and no task plans more of them than it needs
+// for that.
 func TestShares(t *testing.T) {
-	for _, sizes := range [][]int{{}, {0}, {1}, {0, 5, 0}, {12}, {3, 0, 0, 9, 1}, {1, 1, 1, 1, 1, 1, 1, 1}} {
+	for _, sizes := range [][]int{{1}, {0}, {0, 5, 0}, {12}, {3, 0, 0, 9, 1}, {1, 1, 1, 1, 1, 1, 1, 1}} {
 		for _, count := range []int{0, 1, 3, 4, 40} {
 			t.Run(fmt.Sprint(sizes, " by ", count), func(t *testing.T) {
-				plans := make([]Planned, len(sizes))
+				own := map[string]int{}
 				units := 0
-				for i, n := range sizes {
-					plans[i].Units = make([]Unit, n)
+				for job, n := range sizes {
 					units += n
-				}
-				whole := Share{}.turns(plans)
-				own := map[turn]int{}
-				for index := range max(1, count) {
-					turns := Share{Index: index, Count: count}.turns(plans)
-					began := false
-					for _, at := range turns {
-						if at.unit < 0 {
-							continue
-						}
-						if at.shared {
-							began = true
-						} else if own[at]++; began {
-							t.Errorf("task %d comes to its own %v after others'", index, at)
-						}
+					tasks := make([]task, n)
+					for i := range tasks {
+						tasks[i].unit.Name = fmt.Sprint(job, "/", i)
 					}
-					for i := range turns {
-						turns[i].shared = false
-					}
-					slices.SortFunc(turns, func(a, b turn) int { return (a.job-b.job)*1000 + a.unit - b.unit })
-					if !slices.Equal(turns, whole) {
-						t.Errorf("task %d takes %v, want all of %v", index, turns, whole)
+					for index := range max(1, count) {
+						s := Share{Index: index, Count: count}
+						mine, others := s.split(job, len(sizes), tasks)
+						if len(mine)+len(others) != n {
+							t.Errorf("task %d has %d and %d of %d units", index, len(mine), len(others), n)
+						}
+						for _, u := range mine {
+							own[u.unit.Name]++
+						}
+						if from, to := s.of(job, len(sizes)); len(mine) > 0 && from >= to {
+							t.Errorf("task %d has units of job %d, which it doesn't plan", index, job)
+						}
 					}
 				}
 				if len(own) != units {
 					t.Errorf("%d of %d units are in a part", len(own), units)
 				}
-				for at, n := range own {
+				for name, n := range own {
 					if n != 1 {
-						t.Errorf("%v is in %d parts", at, n)
+						t.Errorf("%v is in %d parts", name, n)
+					}
+				}
+				for index := range max(1, count) {
+					planned := 0
+					for job := range sizes {
+						if from, to := (Share{Index: index, Count: count}).of(job, len(sizes)); from < to {
+							planned++
+						}
+					}
+					if most := (len(sizes)+max(1, count)-1)/max(1, count) + 1; planned < 1 || planned > most {
+						t.Errorf("task %d plans %d jobs, want %d at most", index, planned, most)
 					}
 				}
 			})

@@ -77,7 +77,7 @@ func (d *display) expect(list []jobs.Job, plans []jobs.Planned, waits func(job s
 		case *apps.Kind:
 			d.units[j.Name] = "app"
 		default:
-			if plans[i].Inspect == nil && plans[i].Err == nil {
+			if plans[i].Inspect == nil && plans[i].Err == nil && !plans[i].Others {
 				d.units[j.Name] = "unit"
 			}
 		}

@@ -67,7 +67,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	if err := checkClock(ctx, s); err != nil {
 		return 0, err
 	}
-	plans := jobs.PlanJobs(ctx, list, time.Now())
+	plans := s.Task.Part().Plan(ctx, list, time.Now())
 	show.expect(list, plans, s.Waits)
 	if first := begun(list, plans); len(first) > 0 {
 		s.Warn(first)
@@ -83,14 +83,15 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	told := slices.Concat(r.Told, lineage.Listeners(e.Program))
 	for _, l := range told {
 		if l.Begun != nil {
-			l.Begun(ctx, s, list, plans, record)
+			l.Begun(ctx, s, jobs.Looked(plans, list), jobs.Looked(plans, plans), record)
 		}
 	}
 	runner := &jobs.Runner{
 		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Share: s.Task.Part(), Deadline: r.Stop,
 		Log: s.Brief(show.log), Observe: show.progress,
 	}
-	record.Results = runner.RunJobs(ctx, list, plans)
+	record.Results = jobs.Looked(plans, runner.RunJobs(ctx, list, plans))
+	list, plans = jobs.Looked(plans, list), jobs.Looked(plans, plans)
 	record.Exit = jobs.ExitCode(record.Results, jobs.Stopped(ctx), r.Named && s.Task.Alone())
 	if err := endRecord(ctx, s.Ledger, &record); err != nil {
 		show.log.Error("the run's record could not be written", "run", record.ID, "error", err)

@@ -152,10 +152,10 @@ func writeWindow(w io.Writer, u jobs.Unit) {
 
 // writeLacking says which columns the run leaves to a later backfill, as new_columns: later asks.
 func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) error {
-	if p.Inspect == nil {
+	if p.Brief == nil {
 		return nil
 	}
-	in, err := p.Inspect(ctx, ledger.Past{})
+	in, err := p.Brief(ctx)
 	if l := in.Rest.Lacking; l.Later {
 		fmt.Fprintf(w, "  %s\n  %s\n", wording.Lacking(l), wording.Mending(job.Name, l))
 	}
@@ -176,8 +176,8 @@ func writePlanJSON(ctx context.Context, w io.Writer, service config.Service, job
 		Windows []window       `json:"windows"`
 		Lacking ledger.Lacking `json:"lacking,omitzero"`
 	}{Job: job.Name}
-	if p.Inspect != nil {
-		in, err := p.Inspect(ctx, ledger.Past{})
+	if p.Brief != nil {
+		in, err := p.Brief(ctx)
 		if err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if _, taken := p.table.Record(rules.Start); !taken {
 		rules.IgnoreSchedule = true
 	}
-	plan := jobs.Plan{Tidy: p.table.Tidy, Inspect: p.inspect, Schema: p.schema}
+	plan := jobs.Plan{Tidy: p.table.Tidy, Inspect: p.inspect, Brief: p.brief, Schema: p.schema}
 	if k.o.States {
 		today := func(context.Context) (refresh.Rules, error) { return p.rules, nil }
 		plan.States = state.Tables{Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: today, Now: now}.Plan()
@@ -104,6 +104,11 @@ func (p *plan) inspect(_ context.Context, past ledger.Past) (refresh.Inspection,
 		rules.Start = all[0].Partition
 	}
 	return refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past), nil
+}
+
+func (p *plan) brief(ctx context.Context) (refresh.Brief, error) {
+	in, err := p.inspect(ctx, ledger.Past{})
+	return refresh.Brief{Rest: in.Rest, Newest: in.Fresh.Newest}, err
 }
 
 func (p *plan) schema(context.Context) (*sinks.Schema, error) { return p.definition().Schema, nil }

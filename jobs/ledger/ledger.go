@@ -56,6 +56,7 @@ import (
 //	tables/{table}/drift/looks.json               which final partitions were compared with the service's totals, and when
 //	tables/{table}/apps/...                       how far declared apps are: package jobs/apps
 //	runs/{id}.json                                one execution
+//	executions/{id}/{job}.json                    of the last execution by several tasks: the jobs that one of them has seen done
 //	successes/{job}/{time}.json                   the end of a run in which the job succeeded; the newest holds
 //	clock.json                                    written to read the store's own time
 //	probe.json                                    created to see that the store creates nothing twice

@@ -66,6 +66,31 @@ func (t *Table) Look(ctx context.Context) (map[civil.Date]bool, error) {
 	return changed, nil
 }
 
+// LetGo forgets what was read of the ledger, and what the targets show, but for the partitions that are to be
+// fetched. Nobody may be at work on the table. StillDue and Over read the ledger again.
+func (t *Table) LetGo(fetched map[civil.Date]bool) {
+	t.Table.LetGo()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for target, all := range t.seen {
+		l := listing{map[string]sinks.Object{}, map[civil.Date]bool{}, map[civil.Date]int{}}
+		for key, o := range all.objects {
+			if fetched[o.Partition] {
+				l.objects[key] = o
+			}
+		}
+		for partition := range fetched {
+			if all.parts[partition] {
+				l.parts[partition] = true
+			}
+			if seq, recorded := all.seqs[partition]; recorded {
+				l.seqs[partition] = seq
+			}
+		}
+		t.seen[target] = l
+	}
+}
+
 // changed tells whether the target, when Look listed it, showed something else than the record's receipt says.
 func (t *Table) changed(e ledger.Record, target ledger.Target) bool {
 	t.mu.Lock()

@@ -26,6 +26,17 @@ func Inspect(now time.Time, job string, r Rules, done ledger.Records, past ledge
 	return Inspection{r.Period, gaps, FreshnessOf(job, r, done, past), RestOf(now, r, done), StandingOf(now, r, done), Calendar(now, r, done, gaps)}
 }
 
+// A Brief is what of an Inspection the record of a run keeps.
+type Brief struct {
+	Rest   ledger.Rest
+	Newest *civil.Date // the newest partition fetched after its end
+}
+
+// BriefOf is the brief of a table.
+func BriefOf(now time.Time, r Rules, done ledger.Records) Brief {
+	return Brief{RestOf(now, r, done), FreshnessOf("", r, done, ledger.Past{}).Newest}
+}
+
 // Missing counts the partitions that a fetch would bring by now. Those whose schedule hasn't fired yet don't count.
 func (in Inspection) Missing() (n int) {
 	for _, g := range in.Gaps {

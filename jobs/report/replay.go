@@ -54,7 +54,7 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if err != nil {
 		return jobs.Plan{}, fmt.Errorf("job %s: %w: %w", r.o.Job, ledger.ErrRefused, err)
 	}
-	plan := jobs.Plan{Tidy: p.table.Tidy, Inspect: p.inspect}
+	plan := jobs.Plan{Tidy: p.table.Tidy, Inspect: p.inspect, Brief: p.brief}
 	list := editionsOf(sources)
 	if last := len(list) - 1; last >= 0 && list[last].keys == nil {
 		plan.Units = append(plan.Units, p.unkept(list[last]))

@@ -15,6 +15,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -94,6 +95,8 @@ type plan struct {
 
 	resolving *semaphore.Weighted // held to resolve events, which is done once, when first needed
 	columns   atomic.Pointer[columns]
+	fetched   map[civil.Date]bool // what was due when the plan was made
+	was       refresh.Brief       // when the table was let go
 	trial     trial
 }
 
@@ -133,7 +136,11 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		p.rules.Moved = looks.Moved()
 	}
 	var units, wider []jobs.Unit
+	p.fetched = maps.Clone(p.rules.Changed)
 	for _, w := range refresh.Plan(now, p.rules, p.table.Records()) {
+		for _, d := range w.Due {
+			p.fetched[d.Partition] = true
+		}
 		u := p.unit(w)
 		if slices.ContainsFunc(w.Due, func(d refresh.Due) bool { return d.Reason != refresh.NewColumns }) {
 			units = append(units, u)
@@ -146,7 +153,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if u, any := p.watch(looks); any {
 		units = append(units, u)
 	}
-	plan := jobs.Plan{Units: units, Tidy: p.tidy, Inspect: p.inspect, Schema: p.schema}
+	plan := jobs.Plan{Units: units, Tidy: p.tidy, Inspect: p.inspect, Brief: p.brief, LetGo: p.letGo, Records: len(p.table.Records()), Schema: p.schema}
 	if k.o.States {
 		plan.States = state.Tables{Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: p.today, Now: now}.Plan()
 	}
@@ -168,6 +175,11 @@ func (p *plan) unit(w refresh.Window) jobs.Unit {
 
 // inspect says how the table is.
 func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspection, err error) {
+	if !p.table.Has() {
+		if err = p.table.Refresh(ctx); err != nil {
+			return in, err
+		}
+	}
 	rules, err := p.today(ctx)
 	if err != nil {
 		return in, err
@@ -180,6 +192,26 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 		rules.Leaving = looks.Moved()
 	}
 	return refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past), nil
+}
+
+// brief says how the table was when it was read last.
+func (p *plan) brief(ctx context.Context) (refresh.Brief, error) {
+	if !p.table.Has() {
+		return p.was, nil
+	}
+	rules, err := p.today(ctx)
+	if err != nil {
+		return refresh.Brief{}, err
+	}
+	return refresh.BriefOf(p.now, rules, p.table.Records()), nil
+}
+
+// letGo forgets the table, but for what brief says of it.
+func (p *plan) letGo(ctx context.Context) (err error) {
+	if p.was, err = p.brief(ctx); err == nil {
+		p.table.LetGo(p.fetched)
+	}
+	return err
 }
 
 // today are the rules by the table's columns as they are known by now: a window may have found columns of events.

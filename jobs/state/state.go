@@ -49,16 +49,25 @@ type Tables struct {
 
 // Plan is the part of the job's plan that writes them.
 func (s Tables) Plan() *jobs.States {
-	return &jobs.States{Claim: claim, Behind: s.behind, Write: s.Write}
+	planned := s.newest()
+	return &jobs.States{Claim: claim, Behind: func(ctx context.Context) (bool, error) { return s.behind(ctx, planned) }, Write: s.Write}
 }
 
-// behind tells whether the tables may lack something that an earlier run has recorded: a run that succeeded has written them.
-func (s Tables) behind(ctx context.Context) (bool, error) {
-	var newest time.Time
+// newest is when a partition was fetched last.
+func (s Tables) newest() (newest time.Time) {
 	for _, e := range s.Of.Records() {
 		if e.Fetched.After(newest) {
 			newest = e.Fetched
 		}
+	}
+	return newest
+}
+
+// behind tells whether the tables may lack something that an earlier run has recorded: a run that succeeded has written them. Of a
+// table that was let go, what was known when it was planned has to do: who has recorded more since writes them too.
+func (s Tables) behind(ctx context.Context, newest time.Time) (bool, error) {
+	if s.Of.Has() {
+		newest = s.newest()
 	}
 	if newest.IsZero() {
 		return false, nil

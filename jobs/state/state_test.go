@@ -264,7 +264,7 @@ func TestBehind(t *testing.T) {
 	r := newRig(t)
 	wants := func(when string, want bool) {
 		t.Helper()
-		if got, err := r.tables().behind(t.Context()); err != nil || got != want {
+		if got, err := r.tables().behind(t.Context(), time.Time{}); err != nil || got != want {
 			t.Errorf("%s: %v %v", when, got, err)
 		}
 	}

@@ -80,7 +80,9 @@ func (t Task) share() transport.Share {
 
 // Part is the task's part of what is planned. Claims keep the tasks apart, and a task that has finished its part goes on with the
 // others'.
-func (t Task) Part() jobs.Share { return jobs.Share{Index: t.index, Count: t.count} }
+func (t Task) Part() jobs.Share {
+	return jobs.Share{Index: t.index, Count: t.count, Execution: t.execution}
+}
 
 // lasting refuses a place that is gone when the task ends: the file system of Cloud Run is memory
 // (https://cloud.google.com/run/docs/container-contract#filesystem).

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing/iotest"
@@ -96,7 +97,13 @@ func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error)
 		Period: refresh.Day, Page: k.process.page, Start: firstDay, Through: firstDay.AddDays(len(k.process.world.truth.days) - 1),
 		Lookback: 300, Location: time.UTC, Targets: k.targets, Changed: changed, IgnoreSchedule: true, IgnoreLedger: k.process.force,
 	}
+	due := maps.Clone(changed)
+	p.LetGo = func(context.Context) error { k.table.LetGo(due); return nil }
+	p.Records = 1 << 20 // more than may stay in memory: each unit reads the table again
 	for _, w := range refresh.Plan(now, rules, k.table.Records()) {
+		for _, d := range w.Due {
+			due[d.Partition] = true
+		}
 		p.Units = append(p.Units, jobs.Unit{
 			Name: w.Name(), Claims: w.Claims(), Due: w.Due,
 			Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return k.do(ctx, w, claim) },

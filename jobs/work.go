@@ -1,0 +1,92 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/telemetry/step"
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// A work is a job that was begun.
+type work struct {
+	ctx     context.Context // nil: none of its units is done
+	job     Job
+	plan    *Planned
+	res     *tally
+	tasks   []task       // all that was planned
+	open    atomic.Int64 // units that are neither over nor left
+	crowded atomic.Bool  // others are at work on it, so that a look at a unit saves a claim
+	end     func()       // when all jobs are over
+}
+
+// begin begins a job, unless the run was stopped or the job couldn't be planned.
+func (r *Runner) begin(ctx context.Context, s *shift, job Job, p *Planned, to *ledger.Result) *work {
+	*to = ledger.Result{Job: job.Name, Table: job.Table}
+	if ctx.Err() != nil { // the run was stopped before: everything of this job is left
+		to.Left = windows(p.Units)
+		to.Stopped = to.Left > 0 || errors.Is(p.Err, context.Canceled)
+		if p.Err == nil || to.Stopped {
+			return &work{end: func() {}}
+		}
+	}
+	ctx, deny := context.WithCancel(ctx)
+	ctx, about := step.Begin(step.OfJob(ctx, job.Name), step.Job)
+	w := &work{job: job, plan: p, res: &tally{Result: to, start: time.Now(), deny: deny}}
+	w.end = func() {
+		w.res.end(about, job)
+		deny()
+	}
+	if p.Err != nil {
+		w.res.fail("", p.Err)
+		return w
+	}
+	w.ctx = ctx
+	for _, u := range p.Units {
+		w.tasks = append(w.tasks, task{w, u})
+	}
+	r.observe(Progress{Job: job.Name, Units: w.res.expect(windows(p.Units))})
+	if w.open.Add(int64(len(p.Units))); len(p.Units) == 0 {
+		s.finish(r, w)
+	}
+	return w
+}
+
+// finish has the tables written that tell of a job's table, tidies up, and notes what the job leaves. It goes on beside other jobs'
+// units, and once it is over nothing of the table stays in memory.
+func (s *shift) finish(r *Runner, w *work) {
+	ctx := s.root
+	s.ending.Go(func() error {
+		s.enders <- struct{}{}
+		defer func() { <-s.enders }()
+		if ctx.Err() != nil {
+			return nil
+		}
+		p, to := w.plan, w.res.Result
+		err := r.states(ctx, w.job, p.States, to.Outcome, s.desk)
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			to.Stopped = true
+			return nil
+		}
+		if p.Tidy != nil {
+			err = errors.Join(err, p.Tidy(ctx))
+		}
+		if p.Brief != nil && err == nil {
+			brief, failed := p.Brief(ctx)
+			to.Rest, to.Newest, err = brief.Rest, brief.Newest, failed
+		}
+		if p.LetGo != nil && err == nil {
+			err = p.LetGo(ctx)
+		}
+		if err != nil {
+			to.Errs = append(to.Errs, err)
+			return nil
+		}
+		if to.Succeeded() && to.Outcome.Held == 0 {
+			s.marks.mark(ctx, w.job.Name, r.Run)
+		}
+		return nil
+	})
+}
