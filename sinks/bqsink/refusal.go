@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cloud.google.com/go/auth"
-	"cloud.google.com/go/bigquery"
+	bq "google.golang.org/api/bigquery/v2"
 	"google.golang.org/api/googleapi"
 )
 
@@ -26,16 +26,14 @@ type JobError struct {
 func (e *JobError) Error() string { return e.text }
 
 // verdict returns the error that a finished job ended with, or nil.
-func verdict(job *bigquery.Job) error {
-	status := job.LastStatus()
-	var result *bigquery.Error
-	if errors.As(status.Err(), &result) {
-		return failure(job.ID(), result, status.Errors)
+func verdict(job *bq.Job) error {
+	if job.Status == nil || job.Status.ErrorResult == nil {
+		return nil
 	}
-	return status.Err()
+	return failure(idOf(job), job.Status.ErrorResult, job.Status.Errors)
 }
 
-func failure(id string, result *bigquery.Error, all []*bigquery.Error) *JobError {
+func failure(id string, result *bq.ErrorProto, all []*bq.ErrorProto) *JobError {
 	lines := []string{errorText(result)}
 	for _, e := range all {
 		if text := errorText(e); text != lines[0] {
@@ -48,7 +46,7 @@ func failure(id string, result *bigquery.Error, all []*bigquery.Error) *JobError
 	return &JobError{Job: id, Reason: result.Reason, text: fmt.Sprintf("job %s failed: %s", id, strings.Join(lines, "; "))}
 }
 
-func errorText(e *bigquery.Error) string {
+func errorText(e *bq.ErrorProto) string {
 	text := e.Reason + ": " + strings.TrimRight(e.Message, ". \n")
 	if e.Location != "" {
 		text += " (at " + e.Location + ")"

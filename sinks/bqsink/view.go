@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"cloud.google.com/go/bigquery"
+	bq "google.golang.org/api/bigquery/v2"
 
 	"github.com/reportferry/reportferry/internal/formula"
 )
@@ -86,17 +86,18 @@ var dialect = formula.Dialect{Quote: quote, Divide: func(left, right string) str
 
 // SaveView makes the view, or replaces its query.
 func (s *Sink) SaveView(ctx context.Context, name, query string) error {
-	view := s.table(name[strings.LastIndexByte(name, '.')+1:])
+	view := name[strings.LastIndexByte(name, '.')+1:]
+	definition := &bq.ViewDefinition{Query: query, ForceSendFields: []string{"UseLegacySql"}} // which is true where it isn't sent
 	err := repeat(ctx, func() error {
-		return view.Create(ctx, &bigquery.TableMetadata{ViewQuery: query, Description: "Made by reportferry views"})
+		return s.insertTable(ctx, view, &bq.Table{View: definition, Description: "Made by reportferry views"})
 	})
 	if hasStatus(err, http.StatusConflict) {
-		if have, failed := s.getTable(ctx, view.TableID); failed == nil && have.Type == bigquery.RegularTable {
+		if have, failed := s.getTable(ctx, view); failed == nil && have.Type == regularTable {
 			return fmt.Errorf("save view %s: a table of that name is there, which a view can't replace; drop it, if it is one that "+
 				"earlier versions kept for audit", name)
 		}
 		err = repeat(ctx, func() error {
-			_, err := view.Update(ctx, bigquery.TableMetadataToUpdate{ViewQuery: query}, "")
+			_, err := s.client.Tables.Patch(s.project, s.dataset, view, &bq.Table{View: definition}).Context(ctx).Do()
 			return err
 		})
 	}
