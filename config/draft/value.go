@@ -3,8 +3,9 @@ package draft
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // wide is the column behind which a list goes on lines of its own, and a comment above its key.
@@ -83,14 +84,14 @@ func value(v any) string {
 
 // plain is a text that YAML takes for that text without quotes, in a list as elsewhere: it begins with a letter or a path, and
 // holds nothing that could end it. A colon is followed by a slash, as in a URL.
-var plain = regexp.MustCompile(`^(-?[0-9]+[dhmqswy]|[A-Za-z_./][A-Za-z0-9_./=-]*(://[A-Za-z0-9_./=-]*)?)$`)
+var plain = lazy.Regexp(`^(-?[0-9]+[dhmqswy]|[A-Za-z_./][A-Za-z0-9_./=-]*(://[A-Za-z0-9_./=-]*)?)$`)
 
 // word is what YAML takes for something else than a text.
-var word = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|\.?(inf|nan)|[.0-9_]+(e[0-9]+)?)$`)
+var word = lazy.Regexp(`^(?i:y|n|yes|no|on|off|true|false|null|\.?(inf|nan)|[.0-9_]+(e[0-9]+)?)$`)
 
 // text is a text of YAML, in quotes where it needs them. A JSON string is one of YAML too.
 func text(s string) string {
-	if plain.MatchString(s) && !word.MatchString(s) {
+	if plain().MatchString(s) && !word().MatchString(s) {
 		return s
 	}
 	b := &strings.Builder{}

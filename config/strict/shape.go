@@ -5,11 +5,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // A Shape is what one value must look like. How it is read and how the JSON Schema describes it stand side by side. The
@@ -67,7 +68,7 @@ type Expression struct {
 
 // Expr is an expression in the syntax that Go and JSON Schema share.
 func Expr(text string) Expression {
-	return Expression{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+	return Expression{text, lazy.Regexp(text)}
 }
 
 func (e Expression) String() string { return e.text }

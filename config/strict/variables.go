@@ -1,20 +1,21 @@
 package strict
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // An Env gives the value of an environment variable, and whether it is set, as os.LookupEnv does.
 type Env func(name string) (value string, set bool)
 
 var (
-	variable     = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
-	variableName = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	variable     = lazy.Regexp(`\$?\$\{[^}]*\}?`)
+	variableName = lazy.Regexp(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
 
 // filled puts the values of environment variables into the text of a node: ${NAME} is replaced, and $${ becomes the text ${.
@@ -31,11 +32,11 @@ func (d *Decoder) filled(n Node, raw string) string {
 		}
 		d.unfilled[d.resolve(n)] = true
 	}
-	text := variable.ReplaceAllStringFunc(raw, func(found string) string {
+	text := variable().ReplaceAllStringFunc(raw, func(found string) string {
 		if literal, is := strings.CutPrefix(found, "$$"); is {
 			return "$" + literal
 		}
-		name := variableName.FindStringSubmatch(found)
+		name := variableName().FindStringSubmatch(found)
 		if name == nil {
 			complain("want ${NAME} of an environment variable; the text ${ itself is written $${")
 			return found

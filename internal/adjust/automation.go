@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // errAutomationAuth is ErrAuth in the words of app automation.
@@ -19,9 +19,9 @@ var errAutomationAuth = &transport.Refusal{Text: "check service.token, that its 
 
 // pathPart is what may stand between two slashes: the tokens and numbers of the service do, and nothing that leads to
 // another endpoint.
-func pathPart(s string) bool { return len(s) <= 128 && pathWord.MatchString(s) }
+func pathPart(s string) bool { return len(s) <= 128 && pathWord().MatchString(s) }
 
-var pathWord = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var pathWord = lazy.Regexp(`^[A-Za-z0-9_-]+$`)
 
 // A call is one request to app automation.
 type call struct {
@@ -90,10 +90,10 @@ var ErrNotManaged error = &transport.Refusal{Text: "it isn't there, or wasn't ma
 
 // isAbsence tells whether an answer means that something isn't there.
 func isAbsence(status int, words string) bool {
-	return status == http.StatusNotFound || status == http.StatusBadRequest && notFound.MatchString(words)
+	return status == http.StatusNotFound || status == http.StatusBadRequest && notFound().MatchString(words)
 }
 
-var notFound = regexp.MustCompile(`(?i)\bnot found\b`)
+var notFound = lazy.Regexp(`(?i)\bnot found\b`)
 
 // opPart is a piece of a path as it may stand in an error.
 func opPart(s string) string {
@@ -105,8 +105,8 @@ func opPart(s string) string {
 
 // secretName is the name of a field whose value is a secret. Tokens of apps aren't.
 var (
-	secretName = regexp.MustCompile(`(?i)secret|password|credential|(^|_)(key|token)s?$`)
-	appToken   = regexp.MustCompile(`(^|_)app_tokens?$`)
+	secretName = lazy.Regexp(`(?i)secret|password|credential|(^|_)(key|token)s?$`)
+	appToken   = lazy.Regexp(`(^|_)app_tokens?$`)
 )
 
 // secretsIn finds the secrets in what is sent as JSON.
@@ -140,7 +140,7 @@ func leaves(found []string, v any, all bool) []string {
 		}
 	case map[string]any:
 		for name, item := range v {
-			found = leaves(found, item, all || secretName.MatchString(name) && !appToken.MatchString(name))
+			found = leaves(found, item, all || secretName().MatchString(name) && !appToken().MatchString(name))
 		}
 	}
 	return found

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // CSVReport asks for one report and hands each attempt's body, CSV in UTF-8 under a header of slugs, to read. When the
@@ -41,24 +42,24 @@ var csvTypes = []string{"text/csv", "application/csv", "text/comma-separated-val
 // The service's words about a metric or dimension that it doesn't have, an app that isn't there, and a metric whose event
 // is gone. They are in no document: all were seen by authors of other clients.
 var (
-	unsupportedMetric = regexp.MustCompile(`(?i)\bunsupported metrics?\b\W*(\w.*)`)
-	unsupportedOther  = regexp.MustCompile(`(?i)\bunsupported (?:dimension|filter|attribute)s?\b|\bno apps? matching\b`)
-	lostEvent         = regexp.MustCompile(`(?i)(.*?)\W*\b(?:the |this )?(?:event )?doesn['’]t exist or was renamed`)
+	unsupportedMetric = lazy.Regexp(`(?i)\bunsupported metrics?\b\W*(\w.*)`)
+	unsupportedOther  = lazy.Regexp(`(?i)\bunsupported (?:dimension|filter|attribute)s?\b|\bno apps? matching\b`)
+	lostEvent         = lazy.Regexp(`(?i)(.*?)\W*\b(?:the |this )?(?:event )?doesn['’]t exist or was renamed`)
 )
 
 // refusedQuery tells whether a 400 is about something that is the same whatever days are asked for.
 func refusedQuery(message string) bool {
-	return unsupportedMetric.MatchString(message) || lostEvent.MatchString(message) || unsupportedOther.MatchString(message)
+	return unsupportedMetric().MatchString(message) || lostEvent().MatchString(message) || unsupportedOther().MatchString(message)
 }
 
 // refusedMetric is the metric that a 400 is about, one of those asked for if possible; empty when it is about something
 // else.
 func refusedMetric(message string, asked []string) string {
-	if m := unsupportedMetric.FindStringSubmatch(message); m != nil {
+	if m := unsupportedMetric().FindStringSubmatch(message); m != nil {
 		word, _, _ := strings.Cut(m[1], " ")
 		return named(m[1], word, asked)
 	}
-	if m := lostEvent.FindStringSubmatch(message); m != nil {
+	if m := lostEvent().FindStringSubmatch(message); m != nil {
 		return named(m[1], m[1][strings.LastIndex(m[1], " ")+1:], asked)
 	}
 	return ""

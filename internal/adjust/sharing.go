@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // ErrPartly means that the service found a part of a record of third-party sharing invalid (202), and has applied the
@@ -79,18 +79,18 @@ var errSharingAuth = &transport.Refusal{Text: "check the credential for s2s_url,
 
 // aboutAuth is what a service that proves callers by an app's tokens is documented to say in a 202, where the record
 // isn't applied at all, and what the general table of its endpoints says of a 401 (dev.adjust.com/en/api/s2s-api).
-var aboutAuth = regexp.MustCompile(`(?i)^(third party sharing failed \()?((missing|wrong) authentication token|failed to authorize request)\W*$`)
+var aboutAuth = lazy.Regexp(`(?i)^(third party sharing failed \()?((missing|wrong) authentication token|failed to authorize request)\W*$`)
 
 // aboutRecord is what the service's server-to-server endpoints are documented to say, in a 403 or a 404, of one app or one
 // device: "App is inactive", "Tracking disabled", "App token not found", "Device not found". Another 403 is about the
 // credential, and another 404 about the address: no record is to blame for those.
-var aboutRecord = regexp.MustCompile(`(?i)\b(app|device)\b.*\b(not found|inactive|disabled|unknown|opted out)\b|\btracking (is )?disabled\b`)
+var aboutRecord = lazy.Regexp(`(?i)\b(app|device)\b.*\b(not found|inactive|disabled|unknown|opted out)\b|\btracking (is )?disabled\b`)
 
 // sharingVerdict reads the answers whose words say what became of the record.
 func sharingVerdict(status int, words string) error {
 	switch status {
 	case http.StatusAccepted, http.StatusBadRequest, http.StatusUnprocessableEntity:
-		if slices.ContainsFunc(sentences(words), aboutAuth.MatchString) {
+		if slices.ContainsFunc(sentences(words), aboutAuth().MatchString) {
 			return errSharingAuth
 		}
 		if status == http.StatusAccepted {
@@ -98,7 +98,7 @@ func sharingVerdict(status int, words string) error {
 		}
 	case http.StatusRequestEntityTooLarge, http.StatusUnavailableForLegalReasons:
 	case http.StatusForbidden, http.StatusNotFound:
-		if transport.IsPage(words) || !aboutRecord.MatchString(words) {
+		if transport.IsPage(words) || !aboutRecord().MatchString(words) {
 			return nil
 		}
 	default:

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // Spend is one record of ad spend, as it is sent: nothing is checked or changed here.
@@ -109,9 +109,9 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 
 var (
 	// aboutDuplicate is what a service may say of a Cost ID that it has.
-	aboutDuplicate = regexp.MustCompile(`(?i)duplicat|\balready (been )?(used|exists?|submitted|received|registered|recorded|reported|processed|taken|known|sent|posted|stored|present)\b|\b(not|be) unique\b`)
+	aboutDuplicate = lazy.Regexp(`(?i)duplicat|\balready (been )?(used|exists?|submitted|received|registered|recorded|reported|processed|taken|known|sent|posted|stored|present)\b|\b(not|be) unique\b`)
 	// aboutSpend is in a 404 about a record; another one is about the address.
-	aboutSpend = regexp.MustCompile(`(?i)\bcost[_ ]?id\b|\b(no|unknown) (such |known )?(engagement|click|impression)\b|\b(engagement|click|impression) (is |was )?(not |un)(found|known)\b`)
+	aboutSpend = lazy.Regexp(`(?i)\bcost[_ ]?id\b|\b(no|unknown) (such |known )?(engagement|click|impression)\b|\b(engagement|click|impression) (is |was )?(not |un)(found|known)\b`)
 )
 
 func spendVerdict(status int, words string) error {
@@ -119,11 +119,11 @@ func spendVerdict(status int, words string) error {
 	case http.StatusConflict:
 		return &duplicateError{rejectedError{refusalOf(status, words)}}
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		if aboutDuplicate.MatchString(words) {
+		if aboutDuplicate().MatchString(words) {
 			return &duplicateError{rejectedError{refusalOf(status, words)}}
 		}
 	case http.StatusNotFound:
-		if strings.HasPrefix(words, "<") || !aboutSpend.MatchString(words) {
+		if strings.HasPrefix(words, "<") || !aboutSpend().MatchString(words) {
 			return nil
 		}
 	default:

@@ -31,6 +31,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed dimensions.tsv
@@ -39,32 +40,33 @@ var dimensionsTSV string
 //go:embed metrics.tsv
 var metricsTSV string
 
+// The tables are read when the first field is looked for: commands that make no table need none.
 var (
-	dimensions = readDimensions()
-	metrics    = readMetrics()
-	patterns   = readPatterns(metrics)
+	dimensions = sync.OnceValue(readDimensions)
+	metrics    = sync.OnceValue(readMetrics)
+	patterns   = sync.OnceValue(func() patternList { return readPatterns(metrics()) })
 )
 
 // Dimension finds a dimension by its name.
 func Dimension(name string) (Field, bool) {
-	f, ok := dimensions[name]
+	f, ok := dimensions()[name]
 	return f, ok
 }
 
 // Metric finds a metric by its slug: a line of the table, or one that a pattern stands for, such as retained_users_d7. It
 // doesn't find event metrics, which EventMetric does, because an event's slug is the account's own.
 func Metric(slug string) (Field, bool) {
-	if f, ok := metrics[slug]; ok && !strings.Contains(slug, "{") {
+	if f, ok := metrics()[slug]; ok && !strings.Contains(slug, "{") {
 		return f, true
 	}
-	f, _, ok := patterns.match(slug, false, Metric)
+	f, _, ok := patterns().match(slug, false, Metric)
 	return f, ok
 }
 
 // EventMetric finds an event's metric by what follows the event's slug: "events", "revenue", "d7_revenue_cohort". The Field's
 // Slug is that suffix.
 func EventMetric(suffix string) (Field, bool) {
-	f, event, ok := patterns.match(anyEvent+"_"+suffix, true, nil)
+	f, event, ok := patterns().match(anyEvent+"_"+suffix, true, nil)
 	if !ok || event != anyEvent { // the suffix holds a part of the event's slug
 		return Field{}, false
 	}
@@ -78,18 +80,18 @@ func Guess(slug string) (Field, bool) {
 	if _, known := Metric(slug); known {
 		return Field{}, false
 	}
-	if f, _, ok := patterns.match(slug, false, Guess); ok { // a moving average of an event's metric
+	if f, _, ok := patterns().match(slug, false, Guess); ok { // a moving average of an event's metric
 		return f, true
 	}
-	f, _, ok := patterns.match(slug, true, nil)
+	f, _, ok := patterns().match(slug, true, nil)
 	return f, ok
 }
 
 // Dimensions lists the names of all dimensions, sorted.
-func Dimensions() []string { return sortedKeys(dimensions) }
+func Dimensions() []string { return sortedKeys(dimensions()) }
 
 // Metrics lists the slugs and patterns of all metrics, sorted.
-func Metrics() []string { return sortedKeys(metrics) }
+func Metrics() []string { return sortedKeys(metrics()) }
 
 func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))

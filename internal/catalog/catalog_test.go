@@ -164,7 +164,7 @@ func TestTable(t *testing.T) {
 	summed := []string{} // numbers that are sums, although they aren't counts or money
 	for _, cells := range rows(metricsTSV, 7) {
 		slug, horizon := cells[0], cells[4]
-		f := metrics[slug]
+		f := metrics()[slug]
 		ratio := strings.Contains(f.Description, "/") || strings.Contains(f.Description, "|")
 		if ratio && f.Additive != Nowhere {
 			t.Errorf("%s is summed: %s", slug, f.Description)
@@ -212,7 +212,7 @@ func TestPatterns(t *testing.T) {
 			find = Guess
 		}
 		f, ok := find(fill.Replace(slug))
-		if want := metrics[slug]; !ok || f.Description != fill.Replace(want.Description) || f.Type != want.Type || strings.Contains(f.Description, "{") {
+		if want := metrics()[slug]; !ok || f.Description != fill.Replace(want.Description) || f.Type != want.Type || strings.Contains(f.Description, "{") {
 			t.Errorf("%s is found %v as %q", fill.Replace(slug), ok, f.Description)
 		}
 	}

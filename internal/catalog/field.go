@@ -35,7 +35,7 @@ var additives = map[string]Additive{"none": Nowhere, "not time": NotOverTime, "a
 // time.
 func (f Field) AdditiveOver(dimension string) bool {
 	if f.Additive == NotOverTime {
-		d, known := dimensions[dimension]
+		d, known := dimensions()[dimension]
 		return known && !d.Type.IsTime()
 	}
 	return f.Additive == Everywhere

@@ -42,12 +42,12 @@ func TestMeaningInWords(t *testing.T) {
 		"roas_{p}":          "when {p} has passed since the install, and 7 days after the period",
 		"mavg_{window}_{m}": "as {m}",
 	} {
-		if got := metrics[slug].Final("adjust"); got != want {
+		if got := metrics()[slug].Final("adjust"); got != want {
 			t.Errorf("%s: %s", slug, got)
 		}
 	}
 	for _, name := range Dimensions() {
-		if f := dimensions[name]; f.IsMetric() || f.Unit() != "" || f.Summable() != "" || f.Final("adjust") != "" {
+		if f := dimensions()[name]; f.IsMetric() || f.Unit() != "" || f.Summable() != "" || f.Final("adjust") != "" {
 			t.Errorf("%s: %q, %q, %q", name, f.Unit(), f.Summable(), f.Final("adjust"))
 		}
 	}
@@ -56,7 +56,7 @@ func TestMeaningInWords(t *testing.T) {
 // The table gives a unit to every number whose type doesn't decide it, and to no other.
 func TestUnits(t *testing.T) {
 	known := append(slices.Collect(maps.Keys(Units())), anyMetric)
-	for slug, f := range metrics {
+	for slug, f := range metrics() {
 		if !slices.Contains(known, f.Unit()) || !f.IsMetric() {
 			t.Errorf("%s has the unit %q", slug, f.Unit())
 		}

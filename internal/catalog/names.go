@@ -2,17 +2,18 @@ package catalog
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // Line gives a line of the tables as it stands there: a dimension, a metric, or a pattern, whose placeholders stay.
 func Line(name string) (Field, bool) {
-	if f, ok := dimensions[name]; ok {
+	if f, ok := dimensions()[name]; ok {
 		return f, true
 	}
-	f, ok := metrics[name]
+	f, ok := metrics()[name]
 	return f, ok
 }
 
@@ -32,10 +33,10 @@ func numbers(before string, first, last int) []string {
 	return out
 }
 
-var placeholderRE = regexp.MustCompile(`\{[a-z]+\}`)
+var placeholderRE = lazy.Regexp(`\{[a-z]+\}`)
 
 // Placeholders are the placeholders of a pattern, in its order; of any other slug there are none.
-func Placeholders(slug string) []string { return placeholderRE.FindAllString(slug, -1) }
+func Placeholders(slug string) []string { return placeholderRE().FindAllString(slug, -1) }
 
 // Filling says what a placeholder stands for.
 func Filling(placeholder string) string {

@@ -2,12 +2,12 @@ package console
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/console/timeline"
+	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -93,10 +93,10 @@ func (c *Console) eachRun(ctx context.Context) (all []vars) {
 }
 
 // plainName is a name that is the same in a path, in a URL and in a file system.
-var plainName = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z_.-]*$`)
+var plainName = lazy.Regexp(`^[0-9A-Za-z_][0-9A-Za-z_.-]*$`)
 
 // pathSafe tells whether a name of the ledger may stand in the path of a page.
-func pathSafe(name string) bool { return plainName.MatchString(name) && len(name) <= 200 }
+func pathSafe(name string) bool { return plainName().MatchString(name) && len(name) <= 200 }
 
 // zone is that of all jobs, or UTC when they differ.
 func (c *Console) zone() *time.Location {

@@ -22,7 +22,7 @@ type rule struct {
 	want  []string          // up to the semicolon
 }
 
-var rules = slices.Concat(layerRules, processRules, docRules, sizeRules, folderRules, nameRules, listRules, topRules)
+var rules = slices.Concat(layerRules, processRules, docRules, sizeRules, folderRules, nameRules, listRules, topRules, expressionRules)
 
 func TestHouse(t *testing.T) {
 	repo, err := load(os.DirFS(root))

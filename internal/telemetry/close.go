@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"regexp"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // flushTime is how long the process waits at its end for what was recorded to be sent.
@@ -49,7 +50,7 @@ type told struct {
 }
 
 // addresses have user names, passwords and parameters, any of which may be a secret.
-var addresses = regexp.MustCompile(`https?://[^\s"]+`)
+var addresses = lazy.Regexp(`https?://[^\s"]+`)
 
 // silence has the library's errors logged, each once and without addresses, rather than printed.
 func silence(log *slog.Logger) {
@@ -58,7 +59,7 @@ func silence(log *slog.Logger) {
 
 // Handle logs an error.
 func (t *told) Handle(err error) {
-	text := addresses.ReplaceAllString(err.Error(), "[address]")
+	text := addresses().ReplaceAllString(err.Error(), "[address]")
 	t.mu.Lock()
 	again := t.seen[text] || len(t.seen) > 100
 	t.seen[text] = true

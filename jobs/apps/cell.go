@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // maskCell hides what looks like a credential in a value: all of it, or its parts when it is JSON or a text with names.
@@ -77,9 +79,9 @@ func maskJSON(v any, path []string) any {
 
 var (
 	// secretPair is a name and its value in a text: password=..., "api_key": "...", Authorization: Bearer ...
-	secretPair = pattern(`(?i)([\w.-]*(?:secret|passw|pwd|private|credential|auth|bearer|api[_-]?key|access[_-]?key|sdk[_-]?key|signing[_-]?key|(?:api|access|auth|refresh)[_-]?token)[\w.-]*['"]?\s*(?:=>|[:=])\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,;&'"{}]+)`)
+	secretPair = lazy.Regexp(`(?i)([\w.-]*(?:secret|passw|pwd|private|credential|auth|bearer|api[_-]?key|access[_-]?key|sdk[_-]?key|signing[_-]?key|(?:api|access|auth|refresh)[_-]?token)[\w.-]*['"]?\s*(?:=>|[:=])\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,;&'"{}]+)`)
 	// secretForm are credentials that are known by their form: PEM, JWT, and those that begin like one.
-	secretForm = pattern(`-----BEGIN [A-Z ]*PRIVATE|\beyJ[\w-]{8,}\.|\b(AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{8,}|\b[sr]k_(live|test)_\w{8,}|\bya29\.[\w-]{8,}|\bSG\.[\w-]{8,}|(?i:\b(bearer|basic)\s+[\w.~+/=-]{6,})`)
+	secretForm = lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE|\beyJ[\w-]{8,}\.|\b(AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{8,}|\b[sr]k_(live|test)_\w{8,}|\bya29\.[\w-]{8,}|\bSG\.[\w-]{8,}|(?i:\b(bearer|basic)\s+[\w.~+/=-]{6,})`)
 )
 
 // maskWords hides the credentials in a text that has no structure.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // ErrText says that an export can't be read as text, so that credentials can't be told from the rest.
@@ -76,11 +78,11 @@ type sheet struct {
 
 var (
 	// pathColumn names a column whose cells say which setting a row is about.
-	pathColumn = pattern(`^(section|group|category|partner(_name|_slug)?|network|module|(setting|property|parameter|param|field|config|option|attribute)(_name|_key|_path)?|path|key)$`)
+	pathColumn = lazy.Regexp(`^(section|group|category|partner(_name|_slug)?|network|module|(setting|property|parameter|param|field|config|option|attribute)(_name|_key|_path)?|path|key)$`)
 	// plainColumn names a column of what is public.
-	plainColumn = pattern(`^((app|game|title|account|event|tracker)(_name|_token|_id)?|name|token|id|platform|os|store(_id|_type|_name)?|bundle_id|package(_name)?|type|kind|status|currency|time_?zone|row|line|no|(created|updated|changed|modified)(_at|_by|_on)?|date|time|environment|version)$`)
-	valueColumn = pattern(`value|content|current|data$`)
-	headerCell  = pattern(`^[\p{L}_][\p{L}\p{N} _.:/()\[\]-]{0,99}$`)
+	plainColumn = lazy.Regexp(`^((app|game|title|account|event|tracker)(_name|_token|_id)?|name|token|id|platform|os|store(_id|_type|_name)?|bundle_id|package(_name)?|type|kind|status|currency|time_?zone|row|line|no|(created|updated|changed|modified)(_at|_by|_on)?|date|time|environment|version)$`)
+	valueColumn = lazy.Regexp(`value|content|current|data$`)
+	headerCell  = lazy.Regexp(`^[\p{L}_][\p{L}\p{N} _.:/()\[\]-]{0,99}$`)
 )
 
 func sheetOf(rows [][]string) *sheet {
@@ -215,7 +217,7 @@ func snake(name string) string {
 }
 
 // secretWord is a word, or two, in the name of a credential. Tokens of apps, events and trackers are public.
-var secretWord = pattern(`(^|_)(secrets?|pass(word|wd|phrase|code)?s?|pwd|pw|private|credentials?|auth(entication|orization)?|bearer|` +
+var secretWord = lazy.Regexp(`(^|_)(secrets?|pass(word|wd|phrase|code)?s?|pwd|pw|private|credentials?|auth(entication|orization)?|bearer|` +
 	`oauth2?|jwt|signatures?|(api|access|sdk|signing|private|public|secret|master|encryption|license|licence|report(ing)?|account|service|client|s2s|upload|hmac|ssh|pgp|gpg|skan|app)_?keys?|` +
 	`(api|access|auth|refresh|bearer|security|session|s2s|sdk|upload|report(ing)?|user|id|secret|client|service)_?tokens?|connection_string|dsn|apikey|accesskey)(_|$)`)
 

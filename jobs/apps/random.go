@@ -3,10 +3,12 @@ package apps
 import (
 	"strings"
 	"unicode"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // run is a text long enough to be a key, without blanks and without the marks that end a name.
-var run = pattern(`[A-Za-z0-9_+/=~-]{16,}`)
+var run = lazy.Regexp(`[A-Za-z0-9_+/=~-]{16,}`)
 
 // secretValue tells whether a text looks made by a machine, as keys are: long, of letters and digits in no order. Words with
 // numbers between them are none.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // canonical gives a value the types that JSON decodes to, with numbers as json.Number.
@@ -55,10 +56,10 @@ func equal(a, b any) bool {
 }
 
 var (
-	secretName = pattern(`(?i)secret|password|passwd|private|credential|api_?key|access_?key|auth|bearer|sdk_?key`)
+	secretName = lazy.Regexp(`(?i)secret|password|passwd|private|credential|api_?key|access_?key|auth|bearer|sdk_?key`)
 	// A query's parameter that is likely a credential. Placeholders such as {gps_adid} are none.
-	secretQuery = pattern(`(?i)([?&][^=&{}]*(?:token|key|secret|pass|sig|auth)[^=&{}]*=)[^&{}]+`)
-	userInfo    = pattern(`([a-z][a-z0-9+.-]*://)[^/@\s]+@`)
+	secretQuery = lazy.Regexp(`(?i)([?&][^=&{}]*(?:token|key|secret|pass|sig|auth)[^=&{}]*=)[^&{}]+`)
+	userInfo    = lazy.Regexp(`([a-z][a-z0-9+.-]*://)[^/@\s]+@`)
 )
 
 // hides tells whether the value at a path is a credential or may be one. The path ends with its key.

@@ -3,11 +3,11 @@ package sharing
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // slugs are the partners that the service's page on channel setup lists; the interface document calls them partner_1 to
@@ -114,11 +114,11 @@ func (p Partners) Name(named string) (one string, known bool) {
 	return fold(named), false // also when the two are known to be two partners
 }
 
-var nameThenID = regexp.MustCompile(`^\s*(\S.*?)\s*\(\s*(-?[0-9]+)\s*\)\s*$`)
+var nameThenID = lazy.Regexp(`^\s*(\S.*?)\s*\(\s*(-?[0-9]+)\s*\)\s*$`)
 
 // nameAndID reads "AppLovin (34)", which is how reports write a name beside its ID.
 func nameAndID(named string) (name, id string, both bool) {
-	m := nameThenID.FindStringSubmatch(named)
+	m := nameThenID().FindStringSubmatch(named)
 	if m == nil {
 		return "", "", false
 	}

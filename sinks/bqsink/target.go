@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"strings"
 
+	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -25,8 +25,8 @@ type target struct {
 // The names that BigQuery accepts (https://cloud.google.com/bigquery/docs/datasets#dataset-naming and
 // https://cloud.google.com/resource-manager/docs/creating-managing-projects).
 var (
-	projectName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
-	datasetName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+	projectName = lazy.Regexp(`^[a-z][a-z0-9-]{0,62}$`)
+	datasetName = lazy.Regexp(`^[A-Za-z0-9_]+$`)
 	tableName   = datasetName
 )
 
@@ -41,9 +41,9 @@ func parseURL(rawURL string) (target, error) {
 	switch {
 	case u.User != nil || u.Fragment != "":
 		return t, errors.New("a user name or a # means nothing here; " + urlForm)
-	case !projectName.MatchString(t.project):
+	case !projectName().MatchString(t.project):
 		return t, fmt.Errorf("%q isn't a project ID; %s", t.project, urlForm)
-	case !datasetName.MatchString(t.dataset):
+	case !datasetName().MatchString(t.dataset):
 		return t, fmt.Errorf("%q isn't the name of a dataset, which has letters, digits and underscores; %s", t.dataset, urlForm)
 	}
 	query, err := url.ParseQuery(u.RawQuery)
@@ -66,7 +66,7 @@ func (t *target) set(name, value string) error {
 	case "location":
 		t.location = value
 	case "job_project":
-		if !projectName.MatchString(value) {
+		if !projectName().MatchString(value) {
 			return errors.New("want a project ID")
 		}
 		t.jobProject = value

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
@@ -87,7 +87,7 @@ func (g *group) asking(cmd *cobra.Command, do func(ctx context.Context, client *
 	return g.Asking(cmd, func(ctx context.Context, s *wire.Session) error { return do(ctx, s.Client) })
 }
 
-var plainToken = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+var plainToken = lazy.Regexp(`^[A-Za-z0-9-]+$`)
 
 // appToken resolves the name of an app on the command line: platform/store-ID is looked up, anything else must be a token.
 func appToken(ctx context.Context, client *adjust.Client, arg string) (string, error) {
@@ -100,15 +100,15 @@ func appToken(ctx context.Context, client *adjust.Client, arg string) (string, e
 // byStore reads the name of an app by platform and store ID.
 func byStore(arg string) (platform, id string, ok bool) {
 	platform, id, _ = strings.Cut(arg, "/")
-	return platform, id, (platform == "android" || platform == "ios") && len(id) <= 255 && cleanID.MatchString(id)
+	return platform, id, (platform == "android" || platform == "ios") && len(id) <= 255 && cleanID().MatchString(id)
 }
 
-var cleanID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+var cleanID = lazy.Regexp(`^[A-Za-z0-9._-]+$`)
 
 // checkToken refuses a text that would lead to another path of the service's interface. The error doesn't repeat the text,
 // which may be a secret that was pasted in the wrong place.
 func checkToken(arg, what string) error {
-	if len(arg) > 64 || !plainToken.MatchString(arg) {
+	if len(arg) > 64 || !plainToken().MatchString(arg) {
 		return fmt.Errorf("%w: the argument is not %s", ledger.ErrRefused, what)
 	}
 	return nil

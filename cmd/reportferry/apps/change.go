@@ -146,7 +146,7 @@ func (g *group) signature() *cobra.Command {
 				change.EnforceInstallSigning = &enforce
 			}
 			for _, f := range fingerprints {
-				if !isFingerprint.MatchString(f) {
+				if !isFingerprint().MatchString(f) {
 					return exit.Coded(fmt.Errorf("%w: --fingerprint: want 20 bytes as hex digits with colons between", ledger.ErrRefused))
 				}
 			}

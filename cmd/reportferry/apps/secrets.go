@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -21,10 +20,11 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-var isFingerprint = regexp.MustCompile(`^([0-9A-Fa-f]{2}:){19}[0-9A-Fa-f]{2}$`)
+var isFingerprint = lazy.Regexp(`^([0-9A-Fa-f]{2}:){19}[0-9A-Fa-f]{2}$`)
 
 // hasControls tells whether a text has control characters or isn't UTF-8.
 func hasControls(s string) bool {

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // options are the flags.
@@ -135,7 +135,7 @@ func (o *options) write(cmd *cobra.Command, p *wire.Program, l *list, names []st
 }
 
 // unitLast finds a cohort's period as 7d, which is d7 in names.
-var unitLast = regexp.MustCompile(`(^|_)([0-9]+)([dwm])(_|$)`)
+var unitLast = lazy.Regexp(`(^|_)([0-9]+)([dwm])(_|$)`)
 
 // near names what is most like a name that isn't there.
 func (l *list) near(name string) string {
@@ -144,7 +144,7 @@ func (l *list) near(name string) string {
 		names = append(names, e.Slug)
 	}
 	near := catalog.Nearest(name, append(names, l.only...))
-	if turned := unitLast.ReplaceAllString(name, "$1$3$2$4"); turned != name {
+	if turned := unitLast().ReplaceAllString(name, "$1$3$2$4"); turned != name {
 		if e, ok := l.find(turned); ok {
 			near = []string{e.Slug}
 		}

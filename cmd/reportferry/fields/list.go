@@ -1,11 +1,11 @@
 package fields
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // An entry is a field as it is shown: a line of the catalogue, a metric that a pattern stands for, an event, or what only the
@@ -73,14 +73,14 @@ func (l *list) find(name string) (entry, bool) {
 }
 
 // periodIn finds a cohort's period in what is searched for.
-var periodIn = regexp.MustCompile(`(?:^|[_ ])([dwm][0-9]{1,3})(?:[_ ]|$)`)
+var periodIn = lazy.Regexp(`(?:^|[_ ])([dwm][0-9]{1,3})(?:[_ ]|$)`)
 
 // search lists what has all words of the search in its name or description, and is of a kind that is wanted. A period among the
 // words fills in the patterns. An event fills in those of events, unless it has all of the words itself: it is listed then.
 func (l *list) search(o *options) []entry {
 	words := strings.Fields(strings.ToLower(o.search))
 	token := ""
-	if found := periodIn.FindStringSubmatch(strings.ToLower(o.search)); found != nil {
+	if found := periodIn().FindStringSubmatch(strings.ToLower(o.search)); found != nil {
 		token = found[1]
 	}
 	var out []entry

@@ -1,10 +1,11 @@
 package guess
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // synonyms are the names that partners give to the fields of a record of spend, as fold writes them, the clearest first. They
@@ -50,7 +51,7 @@ func fold(name string) string {
 }
 
 // priced finds the currency in names such as "Spend (USD)", "Cost in EUR" or "Kosten [€]".
-var priced = regexp.MustCompile(`^(.*?)[\s_]*(?:\(|\[|\bin |_in_|,|/|-|_)\s*([A-Za-z]{3}|€|\$|£)\s*[)\]]?\s*$`)
+var priced = lazy.Regexp(`^(.*?)[\s_]*(?:\(|\[|\bin |_in_|,|/|-|_)\s*([A-Za-z]{3}|€|\$|£)\s*[)\]]?\s*$`)
 
 // signs of currencies that stand for one of them. A dollar may be of many countries.
 var signs = map[string]string{"€": "EUR", "£": "GBP"}
@@ -61,7 +62,7 @@ func named(field, name string, isCurrency func(string) bool) (rank int, currency
 		return 0, ""
 	}
 	rank = slices.Index(synonyms[field], fold(name))
-	parts := priced.FindStringSubmatch(name)
+	parts := priced().FindStringSubmatch(name)
 	if field != "cost_amount" || parts == nil {
 		return rank, ""
 	}

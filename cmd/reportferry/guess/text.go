@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // separators are the signs that may stand between cells, with the config's words for them.
@@ -106,9 +107,9 @@ func cut(text string, separator rune) (names []string, rows [][]string) {
 
 // Amounts that can be read in one way only. Three digits behind a single sign may be decimals or a thousand.
 var (
-	withComma = regexp.MustCompile(`^[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,}))$`)
-	withPoint = regexp.MustCompile(`^[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,}))$`)
-	withOne   = regexp.MustCompile(`^[+-]?\d{1,3},\d{3}$`)
+	withComma = lazy.Regexp(`^[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,}))$`)
+	withPoint = lazy.Regexp(`^[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,}))$`)
+	withOne   = lazy.Regexp(`^[+-]?\d{1,3},\d{3}$`)
 )
 
 // decimals finds out which sign stands before the decimals of amounts.
@@ -123,11 +124,11 @@ func (f *File) decimals() {
 				continue
 			}
 			switch cell := strings.TrimSpace(row[at]); {
-			case withComma.MatchString(cell):
+			case withComma().MatchString(cell):
 				commas++
-			case withPoint.MatchString(cell):
+			case withPoint().MatchString(cell):
 				points++
-			case withOne.MatchString(cell):
+			case withOne().MatchString(cell):
 				unclear++
 			}
 		}

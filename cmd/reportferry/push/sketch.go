@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/guess"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/config/draft"
+	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 
@@ -36,7 +36,7 @@ func (d sketch) byName(f guess.Field) bool {
 	return f.Name == "cost_currency" && f.Column == "" && d.currency != ""
 }
 
-var dayInName = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
+var dayInName = lazy.Regexp(`\d{4}-\d{2}-\d{2}`)
 
 // config is the job as a draft.
 func (d sketch) config() draft.Config {
@@ -114,7 +114,7 @@ func (d sketch) source() string {
 	if !strings.HasPrefix(path, "/") {
 		path = "./" + strings.TrimPrefix(path, "./")
 	}
-	return "file://" + dayInName.ReplaceAllString(path, "{date}")
+	return "file://" + dayInName().ReplaceAllString(path, "{date}")
 }
 
 // tell says what was found, what is missing, and what comes next. config is the file that was written; empty: none was.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 
@@ -117,7 +117,7 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 var onlyAsked = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates", "format", "output", "plot"}
 
 // fromDay is the first day of a period that is given by its days.
-var fromDay = regexp.MustCompile(`^(-[0-9]+d|[0-9]{4}-[0-9]{2}-[0-9]{2}):`)
+var fromDay = lazy.Regexp(`^(-[0-9]+d|[0-9]{4}-[0-9]{2}-[0-9]{2}):`)
 
 // printTable prints the config of a table like this report. The table begins with the report's first day and has no last one.
 func (r *adHoc) printTable(cmd *cobra.Command, p *wire.Program) error {
@@ -126,7 +126,7 @@ func (r *adHoc) printTable(cmd *cobra.Command, p *wire.Program) error {
 	}
 	start := want.UsualStart
 	if cmd.Flags().Changed("date-period") {
-		from := fromDay.FindStringSubmatch(r.Query.DatePeriod)
+		from := fromDay().FindStringSubmatch(r.Query.DatePeriod)
 		if from == nil {
 			return fmt.Errorf("--date-period %s: with --print-config want FROM:TO as dates or -7d, because a table begins on a day", r.Query.DatePeriod)
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/draft"
 	"github.com/reportferry/reportferry/config/preset"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // Answers are what the flags or the questions say of the tables. Whom to ask is the program's own.
@@ -95,11 +95,11 @@ func (a answers) parsed(p *wire.Program) (*config.Config, error) {
 }
 
 // capitals are how people name variables. A token doesn't look like this.
-var capitals = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,60}$`)
+var capitals = lazy.Regexp(`^[A-Z][A-Z0-9_]{0,60}$`)
 
 // checkVariable refuses what is more likely the token than the name of its variable, because the name is written into the file.
 func checkVariable(p *wire.Program) error {
-	if name := missingToken(p); name != "" && !capitals.MatchString(name) {
+	if name := missingToken(p); name != "" && !capitals().MatchString(name) {
 		return errors.New("--token-env: want the name of an environment variable that holds the token, never the token itself; no variable of this name is set")
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // others are the flags that other tools have for what a flag here does, or for what another command does.
@@ -51,7 +52,7 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 	name, given := e.GetSpecifiedName(), "--"+e.GetSpecifiedName()
 	if short := e.GetSpecifiedShortnames(); short != "" {
 		given = "-" + short
-		if day.MatchString(short) {
+		if day().MatchString(short) {
 			return fmt.Sprintf("%s; an argument that begins with - stands behind --, as in: %s -- %s", given, strings.TrimSuffix(c.UseLine(), " [flags]"), given)
 		}
 		if len(short) > 1 { // one dash in front of a whole word
@@ -83,29 +84,29 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 }
 
 // day is a day before today, such as -30d without its dash.
-var day = regexp.MustCompile(`^[0-9]+d$`)
+var day = lazy.Regexp(`^[0-9]+d$`)
 
 // The sentences of the library about flags that need or exclude each other.
 var (
-	oneOf    = regexp.MustCompile(`^at least one of the flags in the group \[(.*)\] is required$`)
-	together = regexp.MustCompile(`^if any flags in the group \[.*\] are set they must all be set; missing \[(.*)\]$`)
-	only     = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
-	required = regexp.MustCompile(`^required flag\(s\) "(.*)" not set$`)
+	oneOf    = lazy.Regexp(`^at least one of the flags in the group \[(.*)\] is required$`)
+	together = lazy.Regexp(`^if any flags in the group \[.*\] are set they must all be set; missing \[(.*)\]$`)
+	only     = lazy.Regexp(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+	required = lazy.Regexp(`^required flag\(s\) "(.*)" not set$`)
 )
 
 // Sentence is what there is to say of a wrong command line.
 func Sentence(err error) error {
 	flags := func(list, sep string) string { return "--" + strings.Join(strings.Fields(list), sep+"--") }
 	for form, say := range map[*regexp.Regexp]func(list string) string{
-		oneOf: func(list string) string {
+		oneOf(): func(list string) string {
 			if len(strings.Fields(list)) == 1 {
 				return flags(list, "") + " is missing; --help says what it is"
 			}
 			return "want one of " + flags(list, ", ") + "; --help says what each is"
 		},
-		together: func(list string) string { return flags(list, " and ") + " is missing, which goes with the other one" },
-		only:     func(list string) string { return flags(list, " and ") + " exclude each other; leave one of them out" },
-		required: func(list string) string {
+		together(): func(list string) string { return flags(list, " and ") + " is missing, which goes with the other one" },
+		only():     func(list string) string { return flags(list, " and ") + " exclude each other; leave one of them out" },
+		required(): func(list string) string {
 			return flags(strings.ReplaceAll(list, `", "`, " "), " and ") + " is missing; --help says what it is"
 		},
 	} {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/draft"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // tableOf drafts the config of one table in one sink, with its ledger beside it. What the flags leave at its default isn't
@@ -97,13 +97,13 @@ func literals(texts []string) []string {
 }
 
 var (
-	scheme  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
-	strange = regexp.MustCompile(`[^a-z0-9_]+`)
+	scheme  = lazy.Regexp(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+	strange = lazy.Regexp(`[^a-z0-9_]+`)
 )
 
 // SinkURL is a place as the config names it: a URL as it is, or the path of a folder.
 func SinkURL(to string) string {
-	if scheme.MatchString(to) {
+	if scheme().MatchString(to) {
 		return to
 	}
 	u := url.URL{Scheme: "file"}
@@ -137,5 +137,5 @@ func LedgerBeside(sink string) string {
 
 // NameOf names a table by its dimensions, so that it keeps its name when a metric is added.
 func NameOf(dimensions []string) string {
-	return strings.Trim(strange.ReplaceAllString(strings.ToLower(strings.Join(dimensions, "_")), "_"), "_")
+	return strings.Trim(strange().ReplaceAllString(strings.ToLower(strings.Join(dimensions, "_")), "_"), "_")
 }

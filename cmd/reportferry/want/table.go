@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // A Table holds the flags of run --to, which describe a table that no config has.
@@ -112,7 +112,7 @@ func (r *Report) config(cmd *cobra.Command, p *wire.Program, to, name, start str
 }
 
 // onLine is where a config's mistakes point to, which no flag has.
-var onLine = regexp.MustCompile(`, first on line [0-9]+`)
+var onLine = lazy.Regexp(`, first on line [0-9]+`)
 
 // InFlags names the flags in the place of the keys that a config's mistakes begin with, one on a line.
 func InFlags(set *pflag.FlagSet, err error) error {
@@ -129,7 +129,7 @@ func InFlags(set *pflag.FlagSet, err error) error {
 		if set.Lookup(flag) != nil {
 			line = "--" + flag + ":" + rest
 		}
-		if line = onLine.ReplaceAllString(line, ""); !slices.Contains(lines, line) { // the ledger's URL is made of the sink's
+		if line = onLine().ReplaceAllString(line, ""); !slices.Contains(lines, line) { // the ledger's URL is made of the sink's
 			lines = append(lines, line)
 		}
 	}

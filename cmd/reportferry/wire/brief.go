@@ -4,18 +4,19 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // Few is how many messages of one kind people are shown before the rest is only counted.
 const Few = 3
 
-var figures = regexp.MustCompile(`[0-9][0-9.:TZ-]*(s|ms|m)?`)
+var figures = lazy.Regexp(`[0-9][0-9.:TZ-]*(s|ms|m)?`)
 
 // Kind is what two messages have in common that differ by days, times and numbers alone.
-func Kind(message string) string { return figures.ReplaceAllString(message, "#") }
+func Kind(message string) string { return figures().ReplaceAllString(message, "#") }
 
 // Brief is a log for one run, in which people read of a failure of one kind a few times and not once for each of hundreds of
 // windows. The summary of the run counts them. A log for machines keeps all.

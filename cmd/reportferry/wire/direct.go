@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/draft"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // AddService adds the flags of a command that asks the service and needs neither a job nor a config, and of the commands below
@@ -76,7 +76,7 @@ func (p *Program) asked(cmd *cobra.Command) (c *config.Config, none bool, err er
 	return c, false, err
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // redirect puts what the flags say into the service. Errors don't repeat it, because somebody may have written the token there.
 func (p *Program) redirect(s *config.Service) (err error) {
@@ -96,7 +96,7 @@ func (p *Program) redirect(s *config.Service) (err error) {
 	case p.TokenEnv == "":
 	case s.Embedded:
 		return errors.New("--token-env: the config's service is embedded, which takes no token; add --base-url to ask another")
-	case !variableName.MatchString(p.TokenEnv):
+	case !variableName().MatchString(p.TokenEnv):
 		return errors.New("--token-env: want the name of an environment variable that holds the token, never the token itself")
 	default:
 		s.Token = config.TokenOf(p.TokenEnv)

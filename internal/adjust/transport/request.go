@@ -5,9 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"regexp"
 	"sync/atomic"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // Repeat says what may be done when an answer was lost: a connection that broke, a time-out, a 5xx other than 503, a page
@@ -100,10 +101,10 @@ func (c *Credential) header(of http.Header, agent, secret string, known *secrets
 	return h
 }
 
-var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+var headerName = lazy.Regexp(`^[A-Za-z0-9-]+$`)
 
 // ValidHeader tells whether s can be the name of a header.
-func ValidHeader(s string) bool { return headerName.MatchString(s) }
+func ValidHeader(s string) bool { return headerName().MatchString(s) }
 
 // set puts the secret into a header.
 func (c *Credential) set(h http.Header, secret string) {

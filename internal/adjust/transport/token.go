@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +13,8 @@ import (
 	_ "gocloud.dev/runtimevar/constantvar"      // constant://
 	_ "gocloud.dev/runtimevar/filevar"          // file://
 	_ "gocloud.dev/runtimevar/gcpsecretmanager" // gcpsecretmanager://
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // A TokenSource knows where the API token is kept.
@@ -25,10 +26,10 @@ type TokenSource interface {
 }
 
 var (
-	envSpec  = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
-	fileSpec = regexp.MustCompile(`^\$\{file:(.+)\}$`)
+	envSpec  = lazy.Regexp(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	fileSpec = lazy.Regexp(`^\$\{file:(.+)\}$`)
 	// b64token of RFC 6750, section 2.1. Nothing in it needs escaping in a header, and little elsewhere.
-	bearer = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
+	bearer = lazy.Regexp(`^[A-Za-z0-9._~+/-]+=*$`)
 )
 
 // ParseAddress is ParseToken for an address that is a secret.
@@ -46,7 +47,7 @@ const secretWait = 30 * time.Second // a secret manager that takes longer is dow
 // variable such as "gcpsecretmanager://projects/p/secrets/s?decoder=string". Nothing is read yet. Errors never repeat
 // spec, since a literal token is the likeliest mistake.
 func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
-	if m := envSpec.FindStringSubmatch(spec); m != nil {
+	if m := envSpec().FindStringSubmatch(spec); m != nil {
 		return &source{place: "environment variable " + m[1], read: func(context.Context) (string, error) {
 			v := getenv(m[1])
 			if v == "" {
@@ -55,7 +56,7 @@ func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 			return v, nil
 		}}, nil
 	}
-	if m := fileSpec.FindStringSubmatch(spec); m != nil {
+	if m := fileSpec().FindStringSubmatch(spec); m != nil {
 		return &source{place: "file " + m[1], read: func(context.Context) (string, error) {
 			b, err := os.ReadFile(m[1])
 			return string(b), err
@@ -93,7 +94,7 @@ func (s *source) Refresh(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read token from %s: %w", s.place, err)
 	}
 	token = strings.TrimSpace(token)
-	if !s.address && !bearer.MatchString(token) {
+	if !s.address && !bearer().MatchString(token) {
 		return "", fmt.Errorf("read token from %s: what is there isn't a bearer token (letters, digits and ._~+/- only)", s.place)
 	}
 	s.mu.Lock()

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"html"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // A veil knows what the errors and logs of one request must not show.
@@ -81,21 +82,21 @@ func blotRuns(text, id, blot string) string {
 }
 
 var (
-	percents = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2})+`)
-	unicodes = regexp.MustCompile(`(?:\\u[0-9A-Fa-f]{4})+`)
+	percents = lazy.Regexp(`(?:%[0-9A-Fa-f]{2})+`)
+	unicodes = lazy.Regexp(`(?:\\u[0-9A-Fa-f]{4})+`)
 	slashes  = strings.NewReplacer(`\"`, `"`, `\/`, "/", `\\`, `\`)
 )
 
 // unescaped undoes what URLs, JSON and HTML do to a text, wherever in it and whatever else is there.
 func unescaped(text string) string {
-	text = percents.ReplaceAllStringFunc(text, func(s string) string {
+	text = percents().ReplaceAllStringFunc(text, func(s string) string {
 		out, err := url.PathUnescape(s)
 		if err != nil {
 			return s
 		}
 		return out
 	})
-	text = unicodes.ReplaceAllStringFunc(text, func(s string) string {
+	text = unicodes().ReplaceAllStringFunc(text, func(s string) string {
 		var out string
 		if json.Unmarshal([]byte(`"`+s+`"`), &out) != nil {
 			return s

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"regexp"
 	"strings"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // errorBody is the service's ErrorResponseModel, and the other forms in which services tell an error.
@@ -96,11 +97,11 @@ const page = "a page of HTML"
 func IsPage(words string) bool { return strings.HasPrefix(words, page) }
 
 // unread is what nobody reads of a page.
-var unread = regexp.MustCompile(`(?is)<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->|<[^>]*>?`)
+var unread = lazy.Regexp(`(?is)<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->|<[^>]*>?`)
 
 // pageOf is what a page of HTML says to people.
 func pageOf(body string, scrub func(string) string) string {
-	text := Shorten(scrub(html.UnescapeString(unread.ReplaceAllString(scrub(body), " "))))
+	text := Shorten(scrub(html.UnescapeString(unread().ReplaceAllString(scrub(body), " "))))
 	if text == "" {
 		return page
 	}

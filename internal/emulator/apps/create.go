@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // appRequest is what POST /app and POST /app/{app_token} ask for. Nil maps and lists were absent.
@@ -66,7 +66,7 @@ func readApp(f fields, platform string) appRequest {
 	return q
 }
 
-var storeKind = regexp.MustCompile(`^[a-z0-9_]+$`)
+var storeKind = lazy.Regexp(`^[a-z0-9_]+$`)
 
 // readStores reads the additional stores, which are Android's.
 func readStores(f fields, platform string) map[string]otherStore {
@@ -78,7 +78,7 @@ func readStores(f fields, platform string) map[string]otherStore {
 	out := map[string]otherStore{}
 	for _, kind := range slices.Sorted(maps.Keys(o.values)) {
 		switch {
-		case len(kind) > 64 || !storeKind.MatchString(kind):
+		case len(kind) > 64 || !storeKind().MatchString(kind):
 			o.wrong(kind, "A store type is of a-z, 0-9 and _")
 		case kind == defaultStores[android]:
 			o.wrong(kind, "This is the default store: its ID is store_id")

@@ -1,14 +1,14 @@
 package apps
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/emulator/wire"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // fingerprint is a SHA-1 of a certificate, 20 bytes. Source: the service's SDK documentation.
-var fingerprint = regexp.MustCompile(`^[0-9A-F]{2}(:[0-9A-F]{2}){19}$`)
+var fingerprint = lazy.Regexp(`^[0-9A-F]{2}(:[0-9A-F]{2}){19}$`)
 
 // signature are the app's signature settings, with the defaults in place.
 func (a *accountApp) signature() map[string]any {
@@ -34,7 +34,7 @@ func readSignature(f fields) map[string]any {
 	prints := []any{}
 	for i, text := range f.texts("android_fingerprints") {
 		text = strings.ToUpper(text)
-		if text != "" && !fingerprint.MatchString(text) {
+		if text != "" && !fingerprint().MatchString(text) {
 			f.errs.add(f.loc("android_fingerprints", i), "Input should be 20 bytes in hexadecimal, with colons between them")
 		}
 		prints = append(prints, text)

@@ -3,13 +3,13 @@ package metrics
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // CohortPeriod is {p} of a slug: d0..d120, w0..w52, m0..m36.
@@ -188,11 +188,11 @@ func (d *Metric) finish(e expr) expr {
 
 // movingSlug is mavg_{window}_{metric}, or a bound of it with its confidence. How windows and confidences are written
 // isn't documented; numbers are taken here.
-var movingSlug = regexp.MustCompile(`^mavg_(?:(upper|lower|margin_of_error)_)?([0-9]{1,3})_(?:([0-9]{1,3})_)?(.+)$`)
+var movingSlug = lazy.Regexp(`^mavg_(?:(upper|lower|margin_of_error)_)?([0-9]{1,3})_(?:([0-9]{1,3})_)?(.+)$`)
 
 // movingAverage reads the slug of a moving average. ok is false when it isn't one.
 func (g *Glossary) movingAverage(slug string) (c Column, bad *wire.Error, ok bool) {
-	m := movingSlug.FindStringSubmatch(slug)
+	m := movingSlug().FindStringSubmatch(slug)
 	if m == nil || m[1] != "" && m[3] == "" || strings.HasPrefix(m[4], "mavg_") {
 		return c, nil, false
 	}

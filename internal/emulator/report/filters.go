@@ -3,7 +3,6 @@ package report
 import (
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // dimensionOps are the filters d__op of dimensions; those of metrics are metrics.MetricOps.
@@ -105,11 +105,11 @@ func filterList(s string) []string {
 	return out
 }
 
-var number = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+var number = lazy.Regexp(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
 // parseNumber reads a bound: a decimal, with an exponent or without.
 func parseNumber(s string) (float64, bool) {
 	s = strings.TrimSpace(s) // a "+" that was sent unescaped arrives as a blank
 	x, err := strconv.ParseFloat(s, 64)
-	return x, err == nil && number.MatchString(s)
+	return x, err == nil && number().MatchString(s)
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // ParsePeriod reads date_period in its absolute, relative and logical forms; today is the report zone's.
@@ -89,14 +89,14 @@ func (q *request) readPeriods(v url.Values, now time.Time) (bad *wire.Error) {
 	return q.readComparison(v.Get("period_over_period"))
 }
 
-var hoursForm = regexp.MustCompile(`^-(\d{1,6})h:-(\d{1,6})h$`)
+var hoursForm = lazy.Regexp(`^-(\d{1,6})h:-(\d{1,6})h$`)
 
 // readHours reads hour__between, -10h:-0h: hours before the current one, both ends inclusive.
 func readHours(s string, thisHour int) (*metrics.Hours, *wire.Error) {
 	if s == "" {
 		return nil, nil
 	}
-	m := hoursForm.FindStringSubmatch(s)
+	m := hoursForm().FindStringSubmatch(s)
 	if m == nil {
 		return nil, wire.BadRequest("hour__between: %q is not of the form -10h:-0h", s)
 	}

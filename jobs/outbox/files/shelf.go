@@ -2,12 +2,12 @@ package files
 
 import (
 	"context"
-	"regexp"
 	"time"
 
 	"github.com/robfig/cron/v3"
 	"gocloud.dev/blob"
 
+	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
@@ -73,11 +73,11 @@ func (s Shelf) due(ctx context.Context, p Path, known outbox.File, now time.Time
 	return s.IgnoreSchedule || refresh.Fired(s.Schedule, stat.Modified, now), nil
 }
 
-var date = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
+var date = lazy.Regexp(`\d{4}-\d{2}-\d{2}`)
 
 // DayOf is the day, such as 2026-01-31, that a file's name has in it; empty when it has none.
 func DayOf(key string) string {
-	for _, s := range date.FindAllString(key, -1) {
+	for _, s := range date().FindAllString(key, -1) {
 		if _, err := time.Parse(time.DateOnly, s); err == nil {
 			return s
 		}

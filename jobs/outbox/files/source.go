@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // A Source is where a job's files are, such as gs://bucket/in/{date}/*.csv.
@@ -16,7 +18,7 @@ type Source struct {
 
 const datePlace = "{date}"
 
-var variable = regexp.MustCompile(`\{date\}|\*`)
+var variable = lazy.Regexp(`\{date\}|\*`)
 
 // ParseSource reads the URL of files. Its errors don't repeat the URL.
 func ParseSource(raw string) (Source, error) {
@@ -37,7 +39,7 @@ func ParseSource(raw string) (Source, error) {
 	}
 	folders := strings.Split(strings.TrimPrefix(u.Path, "/"), "/")
 	fixed := 0
-	for fixed < len(folders)-1 && !variable.MatchString(folders[fixed]) {
+	for fixed < len(folders)-1 && !variable().MatchString(folders[fixed]) {
 		fixed++
 	}
 	bucket := *u
