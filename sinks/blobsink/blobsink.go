@@ -224,7 +224,7 @@ func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.C
 	if err != nil {
 		return "", errors.Join(err, part.Close())
 	}
-	err = errors.Join(copyPart(ctx, w, part, p.Size), part.Close())
+	err = errors.Join(copyPart(ctx, struct{ io.Writer }{w}, part, p.Size), part.Close())
 	if err == nil && (!held || !s.holds.Load()) {
 		var unlock func()
 		if unlock, err = s.lookLocked(ctx, key, over, held); err == nil {
@@ -250,12 +250,21 @@ func contentType(key string) string {
 	return ContentType
 }
 
+// copyBuffers are used again, because a part may be smaller than one. gocloud's own copy, which is hidden from copyPart, takes 1 MiB
+// for each.
+var copyBuffers = sync.Pool{New: func() any { return new([128 << 10]byte) }}
+
 // copyPart copies exactly size bytes. A part that is shorter or longer isn't the part that was checked.
 func copyPart(ctx context.Context, w io.Writer, part io.Reader, size int64) (err error) {
+	buffer := copyBuffers.Get().(*[128 << 10]byte)
+	defer copyBuffers.Put(buffer)
 	var n int64
 	for n <= size && err == nil {
+		piece := min(size+1-n, pieceSize)
 		var some int64
-		some, err = io.CopyN(w, part, min(size+1-n, pieceSize))
+		if some, err = io.CopyBuffer(w, io.LimitReader(part, piece), buffer[:]); err == nil && some < piece {
+			err = io.EOF
+		}
 		n += some
 		err = cmp.Or(ctx.Err(), err)
 	}

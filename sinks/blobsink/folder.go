@@ -42,7 +42,7 @@ func (s *Sink) place(ctx context.Context, key string, size int64, part io.ReadCl
 // List lists the Parquet files, under any name, that a reader of the table finds: those whose keys begin with what the layout
 // has before the date. Keys ascend.
 func (s *Sink) List(ctx context.Context, table string) (objects []sinks.Object, err error) {
-	prefix, _ := s.key.temporary(table)
+	prefix := s.key.prefix(table)
 	if s.dir != "" {
 		objects, err = s.listFolder(table, prefix)
 	} else {
@@ -119,8 +119,8 @@ func (s *Sink) sweep(table string) {
 		return
 	}
 	s.swept[table] = true
-	prefix, temporary := s.key.temporary(table)
-	below := filepath.Dir(filepath.Join(s.dir, filepath.FromSlash(prefix+"x")))
+	temporary := s.key.temporary(table)
+	below := filepath.Dir(filepath.Join(s.dir, filepath.FromSlash(s.key.prefix(table)+"x")))
 	_ = filepath.WalkDir(below, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil

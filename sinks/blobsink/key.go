@@ -60,8 +60,7 @@ func (s *Sink) Pattern(table string) string {
 
 // partition returns the partition whose part lies under a key of the table; false for other keys.
 func (k keyTemplate) partition(table, key string) (civil.Date, bool) {
-	prefix, _ := k.temporary(table)
-	date := strings.TrimPrefix(key, prefix)
+	date := strings.TrimPrefix(key, k.prefix(table))
 	if len(date) >= len(time.DateOnly) {
 		if d, err := civil.ParseDate(date[:len(time.DateOnly)]); err == nil && k.at(table, d) == key {
 			return d, true
@@ -70,11 +69,16 @@ func (k keyTemplate) partition(table, key string) (civil.Date, bool) {
 	return sinks.Whole, k.at(table, sinks.Whole) == key
 }
 
+// prefix begins all keys of a table: it is what the layout has before the date.
+func (k keyTemplate) prefix(table string) string {
+	prefix, _, _ := strings.Cut(strings.ReplaceAll(string(k), "{table}", table), "{date}")
+	return prefix
+}
+
 // temporary returns an expression for the files that a killed writer to one of the table's keys leaves in a folder: they
-// are named by the key, a number in letters and digits, and tmp. All of them begin with prefix.
-func (k keyTemplate) temporary(table string) (prefix string, match *regexp.Regexp) {
+// are named by the key, a number in letters and digits, and tmp.
+func (k keyTemplate) temporary(table string) *regexp.Regexp {
 	key := strings.ReplaceAll(string(k), "{table}", table)
-	prefix, _, _ = strings.Cut(key, "{date}")
 	expr := strings.ReplaceAll(regexp.QuoteMeta(key), regexp.QuoteMeta("{date}"), `([0-9]{4}-[0-9]{2}-[0-9]{2}|`+wholeDate+`)`)
-	return prefix, regexp.MustCompile("^" + expr + `\.[0-9a-z]+\.tmp$`)
+	return regexp.MustCompile("^" + expr + `\.[0-9a-z]+\.tmp$`)
 }
