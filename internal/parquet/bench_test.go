@@ -177,10 +177,11 @@ func writeTexts(out io.Writer, columns []cells, texts [][][]byte, rows int) erro
 	if err != nil {
 		return err
 	}
-	g := NewPool(schema, largestChunk).Group()
+	g := NewPool(schema, largestChunk, "").Group(make([]int, len(schema)))
 	f := w.Create(out)
 	for row := 0; row < rows; {
 		n := min(g.Room(), rows-row)
+		g.Begin(n)
 		for i := range columns {
 			c := &columns[i]
 			if c.Type != Text {

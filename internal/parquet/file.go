@@ -92,7 +92,11 @@ func (f *File) column(g *Group, i int) (format.ColumnChunk, error) {
 	m.DataPageOffset = f.offset
 	at := f.offset
 	for _, p := range g.sealed[i] {
-		if err := f.put(p.data); err != nil {
+		data, err := g.pool.spill.data(p)
+		if err == nil {
+			err = f.put(data)
+		}
+		if err != nil {
 			return format.ColumnChunk{}, err
 		}
 		m.TotalUncompressedSize += int64(p.content)
@@ -110,7 +114,7 @@ func (f *File) dictionary(m *format.ColumnMetaData, g *Group, i int) error {
 	w.plain, w.body = w.plain[:0], w.body[:0]
 	switch {
 	case g.texts[i] != nil:
-		n = len(g.texts[i].ends)
+		n = len(g.texts[i].order)
 		w.plain = g.texts[i].appendPlain(w.plain)
 	case g.numbers[i] != nil:
 		n = len(g.numbers[i].values)

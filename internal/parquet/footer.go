@@ -45,8 +45,8 @@ const longestBounds = 4096
 
 func textBounds(t *Texts) (low, high []byte) {
 	low, high = t.low, t.high
-	for id := range t.ends {
-		text := t.text(uint32(id))
+	for _, word := range t.order {
+		text := t.words.text(word)
 		if low == nil || bytes.Compare(text, low) < 0 {
 			low = text
 		}
@@ -72,8 +72,8 @@ func pageIndexes(t Type, pages []page, at int64) (x columnIndexes, err error) {
 	var index format.ColumnIndex
 	row := int64(0)
 	for _, p := range pages {
-		offsets.PageLocations = append(offsets.PageLocations, format.PageLocation{Offset: at, CompressedPageSize: int32(len(p.data)), FirstRowIndex: row})
-		at += int64(len(p.data))
+		offsets.PageLocations = append(offsets.PageLocations, format.PageLocation{Offset: at, CompressedPageSize: int32(p.size), FirstRowIndex: row})
+		at += int64(p.size)
 		row += int64(p.rows)
 		var low, high []byte
 		if p.nulls < p.rows {

@@ -1,7 +1,9 @@
 package parquet
 
-// longestGroup bounds the rows of a row group, however much memory there is.
-const longestGroup = 1 << 20
+const (
+	longestGroup = 1 << 20 // rows of a row group, however much memory there is
+	fewestRows   = 64      // of a page, and of a chunk, which grows with its rows
+)
 
 // A Group gathers rows until they are written as one row group: the newest as cells in a chunk, the others as pages.
 //
@@ -9,12 +11,15 @@ const longestGroup = 1 << 20
 // one of them NULL. Writer.Commit then takes the rows.
 type Group struct {
 	pool    *Pool
+	raw     []int // of the file: see Pool.Group
 	chunk   *chunk
 	texts   []*Texts   // by column; nil where the column isn't text
 	numbers []*numbers // by column; nil where a column of numbers has no dictionary
 	sealed  [][]page   // by column
 	pages   arena      // the bytes of sealed
 	rows    int        // also those of the chunk
+	weight  int64      // of pages and dictionaries of numbers
+	spilled bool       // some pages wait on the disk
 }
 
 func (p *Pool) newGroup() *Group {
@@ -22,7 +27,7 @@ func (p *Pool) newGroup() *Group {
 	g := &Group{pool: p, texts: make([]*Texts, n), numbers: make([]*numbers, n), sealed: make([][]page, n)}
 	for i, c := range p.columns {
 		if c.Type == Text {
-			g.texts[i] = newTexts()
+			g.texts[i] = &Texts{words: p.words[i]}
 		} else if c.numbered() {
 			g.numbers[i] = newNumbers()
 		}
@@ -33,11 +38,22 @@ func (p *Pool) newGroup() *Group {
 // Room is the number of rows, at least one, that the next Commit may take.
 func (g *Group) Room() int { return g.pool.rows - g.chunk.rows }
 
-// Values gives the cells of column i, which isn't of texts, in the rows to come: as many as there is room. They may hold
-// anything, and all of those that Commit takes are to be set, also by SetNull.
+// Begin makes place for the cells of rows to come, which are to be no more than there is room.
+func (g *Group) Begin(rows int) {
+	if c := g.chunk; c.rows+rows > c.cap {
+		size := c.cap
+		for size < c.rows+rows {
+			size *= 2
+		}
+		g.pool.grow(c, min(size, g.pool.rows))
+	}
+}
+
+// Values gives the cells of column i, which isn't of texts, in the rows to come. They may hold anything, and all of those that
+// Commit takes are to be set, also by SetNull.
 func (g *Group) Values(i int) []int64 { return g.chunk.values[i][g.chunk.rows:] }
 
-// Texts gives the column i of texts, and the dictionary indexes of the rows to come: as many as there is room.
+// Texts gives the column i of texts, and the dictionary indexes of the rows to come.
 func (g *Group) Texts(i int) (t *Texts, ids []uint32) {
 	return g.texts[i], g.chunk.ids[i][g.chunk.rows:]
 }
@@ -54,14 +70,36 @@ func (g *Group) SetNull(i, k int) {
 	c.null[i]++
 }
 
-// Full tells whether the group has as many rows as a row group may have.
-func (g *Group) Full() bool { return g.chunk.rows == 0 && g.rows >= longestGroup }
+// Paged tells whether all rows are pages. Who ends a row group only then has the same one wherever its rows were cut into commits.
+func (g *Group) Paged() bool { return g.chunk.rows == 0 }
 
-// Bytes is the memory in use.
-func (g *Group) Bytes() int64 {
+// Full tells whether the group has as many rows as a row group may have.
+func (g *Group) Full() bool { return g.rows >= longestGroup }
+
+// Weight is about the memory of the group's rows, in bytes. It is made of the rows alone: neither how they were committed nor
+// what other groups hold changes it.
+func (g *Group) Weight() int64 {
+	rows := g.pool.rows
+	if g.rows < rows {
+		rows = fewestRows
+		for rows < g.rows {
+			rows *= 2
+		}
+	}
+	n := g.weight + int64(rows)*g.pool.row/8
+	for _, t := range g.texts {
+		if t != nil {
+			n += t.weight()
+		}
+	}
+	return n
+}
+
+// bytes is the memory in use.
+func (g *Group) bytes() int64 {
 	n := g.pages.held
 	if g.chunk != nil {
-		n += g.pool.bytes
+		n += int64(g.chunk.cap) * g.pool.row / 8
 	}
 	for i := range g.texts {
 		switch {
@@ -85,12 +123,13 @@ func (g *Group) reset() {
 			g.numbers[i].reset()
 		}
 	}
-	g.rows = 0
+	g.rows, g.weight, g.spilled, g.raw = 0, 0, false, nil
 }
 
 // chunk is the rows of a group that aren't pages yet, column by column. A column is either values or ids.
 type chunk struct {
 	rows   int        // committed so far
+	cap    int        // rows that there is memory for
 	values [][]int64  // 0 where NULL
 	ids    [][]uint32 // of texts in the group's dictionary; 0 where NULL
 	nulls  [][]uint64 // a bit for every row
@@ -100,24 +139,35 @@ type chunk struct {
 func (p *Pool) newChunk() *chunk {
 	n := len(p.columns)
 	c := &chunk{values: make([][]int64, n), ids: make([][]uint32, n), nulls: make([][]uint64, n), null: make([]int, n)}
+	p.grow(c, fewestRows)
+	return c
+}
+
+// grow gives a chunk memory for so many rows, and keeps those that it has.
+func (p *Pool) grow(c *chunk, rows int) {
 	texts := 0
-	for _, column := range p.columns {
-		if column.Type == Text {
+	for _, w := range p.words {
+		if w != nil {
 			texts++
 		}
 	}
-	values := make([]int64, (n-texts)*p.rows)
-	ids := make([]uint32, texts*p.rows)
-	nulls := make([]uint64, n*p.rows/64)
-	for i, column := range p.columns {
-		if column.Type == Text {
-			c.ids[i], ids = ids[:p.rows:p.rows], ids[p.rows:]
+	n := len(p.columns)
+	words := (rows + 63) / 64
+	values := make([]int64, (n-texts)*rows)
+	ids := make([]uint32, texts*rows)
+	nulls := make([]uint64, n*words)
+	for i, w := range p.words {
+		if w != nil {
+			copy(ids, c.ids[i])
+			c.ids[i], ids = ids[:rows:rows], ids[rows:]
 		} else {
-			c.values[i], values = values[:p.rows:p.rows], values[p.rows:]
+			copy(values, c.values[i])
+			c.values[i], values = values[:rows:rows], values[rows:]
 		}
-		c.nulls[i], nulls = nulls[:p.rows/64:p.rows/64], nulls[p.rows/64:]
+		copy(nulls, c.nulls[i])
+		c.nulls[i], nulls = nulls[:words:words], nulls[words:]
 	}
-	return c
+	c.cap = rows
 }
 
 func (c *chunk) reset() {

@@ -8,6 +8,7 @@ type numbers struct {
 	slots  []uint32 // a hash table of indexes into values, plus one; 0 is free; a power of two long, at most half full
 	shift  uint8
 	values []int64
+	sealed int  // the number of values when the last page was made
 	plain  bool // too many values are distinct: the pages from here on hold values
 }
 
@@ -72,8 +73,11 @@ func (d *numbers) grow(n int) {
 // reset forgets the values and keeps the memory.
 func (d *numbers) reset() {
 	clear(d.slots)
-	d.values, d.plain = d.values[:0], false
+	d.values, d.sealed, d.plain = d.values[:0], 0, false
 }
+
+// numberBytes is about the memory that a value takes: its own, and three slots.
+const numberBytes = 8 + 3*4
 
 // bytes is the memory in use.
 func (d *numbers) bytes() int64 { return int64(4*cap(d.slots) + 8*cap(d.values)) }

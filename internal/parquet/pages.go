@@ -10,8 +10,10 @@ import (
 
 // page is a data page of a column, with its header.
 type page struct {
-	data      []byte
-	content   int // bytes of the page with its header, before compression
+	data      []byte // nil when it waits on the disk
+	at        int64  // there
+	size      int    // bytes of data
+	content   int    // bytes of the page with its header, before compression
 	rows      int
 	nulls     int
 	low, high int64 // bounds of its values, doubles as their bits; not set for texts
@@ -39,7 +41,13 @@ func (w *Writer) seal(g *Group) error {
 			return err
 		}
 		p.data = g.pages.keep(&g.pool.blocks, p.data)
+		p.size = len(p.data)
 		g.sealed[i] = append(g.sealed[i], p)
+		g.weight += int64(p.size)
+		if d := g.numbers[i]; d != nil {
+			g.weight += numberBytes * int64(len(d.values)-d.sealed)
+			d.sealed = len(d.values)
+		}
 	}
 	g.chunk.reset()
 	return nil
@@ -103,8 +111,9 @@ func (w *Writer) present(c *chunk, i int) []int64 {
 
 const (
 	// A column of texts leaves its dictionary when more than so many are distinct in the row group, and more than half of the
-	// texts of a page are new.
-	fewestTexts = 8192
+	// texts of a page are new. One page of the longest may be enough to know: of texts that repeat so little, half of the
+	// next page would be new, too.
+	fewestTexts = 7168
 	// So many further row groups then begin without a dictionary. The one after these tries again, for texts may repeat there.
 	rawGroups = 16
 )
@@ -128,12 +137,13 @@ func (w *Writer) texts(p *page, g *Group, i int) (err error) {
 		ids = w.ids
 	}
 	p.encoding = format.RLEDictionary
-	fresh := len(t.ends) - t.sealed
-	t.sealed = len(t.ends)
-	if len(t.ends) > fewestTexts && fresh > len(ids)/2 {
-		t.raw, g.pool.unrepeat[i] = true, rawGroups
+	fresh := len(t.order) - t.sealed
+	t.sealed = len(t.order)
+	if len(t.order) > fewestTexts && fresh > len(ids)/2 {
+		t.end()
+		g.raw[i] = rawGroups
 	}
-	return w.indexes(ids, len(t.ends))
+	return w.indexes(ids, len(t.order))
 }
 
 // indexes makes the body of a page of dictionary indexes.

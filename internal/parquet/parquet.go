@@ -1,13 +1,17 @@
 // Package parquet writes Parquet files from columns of integers and texts. Without it, parquet-go would write them, in 1.4 to
 // 2.6 times as much CPU time, into files of up to a fifth more bytes (figures below).
 //
-// It is a leaf: it knows columns, pages and files, and nothing of CSV, partitions, jobs or the service. It reads nothing.
+// It is a leaf: it knows columns, pages and files, and nothing of CSV, partitions, jobs or the service. It reads no Parquet.
 //
 //	Pool ── Group ──> Group.Values, Group.Texts: the caller fills the cells of some rows
 //	  ▲       │                 │
 //	  │       │       Writer.Commit: takes the rows; each few thousand become one page a column
 //	  │       ▼
 //	  └─ File.Write: dictionaries and pages as one row group ── File.Close: page index, footer
+//
+// The groups of a pool, one for each file that grows, look texts up in one table for each column, and each has its own order of
+// them. What a group writes, and its Weight, are made of its rows alone: neither other groups, nor how rows were committed, nor
+// whether pages had to wait on the disk (Pool.Spill) changes a byte.
 //
 // # What it writes
 //

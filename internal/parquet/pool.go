@@ -1,5 +1,7 @@
 package parquet
 
+import "slices"
+
 const (
 	largestChunk  = 1 << 20   // bytes of a chunk
 	smallestChunk = 128 << 10 // also where many files are open, each with a chunk that may be half empty
@@ -9,40 +11,43 @@ const (
 
 // A Pool hands out the memory of row groups, and takes it back for the next ones. It is used by one goroutine at a time.
 type Pool struct {
-	columns  []Column
-	rows     int   // of a chunk
-	bytes    int64 // of a chunk
-	unrepeat []int // by column: in so many of the next row groups its texts are taken for ones that hardly repeat
+	columns []Column
+	rows    int      // of a page
+	row     int64    // bits of a row in a chunk
+	words   []*words // by column; nil where it isn't of texts
+	open    []*Group // those that hold rows
+	spill   spill
 
 	chunks []*chunk // without rows
 	blocks [][]byte // without pages
 	spare  *Group   // without rows, with dictionaries that have their size
 }
 
-// NewPool makes a pool for groups whose newest rows take up about chunk bytes each, within limits, before they are pages.
-func NewPool(columns []Column, chunk int64) *Pool {
-	p := &Pool{columns: columns, unrepeat: make([]int, len(columns))}
-	row := 0 // bits
-	for _, c := range columns {
-		row += 64 + 1
+// NewPool makes a pool for groups whose newest rows take up at most about chunk bytes each, within limits, before they are
+// pages. Dir is the folder for pages that memory has no room for.
+func NewPool(columns []Column, chunk int64, dir string) *Pool {
+	p := &Pool{columns: columns, words: make([]*words, len(columns)), spill: spill{dir: dir}}
+	for i, c := range columns {
+		p.row += 64 + 1
 		if c.Type == Text {
-			row -= 32
+			p.row -= 32
+			p.words[i] = newWords(0)
 		}
 	}
 	chunk = min(max(chunk, smallestChunk), largestChunk)
-	p.rows = min(max(int(chunk)*8/row&^63, 64), longestPage) // whole words of NULL bits
-	p.bytes = int64(p.rows) * int64(row) / 8
+	p.rows = min(max(int(chunk*8/p.row)&^63, fewestRows), longestPage) // whole words of NULL bits
 	return p
 }
 
-// ChunkRows is the most rows that a group takes by one Commit.
-func (p *Pool) ChunkRows() int { return p.rows }
+// Close gives up the file of pages that memory had no room for.
+func (p *Pool) Close() { p.spill.close() }
 
-// ChunkBytes is the memory of a group that holds a row and no page.
-func (p *Pool) ChunkBytes() int64 { return p.bytes }
+// PageRows is the number of rows of a page.
+func (p *Pool) PageRows() int { return p.rows }
 
-// Group begins a row group.
-func (p *Pool) Group() *Group {
+// Group begins a row group. Raw is by column, and belongs to the file: in so many of its next row groups the texts of the column
+// are taken for ones that hardly repeat.
+func (p *Pool) Group(raw []int) *Group {
 	g := p.spare
 	if p.spare = nil; g == nil {
 		g = p.newGroup()
@@ -52,35 +57,85 @@ func (p *Pool) Group() *Group {
 	} else {
 		g.chunk = p.newChunk()
 	}
-	for i := range p.unrepeat {
-		if p.unrepeat[i] > 0 {
-			p.unrepeat[i]--
+	g.raw = raw
+	for i := range raw {
+		if raw[i] > 0 {
+			raw[i]--
 			g.texts[i].raw = true
 		}
 	}
+	p.open = append(p.open, g)
 	return g
 }
 
 // Recycle takes back a row group that has been written. The group is not to be used any more.
 func (p *Pool) Recycle(g *Group) {
 	p.chunks, g.chunk = append(p.chunks, g.chunk), nil
+	p.open = slices.DeleteFunc(p.open, func(o *Group) bool { return o == g })
 	g.pages.empty(&p.blocks)
 	g.reset()
 	p.spare = g
+	if !slices.ContainsFunc(p.open, func(o *Group) bool { return o.spilled }) {
+		p.spill.size = 0 // its pages are written, and their place is free
+	}
+	p.tidy()
 }
 
-// Idle is the memory, in bytes, that waits for the next row groups.
-func (p *Pool) Idle() int64 {
-	n := int64(len(p.chunks))*p.bytes + int64(len(p.blocks))*arenaBlock
-	if p.spare != nil {
-		n += p.spare.Bytes()
+// unused is the size in bytes of texts that no row group holds from which on it is worth to drop them.
+const unused = 512 << 10
+
+// tidy drops texts that no row group holds, once there are many.
+func (p *Pool) tidy() {
+	for i, w := range p.words {
+		if w == nil {
+			continue
+		}
+		held, texts := int64(0), 0
+		for _, g := range p.open {
+			held += g.texts[i].held()
+			texts += len(g.texts[i].order)
+		}
+		if w.bytes() < held+unused {
+			continue
+		}
+		old := *w
+		*w = *newWords(texts)
+		for _, g := range p.open {
+			g.texts[i].follow(&old)
+		}
+	}
+}
+
+// Bytes is the memory in use, and that which waits for the next row groups.
+func (p *Pool) Bytes() int64 {
+	n := p.idle()
+	for _, w := range p.words {
+		if w != nil {
+			n += w.bytes()
+		}
+	}
+	for _, g := range p.open {
+		n += g.bytes()
 	}
 	return n
 }
 
-// Trim gives up idle memory until it takes no more than so many bytes: blocks first, of which there are many, else all.
+// idle is the memory that waits for the next row groups.
+func (p *Pool) idle() int64 {
+	n := int64(len(p.blocks)) * arenaBlock
+	for _, c := range p.chunks {
+		n += int64(c.cap) * p.row / 8
+	}
+	if p.spare != nil {
+		n += p.spare.bytes()
+	}
+	return n
+}
+
+// Trim gives up memory that waits for the next row groups until no more than so many bytes are in use: blocks first, of which
+// there are many, else all.
 func (p *Pool) Trim(most int64) {
-	over := p.Idle() - most
+	over := p.Bytes() - most
 	if over <= 0 {
 		return
 	}
@@ -90,6 +145,19 @@ func (p *Pool) Trim(most int64) {
 		return
 	}
 	p.chunks, p.blocks, p.spare = nil, nil, nil
+}
+
+// Spill has pages wait on the disk when more than so many bytes are in use. What is written later is the same.
+func (p *Pool) Spill(most int64) error {
+	if p.Bytes() <= most {
+		return nil
+	}
+	for _, g := range p.open {
+		if err := p.spill.take(g); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // arena keeps the pages of a row group until it is written.

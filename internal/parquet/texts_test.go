@@ -10,10 +10,9 @@ import (
 // Texts whose keys are the same, of other sizes, are told apart, also where one is on the way to the other: ab and abb,
 // abcd and abcdabcd, and those that end with zeros, which are nearest.
 func TestKeysOfAnySize(t *testing.T) {
-	d := newDictionary()
 	r := rand.New(rand.NewPCG(13, 14))
 	for range 3000 {
-		d.reset()
+		d := newWords(0)
 		for range 4 {
 			x, y := string(rune(r.IntN(128))), string(rune(r.IntN(128)))
 			for _, text := range []string{x, x + x + x + "\x00\x00\x00", x + y, x + y + y, x + y + y + "\x00\x00\x00\x00", x + y + x + "\x00\x00\x00\x00\x00", x + y + x + y, x + y + x + y + x + y + x + y} {
@@ -29,10 +28,10 @@ func TestKeysOfAnySize(t *testing.T) {
 // such texts are copies, and all of it ends with the row group.
 func TestRawTexts(t *testing.T) {
 	columns := []Column{{Name: "n", Type: Int64}, {Name: "a", Type: Text}, {Name: "b", Type: Text}}
-	pool := NewPool(columns, 0)
-	pool.unrepeat[1] = 3
+	pool := NewPool(columns, 0, "")
+	raw := []int{0, 3, 0}
 	for k := range 6 {
-		g := pool.Group()
+		g := pool.Group(raw)
 		r, _ := g.Texts(1)
 		other, _ := g.Texts(2)
 		if r.Raw() != (k < 3) || other.Raw() || r.low != nil || r.high != nil || len(r.plain) > 0 {

@@ -32,6 +32,7 @@ type cells struct {
 
 // put fills the next n rows of a group from row on.
 func (c *cells) put(g *Group, i, row, n int) error {
+	g.Begin(n)
 	if c.Type != Text {
 		copy(g.Values(i)[:n], c.values[row:])
 	}
@@ -75,7 +76,7 @@ func (c *cells) value(row int) parquet.Value {
 }
 
 // write makes a file of the cells, with row groups that end after each of the rows named.
-func write(codec string, columns []cells, rows int, ends []int, step func() int) ([]byte, error) {
+func write(dir, codec string, columns []cells, rows int, ends []int, step func() int) ([]byte, error) {
 	var schema []Column
 	for _, c := range columns {
 		schema = append(schema, c.Column)
@@ -84,16 +85,18 @@ func write(codec string, columns []cells, rows int, ends []int, step func() int)
 	if err != nil {
 		return nil, err
 	}
-	pool := NewPool(schema, 0)
+	pool := NewPool(schema, 0, dir)
+	defer pool.Close()
+	raw := make([]int, len(columns))
 	for i, c := range columns {
 		if c.raw && c.Type == Text {
-			pool.unrepeat[i] = 1 << 20
+			raw[i] = 1 << 20
 		}
 	}
 	var out bytes.Buffer
 	f := w.Create(&out)
 	f.Note("key", "value")
-	g := pool.Group()
+	g := pool.Group(raw)
 	for row := 0; row < rows; {
 		n := min(step(), g.Room(), rows-row)
 		if k, within := slices.BinarySearch(ends, row+1); within || k < len(ends) {
@@ -113,7 +116,10 @@ func write(codec string, columns []cells, rows int, ends []int, step func() int)
 			}
 			pool.Recycle(g)
 			pool.Trim(1 << 20)
-			g = pool.Group()
+			if err := pool.Spill(int64(step()) << 8); err != nil {
+				return nil, err
+			}
+			g = pool.Group(raw)
 		}
 	}
 	if size, err := f.Close(); err != nil || size != int64(out.Len()) {
@@ -213,7 +219,7 @@ func TestWriter(t *testing.T) {
 		}
 		slices.Sort(ends)
 		codec := []string{"", "zstd", "snappy", "none"}[r.IntN(4)]
-		data, err := write(codec, columns, rows, ends, func() int { return 1 + r.IntN(5000) })
+		data, err := write(t.TempDir(), codec, columns, rows, ends, func() int { return 1 + r.IntN(5000) })
 		if err == nil {
 			err = check(data, columns, rows)
 		}
@@ -266,7 +272,7 @@ func TestBoundsOfLongTexts(t *testing.T) {
 			{Column: Column{Name: "dictionary", Type: Text}, texts: texts, null: null},
 			{Column: Column{Name: "plain", Type: Text}, texts: texts, null: null, raw: true},
 		}
-		data, err := write("", columns, len(texts), nil, func() int { return 1 })
+		data, err := write(t.TempDir(), "", columns, len(texts), nil, func() int { return 1 })
 		if err == nil {
 			err = check(data, columns, len(texts))
 		}
@@ -278,7 +284,7 @@ func TestBoundsOfLongTexts(t *testing.T) {
 
 // Texts that aren't UTF-8 are refused, in a dictionary or not.
 func TestTextsAreUTF8(t *testing.T) {
-	texts := newTexts()
+	texts := Texts{words: newWords(0)}
 	if _, _, ok := texts.ID([]byte("a\xff")); ok || texts.Append([]byte("a\xff")) {
 		t.Error("bytes that aren't UTF-8 are taken")
 	}
@@ -302,7 +308,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 	for _, room := range []int{0, 3, 100, 70_000, 800_000, 800_500, 801_000} {
 		f := w.Create(&full{room})
-		g := NewPool([]Column{c[0].Column}, 0).Group()
+		g := NewPool([]Column{c[0].Column}, 0, "").Group([]int{0})
 		for row := 0; row < len(c[0].values) && err == nil; {
 			n := min(g.Room(), len(c[0].values)-row)
 			if err = c[0].put(g, 0, row, n); err == nil {

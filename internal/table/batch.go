@@ -14,36 +14,95 @@ type source interface {
 	locate() error
 }
 
-// batch is the rows of a source that are the next ones of a group.
+// longestBatch bounds the rows of a batch: a column of them stays in a core's first cache.
+const longestBatch = 1024
+
+// A batch is rows of a source that are converted column by column, in the order in which they came. They end at the latest
+// with the row that fills a page of its partition.
 type batch struct {
-	rows   []int32 // of the source
-	group  *parquet.Group
-	hashes []uint64 // by row of the batch
-	tally  []tally  // by column
+	from    int      // the first of them in the source
+	rows    int      // how many there are
+	days    []int64  // by row: the first day of its partition; nil where a table has one partition
+	hashes  []uint64 // by row
+	members []member // the partitions of the rows
+
+	order  []int32              // the rows, member by member
+	target []int32              // by row: the index of its member
+	place  []int32              // by row: its place among the rows of its member
+	values *[longestBatch]int64 // by row: of the column at work, when the rows have several members
 }
 
-// null sets a NULL in column i of the k-th row.
-func (b *batch) null(i, k int) {
-	b.group.SetNull(i, k)
-	b.hashes[k] = hashNull(b.hashes[k])
-	b.tally[i].nulls++
+// A member is a partition that has rows in a batch.
+type member struct {
+	partition *partition
+	group     *parquet.Group
+	rows      []int32
+	tally     []tally // by column
+}
+
+// of gives the member that a row belongs to, and its place there.
+func (b *batch) of(row int) (m *member, k int) {
+	if len(b.members) == 1 {
+		return &b.members[0], row
+	}
+	return &b.members[b.target[row]], int(b.place[row])
+}
+
+// numbers gives the place of the values of column i, by row. Once they are set, settle moves them to where they belong.
+func (b *batch) numbers(i int) []int64 {
+	if len(b.members) == 1 {
+		return b.members[0].group.Values(i)[:b.rows]
+	}
+	return b.values[:b.rows]
+}
+
+// settle moves the values of column i to the partitions of their rows.
+func (b *batch) settle(i int) {
+	if len(b.members) == 1 {
+		return
+	}
+	for _, m := range b.members {
+		values := m.group.Values(i)[:len(m.rows)]
+		for k, row := range m.rows {
+			values[k] = b.values[uint32(row)%longestBatch] // which needs no check that it is in bounds
+		}
+	}
+}
+
+// null sets a NULL in column i of a row.
+func (b *batch) null(i, row int) {
+	m, k := b.of(row)
+	m.group.SetNull(i, k)
+	b.values[row] = 0
+	b.hashes[row] = hashNull(b.hashes[row])
+	m.tally[i].nulls++
+}
+
+// finest is how many decimals the cells of column i had so far in each partition, at least. Only for more than that a cell
+// needs a word to finer.
+func (b *batch) finest(i int) int {
+	least := b.members[0].tally[i].decimals
+	for _, m := range b.members[1:] {
+		least = min(least, m.tally[i].decimals)
+	}
+	return least
+}
+
+func (b *batch) finer(i, row, decimals int) {
+	m, _ := b.of(row)
+	m.tally[i].decimals = max(m.tally[i].decimals, decimals)
 }
 
 // text sets a text; false when it isn't valid UTF-8.
-func (b *batch) text(i, k int, text []byte) bool {
-	texts, ids := b.group.Texts(i)
+func (b *batch) text(i, row int, text []byte) bool {
+	m, k := b.of(row)
+	texts, ids := m.group.Texts(i)
 	if texts.Raw() {
-		b.hashes[k] = hashValue(b.hashes[k], hashText(text))
+		b.hashes[row] = hashValue(b.hashes[row], hashText(text))
 		return texts.Append(text)
 	}
 	id, hash, ok := texts.ID(text)
 	ids[k] = id
-	b.hashes[k] = hashValue(b.hashes[k], hash)
+	b.hashes[row] = hashValue(b.hashes[row], hash)
 	return ok
-}
-
-// value sets a value of any other type, as the file stores it.
-func (b *batch) value(i, k int, v int64) {
-	b.group.Values(i)[k] = v
-	b.hashes[k] = hashValue(b.hashes[k], uint64(v))
 }

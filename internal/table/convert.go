@@ -51,17 +51,28 @@ func noNumber(text []byte) bool {
 }
 
 func (a *csvRows) texts(b *batch, i, at int) bool {
+	for m := range b.members {
+		if !a.textsOf(b, &b.members[m], i, at) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *csvRows) textsOf(b *batch, m *member, i, at int) bool {
 	dimension := a.columns[i].Dimension
-	texts, ids := b.group.Texts(i)
+	texts, ids := m.group.Texts(i)
 	raw := texts.Raw()
-	for k, row := range b.rows {
-		text := a.block.text(int(row), at)
+	data, cells, width := a.block.data, a.block.cells[b.from*a.block.width+at:], a.block.width
+	for k, row := range m.rows {
+		c := cells[int(row)*width]
+		text := data[c.start:c.end]
 		if len(text) == 0 && !dimension {
-			b.null(i, k)
+			b.null(i, int(row))
 			continue
 		}
 		if raw {
-			if !b.text(i, k, text) {
+			if !b.text(i, int(row), text) {
 				return false
 			}
 			continue
@@ -71,66 +82,78 @@ func (a *csvRows) texts(b *batch, i, at int) bool {
 			return false
 		}
 		ids[k] = id
-		b.hashes[k] = hashValue(b.hashes[k], hash)
+		b.hashes[row] = hashValue(b.hashes[row], hash)
 	}
 	return true
 }
 
 func (a *csvRows) timesOf(b *batch, i, at int) bool {
-	t, cache := a.columns[i].Type, &a.times[i]
-	values := b.group.Values(i)[:len(b.rows)]
-	for k, row := range b.rows {
-		v, verdict := cache.parse(t, a.block.text(int(row), at))
-		if verdict != fits {
-			return false
+	t, cache, values := a.columns[i].Type, &a.times[i], b.numbers(i)
+	if i == a.route && t != catalog.Hour {
+		copy(values, b.days) // which have been read already
+	} else {
+		for row := range values {
+			v, verdict := cache.parse(t, a.block.text(b.from+row, at))
+			if verdict != fits {
+				return false
+			}
+			values[row] = v
 		}
-		values[k] = v
-		b.hashes[k] = hashValue(b.hashes[k], uint64(v))
 	}
+	for row, v := range values {
+		b.hashes[row] = hashValue(b.hashes[row], uint64(v))
+	}
+	b.settle(i)
 	return true
 }
 
 func (a *csvRows) numbers(b *batch, i, at int) bool {
 	t, nullable := a.columns[i].Type, !a.columns[i].Dimension
-	values := b.group.Values(i)[:len(b.rows)]
+	values := b.numbers(i)
+	hashes := b.hashes[:len(values)]
 	parse, most := numberParser(t), mostDecimals[t]
-	data, cells := a.block.data, a.block.cells[at:]
-	finest := b.tally[i].decimals
-	for k, row := range b.rows {
-		c := cells[int(row)*a.block.width]
+	data, cells, width := a.block.data, a.block.cells[b.from*a.block.width+at:], a.block.width
+	finest := b.finest(i)
+	for row := range values {
+		c := cells[row*width]
 		if word, size, ok := short(data, c); ok {
 			if digits, decimals, ok := eightDigits(word, size); ok && decimals <= most {
 				v := int64(digits * powersOfTen[most-decimals])
 				if t == catalog.Double {
 					v = int64(math.Float64bits(float64(digits) / exactDoubles[decimals])) // both are exact, so the quotient is the nearest double
 				}
-				values[k] = v
-				b.hashes[k] = hashValue(b.hashes[k], uint64(v))
-				finest = max(finest, decimals)
+				values[row] = v
+				hashes[row] = hashValue(hashes[row], uint64(v))
+				if decimals > finest {
+					b.finer(i, row, decimals)
+				}
 				continue
 			}
 		}
 		text := data[c.start:c.end]
 		if len(text) == 0 && nullable {
-			b.null(i, k)
+			b.null(i, row)
 			continue
 		}
 		v, decimals, verdict := parse(text)
 		if verdict != fits {
 			if nullable && noNumber(text) {
-				b.null(i, k)
+				b.null(i, row)
 				continue
 			}
 			if verdict != rounded {
 				return false
 			}
-			b.tally[i].rounded++
+			m, _ := b.of(row)
+			m.tally[i].rounded++
 		}
-		values[k] = v
-		b.hashes[k] = hashValue(b.hashes[k], uint64(v))
-		finest = max(finest, decimals)
+		values[row] = v
+		hashes[row] = hashValue(hashes[row], uint64(v))
+		if decimals > finest {
+			b.finer(i, row, decimals)
+		}
 	}
-	b.tally[i].decimals = finest
+	b.settle(i)
 	return true
 }
 

@@ -38,12 +38,12 @@ type Converter struct {
 
 	csv csvRows // the CSV answer at work
 
-	days   []int64  // by row of a block: the first day of its partition
-	target []int32  // by row of a block: its partition
-	counts []int    // by partition: rows of the block
-	next   []int    // by partition: its next place in order
-	order  []int32  // the rows of the block, partition by partition
-	hashes []uint64 // by row of a batch
+	blocks  int     // taken so far
+	days    []int64 // by row of a block: the first day of its partition
+	targets []int32 // by row of a block: its partition
+	batch   batch   // of the block, at work
+	counts  []int32 // by partition: rows of the batch
+	room    []int32 // by partition: rows until its page is full
 }
 
 // New checks the options and makes a converter, which takes no memory before its first row.
@@ -76,7 +76,7 @@ func newConverter(o Options) (*Converter, error) {
 	c := &Converter{
 		columns: o.Columns, heads: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns), budget: o.Budget,
 		writer: writer, dir: o.Dir, hold: o.Hold, notes: o.Metadata, run: o.Run,
-		byDay: map[int64]int{}, counts: make([]int, len(o.Partitions)),
+		byDay: map[int64]int{},
 	}
 	for _, source := range o.Ignored {
 		c.heads = append(c.heads, Column{Source: source})
@@ -90,7 +90,7 @@ func newConverter(o Options) (*Converter, error) {
 			return nil, fmt.Errorf("partition %s is named twice", date)
 		}
 		c.byDay[day] = i
-		c.partitions = append(c.partitions, &partition{date: date, tally: make([]tally, len(o.Columns))})
+		c.partitions = append(c.partitions, c.newPartition(date))
 	}
 	return c, nil
 }
@@ -159,8 +159,7 @@ func (c *Converter) sit(ctx context.Context) error {
 		return err
 	}
 	// Each partition has a chunk, which may be half empty. Together they are to take half of the share at most.
-	c.pool = parquet.NewPool(fileColumns(c.columns), c.budget.share()/2/int64(len(c.partitions)))
-	c.hashes = make([]uint64, c.pool.ChunkRows())
+	c.pool = parquet.NewPool(fileColumns(c.columns), c.budget.weight()/2/int64(len(c.partitions)), c.dir)
 	return nil
 }
 
@@ -208,7 +207,7 @@ func (c *Converter) Abort() {
 func (c *Converter) drop() {
 	for i, p := range c.partitions {
 		p.discard()
-		c.partitions[i] = &partition{date: p.date, tally: make([]tally, len(c.columns))}
+		c.partitions[i] = c.newPartition(p.date)
 	}
 	c.leave()
 }
@@ -216,7 +215,8 @@ func (c *Converter) drop() {
 // leave gives the seat and the memory back.
 func (c *Converter) leave() {
 	if c.pool != nil {
+		c.pool.Close()
 		c.budget.leave()
 	}
-	c.pool, c.csv, c.hashes = nil, csvRows{}, nil
+	c.pool, c.csv, c.batch, c.blocks = nil, csvRows{}, batch{}, 0
 }

@@ -78,8 +78,8 @@ func (a *csvRows) column(b *batch, i int) bool {
 	at, c := a.places[i], a.columns[i]
 	switch t := c.Type; {
 	case at < 0:
-		for k := range b.rows { // a column that no answer has
-			b.null(i, k)
+		for row := range b.rows { // a column that no answer has
+			b.null(i, row)
 		}
 		return true
 	case t.IsTime():

@@ -46,12 +46,11 @@ type digest struct {
 	rows          int64
 }
 
-func (d *digest) add(rowHashes []uint64) {
-	for _, h := range rowHashes {
-		d.first += mix(h, prime2, prime3)
-		d.second += mix(h^prime5, prime4, prime1)
-	}
-	d.rows += int64(len(rowHashes))
+// add adds a row by its hash.
+func (d *digest) add(h uint64) {
+	d.first += mix(h, prime2, prime3)
+	d.second += mix(h^prime5, prime4, prime1)
+	d.rows++
 }
 
 // mix spreads every bit of h over the whole word, as the last step of XXH64 does.

@@ -125,7 +125,8 @@ func TestHashProperty(t *testing.T) {
 
 func TestDigestKnowsRepeatedRows(t *testing.T) {
 	var d digest
-	d.add([]uint64{7, 7})
+	d.add(7)
+	d.add(7)
 	if d.first == 0 || d.second == 0 || d.first == d.second || d.rows != 2 {
 		t.Errorf("two equal rows: %+v", d)
 	}

@@ -88,7 +88,9 @@ func measureGroup(ctx context.Context, d *digest, group parquet.RowGroup, column
 			return fmt.Errorf("column %s: %w", columns[i].Name, err)
 		}
 	}
-	d.add(hashes)
+	for _, h := range hashes {
+		d.add(h)
+	}
 	return nil
 }
 

@@ -1,48 +1,62 @@
 package table
 
-import "github.com/reportferry/reportferry/internal/parquet"
+// idleBlocks is the number of blocks after which a partition that got no more rows is taken for complete: four megabytes of CSV, so
+// that of mixed days none is, unless it has few rows.
+const idleBlocks = 16
 
-// makeRoom writes row groups, the largest first, until so many more bytes fit the converter's share of the budget.
-func (c *Converter) makeRoom(more int64) error {
+// makeRoom writes row groups until those that wait weigh no more than a converter's may, and then makes do with the converter's
+// share of the memory. What is written is a function of the rows so far; the share changes only where pages wait.
+//
+// Where days come one after the other, which is how the service is asked for them, a day's row groups don't depend on the
+// other days either: those that got their last row are written first, and a single group ends at a page (see grown), unless one
+// page of texts is larger than all that may wait.
+func (c *Converter) makeRoom() error {
+	c.blocks++
 	for {
-		held, largest, most := more, (*partition)(nil), int64(0)
+		weight, open, next := int64(0), 0, (*partition)(nil)
 		for _, p := range c.partitions {
 			if p.group == nil {
 				continue
 			}
-			n := p.group.Bytes()
-			held += n
-			if n > most {
-				largest, most = p, n
+			open++
+			weight += p.group.Weight()
+			if next == nil || c.before(p, next) {
+				next = p
 			}
 		}
-		share := c.budget.share()
-		c.pool.Trim(share - held)
-		if held <= share || largest == nil {
-			return nil
+		most := c.budget.weight()
+		if weight <= most || open < 2 && weight <= 2*most {
+			c.pool.Trim(min(most, c.budget.share()))
+			return c.pool.Spill(c.budget.share())
 		}
-		if err := c.flush(largest); err != nil {
+		if err := c.flush(next); err != nil {
 			return err
 		}
 	}
 }
 
-// room gives the group that a partition's next rows go to. A full one is written first, and so are others when there is no
-// memory for a new one.
-func (c *Converter) room(p *partition) (*parquet.Group, error) {
-	if p.group != nil {
-		if !p.group.Full() {
-			return p.group, nil
-		}
-		if err := c.flush(p); err != nil {
-			return nil, err
-		}
+// before tells which of two partitions is written first: one that is complete before others, and the heavier one of two alike.
+func (c *Converter) before(p, q *partition) bool {
+	if idle := c.blocks-p.block > idleBlocks; idle != (c.blocks-q.block > idleBlocks) {
+		return idle
 	}
-	if err := c.makeRoom(c.pool.ChunkBytes()); err != nil {
-		return nil, err
+	return p.group.Weight() > q.group.Weight()
+}
+
+// grown writes a group that has become as large as one may be, alone, at the end of a page.
+func (c *Converter) grown(p *partition) error {
+	if p.group.Paged() && (p.group.Full() || p.group.Weight() > c.budget.weight()) {
+		return c.flush(p)
 	}
-	p.group = c.pool.Group()
-	return p.group, nil
+	return nil
+}
+
+// begun makes sure that a partition has a group for its next rows.
+func (c *Converter) begun(p *partition) {
+	if p.group == nil {
+		p.group = c.pool.Group(p.raw)
+	}
+	p.block = c.blocks
 }
 
 // flush writes the rows that a partition has gathered as one row group.

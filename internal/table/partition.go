@@ -15,10 +15,16 @@ import (
 type partition struct {
 	date   civil.Date
 	group  *parquet.Group // the rows that aren't written yet; nil when there are none
+	block  int            // the last one that had rows of it
+	raw    []int          // see parquet.Pool.Group
 	file   *parquet.File  // nil until the first row group is written
 	spool  *spool         // where it grows
 	digest digest
 	tally  []tally // by column
+}
+
+func (c *Converter) newPartition(date civil.Date) *partition {
+	return &partition{date: date, raw: make([]int, len(c.columns)), tally: make([]tally, len(c.columns))}
 }
 
 // begin creates a partition's file, if there is none yet.

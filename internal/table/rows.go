@@ -62,24 +62,29 @@ func (t *typedRows) periods(days []int64) bool {
 
 // column is part of source.
 func (t *typedRows) column(b *batch, i int) bool {
-	for k, row := range b.rows {
-		if len(t.rows[row]) != len(t.columns) {
+	isText := t.columns[i].Type == catalog.String
+	for row := range b.rows {
+		cells := t.rows[b.from+row]
+		if len(cells) != len(t.columns) {
 			return false
 		}
-		cell := t.rows[row][i]
-		v, text, verdict := t.stored(i, cell)
+		v, text, verdict := t.stored(i, cells[i])
 		switch {
 		case verdict != fits:
 			return false
-		case cell == nil:
-			b.null(i, k)
-		case t.columns[i].Type == catalog.String:
-			if !b.text(i, k, []byte(text)) {
+		case cells[i] == nil:
+			b.null(i, row)
+		case isText:
+			if !b.text(i, row, []byte(text)) {
 				return false
 			}
 		default:
-			b.value(i, k, v)
+			b.numbers(i)[row] = v
+			b.hashes[row] = hashValue(b.hashes[row], uint64(v))
 		}
+	}
+	if !isText {
+		b.settle(i)
 	}
 	return true
 }

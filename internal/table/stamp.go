@@ -45,25 +45,26 @@ func (c *Converter) stamped() bool {
 
 // stamp fills a column with what its stamp tells. The hashes of the rows stay as they are.
 func (c *Converter) stamp(b *batch, i int) bool {
-	if c.columns[i].Stamp == LoadedAt {
-		values, at := b.group.Values(i)[:len(b.rows)], c.loaded.UnixMicro()
-		for k := range values {
-			values[k] = at
+	for _, m := range b.members {
+		if c.columns[i].Stamp == LoadedAt {
+			values, at := m.group.Values(i)[:len(m.rows)], c.loaded.UnixMicro()
+			for k := range values {
+				values[k] = at
+			}
+			continue
 		}
-		return true
-	}
-	texts, ids := b.group.Texts(i)
-	if texts.Raw() {
-		for range b.rows {
-			if !texts.Append([]byte(c.run)) {
+		texts, ids := m.group.Texts(i)
+		for k := range m.rows {
+			ok := false
+			if texts.Raw() {
+				ok = texts.Append([]byte(c.run))
+			} else {
+				ids[k], _, ok = texts.ID([]byte(c.run))
+			}
+			if !ok {
 				return false
 			}
 		}
-		return true
 	}
-	id, _, ok := texts.ID([]byte(c.run))
-	for k := range b.rows {
-		ids[k] = id
-	}
-	return ok
+	return true
 }

@@ -4,19 +4,32 @@
 //	CSV ──> scanner ──> block: cells of whole rows ─┐
 //	        cut into rows                           ├─> by partition ──> by column: parse, hash, sum ──> parquet.Group
 //	typed rows ─────────────────────────────────────┘                                                       │
-//	                                                          Part <── Finish <── parquet.File <── over budget: flush
+//	                                                          Part <── Finish <── parquet.File <── heavy: flush
 //
 // Types are known before the first byte (Column.Type), and a cell that doesn't fit its column's type stops the answer with
 // a CellError that names row, column and value. Rows may come in any order; each goes to the partition that the route
 // column names. The file is written row group by row group, so that memory stays within a Budget that all converters of
 // the process share.
 //
+// # Equal bytes
+//
+// Parts are a function of the rows, in the order in which they come, and of the options: neither goroutines, nor cores, nor
+// reads of the network, nor other converters change a byte. The order matters: the same rows in another order are another file
+// with the same content hash. Where days come one after the other, as the service sends them when it is asked to, a day's file is
+// also the same whatever other days the answer has, up to ten of them; with more, pages are shorter. What callers say of a fetch,
+// in Options.Metadata and by stamps, is in the file too.
+//
+// So a row group ends when its rows weigh as much as half of the budget, which is measured in rows, texts and bytes of pages,
+// and not in memory. When converters together hold more than the budget, pages wait on the disk, beside the parts, which costs
+// writing and reading them once more; with one or two converters they never do. The newest rows and the dictionaries can't
+// wait there: they are on top of the budget when many converters have many large partitions at once.
+//
 // A Part carries what its publisher needs without reading the file again: rows, sums of additive columns, NULLs, and a
 // content hash that is the same whenever the rows are, in whatever order and encoding. Measure computes that hash from a
 // file.
 //
-// Files: csv.go, scan.go, cut.go and specials.go cut CSV into cells; rows.go takes typed rows; take.go and convert.go route
-// and convert them; number.go, plain.go and times.go parse cells; memory.go decides what is written when.
+// Files: csv.go, scan.go, cut.go and specials.go cut CSV into cells; rows.go takes typed rows; take.go routes them into a batch
+// (batch.go), which convert.go converts; number.go, plain.go and times.go parse cells; memory.go decides what is written when.
 package table
 
 import (

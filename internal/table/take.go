@@ -5,48 +5,38 @@ import (
 	"slices"
 )
 
-// take converts the rows of a source: it sorts them by partition, and converts each partition's rows column by column.
+// take converts the rows of a source, batch by batch.
 func (c *Converter) take(s source, rows int) error {
 	if rows == 0 {
 		return nil
 	}
-	if !c.routeRows(s, rows) {
+	if !c.routed(s, rows) {
 		return s.locate()
 	}
-	from := 0
-	for i, n := range c.counts {
-		if n == 0 {
-			continue
-		}
-		ok, err := c.gather(s, c.partitions[i], c.order[from:from+n])
+	for from := 0; from < rows; from += c.batch.rows {
+		c.gather(from, rows)
+		ok, err := c.convert(s)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			return s.locate()
 		}
-		from += n
 	}
-	return c.makeRoom(0)
+	return c.makeRoom()
 }
 
-// routeRows finds the partition of every row and orders the rows by it, with a counting sort. It is false when a row belongs
-// to no expected partition.
-func (c *Converter) routeRows(s source, rows int) bool {
-	clear(c.counts)
-	c.order = slices.Grow(c.order[:0], rows)[:rows]
+// routed finds the partition of every row; false when one belongs to no expected partition.
+func (c *Converter) routed(s source, rows int) bool {
+	c.targets = slices.Grow(c.targets[:0], rows)[:rows]
 	if c.route == NoRoute {
-		c.counts[0] = rows
-		for row := range c.order {
-			c.order[row] = int32(row)
-		}
+		clear(c.targets)
 		return true
 	}
 	c.days = slices.Grow(c.days[:0], rows)[:rows]
 	if !s.periods(c.days) {
 		return false
 	}
-	c.target = slices.Grow(c.target[:0], rows)[:rows]
 	last, target, known := int64(0), 0, false
 	for row, day := range c.days {
 		if !known || day != last {
@@ -55,54 +45,88 @@ func (c *Converter) routeRows(s source, rows int) bool {
 			}
 			last = day
 		}
-		c.target[row] = int32(target)
-		c.counts[target]++
-	}
-	c.next = c.next[:0]
-	sum := 0
-	for _, n := range c.counts {
-		c.next = append(c.next, sum)
-		sum += n
-	}
-	for row, target := range c.target {
-		c.order[c.next[target]] = int32(row)
-		c.next[target]++
+		c.targets[row] = int32(target)
 	}
 	return true
 }
 
-// gather converts rows that belong to one partition; false when a cell doesn't fit. Whatever was converted then stays in
-// the group, which the error drops.
-func (c *Converter) gather(s source, p *partition, rows []int32) (bool, error) {
-	for len(rows) > 0 {
-		group, err := c.room(p)
-		if err != nil {
+// gather makes a batch of the rows of a source from one of them on, and sorts them by partition, with a counting sort.
+func (c *Converter) gather(from, rows int) {
+	b := &c.batch
+	if b.hashes == nil {
+		b.hashes, b.values = make([]uint64, longestBatch), new([longestBatch]int64)
+		b.order, b.target, b.place = make([]int32, longestBatch), make([]int32, longestBatch), make([]int32, longestBatch)
+		c.counts, c.room = make([]int32, len(c.partitions)), make([]int32, len(c.partitions))
+	}
+	for i, p := range c.partitions {
+		c.counts[i], c.room[i] = 0, int32(c.pool.PageRows())
+		if p.group != nil {
+			c.room[i] = int32(p.group.Room())
+		}
+	}
+	n := 0
+	for _, i := range c.targets[from:min(rows, from+longestBatch)] {
+		b.target[n], b.place[n] = i, c.counts[i]
+		n++
+		if c.counts[i]++; c.counts[i] == c.room[i] {
+			break
+		}
+	}
+	b.from, b.rows, b.members = from, n, b.members[:0]
+	if c.route != NoRoute {
+		b.days = c.days[from : from+n]
+	}
+	first := int32(0)
+	for i, n := range c.counts {
+		if n == 0 {
+			continue
+		}
+		p := c.partitions[i]
+		c.begun(p)
+		p.group.Begin(int(n))
+		c.room[i] = int32(len(b.members)) // from here on, its index among the members
+		b.members = append(b.members, member{partition: p, group: p.group, rows: b.order[first : first+n], tally: p.tally})
+		first += n
+	}
+	for row, i := range b.target[:n] {
+		b.target[row] = c.room[i]
+		b.members[c.room[i]].rows[b.place[row]] = int32(row)
+	}
+}
+
+// convert converts the batch; false when a cell doesn't fit. Whatever was converted then stays in the groups, which the error
+// drops.
+func (c *Converter) convert(s source) (bool, error) {
+	b := &c.batch
+	for row := range b.rows {
+		b.hashes[row] = c.seed
+	}
+	for i, column := range c.columns {
+		if column.Stamp != "" {
+			if !c.stamp(b, i) {
+				return false, errors.New("the run's ID isn't valid UTF-8")
+			}
+			continue
+		}
+		if !s.column(b, i) {
+			return false, nil
+		}
+		if column.summed() {
+			for _, m := range b.members {
+				m.tally[i].sum(column.Type, m.group.Values(i)[:len(m.rows)])
+			}
+		}
+	}
+	for _, m := range b.members {
+		if err := c.writer.Commit(m.group, len(m.rows)); err != nil {
 			return false, err
 		}
-		n := min(len(rows), group.Room())
-		b := batch{rows: rows[:n], group: group, hashes: c.hashes[:n], tally: p.tally}
-		for k := range b.hashes {
-			b.hashes[k] = c.seed
+		for _, row := range m.rows {
+			m.partition.digest.add(b.hashes[row])
 		}
-		for i := range c.columns {
-			if c.columns[i].Stamp != "" {
-				if !c.stamp(&b, i) {
-					return false, errors.New("the run's ID isn't valid UTF-8")
-				}
-				continue
-			}
-			if !s.column(&b, i) {
-				return false, nil
-			}
-			if column := c.columns[i]; column.summed() {
-				b.tally[i].sum(column.Type, group.Values(i)[:n])
-			}
-		}
-		if err := c.writer.Commit(group, n); err != nil {
+		if err := c.grown(m.partition); err != nil {
 			return false, err
 		}
-		p.digest.add(b.hashes)
-		rows = rows[n:]
 	}
 	return true, nil
 }
