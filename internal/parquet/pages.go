@@ -178,23 +178,20 @@ func (w *Writer) numbers(p *page, dict *numbers, values []int64, i int) (err err
 
 // bounds are the least and the greatest of values, of which there is at least one.
 func bounds(t Type, values []int64) (low, high int64) {
-	if t != Double {
-		low, high = values[0], values[0]
-		for _, v := range values {
-			low, high = min(low, v), max(high, v)
-		}
-		return low, high
+	turned := int64(0) // the bits of negative doubles are in the opposite order
+	if t == Double {
+		turned = math.MaxInt64
 	}
-	from := math.Float64frombits(uint64(values[0]))
-	to := from
+	order := func(v int64) int64 { return v ^ v>>63&turned }
+	low, high = order(values[0]), order(values[0])
 	for _, v := range values {
-		f := math.Float64frombits(uint64(v))
-		from, to = min(from, f), max(to, f)
+		v = order(v)
+		low, high = min(low, v), max(high, v)
 	}
-	if from == 0 {
-		from = math.Copysign(0, -1) // parquet.thrift, ColumnOrder: a minimum of zero is written as minus zero, which a reader may look for
+	if low, high = order(low), order(high); t == Double && low == 0 {
+		low = math.MinInt64 // parquet.thrift, ColumnOrder: a minimum of zero is written as minus zero, which a reader may look for
 	}
-	return int64(math.Float64bits(from)), int64(math.Float64bits(to))
+	return low, high
 }
 
 // appendPlain appends values in PLAIN encoding: dates in four bytes, all others in eight.

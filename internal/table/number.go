@@ -14,8 +14,13 @@ const (
 )
 
 var (
-	powersOfTen  = [...]uint64{1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}
-	exactDoubles = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+	exactDoubles = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
+	powersOfTen  = func() (all [20]uint64) {
+		for i, power := 0, uint64(1); i < len(all); i, power = i+1, power*10 {
+			all[i] = power
+		}
+		return all
+	}()
 )
 
 func signed(magnitude uint64, negative bool) int64 {
@@ -27,7 +32,7 @@ func signed(magnitude uint64, negative bool) int64 {
 
 // parseInt64 reads a whole number in any notation: 12, 12.0 and 1.2e1 are the same. It has no decimals, however it is written.
 func parseInt64(text []byte) (v int64, decimals int, _ verdict) {
-	if digits, decimals, negative, ok := plain(text); ok && decimals == 0 {
+	if digits, decimals, negative, ok := plain(text, 15); ok && decimals == 0 {
 		return signed(digits, negative), 0, fits
 	}
 	n, ok := cutNumber(text)
@@ -51,7 +56,7 @@ func parseInt64(text []byte) (v int64, decimals int, _ verdict) {
 // parseDecimal reads a decimal as millionths, and says how many decimals it was written with. Further decimals than six are
 // rounded half to even, with the verdict rounded.
 func parseDecimal(text []byte) (v int64, decimals int, _ verdict) {
-	if digits, decimals, negative, ok := plain(text); ok && decimals <= decimalScale {
+	if digits, decimals, negative, ok := plain(text, 15); ok && decimals <= decimalScale {
 		// At most twelve digits stand before the point of up to fifteen digits with three decimals, or of up to twelve digits.
 		if digits < decimalBound/1_000_000 || decimals >= 3 {
 			return signed(digits*powersOfTen[decimalScale-decimals], negative), decimals, fits
@@ -81,9 +86,9 @@ func parseDecimal(text []byte) (v int64, decimals int, _ verdict) {
 // bits.
 func parseDouble(text []byte) (_ int64, decimals int, _ verdict) {
 	var v float64
-	digits, decimals, negative, ok := plain(text)
+	digits, decimals, negative, ok := plain(text, 19)
 	if ok {
-		v = float64(digits) / exactDoubles[decimals] // both are exact, so the quotient is the nearest double
+		v = quotient(digits, decimals)
 		if negative {
 			v = -v
 		}

@@ -2,16 +2,18 @@ package table
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 )
 
-// plain reads a number of at most 15 digits without an exponent, as nearly every cell is. Its value is ±digits/10^decimals.
-func plain(text []byte) (digits uint64, decimals int, negative, ok bool) {
+// plain reads a number of at most so many digits, of which there may be 19, without an exponent, as nearly every cell is. Its
+// value is ±digits/10^decimals.
+func plain(text []byte, most int) (digits uint64, decimals int, negative, ok bool) {
 	i := 0
 	if len(text) > 0 && text[0] == '-' {
 		negative, i = true, 1
 	}
-	if len(text)-i > 16 {
+	if len(text)-i > most+1 {
 		return 0, 0, false, false
 	}
 	count, point := 0, -1
@@ -27,13 +29,29 @@ func plain(text []byte) (digits uint64, decimals int, negative, ok bool) {
 		}
 		point = count
 	}
-	if count == 0 || count > 15 {
+	if count == 0 || count > most {
 		return 0, 0, false, false
 	}
 	if point >= 0 {
 		decimals = count - point
 	}
 	return digits, decimals, negative, true
+}
+
+// quotient is the double nearest to digits/10^decimals, for at most 19 of either: a ratio is written with all digits of its
+// double, and strconv takes three times as long to read them.
+func quotient(digits uint64, decimals int) float64 {
+	if digits < 1<<53 {
+		return float64(digits) / exactDoubles[decimals] // both are exact, so their quotient is the nearest double
+	}
+	power := powersOfTen[decimals]
+	up, down := bits.LeadingZeros64(digits), bits.LeadingZeros64(power)
+	digits, power = digits<<up, power<<down
+	q, rest := bits.Div64(digits>>1, digits<<63, power) // 63 or 64 bits, of which a double keeps 53
+	if rest > 0 {
+		q |= 1 // so that what looks like half of the last place isn't
+	}
+	return float64(q) * math.Float64frombits(uint64(1023+down-up-63)<<52) // times a power of two, which is exact
 }
 
 // eightDigits reads a cell of up to eight bytes, all digits except for at most one point, with a dozen operations on one

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -157,4 +159,29 @@ func TestShortNumbers(t *testing.T) {
 	}
 	t.Logf("%d numbers are kept", rows)
 	_ = os.Remove(parts[0].Path)
+}
+
+// A double is the nearest one to what is written, also where that is all but half way between two.
+func TestNearestDouble(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var text string
+		if rapid.Bool().Draw(t, "halfway") {
+			f := rapid.Float64Range(1e-3, 9e14).Draw(t, "double")
+			half := new(big.Float).Add(big.NewFloat(f), big.NewFloat(math.Nextafter(f, math.Inf(1))))
+			text = half.Quo(half, big.NewFloat(2)).Text('f', rapid.IntRange(0, 18).Draw(t, "decimals"))
+		} else {
+			digits := rapid.Uint64Range(0, 9_999_999_999_999_999_999).Draw(t, "digits")
+			text = strconv.FormatUint(digits, 10)
+			if point := rapid.IntRange(0, len(text)).Draw(t, "point"); point < len(text) {
+				text = text[:point] + "." + text[point:]
+			}
+		}
+		want, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, v := parseDouble([]byte(text)); v != fits || math.Float64frombits(uint64(got)) != want {
+			t.Fatalf("%s is read as %v, want %v", text, math.Float64frombits(uint64(got)), want)
+		}
+	})
 }

@@ -22,18 +22,24 @@ const (
 // next gives the place of the first special byte at p or behind it, or len(data) when there is none. Each p is to be at
 // least the one before it.
 func (s *specials) next(p int) int {
-	for {
-		if d := uint(p - s.base); d < 64 {
-			if m := s.mask >> d; m != 0 {
-				return p + bits.TrailingZeros64(m)
-			}
-			p = s.base + 64
-		}
-		if p >= len(s.data) {
-			return len(s.data)
-		}
-		s.look(p)
+	m := s.mask >> uint(p-s.base)
+	if m == 0 {
+		return s.seek(p)
 	}
+	return p + bits.TrailingZeros64(m)
+}
+
+// seek is next where the mask has no special byte at p or behind it.
+func (s *specials) seek(p int) int {
+	if uint(p-s.base) < 64 {
+		p = s.base + 64
+	}
+	for ; p < len(s.data); p += 64 {
+		if s.look(p); s.mask != 0 {
+			return p + bits.TrailingZeros64(s.mask)
+		}
+	}
+	return len(s.data)
 }
 
 // look sets the mask for the 64 bytes at p.
@@ -90,7 +96,11 @@ func cutPlainRow(s *specials, p int, cells []cell) (next int) {
 				p++
 			}
 		} else {
-			end = s.next(p)
+			if m := s.mask >> uint(p-s.base); m != 0 { // what next does, without the call
+				end = p + bits.TrailingZeros64(m)
+			} else {
+				end = s.seek(p)
+			}
 			p = end
 		}
 		if p >= len(data) {

@@ -21,11 +21,13 @@ type tally struct {
 // sum adds values, as the file stores them.
 func (t *tally) sum(typ catalog.Type, values []int64) {
 	if typ != catalog.Double {
+		upper, lower := int64(0), uint64(0) // sums of the halves, which a batch can't make too large for 64 bits
 		for _, v := range values {
-			var carry uint64
-			t.low, carry = bits.Add64(t.low, uint64(v), 0)
-			t.high += uint64(v>>63) + carry
+			upper += v >> 32
+			lower += uint64(uint32(v))
 		}
+		t.whole(uint64(upper>>32), uint64(upper)<<32)
+		t.whole(0, lower)
 		return
 	}
 	for _, bits := range values {
@@ -38,6 +40,13 @@ func (t *tally) sum(typ catalog.Type, values []int64) {
 		}
 		t.float = s
 	}
+}
+
+// whole adds a whole number of 128 bits.
+func (t *tally) whole(high, low uint64) {
+	var carry uint64
+	t.low, carry = bits.Add64(t.low, low, 0)
+	t.high += high + carry
 }
 
 // total gives the sum as text: a whole number, a decimal with six decimals, or a float.

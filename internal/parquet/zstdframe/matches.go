@@ -52,11 +52,7 @@ func (m *matches) add(length int) {
 // append appends the sequences section (RFC 8878, 3.1.1.3.2). Every sequence has the literal length code and the offset code
 // that are given, both of which are to take no extra bits.
 func (m *matches) append(dst []byte, literals, offset byte) []byte {
-	if n := len(m.codes); n < 128 {
-		dst = append(dst, byte(n))
-	} else {
-		dst = append(dst, byte(n>>8+128), byte(n))
-	}
+	dst = sequences(dst, len(m.codes))
 	if m.counts[m.codes[0]] == len(m.codes) {
 		dst = append(dst, alikeSequences, literals, offset, m.codes[0])
 		return m.bits(dst, 0)
@@ -64,6 +60,20 @@ func (m *matches) append(dst []byte, literals, offset byte) []byte {
 	m.scale()
 	m.build()
 	return m.bits(m.table(append(dst, matchesByTable, literals, offset)), stateBits)
+}
+
+// sequences appends Number_of_Sequences.
+func sequences(dst []byte, n int) []byte {
+	if n < 128 {
+		return append(dst, byte(n))
+	}
+	return append(dst, byte(n>>8+128), byte(n))
+}
+
+// alike appends the sequences section of n matches of one length, of 3 up to 34 bytes, whose code has no extra bits: the
+// bitstream is then nothing but its end.
+func alike(dst []byte, n, length int, literals, offset byte) []byte {
+	return append(sequences(dst, n), alikeSequences, literals, offset, byte(length-shortestMatch), 1)
 }
 
 // scale makes the counts add up to the number of states, with at least one for each code in use.

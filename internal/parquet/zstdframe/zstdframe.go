@@ -192,10 +192,20 @@ func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 		p.literals = make([]byte, need)
 	}
 	literals, n := p.literals[:need], 0
+	at := len(dst)
+	if !runs {
+		for _, v := range rest {
+			binary.LittleEndian.PutUint64(literals[n:], uint64(v))
+			n += width
+		}
+		dst = alike(p.text(append(dst, 0, 0, 0), literals[:n]), len(rest), 8-width, byte(width), 0)
+		putBlockHeader(dst[at:], 1, compressedBlock, len(dst)-at-3)
+		return dst, true
+	}
 	p.matches.reset()
 	for i := 0; i < len(rest); {
 		v, times := rest[i], 1
-		for runs && i+times < len(rest) && rest[i+times] == v {
+		for i+times < len(rest) && rest[i+times] == v {
 			times++
 		}
 		binary.LittleEndian.PutUint64(literals[n:], uint64(v))
@@ -203,7 +213,6 @@ func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 		p.matches.add(8*times - width)
 		i += times
 	}
-	at := len(dst)
 	dst = p.text(append(dst, 0, 0, 0), literals[:n])
 	dst = p.matches.append(dst, byte(width), 0)
 	putBlockHeader(dst[at:], 1, compressedBlock, len(dst)-at-3)
@@ -217,7 +226,7 @@ func firstWords(dst []byte, first, second int64, width int) []byte {
 	dst = textHeader(append(dst, 0, 0, 0), rawLiterals, 8+width)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(first))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(second))[:len(dst)+width]
-	dst = append(dst, 1, alikeSequences, byte(8+width), 1, byte(8-width-shortestMatch), 3)
+	dst = append(dst, 1, alikeSequences, byte(8+width), 1, byte(8-width-shortestMatch), 3) // its offset code has an extra bit
 	putBlockHeader(dst[at:], 0, compressedBlock, len(dst)-at-3)
 	return dst
 }
