@@ -3,6 +3,7 @@ package sinktest
 import (
 	"bytes"
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"github.com/reportferry/reportferry/sinks"
@@ -26,7 +27,9 @@ func (p *part) open() (io.ReadCloser, error) {
 		return nil, p.openErr
 	}
 	p.opened.Add(1)
-	return &reader{part: p, rest: bytes.NewReader(append(p.content[:len(p.content):len(p.content)], p.extra...))}, nil
+	r := &reader{part: p}
+	r.rest = bytes.NewReader(r.whole())
+	return r, nil
 }
 
 // reader returns at most 32 KiB from a Read, so that a sink has to read many times.
@@ -35,6 +38,10 @@ type reader struct {
 	rest  *bytes.Reader
 	read  int
 	fired bool
+
+	mu    sync.Mutex // of ReadAt, which several may call at once
+	ended bool       // the reading ends at the byte, with err
+	err   error
 }
 
 func (r *reader) Read(b []byte) (int, error) {
@@ -53,6 +60,26 @@ func (r *reader) Read(b []byte) (int, error) {
 	n, err := r.rest.Read(b)
 	r.read += n
 	return n, err
+}
+
+// ReadAt is for sinks that look at the rows of a part. What happens at a byte happens when a read comes to it.
+func (r *reader) ReadAt(b []byte, off int64) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.part.onRead != nil && !r.fired && off+int64(len(b)) > int64(r.part.at) {
+		r.fired = true
+		r.ended, r.err = r.part.onRead()
+	}
+	if r.ended && off+int64(len(b)) > int64(r.part.at) {
+		n := copy(b, r.whole()[min(off, int64(r.part.at)):r.part.at])
+		return n, r.err
+	}
+	return bytes.NewReader(r.whole()).ReadAt(b, off)
+}
+
+// whole is the file's content.
+func (r *reader) whole() []byte {
+	return append(r.part.content[:len(r.part.content):len(r.part.content)], r.part.extra...)
 }
 
 func (r *reader) Close() error {
