@@ -7,7 +7,7 @@
 //	Part (one Parquet file, and a Condition) ─ Sink.Put ─┬─ Receipt: key, size and version of what is visible now
 //	                                                     └─ error: the old rows are still there
 //
-// blobsink keeps files in buckets and bqsink keeps tables in BigQuery. cmd/reportferry lists them by the schemes of their URLs.
+// blobsink keeps files in buckets, bqsink tables in BigQuery, and pgsink tables in a Postgres. cmd/reportferry lists them by the schemes of their URLs.
 // What only one of them can, such as reading a file back or making a view, is a method of that one and not part of Sink.
 package sinks
 
@@ -72,14 +72,15 @@ type Part struct {
 	// Warn is called with what a person should know although the put succeeded; nil: nobody is told.
 	Warn func(error)
 
-	// Open opens the file for reading from its start. A sink closes what it opened.
+	// Open opens the file for reading from its start. A sink closes what it opened. For a sink that looks at the rows, what it gives
+	// is an io.ReaderAt as well.
 	Open func() (io.ReadCloser, error)
 }
 
 // A Condition says what a Put may replace. A sink whose store has preconditions sends it to the store, which checks it at the
 // moment when it applies the write: a put that starts late, is repeated by a client or is applied late fails instead of
-// replacing newer rows. The zero Condition allows whatever is there when the put begins, and nothing that comes after it. A
-// warehouse orders its jobs by other means and ignores conditions.
+// replacing newer rows. The zero Condition allows whatever is there when the put begins, and nothing that comes after it.
+// BigQuery orders its jobs by other means and ignores conditions.
 type Condition struct {
 	Version string // only the object of this version, taken from a receipt
 	Absent  bool   // nothing may be there
@@ -121,6 +122,8 @@ type Schema struct {
 	Expiration    time.Duration // of a partition, from its own day on; 0: never
 	KMSKey        string
 	Labels        map[string]string
+	Partitioned   bool       // each partition is a table of its own below the table
+	Indexes       [][]string // columns by which rows are found
 }
 
 // About says what a table is, for those who read it.

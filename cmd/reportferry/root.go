@@ -29,6 +29,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 	"github.com/reportferry/reportferry/sinks/bqsink"
+	"github.com/reportferry/reportferry/sinks/pgsink"
 )
 
 // kinds lists every kind of job by its name in the config. Each has a folder under jobs/ and a file in wire/; a test walks the
@@ -50,6 +51,7 @@ var openers = map[string]sinks.Opener{
 	"azblob": blobsink.Open,
 
 	"bigquery": bqsink.Open,
+	"postgres": pgsink.Open,
 }
 
 // began is when the process started, for deadlines that a platform counts from there.

@@ -1,0 +1,146 @@
+package pgsink
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A field appends a value that isn't NULL to the body of a COPY: its length in four bytes, and its bytes.
+type field func(b []byte, v parquet.Value) ([]byte, error)
+
+// Postgres counts days and microseconds from 2000-01-01, and Parquet from 1970-01-01
+// (https://www.postgresql.org/docs/current/datatype-datetime.html).
+var sinceEpoch = int64(civil.Date{Year: 2000, Month: 1, Day: 1}.DaysSince(epoch))
+
+var epoch = civil.Date{Year: 1970, Month: 1, Day: 1}
+
+// fieldOf says how the values of a file's column are written. A file whose types aren't those of the table's definition is an error.
+// Values of the column that names the partition are held against it: a row of another partition would be there twice some day.
+func fieldOf(c *parquet.Column, w *work) (field, error) {
+	of := typeOf(w.part.Schema, c.Name())
+	if of == "" {
+		return nil, errors.New("the table's definition has no such column")
+	}
+	if !c.Leaf() || c.Type().Kind() != kinds[of] || !fits(c.Type().LogicalType(), of) {
+		return nil, fmt.Errorf("the file has %s where the definition says %s", c.Type(), of)
+	}
+	if c.Name() == w.part.Schema.On {
+		return within(w.at, of), nil
+	}
+	return fields[of], nil
+}
+
+var kinds = map[sinks.ColumnType]parquet.Kind{
+	sinks.String: parquet.ByteArray, sinks.Date: parquet.Int32, sinks.DateTime: parquet.Int64, sinks.Instant: parquet.Int64,
+	sinks.Int64: parquet.Int64, sinks.Decimal: parquet.Int64, sinks.Double: parquet.Double,
+}
+
+// fits reports whether a logical type has the unit that the fields take.
+func fits(t *format.LogicalType, of sinks.ColumnType) bool {
+	if of != sinks.Decimal && of != sinks.DateTime && of != sinks.Instant {
+		return true
+	}
+	if t == nil {
+		return false
+	}
+	switch l := t.Value.(type) {
+	case *format.DecimalType:
+		return of == sinks.Decimal && l.Scale == 6
+	case *format.TimestampType:
+		return of != sinks.Decimal && l.Unit.Value.Duration() == time.Microsecond
+	}
+	return false
+}
+
+var fields = map[sinks.ColumnType]field{
+	sinks.String: func(b []byte, v parquet.Value) ([]byte, error) {
+		text := v.ByteArray()
+		if bytes.IndexByte(text, 0) >= 0 {
+			return b, fmt.Errorf("%q has the character U+0000, which no text in Postgres can have", text)
+		}
+		return append(binary.BigEndian.AppendUint32(b, uint32(len(text))), text...), nil
+	},
+	sinks.Date:     func(b []byte, v parquet.Value) ([]byte, error) { return appendDate(b, v.Int32()), nil },
+	sinks.DateTime: func(b []byte, v parquet.Value) ([]byte, error) { return appendTime(b, v.Int64()), nil },
+	sinks.Instant:  func(b []byte, v parquet.Value) ([]byte, error) { return appendTime(b, v.Int64()), nil },
+	sinks.Int64:    func(b []byte, v parquet.Value) ([]byte, error) { return append8(b, uint64(v.Int64())), nil },
+	sinks.Double:   func(b []byte, v parquet.Value) ([]byte, error) { return append8(b, math.Float64bits(v.Double())), nil },
+	sinks.Decimal:  func(b []byte, v parquet.Value) ([]byte, error) { return appendNumeric(b, v.Int64()), nil },
+}
+
+// within is the field of the column whose value says which partition a row belongs to.
+func within(at place, of sinks.ColumnType) field {
+	first, end := int64(at.first.DaysSince(epoch)), int64(at.end.DaysSince(epoch))
+	return func(b []byte, v parquet.Value) ([]byte, error) {
+		day := int64(v.Int32())
+		if of == sinks.DateTime {
+			day = floor(v.Int64(), microsecond*24*60*60)
+		}
+		if day < first || day >= end {
+			return b, fmt.Errorf("%s isn't in the partition, which goes from %s until before %s", epoch.AddDays(int(day)), at.first, at.end)
+		}
+		return fields[of](b, v)
+	}
+}
+
+func floor(a, b int64) int64 { return (a - (a%b+b)%b) / b }
+
+func append8(b []byte, v uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(b, 0, 0, 0, 8), v)
+}
+
+func appendDate(b []byte, days int32) []byte {
+	return binary.BigEndian.AppendUint32(append(b, 0, 0, 0, 4), uint32(int64(days)-sinceEpoch))
+}
+
+func appendTime(b []byte, micros int64) []byte {
+	return append8(b, uint64(micros-sinceEpoch*24*60*60*microsecond))
+}
+
+// numericMost is the number of groups of four digits that an int64 of millionths has: four of them whole, and two behind the point.
+const numericMost = 6
+
+// appendNumeric writes millionths as a numeric of six decimals: how many groups of four digits there are, the place of the first one,
+// the sign, the decimals, and the groups (numeric_send in src/backend/utils/adt/numeric.c). Groups of zeros at either end are left out.
+func appendNumeric(b []byte, millionths int64) []byte {
+	var groups [numericMost]uint16
+	size, sign := uint64(millionths), uint16(0)
+	if millionths < 0 {
+		size, sign = -size, 0x4000
+	}
+	whole, behind := size/1e6, size%1e6*100 // eight digits
+	groups[5], groups[4] = uint16(behind%1e4), uint16(behind/1e4)
+	for i := 3; i >= 0; i-- {
+		groups[i], whole = uint16(whole%1e4), whole/1e4
+	}
+	first, end := 0, numericMost
+	for end > 0 && groups[end-1] == 0 {
+		end--
+	}
+	for first < end && groups[first] == 0 {
+		first++
+	}
+	weight := 3 - first
+	if first == end {
+		weight = 0
+	}
+	n := end - first
+	b = binary.BigEndian.AppendUint32(b, uint32(8+2*n))
+	for _, part := range []uint16{uint16(n), uint16(int16(weight)), sign, 6} {
+		b = binary.BigEndian.AppendUint16(b, part)
+	}
+	for _, g := range groups[first:end] {
+		b = binary.BigEndian.AppendUint16(b, g)
+	}
+	return b
+}

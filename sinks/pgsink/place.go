@@ -1,0 +1,90 @@
+package pgsink
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A place is one partition of a table, or a whole table that has no periods.
+type place struct {
+	table string
+	first civil.Date
+	end   civil.Date // the first day after it; the zero date when first is sinks.Whole
+}
+
+// locate returns the place of a part.
+func locate(p sinks.Part) (at place, err error) {
+	if p.Schema == nil {
+		return at, errors.New("the part has no schema, which a table needs: this kind of job writes to buckets only")
+	}
+	at = place{table: tableName(p.Table), first: p.Partition}
+	if len(at.table) > longestName {
+		return at, fmt.Errorf("a name has at most %d bytes in Postgres; give the job a shorter table", longestName)
+	}
+	if p.Schema.Partitioned && len(at.child()) > longestName {
+		return at, fmt.Errorf("the name of a partition, %s, is longer than the %d bytes of a name in Postgres; give the job a shorter table", at.child(), longestName)
+	}
+	switch p.Schema.Period {
+	case "day":
+		at.end = at.first.AddDays(1)
+	case "week":
+		at.end = at.first.AddDays(7)
+	case "month":
+		at.end = at.first.AddMonths(1)
+	case "quarter":
+		at.end = at.first.AddMonths(3)
+	case "year":
+		at.end = at.first.AddYears(1)
+	case "whole":
+	default:
+		return at, fmt.Errorf("the table's period is %q; want day, week, month, quarter, year or whole", p.Schema.Period)
+	}
+	if !at.first.IsValid() || (p.Schema.Period == "whole") != (at.first == sinks.Whole) {
+		return at, fmt.Errorf("%s isn't the first day of a partition in a table by %s", at.first, p.Schema.Period)
+	}
+	return at, checkSchema(p.Schema)
+}
+
+// tableName is the name of a job's table, or of one that tells of it. The latter is longer than its job's, and is cut where Postgres
+// would cut it; a digest keeps two of them apart.
+func tableName(table string) string {
+	flat := sinks.Flat(table)
+	if flat == table || len(flat) <= longestName {
+		return flat
+	}
+	digest := fmt.Sprintf("_%x", sha256.Sum256([]byte(flat)))[:9]
+	return flat[:longestName-len(digest)] + digest
+}
+
+// child is the name of the partition as a table of its own. A job's table can't have a $ in its name, so that none is taken for it.
+func (at place) child() string {
+	return fmt.Sprintf("%s$%04d%02d%02d", at.table, at.first.Year, at.first.Month, at.first.Day)
+}
+
+// key names the partition in receipts.
+func (at place) key() string {
+	if at.first == sinks.Whole {
+		return at.table
+	}
+	return at.child()
+}
+
+// within is the condition that a row is of the partition.
+func (at place) within(on string) string {
+	if at.first == sinks.Whole {
+		return "true"
+	}
+	return fmt.Sprintf("%s >= DATE '%s' AND %s < DATE '%s'", quote(on), at.first, quote(on), at.end)
+}
+
+// lockID is the number of an advisory lock on something of the schema, among all that the database's users may take.
+func (s *Sink) lockID(of ...string) int64 {
+	sum := sha256.Sum256(fmt.Appendf(nil, "reportferry %q %q", s.schema, of))
+	return int64(binary.BigEndian.Uint64(sum[:8]))
+}

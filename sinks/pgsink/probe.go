@@ -1,0 +1,42 @@
+package pgsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// errProbed ends the transaction of a probe.
+var errProbed = errors.New("all of it works")
+
+// Probe tries what Put needs and leaves nothing behind: in a transaction that is rolled back, it makes a table, writes a row, reads
+// it, and changes the table. A table of loads that is there must let itself be written too.
+func (s *Sink) Probe(ctx context.Context) error {
+	err := s.within(ctx, func(tx pgx.Tx) error {
+		if err := s.mayCreate(ctx, tx); err != nil {
+			return err
+		}
+		probe := s.named("_reportferry_probe")
+		statements := []string{
+			"CREATE TABLE " + probe + " (probe text)", "INSERT INTO " + probe + " VALUES ('written')",
+			"DELETE FROM " + probe + " WHERE probe = 'written'", "ALTER TABLE " + probe + " ADD COLUMN more text",
+		}
+		there, err := s.exists(ctx, tx, loadsTable)
+		if err != nil {
+			return err
+		}
+		if there {
+			statements = append(statements, "DELETE FROM "+s.named(loadsTable)+" WHERE false", "UPDATE "+s.named(loadsTable)+" SET run = run WHERE false")
+		}
+		if err := run(ctx, tx, statements); err != nil {
+			return err
+		}
+		return errProbed
+	})
+	if errors.Is(err, errProbed) {
+		return nil
+	}
+	return fmt.Errorf("probe %s: %w", s.url, s.explain(err))
+}

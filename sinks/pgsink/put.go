@@ -1,0 +1,213 @@
+package pgsink
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// Put makes the part the whole content of its partition. After an error the old rows are still there, unless the error says that
+// the outcome is unknown. Repeating a Put is harmless in every case.
+func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
+	at, err := locate(p)
+	var l load
+	if err == nil {
+		w := &work{at: at, part: p}
+		l, err = s.put(ctx, w)
+	}
+	if err != nil {
+		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s: %w", tableName(p.Table), p.Partition, s.url, s.explain(err))
+	}
+	return sinks.Receipt{Sink: s.url, Key: at.key(), Size: p.Size, Version: l.version()}, nil
+}
+
+// A work is one call of Put. A transaction that fails for a passing reason is followed by another of the same work.
+type work struct {
+	at   place
+	part sinks.Part
+
+	looked bool   // over is known
+	over   string // the version that may be replaced; empty: nothing may be there
+
+	// sent are the loads whose COMMIT was sent and not answered. Each may have happened or not.
+	sent []load
+}
+
+// abandonTime bounds what is done after the context of a Put has ended. A process that gets SIGTERM has 10 s.
+const abandonTime = 5 * time.Second
+
+func (s *Sink) put(ctx context.Context, w *work) (l load, err error) {
+	switch over := w.part.Over; {
+	case over.Absent:
+		w.looked = true
+	case over.Version != "":
+		w.looked, w.over = true, over.Version
+	}
+	err = s.repeat(ctx, func() (err error) {
+		l, err = s.attempt(ctx, w)
+		return err
+	})
+	if err == nil || len(w.sent) == 0 {
+		return l, err
+	}
+	// Whatever else failed since, it isn't known yet what became of a COMMIT.
+	ended, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
+	defer stop()
+	var now load
+	unknown := s.within(ended, func(tx pgx.Tx) (err error) {
+		if err := s.lock(ended, tx, w.at); err != nil {
+			return err
+		}
+		now, err = s.last(ended, tx, w.at)
+		return err
+	})
+	switch {
+	case unknown != nil:
+		return load{}, fmt.Errorf("%w; whether the rows were committed before that is unknown (asked again: %w): the partition holds "+
+			"the old rows or the new ones, whole; repeat the put", err, s.explain(unknown))
+	case slices.Contains(w.sent, now):
+		return now, nil
+	}
+	return load{}, err
+}
+
+// attempt does the work in one transaction.
+func (s *Sink) attempt(ctx context.Context, w *work) (l load, err error) {
+	if err := ctx.Err(); err != nil {
+		return l, err
+	}
+	if err := s.makeLoads(ctx); err != nil {
+		return l, err
+	}
+	if !w.looked { // what is there when the put begins, and nothing that comes while it waits for the lock
+		now, err := s.last(ctx, s.pool, w.at)
+		if err != nil {
+			return l, err
+		}
+		w.looked, w.over = true, now.version()
+	}
+	fresh := load{token: rand.Text()}
+	commits := false
+	err = s.within(ctx, func(tx pgx.Tx) error {
+		if err := s.lock(ctx, tx, w.at); err != nil {
+			return err
+		}
+		now, err := s.last(ctx, tx, w.at)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(w.sent, now) { // an earlier attempt did it, and its answer was lost
+			fresh = now
+			return nil
+		}
+		w.sent = nil // none of them has happened, and none is left that could
+		if now.version() != w.over {
+			return conflict(w.over, now)
+		}
+		if err := s.ensure(ctx, tx, w.at.table, w.part.Schema); err != nil {
+			return err
+		}
+		fresh.sequence = now.sequence + 1
+		fingerprint, err := s.replace(ctx, tx, w)
+		if err != nil {
+			return err
+		}
+		if err := s.keep(ctx, tx, w.at, fresh, w.part, fingerprint); err != nil {
+			return err
+		}
+		commits = true
+		return ctx.Err()
+	}, func() {
+		if commits {
+			w.sent = append(w.sent, fresh)
+		}
+	})
+	if err == nil {
+		w.sent = nil
+	}
+	return fresh, err
+}
+
+func conflict(over string, now load) error {
+	have, want := "nothing", "nothing"
+	if now.sequence > 0 {
+		have = "version " + now.version()
+	}
+	if over != "" {
+		want = "version " + over
+	}
+	return fmt.Errorf("%w: %s is there, and the put may replace %s only", sinks.ErrConflict, have, want)
+}
+
+// begin opens a transaction. A role's or a server's own limits must not end a COPY, which has the put's; a client that died
+// without a word is noticed in a minute, so that its lock goes; and who switched off that a commit waits for the disk didn't mean
+// a ledger that relies on it.
+const begin = `BEGIN;
+SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '1min';
+SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3;
+SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`
+
+// within does something in a transaction, and commits it. Before COMMIT is sent, committing is called. A COMMIT that is under way
+// isn't cut short by the end of the context, which would leave its outcome unknown.
+func (s *Sink) within(ctx context.Context, do func(tx pgx.Tx) error, committing ...func()) error {
+	c, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release() // one whose transaction isn't over is closed
+	tx, err := c.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		ended, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
+		defer stop()
+		_ = tx.Rollback(ended) // the connection is closed when that fails
+		return err
+	}
+	ended, stop := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer stop()
+	for _, f := range committing {
+		f()
+	}
+	return tx.Commit(ended)
+}
+
+// commitTime bounds the wait for the answer to COMMIT, which takes milliseconds, or as long as a synchronous standby.
+const commitTime = 10 * time.Second
+
+// makeLoads makes the table of loads if it isn't there.
+func (s *Sink) makeLoads(ctx context.Context) error {
+	there, err := s.exists(ctx, s.pool, loadsTable)
+	if err != nil || there {
+		return err
+	}
+	return s.within(ctx, func(tx pgx.Tx) error {
+		if err := s.takeTable(ctx, tx, loadsTable); err != nil {
+			return err
+		}
+		if err := s.mayCreate(ctx, tx); err != nil {
+			return err
+		}
+		return run(ctx, tx, []string{
+			"CREATE TABLE IF NOT EXISTS " + s.named(loadsTable) + " (" + loadsColumns + ")",
+			"COMMENT ON TABLE " + s.named(loadsTable) + " IS " + literal("What reportferry put into each partition last. Don't change it: puts go by it."),
+		})
+	})
+}
+
+// run executes statements one after the other.
+func run(ctx context.Context, tx pgx.Tx, statements []string) error {
+	for _, sql := range statements {
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package pgsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	mostTries  = 8 // of what passes in seconds, as a restart does; about a minute in all, on average
+	firstPause = time.Second
+	mostPause  = 16 * time.Second
+)
+
+// lockNotAvailable is the state of a statement that lock_timeout ended.
+const lockNotAvailable = "55P03"
+
+// passing are the states of errors that pass by themselves, or by another transaction
+// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+var passing = map[string]bool{
+	"57P01": true, "57P02": true, "57P03": true, // the server stops, has crashed, or is starting
+	"53300": true,                // too many connections
+	"40001": true, "40P01": true, // another transaction was in the way
+	lockNotAvailable: true,
+	"25P03":          true, // the session was idle for too long: this process slept
+}
+
+// repeat calls until the call succeeds, or fails in a way that another try can't change. It is the only layer of retries.
+func (s *Sink) repeat(ctx context.Context, call func() error) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = firstPause/2, mostPause/2
+	pause.Multiplier, pause.RandomizationFactor = 2, 1 // from nothing to twice the interval: those that failed together come back apart
+	var last error
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		if last = call(); last != nil && (ctx.Err() != nil || !passes(last)) {
+			return struct{}{}, backoff.Permanent(last)
+		}
+		return struct{}{}, last
+	}, backoff.WithBackOff(pause), backoff.WithMaxTries(mostTries), backoff.WithMaxElapsedTime(0))
+	switch ended := ctx.Err(); {
+	case err == nil || ended == nil:
+		return err
+	case last != nil && !errors.Is(last, ended): // pgx tells of the connection that it has cut
+		return fmt.Errorf("%w, after: %w", ended, last)
+	}
+	return last
+}
+
+// passes reports whether another try may help.
+func passes(err error) bool {
+	var answer *pgconn.PgError
+	var dialled *net.OpError
+	var unknown *net.DNSError
+	var unconnected *pgconn.ConnectError
+	switch {
+	case errors.Is(err, errSource):
+		return false
+	case errors.As(err, &answer):
+		return passing[answer.Code] || strings.HasPrefix(answer.Code, "08")
+	case errors.As(err, &unknown) && unknown.IsNotFound:
+		return false
+	}
+	return errors.As(err, &dialled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) ||
+		pgconn.SafeToRetry(err) && !errors.As(err, &unconnected) // which says so of a wrong certificate too
+}
+
+func sqlState(err error) string {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		return answer.Code
+	}
+	return ""
+}
+
+// explain writes an error in one line, and adds advice where the reason is known.
+func (s *Sink) explain(err error) error {
+	var known *refusal
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	text := err.Error()
+	var answer *pgconn.PgError
+	state := ""
+	if errors.As(err, &answer) {
+		state = answer.Code
+		said := strings.TrimRight(answer.Message, ". \n")
+		if answer.Detail != "" {
+			said += "; " + strings.TrimRight(answer.Detail, ". \n")
+		}
+		text = strings.Replace(text, answer.Error(), fmt.Sprintf("Postgres answered %s: %s", state, said), 1)
+	}
+	text = strings.Join(strings.Fields(text), " ") // that of a connection has several lines
+	if advice := s.advice(state); advice != "" {
+		text += "; " + advice
+	}
+	return &refusal{text: text, cause: err, denied: denied[state]}
+}
+
+// denied are the states of which errors.Is says fs.ErrPermission.
+var denied = map[string]bool{"28000": true, "28P01": true, "42501": true}
+
+func (s *Sink) advice(state string) string {
+	switch state {
+	case "28000", "28P01":
+		return "the user is in the sink's URL, or PGUSER; the password is in the URL as ${NAME} of an environment variable, in PGPASSWORD, or in " +
+			"the file that PGPASSFILE names; and pg_hba.conf of the server says who may come from where"
+	case "42501":
+		return fmt.Sprintf("the role that loads must own the job's table and %[1]s, or be a member of the role that does, and may CREATE in the schema %[2]s; "+
+			"ALTER TABLE ... OWNER TO hands a table over", loadsTable, s.schema)
+	case "3D000":
+		return "create the database first"
+	case "53300":
+		return fmt.Sprintf("each process of reportferry takes at most %d connections", mostConnections)
+	case "53100":
+		return "the server's disk is full"
+	case "25006":
+		return "this server takes no writes: is it a replica?"
+	}
+	return ""
+}
+
+// A refusal is an error in one line.
+type refusal struct {
+	text   string
+	cause  error
+	denied bool // a retry can't help: errors.Is says fs.ErrPermission
+}
+
+func (r *refusal) Error() string { return r.text }
+func (r *refusal) Unwrap() error { return r.cause }
+
+// Is lets callers who know nothing of Postgres recognise a missing permission as fs.ErrPermission.
+func (r *refusal) Is(target error) bool { return r.denied && target == fs.ErrPermission }

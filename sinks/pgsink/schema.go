@@ -1,0 +1,127 @@
+package pgsink
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// typeNames are the column types as format_type of Postgres writes them
+// (https://www.postgresql.org/docs/current/datatype.html).
+var typeNames = map[sinks.ColumnType]string{
+	sinks.String: "text", sinks.Date: "date", sinks.DateTime: "timestamp without time zone", sinks.Instant: "timestamp with time zone",
+	sinks.Int64: "bigint", sinks.Decimal: "numeric(18,6)", sinks.Double: "double precision",
+}
+
+// longestName is the most bytes of a name. Postgres cuts longer ones without an error, so that two become one
+// (https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-IDENTIFIERS).
+const longestName = 63
+
+// checkSchema refuses what Postgres would refuse later with a less helpful message, or change silently.
+func checkSchema(schema *sinks.Schema) error {
+	if len(schema.Columns) == 0 {
+		return errors.New("the table's schema has no columns")
+	}
+	has := map[string]sinks.ColumnType{}
+	for _, c := range schema.Columns {
+		switch {
+		case typeNames[c.Type] == "":
+			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
+		case len(c.Name) > longestName:
+			return fmt.Errorf("column %s: Postgres takes names of at most %d bytes; give it another name or leave it out", c.Name, longestName)
+		case has[c.Name] != "":
+			return fmt.Errorf("column %s: two columns have that name", c.Name)
+		}
+		has[c.Name] = c.Type
+	}
+	for _, columns := range schema.Indexes {
+		for _, name := range columns {
+			if has[name] == "" {
+				return fmt.Errorf("the table should have an index on %s, which isn't one of its columns", name)
+			}
+		}
+	}
+	if schema.Period == "whole" {
+		if schema.Partitioned {
+			return errors.New("partitioned is for a table with periods, and this one has none")
+		}
+		return nil
+	}
+	if t := has[schema.On]; t != sinks.Date && t != sinks.DateTime {
+		return fmt.Errorf("the table's partitions are by %q, which isn't a date or a timestamp of it", schema.On)
+	}
+	return nil
+}
+
+// indexes are those that the table needs: by its date, unless it has a child for each, because each put deletes by it; and those
+// that the config asks for.
+func indexes(schema *sinks.Schema) [][]string {
+	wanted := slices.Clone(schema.Indexes)
+	byDate := func(columns []string) bool { return columns[0] == schema.On }
+	if schema.On != "" && !schema.Partitioned && !slices.ContainsFunc(wanted, byDate) {
+		wanted = append(wanted, []string{schema.On})
+	}
+	return wanted
+}
+
+// creation is the statements that make a table.
+func (s *Sink) creation(name string, schema *sinks.Schema) []string {
+	var columns []string
+	for _, c := range schema.Columns {
+		columns = append(columns, definition(c.Name, typeNames[c.Type], c.Required))
+	}
+	made := "CREATE TABLE " + s.named(name) + " (" + strings.Join(columns, ", ") + ")"
+	if schema.Partitioned {
+		made += " PARTITION BY RANGE (" + quote(schema.On) + ")"
+	}
+	statements := []string{made}
+	if schema.About != nil && schema.About.Text != "" {
+		statements = append(statements, "COMMENT ON TABLE "+s.named(name)+" IS "+literal(schema.About.Text))
+	}
+	for _, c := range schema.Columns {
+		statements = append(statements, s.describe(name, c)...)
+	}
+	for _, columns := range indexes(schema) {
+		statements = append(statements, s.index(name, columns))
+	}
+	return statements
+}
+
+func definition(name, of string, required bool) string {
+	if required {
+		of += " NOT NULL"
+	}
+	return quote(name) + " " + of
+}
+
+func (s *Sink) describe(table string, c sinks.Column) []string {
+	if c.Text() == "" {
+		return nil
+	}
+	return []string{"COMMENT ON COLUMN " + s.named(table) + "." + quote(c.Name) + " IS " + literal(c.Text())}
+}
+
+func (s *Sink) index(table string, columns []string) string {
+	return "CREATE INDEX ON " + s.named(table) + " (" + names(columns) + ")"
+}
+
+// named is the quoted name of a table with its schema.
+func (s *Sink) named(table string) string { return pgx.Identifier{s.schema, table}.Sanitize() }
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+func names(columns []string) string {
+	var quoted []string
+	for _, c := range columns {
+		quoted = append(quoted, quote(c))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// literal is a text in SQL. Statements that define something take no parameters.
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

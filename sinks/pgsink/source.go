@@ -1,0 +1,193 @@
+package pgsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+const (
+	rowsAtOnce  = 256       // that are decoded into memory
+	readAtOnce  = 64 << 10  // bytes of a column's chunk
+	copyAtOnce  = 128 << 10 // bytes of encoded rows from which no more are added
+	microsecond = int64(time.Second / time.Microsecond)
+)
+
+// errSource marks errors of the part's file, against which another try can't help.
+var errSource = errors.New("read the part")
+
+// A source reads a part's file as the body of a COPY in Postgres's binary form: a header, rows of fields, each a length and
+// its bytes, and a trailer (https://www.postgresql.org/docs/current/sql-copy.html, Binary Format). It gives io.EOF only when
+// the file had exactly the part's size and the context hasn't ended: COPY is completed at io.EOF and not before.
+//
+// The library's own CopyFrom can't freeze rows, and takes every value as an any: 2.1 s of CPU and 36 million allocations for a
+// million rows of ten columns, against 0.5 s and 16 thousand.
+type source struct {
+	ctx         context.Context
+	columns     []string // of the file, in its order
+	fingerprint string
+	err         error // what went wrong with the file
+
+	file   io.ReadCloser
+	at     io.ReaderAt
+	size   int64
+	groups []parquet.RowGroup
+	fields []field
+
+	mu      sync.Mutex // the library may still read when COPY has failed
+	stopped bool
+	closed  error
+	rows    parquet.Rows
+	batch   []parquet.Row
+	n       int64 // rows so far
+	buf     []byte
+	rest    []byte // of buf, not read yet
+	ended   bool   // the trailer is in buf
+}
+
+var header = append([]byte("PGCOPY\n\xff\r\n\x00"), make([]byte, 8)...) // no flags, and no extension
+
+func openPart(ctx context.Context, w *work) (*source, error) {
+	file, err := w.part.Open()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errSource, err)
+	}
+	s := &source{ctx: ctx, file: file, size: w.part.Size, batch: make([]parquet.Row, rowsAtOnce), rest: header}
+	if err := s.open(w); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", errSource, err), s.stop())
+	}
+	return s, nil
+}
+
+func (s *source) open(w *work) error {
+	var ok bool
+	if s.at, ok = s.file.(io.ReaderAt); !ok {
+		return fmt.Errorf("a %T can't be read here and there, as Parquet needs", s.file)
+	}
+	f, err := parquet.OpenFile(s.at, s.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(readAtOnce))
+	if err != nil {
+		return err
+	}
+	s.fingerprint, _ = f.Lookup("fingerprint")
+	s.groups = f.RowGroups()
+	for _, c := range f.Root().Columns() {
+		encode, err := fieldOf(c, w)
+		if err != nil {
+			return fmt.Errorf("column %s: %w", c.Name(), err)
+		}
+		s.columns, s.fields = append(s.columns, c.Name()), append(s.fields, encode)
+	}
+	return nil
+}
+
+// stop closes the file once. After it nothing reads it any more.
+func (s *source) stop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return s.closed
+	}
+	s.stopped = true
+	if s.rows != nil {
+		_ = s.rows.Close() // it holds memory only
+	}
+	s.closed = s.file.Close()
+	return s.closed
+}
+
+// Read gives the next bytes of the COPY.
+func (s *source) Read(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped || s.err != nil {
+		return 0, errors.Join(s.err, io.ErrClosedPipe)
+	}
+	for len(s.rest) == 0 {
+		if s.ended {
+			return 0, io.EOF
+		}
+		s.buf = s.buf[:0]
+		for len(s.buf) < copyAtOnce && !s.ended {
+			if err := s.next(); err != nil {
+				s.err = fmt.Errorf("%w: %w", errSource, err)
+				return 0, s.err
+			}
+		}
+		s.rest = s.buf
+	}
+	n := copy(b, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// next encodes the next rows, or the trailer.
+func (s *source) next() error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	if s.rows == nil {
+		if len(s.groups) == 0 {
+			s.buf, s.ended = append(s.buf, 0xff, 0xff), true
+			return s.end()
+		}
+		s.rows, s.groups = s.groups[0].Rows(), s.groups[1:]
+	}
+	n, err := s.rows.ReadRows(s.batch)
+	for _, row := range s.batch[:n] {
+		if err := s.row(row); err != nil {
+			return err
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = s.rows.Close()
+		s.rows = nil
+	}
+	return err
+}
+
+func (s *source) row(row parquet.Row) (err error) {
+	s.n++
+	if len(row) != len(s.fields) {
+		return fmt.Errorf("row %d has %d values for %d columns", s.n, len(row), len(s.fields))
+	}
+	s.buf = append(s.buf, byte(len(row)>>8), byte(len(row)))
+	for i, v := range row {
+		if v.IsNull() {
+			s.buf = append(s.buf, 0xff, 0xff, 0xff, 0xff)
+			continue
+		}
+		if s.buf, err = s.fields[i](s.buf, v); err != nil {
+			return fmt.Errorf("row %d, column %s: %w", s.n, s.columns[i], err)
+		}
+	}
+	return nil
+}
+
+// end looks whether the file ends where the part does.
+func (s *source) end() error {
+	var more [1]byte
+	switch n, err := s.at.ReadAt(more[:], s.size); {
+	case n > 0:
+		return fmt.Errorf("the file is longer than the part's %d bytes", s.size)
+	case err != nil && !errors.Is(err, io.EOF):
+		return err
+	}
+	return s.ctx.Err()
+}
+
+// typeOf is the type of the column of that name.
+func typeOf(schema *sinks.Schema, name string) sinks.ColumnType {
+	for _, c := range schema.Columns {
+		if c.Name == name {
+			return c.Type
+		}
+	}
+	return ""
+}

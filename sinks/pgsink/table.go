@@ -1,0 +1,144 @@
+package pgsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// Facts are what Postgres says of a table.
+type facts struct {
+	kind    string // of pg_class.relkind: r is a table, p one with partitions; empty: there is no such table
+	by      string // what its partitions go by
+	ours    bool   // this program has loaded it
+	columns []column
+	indexes [][]string
+}
+
+type column struct {
+	name, of string
+	required bool // NOT NULL
+	filled   bool // it has a default, or is computed
+}
+
+func (s *Sink) facts(ctx context.Context, db querier, table string) (f facts, err error) {
+	var oid uint32
+	err = db.QueryRow(ctx, "SELECT oid, relkind::text, coalesce(pg_get_partkeydef(oid), '') FROM pg_class WHERE oid = to_regclass($1)",
+		s.named(table)).Scan(&oid, &f.kind, &f.by)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return facts{}, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	if known, err := s.exists(ctx, db, loadsTable); err != nil {
+		return f, err
+	} else if known {
+		if err := db.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+s.named(loadsTable)+" WHERE table_name = $1)", table).Scan(&f.ours); err != nil {
+			return f, err
+		}
+	}
+	rows, err := db.Query(ctx, `SELECT attname::text, format_type(atttypid, atttypmod), attnotnull, atthasdef OR attidentity <> ''
+		FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, oid)
+	if err != nil {
+		return f, err
+	}
+	var c column
+	if _, err = pgx.ForEachRow(rows, []any{&c.name, &c.of, &c.required, &c.filled}, func() error {
+		f.columns = append(f.columns, c)
+		return nil
+	}); err != nil {
+		return f, err
+	}
+	rows, err = db.Query(ctx, `SELECT array_agg(attname::text ORDER BY place) FROM pg_index
+		CROSS JOIN unnest(indkey) WITH ORDINALITY AS key (number, place) JOIN pg_attribute ON attrelid = indrelid AND attnum = number
+		WHERE indrelid = $1 AND indpred IS NULL GROUP BY indexrelid`, oid)
+	if err != nil {
+		return f, err
+	}
+	f.indexes, err = pgx.CollectRows(rows, pgx.RowTo[[]string])
+	return f, err
+}
+
+// ensure makes the table, or gives it the columns and the indexes that it lacks. One that can't be brought to the schema is an error.
+func (s *Sink) ensure(ctx context.Context, tx pgx.Tx, table string, schema *sinks.Schema) error {
+	have, err := s.facts(ctx, tx, table)
+	if err != nil {
+		return err
+	}
+	changes, err := s.changes(table, have, schema)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	if err := s.takeTable(ctx, tx, table); err != nil {
+		return err
+	}
+	if have, err = s.facts(ctx, tx, table); err != nil { // another put may have made the changes
+		return err
+	}
+	if changes, err = s.changes(table, have, schema); err != nil || len(changes) == 0 {
+		return err
+	}
+	if have.kind == "" {
+		if err := s.mayCreate(ctx, tx); err != nil {
+			return err
+		}
+		// The loads of a table that somebody dropped mean nothing for a new one.
+		if _, err := tx.Exec(ctx, "DELETE FROM "+s.named(loadsTable)+" WHERE table_name = $1", table); err != nil {
+			return err
+		}
+	} else if err := s.exclusively(ctx, tx, table); err != nil {
+		return fmt.Errorf("change the table: %w", err)
+	}
+	if err := run(ctx, tx, changes); err != nil {
+		return fmt.Errorf("change the table: %w", err)
+	}
+	return nil
+}
+
+// changes are the statements that bring a table to a schema.
+func (s *Sink) changes(table string, have facts, schema *sinks.Schema) ([]string, error) {
+	if have.kind == "" {
+		return s.creation(table, schema), nil
+	}
+	missing, err := compare(table, have, schema)
+	if err != nil {
+		return nil, err
+	}
+	var statements []string
+	for _, c := range missing { // never NOT NULL: rows that exist have no value for it
+		statements = append(statements, "ALTER TABLE "+s.named(table)+" ADD COLUMN "+definition(c.Name, typeNames[c.Type], false))
+		statements = append(statements, s.describe(table, c)...)
+	}
+	for _, wanted := range indexes(schema) {
+		if !slices.ContainsFunc(have.indexes, func(columns []string) bool { return slices.Equal(columns, wanted) }) {
+			statements = append(statements, s.index(table, wanted))
+		}
+	}
+	return statements, nil
+}
+
+// mayCreate says in words of its own what Postgres would say in others, when it makes a table: the schema isn't there, or the role may
+// make nothing in it.
+func (s *Sink) mayCreate(ctx context.Context, tx pgx.Tx) error {
+	var there, may bool
+	var role string
+	err := tx.QueryRow(ctx, `SELECT to_regnamespace($1) IS NOT NULL,
+		coalesce(has_schema_privilege(to_regnamespace($1), 'USAGE') AND has_schema_privilege(to_regnamespace($1), 'CREATE'), false), current_user::text`,
+		quote(s.schema)).Scan(&there, &may, &role)
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		return fmt.Errorf("the schema %s doesn't exist; create it, for example by CREATE SCHEMA %s AUTHORIZATION %s", s.schema, quote(s.schema), quote(role))
+	case !may:
+		return &refusal{denied: true, text: fmt.Sprintf("the role %s may not make tables in the schema %s; GRANT USAGE, CREATE ON SCHEMA %s TO %s allows it",
+			role, s.schema, quote(s.schema), quote(role))}
+	}
+	return nil
+}

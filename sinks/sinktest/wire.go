@@ -1,0 +1,146 @@
+//go:build servers
+
+package sinktest
+
+import (
+	"bytes"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A Wire is a proxy before a Postgres, which breaks once when it is told so. Connections through it aren't encrypted.
+type Wire struct {
+	Addr string
+	to   string
+
+	mu    sync.Mutex
+	fault WireFault
+	nth   int // what was counted since the fault was set
+	broke bool
+}
+
+// A WireFault is what becomes of a connection.
+type WireFault struct {
+	Kind  string
+	Nth   int           // which message or commit it happens at, from 1
+	Delay time.Duration // of a late commit
+}
+
+// The kinds of faults.
+const (
+	WireReset  = "reset"  // the connection ends before the nth piece from the client goes on
+	WireMute   = "mute"   // the nth piece goes on, and its answer doesn't: the connection ends instead
+	WireUnsent = "unsent" // the connection ends before the nth COMMIT goes on
+	WireLost   = "lost"   // the nth COMMIT is done, and its answer is lost
+	WireLate   = "late"   // the client's connection ends at the nth COMMIT, which the server gets after the delay
+)
+
+// NewWire is a way to the server until the end of the test.
+func NewWire(t testing.TB, p *Postgres) *Wire {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	w := &Wire{Addr: listener.Addr().String(), to: p.Addr}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go w.carry(client)
+		}
+	}()
+	return w
+}
+
+// Break sets the fault.
+func (w *Wire) Break(f WireFault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fault, w.nth, w.broke = f, 0, false
+}
+
+// Broke tells whether the fault has happened.
+func (w *Wire) Broke() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.broke
+}
+
+// due gives the fault that happens at a piece from the client, or none.
+func (w *Wire) due(piece []byte) WireFault {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	commit := bytes.Contains(piece, []byte("commit\x00"))
+	if w.broke || w.fault.Kind == "" || !commit && w.fault.Kind != WireReset && w.fault.Kind != WireMute {
+		return WireFault{}
+	}
+	if w.nth++; w.nth < w.fault.Nth {
+		return WireFault{}
+	}
+	w.broke = true
+	return w.fault
+}
+
+func (w *Wire) carry(client net.Conn) {
+	defer client.Close() //nolint:errcheck // one end of two, whose other end may be gone
+	server, err := net.Dial("tcp", w.to)
+	if err != nil {
+		return // as a server that is away
+	}
+	var muted sync.Mutex // held while answers go to the client
+	dead := false
+	go func() {
+		defer client.Close() //nolint:errcheck // as above
+		piece := make([]byte, 64<<10)
+		for {
+			n, err := server.Read(piece)
+			muted.Lock()
+			if !dead {
+				_, _ = client.Write(piece[:n]) // the client may be gone
+			}
+			over := dead
+			muted.Unlock()
+			if err != nil {
+				return
+			}
+			if over && n > 0 { // the answer that must not come through
+				_ = client.Close()
+			}
+		}
+	}()
+	mute := func() { muted.Lock(); dead = true; muted.Unlock() }
+	piece := make([]byte, 64<<10)
+	for {
+		n, err := client.Read(piece)
+		switch fault := w.due(piece[:n]); fault.Kind {
+		case WireReset, WireUnsent:
+			_ = server.Close()
+			return
+		case WireMute, WireLost:
+			mute()
+		case WireLate:
+			mute()
+			_ = client.Close()
+			time.Sleep(fault.Delay)
+			_, _ = server.Write(piece[:n]) // it may have been ended
+			time.Sleep(fault.Delay)        // for the server to do it before the connection ends
+			_ = server.Close()
+			return
+		}
+		if n > 0 {
+			if _, err := server.Write(piece[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			_ = server.Close()
+			return
+		}
+	}
+}
