@@ -23,7 +23,8 @@ type Job struct {
 	Sinks    []string // URLs; none of a kind that fills no table
 	line     int      // of the entry in the file
 
-	Warehouse Warehouse // what its sinks that are databases make of its table
+	Warehouse Warehouse // what BigQuery makes of its table
+	Postgres  Postgres  // what a Postgres makes of it
 
 	Report  *Report  // kind report, else nil
 	Events  *Events  // kind events, else nil
@@ -93,8 +94,9 @@ func jobFields(j *Job) []strict.Field {
 			"The schedule only says when to look; the ledger says what is missing. Without a schedule the job runs when it is asked for."),
 		strict.Optional("zone", zone, &j.Zone, "Europe/Berlin", "IANA zone of the schedule. Together with timezone_id it also says where the report's days begin and end."),
 		strict.Optional("table", name, &j.Table, "installs", "Name of the table, when it isn't the job's. No two jobs may share one."),
-		strict.Required("sinks", strict.TextsOf(bucketURL), &j.Sinks, "[file://./out]", "URLs of the places that the table is put into: buckets by file://, gs://, s3:// or azblob://, and datasets by bigquery://project/dataset."),
+		strict.Required("sinks", strict.TextsOf(bucketURL), &j.Sinks, "[file://./out]", "URLs of the places that the table is put into: buckets by file://, gs://, s3:// or azblob://, datasets by bigquery://project/dataset, and schemas of a Postgres by postgres://host/database/schema."),
 		strict.Optional("bigquery", warehouse, &j.Warehouse, "", "What the tables are like that BigQuery keeps for this job."),
+		strict.Optional("postgres", postgres, &j.Postgres, "", "What the tables are like that a Postgres keeps for this job."),
 	}
 }
 

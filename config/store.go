@@ -16,7 +16,8 @@ var stores = map[string]string{
 	"adl": "did you mean azblob://container/path?", "adls": "did you mean azblob://container/path?",
 	"bq": "did you mean bigquery://project/dataset?", "bigq": "did you mean bigquery://project/dataset?",
 	"http": webAddress, "https": webAddress,
-	"duckdb": loads, "postgres": loads, "postgresql": loads, "redshift": loads, "snowflake": loads, "databricks": loads,
+	"postgresql": postgresURL, "pg": postgresURL, "pgsql": postgresURL,
+	"duckdb": loads, "redshift": loads, "snowflake": loads, "databricks": loads,
 	"clickhouse": loads, "mysql": loads, "mssql": loads, "sqlite": loads, "motherduck": loads, "athena": loads, "iceberg": loads,
 	"parquet": loads, "csv": "files are always Parquet; want a URL such as file://./out",
 	"dbfs": "want the bucket behind it, such as s3://bucket/prefix",
@@ -26,7 +27,8 @@ var stores = map[string]string{
 const (
 	bucketOrFolder = "want a bucket such as s3://bucket/prefix, or a folder such as file:///mnt/out"
 	webAddress     = "want the bucket by its own scheme: gs://bucket/prefix, s3://bucket/prefix or azblob://container/prefix"
-	loads          = "no database is written but BigQuery: put Parquet files into a bucket or folder, such as file://./out, and read or load them from there"
+	postgresURL    = "did you mean postgres://user@host/database/schema?"
+	loads          = "no database is written but BigQuery and Postgres: put Parquet files into a bucket or folder, such as file://./out, and read or load them from there"
 )
 
 // noSuchStore notes a URL whose scheme another program has, or a path without one. Messages don't repeat a URL, whose query may
@@ -45,6 +47,8 @@ func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
 		d.Fail(n, "%s: write file://./out for a folder beside you, where the command runs, and file:///out for one at the root", key)
 	case key == "ledger" && scheme == "bigquery":
 		d.Fail(n, "%s: the ledger is kept in a bucket or a folder, not in BigQuery; the key audit puts what runs did there", key)
+	case key == "ledger" && scheme == "postgres":
+		d.Fail(n, "%s: the ledger is kept in a bucket or a folder, not in Postgres", key)
 	case projectAlone.MatchString(s):
 		d.Fail(n, "%s: the dataset is missing; want bigquery://project/dataset", key)
 	case plainPath.MatchString(s):

@@ -6,7 +6,7 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// Warehouse is what a job asks of the tables that a warehouse keeps for it.
+// Warehouse is what a job asks of the tables that BigQuery keeps for it.
 type Warehouse struct {
 	ClusterBy     []string // columns, at most four; none: the kind's choice
 	RequireFilter bool     // queries must say which partitions they read

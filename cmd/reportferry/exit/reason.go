@@ -29,7 +29,7 @@ var Reasons = []struct {
 	{"emptied", "an answer without rows for a period that had some; the old rows stay", is(partition.ErrEmptied)},
 	{"file", "a file of ad spend or of choices on sharing has too many wrong rows, or changed after its records were forgotten", is(outbox.ErrTooMany, outbox.ErrForgotten)},
 	{"migration", "an app's migration, or an event of it, failed; the next run tries again", is(apps.ErrMigration)},
-	{"sink", "a bucket or BigQuery didn't take a partition", as[*partition.SinkError]},
+	{"sink", "a bucket or a database didn't take a partition", as[*partition.SinkError]},
 	{"raw", "the store of raw answers didn't take one, and raw_required is set", as[*raw.KeepError]},
 	{"answer", "the service's answer isn't what was asked for: a column more or less, or a cell of another type", func(err error) bool {
 		return as[*table.HeaderError](err) || as[*table.CellError](err) || errors.Is(err, table.ErrEmpty)

@@ -1,8 +1,10 @@
 package lineage
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"net"
 	"net/url"
 	"path"
 	"strings"
@@ -78,6 +80,9 @@ func place(sink, table string) (namespace, name string) {
 	switch at.Scheme {
 	case "bigquery":
 		return "bigquery", strings.Join([]string{at.Host, strings.Trim(at.Path, "/"), table}, ".")
+	case "postgres":
+		database, schema, _ := strings.Cut(strings.Trim(at.Path, "/"), "/")
+		return "postgres://" + net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), "5432")), strings.Join([]string{database, cmp.Or(schema, "public"), table}, ".")
 	case "file":
 		return "file", path.Join(at.Host, at.Path, table)
 	case "azblob":

@@ -121,11 +121,11 @@ func SinkURL(to string) string {
 }
 
 // LedgerBeside is a ledger in the folder or under the prefix that holds the tables. Its name begins with a dot, so that readers
-// take it for no table, and nothing in it is Parquet. A dataset holds tables alone: with one, the ledger is in the working
+// take it for no table, and nothing in it is Parquet. A database holds tables alone: with one, the ledger is in the working
 // directory.
 func LedgerBeside(sink string) string {
 	u, err := url.Parse(sink)
-	if err != nil || u.Scheme == "bigquery" {
+	if err != nil || u.Scheme == "bigquery" || u.Scheme == "postgres" {
 		return "file://./.reportferry"
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/.reportferry"

@@ -31,6 +31,7 @@ func TestPlaces(t *testing.T) {
 		"s3://b/p?region=r":     {"s3://b/p?region=r", "s3://b/p/.reportferry?region=r"},
 		"file://./o?key={t}":    {"file://./o?key={t}", "file://./o/.reportferry"},
 		"bigquery://project/ds": {"bigquery://project/ds", "file://./.reportferry"},
+		"postgres://host/db":    {"postgres://host/db", "file://./.reportferry"},
 	} {
 		if got := [2]string{SinkURL(to), LedgerBeside(SinkURL(to))}; got != want {
 			t.Errorf("%s: %q, want %q", to, got, want)

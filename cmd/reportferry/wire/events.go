@@ -37,7 +37,7 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		},
 		States: s.Config.States, Rebaseline: a.Rebaseline, Apps: c.Events.Apps, Search: c.Events.Search,
 		Codec: c.Events.Codec, SpoolDir: s.Spool, Budget: s.Budget, Log: s.Log,
-		Warehouse: tablesOf(c.Warehouse),
+		Warehouse: tablesOf(c),
 	})
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
 }

@@ -45,7 +45,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,
 			Parameters: r.Parameters, Filters: r.Filters,
 		},
-		Warehouse: tablesOf(c.Warehouse), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: partition.OnEmpty(r.OnEmpty),
+		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: partition.OnEmpty(r.OnEmpty),
 		Reconcile: report.Reconcile(r.Reconcile), Drift: report.Drift(r.Drift), Probe: r.Probe,
 		Codec: r.Codec, SpoolDir: s.Spool, Hold: table.HoldSmall, Budget: s.Budget, Raw: kept, Log: s.Log,
 	}
@@ -73,11 +73,12 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
 }
 
-// tablesOf translates the config's options of BigQuery tables for the sinks.
-func tablesOf(w config.Warehouse) sinks.Schema {
+// tablesOf translates the config's options of databases' tables for the sinks.
+func tablesOf(c config.Job) sinks.Schema {
+	w := c.Warehouse
 	return sinks.Schema{
 		ClusterBy: w.ClusterBy, RequireFilter: w.RequireFilter, Expiration: time.Duration(w.ExpireDays) * 24 * time.Hour,
-		KMSKey: w.KMSKey, Labels: w.Labels,
+		KMSKey: w.KMSKey, Labels: w.Labels, Partitioned: c.Postgres.Partitioned, Indexes: c.Postgres.Indexes,
 	}
 }
 
