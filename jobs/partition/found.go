@@ -21,19 +21,24 @@ type readable interface {
 	At(ctx context.Context, key string) io.ReaderAt
 }
 
+// telling is what a sink can do whose readers find rows, and which remembers what their parts said of themselves.
+type telling interface {
+	// Meaning gives the fingerprint of the part that a partition holds, and the columns of its table.
+	Meaning(ctx context.Context, table string, partition civil.Date) (fingerprint string, columns []string, err error)
+}
+
 // leastFile is the size of the least Parquet file in bytes: the magic number twice, and the length of the end. A store refuses to
 // give a range of an empty object.
 const leastFile = 12
 
-// Found judges the files that Look has found in a sink of which the ledger has no receipt: the ledger is new, or was lost, or the
+// Found judges the parts that Look has found in a sink of which the ledger has no receipt: the ledger is new, or was lost, or the
 // sink is, and somebody with another ledger may fill the table as well. Numbers of the same meaning are fetched again and replaced,
 // and a warning says so. Others are refused, because readers would find both side by side. With replace set, a person has asked
 // for all to be replaced, so that only partitions of another length are refused, which would stay beside the new ones.
 func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error {
 	for _, target := range t.o.Targets {
 		newest, n := t.newest(target)
-		sink, ok := target.Sink.(readable)
-		if n == 0 || newest.Size < leastFile || !ok || t.knows(target) {
+		if n == 0 || newest.Size < leastFile || t.knows(target) {
 			continue
 		}
 		if err := t.Refresh(ctx); err != nil {
@@ -42,19 +47,34 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 		if t.knows(target) { // another process of this ledger has just put them there
 			continue
 		}
-		file := &watched{ReaderAt: sink.At(ctx, newest.Key)}
-		c, err := table.Contents(file, newest.Size)
-		if file.err != nil { // what can't be read may be anybody's
-			return fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, newest.Key, file.err)
+		fingerprint, columns, err := t.meaning(ctx, target, newest)
+		if err != nil { // what can't be read may be anybody's
+			return fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, newest.Key, err)
 		}
-		if err != nil || c.Notes["fingerprint"] == "" {
+		if fingerprint == "" {
 			continue // nothing of ours, which Publish refuses to replace
 		}
-		if err := t.judge(target, n, c, now, replace); err != nil {
+		if err := t.judge(target, n, fingerprint, columns, now, replace); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// meaning gives the fingerprint and the columns of what a sink holds; none of what this program didn't write.
+func (t *Table) meaning(ctx context.Context, target ledger.Target, o sinks.Object) (fingerprint string, columns []string, err error) {
+	switch sink := target.Sink.(type) {
+	case readable:
+		file := &watched{ReaderAt: sink.At(ctx, o.Key)}
+		c, err := table.Contents(file, o.Size)
+		if err != nil && file.err == nil {
+			return "", nil, nil // no Parquet file
+		}
+		return c.Notes["fingerprint"], c.Columns, file.err
+	case telling:
+		return sink.Meaning(ctx, t.Name(), o.Partition)
+	}
+	return "", nil, nil
 }
 
 // A watched file remembers that it couldn't be read, which tells nothing of what it holds.
@@ -71,21 +91,25 @@ func (w *watched) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-func (t *Table) judge(target ledger.Target, n int, c table.Content, now ledger.Shape, replace bool) error {
-	where := fmt.Sprintf("%s already holds files of this table (%d) that this ledger didn't put there", target.Name, n)
+func (t *Table) judge(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape, replace bool) error {
+	parts, unneeded := "partitions", "If they aren't needed, drop the table"
+	if _, ok := target.Sink.(readable); ok {
+		parts, unneeded = "files", "If the files aren't needed, delete them"
+	}
+	where := fmt.Sprintf("%s already holds %s of this table (%d) that this ledger didn't put there", target.Name, parts, n)
 	switch {
-	case c.Notes["fingerprint"] == now.FingerprintID():
+	case fingerprint == now.FingerprintID():
 		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces them. "+
 			"If another config fills this table too, give one of the two jobs another table", "job", t.o.Job)
 		return nil
 	case replace:
-		was := ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: periodOf(c.Columns, now)}}
+		was := ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: periodOf(columns, now)}}
 		return ledger.CheckRebaseline(t.Name(), was, now)
 	}
 	return fmt.Errorf("table %s: %w, because %s. Their numbers mean something else: theirs are the columns %s, "+
 		"or another account, currency, zone or filter. If another config fills this table, give this job another table. "+
-		"If the files aren't needed, delete them, or replace them with run --rebaseline",
-		t.Name(), ledger.ErrRefused, where, strings.Join(c.Columns, ", "))
+		"%s, or replace them with run --rebaseline",
+		t.Name(), ledger.ErrRefused, where, strings.Join(columns, ", "), unneeded)
 }
 
 // knows tells whether a record names what the target holds, or a put to it that was interrupted.

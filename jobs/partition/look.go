@@ -11,9 +11,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// files is what a sink can do whose readers find files rather than rows: its store knows the version of every object.
-// The interface stands here, where it is used, because the engine imports no sink. The bucket's sink has these methods;
-// BigQuery knows no versions of a partition, so changes that somebody else makes to its tables aren't noticed.
+// files is what a sink can do whose store knows the version of every part: a bucket of its objects, a Postgres by a table of loads.
+// The interface stands here, where it is used, because the engine imports no sink. BigQuery knows no versions of a partition,
+// so changes that somebody else makes to its tables aren't noticed.
 type files interface {
 	// Look gives the condition under which what a partition holds now may be replaced, and nothing that comes later.
 	// With own set, this program must have written what is there, else the error is sinks.ErrForeign.
