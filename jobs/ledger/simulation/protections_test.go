@@ -59,6 +59,8 @@ var protections = []protection{
 	}}},
 	{"numbers of claims that were swept stay used", []edit{{
 		"jobs/ledger/claim.go", "u.swept = swept[c.unit]", "u.swept = 0 * swept[c.unit]",
+	}, {
+		"jobs/ledger/claims.go", "s.early[unit]}", "0 * s.early[unit]}",
 	}}},
 	{"claims don't depend on the page", []edit{{
 		"jobs/refresh/window.go", "func (w Window) Claims() []string {\n\tvar names []string\n",
