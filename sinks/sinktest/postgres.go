@@ -31,7 +31,7 @@ type Postgres struct {
 	as     *syscall.SysProcAttr
 	server *exec.Cmd
 	log    bytes.Buffer
-	ended  chan error
+	ended  chan struct{}
 }
 
 // StartPostgres makes a database in a temporary folder and starts its server, until the end of the test.
@@ -118,8 +118,11 @@ func (p *Postgres) Start(t testing.TB) {
 	if err := p.server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p.ended = make(chan error, 1)
-	go func(server *exec.Cmd, ended chan error) { ended <- server.Wait() }(p.server, p.ended)
+	p.ended = make(chan struct{})
+	go func(server *exec.Cmd, ended chan struct{}) {
+		_ = server.Wait() // it is killed
+		close(ended)
+	}(p.server, p.ended)
 	host, port, _ := net.SplitHostPort(p.Addr)
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if p.command("pg_isready", "-q", "-h", host, "-p", port).Run() == nil {
@@ -137,7 +140,7 @@ func (p *Postgres) Crash() {
 		return
 	}
 	_ = p.server.Process.Signal(syscall.SIGQUIT) // it may have ended
-	_ = <-p.ended                                // killed
+	<-p.ended
 	p.server = nil
 }
 
