@@ -191,6 +191,34 @@ func TestReadWhileADropGoesOn(t *testing.T) {
 	}
 }
 
+// A reader that finds an object gone which its segment holds, because a newer segment is being tidied up behind, begins anew: what it has
+// read by then isn't all.
+func TestReadBeginsAnew(t *testing.T) {
+	var meanwhile func()
+	l, store := distantLedger(t, func(call, key string) {
+		if do := meanwhile; do != nil && call == "read" && strings.Contains(key, "/partitions/2026-01-04.") {
+			meanwhile = nil
+			do()
+		}
+	})
+	l.foldAbove, store.Keeps = 0, true
+	ctx := t.Context()
+	table := openTable(t, l)
+	monday, later := record(4, "folded"), record(11, "loose")
+	check(t, table.Commit(ctx, monday))
+	check(t, table.Fold(ctx))
+	check(t, table.Commit(ctx, later))
+	folder := openTable(t, l)
+	meanwhile = func() {
+		_ = folder.Fold(ctx) // makes a segment, and may delete nothing
+		_ = store.Delete(ctx, entryKey("installs", weekOf(monday.Partition), 1))
+	}
+	got := openTable(t, l)
+	if list := got.Sorted(); len(list) != 2 || meanwhile != nil {
+		t.Errorf("%d records of 2: %+v", len(list), list)
+	}
+}
+
 // Readers, writers and folders at once: nothing that was recorded is ever lost.
 func TestFoldWhileOthersWrite(t *testing.T) {
 	everyLedger(t, func(t *testing.T, l *Ledger) {

@@ -192,7 +192,8 @@ func (t *Table) readEntries(ctx context.Context, keys []string) error {
 			case isNotFound(err) && i >= listed: // a person has deleted it
 				return nil
 			case isNotFound(err) && number <= folded[first]:
-				dropped.Store(&err)
+				gone := err // the result is nil by the time that it is looked at
+				dropped.Store(&gone)
 				return nil
 			case err != nil:
 				return err
