@@ -55,7 +55,7 @@ type process struct {
 	early     map[string]time.Duration // as beats, before the unit has begun
 	beats     map[string]time.Duration // by claim: when it sent the last heartbeat that the store has answered
 	expired   map[string]time.Duration // by claim: when it looked at another's that was older than the lease
-	asked     time.Duration            // when it was told whether its claim is still its own, before a put
+	asked     time.Duration            // when the ledger answered it last on the way to a put
 	slept     time.Duration            // when it was suspended last
 }
 

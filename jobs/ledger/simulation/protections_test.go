@@ -1,9 +1,9 @@
 package simulation
 
 // The protections of the engine and its sinks: each as its source has it, and as the source would be without it. Four
-// are missing. The look at the claim before a put and the heartbeat that is answered too late only save work, because
-// the conditions of puts keep readers safe. The second look after a segment needs three compactors at once, which only
-// the model has. That a fold lists segments after it has read records has a test of its own in package ledger.
+// are missing. The heartbeat that is answered too late only saves work, because the conditions of puts keep readers safe. The
+// second look after a segment needs three compactors at once, which only the model has. That a fold lists segments after it
+// has read records, and that the numbers of swept claims stay used, have tests of their own in package ledger.
 var protections = []protection{
 	{"a put is made on the condition of a version", []edit{{
 		"sinks/blobsink/condition.go", "upload.IfMatch = &quoted", "_ = quoted",
@@ -56,11 +56,6 @@ var protections = []protection{
 	}}},
 	{"the second look after a claim", []edit{{
 		"jobs/ledger/claim.go", "if after.swept >= c.number || highest(after.keys) != c.number {", "if highest(after.keys) < 0 {",
-	}}},
-	{"numbers of claims that were swept stay used", []edit{{
-		"jobs/ledger/claim.go", "u.swept = swept[c.unit]", "u.swept = 0 * swept[c.unit]",
-	}, {
-		"jobs/ledger/claims.go", "s.early[unit]}", "0 * s.early[unit]}",
 	}}},
 	{"claims don't depend on the page", []edit{{
 		"jobs/refresh/window.go", "func (w Window) Claims() []string {\n\tvar names []string\n",

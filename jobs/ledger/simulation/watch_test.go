@@ -182,13 +182,13 @@ func (x *watch) equal(when string) {
 // part tells a partition's file from what a sink writes to try its store.
 func (x *watch) part(key string) bool { return strings.HasPrefix(key, table+"/") }
 
-// issued looks at what a process sends: nothing may be published when it could see that its lease was over as it asked
-// for the last time whether the claim is still its own. It may have been put to sleep since, which the condition of the
+// issued looks at what a process sends: nothing may be published when it could see that its lease was over the
+// ledger answered it last on the way to the put. It may have been put to sleep since, which the condition of the
 // put is for.
 func (x *watch) issued(c *call) {
 	p := c.process
 	if c.store == x.world.lake && c.writes() && x.part(c.key) && p.asked-p.beat() > lease && p.knows(p.beat(), p.asked) {
-		x.world.violate("nobody publishes after its lease", "%s sends %s; it asked %v after its last heartbeat whether it may",
+		x.world.violate("nobody publishes after its lease", "%s sends %s; %v after its last heartbeat the ledger answered it last",
 			p.name, c.key, p.asked-p.beat())
 	}
 }
@@ -197,6 +197,9 @@ func (x *watch) issued(c *call) {
 func (x *watch) answered(c *call) {
 	p, claim := c.process, c.key[:max(0, strings.LastIndexByte(c.key, '/'))]
 	_, held := p.beats[claim]
+	if c.result.err == nil && c.store == x.world.ledger && c.publishing { // the put that comes next asks its lease after this
+		p.asked = x.world.now
+	}
 	switch {
 	case c.result.err != nil:
 	case held && c.op == "put":
@@ -205,8 +208,6 @@ func (x *watch) answered(c *call) {
 		p.early[claim] = c.at
 	case c.op == "head" && strings.Contains(claim, "/claims/") && epoch.Add(c.at).Sub(c.result.object.modTime) > lease:
 		p.expired[claim] = c.at
-	case held && c.op == "list" && c.publishing:
-		p.asked = x.world.now
 	}
 }
 
