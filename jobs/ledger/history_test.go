@@ -273,3 +273,35 @@ func TestAFoldGoesOn(t *testing.T) {
 		t.Errorf("after the next fold there is %v, and history has %+v", keys, lines)
 	}
 }
+
+// A fold whose month another process was faster with makes no segment: what its segment left out wouldn't be in history, when the other
+// one knew less and was killed before it made one of its own.
+func TestAFoldEndsWhenAnotherWasFaster(t *testing.T) {
+	l, store := distantLedger(t, nil)
+	l.foldAbove = 1
+	table, said := openTable(t, l), almanac{}
+	day := date("2026-01-15")
+	for night, hash := range []string{"a", "b", "c"} {
+		said.next(t, table, day, hash, Written, moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
+	}
+	at(store, "create", "history/2026-03/000001.json", func() {
+		own, err := l.createOwn(t.Context(), "tables/installs/history/2026-03/000001.json", said[day][:1])
+		check(t, err)
+		if !own {
+			t.Error("the other process wasn't faster")
+		}
+	})
+	for fold := range 2 {
+		check(t, openTable(t, l).Fold(t.Context()))
+		segments, err := l.list(t.Context(), "tables/installs/segments/")
+		check(t, err)
+		if len(segments) != fold {
+			t.Errorf("after %d folds there is %v", fold+1, segments)
+		}
+	}
+	got, err := openTable(t, l).History(t.Context(), day, day.AddDays(1))
+	check(t, err)
+	if fmt.Sprint(lines(got)) != fmt.Sprint(lines(said[day])) {
+		t.Errorf("history is %v, want %v", lines(got), lines(said[day]))
+	}
+}
