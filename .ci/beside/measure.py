@@ -3,6 +3,7 @@ peak of memory, as min, median and max, and as a ratio to the program's. Before 
 has written is held against the answers, money exactly. Arguments: the program; the players' and the emulators' addresses; rounds; and the workloads, or none for
 all of them."""
 import gzip
+import http.client
 import json
 import os
 import shutil
@@ -11,7 +12,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 
 PROGRAM, EMULATORS, ROUNDS, ONLY = sys.argv[1], dict(a.split("=", 1) for a in sys.argv[2].split(",")), int(sys.argv[3]), sys.argv[4:]
@@ -81,19 +84,25 @@ def answers(service, days, folder):
     """Writes the answers about so many days as files of CSV, by weeks, as all of the tools ask for them."""
     first = yesterday - timedelta(days - 1)
     sunday = first - timedelta((first.weekday() + 1) % 7)
-    while sunday <= yesterday:
-        week = f"{max(first, sunday)}:{min(yesterday, sunday + timedelta(6))}"
+
+    def write(n):
+        begin = sunday + timedelta(7 * n)
+        week = f"{max(first, begin)}:{min(yesterday, begin + timedelta(6))}"
         url = f"{service}/reports-service/csv_report?date_period={week}&dimensions=day,{','.join(KEYS)}&metrics={','.join(COUNTS + MONEY + RATIOS)}&currency=USD"
         request = urllib.request.Request(url, headers={"Authorization": "Bearer made-up", "Accept-Encoding": "gzip"})
         for left in range(7, -1, -1):
             try:
-                with urllib.request.urlopen(request) as answer, open(f"{folder}/{sunday}.csv", "wb") as file:
-                    file.write(gzip.decompress(answer.read()))
+                with urllib.request.urlopen(request) as answer:
+                    text = gzip.decompress(answer.read())
                 break
-            except Exception:  # some workloads spoil answers
+            except (urllib.error.HTTPError, http.client.IncompleteRead, EOFError):  # some workloads spoil answers
                 if not left:
                     raise
-        sunday += timedelta(7)
+        with open(f"{folder}/{begin}.csv", "wb") as file:
+            file.write(text)
+
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(write, range((yesterday - sunday).days // 7 + 1)))
 
 
 def differing(tool, folder):
