@@ -51,7 +51,7 @@ type Object struct {
 	Key       string
 	Partition civil.Date // of the part that lies under the key; zero when it is no part's key
 	Size      int64      // bytes
-	Version   string     // as in a Receipt
+	Version   string     // as in a Receipt; empty where the store has none, or can't tell it any more
 }
 
 // A Part is one finished Parquet file: the whole content of one partition.

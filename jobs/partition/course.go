@@ -3,6 +3,8 @@ package partition
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
@@ -28,7 +30,7 @@ func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledg
 // that loses nothing. Content that a sink holds already isn't put again, unless its shape differs: the same cells in a
 // file with other columns or another meaning.
 //
-//	look at sinks in doubt ─ record the doubts ─ put one after the other, each on its condition ─ record
+//	look at sinks in doubt ─ record the doubts ─ put, each on its condition ─ record
 //
 // Each step stands on the one before it. The conditions are those from before the doubts were recorded, so that an older
 // put fails once somebody has recorded a newer doubt. The last record is written on top of the doubt. Whoever loses
@@ -55,20 +57,7 @@ func (t *Table) PublishAll(ctx context.Context, c ledger.Hold, list []Publicatio
 		}
 		return w.only
 	})
-	by := &warrant{hold: c}
-	defer by.close()
-	for _, w := range courses {
-		if !w.puts() || w.Err != nil {
-			continue
-		}
-		if lost || ctx.Err() != nil {
-			w.Err = errors.Join(errLeft, ctx.Err())
-			continue
-		}
-		w.e.After = w.doubt.Seq
-		w.Size, w.Err = put(ctx, by, *w.Publication, w.stale, w.over, &w.e)
-		w.placed, lost = w.Err == nil, errors.Is(w.Err, ledger.ErrLost)
-	}
+	t.putAll(ctx, c, courses, lost)
 	t.record(ctx, courses, func(w *course) *ledger.Record {
 		if w.puts() {
 			return &w.e
@@ -84,6 +73,52 @@ func (t *Table) PublishAll(ctx context.Context, c ledger.Hold, list []Publicatio
 		}
 	}
 	return results
+}
+
+// together is what a sink can do for which parts that are put at the same time are less work: it makes them visible in one go.
+type together interface {
+	// Together is how many it is worth to put at a time.
+	Together() int
+}
+
+// putAll puts what is to be put, one after the other, or as many at a time as is worth it for a target. Once the claim is lost, or ctx
+// is over, it begins no more.
+func (t *Table) putAll(ctx context.Context, c ledger.Hold, courses []*course, over bool) {
+	var lost atomic.Bool
+	lost.Store(over)
+	queue := make(chan *course, len(courses))
+	for _, w := range courses {
+		if w.puts() && w.Err == nil {
+			queue <- w
+		}
+	}
+	close(queue)
+	atOnce := 1
+	for _, target := range t.o.Targets {
+		if sink, ok := target.Sink.(together); ok {
+			atOnce = max(atOnce, sink.Together())
+		}
+	}
+	var workers sync.WaitGroup
+	for range min(atOnce, len(queue)) {
+		workers.Go(func() {
+			by := &warrant{hold: c}
+			defer by.close()
+			for w := range queue {
+				if lost.Load() || ctx.Err() != nil {
+					w.Err = errors.Join(errLeft, ctx.Err())
+					continue
+				}
+				w.e.After = w.doubt.Seq
+				w.Size, w.Err = put(ctx, by, *w.Publication, w.stale, w.over, &w.e)
+				w.placed = w.Err == nil
+				if errors.Is(w.Err, ledger.ErrLost) {
+					lost.Store(true)
+				}
+			}
+		})
+	}
+	workers.Wait()
 }
 
 // A course is a publication under way.

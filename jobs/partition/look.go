@@ -101,6 +101,9 @@ func (t *Table) changed(e ledger.Record, target ledger.Target) bool {
 		return false
 	}
 	o, there := l.objects[r.Key]
+	if there && o.Version == "" && r.Version != "" {
+		return false // the store knows versions, and can't tell this one any more
+	}
 	return !there || o.Size != r.Size || r.Version != "" && o.Version != r.Version
 }
 
