@@ -152,10 +152,10 @@ func TestPartitions(t *testing.T) {
 	check(t, r.write())
 	columns := []string{"table_name", "partition_date", "state", "final_at", "final_columns", "reconciled", "changed_after_final", "row_count", "sums"}
 	for month, want := range map[string][]string{
-		"2026-01-01": {`daily | 2026-01-31 | final | 2026-03-03T00:00:00Z | installs,roas_d30 | unchecked | 1 | 3 | {"installs":"7"}`},
+		"2026-01-01": {`daily | 2026-01-31 | final | 2026-03-03T00:00:00 | installs,roas_d30 | unchecked | 1 | 3 | {"installs":"7"}`},
 		"2026-02-01": {
-			`daily | 2026-02-27 | restating | 2026-03-30T00:00:00Z | installs | unreconciled | 0 | 3 | {"installs":"7"}`,
-			`daily | 2026-02-28 | restating | 2026-03-31T00:00:00Z |  | reconciled | 0 | 3 | {"installs":"7"}`,
+			`daily | 2026-02-27 | restating | 2026-03-30T00:00:00 | installs | unreconciled | 0 | 3 | {"installs":"7"}`,
+			`daily | 2026-02-28 | restating | 2026-03-31T00:00:00 |  | reconciled | 0 | 3 | {"installs":"7"}`,
 		},
 	} {
 		if got := r.read(Partitions, month, columns...); !slices.Equal(got, want) {
@@ -197,7 +197,7 @@ func TestOnlyWhatChangedIsPut(t *testing.T) {
 	r.sink.put.Store(1 << 20)
 	check(t, r.write())
 	wants("after a failed put", "2026-01.2 2026-02.6")
-	if got := r.read(Partitions, "2026-02-01", "fetched"); got[0] != "2026-03-05T06:00:00Z" {
+	if got := r.read(Partitions, "2026-02-01", "fetched"); got[0] != "2026-03-05T06:00:00" {
 		t.Errorf("after a failed put: %q", got)
 	}
 
@@ -242,8 +242,8 @@ func TestRestatements(t *testing.T) {
 	check(t, r.write())
 	check(t, r.write())
 	want := []string{
-		"daily | 2026-01-31 | cost | 69.96 | 211.12 | 141.16 | 2026-02-03T06:00:00Z | 2026-02-04T06:00:01Z | restating | lookback | run-2 | 4",
-		"daily | 2026-01-31 | installs | 7 | 9 | 2 | 2026-02-03T06:00:00Z | 2026-02-04T06:00:01Z | restating | lookback | run-2 | 4",
+		"daily | 2026-01-31 | cost | 69.96 | 211.12 | 141.16 | 2026-02-03T06:00:00 | 2026-02-04T06:00:01 | restating | lookback | run-2 | 4",
+		"daily | 2026-01-31 | installs | 7 | 9 | 2 | 2026-02-03T06:00:00 | 2026-02-04T06:00:01 | restating | lookback | run-2 | 4",
 	}
 	columns := []string{"table_name", "partition_date", "metric", "before", "after", "delta", "fetched_before", "fetched", "state_before", "reason", "run", "seq"}
 	if got := r.read(Restatements, "2026-01-01", columns...); !slices.Equal(got, want) {
