@@ -16,8 +16,10 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=devel
-# The tag leaves out the gRPC transport of Google's storage client, 13 MB of code: gs:// goes over HTTPS with JSON.
-RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags disable_grpc_modules \
+# The tag leaves out the gRPC transport of Google's storage client, 13 MB of code: gs:// goes over HTTPS with JSON. For the image that
+# writes Iceberg tables it is disable_grpc_modules,iceberg.
+ARG TAGS=disable_grpc_modules
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags "${TAGS}" \
     -ldflags "-s -w -X main.released=${VERSION}" -o /image/reportferry ./cmd/reportferry \
  && mkdir /image/spool
 

@@ -7,7 +7,8 @@
 //	Part (one Parquet file, and a Condition) ─ Sink.Put ─┬─ Receipt: key, size and version of what is visible now
 //	                                                     └─ error: the old rows are still there
 //
-// blobsink keeps files in buckets, bqsink tables in BigQuery, and pgsink tables in a Postgres. cmd/reportferry lists them by the schemes of their URLs.
+// blobsink keeps files in buckets, bqsink tables in BigQuery, pgsink tables in a Postgres, and icesink tables of Iceberg catalogs.
+// cmd/reportferry lists them by the schemes of their URLs.
 // What only one of them can, such as reading a file back or making a view, is a method of that one and not part of Sink.
 package sinks
 
@@ -124,6 +125,10 @@ type Schema struct {
 	Labels        map[string]string
 	Partitioned   bool       // each partition is a table of its own below the table
 	Indexes       [][]string // columns by which rows are found
+
+	// History is how long old states of the table can be read, in a store that keeps them; 0: for ever. What is older may be removed by
+	// a put.
+	History time.Duration
 }
 
 // About says what a table is, for those who read it.

@@ -4,9 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"fmt"
+	"maps"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/logs"
@@ -61,9 +63,14 @@ func version() string {
 	return info.Main.Version
 }
 
-// about is the line that version and --version print.
+// about is what version and --version print: a line that names the build, and one with the sinks that are in it.
 func about() string {
-	return fmt.Sprintf("reportferry %s %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	in, without := slices.Sorted(maps.Keys(openers)), ""
+	if !withIceberg {
+		in = slices.DeleteFunc(in, func(scheme string) bool { return scheme == "iceberg" })
+		without = " (not in this build: iceberg)"
+	}
+	return fmt.Sprintf("reportferry %s %s %s/%s\nsinks: %s%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(in, ", "), without)
 }
 
 // newVersion makes the command version.

@@ -105,6 +105,9 @@ func TestCommandsText(t *testing.T) {
 					t.Errorf("exit code %d, want %d: %s%s", code, s.code, &out, &err)
 				}
 			})
+			if s.name == "version" && withIceberg {
+				s.name = "version-iceberg"
+			}
 			golden(t, "command-"+s.name, "$ reportferry "+wrapped(s.args)+steady(err.String()+out.String()))
 		})
 	}

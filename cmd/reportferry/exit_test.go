@@ -129,7 +129,7 @@ func TestExitCodes(t *testing.T) {
 		{"a range in the future", []string{"backfill", "installs", "--from", "2999-01-01", "--to", "2999-01-02"}, nil, nil, 2, "in the future"},
 		{"a sink that forgets", []string{"run"}, replace("sinks: [file://", "sinks: [mem://"), nil, 2, `unknown scheme "mem"`},
 		{"a ledger that forgets", []string{"run"}, replace("ledger: file://", "ledger: mem://"), nil, 2, "the smallest ledger is a folder"},
-		{"a sink of no store", []string{"run"}, replace("sinks: [file://", "sinks: [gopher://"), nil, 2, "known: azblob, bigquery, file, gs, postgres, s3"},
+		{"a sink of no store", []string{"run"}, replace("sinks: [file://", "sinks: [gopher://"), nil, 2, "known: azblob, bigquery, file, gs, iceberg, postgres, s3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.admin(t, "PUT", "faults", []string{})

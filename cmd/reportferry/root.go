@@ -52,6 +52,7 @@ var openers = map[string]sinks.Opener{
 
 	"bigquery": bqsink.Open,
 	"postgres": pgsink.Open,
+	"iceberg":  openIceberg, // by a build tag
 }
 
 // began is when the process started, for deadlines that a platform counts from there.

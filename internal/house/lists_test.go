@@ -36,7 +36,8 @@ func checkKinds(t *tree) []string {
 	return findings
 }
 
-// checkOpeners wants an opener from every folder under sinks/ in `openers`, which goes by the schemes of URLs.
+// checkOpeners wants an opener from every folder under sinks/ in `openers`, which goes by the schemes of URLs. One that a build tag
+// adds is a variable in a file of its own, whatever the tags of this build are.
 func checkOpeners(t *tree) []string {
 	openers := t.list("openers")
 	if openers == nil {
@@ -61,6 +62,16 @@ type list struct {
 
 // list finds the variable of the wiring by its name.
 func (t *tree) list(name string) *list {
+	if f, value := t.variable(name); value != nil {
+		if literal, ok := value.(*ast.CompositeLit); ok {
+			return t.read(f, literal)
+		}
+	}
+	return nil
+}
+
+// variable finds the value of a variable of the wiring, and its file.
+func (t *tree) variable(name string) (*file, ast.Expr) {
 	_, files := t.folders()
 	for _, f := range files[wiring] {
 		for _, d := range f.Decls {
@@ -70,16 +81,13 @@ func (t *tree) list(name string) *list {
 			}
 			for _, s := range g.Specs {
 				v, ok := s.(*ast.ValueSpec)
-				if !ok || len(v.Names) != 1 || v.Names[0].Name != name || len(v.Values) != 1 {
-					continue
-				}
-				if literal, ok := v.Values[0].(*ast.CompositeLit); ok {
-					return t.read(f, literal)
+				if ok && len(v.Names) == 1 && v.Names[0].Name == name && len(v.Values) == 1 {
+					return f, v.Values[0]
 				}
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 func (t *tree) read(f *file, literal *ast.CompositeLit) *list {
@@ -95,18 +103,29 @@ func (t *tree) read(f *file, literal *ast.CompositeLit) *list {
 				l.order, l.keys[name] = append(l.order, name), key
 			}
 		}
-		ast.Inspect(pair.Value, func(n ast.Node) bool {
-			if s, ok := n.(*ast.SelectorExpr); ok {
-				if x, ok := s.X.(*ast.Ident); ok {
-					if folder, own := t.own(paths[x.Name]); own {
-						l.folders = append(l.folders, folder)
-					}
-				}
+		l.folders = append(l.folders, t.named(paths, pair.Value)...)
+		if name, ok := pair.Value.(*ast.Ident); ok {
+			if in, value := t.variable(name.Name); value != nil {
+				l.folders = append(l.folders, t.named(in.names(), value)...)
 			}
-			return true
-		})
+		}
 	}
 	return l
+}
+
+// named gives the folders of this project that an expression names. paths are the imports of its file.
+func (t *tree) named(paths map[string]string, e ast.Expr) (folders []string) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok {
+				if folder, own := t.own(paths[x.Name]); own {
+					folders = append(folders, folder)
+				}
+			}
+		}
+		return true
+	})
+	return folders
 }
 
 // below gives the folders of code right under top, but for some.
@@ -162,15 +181,23 @@ var listRules = []rule{{
 }, {
 	name: "openers", check: checkOpeners,
 	bad: map[string]string{
-		wiring + "/wire.go": wire("", `"file": blobsink.Open, "x": func() { x.Open(1) }, "bq": local.Open, "pg": open`,
+		wiring + "/wire.go": wire("", `"file": blobsink.Open, "x": func() { x.Open(1) }, "bq": local.Open, "pg": open, "ice": openIce, "elsewhere": openElsewhere`,
 			`"example.org/m/sinks/blobsink"`, `x "example.org/m/sinks/xsink"`, `"example.org/m/sinks/bqsink"`),
-		"sinks/a.go":          "package sinks\n",
-		"sinks/blobsink/a.go": "package blobsink\n",
-		"sinks/bqsink/a.go":   "package bqsink\n",
-		"sinks/xsink/a.go":    "package xsink\n",
-		"sinks/sinktest/a.go": "package sinktest\n",
+		wiring + "/ice_on.go":   "//go:build ice\n\npackage main\nimport \"example.org/m/sinks/icesink\"\nvar openIce = icesink.Open\n",
+		wiring + "/ice_off.go":  "//go:build !ice\n\npackage main\nfunc openIce() {}\n",
+		wiring + "/else_off.go": "//go:build !ice\n\npackage main\nfunc openElsewhere() {}\n",
+		"sinks/a.go":            "package sinks\n",
+		"sinks/icesink/a.go":    "package icesink\n",
+		"sinks/elsewhere/a.go":  "package elsewhere\n",
+		"sinks/blobsink/a.go":   "package blobsink\n",
+		"sinks/bqsink/a.go":     "package bqsink\n",
+		"sinks/xsink/a.go":      "package xsink\n",
+		"sinks/sinktest/a.go":   "package sinktest\n",
 	},
-	want: []string{"cmd/reportferry/wire.go:6: openers has no line for sinks/bqsink"},
+	want: []string{
+		"cmd/reportferry/wire.go:6: openers has no line for sinks/bqsink",
+		"cmd/reportferry/wire.go:6: openers has no line for sinks/elsewhere",
+	},
 }, {
 	name: "no kinds", check: checkKinds,
 	bad:  map[string]string{"cmd/other/wire.go": wire("", ""), wiring + "/a.go": "package main\nvar kinds = list()\n"},

@@ -1,0 +1,119 @@
+package icesink
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"cloud.google.com/go/civil"
+	"github.com/apache/iceberg-go"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A holding is what a snapshot holds of a partition.
+type holding struct {
+	at    place
+	files []iceberg.DataFile
+
+	oldest int64 // sequence number among the files
+	erased int64 // newest sequence number of a file that says which rows of other files are deleted; 0: there is none
+}
+
+// whole reports whether the files are all that is to be known: a file of deletions is about older rows only
+// (https://iceberg.apache.org/spec/#scan-planning).
+func (h *holding) whole() bool { return h.erased < h.oldest || h.erased == 0 }
+
+// holdings gives what the table's current snapshot holds, by partition. The zero date stands for rows of no partition that a put
+// could replace, such as those without a date.
+func (t *loaded) holdings(ctx context.Context) (map[place]*holding, error) {
+	if t.held != nil {
+		return t.held, nil
+	}
+	held := map[place]*holding{}
+	snapshot := t.CurrentSnapshot()
+	if snapshot == nil {
+		t.held = held
+		return held, nil
+	}
+	manifests, err := snapshot.Manifests(t.files)
+	if err != nil {
+		return nil, fmt.Errorf("read the list of manifests: %w", err)
+	}
+	for _, m := range manifests {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for entry, err := range m.Entries(t.files, true) {
+			if err != nil {
+				return nil, fmt.Errorf("read the manifest %s: %w", m.FilePath(), err)
+			}
+			file := entry.DataFile()
+			at := t.placeOf(file)
+			h := held[at]
+			if h == nil {
+				h = &holding{at: at}
+				held[at] = h
+			}
+			switch sequence := entry.SequenceNum(); {
+			case file.ContentType() != iceberg.EntryContentData:
+				h.erased = max(h.erased, sequence)
+			case len(h.files) == 0:
+				h.files, h.oldest = []iceberg.DataFile{file}, sequence
+			default:
+				h.files, h.oldest = append(h.files, file), min(h.oldest, sequence)
+			}
+		}
+	}
+	t.held = held
+	return held, nil
+}
+
+// placeOf gives the partition of a file.
+func (t *loaded) placeOf(file iceberg.DataFile) place {
+	at := place{table: t.Identifier()[len(t.Identifier())-1]}
+	spec := t.Metadata().PartitionSpecByID(int(file.SpecID()))
+	if spec == nil || spec.Len() > 1 {
+		return at
+	}
+	if spec.Len() == 0 {
+		at.first = sinks.Whole
+		return at
+	}
+	switch day := file.Partition()[spec.Field(0).FieldID].(type) {
+	case iceberg.Date:
+		at.first = epoch.AddDays(int(day))
+	case int32:
+		at.first = epoch.AddDays(int(day))
+	}
+	return at
+}
+
+var epoch = civil.Date{Year: 1970, Month: 1, Day: 1}
+
+// stamp is that of the one file of a partition, when this program wrote it and nothing else is there.
+func (h *holding) stamp() (of stamp, ours bool) {
+	if len(h.files) != 1 || !h.whole() {
+		return of, false
+	}
+	return h.at.stampOf(h.files[0].FilePath())
+}
+
+// digest names a state that isn't one of this program's by the files that make it.
+func (h *holding) digest() string {
+	var names []string
+	for _, f := range h.files {
+		names = append(names, f.FilePath())
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("files-%x", sha256.Sum256(fmt.Append(nil, names, h.whole())))[:30]
+}
+
+// size is that of all files, in bytes.
+func (h *holding) size() (n int64) {
+	for _, f := range h.files {
+		n += f.FileSizeBytes()
+	}
+	return n
+}

@@ -1,0 +1,128 @@
+package icesink
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"cloud.google.com/go/civil"
+	"github.com/apache/iceberg-go/catalog"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// at loads a table for reading; nil when there is none.
+func (s *Sink) at(ctx context.Context, name string) (t *loaded, err error) {
+	err = s.repeat(ctx, func() error {
+		t, err = s.load(ctx, name)
+		if errors.Is(err, catalog.ErrNoSuchTable) {
+			t, err = nil, nil
+		}
+		if err == nil && t != nil {
+			_, err = t.holdings(ctx)
+		}
+		return err
+	})
+	return t, err
+}
+
+// Look returns the condition that allows what a partition holds now, and nothing that comes after it. With own set, it must be what
+// this program put there; if it isn't, the error is sinks.ErrForeign.
+func (s *Sink) Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
+	at := place{table: sinks.Flat(table), first: partition}
+	over, err := s.look(ctx, at, own)
+	if err != nil {
+		return over, fmt.Errorf("look at %s in %s: %w", at.key(), s.url, s.explain(err))
+	}
+	return over, nil
+}
+
+func (s *Sink) look(ctx context.Context, at place, own bool) (sinks.Condition, error) {
+	t, err := s.at(ctx, at.table)
+	if err != nil || t == nil {
+		return sinks.Condition{Absent: true}, err
+	}
+	now, err := t.state(ctx, at)
+	switch {
+	case err != nil || !own:
+	case !ours(t.Table):
+		err = fmt.Errorf("%w: %s", sinks.ErrForeign, notOurs)
+	case now.foreign:
+		err = fmt.Errorf("%w: rows were added, changed or deleted there", sinks.ErrForeign)
+	}
+	return now.condition(), err
+}
+
+// List returns what each partition of a table holds, in the order of their keys. The version is empty where it can't be told any
+// more: files that were rewritten, by a snapshot that isn't kept.
+func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err error) {
+	name := sinks.Flat(table)
+	t, err := s.at(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("list %s in %s: %w", name, s.url, s.explain(err))
+	}
+	if t == nil {
+		return nil, nil
+	}
+	for at := range t.held {
+		now, err := t.state(ctx, at)
+		if err != nil {
+			return nil, fmt.Errorf("list %s in %s: %w", name, s.url, s.explain(err))
+		}
+		if now.holding == nil {
+			continue
+		}
+		o := sinks.Object{Key: at.key(), Partition: at.first, Size: now.stamp.size, Version: now.version()}
+		if now.foreign || o.Version == "" {
+			o.Size = now.holding.size()
+		}
+		list = append(list, o)
+	}
+	slices.SortFunc(list, func(a, b sinks.Object) int { return cmp.Compare(a.Key, b.Key) })
+	return list, nil
+}
+
+// Meaning returns the fingerprint of the part that was put into the table last, and the columns of the table.
+func (s *Sink) Meaning(ctx context.Context, table string, _ civil.Date) (fingerprint string, columns []string, err error) {
+	t, err := s.at(ctx, sinks.Flat(table))
+	switch {
+	case err != nil:
+		return "", nil, s.explain(err)
+	case t == nil:
+		return "", nil, nil
+	}
+	for _, f := range t.Schema().Fields() {
+		columns = append(columns, f.Name)
+	}
+	return t.Properties()[propertyFingerprint], columns, nil
+}
+
+// Read opens the file of a partition; the error is fs.ErrNotExist when nothing is there.
+func (s *Sink) Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error) {
+	at := place{table: sinks.Flat(table), first: partition}
+	file, err := s.read(ctx, at)
+	if err != nil {
+		return nil, fmt.Errorf("read %s in %s: %w", at.key(), s.url, s.explain(err))
+	}
+	return file, nil
+}
+
+func (s *Sink) read(ctx context.Context, at place) (io.ReadCloser, error) {
+	t, err := s.at(ctx, at.table)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil || t.held[at] == nil {
+		return nil, fs.ErrNotExist
+	}
+	h := t.held[at]
+	if len(h.files) != 1 || !h.whole() {
+		return nil, fmt.Errorf("somebody has rewritten the partition, which is %d files by now, or has deleted rows of it by another file; "+
+			"its rows can be held against the ledger only as one file", len(h.files))
+	}
+	return t.files.Open(h.files[0].FilePath())
+}

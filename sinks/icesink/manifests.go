@@ -1,0 +1,145 @@
+package icesink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	icebergio "github.com/apache/iceberg-go/io"
+)
+
+// mostKept bounds the bytes of manifests that are kept of one table. Those of ten years of days have about 2 MB.
+const mostKept = 16 << 20
+
+// Manifests are those of a table that were read or written. They never change under their names, and a commit reads all of the table's:
+// without this, the hundredth commit of a load would fetch what the ninety-nine before it have written.
+type manifests struct {
+	mu    sync.Mutex
+	files map[string][]byte
+	size  int
+}
+
+func (m *manifests) keep(name string, content []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.size += len(content); m.size > mostKept || m.files == nil {
+		m.files, m.size = map[string][]byte{}, len(content)
+	}
+	m.files[name] = content
+}
+
+func (m *manifests) get(name string) ([]byte, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	content, kept := m.files[name]
+	return content, kept
+}
+
+// A store is that of a table's files, with its manifests at hand.
+type store struct {
+	icebergio.WriteFileIO
+	kept *manifests
+}
+
+func isManifest(name string) bool { return strings.HasSuffix(name, ".avro") }
+
+// Open opens a file for reading.
+func (s store) Open(name string) (icebergio.File, error) {
+	if !isManifest(name) {
+		return s.WriteFileIO.Open(name)
+	}
+	content, kept := s.kept.get(name)
+	if !kept {
+		file, err := s.WriteFileIO.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		content, err = io.ReadAll(file)
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return nil, &fs.PathError{Op: "read", Path: name, Err: err}
+		}
+		s.kept.keep(name, content)
+	}
+	return manifest{bytes.NewReader(content), name}, nil
+}
+
+// Create begins a file.
+func (s store) Create(name string) (icebergio.FileWriter, error) {
+	w, err := s.WriteFileIO.Create(name)
+	if err != nil || !isManifest(name) {
+		return w, err
+	}
+	return &copied{FileWriter: w, name: name, kept: s.kept}, nil
+}
+
+// Remove deletes a file, if it is there. The library removes old descriptions of a table after a commit, as some catalogs do, and would
+// write of each that is gone to standard error.
+func (s store) Remove(name string) error {
+	if err := s.WriteFileIO.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// DeleteFiles deletes many files, at once where the store can.
+func (s store) DeleteFiles(ctx context.Context, names []string) (deleted []string, err error) {
+	if bulk, ok := s.WriteFileIO.(icebergio.BulkRemovableIO); ok {
+		return bulk.DeleteFiles(ctx, names)
+	}
+	for _, name := range names {
+		if err := s.Remove(name); err != nil {
+			return deleted, err
+		}
+		deleted = append(deleted, name)
+	}
+	return deleted, nil
+}
+
+// copied keeps what is written to a manifest.
+type copied struct {
+	icebergio.FileWriter
+	name string
+	kept *manifests
+	buf  bytes.Buffer
+}
+
+func (c *copied) Write(b []byte) (int, error) {
+	n, err := c.FileWriter.Write(b)
+	c.buf.Write(b[:n])
+	return n, err
+}
+
+func (c *copied) ReadFrom(r io.Reader) (int64, error) {
+	return c.FileWriter.ReadFrom(io.TeeReader(r, &c.buf))
+}
+
+func (c *copied) Close() error {
+	err := c.FileWriter.Close()
+	if err == nil {
+		c.kept.keep(c.name, c.buf.Bytes())
+	}
+	return err
+}
+
+// A manifest is one in memory.
+type manifest struct {
+	*bytes.Reader
+	name string
+}
+
+func (m manifest) Close() error               { return nil }
+func (m manifest) Stat() (fs.FileInfo, error) { return m, nil }
+func (m manifest) Name() string               { return path.Base(m.name) }
+func (m manifest) Mode() fs.FileMode          { return 0o444 }
+func (m manifest) ModTime() time.Time         { return time.Time{} }
+func (m manifest) IsDir() bool                { return false }
+func (m manifest) Sys() any                   { return nil }

@@ -1,0 +1,199 @@
+package icesink
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"cloud.google.com/go/civil"
+	"github.com/apache/iceberg-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// longestBound is how many characters of a text a bound has, as other writers have it by default
+// (https://iceberg.apache.org/docs/latest/configuration/, write.metadata.metrics.default).
+const longestBound = 16
+
+// measured describes the file of a part for a manifest, from its footer: by it readers skip files without opening them.
+func (s *source) measured(at place, location string, size int64, spec iceberg.PartitionSpec, schema *iceberg.Schema) (iceberg.DataFile, error) {
+	values, kinds := map[int]any{}, map[int]string{}
+	for _, f := range spec.Fields() { // one, or none
+		values[f.FieldID], kinds[f.FieldID] = iceberg.Date(at.first.DaysSince(epoch)), "date"
+	}
+	b, err := iceberg.NewDataFileBuilder(spec, iceberg.EntryContentData, location, iceberg.ParquetFile, values, kinds, nil, s.part.Rows, size)
+	if err != nil {
+		return nil, err
+	}
+	sizes, counts, nulls := map[int]int64{}, map[int]int64{}, map[int]int64{}
+	low, high := map[int][]byte{}, map[int][]byte{}
+	var offsets []int64
+	for _, g := range s.footer.RowGroups {
+		offsets = append(offsets, offset(g))
+	}
+	for i := range s.footer.Schema[1:] {
+		f, _ := schema.FindFieldByName(s.footer.Schema[1+i].Name)
+		bounded := true
+		var least, most []byte
+		for _, g := range s.footer.RowGroups {
+			m := g.Columns[i].MetaData
+			sizes[f.ID] += m.TotalCompressedSize
+			counts[f.ID] += m.NumValues
+			nulls[f.ID] += m.Statistics.NullCount
+			switch {
+			case m.Statistics.NullCount == m.NumValues:
+			case m.Statistics.MinValue == nil && m.Statistics.MaxValue == nil:
+				bounded = false
+			default:
+				if least == nil || less(f.Type, m.Statistics.MinValue, least) {
+					least = m.Statistics.MinValue
+				}
+				if most == nil || less(f.Type, most, m.Statistics.MaxValue) {
+					most = m.Statistics.MaxValue
+				}
+			}
+		}
+		if !bounded || least == nil || most == nil {
+			continue
+		}
+		if low[f.ID], high[f.ID], err = bounds(f.Type, least, most); err != nil {
+			return nil, fmt.Errorf("column %s: %w", f.Name, err)
+		}
+		if high[f.ID] == nil { // no text of so few characters is above it
+			delete(high, f.ID)
+		}
+	}
+	b.ColumnSizes(sizes).ValueCounts(counts).NullValueCounts(nulls).LowerBoundValues(low).UpperBoundValues(high).SplitOffsets(offsets)
+	return b.Build(), nil
+}
+
+// offset is where a row group begins.
+func offset(g format.RowGroup) int64 {
+	if len(g.Columns) == 0 {
+		return g.FileOffset
+	}
+	m := g.Columns[0].MetaData
+	if m.DictionaryPageOffset > 0 && m.DictionaryPageOffset < m.DataPageOffset {
+		return m.DictionaryPageOffset
+	}
+	return m.DataPageOffset
+}
+
+// number reads a bound of Parquet's statistics, which are little-endian, as an order-preserving number of its type.
+func number(t iceberg.Type, b []byte) (int64, bool) {
+	switch {
+	case len(b) == 4:
+		return int64(int32(binary.LittleEndian.Uint32(b))), true
+	case len(b) == 8:
+		if _, double := t.(iceberg.Float64Type); double {
+			bits := int64(binary.LittleEndian.Uint64(b))
+			return bits ^ (bits>>63)&math.MaxInt64, true
+		}
+		return int64(binary.LittleEndian.Uint64(b)), true
+	}
+	return 0, false
+}
+
+func less(t iceberg.Type, a, b []byte) bool {
+	if _, text := t.(iceberg.StringType); text {
+		return string(a) < string(b)
+	}
+	x, _ := number(t, a)
+	y, _ := number(t, b)
+	return x < y
+}
+
+// bounds writes bounds as manifests have them (https://iceberg.apache.org/spec/#appendix-d-single-value-serialization): numbers as
+// Parquet does, but decimals big-endian in as few bytes as hold the sign, and texts cut to their first characters.
+func bounds(t iceberg.Type, least, most []byte) (low, high []byte, err error) {
+	switch t.(type) {
+	case iceberg.StringType:
+		return cut(least), cutAbove(most), nil
+	case iceberg.DecimalType:
+		a, good := number(t, least)
+		b, both := number(t, most)
+		if !good || !both {
+			return nil, nil, errors.New("the file's statistics aren't of a decimal in 8 bytes")
+		}
+		return decimal(a), decimal(b), nil
+	}
+	return least, most, nil
+}
+
+func decimal(v int64) []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(v))
+	for len(b) > 1 && (b[0] == 0 && b[1] < 0x80 || b[0] == 0xff && b[1] >= 0x80) {
+		b = b[1:]
+	}
+	return b
+}
+
+// cut gives the first characters of a text, which aren't above it.
+func cut(text []byte) []byte {
+	n := 0
+	for i := range string(text) {
+		if n++; n > longestBound {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// cutAbove gives a text of few characters that isn't below the given one; nil when there is none.
+func cutAbove(text []byte) []byte {
+	short := cut(text)
+	if len(short) == len(text) {
+		return text
+	}
+	for len(short) > 0 {
+		last, size := utf8.DecodeLastRune(short)
+		short = short[:len(short)-size]
+		switch {
+		case last == 0xD7FF: // what follows are no characters
+			last = 0xE000
+		case last >= utf8.MaxRune || last == utf8.RuneError && size == 1:
+			continue
+		default:
+			last++
+		}
+		return utf8.AppendRune(short[:len(short):len(short)], last)
+	}
+	return nil
+}
+
+// checkDay looks whether all rows are of the partition, as far as the file's statistics tell: a row of another one would be lost to
+// whoever asks for its day.
+func (s *source) checkDay(at place) error {
+	on := s.part.Schema.On
+	if on == "" {
+		return nil
+	}
+	for i := range s.footer.Schema[1:] {
+		column := s.footer.Schema[1+i]
+		if column.Name != on {
+			continue
+		}
+		for _, g := range s.footer.RowGroups {
+			of := g.Columns[i].MetaData.Statistics
+			for _, bound := range [][]byte{of.MinValue, of.MaxValue} {
+				day, known := dayOf(bound)
+				if known && day != at.first {
+					return fmt.Errorf("%w: a row has the %s %s, and the part is of %s", errSource, on, day, at.first)
+				}
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("%w: the file has no column %s", errSource, on)
+}
+
+// dayOf is the day of a date, or of a moment in microseconds.
+func dayOf(bound []byte) (day civil.Date, known bool) {
+	v, known := number(nil, bound)
+	if len(bound) == 8 {
+		const perDay = 24 * 60 * 60 * 1_000_000
+		v = (v - (v%perDay+perDay)%perDay) / perDay
+	}
+	return epoch.AddDays(int(v)), known
+}

@@ -1,0 +1,94 @@
+package icesink
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"cloud.google.com/go/civil"
+	"github.com/apache/iceberg-go"
+
+	"github.com/reportferry/reportferry/internal/lazy"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A place is one partition of a table, or a whole table that has no periods.
+type place struct {
+	table string
+	first civil.Date // the first day, or sinks.Whole
+}
+
+func locate(p sinks.Part) (at place, err error) {
+	if p.Schema == nil {
+		return at, errors.New("the part has no schema, which a table needs: this kind of job writes to buckets only")
+	}
+	at = place{table: sinks.Flat(p.Table), first: p.Partition}
+	if !at.first.IsValid() || (p.Schema.Period == "whole") != (at.first == sinks.Whole) {
+		return at, fmt.Errorf("%s isn't the first day of a partition in a table by %s", at.first, p.Schema.Period)
+	}
+	return at, checkSchema(p.Schema)
+}
+
+// key names the partition in receipts.
+func (at place) key() string {
+	if at.first == sinks.Whole {
+		return at.table
+	}
+	return at.table + "/dt=" + at.first.String()
+}
+
+// A stamp is what the name of a part's file says: which put it is of, and how many bytes the part had, without field IDs.
+type stamp struct {
+	token string
+	size  int64
+}
+
+// fileName is the name of a part's file. It is new with each put, so that no put writes over what readers have open.
+func (at place) fileName(of stamp) string {
+	return fmt.Sprintf("%s-%s-%d.parquet", at.word(), of.token, of.size)
+}
+
+// word is the partition in names and properties.
+func (at place) word() string {
+	if at.first == sinks.Whole {
+		return "all"
+	}
+	return at.first.String()
+}
+
+var fileNames = lazy.Regexp(`^(all|\d{4}-\d\d-\d\d)-([A-Z2-7]{26})-(\d+)\.parquet$`)
+
+// stampOf reads the name of a file of this place. A file that somebody else wrote has another name.
+func (at place) stampOf(location string) (of stamp, ours bool) {
+	m := fileNames().FindStringSubmatch(path.Base(location))
+	if m == nil || m[1] != at.word() {
+		return of, false
+	}
+	size, err := strconv.ParseInt(m[3], 10, 64)
+	return stamp{m[2], size}, err == nil
+}
+
+// told is what a snapshot says of a put, and property its key.
+func (of stamp) told(hash string) string { return fmt.Sprintf("%s %d %s", of.token, of.size, hash) }
+
+func (at place) property() string { return propertyPut + at.word() }
+
+// told is what the snapshot of puts says of them.
+func told(puts []*put) iceberg.Properties {
+	all := iceberg.Properties{propertyRun: puts[0].part.Run}
+	for _, p := range puts {
+		all[p.at.property()] = p.stamp.told(p.part.Hash)
+	}
+	return all
+}
+
+func stampTold(text string) (of stamp, ok bool) {
+	words := strings.Fields(text)
+	if len(words) != 3 {
+		return of, false
+	}
+	size, err := strconv.ParseInt(words[1], 10, 64)
+	return stamp{words[0], size}, err == nil
+}

@@ -1,0 +1,166 @@
+package icesink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+const (
+	mostTries   = 8 // of what passes in seconds, as a restart does; about a minute in all, on average
+	firstPause  = 500 * time.Millisecond
+	mostPause   = 16 * time.Second
+	mostRaces   = 60 // against others who commit to the same table
+	firstRace   = 50 * time.Millisecond
+	longestRace = 4 * time.Second
+)
+
+// repeat calls until the call succeeds, or fails in a way that another try can't change. It is the only layer of retries around a
+// catalog. A table that others keep changing is tried more often, because each time one of them has got on.
+func (s *Sink) repeat(ctx context.Context, call func() error) error {
+	tries := pauses(firstPause, mostPause)
+	races := pauses(firstRace, longestRace)
+	for failed, lost := 0, 0; ; {
+		err := call()
+		var pause time.Duration
+		switch {
+		case err == nil || ctx.Err() != nil || !passes(err):
+			return err
+		case errors.Is(err, errConflict):
+			if lost++; lost == mostRaces {
+				return fmt.Errorf("%w, %d times in a row", err, lost)
+			}
+			pause = races.NextBackOff()
+		default:
+			if failed++; failed == mostTries {
+				return err
+			}
+			pause = tries.NextBackOff()
+		}
+		var busy *tooMany
+		if errors.As(err, &busy) {
+			pause = max(pause, busy.after)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w, after: %w", ctx.Err(), err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// pauses grow to the longest, and are spread from nothing to twice their length: those that failed together come back apart.
+func pauses(first, longest time.Duration) *backoff.ExponentialBackOff {
+	p := backoff.NewExponentialBackOff()
+	p.InitialInterval, p.MaxInterval, p.Multiplier, p.RandomizationFactor = first/2, longest/2, 2, 1
+	return p
+}
+
+// refused reports whether a catalog has answered that it did nothing.
+func refused(err error) bool {
+	return errors.As(err, new(*tooMany)) || errors.Is(err, rest.ErrBadRequest) || errors.Is(err, rest.ErrUnauthorized) || errors.Is(err, rest.ErrForbidden) ||
+		errors.Is(err, catalog.ErrNoSuchTable)
+}
+
+// passes reports whether another try may help.
+func passes(err error) bool {
+	var dialled *net.OpError
+	var unknown *net.DNSError
+	switch {
+	case errors.Is(err, errSource), errors.Is(err, context.Canceled), errors.Is(err, sinks.ErrConflict):
+		return false
+	case errors.As(err, new(*tooMany)), errors.Is(err, errConflict), errors.Is(err, rest.ErrCommitStateUnknown), errors.Is(err, rest.ErrServerError), errors.Is(err, rest.ErrServiceUnavailable):
+		return true
+	case errors.As(err, &unknown) && unknown.IsNotFound:
+		return false
+	}
+	var database interface{ SQLState() string }
+	if errors.As(err, &database) {
+		return passing[database.SQLState()] || strings.HasPrefix(database.SQLState(), "08")
+	}
+	text := err.Error()
+	return errors.As(err, &dialled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, context.DeadlineExceeded) ||
+		strings.Contains(text, "database is locked") || strings.Contains(text, "UNIQUE constraint failed") || strings.Contains(text, "connection reset by peer")
+}
+
+// passing are the states of errors of a catalog's Postgres that pass by themselves, or by another transaction
+// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+var passing = map[string]bool{
+	"57P01": true, "57P02": true, "57P03": true, // the server stops, has crashed, or is starting
+	"53300": true,                // too many connections
+	"40001": true, "40P01": true, // another transaction was in the way
+	"23505": true, "42P07": true, "42710": true, // another process has made the same thing at the same time
+}
+
+// explain writes an error in one line, and adds advice where the reason is known.
+func (s *Sink) explain(err error) error {
+	var known *refusal
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	text := err.Error()
+	var at *url.Error
+	if errors.As(err, &at) { // the address may have what is secret in it
+		text = strings.ReplaceAll(text, at.URL, sinks.Redact(at.URL))
+	}
+	for key, value := range s.properties {
+		if secret(key) {
+			text = strings.ReplaceAll(text, value, "...")
+		}
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	denied := errors.Is(err, rest.ErrUnauthorized) || errors.Is(err, rest.ErrForbidden) || errors.Is(err, rest.ErrOAuthError)
+	if advice := s.advice(err); advice != "" {
+		text += "; " + advice
+	}
+	return &refusal{text: text, cause: err, denied: denied}
+}
+
+// secret reports whether a configuration key's value is one.
+func secret(key string) bool {
+	for _, word := range []string{"credential", "token", "secret", "jsonkey", "account.key", "connection-string", "header."} {
+		if strings.Contains(key, word) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Sink) advice(err error) string {
+	namespace := strings.Join(s.namespace, ".")
+	switch {
+	case errors.Is(err, rest.ErrUnauthorized), errors.Is(err, rest.ErrOAuthError):
+		return "the catalog takes credential=ID:SECRET or token=TOKEN in the sink's URL, as ${NAME} of an environment variable"
+	case errors.Is(err, rest.ErrForbidden):
+		return fmt.Sprintf("who loads needs the rights to make and change tables, and to read their properties, in the namespace %s", namespace)
+	case errors.Is(err, catalog.ErrNoSuchNamespace):
+		return fmt.Sprintf("make the namespace %s, or give who loads the right to", namespace)
+	}
+	return ""
+}
+
+// A refusal is an error in one line.
+type refusal struct {
+	text   string
+	cause  error
+	denied bool // a retry can't help: errors.Is says fs.ErrPermission
+}
+
+func (r *refusal) Error() string { return r.text }
+func (r *refusal) Unwrap() error { return r.cause }
+
+// Is lets callers who know nothing of catalogs recognise a missing permission as fs.ErrPermission.
+func (r *refusal) Is(target error) bool { return r.denied && target == fs.ErrPermission }

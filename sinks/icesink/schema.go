@@ -1,0 +1,123 @@
+package icesink
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// types are the column types as Iceberg has them (https://iceberg.apache.org/spec/#primitive-types). A part's file stores each as the
+// specification wants it in Parquet.
+var types = map[sinks.ColumnType]iceberg.Type{
+	sinks.String: iceberg.PrimitiveTypes.String, sinks.Date: iceberg.PrimitiveTypes.Date, sinks.DateTime: iceberg.PrimitiveTypes.Timestamp,
+	sinks.Instant: iceberg.PrimitiveTypes.TimestampTz, sinks.Int64: iceberg.PrimitiveTypes.Int64, sinks.Decimal: iceberg.DecimalTypeOf(18, 6),
+	sinks.Double: iceberg.PrimitiveTypes.Float64,
+}
+
+// The keys of table and snapshot properties that are this program's.
+const (
+	propertyTable       = "reportferry.table"       // of a table that this program made: the job's name for it
+	propertyFingerprint = "reportferry.fingerprint" // of a table: of what was put there last
+	propertyRun         = "reportferry.run"         // of a snapshot
+	propertyPut         = "reportferry.put."        // of a snapshot, followed by a partition: version, size and content hash of its part
+)
+
+// mostSorted is how many dimensions follow the date in the table's sort order.
+const mostSorted = 4
+
+// checkSchema refuses what the catalog would refuse later with a less helpful message.
+func checkSchema(s *sinks.Schema) error {
+	if len(s.Columns) == 0 {
+		return errors.New("the table's schema has no columns")
+	}
+	has := map[string]sinks.ColumnType{}
+	for _, c := range s.Columns {
+		switch {
+		case types[c.Type] == nil:
+			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
+		case has[c.Name] != "":
+			return fmt.Errorf("column %s: two columns have that name", c.Name)
+		}
+		has[c.Name] = c.Type
+	}
+	if s.Period == "whole" {
+		return nil
+	}
+	if t := has[s.On]; t != sinks.Date && t != sinks.DateTime {
+		return fmt.Errorf("the table's partitions are by %q, which isn't a date or a timestamp of it", s.On)
+	}
+	return nil
+}
+
+// fields are the table's columns. The catalog may give them other IDs.
+func fields(s *sinks.Schema) *iceberg.Schema {
+	var list []iceberg.NestedField
+	for i, c := range s.Columns {
+		list = append(list, iceberg.NestedField{ID: i + 1, Name: c.Name, Type: types[c.Type], Required: c.Required, Doc: c.Text()})
+	}
+	return iceberg.NewSchema(0, list...)
+}
+
+// partitioning goes by the value of a date, which is a partition's first day, and by the day of a timestamp.
+func partitioning(s *sinks.Schema, of *iceberg.Schema) (iceberg.PartitionSpec, error) {
+	if s.Period == "whole" {
+		return *iceberg.UnpartitionedSpec, nil
+	}
+	field, _ := of.FindFieldByName(s.On)
+	name, by := s.On, iceberg.Transform(iceberg.IdentityTransform{})
+	if _, isDate := field.Type.(iceberg.DateType); !isDate {
+		name, by = s.On+"_day", iceberg.DayTransform{}
+	}
+	return iceberg.NewPartitionSpecOpts(iceberg.AddPartitionFieldByName(s.On, name, by, of, nil))
+}
+
+// order is how the rows of a table should be sorted by whoever rewrites its files: by date, and by what the config names or the
+// first dimensions.
+func order(s *sinks.Schema, of *iceberg.Schema) (table.SortOrder, error) {
+	by := s.ClusterBy
+	if len(by) == 0 {
+		for _, c := range s.Columns {
+			if c.Required && c.Name != s.On && len(by) < mostSorted {
+				by = append(by, c.Name)
+			}
+		}
+	}
+	if s.On != "" {
+		by = append([]string{s.On}, by...)
+	}
+	var list []table.SortField
+	for _, name := range by {
+		f, found := of.FindFieldByName(name)
+		if !found {
+			return table.UnsortedSortOrder, fmt.Errorf("the table should be sorted by %s, which isn't one of its columns", name)
+		}
+		list = append(list, table.SortField{SourceIDs: []int{f.ID}, Transform: iceberg.IdentityTransform{}, Direction: table.SortASC, NullOrder: table.NullsFirst})
+	}
+	if len(list) == 0 {
+		return table.UnsortedSortOrder, nil
+	}
+	return table.NewSortOrder(table.InitialSortOrderID, list)
+}
+
+// creation are the properties of a new table. The catalog of a table keeps a hundred descriptions of earlier states, which nobody needs
+// once the next one is there; the states themselves are snapshots and stay.
+func creation(s *sinks.Schema, name, fingerprint string) iceberg.Properties {
+	p := iceberg.Properties{
+		"format-version": "2", "write.parquet.compression-codec": "zstd",
+		"commit.manifest.min-count-to-merge":         strconv.Itoa(mostManifests),
+		"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "100",
+		propertyTable: name,
+	}
+	if fingerprint != "" {
+		p[propertyFingerprint] = fingerprint
+	}
+	if s.About != nil && s.About.Text != "" {
+		p["comment"] = s.About.Text
+	}
+	return p
+}

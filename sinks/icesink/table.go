@@ -1,0 +1,137 @@
+package icesink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/apache/iceberg-go/catalog"
+	icebergio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A loaded table is what the catalog said of it once, and its files.
+type loaded struct {
+	*table.Table
+	files store
+	held  map[place]*holding // see holdings
+}
+
+// load asks the catalog for a table; the error is catalog.ErrNoSuchTable when there is none.
+func (s *Sink) load(ctx context.Context, name string) (*loaded, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.LoadTable(ctx, s.identifier(name))
+	if err != nil {
+		return nil, missing(err)
+	}
+	return s.open(ctx, t, c)
+}
+
+// missing makes one error of those that say that there is no table, or not even the namespace.
+func missing(err error) error {
+	if errors.Is(err, catalog.ErrNoSuchNamespace) && !errors.Is(err, catalog.ErrNoSuchTable) {
+		return fmt.Errorf("%w: %w", catalog.ErrNoSuchTable, err)
+	}
+	return err
+}
+
+// open opens the store of a table's files.
+func (s *Sink) open(ctx context.Context, t *table.Table, from table.CatalogIO) (*loaded, error) {
+	files, err := t.FS(context.WithoutCancel(ctx)) // they outlive the call that first needs them
+	if err != nil {
+		return nil, fmt.Errorf("open the store of the table's files: %w", err)
+	}
+	writable, ok := files.(icebergio.WriteFileIO)
+	if !ok {
+		return nil, fmt.Errorf("the table's files are at %s, where none can be written", t.Location())
+	}
+	l := &loaded{files: store{writable, &s.kept}}
+	l.Table = table.New(t.Identifier(), t.Metadata(), t.MetadataLocation(), func(context.Context) (icebergio.IO, error) { return l.files, nil }, from)
+	return l, nil
+}
+
+func (s *Sink) identifier(name string) table.Identifier {
+	return append(slices.Clone(s.namespace), name)
+}
+
+// ensure gives the table, as it was lately, which it makes, or widens by the columns that it lacks. One that can't be brought to the schema is an error.
+func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, fingerprint string) (*loaded, error) {
+	if t := s.committer(name).lately(); t != nil {
+		if missing, err := compare(name, t.Table, schema); err == nil && len(missing) == 0 {
+			return t, nil
+		}
+	}
+	for range mostRounds {
+		t, err := s.load(ctx, name)
+		if errors.Is(err, catalog.ErrNoSuchTable) {
+			if err := s.create(ctx, name, schema, fingerprint); err != nil && !errors.Is(err, catalog.ErrTableAlreadyExists) {
+				return nil, fmt.Errorf("make the table: %w", err)
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		missing, err := compare(name, t.Table, schema)
+		if err != nil || len(missing) == 0 {
+			return t, err
+		}
+		if err := widen(ctx, t.Table, missing); err != nil {
+			if now, failed := s.load(ctx, name); failed != nil || now.MetadataLocation() == t.MetadataLocation() {
+				return nil, fmt.Errorf("add columns to the table: %w", err)
+			}
+		}
+	}
+	return nil, fmt.Errorf("the table isn't there as it was made, or lacks columns that were added, %d times in a row: somebody else changes it", mostRounds)
+}
+
+// mostRounds bounds how often a table is looked at again after it was made or widened, by this put or by another.
+const mostRounds = 5
+
+func (s *Sink) create(ctx context.Context, name string, schema *sinks.Schema, fingerprint string) error {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	there, err := c.CheckNamespaceExists(ctx, s.namespace)
+	if err != nil {
+		return fmt.Errorf("look for the namespace: %w", err)
+	}
+	if !there {
+		if err := c.CreateNamespace(ctx, s.namespace, nil); err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
+			return fmt.Errorf("make the namespace: %w", err)
+		}
+	}
+	columns := fields(schema)
+	spec, err := partitioning(schema, columns)
+	if err != nil {
+		return err
+	}
+	sorted, err := order(schema, columns)
+	if err != nil {
+		return err
+	}
+	_, err = c.CreateTable(ctx, s.identifier(name), columns, catalog.WithPartitionSpec(&spec), catalog.WithSortOrder(sorted),
+		catalog.WithProperties(creation(schema, name, fingerprint)))
+	return err
+}
+
+// widen adds columns. They are never required: rows that exist have no value for them.
+func widen(ctx context.Context, t *table.Table, columns []sinks.Column) error {
+	tx := t.NewTransaction()
+	change := tx.UpdateSchema(true, false)
+	for _, c := range columns {
+		change.AddColumn([]string{c.Name}, types[c.Type], c.Text(), false, nil)
+	}
+	if err := change.Commit(); err != nil {
+		return err
+	}
+	_, err := tx.Commit(ctx)
+	return err
+}

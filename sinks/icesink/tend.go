@@ -1,0 +1,91 @@
+package icesink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/apache/iceberg-go/table"
+)
+
+const (
+	// mostManifests is how many a table may have before they are written together. Each commit adds one or two, and who plans a query
+	// reads all of those that its filter doesn't leave out.
+	mostManifests = 32
+
+	// tendTime bounds it. A table that isn't tended now is after the next commit.
+	tendTime = 2 * time.Minute
+
+	// expireEvery is how much older than asked for a snapshot may be before any is removed, so that it is done once a day and not with
+	// every commit.
+	expireEvery = 24 * time.Hour
+)
+
+// tend looks after a table when something was committed: its manifests are written together when they are many, and snapshots that are
+// older than the config has them are removed, with the files that only they have. What fails harms nobody, and is said.
+func (c *committer) tend(ctx context.Context, done []*put) {
+	ctx, stop := context.WithTimeout(ctx, tendTime)
+	defer stop()
+	for _, step := range []func(context.Context, *loaded, *put) (*table.Table, error){merge, expire} {
+		t := c.lately()
+		if t == nil {
+			return
+		}
+		made, err := step(ctx, t, done[0])
+		switch {
+		case errors.Is(err, table.ErrCommitFailed): // somebody else was faster
+			c.know(nil)
+		case err != nil:
+			c.know(nil)
+			if warn := done[0].part.Warn; warn != nil && done[0].ctx.Err() == nil {
+				warn(fmt.Errorf("tend the table %s in %s: %w", c.name, c.sink.url, c.sink.explain(err)))
+			}
+		case made != nil:
+			c.know(&loaded{Table: made, files: t.files, held: t.held}) // neither moves a row
+		}
+	}
+}
+
+func merge(ctx context.Context, t *loaded, _ *put) (*table.Table, error) {
+	lists, err := t.CurrentSnapshot().Manifests(t.files)
+	if err != nil || len(lists) < mostManifests {
+		return nil, err
+	}
+	tx := t.NewTransaction()
+	if err := tx.AssertRefSnapshotID(table.MainBranch); err != nil {
+		return nil, err
+	}
+	result, err := tx.RewriteManifests(ctx)
+	if err != nil || result.IsNoOp() {
+		return nil, err
+	}
+	made, err := tx.Commit(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("write its %d manifests together: %w", len(lists), err)
+	}
+	return made, nil
+}
+
+func expire(ctx context.Context, t *loaded, p *put) (*table.Table, error) {
+	keep := p.part.Schema.History
+	if keep <= 0 || t.Properties()["gc.enabled"] == "false" {
+		return nil, nil
+	}
+	old := time.Now().Add(-keep - expireEvery).UnixMilli()
+	for _, s := range t.Metadata().Snapshots() {
+		if s.TimestampMs >= old {
+			continue
+		}
+		tx := t.NewTransaction()
+		if err := tx.ExpireSnapshots(table.WithOlderThan(keep), table.WithRetainLast(1)); err != nil {
+			return nil, err
+		}
+		made, err := tx.Commit(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("remove snapshots older than %s: %w", keep, err)
+		}
+		return made, nil
+	}
+	return nil, nil
+}
