@@ -121,7 +121,7 @@ func configObject(c *Config) strict.Object {
 
 // pagesURL is the URL of a place for files.
 var pagesURL = strict.Checked(bucketURL, func(d *strict.Decoder, n strict.Node, key, s string) bool {
-	if strings.HasPrefix(s, "bigquery:") || strings.HasPrefix(s, "postgres:") {
+	if scheme, _, _ := strings.Cut(s, ":"); slices.Contains([]string{"bigquery", "postgres", "iceberg"}, scheme) {
 		d.Fail(n, "%s: pages are files, which a database doesn't take; want a bucket or a folder, such as gs://my-bucket/status", key)
 		return false
 	}

@@ -35,7 +35,7 @@ var kinds = []kind{
 // noTable refuses the keys that say where and how a table is kept.
 func noTable(kind, instead string) map[string]string {
 	none := fmt.Sprintf("a job of kind %s fills no table", kind)
-	return map[string]string{"sinks": none + "; " + instead, "bigquery": none, "postgres": none}
+	return map[string]string{"sinks": none + "; " + instead, "bigquery": none, "postgres": none, "iceberg": none}
 }
 
 func kindNames() []string {

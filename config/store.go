@@ -17,8 +17,9 @@ var stores = map[string]string{
 	"bq": "did you mean bigquery://project/dataset?", "bigq": "did you mean bigquery://project/dataset?",
 	"http": webAddress, "https": webAddress,
 	"postgresql": postgresURL, "pg": postgresURL, "pgsql": postgresURL,
+	"ice": icebergURL, "glue": icebergURL, "nessie": icebergURL, "polaris": icebergURL, "lakekeeper": icebergURL, "trino": icebergURL, "athena": icebergURL,
 	"duckdb": loads, "redshift": loads, "snowflake": loads, "databricks": loads,
-	"clickhouse": loads, "mysql": loads, "mssql": loads, "sqlite": loads, "motherduck": loads, "athena": loads, "iceberg": loads,
+	"clickhouse": loads, "mysql": loads, "mssql": loads, "sqlite": loads, "motherduck": loads,
 	"parquet": loads, "csv": "files are always Parquet; want a URL such as file://./out",
 	"dbfs": "want the bucket behind it, such as s3://bucket/prefix",
 	"sftp": bucketOrFolder, "ftp": bucketOrFolder, "ftps": bucketOrFolder, "hdfs": bucketOrFolder, "webdav": bucketOrFolder,
@@ -28,7 +29,8 @@ const (
 	bucketOrFolder = "want a bucket such as s3://bucket/prefix, or a folder such as file:///mnt/out"
 	webAddress     = "want the bucket by its own scheme: gs://bucket/prefix, s3://bucket/prefix or azblob://container/prefix"
 	postgresURL    = "did you mean postgres://user@host/database/schema?"
-	loads          = "no database is written but BigQuery and Postgres: put Parquet files into a bucket or folder, such as file://./out, and read or load them from there"
+	icebergURL     = "did you mean iceberg://catalog/namespace?type=rest&uri=https://catalog.example.com, or with type=glue or sql?"
+	loads          = "no database is written but BigQuery, Postgres and Iceberg catalogs: put Parquet files into a bucket or folder, such as file://./out, and read or load them from there"
 )
 
 // noSuchStore notes a URL whose scheme another program has, or a path without one. Messages don't repeat a URL, whose query may
@@ -49,6 +51,10 @@ func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
 		d.Fail(n, "%s: the ledger is kept in a bucket or a folder, not in BigQuery; the key audit puts what runs did there", key)
 	case key == "ledger" && scheme == "postgres":
 		d.Fail(n, "%s: the ledger is kept in a bucket or a folder, not in Postgres", key)
+	case key == "ledger" && scheme == "iceberg":
+		d.Fail(n, "%s: the ledger is kept in a bucket or a folder, not in an Iceberg catalog", key)
+	case catalogAlone.MatchString(s):
+		d.Fail(n, "%s: the namespace is missing; want iceberg://catalog/namespace?type=rest&uri=https://catalog.example.com", key)
 	case projectAlone.MatchString(s):
 		d.Fail(n, "%s: the dataset is missing; want bigquery://project/dataset", key)
 	case plainPath.MatchString(s):
@@ -62,6 +68,7 @@ func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
 var (
 	emptyBucket  = strict.Expr(`^(gs|s3|azblob):///`)
 	folderHost   = strict.Expr(`^file://[^/.]`)
+	catalogAlone = strict.Expr(`^iceberg://[^/?]*/?(\?|$)`)
 	projectAlone = strict.Expr(`^bigquery://[^/?]*/?(\?|$)`)
 
 	windowsPath = strict.Expr(`^[A-Za-z]:[\\/]`)

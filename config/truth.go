@@ -45,8 +45,11 @@ func (r Raw) or(all Raw) Raw {
 const watchedDays = 90
 
 // days is a number of days such as 400d.
-var days = func() strict.Shape[int] {
-	form := strict.Matching(strict.Expr(`^([1-9][0-9]{0,4})d$`), "a number of days from 1d to 99999d, such as 400d")
+var days = daysAs(`^([1-9][0-9]{0,4})d$`, "a number of days from 1d to 99999d, such as 400d")
+
+// daysAs is a number of days, of at most five digits, before the letter d.
+func daysAs(expr, title string) strict.Shape[int] {
+	form := strict.Matching(strict.Expr(expr), title)
 	return strict.Shape[int]{Read: func(d *strict.Decoder, n strict.Node, key string) (int, bool) {
 		s, ok := form.Read(d, n, key)
 		if !ok {
@@ -55,11 +58,16 @@ var days = func() strict.Shape[int] {
 		count, _ := strconv.Atoi(s[:len(s)-1]) // five digits at most
 		return count, true
 	}, Schema: form.Schema}
-}()
+}
 
 // daysField is a key of a number of days.
 func daysField(key string, to *int, example, doc string) strict.Field {
-	f := strict.Optional(key, days, to, example, doc)
+	return daysFieldOf(days, key, to, example, doc)
+}
+
+// daysFieldOf is daysField of other numbers of days.
+func daysFieldOf(shape strict.Shape[int], key string, to *int, example, doc string) strict.Field {
+	f := strict.Optional(key, shape, to, example, doc)
 	f.Now = func() any {
 		if *to <= 0 {
 			return nil

@@ -42,7 +42,7 @@ type Tables struct {
 	Job       string
 	Of        *partition.Table
 	Rules     func(context.Context) (refresh.Rules, error) // with Stale and FinalAfter of the columns as they are by now
-	Warehouse sinks.Schema                                 // of which labels and the key count
+	Warehouse sinks.Schema                                 // of which labels, the key and the history count
 	Now       time.Time
 	Ledger    *ledger.Ledger
 }

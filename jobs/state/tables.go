@@ -126,7 +126,7 @@ func (s Tables) definition(name string, columns []column) partition.Definition {
 		d.Shape.Columns = append(d.Shape.Columns, ledger.Column{Name: c.Name, Type: c.Type.String(), Source: c.Source})
 		descriptions[c.Name] = c.description
 	}
-	warehouse := sinks.Schema{KMSKey: s.Warehouse.KMSKey, Labels: s.Warehouse.Labels, ClusterBy: []string{"table_name"}}
+	warehouse := sinks.Schema{KMSKey: s.Warehouse.KMSKey, Labels: s.Warehouse.Labels, History: s.Warehouse.History, ClusterBy: []string{"table_name"}}
 	d.Complete(warehouse, refresh.Month.String(), nil, func(c table.Column) sinks.Column { return sinks.Column{Description: descriptions[c.Name]} })
 	return d
 }

@@ -69,7 +69,9 @@ func Run(ctx context.Context, w io.Writer, s *wire.Session, list []jobs.Job, res
 		if more > 0 {
 			fmt.Fprintf(w, "and %s more; `reportferry status%s` shows all\n", human.Plural(more, "table"), s.Again())
 		}
-		fmt.Fprintf(w, "\n%s\n", how)
+		if how != "" {
+			fmt.Fprintf(w, "\n%s\n", how)
+		}
 	}
 	if len(g.Rows)+len(pushed) == 0 {
 		if s.Taken() && slices.ContainsFunc(results, refused) {

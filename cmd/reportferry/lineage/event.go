@@ -83,6 +83,9 @@ func place(sink, table string) (namespace, name string) {
 	case "postgres":
 		database, schema, _ := strings.Cut(strings.Trim(at.Path, "/"), "/")
 		return "postgres://" + net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), "5432")), strings.Join([]string{database, cmp.Or(schema, "public"), table}, ".")
+	case "iceberg":
+		// The rules have no line for Iceberg. Engines name a table within a catalog that they call by a name of their own, as the URL does.
+		return "iceberg://" + at.Host, strings.Trim(at.Path, "/") + "." + table
 	case "file":
 		return "file", path.Join(at.Host, at.Path, table)
 	case "azblob":

@@ -8,9 +8,10 @@ func TestPlace(t *testing.T) {
 		"bigquery://project/dataset":               {"bigquery", "project.dataset.installs"},
 		"postgres://db.example/warehouse":          {"postgres://db.example:5432", "warehouse.public.installs"},
 		"postgres://db.example:6000/warehouse/ads": {"postgres://db.example:6000", "warehouse.ads.installs"},
-		"file:///out":               {"file", "/out/installs"},
-		"azblob://container/prefix": {"wasbs://container", "prefix/installs"},
-		"gs://bucket/prefix":        {"gs://bucket", "prefix/installs"},
+		"iceberg://lake/ads.eu":                    {"iceberg://lake", "ads.eu.installs"},
+		"file:///out":                              {"file", "/out/installs"},
+		"azblob://container/prefix":                {"wasbs://container", "prefix/installs"},
+		"gs://bucket/prefix":                       {"gs://bucket", "prefix/installs"},
 	} {
 		if namespace, name := place(sink, "installs"); [2]string{namespace, name} != want {
 			t.Errorf("%s is %s, %s; want %v", sink, namespace, name, want)

@@ -164,7 +164,7 @@ func (i *interview) rest() error {
 		to       func(*answers) *string
 	}{
 		{"Currency of money", func(a *answers) *string { return &a.currency }},
-		{"Where to: a folder, or gs://, s3://, azblob://bucket/prefix,\n  bigquery://project/dataset,\n  or postgres://user@host/database/schema", func(a *answers) *string { return &a.to }},
+		{"Where to: a folder, or gs://, s3://, azblob://bucket/prefix,\n  bigquery://project/dataset,\n  postgres://user@host/database/schema,\n  or iceberg://catalog/namespace?type=rest&uri=...", func(a *answers) *string { return &a.to }},
 		{"When to look, as cron: minute hour day month weekday", func(a *answers) *string { return &a.schedule }},
 		{"Zone of that time, such as Europe/Berlin", func(a *answers) *string { return &a.zone }},
 	} {

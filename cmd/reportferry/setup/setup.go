@@ -75,7 +75,7 @@ prints them. Whatever it writes is yours to change.`,
 	fs.StringVar(&a.name, "name", "", "`name` of that table; default: its dimensions")
 	fs.StringArrayVar(&a.apps, "app", nil, "only this `app`, by token or name; repeatable")
 	fs.StringVar(&a.currency, "currency", a.currency, "`currency` of money")
-	fs.StringVar(&a.to, "to", a.to, "`folder`, or URL of a bucket or a database: gs://bucket/prefix, bigquery://project/dataset, postgres://user@host/database/schema")
+	fs.StringVar(&a.to, "to", a.to, "`folder`, or URL of a bucket or a database: gs://bucket/prefix, bigquery://project/dataset, postgres://user@host/database/schema, iceberg://catalog/namespace?type=rest&uri=...")
 	fs.StringVar(&a.start, "start", "", "first `day`: a date, or days ago such as -90d; default: what the preset says, else "+want.UsualStart)
 	fs.StringVar(&a.schedule, "schedule", a.schedule, "when to look, as `cron`")
 	fs.StringVar(&a.zone, "zone", a.zone, "`zone` of the schedule, such as Europe/Berlin")

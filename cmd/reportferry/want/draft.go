@@ -125,7 +125,7 @@ func SinkURL(to string) string {
 // directory.
 func LedgerBeside(sink string) string {
 	u, err := url.Parse(sink)
-	if err != nil || u.Scheme == "bigquery" || u.Scheme == "postgres" {
+	if err != nil || slices.Contains([]string{"bigquery", "postgres", "iceberg"}, u.Scheme) {
 		return "file://./.reportferry"
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/.reportferry"

@@ -79,6 +79,7 @@ func tablesOf(c config.Job) sinks.Schema {
 	return sinks.Schema{
 		ClusterBy: w.ClusterBy, RequireFilter: w.RequireFilter, Expiration: time.Duration(w.ExpireDays) * 24 * time.Hour,
 		KMSKey: w.KMSKey, Labels: w.Labels, Partitioned: c.Postgres.Partitioned, Indexes: c.Postgres.Indexes,
+		History: time.Duration(c.Iceberg.ExpireDays) * 24 * time.Hour,
 	}
 }
 

@@ -33,3 +33,20 @@ var columnLists = strict.Shape[[][]string]{
 	},
 	Schema: func() *jsonschema.Schema { return strict.ArrayOf(strict.TextsOf(columnName).Schema()) },
 }
+
+// Iceberg is what a job asks of the tables that an Iceberg catalog keeps for it.
+type Iceberg struct {
+	ExpireDays int // a state can be read for so many days after the next one replaced it; 0: for ever
+}
+
+// expiry leaves the states of a night and a day: a query that has begun reads files of the state that it began with, and a put that
+// was interrupted finds in the states what became of it.
+var expiry = daysAs(`^([2-9]|[1-9][0-9]{1,4})d$`, "a number of days from 2d to 99999d, such as 30d")
+
+// iceberg is the block iceberg of a job.
+var iceberg = strict.ObjectOf(func(i *Iceberg) strict.Object {
+	return strict.Object{What: "iceberg", Fields: []strict.Field{
+		daysFieldOf(expiry, "expire", &i.ExpireDays, "30d", "How long old states of a table can be read (time travel). Runs remove snapshots that are older, "+
+			"with the files that no other snapshot has. Without the key none are removed."),
+	}}
+})
