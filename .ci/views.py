@@ -6,10 +6,15 @@ DuckDB's. Without this nothing here would run it: the fake of BigQuery has no SQ
                         └── csv_report, grouped as the view is ───┴─ equal
     reportferry views ── BigQuery's SQL ── sqlglot ── DuckDB ─────┘
 
-Argument: the reportferry program. What differs from BigQuery isn't seen here: how it rounds, and INFORMATION_SCHEMA.PARTITIONS,
+The views of the same tables in an Iceberg catalog are made by Spark and by DuckDB as they are printed, of tables of these names, and
+Trino's by way of sqlglot; each must have the numbers of BigQuery's. sqlglot parses every statement in its own dialect; Postgres's are
+made by a Postgres in TestPostgresViews.
+
+Arguments: the reportferry program, built with the tag iceberg, and a Python that has PySpark. What differs from BigQuery isn't seen here: how it rounds, and INFORMATION_SCHEMA.PARTITIONS,
 which is played by a table that is made of the files. Exit code 1 when a number is wrong."""
 import csv
 import io
+import json
 import os
 import re
 import subprocess
@@ -41,7 +46,7 @@ JOBS = [
 ]
 TODAY = datetime.now(timezone.utc).date()
 FIRST = TODAY - timedelta(days=DAYS)
-program, here = Path(sys.argv[1]).resolve(), Path(__file__).resolve().parent.parent
+program, spark_python, here = Path(sys.argv[1]).resolve(), sys.argv[2], Path(__file__).resolve().parent.parent
 
 
 def config(base, folder, sink):
@@ -128,7 +133,7 @@ class Warehouse:
         return [dict(zip(names, row)) for row in answer.fetchall()]
 
 
-compared = {"sums": 0, "ratios": 0, "native": 0}
+compared = {"sums": 0, "ratios": 0, "native": 0, "in catalogs": 0}
 wrong = []
 
 
@@ -148,20 +153,24 @@ def hold(what, rows, keys, metrics, truth):
                 wrong.append(f"{what}: {key}: {name} is {row[name]}, the service says {want[metric]!r}")
 
 
+def alike(what, rows, keys, columns, got, counted):
+    """Another engine's rows, of the keys and the columns, are BigQuery's."""
+    got = {tuple(row[:len(keys)]): dict(zip(columns, row[len(keys):])) for row in got}
+    for row in rows:
+        mine = got.pop(tuple(row[k] for k in keys), None)
+        if mine is None or any(not same(mine[c], "" if row[c] is None else str(row[c])) for c in columns):
+            wrong.append(f"{what}: {row} in BigQuery's, {mine} in its own")
+        compared[counted] += len(columns)
+    if got:
+        wrong.append(f"{what}: {len(got)} rows more than BigQuery's")
+
+
 def natively(name, by, view, keys, columns, rows, folder):
     """DuckDB's own views, read from the files, say what those of BigQuery do."""
     own = duckdb.connect(config={"threads": 2})
     own.execute(reportferry("views", name, "--dialect", "duckdb", "--config", folder / "files.yml", *(["--by", ",".join(by)] if by else [])))
     quoted = ", ".join('"' + c + '"' for c in keys + columns)
-    answer = own.execute(f'SELECT {quoted} FROM "{view}"')
-    got = {tuple(row[:len(keys)]): dict(zip(columns, row[len(keys):])) for row in answer.fetchall()}
-    for row in rows:
-        mine = got.pop(tuple(row[k] for k in keys), None)
-        if mine is None or any(not same(mine[c], "" if row[c] is None else str(row[c])) for c in columns):
-            wrong.append(f"DuckDB's {view}: {row} in BigQuery's, {mine} in its own")
-        compared["native"] += len(columns)
-    if got:
-        wrong.append(f"DuckDB's {view}: {len(got)} rows more than BigQuery's")
+    alike(f"DuckDB's {view}", rows, keys, columns, own.execute(f'SELECT {quoted} FROM "{view}"').fetchall(), "native")
     # A table without periods is never final.
     for kind in ["_reportferry_partitions", "_reportferry_restatements"] + [f"{name}_final"] * (keys[0] in ("day", "week", "hour")):
         if own.execute(f'SELECT count(*) FROM "{kind}"').fetchone()[0] == 0:
@@ -170,11 +179,94 @@ def natively(name, by, view, keys, columns, rows, folder):
         wrong.append("DuckDB's _reportferry_freshness lacks tables")
 
 
-def views(warehouse, base, folder):
+def parsed(sql, dialect):
+    """Statements, each of which makes a view in the dialect, with nothing in it that sqlglot hands on unread."""
+    statements = [s for s in sqlglot.parse(sql, read=dialect) if s is not None]
+    for s in statements:
+        if not isinstance(s, exp.Create) or s.kind != "VIEW" or s.find(exp.Command):
+            wrong.append(f"{dialect}: no view is made by {s.sql(dialect)}")
+    return statements
+
+
+class Catalog:
+    """The tables of the warehouse under the names that they have in a namespace of an Iceberg catalog, as Parquet."""
+
+    def __init__(self, warehouse, folder):
+        self.folders, self.jobs, self.folder = {}, [], folder
+        for (name,) in warehouse.db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'proj' AND table_name <> 'partitions' AND table_name NOT LIKE '%\\_all' ESCAPE '\\'").fetchall():
+            at = folder / "catalog" / name
+            at.mkdir(parents=True)
+            warehouse.db.execute(f"COPY proj.ds.{name} TO '{at}/part.parquet' (FORMAT parquet)")
+            self.folders[name] = str(at)
+        for file, sink in [("lake.yml", "iceberg://lake/ads?type=rest&uri=http://127.0.0.1:9"), ("session.yml", "iceberg://spark_catalog/ads?type=rest&uri=http://127.0.0.1:9"),
+                           ("postgres.yml", "postgres://nobody@127.0.0.1:9/db/ads?sslmode=disable")]:
+            (folder / file).write_text((folder / "warehouse.yml").read_text().replace("bigquery://proj/ds?endpoint=http://127.0.0.1:9", sink))
+
+    def attached(self):
+        db = duckdb.connect(config={"threads": 2})
+        db.execute("ATTACH ':memory:' AS lake; CREATE SCHEMA lake.ads")
+        for name, folder in self.folders.items():
+            db.execute(f"CREATE TABLE lake.ads.{name} AS SELECT * FROM read_parquet('{folder}/*.parquet')")
+        return db
+
+    def printed(self, dialect):
+        """What makes the views of all jobs in a dialect, parsed by it."""
+        file = {"spark": "session.yml", "postgres": "postgres.yml"}.get(dialect, "lake.yml")
+        texts = [reportferry("views", name, "--dialect", dialect, "--config", self.folder / file, *(["--by", ",".join(by)] if by else [])) for name, _, by, _ in JOBS]
+        for text in texts:
+            if len(parsed(text, dialect)) != 5 + (dialect == "duckdb"):
+                wrong.append(f"{dialect}: other views than five, or six with the table itself:\n{text}")
+        return texts
+
+    def hold(self):
+        """Every engine's views hold the same. finals are of what DuckDB has made of the files themselves."""
+        asked = []
+        for _, view, keys, columns, _, _ in self.jobs:
+            asked.append((view, keys + columns))
+        told = ["_reportferry_partitions", "_reportferry_restatements"] + [f"{name}_final" for name, *_ in JOBS]
+        fresh = "SELECT table_name, row_count, CAST(last_period AS {text}) AS last_period FROM {at}_reportferry_freshness WHERE state = 'filled' AND age_minutes BETWEEN 0 AND 30"
+
+        def read(dialect, db, at, made):
+            for text in made:
+                db.execute(text)
+            rows = [db.execute(f"SELECT {', '.join(columns)} FROM {at}{view}").fetchall() for view, columns in asked]
+            return rows, [db.execute(f"SELECT count(*) FROM {at}{name}").fetchone()[0] for name in told], sorted(db.execute(fresh.format(text="VARCHAR", at=at)).fetchall(), key=str)
+
+        self.printed("postgres")
+        engines = {"DuckDB": read("duckdb", self.attached(), "", self.printed("duckdb"))}
+        trino = [s.sql(dialect="duckdb") for text in self.printed("trino") for s in parsed(text, "trino")]
+        engines["Trino"] = read("trino", self.attached(), "lake.ads.", trino)
+        at = "spark_catalog.ads."
+        work = {"tables": self.folders, "sql": self.printed("spark"),
+                "ask": [f"SELECT {', '.join(columns)} FROM {at}{view}" for view, columns in asked] + [f"SELECT count(*) FROM {at}{name}" for name in told]
+                + [fresh.format(text="STRING", at=at)]}
+        done = subprocess.run([spark_python, here / ".ci/sparkviews.py"], input=json.dumps(work), capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
+        answers = json.loads(done.stdout)
+        rows = []
+        for (_, _, keys, columns, _, of), answer in zip(self.jobs, answers):
+            rows.append([tuple(None if v is None else of[k](v) for k, v in row.items()) for row in answer])
+        engines["Spark"] = (rows, [int(answer[0]["count(1)"]) for answer in answers[len(asked):-1]],
+                            sorted([(r["table_name"], int(r["row_count"]), r["last_period"]) for r in answers[-1]], key=str))
+        for engine, (rows, counts, freshness) in engines.items():
+            for (_, view, keys, columns, want, _), got in zip(self.jobs, rows):
+                alike(f"{engine}'s {view} in a catalog", want, keys, columns, got, "in catalogs")
+            if counts != self.counts or freshness != self.fresh or len(freshness) != len(JOBS):
+                wrong.append(f"{engine} in a catalog: rows {dict(zip(told, counts))}, fresh {freshness}; of the files DuckDB has {self.counts}, {self.fresh}")
+
+
+def typed(rows):
+    """How each column's values are read from texts."""
+    read = {int: lambda v: int(Decimal(v)), Decimal: Decimal, float: float, str: str, date: date.fromisoformat, datetime: datetime.fromisoformat}
+    return {k: read[next((type(row[k]) for row in rows if row[k] is not None), str)] for k in rows[0]}
+
+
+def views(warehouse, base, folder, catalog):
     for name, dims, by, metrics in JOBS:
         printed = reportferry("views", name, "--config", folder / "warehouse.yml", *(["--by", ",".join(by)] if by else []))
         made = re.findall(r"CREATE OR REPLACE VIEW `proj\.ds\.(\w+)`", printed)
-        assert made[1:4] == ["_reportferry_freshness", "_reportferry_partitions", f"{name}_final"], made
+        assert made[1:] == ["_reportferry_partitions", "_reportferry_restatements", f"{name}_final", "_reportferry_freshness"], made
+        parsed(printed, "bigquery")
         warehouse.ask(printed)
         keys = ([dims[0]] if dims[0] in ("day", "week", "hour") else []) + by
         rows = warehouse.ask(f"SELECT * FROM `proj.ds.{made[0]}`")
@@ -187,6 +279,7 @@ def views(warehouse, base, folder):
         hold(made[0], rows, keys, {c: c for c in columns}, asked(base, keys, columns, first, last))
         print(f"{made[0]}: {len(rows)} rows, {len(columns)} metrics{'; left out: ' + ', '.join(left) if left else ''}")
         natively(name, by, made[0], keys, columns, rows, folder)
+        catalog.jobs.append((name, made[0], keys, columns, rows, typed(rows)))
     fresh = {row["table_name"]: row for row in warehouse.ask("SELECT * EXCEPT (last_load) FROM `proj.ds._reportferry_freshness`")}
     for name, dims, *_ in JOBS:
         row = fresh[name]
@@ -197,7 +290,7 @@ def views(warehouse, base, folder):
         wrong.append(f"freshness is told of {sorted(fresh)}")
 
 
-def finals(warehouse, base, folder):
+def finals(warehouse, base, folder, catalog):
     """The final rows of each table, by BigQuery's view and by DuckDB's: those of periods that are over for a week, because none of
     the metrics moves for longer. Of a table without periods there are none."""
     for name, dims, *_ in JOBS:
@@ -205,6 +298,10 @@ def finals(warehouse, base, folder):
         duck.execute(reportferry("views", name, "--config", folder / "files.yml"))
         all_final, told = duck.execute(f"SELECT count(*) FROM {name}_final").fetchone()[0], duck.execute(
             f"SELECT count(*), count(DISTINCT partition_date) FROM _reportferry_partitions WHERE table_name = '{name}'").fetchone()
+        if name == JOBS[0][0]:
+            catalog.counts = [duck.execute(f"SELECT count(*) FROM {kind}").fetchone()[0] for kind in ("_reportferry_partitions", "_reportferry_restatements")]
+            catalog.fresh = sorted(duck.execute("SELECT table_name, row_count, CAST(last_period AS VARCHAR) FROM _reportferry_freshness").fetchall(), key=str)
+        catalog.counts.append(all_final)
         rows = warehouse.ask(f"SELECT * FROM `proj.ds.{name}_final`")
         if len(rows) != all_final or (len(rows) == 0) != (dims[0] == "network"):
             wrong.append(f"{name}_final has {all_final} rows in DuckDB and {len(rows)} in BigQuery")
@@ -269,8 +366,10 @@ def main():
             # Nobody listens there: printing views asks the service for its events, and the warehouse for nothing.
             (folder / "warehouse.yml").write_text(config(base, folder, "bigquery://proj/ds?endpoint=http://127.0.0.1:9"))
             warehouse = Warehouse(folder / "out")
-            views(warehouse, base, folder)
-            finals(warehouse, base, folder)
+            catalog = Catalog(warehouse, folder)
+            views(warehouse, base, folder, catalog)
+            finals(warehouse, base, folder, catalog)
+            catalog.hold()
             charts(warehouse, base, servers[0][1])
         finally:
             for server, _ in servers:
@@ -278,7 +377,8 @@ def main():
                 server.wait()
     for text in wrong[:20]:
         print(text)
-    print(f"views: {compared['sums']} sums and {compared['ratios']} ratios held against the service's, {compared['native']} of DuckDB's own views against them; {len(wrong)} wrong")
+    print(f"views: {compared['sums']} sums and {compared['ratios']} ratios held against the service's, {compared['native']} of DuckDB's own views against them, "
+          f"{compared['in catalogs']} of Iceberg catalogs by DuckDB, Spark and Trino's SQL; {len(wrong)} wrong")
     return len(wrong) > 0
 
 

@@ -57,7 +57,32 @@ func TestViewsRefuse(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	p := newPlace(t, s, 1, 1, living)
-	if out, code := p.run("views", "installs", "--apply"); code != 2 || !strings.Contains(out, "none of its sinks has views") {
+	if out, code := p.run("views", "installs", "--apply"); code != 2 || !strings.Contains(out, "no sink that is read by the SQL of bigquery") {
 		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// An Iceberg table is read by several engines, so that one has to be named; and an engine that doesn't read a sink is refused before
+// it is opened.
+func TestViewsWantADialect(t *testing.T) {
+	s := startService(t, "--days", "30", "--apps", "1")
+	p := newPlace(t, s, 1, 1, living)
+	for args, want := range map[string]string{
+		"--dialect presto":           `--dialect "presto": want bigquery, postgres, trino, spark or duckdb`,
+		"--dialect trino":            "no sink that is read by the SQL of trino; it has file://",
+		"--apply --dialect postgres": "--apply makes views in BigQuery alone",
+	} {
+		if out, code := p.run(append([]string{"views", "installs"}, strings.Fields(args)...)...); code != 2 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d: %s", args, code, out)
+		}
+	}
+	p.edit(t, "sinks: [file://"+p.dir+"/out]", `sinks: ["iceberg://lake/ads?type=rest&uri=https://catalog.example.com&token=secret"]`)
+	for args, want := range map[string]string{
+		"":                   "several engines read iceberg://lake/ads, each with an SQL of its own; name yours by --dialect: trino, spark or duckdb",
+		"--dialect postgres": "no sink that is read by the SQL of postgres; it has iceberg://lake/ads\n",
+	} {
+		if out, code := p.run(append([]string{"views", "installs"}, strings.Fields(args)...)...); code != 2 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d: %s", args, code, out)
+		}
 	}
 }

@@ -152,5 +152,20 @@ func hashParquet(h uint64, v parquet.Value, t catalog.Type) uint64 {
 	case t == catalog.Double:
 		return hashValue(h, math.Float64bits(v.Double()))
 	}
-	return hashValue(h, uint64(v.Int64()))
+	return hashValue(h, uint64(unscaled(v)))
+}
+
+// unscaled is an integer, or a decimal in units of its last place. Who rewrites a part, as jobs do that compact files, may store a
+// decimal as bytes (https://parquet.apache.org/docs/file-format/types/logicaltypes/#decimal).
+func unscaled(v parquet.Value) (n int64) {
+	if k := v.Kind(); k != parquet.FixedLenByteArray && k != parquet.ByteArray {
+		return v.Int64()
+	}
+	for i, b := range v.ByteArray() {
+		if i == 0 && b >= 0x80 {
+			n = -1
+		}
+		n = n<<8 | int64(b)
+	}
+	return n
 }

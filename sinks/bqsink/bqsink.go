@@ -12,7 +12,7 @@
 // (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). A load job that an earlier run left unfinished is
 // waited for, because it could otherwise land after a newer one. Rows are never streamed.
 //
-// What only BigQuery can is a method of Sink that the commands call: Append for audit tables, View and SaveView for
+// What only BigQuery can is a method of Sink that the commands call: Append for audit tables, Named and SaveView for
 // dashboards, Probe for a check before the first run.
 //
 // All calls go through google.golang.org/api/bigquery/v2, Google's client made of the interface's own description. Each of its

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
 
+	"github.com/reportferry/reportferry/internal/views"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
@@ -164,9 +165,10 @@ func (c corner) fill(t *testing.T, table, run string) {
 func (c corner) views(t *testing.T) {
 	c.fill(t, "viewed"+c.suffix, "run-1"+c.suffix)
 	viewer := c.Sink.(*bqsink.Sink)
-	save := func(v bqsink.View, suffix string) string {
-		name, query, err := viewer.View(v)
-		check(t, err)
+	named := func(name string) string { return views.BigQuery.Quote(viewer.Named(name)) }
+	place := views.Place{Dialect: views.BigQuery, Table: named, Named: named}
+	save := func(v views.View, suffix string) string {
+		name, query := viewer.Named(v.Name), v.Query
 		for range 2 {
 			check(t, viewer.SaveView(t.Context(), name+suffix, query))
 		}
@@ -192,13 +194,15 @@ func (c corner) views(t *testing.T) {
 			t.Errorf("%s gives\n%s\nwant\n%s", sql, got, want)
 		}
 	}
-	name := save(bqsink.View{
-		Table: "viewed" + c.suffix, On: "day", By: []string{"network"}, Sums: []string{"installs", "cost"},
-		Ratios: []bqsink.Ratio{{Name: "ecpi", Formula: "cost/installs"}},
-	}, "")
+	sums, err := place.Summed(views.Table{
+		Name: "viewed" + c.suffix, On: "day", By: []string{"network"}, Sums: []string{"installs", "cost"},
+		Ratios: []views.Ratio{{Name: "ecpi", Formula: "cost/installs"}},
+	})
+	check(t, err)
+	name := save(sums, "")
 	want := "[2026-01-31  0 0.5 <nil>]\n[2026-01-31 Ämter 4 8.000001 2.00000025]\n[2026-02-01  5 <nil> <nil>]"
 	ask("SELECT day, network, installs, CAST(cost AS STRING), ecpi FROM `"+name+"`", want)
-	name = save(bqsink.View{Freshness: true}, c.suffix) // the dataset may have one of its own, which stays
+	name = save(place.Fresh(named("INFORMATION_SCHEMA.PARTITIONS")), c.suffix) // the dataset may have one of its own, which stays
 	want = fmt.Sprint("[viewed"+c.suffix, " 20260201 ", len(filling), " filled]")
 	ask("SELECT table_name, last_period, row_count, state FROM `"+name+"` WHERE table_name = 'viewed"+c.suffix+"'", want)
 }

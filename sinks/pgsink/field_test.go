@@ -111,7 +111,7 @@ func TestNames(t *testing.T) {
 		"installs", sinks.Derived("_reportferry_partitions", "installs"), sinks.Derived("_reportferry_restatements", long), sinks.Derived("_reportferry_restatements", long+"s"),
 	} {
 		name := tableName(table)
-		if len(name) > longestName || seen[name] != "" {
+		if len(name) > LongestName || seen[name] != "" {
 			t.Errorf("%s is %s, as is %q", table, name, seen[name])
 		}
 		seen[name] = table

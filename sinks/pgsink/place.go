@@ -24,11 +24,11 @@ func locate(p sinks.Part) (at place, err error) {
 		return at, errors.New("the part has no schema, which a table needs: this kind of job writes to buckets only")
 	}
 	at = place{table: tableName(p.Table), first: p.Partition}
-	if len(at.table) > longestName {
-		return at, fmt.Errorf("a name has at most %d bytes in Postgres; give the job a shorter table", longestName)
+	if len(at.table) > LongestName {
+		return at, fmt.Errorf("a name has at most %d bytes in Postgres; give the job a shorter table", LongestName)
 	}
-	if p.Schema.Partitioned && len(at.child()) > longestName {
-		return at, fmt.Errorf("the name of a partition, %s, is longer than the %d bytes of a name in Postgres; give the job a shorter table", at.child(), longestName)
+	if p.Schema.Partitioned && len(at.child()) > LongestName {
+		return at, fmt.Errorf("the name of a partition, %s, is longer than the %d bytes of a name in Postgres; give the job a shorter table", at.child(), LongestName)
 	}
 	switch p.Schema.Period {
 	case "day":
@@ -55,11 +55,11 @@ func locate(p sinks.Part) (at place, err error) {
 // would cut it; a digest keeps two of them apart.
 func tableName(table string) string {
 	flat := sinks.Flat(table)
-	if flat == table || len(flat) <= longestName {
+	if flat == table || len(flat) <= LongestName {
 		return flat
 	}
 	digest := fmt.Sprintf("_%x", sha256.Sum256([]byte(flat)))[:9]
-	return flat[:longestName-len(digest)] + digest
+	return flat[:LongestName-len(digest)] + digest
 }
 
 // child is the name of the partition as a table of its own. A job's table can't have a $ in its name, so that none is taken for it.

@@ -18,9 +18,9 @@ var typeNames = map[sinks.ColumnType]string{
 	sinks.Int64: "bigint", sinks.Decimal: "numeric(18,6)", sinks.Double: "double precision",
 }
 
-// longestName is the most bytes of a name. Postgres cuts longer ones without an error, so that two become one
+// LongestName is the most bytes of a name. Postgres cuts longer ones without an error, so that two become one
 // (https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-IDENTIFIERS).
-const longestName = 63
+const LongestName = 63
 
 // checkSchema refuses what Postgres would refuse later with a less helpful message, or change silently.
 func checkSchema(schema *sinks.Schema) error {
@@ -32,8 +32,8 @@ func checkSchema(schema *sinks.Schema) error {
 		switch {
 		case typeNames[c.Type] == "":
 			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
-		case len(c.Name) > longestName:
-			return fmt.Errorf("column %s: Postgres takes names of at most %d bytes; give it another name or leave it out", c.Name, longestName)
+		case len(c.Name) > LongestName:
+			return fmt.Errorf("column %s: Postgres takes names of at most %d bytes; give it another name or leave it out", c.Name, LongestName)
 		case has[c.Name] != "":
 			return fmt.Errorf("column %s: two columns have that name", c.Name)
 		}
@@ -109,6 +109,9 @@ func (s *Sink) describe(table string, c sinks.Column) []string {
 func (s *Sink) index(table string, columns []string) string {
 	return "CREATE INDEX ON " + s.named(table) + " (" + names(columns) + ")"
 }
+
+// Named is the quoted name, with its schema, of a job's table, of one that tells of it, or of a view.
+func (s *Sink) Named(table string) string { return s.named(tableName(table)) }
 
 // named is the quoted name of a table with its schema.
 func (s *Sink) named(table string) string { return pgx.Identifier{s.schema, table}.Sanitize() }

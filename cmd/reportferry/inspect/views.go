@@ -2,10 +2,7 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +12,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
-	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/views"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/state"
@@ -31,27 +28,38 @@ func Views(p *wire.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "views <job>",
 		Short: "Print, or make, the views that dashboards read",
-		Long: `Print the views that dashboards read, as the SQL of BigQuery, of DuckDB, or of
-both when the job has sinks of both sorts. One sums a job's metrics by its date
-and the dimensions of --by, and computes ratios from these sums: an average of
-averages would be wrong. What can't be summed and can't be computed from what
-the table has is left out, and said. Another tells how fresh tables are. The
-others are the job's final rows, which of all tables' partitions are final, and
-what was restated of them.
+		Long: `Print the views that dashboards read, in the SQL of the job's sinks: BigQuery,
+Postgres, or DuckDB for files. An Iceberg table is read by several engines, of
+which --dialect names one. One view sums a job's metrics by its date and the
+dimensions of --by, and computes ratios from these sums: an average of averages
+would be wrong. What can't be summed and can't be computed from what the table
+has is left out, and said. Another tells how fresh tables are. The others are
+the job's final rows, which of all tables' partitions are final, and what was
+restated of them.
 
-BigQuery gets the views with --apply. DuckDB's are of the files in the folder or
-bucket, with the table itself, and need no credentials of Google:
+BigQuery gets the views with --apply. The others are printed for the engine:
 
   reportferry views campaigns --dialect duckdb | duckdb dashboards.duckdb
+  reportferry views campaigns --dialect spark > made.sql; spark-sql -f made.sql
+  reportferry views campaigns --dialect trino > made.sql; trino -f made.sql
+  reportferry views campaigns --dialect postgres | psql
 
-For files in a bucket, DuckDB wants its extension httpfs and a secret.`,
+DuckDB's are made beside the tables: of files in a folder or bucket, for which
+it wants its extension httpfs and a secret, or of an Iceberg catalog, attached
+under the name that the sink's URL has.`,
 		Example: `  reportferry views campaigns_daily --by network,app
   reportferry views campaigns_daily --dialect duckdb`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if !slices.Contains([]string{"", "bigquery", "duckdb"}, dialect) {
-				return fmt.Errorf("--dialect %q: want bigquery or duckdb", dialect)
+			if known := dialectNames(); dialect != "" && !slices.Contains(known, dialect) {
+				return fmt.Errorf("--dialect %q: want %s", dialect, oneOf(known))
+			}
+			if apply && dialect == "" {
+				dialect = views.BigQuery.Name
+			}
+			if apply && dialect != views.BigQuery.Name {
+				return fmt.Errorf("--apply makes views in BigQuery alone; leave it out, and give what is printed to the engine of --dialect %s", dialect)
 			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				chosen, err := s.Choose(names)
@@ -62,26 +70,52 @@ For files in a bucket, DuckDB wants its extension httpfs and a secret.`,
 				if err != nil {
 					return err
 				}
-				return makeViews(cmd, p, s.Ledger, job, by, apply)
+				return makeViews(cmd, p, s, job, viewing{by, dialect, apply})
 			})
 		},
 	}
 	cmd.Flags().StringSliceVar(&by, "by", nil, "dimensions to keep beside the date: `a,b`")
 	cmd.Flags().BoolVar(&apply, "apply", false, "make the views in the job's datasets of BigQuery")
-	cmd.Flags().StringVar(&dialect, "dialect", "", "only the views of this `SQL`: bigquery or duckdb; default: what the sinks are")
+	cmd.Flags().StringVar(&dialect, "dialect", "", "only the views of this `SQL`: "+oneOf(dialectNames())+"; default: what the sinks are")
+	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(dialectNames(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
-// jobOf makes a job with those of its sinks alone that a dialect is for. What isn't opened needs no credentials.
+// viewing is what the command line asks of views.
+type viewing struct {
+	by      []string
+	dialect string
+	apply   bool
+}
+
+// jobOf makes a job with those of its sinks alone that a dialect is for. What isn't opened needs no credentials, and nothing is asked of
+// what is: the job is planned without sinks. Without a dialect, each sink must be read by one engine alone.
 func jobOf(ctx context.Context, s *wire.Session, c config.Job, dialect string) (jobs.Job, error) {
-	if dialect != "" && c.Sinks != nil {
-		all := c.Sinks
-		c.Sinks = slices.DeleteFunc(slices.Clone(all), func(url string) bool { return strings.HasPrefix(url, "bigquery:") != (dialect == "bigquery") })
+	all := c.Sinks
+	if dialect != "" && all != nil {
+		c.Sinks = slices.DeleteFunc(slices.Clone(all), func(url string) bool { return !slices.Contains(dialectsOf(url), dialect) })
 		if len(c.Sinks) == 0 {
-			return jobs.Job{}, exit.Usage(fmt.Errorf("--dialect %s: job %s has no sink of that sort; it has %s", dialect, c.Name, redacted(all)))
+			return jobs.Job{}, exit.Usage(fmt.Errorf("job %s has no sink that is read by the SQL of %s; it has %s", c.Name, dialect, redacted(all)))
 		}
 	}
-	return s.Job(ctx, c, wire.Ask{})
+	for _, url := range c.Sinks {
+		if engines := dialectsOf(url); dialect == "" && len(engines) > 1 {
+			return jobs.Job{}, exit.Usage(fmt.Errorf("job %s: several engines read %s, each with an SQL of its own; name yours by --dialect: %s",
+				c.Name, sinks.Redact(url), oneOf(engines)))
+		}
+	}
+	var targets []ledger.Target
+	for _, url := range c.Sinks {
+		sink, err := s.OpenSink(ctx, url)
+		if err != nil {
+			return jobs.Job{}, fmt.Errorf("job %s: %w", c.Name, exit.Refused(err))
+		}
+		targets = append(targets, ledger.Target{Name: sinks.Redact(url), Sink: sink, Store: sink.Store()})
+	}
+	c.Sinks = nil
+	job, err := s.Job(ctx, c, wire.Ask{})
+	job.Targets = targets
+	return job, err
 }
 
 // redacted names sinks without what may be secret.
@@ -93,8 +127,8 @@ func redacted(urls []string) string {
 	return strings.Join(names, ", ")
 }
 
-// makeViews prints the statements of a job's views for each of its sinks, and runs those of BigQuery if apply is set.
-func makeViews(cmd *cobra.Command, p *wire.Program, l *ledger.Ledger, job jobs.Job, by []string, apply bool) error {
+// makeViews prints the statements of a job's views for each of its sinks, and runs those of BigQuery if it is asked to.
+func makeViews(cmd *cobra.Command, p *wire.Program, s *wire.Session, job jobs.Job, asked viewing) error {
 	plan, err := job.Kind.Plan(cmd.Context(), time.Now())
 	if err != nil {
 		return err
@@ -106,56 +140,41 @@ func makeViews(cmd *cobra.Command, p *wire.Program, l *ledger.Ledger, job jobs.J
 	if err != nil {
 		return err
 	}
-	sums, left, err := summed(job.Table, schema, by)
+	table, left, err := summed(job.Table, schema, asked.by)
 	if err != nil {
 		return fmt.Errorf("job %s: %w: %w", job.Name, ledger.ErrRefused, err)
 	}
-	told, err := toldOf(cmd.Context(), l, job.Table)
-	if err != nil {
-		return err
-	}
-	made, duck, warehouses := 0, false, false
+	untold := map[string]bool{}
 	for _, target := range job.Targets {
-		warehouse, ok := target.Sink.(*bqsink.Sink)
-		if at, is := target.Sink.(lake); is && !apply {
-			views, err := duckViews(at, job.Table, schema, sums, told)
-			if err != nil {
-				return err
-			}
-			for _, v := range views {
-				fmt.Fprintf(cmd.OutOrStdout(), "CREATE OR REPLACE VIEW %s AS\n%s;\n\n", v.name, v.query)
-			}
-			made, duck = made+1, true
-		}
-		if !ok {
-			continue
-		}
-		made, warehouses = made+1, true
-		views, err := warehouseViews(warehouse, job.Table, schema, sums, told)
+		r, err := readingOf(cmd.Context(), s, target, job.Table, asked.dialect)
 		if err != nil {
-			return err
+			return fmt.Errorf("job %s: %w", job.Name, err)
 		}
-		for _, v := range views {
-			fmt.Fprintf(cmd.OutOrStdout(), "CREATE OR REPLACE VIEW `%s` AS\n%s;\n\n", v.name, v.query)
-			if !apply {
+		list, err := r.views(table)
+		if err != nil {
+			return fmt.Errorf("job %s: %w", job.Name, err)
+		}
+		for _, v := range list {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s\n", r.Create(v))
+			warehouse, ok := target.Sink.(*bqsink.Sink)
+			if !ok || !asked.apply {
 				continue
 			}
-			if err := warehouse.SaveView(cmd.Context(), v.name, v.query); err != nil {
+			name := warehouse.Named(v.Name)
+			if err := warehouse.SaveView(cmd.Context(), name, v.Query); err != nil {
 				return err
 			}
-			p.Note(cmd.ErrOrStderr(), "made "+v.name)
+			p.Note(cmd.ErrOrStderr(), "made "+name)
 		}
-	}
-	if made == 0 {
-		return fmt.Errorf("job %s: %w: none of its sinks has views; a bigquery:// sink has", job.Name, ledger.ErrRefused)
-	}
-	for _, kind := range []string{state.Partitions, state.Restatements} {
-		switch {
-		case slices.Contains(told, kind):
-		case warehouses:
-			left = append(left, kind+", which has no rows of the job's table yet")
-		case duck:
-			p.Note(cmd.ErrOrStderr(), "without rows: "+kind+"; print DuckDB's views again when it has some")
+		for _, kind := range kinds {
+			switch told := len(r.told[kind]) > 0; {
+			case told || untold[kind]:
+			case r.Name == views.BigQuery.Name:
+				left = append(left, kind+", which has no rows of the job's table yet")
+			default:
+				untold[kind] = true
+				p.Note(cmd.ErrOrStderr(), "without rows: "+kind+"; print the views again when it has some")
+			}
 		}
 	}
 	for _, l := range left {
@@ -164,154 +183,5 @@ func makeViews(cmd *cobra.Command, p *wire.Program, l *ledger.Ledger, job jobs.J
 	return nil
 }
 
-// toldOf are the tables of states that have rows of a table. A view on one that isn't there couldn't be made.
-func toldOf(ctx context.Context, l *ledger.Ledger, table string) (told []string, err error) {
-	for _, kind := range []string{state.Partitions, state.Restatements} {
-		t, err := l.Table(ctx, sinks.Derived(kind, table))
-		if err != nil {
-			return nil, err
-		}
-		if len(t.Records()) > 0 {
-			told = append(told, kind)
-		}
-	}
-	return told, nil
-}
-
-// warehouseViews are the views of a dataset in BigQuery.
-func warehouseViews(at *bqsink.Sink, table string, s *sinks.Schema, sums bqsink.View, told []string) (views []view, err error) {
-	for _, v := range []bqsink.View{sums, {Table: table, Freshness: true}} {
-		name, query, err := at.View(v)
-		if err != nil {
-			return nil, err
-		}
-		views = append(views, view{name, query})
-	}
-	for _, kind := range told {
-		name, query := at.Told(kind)
-		views = append(views, view{name, query})
-		if kind == state.Partitions {
-			name, query = at.Final(table, s, kind)
-			views = append(views, view{name, query})
-		}
-	}
-	return views, nil
-}
-
-// summed designs the view that sums a table's metrics by its date and the dimensions of by. left names the metrics that it
-// can't have, each with the reason.
-func summed(table string, s *sinks.Schema, by []string) (v bqsink.View, left []string, err error) {
-	v = bqsink.View{Table: table, On: s.On, By: by}
-	columns := map[string]sinks.Column{}
-	for _, c := range s.Columns {
-		columns[c.Name] = c
-	}
-	for _, name := range by {
-		if c, ok := columns[name]; !ok || !c.Required || name == s.On {
-			return v, nil, fmt.Errorf("--by %s: the table has no such dimension beside its date", name)
-		}
-	}
-	for _, c := range s.Columns {
-		if c.Required {
-			continue
-		}
-		f := metricField(c.Name)
-		if overView(f, s, by) {
-			v.Sums = append(v.Sums, c.Name)
-			continue
-		}
-		formula, missing := expand(f.Formula(), columns, s, by)
-		switch {
-		case missing == "" && formula != "":
-			v.Ratios = append(v.Ratios, bqsink.Ratio{Name: c.Name, Formula: formula})
-		case missing != "":
-			left = append(left, fmt.Sprintf("%s, which needs %s in the table", c.Name, missing))
-		default:
-			left = append(left, c.Name+", which can't be summed and has no formula")
-		}
-	}
-	if len(v.Sums) == 0 {
-		return v, left, errors.New("the table has no metric that can be summed")
-	}
-	return v, left, nil
-}
-
-// metricField describes a metric, also one of an event, which the catalogue derives from its name.
-func metricField(slug string) catalog.Field {
-	if f, ok := catalog.Metric(slug); ok {
-		return f
-	}
-	f, _ := catalog.Guess(slug)
-	return f
-}
-
-// overView tells whether a metric may be summed over all the dimensions that the view leaves out: unique users may not be
-// summed over days, for example.
-func overView(f catalog.Field, s *sinks.Schema, by []string) bool {
-	for _, c := range s.Columns {
-		if c.Required && c.Name != s.On && !slices.Contains(by, c.Name) && !f.AdditiveOver(c.Name) {
-			return false
-		}
-	}
-	return f.Additive != catalog.Nowhere
-}
-
-// expand rewrites a metric's formula until it consists of columns that the view sums. It replaces metrics that have formulas
-// of their own; missing is the first one that has neither a column nor a formula.
-func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by []string) (text, missing string) {
-	if formula == "" {
-		return "", ""
-	}
-	e, err := parser.ParseExpr(formula)
-	if err != nil {
-		return "", ""
-	}
-	parts := map[string]string{}
-	ast.Inspect(e, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok || id.Name == "abs" || missing != "" {
-			return true
-		}
-		f := metricField(id.Name)
-		if _, has := columns[id.Name]; has && overView(f, s, by) {
-			return true
-		}
-		inner, lacks := expand(f.Formula(), columns, s, by)
-		if inner == "" {
-			missing = id.Name
-			if lacks != "" {
-				missing = lacks
-			}
-			return true
-		}
-		parts[id.Name] = "(" + inner + ")"
-		return true
-	})
-	if missing != "" {
-		return "", missing
-	}
-	return replaceWords(formula, parts), ""
-}
-
-// replaceWords replaces whole identifiers of a formula by the texts in parts.
-func replaceWords(formula string, parts map[string]string) string {
-	var b, word strings.Builder
-	flush := func() {
-		if to, ok := parts[word.String()]; ok {
-			b.WriteString(to)
-		} else {
-			b.WriteString(word.String())
-		}
-		word.Reset()
-	}
-	for _, r := range formula {
-		if r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			word.WriteRune(r)
-			continue
-		}
-		flush()
-		b.WriteRune(r)
-	}
-	flush()
-	return b.String()
-}
+// kinds are the tables of states, in the order of their views.
+var kinds = []string{state.Partitions, state.Restatements}

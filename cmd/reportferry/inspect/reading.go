@@ -1,0 +1,192 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/after"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/views"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/state"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/bqsink"
+	"github.com/reportferry/reportferry/sinks/pgsink"
+)
+
+// inCatalogs are the dialects of engines that read an Iceberg catalog.
+var inCatalogs = []views.Dialect{views.Trino, views.Spark, views.DuckDB}
+
+// dialectsOf are the dialects of the engines that read what a sink keeps, by their names.
+func dialectsOf(url string) (names []string) {
+	switch scheme, _, _ := strings.Cut(url, ":"); scheme {
+	case "bigquery":
+		return []string{views.BigQuery.Name}
+	case "postgres":
+		return []string{views.Postgres.Name}
+	case "iceberg":
+		for _, d := range inCatalogs {
+			names = append(names, d.Name)
+		}
+		return names
+	}
+	return []string{views.DuckDB.Name}
+}
+
+// dialectNames are all dialects.
+func dialectNames() []string {
+	return append([]string{views.BigQuery.Name, views.Postgres.Name}, dialectsOf("iceberg:")...)
+}
+
+// oneOf lists words.
+func oneOf(words []string) string {
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// A lake is a sink whose tables are files, which readers find by a pattern.
+type lake interface{ Pattern(table string) string }
+
+// A namespace is one of an Iceberg catalog.
+type namespace interface {
+	Catalog() string
+	Namespace() []string
+}
+
+// A reading is how an engine reads a sink, and what of states is there for it to read.
+type reading struct {
+	views.Place
+	whole      string              // what the view of the table itself reads; empty: the table is one of the engine's
+	told       map[string][]string // what tells of tables, by kind, as FROM has it; none yet: nil
+	partitions string              // what tells of the job's own partitions
+	fresh      string              // what tells how fresh tables are
+	longest    int                 // bytes of a view's name; 0: any number
+}
+
+// readingOf is the reading of a sink of a job's table. Engines of which only one reads it need no dialect.
+func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table, dialect string) (r reading, err error) {
+	own, err := toldOf(ctx, s.Ledger, []string{table})
+	if err != nil {
+		return r, err
+	}
+	switch at := target.Sink.(type) {
+	case *bqsink.Sink: // a wildcard stands for the tables of all jobs; each table that a query names is paid for
+		named := func(name string) string { return views.BigQuery.Quote(at.Named(name)) }
+		r = reading{Place: views.Place{Dialect: views.BigQuery, Table: named, Named: named}, told: map[string][]string{},
+			partitions: named(sinks.Flat(sinks.Derived(state.Partitions, table))), fresh: named("INFORMATION_SCHEMA.PARTITIONS")}
+		for kind := range own {
+			r.told[kind] = []string{named(kind + "_*")}
+		}
+		return r, nil
+	case *pgsink.Sink:
+		r.Place, r.longest = views.Place{Dialect: views.Postgres, Table: at.Named, Named: at.Named}, pgsink.LongestName
+	case namespace:
+		i := slices.IndexFunc(inCatalogs, func(d views.Dialect) bool { return d.Name == dialect })
+		r.Place = views.InCatalog(inCatalogs[i], at.Catalog(), at.Namespace())
+		if dialect == views.DuckDB.Name {
+			r.whole = r.Table(table)
+		}
+	case lake:
+		quote := views.DuckDB.Quote
+		r.Place, r.whole, r.told = views.Place{Dialect: views.DuckDB, Table: quote, Named: quote}, after.Scan(at.Pattern(table), true), map[string][]string{}
+		for kind := range own {
+			r.told[kind] = []string{after.Scan(at.Pattern(sinks.Derived(kind, "*")), false)}
+		}
+	default:
+		return r, fmt.Errorf("%w: no engine is known that reads %s", ledger.ErrRefused, target.Name)
+	}
+	r.partitions = r.Named(state.Partitions)
+	r.fresh = r.partitions
+	if r.told != nil {
+		return r, nil
+	}
+	beside, err := tablesIn(ctx, s, target)
+	if err != nil {
+		return r, err
+	}
+	tables, err := toldOf(ctx, s.Ledger, beside)
+	r.told = map[string][]string{}
+	for kind, of := range tables {
+		for _, table := range of {
+			r.told[kind] = append(r.told[kind], r.Table(sinks.Flat(sinks.Derived(kind, table))))
+		}
+	}
+	return r, err
+}
+
+// tablesIn are the tables of all jobs that are put into a place, in the config's order.
+func tablesIn(ctx context.Context, s *wire.Session, target ledger.Target) (tables []string, err error) {
+	scheme, _, _ := strings.Cut(target.Name, ":")
+	for _, c := range s.Config.Jobs {
+		for _, url := range c.Sinks {
+			if !strings.HasPrefix(url, scheme+":") {
+				continue
+			}
+			sink, err := s.OpenSink(ctx, url)
+			if err != nil {
+				return nil, fmt.Errorf("look whether job %s has a table beside this one: %w", c.Name, err)
+			}
+			if sink.Store() == target.Store {
+				tables = append(tables, c.Table)
+				break
+			}
+		}
+	}
+	return tables, nil
+}
+
+// toldOf are those of some tables of which a table of states has rows, by its kind. A view on one that isn't there couldn't be made.
+func toldOf(ctx context.Context, l *ledger.Ledger, tables []string) (told map[string][]string, err error) {
+	told = map[string][]string{}
+	for _, kind := range kinds {
+		for _, table := range tables {
+			t, err := l.Table(ctx, sinks.Derived(kind, table))
+			if err != nil {
+				return nil, err
+			}
+			if len(t.Records()) > 0 {
+				told[kind] = append(told[kind], table)
+			}
+		}
+	}
+	return told, nil
+}
+
+// views are the views of a table, in the order in which they can be made: some read others. BigQuery makes none on a table that isn't
+// there; elsewhere such a view has no rows.
+func (r reading) views(t views.Table) (list []views.View, err error) {
+	if r.whole != "" {
+		list = append(list, views.View{Name: t.Name, Query: "SELECT * FROM " + r.whole})
+	}
+	sums, err := r.Summed(t)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, sums)
+	all := r.Name != views.BigQuery.Name
+	for _, kind := range kinds {
+		if all || r.told[kind] != nil {
+			list = append(list, r.Told(kind, stateColumns(kind), r.told[kind]))
+		}
+	}
+	if all || r.told[state.Partitions] != nil {
+		list = append(list, r.Final(t, r.partitions))
+	}
+	list = append(list, r.Fresh(r.fresh))
+	for _, v := range list {
+		if r.longest > 0 && len(v.Name) > r.longest {
+			return nil, fmt.Errorf("%w: the name of the view %s is longer than the %d bytes of a name in %s; keep fewer dimensions by --by, or give the job a shorter table",
+				ledger.ErrRefused, v.Name, r.longest, r.Name)
+		}
+	}
+	return list, nil
+}
+
+// stateColumns are the columns of a table of states.
+func stateColumns(kind string) (list []views.Column) {
+	for _, c := range state.Columns(kind) {
+		list = append(list, views.Column{Name: c.Name, Type: c.Type})
+	}
+	return list
+}

@@ -1,0 +1,112 @@
+package inspect
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reportferry/reportferry/internal/views"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/state"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// spending is a table with a name, a column and a ratio of each sort.
+var spending = views.Table{
+	Name: "campaigns_daily", On: "day", By: []string{"network"}, Sums: []string{"installs", "cost", "group"},
+	Ratios: []views.Ratio{{Name: "ecpi", Formula: "cost/installs"}, {Name: "ecpm", Formula: "(cost*1000)/abs(installs-group)"}},
+}
+
+// of is a reading of a place where partitions of two tables are told, and nothing of restatements.
+func of(p views.Place, whole string) reading {
+	r := reading{Place: p, whole: whole, partitions: p.Named(state.Partitions), fresh: p.Named(state.Partitions)}
+	r.told = map[string][]string{state.Partitions: {p.Table("_reportferry_partitions_campaigns_daily"), p.Table("_reportferry_partitions_countries")}}
+	return r
+}
+
+// The statements for each engine, in the order in which they can be made. Names are quoted as it does, a namespace of two levels is
+// named as it does, and what isn't told yet is a view without rows, but in BigQuery.
+func TestStatements(t *testing.T) {
+	schema := func(name string) string { return `"warehouse".` + views.Postgres.Quote(name) }
+	dataset := func(name string) string { return views.BigQuery.Quote("project.dataset." + name) }
+	warehouse := of(views.Place{Dialect: views.BigQuery, Table: dataset, Named: dataset}, "")
+	warehouse.told[state.Partitions] = []string{dataset("_reportferry_partitions_*")}
+	warehouse.partitions, warehouse.fresh = dataset("_reportferry_partitions_campaigns_daily"), dataset("INFORMATION_SCHEMA.PARTITIONS")
+	level := []string{"ads", "e`u\""}
+	readings := map[string]reading{
+		"bigquery": warehouse,
+		"postgres": of(views.Place{Dialect: views.Postgres, Table: schema, Named: schema}, ""),
+	}
+	for _, d := range inCatalogs {
+		p := views.InCatalog(d, "lake", level)
+		readings[d.Name] = of(p, "")
+		if d.Name == "duckdb" {
+			readings[d.Name] = of(p, p.Table(spending.Name))
+		}
+	}
+	if got := dialectNames(); len(got) != len(readings) {
+		t.Errorf("dialects %v aren't those that are tried", got)
+	}
+	for name, r := range readings {
+		list, err := r.views(spending)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		for _, v := range list {
+			b.WriteString(r.Create(v) + "\n")
+		}
+		for _, kind := range kinds {
+			if query := r.Told(kind, stateColumns(kind), nil).Query; name != "bigquery" && strings.Contains(query, "AS )") {
+				t.Errorf("%s: a column without a type:\n%s", name, query)
+			}
+		}
+		path := filepath.Join("testdata", name+".sql")
+		if *update {
+			if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want, err := os.ReadFile(path); err != nil || b.String() != string(want) {
+			t.Errorf("%s: %v:\n%s\nwant\n%s", name, err, &b, want)
+		}
+	}
+}
+
+// A table without periods has no date to sum by, and is final as a whole.
+func TestStatementsOfATableWithoutPeriods(t *testing.T) {
+	r := of(views.InCatalog(views.Trino, "lake", []string{"ads"}), "")
+	list, err := r.views(views.Table{Name: "networks", Sums: []string{"installs"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []views.View{
+		{Name: "networks_by", Query: "SELECT\n  SUM(\"installs\") AS \"installs\"\nFROM \"lake\".\"ads\".\"networks\""},
+		{Name: "networks_final", Query: "SELECT * FROM \"lake\".\"ads\".\"networks\"\nWHERE EXISTS (SELECT 1 FROM \"lake\".\"ads\".\"_reportferry_partitions\" " +
+			"WHERE table_name = 'networks' AND state = 'final')"},
+	}
+	for _, v := range want {
+		if !slices.Contains(list, v) {
+			t.Errorf("%v isn't among %v", v, list)
+		}
+	}
+}
+
+// Postgres would cut a name without an error, and two views would become one.
+func TestStatementsOfALongName(t *testing.T) {
+	schema := func(name string) string { return views.Postgres.Quote(name) }
+	r := of(views.Place{Dialect: views.Postgres, Table: schema, Named: schema}, "")
+	r.longest = len("campaigns_daily_by_day_network")
+	if _, err := r.views(spending); err != nil {
+		t.Errorf("a name that fits: %v", err)
+	}
+	r.longest--
+	if _, err := r.views(spending); !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "campaigns_daily_by_day_network") {
+		t.Errorf("a name that is too long: %v", err)
+	}
+}

@@ -1,0 +1,51 @@
+CREATE OR REPLACE VIEW `lake`.`ads`.`e``u"`.`campaigns_daily_by_day_network` AS
+SELECT
+  `day`,
+  `network`,
+  SUM(`installs`) AS `installs`,
+  SUM(`cost`) AS `cost`,
+  SUM(`group`) AS `group`,
+  CAST(SUM(`cost`) AS DOUBLE) / NULLIF(SUM(`installs`), 0) AS `ecpi`,
+  CAST((SUM(`cost`) * 1000) AS DOUBLE) / NULLIF(ABS(SUM(`installs`) - SUM(`group`)), 0) AS `ecpm`
+FROM `lake`.`ads`.`e``u"`.`campaigns_daily`
+GROUP BY `day`, `network`;
+
+CREATE OR REPLACE VIEW `lake`.`ads`.`e``u"`.`_reportferry_partitions` AS
+SELECT `month`, `table_name`, `partition_date`, `state`, `final_at`, `final_columns`, `fetched`, `since`, `row_count`, `sums`, `reconciled`, `differences`, `changed_after_final`, `reason`, `run`, `seq`
+FROM `lake`.`ads`.`e``u"`.`_reportferry_partitions_campaigns_daily`
+UNION ALL
+SELECT `month`, `table_name`, `partition_date`, `state`, `final_at`, `final_columns`, `fetched`, `since`, `row_count`, `sums`, `reconciled`, `differences`, `changed_after_final`, `reason`, `run`, `seq`
+FROM `lake`.`ads`.`e``u"`.`_reportferry_partitions_countries`;
+
+CREATE OR REPLACE VIEW `lake`.`ads`.`e``u"`.`_reportferry_restatements` AS
+SELECT
+  CAST(NULL AS DATE) AS `month`,
+  CAST(NULL AS STRING) AS `table_name`,
+  CAST(NULL AS DATE) AS `partition_date`,
+  CAST(NULL AS STRING) AS `metric`,
+  CAST(NULL AS DOUBLE) AS `before`,
+  CAST(NULL AS DOUBLE) AS `after`,
+  CAST(NULL AS DOUBLE) AS `delta`,
+  CAST(NULL AS TIMESTAMP_NTZ) AS `fetched_before`,
+  CAST(NULL AS TIMESTAMP_NTZ) AS `fetched`,
+  CAST(NULL AS STRING) AS `state_before`,
+  CAST(NULL AS STRING) AS `reason`,
+  CAST(NULL AS STRING) AS `run`,
+  CAST(NULL AS BIGINT) AS `seq`
+WHERE false;
+
+CREATE OR REPLACE VIEW `lake`.`ads`.`e``u"`.`campaigns_daily_final` AS
+SELECT * FROM `lake`.`ads`.`e``u"`.`campaigns_daily`
+WHERE CAST(`day` AS DATE) IN (SELECT partition_date FROM `lake`.`ads`.`e``u"`.`_reportferry_partitions` WHERE table_name = 'campaigns_daily' AND state = 'final');
+
+CREATE OR REPLACE VIEW `lake`.`ads`.`e``u"`.`_reportferry_freshness` AS
+SELECT
+  table_name,
+  MAX(CASE WHEN row_count > 0 THEN partition_date END) AS last_period,
+  SUM(row_count) AS row_count,
+  MAX(fetched) AS last_load,
+  timestampdiff(MINUTE, MAX(fetched), convert_timezone('UTC', localtimestamp())) AS age_minutes,
+  CASE WHEN SUM(row_count) > 0 THEN 'filled' ELSE 'empty' END AS state
+FROM `lake`.`ads`.`e``u"`.`_reportferry_partitions`
+GROUP BY table_name;
+

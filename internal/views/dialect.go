@@ -1,0 +1,61 @@
+package views
+
+import (
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/formula"
+)
+
+// A Dialect is how an engine's SQL writes what differs from one to the next.
+type Dialect struct {
+	Name string
+	formula.Dialect
+	types map[catalog.Type]string // of columns without rows
+	age   string                  // minutes from the newest of the column fetched, which is in UTC, until now
+}
+
+// The dialects. Each column of a type that tables of states have is named as the engine reads it from Parquet or Iceberg.
+var (
+	BigQuery = Dialect{
+		Name:    "bigquery",
+		Dialect: formula.Dialect{Quote: backticks, Divide: func(left, right string) string { return "SAFE_DIVIDE(CAST(" + left + " AS FLOAT64), " + right + ")" }},
+	}
+	DuckDB = Dialect{
+		Name: "duckdb", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE")},
+		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP"),
+		age:   "date_diff('minute', MAX(fetched), now() AT TIME ZONE 'UTC')",
+	}
+	Trino = Dialect{
+		Name: "trino", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE")},
+		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP(6)"),
+		age:   "date_diff('minute', MAX(fetched), CAST(current_timestamp AT TIME ZONE 'UTC' AS TIMESTAMP(6)))",
+	}
+	Spark = Dialect{
+		Name: "spark", Dialect: formula.Dialect{Quote: backticks, Divide: divideAs("DOUBLE")},
+		types: typesOf("STRING", "DOUBLE", "TIMESTAMP_NTZ"),
+		age:   "timestampdiff(MINUTE, MAX(fetched), convert_timezone('UTC', localtimestamp()))",
+	}
+	Postgres = Dialect{
+		Name: "postgres", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE PRECISION")},
+		types: typesOf("TEXT", "DOUBLE PRECISION", "TIMESTAMP"),
+		age:   "CAST(FLOOR(EXTRACT(EPOCH FROM now() AT TIME ZONE 'UTC' - MAX(fetched)) / 60) AS BIGINT)",
+	}
+)
+
+// typesOf are the types of an engine. All call whole numbers BIGINT and days DATE.
+func typesOf(text, double, moment string) map[catalog.Type]string {
+	return map[catalog.Type]string{
+		catalog.String: text, catalog.Int64: "BIGINT", catalog.Double: double, catalog.Day: "DATE", catalog.Month: "DATE", catalog.Hour: moment,
+	}
+}
+
+// divideAs divides as a type of doubles.
+func divideAs(double string) func(left, right string) string {
+	return func(left, right string) string {
+		return "CAST(" + left + " AS " + double + ") / NULLIF(" + right + ", 0)"
+	}
+}
+
+func quotes(name string) string    { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+func backticks(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

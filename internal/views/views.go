@@ -1,0 +1,145 @@
+// Package views writes the views that dashboards read, in the SQL of each engine that reads tables. Without it every engine would
+// sum, divide and leave out what isn't final in a way of its own, and the same dashboard would show other numbers on Trino than on
+// BigQuery.
+//
+//	Table: its date, dimensions, sums and ratios ─┐
+//	Dialect: how an engine quotes and divides     ├─▶ View: a name and a query
+//	Place: where its tables and its views are    ─┘
+package views
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/formula"
+)
+
+// A View is a query under a name.
+type View struct{ Name, Query string }
+
+// A Place says where an engine finds the tables of jobs, and where it keeps views.
+type Place struct {
+	Dialect
+	Table func(name string) string // a table as FROM has it
+	Named func(view string) string // a view as FROM and CREATE VIEW have it
+}
+
+// A Table is one whose metrics a view sums.
+type Table struct {
+	Name   string
+	On     string   // the date column, kept; empty when the table has none
+	By     []string // dimensions that are kept
+	Sums   []string // columns that are summed
+	Ratios []Ratio
+}
+
+// A Ratio is a column computed from sums: its formula has names of Sums, numbers, + - * / ( ) and abs( ).
+type Ratio struct{ Name, Formula string }
+
+// A Column is one of a table that tells of others.
+type Column struct {
+	Name string
+	Type catalog.Type
+}
+
+// Freshness is the view of how fresh every table is.
+const Freshness = "_reportferry_freshness"
+
+// Create is the statement that makes a view or replaces its query.
+func (p Place) Create(v View) string {
+	return fmt.Sprintf("CREATE OR REPLACE VIEW %s AS\n%s;\n", p.Named(v.Name), v.Query)
+}
+
+// Summed is a table's metrics, summed by its date and the dimensions that are kept, with ratios computed from the sums.
+func (p Place) Summed(t Table) (View, error) {
+	name := t.Name + "_by"
+	var groups []string
+	keep := func(column string) {
+		name += "_" + column
+		groups = append(groups, p.Quote(column))
+	}
+	if t.On != "" {
+		keep(t.On)
+	}
+	for _, column := range t.By {
+		keep(column)
+	}
+	columns := groups[:len(groups):len(groups)]
+	for _, c := range t.Sums {
+		columns = append(columns, "SUM("+p.Quote(c)+") AS "+p.Quote(c))
+	}
+	for _, r := range t.Ratios {
+		sql, err := formula.SQL(r.Formula, p.Dialect.Dialect)
+		if err != nil {
+			return View{}, fmt.Errorf("write the view of %s: column %s: %w", t.Name, r.Name, err)
+		}
+		columns = append(columns, sql+" AS "+p.Quote(r.Name))
+	}
+	query := "SELECT\n  " + strings.Join(columns, ",\n  ") + "\nFROM " + p.Table(t.Name)
+	if len(groups) > 0 {
+		query += "\nGROUP BY " + strings.Join(groups, ", ")
+	}
+	return View{name, query}, nil
+}
+
+// Final is a table's rows that don't change any more: those of partitions that are called final by a table of partitions, which may
+// tell of other tables as well.
+func (p Place) Final(t Table, partitions string) View {
+	told := fmt.Sprintf("FROM %s WHERE table_name = %s AND state = 'final'", partitions, Text(t.Name))
+	where := "EXISTS (SELECT 1 " + told + ")" // the table has no periods
+	if t.On != "" {
+		where = fmt.Sprintf("CAST(%s AS DATE) IN (SELECT partition_date %s)", p.Quote(t.On), told)
+	}
+	return View{t.Name + "_final", "SELECT * FROM " + p.Table(t.Name) + "\nWHERE " + where}
+}
+
+// Told is what tables of one sort tell, as FROM has each of them. Without any it has the columns and no rows.
+func (p Place) Told(sort string, columns []Column, tables []string) View {
+	var names, nothing, queries []string
+	for _, c := range columns {
+		names = append(names, p.Quote(c.Name))
+		nothing = append(nothing, fmt.Sprintf("CAST(NULL AS %s) AS %s", p.types[c.Type], p.Quote(c.Name)))
+	}
+	for _, table := range tables {
+		queries = append(queries, "SELECT "+strings.Join(names, ", ")+"\nFROM "+table)
+	}
+	if queries == nil {
+		return View{sort, "SELECT\n  " + strings.Join(nothing, ",\n  ") + "\nWHERE false"}
+	}
+	return View{sort, strings.Join(queries, "\nUNION ALL\n")}
+}
+
+// Fresh tells of every table how fresh it is, by what tells of partitions: a table of them, or what BigQuery itself knows.
+func (p Place) Fresh(partitions string) View {
+	if p.Name == BigQuery.Name {
+		return View{Freshness, fmt.Sprintf(known, partitions)}
+	}
+	return View{Freshness, fmt.Sprintf(told, p.age, partitions)}
+}
+
+// known is by what BigQuery knows of every table's partitions (https://cloud.google.com/bigquery/docs/information-schema-partitions).
+const known = `SELECT
+  table_name,
+  MAX(IF(total_rows > 0, partition_id, NULL)) AS last_period,
+  SUM(total_rows) AS row_count,
+  MAX(last_modified_time) AS last_load,
+  TIMESTAMP_DIFF(CURRENT_TIMESTAMP(), MAX(last_modified_time), MINUTE) AS age_minutes,
+  IF(SUM(total_rows) > 0, 'filled', 'empty') AS state
+FROM %s
+WHERE SUBSTR(table_name, 1, 1) != '_'
+GROUP BY table_name`
+
+// told is by what the ledger has told of partitions. Its moments are in UTC, without a zone.
+const told = `SELECT
+  table_name,
+  MAX(CASE WHEN row_count > 0 THEN partition_date END) AS last_period,
+  SUM(row_count) AS row_count,
+  MAX(fetched) AS last_load,
+  %s AS age_minutes,
+  CASE WHEN SUM(row_count) > 0 THEN 'filled' ELSE 'empty' END AS state
+FROM %s
+GROUP BY table_name`
+
+// Text is a text in SQL.
+func Text(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
