@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/iceberg-go"
+	"github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
 )
 
@@ -26,7 +27,7 @@ func TestBounds(t *testing.T) {
 			rows = append(rows, row)
 		}
 		schema := fields(testSchema())
-		source, err := openPart(filePart(day, testSchema(), rows))
+		source, err := openPart(filePart(day, testSchema(), rows, parquet.MaxRowsPerRowGroup(3)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package icesink
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -197,5 +198,34 @@ func TestManyTables(t *testing.T) {
 	}
 	if known != mostKnown {
 		t.Errorf("%d tables are known", known)
+	}
+}
+
+// A table that was dropped and made again between a put's file and its commit is another table, for which the file wasn't made.
+func TestMadeAgain(t *testing.T) {
+	u := newURL(t)
+	s, other := openURL(t, u), openURL(t, u)
+	mustPut(t, s, testPart("2026-01-30", "first"))
+	part := testPart(day, "late")
+	part.Over.Absent = true
+	p := &put{ctx: t.Context(), at: place{"installs", date(day)}, part: part, over: part.Over, stamp: stamp{rand.Text(), part.Size}, done: make(chan error, 1), sent: map[int64]bool{}}
+	if err := s.prepare(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	c, err := other.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.DropTable(t.Context(), other.identifier("installs")); err != nil {
+		t.Fatal(err)
+	}
+	mustPut(t, other, testPart("2026-01-30", "made again"))
+	s.committer("installs").know(nil)
+	s.committer("installs").add(p)
+	if err := <-p.done; !errors.Is(err, sinks.ErrConflict) {
+		t.Errorf("a put into the table that was made again: %v", err)
+	}
+	if got := held(t, other); got != "made again" {
+		t.Errorf("a reader finds %s", got)
 	}
 }
