@@ -82,14 +82,14 @@ func (s *Sink) upload(ctx context.Context, p *put, from *source) error {
 	if err := from.checkDay(p.at); err != nil {
 		return err
 	}
-	return s.repeat(ctx, func() error {
-		if p.over == (sinks.Condition{}) { // what is there when the put begins, and nothing that comes while it stores the file
-			over, err := s.look(ctx, p.at, false)
-			if err != nil {
-				return err
-			}
-			p.over = over
+	if p.over == (sinks.Condition{}) { // what is there when the put begins, and nothing that comes while it stores the file
+		over, err := s.look(ctx, p.at, false) // which repeats by itself
+		if err != nil {
+			return err
 		}
+		p.over = over
+	}
+	return s.repeat(ctx, func() error {
 		t, err := s.ensure(ctx, p.at.table, p.part.Schema, from.fingerprint)
 		if err != nil {
 			return err
