@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"cloud.google.com/go/auth"
 	bq "google.golang.org/api/bigquery/v2"
 	"google.golang.org/api/googleapi"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // mostErrors bounds how many of a job's errors a message repeats. There may be one for each row, and the first ones say what
@@ -68,13 +69,13 @@ func (s *Sink) explain(err error) error {
 			text = why + ": " + text
 		}
 		text = fmt.Sprintf("BigQuery answered %d %s", answer.Code, text)
-		err = &refusal{text: strings.Replace(err.Error(), answer.Error(), text, 1), cause: err, denied: denied(answer.Code, why)}
+		err = &sinks.Refusal{Text: strings.Replace(err.Error(), answer.Error(), text, 1), Cause: err, Denied: denied(answer.Code, why)}
 	case errors.As(err, &job):
 		why = job.Reason
 	case errors.As(err, &token):
 		text := strings.Join(strings.Fields(token.Error()), " ") // it has several lines, and repeats the answer
 		gone := tokenRefused(err)
-		err = &refusal{text: strings.Replace(err.Error(), token.Error(), text, 1), cause: err, denied: gone}
+		err = &sinks.Refusal{Text: strings.Replace(err.Error(), token.Error(), text, 1), Cause: err, Denied: gone}
 		if gone {
 			why = noToken
 		}
@@ -106,18 +107,5 @@ func (s *Sink) advice(reason string) string {
 	return ""
 }
 
-// A refusal is an answer's error in one line. The client's own text is long and repeats the body.
-type refusal struct {
-	text   string
-	cause  error
-	denied bool // a retry can't help: errors.Is says fs.ErrPermission
-}
-
 // denied reports whether permission is missing. A 403 has other causes, quotas above all.
 func denied(status int, reason string) bool { return status == 401 || reason == "accessDenied" }
-
-func (r *refusal) Error() string { return r.text }
-func (r *refusal) Unwrap() error { return r.cause }
-
-// Is lets callers who know nothing of BigQuery recognise a missing permission as fs.ErrPermission.
-func (r *refusal) Is(target error) bool { return r.denied && target == fs.ErrPermission }

@@ -3,7 +3,6 @@ package bqsink
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 
@@ -78,7 +77,7 @@ func (t *target) set(name, value string) error {
 		t.staging = value
 	case "endpoint":
 		u, err := url.Parse(value)
-		if err != nil || u.Scheme != "http" || !loopback(u.Hostname()) || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
+		if err != nil || u.Scheme != "http" || !sinks.Loopback(u.Hostname()) || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
 			return errors.New("want http://127.0.0.1:port: an endpoint is for an emulator on this machine, and is called without credentials")
 		}
 		t.endpoint = "http://" + u.Host + "/bigquery/v2/"
@@ -86,9 +85,4 @@ func (t *target) set(name, value string) error {
 		return errors.New("unknown; known parameters are endpoint, job_project, location and staging")
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/url"
 	"strings"
@@ -107,7 +106,7 @@ var passing = map[string]bool{
 
 // explain writes an error in one line, and adds advice where the reason is known.
 func (s *Sink) explain(err error) error {
-	var known *refusal
+	var known *sinks.Refusal
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
@@ -126,7 +125,7 @@ func (s *Sink) explain(err error) error {
 	if advice := s.advice(err); advice != "" {
 		text += "; " + advice
 	}
-	return &refusal{text: text, cause: err, denied: denied}
+	return &sinks.Refusal{Text: text, Cause: err, Denied: denied}
 }
 
 // secret reports whether a configuration key's value is one.
@@ -151,16 +150,3 @@ func (s *Sink) advice(err error) string {
 	}
 	return ""
 }
-
-// A refusal is an error in one line.
-type refusal struct {
-	text   string
-	cause  error
-	denied bool // a retry can't help: errors.Is says fs.ErrPermission
-}
-
-func (r *refusal) Error() string { return r.text }
-func (r *refusal) Unwrap() error { return r.cause }
-
-// Is lets callers who know nothing of catalogs recognise a missing permission as fs.ErrPermission.
-func (r *refusal) Is(target error) bool { return r.denied && target == fs.ErrPermission }

@@ -3,7 +3,6 @@ package icesink
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -89,7 +88,7 @@ func (t *target) complete() error {
 			return errors.New("parameter uri: want the address of the catalog, such as https://catalog.example.com/api")
 		}
 		secret := t.properties["credential"] != "" || t.properties["token"] != ""
-		if secret && at.Scheme == "http" && !loopback(at.Hostname()) {
+		if secret && at.Scheme == "http" && !sinks.Loopback(at.Hostname()) {
 			return errors.New("parameter uri: http:// would send the credential unencrypted; want https://, or a catalog on this machine")
 		}
 	case "glue":
@@ -158,9 +157,4 @@ func (t *target) identity() string {
 		parts = append(parts, p["prefix"])
 	}
 	return strings.Join(append(parts, p["warehouse"], strings.Join(t.namespace, ".")), " ")
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

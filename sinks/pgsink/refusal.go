@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 const (
@@ -83,7 +84,7 @@ func sqlState(err error) string {
 
 // explain writes an error in one line, and adds advice where the reason is known.
 func (s *Sink) explain(err error) error {
-	var known *refusal
+	var known *sinks.Refusal
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
@@ -102,7 +103,7 @@ func (s *Sink) explain(err error) error {
 	if advice := s.advice(state); advice != "" {
 		text += "; " + advice
 	}
-	return &refusal{text: text, cause: err, denied: denied[state]}
+	return &sinks.Refusal{Text: text, Cause: err, Denied: denied[state]}
 }
 
 // denied are the states of which errors.Is says fs.ErrPermission.
@@ -127,16 +128,3 @@ func (s *Sink) advice(state string) string {
 	}
 	return ""
 }
-
-// A refusal is an error in one line.
-type refusal struct {
-	text   string
-	cause  error
-	denied bool // a retry can't help: errors.Is says fs.ErrPermission
-}
-
-func (r *refusal) Error() string { return r.text }
-func (r *refusal) Unwrap() error { return r.cause }
-
-// Is lets callers who know nothing of Postgres recognise a missing permission as fs.ErrPermission.
-func (r *refusal) Is(target error) bool { return r.denied && target == fs.ErrPermission }

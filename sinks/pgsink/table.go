@@ -137,7 +137,7 @@ func (s *Sink) mayCreate(ctx context.Context, tx pgx.Tx) error {
 	case !there:
 		return fmt.Errorf("the schema %s doesn't exist; create it, for example by CREATE SCHEMA %s AUTHORIZATION %s", s.schema, quote(s.schema), quote(role))
 	case !may:
-		return &refusal{denied: true, text: fmt.Sprintf("the role %s may not make tables in the schema %s; GRANT USAGE, CREATE ON SCHEMA %s TO %s allows it",
+		return &sinks.Refusal{Denied: true, Text: fmt.Sprintf("the role %s may not make tables in the schema %s; GRANT USAGE, CREATE ON SCHEMA %s TO %s allows it",
 			role, s.schema, quote(s.schema), quote(role))}
 	}
 	return nil

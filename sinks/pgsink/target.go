@@ -73,7 +73,7 @@ func parseURL(rawURL string) (t target, config *pgxpool.Config, err error) {
 	for _, name := range []string{"sslmode", "sslrootcert", "sslcert", "sslkey"} {
 		words[name] = query.Get(name)
 	}
-	if config, err = connection(words, socket != "" || loopback(host)); err != nil {
+	if config, err = connection(words, socket != "" || sinks.Loopback(host)); err != nil {
 		return t, nil, err
 	}
 	if password, has := u.User.Password(); has {
@@ -119,9 +119,4 @@ func keywords(words map[string]string) string {
 		}
 	}
 	return strings.Join(pairs, " ")
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
