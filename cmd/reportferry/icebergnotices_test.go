@@ -59,6 +59,7 @@ func TestIcebergNotices(t *testing.T) {
 	if code != 2 || !strings.Contains(out, "already holds partitions of this table (3) that this ledger didn't put there") || !strings.Contains(out, "drop the table") {
 		t.Errorf("rows in another currency: exit code %d: %s", code, out)
 	}
+	golden(t, "iceberg-fingerprint", strings.ReplaceAll(refusedLine(out), l.namespace, "NAMESPACE"))
 	l.holds(t, want)
 	if out, code := l.run("run", "--rebaseline"); code != 0 { // a person has asked for it
 		t.Errorf("exit code %d: %s", code, out)

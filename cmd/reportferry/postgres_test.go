@@ -335,6 +335,7 @@ func TestPostgresNotices(t *testing.T) {
 	if code != 2 || !strings.Contains(out, "already holds partitions of this table (3) that this ledger didn't put there") || !strings.Contains(out, "drop the table") {
 		t.Errorf("rows in another currency: exit code %d: %s", code, out)
 	}
+	golden(t, "postgres-fingerprint", strings.NewReplacer(w.schema, "SCHEMA", server.Addr, "HOST:PORT").Replace(refusedLine(out)))
 	w.holds(t, want)
 	if out, code := w.run("run", "--rebaseline"); code != 0 { // a person has asked for it
 		t.Errorf("exit code %d: %s", code, out)
@@ -401,4 +402,14 @@ func TestPostgresKeepsTheSecret(t *testing.T) {
 		}
 		return err
 	}))
+}
+
+// refusedLine is the line of what was printed that says why a table is refused.
+func refusedLine(out string) string {
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, "refused, because") {
+			return line
+		}
+	}
+	return "no line says why: " + out
 }
