@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"strings"
 	"sync"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
+
+var rounds = flag.Int("n", 10, "incidents that eight tasks meet at the same time")
 
 // An ear is a receiver that keeps what it is told.
 type ear struct {
@@ -280,8 +283,7 @@ func TestALongOutageIsOneMessage(t *testing.T) {
 	}
 }
 
-// Eight tasks that meet the same incident at the same time, each in another part of it, tell of it once, 200 times over, in a bucket and in
-// a folder.
+// Eight tasks that meet the same incident at the same time, each in another part of it, tell of it once, in a bucket and in a folder.
 func TestEightTasksTellOnce(t *testing.T) {
 	dir := t.TempDir()
 	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
@@ -295,11 +297,7 @@ func TestEightTasksTellOnce(t *testing.T) {
 			t.Parallel()
 			e := newEar("all")
 			day := func(n int) string { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly) }
-			rounds := 200
-			if testing.Short() {
-				rounds = 20
-			}
-			for round := range rounds {
+			for round := range *rounds {
 				job := fmt.Sprint("job", round)
 				for _, wrong := range []bool{true, false} {
 					var wg sync.WaitGroup
