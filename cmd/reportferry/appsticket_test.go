@@ -24,6 +24,7 @@ const puzzle = "android/com.example.puzzle"
 // A migration whose end nobody sees is waited for as long as the config says and no longer; --new-ticket asks for
 // another at once.
 func TestAppsNewTicket(t *testing.T) {
+	t.Parallel()
 	for status, c := range map[string]struct {
 		code int
 		says string
@@ -31,33 +32,36 @@ func TestAppsNewTicket(t *testing.T) {
 		"lower": {1, `its status is "new"`},      // known for a job that isn't over: the next run looks again
 		"words": {0, `status is still "queued"`}, // unknown: the app is compared, and is as declared
 	} {
-		p, server := newAppsPlace(t, emulator.Options{TicketStep: -1, Readings: []string{"ticket-status=" + status, "ticket-unknown=kept", "ticket-idle=newest"}}, 2, oneApp)
-		config, err := os.ReadFile(p.dir + "/reportferry.yml")
-		check(t, err)
-		check(t, os.WriteFile(p.dir+"/reportferry.yml", []byte(strings.Replace(string(config), "ticket_wait: 20s", "ticket_wait: 1s", 1)), 0o600))
-		began := time.Now()
-		if out, code := p.here("apps", "apply"); code != c.code || !strings.Contains(out, c.says) || jobsOf(t, server) != 1 {
-			t.Errorf("%s: exit code %d: %s", status, code, out)
-		}
-		for i := range 2 { // more than once, when a person insists
-			out, code := p.here("apps", "apply", "--new-ticket", puzzle)
-			if code != c.code || !strings.Contains(out, c.says) || jobsOf(t, server) != i+2 {
+		t.Run(status, func(t *testing.T) {
+			t.Parallel()
+			p, server := newAppsPlace(t, emulator.Options{TicketStep: -1, Readings: []string{"ticket-status=" + status, "ticket-unknown=kept", "ticket-idle=newest"}}, 2, oneApp)
+			config, err := os.ReadFile(p.dir + "/reportferry.yml")
+			check(t, err)
+			check(t, os.WriteFile(p.dir+"/reportferry.yml", []byte(strings.Replace(string(config), "ticket_wait: 20s", "ticket_wait: 1s", 1)), 0o600))
+			began := time.Now()
+			if out, code := p.run("apps", "apply"); code != c.code || !strings.Contains(out, c.says) || jobsOf(t, server) != 1 {
+				t.Errorf("%s: exit code %d: %s", status, code, out)
+			}
+			for i := range 2 { // more than once, when a person insists
+				out, code := p.run("apps", "apply", "--new-ticket", puzzle)
+				if code != c.code || !strings.Contains(out, c.says) || jobsOf(t, server) != i+2 {
+					t.Errorf("%s: exit code %d, %d jobs: %s", status, code, jobsOf(t, server), out)
+				}
+			}
+			if out, code := p.run("apps", "apply", "--new-ticket", "ios/1"); code != 2 || !strings.Contains(out, `declares no app "ios/1"`) {
+				t.Errorf("%s: exit code %d: %s", status, code, out)
+			}
+			time.Sleep(1100 * time.Millisecond) // ticket_wait is over: nobody waits again
+			if out, code := p.run("apps", "apply"); code != 0 || jobsOf(t, server) != 3 {
 				t.Errorf("%s: exit code %d, %d jobs: %s", status, code, jobsOf(t, server), out)
 			}
-		}
-		if out, code := p.here("apps", "apply", "--new-ticket", "ios/1"); code != 2 || !strings.Contains(out, `declares no app "ios/1"`) {
-			t.Errorf("%s: exit code %d: %s", status, code, out)
-		}
-		time.Sleep(1100 * time.Millisecond) // ticket_wait is over: nobody waits again
-		if out, code := p.here("apps", "apply"); code != 0 || jobsOf(t, server) != 3 {
-			t.Errorf("%s: exit code %d, %d jobs: %s", status, code, jobsOf(t, server), out)
-		}
-		if out, code := p.here("apps", "apply"); code != 0 || !strings.Contains(out, "unchanged 1,") {
-			t.Errorf("%s: exit code %d: %s", status, code, out)
-		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("%s: it took %v", status, took)
-		}
+			if out, code := p.run("apps", "apply"); code != 0 || !strings.Contains(out, "unchanged 1,") {
+				t.Errorf("%s: exit code %d: %s", status, code, out)
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("%s: it took %v", status, took)
+			}
+		})
 	}
 }
 

@@ -348,30 +348,34 @@ func TestALateJobOfADeadRun(t *testing.T) {
 	today := civil.DateOf(time.Now().UTC())
 	first, last := today.AddDays(-2), today.AddDays(-1)
 	for nth := 1; nth <= 2; nth++ {
-		w := newWarehouse(t, old, 2, dying)
-		w.SetFaults(bqtest.Fault{Call: "jobs.insert", Nth: nth, Kind: bqtest.FaultSlowJob, Delay: 6 * time.Second})
-		night, _ := w.command(t.Context(), "run")
-		check(t, night.Start())
-		for deadline := time.Now().Add(20 * time.Second); len(w.Jobs()) < nth; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the night makes no job")
+		t.Run(fmt.Sprint("job ", nth), func(t *testing.T) {
+			t.Parallel()
+			w := newWarehouse(t, old, 2, dying)
+			w.SetFaults(bqtest.Fault{Call: "jobs.insert", Nth: nth, Kind: bqtest.FaultSlowJob, Delay: 3 * time.Second})
+			night, _ := w.command(t.Context(), "run")
+			check(t, night.Start())
+			for deadline := time.Now().Add(20 * time.Second); len(w.Jobs()) < nth; time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the night makes no job")
+				}
 			}
-		}
-		w.edit(t, old.url, restated.url)
-		backfill, out := w.command(t.Context(), "backfill", "installs", "--from", first.String(), "--to", last.String(), "--force")
-		check(t, backfill.Start())
-		check(t, night.Process.Kill())
-		_ = night.Wait() // killed
-		if err := backfill.Wait(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		w.Advance(time.Minute) // whatever is under way ends
-		w.holds(t, restated.truth(t, first, last))
-		for day, run := range w.recorded() {
-			if !strings.HasPrefix(run, "20") || len(day) != 10 {
-				t.Errorf("%s is recorded by run %q", day, run)
+			w.edit(t, old.url, restated.url)
+			w.leases(living)
+			backfill, out := w.command(t.Context(), "backfill", "installs", "--from", first.String(), "--to", last.String(), "--force")
+			check(t, backfill.Start())
+			check(t, night.Process.Kill())
+			_ = night.Wait() // killed
+			if err := backfill.Wait(); err != nil {
+				t.Fatalf("%v: %s", err, out)
 			}
-		}
+			w.Advance(time.Minute) // whatever is under way ends
+			w.holds(t, restated.truth(t, first, last))
+			for day, run := range w.recorded() {
+				if !strings.HasPrefix(run, "20") || len(day) != 10 {
+					t.Errorf("%s is recorded by run %q", day, run)
+				}
+			}
+		})
 	}
 }
 

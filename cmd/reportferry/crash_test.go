@@ -80,7 +80,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 // untilDone runs the program until nothing is held by the dead one's leases any more.
 func (p *place) untilDone() {
 	p.t.Helper()
-	for range 40 {
+	p.leases(living)
+	for range 80 {
 		out, code := p.run("run")
 		if code == 0 && !strings.Contains(out, "held by another run") {
 			p.told()
@@ -89,7 +90,7 @@ func (p *place) untilDone() {
 		if code != 0 && code != 4 {
 			p.t.Fatalf("exit code %d: %s", code, out)
 		}
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 	p.t.Fatal("windows of a dead run are held for ever")
 }
@@ -130,7 +131,7 @@ func TestEightProcessesShareTheWork(t *testing.T) {
 func TestAStoppedHolderPublishesNothing(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "30")
-	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Nth: 1, Every: 1, Kind: emulator.FaultSlow, Delay: 5 * time.Second}})
+	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Nth: 1, Every: 1, Kind: emulator.FaultSlow, Delay: 3 * time.Second}})
 	check(t, err)
 	s.admin(t, http.MethodPut, "faults", json.RawMessage(slow))
 	p := newPlace(t, s, 9, 1, dying)
@@ -143,7 +144,7 @@ func TestAStoppedHolderPublishesNothing(t *testing.T) {
 	}
 	check(t, holder.Process.Signal(syscall.SIGSTOP))
 	s.admin(t, http.MethodPut, "faults", []string{})
-	time.Sleep(2200 * time.Millisecond)
+	time.Sleep(1200 * time.Millisecond) // its lease is over
 	p.untilDone()
 	want, records := p.files(), p.recorded()
 	check(t, holder.Process.Signal(syscall.SIGCONT))
@@ -169,7 +170,7 @@ func TestTerminated(t *testing.T) {
 	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Query: "campaign", Nth: 2, Every: 1, Kind: emulator.FaultSlow, Delay: time.Minute}})
 	check(t, err)
 	s.admin(t, http.MethodPut, "faults", json.RawMessage(slow))
-	p := newPlace(t, s, 9, 1, dying)
+	p := newPlace(t, s, 9, 1, living)
 	cmd, out := p.command(t.Context(), "run")
 	check(t, cmd.Start())
 	for deadline := time.Now().Add(20 * time.Second); len(s.days(t)) < 3; time.Sleep(20 * time.Millisecond) {

@@ -149,7 +149,7 @@ func TestExitCodes(t *testing.T) {
 // A run that was asked for by name and gets nothing says so; a scheduled one has nothing to complain of.
 func TestHeldByAnother(t *testing.T) {
 	s := startService(t, "--apps", "1", "--days", "30", "--latency", "1m")
-	p := newPlace(t, s, 1, 1, dying)
+	p := newPlace(t, s, 1, 1, living)
 	holder, out := p.command(t.Context(), "run")
 	check(t, holder.Start())
 	defer func() {

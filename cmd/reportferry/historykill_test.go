@@ -31,7 +31,7 @@ func TestKilledWhileItKeepsHistory(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "40", "--latency", "20ms")
 	const days = 21
-	killed, whole := newPlace(t, s, days, 1, dying), newPlace(t, s, days, 1, living)
+	killed, whole := newPlace(t, s, days, 1, living), newPlace(t, s, days, 1, living)
 	seen := sightings{}
 	for _, p := range []*place{killed, whole} {
 		p.edit(t, "lookback: 0", "lookback: 5\n    final_after: 5d\n    drift: 90d\n    raw: file://"+p.dir+"/raw\n    raw_required: true")
@@ -46,6 +46,7 @@ func TestKilledWhileItKeepsHistory(t *testing.T) {
 	for i := range *kills {
 		restate(t, s, dice, days)
 		after := time.Duration(dice.Int64N(int64(took)))
+		killed.leases(dying)
 		cmd, _ := killed.command(t.Context(), "run")
 		check(t, cmd.Start())
 		time.Sleep(after)

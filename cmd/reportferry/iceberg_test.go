@@ -151,7 +151,7 @@ func (l *lake) settle(t *testing.T, args ...string) string {
 // Sixty days by twelve apps land equal to the service's own answer, in few commits; a second run writes nothing; a day fetched again
 // replaces only itself, and leaves no row of campaigns that are gone. The state before can still be read.
 func TestIcebergHoldsTheTruth(t *testing.T) {
-	server := sinktest.StartCatalog(t, os.Getenv)
+	server := sinktest.StartCatalog(t)
 	const days = 60
 	s, other := startService(t, "--days", "80", "--apps", "12"), startService(t, "--days", "80", "--apps", "12", "--seed", "11")
 	today := civil.DateOf(time.Now().UTC())
@@ -199,7 +199,7 @@ func TestIcebergHoldsTheTruth(t *testing.T) {
 // The secrets of the URL are nowhere: not in what is printed, not in logs, errors, receipts, the ledger, pages or the warehouse, though
 // the catalog's own refusal repeats them.
 func TestIcebergKeepsTheSecret(t *testing.T) {
-	server := sinktest.StartCatalog(t, os.Getenv)
+	server := sinktest.StartCatalog(t)
 	s := startService(t, "--days", "30", "--apps", "2")
 	const token, key, refused = "token+of/the=catalog", "key+of/the=bucket", "not-the-token"
 	var greeted, turnedAway atomic.Int64

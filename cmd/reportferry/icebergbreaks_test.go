@@ -33,7 +33,7 @@ const roundsOfALake = 7
 // at once. All numbers are restated before each, and again before the clean run that follows it. The table equals the truth, nothing
 // is doubled, and at no time a reader sees a partition that isn't whole, or that is older than what was there already.
 func TestIcebergWhateverBreaks(t *testing.T) {
-	server := sinktest.StartCatalog(t, os.Getenv)
+	server := sinktest.StartCatalog(t)
 	front := server.NewFront(t)
 	const days = 4
 	today := civil.DateOf(time.Now().UTC())

@@ -19,7 +19,7 @@ import (
 // What somebody else did to the table, and a ledger that is lost, are noticed: rows of another meaning are refused, those of the same
 // are fetched again, and a table that was dropped or rolled back comes back.
 func TestIcebergNotices(t *testing.T) {
-	server := sinktest.StartCatalog(t, os.Getenv)
+	server := sinktest.StartCatalog(t)
 	s, other := startService(t, "--days", "30", "--apps", "2"), startService(t, "--days", "30", "--apps", "2", "--seed", "11")
 	today := civil.DateOf(time.Now().UTC())
 	first, last := today.AddDays(-3), today.AddDays(-1)

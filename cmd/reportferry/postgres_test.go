@@ -295,22 +295,28 @@ func TestPostgresALateCommitOfADeadRun(t *testing.T) {
 	first, last := today.AddDays(-2), today.AddDays(-1)
 	for i, settings := range []string{asked, swapped} {
 		for nth := 2; nth <= 3; nth++ { // the first COMMIT is of the table of loads
-			wire := sinktest.NewWire(t, server)
-			w := newShelf(t, server, wire.Addr, old, 2, dying, settings)
-			wire.Break(sinktest.WireFault{Kind: sinktest.WireLate, Nth: nth, Delay: time.Duration(2+3*i) * time.Second})
-			night, _ := w.command(t.Context(), "run")
-			check(t, night.Start())
-			for deadline := time.Now().Add(20 * time.Second); !wire.Broke(); time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("the night commits nothing")
+			t.Run(fmt.Sprintf("commit %d of %s", nth, settings), func(t *testing.T) {
+				t.Parallel()
+				wire := sinktest.NewWire(t, server)
+				w := newShelf(t, server, wire.Addr, old, 2, dying, settings)
+				late := time.Duration(2+i) * time.Second // when the next run's puts are under way, and when they are over
+				wire.Break(sinktest.WireFault{Kind: sinktest.WireLate, Nth: nth, Delay: late})
+				night, _ := w.command(t.Context(), "run")
+				check(t, night.Start())
+				for deadline := time.Now().Add(20 * time.Second); !wire.Broke(); time.Sleep(5 * time.Millisecond) {
+					if time.Now().After(deadline) {
+						t.Fatal("the night commits nothing")
+					}
 				}
-			}
-			check(t, night.Process.Kill())
-			_ = night.Wait() // killed
-			w.edit(t, old.url, restated.url)
-			w.settle(t, "backfill", "installs", "--from", first.String(), "--to", last.String(), "--force")
-			time.Sleep(6 * time.Second) // whatever is under way ends
-			w.holds(t, restated.truth(t, first, last))
+				broke := time.Now()
+				check(t, night.Process.Kill())
+				_ = night.Wait() // killed
+				w.edit(t, old.url, restated.url)
+				w.leases(living)
+				w.settle(t, "backfill", "installs", "--from", first.String(), "--to", last.String(), "--force")
+				time.Sleep(time.Until(broke.Add(late + time.Second))) // whatever is under way ends
+				w.holds(t, restated.truth(t, first, last))
+			})
 		}
 	}
 }

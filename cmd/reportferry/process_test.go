@@ -158,7 +158,18 @@ func withoutFetch(part []byte) string { return fetchText.ReplaceAllString(string
 var fetchText = regexp.MustCompile(`fetch(?s:.){1,3}[A-Z2-7]{26}`)
 
 // Leases: short where a run is to be killed and followed, long where a busy machine must not take a run for dead.
-const dying, racing, living = "2s", "10s", "1m"
+const dying, racing, living = "1s", "10s", "1m"
+
+// leases gives the runs that follow another lease: the one that is to be killed a short one, those after it a long one.
+func (p *place) leases(lease string) {
+	p.t.Helper()
+	path := filepath.Join(p.dir, "reportferry.yml")
+	data, err := os.ReadFile(path)
+	check(p.t, err)
+	check(p.t, os.WriteFile(path, leaseLine.ReplaceAll(data, []byte("lease: "+lease)), 0o600))
+}
+
+var leaseLine = regexp.MustCompile(`(?m)^lease: \w+$`)
 
 func newPlace(t testing.TB, s *service, days, inFlight int, lease string) *place {
 	t.Helper()

@@ -23,7 +23,7 @@ import (
 // right, every page is answered, and the console has no more descriptors open afterwards. How much longer the run takes is logged.
 func TestReadersLeaveARunAlone(t *testing.T) {
 	t.Parallel()
-	days, latency := 21, "50ms"
+	days, latency := 9, "50ms"
 	if *kills >= 6 { // a minute each
 		days, latency = 84, "400ms"
 	}

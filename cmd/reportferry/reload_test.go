@@ -183,6 +183,7 @@ func open(t *testing.T) int {
 // A run under way goes on with the token and the config that it began with; its job waits for its end, and one that is gone isn't begun
 // again. A token's file is read again.
 func TestARunOutlivesItsConfig(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "--apps", "1", "--days", "60", "--latency", "150ms", "--token", "the-token-of-the-test")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "c.yml")

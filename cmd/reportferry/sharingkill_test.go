@@ -44,7 +44,7 @@ func TestSharingKilledAtAnyMoment(t *testing.T) {
 	n := cmp.Or(*records, 1500**kills)
 	s := startService(t, "--apps", "3", "--days", "40")
 	dir := t.TempDir()
-	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, sharingKillConfig, s.url, s.url, dir, dir, dying, dir, dir), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, sharingKillConfig, s.url, s.url, dir, dir, living, dir, dir), 0o600))
 	p := &place{t: t, dir: dir, token: "secret-token-of-the-test", service: s}
 	account, err := emulator.New(emutest.With(emulator.Options{Seed: 7, Apps: 3, Days: 40}))
 	check(t, err)

@@ -29,12 +29,14 @@ jobs:
     format: {encoding: windows-1252, separator: semicolon, decimal: comma, date: "DD.MM.YYYY HH:mm"}
     rejects: file://./rejects
     wait_until_quiet: 0
+    rate: 1000
   - name: partner_sheet
     kind: spend
     source: file://./in/*.xlsx
     columns: {cost_id: Klick-ID, cost_type: Kostenart, cost_currency: Währung, cost_amount: Kosten, tag: Kampagne}
     rejects: file://./rejects
     wait_until_quiet: 0
+    rate: 1000
 `
 
 // What partners send, a text with semicolons and decimal commas in Windows-1252 and a sheet that LibreOffice wrote, is in the

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -10,8 +11,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 )
@@ -58,84 +60,112 @@ func gossip(w http.ResponseWriter, r *http.Request, way string) {
 	}
 }
 
+// ways are those in which a gossip answers, each to a place of its own. Those that are marked come to an end by themselves.
+var ways = map[string]bool{
+	"400": true, "401": false, "403": false, "404": false, "429": false, "500": false, "503": false, "201": false, "422-json": true, "html": true,
+	"redirect": false, "status-line": false, "cut": false, "lost": false, "silent": false,
+}
+
 // Whatever a service answers, and whatever is wrong with a file, nothing that the program says or keeps holds a Cost ID
 // or a credential: logs at debug as text and JSON, run records, the ledger, and what the commands say afterwards. The
 // rejects files alone hold rows.
 func TestSpendOutputsKeepSecrets(t *testing.T) {
 	t.Parallel()
-	var way atomic.Value
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { gossip(w, r, way.Load().(string)) }))
-	t.Cleanup(server.Close)
-	p := newSpendPlace(t, &service{url: server.URL})
-	config := filepath.Join(p.dir, "reportferry.yml")
-	data, err := os.ReadFile(config)
-	check(t, err)
-	check(t, os.WriteFile(config, []byte(strings.Replace(string(data), "token: ", "attempts: 2, patience: 3s, token: ", 1)), 0o600))
-	folder := filepath.Join(p.dir, "in", time.Now().UTC().Format(time.DateOnly))
-	check(t, os.MkdirAll(folder, 0o755))
-	said := &strings.Builder{}
-	say := func(patience time.Duration, args ...string) {
-		cmd, out := p.command(t.Context(), append(args, "--log-level", "debug")...)
-		check(t, cmd.Start())
-		over := make(chan struct{})
-		go func() {
-			_ = cmd.Wait() // killed or refused
-			close(over)
-		}()
-		select {
-		case <-over:
-		case <-time.After(patience): // it would try for long
-			_ = cmd.Process.Signal(os.Interrupt) // it may have ended
-			<-over
+	var mu sync.Mutex
+	said, ledgers := &strings.Builder{}, []*place{}
+	note := func(p *place, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		said.WriteString(text)
+		ledgers = append(ledgers, p)
+	}
+	t.Run("ways", func(t *testing.T) {
+		for way, ends := range ways {
+			t.Run(way, func(t *testing.T) {
+				t.Parallel()
+				g := newGossip(t, way)
+				for _, format := range []string{"text", "json"} {
+					var text strings.Builder
+					text.WriteString(spendNames)
+					for n := range 6 {
+						fmt.Fprintf(&text, "\"%s-%s-%s-%d/a b&c=ü%%'\"\"<x>\",cpc,usd,1,t,%s\n", ownID, way, format, n, time.Now().UTC().Format(time.RFC3339))
+					}
+					fmt.Fprintf(&text, "%s,cpc,usd,one,t,\n", ownID)
+					patience := 500 * time.Millisecond
+					if ends && (way != "html" || format == "text") {
+						patience = time.Minute // until it is done, or gives up
+					}
+					g.say(patience, "spend", "push", g.write(way+"-"+format+".csv", text.String()), "--log-format", format)
+				}
+				if way == "400" {
+					g.spoilt()
+					rejects, err := os.ReadFile(filepath.Join(g.dir, "rejects", filepath.Base(g.folder), "400-text.csv.rejects.csv"))
+					if err != nil || !strings.Contains(string(rejects), ownID) {
+						t.Errorf("the rejects file has no rows: %v", err)
+					}
+					g.keepsSecrets(g.pages())
+				}
+				g.keptSecrets(g.said.String(), map[string]string{})
+				note(g.place, g.said.String())
+			})
 		}
-		said.WriteString(out.String())
-	}
-	write := func(name, text string) string {
-		path := filepath.Join(folder, name)
-		check(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
-	const names = "cost_id,cost_type,cost_currency,spend,tag,time\n"
-	ways := []string{"400", "401", "403", "404", "429", "500", "503", "201", "422-json", "html", "redirect", "status-line", "cut", "lost", "silent"}
-	for _, w := range ways {
-		way.Store(w)
-		for _, format := range []string{"text", "json"} {
-			var text strings.Builder
-			text.WriteString(names)
-			for n := range 6 {
-				fmt.Fprintf(&text, "\"%s-%s-%s-%d/a b&c=ü%%'\"\"<x>\",cpc,usd,1,t,%s\n", ownID, w, format, n, time.Now().UTC().Format(time.RFC3339))
-			}
-			fmt.Fprintf(&text, "%s,cpc,usd,one,t,\n", ownID)
-			patience := 1500 * time.Millisecond
-			if w == "400" || w == "422-json" || w == "html" && format == "text" {
-				patience = time.Minute // until it is done, or gives up
-			}
-			say(patience, "spend", "push", write(w+"-"+format+".csv", text.String()), "--log-format", format)
-		}
-	}
-	way.Store("400")
-	// Files whose trouble lies where a Cost ID is.
-	good := ownID + "-of-a-good-row,cpc,usd,1,t," + time.Now().UTC().Format(time.RFC3339) + "\n"
-	for name, text := range map[string]string{
-		"no-names.csv": good + good, "quote.csv": names + good + ownID + "\"-quoted,cpc,usd,1,t,\n", "open-quote.csv": names + "\"" + good,
-		"odd.jsonl": `{"cost_id":"` + ownID + `-odd","cost_type":"` + ownID + `-type"}` + "\n{" + ownID, "wrong-column.csv": "cost_type,cost_id,cost_currency,spend,tag,time\n" + good,
-		"named.csv": ownID + ",b\n1,2\n", "nul.csv": names + ownID + "-\x00-nul,cpc,usd,1,t,\n", "latin.csv": names + ownID + "-caf\xe9-caf\xe9,cpc,usd,1,t,\n",
-	} {
-		say(time.Minute, "spend", "check", write(name, text))
-		say(time.Minute, "spend", "push", filepath.Join(folder, name), "--log-format", "json")
-	}
-	server.Close() // nobody listens
-	say(time.Second, "spend", "push", write("nobody.csv", names+good))
+	})
 	for _, word := range []string{"the service answered 400", "401", "403", "503", "HTML", "isn't known", "2 attempts", "quote", "refused"} {
-		if !strings.Contains(said.String(), word) && !p.inLedger(word) {
+		if !strings.Contains(said.String(), word) && !slices.ContainsFunc(ledgers, func(p *place) bool { return p.inLedger(word) }) {
 			t.Errorf("nothing says %q: the test shows little", word)
 		}
 	}
-	p.keepsSecrets(said.String() + p.pages())
-	rejects, err := os.ReadFile(filepath.Join(p.dir, "rejects", filepath.Base(folder), "400-text.csv.rejects.csv"))
-	if err != nil || !strings.Contains(string(rejects), ownID) {
-		t.Errorf("the rejects file has no rows: %v", err)
+}
+
+const spendNames = "cost_id,cost_type,cost_currency,spend,tag,time\n"
+
+// A gossipPlace pushes files of one day to a gossip, and keeps what it says.
+type gossipPlace struct {
+	*place
+	folder string
+	said   strings.Builder
+	server *httptest.Server
+}
+
+func newGossip(t *testing.T, way string) *gossipPlace {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { gossip(w, r, way) }))
+	t.Cleanup(server.Close)
+	g := &gossipPlace{place: newSpendPlace(t, &service{url: server.URL}), server: server}
+	g.edit(t, "token: ", "attempts: 2, patience: 3s, token: ")
+	g.folder = filepath.Join(g.dir, "in", time.Now().UTC().Format(time.DateOnly))
+	check(t, os.MkdirAll(g.folder, 0o755))
+	return g
+}
+
+func (g *gossipPlace) write(name, text string) string {
+	path := filepath.Join(g.folder, name)
+	check(g.t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// say runs a command, and interrupts it when it would try for longer.
+func (g *gossipPlace) say(patience time.Duration, args ...string) {
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	defer cancel()
+	cmd, out := g.command(ctx, append(args, "--log-level", "debug")...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	_ = cmd.Run() // interrupted or refused
+	g.said.WriteString(out.String())
+}
+
+// spoilt pushes files whose trouble lies where a Cost ID is, and one when nobody listens.
+func (g *gossipPlace) spoilt() {
+	good := ownID + "-of-a-good-row,cpc,usd,1,t," + time.Now().UTC().Format(time.RFC3339) + "\n"
+	for name, text := range map[string]string{
+		"no-names.csv": good + good, "quote.csv": spendNames + good + ownID + "\"-quoted,cpc,usd,1,t,\n", "open-quote.csv": spendNames + "\"" + good,
+		"odd.jsonl": `{"cost_id":"` + ownID + `-odd","cost_type":"` + ownID + `-type"}` + "\n{" + ownID, "wrong-column.csv": "cost_type,cost_id,cost_currency,spend,tag,time\n" + good,
+		"named.csv": ownID + ",b\n1,2\n", "nul.csv": spendNames + ownID + "-\x00-nul,cpc,usd,1,t,\n", "latin.csv": spendNames + ownID + "-caf\xe9-caf\xe9,cpc,usd,1,t,\n",
+	} {
+		g.say(time.Minute, "spend", "check", g.write(name, text))
+		g.say(time.Minute, "spend", "push", filepath.Join(g.folder, name), "--log-format", "json")
 	}
+	g.server.Close()
+	g.say(time.Second, "spend", "push", g.write("nobody.csv", spendNames+good))
 }
 
 // pages are all pages of the console, as an export has them.

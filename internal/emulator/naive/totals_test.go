@@ -86,13 +86,7 @@ var totalsParams = [][]string{
 // filters of metrics rows, so that what is left doesn't add up.
 func TestTotalsAreHonest(t *testing.T) {
 	t.Parallel()
-	n := *naiveRuns
-	if n == 0 {
-		n = 500
-		if testing.Short() {
-			n = 100
-		}
-	}
+	n := 2 * *naiveRuns
 	slugs := additiveSlugs(t)
 	if len(slugs) < 400 {
 		t.Fatalf("only %d metrics", len(slugs))
