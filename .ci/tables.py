@@ -175,6 +175,7 @@ class DuckDB:
 class Spark:
     def __init__(self, args):
         import os
+        import tempfile
         os.environ |= {"TZ": "UTC", "SPARK_LOCAL_IP": "127.0.0.1"}
         time.tzset()
         from pyspark.sql import SparkSession
@@ -183,7 +184,7 @@ class Spark:
             "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
             "spark.driver.memory": "1g", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.jars": os.environ["ICEBERG_SPARK_JAR"] + "," + os.environ["ICEBERG_AWS_JAR"],
-            "spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC",
+            "spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC", "spark.sql.warehouse.dir": tempfile.mkdtemp(),
             "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions", "spark.log.level": "ERROR",
             "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog", "spark.sql.catalog.lake.type": "rest",
             "spark.sql.catalog.lake.uri": args.uri, "spark.sql.catalog.lake.cache-enabled": "false",
@@ -235,6 +236,20 @@ class Spark:
             self.spark.sql(f"CALL lake.system.expire_snapshots(table => '{r.table}', older_than => TIMESTAMP '{now}', retain_last => 1)")
         return self.spark.sql(f"SELECT snapshot_id FROM lake.{r.table}.refs WHERE name = 'main'").collect()[0][0]
 
+    def views(self, file):
+        """Makes views and replaces the file by what they hold. It is JSON: tables, which are folders of Parquet by their names; sql, the
+        statements as the program has printed them; ask, queries. Then it has the rows of each query, every value as a text."""
+        asked, spark = json.loads(Path(file).read_text()), self.spark.newSession()
+        spark.conf.set("spark.sql.session.timeZone", "America/New_York")  # not UTC, in which moments are
+        spark.sql("CREATE DATABASE ads")
+        for name, folder in asked["tables"].items():
+            spark.sql(f"CREATE TABLE spark_catalog.ads.`{name}` USING parquet LOCATION '{folder}'")
+        for statements in asked["sql"]:
+            for statement in filter(str.strip, statements.split(";\n")):
+                spark.sql(statement)
+        answers = [[{k: None if v is None else str(v) for k, v in row.asDict().items()} for row in spark.sql(query).collect()] for query in asked["ask"]]
+        Path(file).write_text(json.dumps(answers))
+
 
 READERS = {"pyiceberg": PyIceberg, "spark": Spark, "duckdb": DuckDB}
 
@@ -251,6 +266,7 @@ def main():
     p.add_argument("--append", metavar="DAY", help="Spark first adds a row")
     p.add_argument("--compact", action="store_true", help="Spark first rewrites all data files")
     p.add_argument("--expire", action="store_true", help="Spark first forgets all snapshots but the newest")
+    p.add_argument("--views", metavar="FILE", help="Spark also makes the views of this file, which then has what they hold")
     args = p.parse_args()
     lines = [{name: getattr(args, name) for name in flags if getattr(args, name) is not None}]
     if args.reads:
@@ -278,6 +294,8 @@ def main():
                 wrong += len(out["differences"])
             out["seconds"], began = round(time.monotonic() - began, 1), time.monotonic()
             print(json.dumps(out), flush=True)
+        if args.views and name == "spark":
+            reader.views(args.views)
     sys.exit(1 if wrong else 0)
 
 

@@ -10,8 +10,9 @@ The views of the same tables in an Iceberg catalog are made by Spark and by Duck
 Trino's by way of sqlglot; each must have the numbers of BigQuery's. sqlglot parses every statement in its own dialect; Postgres's are
 made by a Postgres in TestPostgresViews.
 
-Arguments: the reportferry program, built with the tag iceberg, and a Python that has PySpark. What differs from BigQuery isn't seen here: how it rounds, and INFORMATION_SCHEMA.PARTITIONS,
-which is played by a table that is made of the files. Exit code 1 when a number is wrong."""
+.ci/lake.py calls this, and has Spark, which it starts for its own reads, answer for the views too. Argument: the reportferry program,
+built with the tag iceberg. What differs from BigQuery isn't seen here: how it rounds, and INFORMATION_SCHEMA.PARTITIONS, which is played
+by a table that is made of the files."""
 import csv
 import io
 import json
@@ -46,7 +47,7 @@ JOBS = [
 ]
 TODAY = datetime.now(timezone.utc).date()
 FIRST = TODAY - timedelta(days=DAYS)
-program, spark_python, here = Path(sys.argv[1]).resolve(), sys.argv[2], Path(__file__).resolve().parent.parent
+program, here = Path(sys.argv[1]).resolve(), Path(__file__).resolve().parent.parent
 
 
 def config(base, folder, sink):
@@ -219,7 +220,8 @@ class Catalog:
         return texts
 
     def hold(self):
-        """Every engine's views hold the same. finals are of what DuckDB has made of the files themselves."""
+        """Every engine's views hold the same. finals are of what DuckDB has made of the files themselves. It yields what Spark is to be
+        asked, and is sent the answers."""
         asked = []
         for _, view, keys, columns, _, _ in self.jobs:
             asked.append((view, keys + columns))
@@ -240,10 +242,7 @@ class Catalog:
         work = {"tables": self.folders, "sql": self.printed("spark"),
                 "ask": [f"SELECT {', '.join(columns)} FROM {at}{view}" for view, columns in asked] + [f"SELECT count(*) FROM {at}{name}" for name in told]
                 + [fresh.format(text="STRING", at=at)]}
-        done = subprocess.run([spark_python, here / ".ci/sparkviews.py"], input=json.dumps(work), capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-3000:]
-        answers = json.loads(done.stdout)
-        rows = []
+        answers, rows = (yield work), []
         for (_, _, keys, columns, _, of), answer in zip(self.jobs, answers):
             rows.append([tuple(None if v is None else of[k](v) for k, v in row.items()) for row in answer])
         engines["Spark"] = (rows, [int(answer[0]["count(1)"]) for answer in answers[len(asked):-1]],
@@ -353,7 +352,8 @@ def serving(*args):
     return server, re.search(r"serving on (\S+)", next(line for line in server.stderr if "serving on" in line))[1]
 
 
-def main():
+def held():
+    """Holds all views. It yields once, what Spark is to be asked, is sent the answers, and returns how much was wrong."""
     with tempfile.TemporaryDirectory() as temporary:
         folder, servers = Path(temporary), []
         try:
@@ -369,7 +369,7 @@ def main():
             catalog = Catalog(warehouse, folder)
             views(warehouse, base, folder, catalog)
             finals(warehouse, base, folder, catalog)
-            catalog.hold()
+            yield from catalog.hold()
             charts(warehouse, base, servers[0][1])
         finally:
             for server, _ in servers:
@@ -379,7 +379,4 @@ def main():
         print(text)
     print(f"views: {compared['sums']} sums and {compared['ratios']} ratios held against the service's, {compared['native']} of DuckDB's own views against them, "
           f"{compared['in catalogs']} of Iceberg catalogs by DuckDB, Spark and Trino's SQL; {len(wrong)} wrong")
-    return len(wrong) > 0
-
-
-sys.exit(main())
+    return len(wrong)

@@ -101,7 +101,7 @@ func (f *fleet) run(tasks int, missing, killed map[int]bool) (all [][]ledger.Res
 			continue
 		}
 		own, store := another(f.store)
-		store.Before = slow
+		store.Before = distant
 		if killed[i] {
 			time.AfterFunc(3*f.takes/2, func() { store.Dead.Store(true) })
 		}

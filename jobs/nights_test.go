@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
@@ -18,6 +19,7 @@ var nights = flag.Int("n", 300, "nights of one table")
 
 // Many nights of a report by day, with pages of seven days and a lookback of fourteen, leave few objects in the ledger.
 func TestManyNights(t *testing.T) {
+	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
 		l, store := storeLedger(t)
 		ctx := t.Context()

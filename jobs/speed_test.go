@@ -12,6 +12,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -136,7 +137,7 @@ func decades(t testing.TB, n int) ([]Job, *ledgertest.Store) {
 		if strings.Contains(key, "/history/") {
 			t.Errorf("a plan makes the call %s of %s", call, key)
 		}
-		slow(call, key)
+		distant(call, key)
 	}
 	store.Calls.Store(0)
 	return list, store
@@ -147,6 +148,7 @@ var decadeEnd = decade.AddDays(decadeDays).In(time.UTC)
 // A store's answer takes time, and a plan waits for one after the other as rarely as it can: on a clock that stands
 // still while there is anything to compute, planning ten years of days takes so many times the store's latency.
 func TestPlanWaitsForFewCalls(t *testing.T) {
+	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
 		list, store := decades(t, 20)
 		start := time.Now()
@@ -232,8 +234,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// slow waits as long for each call as a bucket of the same region does.
-func slow(string, string) { time.Sleep(latency) }
+// distant waits as long for each call as a bucket of the same region does.
+func distant(string, string) { time.Sleep(latency) }
 
 const latency = 20 * time.Millisecond
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // answerName is the name of a kept answer, of which a part is random.
@@ -34,6 +36,7 @@ jobs:
 
 // What people see who lose a bucket, add a sink, change a type and ask what moved, in one folder, by the bubble's clock.
 func TestReplayText(t *testing.T) {
+	slow.Test(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	check(t, os.WriteFile("reportferry.yml", []byte(answersConfig), 0o600))

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // Whatever is wrong with what a person gives is said in a line or a few, before anything is sent, and no secret is repeated.
 func TestAppsBadInput(t *testing.T) {
+	slow.Test(t)
 	p, server := newAppsPlace(t, emulator.Options{}, 2, twoApps)
 	t.Chdir(p.dir)
 	t.Setenv("PW", "zz-pass-word")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const appsConfig = `
@@ -73,6 +74,7 @@ func appFaults() []emulator.Fault {
 // Many apps, faults of all sorts, a job that fails for ever, and SIGKILL: every run comes nearer, no app is made
 // twice, the failing app stops no other, and at the end nothing differs and nothing is sent.
 func TestAppsConverge(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	n := min(10**kills, 400)
 	p, server := newAppsPlace(t, emulator.Options{TicketStep: 20 * time.Millisecond, Token: "secret-token-of-the-test", Faults: appFaults(), JobFaults: []emulator.JobFault{
@@ -201,6 +203,7 @@ func jobsOf(t *testing.T, server *emulator.Server) (n int) {
 
 // A run that waits for migrations ends at once when it is told to, with 130, and the next one goes on waiting.
 func TestAppsTerminated(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	p, server := newAppsPlace(t, emulator.Options{TicketStep: -1}, 2, manyApps(20))
 	p.env = appSecrets

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const oneApp = `apps:
@@ -24,6 +25,7 @@ const puzzle = "android/com.example.puzzle"
 // A migration whose end nobody sees is waited for as long as the config says and no longer; --new-ticket asks for
 // another at once.
 func TestAppsNewTicket(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	for status, c := range map[string]struct {
 		code int

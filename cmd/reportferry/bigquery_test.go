@@ -20,6 +20,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
 )
 
@@ -144,6 +145,7 @@ func (w *warehouse) holds(t *testing.T, want [][]string) {
 // Through a bucket, some weeks land equal to the service's own answer; a second run loads nothing; a day fetched again
 // replaces only itself, and leaves no row of campaigns that are gone.
 func TestBigQueryHoldsTheTruth(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	days := min(5**kills, 60)
 	if testing.Short() {
@@ -178,6 +180,7 @@ func TestBigQueryHoldsTheTruth(t *testing.T) {
 
 // A job with two sinks of which one fails is completed by the next run, which leaves the other alone.
 func TestABucketAndBigQuery(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--days", "30", "--apps", "3")
 	w := newWarehouse(t, s, 3, living)
@@ -210,6 +213,7 @@ func TestABucketAndBigQuery(t *testing.T) {
 // followed by a clean one: the table equals the truth, and at no time a reader sees a partition that is neither empty nor
 // whole. In every second the ledger and the files on their way lie in a bucket.
 func TestBigQueryWhateverBreaks(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--days", "30", "--apps", "2", "--latency", "20ms")
 	today := civil.DateOf(time.Now().UTC())
@@ -343,6 +347,7 @@ func (b breakage) String() string {
 // A run that is killed while its load job goes on, and a backfill of the same days at the same time: what was fetched
 // last is what the table holds, though the dead run's job ends late.
 func TestALateJobOfADeadRun(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	old, restated := startService(t, "--days", "30", "--apps", "2"), startService(t, "--days", "30", "--apps", "2", "--seed", "11")
 	today := civil.DateOf(time.Now().UTC())

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
 )
 
 // check tries every step of a run before there is one, names what it tried, and goes on after a step that failed.
 func TestCheckTriesEachStep(t *testing.T) {
+	slow.Test(t)
 	s := startService(t, "--apps", "2", "--days", "30", "--token", "secret-token-of-the-test")
 	warehouse, err := bqtest.New(bqtest.Options{Datasets: []string{"proj.ds"}, Location: "EU"})
 	check(t, err)

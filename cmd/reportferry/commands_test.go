@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const commandsConfig = `
@@ -45,6 +47,7 @@ var runID = regexp.MustCompile(`(\d{8}T\d{6}\.\d{3}Z)-[0-9a-f]{8}`)
 // What people see of every command, one after the other in one folder: the clock is the bubble's, so all of it is the
 // same every time.
 func TestCommandsText(t *testing.T) {
+	slow.Test(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	check(t, os.WriteFile("reportferry.yml", []byte(commandsConfig), 0o600))

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 var (
@@ -27,6 +28,7 @@ var (
 // The program is killed at random moments and run again: it ends equal to a run that wasn't, nothing half-written is
 // ever visible, and what was recorded isn't asked for again.
 func TestKilledAtAnyMoment(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--apps", "3", "--days", "40", "--latency", "40ms")
 	const days = 21
@@ -97,6 +99,7 @@ func (p *place) untilDone() {
 
 // Eight processes at once on one job: no window is fetched twice, and together they have it all.
 func TestEightProcessesShareTheWork(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--apps", "3", "--days", "60", "--latency", "30ms")
 	const days = 48
@@ -129,6 +132,7 @@ func TestEightProcessesShareTheWork(t *testing.T) {
 
 // A holder that sleeps past its lease and wakes up publishes nothing: its windows are another's by then.
 func TestAStoppedHolderPublishesNothing(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "30")
 	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Nth: 1, Every: 1, Kind: emulator.FaultSlow, Delay: 3 * time.Second}})
@@ -165,6 +169,7 @@ func TestAStoppedHolderPublishesNothing(t *testing.T) {
 
 // SIGTERM in the middle of a slow answer: the process ends in time, and the next run goes on at once.
 func TestTerminated(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "30")
 	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Query: "campaign", Nth: 2, Every: 1, Kind: emulator.FaultSlow, Delay: time.Minute}})

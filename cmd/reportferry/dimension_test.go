@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const strangeDimension = `service: embedded
@@ -26,6 +28,7 @@ jobs:
 // A dimension that the service knows and the catalogue doesn't fills a column of texts, and the warning says so. One that the
 // service doesn't know either is refused by check and by run, also when only a filter names it.
 func TestDimensionBeyondTheCatalogue(t *testing.T) {
+	slow.Test(t)
 	t.Chdir(t.TempDir())
 	t.Setenv("REPORTFERRY_CONFIG", "")
 	write := func(before, after string) {

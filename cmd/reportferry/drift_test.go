@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // Spend of networks arrives for 14 days, and these jobs take it for final after two.
@@ -46,6 +48,7 @@ jobs:
 
 // What people see when days move that were final, and when totals spare fetches, night after night.
 func TestDriftText(t *testing.T) {
+	slow.Test(t)
 	t.Chdir(t.TempDir())
 	check(t, os.WriteFile("reportferry.yml", []byte(driftConfig), 0o600))
 	for i, s := range []struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // here runs a command line in this process, in the place's folder.
@@ -25,6 +26,7 @@ func (p *place) here(args ...string) (string, int) {
 }
 
 func TestExitCodes(t *testing.T) {
+	slow.Test(t)
 	s := startService(t, "--apps", "2", "--days", "30", "--token", "secret-token-of-the-test")
 	every := func(f emulator.Fault) []emulator.Fault {
 		f.Every, f.Path = 1, "csv_report"
@@ -148,6 +150,7 @@ func TestExitCodes(t *testing.T) {
 
 // A run that was asked for by name and gets nothing says so; a scheduled one has nothing to complain of.
 func TestHeldByAnother(t *testing.T) {
+	slow.Test(t)
 	s := startService(t, "--apps", "1", "--days", "30", "--latency", "1m")
 	p := newPlace(t, s, 1, 1, living)
 	holder, out := p.command(t.Context(), "run")

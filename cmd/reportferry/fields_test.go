@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const fieldsConfig = `
@@ -18,6 +20,7 @@ jobs:
 
 // What people see who look for a name: without a service, and with one.
 func TestFieldsText(t *testing.T) {
+	slow.Test(t)
 	t.Chdir(t.TempDir())
 	t.Setenv("ADJUST_TOKEN", "")
 	for _, s := range []struct {

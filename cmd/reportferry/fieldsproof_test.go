@@ -19,6 +19,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // The service's lists, by what they are: of names that a report can have, of parts of such names, or of values of filters.
@@ -100,6 +101,7 @@ func listsOf(t *testing.T) map[string][]adjust.Filter {
 
 // What fields shows is what the service lists, both ways, but for what is named above.
 func TestFieldsAreTheServices(t *testing.T) {
+	slow.Test(t)
 	lists, all := listsOf(t), fieldsOf(t)
 	listed := map[string]bool{}
 	for _, list := range nameLists {
@@ -164,6 +166,7 @@ var (
 
 // Whatever a preset or the example asks for is listedField by fields, and the service lists it.
 func TestFieldsOfPresets(t *testing.T) {
+	slow.Test(t)
 	texts := map[string][]byte{}
 	for _, p := range preset.All() {
 		c := draft.Config{Service: draft.Service{Embedded: true}, Jobs: p.Jobs}

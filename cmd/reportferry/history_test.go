@@ -15,6 +15,7 @@ import (
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob/fileblob"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -185,6 +186,7 @@ func TestHostileHistory(t *testing.T) {
 
 // A damaged history stops the fold before anything is overwritten or dropped. The run says so, and publishes what it fetched.
 func TestRunWithDamagedHistory(t *testing.T) {
+	slow.Test(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	check(t, os.WriteFile("reportferry.yml", []byte(historyConfig), 0o600))

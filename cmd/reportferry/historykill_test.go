@@ -19,6 +19,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/raw"
@@ -28,6 +29,7 @@ import (
 // place, with raw answers, history and the watch over finals. Its table equals that of a place where nobody kills, and so
 // does its history: every content that a reader ever found in the bucket is a line of it, once and in order.
 func TestKilledWhileItKeepsHistory(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "40", "--latency", "20ms")
 	const days = 21

@@ -20,6 +20,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
@@ -172,6 +173,7 @@ jobs:
 
 // Names and words of others reach the terminal escaped, whatever command shows them; files keep them as they are.
 func TestHostileNamesAreShownEscaped(t *testing.T) {
+	slow.Test(t)
 	account, err := emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 30, Rate: -1}))
 	check(t, err)
 	l := &liar{account: account}

@@ -14,10 +14,12 @@ import (
 
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/preset"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // What init prints, and which files it leaves, in one folder.
 func TestInitText(t *testing.T) {
+	slow.Test(t)
 	t.Setenv("ADJUST_TOKEN", "")
 	t.Setenv("TMPDIR", "/tmp")
 	t.Chdir(t.TempDir())

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
@@ -81,6 +82,7 @@ func (s *shell) says(args string, code int, wants ...string) string {
 // An added metric is fetched for all partitions that have rows, by the next run, without being asked for: readers of the
 // folder refuse files of two shapes.
 func TestAddedMetric(t *testing.T) {
+	slow.Test(t)
 	s := newShell(t, campaignsJob)
 	s.says("run", 0, "written 12")
 	s.says("run", 0, "all is up to date")
@@ -116,6 +118,7 @@ func TestAddedEvent(t *testing.T) {
 
 // With new_columns: later older partitions stay as they are, and every command says so.
 func TestAddedMetricForLater(t *testing.T) {
+	slow.Test(t)
 	s := newShell(t, strings.Replace(campaignsJob, "lookback: 2", "lookback: 2\n    new_columns: later", 1))
 	s.says("run", 0, "written 12")
 	change(t, "metrics: [installs, cost]", "metrics: [installs, cost, clicks, sessions]")()
@@ -187,6 +190,7 @@ func TestPlanWarns(t *testing.T) {
 
 // A job's last success is kept, however many runs of other jobs come after it.
 func TestLastSuccessIsKept(t *testing.T) {
+	slow.Test(t)
 	s := newShell(t, spendJobText+strings.Replace(spendJobText, "spend_files", "others", 1))
 	s.says("run spend_files", 0)
 	for range 101 {

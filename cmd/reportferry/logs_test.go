@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/logs"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // A logReader holds lines against the schema of the log.
@@ -120,6 +121,7 @@ var logged = map[string][]string{
 
 // Every command that there is says what it logs in lines of the schema, whether it works or not.
 func TestEveryLineOfTheLogIsOfTheSchema(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	l, dir := newLogReader(t), t.TempDir()
 	example, err := os.ReadFile("../../config/example.yml")
@@ -172,6 +174,7 @@ func commands(c *cobra.Command) (names []string) {
 
 // What goes wrong is told in the same lines: pauses, slow answers, refusals, an end by force, and those who stay.
 func TestTheLogOfWhatGoesWrongIsOfTheSchema(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s, l := startService(t), newLogReader(t)
 	asJSON := []string{"--log-format", "json", "--log-level", "debug"}

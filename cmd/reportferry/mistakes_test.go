@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // Each file of testdata/mistakes is a mistake that newcomers make: a sentence about it, the files of their folder, and a session
@@ -25,6 +27,7 @@ import (
 //	$ website           starts a server that is something else than the service, at ${SERVICE}
 //	$ rm ...            removes a file or folder
 func TestMistakes(t *testing.T) {
+	slow.Test(t)
 	files, err := filepath.Glob(filepath.Join(testdata, "mistakes/*.txt"))
 	check(t, err)
 	if len(files) < 75 {

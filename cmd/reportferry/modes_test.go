@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // masked sets the process's umask for the test.
@@ -22,6 +24,7 @@ func masked(t *testing.T, umask int) {
 // Every file of a local ledger has the mode that the umask leaves it, however it is written; rejects, which say whom records
 // are of, are their owner's alone.
 func TestTheUmaskDecidesModes(t *testing.T) {
+	slow.Test(t)
 	for _, c := range []struct {
 		umask        int
 		file, folder fs.FileMode

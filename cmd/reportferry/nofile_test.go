@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
@@ -101,6 +102,7 @@ func TestEmbeddedReport(t *testing.T) {
 // The config that is printed runs to the same table: nothing is fetched again, and nothing is planned. Without --to, the flags
 // that it gives a meaning are refused.
 func TestPrintedConfigIsTheTable(t *testing.T) {
+	slow.Test(t)
 	const token = "token-of-the-newcomer"
 	base, stop := serveEmulator(t, "--apps", "3", "--days", "20", "--token", token, "--rate", "-1")
 	defer stop()

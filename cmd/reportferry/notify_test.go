@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // A hook is a webhook that keeps what it is sent.
@@ -65,6 +67,7 @@ func told(t *testing.T, s *service, at string) *place {
 // A night that fails is told of once, with what to type, and so is its end; rows that differ, and a credential that is refused. Nothing of
 // the address or the token is shown, sent or kept.
 func TestTroubleIsToldOfOnce(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s, h := startService(t), newHook(t, nil)
 	p := told(t, s, h.URL)

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // rawFiles are the raw answers under the folder raw.
@@ -21,6 +23,7 @@ func rawFiles(t *testing.T, table string) []string {
 
 // A run keeps what the service said, beside what it made of it; a job may have a place and a time of its own.
 func TestRawAnswers(t *testing.T) {
+	slow.Test(t)
 	s := newShell(t, campaignsJob+strings.ReplaceAll(campaignsJob, "name: campaigns\n", "name: others\n    raw: file://./elsewhere\n"))
 	change(t, "\njobs:", "\nraw: file://./raw\nraw_keep: 3d\njobs:")()
 	s.says("check", 0, "raw answers file://./raw: ok, a probe was written, read and deleted", "raw answers file://./elsewhere: ok")
@@ -107,6 +110,7 @@ func TestRawPlaces(t *testing.T) {
 // A bucket that refuses the credentials costs the rows nothing, unless the copies are required: then it is exit code 5, as with
 // a sink.
 func TestRawRefusedByTheBucket(t *testing.T) {
+	slow.Test(t)
 	c := startCloud(t)
 	var refuses atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // keeps makes the place keep raw answers, a month in each.
@@ -28,6 +30,7 @@ func (p *place) lose() { p.t.Helper(); check(p.t, os.RemoveAll(filepath.Join(p.d
 // was deleted, and the service gets no request. With one answer damaged, all days but those of that answer come back. Replays that
 // are killed at random moments and done again come to the same.
 func TestReplayOfManyDays(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	days := 120
 	if *kills > 4 {

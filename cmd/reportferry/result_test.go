@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/result"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // resulting runs a command with --result, holds what it writes against the schema, and gives it.
@@ -69,6 +70,7 @@ func states(r result.Run) map[string]int {
 
 // However a run ends, its result says so, and what became of each partition.
 func TestTheResultOfARun(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t)
 	p := newPlace(t, s, 4, 2, racing)
@@ -118,6 +120,7 @@ func TestTheResultOfARun(t *testing.T) {
 
 // What becomes of a result that can't be written, or that standard output is for.
 func TestWhereAResultGoes(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	p := newPlace(t, startService(t), 2, 2, racing)
 	if out, code := p.run("run", "--result", "nowhere/result.json"); code != 2 || !strings.Contains(out, "the folder nowhere isn't there") || len(p.files()) != 0 {

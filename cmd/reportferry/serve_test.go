@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // Snappy, because the zstd coders keep channels that belong to no bubble.
@@ -84,6 +86,7 @@ func TestServeByTheSchedule(t *testing.T) {
 
 // The process answers /healthz and /readyz on the loopback, and ends with 0 when it is told to; until then it says that it ends.
 func TestServeEndsWell(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "30", "--latency", "20s")
 	p := newPlace(t, s, 5, 1, living)

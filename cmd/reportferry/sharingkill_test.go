@@ -17,6 +17,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const sharingKillConfig = `
@@ -40,6 +41,7 @@ jobs:
 // whatever was killed in between, and the service's final state is that of the files replayed in order. No device's ID is in an
 // output or in the ledger.
 func TestSharingKilledAtAnyMoment(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	n := cmp.Or(*records, 1500**kills)
 	s := startService(t, "--apps", "3", "--days", "40")

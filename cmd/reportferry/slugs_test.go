@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob/fileblob"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/slugs"
 )
@@ -97,6 +98,7 @@ func inTheMorning(t *testing.T, args string) (code int, text string) {
 
 // A slug that was renamed is said in the plan before the run, in check, and in the run that fails for it; programs read of it too.
 func TestSlugsAreForetold(t *testing.T) {
+	slow.Test(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	check(t, os.WriteFile("reportferry.yml", []byte(slugsConfig), 0o600))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const spendConfig = `
@@ -58,6 +59,7 @@ func spendFileOf(t *testing.T, first, last int, more ...string) string {
 
 // What people see of every command on spend, one after the other in one folder. The clock is the bubble's.
 func TestSpendText(t *testing.T) {
+	slow.Test(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	check(t, os.WriteFile("reportferry.yml", []byte(spendConfig), 0o600))
@@ -133,6 +135,7 @@ long-enough-ie,USD,1e3,2009-12-29T00:00:00Z,cost_amount,isn't a plain decimal nu
 
 // A job of spend has no table whose age would tell: its last success does, however many runs of other jobs came after it.
 func TestSpendGrowsStale(t *testing.T) {
+	slow.Test(t)
 	t.Chdir(t.TempDir())
 	clock := 10 * 365 * 24 * time.Hour // of the next command, since the bubble's beginning
 	check(t, os.MkdirAll("in", 0o755))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const spendCircleConfig = `
@@ -35,6 +36,7 @@ var spendColumns = []string{"click_cost", "impression_cost", "install_cost", "ev
 // the last micro and by app and campaign, and every other cell and every other day is as it was. A third run changes
 // nothing.
 func TestSpendComesBackInTheReport(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	const days = 20 // more than the lookback, which is 7
 	untilNoMidnight()

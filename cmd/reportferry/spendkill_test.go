@@ -14,6 +14,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
@@ -46,6 +47,7 @@ func newSpendPlace(t testing.TB, s *service) *place {
 // goes on: every good record is taken with its own content, none came twice but for some of those that are counted as
 // doubtful, the sums are equal, and nothing that was said or kept holds a Cost ID or a credential.
 func TestSpendKilledAtAnyMoment(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--apps", "3", "--days", "40")
 	p := newSpendPlace(t, s)

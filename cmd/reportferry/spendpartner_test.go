@@ -16,6 +16,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const partnerConfig = `
@@ -42,6 +43,7 @@ jobs:
 // What partners send, a text with semicolons and decimal commas in Windows-1252 and a sheet that LibreOffice wrote, is in the
 // service's books as they wrote it: each record once, with its umlauts.
 func TestPartnersFilesArrive(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "10")
 	dir := t.TempDir()

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // A gossip is a service that repeats in its answers what it was sent, the credential too, in every way it can.
@@ -70,6 +72,7 @@ var ways = map[string]bool{
 // or a credential: logs at debug as text and JSON, run records, the ledger, and what the commands say afterwards. The
 // rejects files alone hold rows.
 func TestSpendOutputsKeepSecrets(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	var mu sync.Mutex
 	said, ledgers := &strings.Builder{}, []*place{}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/state"
@@ -44,6 +45,7 @@ func (p *place) told() {
 
 // A run that does nothing leaves the tables of states alone, and so does one with state_tables: false.
 func TestStatesAreWrittenOnce(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--apps", "1", "--days", "20")
 	p := newPlace(t, s, 9, 1, living)

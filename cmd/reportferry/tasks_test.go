@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // newCloudPlace has its ledger and its sink in a bucket, as a Cloud Run job has.
@@ -72,6 +74,7 @@ func same(t *testing.T, got, want map[string]string) {
 // Eight tasks backfill half a year, or a year. One is killed and tried again, one is stopped until its lease is long over. Together they
 // have every day once, ask for no window twice but those that the two were at, and keep to the rate in every second.
 func TestEightTasksBackfill(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	days, lease := 182, "4s"
 	if *kills > 4 {
@@ -155,6 +158,7 @@ func TestEightTasksBackfill(t *testing.T) {
 
 // A task that is told to end at any moment ends within ten seconds, and the next attempt ends equal to the truth.
 func TestATaskIsTerminatedAtAnyMoment(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	const days = 12
 	s := startService(t, "--apps", "2", "--days", "30", "--latency", "60ms")
@@ -207,6 +211,7 @@ func TestATaskIsTerminatedAtAnyMoment(t *testing.T) {
 
 // What a platform would only try again ends at once, and before anybody is called.
 func TestRefusalsAreQuick(t *testing.T) {
+	slow.Test(t)
 	s := startService(t, "--apps", "2", "--days", "30")
 	for _, c := range []struct {
 		name   string

@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
 // The views that are made are those that are printed, also the second time, when they are replaced. What their SQL computes
 // is held against the service by .ci/views.py.
 func TestViewsAreMade(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--days", "30", "--apps", "1")
 	w := newWarehouse(t, s, 1, living)
@@ -36,6 +38,7 @@ func TestViewsAreMade(t *testing.T) {
 
 // A table that earlier versions kept under the name of a view isn't replaced silently.
 func TestViewsOverAnOldTable(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--days", "30", "--apps", "1")
 	w := newWarehouse(t, s, 1, living)

@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // An answer without end is bounded: what is kept of it in memory, and what is read of it.
 func TestLongAnswers(t *testing.T) {
+	slow.Test(t)
 	const long = 100 << 20
 	piece := bytes.Repeat([]byte("x"), 1<<20)
 	var kind, head string

@@ -8,10 +8,12 @@ import (
 	"testing/synctest"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // What the client makes of each reading of app automation: what differs from the first readings.
 func TestAutomationReadings(t *testing.T) {
+	slow.Test(t)
 	usual := map[string]string{
 		"absent by store": "not there", "absent by token": "not there", "by store": "found", "by token": "found", "in a store": "found", "by a store's ID": "not there", "list": "3",
 		"the first ticket": "completed", "an unchanged app": "the same ticket", "update": "Runner 3", "events": "1 and 1 failed", "settings": "1 section", "signature": "enforced",

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // An endpointCall is one of the client's methods that asks the service, for what any answer must hold of every endpoint.
@@ -197,6 +199,7 @@ func (w *statusWriter) WriteHeader(int) { w.ResponseWriter.WriteHeader(w.code) }
 // Whatever is answered instead of an answer, the error names what was asked, the status and the words, on one line, without
 // markup and without the token, and nothing is returned beside it.
 func TestErrorsOfEveryEndpoint(t *testing.T) {
+	slow.Test(t)
 	const words = "The hamster is unwell"
 	for _, e := range endpointCalls() {
 		for _, code := range []int{202, 302, 400, 401, 403, 404, 409, 418, 422, 429, 500, 502, 503, 504} {

@@ -31,7 +31,7 @@ func spoilt(r *rand.Rand, truth []byte) reply {
 	case 4:
 		return reset
 	case 5:
-		return slow(6 * time.Minute)
+		return late(6 * time.Minute)
 	case 6:
 		return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>busy</html>") }
 	case 7:

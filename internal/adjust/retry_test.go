@@ -24,7 +24,7 @@ func rest(r *http.Request, d time.Duration) {
 	}
 }
 
-func slow(wait time.Duration) reply {
+func late(wait time.Duration) reply {
 	return func(w http.ResponseWriter, r *http.Request) {
 		rest(r, wait)
 		csv(w, r)
@@ -90,13 +90,13 @@ func TestRetries(t *testing.T) {
 			tooSlow: true, contains: []string{"2 attempts", "504 Gateway Timeout", "words of the service on 504"}},
 		{name: "504, 503, 504, can be split", replies: []reply{status(504), status(503), status(504), csv}, split: true, came: sums(j[:2]), tooSlow: true},
 		{name: "504 to the end, can't be split", replies: []reply{status(504)}, came: sums(j[:7]), contains: []string{"8 attempts", "504"}},
-		{name: "first byte late once", replies: []reply{slow(6 * time.Minute), csv}, split: true, came: sums([]time.Duration{5*time.Minute + j[0]})},
-		{name: "first byte in time", replies: []reply{slow(5*time.Minute - 1)}, came: sums(nil), over: 5*time.Minute - 1},
+		{name: "first byte late once", replies: []reply{late(6 * time.Minute), csv}, split: true, came: sums([]time.Duration{5*time.Minute + j[0]})},
+		{name: "first byte in time", replies: []reply{late(5*time.Minute - 1)}, came: sums(nil), over: 5*time.Minute - 1},
 		{name: "first byte in time, long after the header", replies: []reply{head(5*time.Minute - 1)}, came: sums(nil), over: 5*time.Minute - 1},
 		{name: "first byte late after a header", replies: []reply{head(6 * time.Minute), csv}, came: sums([]time.Duration{5*time.Minute + j[0]})},
-		{name: "first byte late twice", replies: []reply{slow(6 * time.Minute)}, split: true, came: sums([]time.Duration{5*time.Minute + j[0]}), over: 10*time.Minute + j[0],
+		{name: "first byte late twice", replies: []reply{late(6 * time.Minute)}, split: true, came: sums([]time.Duration{5*time.Minute + j[0]}), over: 10*time.Minute + j[0],
 			tooSlow: true, contains: []string{"no first byte within 5m0s"}},
-		{name: "first byte late, can't be split", replies: []reply{slow(6 * time.Minute)}, came: []time.Duration{0, 5*time.Minute + j[0], 10*time.Minute + j[0] + j[1]},
+		{name: "first byte late, can't be split", replies: []reply{late(6 * time.Minute)}, came: []time.Duration{0, 5*time.Minute + j[0], 10*time.Minute + j[0] + j[1]},
 			over: 15 * time.Minute, contains: []string{"3 attempts over 15m0s", "no whole answer within 15m0s"}},
 		{name: "idle once", replies: []reply{stall(3 * time.Minute), csv}, split: true, came: sums([]time.Duration{2*time.Minute + j[0]})},
 		{name: "idle twice", replies: []reply{stall(3 * time.Minute)}, split: true, came: sums([]time.Duration{2*time.Minute + j[0]}), over: 4*time.Minute + j[0],
@@ -235,7 +235,7 @@ func TestCutBehindTheReader(t *testing.T) {
 func TestCancel(t *testing.T) {
 	why := errors.New("told to stop")
 	for name, first := range map[string]reply{
-		"while waiting for the first byte": slow(time.Minute), "in the middle": stall(time.Minute),
+		"while waiting for the first byte": late(time.Minute), "in the middle": stall(time.Minute),
 		"between attempts": status(503), "in a pause": status(429, "Retry-After", "60"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestCancel(t *testing.T) {
 	}
 	t.Run("in the queue", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := play(slow(time.Minute))
+			s := play(late(time.Minute))
 			c, m := open(t, s, func(o *Options) { o.InFlight = 1 })
 			go func() { _, _, _ = fetch(t.Context(), c, query()) }()
 			synctest.Wait()
@@ -275,7 +275,7 @@ func TestCancel(t *testing.T) {
 // At most InFlight answers are read at once, and waiting in front of them costs no patience.
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(slow(4 * time.Minute))
+		s := play(late(4 * time.Minute))
 		c, _ := open(t, s, func(o *Options) { o.Burst, o.InFlight = 2, 2; o.Patience = 5 * time.Minute })
 		errs := make(chan error)
 		for range 6 {

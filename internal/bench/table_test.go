@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/raw"
 )
@@ -30,6 +31,7 @@ var (
 
 // TestTable converts every shape by every contender and compares what their files hold. With -duckdb it prints a table.
 func TestTable(t *testing.T) {
+	slow.Test(t)
 	names := []string{ours, arrowG, plain}
 	if *duckFolder == "" {
 		*rowsFlag, *pairs = 0.004, 1
@@ -155,6 +157,7 @@ func median(r []result, of func(i int) float64) float64 {
 
 // TestTwoWindows converts two answers at once on two cores: beside one on one core, by the same bytes.
 func TestTwoWindows(t *testing.T) {
+	slow.Test(t)
 	if *duckFolder == "" {
 		*rowsFlag, *pairs = 0.004, 1
 	}
@@ -207,6 +210,7 @@ func byTableAtOnce(files []string, dir string, s Shape, keep *raw.Store) (parts 
 
 // TestPeakMemory holds the peak of memory: of an answer of any length with -big.
 func TestPeakMemory(t *testing.T) {
+	slow.Test(t)
 	s := Shapes()[1]
 	s.Rows = max(*bigRows, 150_000)
 	r := task{Contender: ours, Dir: t.TempDir(), Shape: s, Cores: 1}.run(t, "")

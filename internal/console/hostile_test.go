@@ -11,6 +11,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -74,6 +75,7 @@ const markup = `"><script>alert(1)</script><img src=x onerror=y>`
 
 // A ledger in which nothing is as it should be: every page answers, says what is damaged, and lets no markup through.
 func TestHostileLedger(t *testing.T) {
+	slow.Test(t)
 	b := memblob.OpenBucket(nil)
 	l := ledger.Open(ledger.Options{Bucket: b, URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })

@@ -13,6 +13,7 @@ import (
 
 	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
@@ -141,6 +142,7 @@ func TestFileState(t *testing.T) {
 
 // A page of the longest run that is recorded is no larger than others, and is made as quickly.
 func TestALongRun(t *testing.T) {
+	slow.Test(t)
 	run := ledger.Run{ID: "long", Started: noon.Add(-time.Hour), Ended: &noon, Exit: 1}
 	for j := range 50 {
 		res := ledger.Result{Job: fmt.Sprint("job", j), Outcome: ledger.Outcome{Windows: 500}}

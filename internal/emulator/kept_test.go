@@ -14,6 +14,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const wideQuery = "csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,cost,network_cost,roas_d7,purchase_revenue&date_period=2026-03-08:2026-03-14"
@@ -166,6 +167,7 @@ func TestSeveralEmulatorsOnOneFile(t *testing.T) {
 
 // TestKilledWhileWriting runs itself as another process, which writes facts until it is killed.
 func TestKilledWhileWriting(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	o := emulator.Options{Now: emutest.AtNoon, Seed: 3, Apps: 12, Days: 400, Rate: -1, DB: os.Getenv("REPORTFERRY_KILLED_DB")}
 	if o.DB != "" {

@@ -18,6 +18,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 func TestOptions(t *testing.T) {
@@ -199,6 +200,7 @@ func TestSumsPassNulls(t *testing.T) {
 
 // Row groups follow the budget, and nothing else does.
 func TestBudget(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	var text bytes.Buffer
 	if _, err := io.Copy(&text, windowAnswer(7, 25_000, true)); err != nil {
@@ -228,6 +230,7 @@ func TestBudget(t *testing.T) {
 
 // More distinct texts than a dictionary takes, in row groups that are written one after the other.
 func TestManyTexts(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	o := smallOptions(t)
 	o.Budget = NewBudget(2 << 20)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 func TestDecode(t *testing.T) {
@@ -57,6 +59,7 @@ func TestDecode(t *testing.T) {
 
 // A cut at every byte, and bytes one by one, must not change a bit of the result.
 func TestCuts(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	for _, text := range []string{
 		smallAnswer, smallAnswer + "\n", smallAnswer + "\r\n", smallHeader, strings.TrimSpace(smallHeader),

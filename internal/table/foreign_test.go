@@ -20,6 +20,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/parquet"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 var (
@@ -30,7 +31,8 @@ var (
 
 // Drawn tables, as arrow-go reads them, are what the cells said, and every page and index of their files is as the format
 // asks. With -sample, the files stay there with the truth beside each as an Arrow file, for readers outside of Go.
-func TestDrawnTables(t *testing.T) {
+func TestSampleOfDrawnTables(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	t.Logf("%d tables, seed %d", *count, *seedFlag)
 	dir := *sample

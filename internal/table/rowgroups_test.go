@@ -15,11 +15,13 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // Ids of more than two bytes, one by one and in runs; texts and numbers that hardly repeat, which leave the dictionary; and
 // more distinct numbers than it takes.
 func TestLargeDictionary(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	const distinct, rows = 70_000, 160_000
 	column := func(name string, dimension bool, text func(row int) string) drawnColumn {
@@ -99,6 +101,7 @@ func TestLargeDictionary(t *testing.T) {
 
 // However large the budget is, a row group ends.
 func TestLongestRowGroup(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	const rows = 1<<20 + 100_000
 	o := Options{Route: NoRoute, Partitions: []civil.Date{firstDay}, Dir: t.TempDir(), Columns: []Column{{Name: "n", Source: "n", Type: catalog.Int64}}}

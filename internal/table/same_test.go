@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reportferry/reportferry/internal/bench"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // inPieces reads as a network does: some bytes at a time.
@@ -133,6 +134,7 @@ func TestSameRowsSameBytes(t *testing.T) {
 
 // Where days come one after the other, a day's file is the same whatever other days the answer has.
 func TestSameDaySameBytes(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	for _, shape := range []bench.Shape{bench.Shapes()[0], bench.Shapes()[4]} {
 		shape.Rows = 1_400_000

@@ -13,13 +13,15 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 var sample = flag.String("sample", "", "folder to leave money.parquet in, for readers outside of Go")
 
 // A file of negative and positive money in many row groups, whose statistics let a reader skip most of them: arrow-go
 // holds them against the values here, and other readers are asked with filters on the kept file.
-func TestMoneySample(t *testing.T) {
+func TestSampleOfMoney(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	columns := []Column{
 		{Name: "day", Source: "day", Type: catalog.Day, Dimension: true},

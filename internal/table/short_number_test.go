@@ -18,6 +18,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 var (
@@ -79,6 +80,7 @@ func checkShort(t *testing.T, text string) {
 // Every text of up to three of these letters (four from -n 100 on), and longer ones by chance, is the same number or the same
 // refusal, however it is read; and a converter keeps the numbers.
 func TestShortNumbers(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	t.Logf("%d thousand drawn numbers, seed %d", *count, *seedFlag)
 	const letters = "0123456789.-+eE ,\x00/:"

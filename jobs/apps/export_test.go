@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 func masked(t *testing.T, text string) string {
@@ -78,6 +80,7 @@ var maskSeed = flag.Uint64("mask-seed", 0, "seed of the random exports; 0: the c
 
 // Exports of random shapes with known credentials in them: none comes through, and at least three plain values in four do.
 func TestMaskCSVAnyShape(t *testing.T) {
+	slow.Test(t)
 	seed := *maskSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // An answer is what a service says in place of the emulator.
@@ -71,6 +72,7 @@ func ok(body string) answer { return answer{200, body} }
 // Whatever the service says of an app that isn't there, and in whatever form it shows one that is, the app is made once,
 // and the second run changes nothing.
 func TestAppsAreMadeWhateverTheLookupSays(t *testing.T) {
+	slow.Test(t)
 	absent := map[string]answer{
 		"400 in other words": {400, `{"error_code":"request_error","error_desc":"No such resource"}`}, "400 as text": {400, "bad"},
 		"403": {403, `{"error_code":"auth_error","error_desc":"No access"}`}, "404": {404, ""}, "410": {410, "gone"},

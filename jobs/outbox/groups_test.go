@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // A record with two IDs keeps its place among the records of both.
@@ -89,6 +91,7 @@ func TestTwoIDsParked(t *testing.T) {
 
 // So many rows with two IDs are an error that says what to do.
 func TestTooManyRowsWithTwoIDs(t *testing.T) {
+	slow.Test(t)
 	r := newRig(t)
 	m := &memo{version: "1", age: time.Hour}
 	for n := range mostPairs + 1 {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 func (r *rig) ordered(name, order string, m *memo) Task[string] {
@@ -202,6 +204,7 @@ func TestOrderSlow(t *testing.T) {
 
 // A file of one ID alone is sent one at a time, and is read no further ahead than the window.
 func TestOrderOneID(t *testing.T) {
+	slow.Test(t)
 	r := newRig(t)
 	var text []string
 	for i := range 2000 {

@@ -8,12 +8,14 @@ import (
 	"cloud.google.com/go/civil"
 	"pgregory.net/rapid"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // Nights over a table of finals, of which some are missed, some looks fail, and some runs start twice or look at the same time:
 // nobody looks at a cell twice a day, and each final is looked at within as many nights as there are cells.
 func TestEveryFinalHasItsTurn(t *testing.T) {
+	slow.Test(t)
 	rapid.Check(t, func(t *rapid.T) {
 		r := Rules{
 			Period: rapid.SampledFrom([]Period{Day, Day, Week, Month}).Draw(t, "period"), Page: 7, Location: time.UTC, Start: date("2025-03-10"),
@@ -87,6 +89,7 @@ func TestEveryFinalHasItsTurn(t *testing.T) {
 
 // Without lost nights a year is seen again within a week, whatever the grid.
 func TestAYearIsSeenWithinAWeek(t *testing.T) {
+	slow.Test(t)
 	for shift := range 90 {
 		r := Rules{Period: Day, Page: 7, Location: time.UTC, Start: date("2025-01-01").AddDays(shift), FinalAfter: map[string]int{"installs": 0}}
 		begin := r.Start.AddDays(365).In(time.UTC).Add(6 * time.Hour)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
@@ -219,6 +220,7 @@ type night struct {
 // partition is fetched once, no second has more requests than the rate, and what tasks ask of the ledger grows with the tables, and by a
 // constant for each task.
 func TestAgency(t *testing.T) {
+	slow.Test(t)
 	var nights []night
 	for _, tables := range numbers(t, *agencyTables) {
 		for _, tasks := range numbers(t, *agencyTasks) {

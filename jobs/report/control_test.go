@@ -16,6 +16,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
@@ -106,6 +107,7 @@ func (r *rig) controls() map[int]ledger.Control {
 
 // What is wrong with an answer is seen by the totals, mended by asking again where that helps, and named where it doesn't.
 func TestRowsAreHeldAgainstTotals(t *testing.T) {
+	slow.Test(t)
 	const days = 3
 	today := civil.Date{Year: 2000, Month: 1, Day: 1}
 	day := func(ago int) string { return today.AddDays(-ago).String() }
@@ -270,6 +272,7 @@ func TestAnUnfinishedPeriodMayMove(t *testing.T) {
 
 // A table without periods is held against the sum over years, and one by hour against its days.
 func TestTotalsOfOtherTables(t *testing.T) {
+	slow.Test(t)
 	for name, c := range map[string]struct {
 		dimensions []string
 		period     refresh.Period

@@ -14,6 +14,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -72,6 +73,7 @@ func (l *liar) looked() (n int) {
 
 // Of a year of finals no day that moves stays unseen for longer than a week, at one small request a night.
 func TestNoFinalMovesUnseen(t *testing.T) {
+	slow.Test(t)
 	days, nights := 365, 40
 	if testing.Short() {
 		days, nights = 200, 12
@@ -122,6 +124,7 @@ func TestNoFinalMovesUnseen(t *testing.T) {
 // What a look finds is fetched in the same run, or by a later one when that fails; warn leaves the rows; a look that fails takes
 // nothing from the rest, and is tried again.
 func TestLooks(t *testing.T) {
+	slow.Test(t)
 	for name, c := range map[string]struct {
 		change func(*rig, *liar) // before the night
 		want   ledger.Outcome    // of what looks count

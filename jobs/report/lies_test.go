@@ -21,6 +21,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
@@ -493,6 +494,7 @@ func (s *restating) restate(ctx context.Context, period string) error {
 
 // An honest service raises no alarm, whatever is asked for, and though it restates between two answers.
 func TestNoAlarmOfHonestAnswers(t *testing.T) {
+	slow.Test(t)
 	if testing.Short() {
 		*seeds = min(*seeds, 4)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
@@ -102,6 +103,7 @@ func TestFaultyNightsHeal(t *testing.T) {
 
 // A week without a run is caught up by one run; what was last fetched too young is fetched once more.
 func TestAMissedWeek(t *testing.T) {
+	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
 		r, schedule := nightly(t, "30 2 * * *", "UTC")
 		defer r.close()
@@ -126,6 +128,7 @@ func TestAMissedWeek(t *testing.T) {
 
 // The zone of the schedule has nights with a gap and nights with an hour twice: no day is lost or doubled.
 func TestClockChangeNights(t *testing.T) {
+	slow.Test(t)
 	for _, c := range []struct {
 		name string
 		from time.Time // some days before the change, in Berlin

@@ -10,12 +10,14 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // Tables of every period: each partition that is written equals the service's own answer for its days, and a table
 // without a date holds what the service says of all days from start to yesterday.
 func TestEveryPeriodEqualsTheTruth(t *testing.T) {
+	slow.Test(t)
 	for _, c := range []struct {
 		dimensions []string
 		period     refresh.Period

@@ -12,6 +12,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
@@ -39,6 +40,7 @@ func (r *rig) contents() (rows []string) {
 // A table is the same under every reading of how the service answers: but for NULL where a service has no number and
 // others have 0, and for blanks where it has no value and others have "unknown".
 func TestTheTableUnderEveryReading(t *testing.T) {
+	slow.Test(t)
 	topics := []string{"unknown-parameters", "unknown-apps", "format-dates", "week-start", "report-empty", "report-type",
 		"report-form", "report-header", "report-numbers", "no-number", "no-value", "events-empty", "events-form",
 		"events-under-apps", "error-body", "retry-after", "rate-by"}

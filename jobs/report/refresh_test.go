@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
@@ -21,6 +22,7 @@ import (
 
 // A cohort metric is final long after the lookback: one fetch after its horizon brings it, and no fetch in between.
 func TestHorizons(t *testing.T) {
+	slow.Test(t)
 	t.Run("fixed start", func(t *testing.T) { testHorizons(t, 1000) })
 	t.Run("start that moves on", func(t *testing.T) { testHorizons(t, 1) }) // before the lookback ends, and long before a horizon
 }
@@ -88,6 +90,7 @@ func (r *rig) planned(o report.Options) (due []refresh.Due) {
 // After a change of the currency every partition is replaced, one by one, also those before the start; a rebaseline
 // that was cut off goes on without being asked for again.
 func TestRebaseline(t *testing.T) {
+	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1})
 		defer r.close()

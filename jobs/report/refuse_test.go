@@ -13,6 +13,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/report"
@@ -127,6 +128,7 @@ func TestBrokenAnswersPublishNothing(t *testing.T) {
 
 // An answer that breaks off late has begun its files already: they go, and the next attempt begins anew.
 func TestALongAnswerThatBreaksOff(t *testing.T) {
+	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
 		const rows = 30_000
 		r := newRig(t, emulator.Options{Seed: 7, Bulk: rows, Rate: -1, Faults: []emulator.Fault{

@@ -19,6 +19,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/report"
@@ -99,6 +100,7 @@ func (r *rig) nights(n int) {
 // What a lost bucket had is there again, row by row, and a second replay has nothing to do. Nights with different windows leave
 // answers that several days rest on, and days that rest on pieces by app.
 func TestReplayOfALostBucket(t *testing.T) {
+	slow.Test(t)
 	for name, pieces := range map[string]bool{"windows": false, "app by app": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -149,6 +151,7 @@ func TestReplayOfALostBucket(t *testing.T) {
 
 // A partition whose answer is damaged, gone or was never kept is named and left alone; the others come back.
 func TestReplayWithoutSomeAnswers(t *testing.T) {
+	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 12, Apps: 3, Rate: -1})
 		defer r.close()

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// slow is an answer that comes late.
-type slow struct{ io.Reader }
+// late is an answer that comes late.
+type late struct{ io.Reader }
 
-func (s slow) Read(p []byte) (int, error) {
+func (s late) Read(p []byte) (int, error) {
 	time.Sleep(2 * time.Second)
 	return s.Reader.Read(p)
 }
@@ -20,7 +20,7 @@ func (s slow) Read(p []byte) (int, error) {
 func TestConvertingLeavesOutWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fetch{}
-		began, answer := time.Now(), &arriving{Reader: slow{strings.NewReader("day,installs")}}
+		began, answer := time.Now(), &arriving{Reader: late{strings.NewReader("day,installs")}}
 		text, err := io.ReadAll(answer)
 		if err != nil || string(text) != "day,installs" || answer.waited != 4*time.Second {
 			t.Errorf("%q, %v; waited %v", text, err, answer.waited)

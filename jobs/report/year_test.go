@@ -18,6 +18,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/jobs/state"
@@ -55,6 +56,7 @@ type fetched struct {
 // table _reportferry_restatements is what the service's own book says that it changed between the fetches, line by line.
 // A final day that the book says has moved is fetched again within a week.
 func TestAYearOfRestatements(t *testing.T) {
+	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
 		r, schedule := nightly(t, "30 2 * * *", "UTC")
 		defer r.close()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 var explained = flag.Int("n", 3_000, "random settings that are explained")
@@ -158,6 +159,7 @@ func spelt(dice *rand.Rand, s map[string]map[string]bool) (text string, sent map
 // Explain, the naive evaluator above and the emulator agree on every metric of every partner, after one to three random
 // records of a device.
 func TestExplainAgrees(t *testing.T) {
+	slow.Test(t)
 	seed := rand.Uint64()
 	dice := rand.New(rand.NewPCG(seed, 0))
 	server, err := emulator.New(emutest.With(emulator.Options{Apps: 1, Days: 1, Rate: -1, SharingPartners: []string{"42"}, Readings: []string{"sharing-partner=any"}}))

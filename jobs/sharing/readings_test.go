@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
@@ -41,6 +42,7 @@ func (r *rig) devices(t *testing.T) string {
 // Under each reading the records that the service takes arrive once and in order, those that it doesn't are in the rejects
 // with its words, and a refused credential stops the job before anything is lost.
 func TestPushUnderReadings(t *testing.T) {
+	slow.Test(t)
 	record := func(device, rest string) string { return `{"app_token":"APP","idfa":"` + device + `",` + rest + `}` }
 	settings := func(device, partner string) string {
 		return record(device, `"partner_sharing_settings":{"`+partner+`":{"event":false}}`)

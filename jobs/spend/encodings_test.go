@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
@@ -81,6 +82,7 @@ func TestWritten(t *testing.T) {
 // A text that is read in another encoding than its own is an error with its place, or its records are right: what is sent is never
 // another text.
 func TestWrongEncoding(t *testing.T) {
+	slow.Test(t)
 	dice := rand.New(rand.NewPCG(19, 1))
 	letters := []rune("abc üöäßéèñçÅø€œ’“” ŠšŽžŸ")
 	for n := range 60 {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 var anyChecker = newReader(plain, nil, time.UTC)
@@ -147,6 +149,7 @@ var mutants = flag.Int("n", 2000, "damaged Parquet files to read")
 // Thousands of damaged files, without the fuzzer's cost: each ends in records or an error, and in no more memory than a
 // good one may take.
 func TestParquetDamaged(t *testing.T) {
+	slow.Test(t)
 	usd := "usd"
 	rows := []spendRow{{CostID: id(1), Type: "cpi", Currency: &usd, Amount: 5, Tag: "t"}, {CostID: id(2), Type: "cpc", Amount: 7, Tag: "t"}}
 	files := [][]byte{parquetFile(t, rows), parquetFile(t, rows, parquet.Compression(&parquet.Zstd)), parquetFile(t, rows, parquet.DataPageVersion(1))}

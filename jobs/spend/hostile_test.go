@@ -14,6 +14,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // endless gives the same bytes again and again, size of them.
@@ -87,6 +89,7 @@ func utf16of(s string, order binary.ByteOrder, mark bool) []byte {
 
 // Files that are no files of spend end in an error that says why, and in little memory.
 func TestHostile(t *testing.T) {
+	slow.Test(t)
 	const noText = "holds NUL bytes: it is UTF-16 without a mark, as format: {encoding: utf-16le} says, or no text at all; " +
 		"want CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd"
 	head := columnNames + "\n"

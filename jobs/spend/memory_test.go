@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
@@ -17,6 +18,7 @@ var longRows = flag.Int("rows", 500_000, "rows of a long CSV file: 17,500,000 ar
 // TestLongFilesInMemory reads the same records from a plain CSV file and from one with semicolons, decimal commas and Windows-1252,
 // and holds the memory of both: it is a block or two, however long a file is. The bound is less than the file has.
 func TestLongFilesInMemory(t *testing.T) {
+	slow.Test(t)
 	rows := *longRows
 	if testing.Short() {
 		rows = min(rows, 50_000)

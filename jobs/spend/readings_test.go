@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
@@ -44,6 +45,7 @@ func (r *rig) pushed(t *testing.T) outbox.File {
 // Under each reading the records that the service takes are accepted and arrive once, those that it doesn't are in the rejects
 // with its words, and a refused credential stops the job before anything is lost.
 func TestPushUnderReadings(t *testing.T) {
+	slow.Test(t)
 	const rows = 12 // good ones, before those that a case adds
 	const bad = "nobodys-cost-id,EUR,1234567890.5,\n"
 	for _, c := range []struct {
@@ -116,6 +118,7 @@ func TestPushUnderReadings(t *testing.T) {
 // A record whose answer was lost and that the service has is accepted, and doubtful; what it refuses for nothing that it says
 // is in the rejects, which say that it may have been taken. So within a run, and when the next one sends it again.
 func TestDuplicatesUnderReadings(t *testing.T) {
+	slow.Test(t)
 	for _, reading := range []string{"replaces", "keeps", "409", "400", "bare"} {
 		for _, later := range []bool{false, true} {
 			t.Run(fmt.Sprintf("spend-duplicate=%s/later=%t", reading, later), func(t *testing.T) {
@@ -163,6 +166,7 @@ func TestDuplicatesUnderReadings(t *testing.T) {
 
 // A service that is busy now and then gets all records once.
 func TestBusyUnderReadings(t *testing.T) {
+	slow.Test(t)
 	for _, reading := range []string{"never", "429", "503"} {
 		for _, after := range []string{"seconds", "none", "date"} {
 			t.Run("spend-busy="+reading+"/retry-after="+after, func(t *testing.T) {

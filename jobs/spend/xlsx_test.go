@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
@@ -128,6 +129,7 @@ func readIn(t testing.TB, data []byte, m files.Mapping, zone *time.Location) (o 
 
 // XLSX files that are made to harm end in an error that says why, and in little memory.
 func TestHostileSheets(t *testing.T) {
+	slow.Test(t)
 	const sheet = "xl/worksheets/sheet1.xml"
 	many := strings.Repeat(`<c/>`, 2_000_000)
 	wide := sheetRow(1, `<c r="XFD3"><v>1</v></c>`, "")

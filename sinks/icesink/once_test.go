@@ -285,7 +285,7 @@ func TestManyAtATime(t *testing.T) {
 
 // A catalog that crashes in the middle of a put, and comes back, has the old rows until the put is repeated.
 func TestCrash(t *testing.T) {
-	c := sinktest.StartCatalog(t, os.Getenv)
+	c := sinktest.StartCatalog(t)
 	namespace := c.Namespace(t)
 	front := c.NewFront(t)
 	s, direct := openURL(t, restURL(front.URI, namespace)), openURL(t, restURL(c.URI, namespace))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +51,7 @@ func TestCatalogRefuses(t *testing.T) {
 
 // A catalog that is away is waited for; one that stays away is an error in time.
 func TestCatalogIsAway(t *testing.T) {
-	c := sinktest.StartCatalog(t, os.Getenv)
+	c := sinktest.StartCatalog(t)
 	s := openURL(t, restURL(c.URI, c.Namespace(t)))
 	mustPut(t, s, testPart(day, "first"))
 	c.Crash()

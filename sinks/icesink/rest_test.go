@@ -23,7 +23,7 @@ func theCatalog(t testing.TB) *sinktest.Catalog {
 	catalogs.Lock()
 	defer catalogs.Unlock()
 	if catalogs.shared == nil {
-		catalogs.shared = sinktest.StartCatalog(outlasting{t}, os.Getenv)
+		catalogs.shared = sinktest.StartCatalog(outlasting{t})
 	}
 	return catalogs.shared
 }

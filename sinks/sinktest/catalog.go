@@ -61,22 +61,19 @@ func CatalogOnS3(getenv func(string) string) CatalogOption {
 
 // StartCatalog starts a catalog with an empty database and a warehouse in a temporary folder, until the end of the test. It takes
 // a second and a half, and a start after a crash half a second; tests of one package share a server, each with its Namespace.
-func StartCatalog(t testing.TB, getenv func(string) string, options ...CatalogOption) *Catalog {
+func StartCatalog(t testing.TB, options ...CatalogOption) *Catalog {
 	t.Helper()
-	c := &Catalog{jar: getenv("SERVERS_ICEBERG_JAR")}
-	if c.jar == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.jar = filepath.Join(cache, "reportferry", CatalogJar)
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
 	}
+	c := &Catalog{jar: filepath.Join(cache, "reportferry", CatalogJar)}
 	if _, err := os.Stat(c.jar); err != nil {
-		t.Fatalf("the REST catalog of Apache Iceberg isn't there: %v: .ci/servers true fetches it", err)
+		t.Fatalf("the REST catalog of Apache Iceberg isn't there: %v: .ci/jar fetches it", err)
 	}
 	compiler, err := exec.LookPath("javac")
 	if err != nil {
-		t.Fatalf("the REST catalog needs Java and its compiler: %v: .ci/servers true installs them", err)
+		t.Fatalf("the REST catalog needs Java and its compiler: %v: .ci/jar installs them", err)
 	}
 	c.java = filepath.Join(filepath.Dir(compiler), "java")
 	if c.dir, err = os.MkdirTemp("", "reportferry-catalog-"); err != nil {

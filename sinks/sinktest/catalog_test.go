@@ -83,7 +83,7 @@ func TestCatalogCrash(t *testing.T) {
 				t.Fatal("SERVERS_S3 isn't set: this test is run by .ci/servers go test -tags servers ./sinks/sinktest")
 			}
 			began := time.Now()
-			c := StartCatalog(t, os.Getenv, options...)
+			c := StartCatalog(t, options...)
 			t.Logf("the first start took %v", time.Since(began).Round(time.Millisecond))
 			name := newTable(t, c)
 			if err := appended(t, client(t, c.URI, time.Minute), name, 1); err != nil {
@@ -105,7 +105,7 @@ func TestCatalogCrash(t *testing.T) {
 
 // Each kind of fault does to the client and to the table what it says, once.
 func TestCatalogFaults(t *testing.T) {
-	c := StartCatalog(t, os.Getenv)
+	c := StartCatalog(t)
 	for name, test := range map[string]struct {
 		fault   CatalogFault
 		want    error  // of the second commit
@@ -170,7 +170,7 @@ func TestCatalogFaults(t *testing.T) {
 
 // What is late comes to a table that has changed since, and the catalog refuses it.
 func TestLateCommitConflicts(t *testing.T) {
-	c := StartCatalog(t, os.Getenv)
+	c := StartCatalog(t)
 	name, front := newTable(t, c), c.NewFront(t)
 	front.Break(CatalogFault{Kind: CatalogLate, Delay: 2 * time.Second})
 	if err := appended(t, client(t, front.URI, time.Minute), name, 1); err == nil {

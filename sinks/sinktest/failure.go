@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -48,6 +49,7 @@ func testEnded(t *testing.T, p *place) {
 }
 
 func testFailedRead(t *testing.T, p *place) {
+	slow.Test(t)
 	broken := errors.New("the disk is gone")
 	failures := spoilings(broken)
 	var old []*part

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -134,6 +135,7 @@ func testNoRows(t *testing.T, p *place) {
 }
 
 func testBig(t *testing.T, p *place) {
+	slow.Test(t)
 	big := p.part(table, day, 1, 20<<20)
 	p.mustPut(t, big)
 	p.mustShow(t, big)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -110,6 +111,7 @@ func rowsNone(t *testing.T, p *rowPlace) {
 var shapes = [][2]int{{1, 1}, {2000, 40}, {90, 105_000}}
 
 func rowsBig(t *testing.T, p *rowPlace) {
+	slow.Test(t)
 	big, small := p.part(table, day, 1, shapes[2][0], shapes[2][1]), p.part(table, day, 2, 3, 10)
 	if big.Size < 9<<20 {
 		t.Fatalf("the big part has %d bytes", big.Size)
@@ -157,6 +159,7 @@ func rowsEnded(t *testing.T, p *rowPlace) {
 }
 
 func rowsFailedRead(t *testing.T, p *rowPlace) {
+	slow.Test(t)
 	broken := errors.New("the disk is gone")
 	failures := spoilings(broken)
 	var old []*part

@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/emulator/reading"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // callsOf asks each endpoint something that it would answer, of the account's first app and a ticket.
@@ -86,6 +87,7 @@ func TestABrokenDatabaseIsSaid(t *testing.T) {
 
 // What a request is refused for is refused under every reading: another form of an answer is none of an error.
 func TestRefusalsStayRefusalsUnderEveryReading(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	for _, topic := range reading.Topics() {
 		for _, r := range topic.Readings {

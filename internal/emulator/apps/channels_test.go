@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/internal/emulator/apps"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // partnersOfDocument is the interface document's table of channel setup, in its order, with the real slugs.
@@ -37,6 +38,7 @@ func without(o object, name string) object {
 }
 
 func TestChannelSetupOfEveryPartner(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := atOnce(t)
 	kinds := map[string]string{"sdk_keys": "list", "adimpression_forwarding": "boolean", "enabled": "boolean"}

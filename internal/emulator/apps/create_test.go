@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/apps"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 func postOver(t *testing.T, url, body string) string {
@@ -225,6 +226,7 @@ func TestWithoutTemplate(t *testing.T) {
 }
 
 func TestAFullAccount(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 999})
 	create(t, s, garden())

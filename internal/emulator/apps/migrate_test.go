@@ -9,6 +9,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/apps"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 var sectionOrder = strings.Fields(`events partners trackers attribution_privacy_model attribution_settings callbacks csv_upload_settings
@@ -170,6 +171,7 @@ func TestFailingSections(t *testing.T) {
 }
 
 func TestFailingItems(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := atOnce(t)
 	event := s.Apps()[0].Events[0].Name

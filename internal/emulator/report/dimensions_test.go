@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 	"github.com/reportferry/reportferry/internal/emulator/report"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // dimensionForms are the interface document's 35 dimensions with the forms of their values.
@@ -58,6 +59,7 @@ var dimensionForms = []struct {
 }
 
 func TestDimensionForms(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	if len(metrics.Dimensions) != 36 || len(dimensionForms) != 36 {
@@ -106,6 +108,7 @@ func TestDimensionForms(t *testing.T) {
 
 // TestDimensionsAgree checks that dimensions which name the same thing do so row by row.
 func TestDimensionsAgree(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	for _, c := range [][]string{{"country", "country_code"}, {"partner_name", "partner_id"}, {"partner_id", "partner"}, {"partner", "partner_name"},
@@ -140,6 +143,7 @@ func TestDimensionsAgree(t *testing.T) {
 // TestEveryFilterOfEveryDimension compares filtered reports with the rows that a person would pick from the whole one,
 // and with their sum where the report doesn't show the dimension.
 func TestEveryFilterOfEveryDimension(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 20})
 	for _, d := range metrics.Dimensions {
@@ -264,6 +268,7 @@ func TestFilters(t *testing.T) {
 }
 
 func TestEveryFilterOfMetrics(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 20})
 	const period = "date_period=2026-03-01:2026-03-10"

@@ -16,6 +16,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/emulator/facts"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const twoDays = "dimensions=day,app&metrics=installs,cost&date_period=2026-03-10:2026-03-11"
@@ -114,6 +115,7 @@ func TestReportFormatsUnderFaults(t *testing.T) {
 
 // A Parquet report larger than a row group streams and stays whole.
 func TestParquetReportOfManyRows(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 60})
 	const query = "dimensions=hour,app,country_code,campaign,creative&metrics=installs,cost,ctr&date_period=-60d:-0d"

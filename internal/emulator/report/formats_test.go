@@ -25,6 +25,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 	"github.com/reportferry/reportferry/internal/emulator/report"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // jsonAnswer is the answer of GET /report.
@@ -149,6 +150,7 @@ func drawReport(r *rand.Rand, apps []facts.App) url.Values {
 }
 
 func TestJSONAndParquetReportsSayWhatTheCSVSays(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 	"github.com/reportferry/reportferry/internal/emulator/report"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 func filters(tb testing.TB, s *emulator.Server, query string) map[string][]map[string]any {
@@ -35,6 +36,7 @@ func idsOf(items []map[string]any) (out []string) {
 }
 
 func TestFiltersDataShapes(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	names := slices.Sorted(maps.Keys(report.FilterLists))
@@ -96,6 +98,7 @@ func TestFiltersDataShapes(t *testing.T) {
 }
 
 func TestFiltersDataFiltersAndRefuses(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	for query, status := range map[string]int{
@@ -172,6 +175,7 @@ func TestWhatIsBadNews(t *testing.T) {
 
 // What filters_data lists, csv_report takes, and prints in the form that the formatting promises.
 func TestFiltersDataIsTrue(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

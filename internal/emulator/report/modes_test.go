@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/report"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // total sums a metric over a week of a report by day and campaign.
@@ -40,6 +41,7 @@ func totals(t *testing.T, s *emulator.Server, slugs []string, more string) map[s
 var splittable = []string{"installs", "clicks", "cost", "revenue", "ad_revenue", "network_cost", "revenue_total_d3", "purchase_events"}
 
 func TestAttributionTypes(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 5})
 	for _, slug := range splittable {
@@ -142,6 +144,7 @@ func TestSplitsOfFacts(t *testing.T) {
 }
 
 func TestAdRevenueSources(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	metrics := []string{"ad_revenue", "ad_impressions", "ad_revenue_total_d7", "ad_impressions_d1"}
@@ -183,6 +186,7 @@ func TestAdRevenueSources(t *testing.T) {
 }
 
 func TestInAppRevenueModes(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 5})
 	for _, slug := range []string{"revenue", "revenue_total_d3", "purchase_revenue", "cohort_revenue", "purchase_d2_revenue_cohort"} {
@@ -307,6 +311,7 @@ func TestHourBetweenOfAComparison(t *testing.T) {
 }
 
 func TestPeriodOverPeriod(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
 	for _, c := range []struct {

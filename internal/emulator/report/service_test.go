@@ -11,6 +11,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 const week = "date_period=2026-03-01:2026-03-07" // Sunday to Saturday
@@ -98,6 +99,7 @@ func TestReadableNamesAndSort(t *testing.T) {
 }
 
 func TestSpendModesAndCurrency(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
 	sum := func(slug, more string) int64 {
@@ -321,6 +323,7 @@ func TestCredentials(t *testing.T) {
 }
 
 func TestSpendIsRestatedByAgeAlone(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	const day = "date_period=2026-03-13:2026-03-13"
 	spend := func(s *emulator.Server) string {

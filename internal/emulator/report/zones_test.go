@@ -13,6 +13,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/report"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // byHand groups a UTC hour report by labels that Go's own zones give, in the days from..to.
@@ -45,6 +46,7 @@ func byHand(t *testing.T, s *emulator.Server, zone *time.Location, from, to stri
 }
 
 func TestZonesOfEveryKind(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	autumn := func() time.Time { return time.Date(2025, 11, 20, 12, 0, 0, 0, time.UTC) }
 	s := emutest.Open(t, emulator.Options{Now: autumn, Days: 40, Apps: 4})
@@ -90,6 +92,7 @@ func TestZonesOfEveryKind(t *testing.T) {
 }
 
 func TestDaysWhenTheClockChanges(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: func() time.Time { return time.Date(2025, 10, 28, 12, 0, 0, 0, time.UTC) }, Days: 20})
 	const day = "date_period=2025-10-26:2025-10-26&timezone_id=Europe/Berlin"
@@ -131,6 +134,7 @@ func TestDaysWhenTheClockChanges(t *testing.T) {
 }
 
 func TestZoneParameters(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
 	same := func(a, b string) bool {

@@ -12,10 +12,12 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/apps"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/emulator/sharing"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // The group rules one by one. A case is what one device is sent, in this order; want says what a partner doesn't get then.
 func TestSharingGroupRules(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	const (
 		everything = "ad_revenue att_update event install reattribution reattribution_reinstall reinstall rejected_install rejected_reattribution sdk_click sdk_info session subscription uninstall update"

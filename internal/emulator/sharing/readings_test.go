@@ -10,6 +10,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/emulator/sharing"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // A partner is the same one however it is named, and in whichever form the setting comes.
@@ -76,6 +77,7 @@ func TestSharingAndReportsAgreeOnPartnerIDs(t *testing.T) {
 
 // What each reading answers, and that it takes what it says.
 func TestSharingReadings(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	const (
 		good    = "sharing=disable"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // costCells reads a csv_report by day, app and campaign as micros, by row and metric.
@@ -41,6 +42,7 @@ func costCells(t *testing.T, s *emulator.Server, metrics, more string) map[strin
 
 // TestSpendIsReported adds up by hand what was sent, and looks for it in reports that were asked for before and after.
 func TestSpendIsReported(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	const metrics = "click_cost,impression_cost,install_cost,event_cost,adjust_cost,cost,network_cost,installs,clicks,daus,paid_clicks"
 	for _, currency := range []string{"usd", "eur", "kwd"} { // none worth less than a dollar, where a micro of USD is many
@@ -219,6 +221,7 @@ func TestSpendAdmin(t *testing.T) {
 
 // Spend goes with whom it was paid for through every filter: each row of it is like one of that day's, but for numbers.
 func TestSpendRowsHaveTwins(t *testing.T) {
+	slow.Test(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "facts.db")
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 9, DB: file})

@@ -9,6 +9,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 func TestFramesAreZstandard(t *testing.T) {
@@ -44,6 +46,7 @@ func TestFramesAreZstandard(t *testing.T) {
 
 // The sizes at which a frame's, a block's or a section's header changes.
 func TestFrameSizes(t *testing.T) {
+	slow.Test(t)
 	decoder, err := zstd.NewReader(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/cryptotest"
 	"time"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 var (
@@ -89,6 +91,7 @@ func TestSimulation(t *testing.T) {
 
 // TestASeedRepeatsItself: the same seed gives the same world, call by call.
 func TestASeedRepeatsItself(t *testing.T) {
+	slow.Test(t)
 	data := askAccount(t)
 	for seed := range uint64(40) {
 		a, b := simulate(t, seed, data, true), simulate(t, seed, data, true)
