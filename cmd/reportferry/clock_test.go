@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // A clock that is far from the service's ends a run before anything is published or recorded; one that is somewhat off is a
@@ -59,6 +60,7 @@ func TestAWrongClock(t *testing.T) {
 
 // The store of the ledger has a clock too, which is asked also when nothing is due.
 func TestTheLedgersClock(t *testing.T) {
+	slow.Test(t)
 	s := startService(t, "--apps", "1", "--days", "30", "--token", "secret-token-of-the-test")
 	c := startCloud(t)
 	var ahead time.Duration

@@ -83,6 +83,7 @@ func TestInitText(t *testing.T) {
 
 // Each preset, and all of them in one config, fill every table of theirs with rows from the made-up account.
 func TestInitPresets(t *testing.T) {
+	slow.Test(t)
 	var all []string
 	for _, p := range preset.All() {
 		all = append(all, p.Name)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // says runs a command and checks its exit code and what it says.
@@ -41,6 +43,7 @@ func TestOneStoreTwice(t *testing.T) {
 
 // Parts that somebody deleted, restored from a copy or replaced are found by the next run.
 func TestPartsChangedOutside(t *testing.T) {
+	slow.Test(t)
 	s := startService(t, "--apps", "2", "--days", "30")
 	p := newPlace(t, s, 5, 1, living)
 	p.says(t, 0, "written 5", "run")
