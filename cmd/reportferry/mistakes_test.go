@@ -44,6 +44,7 @@ func TestMistakes(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "ferry")
 			unpack(t, dir, before)
 			t.Chdir(dir)
+			t.Setenv("TMPDIR", "/tmp") // which the golden files name
 			t.Setenv("ADJUST_TOKEN", "token-of-the-newcomer")
 			m := &mistake{t: t, dir: dir}
 			defer m.stopAll()
