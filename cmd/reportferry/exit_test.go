@@ -152,7 +152,7 @@ func TestExitCodes(t *testing.T) {
 func TestHeldByAnother(t *testing.T) {
 	slow.Test(t)
 	s := startService(t, "--apps", "1", "--days", "30", "--latency", "1m")
-	p := newPlace(t, s, 1, 1, living)
+	p := newPlace(t, s, 1, 1, "2s") // a scheduled run waits for its end
 	holder, out := p.command(t.Context(), "run")
 	check(t, holder.Start())
 	defer func() {
