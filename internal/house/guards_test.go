@@ -49,8 +49,8 @@ func guards(script string) (list []guard) {
 	return list
 }
 
-// reads gives the folders of the packages that a package's code reads, itself among them, and its tests where it is the first.
-func (t *tree) reads(folder string, tests bool, seen map[string]bool) {
+// closure adds the folders of a package and of all that its code imports to seen; with tests, also of what its own tests import.
+func (t *tree) closure(folder string, tests bool, seen map[string]bool) {
 	seen[folder] = true
 	for _, f := range t.files {
 		if f.folder != folder || f.test && !tests {
@@ -58,7 +58,7 @@ func (t *tree) reads(folder string, tests bool, seen map[string]bool) {
 		}
 		for _, s := range f.Imports {
 			if of, own := t.own(imported(s)); own && !seen[of] {
-				t.reads(of, false, seen)
+				t.closure(of, false, seen)
 			}
 		}
 	}
@@ -99,13 +99,13 @@ func TestGuards(t *testing.T) {
 			case all:
 				for _, f := range folders {
 					if f == below || strings.HasPrefix(f, below+"/") {
-						repo.reads(f, true, seen)
+						repo.closure(f, true, seen)
 					}
 				}
 			case name != word && strings.HasPrefix(name, "cmd/"):
 				seen[name] = true
 			case name != word:
-				repo.reads(name, true, seen)
+				repo.closure(name, true, seen)
 			default:
 				if _, err := os.Stat(root + "/" + name); err != nil {
 					t.Errorf(".ci/long: %s guards %s, which isn't there", step.name, name)

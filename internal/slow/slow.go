@@ -1,5 +1,5 @@
-// Package slow marks tests that take long and do one thing after the other. Without it the race detector, which makes them up to twenty
-// times slower and finds nothing in them that shorter tests of the same code don't show, would take most of the gate's time.
+// Package slow marks tests that take long. Without it the race detector, which makes them up to twenty times slower, would take most of
+// the gate's time.
 package slow
 
 import "testing"
@@ -8,6 +8,6 @@ import "testing"
 func Test(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("slow, and one thing after the other: there is little for the race detector in it")
+		t.Skip("slow, and this is a short run; go test without -short runs it")
 	}
 }
