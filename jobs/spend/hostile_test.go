@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -101,6 +102,10 @@ func TestHostile(t *testing.T) {
 		repeated[i] = spendRow{CostID: id(i), Currency: &usd, Tag: strings.Repeat("a", 1000)}
 	}
 	pages := parquetFile(t, repeated, parquet.Compression(&parquet.Zstd), parquet.PageBufferSize(1<<30), parquet.MaxRowsPerRowGroup(1<<20))
+	inside, err := os.ReadFile("testdata/hostile/offset.parquet") // of TestParquetDamaged
+	if err != nil {
+		t.Fatal(err)
+	}
 	footer := func(body ...byte) []byte {
 		b := append([]byte("PAR1"), body...)
 		return append(binary.LittleEndian.AppendUint32(b, uint32(len(body))), "PAR1"...)
@@ -155,6 +160,7 @@ func TestHostile(t *testing.T) {
 		{"Parquet with a footer of 4 GB", append(append([]byte("PAR1"), "\xff\xff\xff\xff"...), "PAR1"...), "is a Parquet file that was cut", ""},
 		{"Parquet with two thousand million columns", footer(0x15, 2, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 7), "has a Parquet footer that is damaged, or too large", ""},
 		{"Parquet with a name of 2 GB", footer(0x15, 2, 0x19, 0x1c, 0x48, 0xff, 0xff, 0xff, 0xff, 7), "has a Parquet footer that is damaged, or too large", ""},
+		{"Parquet with data in the middle of its dictionary", inside, "has a column whose data pages don't begin where it says", ""},
 		{"Parquet with pages of 40 MB", pages, "has a page of more than 32 MiB", ""},
 		{"Parquet with a cell of 5 MB", parquetFile(t, wide, parquet.DataPageStatistics(false)), "", "1: cost_id is longer than 262144 bytes"},
 		{"Parquet with statistics of 5 MB", parquetFile(t, wide, parquet.DataPageStatistics(true)), "has a page whose header is longer than 64 KiB: a cell in it may be, too", ""},

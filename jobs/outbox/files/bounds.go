@@ -34,8 +34,13 @@ func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 		return errors.New("has a column that lies outside the file")
 	}
 	in := bufio.NewReaderSize(io.NewSectionReader(file, start, m.TotalCompressedSize), largestHeader)
+	at, seen := start, false // the library reads the dictionary, and then from the first data page on
 	for {
+		seen = seen || at == m.DataPageOffset
 		peek, err := in.Peek(largestHeader)
+		if len(peek) == 0 && !seen && m.NumValues > 0 {
+			return errors.New("has a column whose data pages don't begin where it says")
+		}
 		if len(peek) == 0 {
 			return nil
 		}
@@ -62,6 +67,7 @@ func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 		if _, err := io.Copy(io.Discard, body); err != nil {
 			return err
 		}
+		at += int64(r.BytesRead()) + int64(h.CompressedPageSize)
 	}
 }
 
