@@ -9,13 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // The watcher that the config names hears of every run: of those that go well or badly, of one that could not begin, and of each of
 // serve's. Its address is in no output, and in nothing of the ledger.
 func TestTheHeartbeatOfRuns(t *testing.T) {
-	slow.Test(t)
 	t.Parallel()
 	var mu sync.Mutex
 	var list []string

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // A lineageServer is a catalogue that keeps what it is told.
@@ -70,7 +69,6 @@ func (s *lineageServer) told(t *testing.T, secrets ...string) (types []string, l
 
 // A catalogue is told of the beginning and the end of each job of a run, and that it fails; a run is what it is without one.
 func TestTheCatalogueIsTold(t *testing.T) {
-	slow.Test(t)
 	t.Parallel()
 	s, c := startService(t), newLineageServer(t)
 	p := newPlace(t, s, 3, 2, racing)

@@ -163,7 +163,6 @@ func TestEightTasksBackfill(t *testing.T) {
 
 // What a platform would only try again ends at once, and before anybody is called.
 func TestRefusalsAreQuick(t *testing.T) {
-	slow.Test(t)
 	s := startService(t, "--apps", "2", "--days", "30")
 	for _, c := range []struct {
 		name   string

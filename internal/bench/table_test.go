@@ -157,7 +157,6 @@ func median(r []result, of func(i int) float64) float64 {
 
 // TestTwoWindows converts two answers at once on two cores: beside one on one core, by the same bytes.
 func TestTwoWindows(t *testing.T) {
-	slow.Test(t)
 	if *duckFolder == "" {
 		*rowsFlag, *pairs = 0.004, 1
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/reportferry/reportferry/internal/slow"
 )
 
 var (
@@ -207,7 +206,6 @@ func checkChunk(chunk parquet.ColumnChunk, c *cells, from, rows int) (err error)
 
 // Drawn columns, as parquet-go reads them, are what was put in.
 func TestWriter(t *testing.T) {
-	slow.Test(t)
 	t.Logf("%d files, seed %d", *files, *seed)
 	for k := range *files {
 		r := rand.New(rand.NewPCG(*seed, uint64(k)))

@@ -200,7 +200,6 @@ func TestSumsPassNulls(t *testing.T) {
 
 // Row groups follow the budget, and nothing else does.
 func TestBudget(t *testing.T) {
-	slow.Test(t)
 	t.Parallel()
 	var text bytes.Buffer
 	if _, err := io.Copy(&text, windowAnswer(7, 25_000, true)); err != nil {

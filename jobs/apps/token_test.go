@@ -11,7 +11,6 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/emulator"
-	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
@@ -88,7 +87,6 @@ func TestUnknownToken(t *testing.T) {
 // A run on an app by its token that is killed between any two of its calls is taken up by the next one, also when an
 // update gives no ticket to wait for.
 func TestKilledByToken(t *testing.T) {
-	slow.Test(t)
 	for calls := range 28 {
 		r := newRig(t, emulator.Options{Readings: append([]string{[]string{"update-answer=created", "update-answer=details"}[calls/14]}, known...)})
 		a := byToken(r, 0)

@@ -15,7 +15,6 @@ import (
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
 
-	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // An almanac is what was committed, told without any of the ledger's objects.
@@ -77,7 +76,6 @@ func untold(line string) string { return line[:strings.Index(line, " from ")] }
 
 // Whatever is fetched and folded, and wherever a fold is cut short, history is what was committed: nothing lost, nothing twice.
 func TestHistoryIsWhatWasCommitted(t *testing.T) {
-	slow.Test(t)
 	folds, cut := 0, 0
 	for seed := range uint64(*rounds / 4) {
 		dice := rand.New(rand.NewPCG(seed, 18))

@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reportferry/reportferry/internal/slow"
 )
 
 func (r *rig) ordered(name, order string, m *memo) Task[string] {
@@ -204,7 +203,6 @@ func TestOrderSlow(t *testing.T) {
 
 // A file of one ID alone is sent one at a time, and is read no further ahead than the window.
 func TestOrderOneID(t *testing.T) {
-	slow.Test(t)
 	r := newRig(t)
 	var text []string
 	for i := range 2000 {

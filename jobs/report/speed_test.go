@@ -34,7 +34,6 @@ func (w *watchedService) RoundTrip(r *http.Request) (*http.Response, error) {
 // A year, a day a request, answers that take two seconds, and five requests a second, which the service enforces: the
 // limiter is what bounds the time, to three percent, and nothing else is waited for.
 func TestTheLimiterIsKeptFull(t *testing.T) {
-	slow.Test(t)
 	const (
 		days, rate, burst = 365, 5, 1 // the client's default, and the service's
 		latency           = 2 * time.Second
@@ -72,7 +71,6 @@ func TestTheLimiterIsKeptFull(t *testing.T) {
 
 // A service that enforces the very rate that it is asked at refuses nothing, from the first second on.
 func TestAServiceAtExactlyOurRate(t *testing.T) {
-	slow.Test(t)
 	for _, c := range []struct{ rate, page int }{{10, 7}, {10, 1}, {50, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: 65, Rate: float64(c.rate), Burst: 1})
