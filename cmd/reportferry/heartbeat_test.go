@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
 )
 
 // The watcher that the config names hears of every run: of those that go well or badly, of one that could not begin, and of each of

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
 )
 
 // A lineageServer is a catalogue that keeps what it is told.

@@ -14,7 +14,6 @@ import (
 
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
-
 )
 
 // An almanac is what was committed, told without any of the ledger's objects.

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
 )
 
 func (r *rig) ordered(name, order string, m *memo) Task[string] {
