@@ -21,6 +21,7 @@ ARG VERSION=devel
 ARG TAGS=disable_grpc_modules
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags "${TAGS}" \
     -ldflags "-s -w -X main.released=${VERSION}" -o /image/reportferry ./cmd/reportferry \
+ && go run ./deploy/licenses -tags "${TAGS}" ./cmd/reportferry >/image/third-party-licenses.txt \
  && mkdir /image/spool
 
 FROM ${RUNTIME}
@@ -30,9 +31,11 @@ LABEL org.opencontainers.image.title="reportferry" \
       org.opencontainers.image.description="Ferries reports of a mobile-measurement service into partitioned tables" \
       org.opencontainers.image.source="https://github.com/reportferry/reportferry" \
       org.opencontainers.image.documentation="https://github.com/reportferry/reportferry/blob/main/README.md" \
+      org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /image/reportferry /reportferry
+COPY --from=build /src/LICENSE /src/NOTICE /image/third-party-licenses.txt /licenses/
 COPY --from=build --chown=65532:65532 /image/spool /spool
 # The only folder that is written, so the root file system may be read-only. Parts of windows in flight lie there.
 VOLUME /spool

@@ -27,7 +27,7 @@ var beyondSchema = map[string]string{
 	"metric_is_dimension":    "columns",
 	"metric_partition_key":   "columns",
 	"not_utf8":               "encoding",
-	"nul":                    "encoding",
+	"nulbyte":                "encoding",
 	"no_url":                 "url",
 	"on_missing_event":       "null",
 	"on_missing_event_empty": "null",

@@ -61,6 +61,8 @@ var layers = []layer{
 
 	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
 
+	{"deploy/licenses", nil, nil}, // asks the go command
+
 	{"internal/adjust", []string{"internal/adjust/*", "internal/catalog"}, proving},
 	{"internal/adjust/*", []string{"internal/catalog", "internal/telemetry/step"}, nil},
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table", "jobs/raw"}},

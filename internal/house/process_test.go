@@ -3,7 +3,6 @@ package house
 import (
 	"go/ast"
 	"slices"
-	"strings"
 )
 
 // Only package main touches the process: arguments, environment, signals. All else gets what it needs as an option, and can so
@@ -24,7 +23,7 @@ const onlyCmd = "only package main touches arguments, environment and signals"
 func checkProcess(t *tree) []string {
 	var findings []string
 	for _, f := range t.code() {
-		if strings.HasPrefix(f.folder, "cmd/") && f.Name.Name == "main" || slices.Contains(drivers, f.path) {
+		if f.Name.Name == "main" || slices.Contains(drivers, f.path) {
 			continue
 		}
 		for _, s := range f.Imports {

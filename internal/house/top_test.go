@@ -9,7 +9,7 @@ import (
 // What may be at the top of the repository, besides dotfiles: a new reader sees one screen of it. Only what git tracks
 // counts, so that a user's own config, results and logs may lie there; without git, as in an unpacked archive, Go files and
 // the folders that hold some.
-var top = []string{"cmd", "config", "deploy", "internal", "jobs", "sinks", "Dockerfile", "README.md", "go.mod", "go.sum"}
+var top = []string{"cmd", "config", "deploy", "internal", "jobs", "sinks", "Dockerfile", "LICENSE", "NOTICE", "README.md", "go.mod", "go.sum"}
 
 func checkTop(t *tree) []string {
 	var findings []string
