@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
 
 	"github.com/reportferry/reportferry/sinks"
@@ -43,13 +43,14 @@ func (s *Sink) append(ctx context.Context, name string, schema *sinks.Schema, ru
 	}
 	id := fmt.Sprintf(jobPrefix+"%s_%s_%s", labelText(s.datasetLabel()), labelText(name), labelText(run))
 	labels := map[string]string{ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(name), runLabel: labelText(run)}
-	var job *bq.Job
-	load := s.load(name, "NEWLINE_DELIMITED_JSON", table.Schema)
-	load.WriteDisposition = "WRITE_APPEND"
+	var job *bigquery.Job
 	err = repeat(ctx, func() (err error) {
-		call := s.insertJob(ctx, id, &bq.JobConfiguration{Load: load, Labels: labels})
-		job, err = call.Media(bytes.NewReader(lines), googleapi.ContentType("application/json")).Do()
-		if hasStatus(err, http.StatusConflict) {
+		rows := bigquery.NewReaderSource(bytes.NewReader(lines))
+		rows.SourceFormat, rows.Schema = bigquery.JSON, table.Schema
+		load := s.loader(name, rows, id, labels)
+		load.WriteDisposition = bigquery.WriteAppend
+		load.MediaOptions = []googleapi.MediaOption{googleapi.ContentType("application/json")}
+		if job, err = load.Run(ctx); hasStatus(err, http.StatusConflict) {
 			job, err = s.getJob(ctx, id)
 		}
 		return err

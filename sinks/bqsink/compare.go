@@ -5,18 +5,18 @@ import (
 	"slices"
 	"strings"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 
 	"github.com/reportferry/reportferry/sinks"
 )
 
 // compare returns the columns that a table lacks of the schema. A table that can't be brought to the schema is an error, which
 // lists every difference with its remedy: a nightly job that named one at a time would cost a night each.
-func compare(name string, have *bq.Table, want *sinks.Schema) (missing []*bq.TableFieldSchema, err error) {
+func compare(name string, have *bigquery.TableMetadata, want *sinks.Schema) (missing bigquery.Schema, err error) {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	if have.Type != "" && have.Type != regularTable {
-		say("it is a %s, and rows can be loaded only into a table", strings.ToLower(have.Type))
+	if have.Type != "" && have.Type != bigquery.RegularTable {
+		say("it is a %s, and rows can be loaded only into a table", strings.ToLower(string(have.Type)))
 	}
 	if was, should := describe(have), describeWanted(want); was != should {
 		say("it is %s, and the job's rows need it %s; a table's partitioning can't be changed", was, should)
@@ -24,27 +24,22 @@ func compare(name string, have *bq.Table, want *sinks.Schema) (missing []*bq.Tab
 	if was, should := clusterNames(have.Clustering), strings.Join(want.ClusterBy, ", "); !strings.EqualFold(was, should) {
 		say("it is clustered by %s, and the job's config says %s; set cluster_by to what it is, or alter the table's clustering", orNothing(was), orNothing(should))
 	}
-	columns := columnsOf(have)
 	for _, c := range want.Columns {
-		i := slices.IndexFunc(columns, func(f *bq.TableFieldSchema) bool { return strings.EqualFold(f.Name, c.Name) })
+		i := slices.IndexFunc(have.Schema, func(f *bigquery.FieldSchema) bool { return strings.EqualFold(f.Name, c.Name) })
 		if i < 0 {
 			missing = append(missing, field(c, false)) // not required: rows that exist have no value for it
 			continue
 		}
-		switch f := columns[i]; {
-		case typeName(f.Type) != typeNames[c.Type] || f.Mode == repeated:
-			is := typeName(f.Type)
-			if f.Mode == repeated {
-				is += " " + repeated
-			}
-			say("column %s is %s, and the job writes %s", f.Name, is, typeNames[c.Type])
-		case f.Mode == required && !c.Required:
+		switch f := have.Schema[i]; {
+		case typeName(f.Type) != typeNames[c.Type] || f.Repeated:
+			say("column %s is %s, and the job writes %s", f.Name, strings.TrimSpace(typeName(f.Type)+" "+repeated(f)), typeNames[c.Type])
+		case f.Required && !c.Required:
 			say("column %s is REQUIRED, and the job may write NULL; ALTER COLUMN %s DROP NOT NULL fixes it", f.Name, f.Name)
 		}
 	}
-	for _, f := range columns {
+	for _, f := range have.Schema {
 		ours := slices.ContainsFunc(want.Columns, func(c sinks.Column) bool { return strings.EqualFold(f.Name, c.Name) })
-		if !ours && f.Mode == required {
+		if !ours && f.Required {
 			say("column %s is REQUIRED, and the job doesn't write it; ALTER COLUMN %s DROP NOT NULL fixes it", f.Name, f.Name)
 		}
 	}
@@ -55,34 +50,30 @@ func compare(name string, have *bq.Table, want *sinks.Schema) (missing []*bq.Tab
 	return missing, nil
 }
 
-// regularTable is the type of a table that isn't a view or something else
-// (https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#Table).
-const regularTable = "TABLE"
-
-func columnsOf(t *bq.Table) []*bq.TableFieldSchema {
-	if t.Schema == nil {
-		return nil
+func repeated(f *bigquery.FieldSchema) string {
+	if f.Repeated {
+		return "REPEATED"
 	}
-	return t.Schema.Fields
+	return ""
 }
 
 // typeName returns the name of a type in the SQL reference. The REST interface answers with older names
 // (https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#TableFieldSchema).
-func typeName(name string) string {
+func typeName(name bigquery.FieldType) string {
 	switch name {
-	case "INTEGER":
+	case bigquery.IntegerFieldType:
 		return "INT64"
-	case "FLOAT":
+	case bigquery.FloatFieldType:
 		return "FLOAT64"
-	case "BOOLEAN":
+	case bigquery.BooleanFieldType:
 		return "BOOL"
-	case "RECORD":
+	case bigquery.RecordFieldType:
 		return "STRUCT"
 	}
-	return name
+	return string(name)
 }
 
-func describe(t *bq.Table) string {
+func describe(t *bigquery.TableMetadata) string {
 	switch p := t.TimePartitioning; {
 	case t.RangePartitioning != nil:
 		return fmt.Sprintf("partitioned by ranges of %s", t.RangePartitioning.Field)
@@ -103,7 +94,7 @@ func describeWanted(want *sinks.Schema) string {
 	return fmt.Sprintf("partitioned by %s of %s", kind, strings.ToLower(want.On))
 }
 
-func clusterNames(c *bq.Clustering) string {
+func clusterNames(c *bigquery.Clustering) string {
 	if c == nil {
 		return ""
 	}

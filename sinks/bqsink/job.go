@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
 
 	"github.com/reportferry/reportferry/sinks"
@@ -26,9 +26,9 @@ type work struct {
 	at     place
 	part   sinks.Part
 	labels map[string]string
-	query  string    // the DELETE for a part without rows; empty for a load
-	table  *bq.Table // the table that is loaded into
-	staged string    // gs:// URI of the part's file; empty: the file is uploaded with the request
+	query  string                  // the DELETE for a part without rows; empty for a load
+	table  *bigquery.TableMetadata // the table that is loaded into
+	staged string                  // gs:// URI of the part's file; empty: the file is uploaded with the request
 
 	// maybe is set when a request was sent whole and not refused: whatever the answer said, a job may exist.
 	maybe bool
@@ -49,7 +49,7 @@ var errTaken = errors.New("the job ID is taken")
 
 // run does the work by one job, whose ID has the slot's next attempt. A *JobError means that the job changed nothing; any
 // other error says in its text what is known of the outcome.
-func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bq.Job, error) {
+func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bigquery.Job, error) {
 	w.maybe = false
 	at.attempt++
 	id := s.jobID(w.at, w.part.Run, at.attempt)
@@ -75,7 +75,7 @@ func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bq.Job, error) {
 }
 
 // submit repeats the request for the job until the job is known to exist, or known not to.
-func (s *Sink) submit(ctx context.Context, w *work, id string) (job *bq.Job, err error) {
+func (s *Sink) submit(ctx context.Context, w *work, id string) (job *bigquery.Job, err error) {
 	err = repeat(ctx, func() error {
 		if err := s.pace.wait(ctx, w.at.table); err != nil {
 			return err
@@ -91,21 +91,26 @@ func (s *Sink) submit(ctx context.Context, w *work, id string) (job *bq.Job, err
 	return job, nil
 }
 
-func (s *Sink) ask(ctx context.Context, w *work, id string) (*bq.Job, error) {
+func (s *Sink) ask(ctx context.Context, w *work, id string) (*bigquery.Job, error) {
 	if w.query != "" {
-		return w.asked(s.insertJob(ctx, id, query(w.query, w.labels)).Do())
+		deletion := s.client.Query(w.query)
+		deletion.JobID, deletion.Location, deletion.Labels = id, s.where.location, w.labels
+		return w.asked(deletion.Run(ctx))
 	}
-	load := s.replacement(w)
-	call := s.insertJob(ctx, id, &bq.JobConfiguration{Load: load, Labels: w.labels})
 	if w.staged != "" {
-		load.SourceUris = []string{w.staged}
-		return w.asked(call.Do())
+		file := bigquery.NewGCSReference(w.staged)
+		file.FileConfig = w.format()
+		return w.asked(s.replacement(w, file, id).Run(ctx))
 	}
 	file, err := openSource(ctx, w.part)
 	if err != nil {
 		return nil, err
 	}
-	job, err := call.Media(file, googleapi.ContentType("application/octet-stream"), googleapi.ChunkSize(chunkSize)).Do()
+	rows := bigquery.NewReaderSource(file)
+	rows.FileConfig = w.format()
+	load := s.replacement(w, rows, id)
+	load.MediaOptions = []googleapi.MediaOption{googleapi.ContentType("application/octet-stream"), googleapi.ChunkSize(chunkSize)}
+	job, err := load.Run(ctx)
 	closeErr := file.Close()
 	w.maybe = w.maybe || (file.sent.Load() && !refused(err))
 	switch {
@@ -118,7 +123,8 @@ func (s *Sink) ask(ctx context.Context, w *work, id string) (*bq.Job, error) {
 }
 
 // asked notes in maybe what the answer means for a request that is always sent whole.
-func (w *work) asked(job *bq.Job, err error) (*bq.Job, error) {
+func (w *work) asked(job *bigquery.Job, err error) (*bigquery.Job, error) {
+	err = plain(err)
 	w.maybe = w.maybe || !refused(err)
 	return job, err
 }
@@ -131,7 +137,7 @@ func refused(err error) bool {
 
 // attach fetches the job that has the ID already. The job is ours when its labels name this very Put and it has the same
 // destination and content: our own request made it, and the answer to that request was lost.
-func (s *Sink) attach(ctx context.Context, w *work, id string) (*bq.Job, error) {
+func (s *Sink) attach(ctx context.Context, w *work, id string) (*bigquery.Job, error) {
 	job, err := s.getJob(ctx, id)
 	if err != nil {
 		return nil, err
@@ -143,17 +149,17 @@ func (s *Sink) attach(ctx context.Context, w *work, id string) (*bq.Job, error) 
 	return job, nil
 }
 
-func (s *Sink) ours(job *bq.Job, w *work) bool {
+func (s *Sink) ours(job *bigquery.Job, w *work) bool {
 	labels := labelsOf(job)
 	if labels[putLabel] != w.labels[putLabel] || labels[hashLabel] != w.labels[hashLabel] {
 		return false
 	}
-	switch c := job.Configuration; { // labelsOf has looked at it
-	case c.Load != nil:
-		to, want := c.Load.DestinationTable, s.reference(w.at.destination())
-		return w.query == "" && to != nil && to.ProjectId == want.ProjectId && to.DatasetId == want.DatasetId && to.TableId == want.TableId
-	case c.Query != nil:
-		return c.Query.Query == w.query
+	config, _ := job.Config() // labelsOf has read it
+	switch c := config.(type) {
+	case *bigquery.LoadConfig:
+		return w.query == "" && c.Dst != nil && c.Dst.FullyQualifiedName() == s.table(w.at.destination()).FullyQualifiedName()
+	case *bigquery.QueryConfig:
+		return c.Q == w.query
 	}
 	return false
 }
@@ -175,53 +181,25 @@ func (s *Sink) nextFree(ctx context.Context, w *work, attempt int) (int, error) 
 	}
 }
 
-// insertJob is the request for a job under an ID.
-func (s *Sink) insertJob(ctx context.Context, id string, c *bq.JobConfiguration) *bq.JobsInsertCall {
-	ref := &bq.JobReference{ProjectId: s.jobProject, JobId: id, Location: s.where.location}
-	return s.client.Jobs.Insert(s.jobProject, &bq.Job{JobReference: ref, Configuration: c}).Context(ctx)
-}
-
-// query is a job that runs a statement.
-func query(sql string, labels map[string]string) *bq.JobConfiguration {
-	legacy := false // it is true where it isn't sent
-	return &bq.JobConfiguration{Query: &bq.JobConfigurationQuery{Query: sql, UseLegacySql: &legacy}, Labels: labels}
-}
-
-func (s *Sink) getJob(ctx context.Context, id string) (*bq.Job, error) {
-	return s.client.Jobs.Get(s.jobProject, id).Location(s.where.location).Context(ctx).Do()
-}
-
-// refresh asks how far the job is.
-func (s *Sink) refresh(ctx context.Context, job *bq.Job) error {
-	at := referenceOf(job)
-	fresh, err := s.client.Jobs.Get(at.ProjectId, at.JobId).Location(at.Location).Fields("status", "statistics").Context(ctx).Do()
-	if err == nil {
-		job.Status, job.Statistics = fresh.Status, fresh.Statistics
-	}
-	return err
+func (s *Sink) getJob(ctx context.Context, id string) (*bigquery.Job, error) {
+	return s.client.JobFromIDLocation(ctx, id, s.where.location)
 }
 
 // wait polls until the job is done and returns its verdict.
-func (s *Sink) wait(ctx context.Context, job *bq.Job) error {
+func (s *Sink) wait(ctx context.Context, job *bigquery.Job) error {
 	for pause := firstPoll; !done(job); pause = min(pause*3/2, mostPoll) {
 		if err := sleep(ctx, pause); err != nil {
-			return fmt.Errorf("wait for job %s: %w", idOf(job), err)
+			return fmt.Errorf("wait for job %s: %w", job.ID(), err)
 		}
-		if err := repeat(ctx, func() error { return s.refresh(ctx, job) }); err != nil {
-			return fmt.Errorf("wait for job %s: %w", idOf(job), s.explain(err))
+		err := repeat(ctx, func() error {
+			_, err := job.Status(ctx)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("wait for job %s: %w", job.ID(), s.explain(err))
 		}
 	}
 	return verdict(job)
 }
 
-func done(job *bq.Job) bool { return job.Status != nil && job.Status.State == "DONE" }
-
-// referenceOf is where the job is found: nowhere, when an answer doesn't say.
-func referenceOf(job *bq.Job) bq.JobReference {
-	if job.JobReference == nil {
-		return bq.JobReference{}
-	}
-	return *job.JobReference
-}
-
-func idOf(job *bq.Job) string { return referenceOf(job).JobId }
+func done(job *bigquery.Job) bool { return job.LastStatus() != nil && job.LastStatus().Done() }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 )
 
 // Keys of the labels that every job of this package carries. labelText makes the values.
@@ -18,12 +18,22 @@ const (
 	putLabel       = "put"  // random, one for each call of Put: it tells our own job, whose answer was lost, from another's
 )
 
-// labelsOf returns the labels of a job of this package, and nil for any other job.
-func labelsOf(job *bq.Job) map[string]string {
-	if !strings.HasPrefix(idOf(job), jobPrefix) || job.Configuration == nil {
-		return nil // another program's job
+// labelsOf returns the labels of a load or query job of this package, and nil for any other job.
+func labelsOf(job *bigquery.Job) map[string]string {
+	if !strings.HasPrefix(job.ID(), jobPrefix) {
+		return nil // another program's job, which the client may not understand
 	}
-	return job.Configuration.Labels
+	config, err := job.Config()
+	if err != nil {
+		return nil
+	}
+	switch c := config.(type) {
+	case *bigquery.LoadConfig:
+		return c.Labels
+	case *bigquery.QueryConfig:
+		return c.Labels
+	}
+	return nil
 }
 
 // maxLabel is the longest key or value of a label (https://cloud.google.com/bigquery/docs/labels-intro#requirements).

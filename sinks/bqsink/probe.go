@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -36,27 +36,26 @@ func (s *Sink) Probe(ctx context.Context) error {
 // probeTable creates and deletes a table. The table expires after an hour, in case this process is killed in between.
 func (s *Sink) probeTable(ctx context.Context) error {
 	name := "_reportferry_probe_" + rand.Text()
-	made := &bq.Table{
-		Schema:         &bq.TableSchema{Fields: []*bq.TableFieldSchema{{Name: "probe", Type: "STRING"}}},
-		ExpirationTime: time.Now().Add(time.Hour).UnixMilli(),
+	made := &bigquery.TableMetadata{
+		Schema: bigquery.Schema{{Name: "probe", Type: bigquery.StringFieldType}}, ExpirationTime: time.Now().Add(time.Hour),
 	}
-	if err := repeat(ctx, func() error { return s.insertTable(ctx, name, made) }); err != nil {
+	table := s.table(name)
+	if err := repeat(ctx, func() error { return table.Create(ctx, made) }); err != nil {
 		return fmt.Errorf("create the table %s: %w", name, s.explain(err))
 	}
-	err := repeat(ctx, func() error {
-		return s.client.Tables.Delete(s.project, s.dataset, name).Context(context.WithoutCancel(ctx)).Do()
-	})
-	if err != nil {
+	if err := repeat(ctx, func() error { return table.Delete(context.WithoutCancel(ctx)) }); err != nil {
 		return fmt.Errorf("delete the table %s, which BigQuery does in an hour: %w", name, s.explain(err))
 	}
 	return nil
 }
 
 func (s *Sink) probeJob(ctx context.Context) error {
-	var job *bq.Job
+	var job *bigquery.Job
 	err := repeat(ctx, func() (err error) {
-		job, err = s.insertJob(ctx, jobPrefix+"probe_"+rand.Text(), query("SELECT 1", nil)).Do()
-		return err
+		q := s.client.Query("SELECT 1")
+		q.Location = s.where.location
+		job, err = q.Run(ctx)
+		return plain(err)
 	})
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -77,7 +77,7 @@ func (s *Sink) put(ctx context.Context, at place, p sinks.Part) error {
 }
 
 // work makes the work of a part. With a staging bucket it also writes the part's file there.
-func (s *Sink) work(ctx context.Context, at place, p sinks.Part, table *bq.Table) (w *work, err error) {
+func (s *Sink) work(ctx context.Context, at place, p sinks.Part, table *bigquery.TableMetadata) (w *work, err error) {
 	w = &work{at: at, part: p, table: table, labels: map[string]string{
 		ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(p.Table), partitionLabel: at.label(),
 		runLabel: labelText(p.Run), hashLabel: labelText(p.Hash), putLabel: strings.ToLower(rand.Text()),
@@ -91,26 +91,34 @@ func (s *Sink) work(ctx context.Context, at place, p sinks.Part, table *bq.Table
 	return w, err
 }
 
-// replacement is a load that replaces what the destination holds. The schema that is sent is the table's own. A column that the
-// file lacks is then NULL, and the table keeps it even when all of it is truncated, which replaces the table's schema by the load's.
-func (s *Sink) replacement(w *work) *bq.JobConfigurationLoad {
-	load := s.load(w.at.destination(), "PARQUET", w.table.Schema)
-	load.WriteDisposition = "WRITE_TRUNCATE"
-	load.DecimalTargetTypes = []string{"NUMERIC"}
-	load.DestinationEncryptionConfiguration = w.table.EncryptionConfiguration
+// format describes the file. The schema that is sent is the table's own. A column that the file lacks is then NULL, and the
+// table keeps it even when all of it is truncated, which replaces the table's schema by the load's.
+func (w *work) format() bigquery.FileConfig {
+	return bigquery.FileConfig{SourceFormat: bigquery.Parquet, Schema: w.table.Schema}
+}
+
+// replacement is a load job that replaces what the destination holds.
+func (s *Sink) replacement(w *work, file bigquery.LoadSource, id string) *bigquery.Loader {
+	load := s.loader(w.at.destination(), file, id, w.labels)
+	load.WriteDisposition = bigquery.WriteTruncate
+	load.DecimalTargetTypes = []bigquery.DecimalTargetType{bigquery.NumericTargetType}
+	load.DestinationEncryptionConfig = w.table.EncryptionConfig
 	if w.at.kind == "" {
 		load.Clustering = w.table.Clustering
 	}
 	return load
 }
 
-// load is a load of rows into a table. It never creates the table, which would come back without partitions.
-func (s *Sink) load(table, format string, schema *bq.TableSchema) *bq.JobConfigurationLoad {
-	return &bq.JobConfigurationLoad{DestinationTable: s.reference(table), CreateDisposition: "CREATE_NEVER", SourceFormat: format, Schema: schema}
+// loader is a load job under an ID. The job never creates the table, which would come back without partitions.
+func (s *Sink) loader(table string, file bigquery.LoadSource, id string, labels map[string]string) *bigquery.Loader {
+	load := s.table(table).LoaderFrom(file)
+	load.JobID, load.Location, load.Labels = id, s.where.location, labels
+	load.CreateDisposition = bigquery.CreateNever
+	return load
 }
 
 // attempt does the work by one job after the other, as long as each fails for a reason that passes by itself.
-func (s *Sink) attempt(ctx context.Context, w *work, slot *slot) (*bq.Job, error) {
+func (s *Sink) attempt(ctx context.Context, w *work, slot *slot) (*bigquery.Job, error) {
 	var p patience
 	for {
 		job, err := s.run(ctx, w, slot)
@@ -132,27 +140,31 @@ func isJobError(err error) bool {
 }
 
 // counted compares the number of rows that the job wrote with the part's.
-func counted(job *bq.Job, w *work) error {
+func counted(job *bigquery.Job, w *work) error {
 	if w.query != "" {
 		return nil
 	}
 	wrote, told := loaded(job)
 	if !told {
-		return fmt.Errorf("job %s is done, but doesn't say how many rows it wrote; the new rows are visible, whole; repeat the put", idOf(job))
+		return fmt.Errorf("job %s is done, but doesn't say how many rows it wrote; the new rows are visible, whole; repeat the put", job.ID())
 	}
 	if wrote != w.part.Rows {
 		return fmt.Errorf("job %s is done and wrote %d rows, and the part has %d: its file or its count is wrong; what was written "+
-			"is visible; fetch the partition again", idOf(job), wrote, w.part.Rows)
+			"is visible; fetch the partition again", job.ID(), wrote, w.part.Rows)
 	}
 	return nil
 }
 
 // loaded returns the number of rows that a load job wrote; told is false when the job's statistics lack it.
-func loaded(job *bq.Job) (rows int64, told bool) {
-	if job.Statistics == nil || job.Statistics.Load == nil {
+func loaded(job *bigquery.Job) (rows int64, told bool) {
+	if job.LastStatus() == nil || job.LastStatus().Statistics == nil {
 		return 0, false
 	}
-	return job.Statistics.Load.OutputRows, true
+	load, told := job.LastStatus().Statistics.Details.(*bigquery.LoadStatistics)
+	if !told {
+		return 0, false
+	}
+	return load.OutputRows, true
 }
 
 // deletion is the statement for a part without rows: a DELETE of exactly one partition. It scans no rows, because it

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cloud.google.com/go/auth"
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
 
 	"github.com/reportferry/reportferry/sinks"
@@ -27,14 +27,16 @@ type JobError struct {
 func (e *JobError) Error() string { return e.text }
 
 // verdict returns the error that a finished job ended with, or nil.
-func verdict(job *bq.Job) error {
-	if job.Status == nil || job.Status.ErrorResult == nil {
-		return nil
+func verdict(job *bigquery.Job) error {
+	status := job.LastStatus()
+	var result *bigquery.Error
+	if errors.As(status.Err(), &result) {
+		return failure(job.ID(), result, status.Errors)
 	}
-	return failure(idOf(job), job.Status.ErrorResult, job.Status.Errors)
+	return status.Err()
 }
 
-func failure(id string, result *bq.ErrorProto, all []*bq.ErrorProto) *JobError {
+func failure(id string, result *bigquery.Error, all []*bigquery.Error) *JobError {
 	lines := []string{errorText(result)}
 	for _, e := range all {
 		if text := errorText(e); text != lines[0] {
@@ -47,7 +49,7 @@ func failure(id string, result *bq.ErrorProto, all []*bq.ErrorProto) *JobError {
 	return &JobError{Job: id, Reason: result.Reason, text: fmt.Sprintf("job %s failed: %s", id, strings.Join(lines, "; "))}
 }
 
-func errorText(e *bq.ErrorProto) string {
+func errorText(e *bigquery.Error) string {
 	text := e.Reason + ": " + strings.TrimRight(e.Message, ". \n")
 	if e.Location != "" {
 		text += " (at " + e.Location + ")"

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
@@ -78,10 +78,10 @@ func TestRefusedQuota(t *testing.T) {
 
 // A message has the first five errors of a job, with their places.
 func TestJobErrors(t *testing.T) {
-	result := &bq.ErrorProto{Reason: "invalid", Message: "too many errors", Location: "gs://b/o"}
-	var all []*bq.ErrorProto
+	result := &bigquery.Error{Reason: "invalid", Message: "too many errors", Location: "gs://b/o"}
+	var all []*bigquery.Error
 	for i := range 9 {
-		all = append(all, &bq.ErrorProto{Reason: "invalid", Message: fmt.Sprint("row ", i), Location: "file-0"})
+		all = append(all, &bigquery.Error{Reason: "invalid", Message: fmt.Sprint("row ", i), Location: "file-0"})
 	}
 	golden(t, "joberrors", failure("j", result, all).Error())
 }

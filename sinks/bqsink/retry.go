@@ -15,7 +15,8 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-// This file is the only layer of retries of calls. Two cases are left to others. The client repeats a chunk of a resumable upload for up to 32 s, because it alone knows the session. And net/http repeats a
+// This file is the only layer of retries of calls: once keeps the client from retrying. Two cases are left to others. The
+// client repeats a chunk of a resumable upload for up to 32 s, because it alone knows the session. And net/http repeats a
 // request when the connection turns out to have been closed before the request was sent.
 
 const (
@@ -115,7 +116,7 @@ func (p *patience) again(ctx context.Context, err error) error {
 func repeat(ctx context.Context, call func() error) error {
 	var p patience
 	for {
-		err := call()
+		err := plain(call())
 		if err == nil {
 			return nil
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -64,7 +64,7 @@ func checkSchema(schema *sinks.Schema) error {
 }
 
 // newTable is the definition that a table is created with.
-func newTable(schema *sinks.Schema) (*bq.Table, error) {
+func newTable(schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 	labels, err := tableLabels(schema.Labels)
 	if err != nil {
 		return nil, err
@@ -73,39 +73,32 @@ func newTable(schema *sinks.Schema) (*bq.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &bq.Table{Labels: labels, Schema: &bq.TableSchema{}}
+	t := &bigquery.TableMetadata{Labels: labels}
 	if schema.About != nil {
 		t.Description = schema.About.Text
 	}
 	if len(schema.ClusterBy) > 0 {
-		t.Clustering = &bq.Clustering{Fields: schema.ClusterBy}
+		t.Clustering = &bigquery.Clustering{Fields: schema.ClusterBy}
 	}
 	if schema.KMSKey != "" {
-		t.EncryptionConfiguration = &bq.EncryptionConfiguration{KmsKeyName: schema.KMSKey}
+		t.EncryptionConfig = &bigquery.EncryptionConfig{KMSKeyName: schema.KMSKey}
 	}
 	for _, c := range schema.Columns {
-		t.Schema.Fields = append(t.Schema.Fields, field(c, c.Required))
+		t.Schema = append(t.Schema, field(c, c.Required))
 	}
 	if kind != "" {
-		t.TimePartitioning = &bq.TimePartitioning{Type: kind, Field: schema.On, ExpirationMs: schema.Expiration.Milliseconds()}
+		t.TimePartitioning = &bigquery.TimePartitioning{
+			Type: bigquery.TimePartitioningType(kind), Field: schema.On, Expiration: schema.Expiration,
+		}
 		t.RequirePartitionFilter = schema.RequireFilter
 	}
 	return t, nil
 }
 
-func field(c sinks.Column, needed bool) *bq.TableFieldSchema {
-	f := &bq.TableFieldSchema{Name: c.Name, Type: typeNames[c.Type], Description: c.Text()}
-	if needed {
-		f.Mode = required
-	}
+func field(c sinks.Column, required bool) *bigquery.FieldSchema {
+	f := &bigquery.FieldSchema{Name: c.Name, Type: bigquery.FieldType(typeNames[c.Type]), Required: required, Description: c.Text()}
 	if r := []rune(f.Description); len(r) > maxDescription {
 		f.Description = string(r[:maxDescription])
 	}
 	return f
 }
-
-// Modes of a column (https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#TableFieldSchema). Without one it may be NULL.
-const (
-	required = "REQUIRED"
-	repeated = "REPEATED"
-)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -33,10 +33,10 @@ func (s *Sink) locateDataset(ctx context.Context) (string, error) {
 	if s.where.location != "" {
 		return s.where.location, nil
 	}
-	var d *bq.Dataset
+	var d *bigquery.DatasetMetadata
 	err := repeat(ctx, func() (err error) {
-		// The whole of it has the access list too, which needs another permission.
-		d, err = s.client.Datasets.Get(s.project, s.dataset).DatasetView("METADATA").Context(ctx).Do()
+		// The view leaves out the access list, because the client fails on entries of kinds that it doesn't know.
+		d, err = s.client.DatasetInProject(s.project, s.dataset).MetadataWithOptions(ctx, bigquery.WithDatasetView(bigquery.DatasetMetadataView))
 		return err
 	})
 	if hasStatus(err, http.StatusNotFound) {
@@ -63,7 +63,7 @@ type tables struct {
 type knownTable struct {
 	turn
 	schema *sinks.Schema
-	table  *bq.Table // nil: not looked up yet
+	table  *bigquery.TableMetadata // nil: not looked up yet
 }
 
 func (t *tables) of(name string) *knownTable {
@@ -79,7 +79,7 @@ func (t *tables) of(name string) *knownTable {
 }
 
 // ensure returns the table as it is in BigQuery, after it was created or got the columns that it lacked.
-func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema) (*bq.Table, error) {
+func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 	k := s.tables.of(name)
 	if err := k.take(ctx); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (t *tables) forget(name string) {
 }
 
 // agree creates the table or adds the columns that it lacks. When another process changes the table meanwhile, it begins again.
-func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*bq.Table, error) {
+func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 	for range mostRaces {
 		have, err := s.getTable(ctx, name)
 		if hasStatus(err, http.StatusNotFound) {
@@ -132,13 +132,13 @@ func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*b
 	return nil, fmt.Errorf("the table %s changed %d times while columns were added to it; does another program change it?", name, mostRaces)
 }
 
-func (s *Sink) reference(table string) *bq.TableReference {
-	return &bq.TableReference{ProjectId: s.project, DatasetId: s.dataset, TableId: table}
+func (s *Sink) table(name string) *bigquery.Table {
+	return s.client.DatasetInProject(s.project, s.dataset).Table(name)
 }
 
-func (s *Sink) getTable(ctx context.Context, name string) (t *bq.Table, err error) {
+func (s *Sink) getTable(ctx context.Context, name string) (t *bigquery.TableMetadata, err error) {
 	err = repeat(ctx, func() (err error) {
-		t, err = s.client.Tables.Get(s.project, s.dataset, name).Context(ctx).Do()
+		t, err = s.table(name).Metadata(ctx)
 		return err
 	})
 	return t, err
@@ -149,28 +149,20 @@ func (s *Sink) createTable(ctx context.Context, name string, schema *sinks.Schem
 	if err != nil {
 		return err
 	}
-	if err := repeat(ctx, func() error { return s.insertTable(ctx, name, wanted) }); err != nil {
+	if err := repeat(ctx, func() error { return s.table(name).Create(ctx, wanted) }); err != nil {
 		return fmt.Errorf("create the table: %w", s.explain(err))
 	}
 	return nil
 }
 
-func (s *Sink) insertTable(ctx context.Context, name string, t *bq.Table) error {
-	t.TableReference = s.reference(name)
-	_, err := s.client.Tables.Insert(s.project, s.dataset, t).Context(ctx).Do()
-	return err
-}
-
 // widen adds columns, unless the table changed since it was looked up. The request has the whole list of columns, with
 // everything that the client knows of them, because a patch replaces lists.
 func (s *Sink) widen(
-	ctx context.Context, name string, have *bq.Table, missing []*bq.TableFieldSchema,
-) (made *bq.Table, err error) {
-	wanted := &bq.Table{Schema: &bq.TableSchema{Fields: slices.Concat(columnsOf(have), missing)}}
+	ctx context.Context, name string, have *bigquery.TableMetadata, missing bigquery.Schema,
+) (made *bigquery.TableMetadata, err error) {
+	wanted := bigquery.TableMetadataToUpdate{Schema: slices.Concat(have.Schema, missing)}
 	err = repeat(ctx, func() (err error) {
-		call := s.client.Tables.Patch(s.project, s.dataset, name, wanted).Context(ctx)
-		call.Header().Set("If-Match", have.Etag)
-		made, err = call.Do()
+		made, err = s.table(name).Update(ctx, wanted, have.ETag)
 		return err
 	})
 	if err != nil {

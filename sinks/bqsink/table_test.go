@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cloud.google.com/go/bigquery"
 	"golang.org/x/time/rate"
-	bq "google.golang.org/api/bigquery/v2"
 
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
@@ -29,7 +29,7 @@ func TestTableIsMade(t *testing.T) {
 	}
 	var columns []string
 	for _, f := range got.Schema.Fields {
-		columns = append(columns, fmt.Sprint(f.Name, " ", typeName(f.Type), " ", f.Mode, " ", len([]rune(f.Description))))
+		columns = append(columns, fmt.Sprint(f.Name, " ", typeName(bigquery.FieldType(f.Type)), " ", f.Mode, " ", len([]rune(f.Description))))
 	}
 	if got, want := strings.Join(columns, "; "), "day DATE REQUIRED 24; campaign STRING REQUIRED 1024; installs INT64 NULLABLE 8; "+
 		"cost NUMERIC NULLABLE 5; ratio FLOAT64 NULLABLE 0"; got != want {
@@ -241,19 +241,19 @@ func TestAddedColumnsLeaveTheOthers(t *testing.T) {
 	server := newServer(t, bqtest.Options{})
 	s := openOn(t, server, testURL)
 	schema := testPart("2026-01-31", "run").Schema
-	have := []*bq.TableFieldSchema{
-		{Name: "day", Type: "DATE", Mode: required, Description: "Theirs"},
+	have := bigquery.Schema{
+		{Name: "day", Type: "DATE", Required: true, Description: "Theirs"},
 		{Name: "campaign", Type: "STRING", Description: "Theirs too", Collation: "und:ci", DefaultValueExpression: "'none'",
-			PolicyTags: &bq.TableFieldSchemaPolicyTags{Names: []string{"projects/p/locations/eu/taxonomies/1/policyTags/2"}}},
-		{Name: "cost", Type: "NUMERIC", RoundingMode: "ROUND_HALF_EVEN"},
+			PolicyTags: &bigquery.PolicyTagList{Names: []string{"projects/p/locations/eu/taxonomies/1/policyTags/2"}}},
+		{Name: "cost", Type: "NUMERIC", RoundingMode: bigquery.RoundHalfEven},
 		{Name: "note", Type: "STRING", Description: "Nobody's"},
 	}
 	schema.Columns[1].Required = false
-	if err := s.insertTable(t.Context(), "installs", &bq.Table{
-		Schema: &bq.TableSchema{Fields: have}, Description: "A table", Clustering: &bq.Clustering{Fields: []string{"campaign"}},
-		TimePartitioning: &bq.TimePartitioning{Type: byDay, Field: "day", ExpirationMs: time.Hour.Milliseconds()},
+	if err := s.table("installs").Create(t.Context(), &bigquery.TableMetadata{
+		Schema: have, Description: "A table", Clustering: &bigquery.Clustering{Fields: []string{"campaign"}},
+		TimePartitioning: &bigquery.TimePartitioning{Type: bigquery.DayPartitioningType, Field: "day", Expiration: time.Hour},
 	}); err != nil {
-		t.Fatal(err)
+		t.Fatal(plain(err))
 	}
 	before := server.Tables()["proj.ds.installs"]
 	if _, err := s.ensure(t.Context(), "installs", schema); err != nil {
@@ -377,18 +377,18 @@ func TestRowsAreCounted(t *testing.T) {
 	p.Rows = 3
 	_, err := openOn(t, server, testURL).Put(t.Context(), p)
 	mustContain(t, err, "is done and wrote 2 rows, and the part has 3", "fetch the partition again")
-	mustContain(t, counted(&bq.Job{}, &work{part: p}), "doesn't say how many rows")
+	mustContain(t, counted(&bigquery.Job{}, &work{part: p}), "doesn't say how many rows")
 }
 
 // A column of SQL's names and one of the older names are the same.
 func TestCompareKnowsBothNamesOfTypes(t *testing.T) {
-	have := &bq.Table{
-		TimePartitioning: &bq.TimePartitioning{Type: "DAY", Field: "Day"},
-		Clustering:       &bq.Clustering{Fields: []string{"Campaign"}},
-		Schema: &bq.TableSchema{Fields: []*bq.TableFieldSchema{
-			{Name: "Day", Type: "DATE", Mode: required}, {Name: "CAMPAIGN", Type: "STRING"}, {Name: "installs", Type: "INTEGER"},
+	have := &bigquery.TableMetadata{
+		TimePartitioning: &bigquery.TimePartitioning{Type: "DAY", Field: "Day"},
+		Clustering:       &bigquery.Clustering{Fields: []string{"Campaign"}},
+		Schema: bigquery.Schema{
+			{Name: "Day", Type: "DATE", Required: true}, {Name: "CAMPAIGN", Type: "STRING"}, {Name: "installs", Type: "INTEGER"},
 			{Name: "cost", Type: "NUMERIC"}, {Name: "ratio", Type: "FLOAT"}, {Name: "note", Type: "STRING"},
-		}},
+		},
 	}
 	if missing, err := compare("t", have, testSchema()); err != nil || len(missing) != 0 {
 		t.Errorf("%v, %v", missing, err)

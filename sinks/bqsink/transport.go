@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"cloud.google.com/go/auth"
 	"cloud.google.com/go/auth/credentials"
 	"cloud.google.com/go/auth/httptransport"
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
+	"google.golang.org/api/googleapi"
 )
 
 // userAgent names the caller in the audit logs of a project.
@@ -22,7 +24,7 @@ const userAgent = "reportferry"
 func login(emulator bool, base http.RoundTripper) (http.RoundTripper, error) {
 	client, err := httptransport.NewClient(&httptransport.Options{
 		DisableAuthentication: emulator,
-		DetectOpts:            &credentials.DetectOptions{Scopes: []string{bq.BigqueryScope}},
+		DetectOpts:            &credentials.DetectOptions{Scopes: []string{bigquery.Scope}},
 		Headers:               http.Header{"User-Agent": {userAgent}},
 		BaseRoundTripper:      base,
 	})
@@ -40,21 +42,49 @@ func tokenRefused(err error) bool {
 		slices.Contains([]int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden}, token.Response.StatusCode)
 }
 
-// whole is the transport below the client. It reads the whole answer, so that one which is cut short is a failed request like
-// any other, whatever cut it. Answers to the chunks of an upload are passed on as they are, because the client sends a chunk
-// again after a failed request, and a chunk of an upload that is complete may be refused, as if there were no job.
-type whole struct{ base http.RoundTripper }
+// once is the transport below cloud.google.com/go/bigquery. That client repeats a call that failed in a way that it knows
+// until the context ends, without a bound and without a word
+// (https://github.com/googleapis/google-cloud-go/blob/main/bigquery/bigquery.go, runWithRetry). To keep the retries of this
+// package the only ones, once returns every failure as an error that the client doesn't know, and plain restores it.
+type once struct{ base http.RoundTripper }
 
-// RoundTrip sends a request and reads the answer.
-func (w whole) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := w.base.RoundTrip(r)
-	if err != nil || r.URL.Query().Get("uploadType") == "resumable" {
+// hidden carries a failure through the client. It has no Unwrap, Timeout or Temporary, and its text says nothing of the
+// failure, because the client looks at all of these to decide on a retry.
+type hidden struct{ cause error }
+
+func (*hidden) Error() string { return "the call failed" }
+
+// RoundTrip reads the whole answer, because the client also repeats a call whose answer is cut short. Uploads are passed
+// through: the client doesn't repeat them, and its sender of chunks needs to see each answer.
+func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := o.base.RoundTrip(r)
+	if r.URL.Query().Has("uploadType") {
 		return answer, err
 	}
+	if err != nil {
+		return nil, &hidden{err}
+	}
+	defer func() { _ = answer.Body.Close() }() // all of it was read, or the reading failed
+	if answer.StatusCode >= http.StatusBadRequest {
+		return nil, &hidden{googleapi.CheckResponse(answer)}
+	}
 	body, err := io.ReadAll(answer.Body)
-	if err = errors.Join(err, answer.Body.Close()); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, &hidden{err}
 	}
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	return answer, nil
+}
+
+// plain returns the error that the client would have returned without once.
+func plain(err error) error {
+	var h *hidden
+	if !errors.As(err, &h) {
+		return err
+	}
+	var call *url.Error // http.Client wraps its transport's errors in it
+	if _, answered := errors.AsType[*googleapi.Error](h.cause); answered || !errors.As(err, &call) {
+		return h.cause
+	}
+	return &url.Error{Op: call.Op, URL: call.URL, Err: h.cause}
 }

@@ -7,8 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
+	"google.golang.org/api/iterator"
 )
 
 // settle waits until no job of an earlier run, nor of an earlier Put with an unknown outcome, can still change the place.
@@ -28,7 +29,7 @@ func (s *Sink) settle(ctx context.Context, at place) error {
 
 // unfinished lists the jobs, of any run and any account, that may still change the place. An account that may not list the
 // jobs of others lists its own. Jobs that another project pays for aren't found.
-func (s *Sink) unfinished(ctx context.Context, at place) ([]*bq.Job, error) {
+func (s *Sink) unfinished(ctx context.Context, at place) ([]*bigquery.Job, error) {
 	jobs, err := s.list(ctx, at, true)
 	var answer *googleapi.Error
 	if errors.As(err, &answer) && reason(answer) == "accessDenied" {
@@ -37,16 +38,14 @@ func (s *Sink) unfinished(ctx context.Context, at place) ([]*bq.Job, error) {
 	return jobs, err
 }
 
-func (s *Sink) list(ctx context.Context, at place, all bool) (found []*bq.Job, err error) {
-	for _, state := range []string{"pending", "running"} { // in the order in which a job passes through them, so that none is missed
-		var some []*bq.Job
-		err := repeat(ctx, func() error {
-			some = nil
-			jobs := s.client.Jobs.List(s.jobProject).Projection("full").AllUsers(all).StateFilter(state)
-			return jobs.Pages(ctx, func(page *bq.JobList) error {
-				some = append(some, s.landing(page, at)...)
-				return nil
-			})
+func (s *Sink) list(ctx context.Context, at place, all bool) (found []*bigquery.Job, err error) {
+	for _, state := range []bigquery.State{bigquery.Pending, bigquery.Running} { // in the order in which a job passes through them, so that none is missed
+		var some []*bigquery.Job
+		err := repeat(ctx, func() (err error) {
+			jobs := s.client.Jobs(ctx)
+			jobs.AllUsers, jobs.State = all, state
+			some, err = s.landing(jobs, at)
+			return err
 		})
 		if err != nil {
 			return nil, err
@@ -57,15 +56,20 @@ func (s *Sink) list(ctx context.Context, at place, all bool) (found []*bq.Job, e
 }
 
 // landing picks the jobs whose labels name the place.
-func (s *Sink) landing(page *bq.JobList, at place) (found []*bq.Job) {
-	for _, j := range page.Jobs {
-		job := &bq.Job{JobReference: j.JobReference, Configuration: j.Configuration, Status: j.Status, Statistics: j.Statistics}
+func (s *Sink) landing(jobs *bigquery.JobIterator, at place) (found []*bigquery.Job, err error) {
+	for {
+		job, err := jobs.Next()
+		if errors.Is(err, iterator.Done) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
 		labels := labelsOf(job)
 		if labels[ownLabel] == labelText(s.datasetLabel()) && labels[tableLabel] == labelText(at.table) && labels[partitionLabel] == at.label() {
 			found = append(found, job)
 		}
 	}
-	return found
 }
 
 // abandonTime bounds the calls that are made after a Put's context has ended. A process that gets SIGTERM has 10 s.
@@ -73,7 +77,7 @@ const abandonTime = 5 * time.Second
 
 // abandon cancels a job that nobody waits for any more, and adds to the error what is known of the job's outcome. A job that
 // went on could replace what the next holder of the claim has loaded meanwhile. job is nil when no answer told of it.
-func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bq.Job, cause error) error {
+func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bigquery.Job, cause error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer stop()
 	job, err := s.cancel(ctx, id, job)
@@ -92,7 +96,7 @@ func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bq.Job, ca
 }
 
 // cancel requests the cancellation of the job and waits until the job is done.
-func (s *Sink) cancel(ctx context.Context, id string, job *bq.Job) (*bq.Job, error) {
+func (s *Sink) cancel(ctx context.Context, id string, job *bigquery.Job) (*bigquery.Job, error) {
 	asked := false
 	for {
 		var err error
@@ -100,15 +104,15 @@ func (s *Sink) cancel(ctx context.Context, id string, job *bq.Job) (*bq.Job, err
 			job, err = s.getJob(ctx, id)
 		}
 		if err == nil && !asked {
-			at := referenceOf(job)
-			_, err = s.client.Jobs.Cancel(at.ProjectId, at.JobId).Location(at.Location).Context(ctx).Do()
+			err = job.Cancel(ctx)
 			asked = err == nil
 		}
 		if err == nil {
-			if err = s.refresh(ctx, job); err == nil && done(job) {
+			if _, err = job.Status(ctx); err == nil && done(job) {
 				return job, nil
 			}
 		}
+		err = plain(err)
 		if hasStatus(err, http.StatusNotFound) || (err != nil && remedyFor(err) == nothing) {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 )
 
 // Named is the full name of a table or a view of the dataset.
@@ -14,18 +14,17 @@ func (s *Sink) Named(name string) string { return s.project + "." + s.dataset + 
 
 // SaveView makes the view, or replaces its query.
 func (s *Sink) SaveView(ctx context.Context, name, query string) error {
-	view := name[strings.LastIndexByte(name, '.')+1:]
-	definition := &bq.ViewDefinition{Query: query, ForceSendFields: []string{"UseLegacySql"}} // which is true where it isn't sent
+	view := s.table(name[strings.LastIndexByte(name, '.')+1:])
 	err := repeat(ctx, func() error {
-		return s.insertTable(ctx, view, &bq.Table{View: definition, Description: "Made by reportferry views"})
+		return view.Create(ctx, &bigquery.TableMetadata{ViewQuery: query, Description: "Made by reportferry views"})
 	})
 	if hasStatus(err, http.StatusConflict) {
-		if have, failed := s.getTable(ctx, view); failed == nil && have.Type == regularTable {
+		if have, failed := s.getTable(ctx, view.TableID); failed == nil && have.Type == bigquery.RegularTable {
 			return fmt.Errorf("save view %s: a table of that name is there, which a view can't replace; drop it, if it is one that "+
 				"earlier versions kept for audit", name)
 		}
 		err = repeat(ctx, func() error {
-			_, err := s.client.Tables.Patch(s.project, s.dataset, view, &bq.Table{View: definition}).Context(ctx).Do()
+			_, err := view.Update(ctx, bigquery.TableMetadataToUpdate{ViewQuery: query}, "")
 			return err
 		})
 	}

@@ -14,8 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	bq "google.golang.org/api/bigquery/v2"
+	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
+	"google.golang.org/api/option"
 )
 
 // failing answers every request with one failure, and counts the requests.
@@ -60,47 +61,76 @@ type temporary struct{ error }
 func (temporary) Temporary() bool { return true }
 func (temporary) Timeout() bool   { return true }
 
-// calls are the calls that a sink makes, of each kind one.
-var calls = map[string]func(ctx context.Context, s *Sink) error{
-	"datasets.get": func(ctx context.Context, s *Sink) error {
-		return ask(s.client.Datasets.Get("p", "ds").Context(ctx).Do())
+// calls are the calls that are made of the client here, of each kind one, besides uploads.
+var calls = map[string]func(ctx context.Context, c *bigquery.Client, job *bigquery.Job) error{
+	"datasets.get": func(ctx context.Context, c *bigquery.Client, _ *bigquery.Job) error {
+		_, err := c.Dataset("ds").Metadata(ctx)
+		return err
 	},
-	"tables.get": func(ctx context.Context, s *Sink) error {
-		return ask(s.client.Tables.Get("p", "ds", "t").Context(ctx).Do())
+	"tables.get": func(ctx context.Context, c *bigquery.Client, _ *bigquery.Job) error {
+		_, err := c.Dataset("ds").Table("t").Metadata(ctx)
+		return err
 	},
-	"tables.insert": func(ctx context.Context, s *Sink) error { return s.insertTable(ctx, "t", &bq.Table{}) },
-	"tables.patch": func(ctx context.Context, s *Sink) error {
-		return ask(s.client.Tables.Patch("p", "ds", "t", &bq.Table{Description: "x"}).Context(ctx).Do())
+	"tables.insert": func(ctx context.Context, c *bigquery.Client, _ *bigquery.Job) error {
+		return c.Dataset("ds").Table("t").Create(ctx, &bigquery.TableMetadata{})
 	},
-	"tables.delete": func(ctx context.Context, s *Sink) error {
-		return s.client.Tables.Delete("p", "ds", "t").Context(ctx).Do()
+	"tables.patch": func(ctx context.Context, c *bigquery.Client, _ *bigquery.Job) error {
+		_, err := c.Dataset("ds").Table("t").Update(ctx, bigquery.TableMetadataToUpdate{Description: "x"}, "etag")
+		return err
 	},
-	"jobs.list": func(ctx context.Context, s *Sink) error {
-		return s.client.Jobs.List("p").Pages(ctx, func(*bq.JobList) error { return nil })
+	"jobs.list": func(ctx context.Context, c *bigquery.Client, _ *bigquery.Job) error {
+		_, err := c.Jobs(ctx).Next()
+		return err
 	},
-	"jobs.get":    func(ctx context.Context, s *Sink) error { return ask(s.getJob(ctx, "j")) },
-	"jobs.cancel": func(ctx context.Context, s *Sink) error { return ask(s.client.Jobs.Cancel("p", "j").Context(ctx).Do()) },
-	"jobs.get, status": func(ctx context.Context, s *Sink) error {
-		return s.refresh(ctx, &bq.Job{JobReference: &bq.JobReference{ProjectId: "p", JobId: "j"}})
+	"jobs.get": func(ctx context.Context, c *bigquery.Client, _ *bigquery.Job) error {
+		_, err := c.JobFromIDLocation(ctx, "j", "EU")
+		return err
 	},
-	"jobs.insert, query": func(ctx context.Context, s *Sink) error {
-		return ask(s.insertJob(ctx, "j", query("SELECT 1", nil)).Do())
+	"jobs.get, status": func(ctx context.Context, _ *bigquery.Client, job *bigquery.Job) error {
+		_, err := job.Status(ctx)
+		return err
 	},
-	"jobs.insert, small upload": func(ctx context.Context, s *Sink) error {
-		return ask(s.insertJob(ctx, "j", &bq.JobConfiguration{Load: s.load("t", "PARQUET", nil)}).Media(strings.NewReader("x")).Do())
+	"jobs.cancel": func(ctx context.Context, _ *bigquery.Client, job *bigquery.Job) error { return job.Cancel(ctx) },
+	"jobs.insert, query": func(ctx context.Context, c *bigquery.Client, _ *bigquery.Job) error {
+		q := c.Query("SELECT 1")
+		q.JobID = "j"
+		_, err := q.Run(ctx)
+		return err
+	},
+	"jobs.insert, load": func(ctx context.Context, c *bigquery.Client, _ *bigquery.Job) error {
+		load := c.Dataset("ds").Table("t").LoaderFrom(bigquery.NewGCSReference("gs://b/o"))
+		load.JobID = "j"
+		_, err := load.Run(ctx)
+		return err
+	},
+	"jobs.insert, small upload": func(ctx context.Context, c *bigquery.Client, _ *bigquery.Job) error {
+		load := c.Dataset("ds").Table("t").LoaderFrom(bigquery.NewReaderSource(strings.NewReader("x")))
+		load.JobID = "j"
+		_, err := load.Run(ctx)
+		return err
 	},
 }
 
-// ask leaves out what was answered.
-func ask[T any](_ T, err error) error { return err }
-
-func sinkOn(t *testing.T, transport http.RoundTripper) *Sink {
+// knownJob is one that the client has seen already.
+func knownJob(t *testing.T, f *failing, c *bigquery.Client) *bigquery.Job {
 	t.Helper()
-	s, err := open(t.Context(), "bigquery://proj/ds", transport)
+	fail := f.fail
+	f.fail = saying(200, `{"jobReference":{"projectId":"p","jobId":"j","location":"EU"},"status":{"state":"RUNNING"}}`)
+	job, err := c.JobFromIDLocation(t.Context(), "j", "EU")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	f.fail, f.calls = fail, 0
+	return job
+}
+
+func clientOn(t *testing.T, transport http.RoundTripper) *bigquery.Client {
+	t.Helper()
+	c, err := bigquery.NewClient(t.Context(), "p", option.WithHTTPClient(&http.Client{Transport: transport}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // Whatever fails, a call of the client is one request, and what came back is known.
@@ -128,17 +158,17 @@ func TestOneRequestPerCall(t *testing.T) {
 		"http2":              {fail: breaking(errors.New("http2: client connection lost")), remedy: seconds},
 		"no answer":          {fail: breaking(io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, remedy: seconds},
 		"cut":                {fail: cut(io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, remedy: seconds},
-		"cut by http2":       {fail: cut(errors.New("stream error: stream ID 3; INTERNAL_ERROR")), remedy: seconds},
 		"cut by a reset":     {fail: cut(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}), is: syscall.ECONNRESET, remedy: seconds},
 	} {
 		for call, do := range calls {
 			t.Run(name+" "+call, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := &failing{fail: c.fail}
-					s := sinkOn(t, f)
+					client := clientOn(t, once{f})
+					job := knownJob(t, f, client)
 					ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // in the bubble it is over at once
 					defer cancel()
-					err := do(ctx, s)
+					err := plain(do(ctx, client, job))
 					if err == nil || f.calls != 1 || ctx.Err() != nil {
 						t.Fatalf("%d requests: %v", f.calls, err)
 					}
@@ -159,6 +189,26 @@ func TestOneRequestPerCall(t *testing.T) {
 	}
 }
 
+// Without once, the client asks until its context ends: were it ever to stop doing so, once could go.
+func TestClientRepeatsByItself(t *testing.T) {
+	for _, fail := range []func(*http.Request) (*http.Response, error){
+		answering(503, "backendError"), answering(403, "rateLimitExceeded"), breaking(dialling(syscall.ECONNREFUSED)), cut(io.ErrUnexpectedEOF),
+	} {
+		for _, call := range []string{"datasets.get", "tables.insert", "tables.patch", "jobs.list", "jobs.get", "jobs.cancel", "jobs.insert, query"} {
+			synctest.Test(t, func(t *testing.T) {
+				f := &failing{fail: fail}
+				client := clientOn(t, f)
+				job := knownJob(t, f, client)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				if err := calls[call](ctx, client, job); !errors.Is(err, context.DeadlineExceeded) || f.calls < 100 {
+					t.Errorf("%s: %d requests, %v", call, f.calls, err)
+				}
+			})
+		}
+	}
+}
+
 // An ended context is known as such, and nothing is asked again.
 func TestEndedContextIsKnown(t *testing.T) {
 	for _, want := range []error{context.Canceled, context.DeadlineExceeded} {
@@ -168,13 +218,14 @@ func TestEndedContextIsKnown(t *testing.T) {
 					<-r.Context().Done()
 					return nil, r.Context().Err()
 				}}
-				s := sinkOn(t, f)
+				client := clientOn(t, once{f})
+				job := knownJob(t, f, client)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				if errors.Is(want, context.Canceled) {
 					time.AfterFunc(time.Second, cancel)
 				}
-				if err := do(ctx, s); !errors.Is(err, want) || f.calls != 1 {
+				if err := plain(do(ctx, client, job)); !errors.Is(err, want) || f.calls != 1 {
 					t.Errorf("%s: %d requests, %v", call, f.calls, err)
 				}
 			})
@@ -182,7 +233,7 @@ func TestEndedContextIsKnown(t *testing.T) {
 	}
 }
 
-// The chunks of an upload are sent again by what has made them.
+// The chunks of an upload are sent again by what has made them; once sees to that alone which isn't an upload.
 func TestChunksAreLeftToTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const chunk = 256 << 10
@@ -207,20 +258,29 @@ func TestChunksAreLeftToTheClient(t *testing.T) {
 			}
 			return saying(200, `{"jobReference":{"jobId":"j"},"status":{"state":"RUNNING"}}`)(r)
 		}
-		s := sinkOn(t, f)
-		call := s.insertJob(t.Context(), "j", &bq.JobConfiguration{Load: s.load("t", "PARQUET", nil)})
-		job, err := call.Media(strings.NewReader(strings.Repeat("x", chunk+1)), googleapi.ChunkSize(chunk)).Do()
-		if err != nil || idOf(job) != "j" || f.calls != 5 {
+		load := clientOn(t, once{f}).Dataset("ds").Table("t").LoaderFrom(bigquery.NewReaderSource(strings.NewReader(strings.Repeat("x", chunk+1))))
+		load.MediaOptions = []googleapi.MediaOption{googleapi.ChunkSize(chunk)}
+		if job, err := load.Run(t.Context()); err != nil || job.ID() != "j" || f.calls != 5 {
 			t.Errorf("%d requests: %v", f.calls, err)
 		}
 	})
 }
 
-// A failed call says where it happened.
-func TestFailedCallSaysWhere(t *testing.T) {
-	_, err := sinkOn(t, &failing{fail: breaking(dialling(syscall.ECONNREFUSED))}).getJob(t.Context(), "j")
-	const want = `Get "https://bigquery.googleapis.com/bigquery/v2/projects/proj/jobs/j?`
-	if call := new(url.Error); !errors.As(err, &call) || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "dial tcp: connection refused") {
-		t.Errorf("%T %v", err, err)
+// What is brought back says where it happened, as it would have without once.
+func TestPlain(t *testing.T) {
+	f := &failing{fail: breaking(dialling(syscall.ECONNREFUSED))}
+	_, err := clientOn(t, once{f}).JobFromIDLocation(t.Context(), "j", "EU")
+	if strings.Contains(err.Error(), "refused") {
+		t.Errorf("the client was told: %v", err)
+	}
+	const want = `Get "https://bigquery.googleapis.com/bigquery/v2/projects/p/jobs/j?`
+	if err = plain(err); !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "dial tcp: connection refused") {
+		t.Error(err)
+	}
+	if call := new(url.Error); !errors.As(err, &call) {
+		t.Errorf("%T", err)
+	}
+	if got := plain(io.EOF); !errors.Is(got, io.EOF) || plain(nil) != nil {
+		t.Errorf("another's error became %v, and none %v", got, plain(nil))
 	}
 }
