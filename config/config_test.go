@@ -165,7 +165,7 @@ func TestEveryKey(t *testing.T) {
 		}, {
 			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 87,
 			Report: &Report{
-				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30}, Page: Page{1, 'y'},
+				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30, 37}, Page: Page{1, 'y'},
 				OnEmpty: "guard", OnMissingEvent: "fail", NewColumns: "now", Dimensions: []string{"year", "app"},
 				Reconcile: "warn", FinalAfter: -1, Drift: Drift{Days: 90}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost", "purchase_revenue"},

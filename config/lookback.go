@@ -127,9 +127,10 @@ func metricFields(r *Report, p *parts) []placed {
 		if !known {
 			f, known = catalog.Guess(m.Text)
 		}
-		if known {
-			fields = append(fields, placed{f, m.Node})
+		if !known {
+			f = catalog.Described(m.Text, "", "")
 		}
+		fields = append(fields, placed{f, m.Node})
 	}
 	for i, e := range r.Events {
 		for _, suffix := range e.Metrics {
@@ -141,19 +142,22 @@ func metricFields(r *Report, p *parts) []placed {
 	return fields
 }
 
-// automatic gives the days in which everything may change, and the ages beyond them at which a cohort becomes final; those within
-// them too when a period isn't fetched each night.
+// automatic gives the days in which everything may change, and the ages beyond them at which a cohort is whole, and at which it is
+// final, because what happened on its last day is restated, too; those within them too when a period isn't fetched each night.
 func automatic(r *Report, fields []placed) (days int, horizons []int) {
 	days = catalog.Restated
-	spend := r.Parameters["ad_spend_mode"]
+	spend := strings.Join(r.Parameters["ad_spend_mode"], "")
 	for _, f := range fields {
-		if f.NetworkCost(strings.Join(spend, "")) {
+		if f.NetworkCost(spend) {
 			days = catalog.RestatedByNetwork
 		}
 	}
 	for _, f := range fields {
-		if f.Horizon > days || r.Probe && f.Horizon > 0 {
-			horizons = append(horizons, f.Horizon)
+		final, ever := f.FinalAfter(spend)
+		for _, age := range []int{f.Horizon, final} {
+			if f.Horizon > 0 && ever && (age > days || r.Probe) {
+				horizons = append(horizons, age)
+			}
 		}
 	}
 	slices.Sort(horizons)

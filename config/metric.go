@@ -35,8 +35,9 @@ func checkMetrics(d *strict.Decoder, r *Report, p *parts) {
 			r.Types[m.Text] = guess.Type
 		default:
 			r.Types[m.Text] = catalog.Double
-			d.Warn(m.Node, "metrics: the catalogue doesn't know %s%s the service is asked for it, and its column is DOUBLE; "+
-				"types: sets another type and ends this warning", m.Text, otherwise(didYouMeanMetric(m.Text)))
+			days, _ := catalog.Described(m.Text, "", "").FinalAfter("")
+			d.Warn(m.Node, "metrics: the catalogue doesn't know %s%s the service is asked for it, its column is DOUBLE and counts "+
+				"as final %d days after the period; types: sets another type and ends this warning", m.Text, otherwise(didYouMeanMetric(m.Text)), days)
 		}
 	}
 	for _, m := range p.filtered {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Periods that aren't fetched each night are fetched when a cohort of theirs is final, inside the lookback too.
+// Periods that aren't fetched each night are fetched when a cohort of theirs is whole, and when it is final, inside the lookback too.
 func TestProbeHasAllHorizons(t *testing.T) {
-	for lookback, want := range map[string][]int{"auto": {30}, "probe": {3, 30}} {
+	for lookback, want := range map[string][]int{"auto": {10, 30, 37}, "probe": {3, 10, 30, 37}} {
 		c, err := parseReport(t, "metrics: [installs, retention_rate_d3, roas_d30]", "dimensions: [day]", "lookback: "+lookback)
 		if err != nil {
 			t.Fatal(err)

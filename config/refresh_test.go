@@ -29,34 +29,37 @@ func TestLookback(t *testing.T) {
 		{[]string{"metrics: [installs]", "lookback: auto"}, 7, nil, 0},
 		{[]string{"metrics: [installs]", "lookback: 0"}, 0, nil, 0},
 		{[]string{"metrics: [installs]", "lookback: 3660"}, 3660, nil, 0},
-		// d7 is final 7 days after the day of the install, when the lookback's last fetch is; w1 after 13, m0 after 29.
-		{[]string{"metrics: [retention_rate_d7]"}, 7, nil, 0},
-		{[]string{"metrics: [retention_rate_d8]"}, 7, []int{8}, 0},
-		{[]string{"metrics: [roas_d30, retained_users_d1, revenue_total_m0, revenue_total_w1, paying_users_d30]"}, 7, []int{13, 29, 30}, 0},
+		// d7 is whole 7 days after the day of the install, when the lookback's last fetch is; w1 after 13, m0 after 29. What happened
+		// on the last of these days is restated for 7 days, or 14, so they are final after that.
+		{[]string{"metrics: [retention_rate_d7]"}, 7, []int{14}, 0},
+		{[]string{"metrics: [retention_rate_d8]"}, 7, []int{8, 15}, 0},
+		{[]string{"metrics: [roas_d30, retained_users_d1, revenue_total_m0, revenue_total_w1, paying_users_d30]"}, 7, []int{8, 13, 20, 29, 30, 36, 37}, 0},
 		{[]string{"metrics: [roas_d30]", "lookback: 7"}, 7, nil, 0},
 		// What networks report is restated for longer; the catalogue knows which metrics rest on it, and when.
 		{[]string{"metrics: [network_cost]"}, 14, nil, 0},
-		{[]string{"metrics: [network_cost, retained_users_d14, retained_users_d15]"}, 14, []int{15}, 0},
+		{[]string{"metrics: [network_cost, retained_users_d14, retained_users_d15]"}, 14, []int{15, 21, 22}, 0},
 		{[]string{"metrics: [cost]"}, 7, nil, 0},
 		{[]string{"metrics: [cost]", "ad_spend_mode: network"}, 14, nil, 0},
-		{[]string{"metrics: [ecpi_all, roas_d30]", "ad_spend_mode: mixed"}, 14, []int{30}, 0},
+		{[]string{"metrics: [ecpi_all, roas_d30]", "ad_spend_mode: mixed"}, 14, []int{30, 44}, 0},
 		{[]string{"metrics: [network_cost]", "lookback: 3"}, 3, nil, 0},
 		// Metrics of events, by their endings.
-		{[]string{"metrics: [purchase_d30_revenue_cohort]"}, 7, []int{30}, 0},
-		{[]string{"events: [{glob: x*, metrics: [events, d60_revenue_cohort]}, {name: P, metrics: [w2_events_cohort]}]"}, 7, []int{20, 60}, 0},
-		{[]string{"events: [{name: P, metrics: [d30_events_cost_cohort]}]", "ad_spend_mode: network"}, 14, []int{30}, 0},
+		{[]string{"metrics: [purchase_d30_revenue_cohort]"}, 7, []int{30, 37}, 0},
+		{[]string{"events: [{glob: x*, metrics: [events, d60_revenue_cohort]}, {name: P, metrics: [w2_events_cohort]}]"}, 7, []int{20, 27, 60, 67}, 0},
+		{[]string{"events: [{name: P, metrics: [d30_events_cost_cohort]}]", "ad_spend_mode: network"}, 14, []int{30, 44}, 0},
 		// Metrics that no day ends.
-		{[]string{"metrics: [cohort_revenue, roas, roas_d30]"}, 7, []int{30}, 1},
+		{[]string{"metrics: [cohort_revenue, roas, roas_d30]"}, 7, []int{30, 37}, 1},
 		{[]string{"metrics: [cohort_revenue]", "lookback: 100"}, 100, nil, 1},
 		// What counts as final is fetched at that age. A cohort that ends later still moves it.
 		{[]string{"metrics: [installs]", "final_after: 30d"}, 7, []int{30}, 0},
 		{[]string{"metrics: [installs]", "final_after: 7d"}, 7, nil, 0},
-		{[]string{"metrics: [roas_d30]", "final_after: 30d"}, 7, []int{30}, 0},
-		{[]string{"metrics: [roas_d30]", "final_after: 40d"}, 7, []int{30, 40}, 0},
-		{[]string{"metrics: [roas_d30]", "final_after: 20d"}, 7, []int{20, 30}, 1},
+		{[]string{"metrics: [roas_d30]", "final_after: 30d"}, 7, []int{30, 37}, 1},
+		{[]string{"metrics: [roas_d30]", "final_after: 40d"}, 7, []int{30, 37, 40}, 0},
+		{[]string{"metrics: [roas_d30]", "final_after: 20d"}, 7, []int{20, 30, 37}, 1},
 		{[]string{"metrics: [installs]", "final_after: 30d", "lookback: 3"}, 3, []int{30}, 0},
 		{[]string{"metrics: [installs]", "final_after: 5d"}, 7, nil, 1},
-		// An unknown metric says nothing.
+		// An unknown metric says nothing but the period in its name.
+		{[]string{"metrics: [shiny_d90]"}, 7, []int{90, 97}, 1},
+		{[]string{"metrics: [shiny_w8]", "types: {shiny_w8: int64}"}, 7, []int{62, 69}, 0},
 		{[]string{"metrics: [shiny_new]"}, 7, nil, 1},
 		{[]string{"metrics: [shiny_new]", "types: {shiny_new: int64}"}, 7, nil, 0},
 	} {

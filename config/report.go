@@ -90,10 +90,10 @@ func reportKeys(j *Job) strict.Object {
 			strict.Required("start", start, &r.Start, "2026-01-31", "First day wanted."),
 			strict.Optional("until", until, &r.Until, "today", "Last day wanted. Today's numbers are unfinished, so today is fetched again by each run."),
 			strict.Optional("lookback", lookbackShape, &p.lookback, "14", "How many days a finished period is fetched again, because the service still restates it. "+
-				"auto, the default, means 7 days, or 14 with a metric of network cost, and then once more after each cohort period among the metrics. "+
+				"auto, the default, means 7 days, or 14 with a metric of network cost, and then once more when a cohort metric is whole, and when it is final. "+
 				"probe means the same, but asks for the totals first, and leaves periods whose totals haven't moved until the last of those days.").Noting(func() string { return p.lookback.means(r) }),
 			strict.Optional("reconcile", strict.OneOf("warn", "fail", "off"), &r.Reconcile, "fail", "What happens when the rows of a partition don't add up to the service's own totals. warn publishes them and ends the run with exit code 3, fail leaves the old rows, and off asks for no totals."),
-			daysField("final_after", &r.FinalAfter, "30d", "Days after its end from which a partition counts as final. A fetch at that age makes it so. By default the catalogue says it for each column: 7 days, 14 of network cost, and the period of a cohort metric."),
+			daysField("final_after", &r.FinalAfter, "30d", "Days after its end from which a partition counts as final. A fetch at that age makes it so. By default the catalogue says it for each column: 7 days, or 14 of network cost, after the period, or after the period of a cohort metric."),
 			strict.Optional("drift", drift, &r.Drift, "180d", "Days of final partitions that each run compares with the service's totals of today, in turn; those that moved are fetched again. warn compares 90d and leaves the rows, and off compares none. The default is 90d."),
 			strict.Optional("page", page, &r.Page, "7d", "Length of what one request asks for, in the unit of the finest date dimension. The default is 7d, 4w, 1m, 1q or 1y."),
 			strict.Optional("on_empty", strict.OneOf("guard", "clear", "keep"), &r.OnEmpty, "keep", "What happens to a period that had rows and has none now. guard fails it and leaves the old rows, clear empties it, and keep keeps the old rows and goes on."),

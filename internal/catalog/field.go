@@ -9,11 +9,14 @@ type Field struct {
 	Type        Type
 	Description string // the service's label and formula, with what the slug put into a pattern
 	Additive    Additive
-	// Horizon is the number of days from an install until the value of its day is final, for metrics that are dated by
+	// Horizon is the number of days from an install on which the value of its day still grows, for metrics that are dated by
 	// install: 7 for d7, 6 for w0, 13 for w1, 29 for m0. It is 0 for those that are dated by the day on which something
-	// happened, and for those that are never final (Accumulates).
+	// happened, and for those that always grow (Accumulates). What happened on the last of these days is restated like that of
+	// any other day: see FinalAfter.
 	Horizon     int
 	Accumulates bool // it is dated by install, and grows for as long as users are active
+
+	foreign bool // the catalogue lacks it
 
 	unit  string // if the type doesn't decide it: see Unit
 	spend string // "network", "mode" or "": see NetworkCost
@@ -53,14 +56,14 @@ const (
 	RestatedByNetwork = 14
 )
 
-// FinalAfter is how many days after a period's end the service changes the metric no more: those in which it restates everything
-// or what networks report, or the period of a cohort when that is longer. Of a metric that accumulates it is false.
+// FinalAfter is how many days after a period's end the service changes the metric no more: the period of a cohort, and then those in
+// which it restates everything, or what networks report. Of a metric that accumulates it is false.
 func (f Field) FinalAfter(adSpendMode string) (days int, ever bool) {
 	days = Restated
 	if f.NetworkCost(adSpendMode) {
 		days = RestatedByNetwork
 	}
-	return max(days, f.Horizon), !f.Accumulates
+	return f.Horizon + days, !f.Accumulates
 }
 
 // Formula is how the service computes the metric from other metrics, by their slugs: "cost/installs". It is empty for a metric

@@ -65,12 +65,12 @@ func TestFinalAfter(t *testing.T) {
 		{"cost", "adjust", 7, true},
 		{"cost", "network", 14, true},
 		{"network_cost", "adjust", 14, true},
-		{"roas_d3", "adjust", 7, true},
-		{"roas_d7", "mixed", 14, true},
-		{"roas_d120", "mixed", 120, true},
-		{"retained_users_w1", "adjust", 13, true},
+		{"roas_d3", "adjust", 10, true},
+		{"roas_d7", "mixed", 21, true},
+		{"roas_d120", "mixed", 134, true},
+		{"retained_users_w1", "adjust", 20, true},
 		{"cohort_revenue", "adjust", 7, false},
-		{"purchase_d30_revenue_cohort", "adjust", 30, true},
+		{"purchase_d30_revenue_cohort", "adjust", 37, true},
 	} {
 		f, known := Metric(c.slug)
 		if !known {

@@ -16,13 +16,13 @@ func TestMeaningInWords(t *testing.T) {
 		{"network_cost_diff", "money", "no", "14 days after the period"},
 		{"cost", "money", "yes", "7 days after the period"},
 		{"cohort_revenue", "money", "yes", "never: it grows for as long as users are active"},
-		{"retention_rate_d3", "ratio", "no", "7 days after the period of the install"},
-		{"roas_d30", "ratio", "no", "30 days after the period of the install"},
-		{"time_spent_per_session_w1", "seconds", "no", "13 days after the period of the install"},
-		{"sessions_per_user_d7", "number", "no", "7 days after the period of the install"},
-		{"mavg_7_retention_rate_d30", "ratio", "no", "30 days after the period of the install"},
+		{"retention_rate_d3", "ratio", "no", "10 days after the period of the install"},
+		{"roas_d30", "ratio", "no", "37 days after the period of the install"},
+		{"time_spent_per_session_w1", "seconds", "no", "20 days after the period of the install"},
+		{"sessions_per_user_d7", "number", "no", "14 days after the period of the install"},
+		{"mavg_7_retention_rate_d30", "ratio", "no", "37 days after the period of the install"},
 		{"mavg_7_installs", "count", "no", "7 days after the period"},
-		{"purchase_d7_events_cost_cohort", "money", "no", "7 days after the period of the install"},
+		{"purchase_d7_events_cost_cohort", "money", "no", "14 days after the period of the install"},
 		{"purchase_skan_event_ecr_est", "ratio", "no", "7 days after the period"},
 	} {
 		f, ok := Metric(c.slug)
@@ -39,7 +39,7 @@ func TestMeaningInWords(t *testing.T) {
 		}
 	}
 	for slug, want := range map[string]string{
-		"roas_{p}":          "when {p} has passed since the install, and 7 days after the period",
+		"roas_{p}":          "7 days after {p} has passed since the install",
 		"mavg_{window}_{m}": "as {m}",
 	} {
 		if got := metrics()[slug].Final("adjust"); got != want {
@@ -78,6 +78,23 @@ func TestDescribed(t *testing.T) {
 		f := Described("brand_new", formatting, "Brand new")
 		if f.Slug != "brand_new" || f.Description != "Brand new" || f.Type != want.typ || f.Unit() != want.unit || f.Summable() != "no" {
 			t.Errorf("%q: %+v", formatting, f)
+		}
+	}
+}
+
+// Of a metric that the catalogue lacks the slug tells when it is final, or nobody does.
+func TestUnknownMetrics(t *testing.T) {
+	for slug, want := range map[string]string{
+		"anything_d90":     "97 days after the period of the install",
+		"anything_w8":      "69 days after the period of the install",
+		"anything_m3_rate": "126 days after the period of the install",
+		"d400_of_anything": "407 days after the period of the install",
+		"anything":         "not known; taken for 7 days after the period",
+		"anything_x8":      "not known; taken for 7 days after the period",
+		"dm30":             "not known; taken for 7 days after the period",
+	} {
+		if got := Described(slug, "", "").Final(""); got != want {
+			t.Errorf("%s: %s, want %s", slug, got, want)
 		}
 	}
 }

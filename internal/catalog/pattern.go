@@ -5,10 +5,28 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // periodRE matches period tokens: days to 120, weeks to 52, months to 36 (the service's glossary).
 const periodRE = `d(?:1[01][0-9]|120|[1-9]?[0-9])|w(?:5[0-2]|[1-4]?[0-9])|m(?:3[0-6]|[12]?[0-9])`
+
+// anyPeriod finds the last period token of a slug, also a longer one than the glossary has.
+var anyPeriod = lazy.Regexp(`^(?:.*_)?([dwm])([0-9]{1,3})(?:_.*)?$`)
+
+// horizon reads the period of a cohort from any slug: 90 days of anything_d90, 62 of anything_w8. It is 0 of a slug without one.
+func horizon(slug string) int {
+	found := anyPeriod().FindStringSubmatch(slug)
+	if found == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(found[2]) // three digits at most
+	return lastDay(found[1][0], n)
+}
+
+// lastDay is the last day of a period, counted from the install: 7 of d7, 13 of w1.
+func lastDay(unit byte, n int) int { return (n+1)*periodDays[unit] - 1 }
 
 // periodDays is the number of days that one unit of a period token spans (the service's glossary).
 var periodDays = map[byte]int{'d': 1, 'w': 7, 'm': 30}
@@ -123,7 +141,7 @@ func (p pattern) fill(slug string, found []string, inner func(string) (Field, bo
 		case period:
 			n, _ := strconv.Atoi(text[1:]) // the expression lets digits through, no more than three
 			words = append(words, "{P}", strings.ToUpper(text[1:]+text[:1]))
-			f.Horizon = (n+1)*periodDays[text[0]] - 1
+			f.Horizon = lastDay(text[0], n)
 		case anyEvent:
 			event = text
 			if text != anyEvent {

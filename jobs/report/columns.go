@@ -225,8 +225,8 @@ func (p *plan) schema(ctx context.Context) (*sinks.Schema, error) {
 	return cols.Schema, nil
 }
 
-// finalAfter says of each metric of the table how many days after a period's end the service changes it no more. One that the
-// catalogue lacks is taken for one that it doesn't restate for longer than others.
+// finalAfter says of each metric of the table how many days after a period's end the service changes it no more. Of one that
+// the catalogue lacks the slug tells the period of a cohort; without one it is taken for one that is restated like others.
 func (o Options) finalAfter(s ledger.Shape) map[string]int {
 	days := map[string]int{}
 	for _, c := range s.Columns {

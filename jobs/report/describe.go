@@ -36,9 +36,7 @@ func (o Options) describe(c table.Column) sinks.Column {
 		return sinks.Column{Description: f.Description}
 	}
 	f := metric(cmp.Or(c.Source, c.Name)) // a column of NULLs has a name only
-	if f.Slug == "" {
-		f.Type = c.Type
-	}
+	f.Type = c.Type
 	s := sinks.Column{Description: f.Description, Unit: f.Unit(), Additive: f.Summable(), Final: f.Final(o.adSpendMode())}
 	if o.FinalAfter > 0 && s.Final != "" {
 		s.Final = fmt.Sprintf("%d days after the period", o.FinalAfter)
@@ -48,11 +46,13 @@ func (o Options) describe(c table.Column) sinks.Column {
 
 func (o Options) adSpendMode() string { return strings.Join(o.Query.Parameters["ad_spend_mode"], "") }
 
-// metric is what the catalogue knows of a metric, also of an event's; nothing of one that is the account's own.
+// metric is what the catalogue knows of a metric, also of an event's; of one that it lacks, what the slug tells.
 func metric(slug string) catalog.Field {
-	f, known := catalog.Metric(slug)
-	if !known {
-		f, _ = catalog.Guess(slug)
+	if f, known := catalog.Metric(slug); known {
+		return f
 	}
-	return f
+	if f, guessed := catalog.Guess(slug); guessed {
+		return f
+	}
+	return catalog.Described(slug, "", "")
 }

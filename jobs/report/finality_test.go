@@ -5,6 +5,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/report"
@@ -23,7 +26,7 @@ func TestFinalityOfColumns(t *testing.T) {
 		{"an event's cohort", func(o *report.Options) {
 			o.Query.Metrics = []string{"installs"}
 			o.Events = []report.Selector{{Name: "Purchase", Metrics: []string{"d30_events_cohort"}, As: "purchase"}}
-		}, 30, 0},
+		}, 37, 0},
 		{"as the config says", nil, 3, 3},
 		{"never", func(o *report.Options) { o.Query.Metrics = []string{"installs", "cohort_revenue"} }, 1000, 0},
 	} {
@@ -32,7 +35,7 @@ func TestFinalityOfColumns(t *testing.T) {
 				r := newRig(t, emulator.Options{Seed: 5, Apps: 1, Rate: -1})
 				defer r.close()
 				time.Sleep(6 * time.Hour)
-				r.start(33)
+				r.start(40)
 				r.options.FinalAfter = c.finalAfter
 				r.options.Query.Dimensions = []string{"day", "network"}
 				r.options.Events = nil
@@ -55,4 +58,29 @@ func TestFinalityOfColumns(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What happened on the last day of a cohort is restated like that of any other day: roas_d14 stays restating until then, and the fetch
+// after it brings the number that stays.
+func TestTheLastDayOfACohortIsRestated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, schedule := nightly(t, "0 6 * * *", "UTC")
+		defer r.close()
+		r.options.Events, r.options.Drift = nil, report.Drift{}
+		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "network"}, []string{"installs", "roas_d14"}
+		roas, _ := catalog.Metric("roas_d14")
+		final, _ := roas.FinalAfter("")
+		r.options.Rules.Lookback, r.options.Rules.Horizons = catalog.Restated, []int{roas.Horizon, final}
+		first := civil.DateOf(time.Now())
+		r.from(first)
+		for night := range 30 {
+			sleepTo(schedule)
+			if night == 17 {
+				check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: first.String(), Metric: "cost", Factor: 0.8}))
+			}
+			r.ok()
+		}
+		header, rows := r.truth(first)
+		sameRows(t, first, readParquet(t, r.files()[first]), header, rows)
+	})
 }

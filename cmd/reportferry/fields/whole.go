@@ -100,8 +100,8 @@ func (e entry) dated() string {
 // final is Final, and what a report with network costs makes of it.
 func (e entry) final() string {
 	text := e.Final(usualMode)
-	if other := e.Final(networkMode); other != text {
-		text += "; " + other + " where ad_spend_mode is network or mixed"
+	if days, _ := e.FinalAfter(networkMode); e.Final(networkMode) != text {
+		text += fmt.Sprintf("; %d where ad_spend_mode is network or mixed", days)
 	}
 	return text
 }
