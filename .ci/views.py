@@ -289,10 +289,15 @@ def views(warehouse, base, folder, catalog):
         wrong.append(f"freshness is told of {sorted(fresh)}")
 
 
+def cohort(metrics):
+    """The days of the longest cohort among metrics, such as 7 of roas_d7."""
+    return max(int(found[1]) if (found := re.search("_d([0-9]+)(_|$)", metric)) else 0 for metric in metrics)
+
+
 def finals(warehouse, base, folder, catalog):
-    """The final rows of each table, by BigQuery's view and by DuckDB's: those of periods that are over for a week, because none of
-    the metrics moves for longer. Of a table without periods there are none."""
-    for name, dims, *_ in JOBS:
+    """The final rows of each table, by BigQuery's view and by DuckDB's: those of periods that are over for a week, or for the days of a
+    cohort and a week, because none of the metrics moves for longer. Of a table without periods there are none."""
+    for name, dims, _, metrics in JOBS:
         duck = duckdb.connect(config={"threads": 2})
         duck.execute(reportferry("views", name, "--config", folder / "files.yml"))
         all_final, told = duck.execute(f"SELECT count(*) FROM {name}_final").fetchone()[0], duck.execute(
@@ -308,7 +313,7 @@ def finals(warehouse, base, folder, catalog):
             continue
         if told[0] != told[1] or told[0] != len(duck.execute(f"SELECT DISTINCT CAST({dims[0]} AS DATE) FROM {name}").fetchall()):
             wrong.append(f"_reportferry_partitions tells {told} partitions of {name}")
-        over = timedelta(days=14 if dims[0] == "week" else 8)  # a week after the period's end
+        over = timedelta(days=(14 if dims[0] == "week" else 8) + cohort(metrics))  # a week after the period's end, or after the cohort's
         newest = duck.execute(f"SELECT max({dims[0]})::DATE FROM {name} WHERE {dims[0]}::DATE <= '{TODAY - over}'").fetchone()[0]
         answer = duck.execute(f"SELECT {dims[0]}, sum(installs)::BIGINT AS installs, sum(cost) AS cost FROM {name}_final GROUP BY ALL")
         names, rows = [column[0] for column in answer.description], answer.fetchall()
@@ -331,7 +336,7 @@ def charts(warehouse, base, before):
     hold("the chart of ROAS", warehouse.ask(roas), ["campaign"], {"cost": "cost", "roas_d7": "roas_d7"}, {key: truth[key] for key in top})
     for row in warehouse.ask(moving):
         age = (TODAY - row["day"]).days
-        if row["state"] != ("final" if age >= 8 else "restating" if age > 0 else "partial"):
+        if row["state"] != ("final" if age >= 8 + cohort(JOBS[0][3]) else "restating" if age > 0 else "partial"):
             wrong.append(f"the chart of what may change: {row}")
     hold("the chart of what may change", warehouse.ask(moving), ["day"], {"cost": "cost"}, asked(base, ["day"], ["cost"], TODAY - timedelta(days=28), TODAY - timedelta(days=1)))
     warehouse.db.execute("CREATE MACRO current_datetime() AS now()::TIMESTAMP")  # which sqlglot leaves as it is
