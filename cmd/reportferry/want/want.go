@@ -16,6 +16,7 @@ import (
 
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // Filters says how --filter is written, for the help of a command.
@@ -78,6 +79,9 @@ func (r *Report) Complete(fs *pflag.FlagSet, command string) error {
 		if _, twice := q.Filters[name]; twice {
 			return fmt.Errorf("--filter %s is given twice; a list goes into one: %s=a,b", name, name)
 		}
+		if held := quotedComma().FindStringSubmatch(value); held != nil {
+			return fmt.Errorf("--filter %s: %s holds a comma, which the service takes for the end of a value", name, held[1])
+		}
 		q.Filters[name] = []string{value}
 		if strings.HasSuffix(name, "__in") || strings.HasSuffix(name, "__not_in") {
 			q.Filters[name] = strings.Split(value, ",")
@@ -85,6 +89,10 @@ func (r *Report) Complete(fs *pflag.FlagSet, command string) error {
 	}
 	return nil
 }
+
+// quotedComma finds a value of a list that is in quotes because a comma is in it. The service has no escape for one, so that it would be
+// two values, and match nothing.
+var quotedComma = lazy.Regexp(`(?:^|,)("[^",]*,[^"]*")(?:,|$)`)
 
 // A parameterFlag sets one of the parameters that the config declares. The first use of a list replaces its default.
 type parameterFlag struct {
@@ -97,6 +105,9 @@ func (f *parameterFlag) String() string { return strings.Join(f.values[f.Name], 
 
 // Set takes any text: report leaves it to the service to refuse one, and a table to the config.
 func (f *parameterFlag) Set(text string) error {
+	if held := quotedComma().FindStringSubmatch(text); held != nil && f.List {
+		return fmt.Errorf("%s holds a comma, which the service takes for the end of a value", held[1])
+	}
 	switch {
 	case f.Flag:
 		on, err := strconv.ParseBool(text)

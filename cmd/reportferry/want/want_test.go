@@ -53,6 +53,28 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// A comma within a value would end it, in quotes too: the config refuses it, and so do the flags.
+func TestCommasInQuotes(t *testing.T) {
+	for arg, want := range map[string]string{
+		`--filter=campaign__in="May, best of",b`: `--filter campaign__in: "May, best of" holds a comma, which the service takes for the end of a value`,
+		`--filter=campaign__not_in=a,"b,c"`:      `--filter campaign__not_in: "b,c" holds a comma, which the service takes for the end of a value`,
+		`--os-names=ios,"a,b"`:                   `invalid argument "ios,\"a,b\"" for "--os-names" flag: "a,b" holds a comma, which the service takes for the end of a value`,
+		`--filter=campaign__in="May","best" of`:  "",
+		`--filter=campaign__in=5" screen,6"`:     "",
+	} {
+		r := &Report{}
+		set := pflag.NewFlagSet("", pflag.ContinueOnError)
+		r.AddFlags(set)
+		err := set.Parse([]string{"--dimensions=day", "--metrics=installs", arg})
+		if err == nil {
+			err = r.Complete(set, "x")
+		}
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %s", arg, err, want)
+		}
+	}
+}
+
 // Whatever the flags say, the config has it, or refuses it; nothing gets lost or becomes something else.
 func TestTheConfigSaysWhatTheFlagsSay(t *testing.T) {
 	texts := rapid.StringMatching(`[ -+.-~]{1,9}`) // a comma would be the end of a value
