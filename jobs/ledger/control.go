@@ -59,6 +59,14 @@ func (d Difference) say() string {
 	return text + "; too much in " + d.Where
 }
 
+// Headline is in a few words why a control isn't reconciled: totals that couldn't be had say nothing of the rows.
+func (c Control) Headline() string {
+	if len(c.Differences) == 0 {
+		return "the service's totals couldn't be had"
+	}
+	return "the rows differ from the service's totals"
+}
+
 // plainly leaves out zeros that end a decimal.
 func plainly(number string) string {
 	if !strings.Contains(number, ".") || strings.Contains(number, "e") {

@@ -116,7 +116,7 @@ func (t *Table) tell(w refresh.Window, a Answer, part table.Part, r Result, out 
 	out.Count(r.State)
 	if c := a.Control[part.Partition]; c != nil && c.State == ledger.Unreconciled {
 		out.Unreconciled++
-		t.o.Log.Warn("the rows differ from the service's totals", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "difference", c.Say())
+		t.o.Log.Warn(c.Headline(), "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "difference", c.Say())
 	}
 	if t.moved(w.Base[part.Partition], a.Fetched) {
 		out.Moved++

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -141,6 +142,16 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 				return a
 			}
 		}, all, "", 4, 0},
+		"only the totals of the days are wrong": {func(_ *rig, l *liar) {
+			l.totals = func(_ int, q url.Values, a [][]string) [][]string {
+				if q.Get("dimensions") == "day" {
+					for _, row := range a[1:] {
+						row[slices.Index(a[0], "installs")] = "7"
+					}
+				}
+				return a
+			}
+		}, differ, "in the rows; installs by app_token is the same in the service's totals as in the rows", 5, 0},
 		"rows come twice": {func(_ *rig, l *liar) {
 			l.rows = func(_ int, _ url.Values, a [][]string) [][]string { return append(a, a[len(a)/2]) }
 		}, []ledger.ControlState{ledger.Reconciled, ledger.Unreconciled, ledger.Reconciled}, "too much in app_token", 6, 0},
@@ -230,6 +241,9 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 				}
 				if res.Outcome.Failed != c.failed || c.failed == 0 && len(res.Errs) > 0 {
 					t.Errorf("%+v: %v", res.Outcome, res.Errs)
+				}
+				if said := fmt.Sprint(res.Errs); name == "fail without totals" && (!strings.Contains(said, "the service's totals couldn't be had: ask for") || strings.Contains(said, "differ")) {
+					t.Errorf("it fails with %s", said)
 				}
 				unreconciled := 0
 				for _, control := range found {

@@ -126,15 +126,12 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 		}
 		f.out.Failed++
 		p.Remove()
-		err = errors.Join(err, fmt.Errorf("reconcile %s/%s: %w: %s; the old rows stay", f.o.Table, span([]civil.Date{p.Partition}), errTotals, c.Say()))
+		err = errors.Join(err, fmt.Errorf("reconcile %s/%s: %s: %s; the old rows stay", f.o.Table, span([]civil.Date{p.Partition}), c.Headline(), c.Say()))
 	}
 	out, failed := f.table.Deliver(ctx, f.claim, f.cols.Definition, f.window, a.Only(parts...))
 	f.out.Add(out)
 	return errors.Join(err, failed)
 }
-
-// errTotals says that reconcile is fail.
-var errTotals = errors.New("the rows differ from the service's totals")
 
 // again gives the doubts that a second look leaves. If it fails, all are left.
 func (f *fetch) again(ctx context.Context) (left []doubt, err error) {
@@ -273,8 +270,8 @@ func (f *fetch) place(ctx context.Context, d *doubt, total table.Part, columns, 
 		case every && only != nil: // of what it was narrowed to, which says more in fewer words
 		case where != "":
 			d.differences[i].Where = where
-		case only == nil: // these totals agree with the rows, and so they can't add up to that of the period
-			d.differences[i].Where = "no " + by[0] + " that the service shows"
+		case only == nil: // and so they can't add up to that of the period
+			d.why = x.Metric + " by " + by[0] + " is the same in the service's totals as in the rows"
 		}
 	}
 	if len(groups) == len(all) && len(all) > partition.MostPlaces {
