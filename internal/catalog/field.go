@@ -16,7 +16,7 @@ type Field struct {
 	Horizon     int
 	Accumulates bool // it is dated by install, and grows for as long as users are active
 
-	foreign bool // the catalogue lacks it
+	Unknown bool // to the catalogue: see Described
 
 	unit  string // if the type doesn't decide it: see Unit
 	spend string // "network", "mode" or "": see NetworkCost

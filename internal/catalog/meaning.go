@@ -62,7 +62,7 @@ func (f Field) Final(adSpendMode string) string {
 		return "as " + anyMetric
 	case strings.Contains(f.Slug, period):
 		return fmt.Sprintf("%d days after %s has passed since the install", days, period)
-	case f.foreign && f.Horizon == 0:
+	case f.Unknown && f.Horizon == 0:
 		return fmt.Sprintf("not known; taken for %d days after the period", days)
 	case f.Horizon > 0:
 		return fmt.Sprintf("%d days after the period of the install", days)
@@ -73,7 +73,7 @@ func (f Field) Final(adSpendMode string) string {
 // Described is a metric that the catalogue lacks, made of what the service says of it, where it has been asked: its name, its
 // formatting and what it calls it. Nothing is known of sums, so there are none. Its name tells the period of a cohort.
 func Described(slug, formatting, description string) Field {
-	f := Field{Slug: slug, Type: Double, Description: description, Horizon: horizon(slug), foreign: true}
+	f := Field{Slug: slug, Type: Double, Description: description, Horizon: horizon(slug), Unknown: true}
 	if t, known := ForFormatting(formatting); known {
 		f.Type = t
 	}

@@ -36,7 +36,9 @@ func (o Options) describe(c table.Column) sinks.Column {
 		return sinks.Column{Description: f.Description}
 	}
 	f := metric(cmp.Or(c.Source, c.Name)) // a column of NULLs has a name only
-	f.Type = c.Type
+	if f.Unknown {
+		f.Type = c.Type
+	}
 	s := sinks.Column{Description: f.Description, Unit: f.Unit(), Additive: f.Summable(), Final: f.Final(o.adSpendMode())}
 	if o.FinalAfter > 0 && s.Final != "" {
 		s.Final = fmt.Sprintf("%d days after the period", o.FinalAfter)

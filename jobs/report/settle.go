@@ -271,7 +271,10 @@ func (f *fetch) place(ctx context.Context, d *doubt, total table.Part, columns, 
 		case where != "":
 			d.differences[i].Where = where
 		case only == nil: // and so they can't add up to that of the period
-			d.why = x.Metric + " by " + by[0] + " is the same in the service's totals as in the rows"
+			if d.why != "" {
+				d.why += "; "
+			}
+			d.why += x.Metric + " by " + by[0] + " is the same in the service's totals as in the rows"
 		}
 	}
 	if len(groups) == len(all) && len(all) > partition.MostPlaces {

@@ -144,8 +144,8 @@ func counted(job *bigquery.Job, w *work) error {
 	if w.query != "" {
 		return nil
 	}
-	wrote, told := loaded(job)
-	if !told {
+	wrote, known := loaded(job)
+	if !known {
 		return fmt.Errorf("job %s is done, but doesn't say how many rows it wrote; the new rows are visible, whole; repeat the put", job.ID())
 	}
 	if wrote != w.part.Rows {
@@ -155,13 +155,13 @@ func counted(job *bigquery.Job, w *work) error {
 	return nil
 }
 
-// loaded returns the number of rows that a load job wrote; told is false when the job's statistics lack it.
-func loaded(job *bigquery.Job) (rows int64, told bool) {
+// loaded returns the number of rows that a load job wrote; known is false when the job's statistics lack it.
+func loaded(job *bigquery.Job) (rows int64, known bool) {
 	if job.LastStatus() == nil || job.LastStatus().Statistics == nil {
 		return 0, false
 	}
-	load, told := job.LastStatus().Statistics.Details.(*bigquery.LoadStatistics)
-	if !told {
+	load, known := job.LastStatus().Statistics.Details.(*bigquery.LoadStatistics)
+	if !known {
 		return 0, false
 	}
 	return load.OutputRows, true

@@ -38,7 +38,7 @@ func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 	for {
 		seen = seen || at == m.DataPageOffset
 		peek, err := in.Peek(largestHeader)
-		if len(peek) == 0 && !seen && m.NumValues > 0 {
+		if len(peek) == 0 && !seen && at > start {
 			return errors.New("has a column whose data pages don't begin where it says")
 		}
 		if len(peek) == 0 {
