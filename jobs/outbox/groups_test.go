@@ -41,7 +41,7 @@ func TestTwoIDsChanged(t *testing.T) {
 		p := r.ordered("f", "1", m)
 		p.InFlight = 1
 		r.want(r.do(p).File, want)
-		r.sent(sent)
+		r.sentByID(sent)
 	}
 	change("a 1\nb 1\na+b 2\nc 1\nd 1\nb 3\nb+c 4", "2", "2 accepted, 5 duplicates, ended", "b 3, b+c 4")
 	change("b 1\na 1\na+b 2\nc 1\nd 1\nb 3\nb+c 4", "3", "7 duplicates, ended", "") // of each the same
@@ -60,7 +60,7 @@ func TestTwoIDsLate(t *testing.T) {
 	early := r.ordered("1", "1", lines("b past\na+b past\nb passed\na past\nc past\nd+e past\ne past"))
 	early.InFlight = 1
 	r.want(r.do(early).File, "3 accepted, 4 conflicts, ended")
-	r.sent("b past, e past, b passed")
+	r.sentByID("b past, e past, b passed")
 }
 
 // A record about two IDs that waits for a person holds up both, in this file and in later ones.
