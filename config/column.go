@@ -60,7 +60,7 @@ func didYouMeanDimension(name string) string {
 }
 
 // checkColumns sees that the columns that are known before the service is asked have good and distinct names.
-func checkColumns(d *strict.Decoder, r *Report, p *parts) {
+func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.Node) {
 	lines := map[string]int{}
 	// Names are compared without case, because BigQuery and most readers do so.
 	add := func(name, key string, n strict.Node) {
@@ -97,6 +97,11 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts) {
 		}
 		for _, m := range e.Metrics {
 			add(e.column(m), "events", p.events[i])
+		}
+	}
+	for _, name := range r.Drop {
+		if line, taken := lines[catalog.Fold(name)]; taken {
+			d.Fail(at["drop"], "drop: column %s is wanted on line %d; take it out of one of the two", name, line)
 		}
 	}
 	for _, t := range p.types {

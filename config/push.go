@@ -27,13 +27,19 @@ type Push struct {
 // MaxRejects is how much of a file may be refused: a share of its rows when Share is above 0, else a number of them.
 type MaxRejects struct {
 	Count int
-	Share float64 // 0.05 is 5 %
+	Share Share
 }
+
+// A Share is a part of a whole: 0.05 is 5 %.
+type Share float64
+
+// String is the share in percent, as the file has it.
+func (s Share) String() string { return strconv.FormatFloat(float64(s)*100, 'g', 12, 64) + "%" }
 
 // String is the value of the key.
 func (m MaxRejects) String() string {
 	if m.Share > 0 {
-		return strconv.FormatFloat(m.Share*100, 'g', 12, 64) + "%"
+		return m.Share.String()
 	}
 	return strconv.Itoa(m.Count)
 }
@@ -100,17 +106,37 @@ var source = strict.Checked(titled(bucketURL, "a URL such as gs://bucket/in/{dat
 
 var shareForm = strict.Expr(`^[0-9]{1,3}(\.[0-9]+)?%$`)
 
+// share is a number with a percent sign.
+var share = strict.Shape[Share]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (Share, bool) {
+		v, _ := d.Scalar(n)
+		if s, ok := readShare(v); ok {
+			return s, true
+		}
+		d.Fail(n, "%s: want a share above 0%% and up to 100%% such as 5%%, got %q", key, fmt.Sprint(v))
+		return 0, false
+	},
+	Schema: func() *jsonschema.Schema {
+		return &jsonschema.Schema{Title: "a share such as 5%", Type: "string", Pattern: shareForm.String()}
+	},
+}
+
+func readShare(v any) (Share, bool) {
+	s, _ := v.(string)
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
+	return Share(percent / 100), shareForm.MatchString(s) && err == nil && percent > 0 && percent <= 100
+}
+
 // maxRejects is a number of rows, or a share with a percent sign.
 var maxRejects = strict.Shape[MaxRejects]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (MaxRejects, bool) {
 		v, _ := d.Scalar(n)
 		if s, ok := v.(string); ok {
-			share, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
-			if shareForm.MatchString(s) && err == nil && share > 0 && share <= 100 {
-				return MaxRejects{Share: share / 100}, true
+			share, ok := readShare(v)
+			if !ok {
+				d.Fail(n, "%s: want a number of rows, or a share above 0%% and up to 100%% such as 5%%, got %q", key, s)
 			}
-			d.Fail(n, "%s: want a number of rows, or a share above 0%% and up to 100%% such as 5%%, got %q", key, s)
-			return MaxRejects{}, false
+			return MaxRejects{Share: share}, ok
 		}
 		count, ok := strict.Whole(0, 1_000_000_000).Read(d, n, key)
 		return MaxRejects{Count: count}, ok

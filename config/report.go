@@ -11,18 +11,20 @@ import (
 
 // Report is what a job of kind report asks the service for.
 type Report struct {
-	Start          Start  // first day wanted
-	Until          string // last day wanted: yesterday or today
-	Period         string // of a partition: day (by hour too), week, month, quarter, year, or whole without a date dimension
-	Lookback       int    // days before today that are fetched again while late data may still change them
-	Horizons       []int  // ages in days, ascending, above Lookback unless Probe: a partition is fetched once more when it is past each
-	Page           Page   // length of a window; zero when Period is whole
-	OnEmpty        string // guard, clear or keep
-	OnMissingEvent string // fail or null
-	NewColumns     string // now or later
-	Probe          bool   // inside Lookback, partitions whose totals haven't moved aren't fetched
-	Reconcile      string // warn, fail or off
-	FinalAfter     int    // days after its end from which a partition is final; -1: as the catalogue says
+	Start          Start    // first day wanted
+	Until          string   // last day wanted: yesterday or today
+	Period         string   // of a partition: day (by hour too), week, month, quarter, year, or whole without a date dimension
+	Lookback       int      // days before today that are fetched again while late data may still change them
+	Horizons       []int    // ages in days, ascending, above Lookback unless Probe: a partition is fetched once more when it is past each
+	Page           Page     // length of a window; zero when Period is whole
+	OnEmpty        string   // guard, clear or keep
+	Guard          Share    // an answer that takes away more than this is held back
+	OnMissingEvent string   // fail or null
+	NewColumns     string   // now or later
+	Drop           []string // columns that partitions lose, although the config lists them no more
+	Probe          bool     // inside Lookback, partitions whose totals haven't moved aren't fetched
+	Reconcile      string   // warn, fail or off
+	FinalAfter     int      // days after its end from which a partition is final; -1: as the catalogue says
 	Drift          Drift
 	Raw            Raw
 
@@ -70,7 +72,7 @@ var refusedParameters = map[string]string{
 // parameter.go.
 func reportKeys(j *Job) strict.Object {
 	r := &Report{
-		Until: "yesterday", OnEmpty: "guard", OnMissingEvent: "fail", NewColumns: "now", Codec: "zstd", UTCOffset: "+00:00",
+		Until: "yesterday", OnEmpty: "guard", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Codec: "zstd", UTCOffset: "+00:00",
 		Reconcile: "warn", FinalAfter: -1, Drift: Drift{Days: watchedDays},
 		Filters: map[string][]string{}, Types: map[string]catalog.Type{}, Parameters: DefaultParameters(),
 	}
@@ -97,8 +99,10 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("drift", drift, &r.Drift, "180d", "Days of final partitions that each run compares with the service's totals of today, in turn; those that moved are fetched again. warn compares 90d and leaves the rows, and off compares none. The default is 90d."),
 			strict.Optional("page", page, &r.Page, "7d", "Length of what one request asks for, in the unit of the finest date dimension. The default is 7d, 4w, 1m, 1q or 1y."),
 			strict.Optional("on_empty", strict.OneOf("guard", "clear", "keep"), &r.OnEmpty, "keep", "What happens to a period that had rows and has none now. guard fails it and leaves the old rows, clear empties it, and keep keeps the old rows and goes on."),
-			strict.Optional("on_missing_event", strict.OneOf("fail", "null"), &r.OnMissingEvent, "'null'", "What happens when an event is gone from the account. fail fails the job, and null fills the event's columns with NULL."),
+			strict.Optional("guard", share, &r.Guard, "80%", "How much of a period's rows, or of one of its metrics, an answer may take away. One that takes more, and at least 20 rows or 100 units, is held back: the old rows stay, and the service is asked again. When answers on three days agree, the last of them is published; accept publishes one before that. The default is 50%; of final periods that the service changes all the same it is at most 10%; 100% holds nothing back."),
+			strict.Optional("on_missing_event", strict.OneOf("fail", "null"), &r.OnMissingEvent, "'null'", "What happens when an event is gone from the account. fail fails the job, and null fills the event's columns with NULL in new periods; those that have values of it stay."),
 			strict.Optional("new_columns", strict.OneOf("now", "later"), &r.NewColumns, "later", "When partitions from before a metric was added get its column. now lets the next run fetch them again; later leaves them to backfill --missing-columns."),
+			strict.Optional("drop", strict.TextsOf(columnName), &r.Drop, "[cost]", "Columns to take out of every partition. A metric that is only taken out of metrics ends at a day: partitions that have it are still asked for it when they are fetched again. The next run fetches partitions that have one of these columns, without it."),
 			strict.Required("dimensions", strict.Items(dimension), &p.dimensions, "[day, app, network]", "What rows are grouped by. The finest date among the dimensions is the period of a partition; without a date the table is one partition. "+
 				"The service is asked for any name; one that the catalogue doesn't know is a column of texts."),
 			strict.Optional("metrics", strict.Items(metric), &p.metrics, "[installs, retention_rate_d7]", "Slugs of metrics. A report needs metrics, events or both."),
@@ -132,7 +136,7 @@ func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]stric
 	}
 	checkDimensions(d, r, p)
 	checkMetrics(d, r, p)
-	checkColumns(d, r, p)
+	checkColumns(d, r, p, at)
 	checkLookback(d, r, p, at["final_after"])
 }
 

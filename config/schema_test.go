@@ -24,6 +24,7 @@ var beyondSchema = map[string]string{
 	"job_doubled":            "duplicate",
 	"lease":                  "range",
 	"dimension_is_metric":    "columns",
+	"drop_wanted":            "duplicate",
 	"metric_is_dimension":    "columns",
 	"metric_partition_key":   "columns",
 	"not_utf8":               "encoding",

@@ -11,6 +11,7 @@ func TestSpelled(t *testing.T) {
 	for _, text := range []string{
 		"drift: warn", "drift: off", "drift: 5d", "drift: 90d", "lookback: auto", "lookback: probe", "lookback: 3", "lookback: 0",
 		"max_rejects: 0", "max_rejects: 7", "max_rejects: 5%", "max_rejects: 7%", "max_rejects: 0.5%", "max_rejects: 100%", "page: 12d",
+		"guard: 50%", "guard: 12.5%", "guard: 100%",
 	} {
 		key, want, _ := strings.Cut(text, ": ")
 		kind := "kind: report, start: -7d, currency: USD, dimensions: [day], metrics: [installs], sinks: ['mem://'], "
@@ -25,6 +26,8 @@ func TestSpelled(t *testing.T) {
 		switch j := c.Jobs[0]; key {
 		case "drift":
 			got = j.Report.Drift
+		case "guard":
+			got = j.Report.Guard
 		case "page":
 			got = j.Report.Page
 		case "max_rejects":

@@ -32,19 +32,23 @@ type cloud struct {
 	bucket    string // host:port
 
 	mu             sync.Mutex
-	numbers        http.Handler // what the service answers with
+	lists, numbers http.Handler // of apps and events; of reports
 	requests       int          // to the service
 	classA, classB int          // calls of the bucket, by how they are charged
 }
 
 func newCloud(t *testing.T, apps int, wait time.Duration) *cloud {
 	t.Helper()
-	c := &cloud{numbers: account(t, 7, apps, wait)}
+	c := &cloud{lists: account(t, 7, apps, wait)}
+	c.numbers = c.lists
 	c.service = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.count(&c.requests)
 		c.mu.Lock()
 		numbers := c.numbers
 		c.mu.Unlock()
+		if !strings.HasSuffix(r.URL.Path, "csv_report") {
+			numbers = c.lists
+		}
 		numbers.ServeHTTP(w, r)
 	}))
 	t.Cleanup(c.service.Close)

@@ -165,8 +165,9 @@ func TestBigQueryHoldsTheTruth(t *testing.T) {
 		t.Errorf("a second run: exit code %d, %d jobs more: %s", code, len(w.Jobs())-jobs, out)
 	}
 
-	other := startService(t, "--days", "80", "--seed", "11") // other campaigns under other names
+	other := s.restated(t, "--days", "80") // other campaigns under other names
 	day := today.AddDays(-5)
+	w.allNumbers(t)
 	w.edit(t, s.url, other.url)
 	if out, code := w.run("backfill", "installs", "--from", day.String(), "--to", day.String(), "--force"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
@@ -349,7 +350,8 @@ func (b breakage) String() string {
 func TestALateJobOfADeadRun(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
-	old, restated := startService(t, "--days", "30", "--apps", "2"), startService(t, "--days", "30", "--apps", "2", "--seed", "11")
+	old := startService(t, "--days", "30", "--apps", "2")
+	restated := old.restated(t, "--days", "30", "--apps", "2")
 	today := civil.DateOf(time.Now().UTC())
 	first, last := today.AddDays(-2), today.AddDays(-1)
 	for nth := 1; nth <= 2; nth++ {
@@ -364,6 +366,7 @@ func TestALateJobOfADeadRun(t *testing.T) {
 					t.Fatal("the night makes no job")
 				}
 			}
+			w.allNumbers(t)
 			w.edit(t, old.url, restated.url)
 			w.leases(living)
 			backfill, out := w.command(t.Context(), "backfill", "installs", "--from", first.String(), "--to", last.String(), "--force")

@@ -20,7 +20,8 @@ import (
 // are fetched again, and a table that was dropped or rolled back comes back.
 func TestIcebergNotices(t *testing.T) {
 	server := sinktest.StartCatalog(t)
-	s, other := startService(t, "--days", "30", "--apps", "2"), startService(t, "--days", "30", "--apps", "2", "--seed", "11")
+	s := startService(t, "--days", "30", "--apps", "2")
+	other := s.restated(t, "--days", "30", "--apps", "2")
 	today := civil.DateOf(time.Now().UTC())
 	first, last := today.AddDays(-3), today.AddDays(-1)
 	want := s.truth(t, first, last)
@@ -32,6 +33,7 @@ func TestIcebergNotices(t *testing.T) {
 	l.holds(t, want)
 
 	before := l.snapshots(t)
+	l.allNumbers(t)
 	l.edit(t, s.url, other.url)
 	l.settle(t, "run", "--force")
 	l.holds(t, other.truth(t, first, last))

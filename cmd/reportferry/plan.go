@@ -220,6 +220,10 @@ func reasons(due []refresh.Due) []string {
 			words = "for a new sink"
 		case refresh.Rebased:
 			words = "to rebaseline"
+		case refresh.Doubtful:
+			words = "to ask again, because they differ from the totals or are empty"
+		case refresh.Dropped:
+			words = "with columns to drop"
 		case refresh.NewColumns:
 			words = "lacking columns"
 		case refresh.Drifted:

@@ -114,7 +114,8 @@ func (w *shelf) settle(t *testing.T, args ...string) {
 func TestPostgresHoldsTheTruth(t *testing.T) {
 	server := sinktest.StartPostgres(t)
 	const days = 60
-	s, other := startService(t, "--days", "80", "--apps", "12"), startService(t, "--days", "80", "--apps", "12", "--seed", "11")
+	s := startService(t, "--days", "80", "--apps", "12")
+	other := s.restated(t, "--days", "80", "--apps", "12")
 	today := civil.DateOf(time.Now().UTC())
 	first, day, last := today.AddDays(-days), today.AddDays(-5), today.AddDays(-1)
 	want := s.truth(t, first, last)
@@ -131,6 +132,7 @@ func TestPostgresHoldsTheTruth(t *testing.T) {
 			if out, code := w.run("run", "--now"); code != 0 || w.loads(t) != loads {
 				t.Errorf("a second run: exit code %d, and wrote something: %s", code, out)
 			}
+			w.allNumbers(t)
 			w.edit(t, s.url, other.url)
 			if out, code := w.run("backfill", "installs", "--from", day.String(), "--to", day.String(), "--force"); code != 0 {
 				t.Fatalf("exit code %d: %s", code, out)
@@ -290,7 +292,8 @@ func (b shelfBreakage) String() string {
 // what the table holds, though the dead run's commit comes late.
 func TestPostgresALateCommitOfADeadRun(t *testing.T) {
 	server := sinktest.StartPostgres(t)
-	old, restated := startService(t, "--days", "30", "--apps", "2"), startService(t, "--days", "30", "--apps", "2", "--seed", "11")
+	old := startService(t, "--days", "30", "--apps", "2")
+	restated := old.restated(t, "--days", "30", "--apps", "2")
 	today := civil.DateOf(time.Now().UTC())
 	first, last := today.AddDays(-2), today.AddDays(-1)
 	for i, settings := range []string{asked, swapped} {
@@ -311,6 +314,7 @@ func TestPostgresALateCommitOfADeadRun(t *testing.T) {
 				broke := time.Now()
 				check(t, night.Process.Kill())
 				_ = night.Wait() // killed
+				w.allNumbers(t)
 				w.edit(t, old.url, restated.url)
 				w.leases(living)
 				w.settle(t, "backfill", "installs", "--from", first.String(), "--to", last.String(), "--force")

@@ -60,7 +60,8 @@ func TestPostgresViews(t *testing.T) {
 	}
 
 	// A restatement is in the view of them, once it was made again.
-	w.edit(t, s.url, startService(t, "--days", "30", "--apps", "2", "--seed", "11").url)
+	w.allNumbers(t)
+	w.edit(t, s.url, s.restated(t, "--days", "30", "--apps", "2").url)
 	w.settle(t, "run", "--force")
 	make()
 	if n := number("SELECT count(*) FROM #._reportferry_restatements WHERE metric = 'cost' AND delta <> 0"); n < 12 {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -87,6 +89,28 @@ func startService(t testing.TB, args ...string) *service {
 		t.Fatalf("the emulator says %q", line[:n])
 	}
 	return &service{address, cmd.Process.Pid}
+}
+
+// restated is the same account with all other numbers: reports come from an account of another seed, and lists of apps and events from
+// this one.
+func (s *service) restated(t testing.TB, args ...string) *service {
+	t.Helper()
+	other := startService(t, append(args, "--seed", "11")...)
+	to := func(at string) *httputil.ReverseProxy {
+		u, err := url.Parse(at)
+		check(t, err)
+		return httputil.NewSingleHostReverseProxy(u)
+	}
+	reports, lists := to(other.url), to(s.url)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/filters_data") || strings.HasSuffix(r.URL.Path, "/events") {
+			lists.ServeHTTP(w, r)
+			return
+		}
+		reports.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	return &service{front.URL, other.pid}
 }
 
 func (s *service) admin(t testing.TB, method, path string, body any) []byte {
@@ -177,6 +201,12 @@ func newPlace(t testing.TB, s *service, days, inFlight int, lease string) *place
 	text := fmt.Sprintf(testConfig, s.url, inFlight, dir, dir, lease, dir, days)
 	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), []byte(text), 0o600))
 	return &place{t: t, dir: dir, token: "secret-token-of-the-test", service: s}
+}
+
+// allNumbers lets answers pass that have nothing in common with what is recorded.
+func (p *place) allNumbers(t *testing.T) {
+	t.Helper()
+	p.edit(t, "kind: report", "kind: report\n    guard: 100%")
 }
 
 // command is the program as a process, not yet started.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/accept"
 	"github.com/reportferry/reportferry/cmd/reportferry/apps"
 	"github.com/reportferry/reportferry/cmd/reportferry/complete"
 	"github.com/reportferry/reportferry/cmd/reportferry/console"
@@ -102,7 +103,7 @@ REPORTFERRY_DEADLINE are the defaults of the flags of these names.
 		`"{{.CommandPath}} [command] --help" says more about a command.`,
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), newPlan(p), inspect.Status(p), runs.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
+	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), accept.New(p), newPlan(p), inspect.Status(p), runs.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
 		serve.New(p, scheduled), notify.New(p), console.New(p, freeHeap), query.Events(p), query.Report(p), fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), show.New(p), emulate.New(p, freeHeap), newVersion())
 	complete.Flags(p, root)
 	usage.Explain(root)

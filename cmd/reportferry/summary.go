@@ -42,6 +42,9 @@ func (d *display) summary(r ledger.Run) {
 	case left > 0:
 		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left, human.Plural(len(r.Results), "job"))
 	}
+	if n := heldBack(r.Results); n > 0 && !d.json {
+		fmt.Fprintf(d.out, "%s keep their old rows, because the answer takes good rows away; see status.\n", human.Plural(n, "partition"))
+	}
 	if n := unreconciled(r.Results); n > 0 && !d.json {
 		fmt.Fprintf(d.out, "%s published, and not reconciled with the service's totals.\n", human.Plural(n, "partition"))
 	}
@@ -57,6 +60,14 @@ func leaving(results []ledger.Result) (n int) {
 		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Outcome.Unkept+r.Outcome.Unseen+r.Rest.Lacking.Partitions > 0 {
 			n++
 		}
+	}
+	return n
+}
+
+// heldBack counts the partitions of which the answer isn't published, in this run or since an earlier one.
+func heldBack(results []ledger.Result) (n int) {
+	for _, r := range results {
+		n += r.Outcome.HeldBack + r.Outcome.Standing
 	}
 	return n
 }
@@ -82,7 +93,7 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	o := res.Outcome
 	args := []any{
 		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
-		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "unreconciled", o.Unreconciled,
+		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "held_back", o.HeldBack + o.Standing, "standing", o.Standing, "unreconciled", o.Unreconciled,
 		"compared", o.Compared, "moved", o.Moved, "moved_and_left", o.Drifted, "not_compared", o.Unseen, "left", res.Left,
 		"stopped", res.Stopped, "lacking", res.Rest.Lacking.Partitions, "lost", res.Rest.Lost, "requests", o.Requests,
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,

@@ -162,8 +162,8 @@ func TestEightTasksBackfill(t *testing.T) {
 	if twice > again {
 		t.Errorf("%d windows were asked for again, want at most those of the killed task and of the stopped one: %v", twice, windows)
 	}
-	if most > perSecond {
-		t.Errorf("%d requests in one second, want at most %d", most, perSecond)
+	if most > perSecond+1 { // the task that was killed sends its first one anew
+		t.Errorf("%d requests in one second, want at most %d, and one", most, perSecond)
 	}
 }
 

@@ -30,6 +30,7 @@ func lacks(j seen) (list []problem) {
 		command   string
 		rank      int
 	}{
+		{refresh.HeldBack, " of which the newest answer isn't published, because it takes good rows away", "Runs ask again. If the rows may go:", "accept", rankHeldBack},
 		{refresh.Differs, " with rows that don't add up to the service's totals", "Runs compare again while the service restates; to fetch them now:", "backfill", rankDiffers},
 		{refresh.MovedAndLeft, " that had been final and that the service has changed since; the rows stay (drift: warn)", "To take the new numbers:", "backfill", rankLeft},
 		{refresh.ChangedFinal, " that changed after being final; the new numbers are published", "What they were before:", "history", rankChanged},
@@ -41,6 +42,9 @@ func lacks(j seen) (list []problem) {
 		p := problem{Job: j.Name, State: stateOf(of.condition), What: plural(len(at), "partition") + of.what, Advice: of.advice, rank: of.rank}
 		for i, e := range slices.Backward(at) { // the newest first
 			text := day(e.Partition)
+			if of.condition == refresh.HeldBack {
+				text += ": " + e.Record.HeldBack.Why
+			}
 			if e.Record.Control != nil && of.condition == refresh.Differs {
 				text += ": " + e.Record.Control.Say()
 			}

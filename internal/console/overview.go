@@ -85,6 +85,8 @@ func light(s sight, j seen) (state, string) {
 		return neverRun, "no run of it is recorded"
 	case j.look.Missing() > 0:
 		return late, plural(j.look.Missing(), "partition") + " missing"
+	case standing.HeldBack > 0:
+		return differs, plural(standing.HeldBack, "partition") + " of which an answer is held back"
 	case standing.Unreconciled > 0:
 		return differs, plural(standing.Unreconciled, "partition") + " differs from the service's totals"
 	case standing.Moved+standing.Left > 0:

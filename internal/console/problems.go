@@ -34,6 +34,7 @@ const (
 	rankCutOff
 	rankMissing
 	rankRefused
+	rankHeldBack
 	rankDiffers
 	rankDoubt
 	rankLeft

@@ -27,6 +27,7 @@ var conditions = map[refresh.Condition]state{
 	refresh.CutOff:       {"bad", "⚠", "interrupted"},
 	refresh.Absent:       {"bad", "□", "missing"},
 	refresh.Gone:         {"lost", "⊘", "can't be fetched any more"},
+	refresh.HeldBack:     {"warn", "⊟", "held back"},
 	refresh.Differs:      {"warn", "≠", "unreconciled"},
 	refresh.ChangedFinal: {"warn", "▲", "changed after final"},
 	refresh.MovedAndLeft: {"warn", "△", "moved and left"},

@@ -62,6 +62,7 @@ const (
 	FaultDropDay    = wire.FaultDropDay
 	FaultCutRows    = wire.FaultCutRows
 	FaultDropApp    = wire.FaultDropApp
+	FaultHideApp    = wire.FaultHideApp
 
 	OfRows   = wire.OfRows
 	OfTotals = wire.OfTotals

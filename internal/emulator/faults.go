@@ -33,7 +33,7 @@ func looksAt(f Fault, u *url.URL, query url.Values, now time.Time) bool {
 	if !matches(f.Path, f.Query, u) {
 		return false
 	}
-	if f.Silent() && !report.Has(f.Of, query.Get("dimensions")) {
+	if f.Silent() && f.Hidden() == "" && !report.Has(f.Of, query.Get("dimensions")) {
 		return false
 	}
 	if f.MinDays > 0 {

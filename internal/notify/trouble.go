@@ -9,6 +9,7 @@ import (
 const (
 	Failed            = "failed"              // units that failed in the last run that tried them
 	Stale             = "stale"               // partitions that a fetch would bring by now
+	HeldBack          = "held_back"           // answers that aren't published, because they take good rows away
 	Unreconciled      = "unreconciled"        // rows that differ from the service's totals
 	ChangedAfterFinal = "changed_after_final" // numbers that moved after they had been final
 	Conflict          = "conflict"            // somebody else writes the same table
@@ -18,7 +19,7 @@ const (
 )
 
 // Reasons lists them all, those first that want a person most.
-var Reasons = []string{Denied, Conflict, Schema, Failed, Stale, Unreconciled, ChangedAfterFinal, Resolved}
+var Reasons = []string{Denied, Conflict, Schema, Failed, Stale, HeldBack, Unreconciled, ChangedAfterFinal, Resolved}
 
 // A Trouble is something wrong with a job.
 type Trouble struct {
@@ -43,7 +44,7 @@ func (t Trouble) about() string {
 
 // titles are the reasons in words.
 var titles = map[string]string{
-	Failed: "failed", Stale: "missing", Unreconciled: "differs from the service's totals", ChangedAfterFinal: "changed after being final",
+	Failed: "failed", Stale: "missing", HeldBack: "an answer is held back", Unreconciled: "differs from the service's totals", ChangedAfterFinal: "changed after being final",
 	Conflict: "another writer", Schema: "the service has no such column or event any more", Denied: "access denied",
 }
 

@@ -51,6 +51,7 @@ var ofTables = []gauge{
 	counted("table.missing_partitions", "Partitions that a fetch would bring by now.", func(s console.Seen) int { return s.Found.Missing() }),
 	counted("table.due_partitions", "Partitions that a run would fetch now.", func(s console.Seen) int { return len(s.Found.Due) }),
 	counted("table.unreconciled_partitions", "Partitions whose rows differ from the service's totals.", func(s console.Seen) int { return s.Found.Standing.Unreconciled }),
+	counted("table.held_back_partitions", "Partitions of which the newest answer isn't published, because it takes good rows away.", func(s console.Seen) int { return s.Found.Standing.HeldBack }),
 	counted("table.changed_after_final_partitions", "Partitions whose numbers changed after they had been final.", func(s console.Seen) int {
 		return s.Found.Standing.Moved + s.Found.Standing.Left
 	}),
@@ -135,7 +136,7 @@ func worst(list []console.Seen) []console.Seen {
 		if s.Look == nil {
 			return 0
 		}
-		return s.Found.Missing() + s.Found.Standing.Unreconciled + s.Found.Standing.Moved + s.Found.Standing.Left
+		return s.Found.Missing() + s.Found.Standing.HeldBack + s.Found.Standing.Unreconciled + s.Found.Standing.Moved + s.Found.Standing.Left
 	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b console.Seen) int {

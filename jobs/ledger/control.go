@@ -45,9 +45,9 @@ func (c Control) Say() string {
 func (d Difference) say() string {
 	total := "nothing"
 	if d.Total != "" {
-		total = plainly(d.Total)
+		total = Plain(d.Total)
 	}
-	text := d.Metric + " " + total + " by the service's total, " + plainly(d.Rows) + " in the rows"
+	text := d.Metric + " " + total + " by the service's total, " + Plain(d.Rows) + " in the rows"
 	if d.Where == "" {
 		return text
 	}
@@ -67,8 +67,8 @@ func (c Control) Headline() string {
 	return "the rows differ from the service's totals"
 }
 
-// plainly leaves out zeros that end a decimal.
-func plainly(number string) string {
+// Plain leaves out zeros that end a decimal.
+func Plain(number string) string {
 	if !strings.Contains(number, ".") || strings.Contains(number, "e") {
 		return number
 	}

@@ -54,9 +54,7 @@ func (c *cursor) entry(e *Record) {
 		case "shape":
 			e.Shape = c.string()
 		case "sums":
-			e.Sums = make(map[string]string, c.sums)
-			c.object(func(key string) { e.Sums[key] = c.string() })
-			c.sums = len(e.Sums)
+			e.Sums = c.texts()
 		case "receipts":
 			c.list('[', ']', func() { e.Receipts = append(e.Receipts, c.receipt()) })
 		case "segment":
@@ -73,10 +71,69 @@ func (c *cursor) entry(e *Record) {
 			e.Control = c.control()
 		case "raw":
 			c.list('[', ']', func() { e.Raw = append(e.Raw, c.string()) })
+		case "asked":
+			e.Asked = int(c.int())
+		case "same":
+			e.Same = int(c.int())
+		case "scope":
+			e.Scope = c.string()
+		case "held_back":
+			e.HeldBack = c.heldBack()
+		case "accepted":
+			e.Accepted = c.acceptance()
 		default:
 			c.bad = true
 		}
 	})
+}
+
+func (c *cursor) texts() map[string]string {
+	m := make(map[string]string, c.sums)
+	c.object(func(key string) { m[key] = c.string() })
+	c.sums = len(m)
+	return m
+}
+
+func (c *cursor) heldBack() *HeldBack {
+	h := &HeldBack{}
+	c.object(func(key string) {
+		switch key {
+		case "why":
+			h.Why = c.string()
+		case "run":
+			h.Run = c.string()
+		case "since":
+			h.Since = c.time()
+		case "last":
+			h.Last = c.time()
+		case "days":
+			h.Days = int(c.int())
+		case "rows":
+			h.Rows = c.int()
+		case "sums":
+			h.Sums = c.texts()
+		case "accepted":
+			h.Accepted = c.acceptance()
+		default:
+			c.bad = true
+		}
+	})
+	return h
+}
+
+func (c *cursor) acceptance() *Acceptance {
+	a := &Acceptance{}
+	c.object(func(key string) {
+		switch key {
+		case "at":
+			a.At = c.time()
+		case "reason":
+			a.Reason = c.string()
+		default:
+			c.bad = true
+		}
+	})
+	return a
 }
 
 func (c *cursor) receipt() (r sinks.Receipt) {

@@ -97,6 +97,9 @@ func TestDecodeEntriesKnowsAllFields(t *testing.T) {
 	e.Cause, e.Seq, e.After, e.Segment = `"none" & <nothing>`, 7, 5, 3
 	e.Reason, e.Since, e.Finality, e.Moved, e.Raw = "lookback", e.Fetched.Add(-time.Hour), "final", true, []string{"a.csv.zst", "b.csv.zst"}
 	e.Control = &Control{Unreconciled, "why", []Difference{{"cost", "69.96", "211.12", "app_token abc123"}}}
+	e.Scope, e.Asked, e.Same = "scope", 5, 2
+	e.Accepted = &Acceptance{e.Fetched, "a day without ads"}
+	e.HeldBack = &HeldBack{"why", "run", e.Fetched, e.Since, 2, 7, map[string]string{"cost": "1.5"}, e.Accepted}
 	for v, i := reflect.ValueOf(e), 0; i < v.NumField(); i++ {
 		if v.Field(i).IsZero() {
 			t.Errorf("the test's record lacks %s", v.Type().Field(i).Name)
@@ -107,7 +110,7 @@ func TestDecodeEntriesKnowsAllFields(t *testing.T) {
 			t.Errorf("the test's receipt lacks %s", v.Type().Field(i).Name)
 		}
 	}
-	for _, of := range []any{*e.Control, e.Control.Differences[0]} {
+	for _, of := range []any{*e.Control, e.Control.Differences[0], *e.HeldBack, *e.Accepted} {
 		for v, i := reflect.ValueOf(of), 0; i < v.NumField(); i++ {
 			if v.Field(i).IsZero() {
 				t.Errorf("the test's %T lacks %s", of, v.Type().Field(i).Name)

@@ -34,6 +34,12 @@ type Record struct {
 	Moved    bool      `json:"changed_after_final,omitempty"` // the content replaced another one that was final
 	Control  *Control  `json:"control,omitempty"`             // nil in records of earlier versions, and of kinds that have no totals
 	Raw      []string  `json:"raw,omitempty"`                 // keys of the kept answers that it was made from
+
+	Asked    int         `json:"asked,omitempty"`     // on how many days it was asked again, because it has no rows, or they differ from the totals
+	Same     int         `json:"same,omitempty"`      // how many of the last of those days brought the same
+	Scope    string      `json:"scope,omitempty"`     // ID of the apps that the token showed; empty: it isn't known
+	HeldBack *HeldBack   `json:"held_back,omitempty"` // the newest answer, when it must not replace these rows; all else is of the fetch before
+	Accepted *Acceptance `json:"accepted,omitempty"`  // why an answer was published that would have been held back
 }
 
 // Records are the newest records of a table, by partition.
@@ -122,3 +128,31 @@ func (t Target) Gave(r sinks.Receipt) bool {
 	}
 	return r.Sink == t.Name && !t.NamesMore
 }
+
+// A HeldBack is the last answer that was not published, because it would have taken away rows that are better vouched for.
+type HeldBack struct {
+	Why      string            `json:"why"`
+	Run      string            `json:"run"`   // that fetched it
+	Since    time.Time         `json:"since"` // when the first of such answers was fetched
+	Last     time.Time         `json:"last"`  // when this one was
+	Days     int               `json:"days"`  // on which answers have said about the same
+	Rows     int64             `json:"rows"`
+	Sums     map[string]string `json:"sums,omitempty"`
+	Accepted *Acceptance       `json:"accepted,omitempty"` // the next answer is published, whatever it has
+}
+
+// An Acceptance says why an answer was published that would have been held back.
+type Acceptance struct {
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason"`
+}
+
+// Differs tells whether the rows differ from the service's totals, or nobody knows, because those couldn't be had.
+func (e Record) Differs() bool { return e.Control != nil && e.Control.State == Unreconciled }
+
+// Stands tells whether three answers on different days had the same rows, which differ from the totals in the same way: asking again
+// won't end that.
+func (e Record) Stands() bool { return e.Differs() && e.Same >= 2 }
+
+// Waits tells whether an answer was held back that nobody has accepted.
+func (e Record) Waits() bool { return e.HeldBack != nil && e.HeldBack.Accepted == nil }

@@ -34,8 +34,8 @@ func (r Result) Succeeded() bool {
 	return len(r.Failures) == 0 && len(r.Errs) == 0 && r.Left == 0 && !r.Stopped && r.Outcome.Waiting == 0 && got
 }
 
-// An Outcome counts what came of a unit, or of many. Each partition is counted once: as written, unchanged, empty, kept
-// or failed.
+// An Outcome counts what came of a unit, or of many. Each partition is counted once: as written, unchanged, empty, kept,
+// failed, held back or standing.
 type Outcome struct {
 	Windows   int `json:"windows"`
 	Held      int `json:"held"` // windows that another process holds
@@ -44,6 +44,8 @@ type Outcome struct {
 	Empty     int `json:"empty"`
 	Kept      int `json:"kept"` // empty in the answer, old rows kept as on_empty asks
 	Failed    int `json:"failed"`
+	HeldBack  int `json:"held_back,omitempty"` // of which the answer isn't published, because it takes good rows away
+	Standing  int `json:"standing,omitempty"`  // held back, or differing from the totals, since an earlier run: nothing new to tell of
 
 	Unreconciled int `json:"unreconciled,omitempty"` // partitions whose rows differ from the service's totals
 	Moved        int `json:"moved,omitempty"`        // final partitions whose numbers changed all the same
@@ -79,6 +81,8 @@ func (t *Outcome) Add(o Outcome) {
 	t.Empty += o.Empty
 	t.Kept += o.Kept
 	t.Failed += o.Failed
+	t.HeldBack += o.HeldBack
+	t.Standing += o.Standing
 	t.Unreconciled += o.Unreconciled
 	t.Moved += o.Moved
 	t.Probed += o.Probed

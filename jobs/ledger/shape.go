@@ -108,3 +108,48 @@ func keysOf(maps ...map[string]string) []string {
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
+
+// A Scope says which apps a token showed when partitions were fetched. Records name it by its ID; it is stored once.
+type Scope struct {
+	Source string   `json:"source"` // the endpoint that lists the apps; empty: none did
+	Apps   []string `json:"apps"`   // tokens, ascending
+}
+
+// ID is a checksum of the scope; empty when nothing is known.
+func (s Scope) ID() string {
+	if s.Source == "" {
+		return ""
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic("jobs: a scope is plain data: " + err.Error())
+	}
+	return checksum(raw)
+}
+
+// Lacks names the apps that s has and now doesn't. Of lists from two sources it names none, because each has its own reasons to leave
+// an app out.
+func (s Scope) Lacks(now Scope) []string {
+	if s.Source != now.Source {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Apps), func(app string) bool { return slices.Contains(now.Apps, app) })
+}
+
+// SaveScope stores a scope before the first record that names it.
+func (t *Table) SaveScope(ctx context.Context, s Scope) error {
+	_, err := t.ledger.createOwn(ctx, t.prefix("scopes")+s.ID()+".json", s) // another's is the same: the key is a checksum
+	return err
+}
+
+// ScopeOf is the scope that a record names; the zero one when it names none.
+func (t *Table) ScopeOf(ctx context.Context, e Record) (s Scope, err error) {
+	if e.Scope == "" {
+		return s, nil
+	}
+	key := t.prefix("scopes") + e.Scope + ".json"
+	if err = t.ledger.read(ctx, key, &s); isNotFound(err) {
+		return s, t.gone(key, "the record of "+e.Partition.String())
+	}
+	return s, err
+}

@@ -89,6 +89,7 @@ func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
 // A Stale says how a recorded shape falls short of the table's: its partitions must be fetched again.
 type Stale struct {
 	Rebased bool     // its numbers have another meaning
+	Drops   bool     // it has columns that the table is to lose
 	Lacks   []string // columns that the table has by now, and files of this shape have not, or have NULLs in
 }
 

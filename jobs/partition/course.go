@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -13,7 +14,8 @@ import (
 // A Result is what became of a publication.
 type Result struct {
 	State ledger.State
-	Size  int64 // bytes put, summed over all targets
+	Size  int64            // bytes put, summed over all targets
+	Held  *ledger.HeldBack // the answer isn't published; nil: it is
 	Err   error
 }
 
@@ -158,7 +160,7 @@ func (t *Table) prepare(ctx context.Context, w *course) error {
 	w.e = ledger.Record{
 		Partition: p.Part.Partition, After: old.Seq, Run: p.Run, Fetched: p.Fetched, State: ledger.Written,
 		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
-		Reason: string(p.Reason), Finality: p.Finality, Control: p.Control, Raw: p.Raw, Since: p.Fetched, Moved: old.Moved,
+		Reason: string(p.Reason), Finality: p.Finality, Control: p.Control, Raw: p.Raw, Scope: cmp.Or(p.Scope, old.Scope), Since: p.Fetched, Moved: old.Moved,
 	}
 	compare(&w.e, old, p.Replayed)
 	if p.Part.Rows == 0 {
@@ -168,10 +170,18 @@ func (t *Table) prepare(ctx context.Context, w *course) error {
 			return err
 		}
 		if over {
+			count(&w.e, old)
 			w.only = &w.e
 			return nil
 		}
 	}
+	if w.Held = hold(p, &w.e); w.Held != nil {
+		kept := old
+		kept.After, kept.HeldBack = old.Seq, w.Held
+		w.only = &kept
+		return nil
+	}
+	count(&w.e, old)
 	w.stale = t.o.Targets
 	if !p.Again {
 		w.stale = t.keepReceipts(&w.e, old)

@@ -22,6 +22,8 @@ type Answer struct {
 
 	Control map[civil.Date]*ledger.Control // how each partition compares with the service's totals; nil: it has none
 	Raw     []string                       // keys of the kept answers, none if none are kept
+	Scope   string                         // ID of the ledger.Scope that the token showed; empty: it isn't known
+	Hidden  map[civil.Date][]string        // apps that the token showed when a partition was fetched last, and shows no more
 
 	Replayed time.Time // when the answer was read again, which was kept; zero: the service has just given it
 
@@ -104,18 +106,31 @@ func (t *Table) publication(d Definition, w refresh.Window, a Answer, part table
 		},
 		Base: w.Base[part.Partition], Run: t.o.Run, Reason: w.Reason(part.Partition), Fetched: a.Fetched, Replayed: a.Replayed, Cause: a.cause(),
 		Finality: d.Rules.Finality(part.Partition, a.Fetched).State, Shape: d.Shape.ID(), Sums: part.Sums,
-		Control: a.Control[part.Partition], Raw: a.Raw, OnEmpty: t.o.OnEmpty, Again: t.o.Again,
+		Control: a.Control[part.Partition], Raw: a.Raw, Scope: a.Scope, Hidden: a.Hidden[part.Partition], OnEmpty: t.o.OnEmpty, Guard: t.o.Guard, Again: t.o.Again,
 		Warn: func(err error) { t.o.Log.Warn("the sink has a remark", "job", t.o.Job, "run", t.o.Run, "error", err) },
 	}
 }
 
 // tell counts a partition that was published, and says what is to be known of it.
 func (t *Table) tell(w refresh.Window, a Answer, part table.Part, r Result, out *ledger.Outcome) {
+	if r.Held != nil {
+		if r.Held.Since.Equal(r.Held.Last) {
+			out.HeldBack++
+		} else {
+			out.Standing++
+		}
+		t.o.Log.Warn("an answer is held back, and the old rows stay", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "difference", r.Held.Why)
+		return
+	}
 	out.Rows += part.Rows
 	out.ParquetBytes += r.Size
 	out.Count(r.State)
 	if c := a.Control[part.Partition]; c != nil && c.State == ledger.Unreconciled {
-		out.Unreconciled++
+		if e, _ := t.Record(part.Partition); e.Stands() {
+			out.Standing++
+		} else {
+			out.Unreconciled++
+		}
 		t.o.Log.Warn(c.Headline(), "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "difference", c.Say())
 	}
 	if t.moved(w.Base[part.Partition], a.Fetched) {

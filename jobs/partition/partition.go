@@ -38,6 +38,7 @@ type Options struct {
 	Hold     int // as table.Options has it
 	Budget   *table.Budget
 	OnEmpty  OnEmpty
+	Guard    float64      // as Publication has it
 	Again    bool         // put whatever the ledger says the sinks hold, and over what others put there
 	Log      *slog.Logger // nil: nothing is logged
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"reflect"
 	"slices"
 	"time"
 
@@ -40,8 +41,11 @@ type Publication struct {
 	Finality string          // of the fetch: see refresh.Finality
 	Control  *ledger.Control // nil: there are no totals to compare with
 	Raw      []string        // keys of the kept answers
+	Scope    string          // as Answer has it
+	Hidden   []string        // as Answer has it
 	OnEmpty  OnEmpty
-	Again    bool // put it whatever the ledger says the sinks hold, and over what others put there
+	Guard    float64 // the share of the rows, or of a metric, above which an answer that takes it away is held back; 0: none is
+	Again    bool    // put it whatever the ledger says the sinks hold, and over what others put there
 
 	// Warn is told of problems that do no harm, such as what a sink couldn't tidy up or can't promise; nil: nobody is.
 	Warn func(error)
@@ -99,14 +103,32 @@ func compare(e *ledger.Record, old ledger.Record, replayed time.Time) {
 		if old.Since.IsZero() {
 			e.Since = old.Fetched
 		}
+		e.Accepted = old.Accepted
 		return
 	case !replayed.IsZero():
 		e.Since = replayed
 		return
-	case old.Shape != e.Shape && sumsAgree(old.Sums, e.Sums):
+	case old.Shape != e.Shape && SumsAgree(old.Sums, e.Sums):
 		return
 	}
 	e.Moved = e.Moved || wasFinal(old, e)
+}
+
+// count says on how many days the service was asked again about rows that differ from its totals, or about none, and how many of the last
+// of these days brought the same.
+func count(e *ledger.Record, old ledger.Record) {
+	empty := e.State == ledger.Empty && old.State == ledger.Empty
+	if differs := e.Differs() && old.Differs(); !empty && !differs {
+		return
+	}
+	same := e.Hash == old.Hash && e.Rows == old.Rows && e.Shape == old.Shape && (empty || reflect.DeepEqual(e.Control, old.Control))
+	e.Asked, e.Same = old.Asked, old.Same
+	if day(e.Fetched) != day(old.Fetched) {
+		e.Asked, e.Same = e.Asked+1, e.Same+1
+	}
+	if !same {
+		e.Same = 0
+	}
 }
 
 // repeats tells whether a replay came to what is recorded already, so that no other record is needed.
@@ -115,8 +137,8 @@ func repeats(e, old ledger.Record) bool {
 		e.Shape == old.Shape && e.Fetched.Equal(old.Fetched) && len(e.Receipts) == len(old.Receipts)
 }
 
-// sumsAgree tells whether the columns that both have the sums of have the same ones.
-func sumsAgree(a, b map[string]string) bool {
+// SumsAgree tells whether the columns that both have the sums of have the same ones.
+func SumsAgree(a, b map[string]string) bool {
 	for name, text := range a {
 		x, ok := new(big.Rat).SetString(text)
 		y, both := new(big.Rat).SetString(b[name])

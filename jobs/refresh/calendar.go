@@ -21,6 +21,7 @@ const (
 	CutOff       Condition = "interrupted"
 	Absent       Condition = "missing"
 	Gone         Condition = "can't be fetched any more"
+	HeldBack     Condition = "held back" // the newest answer isn't published, because it takes good rows away
 	Differs      Condition = "unreconciled"
 	ChangedFinal Condition = "changed after final"
 	MovedAndLeft Condition = "moved and left" // it was final, the service has changed it since, and drift: warn leaves it
@@ -30,7 +31,7 @@ const (
 
 // Conditions lists them all in that order.
 var Conditions = []Condition{
-	Running, Broken, CutOff, Absent, Gone, Differs, ChangedFinal, MovedAndLeft, NotYet, WithoutRows, Partial, Restating, Final,
+	Running, Broken, CutOff, Absent, Gone, HeldBack, Differs, ChangedFinal, MovedAndLeft, NotYet, WithoutRows, Partial, Restating, Final,
 }
 
 // An Entry says how one partition of a table is by now.
@@ -104,6 +105,8 @@ func (r Rules) condition(e ledger.Record, f Finality) Condition {
 	switch {
 	case e.State == ledger.Publishing: // before Start, where there are no gaps
 		return CutOff
+	case e.Waits():
+		return HeldBack
 	case e.Control != nil && e.Control.State == ledger.Unreconciled:
 		return Differs
 	case e.Moved:

@@ -80,7 +80,7 @@ func (r Rules) firedFrom(moment, now time.Time) bool { return Fired(r.Schedule, 
 func (r Rules) wanted(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, time.Time) {
 	stale, isStale := r.stale(e)
 	if recorded && e.State != ledger.Publishing && !isStale && r.longSettled(partition, e.Fetched) && e.Reached(r.Targets) && !r.Changed[partition] &&
-		!e.Fetched.Before(r.Moved[partition]) {
+		!r.doubtful(e) && !e.Fetched.Before(r.Moved[partition]) {
 		return "", time.Time{}
 	}
 	ready := r.ready(now, partition)
@@ -110,6 +110,8 @@ func (r Rules) stale(e ledger.Record) (Reason, bool) {
 		return Rebased, true
 	case len(how.Lacks) > 0 && e.Rows > 0 && !r.LaterColumns:
 		return NewColumns, true
+	case how.Drops && e.Rows > 0:
+		return Dropped, true
 	}
 	return "", false
 }
@@ -140,7 +142,7 @@ func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Rec
 	case r.Period == Whole:
 		return "", since
 	case !e.Fetched.Before(r.end(partition, r.settled())):
-		return "", since
+		return r.askAgain(since, e)
 	case e.Fetched.Before(r.end(partition, 0)):
 		return Unfinished, since
 	case e.Fetched.Before(r.end(partition, r.Lookback)):
@@ -151,7 +153,7 @@ func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Rec
 			return Horizon, final // one fetch after several horizons makes all of them final
 		}
 	}
-	return "", since
+	return r.askAgain(since, e)
 }
 
 // settled is how many days after its end a period is restated no more.

@@ -54,6 +54,9 @@ type Rules struct {
 	// are fetched after that moment; before Start they aren't.
 	Moved map[civil.Date]time.Time
 
+	// Suspected are partitions without rows, although the periods on each side of them have some: see Suspected.
+	Suspected map[civil.Date]bool
+
 	// Leaving are partitions that have moved as those of Moved have, of a job that leaves them as recorded.
 	Leaving map[civil.Date]time.Time
 

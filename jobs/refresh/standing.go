@@ -19,6 +19,8 @@ type Standing struct {
 	Through   *civil.Date `json:"final_through,omitempty"` // from the oldest one to this one all are final
 	Doubtful  int         `json:"doubtful,omitempty"`      // a put was interrupted
 
+	HeldBack int `json:"held_back,omitempty"` // of which the newest answer isn't published
+
 	Reconciled   int `json:"reconciled"`
 	Unreconciled int `json:"unreconciled"`
 	Unchecked    int `json:"unchecked"`
@@ -53,6 +55,9 @@ func StandingOf(now time.Time, r Rules, done ledger.Records) (s Standing) {
 		}
 		if e.Moved {
 			s.Moved++
+		}
+		if e.Waits() {
+			s.HeldBack++
 		}
 		if e.Fetched.Before(r.Leaving[partition]) {
 			s.Left++

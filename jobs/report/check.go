@@ -85,7 +85,7 @@ func (f *fetch) compare(ctx context.Context, e ledger.Record, recorded ledger.Sh
 
 // askAs fetches a partition with other columns than the table's, and doesn't keep the content.
 func (f *fetch) askAs(ctx context.Context, partition civil.Date, cols *columns) (table.Part, error) {
-	f.cols, f.trial = cols, &trial{}
+	f.cols = cols
 	a, err := f.ask(ctx, []civil.Date{partition}, nil)
 	if err != nil {
 		return table.Part{}, err

@@ -25,6 +25,8 @@ type column struct {
 type columns struct {
 	partition.Definition
 	totalled []table.Column // those whose sums are compared with the service's totals
+	all      []column       // without those that tell of the fetch
+	kept     []string       // names of those that the config doesn't ask for, and that recorded partitions have values in
 }
 
 // fixedColumns are the dimensions and metrics that the config names. None of them needs the service.
@@ -81,8 +83,7 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 		}
 		cols = append(cols, events...)
 	}
-	cols = append(cols, p.o.stamps()...)
-	if err := unique(cols); err != nil {
+	if err := unique(append(slices.Clone(cols), p.o.stamps()...)); err != nil {
 		return nil, err
 	}
 	c := p.define(cols)
@@ -106,10 +107,12 @@ func (o Options) stamps() (cols []column) {
 	return cols
 }
 
-// define makes the table of its columns.
+// define makes the table of its columns, to which it adds those that tell of the fetch.
 func (k *Kind) define(cols []column) *columns {
-	c := newColumns(shapeOf(k.o, cols))
-	for _, col := range cols {
+	stamped := append(slices.Clone(cols), k.o.stamps()...)
+	c := newColumns(shapeOf(k.o, stamped))
+	c.all = cols
+	for _, col := range stamped {
 		if c.add(col.Column); col.totalled() && col.Source != "" {
 			c.totalled = append(c.totalled, col.Column)
 		}

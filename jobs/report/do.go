@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,19 +31,23 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 		return ledger.Outcome{}, err
 	}
 	var m adjust.Meter
-	f := &fetch{plan: p, claim: claim, window: window, client: p.o.Client.Metered(&m), trial: &p.trial}
-	if f.cols, err = p.resolve(ctx, f.client); err == nil {
-		f.unchecked = p.unchecked(len(f.cols.totalled) > 0)
-		window = f.probe(ctx, window)
-		for _, run := range window.Runs() {
-			err = errors.Join(err, f.row(ctx, run))
-			if errors.Is(err, jobs.ErrStop) {
-				break
-			}
-		}
-		err = errors.Join(err, f.settle(ctx))
-	} else {
+	var groups []group
+	f := &fetch{plan: p, claim: claim, client: p.o.Client.Metered(&m)}
+	err = p.inSight(ctx)
+	var cols *columns
+	if err == nil {
+		cols, err = p.resolve(ctx, f.client)
+	}
+	if err == nil {
+		groups, err = p.groups(ctx, window, cols)
+	}
+	if err != nil {
 		f.out.Failed = len(window.Due)
+	}
+	for _, g := range groups {
+		if err = errors.Join(err, f.group(ctx, g)); errors.Is(err, jobs.ErrStop) {
+			break
+		}
 	}
 	f.out.Measure(m.Totals())
 	switch {
@@ -54,14 +59,30 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	return f.out, err
 }
 
+// group does the partitions of a window that are asked for the same columns. A column that the config asks for no more may be refused,
+// which fails these partitions alone.
+func (f *fetch) group(ctx context.Context, g group) (err error) {
+	f.cols, f.window, f.trial, f.doubts, f.further = g.columns, g.window, &f.plan.trial, nil, nil
+	if f.cols.kept != nil {
+		f.trial = nil
+	}
+	f.unchecked = f.plan.unchecked(len(f.cols.totalled) > 0)
+	for _, run := range f.probe(ctx, g.window).Runs() {
+		if err = errors.Join(err, f.row(ctx, run)); errors.Is(err, jobs.ErrStop) {
+			break
+		}
+	}
+	return errors.Join(err, f.settle(ctx))
+}
+
 // A fetch does one window.
 type fetch struct {
 	*plan
 	claim  ledger.Hold
-	window refresh.Window // what is still due of it, with what the ledger held before the fetch
+	window refresh.Window // the partitions of the group under way, with what the ledger held before the fetch
 	client *adjust.Client
 	cols   *columns
-	trial  *trial // of the first query with these columns
+	trial  *trial // of the first query with these columns; nil: there is none
 	out    ledger.Outcome
 
 	unchecked string     // why nothing is compared with totals; empty: it is
@@ -102,6 +123,9 @@ func (f *fetch) advice(err error) string {
 	var failed *adjust.Error
 	if !errors.As(err, &failed) {
 		return ""
+	}
+	if f.cols != nil && slices.ContainsFunc(f.cols.all, func(c column) bool { return c.Source == failed.Metric && slices.Contains(f.cols.kept, c.Name) }) {
+		return "; the partitions have values of it, which the config asks for no more, and so they stay; drop: gives them up"
 	}
 	if near := catalog.Nearest(failed.Metric, catalog.Metrics()); failed.Metric != "" && len(near) > 0 {
 		return "; did you mean " + strings.Join(near, " or ") + "?"

@@ -103,7 +103,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 	l := w.Cell
 	l.At = time.Now()
 	var m adjust.Meter
-	f := &fetch{plan: p, client: p.o.Client.Metered(&m), trial: &trial{}}
+	f := &fetch{plan: p, client: p.o.Client.Metered(&m)}
 	found, compared, err := f.compareTotals(ctx, w.Finals)
 	out.Measure(m.Totals())
 	log := p.o.Log.With("job", p.o.Job, "run", p.o.Run)

@@ -32,7 +32,7 @@ func (f *fetch) probe(ctx context.Context, w refresh.Window) refresh.Window {
 		}
 	}
 	left := w.Without(func(d refresh.Due) bool { return still[d.Partition] })
-	f.out.Probed = len(w.Due) - len(left.Due)
+	f.out.Probed += len(w.Due) - len(left.Due)
 	return left
 }
 

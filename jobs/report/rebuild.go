@@ -82,12 +82,13 @@ func (p *plan) rebuild(ctx context.Context, e edition, cols []column) (d partiti
 	if a.Parts, err = conv.Finish(); err != nil {
 		return d, a, err
 	}
-	a, err = p.take(a, e)
+	a, err = p.take(a, e, d.Shape.ID())
 	return d, a, err
 }
 
-// take keeps the parts of the edition's partitions, and removes the others.
-func (p *plan) take(a partition.Answer, e edition) (partition.Answer, error) {
+// take keeps the parts of the edition's partitions, and removes the others. What is made of an answer must be what is recorded: under its
+// name there may be another, as whole and valid as it was. Of other columns than the recorded ones only the sums can be compared.
+func (p *plan) take(a partition.Answer, e edition, shape string) (partition.Answer, error) {
 	made := byPartition(a.Parts)
 	var parts []table.Part
 	var err error
@@ -98,6 +99,8 @@ func (p *plan) take(a partition.Answer, e edition) (partition.Answer, error) {
 			err = fmt.Errorf("its raw answer %s is about other days", p.o.Raw.Location(e.keys[0]))
 		case part.Rows != was.Rows:
 			err = fmt.Errorf("the raw answer %s has %d rows of %s, and %d are recorded", p.o.Raw.Location(e.keys[0]), part.Rows, was.Partition, was.Rows)
+		case shape == was.Shape && part.Hash != was.Hash, !partition.SumsAgree(was.Sums, part.Sums):
+			err = fmt.Errorf("the raw answer %s gives other rows of %s than those that are recorded", p.o.Raw.Location(e.keys[0]), was.Partition)
 		}
 		delete(made, was.Partition)
 		parts = append(parts, part)
@@ -136,7 +139,7 @@ func (p *plan) definition(cols []column, shape ledger.Shape, m raw.Meta) (partit
 			cols[i].Source = ""
 		}
 	}
-	d := p.define(cols).Definition
+	d := p.keeping(p.define(cols), shape).Definition
 	d.Ignored = ignored(query, d.Columns)
 	return d, nil
 }

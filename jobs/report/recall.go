@@ -33,8 +33,7 @@ func (p *plan) recall(recorded ledger.Shape) ([]column, error) {
 			cols = append(cols, c)
 		}
 	}
-	cols = append(cols, p.o.stamps()...)
-	return cols, unique(cols)
+	return cols, unique(append(slices.Clone(cols), p.o.stamps()...))
 }
 
 // gaveIt tells which of the selector's metrics a recorded column is of.

@@ -243,7 +243,7 @@ func TestReplayOfAnotherType(t *testing.T) {
 	})
 }
 
-// Columns that the raw answers lack are NULLs and still missing; those that the job has no more are left out.
+// Columns that the raw answers lack are NULLs and still missing. Those that the job has no more stay, until it drops them.
 func TestReplayOfOtherColumns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 14, Apps: 3, Rate: -1})
@@ -252,21 +252,25 @@ func TestReplayOfOtherColumns(t *testing.T) {
 		start := civil.DateOf(time.Now()).AddDays(-12)
 		r.from(start)
 		r.ok()
-		r.options.Query.Metrics = []string{"installs", "impressions", "cost", "ecpi_all"} // clicks and more are gone, impressions is new
+		r.options.Query.Metrics = []string{"installs", "impressions", "cost", "ecpi_all"} // impressions is new, and clicks and more aren't asked for any more
 		if res := r.replayed(report.Replay{}); res.Outcome.Written != 12 || res.Rest.Lacking.Partitions != 12 {
 			t.Errorf("%+v, lacking %+v", res.Outcome, res.Rest.Lacking)
 		}
 		for day, path := range r.files() {
 			read := readParquet(t, path)
 			at := slices.Index(read.names, "impressions")
-			if slices.Contains(read.names, "clicks") || at < 0 || slices.ContainsFunc(read.rows, func(row []string) bool { return row[at] != "NULL" }) {
+			if !slices.Contains(read.names, "clicks") || at < 0 || slices.ContainsFunc(read.rows, func(row []string) bool { return row[at] != "NULL" }) {
 				t.Errorf("%s: %v", day, read.names)
 			}
 		}
+		r.options.Drop = []string{"clicks", "network_cost", "all_revenue", "retention_rate_d1", "roas_d7"}
 		if res := r.ok(); res.Outcome.Written != 12 || res.Rest.Lacking.Partitions != 0 {
 			t.Errorf("the run after: %+v", res.Outcome)
 		}
 		r.equalsTruth(start, 12)
+		if res := r.replayed(report.Replay{}); res.Outcome.Done() != 0 && slices.Contains(readParquet(t, r.files()[start]).names, "clicks") {
+			t.Errorf("a replay brings dropped columns back: %+v", res.Outcome)
+		}
 	})
 }
 
@@ -348,4 +352,37 @@ type refusing struct{ files }
 
 func (refusing) Put(context.Context, sinks.Part) (sinks.Receipt, error) {
 	return sinks.Receipt{}, errors.New("no room")
+}
+
+// Under the newer answer's name there is an older one, whole and valid. Its rows aren't those that are recorded, and so they stay out.
+func TestReplayOfAnotherAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 17, Apps: 3, Rate: -1})
+		defer r.close()
+		bucket := memblob.OpenBucket(nil)
+		store := keeping(r, bucket, true)
+		r.options.Events = nil
+		r.options.Query.Dimensions = []string{"day", "network"} // whose rows are as many on the next day
+		day := civil.DateOf(time.Now()).AddDays(-1)
+		r.from(day)
+		r.options.Rules.Through = day
+		r.ok()
+		older := r.records()[day]
+		time.Sleep(24 * time.Hour)
+		r.ok()
+		newer, rows := r.records()[day], r.rowsOf()[day]
+		if newer.Hash == older.Hash || newer.Rows != older.Rows {
+			t.Fatalf("the day became %+v of %+v", newer, older)
+		}
+		data, err := bucket.ReadAll(t.Context(), older.Raw[0])
+		check(t, err)
+		check(t, bucket.WriteAll(t.Context(), newer.Raw[0], data, nil))
+		res := r.replay(report.Replay{})
+		if text := errors.Join(res.Errs...).Error(); !strings.Contains(text, store.Location(newer.Raw[0])+" gives other rows of "+day.String()) || jobs.ExitCode([]ledger.Result{res}, false, true) == jobs.ExitDone {
+			t.Errorf("the replay says %s", text)
+		}
+		if r.rowsOf()[day] != rows || r.records()[day].Seq != newer.Seq {
+			t.Error("the older numbers are published")
+		}
+	})
 }

@@ -12,6 +12,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -53,9 +54,10 @@ type Options struct {
 	FinalAfter int  // days after a period's end from which all columns are final; 0: as the catalogue says
 
 	Drift      Drift
-	Probe      bool // inside the lookback, ask for totals first, and leave partitions whose totals haven't moved
-	Rebaseline bool // replace partitions of another meaning instead of refusing the config
-	NewColumns bool // ask the service which events there are by now, because partitions may lack columns of them
+	Probe      bool     // inside the lookback, ask for totals first, and leave partitions whose totals haven't moved
+	Rebaseline bool     // replace partitions of another meaning instead of refusing the config
+	Drop       []string // columns that partitions aren't asked for, although they have values in them
+	NewColumns bool     // ask the service which events there are by now, because partitions may lack columns of them
 
 	Query       adjust.ReportQuery // without From, Until, Splittable and the metrics of events
 	Events      []Selector
@@ -65,7 +67,9 @@ type Options struct {
 	Types       map[string]catalog.Type
 	Stamps      []table.Stamp // of columns that tell of the fetch
 	OnEmpty     partition.OnEmpty
-	Reconcile   Reconcile // empty: warn
+	Visible     func(context.Context) ledger.Scope // lists the apps that the token shows, as Visible does; nil: nobody asks
+	Guard       float64                            // as partition.Options has it; 0: partition.UsualGuard
+	Reconcile   Reconcile                          // empty: warn
 	Codec       string
 	SpoolDir    string
 	Hold        int // as table.Options has it
@@ -98,6 +102,7 @@ type plan struct {
 	fetched   map[civil.Date]bool // what was due when the plan was made
 	was       refresh.Brief       // when the table was let go
 	trial     trial
+	scope     scope
 }
 
 // New checks the columns that are known without the service.
@@ -222,8 +227,25 @@ func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
 	}
 	rules = p.rules
 	rules.FinalAfter = p.o.finalAfter(shape)
-	rules.Stale, err = p.table.Stale(ctx, shape)
+	rules.Stale, err = p.stale(ctx, shape)
 	return rules, err
+}
+
+// stale says how recorded shapes fall short of the table's, or go beyond it.
+func (p *plan) stale(ctx context.Context, now ledger.Shape) (map[string]ledger.Stale, error) {
+	stale, err := p.table.Stale(ctx, now)
+	if err != nil || len(p.o.Drop) == 0 {
+		return stale, err
+	}
+	shapes, err := p.table.Shapes(ctx)
+	for id, s := range shapes {
+		if slices.ContainsFunc(s.Columns, func(c ledger.Column) bool { return slices.Contains(p.o.Drop, c.Name) }) {
+			how := stale[id]
+			how.Drops = true
+			stale[id] = how
+		}
+	}
+	return stale, err
 }
 
 // plan reads the ledger and completes the rules by what it holds.
@@ -241,8 +263,15 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 		}
 	}
 	p.foretell(ctx, recorded)
-	p.rules.Stale, err = p.table.Stale(ctx, p.known)
-	return p, err
+	if p.rules.Suspected = refresh.Suspected(p.rules.Period, p.table.Records()); len(p.rules.Suspected) > 0 {
+		dates := slices.SortedFunc(maps.Keys(p.rules.Suspected), civil.Date.Compare)
+		k.o.Log.Warn("partitions have no rows, although the periods beside them have; the service is asked again on three days", "job", k.o.Job,
+			"partitions", len(dates), "window", dates[0].String())
+	}
+	if p.rules.Stale, err = p.stale(ctx, p.known); err != nil {
+		return nil, err
+	}
+	return p, p.ending(ctx)
 }
 
 // open reads the ledger. It gives the shape that was recorded last too, if there is one.
@@ -250,7 +279,7 @@ func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledge
 	p = &plan{Kind: k, now: now, rules: k.o.Rules, resolving: semaphore.NewWeighted(1)}
 	if p.table, err = partition.Open(ctx, partition.Options{
 		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir, Hold: k.o.Hold,
-		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,
+		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, Guard: cmp.Or(k.o.Guard, partition.UsualGuard), Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,
 	}); err != nil {
 		return nil, recorded, false, err
 	}

@@ -116,9 +116,10 @@ func byPartition(parts []table.Part) map[civil.Date]table.Part {
 // publish publishes an answer, of which comparisons have said how each partition stands. What isn't reconciled fails instead if
 // the config asks for that.
 func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civil.Date]*ledger.Control) (err error) {
-	a.Control = control
+	a.Control, a.Scope, a.Hidden = control, f.scope.now.ID(), map[civil.Date][]string{}
 	var parts []table.Part
 	for _, p := range a.Parts {
+		a.Hidden[p.Partition] = f.hidden(f.window.Base[p.Partition])
 		c := control[p.Partition]
 		if f.o.Reconcile != ReconcileFail || c.State != ledger.Unreconciled {
 			parts = append(parts, p)

@@ -18,7 +18,7 @@ import (
 const trialTime = 10 * time.Second
 
 // A trial lets the first query of a run go alone. All queries of a run are the same but for their days, so one that the
-// service refuses is sent once, and not as often as requests may be under way. Its zero value is ready.
+// service refuses is sent once, and not as often as requests may be under way. Its zero value is ready, and a nil one lets all go.
 type trial struct {
 	mu      sync.Mutex
 	begun   bool
@@ -28,6 +28,9 @@ type trial struct {
 
 // begin lets the first caller send at once, and the others when the first query has turned out to be accepted.
 func (t *trial) begin(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
 	t.mu.Lock()
 	over, refusal := t.gate(), t.refusal
 	first := !t.begun
@@ -60,6 +63,9 @@ func (t *trial) gate() chan struct{} {
 
 // end lets the others go.
 func (t *trial) end() {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.begun = true
@@ -73,6 +79,9 @@ func (t *trial) end() {
 // verdict ends the trial with the result of a query. An error that other days would meet too becomes one of the whole
 // job. Callers that wait in begin are then not let go: the runner cancels them.
 func (t *trial) verdict(err error) error {
+	if t == nil {
+		return err
+	}
 	var refused *adjust.Error
 	if errors.As(err, &refused) && refused.AnyDays {
 		err = fmt.Errorf("%w: %w", jobs.ErrStop, err)

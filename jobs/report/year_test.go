@@ -60,7 +60,7 @@ func TestAYearOfRestatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, schedule := nightly(t, "30 2 * * *", "UTC")
 		defer r.close()
-		r.options.Events, r.options.States = nil, true
+		r.options.Events, r.options.States, r.options.Guard = nil, true, 1 // what the service takes back here may be all there is
 		r.options.Query.Dimensions = []string{"day", "app_token", "network"}
 		r.options.Query.Metrics = []string{"installs", "clicks", "cost", "network_cost", "ad_revenue", "all_revenue_total_d7", "ecpi_all"}
 		r.options.Rules.Horizons, r.options.Drift = []int{8}, report.Drift{Days: 90}

@@ -73,7 +73,7 @@ func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config
 		default:
 			writeGaps(w, job, in)
 		}
-		open += in.Missing()
+		open += in.Missing() + in.Standing.HeldBack
 		failed = append(failed, err)
 	}
 	if err := errors.Join(failed...); err != nil || open == 0 {
@@ -109,6 +109,7 @@ func writeStanding(w io.Writer, s refresh.Standing) {
 	if s.Reconciled+s.Unreconciled > 0 {
 		writeCounts(w, count{s.Reconciled, "reconciled"}, count{s.Unreconciled, "unreconciled"}, count{s.Unchecked, "unchecked"})
 	}
+	writeCounts(w, count{s.HeldBack, "held back: the newest answer takes good rows away, and isn't published"})
 	writeCounts(w, count{s.Moved, "changed after being final"})
 	writeCounts(w, count{s.Left, "moved after being final, and left as recorded (drift: warn)"})
 }

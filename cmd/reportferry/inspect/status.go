@@ -65,10 +65,11 @@ func Status(p *wire.Program) *cobra.Command {
 		Short: "Show what the ledger holds: per table, and of the last run",
 		Long: `Show what the ledger holds: per table, how many partitions are final, still
 restated by the service, and reconciled with its totals, how many of its range
-are missing or lack columns, and of the last run. With --max-age the exit code
-is 3 when a table is older than that: the period after its newest one ended so
-long ago, or its last success was. A job of kind spend, sharing or apps has no
-periods: it is too old when no run of it that long has ended without a failure.`,
+are missing or lack columns, and of the last run. The exit code is 3 when an
+answer is held back, and with --max-age when a table is older than that: the
+period after its newest one ended so long ago, or its last success was. A job of
+kind spend, sharing or apps has no periods: it is too old when no run of it that
+long has ended without a failure.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
@@ -89,7 +90,7 @@ periods: it is too old when no run of it that long has ended without a failure.`
 				if err := errors.Join(damaged, err); err != nil {
 					return err
 				}
-				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" }) {
+				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" || t.Standing != nil && t.Standing.HeldBack > 0 }) {
 					return exit.Silent(jobs.ExitSome)
 				}
 				return nil
@@ -279,11 +280,35 @@ func writeTroubles(w io.Writer, s tableStatus, last string) {
 	if l := s.Rest.Lacking; l.Partitions > 0 {
 		fmt.Fprintf(w, "  %s\n  %s\n", wording.Lacking(l), wording.Mending(s.Job, l))
 	}
+	writeHeldBack(w, s)
 	if s.Unsure != "" {
 		fmt.Fprintf(w, "  what is missing isn't known: error: %s\n", s.Unsure)
 	}
 	if s.Failed != "" && !strings.Contains(s.Failed, last) { // those of the last run follow below
 		fmt.Fprintf(w, "  error %s\n", s.Failed)
+	}
+}
+
+// mostHeldBack is how many partitions are named of which the answer is held back.
+const mostHeldBack = 5
+
+// writeHeldBack names the partitions of which the newest answer isn't published, the newest first, and says what a person can do.
+func writeHeldBack(w io.Writer, s tableStatus) {
+	n := 0
+	for _, e := range slices.Backward(s.calendar) {
+		if e.Condition != refresh.HeldBack {
+			continue
+		}
+		if n++; n <= mostHeldBack {
+			h := e.Record.HeldBack
+			fmt.Fprintf(w, "  held back: %s since %s, %s\n", human.Range(e.Partition, e.Partition), h.Since.Format(time.DateOnly), terminal.Line(h.Why))
+		}
+	}
+	if n > mostHeldBack {
+		fmt.Fprintf(w, "  and %s more\n", human.Plural(n-mostHeldBack, "partition"))
+	}
+	if n > 0 {
+		fmt.Fprintf(w, "  if the old rows may go: accept %s --reason ...\n", s.Job)
 	}
 }
 

@@ -100,7 +100,7 @@ func (c *checker) store(ctx context.Context) {
 }
 
 // columnLists are the service's own lists of what a report may ask for.
-var columnLists = []string{"overview_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "skad_metrics", "dimensions"}
+var columnLists = []string{"overview_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "skad_metrics", "dimensions", "apps"}
 
 // account asks the service for these lists, which shows that it accepts the token and the account. It returns their items by
 // slug, nil when the service refuses.
@@ -131,6 +131,9 @@ func (c *checker) account(ctx context.Context) map[string]adjust.Filter {
 	c.step("service", err, detail)
 	if err != nil {
 		return nil
+	}
+	if len(lists["apps"]) == 0 {
+		fmt.Fprintln(c.out, "service: it doesn't list the apps that the token shows; one that it loses is noticed if it has events, or by what is missing")
 	}
 	slugs := map[string]adjust.Filter{}
 	for _, items := range lists {

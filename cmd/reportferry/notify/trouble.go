@@ -19,13 +19,13 @@ import (
 
 // ofTables are the troubles that the ledger shows, by the conditions of partitions.
 var ofTables = map[refresh.Condition]string{
-	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale, refresh.Differs: notify.Unreconciled,
+	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale, refresh.HeldBack: notify.HeldBack, refresh.Differs: notify.Unreconciled,
 	refresh.ChangedFinal: notify.ChangedAfterFinal, refresh.MovedAndLeft: notify.ChangedAfterFinal,
 }
 
 // commands are what to type about a trouble; %s is the job.
 var commands = map[string]string{
-	notify.Failed: "reportferry gaps %s", notify.Stale: "reportferry gaps %s", notify.Unreconciled: "reportferry check --live %s",
+	notify.Failed: "reportferry gaps %s", notify.Stale: "reportferry gaps %s", notify.HeldBack: "reportferry status %s", notify.Unreconciled: "reportferry check --live %s",
 	notify.ChangedAfterFinal: "reportferry history %s", notify.Denied: "reportferry check %s", notify.Schema: "reportferry check %s", notify.Conflict: "reportferry check %s",
 }
 
@@ -57,6 +57,8 @@ func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 		switch {
 		case e.Gap != nil && e.Gap.Error != "":
 			last.What = short(e.Gap.Error)
+		case e.Condition == refresh.HeldBack && last.What == "":
+			last.What = short(day + ": " + e.Record.HeldBack.Why)
 		case e.Condition == refresh.Differs && e.Record.Control != nil && last.What == "":
 			last.What = short(day + ": " + e.Record.Control.Say())
 		}

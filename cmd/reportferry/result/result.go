@@ -58,6 +58,8 @@ type Job struct {
 	Empty      int         `json:"empty"`
 	Kept       int         `json:"kept"`
 	Failed     int         `json:"failed"`
+	HeldBack   int         `json:"held_back" jsonschema_description:"partitions of which the answer isn't published, because it takes good rows away"`
+	Standing   int         `json:"standing" jsonschema_description:"of those, the ones of which an earlier run has told"`
 	Rows       int64       `json:"rows"`
 	Requests   int64       `json:"requests"`
 	Retries    int64       `json:"retries"`
@@ -75,16 +77,17 @@ type Failure struct {
 
 // The states of a partition after a run, beside those of package ledger.
 const (
-	Failed = "failed" // its rows, if any, are the old ones
-	Left   = "left"   // it was due, and nothing was done about it
-	Others = "others" // another run has done it meanwhile
-	There  = "there"  // of a range that was asked for: it was recorded before, and nothing of it was due
+	Failed   = "failed"    // its rows, if any, are the old ones
+	Left     = "left"      // it was due, and nothing was done about it
+	HeldBack = "held_back" // the old rows stay, because the answer takes good rows away
+	Others   = "others"    // another run has done it meanwhile
+	There    = "there"     // of a range that was asked for: it was recorded before, and nothing of it was due
 )
 
 // A Partition is what became of one partition.
 type Partition struct {
 	Partition   string              `json:"partition" jsonschema_description:"first day of the period"`
-	State       string              `json:"state" jsonschema:"enum=written,enum=unchanged,enum=empty,enum=cleared,enum=kept,enum=failed,enum=left,enum=others,enum=there" jsonschema_description:"written: with content that was not there before; unchanged: the content is what it was, put again or not; empty: no rows, and never had any; cleared: no rows any more; kept: older rows, because the answer had none; failed; left: due, and nothing was done; others: another run has done it; there: of the range of a backfill, recorded before and not due"`
+	State       string              `json:"state" jsonschema:"enum=written,enum=unchanged,enum=empty,enum=cleared,enum=kept,enum=failed,enum=held_back,enum=left,enum=others,enum=there" jsonschema_description:"written: with content that was not there before; unchanged: the content is what it was, put again or not; empty: no rows, and never had any; cleared: no rows any more; kept: older rows, because the answer had none; failed; held_back: older rows, because the answer takes good rows away; left: due, and nothing was done; others: another run has done it; there: of the range of a backfill, recorded before and not due"`
 	Due         string              `json:"due,omitempty" jsonschema_description:"why it was due"`
 	Rows        int64               `json:"rows"`
 	Sums        map[string]string   `json:"sums,omitempty" jsonschema_description:"of metrics that add up, exact decimals"`
@@ -153,7 +156,7 @@ func jobOf(res ledger.Result) Job {
 	o := res.Outcome
 	job := Job{
 		Job: res.Job, Table: res.Table, Seconds: res.Took.Seconds(), Units: o.Windows, Held: o.Held, Left: res.Left, Stopped: res.Stopped,
-		Written: o.Written, Unchanged: o.Unchanged, Empty: o.Empty, Kept: o.Kept, Failed: o.Failed, Rows: o.Rows, Requests: o.Requests, Retries: o.Retries,
+		Written: o.Written, Unchanged: o.Unchanged, Empty: o.Empty, Kept: o.Kept, Failed: o.Failed, HeldBack: o.HeldBack + o.Standing, Standing: o.Standing, Rows: o.Rows, Requests: o.Requests, Retries: o.Retries,
 		Failures: []Failure{}, Partitions: []Partition{},
 	}
 	for i, err := range res.Errs {
@@ -185,6 +188,9 @@ func partitions(records ledger.Records, units []jobs.Unit, res ledger.Result, ru
 				p = Partition{Partition: due.Partition.String(), State: Left}
 				e, has := records[due.Partition]
 				switch {
+				case e.HeldBack != nil && e.HeldBack.Run == run:
+					p = recorded(e)
+					p.State = HeldBack
 				case failed:
 					p.State = Failed
 				case has && e.Seq > due.Seq && e.State != ledger.Publishing:

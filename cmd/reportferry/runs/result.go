@@ -140,6 +140,9 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 		partitions += fmt.Sprintf(", not moved %d", o.Probed)
 	}
 	human.Row(w, "partitions", partitions)
+	if n := o.HeldBack + o.Standing; n > 0 {
+		human.Row(w, "held back", human.Plural(n, "partition")+" whose answer takes good rows away; see status")
+	}
 	if o.Unreconciled > 0 {
 		human.Row(w, "differing", human.Plural(o.Unreconciled, "partition")+", from the service's totals; see status")
 	}

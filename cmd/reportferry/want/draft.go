@@ -31,6 +31,9 @@ func (r *Report) tableOf(s draft.Service, sink, name, start string) draft.Config
 		}
 		job.More = append(job.More, draft.Key{Name: "filters", Value: filters})
 	}
+	if len(r.drop) > 0 {
+		job.More = append(job.More, draft.Key{Name: "drop", Value: literals(r.drop)})
+	}
 	switch {
 	case q.TimezoneID != "":
 		job.More = append(job.More, draft.Key{Name: "timezone_id", Value: literal(q.TimezoneID)})

@@ -35,6 +35,7 @@ func AddTable(cmd *cobra.Command, p *wire.Program) *Table {
 	mine.StringVar(&t.to, "to", "", "without a config: keep the table that the flags below describe in this `folder` or sink, such as ./out")
 	t.AddFlags(mine)
 	mine.StringVar(&t.start, "start", UsualStart, "first `day` of the table: a date, or days before today")
+	mine.StringSliceVar(&t.drop, "drop", nil, "take these columns out of every partition of the table: `a,b`")
 	mine.StringVar(&t.name, "name", "", "`name` of the table; default: its dimensions")
 	mine.BoolVar(&t.print, "print-config", false, "print the config that --to and the other flags stand for, and do nothing else")
 	mine.VisitAll(func(f *pflag.Flag) { t.own = append(t.own, f.Name) })

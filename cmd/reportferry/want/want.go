@@ -29,6 +29,7 @@ const Filters = `A filter is a dimension or metric, two underscores, and an oper
 type Report struct {
 	Query   adjust.ReportQuery
 	filters []string
+	drop    []string // columns; of a table alone
 }
 
 // AddFlags adds the flags in the order of the service's document.

@@ -58,7 +58,7 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
 	out = files.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Ledger: s.Ledger, Lease: s.Config.Lease,
-		MaxRejects:  &outbox.Most{Count: int64(p.MaxRejects.Count), Share: p.MaxRejects.Share},
+		MaxRejects:  &outbox.Most{Count: int64(p.MaxRejects.Count), Share: float64(p.MaxRejects.Share)},
 		ParkUnknown: p.OnUnknown == "park", InFlight: max(1, p.InFlight/max(1, s.Task.count)),
 		SpoolDir: s.Spool, Log: s.Log,
 	}

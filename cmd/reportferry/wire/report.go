@@ -45,7 +45,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,
 			Parameters: r.Parameters, Filters: r.Filters,
 		},
-		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, OnEmpty: partition.OnEmpty(r.OnEmpty),
+		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, Drop: r.Drop, OnEmpty: partition.OnEmpty(r.OnEmpty), Guard: float64(r.Guard), Visible: s.visible,
 		Reconcile: report.Reconcile(r.Reconcile), Drift: report.Drift(r.Drift), Probe: r.Probe,
 		Codec: r.Codec, SpoolDir: s.Spool, Hold: table.HoldSmall, Budget: s.Budget, Raw: kept, Log: s.Log,
 	}
@@ -71,6 +71,13 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		return jobs.Job{}, err
 	}
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
+}
+
+// visible lists the apps that the token shows. The service is asked once a session, whose jobs share the answer, and so no job counts the
+// request as its own.
+func (s *Session) visible(ctx context.Context) ledger.Scope {
+	s.asked.Do(func() { s.apps = report.Visible(ctx, s.Client) })
+	return s.apps
 }
 
 // tablesOf translates the config's options of databases' tables for the sinks.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -33,6 +34,8 @@ type Session struct {
 
 	waits  map[string]*adjust.Waits // of requests, by job
 	opened map[string]*blob.Bucket  // buckets of files, by URL
+	asked  sync.Once                // which apps the token shows
+	apps   ledger.Scope
 	closers
 }
 

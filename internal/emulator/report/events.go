@@ -40,6 +40,9 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 				rec = some
 			}
 		}
+		if hidden := x.Fault.Hidden(); hidden != "" {
+			rec = narrowed(rec, slices.DeleteFunc(slices.Clone(rec.AppToken), func(app string) bool { return app == hidden }))
+		}
 		if len(rec.AppToken) == 0 {
 			continue
 		}

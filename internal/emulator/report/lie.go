@@ -20,9 +20,10 @@ func Has(of, dimensions string) bool {
 	return len(names) > 0 && (of == wire.OfAny || totals == (of == wire.OfTotals))
 }
 
-// leaveOut takes the app of a silent fault out of the report, unless app_token__in names it.
+// leaveOut takes the app of a silent fault out of the report: one that is dropped, unless app_token__in names it.
 func (s *Service) leaveOut(q *request, v url.Values, f *wire.Fault) {
-	if f == nil || f.Kind != wire.FaultDropApp || slices.Contains(splitList(v.Get("app_token__in")), f.App) {
+	dropped := f != nil && f.Kind == wire.FaultDropApp && !slices.Contains(splitList(v.Get("app_token__in")), f.App)
+	if !dropped && f.Hidden() == "" {
 		return
 	}
 	missing := s.account.Find(f.App)

@@ -139,7 +139,9 @@ func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 			return
 		}
 		search := filterSearch{strings.ToLower(v.Get(name + "__contains")), section}
-		answer[name] = slices.DeleteFunc(list(s, search), func(i filterItem) bool { return !search.takes(i) })
+		answer[name] = slices.DeleteFunc(list(s, search), func(i filterItem) bool {
+			return !search.takes(i) || name == "apps" && i.ID == x.Fault.Hidden()
+		})
 		found += len(answer[name])
 	}
 	if found == 0 {

@@ -96,7 +96,7 @@ func (f Fault) Validate() error {
 	default:
 		if !f.Silent() {
 			return fmt.Errorf("kind %q is not status, slow, cut, reset, drift, html, empty, lost, "+
-				"drop_rows, double_rows, halve, drop_day, cut_rows or drop_app", f.Kind)
+				"drop_rows, double_rows, halve, drop_day, cut_rows, drop_app or hide_app", f.Kind)
 		}
 	}
 	if f.MinDays < 0 || f.AfterBytes < 0 || f.Delay < 0 || f.RetryAfter < 0 || f.EveryRow < 0 || f.Rows < 0 {

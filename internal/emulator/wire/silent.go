@@ -16,6 +16,7 @@ const (
 	FaultDropDay    FaultKind = "drop_day"    // leave out Fault.Day
 	FaultCutRows    FaultKind = "cut_rows"    // end after Fault.Rows rows, as if there were no more
 	FaultDropApp    FaultKind = "drop_app"    // leave out the app Fault.App, unless app_token__in names it
+	FaultHideApp    FaultKind = "hide_app"    // show the app Fault.App nowhere, as to a user who has no access to it any more: neither in reports nor in filters_data nor in events
 )
 
 // The answers that a silent fault is in.
@@ -31,10 +32,18 @@ func (f *Fault) Silent() bool {
 		return false
 	}
 	switch f.Kind {
-	case FaultDropRows, FaultDoubleRows, FaultHalve, FaultDropDay, FaultCutRows, FaultDropApp:
+	case FaultDropRows, FaultDoubleRows, FaultHalve, FaultDropDay, FaultCutRows, FaultDropApp, FaultHideApp:
 		return true
 	}
 	return false
+}
+
+// Hidden is the token of the app that the fault hides everywhere; empty: none.
+func (f *Fault) Hidden() string {
+	if f == nil || f.Kind != FaultHideApp {
+		return ""
+	}
+	return f.App
 }
 
 // validateSilent checks the fields that only silent faults have.
@@ -55,7 +64,7 @@ func (f *Fault) validateSilent() error {
 		return fmt.Errorf("where and every_row mean nothing to %s", f.Kind)
 	case f.Kind == FaultDropDay && noDay != nil:
 		return fmt.Errorf("day %q is not of the form YYYY-MM-DD", f.Day)
-	case f.Kind == FaultDropApp && f.App == "":
+	case (f.Kind == FaultDropApp || f.Kind == FaultHideApp) && f.App == "":
 		return errors.New("app is missing: the token of the app to leave out")
 	}
 	return nil

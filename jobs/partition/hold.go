@@ -1,0 +1,120 @@
+package partition
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// The default of Publication.Guard, and what holds back a final partition whose totals have moved: the service restates those less.
+const (
+	UsualGuard = 0.5
+	finalGuard = 0.1
+)
+
+// What is lost must be as much as this besides, because small numbers may well go.
+const (
+	leastRows  = 20  // rows
+	leastUnits = 100 // of a metric: installs, or dollars
+)
+
+// agreeing is how many answers on different days must say the same until one of them is published all the same.
+const agreeing = 3
+
+// hold says why an answer may not replace the rows that are recorded, which are better vouched for; nil: it may. Asked again, the service
+// may mend it. When answers on three days agree, the last of them is published, unless apps are out of sight: then only a person
+// knows whether they are gone.
+func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
+	old := p.Base
+	byPerson := old.HeldBack != nil && old.HeldBack.Accepted != nil
+	if byPerson {
+		e.Accepted = old.HeldBack.Accepted
+	}
+	if byPerson || old.Rows == 0 || e.Rows == 0 || old.State == ledger.Publishing || p.Reason == refresh.Replayed || p.Reason == refresh.Rebased {
+		return nil
+	}
+	why, apps := reason(p, e)
+	if why == "" {
+		return nil
+	}
+	h := &ledger.HeldBack{Why: why, Run: p.Run, Since: e.Fetched, Last: e.Fetched, Days: 1, Rows: e.Rows, Sums: e.Sums}
+	if was := old.HeldBack; was != nil && agree(was, h) {
+		h.Since, h.Days = was.Since, was.Days
+		if day(was.Last) != day(h.Last) {
+			h.Days++
+		}
+	}
+	if h.Days >= agreeing && !apps {
+		e.Accepted = &ledger.Acceptance{At: e.Fetched, Reason: fmt.Sprintf("answers on %d days agreed: %s", h.Days, why)}
+		return nil
+	}
+	return h
+}
+
+// reason is why hold holds an answer back. apps: because apps are out of sight.
+func reason(p *Publication, e *ledger.Record) (why string, apps bool) {
+	old := p.Base
+	guard := p.Guard
+	if p.Reason == refresh.Drifted && guard < 1 {
+		guard = min(guard, finalGuard)
+	}
+	what, was, is := loss(old.Rows, old.Sums, e.Rows, e.Sums, guard)
+	if metric, before, now := lower(old, *e); metric != "" && len(p.Hidden) > 0 {
+		return fmt.Sprintf("the token doesn't show the apps %s any more, and the answer has %s %s where %s were recorded on %s",
+			strings.Join(p.Hidden, ", "), now, metric, before, day(old.Fetched)), true
+	}
+	switch {
+	case what != "":
+		return fmt.Sprintf("the answer has %s %s where %s were recorded on %s", is, what, was, day(old.Fetched)), false
+	case vouched(old) && !vouched(*e) && old.Shape == e.Shape:
+		return fmt.Sprintf("%s (%s), and those recorded on %s agree", e.Control.Headline(), e.Control.Say(), day(old.Fetched)), false
+	}
+	return "", false
+}
+
+// lower finds rows, or a metric, of which an answer has less than is recorded.
+func lower(old, e ledger.Record) (what, was, is string) {
+	if e.Rows < old.Rows {
+		return "rows", fmt.Sprint(old.Rows), fmt.Sprint(e.Rows)
+	}
+	for _, name := range slices.Sorted(maps.Keys(old.Sums)) {
+		if now, has := e.Sums[name]; has && exactly(now).Cmp(exactly(old.Sums[name])) < 0 {
+			return "of " + name, ledger.Plain(old.Sums[name]), ledger.Plain(now)
+		}
+	}
+	return "", "", ""
+}
+
+func vouched(e ledger.Record) bool { return e.Control == nil || e.Control.State != ledger.Unreconciled }
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// loss finds rows, or a metric, of which more than a share is gone, and enough of it; what is empty when there is none.
+func loss(oldRows int64, old map[string]string, rows int64, sums map[string]string, share float64) (what, was, is string) {
+	if gone := oldRows - rows; share > 0 && gone >= leastRows && float64(gone) > share*float64(oldRows) {
+		return "rows", fmt.Sprint(oldRows), fmt.Sprint(rows)
+	}
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		now, has := sums[name]
+		a, b := exactly(old[name]), exactly(now)
+		gone, _ := new(big.Rat).Sub(a, b).Float64()
+		before, _ := a.Float64()
+		if has && share > 0 && gone >= leastUnits && gone > share*before {
+			return "of " + name, ledger.Plain(old[name]), ledger.Plain(now)
+		}
+	}
+	return "", "", ""
+}
+
+// agree tells whether two answers say about the same: neither takes half away from the other.
+func agree(a, b *ledger.HeldBack) bool {
+	there, _, _ := loss(a.Rows, a.Sums, b.Rows, b.Sums, UsualGuard)
+	back, _, _ := loss(b.Rows, b.Sums, a.Rows, a.Sums, UsualGuard)
+	return there == "" && back == ""
+}

@@ -1,0 +1,268 @@
+package report_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/report"
+)
+
+// seesApps lets the job ask which apps the token shows, as the program does.
+func (r *rig) seesApps() {
+	r.options.Visible = func(ctx context.Context) ledger.Scope {
+		client, err := adjust.New(r.client)
+		check(r.t, err)
+		return report.Visible(ctx, client)
+	}
+}
+
+// night runs at the next tick and gives the result and the exit code.
+func (r *rig) night() (ledger.Result, int) {
+	r.t.Helper()
+	sleepTo(r.options.Rules.Schedule)
+	res := r.run(r.t.Context())
+	return res, jobs.ExitCode([]ledger.Result{res}, false, false)
+}
+
+// installs are the recorded sums of days that are over, by how many days ago they are.
+func (r *rig) installs(first civil.Date, days int) (sums []string) {
+	for i := range days {
+		sums = append(sums, r.record(first.AddDays(i)).Sums["installs"])
+	}
+	return sums
+}
+
+// The token's user loses an app: rows and totals lack it alike. No day that had its numbers loses them, however many nights it takes,
+// until a person accepts it.
+func TestAppIsHidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := watched(t, 60)
+		defer r.close()
+		r.seesApps()
+		r.options.Reconcile = report.ReconcileWarn
+		first := civil.DateOf(time.Now()).AddDays(-60)
+		for range 3 {
+			r.night()
+		}
+		before := r.installs(first, 62)
+		r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultHideApp, App: r.server.Apps()[0].Token}})
+		for night := range 8 {
+			res, exit := r.night()
+			if want := map[bool]int{true: jobs.ExitSome}[res.Outcome.HeldBack > 0]; exit != want {
+				t.Errorf("night %d: exit code %d, want %d: %+v", night, exit, want, res.Outcome)
+			}
+			if night == 0 && res.Outcome.HeldBack < 2 || night == 7 && res.Outcome.Standing < 2 {
+				t.Errorf("night %d: %+v", night, res.Outcome)
+			}
+			if res.Outcome.Moved > 0 {
+				t.Errorf("night %d: finals have moved: %+v", night, res.Outcome)
+			}
+		}
+		if now := r.installs(first, 62); fmt.Sprint(now) != fmt.Sprint(before) {
+			t.Errorf("the days had %v\nand have %v", before, now)
+		}
+		if why := r.record(first.AddDays(61)).HeldBack; why == nil || !strings.Contains(why.Why, "doesn't show the apps "+r.server.Apps()[0].Token) {
+			t.Errorf("held back: %+v", why)
+		}
+		r.accept(first.AddDays(61))
+		if res, _ := r.night(); res.Outcome.Written == 0 {
+			t.Errorf("the night after it was accepted: %+v", res.Outcome)
+		}
+		e := r.record(first.AddDays(61))
+		if e.Sums["installs"] == before[61] || e.HeldBack != nil || e.Accepted == nil || e.Accepted.Reason != "sold" {
+			t.Errorf("accepted, and recorded %+v", e)
+		}
+	})
+}
+
+// accept does what the command does.
+func (r *rig) accept(day civil.Date) {
+	r.t.Helper()
+	table, err := r.ledger.Table(r.t.Context(), r.options.Table)
+	check(r.t, err)
+	e, _ := table.Record(day)
+	held := *e.HeldBack
+	held.Accepted, e.HeldBack = &ledger.Acceptance{At: time.Now(), Reason: "sold"}, &held
+	check(r.t, table.Commit(r.t.Context(), e))
+}
+
+// The service leaves an app out, for one night or for good, although the token shows it. Finals keep its numbers.
+func TestAppIsLeftOut(t *testing.T) {
+	for _, nights := range []int{1, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			r, _ := watched(t, 60)
+			defer r.close()
+			r.seesApps()
+			r.options.Reconcile = report.ReconcileWarn
+			first := civil.DateOf(time.Now()).AddDays(-60)
+			for range 3 {
+				r.night()
+			}
+			before := r.installs(first, 58)
+			r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultDropApp, App: r.server.Apps()[0].Token, Of: emulator.OfAny}})
+			for range nights {
+				r.night()
+			}
+			r.server.SetFaults(nil)
+			for range 3 {
+				r.night()
+			}
+			if now := r.installs(first, 58); fmt.Sprint(now) != fmt.Sprint(before) {
+				t.Errorf("after %d nights: the days had %v\nand have %v", nights, before, now)
+			}
+			if e := r.record(first.AddDays(40)); e.HeldBack != nil {
+				t.Errorf("when the service is right again, something is still held back: %+v", e.HeldBack)
+			}
+		})
+	}
+}
+
+// Another account behind the token: the run ends before anything is fetched.
+func TestAnotherAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := watched(t, 10)
+		defer r.close()
+		r.seesApps()
+		r.night()
+		other, err := emulator.New(emulator.Options{Seed: 77, Apps: 2, Rate: -1, Days: 20})
+		check(t, err)
+		defer func() { check(t, other.Close()) }()
+		r.client.HTTP = other.Client()
+		before := r.installs(civil.DateOf(time.Now()).AddDays(-9), 9)
+		res, exit := r.night()
+		if exit != jobs.ExitDenied || res.Outcome.Done() != 0 || res.Outcome.Requests != 0 {
+			t.Errorf("exit code %d, %v, %+v", exit, res.Errs, res.Outcome)
+		}
+		if now := r.installs(civil.DateOf(time.Now()).AddDays(-10), 9); fmt.Sprint(now) != fmt.Sprint(before) {
+			t.Errorf("the days had %v\nand have %v", before, now)
+		}
+	})
+}
+
+// An answer that is cut, and whose totals are cut alike, is held back. When the service is asked on three days and says the same, it is
+// published.
+func TestShrunkAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := watched(t, 10)
+		defer r.close()
+		r.options.Rules.Lookback = 6
+		r.night()
+		day := civil.DateOf(time.Now()).AddDays(-1)
+		before := r.record(day)
+		check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Metric: "cost", Factor: 0.3}))
+		for night, want := range []struct{ held, standing int }{{1, 0}, {0, 1}, {0, 0}} {
+			res, exit := r.night()
+			if res.Outcome.HeldBack != want.held || res.Outcome.Standing != want.standing || exit != map[bool]int{true: jobs.ExitSome}[want.held > 0] {
+				t.Errorf("night %d: exit code %d, %+v", night, exit, res.Outcome)
+			}
+			e := r.record(day)
+			if kept := night < 2; kept != (e.Hash == before.Hash) || kept != e.Waits() {
+				t.Errorf("night %d: %+v, held back %+v", night, e, e.HeldBack)
+			}
+		}
+		if e := r.record(day); e.Accepted == nil || !strings.Contains(e.Accepted.Reason, "answers on 3 days agreed: the answer has ") {
+			t.Errorf("%+v", e.Accepted)
+		}
+	})
+}
+
+// Rows that agree with the totals aren't replaced by rows that don't, until that has lasted for three nights.
+func TestUnreconciledNeverReplacesReconciled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := watched(t, 10)
+		defer r.close()
+		r.options.Reconcile, r.options.Rules.Lookback = report.ReconcileWarn, 6
+		r.options.Rules.IgnoreLedger = true
+		r.ok()
+		r.options.Rules.IgnoreLedger = false
+		r.night()
+		day := civil.DateOf(time.Now()).AddDays(-2)
+		before := r.record(day)
+		r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultDropRows, EveryRow: 9}})
+		for night := range 3 {
+			r.night()
+			if e := r.record(day); (night < 2) != (e.Hash == before.Hash) || (night < 2) != e.Waits() {
+				t.Errorf("night %d: %+v, held back %+v", night, e, e.HeldBack)
+			}
+		}
+		if e := r.record(day); e.Control.State != ledger.Unreconciled {
+			t.Errorf("%+v", e.Control)
+		}
+		r.server.SetFaults(nil)
+		r.night()
+		if e := r.record(day); e.Control.State != ledger.Reconciled {
+			t.Errorf("%+v", e.Control)
+		}
+	})
+}
+
+var honest = flag.Int("honest", 600, "how many honest answers TestHonestAnswers judges at least")
+
+// What the service restates day by day holds nothing back: late installs and cost, fraud that takes up to 40 % of a day, campaigns that are
+// renamed, hours and days of a few rows, for one app and for several.
+func TestHonestAnswers(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	shapes := [][]string{{"day"}, {"day", "app_token", "network"}, {"hour", "network"}, {"day", "campaign", "country_code"}, {"day", "os_name"}, {"week", "network"}}
+	judged := 0
+	for round := 0; judged < *honest; round++ {
+		synctest.Test(t, func(t *testing.T) {
+			dice := rand.New(rand.NewPCG(seed, uint64(round)))
+			r := newRig(t, emulator.Options{Seed: int64(round), Apps: 1 + dice.IntN(3), Rate: -1, Days: 40})
+			defer r.close()
+			r.seesApps()
+			r.options.Events, r.options.Reconcile, r.options.Drift = nil, report.ReconcileWarn, report.Drift{Days: 90}
+			r.options.Query.Dimensions = shapes[round%len(shapes)]
+			r.options.Query.Metrics = []string{"installs", "clicks", "cost", "network_cost", "ad_revenue", "all_revenue_total_d7"}
+			r.options.Rules.Lookback, r.options.Rules.Horizons = 14, []int{8, 15}
+			if slices.Contains(r.options.Query.Dimensions, "week") {
+				r.options.Rules.Period = refresh.Week
+			}
+			r.from(civil.DateOf(time.Now()).AddDays(-20))
+			changed := map[string]bool{}
+			for night := range 12 {
+				res := r.ok()
+				judged += res.Outcome.Done()
+				if res.Outcome.HeldBack+res.Outcome.Standing > 0 {
+					for _, e := range r.records() {
+						if e.Waits() {
+							t.Errorf("seed %d, round %d, night %d, %v: held back %s: %s", seed, round, night, r.options.Query.Dimensions, e.Partition, e.HeldBack.Why)
+						}
+					}
+				}
+				for range dice.IntN(3) {
+					day := civil.DateOf(time.Now()).AddDays(-dice.IntN(16)).String()
+					change := []emulator.Restatement{
+						{Metric: "installs", Factor: 0.6 + dice.Float64()/2}, // fraud, or late ones
+						{Metric: "cost", Factor: 0.7 + dice.Float64()},
+						{Metric: "network_cost", Delta: float64(dice.IntN(500))}, // it comes late
+						{Metric: "revenue", Factor: 0.6 + dice.Float64()},
+						{Rename: map[string]string{"campaign": "renamed"}, Where: map[string]string{"network": "AppLovin"}},
+					}[dice.IntN(5)]
+					change.Day, change.Until = day, day
+					if changed[day+change.Metric] { // half of a day isn't taken away twice
+						continue
+					}
+					changed[day+change.Metric] = true
+					check(t, r.server.Restate(t.Context(), change))
+				}
+				time.Sleep(24 * time.Hour)
+			}
+		})
+	}
+	t.Logf("%d answers about partitions, none held back", judged)
+}
