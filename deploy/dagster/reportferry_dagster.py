@@ -48,8 +48,9 @@ def table(job, partitions, command=("reportferry", "run"), **asset):
             for done in told:
                 materialized(context, done, partitions)
         yield from (r for r in session.get_results() if isinstance(r, dg.AssetCheckResult))
-        if code != 0:  # what is left is done by another try, but for a wrong config and refused credentials
-            raise dg.Failure(f"reportferry ended with {code}", metadata={"failures": failures}, allow_retries=code not in (2, 5))
+        if code != 0:  # what is left is done by another try, unless only a person can end it: a wrong config, refused credentials, rows held back
+            retry = code not in (2, 5) and all(m["reportferry"].get("retry", True) for m in session.get_custom_messages())
+            raise dg.Failure(f"reportferry ended with {code}", metadata={"failures": failures}, allow_retries=retry)
 
     return fill
 

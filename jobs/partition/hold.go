@@ -66,14 +66,13 @@ func reason(p *Publication, e *ledger.Record) (why string, apps bool) {
 	}
 	what, was, is := loss(old.Rows, old.Sums, e.Rows, e.Sums, guard)
 	if metric, before, now := lower(old, *e); metric != "" && len(p.Hidden) > 0 {
-		return fmt.Sprintf("the token doesn't show the apps %s any more, and the answer has %s %s where %s were recorded on %s",
-			strings.Join(p.Hidden, ", "), now, metric, before, day(old.Fetched)), true
+		return fmt.Sprintf("%s %s instead of %s, and the token shows no more %s", metric, now, before, strings.Join(p.Hidden, " ")), true
 	}
 	switch {
 	case what != "":
-		return fmt.Sprintf("the answer has %s %s where %s were recorded on %s", is, what, was, day(old.Fetched)), false
+		return fmt.Sprintf("%s %s instead of %s", what, is, was), false
 	case vouched(old) && !vouched(*e) && old.Shape == e.Shape:
-		return fmt.Sprintf("%s (%s), and those recorded on %s agree", e.Control.Headline(), e.Control.Say(), day(old.Fetched)), false
+		return fmt.Sprintf("%s, and those recorded agree: %s", e.Control.Headline(), e.Control.Say()), false
 	}
 	return "", false
 }
@@ -85,7 +84,7 @@ func lower(old, e ledger.Record) (what, was, is string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(old.Sums)) {
 		if now, has := e.Sums[name]; has && exactly(now).Cmp(exactly(old.Sums[name])) < 0 {
-			return "of " + name, ledger.Plain(old.Sums[name]), ledger.Plain(now)
+			return name, ledger.Plain(old.Sums[name]), ledger.Plain(now)
 		}
 	}
 	return "", "", ""
@@ -106,7 +105,7 @@ func loss(oldRows int64, old map[string]string, rows int64, sums map[string]stri
 		gone, _ := new(big.Rat).Sub(a, b).Float64()
 		before, _ := a.Float64()
 		if has && share > 0 && gone >= leastUnits && gone > share*before {
-			return "of " + name, ledger.Plain(old[name]), ledger.Plain(now)
+			return name, ledger.Plain(old[name]), ledger.Plain(now)
 		}
 	}
 	return "", "", ""

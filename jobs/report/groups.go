@@ -113,7 +113,7 @@ func (p *plan) ending(ctx context.Context) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(ends)) {
-		p.o.Log.Info(fmt.Sprintf("%s ends with %s: %d partitions keep it", name, span([]civil.Date{ends[name].last}), ends[name].n), "job", p.o.Job)
+		p.o.Log.Warn(fmt.Sprintf("%s ends with %s: %d partitions keep it", name, span([]civil.Date{ends[name].last}), ends[name].n), "job", p.o.Job)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func TestAppIsHidden(t *testing.T) {
 		if now := r.installs(first, 62); fmt.Sprint(now) != fmt.Sprint(before) {
 			t.Errorf("the days had %v\nand have %v", before, now)
 		}
-		if why := r.record(first.AddDays(61)).HeldBack; why == nil || !strings.Contains(why.Why, "doesn't show the apps "+r.server.Apps()[0].Token) {
+		if why := r.record(first.AddDays(61)).HeldBack; why == nil || !strings.Contains(why.Why, "the token shows no more "+r.server.Apps()[0].Token) {
 			t.Errorf("held back: %+v", why)
 		}
 		r.accept(first.AddDays(61))
@@ -174,7 +174,7 @@ func TestShrunkAnswer(t *testing.T) {
 				t.Errorf("night %d: %+v, held back %+v", night, e, e.HeldBack)
 			}
 		}
-		if e := r.record(day); e.Accepted == nil || !strings.Contains(e.Accepted.Reason, "answers on 3 days agreed: the answer has ") {
+		if e := r.record(day); e.Accepted == nil || !strings.Contains(e.Accepted.Reason, "answers on 3 days agreed: ") {
 			t.Errorf("%+v", e.Accepted)
 		}
 	})

@@ -69,6 +69,8 @@ var partitionColumns = []column{
 	key("reason", catalog.String, "Why it was fetched"),
 	key("run", catalog.String, "ID of the run that recorded it"),
 	summed(value("seq", catalog.Int64, "Sequence number of the record")),
+	value("held_back", catalog.String, "Why the newest answer isn't published; NULL: it is"),
+	value("accepted", catalog.String, "Why rows were published that would have been held back, behind the time; NULL: they weren't"),
 }
 
 // partitionRow is the row of a record.
@@ -83,9 +85,16 @@ func (s Tables) partitionRow(r refresh.Rules, month civil.Date, e ledger.Record)
 	if e.Moved {
 		moved = 1
 	}
+	var held, accepted any
+	if e.Waits() {
+		held = e.HeldBack.Why
+	}
+	if a := e.Accepted; a != nil {
+		accepted = a.At.UTC().Format(time.DateTime) + " " + a.Reason
+	}
 	return []any{
 		month, s.Of.Name(), dateOf(e.Partition), f.State, timeOf(f.At), strings.Join(f.Columns, ","), timeOf(e.Fetched), timeOf(e.Since), e.Rows,
-		jsonOf(e.Sums, len(e.Sums)), string(control), differences, moved, e.Reason, e.Run, int64(e.Seq),
+		jsonOf(e.Sums, len(e.Sums)), string(control), differences, moved, e.Reason, e.Run, int64(e.Seq), held, accepted,
 	}
 }
 

@@ -50,7 +50,7 @@ func (t told) writeTable(w io.Writer) error {
 		fmt.Fprintf(w, "%s: nothing is recorded of these periods\n", t.job)
 		return nil
 	}
-	g := human.Grid{Heads: []string{"fetched, UTC", "seq", "state", "reason"}, Right: []bool{false, true, false, false}}
+	g := human.Grid{Heads: []string{"fetched, UTC", "seq", "state", "reason"}, Right: []bool{false, true, false, false}, Alone: 24}
 	shown := t.metrics
 	if shown == nil {
 		shown = []string{refresh.RowCount}
@@ -81,6 +81,9 @@ func (t told) writeTable(w io.Writer) error {
 			row = append(row, strings.Join(t.moved(e), ", "))
 		}
 		g.Rows = append(g.Rows, row)
+		if a := e.Accepted; a != nil {
+			g.Rows = append(g.Rows, []string{"    accepted " + minute(a.At) + ": " + terminal.Line(a.Reason)})
+		}
 	}
 	g.Write(w)
 	return nil

@@ -305,7 +305,7 @@ func writeHeldBack(w io.Writer, s tableStatus) {
 		}
 	}
 	if n > mostHeldBack {
-		fmt.Fprintf(w, "  and %s more\n", human.Plural(n-mostHeldBack, "partition"))
+		fmt.Fprintf(w, "  and %d more partitions\n", n-mostHeldBack)
 	}
 	if n > 0 {
 		fmt.Fprintf(w, "  if the old rows may go: accept %s --reason ...\n", s.Job)

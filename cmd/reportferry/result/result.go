@@ -34,6 +34,7 @@ type Run struct {
 	Trigger string    `json:"trigger" jsonschema_description:"manual, backfill, replay or schedule; empty when no run was begun"`
 	Exit    int       `json:"exit" jsonschema_description:"exit code"`
 	Outcome string    `json:"outcome" jsonschema_description:"what the exit code means, in words"`
+	Retry   bool      `json:"retry" jsonschema_description:"whether another try may do more; false: all is done, or only a person or another day can end what is left"`
 	Reason  string    `json:"reason,omitempty" jsonschema_description:"word for why no run was begun"`
 	Error   string    `json:"error,omitempty" jsonschema_description:"why no run was begun, in words"`
 	Began   time.Time `json:"began"`
@@ -115,6 +116,8 @@ func Of(ctx context.Context, s *wire.Session, list []jobs.Job, plans []jobs.Plan
 		run.Ended = *r.Ended
 	}
 	run.Seconds = run.Ended.Sub(run.Began).Seconds()
+	run.Retry = slices.ContainsFunc([]int{jobs.ExitFailed, jobs.ExitHeld, jobs.ExitInterrupted}, func(code int) bool { return code == r.Exit }) ||
+		r.Exit == jobs.ExitSome && slices.ContainsFunc(r.Results, func(res ledger.Result) bool { return len(res.Failures) > 0 })
 	var errs []error
 	for i, res := range r.Results {
 		job := jobOf(res)

@@ -11,7 +11,7 @@ FROM `project.dataset.campaigns_daily`
 GROUP BY `day`, `network`;
 
 CREATE OR REPLACE VIEW `project.dataset._reportferry_partitions` AS
-SELECT `month`, `table_name`, `partition_date`, `state`, `final_at`, `final_columns`, `fetched`, `since`, `row_count`, `sums`, `reconciled`, `differences`, `changed_after_final`, `reason`, `run`, `seq`
+SELECT `month`, `table_name`, `partition_date`, `state`, `final_at`, `final_columns`, `fetched`, `since`, `row_count`, `sums`, `reconciled`, `differences`, `changed_after_final`, `reason`, `run`, `seq`, `held_back`, `accepted`
 FROM `project.dataset._reportferry_partitions_*`;
 
 CREATE OR REPLACE VIEW `project.dataset.campaigns_daily_final` AS

@@ -11,10 +11,10 @@ FROM "warehouse"."campaigns_daily"
 GROUP BY "day", "network";
 
 CREATE OR REPLACE VIEW "warehouse"."_reportferry_partitions" AS
-SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq"
+SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq", "held_back", "accepted"
 FROM "warehouse"."_reportferry_partitions_campaigns_daily"
 UNION ALL
-SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq"
+SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq", "held_back", "accepted"
 FROM "warehouse"."_reportferry_partitions_countries";
 
 CREATE OR REPLACE VIEW "warehouse"."_reportferry_restatements" AS

@@ -11,10 +11,10 @@ FROM `lake`.`ads`.`e``u"`.`campaigns_daily`
 GROUP BY `day`, `network`;
 
 CREATE OR REPLACE VIEW `lake`.`ads`.`e``u"`.`_reportferry_partitions` AS
-SELECT `month`, `table_name`, `partition_date`, `state`, `final_at`, `final_columns`, `fetched`, `since`, `row_count`, `sums`, `reconciled`, `differences`, `changed_after_final`, `reason`, `run`, `seq`
+SELECT `month`, `table_name`, `partition_date`, `state`, `final_at`, `final_columns`, `fetched`, `since`, `row_count`, `sums`, `reconciled`, `differences`, `changed_after_final`, `reason`, `run`, `seq`, `held_back`, `accepted`
 FROM `lake`.`ads`.`e``u"`.`_reportferry_partitions_campaigns_daily`
 UNION ALL
-SELECT `month`, `table_name`, `partition_date`, `state`, `final_at`, `final_columns`, `fetched`, `since`, `row_count`, `sums`, `reconciled`, `differences`, `changed_after_final`, `reason`, `run`, `seq`
+SELECT `month`, `table_name`, `partition_date`, `state`, `final_at`, `final_columns`, `fetched`, `since`, `row_count`, `sums`, `reconciled`, `differences`, `changed_after_final`, `reason`, `run`, `seq`, `held_back`, `accepted`
 FROM `lake`.`ads`.`e``u"`.`_reportferry_partitions_countries`;
 
 CREATE OR REPLACE VIEW `lake`.`ads`.`e``u"`.`_reportferry_restatements` AS
