@@ -266,3 +266,61 @@ func TestHonestAnswers(t *testing.T) {
 	}
 	t.Logf("%d answers about partitions, none held back", judged)
 }
+
+// A final day whose totals have moved by less than guard is held back all the same: finals are restated less.
+func TestShrunkFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := watched(t, 40)
+		defer r.close()
+		r.night()
+		day := civil.DateOf(time.Now()).AddDays(-30)
+		before := r.record(day)
+		check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Metric: "installs", Factor: 0.8}))
+		for night := 0; night < 12 && !r.record(day).Waits(); night++ {
+			r.night()
+		}
+		if e := r.record(day); !e.Waits() || e.Hash != before.Hash || e.Reason == "drift" {
+			t.Fatalf("%+v, held back %+v", e, e.HeldBack)
+		}
+		r.night()
+		r.night()
+		if e := r.record(day); e.Hash == before.Hash || e.Accepted == nil || e.Reason != "drift" {
+			t.Errorf("after three nights: %+v", e)
+		}
+	})
+}
+
+// A day is missing in rows and totals alike, and its neighbours are there: it is asked for on three days more, and then believed to be
+// empty. When the service has it by then, it is filled.
+func TestMissingDayIsAskedForAgain(t *testing.T) {
+	for _, back := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r, _ := watched(t, 30)
+			defer r.close()
+			r.options.Reconcile = report.ReconcileWarn
+			day := civil.DateOf(time.Now()).AddDays(-32)
+			r.from(day.AddDays(-2))
+			fault := []emulator.Fault{{Every: 1, Kind: emulator.FaultDropDay, Day: day.String(), Of: emulator.OfAny}}
+			r.server.SetFaults(fault)
+			r.night() // the days before those of the rig are missing
+			if e := r.record(day); e.State != ledger.Empty || e.Asked != 0 {
+				t.Fatalf("%+v", e)
+			}
+			asked := 0
+			for night := range 6 {
+				if back && night == 1 {
+					r.server.SetFaults(nil)
+				}
+				seq := r.record(day).Seq
+				r.night()
+				if r.record(day).Seq != seq {
+					asked++
+				}
+			}
+			e := r.record(day)
+			if back && (asked != 2 || e.State != ledger.Written) || !back && (asked != 3 || e.State != ledger.Empty) {
+				t.Errorf("the service has it again: %v; asked for %d times more, and it is %+v", back, asked, e)
+			}
+		})
+	}
+}

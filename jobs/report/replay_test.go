@@ -368,10 +368,12 @@ func TestReplayOfAnotherAnswer(t *testing.T) {
 		r.options.Rules.Through = day
 		r.ok()
 		older := r.records()[day]
-		time.Sleep(24 * time.Hour)
+		check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Rename: map[string]string{"network": "Renamed"}, Where: map[string]string{"network": "AppLovin"}}))
+		r.options.Rules.IgnoreLedger = true
 		r.ok()
+		r.options.Rules.IgnoreLedger = false
 		newer, rows := r.records()[day], r.rowsOf()[day]
-		if newer.Hash == older.Hash || newer.Rows != older.Rows {
+		if newer.Hash == older.Hash || newer.Rows != older.Rows || newer.Sums["cost"] != older.Sums["cost"] { // only the hash tells them apart
 			t.Fatalf("the day became %+v of %+v", newer, older)
 		}
 		data, err := bucket.ReadAll(t.Context(), older.Raw[0])
