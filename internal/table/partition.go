@@ -63,12 +63,15 @@ func (p *partition) part(columns []Column) (Part, error) {
 	}
 	part := Part{
 		Partition: p.date, Path: path, held: held, Rows: p.digest.rows, Size: size, Hash: p.digest.String(),
-		Sums: map[string]string{}, Decimals: map[string]int{}, Nulls: map[string]int64{}, Rounded: map[string]int64{},
+		Sums: map[string]string{}, Cells: map[string]int64{}, Decimals: map[string]int{}, Nulls: map[string]int64{}, Rounded: map[string]int64{},
 	}
 	for i, c := range columns {
 		t := &p.tally[i]
 		if c.summed() {
 			part.Sums[c.Name], part.Decimals[c.Name] = t.total(c.Type), t.decimals
+			if c.Type != catalog.Int64 {
+				part.Cells[c.Name] = t.cells
+			}
 		}
 		if t.nulls > 0 {
 			part.Nulls[c.Name] = t.nulls

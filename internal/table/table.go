@@ -80,6 +80,7 @@ type Part struct {
 	Size      int64             // bytes
 	Hash      string            // content hash, 48 hexadecimal digits: the same for the same rows, in any order, row groups or codec
 	Sums      map[string]string // of additive columns, by Name: whole numbers, decimals with six decimals, floats
+	Cells     map[string]int64  // of additive columns of money or doubles, by Name: cells that aren't zero
 	Decimals  map[string]int    // of additive columns, by Name: the most decimals that a cell of an answer was written with
 	Nulls     map[string]int64  // NULL cells, by Name, where there are any
 	Rounded   map[string]int64  // decimal cells that had more than six decimals, by Name, where there are any

@@ -13,6 +13,7 @@ import (
 // tally counts the cells of one column of a partition.
 type tally struct {
 	nulls, rounded int64
+	cells          int64   // that aren't zero, of money and doubles
 	decimals       int     // the most that a cell was written with
 	high, low      uint64  // the sum of whole numbers, in two's complement of 128 bits, which no number of rows exceeds
 	float, lost    float64 // the sum of doubles and what rounding lost (Neumaier's summation), so that the order of rows hardly matters
@@ -20,6 +21,13 @@ type tally struct {
 
 // sum adds values, as the file stores them.
 func (t *tally) sum(typ catalog.Type, values []int64) {
+	if typ != catalog.Int64 {
+		for _, v := range values {
+			if v != 0 {
+				t.cells++
+			}
+		}
+	}
 	if typ != catalog.Double {
 		upper, lower := int64(0), uint64(0) // sums of the halves, which a batch can't make too large for 64 bits
 		for _, v := range values {

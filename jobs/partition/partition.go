@@ -9,10 +9,11 @@
 //
 // Before that, Compare holds the parts against totals that the service itself gives: of whole partitions, for metrics that add
 // up over all dimensions. A count must be equal. The service rounds each amount of money that it writes by up to half a unit of
-// its last decimal, in each row and once more in the total; so a sum may differ from the total by half a unit of the last
-// decimal that was seen in the column, times the rows and one. Any other number may differ by as much, and besides by what
-// adding so many doubles in another order can lose: 2^-52 of the sum and of the total for each of them. A period without a
-// total counts as zero.
+// its last decimal, in each row and once more in the total. Of n cells that aren't zero that comes to 1.74 units times the root of n,
+// six standard deviations, or to half a unit for each row and one if that is less; so far a sum may be from its total. When all prices
+// are rounded the same way it is more: up to half a unit for each row and one, and a hundredth of the total, which is recorded. Any
+// other number may differ by as much, and besides by what adding so many doubles in another order can lose: 2^-52 of the sum and of the
+// total for each of them. A period without a total counts as zero.
 package partition
 
 import (

@@ -2,8 +2,11 @@ package partition
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"math"
 	"math/big"
+	"strings"
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
@@ -51,25 +54,61 @@ func decimalsOf[K comparable](parts map[K]table.Part, column string) (most int) 
 const mostDecimals = 30
 
 func differ(c table.Column, rows, total table.Part, decimals int) bool {
-	r, t := exactly(rows.Sums[c.Name]), exactly(total.Sums[c.Name])
-	apart := new(big.Rat).Sub(r, t)
-	apart.Abs(apart)
-	terms := rows.Rows + 1
-	allowed := new(big.Rat)
-	if c.Type != catalog.Int64 {
-		most := mostDecimals
-		if c.Type == catalog.Decimal {
-			most = 6 // as many as a part stores
+	apart, likely, most := distance(c, rows, total, decimals)
+	return apart.Cmp(likely) > 0 && apart.Cmp(most) > 0
+}
+
+// Rounded says of a partition that is reconciled which sums of money are further from their totals than rounding is likely to bring them,
+// and as near as it may: when all prices are rounded the same way. It is empty where there are none.
+func Rounded(columns []table.Column, rows, total table.Part) string {
+	var words []string
+	for _, c := range columns {
+		apart, likely, most := distance(c, rows, total, max(rows.Decimals[c.Name], total.Decimals[c.Name]))
+		if apart.Cmp(likely) > 0 && apart.Cmp(most) <= 0 {
+			words = append(words, fmt.Sprintf("%s within %s of %s, as rounding allows", c.Name, ledger.Plain(apart.FloatString(6)), ledger.Plain(total.Sums[c.Name])))
 		}
-		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(min(decimals, most))), nil)
-		allowed.SetFrac(big.NewInt(terms), unit.Lsh(unit, 1))
+	}
+	return strings.Join(words, "; ")
+}
+
+// distance is how far the sum of a column is from its total, how far rounding is likely to bring it, and how far it may at most. Errors of
+// rounding are spread evenly over a unit, whose standard deviation is 0.29 units: of n cells it is 0.29 times the root of n, and six of
+// those are never exceeded by chance.
+func distance(c table.Column, rows, total table.Part, decimals int) (apart, likely, most *big.Rat) {
+	r, t := exactly(rows.Sums[c.Name]), exactly(total.Sums[c.Name])
+	apart = new(big.Rat).Sub(r, t)
+	apart.Abs(apart)
+	likely, most = new(big.Rat), new(big.Rat)
+	terms := rows.Rows + 1
+	if c.Type != catalog.Int64 {
+		finest := mostDecimals
+		if c.Type == catalog.Decimal {
+			finest = 6 // as many as a part stores
+		}
+		unit := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(min(decimals, finest))), nil))
+		worst := new(big.Rat).Mul(unit, big.NewRat(terms, 2))
+		cells := terms
+		if n, counted := rows.Cells[c.Name]; counted {
+			cells = n + 1
+		}
+		six := new(big.Rat).SetFloat64(6 * 0.29 * math.Sqrt(float64(cells)))
+		likely = smaller(six.Mul(six, unit), worst)
+		hundredth := new(big.Rat).Mul(t, big.NewRat(1, 100))
+		most = smaller(worst, hundredth.Abs(hundredth))
 	}
 	if c.Type == catalog.Double {
 		size := new(big.Rat).Add(r.Abs(r), t.Abs(t))
 		size.Mul(size, new(big.Rat).SetFrac(big.NewInt(terms), new(big.Int).Lsh(big.NewInt(1), 52)))
-		allowed.Add(allowed, size)
+		likely.Add(likely, size)
 	}
-	return apart.Cmp(allowed) > 0
+	return apart, likely, most
+}
+
+func smaller(a, b *big.Rat) *big.Rat {
+	if a.Cmp(b) < 0 {
+		return a
+	}
+	return b
 }
 
 // exactly reads a sum of a part; none is 0, as a period without rows adds up to nothing.

@@ -1,7 +1,10 @@
 package partition
 
 import (
+	"math"
+	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"testing"
 
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -27,9 +30,13 @@ func TestTolerance(t *testing.T) {
 		"counts beyond 64 bits":      {catalog.Int64, one(9, "18446744073709551616", 0), one(1, "18446744073709551617", 0), true},
 		"half a cent a row":          {catalog.Decimal, one(3, "10.020000", 2), one(1, "10.000000", 2), false},
 		"a little more than that":    {catalog.Decimal, one(3, "10.020001", 2), one(1, "10.000000", 2), true},
-		"more than that":             {catalog.Decimal, one(3, "10.030000", 2), one(1, "10.000000", 2), true},
+		"more cents than that":       {catalog.Decimal, one(3, "10.030000", 2), one(1, "10.000000", 2), true},
 		"the total alone has cents":  {catalog.Decimal, one(3, "10.030000", 0), one(1, "10.000000", 2), true},
 		"neither has cents":          {catalog.Decimal, one(3, "12.000000", 0), one(1, "10.000000", 0), false},
+		"a fifth, without cents":     {catalog.Decimal, one(10_000, "20000.000000", 0), one(1, "24800.000000", 0), true},
+		"what chance may do":         {catalog.Decimal, one(10_000, "20000.000000", 0), one(1, "20174.000000", 0), false},
+		"more than that":             {catalog.Decimal, one(10_000, "10000.000000", 0), one(1, "10175.000000", 0), true},
+		"a hundredth, as by prices":  {catalog.Decimal, one(10_000, "49900.000000", 0), one(1, "50300.000000", 0), false},
 		"six decimals":               {catalog.Decimal, one(1, "1.000001", 6), one(1, "1.000000", 6), false},
 		"six decimals, more":         {catalog.Decimal, one(1, "1.000002", 6), one(1, "1.000000", 6), true},
 		"more than a part stores":    {catalog.Decimal, one(1, "1.000001", 9), one(1, "1.000000", 9), false},
@@ -48,6 +55,45 @@ func TestTolerance(t *testing.T) {
 		if len(got[1]) > 0 != c.differ {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// Amounts of one to ten thousand cells, rounded to any decimals, agree with their total, also when all of them are one price; and what is
+// beyond chance is said.
+func TestHonestRounding(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 2))
+	columns := []table.Column{{Name: "x", Type: catalog.Decimal}}
+	said := 0
+	for window := range 10_000 {
+		decimals := dice.IntN(5)
+		cells := 1 + int(math.Pow(10, 4*dice.Float64()))/10
+		unit := math.Pow(10, float64(-decimals))
+		size := unit * (50 + 1000*dice.Float64()) // of an amount: no less than 50 units, so that a price's own rounding is below a hundredth
+		whole, rows, filled := 0.0, 0.0, int64(0)
+		for range cells {
+			amount := size
+			if window%4 > 0 {
+				amount *= 2 * dice.Float64()
+			}
+			whole += amount
+			rounded := math.Round(amount/unit) * unit
+			if rows += rounded; rounded != 0 {
+				filled++
+			}
+		}
+		text := func(v float64) string { return strconv.FormatFloat(v, 'f', 6, 64) }
+		r := one(int64(cells), text(rows), decimals)
+		r.Cells = map[string]int64{"x": filled}
+		total := one(1, text(math.Round(whole/unit)*unit), decimals)
+		if got := Compare(columns, map[int]table.Part{0: r}, map[int]table.Part{0: total}); len(got) > 0 {
+			t.Fatalf("window %d: %d cells with %d decimals: %+v", window, cells, decimals, got)
+		}
+		if Rounded(columns, r, total) != "" {
+			said++
+		}
+	}
+	if said == 0 || said > 2500 {
+		t.Errorf("%d of 10,000 are said to be near only, want some of the 2,500 of one price", said)
 	}
 }
 

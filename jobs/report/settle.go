@@ -68,11 +68,12 @@ func (f *fetch) judge(ctx context.Context, a partition.Answer, c *control) error
 	if c != nil {
 		totals, unknown = c.wait(ctx)
 	}
-	found := partition.Compare(f.cols.totalled, byPartition(a.Parts), byPartition(totals))
+	of := byPartition(totals)
+	found := partition.Compare(f.cols.totalled, byPartition(a.Parts), of)
 	control := map[civil.Date]*ledger.Control{}
 	var sure []table.Part
 	for _, p := range a.Parts {
-		verdict := &ledger.Control{State: ledger.Reconciled}
+		verdict := &ledger.Control{State: ledger.Reconciled, Why: partition.Rounded(f.cols.totalled, p, of[p.Partition])}
 		switch differences := found[p.Partition]; {
 		case c == nil:
 			verdict.State, verdict.Why = ledger.Unchecked, f.unchecked
@@ -167,7 +168,7 @@ func (f *fetch) again(ctx context.Context) (left []doubt, err error) {
 			left = append(left, d)
 			continue
 		}
-		c := &ledger.Control{State: ledger.Reconciled}
+		c := &ledger.Control{State: ledger.Reconciled, Why: partition.Rounded(f.cols.totalled, d.part(), byPartition(totals)[d.part().Partition])}
 		err = errors.Join(err, f.publish(ctx, a, map[civil.Date]*ledger.Control{d.part().Partition: c}))
 	}
 	for _, a := range answers {
