@@ -22,6 +22,8 @@ type Converter struct {
 	heads   []Column // the columns, and one for each source that is ignored
 	route   int
 	seed    uint64 // the hash of a row before its first cell
+	seen    set    // of the keys of a partition that ends
+	key     int    // the column behind which it is the hash of the key; -1: none
 	budget  *Budget
 	dir     string
 	hold    int
@@ -74,7 +76,7 @@ func newConverter(o Options) (*Converter, error) {
 		o.Budget = NewBudget(DefaultBudget)
 	}
 	c := &Converter{
-		columns: o.Columns, heads: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns), budget: o.Budget,
+		columns: o.Columns, heads: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns), key: lastDimension(o.Columns), budget: o.Budget,
 		writer: writer, dir: o.Dir, hold: o.Hold, notes: o.Metadata, run: o.Run,
 		byDay: map[int64]int{},
 	}
@@ -191,7 +193,7 @@ func (c *Converter) finish(p *partition) (Part, error) {
 	if err := c.begin(p); err != nil {
 		return Part{}, err
 	}
-	return p.part(c.columns)
+	return p.part(c.columns, &c.seen)
 }
 
 // Abort drops all rows: their files are removed, and their memory is given back. The converter is then like a new one, so

@@ -20,6 +20,7 @@ type partition struct {
 	file   *parquet.File  // nil until the first row group is written
 	spool  *spool         // where it grows
 	digest digest
+	keys   keys
 	tally  []tally // by column
 }
 
@@ -51,7 +52,7 @@ func (c *Converter) begin(p *partition) error {
 }
 
 // part closes the partition's file and describes it.
-func (p *partition) part(columns []Column) (Part, error) {
+func (p *partition) part(columns []Column, seen *set) (Part, error) {
 	p.file.Note("rows", strconv.FormatInt(p.digest.rows, 10))
 	size, err := p.file.Close()
 	if err != nil {
@@ -62,7 +63,7 @@ func (p *partition) part(columns []Column) (Part, error) {
 		return Part{}, err
 	}
 	part := Part{
-		Partition: p.date, Path: path, held: held, Rows: p.digest.rows, Size: size, Hash: p.digest.String(),
+		Partition: p.date, Path: path, held: held, Rows: p.digest.rows, Repeated: p.keys.repeated(seen), Size: size, Hash: p.digest.String(),
 		Sums: map[string]string{}, Cells: map[string]int64{}, Decimals: map[string]int{}, Nulls: map[string]int64{}, Rounded: map[string]int64{},
 	}
 	for i, c := range columns {

@@ -77,6 +77,7 @@ type Part struct {
 	Path      string // of the file; empty when it is held in memory
 	held      []byte // the file; nil when it is at Path
 	Rows      int64
+	Repeated  int64             // rows whose dimensions are those of another row before them; 0 where dimensions don't come first
 	Size      int64             // bytes
 	Hash      string            // content hash, 48 hexadecimal digits: the same for the same rows, in any order, row groups or codec
 	Sums      map[string]string // of additive columns, by Name: whole numbers, decimals with six decimals, floats

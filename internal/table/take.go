@@ -111,6 +111,11 @@ func (c *Converter) convert(s source) (bool, error) {
 		if !s.column(b, i) {
 			return false, nil
 		}
+		if i == c.key {
+			for _, m := range b.members {
+				m.partition.keys.add(b.hashes, m.rows)
+			}
+		}
 		if column.summed() {
 			for _, m := range b.members {
 				m.tally[i].sum(column.Type, m.group.Values(i)[:len(m.rows)])

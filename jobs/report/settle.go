@@ -121,14 +121,23 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 	var parts []table.Part
 	for _, p := range a.Parts {
 		a.Hidden[p.Partition] = f.hidden(f.window.Base[p.Partition])
-		c := control[p.Partition]
-		if f.o.Reconcile != ReconcileFail || c.State != ledger.Unreconciled {
+		c, name := control[p.Partition], span([]civil.Date{p.Partition})
+		if p.Repeated > 0 {
+			f.o.Log.Warn("rows have the same dimensions as others", "job", f.o.Job, "run", f.o.Run, "window", name, "rows", p.Repeated)
+		}
+		var why error
+		switch {
+		case p.Repeated > 0 && c.State != ledger.Reconciled: // so that nothing says whether they are one row twice
+			why = fmt.Errorf("%d of %d rows have the same dimensions as others, and no total vouches for them (%s)", p.Repeated, p.Rows, c.Say())
+		case f.o.Reconcile == ReconcileFail && c.State == ledger.Unreconciled:
+			why = fmt.Errorf("%s: %s", c.Headline(), c.Say())
+		default:
 			parts = append(parts, p)
 			continue
 		}
 		f.out.Failed++
 		p.Remove()
-		err = errors.Join(err, fmt.Errorf("reconcile %s/%s: %s: %s; the old rows stay", f.o.Table, span([]civil.Date{p.Partition}), c.Headline(), c.Say()))
+		err = errors.Join(err, fmt.Errorf("reconcile %s/%s: %w; the old rows stay", f.o.Table, name, why))
 	}
 	out, failed := f.table.Deliver(ctx, f.claim, f.cols.Definition, f.window, a.Only(parts...))
 	f.out.Add(out)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
@@ -9,7 +10,8 @@ import (
 )
 
 // streamBulk sends Options.Bulk made-up rows without touching SQLite, for tests of memory and speed. They are spread over
-// the days asked for, sorted by day, and depend on the seed and the row's number only; keys may repeat.
+// the days asked for, sorted by day, and depend on the seed and the row's number only. Each has a campaign of its own; without that
+// dimension keys may repeat.
 func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 	q.Compared = false // made-up rows have nothing to be compared with
 	skip := q.dropped(x.Fault)
@@ -34,6 +36,7 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 	cells := make([]int64, len(q.Metrics))
 	lastDay, hour := -1, ""
 	var sl *facts.Slice
+	row := 0
 	label := func(i int) string {
 		switch d := &q.Dimensions[i]; {
 		case d.Slug == "hour":
@@ -42,6 +45,8 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 			return dates[i]
 		case d.IsCurrency():
 			return q.Currency.Label(d.Slug)
+		case d.Slug == "campaign":
+			return sl.Texts[d.Text] + " " + strconv.Itoa(row)
 		default:
 			return sl.Texts[d.Text]
 		}
@@ -50,6 +55,7 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 		if n == q.Limit && n > 0 {
 			break
 		}
+		row = n
 		// n*days*24 stays far below 2^63.
 		day := q.Period.From + n*days/s.opts.Bulk
 		if day != lastDay {
