@@ -113,7 +113,7 @@ func (c *Converter) convert(s source) (bool, error) {
 		}
 		if i == c.key {
 			for _, m := range b.members {
-				m.partition.keys.add(b.hashes, m.rows)
+				m.partition.keys.Add(b.hashes, m.rows)
 			}
 		}
 		if column.summed() {
@@ -134,4 +134,19 @@ func (c *Converter) convert(s source) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// lastDimension is the column after which the hash of a row is that of its key; -1 where dimensions don't come first, or there are none.
+func lastDimension(columns []Column) int {
+	last := -1
+	for i, c := range columns {
+		if !c.Dimension {
+			continue
+		}
+		if last != i-1 {
+			return -1
+		}
+		last = i
+	}
+	return last
 }

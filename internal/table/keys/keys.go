@@ -1,12 +1,14 @@
-package table
+// Package keys counts rows that have the key of another. Without it, a row that comes twice would be published twice wherever no total
+// tells that it is too much.
+//
+// Keys are known by hashes of 64 bits: of ten million rows two that differ have one hash in one of 400,000 answers.
+package keys
 
 import "slices"
 
-// Rows of one key are found by hashes of 64 bits: of ten million rows two that differ have one hash in one of 400,000 answers.
-
-// keys are the hashes of the dimensions of a partition's rows, about 8 bytes a row. Many of them are sorted while they come, by their
+// Keys are the hashes of the keys of rows, about 8 bytes a row. The zero value is ready. Many of them are sorted while they come, by their
 // first bits, so that those that are compared in the end fit a core's cache.
-type keys struct {
+type Keys struct {
 	few    []uint64
 	sorted *[sorts]pile // nil: they are in few
 }
@@ -26,8 +28,8 @@ type pile struct {
 	n    int
 }
 
-// add adds the hashes of some rows.
-func (k *keys) add(hashes []uint64, rows []int32) {
+// Add adds the hashes of some rows.
+func (k *Keys) Add(hashes []uint64, rows []int32) {
 	if k.sorted == nil {
 		k.few = slices.Grow(k.few, len(rows))
 		for _, row := range rows {
@@ -65,23 +67,8 @@ func (p *pile) more() {
 	p.last = make([]uint64, 0, size)
 }
 
-// lastDimension is the column after which the hash of a row is that of its key; -1 where dimensions don't come first, or there are none.
-func lastDimension(columns []Column) int {
-	last := -1
-	for i, c := range columns {
-		if !c.Dimension {
-			continue
-		}
-		if last != i-1 {
-			return -1
-		}
-		last = i
-	}
-	return last
-}
-
-// repeated counts the hashes that were there before.
-func (k *keys) repeated(seen *set) (n int64) {
+// Repeated counts the hashes that were there before. It uses the set, which keeps its memory for others.
+func (k *Keys) Repeated(seen *Set) (n int64) {
 	if k.sorted == nil {
 		seen.reset(len(k.few))
 		return seen.count(k.few)

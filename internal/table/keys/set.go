@@ -1,13 +1,13 @@
-package table
+package keys
 
-// A set of hashes, by open addressing.
-type set struct {
+// A Set of hashes, by open addressing.
+type Set struct {
 	slots []uint64 // 0: free
 	mask  uint64
 	zero  bool // whether 0 is in the set
 }
 
-func (s *set) reset(n int) {
+func (s *Set) reset(n int) {
 	size := 16
 	for size < 2*n {
 		size *= 2
@@ -20,7 +20,7 @@ func (s *set) reset(n int) {
 }
 
 // count adds hashes, and counts those that were there.
-func (s *set) count(hashes []uint64) (n int64) {
+func (s *Set) count(hashes []uint64) (n int64) {
 	for _, h := range hashes {
 		if s.has(h) {
 			n++
@@ -30,7 +30,7 @@ func (s *set) count(hashes []uint64) (n int64) {
 }
 
 // has adds a hash, and tells whether it was there.
-func (s *set) has(h uint64) bool {
+func (s *Set) has(h uint64) bool {
 	if h == 0 {
 		was := s.zero
 		s.zero = true
