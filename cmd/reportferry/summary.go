@@ -42,6 +42,11 @@ func (d *display) summary(r ledger.Run) {
 	case left > 0:
 		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left, human.Plural(len(r.Results), "job"))
 	}
+	for _, res := range r.Results {
+		if res.Outcome.AllBlank() && !d.json {
+			fmt.Fprintf(d.out, "%s: the first run has found no row at all. Are its filters, its start and the token's apps right? See check.\n", res.Job)
+		}
+	}
 	if n := heldBack(r.Results); n > 0 && !d.json {
 		fmt.Fprintf(d.out, "%s keep their old rows, because the answer takes good rows away; see status.\n", human.Plural(n, "partition"))
 	}
@@ -93,7 +98,7 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	o := res.Outcome
 	args := []any{
 		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
-		"unchanged", o.Unchanged, "empty", o.Empty, "kept", o.Kept, "failed", o.Failed, "held_back", o.HeldBack + o.Standing, "standing", o.Standing, "unreconciled", o.Unreconciled,
+		"unchanged", o.Unchanged, "empty", o.Empty, "blank", o.Blank, "kept", o.Kept, "failed", o.Failed, "held_back", o.HeldBack + o.Standing, "standing", o.Standing, "unreconciled", o.Unreconciled,
 		"compared", o.Compared, "moved", o.Moved, "moved_and_left", o.Drifted, "not_compared", o.Unseen, "left", res.Left,
 		"stopped", res.Stopped, "lacking", res.Rest.Lacking.Partitions, "lost", res.Rest.Lost, "requests", o.Requests,
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,

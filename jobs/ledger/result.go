@@ -42,7 +42,8 @@ type Outcome struct {
 	Written   int `json:"written"`
 	Unchanged int `json:"unchanged"`
 	Empty     int `json:"empty"`
-	Kept      int `json:"kept"` // empty in the answer, old rows kept as on_empty asks
+	Blank     int `json:"blank,omitempty"` // empty ones of a table of which nothing was recorded before
+	Kept      int `json:"kept"`            // empty in the answer, old rows kept as on_empty asks
 	Failed    int `json:"failed"`
 	HeldBack  int `json:"held_back,omitempty"` // of which the answer isn't published, because it takes good rows away
 	Standing  int `json:"standing,omitempty"`  // held back, or differing from the totals, since an earlier run: nothing new to tell of
@@ -79,6 +80,7 @@ func (t *Outcome) Add(o Outcome) {
 	t.Written += o.Written
 	t.Unchanged += o.Unchanged
 	t.Empty += o.Empty
+	t.Blank += o.Blank
 	t.Kept += o.Kept
 	t.Failed += o.Failed
 	t.HeldBack += o.HeldBack
@@ -125,6 +127,9 @@ func (t *Outcome) Count(s State) {
 		t.Written++
 	}
 }
+
+// AllBlank tells whether a table was fetched for the first time and has no row at all, which a wrong filter, start or token may have caused.
+func (t Outcome) AllBlank() bool { return t.Blank > 0 && t.Written+t.Unchanged+t.Kept == 0 }
 
 // Done is how many partitions are as they should be.
 func (t Outcome) Done() int { return t.Written + t.Unchanged + t.Empty + t.Kept + t.Probed }

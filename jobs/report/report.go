@@ -103,6 +103,7 @@ type plan struct {
 	was       refresh.Brief       // when the table was let go
 	trial     trial
 	scope     scope
+	first     bool // nothing was recorded of the table when the plan was made
 }
 
 // New checks the columns that are known without the service.
@@ -289,6 +290,7 @@ func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledge
 	if p.known, err = p.shape(ctx, recorded); err != nil {
 		return nil, recorded, known, err
 	}
+	p.first = !known
 	p.rules.Start = k.o.Start(civil.DateOf(now.In(p.rules.Location)))
 	p.rules.Targets = k.o.Targets
 	p.rules.FinalAfter = k.o.finalAfter(p.known)

@@ -65,6 +65,11 @@ func (p *plan) inSight(ctx context.Context) error {
 	if s.now = p.o.Visible(ctx); ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if p.first {
+		for _, remark := range p.FilterRemarks(ctx) {
+			p.o.Log.Warn(remark, "job", p.o.Job, "run", p.o.Run)
+		}
+	}
 	if apps := p.o.Query.Filters[appTokenIn]; len(apps) > 0 {
 		s.now.Apps = slices.DeleteFunc(slices.Clone(s.now.Apps), func(app string) bool { return !slices.Contains(apps, app) })
 	}

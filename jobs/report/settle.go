@@ -140,6 +140,9 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 		err = errors.Join(err, fmt.Errorf("reconcile %s/%s: %w; the old rows stay", f.o.Table, name, why))
 	}
 	out, failed := f.table.Deliver(ctx, f.claim, f.cols.Definition, f.window, a.Only(parts...))
+	if f.first {
+		out.Blank = out.Empty
+	}
 	f.out.Add(out)
 	return errors.Join(err, failed)
 }

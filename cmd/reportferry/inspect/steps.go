@@ -218,6 +218,9 @@ func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string
 		}
 		dimensions, metrics, err := kind.Try(ctx, lists)
 		c.step(job.Name, err, fmt.Sprintf("the service takes its %s and %s", human.Plural(dimensions, "dimension"), human.Plural(metrics, "metric")))
+		for _, remark := range kind.FilterRemarks(ctx) {
+			fmt.Fprintf(c.out, "%s: %s\n", job.Name, remark)
+		}
 		if why := kind.Unchecked(); why != "" && err == nil {
 			fmt.Fprintf(c.out, "%s: not reconciled with the service's totals: %s\n", job.Name, why)
 		}

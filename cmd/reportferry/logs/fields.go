@@ -50,6 +50,7 @@ var Fields = []Field{
 	{"written", count, "partitions, or files, that were put"},
 	{"unchanged", count, "partitions whose content was there"},
 	{"empty", count, "partitions without rows"},
+	{"blank", count, "of those, the ones of a table of which nothing was recorded before"},
 	{"kept", count, "partitions whose old rows stay, as on_empty asks"},
 	{"failed", count, "partitions, or files, that failed"},
 	{"apps", text, "tokens of apps"},

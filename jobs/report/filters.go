@@ -1,0 +1,57 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// listed names, by dimension, the list of filters_data that has its values. Source: the service's OpenAPI file of June 2024.
+var listed = map[string]string{
+	"app": "apps", "app_token": "apps", "country": "countries", "country_code": "countries", "network": "networks", "os_name": "os_names",
+	"partner_id": "partners", "partner_name": "partners", "store_type": "store_type",
+}
+
+// FilterRemarks holds the values of the job's filters __in and __not_in against the service's own lists. It says of each value that none has
+// what is near, and of filters that the service has no list for that nothing holds them. A value that matches nothing makes an empty
+// table, which agrees with its totals.
+func (k *Kind) FilterRemarks(ctx context.Context) (remarks []string) {
+	for _, filter := range slices.Sorted(maps.Keys(k.o.Query.Filters)) {
+		at := strings.LastIndex(filter, "__")
+		dimension, operator := filter[:at], filter[at+2:]
+		if operator != "in" && operator != "not_in" {
+			continue
+		}
+		name, has := listed[dimension]
+		var lists map[string][]adjust.Filter
+		if has {
+			lists, _ = k.o.Client.FiltersData(ctx, []string{name}) // one that can't be had is none
+		}
+		if len(lists[name]) == 0 {
+			remarks = append(remarks, fmt.Sprintf("filters: %s: the service lists no values of it, so that nothing tells whether they are right", filter))
+			continue
+		}
+		var known []string
+		for _, item := range lists[name] {
+			known = append(known, item.ID, item.Name)
+		}
+		slices.Sort(known)
+		known = slices.Compact(known)
+		for _, value := range k.o.Query.Filters[filter] {
+			if slices.ContainsFunc(known, func(v string) bool { return strings.EqualFold(v, value) }) {
+				continue
+			}
+			near := ""
+			if found := catalog.Nearest(value, known); len(found) > 0 {
+				near = "; did you mean " + strings.Join(found, " or ") + "?"
+			}
+			remarks = append(remarks, fmt.Sprintf("filters: %s: the service has no %s %q%s", filter, dimension, value, near))
+		}
+	}
+	return remarks
+}
