@@ -36,7 +36,7 @@ catalog = os.environ["CATALOG_URI"]
 
 def config(base, folder):
     jobs = "\n".join(
-        f"  - {{name: {name}, kind: report, sinks: [\"file://{folder}/out\", \"iceberg://lake/ads?type=rest&uri={catalog}\"], start: {FIRST}, "
+        f"  - {{name: {name}, kind: report, guard: 100%, sinks: [\"file://{folder}/out\", \"iceberg://lake/ads?type=rest&uri={catalog}\"], start: {FIRST}, "
         f"currency: USD, dimensions: [{', '.join([on] + dimensions)}], metrics: [{', '.join(metrics)}]}}" for name, on, dimensions, metrics in JOBS)
     return (f"service: {{base_url: {base}, token: \"${{TOKEN}}\", rate: 1000}}\nledger: file://{folder}/ledger\n"
             f"spool_dir: {folder}/spool\njobs:\n{jobs}\n")
@@ -62,12 +62,20 @@ def serving(seed):
     return server, re.search(r"serving on (\S+)", next(line for line in server.stderr if "serving on" in line))[1]
 
 
+def listless(base):
+    """Has a service list no apps, so that another account may follow with all other numbers."""
+    fault = [{"kind": "status", "status": 404, "path": "filters_data", "every": 1}]
+    urllib.request.urlopen(urllib.request.Request(base + "/_emulator/faults", json.dumps(fault).encode(), method="PUT")).read()
+
+
 def written(folder, servers):
     """Has the program write the tables, and all of them again with other numbers, and gives the reads that are to be made."""
     before = {}
     for seed in ("11", "7"):
         server, base = serving(seed)
         servers.append(server)
+        if seed == "11":
+            listless(base)
         (folder / "reportferry.yml").write_text(config(base, folder))
         reportferry("run", "--force", "--config", folder / "reportferry.yml")
         if not before:

@@ -52,7 +52,7 @@ program, here = Path(sys.argv[1]).resolve(), Path(__file__).resolve().parent.par
 
 def config(base, folder, sink):
     jobs = "\n".join(
-        f"  - {{name: {name}, kind: report, sinks: [\"{sink}\"], start: {FIRST}, currency: USD, dimensions: [{', '.join(dims)}], "
+        f"  - {{name: {name}, kind: report, guard: 100%, sinks: [\"{sink}\"], start: {FIRST}, currency: USD, dimensions: [{', '.join(dims)}], "
         f"metrics: [{', '.join(metrics)}]}}" for name, dims, _, metrics in JOBS)
     return (f"service: {{base_url: {base}, token: \"${{TOKEN}}\", rate: 1000}}\nledger: file://{folder}/ledger\n"
             f"spool_dir: {folder}/spool\njobs:\n{jobs}\n")
@@ -357,6 +357,12 @@ def serving(*args):
     return server, re.search(r"serving on (\S+)", next(line for line in server.stderr if "serving on" in line))[1]
 
 
+def listless(base):
+    """Has a service list no apps, so that another account may follow with all other numbers."""
+    fault = [{"kind": "status", "status": 404, "path": "filters_data", "every": 1}]
+    urllib.request.urlopen(urllib.request.Request(base + "/_emulator/faults", json.dumps(fault).encode(), method="PUT")).read()
+
+
 def held():
     """Holds all views. It yields once, what Spark is to be asked, is sent the answers, and returns how much was wrong."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -366,6 +372,8 @@ def held():
             for seed in ("11", "7"):
                 server, base = serving("--seed", seed)
                 servers.append((server, base))
+                if seed == "11":
+                    listless(base)
                 (folder / "files.yml").write_text(config(base, folder, f"file://{folder}/out"))
                 reportferry("run", "--force", "--config", folder / "files.yml")
             # Nobody listens there: printing views asks the service for its events, and the warehouse for nothing.

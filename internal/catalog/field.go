@@ -66,6 +66,9 @@ func (f Field) FinalAfter(adSpendMode string) (days int, ever bool) {
 	return f.Horizon + days, !f.Accumulates
 }
 
+// Subtracts tells whether the metric is a difference, as a profit is: it falls when what is taken from it comes late.
+func (f Field) Subtracts() bool { return strings.Contains(f.Formula(), "-") }
+
 // Formula is how the service computes the metric from other metrics, by their slugs: "cost/installs". It is empty for a metric
 // that is counted. The operators are + - * / ( ), and abs( ) around a difference. The service gives 0 for a quotient by
 // zero (the examples of its documentation).

@@ -30,7 +30,7 @@ func lacks(j seen) (list []problem) {
 		command   string
 		rank      int
 	}{
-		{refresh.HeldBack, " of which the newest answer isn't published, because it takes good rows away", "Runs ask again. If the rows may go:", "accept", rankHeldBack},
+		{refresh.HeldBack, " of which the newest answer isn't published, because it takes good rows away", "Runs ask again. If that is right:", "accept", rankHeldBack},
 		{refresh.Differs, " with rows that don't add up to the service's totals", "Runs compare again while the service restates; to fetch them now:", "backfill", rankDiffers},
 		{refresh.MovedAndLeft, " that had been final and that the service has changed since; the rows stay (drift: warn)", "To take the new numbers:", "backfill", rankLeft},
 		{refresh.ChangedFinal, " that changed after being final; the new numbers are published", "What they were before:", "history", rankChanged},

@@ -129,6 +129,8 @@ func (c *cursor) acceptance() *Acceptance {
 			a.At = c.time()
 		case "reason":
 			a.Reason = c.string()
+		case "person":
+			a.Person = c.word("true")
 		default:
 			c.bad = true
 		}

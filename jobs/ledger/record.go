@@ -145,6 +145,7 @@ type HeldBack struct {
 type Acceptance struct {
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason"`
+	Person bool      `json:"person,omitempty"` // a person has said so, and not three answers that agreed
 }
 
 // Differs tells whether the rows differ from the service's totals, or nobody knows, because those couldn't be had.
@@ -153,6 +154,12 @@ func (e Record) Differs() bool { return e.Control != nil && e.Control.State == U
 // Stands tells whether three answers on different days had the same rows, which differ from the totals in the same way: asking again
 // won't end that.
 func (e Record) Stands() bool { return e.Differs() && e.Same >= 2 }
+
+// AwaitsPerson tells whether something stands that only a person can end: an answer is held back, or rows differ for good, and nobody has
+// accepted that.
+func (e Record) AwaitsPerson() bool {
+	return e.Waits() || e.Stands() && (e.Accepted == nil || !e.Accepted.Person)
+}
 
 // Waits tells whether an answer was held back that nobody has accepted.
 func (e Record) Waits() bool { return e.HeldBack != nil && e.HeldBack.Accepted == nil }

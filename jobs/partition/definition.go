@@ -27,6 +27,16 @@ func (d Definition) asked(name string) bool {
 	return i >= 0 && d.Columns[i].Source != ""
 }
 
+// falling names the columns whose metrics are differences.
+func (d Definition) falling() (names []string) {
+	for _, c := range d.Columns {
+		if f, known := catalog.Metric(c.Source); known && f.Subtracts() {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
 // columnTypes are the types that columns have in a table of a sink. Those of dates are all sinks.Date.
 var columnTypes = map[catalog.Type]sinks.ColumnType{
 	catalog.String: sinks.String, catalog.Hour: sinks.DateTime, catalog.Int64: sinks.Int64,

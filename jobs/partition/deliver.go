@@ -106,7 +106,7 @@ func (t *Table) publication(d Definition, w refresh.Window, a Answer, part table
 		},
 		Base: w.Base[part.Partition], Run: t.o.Run, Reason: w.Reason(part.Partition), Fetched: a.Fetched, Replayed: a.Replayed, Cause: a.cause(),
 		Finality: d.Rules.Finality(part.Partition, a.Fetched).State, Shape: d.Shape.ID(), Sums: part.Sums,
-		Control: a.Control[part.Partition], Raw: a.Raw, Scope: a.Scope, Hidden: a.Hidden[part.Partition], OnEmpty: t.o.OnEmpty, Guard: t.o.Guard, Again: t.o.Again,
+		Control: a.Control[part.Partition], Raw: a.Raw, Scope: a.Scope, Hidden: a.Hidden[part.Partition], Falling: d.falling(), OnEmpty: t.o.OnEmpty, Guard: t.o.Guard, Again: t.o.Again,
 		Warn: func(err error) { t.o.Log.Warn("the sink has a remark", "job", t.o.Job, "run", t.o.Run, "error", err) },
 	}
 }

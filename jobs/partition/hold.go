@@ -44,7 +44,7 @@ func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 		return nil
 	}
 	h := &ledger.HeldBack{Why: why, Run: p.Run, Since: e.Fetched, Last: e.Fetched, Days: 1, Rows: e.Rows, Sums: e.Sums}
-	if was := old.HeldBack; was != nil && agree(was, h) {
+	if was := old.HeldBack; was != nil && agree(was, h, p.Falling) {
 		h.Since, h.Days = was.Since, was.Days
 		if day(was.Last) != day(h.Last) {
 			h.Days++
@@ -64,14 +64,14 @@ func reason(p *Publication, e *ledger.Record) (why string, apps bool) {
 	if p.Reason == refresh.Drifted && guard < 1 {
 		guard = min(guard, finalGuard)
 	}
-	what, was, is := loss(old.Rows, old.Sums, e.Rows, e.Sums, guard)
+	what, was, is := loss(old.Rows, old.Sums, e.Rows, e.Sums, guard, p.Falling)
 	if metric, before, now := lower(old, *e); metric != "" && len(p.Hidden) > 0 {
 		return fmt.Sprintf("%s %s instead of %s, and the token shows no more %s", metric, now, before, strings.Join(p.Hidden, " ")), true
 	}
 	switch {
 	case what != "":
 		return fmt.Sprintf("%s %s instead of %s", what, is, was), false
-	case vouched(old) && !vouched(*e) && old.Shape == e.Shape:
+	case old.Control != nil && old.Control.State == ledger.Reconciled && e.Differs() && old.Shape == e.Shape:
 		return fmt.Sprintf("%s, and those recorded agree: %s", e.Control.Headline(), e.Control.Say()), false
 	}
 	return "", false
@@ -90,12 +90,11 @@ func lower(old, e ledger.Record) (what, was, is string) {
 	return "", "", ""
 }
 
-func vouched(e ledger.Record) bool { return e.Control == nil || e.Control.State != ledger.Unreconciled }
-
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// loss finds rows, or a metric, of which more than a share is gone, and enough of it; what is empty when there is none.
-func loss(oldRows int64, old map[string]string, rows int64, sums map[string]string, share float64) (what, was, is string) {
+// loss finds rows, or a metric that can't fall by itself, of which more than a share is gone, and enough of it; what is empty when there is
+// none.
+func loss(oldRows int64, old map[string]string, rows int64, sums map[string]string, share float64, falling []string) (what, was, is string) {
 	if gone := oldRows - rows; share > 0 && gone >= leastRows && float64(gone) > share*float64(oldRows) {
 		return "rows", fmt.Sprint(oldRows), fmt.Sprint(rows)
 	}
@@ -104,7 +103,7 @@ func loss(oldRows int64, old map[string]string, rows int64, sums map[string]stri
 		a, b := exactly(old[name]), exactly(now)
 		gone, _ := new(big.Rat).Sub(a, b).Float64()
 		before, _ := a.Float64()
-		if has && share > 0 && gone >= leastUnits && gone > share*before {
+		if has && share > 0 && before > 0 && gone >= leastUnits && gone > share*before && !slices.Contains(falling, name) {
 			return name, ledger.Plain(old[name]), ledger.Plain(now)
 		}
 	}
@@ -112,8 +111,8 @@ func loss(oldRows int64, old map[string]string, rows int64, sums map[string]stri
 }
 
 // agree tells whether two answers say about the same: neither takes half away from the other.
-func agree(a, b *ledger.HeldBack) bool {
-	there, _, _ := loss(a.Rows, a.Sums, b.Rows, b.Sums, UsualGuard)
-	back, _, _ := loss(b.Rows, b.Sums, a.Rows, a.Sums, UsualGuard)
+func agree(a, b *ledger.HeldBack, falling []string) bool {
+	there, _, _ := loss(a.Rows, a.Sums, b.Rows, b.Sums, UsualGuard, falling)
+	back, _, _ := loss(b.Rows, b.Sums, a.Rows, a.Sums, UsualGuard, falling)
 	return there == "" && back == ""
 }

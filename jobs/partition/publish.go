@@ -43,6 +43,7 @@ type Publication struct {
 	Raw      []string        // keys of the kept answers
 	Scope    string          // as Answer has it
 	Hidden   []string        // as Answer has it
+	Falling  []string        // columns that may fall though nothing is lost
 	OnEmpty  OnEmpty
 	Guard    float64 // the share of the rows, or of a metric, above which an answer that takes it away is held back; 0: none is
 	Again    bool    // put it whatever the ledger says the sinks hold, and over what others put there

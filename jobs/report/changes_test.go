@@ -14,6 +14,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
@@ -196,6 +197,7 @@ func (c *change) judge(night int) (wrong []string) {
 // replaced by a wrong one without being held back, said or accepted. When all is as it was, the table is as the service has it. Answers that
 // lie in rows and totals alike take half of at least two hundred away here: a smaller lie is like a restatement.
 func TestWhatIsRightStaysRight(t *testing.T) {
+	slow.Test(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seeds from %d", seed)
 	for i := range *seeds {

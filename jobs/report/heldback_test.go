@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -49,6 +51,7 @@ func (r *rig) installs(first civil.Date, days int) (sums []string) {
 // The token's user loses an app: rows and totals lack it alike. No day that had its numbers loses them, however many nights it takes,
 // until a person accepts it.
 func TestAppIsHidden(t *testing.T) {
+	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := watched(t, 60)
 		defer r.close()
@@ -102,6 +105,7 @@ func (r *rig) accept(day civil.Date) {
 
 // The service leaves an app out, for one night or for good, although the token shows it. Finals keep its numbers.
 func TestAppIsLeftOut(t *testing.T) {
+	slow.Test(t)
 	for _, nights := range []int{1, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			r, _ := watched(t, 60)
@@ -180,6 +184,24 @@ func TestShrunkAnswer(t *testing.T) {
 	})
 }
 
+// Rows of an unfinished day, which nothing could be compared with, are replaced by those of the whole day, though these differ.
+func TestUncheckedIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := watched(t, 3)
+		defer r.close()
+		r.options.Rules.Lookback = 3
+		r.night() // reconcile is off in this rig
+		day := civil.DateOf(time.Now()).AddDays(-1)
+		before := r.record(day)
+		r.options.Reconcile = report.ReconcileWarn
+		r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultDropRows, EveryRow: 9}})
+		r.night()
+		if e := r.record(day); e.Waits() || !e.Differs() || e.Hash == before.Hash {
+			t.Errorf("%+v, held back %+v", e, e.HeldBack)
+		}
+	})
+}
+
 // Rows that agree with the totals aren't replaced by rows that don't, until that has lasted for three nights.
 func TestUnreconciledNeverReplacesReconciled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -215,6 +237,7 @@ var honest = flag.Int("honest", 600, "how many honest answers TestHonestAnswers 
 // What the service restates day by day holds nothing back: late installs and cost, fraud that takes up to 40 % of a day, campaigns that are
 // renamed, hours and days of a few rows, for one app and for several.
 func TestHonestAnswers(t *testing.T) {
+	slow.Test(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	shapes := [][]string{{"day"}, {"day", "app_token", "network"}, {"hour", "network"}, {"day", "campaign", "country_code"}, {"day", "os_name"}, {"week", "network"}}
@@ -227,7 +250,7 @@ func TestHonestAnswers(t *testing.T) {
 			r.seesApps()
 			r.options.Events, r.options.Reconcile, r.options.Drift = nil, report.ReconcileWarn, report.Drift{Days: 90}
 			r.options.Query.Dimensions = shapes[round%len(shapes)]
-			r.options.Query.Metrics = []string{"installs", "clicks", "cost", "network_cost", "ad_revenue", "all_revenue_total_d7"}
+			r.options.Query.Metrics = []string{"installs", "clicks", "cost", "network_cost", "ad_revenue", "all_revenue_total_d7", "gross_profit"}
 			r.options.Rules.Lookback, r.options.Rules.Horizons = 14, []int{8, 15}
 			if slices.Contains(r.options.Query.Dimensions, "week") {
 				r.options.Rules.Period = refresh.Week
@@ -323,4 +346,45 @@ func TestMissingDayIsAskedForAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Rows that differ from the totals in the same way on three days are asked for no more, fail no run, and stand until a person accepts them.
+func TestDifferenceThatStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, l := watched(t, 3)
+		defer r.close()
+		r.options.Reconcile, r.options.FinalAfter, r.options.Rules.Lookback = report.ReconcileWarn, 1, 1
+		l.totals = func(_ int, _ url.Values, a [][]string) [][]string {
+			for _, row := range a[1:] {
+				row[slices.Index(a[0], "installs")] = "7"
+			}
+			return a
+		}
+		r.night()
+		day := civil.DateOf(time.Now()).AddDays(-1)
+		if e := r.record(day); !e.Differs() {
+			t.Fatalf("%+v", e)
+		}
+		var exits []int
+		for range 12 {
+			_, exit := r.night()
+			exits = append(exits, exit)
+		}
+		e := r.record(day)
+		if !e.Stands() || !e.AwaitsPerson() || e.Asked != 2 {
+			t.Errorf("%+v", e)
+		}
+		seq := e.Seq
+		e.Accepted = &ledger.Acceptance{At: time.Now(), Reason: "known", Person: true}
+		table, err := r.ledger.Table(t.Context(), r.options.Table)
+		check(t, err)
+		check(t, table.Commit(t.Context(), e))
+		r.night()
+		if e = r.record(day); e.AwaitsPerson() || e.Seq != seq+1 && e.Accepted == nil {
+			t.Errorf("accepted, and %+v", e)
+		}
+		if exits[0] != jobs.ExitSome { // a new day differs each night
+			t.Errorf("exit codes %v", exits)
+		}
+	})
 }

@@ -73,8 +73,9 @@ func (p *plan) inSight(ctx context.Context) error {
 	if apps := p.o.Query.Filters[appTokenIn]; len(apps) > 0 {
 		s.now.Apps = slices.DeleteFunc(slices.Clone(s.now.Apps), func(app string) bool { return !slices.Contains(apps, app) })
 	}
-	s.known, s.was = true, map[string]ledger.Scope{}
+	s.was = map[string]ledger.Scope{}
 	if s.now.Source == "" {
+		s.known = true
 		return nil
 	}
 	was, err := p.recordedScopes(ctx)
@@ -84,6 +85,7 @@ func (p *plan) inSight(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.known = true
 	switch gone := was.Lacks(s.now); {
 	case len(gone) == 0 || p.o.Rebaseline: // all partitions are to be replaced
 	case len(gone) == len(was.Apps):

@@ -26,14 +26,16 @@ func New(p *wire.Program) *cobra.Command {
 		Use: "accept <job> --reason <text>",
 		Example: `  reportferry accept campaigns_daily --reason "the app was sold"
   reportferry accept campaigns_daily --days 2026-11-01:2026-11-20 --reason "fraud was removed"`,
-		Short: "Accept answers that are held back",
-		Long: `Accept answers that are held back. An answer that takes away more rows, or more
+		Short: "Accept answers that are held back, and differences that stand",
+		Long: `Accept answers that are held back, and differences that stand. An answer that takes away more rows, or more
 of a metric, than guard allows isn't published: the old rows stay, and status
 names the period. When that is right, because an app was sold or fraud was
 removed, accept says so: the next run publishes what the service then answers
-for these periods. The reason and the time are recorded, and history shows them.
+for these periods. Of a period whose rows differ from the service's totals in
+the same way again and again, it says that this is known. The reason and the
+time are recorded, and history shows them.
 
-The exit code is 3 when nothing is held back.`,
+The exit code is 3 when there is nothing to accept.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -41,12 +43,12 @@ The exit code is 3 when nothing is held back.`,
 				return exit.Usage(errors.New("--reason: want a text that says why the rows may go; it is recorded"))
 			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				accepted, err := accept(ctx, s, names[0], days, &ledger.Acceptance{At: time.Now().UTC(), Reason: reason})
+				accepted, err := accept(ctx, s, names[0], days, &ledger.Acceptance{At: time.Now().UTC(), Reason: reason, Person: true})
 				if n := len(accepted); n > 0 {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s accepted, %s; the next run publishes what the service answers for them\n",
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s accepted, %s\n",
 						names[0], human.Plural(n, "partition"), human.Range(accepted[0], accepted[n-1]))
 				} else if err == nil {
-					err = &exit.Error{Code: jobs.ExitSome, Err: fmt.Errorf("%s: nothing is held back of these days", names[0])}
+					err = &exit.Error{Code: jobs.ExitSome, Err: fmt.Errorf("%s: nothing of these days is held back, or differs for good", names[0])}
 				}
 				return err
 			})
@@ -81,11 +83,15 @@ func accept(ctx context.Context, s *wire.Session, name, days string, why *ledger
 		return nil, err
 	}
 	for _, e := range t.Sorted() {
-		if !e.Waits() || days != "" && (e.Partition.Before(first) || e.Partition.After(last)) {
+		if !e.AwaitsPerson() || days != "" && (e.Partition.Before(first) || e.Partition.After(last)) {
 			continue
 		}
-		held := *e.HeldBack
-		held.Accepted, e.HeldBack = why, &held
+		if e.Waits() {
+			held := *e.HeldBack
+			held.Accepted, e.HeldBack = why, &held
+		} else {
+			e.Accepted = why
+		}
 		if err := t.Commit(ctx, e); err != nil {
 			return accepted, err
 		}

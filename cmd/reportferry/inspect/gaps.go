@@ -73,7 +73,7 @@ func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config
 		default:
 			writeGaps(w, job, in)
 		}
-		open += in.Missing() + in.Standing.HeldBack
+		open += in.Missing() + in.Standing.Awaiting
 		failed = append(failed, err)
 	}
 	if err := errors.Join(failed...); err != nil || open == 0 {

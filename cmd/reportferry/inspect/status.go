@@ -66,10 +66,10 @@ func Status(p *wire.Program) *cobra.Command {
 		Long: `Show what the ledger holds: per table, how many partitions are final, still
 restated by the service, and reconciled with its totals, how many of its range
 are missing or lack columns, and of the last run. The exit code is 3 when an
-answer is held back, and with --max-age when a table is older than that: the
-period after its newest one ended so long ago, or its last success was. A job of
-kind spend, sharing or apps has no periods: it is too old when no run of it that
-long has ended without a failure.`,
+answer is held back or a difference stands, and with --max-age when a table is
+older than that: the period after its newest one ended so long ago, or its last
+success was. A job of kind spend, sharing or apps has no periods: it is too old
+when no run of it that long has ended without a failure.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
@@ -90,7 +90,7 @@ long has ended without a failure.`,
 				if err := errors.Join(damaged, err); err != nil {
 					return err
 				}
-				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" || t.Standing != nil && t.Standing.HeldBack > 0 }) {
+				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" || t.Standing != nil && t.Standing.Awaiting > 0 }) {
 					return exit.Silent(jobs.ExitSome)
 				}
 				return nil
@@ -292,23 +292,28 @@ func writeTroubles(w io.Writer, s tableStatus, last string) {
 // mostHeldBack is how many partitions are named of which the answer is held back.
 const mostHeldBack = 5
 
-// writeHeldBack names the partitions of which the newest answer isn't published, the newest first, and says what a person can do.
+// writeHeldBack names the partitions of which the newest answer isn't published, or that differ for good, the newest first, and says what a
+// person can do.
 func writeHeldBack(w io.Writer, s tableStatus) {
 	n := 0
 	for _, e := range slices.Backward(s.calendar) {
-		if e.Condition != refresh.HeldBack {
+		if !e.Record.AwaitsPerson() {
 			continue
 		}
-		if n++; n <= mostHeldBack {
-			h := e.Record.HeldBack
+		if n++; n > mostHeldBack {
+			continue
+		}
+		if h := e.Record.HeldBack; e.Record.Waits() {
 			fmt.Fprintf(w, "  held back: %s since %s, %s\n", human.Range(e.Partition, e.Partition), h.Since.Format(time.DateOnly), terminal.Line(h.Why))
+		} else {
+			fmt.Fprintf(w, "  differs, standing: %s, %s\n", human.Range(e.Partition, e.Partition), terminal.Line(e.Record.Control.Say()))
 		}
 	}
 	if n > mostHeldBack {
 		fmt.Fprintf(w, "  and %d more partitions\n", n-mostHeldBack)
 	}
 	if n > 0 {
-		fmt.Fprintf(w, "  if the old rows may go: accept %s --reason ...\n", s.Job)
+		fmt.Fprintf(w, "  if that is right: accept %s --reason ...\n", s.Job)
 	}
 }
 
