@@ -165,7 +165,7 @@ func TestBigQueryHoldsTheTruth(t *testing.T) {
 		t.Errorf("a second run: exit code %d, %d jobs more: %s", code, len(w.Jobs())-jobs, out)
 	}
 
-	other := s.restated(t, "--days", "80") // other campaigns under other names
+	other := s.restated(t, "11", "--days", "80") // other campaigns under other names
 	day := today.AddDays(-5)
 	w.allNumbers(t)
 	w.edit(t, s.url, other.url)
@@ -351,7 +351,7 @@ func TestALateJobOfADeadRun(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	old := startService(t, "--days", "30", "--apps", "2")
-	restated := old.restated(t, "--days", "30", "--apps", "2")
+	restated := old.restated(t, "11", "--days", "30", "--apps", "2")
 	today := civil.DateOf(time.Now().UTC())
 	first, last := today.AddDays(-2), today.AddDays(-1)
 	for nth := 1; nth <= 2; nth++ {

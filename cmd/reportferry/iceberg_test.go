@@ -154,7 +154,7 @@ func TestIcebergHoldsTheTruth(t *testing.T) {
 	server := sinktest.StartCatalog(t)
 	const days = 60
 	s := startService(t, "--days", "80", "--apps", "12")
-	other := s.restated(t, "--days", "80", "--apps", "12")
+	other := s.restated(t, "11", "--days", "80", "--apps", "12")
 	today := civil.DateOf(time.Now().UTC())
 	first, day, last := today.AddDays(-days), today.AddDays(-5), today.AddDays(-1)
 	want := s.truth(t, first, last)

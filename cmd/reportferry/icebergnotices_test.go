@@ -21,7 +21,7 @@ import (
 func TestIcebergNotices(t *testing.T) {
 	server := sinktest.StartCatalog(t)
 	s := startService(t, "--days", "30", "--apps", "2")
-	other := s.restated(t, "--days", "30", "--apps", "2")
+	other := s.restated(t, "11", "--days", "30", "--apps", "2")
 	today := civil.DateOf(time.Now().UTC())
 	first, last := today.AddDays(-3), today.AddDays(-1)
 	want := s.truth(t, first, last)

@@ -115,7 +115,7 @@ func TestPostgresHoldsTheTruth(t *testing.T) {
 	server := sinktest.StartPostgres(t)
 	const days = 60
 	s := startService(t, "--days", "80", "--apps", "12")
-	other := s.restated(t, "--days", "80", "--apps", "12")
+	other := s.restated(t, "11", "--days", "80", "--apps", "12")
 	today := civil.DateOf(time.Now().UTC())
 	first, day, last := today.AddDays(-days), today.AddDays(-5), today.AddDays(-1)
 	want := s.truth(t, first, last)
@@ -293,7 +293,7 @@ func (b shelfBreakage) String() string {
 func TestPostgresALateCommitOfADeadRun(t *testing.T) {
 	server := sinktest.StartPostgres(t)
 	old := startService(t, "--days", "30", "--apps", "2")
-	restated := old.restated(t, "--days", "30", "--apps", "2")
+	restated := old.restated(t, "11", "--days", "30", "--apps", "2")
 	today := civil.DateOf(time.Now().UTC())
 	first, last := today.AddDays(-2), today.AddDays(-1)
 	for i, settings := range []string{asked, swapped} {

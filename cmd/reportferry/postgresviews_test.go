@@ -61,7 +61,7 @@ func TestPostgresViews(t *testing.T) {
 
 	// A restatement is in the view of them, once it was made again.
 	w.allNumbers(t)
-	w.edit(t, s.url, s.restated(t, "--days", "30", "--apps", "2").url)
+	w.edit(t, s.url, s.restated(t, "11", "--days", "30", "--apps", "2").url)
 	w.settle(t, "run", "--force")
 	make()
 	if n := number("SELECT count(*) FROM #._reportferry_restatements WHERE metric = 'cost' AND delta <> 0"); n < 12 {

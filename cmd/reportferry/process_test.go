@@ -93,9 +93,9 @@ func startService(t testing.TB, args ...string) *service {
 
 // restated is the same account with all other numbers: reports come from an account of another seed, and lists of apps and events from
 // this one.
-func (s *service) restated(t testing.TB, args ...string) *service {
+func (s *service) restated(t testing.TB, seed string, args ...string) *service {
 	t.Helper()
-	other := startService(t, append(args, "--seed", "11")...)
+	other := startService(t, append(args, "--seed", seed)...)
 	to := func(at string) *httputil.ReverseProxy {
 		u, err := url.Parse(at)
 		check(t, err)
