@@ -41,7 +41,7 @@ def reportferry(*arguments):
             raise AirflowSkipException(said)
         case 2 | 5:  # the config or the credentials: another try would end the same
             raise AirflowFailException(said)
-        case _ if not result.get("retry", True):  # answers are held back, or differ from the totals: a person or another day ends that
+        case _ if not result.get("retry", True):  # answers are held back: a person or another day ends that
             raise AirflowFailException(said)
         case _:  # 3: the rest is published; 130: it was stopped; 1: all failed. Another try does what is left
             raise AirflowException(said)

@@ -117,7 +117,10 @@ func Of(ctx context.Context, s *wire.Session, list []jobs.Job, plans []jobs.Plan
 	}
 	run.Seconds = run.Ended.Sub(run.Began).Seconds()
 	run.Retry = slices.ContainsFunc([]int{jobs.ExitFailed, jobs.ExitHeld, jobs.ExitInterrupted}, func(code int) bool { return code == r.Exit }) ||
-		r.Exit == jobs.ExitSome && slices.ContainsFunc(r.Results, func(res ledger.Result) bool { return len(res.Failures) > 0 })
+		r.Exit == jobs.ExitSome && slices.ContainsFunc(r.Results, func(res ledger.Result) bool {
+			o := res.Outcome
+			return len(res.Errs)+o.Failed+o.Unreconciled+o.Unseen+o.Unkept+res.Left > 0
+		})
 	var errs []error
 	for i, res := range r.Results {
 		job := jobOf(res)
