@@ -115,7 +115,7 @@ func (d *display) logProgress(p jobs.Progress, j *jobProgress) {
 		return
 	}
 	d.log.Info("window over", "job", p.Job, "window", p.Unit, "rows", p.Result.Rows, "written", p.Result.Written,
-		"unchanged", p.Result.Unchanged, "empty", p.Result.Empty, "failed", p.Result.Failed, "held_back", p.Result.HeldBack+p.Result.Standing, "unreconciled", p.Result.Unreconciled, "compared", p.Result.Compared, "moved", p.Result.Moved+p.Result.Drifted, "done", j.done, "of", p.Units)
+		"unchanged", p.Result.Unchanged, "empty", p.Result.Empty, "failed", p.Result.Failed, "held_back", p.Result.HeldBack+p.Result.StillHeld, "unreconciled", p.Result.Unreconciled, "compared", p.Result.Compared, "moved", p.Result.Moved+p.Result.Drifted, "done", j.done, "of", p.Units)
 }
 
 // line writes one line for a unit that is over.
@@ -136,7 +136,7 @@ func lineOf(o ledger.Outcome, err error) string {
 	for _, c := range []struct {
 		label string
 		n     int
-	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"not moved", o.Probed}, {"empty", o.Empty}, {"kept", o.Kept}, {"failed", o.Failed}, {"held back", o.HeldBack + o.Standing}, {"differing", o.Unreconciled},
+	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"not moved", o.Probed}, {"empty", o.Empty}, {"kept", o.Kept}, {"failed", o.Failed}, {"held back", o.HeldBack + o.StillHeld}, {"differing", o.Unreconciled},
 		{"moved though final", o.Moved}, {"compared", o.Compared}, {"moved, and left", o.Drifted}, {"not compared", o.Unseen}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", c.label, c.n))

@@ -72,7 +72,7 @@ func leaving(results []ledger.Result) (n int) {
 // heldBack counts the partitions of which the answer isn't published, in this run or since an earlier one.
 func heldBack(results []ledger.Result) (n int) {
 	for _, r := range results {
-		n += r.Outcome.HeldBack + r.Outcome.Standing
+		n += r.Outcome.HeldBack + r.Outcome.StillHeld
 	}
 	return n
 }
@@ -98,7 +98,7 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	o := res.Outcome
 	args := []any{
 		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
-		"unchanged", o.Unchanged, "empty", o.Empty, "blank", o.Blank, "kept", o.Kept, "failed", o.Failed, "held_back", o.HeldBack + o.Standing, "standing", o.Standing, "unreconciled", o.Unreconciled,
+		"unchanged", o.Unchanged, "empty", o.Empty, "blank", o.Blank, "kept", o.Kept, "failed", o.Failed, "held_back", o.HeldBack + o.StillHeld, "standing", o.StillHeld + o.StillDiffers, "unreconciled", o.Unreconciled,
 		"compared", o.Compared, "moved", o.Moved, "moved_and_left", o.Drifted, "not_compared", o.Unseen, "left", res.Left,
 		"stopped", res.Stopped, "lacking", res.Rest.Lacking.Partitions, "lost", res.Rest.Lost, "requests", o.Requests,
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,

@@ -35,7 +35,7 @@ func (r Result) Succeeded() bool {
 }
 
 // An Outcome counts what came of a unit, or of many. Each partition is counted once: as written, unchanged, empty, kept,
-// failed, held back or standing.
+// failed, held back or still held.
 type Outcome struct {
 	Windows   int `json:"windows"`
 	Held      int `json:"held"` // windows that another process holds
@@ -45,13 +45,14 @@ type Outcome struct {
 	Blank     int `json:"blank,omitempty"` // empty ones of a table of which nothing was recorded before
 	Kept      int `json:"kept"`            // empty in the answer, old rows kept as on_empty asks
 	Failed    int `json:"failed"`
-	HeldBack  int `json:"held_back,omitempty"` // of which the answer isn't published, because it takes good rows away
-	Standing  int `json:"standing,omitempty"`  // held back, or differing from the totals, since an earlier run: nothing new to tell of
+	HeldBack  int `json:"held_back,omitempty"`  // of which the answer isn't published, because it takes good rows away
+	StillHeld int `json:"still_held,omitempty"` // held back since an earlier run: nothing new to tell of
 
-	Unreconciled int `json:"unreconciled,omitempty"` // partitions whose rows differ from the service's totals
-	Moved        int `json:"moved,omitempty"`        // final partitions whose numbers changed all the same
-	Probed       int `json:"probed,omitempty"`       // partitions that weren't fetched, because their totals haven't moved
-	Unkept       int `json:"unkept,omitempty"`       // raw answers that couldn't be kept
+	Unreconciled int `json:"unreconciled,omitempty"`  // partitions whose rows differ from the service's totals
+	StillDiffers int `json:"still_differs,omitempty"` // partitions whose rows differ from the totals as in two answers before
+	Moved        int `json:"moved,omitempty"`         // final partitions whose numbers changed all the same
+	Probed       int `json:"probed,omitempty"`        // partitions that weren't fetched, because their totals haven't moved
+	Unkept       int `json:"unkept,omitempty"`        // raw answers that couldn't be kept
 
 	Compared int `json:"compared,omitempty"` // final partitions that were held against the service's totals of today
 	Drifted  int `json:"drifted,omitempty"`  // of those, partitions that have moved and that keep their rows, as drift: warn asks
@@ -84,7 +85,8 @@ func (t *Outcome) Add(o Outcome) {
 	t.Kept += o.Kept
 	t.Failed += o.Failed
 	t.HeldBack += o.HeldBack
-	t.Standing += o.Standing
+	t.StillHeld += o.StillHeld
+	t.StillDiffers += o.StillDiffers
 	t.Unreconciled += o.Unreconciled
 	t.Moved += o.Moved
 	t.Probed += o.Probed

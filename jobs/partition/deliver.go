@@ -117,7 +117,7 @@ func (t *Table) tell(w refresh.Window, a Answer, part table.Part, r Result, out 
 		if r.Held.Since.Equal(r.Held.Last) {
 			out.HeldBack++
 		} else {
-			out.Standing++
+			out.StillHeld++
 		}
 		t.o.Log.Warn("an answer is held back, and the old rows stay", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "difference", r.Held.Why)
 		return
@@ -127,7 +127,7 @@ func (t *Table) tell(w refresh.Window, a Answer, part table.Part, r Result, out 
 	out.Count(r.State)
 	if c := a.Control[part.Partition]; c != nil && c.State == ledger.Unreconciled {
 		if e, _ := t.Record(part.Partition); e.Stands() {
-			out.Standing++
+			out.StillDiffers++
 		} else {
 			out.Unreconciled++
 		}

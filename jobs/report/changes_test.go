@@ -166,9 +166,9 @@ func (c *change) restate() {
 	check(c.t, c.server.Restate(c.t.Context(), emulator.Restatement{Day: day, Metric: metric, Factor: 0.8 + c.dice.Float64()/2}))
 }
 
-// judge holds what is published after a night against what was right before it. What was right and is wrong now must have been said: by
+// compare holds what is published after a night against what was right before it. What was right and is wrong now must have been said: by
 // the record, or by a person. What is gone is lost.
-func (c *change) judge(night int) (wrong []string) {
+func (c *change) compare(night int) (wrong []string) {
 	last := civil.DateOf(time.Now()).AddDays(-1)
 	truth, now := c.truths(last), c.published()
 	for n, was := range c.right {
@@ -232,7 +232,7 @@ func whatIsRight(t *testing.T, seed uint64) {
 			c.restate()
 		}
 		r.run(t.Context())
-		if wrong := c.judge(night); len(wrong) > 0 {
+		if wrong := c.compare(night); len(wrong) > 0 {
 			slices.Sort(wrong)
 			t.Fatalf("seed %d: %s\nafter %s", seed, strings.Join(wrong[:min(3, len(wrong))], "\n"), strings.Join(c.told, "; "))
 		}

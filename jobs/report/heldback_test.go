@@ -68,7 +68,7 @@ func TestAppIsHidden(t *testing.T) {
 			if want := map[bool]int{true: jobs.ExitSome}[res.Outcome.HeldBack > 0]; exit != want {
 				t.Errorf("night %d: exit code %d, want %d: %+v", night, exit, want, res.Outcome)
 			}
-			if night == 0 && res.Outcome.HeldBack < 2 || night == 7 && res.Outcome.Standing < 2 {
+			if night == 0 && res.Outcome.HeldBack < 2 || night == 7 && res.Outcome.StillHeld < 2 {
 				t.Errorf("night %d: %+v", night, res.Outcome)
 			}
 			if res.Outcome.Moved > 0 {
@@ -170,7 +170,7 @@ func TestShrunkAnswer(t *testing.T) {
 		check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Metric: "cost", Factor: 0.3}))
 		for night, want := range []struct{ held, standing int }{{1, 0}, {0, 1}, {0, 0}} {
 			res, exit := r.night()
-			if res.Outcome.HeldBack != want.held || res.Outcome.Standing != want.standing || exit != map[bool]int{true: jobs.ExitSome}[want.held > 0] {
+			if res.Outcome.HeldBack != want.held || res.Outcome.StillHeld != want.standing || exit != map[bool]int{true: jobs.ExitSome}[want.held > 0] {
 				t.Errorf("night %d: exit code %d, %+v", night, exit, res.Outcome)
 			}
 			e := r.record(day)
@@ -260,7 +260,7 @@ func TestHonestAnswers(t *testing.T) {
 			for night := range 12 {
 				res := r.ok()
 				judged += res.Outcome.Done()
-				if res.Outcome.HeldBack+res.Outcome.Standing > 0 {
+				if res.Outcome.HeldBack+res.Outcome.StillHeld > 0 {
 					for _, e := range r.records() {
 						if e.Waits() {
 							t.Errorf("seed %d, round %d, night %d, %v: held back %s: %s", seed, round, night, r.options.Query.Dimensions, e.Partition, e.HeldBack.Why)
@@ -366,13 +366,17 @@ func TestDifferenceThatStands(t *testing.T) {
 			t.Fatalf("%+v", e)
 		}
 		var exits []int
+		held, stand := 0, 0
 		for range 12 {
-			_, exit := r.night()
-			exits = append(exits, exit)
+			res, exit := r.night()
+			exits, held, stand = append(exits, exit), held+res.Outcome.HeldBack+res.Outcome.StillHeld, stand+res.Outcome.StillDiffers
 		}
 		e := r.record(day)
 		if !e.Stands() || !e.AwaitsPerson() || e.Asked != 2 {
 			t.Errorf("%+v", e)
+		}
+		if held > 0 || stand == 0 {
+			t.Errorf("%d are held back and %d differ as before, want none and some", held, stand)
 		}
 		seq := e.Seq
 		e.Accepted = &ledger.Acceptance{At: time.Now(), Reason: "known", Person: true}

@@ -27,9 +27,9 @@ func New(p *wire.Program) *cobra.Command {
 		Example: `  reportferry accept campaigns_daily --reason "the app was sold"
   reportferry accept campaigns_daily --days 2026-11-01:2026-11-20 --reason "fraud was removed"`,
 		Short: "Accept answers that are held back, and differences that stand",
-		Long: `Accept answers that are held back, and differences that stand. An answer that takes away more rows, or more
-of a metric, than guard allows isn't published: the old rows stay, and status
-names the period. When that is right, because an app was sold or fraud was
+		Long: `Accept answers that are held back, and differences that stand. An answer that
+takes away more rows, or more of a metric, than guard allows isn't published:
+the old rows stay, and status names the period. When that is right, because an app was sold or fraud was
 removed, accept says so: the next run publishes what the service then answers
 for these periods. Of a period whose rows differ from the service's totals in
 the same way again and again, it says that this is known. The reason and the

@@ -55,7 +55,7 @@ var Fields = []Field{
 	{"failed", count, "partitions, or files, that failed"},
 	{"apps", text, "tokens of apps"},
 	{"held_back", count, "partitions of which the answer isn't published, because it takes good rows away"},
-	{"standing", count, "of those, the ones of which an earlier run has told"},
+	{"standing", count, "partitions that are held back, or differ from the totals, as an earlier run has told"},
 	{"unreconciled", count, "partitions whose rows differ from the service's totals"},
 	{"compared", count, "final partitions that were held against the totals"},
 	{"moved", count, "final partitions whose numbers moved"},

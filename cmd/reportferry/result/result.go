@@ -60,7 +60,7 @@ type Job struct {
 	Kept       int         `json:"kept"`
 	Failed     int         `json:"failed"`
 	HeldBack   int         `json:"held_back" jsonschema_description:"partitions of which the answer isn't published, because it takes good rows away"`
-	Standing   int         `json:"standing" jsonschema_description:"of those, the ones of which an earlier run has told"`
+	Standing   int         `json:"standing" jsonschema_description:"partitions that are held back, or differ from the totals, as an earlier run has told"`
 	Rows       int64       `json:"rows"`
 	Requests   int64       `json:"requests"`
 	Retries    int64       `json:"retries"`
@@ -162,7 +162,7 @@ func jobOf(res ledger.Result) Job {
 	o := res.Outcome
 	job := Job{
 		Job: res.Job, Table: res.Table, Seconds: res.Took.Seconds(), Units: o.Windows, Held: o.Held, Left: res.Left, Stopped: res.Stopped,
-		Written: o.Written, Unchanged: o.Unchanged, Empty: o.Empty, Kept: o.Kept, Failed: o.Failed, HeldBack: o.HeldBack + o.Standing, Standing: o.Standing, Rows: o.Rows, Requests: o.Requests, Retries: o.Retries,
+		Written: o.Written, Unchanged: o.Unchanged, Empty: o.Empty, Kept: o.Kept, Failed: o.Failed, HeldBack: o.HeldBack + o.StillHeld, Standing: o.StillHeld + o.StillDiffers, Rows: o.Rows, Requests: o.Requests, Retries: o.Retries,
 		Failures: []Failure{}, Partitions: []Partition{},
 	}
 	for i, err := range res.Errs {

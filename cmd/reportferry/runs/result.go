@@ -140,11 +140,14 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 		partitions += fmt.Sprintf(", not moved %d", o.Probed)
 	}
 	human.Row(w, "partitions", partitions)
-	if n := o.HeldBack + o.Standing; n > 0 {
+	if n := o.HeldBack + o.StillHeld; n > 0 {
 		human.Row(w, "held back", human.Plural(n, "partition")+" whose answer takes good rows away; see status")
 	}
 	if o.Unreconciled > 0 {
 		human.Row(w, "differing", human.Plural(o.Unreconciled, "partition")+", from the service's totals; see status")
+	}
+	if o.StillDiffers > 0 {
+		human.Row(w, "differing", human.Plural(o.StillDiffers, "partition")+", from the service's totals, as before; see status")
 	}
 	if o.Moved > 0 {
 		human.Row(w, "moved", human.Plural(o.Moved, "partition")+" that had been final, and fetched again; see changes")

@@ -68,18 +68,18 @@ func (p *pile) more() {
 }
 
 // Repeated counts the hashes that were there before. It uses the set, which keeps its memory for others.
-func (k *Keys) Repeated(seen *Set) (n int64) {
+func (k *Keys) Repeated(set *Set) (n int64) {
 	if k.sorted == nil {
-		seen.reset(len(k.few))
-		return seen.count(k.few)
+		set.reset(len(k.few))
+		return set.count(k.few)
 	}
 	for i := range k.sorted {
 		p := &k.sorted[i]
-		seen.reset(p.n + len(p.last))
+		set.reset(p.n + len(p.last))
 		for _, hashes := range p.full {
-			n += seen.count(hashes)
+			n += set.count(hashes)
 		}
-		n += seen.count(p.last)
+		n += set.count(p.last)
 	}
 	return n
 }
