@@ -33,7 +33,7 @@ type Record struct {
 	Finality string    `json:"finality,omitempty"`            // what the fetch was: partial, restating or final
 	Moved    bool      `json:"changed_after_final,omitempty"` // the content replaced another one that was final
 	Control  *Control  `json:"control,omitempty"`             // nil in records of earlier versions, and of kinds that have no totals
-	Raw      []string  `json:"raw,omitempty"`                 // keys of the kept answers that it was made from
+	Raw      []string  `json:"raw,omitempty"`                 // names of the kept answers that it was made from: key#SHA-256
 
 	Asked    int         `json:"asked,omitempty"`     // on how many days it was asked again, because it has no rows, or they differ from the totals
 	Same     int         `json:"same,omitempty"`      // how many of the last of those days brought the same

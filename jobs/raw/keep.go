@@ -56,9 +56,9 @@ func (e *KeepError) Unwrap() error { return e.Err }
 // ends is how many times its patience a whole answer waits for the end of its copy.
 const ends = 6
 
-// Commit publishes the copy of an accepted answer, and gives its key. After an error there is no object, unless the store
-// lost its own answer; nobody then knows the key. Errors are a *KeepError.
-func (k *Kept) Commit(a Answer) (key string, err error) {
+// Commit publishes the copy of an accepted answer, and gives its name for records: key#SHA-256. After an error there is no object, unless
+// the store lost its own answer; nobody then knows the key. Errors are a *KeepError.
+func (k *Kept) Commit(a Answer) (name string, err error) {
 	if k == nil {
 		return "", nil
 	}
@@ -77,7 +77,7 @@ func (k *Kept) Commit(a Answer) (key string, err error) {
 	}
 	k.copy = nil
 	c.cancel(nil) // frees the context
-	return c.key, nil
+	return c.key + "#" + hex.EncodeToString(c.sum.Sum(nil)), nil
 }
 
 func (k *Kept) commit(c *stream, a Answer) error {

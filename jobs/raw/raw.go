@@ -70,8 +70,14 @@ func Open(o Options) *Store {
 // Must tells whether a partition whose answer couldn't be kept must fail.
 func (s *Store) Must() bool { return s != nil && s.o.Must }
 
-// Location is where a person finds an object.
-func (s *Store) Location(key string) string { return s.o.URL + "/" + key }
+// Location is where a person finds an answer, by its name.
+func (s *Store) Location(name string) string { return s.o.URL + "/" + Key(name) }
+
+// Key is the key of the object with the answer of a name, as Commit gives it. Earlier versions gave the key alone.
+func Key(name string) string {
+	key, _, _ := strings.Cut(name, "#")
+	return key
+}
 
 // nameTime is the time in an object's name, which sorts as text.
 const nameTime = "20060102T150405.000Z"

@@ -148,9 +148,9 @@ func TestKeepNothing(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	_, err = s.Open(t.Context(), key+"x")
+	_, err = s.Open(t.Context(), Key(key)+"x")
 	var damaged *DamagedError
-	if !errors.As(err, &damaged) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), key+"x") {
+	if !errors.As(err, &damaged) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), Key(key)+"x") {
 		t.Errorf("a missing one: %v", err)
 	}
 }
@@ -205,7 +205,7 @@ func TestDamage(t *testing.T) {
 	s, b := memory(t)
 	content := rows(3000)
 	key := keep(t, s, content)
-	whole, err := b.ReadAll(t.Context(), key)
+	whole, err := b.ReadAll(t.Context(), Key(key))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestDamage(t *testing.T) {
 	said := len(whole) - int(tail)
 	read := func(what string, at int, object []byte) {
 		t.Helper()
-		if err := b.WriteAll(t.Context(), key, object, nil); err != nil {
+		if err := b.WriteAll(t.Context(), Key(key), object, nil); err != nil {
 			t.Fatal(err)
 		}
 		var got []byte
@@ -230,7 +230,7 @@ func TestDamage(t *testing.T) {
 		case err == nil && what == "flip" && at < said && bytes.Equal(got, content):
 		case !errors.As(err, &damaged):
 			t.Errorf("%s at %d: %d bytes, %v", what, at, len(got), err)
-		case !strings.Contains(err.Error(), key):
+		case !strings.Contains(err.Error(), Key(key)):
 			t.Errorf("%s at %d: %v", what, at, err)
 		}
 	}
@@ -241,7 +241,7 @@ func TestDamage(t *testing.T) {
 		flipped[at] ^= 1 << (at % 8)
 		read("flip", at, flipped)
 	}
-	other := keep(t, s, content[:2000])
+	other := Key(keep(t, s, content[:2000]))
 	longer, err := b.ReadAll(t.Context(), other)
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +253,7 @@ func TestDamage(t *testing.T) {
 func TestPlainDecoder(t *testing.T) {
 	s, b := memory(t)
 	content := rows(500_000)
-	object, err := b.ReadAll(t.Context(), keep(t, s, content))
+	object, err := b.ReadAll(t.Context(), Key(keep(t, s, content)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	"gocloud.dev/blob"
@@ -43,10 +44,16 @@ type Reader struct {
 	read    int64
 }
 
-// Open opens a kept answer. A missing or damaged one is a *DamagedError; other errors are of the store.
-func (s *Store) Open(ctx context.Context, key string) (*Reader, error) {
-	r := &Reader{where: s.Location(key), sum: sha256.New()}
-	if err := r.open(ctx, s.o.Bucket, key); err != nil {
+// Open opens a kept answer by the name that Commit gave. A missing or damaged one, and another one under that name, is a *DamagedError;
+// other errors are of the store.
+func (s *Store) Open(ctx context.Context, name string) (*Reader, error) {
+	r := &Reader{where: s.Location(name), sum: sha256.New()}
+	_, sum, summed := strings.Cut(name, "#")
+	err := r.open(ctx, s.o.Bucket, Key(name))
+	if err == nil && summed && r.SHA256 != sum {
+		err = &DamagedError{r.where, errors.New("it is another answer than the one on record")}
+	}
+	if err != nil {
 		_ = r.Close() // err says more
 		return nil, r.explain(err)
 	}

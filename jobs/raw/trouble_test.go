@@ -286,7 +286,7 @@ func TestSweepIsBounded(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	s, b := memory(f)
 	for _, size := range []int{1, 1000} {
-		object, err := b.ReadAll(context.Background(), keep(f, s, rows(size)))
+		object, err := b.ReadAll(context.Background(), Key(keep(f, s, rows(size))))
 		if err != nil {
 			f.Fatal(err)
 		}
