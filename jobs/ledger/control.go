@@ -10,6 +10,10 @@ type Control struct {
 	State       ControlState `json:"state"`
 	Why         string       `json:"why,omitempty"` // of a comparison that couldn't be made, or not again
 	Differences []Difference `json:"differences,omitempty"`
+
+	// Totals are what the service itself said of each metric, exact decimals by column, where the rows don't add up to the same: those
+	// of ratios, for instance. Nil: its totals weren't had, or an earlier version wrote the record.
+	Totals map[string]string `json:"totals,omitzero"`
 }
 
 // A ControlState is the outcome of a comparison with the service's totals.

@@ -168,6 +168,8 @@ func (c *cursor) control() *Control {
 			r.Why = c.string()
 		case "differences":
 			c.list('[', ']', func() { r.Differences = append(r.Differences, c.difference()) })
+		case "totals":
+			r.Totals = c.texts()
 		default:
 			c.bad = true
 		}

@@ -3,7 +3,6 @@ package partition
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"math/big"
 	"strings"
@@ -120,9 +119,12 @@ func exactly(text string) *big.Rat {
 	return r
 }
 
-// Add gives the totals of two answers that share no row: of other partitions, or of other apps.
+// Equal tells whether two sums of parts are the same number.
+func Equal(a, b string) bool { return exactly(a).Cmp(exactly(b)) == 0 }
+
+// Add gives the totals of two answers that share no row: of other partitions, or of other apps. Only the named columns have one.
 func Add(columns []table.Column, a, b table.Part) table.Part {
-	sum := table.Part{Partition: a.Partition, Rows: a.Rows + b.Rows, Sums: maps.Clone(a.Sums), Decimals: maps.Clone(a.Decimals)}
+	sum := table.Part{Partition: a.Partition, Rows: a.Rows + b.Rows, Sums: map[string]string{}, Decimals: map[string]int{}}
 	for _, c := range columns {
 		digits := map[catalog.Type]int{catalog.Decimal: 6, catalog.Double: mostDecimals}[c.Type]
 		sum.Sums[c.Name] = new(big.Rat).Add(exactly(a.Sums[c.Name]), exactly(b.Sums[c.Name])).FloatString(digits)

@@ -81,6 +81,14 @@ func (p Period) Start(d civil.Date) civil.Date { return p.At(p.Index(d)) }
 // Next is the first day of the period after the one that holds d: where that one ends.
 func (p Period) Next(d civil.Date) civil.Date { return p.At(p.Index(d) + 1) }
 
+// Row is the periods from the one that begins on first to the one that begins on last.
+func (p Period) Row(first, last civil.Date) (row []civil.Date) {
+	for d := first; !d.After(last); d = p.Next(d) {
+		row = append(row, d)
+	}
+	return row
+}
+
 // firstOfMonth is the first day of the month with that number, counted from January of the origin's year.
 func firstOfMonth(index int) civil.Date {
 	years := floorDiv(index, 12)

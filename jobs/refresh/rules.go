@@ -106,6 +106,19 @@ func (r Rules) bounds(now time.Time) (first, last int) {
 // Cell is the first day of the cell of the grid that a partition lies in.
 func (r Rules) Cell(partition civil.Date) civil.Date { return r.cell(r.Period.Index(partition)) }
 
+// Block is the first day of the row of cells that one request for totals covers: of as many as a quarter has.
+func (r Rules) Block(partition civil.Date) civil.Date {
+	if r.Period == Whole {
+		return partition
+	}
+	days := r.Page * daysOf[r.Period]
+	periods := r.Page * max(1, quarterDays/days)
+	return r.Period.At(periods * floorDiv(r.Period.Index(partition), periods))
+}
+
+// quarterDays are the days of the longest quarter. Totals of so many days are an answer of a few kilobytes.
+const quarterDays = 92
+
 func (r Rules) cell(index int) civil.Date { return r.Period.At(r.Page * floorDiv(index, r.Page)) }
 
 // end is the moment when a partition's period ended, or so many days later.

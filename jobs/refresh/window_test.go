@@ -72,3 +72,34 @@ func record(day int, run string) ledger.Record {
 		Fetched: time.Date(2026, 3, 1, 6, 0, day, 0, time.UTC), Sums: map[string]string{"installs": "12"},
 	}
 }
+
+// A block holds whole cells, of a quarter of days at most unless a single cell is longer, and blocks lie side by side.
+func TestBlocksHoldWholeCells(t *testing.T) {
+	for period, days := range map[Period]int{Day: 1, Week: 7, Month: 31, Quarter: 92, Year: 366} {
+		for _, page := range []int{1, 2, 4, 7, 14, 30, 365} {
+			r := Rules{Period: period, Page: page, Location: time.UTC}
+			of := map[civil.Date]map[civil.Date]bool{}
+			for i := -800; i < 800; i++ {
+				p := period.At(i)
+				block := r.Block(p)
+				if r.Block(r.Cell(p)) != block || r.Block(block) != block || block.After(p) {
+					t.Fatalf("%v, page %d: %s is in the block of %s, and its cell in that of %s", period, page, p, block, r.Block(r.Cell(p)))
+				}
+				if of[block] == nil {
+					of[block] = map[civil.Date]bool{}
+				}
+				of[block][p] = true
+			}
+			longest := 0
+			for _, periods := range of {
+				longest = max(longest, len(periods))
+			}
+			if longest > page && longest*days > quarterDays+3*longest || longest < page && longest < 800 {
+				t.Errorf("%v, page %d: a block has %d periods", period, page, longest)
+			}
+		}
+	}
+	if whole := (Rules{Period: Whole, Page: 1}); whole.Block(Whole.At(0)) != Whole.At(0) {
+		t.Error("the table without periods is in another block")
+	}
+}

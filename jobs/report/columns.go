@@ -25,6 +25,7 @@ type column struct {
 type columns struct {
 	partition.Definition
 	totalled []table.Column // those whose sums are compared with the service's totals
+	numbers  []table.Column // those that the service is asked for the totals of
 	all      []column       // without those that tell of the fetch
 	kept     []string       // names of those that the config doesn't ask for, and that recorded partitions have values in
 }
@@ -113,8 +114,13 @@ func (k *Kind) define(cols []column) *columns {
 	c := newColumns(shapeOf(k.o, stamped))
 	c.all = cols
 	for _, col := range stamped {
-		if c.add(col.Column); col.totalled() && col.Source != "" {
+		c.add(col.Column)
+		if col.totalled() {
 			c.totalled = append(c.totalled, col.Column)
+		}
+		if k.hasTotal(col) {
+			col.Additive = true // one row has the total
+			c.numbers = append(c.numbers, col.Column)
 		}
 	}
 	c.Rules = k.o.Rules

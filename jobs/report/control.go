@@ -3,19 +3,18 @@ package report
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"sync"
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/internal/telemetry/step"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // Reconcile says what happens to a partition whose rows don't add up to the service's own totals.
@@ -31,78 +30,99 @@ const (
 // Unchecked says why the job's rows can't be held against the service's totals; empty: they can. Which metrics events have is
 // known only when the service was asked, so that it leaves them the benefit of the doubt.
 func (k *Kind) Unchecked() string {
-	additive := len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, column.totalled)
-	return k.unchecked(additive)
+	return k.unchecked(len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, column.totalled))
 }
 
 func (k *Kind) unchecked(additive bool) string {
-	if why := k.incomparable(additive); why != "" || k.o.Reconcile != ReconcileOff {
+	switch why := k.incomparable(); {
+	case why != "":
 		return why
+	case !additive:
+		return "none of its metrics adds up over all dimensions"
+	case k.o.Reconcile == ReconcileOff:
+		return "reconcile is off"
 	}
-	return "reconcile is off"
+	return ""
 }
 
-// incomparable says why totals say nothing about the sums of rows; empty: they do.
-func (k *Kind) incomparable(additive bool) string {
+// incomparable says why the service's totals are of other rows than the table's; empty: they aren't.
+func (k *Kind) incomparable() string {
 	for name := range k.o.Query.Filters {
 		if slices.Contains([]string{"lt", "lte", "gt", "gte", "eq", "ne"}, name[strings.LastIndex(name, "__")+2:]) {
 			return "the filter " + name + " leaves rows out that a total counts"
 		}
 	}
-	switch {
-	case slices.Contains(k.o.Query.Parameters["cohort_maturity"], "fully_mature"):
+	if slices.Contains(k.o.Query.Parameters["cohort_maturity"], "fully_mature") {
 		return "cohort_maturity: fully_mature leaves rows out that a total counts"
-	case !additive:
-		return "none of its metrics adds up over all dimensions"
 	}
 	return ""
 }
 
-// totalled tells whether the service's total of a column is the sum over any rows.
-func (c column) totalled() bool {
-	return c.everywhere && (c.Type == catalog.Int64 || c.Type == catalog.Decimal || c.Type == catalog.Double)
+// asksTotals tells whether the service is asked for totals when rows are fetched.
+func (k *Kind) asksTotals() bool {
+	return k.o.Reconcile != ReconcileOff && k.incomparable() == "" && (len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, k.hasTotal))
 }
 
-// A control is the request for the totals of a row of partitions. It is under way beside the request for the rows, so that it
-// takes no time of its own. A nil one is none.
+// hasTotal tells whether a column has a total that can be compared with a later one. Totals of a table without periods are added up over
+// years, which makes nothing of a ratio.
+func (k *Kind) hasTotal(c column) bool {
+	return c.number() && (c.everywhere || k.o.Rules.Period != refresh.Whole)
+}
+
+// totalled tells whether the service's total of a column is the sum over any rows.
+func (c column) totalled() bool { return c.everywhere && c.number() }
+
+// number tells whether a column is of a metric that is a number.
+func (c column) number() bool {
+	return !c.Dimension && c.Source != "" && (c.Type == catalog.Int64 || c.Type == catalog.Decimal || c.Type == catalog.Double)
+}
+
+// A control is the totals of a row of partitions, on their way beside the rows, so that they take no time of their own. A nil one is none.
 type control struct {
-	once   sync.Once
-	ask    func() ([]table.Part, error)
+	trial  *trial // of the query for totals
 	cancel context.CancelFunc
 	over   chan struct{}
-	totals []table.Part
+	totals map[civil.Date]table.Part
 	err    error
 }
 
 func (f *fetch) control(ctx context.Context, row []civil.Date) *control {
-	if f.unchecked != "" {
+	if !f.asksTotals() || len(f.cols.numbers) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	ask := func() (parts []table.Part, err error) {
+	c := &control{trial: f.totalsTrial, cancel: cancel, over: make(chan struct{})}
+	go func() {
+		defer close(c.over)
 		ctx, about := step.Begin(ctx, step.Reconcile)
-		defer func() { about.End(err) }()
-		return f.totals(ctx, row, f.o.Query.Filters[appTokenIn])
-	}
-	return &control{ask: ask, cancel: cancel, over: make(chan struct{})}
+		c.totals, c.err = f.shared(ctx, row)
+		about.End(c.err)
+	}()
+	return c
 }
 
-// begin sends it, unless that was done before.
-func (c *control) begin(context.Context) error {
-	if c != nil {
-		c.once.Do(func() {
-			go func() {
-				defer close(c.over)
-				c.totals, c.err = c.ask()
-			}()
-		})
+// accepted waits until the service has accepted a query for totals. What it refuses isn't asked for by rows.
+func (c *control) accepted(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	select {
+	case <-c.trial.done():
+	case <-c.over:
+		if errors.Is(c.err, jobs.ErrStop) {
+			return c.err
+		}
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	return nil
 }
 
 // wait gives the totals, when they are there.
-func (c *control) wait(ctx context.Context) ([]table.Part, error) {
-	_ = c.begin(ctx)
+func (c *control) wait() (map[civil.Date]table.Part, error) {
+	if c == nil {
+		return nil, nil
+	}
 	<-c.over
 	return c.totals, c.err
 }
@@ -111,98 +131,65 @@ func (c *control) wait(ctx context.Context) ([]table.Part, error) {
 func (c *control) end() {
 	if c != nil {
 		c.cancel()
-		c.once.Do(func() { close(c.over) })
 		<-c.over
 	}
 }
 
-// totals asks for the totals of a row of partitions. What the service is too slow for is asked for in halves: of the row, and
-// then of the apps.
-func (f *fetch) totals(ctx context.Context, row []civil.Date, apps []string) ([]table.Part, error) {
-	filters := f.o.Query.Filters
-	if len(apps) > 0 {
-		filters = withFilter(filters, appTokenIn, apps)
-	}
-	if err := f.trial.begin(ctx); err != nil {
-		return nil, err
-	}
-	parts, err := f.totalsBy(ctx, row, nil, f.cols.totalled, filters)
+// against says how parts compare with the service's totals, or with none, because they couldn't be had.
+func (f *fetch) against(parts []table.Part, totals map[civil.Date]table.Part, unknown error) map[civil.Date]*ledger.Control {
+	these := map[civil.Date]table.Part{}
 	for _, p := range parts {
-		p.Remove() // the sums are all that is needed of it
+		these[p.Partition] = totals[p.Partition]
 	}
-	if !errors.Is(err, adjust.ErrTooSlow) || len(row) == 1 && len(apps) < 2 {
-		return parts, err
-	}
-	if half := len(row) / 2; half > 0 {
-		first, err := f.totals(ctx, row[:half], apps)
-		if err != nil {
-			return nil, err
+	found, controls := partition.Compare(f.cols.totalled, byPartition(parts), these), map[civil.Date]*ledger.Control{}
+	for _, p := range parts {
+		total, differences := these[p.Partition], found[p.Partition]
+		c := &ledger.Control{State: ledger.Reconciled}
+		switch {
+		case f.unchecked != "":
+			c.State, c.Why = ledger.Unchecked, f.unchecked
+		case unknown != nil:
+			c.State, c.Why = ledger.Unreconciled, unknown.Error()
+		case differences != nil && f.unfinished(p.Partition):
+			c.State, c.Why, c.Differences = ledger.Unchecked, "the period isn't over, so that its numbers move between two answers", differences
+		case differences != nil:
+			c.State, c.Differences = ledger.Unreconciled, differences
+		default:
+			c.Why = partition.Rounded(f.cols.totalled, p, total)
 		}
-		rest, err := f.totals(ctx, row[half:], apps)
-		return append(first, rest...), err
+		if totals != nil {
+			c.Totals = f.besides(p, total)
+		}
+		controls[p.Partition] = c
 	}
-	first, err := f.totals(ctx, row, apps[:len(apps)/2])
-	if err != nil {
-		return nil, err
-	}
-	rest, err := f.totals(ctx, row, apps[len(apps)/2:])
-	if err != nil {
-		return nil, err
-	}
-	return []table.Part{partition.Add(f.cols.totalled, first[0], rest[0])}, nil
+	return controls
 }
 
-// totalsBudget is the memory for an answer with totals.
-const totalsBudget = 1 << 20
-
-// totalsBy makes one request for totals, of the period and of what else they are to be grouped by. The query is that of the rows
-// but for its columns, and for filters that narrow it.
-func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, metrics []table.Column, filters map[string][]string) ([]table.Part, error) {
-	if err := f.further.take(); err != nil {
-		return nil, err
-	}
-	columns, route := f.cols.period(), 0
-	if f.cols.Route == table.NoRoute {
-		route = table.NoRoute
-	}
-	q := f.query(row)
-	q.Dimensions, q.Metrics, q.Filters, q.Splittable = []string{columns[0].Source}, nil, filters, true
-	for _, name := range by {
-		q.Dimensions = append(q.Dimensions, name)
-		columns = append(columns, table.Column{Name: name, Source: name, Dimension: true})
-	}
-	for _, c := range metrics {
-		columns = append(columns, c)
-		if !slices.Contains(q.Metrics, c.Source) {
-			q.Metrics = append(q.Metrics, c.Source)
+// besides gives what the service says of a partition besides what its rows add up to.
+func (f *fetch) besides(rows, total table.Part) map[string]string {
+	said := map[string]string{}
+	for _, c := range f.cols.numbers {
+		sum, adds := rows.Sums[c.Name]
+		if text, has := total.Sums[c.Name]; has && total.Rows+rows.Rows > 0 && (!adds || !partition.Equal(sum, text)) {
+			said[c.Name] = ledger.Plain(text)
 		}
 	}
-	conv, err := table.New(table.Options{
-		Columns: columns, Route: route, Partitions: row, Dir: f.o.SpoolDir, Hold: table.HoldSmall, Codec: "none", Budget: table.NewBudget(totalsBudget),
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer conv.Abort()
-	if _, err = f.client.CSVReport(ctx, q, func(r io.Reader) error {
-		err := conv.Read(ctx, r)
-		if err != nil {
-			conv.Abort() // the next attempt begins anew
-		}
-		return err
-	}); err != nil {
-		return nil, fmt.Errorf("ask for totals: %w", err)
-	}
-	return conv.Finish()
+	return said
 }
 
-// period is the column that the table's totals go by: its period, or the year for a table without periods, which adds them up.
-func (c *columns) period() []table.Column {
-	switch {
-	case c.Route == table.NoRoute:
-		return []table.Column{{Name: "year", Source: "year", Type: catalog.Year, Dimension: true}}
-	case c.Columns[c.Route].Type == catalog.Hour:
-		return []table.Column{{Name: "day", Source: "day", Type: catalog.Day, Dimension: true}}
+// unfinished tells whether the service may still count something in a partition from one moment to the next.
+func (f *fetch) unfinished(partition civil.Date) bool {
+	if f.rules.Period == refresh.Whole {
+		return f.rules.Today
 	}
-	return []table.Column{c.Columns[c.Route]}
+	return f.rules.Period.Next(partition).After(civil.DateOf(f.now.In(f.rules.Location)))
+}
+
+// byPartition finds parts by their partitions.
+func byPartition(parts []table.Part) map[civil.Date]table.Part {
+	by := map[civil.Date]table.Part{}
+	for _, p := range parts {
+		by[p.Partition] = p
+	}
+	return by
 }

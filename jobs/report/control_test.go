@@ -141,7 +141,7 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 				}
 				return a
 			}
-		}, all, "", 4, 0},
+		}, all, "", 3, 0},
 		"only the totals of the days are wrong": {func(_ *rig, l *liar) {
 			l.totals = func(_ int, q url.Values, a [][]string) [][]string {
 				if q.Get("dimensions") == "day" {
@@ -158,7 +158,7 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 		"rows come twice that nothing vouches for": {func(r *rig, l *liar) {
 			r.options.Query.Metrics = []string{"ecpi_all", "roas_d7"}
 			l.rows = func(_ int, _ url.Values, a [][]string) [][]string { return append(a, a[len(a)/2]) }
-		}, []ledger.ControlState{ledger.Unchecked, "", ledger.Unchecked}, "", 1, 1},
+		}, []ledger.ControlState{ledger.Unchecked, "", ledger.Unchecked}, "", 2, 1},
 		"a row comes in two that add up": {func(_ *rig, l *liar) {
 			l.rows = func(_ int, _ url.Values, a [][]string) [][]string {
 				half := slices.Clone(a[1])
@@ -185,13 +185,13 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 				a[1][slices.Index(a[0], "day")] = "1999-01-01"
 				return a
 			}
-		}, differ, "ask for totals", 2, 0},
+		}, differ, "ask for totals", 3, 0},
 		"totals can't be had": {func(_ *rig, l *liar) {
 			l.refuse = func(q url.Values) int { return map[bool]int{false: 503}[isRows(q)] }
-		}, differ, "ask for totals: csv_report 1999-12-29:1999-12-31: 3 attempts over 2.027s: 503 Service Unavailable", 4, 0},
+		}, differ, "ask for totals: csv_report 1999-12-29:1999-12-31: 3 attempts over ", 7, 0},
 		"totals take too long": {func(_ *rig, l *liar) {
 			l.refuse = func(q url.Values) int { return map[bool]int{false: 504}[isRows(q)] }
-		}, differ, "504 Gateway Timeout: the query takes too long", 5, 0},
+		}, differ, "504 Gateway Timeout: the query takes too long", 9, 0},
 		"long rows of totals take too long": {func(_ *rig, l *liar) {
 			l.refuse = func(q url.Values) int {
 				first, last, _ := strings.Cut(q.Get("date_period"), ":")
@@ -213,13 +213,13 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 		}, []ledger.ControlState{ledger.Reconciled, "", ledger.Reconciled}, "", 5, 1},
 		"fail without totals": {func(_ *rig, l *liar) {
 			l.refuse = func(q url.Values) int { return map[bool]int{false: 503}[isRows(q)] }
-		}, nil, "", 4, 3},
+		}, nil, "", 7, 3},
 		"off":                {func(r *rig, _ *liar) { r.options.Reconcile = report.ReconcileOff }, unchecked, "reconcile is off", 1, 0},
 		"a filter by metric": {func(r *rig, _ *liar) { r.options.Query.Filters = map[string][]string{"installs__gt": {"1"}} }, unchecked, "the filter installs__gt", 1, 0},
 		"fully mature": {func(r *rig, _ *liar) { r.options.Query.Parameters["cohort_maturity"] = []string{"fully_mature"} }, unchecked,
 			"fully_mature leaves rows out", 1, 0},
 		"nothing adds up": {func(r *rig, _ *liar) { r.options.Query.Metrics = []string{"ecpi_all", "daus", "assisted_installs"} }, unchecked,
-			"none of its metrics adds up", 1, 0},
+			"none of its metrics adds up", 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

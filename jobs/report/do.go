@@ -62,12 +62,17 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 // group does the partitions of a window that are asked for the same columns. A column that the config asks for no more may be refused,
 // which fails these partitions alone.
 func (f *fetch) group(ctx context.Context, g group) (err error) {
-	f.cols, f.window, f.trial, f.doubts, f.further = g.columns, g.window, &f.plan.trial, nil, nil
+	f.cols, f.window, f.trial, f.totalsTrial, f.doubts, f.further = g.columns, g.window, &f.plan.trial, &f.plan.totalsTrial, nil, nil
 	if f.cols.kept != nil {
-		f.trial = nil
+		f.trial, f.totalsTrial = nil, nil
 	}
 	f.unchecked = f.plan.unchecked(len(f.cols.totalled) > 0)
-	for _, run := range f.probe(ctx, g.window).Runs() {
+	left, err := f.probe(ctx, g.window)
+	if err != nil {
+		f.out.Failed += len(g.window.Due)
+		return fmt.Errorf("ask for totals of %s: %w%s", f.o.Table, err, f.advice(err))
+	}
+	for _, run := range left.Runs() {
 		if err = errors.Join(err, f.row(ctx, run)); errors.Is(err, jobs.ErrStop) {
 			break
 		}
@@ -82,8 +87,9 @@ type fetch struct {
 	window refresh.Window // the partitions of the group under way, with what the ledger held before the fetch
 	client *adjust.Client
 	cols   *columns
-	trial  *trial // of the first query with these columns; nil: there is none
 	out    ledger.Outcome
+
+	trial, totalsTrial *trial // of the first queries with these columns; nil: there is none
 
 	unchecked string     // why nothing is compared with totals; empty: it is
 	doubts    []doubt    // what differs from the totals
@@ -104,7 +110,7 @@ func (f *fetch) row(ctx context.Context, row []civil.Date) error {
 }
 
 // partitions fetches a contiguous row of partitions, and gives each answer, or why there is none, to use. A row that the service
-// is too slow for is halved; a single partition is then asked for app by app. The control begins with the first request.
+// is too slow for is halved; a single partition is then asked for app by app.
 func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, use func([]civil.Date, partition.Answer, error) error) error {
 	a, err := f.ask(ctx, row, c)
 	if errors.Is(err, adjust.ErrTooSlow) && len(row) > 1 {
@@ -163,7 +169,10 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		return a, err
 	}
 	defer conv.Abort()
-	if err = f.trial.begin(ctx); err != nil {
+	if err = c.accepted(ctx); err == nil {
+		err = f.trial.begin(ctx)
+	}
+	if err != nil {
 		return a, err
 	}
 	kept := f.keep(ctx, q)
@@ -173,12 +182,12 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	about.Set(attribute.String("reportferry.partitions", span(row)))
 	before := f.out.Convert
 	var began time.Time // of the first attempt
-	asking := f.client.Asking(func(ctx context.Context) error {
+	asking := f.client.Asking(func(context.Context) error {
 		if began.IsZero() {
 			began = time.Now()
 			conv.Loaded(began)
 		}
-		return c.begin(ctx)
+		return nil
 	})
 	got, err := asking.CSVReport(ctx, q, func(r io.Reader) error {
 		f.trial.end()

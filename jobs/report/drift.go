@@ -1,12 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"cloud.google.com/go/civil"
 	"gocloud.dev/gcerrors"
 
 	"github.com/reportferry/reportferry/internal/adjust"
@@ -26,7 +29,14 @@ func (k *Kind) Unwatched() string {
 	if k.o.Drift.Days == 0 || k.o.Rules.Period == refresh.Whole {
 		return ""
 	}
-	return k.incomparable(len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, column.totalled))
+	compared := k.hasTotal
+	if k.o.Reconcile == ReconcileOff {
+		compared = column.totalled // of other columns nothing is on record
+	}
+	if why := k.incomparable(); why != "" || len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, compared) {
+		return why
+	}
+	return "none of its metrics adds up over all dimensions"
 }
 
 // looks are on record as one object, which is replaced under a claim. A writer that is late brings older looks back, so that some
@@ -104,7 +114,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 	l.At = time.Now()
 	var m adjust.Meter
 	f := &fetch{plan: p, client: p.o.Client.Metered(&m)}
-	found, compared, err := f.compareTotals(ctx, w.Finals)
+	found, compared, err := f.finals(ctx, w.Finals)
 	out.Measure(m.Totals())
 	log := p.o.Log.With("job", p.o.Job, "run", p.o.Run)
 	switch {
@@ -123,7 +133,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 	for _, partition := range w.Finals {
 		if differences := found[partition]; differences != nil {
 			l.Moved = append(l.Moved, partition)
-			log.Warn("numbers have moved that were final", "window", partition.String(), "difference", ledger.Control{Differences: differences}.Say())
+			log.Warn("numbers have moved that were final", "window", partition.String(), "difference", onRecord(differences))
 		}
 	}
 	guarded, done, err := claim.Guard(ctx)
@@ -141,4 +151,35 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 		moved = append(moved, p.unit(window))
 	}
 	return out, moved, nil
+}
+
+// finals compares final partitions with the service's totals of today, by one request unless the service is too slow for it. It gives
+// those that have moved, and how many it could compare.
+func (f *fetch) finals(ctx context.Context, partitions []civil.Date) (found map[civil.Date][]ledger.Difference, compared int, err error) {
+	if f.cols, err = f.resolve(ctx, f.client); err != nil || len(f.cols.numbers) == 0 {
+		return nil, 0, err
+	}
+	totals, err := f.totals(ctx, f.rules.Period.Row(partitions[0], partitions[len(partitions)-1]), f.o.Query.Filters[appTokenIn])
+	if err != nil {
+		return nil, 0, err
+	}
+	records := ledger.Records{}
+	for _, p := range partitions {
+		if e, _ := f.table.Record(p); e.State == ledger.Publishing { // by another unit, which holds its own rows against the totals
+			compared++
+		} else {
+			records[p] = e
+		}
+	}
+	found, had, err := f.moved(ctx, records, byPartition(totals))
+	return found, compared + len(had), err
+}
+
+// onRecord puts differences between totals of today and those on record into words.
+func onRecord(differences []ledger.Difference) string {
+	var words []string
+	for _, d := range differences {
+		words = append(words, fmt.Sprintf("%s %s by the service's total, %s on record", d.Metric, cmp.Or(ledger.Plain(d.Total), "nothing"), ledger.Plain(d.Rows)))
+	}
+	return strings.Join(words, "; ")
 }

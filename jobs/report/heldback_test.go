@@ -272,7 +272,7 @@ func TestHonestAnswers(t *testing.T) {
 					change := []emulator.Restatement{
 						{Metric: "installs", Factor: 0.6 + dice.Float64()/2}, // fraud, or late ones
 						{Metric: "cost", Factor: 0.7 + dice.Float64()},
-						{Metric: "network_cost", Delta: float64(dice.IntN(500))}, // it comes late
+						{Metric: "network_cost", Delta: 1 + float64(dice.IntN(500))}, // it comes late
 						{Metric: "revenue", Factor: 0.6 + dice.Float64()},
 						{Rename: map[string]string{"campaign": "renamed"}, Where: map[string]string{"network": "AppLovin"}},
 					}[dice.IntN(5)]

@@ -96,8 +96,11 @@ func TestProbeWithoutTotals(t *testing.T) {
 		"the service is down": {func(_ *rig, l *liar) {
 			l.refuse = func(q url.Values) int { return map[bool]int{false: 503}[isRows(q)] }
 		}, 0},
-		"a filter by a metric":  {func(r *rig, _ *liar) { r.options.Query.Filters = map[string][]string{"installs__gt": {"0"}} }, 0},
-		"nothing adds up":       {func(r *rig, _ *liar) { r.options.Query.Metrics = []string{"ecpi_all"} }, 0},
+		"a filter by a metric": {func(r *rig, _ *liar) { r.options.Query.Filters = map[string][]string{"installs__gt": {"0"}} }, 0},
+		"nothing adds up":      {func(r *rig, _ *liar) { r.options.Query.Metrics = []string{"ecpi_all"} }, 2},
+		"no total is on record": {func(r *rig, _ *liar) {
+			r.options.Reconcile, r.options.Query.Metrics = report.ReconcileOff, []string{"ecpi_all"}
+		}, 0},
 		"the lookback is whole": {func(r *rig, _ *liar) { r.options.Probe = false }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,8 +3,8 @@
 //
 //	Plan ─ windows ─▶ do ─ resolve events ─┬─ fetch ─┬─ too slow: halve, or app by app ─┐
 //	                                       │         └─ convert ◀───────────────────────┘
-//	                                       └─ totals ─── compare ─┬─ partition.Deliver
-//	                                                              └─ ask both again, locate ─ partition.Deliver
+//	          totals of many windows ─────────── compare ─┬─ partition.Deliver
+//	                                                      └─ ask both again, locate ─ partition.Deliver
 //
 // A parameter of the query touches two places: its declaration in config, and adjust.ReportQuery, which sends it. What
 // the columns are is known from the config, but for those of events: the service is asked for its events once a run,
@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -101,9 +102,13 @@ type plan struct {
 	columns   atomic.Pointer[columns]
 	fetched   map[civil.Date]bool // what was due when the plan was made
 	was       refresh.Brief       // when the table was let go
-	trial     trial
 	scope     scope
 	first     bool // nothing was recorded of the table when the plan was made
+
+	trial, totalsTrial trial // of the first query for rows, and of that for totals before it
+
+	mu     sync.Mutex
+	blocks map[string]*block // by columns and first day
 }
 
 // New checks the columns that are known without the service.
@@ -143,11 +148,16 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	}
 	var units, wider []jobs.Unit
 	p.fetched = maps.Clone(p.rules.Changed)
+	blocks := map[civil.Date]bool{}
 	for _, w := range refresh.Plan(now, p.rules, p.table.Records()) {
 		for _, d := range w.Due {
 			p.fetched[d.Partition] = true
 		}
 		u := p.unit(w)
+		if from := p.rules.Block(w.Due[0].Partition); k.asksTotals() && !blocks[from] {
+			blocks[from] = true
+			u.Requests++ // for the totals of all windows of the block
+		}
 		if slices.ContainsFunc(w.Due, func(d refresh.Due) bool { return d.Reason != refresh.NewColumns }) {
 			units = append(units, u)
 		} else {
@@ -168,12 +178,8 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 
 // unit is the unit of a window.
 func (p *plan) unit(w refresh.Window) jobs.Unit {
-	requests := 1 // a contiguous row
-	if p.Unchecked() == "" {
-		requests = 2 // its totals
-	}
 	return jobs.Unit{
-		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: requests * len(w.Runs()),
+		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: len(w.Runs()),
 		Do:   func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
 		Over: func(ctx context.Context) (bool, error) { return p.table.Over(ctx, w) },
 	}
@@ -261,6 +267,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 		}
 		if holds(recorded, p.known) && recorded.SameMeaning(p.known) {
 			p.trial.end()
+			p.totalsTrial.end()
 		}
 	}
 	p.foretell(ctx, recorded)
@@ -277,7 +284,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 
 // open reads the ledger. It gives the shape that was recorded last too, if there is one.
 func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledger.Shape, known bool, err error) {
-	p = &plan{Kind: k, now: now, rules: k.o.Rules, resolving: semaphore.NewWeighted(1)}
+	p = &plan{Kind: k, now: now, rules: k.o.Rules, resolving: semaphore.NewWeighted(1), blocks: map[string]*block{}}
 	if p.table, err = partition.Open(ctx, partition.Options{
 		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir, Hold: k.o.Hold,
 		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, Guard: cmp.Or(k.o.Guard, partition.UsualGuard), Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,

@@ -14,7 +14,6 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
-	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // mostFurther is how many requests a window may make, beyond those for rows and totals, to find out what a difference is.
@@ -34,15 +33,30 @@ func (a *allowance) take() error {
 
 // A doubt is a partition whose rows differ from the totals.
 type doubt struct {
-	answer      partition.Answer // with the one part
-	differences []ledger.Difference
-	why         string // what else is to be said of it
+	answer  partition.Answer // with the one part
+	control *ledger.Control
+	why     string // what else is to be said of it
 }
 
 func (d doubt) part() table.Part { return d.answer.Parts[0] }
 
-// settle asks for rows and totals once more where they differed, because the service may have restated its numbers between the
-// two answers. It publishes what agrees by now, and of the rest it finds out where the difference is.
+// judge holds an answer against the totals. It publishes what agrees, and keeps the rest for settle.
+func (f *fetch) judge(ctx context.Context, a partition.Answer, c *control) error {
+	totals, unknown := c.wait()
+	control := f.against(a.Parts, totals, unknown)
+	var sure []table.Part
+	for _, p := range a.Parts {
+		if d := (doubt{answer: a.Only(p), control: control[p.Partition]}); d.control.State == ledger.Unreconciled {
+			f.doubts = append(f.doubts, d)
+		} else {
+			sure = append(sure, p)
+		}
+	}
+	return f.publish(ctx, a.Only(sure...), control)
+}
+
+// settle asks for the totals of this moment where rows differed from them, because the service may have restated its numbers since the
+// answer that windows share, and then for the rows. It publishes what agrees by now, and of the rest it finds out where the difference is.
 func (f *fetch) settle(ctx context.Context) (err error) {
 	if len(f.doubts) == 0 {
 		return nil
@@ -50,68 +64,75 @@ func (f *fetch) settle(ctx context.Context) (err error) {
 	f.further = &allowance{}
 	f.further.left.Store(mostFurther)
 	slices.SortFunc(f.doubts, func(a, b doubt) int { return a.part().Partition.Compare(b.part().Partition) })
-	left, err := f.again(ctx)
-	if len(left) > 0 && ctx.Err() == nil {
-		f.locate(ctx, left)
+	left := f.doubts
+	parts, unknown := f.totals(ctx, f.spanning(left), f.o.Query.Filters[appTokenIn])
+	if unknown == nil {
+		totals := byPartition(parts)
+		if left, err = f.settled(ctx, left, totals); len(left) > 0 {
+			f.again(ctx, left)
+			var failed error
+			left, failed = f.settled(ctx, left, totals)
+			err = errors.Join(err, failed)
+		}
+		if len(left) > 0 && ctx.Err() == nil {
+			f.locate(ctx, left)
+		}
+	} else if errors.Is(unknown, adjust.ErrAuth) {
+		err = unknown // the job goes no further
 	}
 	for _, d := range left {
-		c := &ledger.Control{State: ledger.Unreconciled, Why: d.why, Differences: d.differences}
-		err = errors.Join(err, f.publish(ctx, d.answer, map[civil.Date]*ledger.Control{d.part().Partition: c}))
+		switch {
+		case unknown == nil:
+			d.control.Why = d.why
+		case d.control.Differences == nil:
+			d.control.Why = unknown.Error()
+		default:
+			d.control.Why = fmt.Sprintf("asking again: %v", unknown)
+		}
+		err = errors.Join(err, f.publish(ctx, d.answer, map[civil.Date]*ledger.Control{d.part().Partition: d.control}))
 	}
 	return err
 }
 
-// judge holds an answer against the totals. It publishes what agrees, and keeps the rest for settle.
-func (f *fetch) judge(ctx context.Context, a partition.Answer, c *control) error {
-	var totals []table.Part
-	var unknown error
-	if c != nil {
-		totals, unknown = c.wait(ctx)
+// settled publishes the doubts whose rows agree with the totals, and gives the others.
+func (f *fetch) settled(ctx context.Context, doubts []doubt, totals map[civil.Date]table.Part) (left []doubt, err error) {
+	parts := make([]table.Part, len(doubts))
+	for i, d := range doubts {
+		parts[i] = d.part()
 	}
-	of := byPartition(totals)
-	found := partition.Compare(f.cols.totalled, byPartition(a.Parts), of)
-	control := map[civil.Date]*ledger.Control{}
-	var sure []table.Part
-	for _, p := range a.Parts {
-		verdict := &ledger.Control{State: ledger.Reconciled, Why: partition.Rounded(f.cols.totalled, p, of[p.Partition])}
-		switch differences := found[p.Partition]; {
-		case c == nil:
-			verdict.State, verdict.Why = ledger.Unchecked, f.unchecked
-		case unknown != nil:
-			verdict.State, verdict.Why = ledger.Unreconciled, unknown.Error()
-		case differences != nil && f.unfinished(p.Partition):
-			verdict = &ledger.Control{
-				State: ledger.Unchecked, Why: "the period isn't over, so that its numbers move between two answers", Differences: differences,
-			}
-		case differences != nil:
-			f.doubts = append(f.doubts, doubt{answer: a.Only(p), differences: differences})
+	control := f.against(parts, totals, nil)
+	for _, d := range doubts {
+		if d.control = control[d.part().Partition]; d.control.State == ledger.Unreconciled {
+			left = append(left, d)
+		} else {
+			err = errors.Join(err, f.publish(ctx, d.answer, control))
+		}
+	}
+	return left, err
+}
+
+// again asks for the rows of doubts once more, which take the place of those before. Of one that can't be had, the old ones stay.
+func (f *fetch) again(ctx context.Context, doubts []doubt) {
+	answers := map[civil.Date]partition.Answer{}
+	failed := f.partitions(ctx, f.spanning(doubts), nil, func(_ []civil.Date, a partition.Answer, err error) error {
+		for _, p := range a.Parts {
+			answers[p.Partition] = a.Only(p)
+		}
+		return err
+	})
+	for i, d := range doubts {
+		a, answered := answers[d.part().Partition]
+		if !answered {
+			doubts[i].why = fmt.Sprintf("asking again: %v", failed)
 			continue
 		}
-		control[p.Partition] = verdict
-		sure = append(sure, p)
+		delete(answers, d.part().Partition)
+		d.part().Remove()
+		doubts[i].answer = a
 	}
-	err := f.publish(ctx, a.Only(sure...), control)
-	if errors.Is(unknown, adjust.ErrAuth) {
-		err = errors.Join(err, unknown) // the job goes no further
+	for _, a := range answers {
+		a.Parts[0].Remove() // of partitions in between
 	}
-	return err
-}
-
-// unfinished tells whether the service may still count something in a partition from one moment to the next.
-func (f *fetch) unfinished(partition civil.Date) bool {
-	if f.rules.Period == refresh.Whole {
-		return f.rules.Today
-	}
-	return f.rules.Period.Next(partition).After(civil.DateOf(f.now.In(f.rules.Location)))
-}
-
-// byPartition finds parts by their partitions.
-func byPartition(parts []table.Part) map[civil.Date]table.Part {
-	by := map[civil.Date]table.Part{}
-	for _, p := range parts {
-		by[p.Partition] = p
-	}
-	return by
 }
 
 // publish publishes an answer, of which comparisons have said how each partition stands. What isn't reconciled fails instead if
@@ -147,55 +168,9 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 	return errors.Join(err, failed)
 }
 
-// again gives the doubts that a second look leaves. If it fails, all are left.
-func (f *fetch) again(ctx context.Context) (left []doubt, err error) {
-	row := f.spanning(f.doubts)
-	c := f.control(ctx, row)
-	defer c.end()
-	answers := map[civil.Date]partition.Answer{}
-	failed := f.partitions(ctx, row, c, func(_ []civil.Date, a partition.Answer, err error) error {
-		for _, p := range a.Parts {
-			answers[p.Partition] = a.Only(p)
-		}
-		return err
-	})
-	totals, unknown := c.wait(ctx)
-	failed = errors.Join(failed, unknown)
-	rows := make([]table.Part, 0, len(answers))
-	for _, a := range answers {
-		rows = append(rows, a.Parts...)
-	}
-	found := partition.Compare(f.cols.totalled, byPartition(rows), byPartition(totals))
-	for _, d := range f.doubts {
-		a, answered := answers[d.part().Partition]
-		if !answered || unknown != nil {
-			d.why = fmt.Sprintf("asking again: %v", failed)
-			left = append(left, d)
-			continue
-		}
-		delete(answers, d.part().Partition)
-		d.part().Remove() // the newer answer takes its place
-		d.answer, d.differences = a, found[d.part().Partition]
-		if d.differences != nil {
-			left = append(left, d)
-			continue
-		}
-		c := &ledger.Control{State: ledger.Reconciled, Why: partition.Rounded(f.cols.totalled, d.part(), byPartition(totals)[d.part().Partition])}
-		err = errors.Join(err, f.publish(ctx, a, map[civil.Date]*ledger.Control{d.part().Partition: c}))
-	}
-	for _, a := range answers {
-		a.Parts[0].Remove() // of partitions in between
-	}
-	return left, err
-}
-
 // spanning is the contiguous row from the first doubt to the last.
-func (f *fetch) spanning(doubts []doubt) (row []civil.Date) {
-	last := doubts[len(doubts)-1].part().Partition
-	for p := doubts[0].part().Partition; !p.After(last); p = f.rules.Period.Next(p) {
-		row = append(row, p)
-	}
-	return row
+func (f *fetch) spanning(doubts []doubt) []civil.Date {
+	return f.rules.Period.Row(doubts[0].part().Partition, doubts[len(doubts)-1].part().Partition)
 }
 
 // places are the dimensions by which a difference is looked for.
@@ -231,7 +206,7 @@ func (f *fetch) locate(ctx context.Context, doubts []doubt) {
 func (f *fetch) placed(ctx context.Context, doubts []doubt, by, only []string) (found []string) {
 	metrics := slices.DeleteFunc(slices.Clone(f.cols.totalled), func(c table.Column) bool {
 		return !slices.ContainsFunc(doubts, func(d doubt) bool {
-			return slices.ContainsFunc(d.differences, func(x ledger.Difference) bool { return x.Metric == c.Name })
+			return slices.ContainsFunc(d.control.Differences, func(x ledger.Difference) bool { return x.Metric == c.Name })
 		})
 	})
 	filters := f.o.Query.Filters
@@ -279,11 +254,11 @@ func (f *fetch) place(ctx context.Context, d *doubt, total table.Part, columns, 
 		all[group] = true
 	}
 	groups := partition.Compare(metrics, ours, theirs)
-	for i, x := range d.differences {
+	for i, x := range d.control.Differences {
 		switch where, every := partition.Place(by, x.Metric, groups, len(all)); {
 		case every && only != nil: // of what it was narrowed to, which says more in fewer words
 		case where != "":
-			d.differences[i].Where = where
+			d.control.Differences[i].Where = where
 		case only == nil: // and so they can't add up to that of the period
 			if d.why != "" {
 				d.why += "; "

@@ -57,10 +57,10 @@ func TestTheLimiterIsKeptFull(t *testing.T) {
 		bound := time.Duration(float64(time.Second) * float64(requests-burst) / rate * 1.03)
 		t.Logf("%d requests in %v; the limiter allows %v, one answer takes %v; at most %d at once",
 			requests, took, time.Duration(requests-burst)*time.Second/rate, latency, service.most.Load())
-		if took > bound+latency {
-			t.Errorf("%d requests took %v; at most %v", requests, took, bound+latency)
+		if tried := 2 * latency; took > bound+tried+latency { // the first queries for totals and for rows go alone
+			t.Errorf("%d requests took %v; at most %v", requests, took, bound+tried+latency)
 		}
-		if n := service.refused.Load(); n > 0 || requests != 2*days {
+		if n := service.refused.Load(); n > 0 || requests < days+4 || requests > days+5 {
 			t.Errorf("%d requests for rows and totals of %d days, %d of them refused", requests, days, n)
 		}
 		if n := service.most.Load(); n >= inFlight {
@@ -82,7 +82,7 @@ func TestAServiceAtExactlyOurRate(t *testing.T) {
 			service := &watchedService{RoundTripper: r.client.HTTP.Transport}
 			r.client.HTTP = &http.Client{Transport: service}
 			r.ok()
-			if sent, refused := service.sent.Load(), service.refused.Load(); refused > 0 || int(sent) < 120/c.page {
+			if sent, refused := service.sent.Load(), service.refused.Load(); refused > 0 || int(sent) < 60/c.page+1 {
 				t.Errorf("at %d a second, %d days a window: %d of %d requests were refused", c.rate, c.page, refused, sent)
 			}
 		})

@@ -2,75 +2,161 @@ package report
 
 import (
 	"context"
-	"math/big"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
 	"slices"
 
 	"cloud.google.com/go/civil"
+	"golang.org/x/sync/semaphore"
 
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
-	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/partition"
 )
 
-// compareTotals asks for today's totals of partitions, by one request unless the service is too slow for it, and gives those that
-// aren't what was recorded, and how many it could compare. Columns that a record lacks aren't compared.
-func (f *fetch) compareTotals(ctx context.Context, partitions []civil.Date) (found map[civil.Date][]ledger.Difference, compared int, err error) {
-	if f.cols, err = f.resolve(ctx, f.client); err != nil || len(f.cols.totalled) == 0 {
-		return nil, 0, err
-	}
-	shapes, err := f.table.Shapes(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	last := partitions[len(partitions)-1]
-	var row []civil.Date
-	for p := partitions[0]; !p.After(last); p = f.rules.Period.Next(p) {
-		row = append(row, p)
-	}
-	answer, err := f.totals(ctx, row, f.o.Query.Filters[appTokenIn])
-	if err != nil {
-		return nil, 0, err
-	}
-	today, had := byPartition(answer), map[civil.Date]bool{}
-	found = map[civil.Date][]ledger.Difference{}
-	for _, c := range f.cols.totalled {
-		then, now := map[civil.Date]table.Part{}, map[civil.Date]table.Part{}
-		for _, p := range partitions {
-			e, _ := f.table.Record(p)
-			if e.State == ledger.Publishing { // by another unit, which holds its own rows against the totals
-				had[p] = true
-				continue
-			}
-			if part, has := recorded(e, shapes[e.Shape], c); has {
-				then[p], now[p], had[p] = part, today[p], true
-			}
-		}
-		for p, differences := range partition.Compare([]table.Column{c}, then, now) {
-			found[p] = append(found[p], differences...)
-		}
-	}
-	return found, len(had), nil
+// A block is windows that lie side by side, whose totals one request brings. The first of them that needs them asks for all.
+type block struct {
+	asking *semaphore.Weighted // held while they are asked for
+	row    []civil.Date        // from the first partition that was due to the last
+	totals map[civil.Date]table.Part
+	err    error
 }
 
-// recorded is what a record says that the total of a column was: the sum over the rows or, when those differed from it, the total
-// itself. It is false when the record hasn't got the column.
-func recorded(e ledger.Record, s ledger.Shape, c table.Column) (table.Part, bool) {
-	sum, has := e.Sums[c.Name]
-	if e.Rows == 0 {
-		sum, has = "0", true
+// block gives the block that a row of partitions lies in, of the columns that it is asked for; nil: none was planned.
+func (p *plan) block(row []civil.Date, c *columns) *block {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	from := p.rules.Block(row[0])
+	key := c.Shape.ID() + from.String()
+	b := p.blocks[key]
+	if b == nil {
+		b = &block{asking: semaphore.NewWeighted(1)}
+		due := slices.DeleteFunc(slices.Collect(maps.Keys(p.fetched)), func(d civil.Date) bool { return p.rules.Block(d) != from })
+		if len(due) > 0 {
+			b.row = p.rules.Period.Row(slices.MinFunc(due, civil.Date.Compare), slices.MaxFunc(due, civil.Date.Compare))
+		}
+		p.blocks[key] = b
 	}
-	has = has && slices.ContainsFunc(s.Columns, func(was ledger.Column) bool { return was.Name == c.Name && was.Source == c.Source })
-	if e.Control != nil {
-		for _, d := range e.Control.Differences {
-			if d.Metric == c.Name {
-				sum = d.Total
-			}
+	if !slices.Contains(b.row, row[0]) || !slices.Contains(b.row, row[len(row)-1]) {
+		return nil
+	}
+	return b
+}
+
+// shared gives the service's totals of a row of partitions, from the answer that its block shares. When that can't be had, the row is
+// asked for alone later on. An error of the whole job is one window's; the others wait until the runner ends them.
+func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]table.Part, error) {
+	b := f.block(row, f.cols)
+	if b == nil {
+		b = &block{asking: semaphore.NewWeighted(1), row: row}
+	}
+	if err := b.asking.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	if b.totals == nil && b.err == nil {
+		if err := f.totalsTrial.begin(ctx); err != nil {
+			return nil, err
+		}
+		parts, err := f.totals(ctx, b.row, f.o.Query.Filters[appTokenIn])
+		if err = f.totalsTrial.verdict(err); errors.Is(err, jobs.ErrStop) {
+			return nil, err
+		}
+		if ctx.Err() == nil {
+			b.totals, b.err = byPartition(parts), err
 		}
 	}
-	p := table.Part{Partition: e.Partition, Rows: e.Rows, Sums: map[string]string{c.Name: sum}}
-	if exact, ok := new(big.Rat).SetString(sum); ok {
-		decimals, _ := exact.FloatPrec() // some cell had as many
-		p.Decimals = map[string]int{c.Name: decimals}
+	defer b.asking.Release(1)
+	return b.totals, errors.Join(b.err, ctx.Err())
+}
+
+// totals asks for the totals of a row of partitions. What the service is too slow for is asked for in halves: of the row, and
+// then of the apps.
+func (f *fetch) totals(ctx context.Context, row []civil.Date, apps []string) ([]table.Part, error) {
+	filters := f.o.Query.Filters
+	if len(apps) > 0 {
+		filters = withFilter(filters, appTokenIn, apps)
 	}
-	return p, has
+	parts, err := f.totalsBy(ctx, row, nil, f.cols.numbers, filters)
+	for _, p := range parts {
+		p.Remove() // the sums are all that is needed of it
+	}
+	if !errors.Is(err, adjust.ErrTooSlow) || len(row) == 1 && len(apps) < 2 {
+		return parts, err
+	}
+	if half := len(row) / 2; half > 0 {
+		first, err := f.totals(ctx, row[:half], apps)
+		if err != nil {
+			return nil, err
+		}
+		rest, err := f.totals(ctx, row[half:], apps)
+		return append(first, rest...), err
+	}
+	first, err := f.totals(ctx, row, apps[:len(apps)/2])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := f.totals(ctx, row, apps[len(apps)/2:])
+	if err != nil {
+		return nil, err
+	}
+	return []table.Part{partition.Add(f.cols.totalled, first[0], rest[0])}, nil
+}
+
+// totalsBudget is the memory for an answer with totals.
+const totalsBudget = 1 << 20
+
+// totalsBy makes one request for totals, of the period and of what else they are to be grouped by. The query is that of the rows
+// but for its columns, and for filters that narrow it.
+func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, metrics []table.Column, filters map[string][]string) ([]table.Part, error) {
+	if err := f.further.take(); err != nil {
+		return nil, err
+	}
+	columns, route := f.cols.period(), 0
+	if f.cols.Route == table.NoRoute {
+		route = table.NoRoute
+	}
+	q := f.query(row)
+	q.Dimensions, q.Metrics, q.Filters, q.Splittable = []string{columns[0].Source}, nil, filters, true
+	for _, name := range by {
+		q.Dimensions = append(q.Dimensions, name)
+		columns = append(columns, table.Column{Name: name, Source: name, Dimension: true})
+	}
+	for _, c := range metrics {
+		columns = append(columns, c)
+		if !slices.Contains(q.Metrics, c.Source) {
+			q.Metrics = append(q.Metrics, c.Source)
+		}
+	}
+	conv, err := table.New(table.Options{
+		Columns: columns, Route: route, Partitions: row, Dir: f.o.SpoolDir, Hold: table.HoldSmall, Codec: "none", Budget: table.NewBudget(totalsBudget),
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer conv.Abort()
+	if _, err = f.client.CSVReport(ctx, q, func(r io.Reader) error {
+		err := conv.Read(ctx, r)
+		if err != nil {
+			conv.Abort() // the next attempt begins anew
+		}
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("ask for totals: %w", err)
+	}
+	return conv.Finish()
+}
+
+// period is the column that the table's totals go by: its period, or the year for a table without periods, which adds them up.
+func (c *columns) period() []table.Column {
+	switch {
+	case c.Route == table.NoRoute:
+		return []table.Column{{Name: "year", Source: "year", Type: catalog.Year, Dimension: true}}
+	case c.Columns[c.Route].Type == catalog.Hour:
+		return []table.Column{{Name: "day", Source: "day", Type: catalog.Day, Dimension: true}}
+	}
+	return []table.Column{c.Columns[c.Route]}
 }

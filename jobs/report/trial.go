@@ -32,8 +32,7 @@ func (t *trial) begin(ctx context.Context) error {
 		return nil
 	}
 	t.mu.Lock()
-	over, refusal := t.gate(), t.refusal
-	first := !t.begun
+	refusal, first := t.refusal, !t.begun
 	t.begun = true
 	t.mu.Unlock()
 	if refusal != nil {
@@ -44,13 +43,25 @@ func (t *trial) begin(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-over:
+	case <-t.done():
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.refusal
+}
+
+// done is closed when the first query has turned out to be accepted, or goes on for long.
+func (t *trial) done() <-chan struct{} {
+	if t == nil {
+		closed := make(chan struct{})
+		close(closed)
+		return closed
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.gate()
 }
 
 // gate is over, made when it is first needed; the caller has the lock.

@@ -15,7 +15,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// Finals of which no metric adds up aren't counted as compared.
+// Finals of which no total is on record aren't counted as compared.
 func TestWhatHasNoSumsIsNotCompared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for metric, compared := range map[string]int{"events": 17, "d1_events_per_conversion_cohort": 0} {
@@ -24,6 +24,7 @@ func TestWhatHasNoSumsIsNotCompared(t *testing.T) {
 			r.options.Events = []report.Selector{{Name: "Purchase", Metrics: []string{metric}, As: "purchase"}}
 			r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "campaign"}, []string{"ecpi_all"}
 			r.options.Rules.Lookback, r.options.Rules.Page, r.options.FinalAfter = 2, 31, 2
+			r.options.Reconcile = report.ReconcileOff
 			r.options.Drift = report.Drift{Days: 90}
 			r.from(civil.DateOf(time.Now()).AddDays(-20))
 			r.ok()

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"context"
+	"math/big"
+	"slices"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
+)
+
+// moved compares the service's totals of today with those of records. It gives what differs by partition, and the partitions of which
+// anything could be compared. Columns that a record lacks aren't.
+func (f *fetch) moved(ctx context.Context, records ledger.Records, today map[civil.Date]table.Part) (found map[civil.Date][]ledger.Difference, compared map[civil.Date]bool, err error) {
+	shapes, err := f.table.Shapes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, compared = map[civil.Date][]ledger.Difference{}, map[civil.Date]bool{}
+	for _, c := range f.cols.numbers {
+		then, now := map[civil.Date]table.Part{}, map[civil.Date]table.Part{}
+		for p, e := range records {
+			part, has := recorded(e, shapes[e.Shape], c)
+			if _, had := today[p].Sums[c.Name]; has && had {
+				then[p], now[p], compared[p] = part, today[p], true
+			}
+		}
+		for p, differences := range partition.Compare([]table.Column{c}, then, now) {
+			found[p] = append(found[p], differences...)
+		}
+	}
+	return found, compared, nil
+}
+
+// recorded is what a record says that the service's total of a column was; false: it doesn't say. A record of an earlier version has only
+// the sum over the rows, which may differ from the total by what rounding loses. The part then has their number.
+func recorded(e ledger.Record, s ledger.Shape, c table.Column) (table.Part, bool) {
+	if !slices.ContainsFunc(s.Columns, func(was ledger.Column) bool { return was.Name == c.Name && was.Source == c.Source }) {
+		return table.Part{}, false
+	}
+	p := table.Part{Partition: e.Partition}
+	sum, has := e.Sums[c.Name]
+	if !has && e.Rows == 0 {
+		sum, has = "0", true
+	}
+	if e.Control == nil || e.Control.Totals == nil {
+		p.Rows = e.Rows
+	} else if total, said := e.Control.Totals[c.Name]; said {
+		sum, has = total, true
+	}
+	p.Sums = map[string]string{c.Name: sum}
+	if exact, ok := new(big.Rat).SetString(sum); ok {
+		decimals, _ := exact.FloatPrec() // some cell had as many
+		p.Decimals = map[string]int{c.Name: decimals}
+	}
+	return p, has
+}
