@@ -75,7 +75,7 @@ func (s *shift) finish(r *Runner, w *work) {
 		}
 		if p.Brief != nil && err == nil {
 			brief, failed := p.Brief(ctx)
-			to.Rest, to.Newest, err = brief.Rest, brief.Newest, failed
+			to.Rest, to.Newest, to.Problems, err = brief.Rest, brief.Newest, brief.Problems, failed
 		}
 		if p.LetGo != nil && err == nil {
 			err = p.LetGo(ctx)

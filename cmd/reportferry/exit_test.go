@@ -115,7 +115,7 @@ func TestExitCodes(t *testing.T) {
 			if out, code := p.here("run", "--rebaseline"); code != 3 {
 				t.Fatalf("half a rebaseline: exit code %d: %s", code, out)
 			}
-		}, nil, 3, "2 partitions from before a rebaseline that isn't finished"},
+		}, nil, 3, "2 partitions whose numbers mean something else than the newest ones"},
 		{"days become weeks", []string{"run"}, func(t *testing.T, p *place) {
 			p.here("run")
 			replace("    page: 2d\n", "")(t, p)

@@ -12,9 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
 )
 
 // The jobs of leftOutConfig, each with the keys that they all have.
@@ -156,12 +160,12 @@ func TestGapsThatNobodyCanClose(t *testing.T) {
 	s.says("run", 0, "written 1")
 	s.says("gaps", 0, "no gaps")
 	s.clock += 3 * 24 * time.Hour
-	s.says("gaps", 3, "1 partition missing", "2010-01-01", "run slugs", "2 partitions can't be fetched any more", "2009-12-30..2009-12-31", "!backfill")
-	s.says("status", 0, "1 partition missing", "2 can't be fetched any more")
+	s.says("gaps", 3, "1 partition missing", "2010-01-01", "run slugs", "2 partitions that can't be fetched any more", "2009-12-30..2009-12-31", "!backfill")
+	s.says("status", 3, "1 partition missing", "2 partitions that can't be fetched any more")
 	s.says("run", 0, "written 1")
-	s.says("gaps", 0, "!missing", "2 partitions can't be fetched any more", "2009-12-30..2009-12-31")
+	s.says("gaps", 0, "!missing", "2 partitions that can't be fetched any more", "2009-12-30..2009-12-31")
 	s.says("gaps --json", 0, `"closable":false`, `"partitions":2`, `!"closable":true`)
-	s.says("run", 0, "2 partitions can't be fetched any more", "!all is up to date, ")
+	s.says("run", 0, "2 partitions that can't be fetched any more", "!all is up to date, ")
 }
 
 // Gaps that a backfill closes are 3; a period whose schedule hasn't fired yet isn't one of them.
@@ -232,17 +236,22 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 		{"not planned", ledger.Result{Stopped: true}, false, 130, interrupted, "job: not begun\n  left        all of it"},
 		{"a file that may still grow", ledger.Result{Outcome: ledger.Outcome{Windows: 2, Written: 1, Waiting: 1}}, true, 0, left, "1 window that may still be growing"},
 		{"columns for later", ledger.Result{Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 1, Columns: []string{"clicks", "cost", "revenue", "sessions", "waus"}, Later: true}}}, true, 0, left,
-			"1 partition lacks clicks, cost, revenue and 2 more\n              to fetch: backfill job --missing-columns"},
+			"1 partition lacks clicks, cost, revenue and 2 more\n    to fetch them: backfill job --missing-columns"},
 		{"columns that were found meanwhile", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Written: 1}, Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 2, Columns: []string{"a"}}}},
-			true, 0, left, "2 partitions lack a\n              the next run fetches them"},
+			true, 0, left, "2 partitions lack a\n    the next run fetches them; to do it now: backfill job --missing-columns"},
 		{"rows that were kept", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Kept: 1}, Rest: ledger.Rest{Kept: 1}}, true, 0, left, "1 partition with older rows"},
-		{"rows that were kept earlier", ledger.Result{Rest: ledger.Rest{Kept: 1}}, true, 0, "1 partition with older rows", "nothing was due"},
-		{"days that nobody can fetch any more", ledger.Result{Rest: ledger.Rest{Lost: 2}}, true, 0, "2 partitions can't be fetched any more", "nothing was due"},
+		{"rows that were kept earlier", ledger.Result{Rest: ledger.Rest{Kept: 1}}, true, 0, "when each was fetched: history job", "nothing was due"},
+		{"days that nobody can fetch any more", ledger.Result{Rest: ledger.Rest{Lost: 2}}, true, 0, "the service has no past of it", "nothing was due"},
 		{"some failed", ledger.Result{Outcome: ledger.Outcome{Windows: 2, Written: 1, Failed: 1}, Errs: []error{errors.New("503")}}, true, 3, left, "error       503"},
 		{"no plan", ledger.Result{Errs: []error{ledger.ErrRefused}}, true, 2, left, "error       refused"},
 	} {
 		for _, others := range [][]ledger.Result{nil, {{Job: "other"}}} {
 			c.res.Job = "job"
+			in := refresh.Inspection{Rest: c.res.Rest}
+			for day := range c.res.Rest.Lost {
+				in.Calendar = append(in.Calendar, refresh.Entry{Partition: civil.Date{Year: 2026, Month: 1, Day: day + 1}, Condition: refresh.Gone})
+			}
+			c.res.Problems = status.Of("job", "report", in)
 			results := append([]ledger.Result{c.res}, others...)
 			ended := time.Now()
 			r := ledger.Run{Ended: &ended, Results: results, Exit: jobs.ExitCode(results, c.res.Stopped, c.named)}

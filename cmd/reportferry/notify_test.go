@@ -92,7 +92,7 @@ func TestTroubleIsToldOfOnce(t *testing.T) {
 	night(3, "opened held_back", `[{"kind": "halve", "path": "csv_report", "column": "installs", "query": "dimensions=day,app", "every": 1}]`, "--force")
 	night(5, "opened denied", `[{"kind": "status", "status": 403, "path": "csv_report", "every": 1}]`, "--force")
 	night(0, "resolved denied, resolved held_back", "[]", "--force")
-	for _, has := range []string{"reportferry gaps installs", "https://status.example.com", "installs: an answer is held back"} {
+	for _, has := range []string{"reportferry backfill installs --gaps", "https://status.example.com", "installs: an answer is held back"} {
 		if !strings.Contains(sent, has) {
 			t.Errorf("no message has %s", has)
 		}

@@ -17,11 +17,11 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
-	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
@@ -60,7 +60,7 @@ func showPlans(cmd *cobra.Command, p *wire.Program, names []string, list func(co
 				err = writePlanJSON(ctx, cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan)
 			default:
 				err = errors.Join(writePlan(cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan),
-					writeLacking(ctx, cmd.OutOrStdout(), list[i], planned.Plan))
+					writeProblems(ctx, cmd.OutOrStdout(), planned.Plan))
 			}
 			failed = append(failed, err)
 		}
@@ -150,15 +150,13 @@ func writeWindow(w io.Writer, u jobs.Unit) {
 	}
 }
 
-// writeLacking says which columns the run leaves to a later backfill, as new_columns: later asks.
-func writeLacking(ctx context.Context, w io.Writer, job jobs.Job, p jobs.Plan) error {
+// writeProblems says what is wrong with a job's table besides what is due.
+func writeProblems(ctx context.Context, w io.Writer, p jobs.Plan) error {
 	if p.Brief == nil {
 		return nil
 	}
 	in, err := p.Brief(ctx)
-	if l := in.Rest.Lacking; l.Later {
-		fmt.Fprintf(w, "  %s\n  %s\n", wording.Lacking(l), wording.Mending(job.Name, l))
-	}
+	human.Problems(w, "  ", status.Lasting(in.Problems), 0)
 	return err
 }
 
@@ -175,13 +173,15 @@ func writePlanJSON(ctx context.Context, w io.Writer, service config.Service, job
 		Seconds float64        `json:"limiter_seconds"`
 		Windows []window       `json:"windows"`
 		Lacking ledger.Lacking `json:"lacking,omitzero"`
+
+		Problems []ledger.Problem `json:"problems,omitempty"`
 	}{Job: job.Name}
 	if p.Brief != nil {
 		in, err := p.Brief(ctx)
 		if err != nil {
 			return err
 		}
-		plan.Lacking = in.Rest.Lacking
+		plan.Lacking, plan.Problems = in.Rest.Lacking, in.Problems
 	}
 	requests := 0
 	for _, u := range p.Units {

@@ -284,7 +284,7 @@ func (p *place) same(want map[string]string) {
 func (p *place) recorded() map[string]string {
 	p.t.Helper()
 	out, code := p.run("status", "--json", "--records")
-	if code != 0 {
+	if code != 0 && code != 3 { // days are missing still
 		p.t.Fatalf("status: %d %s", code, out)
 	}
 	var status struct {

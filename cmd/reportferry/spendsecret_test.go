@@ -94,7 +94,7 @@ func TestSpendOutputsKeepSecrets(t *testing.T) {
 						fmt.Fprintf(&text, "\"%s-%s-%s-%d/a b&c=ü%%'\"\"<x>\",cpc,usd,1,t,%s\n", ownID, way, format, n, time.Now().UTC().Format(time.RFC3339))
 					}
 					fmt.Fprintf(&text, "%s,cpc,usd,one,t,\n", ownID)
-					patience := 500 * time.Millisecond
+					patience := 1500 * time.Millisecond
 					if ends && (way != "html" || format == "text") {
 						patience = time.Minute // until it is done, or gives up
 					}

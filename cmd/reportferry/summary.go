@@ -13,6 +13,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/status"
 )
 
 // summary closes a run: a table per job, or a line of JSON each, and a last line that says whether something is left out. With
@@ -47,8 +48,8 @@ func (d *display) summary(r ledger.Run) {
 			fmt.Fprintf(d.out, "%s: the first run has found no row at all. Are its filters, its start and the token's apps right? See check.\n", res.Job)
 		}
 	}
-	if n := heldBack(r.Results); n > 0 && !d.json {
-		fmt.Fprintf(d.out, "%s keep their old rows, because the answer takes good rows away; see status.\n", human.Plural(n, "partition"))
+	if n := wrong(r.Results); n > 0 && !d.json {
+		fmt.Fprintf(d.out, "%s of these tables aren't as they should be; see status.\n", human.Plural(n, "partition"))
 	}
 	if n := unreconciled(r.Results); n > 0 && !d.json {
 		fmt.Fprintf(d.out, "%s published, and not reconciled with the service's totals.\n", human.Plural(n, "partition"))
@@ -69,10 +70,10 @@ func leaving(results []ledger.Result) (n int) {
 	return n
 }
 
-// heldBack counts the partitions of which the answer isn't published, in this run or since an earlier one.
-func heldBack(results []ledger.Result) (n int) {
+// wrong counts the partitions that something is wrong with, by this run or since an earlier one.
+func wrong(results []ledger.Result) (n int) {
 	for _, r := range results {
-		n += r.Outcome.HeldBack + r.Outcome.StillHeld
+		n += status.Wrong(r.Problems)
 	}
 	return n
 }
@@ -98,7 +99,7 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	o := res.Outcome
 	args := []any{
 		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
-		"unchanged", o.Unchanged, "empty", o.Empty, "blank", o.Blank, "kept", o.Kept, "failed", o.Failed, "held_back", o.HeldBack + o.StillHeld, "standing", o.StillHeld + o.StillDiffers, "unreconciled", o.Unreconciled,
+		"unchanged", o.Unchanged, "empty", o.Empty, "blank", o.Blank, "kept", o.Kept, "failed", o.Failed, "held_back", o.HeldBack + o.StillHeld, "standing", o.StillHeld + o.StillDiffers, "wrong", status.Wrong(res.Problems), "unreconciled", o.Unreconciled,
 		"compared", o.Compared, "moved", o.Moved, "moved_and_left", o.Drifted, "not_compared", o.Unseen, "left", res.Left,
 		"stopped", res.Stopped, "lacking", res.Rest.Lacking.Partitions, "lost", res.Rest.Lost, "requests", o.Requests,
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
 )
 
 var noon = time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
@@ -28,6 +29,7 @@ func sample(t *testing.T, list ...Job) *Console {
 
 // looks is a job whose table is so.
 func looks(name string, l Look, err error) Job {
+	l.Problems = status.Of(name, "report", l.Inspection)
 	return Job{Name: name, Kind: "report", Table: name, Zone: time.UTC, Look: func(context.Context, ledger.Past) (Look, error) { return l, err }}
 }
 
@@ -44,7 +46,8 @@ func TestOverviewTellsTheWorst(t *testing.T) {
 	whole := Look{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Newest: &newest}}}
 	missing, off, moved := whole, whole, whole
 	missing.Gaps = []refresh.Gap{{Partition: newest, Through: newest, Partitions: 1, Reason: refresh.NeverFetched, Closable: true}}
-	off.Standing.Unreconciled, moved.Standing.Moved = 2, 1
+	off.Calendar = []refresh.Entry{{Partition: newest, Condition: refresh.Differs, Record: ledger.Record{Control: &ledger.Control{State: ledger.Unreconciled}}}}
+	moved.Standing.Moved = 1
 	c := sample(t, looks("whole", whole, nil), looks("gap", missing, nil), looks("off", off, nil), looks("moved", moved, nil), looks("fresh_out", Look{}, nil),
 		looks("broken", Look{}, errors.New("<b>tables/broken/1.json is damaged")))
 	page, err := c.render(t.Context(), "index.html")

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,6 +62,14 @@ func madeUp(t *testing.T) *Console {
 	zone := time.FixedZone("Europe/Berlin", 3600)
 	look := madeUpLook()
 	look.Calendar = append(look.Calendar, stored(t, l, "campaigns")...)
+	for _, g := range look.Gaps {
+		for p := g.Partition; !p.After(g.Through); p = p.AddDays(1) {
+			if !slices.ContainsFunc(look.Calendar, func(e refresh.Entry) bool { return e.Partition == p }) {
+				look.Calendar = append(look.Calendar, refresh.Entry{Partition: p, Condition: g.Condition(), Gap: &g})
+			}
+		}
+	}
+	slices.SortStableFunc(look.Calendar, func(a, b refresh.Entry) int { return a.Partition.Compare(b.Partition) })
 	campaigns := looks("campaigns", look, nil)
 	campaigns.Zone = zone
 	spend := Job{
@@ -116,14 +125,14 @@ func madeUpLook() Look {
 	date := func(d int) civil.Date { return at(d).Partition }
 	differing := at(4)
 	differing.Control = &ledger.Control{State: ledger.Unreconciled, Differences: []ledger.Difference{{Metric: "cost", Rows: "69.96", Total: "211.12", Where: "network <i>X</i>"}}}
-	newest := date(8)
+	newest, success := date(8), noon
 	return Look{Inspection: refresh.Inspection{
-		Fresh: refresh.Freshness{Newest: &newest},
+		Fresh: refresh.Freshness{Newest: &newest, Success: &success},
 		Rest:  ledger.Rest{Lacking: ledger.Lacking{Partitions: 3, Columns: []string{"roas_d7"}, Later: true}, Kept: 1},
 		Gaps: []refresh.Gap{
 			{Partition: date(5), Through: date(6), Partitions: 2, Reason: refresh.RunFailed, Closable: true, Run: nightRun, Error: "fetch: <b>503</b>"},
 			{Partition: date(7), Through: date(7), Partitions: 1, Reason: refresh.PutCut, Closable: true, Run: oldRun},
-			{Partition: date(9), Through: date(10), Partitions: 2, Reason: refresh.NeverFetched, Closable: true},
+			{Partition: date(1).AddDays(-3), Through: date(1).AddDays(-2), Partitions: 2, Reason: refresh.NeverFetched, Closable: true},
 			{Partition: date(1), Through: date(1), Partitions: 1, Reason: refresh.NeverFetched},
 			{Partition: date(11), Through: date(11), Partitions: 1, Reason: refresh.NotDueYet, Closable: true},
 		},

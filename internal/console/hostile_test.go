@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
 )
 
 // ofLedger is a job whose table is read from the ledger at each look, by rules of days since a start.
@@ -27,7 +28,7 @@ func ofLedger(l *ledger.Ledger, name string, start civil.Date) Job {
 		if err != nil {
 			return look, err
 		}
-		look.Inspection = refresh.Inspect(noon, name, rules, table.Records(), past)
+		look.Inspection = status.Inspect(noon, name, "report", rules, table.Records(), past)
 		return look, nil
 	}}
 }

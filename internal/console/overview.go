@@ -74,6 +74,10 @@ func overviewOf(s sight, j seen) overviewJob {
 func light(s sight, j seen) (state, string) {
 	run, _ := lastRun(s.past, j.Name)
 	standing := j.look.Standing
+	var worst *ledger.Problem
+	if list := j.look.Problems; len(list) > 0 && list[0].Wrong {
+		worst = &list[0]
+	}
 	switch {
 	case j.err != nil:
 		return unsure, j.err.Error()
@@ -85,12 +89,10 @@ func light(s sight, j seen) (state, string) {
 		return neverRun, "no run of it is recorded"
 	case j.look.Missing() > 0:
 		return late, plural(j.look.Missing(), "partition") + " missing"
-	case standing.HeldBack > 0:
-		return differs, plural(standing.HeldBack, "partition") + " of which an answer is held back"
-	case standing.Unreconciled > 0:
-		return differs, plural(standing.Unreconciled, "partition") + " differs from the service's totals"
-	case standing.Moved+standing.Left > 0:
-		return changed, fmt.Sprintf("%s changed after being final", plural(standing.Moved+standing.Left, "partition"))
+	case worst != nil:
+		return stateOf(refresh.Condition(worst.Condition)), worst.What
+	case standing.Moved > 0:
+		return changed, plural(standing.Moved, "partition") + " changed after being final"
 	}
 	return fresh, ""
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
 )
 
 // A partitionBody is one partition of a table.
@@ -88,9 +89,9 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 		}
 	}
 	if e.Condition != refresh.Gone && j.Kind != "events" {
-		b.Again = between(j.Name, "backfill", e.Partition, e.Partition)
+		b.Again = status.Backfill(j.Name, e.Partition, e.Partition)
 	}
-	b.History = between(j.Name, "history", e.Partition, e.Partition)
+	b.History = status.History(j.Name, e.Partition, e.Partition)
 	for _, r := range e.Record.Receipts {
 		b.Receipts = append(b.Receipts, receipt{r.Sink, r.Key, r.Size})
 	}

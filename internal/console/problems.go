@@ -34,6 +34,7 @@ const (
 	rankCutOff
 	rankMissing
 	rankRefused
+	rankMixed
 	rankHeldBack
 	rankDiffers
 	rankDoubt

@@ -14,7 +14,6 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/refresh"
-	"github.com/reportferry/reportferry/sinks"
 )
 
 // Each thing that is wrong is listed once, the worst first, with the command that mends it.
@@ -112,23 +111,19 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-func TestCommandsOfPartitions(t *testing.T) {
-	d := civil.Date{Year: 2026, Month: 1, Day: 2}
-	for want, got := range map[string]string{
-		"run j --now": between("j", "backfill", sinks.Whole, sinks.Whole), "history j": between("j", "history", sinks.Whole, sinks.Whole),
-		"history j --from 2026-01-02 --to 2026-01-03": between("j", "history", d, d.AddDays(1)),
-	} {
-		if got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	events := seen{Job: Job{Name: "e", Kind: "events"}}
+// A page names the newest days of a problem, and how many more there are.
+func TestManyDays(t *testing.T) {
+	var p ledger.Problem
 	for i := range mostNamed + 2 {
-		at := d.AddDays(2 * i)
-		events.look.Gaps = append(events.look.Gaps, refresh.Gap{Partition: at, Through: at, Partitions: 1, Reason: refresh.NeverFetched, Closable: true})
+		d := civil.Date{Year: 2026, Month: 1, Day: 14}.AddDays(-2 * i)
+		p.Days = append(p.Days, ledger.ProblemDays{From: d, Through: d, Partitions: 1, Why: "never fetched yet"})
 	}
-	list := gaps(events)
-	if len(list) != 1 || list[0].Type[0] != "run e" || list[0].What != "7 partitions missing" || len(list[0].Details) != mostNamed+1 || list[0].Details[0] != "2026-01-14" {
+	p.Condition, p.Partitions, p.Advice, p.Command = "missing", len(p.Days), "to fetch what is missing", "run e"
+	j := seen{Job: Job{Name: "e", Kind: "events"}}
+	j.look.Problems = []ledger.Problem{p}
+	list := lacks(j)
+	if len(list) != 1 || list[0].Type[0] != "run e" || list[0].Advice != "To fetch what is missing:" || len(list[0].Details) != mostNamed+1 ||
+		list[0].Details[0] != "2026-01-14: never fetched yet" || list[0].Details[mostNamed] != "and 2 more" {
 		t.Errorf("%+v", list)
 	}
 }

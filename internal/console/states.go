@@ -1,6 +1,9 @@
 package console
 
-import "github.com/reportferry/reportferry/jobs/refresh"
+import (
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
+)
 
 // A state is how something is, for the eye and the ear: a glyph and a word besides the colour of its class.
 type state struct {
@@ -14,7 +17,6 @@ var (
 	failing  = state{"bad", "✖", "failing"}
 	late     = state{"bad", "◔", "late"}
 	unsure   = state{"bad", "?", "unreadable"}
-	differs  = state{"warn", "≠", "unreconciled"}
 	changed  = state{"warn", "▲", "changed after final"}
 	neverRun = state{"none", "·", "never run"}
 	fresh    = state{"good", "✔", "fresh"}
@@ -27,8 +29,11 @@ var conditions = map[refresh.Condition]state{
 	refresh.CutOff:       {"bad", "⚠", "interrupted"},
 	refresh.Absent:       {"bad", "□", "missing"},
 	refresh.Gone:         {"lost", "⊘", "can't be fetched any more"},
+	refresh.Mixed:        {"bad", "◨", "other meaning"},
 	refresh.HeldBack:     {"warn", "⊟", "held back"},
+	refresh.Settled:      {"warn", "≠", "differs, standing"},
 	refresh.Differs:      {"warn", "≠", "unreconciled"},
+	refresh.Suspicious:   {"warn", "∅", "suspected empty"},
 	refresh.ChangedFinal: {"warn", "▲", "changed after final"},
 	refresh.MovedAndLeft: {"warn", "△", "moved and left"},
 	refresh.NotYet:       {"none", "·", "not due yet"},
@@ -36,6 +41,9 @@ var conditions = map[refresh.Condition]state{
 	refresh.Partial:      {"soft", "○", "partial"},
 	refresh.Restating:    {"soft", "◐", "restating"},
 	refresh.Final:        {"good", "●", "final"},
+
+	status.Lacking: {"warn", "◫", "lacking columns"},
+	status.Kept:    {"warn", "⊜", "kept"},
 }
 
 // stateOf gives the glyph and the word of a condition.

@@ -42,6 +42,7 @@ var layers = []layer{
 	{"jobs/ledger/ledgertest", nil, nil},
 	{"jobs/ledger/simulation", nil, append([]string{"jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
 	{"jobs/refresh", []string{"jobs/ledger", "sinks"}, nil},
+	{"jobs/status", []string{"jobs/ledger", "jobs/refresh", "sinks"}, nil}, // no sender, page or command
 	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "internal/telemetry/step", "sinks"}, proving},
 	{"jobs/outbox", []string{"jobs", "jobs/ledger", "jobs/outbox/store"}, append([]string{"jobs/outbox/outboxtest"}, proving...)},
 	{"jobs/outbox/outboxtest", nil, nil}, // never the writer of what it reads
@@ -52,7 +53,7 @@ var layers = []layer{
 	{"jobs/slugs", []string{"jobs/ledger"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
 	{"jobs/*", []string{
-		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/slugs", "jobs/state", "sinks", "internal/*", "internal/telemetry/step",
+		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/slugs", "jobs/state", "jobs/status", "sinks", "internal/*", "internal/telemetry/step",
 	}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 
 	{"sinks", nil, proving},
@@ -68,7 +69,7 @@ var layers = []layer{
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table", "jobs/raw"}},
 	{"internal/catalog", nil, nil},
 	{"internal/wording", []string{"jobs", "jobs/ledger", "jobs/outbox"}, nil},
-	{"internal/console", []string{"internal/console/*", "internal/wording", "jobs", "jobs/ledger", "jobs/outbox", "jobs/refresh", "sinks"}, []string{"jobs/ledger/ledgertest", "jobs/outbox/store"}}, // never the service, nor config
+	{"internal/console", []string{"internal/console/*", "internal/wording", "jobs", "jobs/ledger", "jobs/outbox", "jobs/refresh", "jobs/status", "sinks"}, []string{"jobs/ledger/ledgertest", "jobs/outbox/store"}}, // never the service, nor config
 	{"internal/console/*", []string{"jobs/ledger", "jobs/outbox", "jobs/refresh", "sinks"}, nil},
 	{"internal/dateform", nil, nil},
 	{"internal/disk", nil, nil},
@@ -96,7 +97,7 @@ var layers = []layer{
 	{"internal/table/keys", nil, nil},
 	{"internal/table", []string{"internal/catalog", "internal/parquet", "internal/table/keys"}, append([]string{"internal/bench"}, proving...)},
 	// It reads what pages read, and never the service. Its steps are a leaf: they know OpenTelemetry and nothing of ours.
-	{"internal/telemetry", []string{"internal/console", "internal/telemetry/step", "jobs/outbox"}, []string{"internal/telemetry/collector"}},
+	{"internal/telemetry", []string{"internal/console", "internal/telemetry/step", "jobs/outbox", "jobs/status"}, []string{"internal/telemetry/collector"}},
 	{"internal/telemetry/collector", nil, nil}, // never the SDK of what it reads
 	{"internal/telemetry/step", nil, nil},
 	{"internal/terminal", nil, nil},

@@ -19,7 +19,7 @@ func checkKinds(t *tree) []string {
 		return []string{wiring + ": no variable kinds with a map literal"}
 	}
 	var findings, want []string
-	for _, folder := range t.below("jobs", "ledger", "outbox", "partition", "raw", "refresh", "slugs", "state") {
+	for _, folder := range t.below("jobs", "ledger", "outbox", "partition", "raw", "refresh", "slugs", "state", "status") {
 		name := path.Base(folder)
 		want = append(want, name)
 		if _, ok := kinds.keys[name]; !ok {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/status"
 )
 
 const (
@@ -136,7 +137,7 @@ func worst(list []console.Seen) []console.Seen {
 		if s.Look == nil {
 			return 0
 		}
-		return s.Found.Missing() + s.Found.Standing.HeldBack + s.Found.Standing.Unreconciled + s.Found.Standing.Moved + s.Found.Standing.Left
+		return status.Wrong(s.Found.Problems) + s.Found.Standing.Moved
 	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b console.Seen) int {

@@ -1,8 +1,7 @@
-// Package wording has what commands and pages say alike: what an exit code means, what came of a run, what to do about a gap or a
+// Package wording has what commands and pages say alike: what an exit code means, what came of a run, what to do about a
 // file. Without it the page would advise one thing, and the command another.
 //
 //	Meaning, Outcome             of a run
-//	Lacking, Mending, Closing    of a table's partitions
 //	FileState, FileMending       of a file that is pushed
 //
 // The texts have no layout. Names in them are as the config and the ledger have them, so whoever shows them escapes them.

@@ -20,6 +20,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/state"
+	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -103,12 +104,12 @@ func (p *plan) inspect(_ context.Context, past ledger.Past) (refresh.Inspection,
 	if all := p.table.Sorted(); len(all) > 0 {
 		rules.Start = all[0].Partition
 	}
-	return refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past), nil
+	return status.Inspect(p.now, p.o.Job, "events", rules, p.table.Records(), past), nil
 }
 
 func (p *plan) brief(ctx context.Context) (refresh.Brief, error) {
 	in, err := p.inspect(ctx, ledger.Past{})
-	return refresh.Brief{Rest: in.Rest, Newest: in.Fresh.Newest}, err
+	return refresh.Brief{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: in.Problems}, err
 }
 
 func (p *plan) schema(context.Context) (*sinks.Schema, error) { return p.definition().Schema, nil }

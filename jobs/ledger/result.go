@@ -15,6 +15,7 @@ type Result struct {
 	Stopped  bool          `json:"stopped,omitempty"` // before the job was over, or before it began
 	Rest     Rest          `json:"rest,omitzero"`
 	Newest   *civil.Date   `json:"newest_complete,omitempty"` // the newest partition fetched after its end, when the job was over
+	Problems []Problem     `json:"problems,omitempty"`        // of its table, when the job was over, with the newest of their days
 	Took     time.Duration `json:"took_ns"`
 	Errs     []error       `json:"-"`
 	Failures []Failure     `json:"failures,omitempty"`
@@ -135,6 +136,28 @@ func (t Outcome) AllBlank() bool { return t.Blank > 0 && t.Written+t.Unchanged+t
 
 // Done is how many partitions are as they should be.
 func (t Outcome) Done() int { return t.Written + t.Unchanged + t.Empty + t.Kept + t.Probed }
+
+// A Problem is what is wrong with some partitions of a table, or is to be known of them. Package status finds it, and says the same of it
+// wherever people look: in commands, pages, notices, results and records of runs.
+type Problem struct {
+	Condition  string        `json:"condition"` // the word for it, as refresh.Condition has it, or status
+	What       string        `json:"what"`      // how many partitions, and what is so of them
+	Partitions int           `json:"partitions"`
+	Days       []ProblemDays `json:"days,omitempty"`    // the newest first
+	Advice     string        `json:"advice,omitempty"`  // what Command is for, or what happens without one
+	Command    string        `json:"command,omitempty"` // what ends it, or shows more of it, without the program's name
+	Wrong      bool          `json:"wrong"`             // it is to be ended; else it is only to be known
+}
+
+// ProblemDays are partitions that follow one another, of which the same is to be said.
+type ProblemDays struct {
+	From       civil.Date `json:"from"`    // the first partition
+	Through    civil.Date `json:"through"` // the last one
+	Partitions int        `json:"partitions"`
+	Why        string     `json:"why,omitempty"`
+	Run        string     `json:"run,omitempty"`   // that failed, or was interrupted
+	Error      string     `json:"error,omitempty"` // of the failure
+}
 
 // A Rest is what a table lacks although nothing of it is due. A run that leaves it hasn't failed, and reports it all
 // the same.

@@ -21,8 +21,11 @@ const (
 	CutOff       Condition = "interrupted"
 	Absent       Condition = "missing"
 	Gone         Condition = "can't be fetched any more"
-	HeldBack     Condition = "held back" // the newest answer isn't published, because it takes good rows away
+	Mixed        Condition = "other meaning"     // its numbers mean something else than the newest ones: a rebaseline isn't finished
+	HeldBack     Condition = "held back"         // the newest answer isn't published, because it takes good rows away
+	Settled      Condition = "differs, standing" // three answers on different days differ from the service's totals alike
 	Differs      Condition = "unreconciled"
+	Suspicious   Condition = "suspected empty" // it has no rows, although the periods on each side have some
 	ChangedFinal Condition = "changed after final"
 	MovedAndLeft Condition = "moved and left" // it was final, the service has changed it since, and drift: warn leaves it
 	NotYet       Condition = "not due yet"
@@ -31,7 +34,7 @@ const (
 
 // Conditions lists them all in that order.
 var Conditions = []Condition{
-	Running, Broken, CutOff, Absent, Gone, HeldBack, Differs, ChangedFinal, MovedAndLeft, NotYet, WithoutRows, Partial, Restating, Final,
+	Running, Broken, CutOff, Absent, Gone, Mixed, HeldBack, Settled, Differs, Suspicious, ChangedFinal, MovedAndLeft, NotYet, WithoutRows, Partial, Restating, Final,
 }
 
 // An Entry says how one partition of a table is by now.
@@ -45,7 +48,22 @@ type Entry struct {
 
 // Calendar lists every partition that has a record or lies in a gap, ascending.
 func Calendar(now time.Time, r Rules, done ledger.Records, gaps []Gap) []Entry {
-	all := make([]Entry, 0, len(done))
+	return r.entries(done, gaps, func(e ledger.Record) (Entry, bool) {
+		f := r.FinalityOf(now, e)
+		return Entry{Partition: e.Partition, Condition: r.condition(e, f), Record: e, Finality: f}, true
+	})
+}
+
+// Troubled is Calendar with those partitions alone that something is to be said of. It looks at no clock of a zone, so that it takes little
+// time for a long table.
+func Troubled(r Rules, done ledger.Records, gaps []Gap) []Entry {
+	return r.entries(done, gaps, func(e ledger.Record) (Entry, bool) {
+		c := r.trouble(e)
+		return Entry{Partition: e.Partition, Condition: c, Record: e}, c != ""
+	})
+}
+
+func (r Rules) entries(done ledger.Records, gaps []Gap, entry func(ledger.Record) (Entry, bool)) (all []Entry) {
 	absent := map[civil.Date]bool{}
 	for _, g := range gaps {
 		for p, n := g.Partition, 0; n < g.Partitions; p, n = r.Period.Next(p), n+1 {
@@ -54,9 +72,11 @@ func Calendar(now time.Time, r Rules, done ledger.Records, gaps []Gap) []Entry {
 		}
 	}
 	for p, e := range done {
-		if !absent[p] {
-			f := r.FinalityOf(now, e)
-			all = append(all, Entry{Partition: p, Condition: r.condition(e, f), Record: e, Finality: f})
+		if absent[p] {
+			continue
+		}
+		if one, wanted := entry(e); wanted {
+			all = append(all, one)
 		}
 	}
 	slices.SortFunc(all, func(a, b Entry) int { return a.Partition.Compare(b.Partition) })
@@ -102,21 +122,36 @@ func (g Gap) Condition() Condition {
 
 // condition is that of a partition that is there.
 func (r Rules) condition(e ledger.Record, f Finality) Condition {
-	switch {
-	case e.State == ledger.Publishing: // before Start, where there are no gaps
-		return CutOff
-	case e.Waits():
-		return HeldBack
-	case e.Control != nil && e.Control.State == ledger.Unreconciled:
-		return Differs
-	case e.Moved:
-		return ChangedFinal
-	case e.Fetched.Before(r.Leaving[e.Partition]):
-		return MovedAndLeft
+	switch c := r.trouble(e); {
+	case c != "":
+		return c
 	case e.State == ledger.Empty || e.State == ledger.Cleared:
 		return WithoutRows
 	case f.State == "": // a table that isn't the service's has no other state
 		return Final
 	}
 	return Condition(f.State)
+}
+
+// trouble is what a person should know of a partition that is there; empty: nothing.
+func (r Rules) trouble(e ledger.Record) Condition {
+	switch {
+	case e.State == ledger.Publishing: // before Start, where there are no gaps
+		return CutOff
+	case r.Stale[e.Shape].Rebased:
+		return Mixed
+	case e.Waits():
+		return HeldBack
+	case e.Stands() && e.AwaitsPerson():
+		return Settled
+	case e.Differs() && !e.Stands():
+		return Differs
+	case r.Suspected[e.Partition] && r.doubtful(e):
+		return Suspicious
+	case e.Moved:
+		return ChangedFinal
+	case e.Fetched.Before(r.Leaving[e.Partition]):
+		return MovedAndLeft
+	}
+	return ""
 }

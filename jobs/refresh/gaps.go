@@ -18,23 +18,20 @@ type Inspection struct {
 	Rest     ledger.Rest
 	Standing Standing
 	Calendar []Entry
+	Problems []ledger.Problem // as package status finds them
 }
 
 // Inspect compares what the ledger has of a table with the rules.
 func Inspect(now time.Time, job string, r Rules, done ledger.Records, past ledger.Past) Inspection {
 	gaps := Gaps(now, job, r, done, past.Runs)
-	return Inspection{r.Period, gaps, FreshnessOf(job, r, done, past), RestOf(now, r, done), StandingOf(now, r, done), Calendar(now, r, done, gaps)}
+	return Inspection{r.Period, gaps, FreshnessOf(job, r, done, past), RestOf(now, r, done), StandingOf(now, r, done), Calendar(now, r, done, gaps), nil}
 }
 
 // A Brief is what of an Inspection the record of a run keeps.
 type Brief struct {
-	Rest   ledger.Rest
-	Newest *civil.Date // the newest partition fetched after its end
-}
-
-// BriefOf is the brief of a table.
-func BriefOf(now time.Time, r Rules, done ledger.Records) Brief {
-	return Brief{RestOf(now, r, done), FreshnessOf("", r, done, ledger.Past{}).Newest}
+	Rest     ledger.Rest
+	Newest   *civil.Date // the newest partition fetched after its end
+	Problems []ledger.Problem
 }
 
 // Missing counts the partitions that a fetch would bring by now. Those whose schedule hasn't fired yet don't count.

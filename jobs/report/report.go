@@ -35,6 +35,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/slugs"
 	"github.com/reportferry/reportferry/jobs/state"
+	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -203,7 +204,7 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 		}
 		rules.Leaving = looks.Moved()
 	}
-	return refresh.Inspect(p.now, p.o.Job, rules, p.table.Records(), past), nil
+	return status.Inspect(p.now, p.o.Job, "report", rules, p.table.Records(), past), nil
 }
 
 // brief says how the table was when it was read last.
@@ -215,7 +216,7 @@ func (p *plan) brief(ctx context.Context) (refresh.Brief, error) {
 	if err != nil {
 		return refresh.Brief{}, err
 	}
-	return refresh.BriefOf(p.now, rules, p.table.Records()), nil
+	return status.Brief(p.now, p.o.Job, "report", rules, p.table.Records()), nil
 }
 
 // letGo forgets the table, but for what brief says of it.

@@ -24,7 +24,7 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
-	"github.com/reportferry/reportferry/jobs/report"
+	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -145,13 +145,14 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 		return err
 	}
 	if chosen[0].Sinks != nil { // planning refuses a config that contradicts the ledger, as run would
-		if _, _, err := c.Inspect(ctx, chosen[0], ledger.Past{}); err != nil {
+		in, _, err := c.Inspect(ctx, chosen[0], ledger.Past{})
+		if err != nil {
 			return err
 		}
-	}
-	if _, replaced := job.Kind.(*report.Kind); replaced { // snapshots of events are never fetched again, so they may keep an older meaning
-		if err := c.meaning(ctx, job, t, shapes); err != nil {
-			return err
+		if n := status.Wrong(in.Problems); n > 0 {
+			c.wrong += n
+			fmt.Fprintln(c.out, job.Name)
+			human.Problems(c.out, "  ", slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return !p.Wrong }), mostDays)
 		}
 	}
 	for _, target := range job.Targets {
@@ -177,26 +178,6 @@ type files interface {
 
 	// List gives everything that a reader of the table finds, whoever put it there.
 	List(ctx context.Context, table string) ([]sinks.Object, error)
-}
-
-// meaning counts the partitions whose fingerprint isn't the newest one's: a rebaseline was begun and isn't finished.
-func (c *checker) meaning(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape) error {
-	last, known, err := t.LastShape(ctx)
-	if err != nil || !known {
-		return err
-	}
-	n := 0
-	for _, e := range t.Records() {
-		if !shapes[e.Shape].SameMeaning(last) {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	c.wrong += n
-	fmt.Fprintf(c.out, "%s: %s from before a rebaseline that isn't finished;\n  run goes on with it\n", job.Name, human.Plural(n, "partition"))
-	return nil
 }
 
 // sink reads back the parts that one sink has receipts for.

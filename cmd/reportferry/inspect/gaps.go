@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,10 +14,10 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
-	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -29,12 +28,12 @@ func Gaps(p *wire.Program) *cobra.Command {
 		Use:   "gaps [job...]",
 		Short: "Show the periods that should be there by now and aren't, and why",
 		Long: `Show the periods from a job's start to now that have no record in the ledger,
-and why. Nothing is asked of the service. Those that can't be fetched any more,
-such as days of an events job that are over, are told apart, and so are
-partitions that lack columns. Below that: how many partitions are final.
+and why, and whatever else is wrong with a table, day by day, with the command
+that ends it. Nothing is asked of the service. Below that: how many partitions
+are final.
 
 The exit code is 3 when there is a gap that can be closed, and its schedule has
-fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
+fired, or when something else is wrong.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
@@ -73,7 +72,7 @@ func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config
 		default:
 			writeGaps(w, job, in)
 		}
-		open += in.Missing() + in.Standing.Awaiting
+		open += in.Missing() + status.Wrong(in.Problems)
 		failed = append(failed, err)
 	}
 	if err := errors.Join(failed...); err != nil || open == 0 {
@@ -82,19 +81,25 @@ func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config
 	return exit.Silent(jobs.ExitSome)
 }
 
-// writeGaps writes the gaps of one job and the command that closes them.
+// writeGaps writes what one job lacks, and what else is wrong with its table.
 func writeGaps(w io.Writer, job config.Job, in refresh.Inspection) {
-	if len(in.Gaps) == 0 {
-		fmt.Fprintf(w, "%s: no gaps\n", job.Name)
+	head := job.Name + ": no gaps"
+	if len(in.Gaps) > 0 || len(in.Problems) > 0 {
+		head = job.Name
 	}
-	if n := writeGapsOf(w, job.Name, "missing", in.Gaps, true); n > 0 && in.Missing() > 0 {
-		fmt.Fprintf(w, "  to fetch: %s\n", wording.Closing(job.Name, job.Kind))
-	}
-	writeGapsOf(w, job.Name, "can't be fetched any more", in.Gaps, false)
-	if l := in.Rest.Lacking; l.Partitions > 0 {
-		fmt.Fprintf(w, "%s: %s\n  %s\n", job.Name, wording.Lacking(l), wording.Mending(job.Name, l))
-	}
+	fmt.Fprintln(w, head)
+	human.Problems(w, "  ", in.Problems, 0)
+	writeWaiting(w, in.Gaps)
 	writeStanding(w, in.Standing)
+}
+
+// writeWaiting names the gaps that the schedule will close.
+func writeWaiting(w io.Writer, gaps []refresh.Gap) {
+	for _, g := range gaps {
+		if g.Closable && g.Reason == refresh.NotDueYet {
+			fmt.Fprintf(w, "  %s not due yet\n    %s\n", human.Plural(g.Partitions, "partition"), human.Range(g.Partition, g.Through))
+		}
+	}
 }
 
 // writeStanding writes how many partitions are final, and how they compare with the service's totals. Nothing is said of a table
@@ -132,28 +137,6 @@ func writeCounts(w io.Writer, counts ...count) {
 	}
 }
 
-// writeGapsOf writes the gaps that can be closed, or else those that can't, and returns how many partitions they are.
-func writeGapsOf(w io.Writer, job, what string, gaps []refresh.Gap, closable bool) (n int) {
-	gaps = slices.DeleteFunc(slices.Clone(gaps), func(g refresh.Gap) bool { return g.Closable != closable })
-	for _, g := range gaps {
-		n += g.Partitions
-	}
-	if n > 0 {
-		fmt.Fprintf(w, "%s: %s %s\n", job, human.Plural(n, "partition"), what)
-	}
-	for _, g := range gaps {
-		fmt.Fprintf(w, "  %-24s  %4d  %s", human.Range(g.Partition, g.Through), g.Partitions, g.Reason)
-		if g.Run != "" {
-			fmt.Fprintf(w, " in run %s", g.Run)
-		}
-		fmt.Fprintln(w)
-		if g.Error != "" {
-			fmt.Fprintf(w, "    error: %s\n", human.FirstLine(g.Error))
-		}
-	}
-	return n
-}
-
 // writeGapsJSON writes the gaps of one job as a JSON object on one line.
 func writeGapsJSON(w io.Writer, job config.Job, in refresh.Inspection) error {
 	return json.NewEncoder(w).Encode(struct {
@@ -162,5 +145,6 @@ func writeGapsJSON(w io.Writer, job config.Job, in refresh.Inspection) error {
 		Lacking ledger.Lacking `json:"lacking,omitzero"`
 
 		Standing refresh.Standing `json:"finality"`
-	}{job.Name, append([]refresh.Gap{}, in.Gaps...), in.Rest.Lacking, in.Standing})
+		Problems []ledger.Problem `json:"problems"`
+	}{job.Name, append([]refresh.Gap{}, in.Gaps...), in.Rest.Lacking, in.Standing, append([]ledger.Problem{}, in.Problems...)})
 }

@@ -26,10 +26,10 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
-	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
 )
 
 // A tableStatus is what the ledger says of one job's table.
@@ -48,7 +48,8 @@ type tableStatus struct {
 	Missing     int                `json:"missing"`       // partitions of its range that a run would fetch
 	Rest        ledger.Rest        `json:"rest,omitzero"` // what a run would leave undone
 	Standing    *refresh.Standing  `json:"finality,omitempty"`
-	Unsure      string             `json:"unsure,omitempty"` // why Missing, Rest and Standing aren't known
+	Problems    []ledger.Problem   `json:"problems,omitempty"`
+	Unsure      string             `json:"unsure,omitempty"` // why Missing, Rest, Standing and Problems aren't known
 	Stale       string             `json:"stale,omitempty"`  // why it is older than --max-age
 	Failed      string             `json:"failed,omitempty"` // how the job's last run failed
 	detailed    bool               // a command of the kind's name has a status of its own
@@ -64,10 +65,13 @@ func Status(p *wire.Program) *cobra.Command {
 		Use:   "status [job...]",
 		Short: "Show what the ledger holds: per table, and of the last run",
 		Long: `Show what the ledger holds: per table, how many partitions are final, still
-restated by the service, and reconciled with its totals, how many of its range
-are missing or lack columns, and of the last run. The exit code is 3 when an
-answer is held back or a difference stands, and with --max-age when a table is
-older than that: the period after its newest one ended so long ago, or its last
+restated by the service, and reconciled with its totals; what is wrong with it,
+by day, with the command that ends it; and of the last run.
+
+The exit code is 3 when something is wrong with a table: days are missing,
+failed, held back, different from the service's totals, suspected to be empty,
+or of another meaning than the others; and with --max-age when a table is older
+than that: the period after its newest one ended so long ago, or its last
 success was. A job of kind spend, sharing or apps has no periods: it is too old
 when no run of it that long has ended without a failure.`,
 		ValidArgsFunction: p.CompleteJobs,
@@ -90,7 +94,7 @@ when no run of it that long has ended without a failure.`,
 				if err := errors.Join(damaged, err); err != nil {
 					return err
 				}
-				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" || t.Standing != nil && t.Standing.Awaiting > 0 }) {
+				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" || status.Wrong(t.Problems) > 0 }) {
 					return exit.Silent(jobs.ExitSome)
 				}
 				return nil
@@ -129,7 +133,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		in, _, err := e.Inspect(ctx, c, past)
 		switch {
 		case err == nil:
-			s.Missing, s.Rest, s.Standing, s.calendar = in.Missing(), in.Rest, &in.Standing, in.Calendar
+			s.Missing, s.Rest, s.Standing, s.Problems, s.calendar = in.Missing(), in.Rest, &in.Standing, in.Problems, in.Calendar
 		case maxAge == 0: // the rest of the status doesn't need the kind
 			s.Unsure = human.FirstLine(err.Error())
 		default:
@@ -266,21 +270,12 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 	}
 }
 
-// writeTroubles writes what is wrong with a table: stale, missing, lacking columns, unknown, failed.
+// writeTroubles writes what is wrong with a table, why that isn't known, and how its last run failed.
 func writeTroubles(w io.Writer, s tableStatus, last string) {
 	if s.Stale != "" {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
 	}
-	if s.Missing > 0 {
-		fmt.Fprintf(w, "  %s missing; see gaps %s\n", human.Plural(s.Missing, "partition"), s.Job)
-	}
-	if s.Rest.Lost > 0 {
-		fmt.Fprintf(w, "  %d can't be fetched any more\n", s.Rest.Lost)
-	}
-	if l := s.Rest.Lacking; l.Partitions > 0 {
-		fmt.Fprintf(w, "  %s\n  %s\n", wording.Lacking(l), wording.Mending(s.Job, l))
-	}
-	writeHeldBack(w, s)
+	human.Problems(w, "  ", s.Problems, mostDays)
 	if s.Unsure != "" {
 		fmt.Fprintf(w, "  what is missing isn't known: error: %s\n", s.Unsure)
 	}
@@ -289,33 +284,8 @@ func writeTroubles(w io.Writer, s tableStatus, last string) {
 	}
 }
 
-// mostHeldBack is how many partitions are named of which the answer is held back.
-const mostHeldBack = 5
-
-// writeHeldBack names the partitions of which the newest answer isn't published, or that differ for good, the newest first, and says what a
-// person can do.
-func writeHeldBack(w io.Writer, s tableStatus) {
-	n := 0
-	for _, e := range slices.Backward(s.calendar) {
-		if !e.Record.AwaitsPerson() {
-			continue
-		}
-		if n++; n > mostHeldBack {
-			continue
-		}
-		if h := e.Record.HeldBack; e.Record.Waits() {
-			fmt.Fprintf(w, "  held back: %s since %s, %s\n", human.Range(e.Partition, e.Partition), h.Since.Format(time.DateOnly), terminal.Line(h.Why))
-		} else {
-			fmt.Fprintf(w, "  differs, standing: %s, %s\n", human.Range(e.Partition, e.Partition), terminal.Line(e.Record.Control.Say()))
-		}
-	}
-	if n > mostHeldBack {
-		fmt.Fprintf(w, "  and %d more partitions\n", n-mostHeldBack)
-	}
-	if n > 0 {
-		fmt.Fprintf(w, "  if that is right: accept %s --reason ...\n", s.Job)
-	}
-}
+// mostDays is how many rows of partitions of a problem are named.
+const mostDays = 5
 
 // runStatus describes a job that fills no table: when it last succeeded. A ledger of an older version doesn't record that, so
 // run records are read instead, four times as many in each round until they reach back to maxAge, because the newest ones may

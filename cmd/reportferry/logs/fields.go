@@ -56,6 +56,7 @@ var Fields = []Field{
 	{"apps", text, "tokens of apps"},
 	{"held_back", count, "partitions of which the answer isn't published, because it takes good rows away"},
 	{"standing", count, "partitions that are held back, or differ from the totals, as an earlier run has told"},
+	{"wrong", count, "partitions of the table that aren't as they should be when the job is over: missing, failed, held back, different from the totals"},
 	{"unreconciled", count, "partitions whose rows differ from the service's totals"},
 	{"compared", count, "final partitions that were held against the totals"},
 	{"moved", count, "final partitions whose numbers moved"},

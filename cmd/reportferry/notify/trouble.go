@@ -20,19 +20,23 @@ import (
 // ofTables are the troubles that the ledger shows, by the conditions of partitions.
 var ofTables = map[refresh.Condition]string{
 	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale, refresh.HeldBack: notify.HeldBack, refresh.Differs: notify.Unreconciled,
+	refresh.Settled: notify.Unreconciled, refresh.Suspicious: notify.HeldBack, refresh.Mixed: notify.Stale,
 	refresh.ChangedFinal: notify.ChangedAfterFinal, refresh.MovedAndLeft: notify.ChangedAfterFinal,
 }
 
-// commands are what to type about a trouble; %s is the job.
+// commands are what to type about a trouble that only the errors of a run show; %s is the job.
 var commands = map[string]string{
-	notify.Failed: "reportferry gaps %s", notify.Stale: "reportferry gaps %s", notify.HeldBack: "reportferry status %s", notify.Unreconciled: "reportferry check --live %s",
-	notify.ChangedAfterFinal: "reportferry history %s", notify.Denied: "reportferry check %s", notify.Schema: "reportferry check %s", notify.Conflict: "reportferry check %s",
+	notify.Failed: "reportferry gaps %s", notify.Denied: "reportferry check %s", notify.Schema: "reportferry check %s", notify.Conflict: "reportferry check %s",
 }
 
 // troublesOf are those of a table: of each reason one for every row of partitions that follow one another.
 func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 	if s.Err != nil || s.Look == nil {
 		return nil
+	}
+	commands := map[refresh.Condition]string{}
+	for _, p := range s.Found.Problems {
+		commands[refresh.Condition(p.Condition)] = "reportferry " + p.Command + again
 	}
 	var last *notify.Trouble
 	before := ""
@@ -45,7 +49,7 @@ func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 		case reason == "":
 			last = nil
 		case last == nil || last.Reason != reason:
-			list = append(list, notify.Trouble{Job: s.Name, Reason: reason, From: day, Before: before, Do: command(reason, s.Name, again)})
+			list = append(list, notify.Trouble{Job: s.Name, Reason: reason, From: day, Before: before, Do: commands[e.Condition]})
 			last = &list[len(list)-1]
 		}
 		before = day
@@ -59,7 +63,7 @@ func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 			last.What = short(e.Gap.Error)
 		case e.Condition == refresh.HeldBack && last.What == "":
 			last.What = short(day + ": " + e.Record.HeldBack.Why)
-		case e.Condition == refresh.Differs && e.Record.Control != nil && last.What == "":
+		case (e.Condition == refresh.Differs || e.Condition == refresh.Settled) && last.What == "":
 			last.What = short(day + ": " + e.Record.Control.Say())
 		}
 	}

@@ -45,28 +45,29 @@ type Run struct {
 
 // A Job is what became of a job of the run.
 type Job struct {
-	Job        string      `json:"job"`
-	Kind       string      `json:"kind"`
-	Table      string      `json:"table"`
-	Period     string      `json:"period,omitempty" jsonschema_description:"length of a partition: day, week, month, quarter, year or whole; none of kinds without partitions"`
-	Seconds    float64     `json:"seconds"`
-	Units      int         `json:"units" jsonschema_description:"windows, or files, that were worked on"`
-	Held       int         `json:"held" jsonschema_description:"units that another run holds"`
-	Left       int         `json:"left" jsonschema_description:"units that are left to the next run"`
-	Stopped    bool        `json:"stopped" jsonschema_description:"the run ended before the job did"`
-	Written    int         `json:"written" jsonschema_description:"partitions, or files, that were put"`
-	Unchanged  int         `json:"unchanged"`
-	Empty      int         `json:"empty"`
-	Kept       int         `json:"kept"`
-	Failed     int         `json:"failed"`
-	HeldBack   int         `json:"held_back" jsonschema_description:"partitions of which the answer isn't published, because it takes good rows away"`
-	Standing   int         `json:"standing" jsonschema_description:"partitions that are held back, or differ from the totals, as an earlier run has told"`
-	Rows       int64       `json:"rows"`
-	Requests   int64       `json:"requests"`
-	Retries    int64       `json:"retries"`
-	Failures   []Failure   `json:"failures"`
-	Partitions []Partition `json:"partitions" jsonschema_description:"those that were due, and those that this run has recorded, ascending"`
-	Newest     string      `json:"newest_complete,omitempty" jsonschema_description:"newest partition of the table that was fetched after its end"`
+	Job        string           `json:"job"`
+	Kind       string           `json:"kind"`
+	Table      string           `json:"table"`
+	Period     string           `json:"period,omitempty" jsonschema_description:"length of a partition: day, week, month, quarter, year or whole; none of kinds without partitions"`
+	Seconds    float64          `json:"seconds"`
+	Units      int              `json:"units" jsonschema_description:"windows, or files, that were worked on"`
+	Held       int              `json:"held" jsonschema_description:"units that another run holds"`
+	Left       int              `json:"left" jsonschema_description:"units that are left to the next run"`
+	Stopped    bool             `json:"stopped" jsonschema_description:"the run ended before the job did"`
+	Written    int              `json:"written" jsonschema_description:"partitions, or files, that were put"`
+	Unchanged  int              `json:"unchanged"`
+	Empty      int              `json:"empty"`
+	Kept       int              `json:"kept"`
+	Failed     int              `json:"failed"`
+	HeldBack   int              `json:"held_back" jsonschema_description:"partitions of which the answer isn't published, because it takes good rows away"`
+	Standing   int              `json:"standing" jsonschema_description:"partitions that are held back, or differ from the totals, as an earlier run has told"`
+	Rows       int64            `json:"rows"`
+	Requests   int64            `json:"requests"`
+	Retries    int64            `json:"retries"`
+	Failures   []Failure        `json:"failures"`
+	Partitions []Partition      `json:"partitions" jsonschema_description:"those that were due, and those that this run has recorded, ascending"`
+	Problems   []ledger.Problem `json:"problems" jsonschema_description:"what is wrong with the table after the run, and what is to be known of it, with the newest days"`
+	Newest     string           `json:"newest_complete,omitempty" jsonschema_description:"newest partition of the table that was fetched after its end"`
 }
 
 // A Failure is one thing that went wrong.
@@ -163,7 +164,7 @@ func jobOf(res ledger.Result) Job {
 	job := Job{
 		Job: res.Job, Table: res.Table, Seconds: res.Took.Seconds(), Units: o.Windows, Held: o.Held, Left: res.Left, Stopped: res.Stopped,
 		Written: o.Written, Unchanged: o.Unchanged, Empty: o.Empty, Kept: o.Kept, Failed: o.Failed, HeldBack: o.HeldBack + o.StillHeld, Standing: o.StillHeld + o.StillDiffers, Rows: o.Rows, Requests: o.Requests, Retries: o.Retries,
-		Failures: []Failure{}, Partitions: []Partition{},
+		Failures: []Failure{}, Partitions: []Partition{}, Problems: append([]ledger.Problem{}, res.Problems...),
 	}
 	for i, err := range res.Errs {
 		f := Failure{Reason: exit.Reason(err), Error: err.Error()}

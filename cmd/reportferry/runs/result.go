@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
-	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -21,7 +20,7 @@ func WriteResult(w io.Writer, r ledger.Result, errs []string, each, trigger stri
 		fmt.Fprintf(w, "%s (%s)\n", r.Job, r.Took.Round(10*time.Millisecond))
 	case r.Stopped || r.Left > 0:
 		fmt.Fprintf(w, "%s: not begun\n", r.Job)
-	case r.Rest.Lacking.Partitions+r.Rest.Lost+r.Rest.Kept > 0:
+	case len(r.Problems) > 0:
 		fmt.Fprintf(w, "%s: nothing was due, nothing was requested\n", r.Job)
 	case trigger == ledger.Replayed:
 		fmt.Fprintf(w, "%s: nothing is recorded of that, so nothing was replayed\n", r.Job)
@@ -44,7 +43,7 @@ func WriteResult(w io.Writer, r ledger.Result, errs []string, each, trigger stri
 	case r.Left > 0:
 		human.Row(w, "left", human.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
 	}
-	writeRest(w, r)
+	human.Problems(w, "  ", r.Problems, mostDays)
 	for _, err := range errs {
 		human.Row(w, "error", err)
 	}
@@ -58,19 +57,8 @@ func DueAt(at time.Time) string {
 	return "at " + at.UTC().Format(time.RFC3339)
 }
 
-// writeRest says what the table lacks after the run although no partition was due.
-func writeRest(w io.Writer, r ledger.Result) {
-	if l := r.Rest.Lacking; l.Partitions > 0 {
-		human.Row(w, "lacking", wording.Lacking(l))
-		human.Row(w, "", wording.Mending(r.Job, l))
-	}
-	if n := r.Rest.Lost; n > 0 {
-		human.Row(w, "lost", human.Plural(n, "partition")+" can't be fetched any more; see gaps")
-	}
-	if n := r.Rest.Kept; n > 0 {
-		human.Row(w, "kept", human.Plural(n, "partition")+" with older rows: the last answer was empty")
-	}
-}
+// mostDays is how many rows of partitions of a problem are named.
+const mostDays = 3
 
 // writeOutcome writes what a job did, what that cost the service and how much data it was.
 func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
@@ -140,15 +128,6 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 		partitions += fmt.Sprintf(", not moved %d", o.Probed)
 	}
 	human.Row(w, "partitions", partitions)
-	if n := o.HeldBack + o.StillHeld; n > 0 {
-		human.Row(w, "held back", human.Plural(n, "partition")+" whose answer takes good rows away; see status")
-	}
-	if o.Unreconciled > 0 {
-		human.Row(w, "differing", human.Plural(o.Unreconciled, "partition")+", from the service's totals; see status")
-	}
-	if o.StillDiffers > 0 {
-		human.Row(w, "differing", human.Plural(o.StillDiffers, "partition")+", from the service's totals, as before; see status")
-	}
 	if o.Moved > 0 {
 		human.Row(w, "moved", human.Plural(o.Moved, "partition")+" that had been final, and fetched again; see changes")
 	}

@@ -1,0 +1,52 @@
+package human
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// Problems writes what is wrong with a table, and what is to be known of it: of each problem the newest days, in so many rows at most (0: in
+// as many as there are), and the command that ends it.
+func Problems(w io.Writer, indent string, list []ledger.Problem, most int) {
+	for _, p := range list {
+		folded(w, indent, p.What)
+		left := p.Partitions
+		for i, d := range p.Days {
+			if most > 0 && i == most {
+				break
+			}
+			left -= d.Partitions
+			why := d.Why
+			if d.Run != "" {
+				why += " in run " + d.Run
+			}
+			if d.Error != "" {
+				why += ": " + FirstLine(d.Error)
+			}
+			folded(w, indent+"  ", strings.TrimSpace(Range(d.From, d.Through)+"  "+terminal.Line(why)))
+		}
+		if left > 0 && p.Days != nil {
+			folded(w, indent+"  ", "and "+Plural(left, "partition")+" more")
+		}
+		if p.Command == "" {
+			folded(w, indent+"  ", p.Advice)
+		} else if line := p.Advice + ": " + p.Command; len(indent)+2+len(line) <= columns {
+			fmt.Fprintf(w, "%s  %s\n", indent, line)
+		} else { // a command is never folded, so that it can be copied
+			fmt.Fprintf(w, "%s  %s:\n%s    %s\n", indent, p.Advice, indent, p.Command)
+		}
+	}
+}
+
+// columns are those of the narrowest terminal that lines are made for.
+const columns = 80
+
+// folded writes a text whose later lines are indented below its first one.
+func folded(w io.Writer, indent, text string) {
+	text = Fold(text, columns-len(indent)-4)
+	fmt.Fprintf(w, "%s%s\n", indent, strings.ReplaceAll(text, "\n", "\n"+indent+"    "))
+}

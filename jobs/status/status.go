@@ -1,0 +1,217 @@
+// Package status says what is wrong with a table, day by day, and which command ends it. Without it, each command, page and notice would have
+// an idea of its own of what is wrong, and one would contradict another.
+//
+//	records, rules, runs ─ Inspect, Brief ─▶ problems ─┬─ status, gaps, plan, check
+//	                                                  ├─ a run's last lines, its record, --result
+//	                                                  └─ pages, notices, metrics
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// Conditions of tables, beside those of partitions.
+const (
+	Lacking refresh.Condition = "lacking columns"
+	Kept    refresh.Condition = "kept"
+)
+
+// A rule says what of a condition is to be said. In commands {job}, {closing}, {days} and {range} stand for the job, the command that closes
+// its gaps, and the options for the days from the first to the last partition.
+var rules = []struct {
+	condition             refresh.Condition
+	what, advice, command string
+	wrong                 bool
+}{
+	{refresh.Broken, "that couldn't be fetched", "to try again", "{closing}", true},
+	{refresh.CutOff, "whose put was interrupted, so that it isn't known which rows readers see", "the next run fetches them again; to do it now", "{closing}", true},
+	{refresh.Absent, "missing", "to fetch what is missing", "{closing}", true},
+	{refresh.Mixed, "whose numbers mean something else than the newest ones: another currency, zone, filter or type", "the next run replaces them; to do it now", "run {job} --now", true},
+	{refresh.HeldBack, "of which the newest answer isn't published, because it takes good rows away", "runs ask again; if that is right", "accept {job} {days} --reason TEXT", true},
+	{refresh.Settled, "with rows that differ from the service's totals in the same way on three days", "if that is right", "accept {job} {days} --reason TEXT", true},
+	{refresh.Differs, "with rows that differ from the service's totals", "runs ask again; to fetch them now", backfill, true},
+	{refresh.Suspicious, "without rows, although the periods on each side have some", "runs ask again on three days; to fetch them now", backfill, true},
+	{refresh.MovedAndLeft, "that had been final and that the service has changed since; the rows stay (drift: warn)", "to take the new numbers", backfill, true},
+	{refresh.ChangedFinal, "that changed after being final; the new numbers are published", "what they were before", history, false},
+	{refresh.Gone, "that can't be fetched any more", "the service has no past of it, so that there is nothing to do", "", false},
+}
+
+// Inspect compares what the ledger has of a job's table with the rules, and says what is wrong.
+func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past) refresh.Inspection {
+	in := refresh.Inspect(now, job, r, done, past)
+	in.Problems = Of(job, kind, in)
+	return in
+}
+
+// Of lists what is wrong with a job's table, and behind that what is only to be known, the worst first.
+func Of(job, kind string, in refresh.Inspection) (list []ledger.Problem) {
+	for _, rule := range rules {
+		p := ledger.Problem{Condition: string(rule.condition), Advice: rule.advice, Wrong: rule.wrong, Days: days(in, rule.condition)}
+		if p.Days == nil {
+			continue
+		}
+		for _, row := range p.Days {
+			p.Partitions += row.Partitions
+		}
+		p.What = plural(p.Partitions) + " " + rule.what
+		if rule.condition == refresh.Absent && in.Fresh.Success == nil {
+			p.Wrong = false // it has never run
+		}
+		p.Command = command(rule.command, job, kind, p.Days[len(p.Days)-1].From, p.Days[0].Through)
+		list = append(list, p)
+	}
+	if l := in.Rest.Lacking; l.Partitions > 0 {
+		p := ledger.Problem{Condition: string(Lacking), What: lacking(l), Partitions: l.Partitions, Advice: "the next run fetches them; to do it now", Command: "backfill " + job + " --missing-columns"}
+		if l.Later {
+			p.Advice = "to fetch them"
+		}
+		list = append(list, p)
+	}
+	if n := in.Rest.Kept; n > 0 {
+		list = append(list, ledger.Problem{
+			Condition: string(Kept), Partitions: n, What: plural(n) + " with older rows: the last answer was empty, and on_empty keeps them",
+			Advice: "when each was fetched", Command: "history " + job,
+		})
+	}
+	slices.SortStableFunc(list, func(a, b ledger.Problem) int { return order(a) - order(b) })
+	return list
+}
+
+// Brief is what of a table the record of a run keeps: of each problem the newest days.
+func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records) refresh.Brief {
+	in := refresh.Inspection{
+		Period: r.Period, Fresh: refresh.FreshnessOf("", r, done, ledger.Past{}), Rest: refresh.RestOf(now, r, done),
+		Calendar: refresh.Troubled(r, done, refresh.Gaps(now, job, r, done, nil)),
+	}
+	list := slices.DeleteFunc(Of(job, kind, in), func(p ledger.Problem) bool { return p.Condition == string(refresh.ChangedFinal) }) // which a run tells when it happens
+	for i, p := range list {
+		list[i].Days = p.Days[:min(len(p.Days), mostDays)]
+	}
+	return refresh.Brief{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: list}
+}
+
+// mostDays is how many rows of partitions of a problem the record of a run names.
+const mostDays = 5
+
+func order(p ledger.Problem) int {
+	if p.Wrong {
+		return 0
+	}
+	return 1
+}
+
+// Wrong counts the partitions that something is wrong with.
+func Wrong(list []ledger.Problem) (n int) {
+	for _, p := range list {
+		if p.Wrong {
+			n += p.Partitions
+		}
+	}
+	return n
+}
+
+// Lasting are the problems that a run doesn't end by fetching what is due.
+func Lasting(list []ledger.Problem) []ledger.Problem {
+	fetched := []refresh.Condition{refresh.Broken, refresh.CutOff, refresh.Absent, refresh.Mixed}
+	return slices.DeleteFunc(slices.Clone(list), func(p ledger.Problem) bool { return slices.Contains(fetched, refresh.Condition(p.Condition)) })
+}
+
+// days are the partitions of a condition, the newest first. Those that follow one another are one row if the same is to be said of them.
+func days(in refresh.Inspection, condition refresh.Condition) (rows []ledger.ProblemDays) {
+	for _, e := range in.Calendar {
+		if e.Condition != condition {
+			continue
+		}
+		row := ledger.ProblemDays{From: e.Partition, Through: e.Partition, Partitions: 1, Why: why(e)}
+		if e.Gap != nil {
+			row.Run, row.Error = e.Gap.Run, e.Gap.Error
+		}
+		if n := len(rows); n > 0 && in.Period.Next(rows[n-1].Through) == row.From && rows[n-1].Why == row.Why && rows[n-1].Run == row.Run && rows[n-1].Error == row.Error {
+			rows[n-1].Through = row.Through
+			rows[n-1].Partitions++
+			continue
+		}
+		rows = append(rows, row)
+	}
+	slices.Reverse(rows)
+	return rows
+}
+
+// why says what is to be said of a partition besides its condition.
+func why(e refresh.Entry) string {
+	switch {
+	case e.Gap != nil:
+		return string(e.Gap.Reason)
+	case e.Condition == refresh.HeldBack:
+		return "since " + e.Record.HeldBack.Since.Format("2006-01-02") + ": " + e.Record.HeldBack.Why
+	case e.Condition == refresh.Differs || e.Condition == refresh.Settled:
+		return e.Record.Control.Say()
+	}
+	return ""
+}
+
+// The commands about some partitions.
+const (
+	backfill = "backfill {job} {range} --force"
+	history  = "history {job} {range}"
+)
+
+// Backfill is the command that fetches partitions of a job again.
+func Backfill(job string, first, last civil.Date) string {
+	return command(backfill, job, "", first, last)
+}
+
+// History is the command that shows what partitions of a job were before.
+func History(job string, first, last civil.Date) string {
+	return command(history, job, "", first, last)
+}
+
+// command fills in a rule's command.
+func command(text, job, kind string, first, last civil.Date) string {
+	closing, days, between := "backfill "+job+" --gaps", "--days "+first.String()+":"+last.String(), "--from "+first.String()+" --to "+last.String()
+	if kind == "events" { // of which today alone can be fetched
+		closing = "run " + job
+	}
+	if first == sinks.Whole {
+		text = strings.Replace(text, backfill, "run {job} --now", 1)
+		days, between = "", ""
+	}
+	text = strings.NewReplacer("{closing}", closing, "{job}", job, "{days}", days, "{range}", between).Replace(text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// lacking says in about half a line how many partitions lack which columns.
+func lacking(l ledger.Lacking) string {
+	const usual = 45
+	text := fmt.Sprintf("%d partitions lack", l.Partitions)
+	if l.Partitions == 1 {
+		text = "1 partition lacks"
+	}
+	for i, name := range l.Columns {
+		switch {
+		case i == 0:
+			text += " " + name
+		case len(text)+len(name) > usual:
+			return text + fmt.Sprintf(" and %d more", len(l.Columns)-i)
+		default:
+			text += ", " + name
+		}
+	}
+	return text
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return "1 partition"
+	}
+	return fmt.Sprintf("%d partitions", n)
+}

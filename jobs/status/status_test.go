@@ -1,0 +1,159 @@
+package status_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+var (
+	first = civil.Date{Year: 2026, Month: 1, Day: 1}
+	now   = time.Date(2026, 2, 10, 8, 0, 0, 0, time.UTC)
+)
+
+// table is one of forty days that are all as they should be.
+func table() (refresh.Rules, ledger.Records) {
+	done := ledger.Records{}
+	for i := range 40 {
+		day := first.AddDays(i)
+		done[day] = ledger.Record{Partition: day, Seq: 1, Run: "r", Fetched: now.Add(-time.Hour), State: ledger.Written, Rows: 5, Shape: "s", Control: &ledger.Control{State: ledger.Reconciled}}
+	}
+	return refresh.Rules{Period: refresh.Day, Page: 7, Start: first, Location: time.UTC, Lookback: 3}, done
+}
+
+// Whatever may be wrong with a partition is said with its day, a reason and the command that ends it, and the record of a run says the same.
+func TestEveryCondition(t *testing.T) {
+	day := first.AddDays(20)
+	differs := &ledger.Control{State: ledger.Unreconciled, Differences: []ledger.Difference{{Metric: "cost", Rows: "1", Total: "2"}}}
+	backfill := "backfill daily --from 2026-01-21 --to 2026-01-21 --force"
+	for condition, c := range map[refresh.Condition]struct {
+		change  func(*refresh.Rules, *ledger.Record)
+		gone    bool // nothing is recorded of the day
+		why     string
+		command string
+		wrong   bool
+	}{
+		refresh.Absent: {gone: true, why: "never fetched yet", command: "backfill daily --gaps", wrong: true},
+		refresh.CutOff: {change: func(_ *refresh.Rules, e *ledger.Record) { e.State = ledger.Publishing }, why: "interrupted put", command: "backfill daily --gaps", wrong: true},
+		refresh.Mixed: {change: func(r *refresh.Rules, e *ledger.Record) {
+			e.Shape, r.Stale = "old", map[string]ledger.Stale{"old": {Rebased: true}}
+		}, command: "run daily --now", wrong: true},
+		refresh.HeldBack: {change: func(_ *refresh.Rules, e *ledger.Record) {
+			e.HeldBack = &ledger.HeldBack{Why: "rows 5 instead of 50", Since: now}
+		},
+			why: "since 2026-02-10: rows 5 instead of 50", command: "accept daily --days 2026-01-21:2026-01-21 --reason TEXT", wrong: true},
+		refresh.Settled: {change: func(_ *refresh.Rules, e *ledger.Record) { e.Control, e.Same = differs, 2 },
+			why: "cost 2 by the service's total, 1 in the rows", command: "accept daily --days 2026-01-21:2026-01-21 --reason TEXT", wrong: true},
+		refresh.Differs: {change: func(_ *refresh.Rules, e *ledger.Record) { e.Control = differs }, why: "cost 2 by the service's total, 1 in the rows", command: backfill, wrong: true},
+		refresh.Suspicious: {change: func(r *refresh.Rules, e *ledger.Record) {
+			e.State, e.Rows, r.Suspected = ledger.Empty, 0, map[civil.Date]bool{e.Partition: true}
+		}, command: backfill, wrong: true},
+		refresh.MovedAndLeft: {change: func(r *refresh.Rules, e *ledger.Record) { r.Leaving = map[civil.Date]time.Time{e.Partition: now} }, command: backfill, wrong: true},
+		refresh.ChangedFinal: {change: func(_ *refresh.Rules, e *ledger.Record) { e.Moved = true }, command: "history daily --from 2026-01-21 --to 2026-01-21"},
+		status.Lacking: {change: func(r *refresh.Rules, e *ledger.Record) {
+			e.Shape, r.Stale = "old", map[string]ledger.Stale{"old": {Lacks: []string{"clicks"}}}
+		}, command: "backfill daily --missing-columns"},
+		status.Kept: {change: func(_ *refresh.Rules, e *ledger.Record) { e.State = ledger.Kept }, command: "history daily"},
+	} {
+		r, done := table()
+		e := done[day]
+		if c.change != nil {
+			c.change(&r, &e)
+		}
+		if done[day] = e; c.gone {
+			delete(done, day)
+		}
+		list := status.Inspect(now, "daily", "report", r, done, ledger.Past{}).Problems
+		if len(list) != 1 {
+			t.Errorf("%s: %+v", condition, list)
+			continue
+		}
+		p := list[0]
+		if p.Condition != string(condition) || p.Partitions != 1 || !strings.HasPrefix(p.What, "1 partition ") || p.Command != c.command || p.Wrong != c.wrong || p.Advice == "" {
+			t.Errorf("%s: %+v", condition, p)
+		}
+		if of := condition != status.Lacking && condition != status.Kept; of && (len(p.Days) != 1 || p.Days[0].From != day || p.Days[0].Through != day || p.Days[0].Why != c.why) {
+			t.Errorf("%s: days %+v", condition, p.Days)
+		}
+		if brief := status.Brief(now, "daily", "report", r, done).Problems; !reflect.DeepEqual(brief, list) {
+			t.Errorf("%s: a run's record has %+v", condition, brief)
+		}
+		if wrong := status.Wrong(list); (wrong == 1) != c.wrong {
+			t.Errorf("%s: %d partitions are wrong", condition, wrong)
+		}
+	}
+	if r, done := table(); status.Inspect(now, "daily", "report", r, done, ledger.Past{}).Problems != nil {
+		t.Error("a table that is as it should be has problems")
+	}
+}
+
+// No condition of a partition is left without words: those that need nobody are named here.
+func TestNoConditionIsForgotten(t *testing.T) {
+	quiet := []refresh.Condition{refresh.Running, refresh.NotYet, refresh.WithoutRows, refresh.Partial, refresh.Restating, refresh.Final}
+	for _, c := range refresh.Conditions {
+		in := refresh.Inspection{Calendar: []refresh.Entry{{Partition: first, Condition: c, Record: ledger.Record{HeldBack: &ledger.HeldBack{}, Control: &ledger.Control{}}}}}
+		if list := status.Of("j", "report", in); (len(list) == 0) != slices.Contains(quiet, c) {
+			t.Errorf("%s: %+v", c, list)
+		}
+	}
+}
+
+// What a person has accepted is as it should be, and a difference that is accepted isn't said again.
+func TestAccepted(t *testing.T) {
+	r, done := table()
+	e := done[first]
+	e.Control, e.Same, e.Accepted = &ledger.Control{State: ledger.Unreconciled}, 2, &ledger.Acceptance{Person: true}
+	done[first] = e
+	if list := status.Inspect(now, "daily", "report", r, done, ledger.Past{}).Problems; list != nil {
+		t.Errorf("%+v", list)
+	}
+}
+
+// Days that follow one another are one row if the same is to be said of them, the newest rows come first, and the command is about all.
+func TestRowsOfDays(t *testing.T) {
+	r, done := table()
+	for _, i := range []int{3, 4, 5, 9, 20, 21} {
+		delete(done, first.AddDays(i))
+	}
+	r.Start = first
+	p := status.Inspect(now, "e", "events", r, done, ledger.Past{}).Problems[0]
+	var rows []string
+	for _, d := range p.Days {
+		rows = append(rows, d.From.String()+".."+d.Through.String())
+	}
+	if got := strings.Join(rows, " "); got != "2026-01-21..2026-01-22 2026-01-10..2026-01-10 2026-01-04..2026-01-06" || p.Partitions != 6 || p.Command != "run e" {
+		t.Errorf("%s, %+v", got, p)
+	}
+	for i := range 40 {
+		if i%2 == 0 {
+			e := done[first.AddDays(i)]
+			e.Partition, e.Moved = first.AddDays(i), true
+			done[first.AddDays(i)] = e
+		}
+	}
+	list := status.Brief(now, "daily", "report", r, done).Problems
+	if changed := list[len(list)-1]; len(changed.Days) != 5 || changed.Partitions < 15 || list[0].Wrong != true || changed.Wrong {
+		t.Errorf("%+v", list)
+	}
+}
+
+// A table that has never been fetched isn't wrong; what is missing is said all the same.
+func TestNeverRun(t *testing.T) {
+	r, _ := table()
+	list := status.Inspect(now, "daily", "report", r, nil, ledger.Past{}).Problems
+	if len(list) != 1 || list[0].Partitions != 40 || status.Wrong(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+	if r.Period = refresh.Whole; status.Backfill("j", sinks.Whole, sinks.Whole) != "run j --now" || status.History("j", sinks.Whole, sinks.Whole) != "history j" {
+		t.Error("commands about a table without periods name days")
+	}
+}
