@@ -37,8 +37,8 @@ const leastFile = 12
 // Found compares what Look has found in the sinks with what the ledger has put there. Other parts are those of another ledger, which
 // fills the table as well, or this one was lost, or somebody has restored them. Numbers of the same meaning are fetched again and
 // replaced, and each run warns. Others are refused, because readers would find both side by side. With replace set, a person has
-// asked for all to be replaced, so that only partitions of another length are refused, which would stay beside the new ones. Parts
-// under the keys of another layout are refused in any case.
+// asked for all to be replaced, so that only partitions of another length are refused, which would stay beside the new ones. Of files
+// under other keys see layout.
 func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error {
 	for _, target := range t.o.Targets {
 		if parts, beside := t.others(target); len(parts)+len(beside) == 0 {
@@ -71,8 +71,9 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 	return nil
 }
 
-// layout refuses files of this table that lie in its folder under the keys of another layout. No store replaces files under two keys at
-// one moment, so that readers would find both, or neither.
+// layout looks for files of this table that lie in its folder under other keys than the layout's, so that readers find their rows, too.
+// Before the first part is put they are those of another layout, and refused: no store replaces files under two keys at one
+// moment. Later they are copies that somebody made, or what an earlier version left, and each run warns.
 func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks.Object) error {
 	sink, ok := target.Sink.(readable)
 	if !ok {
@@ -83,12 +84,19 @@ func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks
 		if err != nil {
 			return fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, o.Key, err)
 		}
-		if c.Notes["fingerprint"] != "" && c.Notes["table"] == t.Name() {
-			return fmt.Errorf("table %s: %w, because %s holds files of it under the keys of another layout (%d, such as %s), and readers would find "+
-				"each row twice, or for a while not at all. Give the new layout (key=) another folder in the sink's URL: runs fill it beside the old one, and "+
-				"the old files can go when nobody reads them any more. If nobody reads them now, delete them first; the next run fetches all again",
-				t.Name(), ledger.ErrRefused, target.Name, len(beside), o.Key)
+		if c.Notes["fingerprint"] == "" || c.Notes["table"] != t.Name() {
+			continue
 		}
+		where := fmt.Sprintf("%s holds files of this table under other keys than those of its layout (%d, such as %s)", target.Name, len(beside), o.Key)
+		for _, e := range t.Records() {
+			if _, has := e.Receipt(target); has {
+				t.o.Log.Warn(where+", so that readers find their rows, too. Delete them; check lists them", "job", t.o.Job)
+				return nil
+			}
+		}
+		return fmt.Errorf("table %s: %w, because %s, and readers would find each row twice, or for a while not at all. Give the new layout (key=) another "+
+			"folder in the sink's URL: runs fill it beside the old one, and the old files can go when nobody reads them any more. If nobody reads them "+
+			"now, delete them first; the next run fetches all again", t.Name(), ledger.ErrRefused, where)
 	}
 	return nil
 }

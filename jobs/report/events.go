@@ -161,8 +161,11 @@ func (s Selector) of(o Options, found []adjust.Event, recorded ledger.Shape) ([]
 		}
 		for _, metric := range s.Metrics {
 			c := column{Column: table.Column{Name: s.column(e.ID, metric), Source: slugOf(e.ID, metric)}, event: s.String(), many: s.many()}
-			if s.had(c.Source, recorded) {
+			switch known := slices.ContainsFunc(recorded.Columns, func(was ledger.Column) bool { return was.Name == c.Name }); {
+			case s.had(c.Source, recorded):
 				c.Name = c.Source
+			case s.As == "" && c.Name != c.Source && !known && o.Log != nil:
+				o.Log.Warn(fmt.Sprintf("%s: the column of %q is named %s", s, c.Source, c.Name), "job", o.Job)
 			}
 			f, known := catalog.EventMetric(metric)
 			typ, declared := o.Types[c.Name]

@@ -86,7 +86,7 @@ func TestAnotherLayout(t *testing.T) {
 					}
 					return
 				}
-				if !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "another layout (2, such as installs/") || !strings.Contains(err.Error(), "another folder") {
+				if !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "other keys than those of its layout (2, such as installs/") || !strings.Contains(err.Error(), "another folder") {
 					t.Errorf("got %v", err)
 				}
 				if asked := len(r.server.Requests()) - before; asked > 0 || parquets(t, r.out) != files {
@@ -95,6 +95,31 @@ func TestAnotherLayout(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A copy of a part beside it is no other layout: runs go on, and say that readers find its rows, too.
+func TestCopyBesideAPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
+		defer r.close()
+		r.options.Events = nil
+		r.start(2)
+		r.ok()
+		for _, path := range r.files() {
+			data, err := os.ReadFile(path)
+			check(t, err)
+			check(t, os.WriteFile(filepath.Dir(path)+"/copy.parquet", data, 0o600))
+			check(t, os.WriteFile(filepath.Dir(path)+"/theirs.parquet", bytes.Repeat([]byte("no Parquet"), 9), 0o600))
+		}
+		for range 2 {
+			var log bytes.Buffer
+			r.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+			r.ok()
+			if !strings.Contains(log.String(), "out holds files of this table under other keys than those of its layout (4, such as installs/dt=") {
+				t.Error(log.String())
+			}
+		}
+	})
 }
 
 func parquets(t *testing.T, dir string) (n int) {
