@@ -51,7 +51,7 @@ func TestFits(t *testing.T) {
 // A listing has all that a reader of the table finds in the table's folder, and of a layout without one the parts.
 func TestListBesideTheLayout(t *testing.T) {
 	for layout, want := range map[string][]string{
-		"": {"t/2026-01-31.parquet", "t/day/x.parquet", "t/dt=2026-01-31/part-0.parquet 2026-01-31"},
+		"":                            {"t/2026-01-31.parquet", "t/day/x.parquet", "t/dt=2026-01-31/part-0.parquet 2026-01-31"},
 		"?key={table}/{date}.parquet": {"t/2026-01-31.parquet 2026-01-31", "t/day/x.parquet", "t/dt=2026-01-31/part-0.parquet"},
 		"?key={table}-{date}.parquet": {"t-2026-01-31.parquet 2026-01-31"},
 		"?key={date}/{table}.parquet": {"2026-01-31/t.parquet 2026-01-31"},
