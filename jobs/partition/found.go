@@ -146,7 +146,7 @@ func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns
 	where := fmt.Sprintf("%s already holds %s of this table (%d) that this ledger didn't put there", target.Name, parts, n)
 	switch {
 	case fingerprint == now.FingerprintID():
-		t.o.Log.Warn(where+". If the old ledger was lost, or somebody restored them, all is well: what is due is fetched again and replaces them. "+
+		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces them, as it does what somebody has restored. "+
 			"If another config fills this table too, the two take turns for ever: give one of the two jobs another table", "job", t.o.Job)
 		return nil
 	case replace:
