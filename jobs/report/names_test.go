@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,8 +136,8 @@ func (narrow) Fits(name string, s *sinks.Schema) error {
 		}
 	}
 	for _, name := range s.ClusterBy {
-		if _, has := s.Check(); has != nil || name == "" {
-			return errors.New("clustered by nothing")
+		if !slices.ContainsFunc(s.Columns, func(c sinks.Column) bool { return c.Name == name }) {
+			return errors.New("clustered by " + name + ", which it lacks")
 		}
 	}
 	return nil
@@ -148,11 +149,14 @@ func TestSinksRefuseNames(t *testing.T) {
 	query := adjust.ReportQuery{Dimensions: []string{"day", "app"}, Metrics: []string{"installs"}}
 	for name, c := range map[string]struct {
 		table   string
+		cluster string
 		events  []Selector
 		early   string // a part of New's error
 		refused string // a part of the error of the event's columns
 	}{
-		"fits":           {events: []Selector{{Glob: "log*", Metrics: events}}},
+		"fits":           {cluster: "login_events", events: []Selector{{Glob: "log*", Metrics: events}}},
+		"lacks":          {cluster: "nothing", events: []Selector{{Slug: "login", Metrics: events}}, early: "clustered by nothing, which it lacks"},
+		"lacks by glob":  {cluster: "nothing", events: []Selector{{Glob: "log*", Metrics: events}}, refused: "clustered by nothing, which it lacks"},
 		"a table":        {table: "bad", early: "table bad in out: a bad table"},
 		"as":             {events: []Selector{{Name: "Login", As: "entering", Metrics: events}}, early: "entering_events is too long"},
 		"a slug":         {events: []Selector{{Slug: "first purchase", Metrics: events}}, early: "first_purchase_events is too long"},
@@ -160,6 +164,9 @@ func TestSinksRefuseNames(t *testing.T) {
 		"found by token": {events: []Selector{{Token: "tafirst purchase", Metrics: events}}, refused: "first_purchase_events is too long"},
 	} {
 		o := Options{Job: "j", Table: c.table, Query: query, Events: c.events, Targets: []ledger.Target{{Name: "out", Sink: narrow{}}}}
+		if c.cluster != "" {
+			o.Warehouse.ClusterBy = []string{c.cluster}
+		}
 		_, err := New(o)
 		wants(t, name, err, c.early)
 		if c.early == "" {

@@ -215,3 +215,22 @@ func TestAnotherLedgersDays(t *testing.T) {
 		}
 	})
 }
+
+// Events of one name stop a job at its first window, before a report is asked for: all others would come to the same.
+func TestClashStopsTheJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
+		defer r.close()
+		r.start(30)
+		r.options.Events = []report.Selector{{Glob: "purch*", Metrics: []string{"events"}}, {Glob: "*chase", Metrics: []string{"events"}}}
+		res := r.run(t.Context())
+		if len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) || !strings.Contains(res.Errs[0].Error(), "two columns are named purchase_events") {
+			t.Errorf("got %v", res.Errs)
+		}
+		for _, request := range r.server.Requests() {
+			if strings.HasSuffix(request.Path, "/csv_report") {
+				t.Errorf("asked for %s", request.Path)
+			}
+		}
+	})
+}
