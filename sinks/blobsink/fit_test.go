@@ -16,6 +16,7 @@ func TestFits(t *testing.T) {
 	for _, c := range []struct{ path, key, columns, refused string }{
 		{"", "", "day app installs", ""},
 		{"", "", "day Purchase purchase", "columns Purchase and purchase: two columns have that name"},
+		{"", "", "day purchase Purchase", "two columns have that name"},
 		{"", "", "day DT", "readers make a column DT of the folder dt={date}"},
 		{"", "{table}/day={date}/part-0.parquet", "day app", "readers make a column day of the folder day={date}, and the table has one of that name already"},
 		{"", "{table}/Day={date}/part-0.parquet", "day app", "a column day of the folder Day={date}"},
