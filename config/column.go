@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -61,27 +62,27 @@ func didYouMeanDimension(name string) string {
 
 // checkColumns sees that the columns that are known before the service is asked have good and distinct names.
 func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.Node) {
-	lines := map[string]int{}
+	lines, spelled := map[string]int{}, map[string]bool{}
 	// Names are compared without case, because BigQuery and most readers do so.
 	add := func(name, key string, n strict.Node) {
 		line, taken := lines[catalog.Fold(name)]
 		switch {
-		case catalog.SameWord(name, partitionKey):
+		case catalog.SameWord(name, catalog.PartitionKey):
 			d.Fail(n, "%s: a column can't be named %s, which is the partition's own key", key, name)
 		case !columnForm.MatchString(name):
 			if strings.ContainsAny(name, ",;") {
 				d.Fail(n, "%s: each name is an element of its own, as in [installs, cost], got %q", key, name)
 				break
 			}
-			search := ""
-			if key != "events" {
-				search = "; the command reportferry fields lists what the service has"
+			search := "; the command reportferry fields lists what the service has"
+			if slug, metric, is := ofEvent(name); is && key == "metrics" {
+				search = fmt.Sprintf("; a metric of an event with such a slug stands under events: {slug: %q, metrics: [%s]}", slug, metric)
 			}
 			d.Fail(n, "%s: want a column name of letters, digits and underscores, got %q%s", key, name, search)
 		case taken:
 			d.Fail(n, "%s: column %s already stands on line %d", key, name, line)
 		}
-		lines[catalog.Fold(name)] = strict.Line(n)
+		lines[catalog.Fold(name)], spelled[name] = strict.Line(n), true
 	}
 	for _, c := range p.dimensions {
 		add(c.Text, "dimensions", c.Node)
@@ -96,12 +97,19 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 			continue
 		}
 		for _, m := range e.Metrics {
-			add(e.column(m), "events", p.events[i])
+			name, ok := e.column(m)
+			if !ok {
+				d.Fail(p.events[i], "events: the slug %q can't be in the name of a column, which has letters from a to z, digits and underscores; as: gives its columns a name", e.Slug)
+				break
+			}
+			add(name, "events", p.events[i])
 		}
 	}
 	for _, name := range r.Drop {
-		if line, taken := lines[catalog.Fold(name)]; taken {
+		if line, taken := lines[catalog.Fold(name)]; spelled[name] {
 			d.Fail(at["drop"], "drop: column %s is wanted on line %d; take it out of one of the two", name, line)
+		} else if taken {
+			d.Warn(at["drop"], "drop: partitions lose a column %s, and not the one of line %d, which differs in case", name, line)
 		}
 	}
 	for _, t := range p.types {
@@ -113,6 +121,16 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 			d.Fail(t.Node, "types: the job has no column %q%s", t.Text, strict.DidYouMean(t.Text, slices.Sorted(maps.Keys(lines))))
 		}
 	}
+}
+
+// ofEvent splits the name of an event's metric.
+func ofEvent(name string) (slug, metric string, is bool) {
+	for at := range name {
+		if _, known := catalog.EventMetric(name[at+1:]); at > 0 && name[at] == '_' && known {
+			return name[:at], name[at+1:], true
+		}
+	}
+	return "", "", false
 }
 
 var columnType = strict.OneOf(catalog.String.String(), catalog.Int64.String(), catalog.Decimal.String(), catalog.Double.String())

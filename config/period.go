@@ -11,10 +11,6 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// partitionKey is the name of the folder level that carries the partition (dt=2026-01-31). Hive-style readers make a column of
-// it, so no column may have the name.
-const partitionKey = "dt"
-
 // Start is the first day that a report wants: a date, or so many days before today in the report's zone.
 type Start struct {
 	Date    civil.Date // zero when DaysAgo counts

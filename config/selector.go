@@ -23,16 +23,16 @@ type EventSelector struct {
 	As      string   // stands for the slug in the names of columns; empty: the slug
 }
 
-// column is the name of the column that holds one metric of the selected event.
-func (s EventSelector) column(metric string) string {
-	slug := s.As
+// column is the name of the column that holds one metric of the selected event. It is false for a slug that can't be in one.
+func (s EventSelector) column(metric string) (string, bool) {
+	slug, ok := s.As, true
 	if slug == "" {
-		slug = s.Slug
+		slug, ok = catalog.ColumnName(s.Slug)
 	}
 	if metric == "self" {
-		return slug
+		return slug, ok
 	}
-	return slug + "_" + metric
+	return slug + "_" + metric, ok
 }
 
 // selectors is a list of selectors. The places of its elements go to p.events.
@@ -48,14 +48,14 @@ func selectorObject(e *EventSelector) strict.Object {
 	return strict.Object{
 		What: "an event", Like: "{slug: purchase, metrics: [events]}",
 		Fields: []strict.Field{
-			strict.Optional("slug", strict.Word, &e.Slug, "purchase", "Selects the event of this slug."),
+			strict.Optional("slug", value, &e.Slug, "purchase", "Selects the event of this slug. In the names of columns, an underscore stands for blanks and other signs in it."),
 			strict.Optional("name", strict.Word, &e.Name, "Purchase", "Selects the event of this name."),
 			strict.Optional("token", strict.Word, &e.Token, "abc123", "Selects the event of this token."),
 			strict.Optional("section", strict.Word, &e.Section, "conversion_values", "Selects every event of this section."),
 			strict.Optional("glob", strict.Word, &e.Glob, "level_*", "Selects every event whose slug has this form."),
 			strict.Optional("app", strict.Word, &e.App, "abc123def456", "App token. Only this app's events are searched."),
 			strict.Required("metrics", strict.TextsOf(eventMetric), &e.Metrics, "[events, d7_revenue_cohort]", "What follows the slug in a metric's name. self is the slug alone."),
-			strict.Optional("as", name, &e.As, "buy", "Stands for the slug in the names of columns. Only one event may be selected then."),
+			strict.Optional("as", name, &e.As, "buy", "Stands for the slug in the names of columns. Only one event may be selected then; a section or a glob leaves it out where its own names would be bad, or another event's but for upper case."),
 		},
 		Check: func(d *strict.Decoder, n strict.Node, at map[string]strict.Node) { checkSelector(d, e, n, at) },
 		Rules: func(s *jsonschema.Schema) {

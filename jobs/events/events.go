@@ -7,6 +7,7 @@ package events
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -58,8 +59,14 @@ type plan struct {
 	rules refresh.Rules // of a snapshot of today
 }
 
-// New makes the kind. Nothing is asked of the service.
-func New(o Options) *Kind { return &Kind{o: o} }
+// New makes the kind, and refuses a table that a sink can't keep. Nothing is asked of the service.
+func New(o Options) (*Kind, error) {
+	k := &Kind{o: o}
+	if err := partition.Fits(o.Targets, o.Table, k.definition().Schema); err != nil {
+		return nil, fmt.Errorf("job %s: %w: %w", o.Job, ledger.ErrRefused, err)
+	}
+	return k, nil
+}
 
 // Plan wants today's snapshot, and no other. The first one of a day doesn't wait for the schedule; when that fires
 // later, the snapshot is taken again.

@@ -89,7 +89,9 @@ func (r *rig) kind() *events.Kind {
 	o := r.options
 	o.Client, o.Ledger, o.Run = client, r.ledger, fmt.Sprintf("run-%03d", len(r.runs)+1)
 	o.Targets = []ledger.Target{{Name: "out", Sink: r.sink}}
-	return events.New(o)
+	kind, err := events.New(o)
+	check(r.t, err)
+	return kind
 }
 
 // inspect says how the table is.

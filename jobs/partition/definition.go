@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -83,4 +85,23 @@ func (d *Definition) clusters(usual []string) (out []string) {
 		}
 	}
 	return out
+}
+
+// fitting is what a sink can do that has rules for names and tables, which it holds each part to.
+type fitting interface {
+	// Fits refuses, without asking the store, a table that the sink could never keep.
+	Fits(table string, s *sinks.Schema) error
+}
+
+// Fits refuses a table that one of the targets could never keep, before anything is fetched for it.
+func Fits(targets []ledger.Target, name string, s *sinks.Schema) error {
+	var errs []error
+	for _, target := range targets {
+		if sink, ok := target.Sink.(fitting); ok {
+			if err := sink.Fits(name, s); err != nil {
+				errs = append(errs, fmt.Errorf("table %s in %s: %w", name, target.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }

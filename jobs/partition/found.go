@@ -27,26 +27,36 @@ type telling interface {
 	Meaning(ctx context.Context, table string, partition civil.Date) (fingerprint string, columns []string, err error)
 }
 
+// mostOpened is how many files under strange keys are looked into. A person's own are few, and those of another layout many.
+const mostOpened = 10
+
 // leastFile is the size of the least Parquet file in bytes: the magic number twice, and the length of the end. A store refuses to
 // give a range of an empty object.
 const leastFile = 12
 
-// Found judges the parts that Look has found in a sink of which the ledger has no receipt: the ledger is new, or was lost, or the
-// sink is, and somebody with another ledger may fill the table as well. Numbers of the same meaning are fetched again and replaced,
-// and a warning says so. Others are refused, because readers would find both side by side. With replace set, a person has asked
-// for all to be replaced, so that only partitions of another length are refused, which would stay beside the new ones.
+// Found compares what Look has found in the sinks with what the ledger has put there. Other parts are those of another ledger, which
+// fills the table as well, or this one was lost, or somebody has restored them. Numbers of the same meaning are fetched again and
+// replaced, and each run warns. Others are refused, because readers would find both side by side. With replace set, a person has
+// asked for all to be replaced, so that only partitions of another length are refused, which would stay beside the new ones. Of files
+// under other keys see layout.
 func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error {
 	for _, target := range t.o.Targets {
-		newest, n := t.newest(target)
-		if n == 0 || newest.Size < leastFile || t.knows(target) {
+		if parts, beside := t.others(target); len(parts)+len(beside) == 0 {
 			continue
 		}
 		if err := t.Refresh(ctx); err != nil {
 			return err
 		}
-		if t.knows(target) { // another process of this ledger has just put them there
+		parts, beside := t.others(target) // without those that another process of this ledger has just put there
+		if len(beside) > 0 {
+			if err := t.layout(ctx, target, beside); err != nil {
+				return err
+			}
+		}
+		if len(parts) == 0 {
 			continue
 		}
+		newest := parts[len(parts)-1]
 		fingerprint, columns, err := t.meaning(ctx, target, newest)
 		if err != nil { // what can't be read may be anybody's
 			return fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, newest.Key, err)
@@ -54,9 +64,39 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 		if fingerprint == "" {
 			continue // nothing of ours, which Publish refuses to replace
 		}
-		if err := t.judge(target, n, fingerprint, columns, now, replace); err != nil {
+		if err := t.compare(target, len(parts), fingerprint, columns, now, replace); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// layout looks for files of this table that lie in its folder under other keys than the layout's, so that readers find their rows, too.
+// Before the first part is put they are those of another layout, and refused: no store replaces files under two keys at one
+// moment. Later they are copies that somebody made, or what an earlier version left, and each run warns.
+func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks.Object) error {
+	sink, ok := target.Sink.(readable)
+	if !ok {
+		return nil
+	}
+	for _, o := range beside[:min(len(beside), mostOpened)] {
+		c, err := contents(ctx, sink, o)
+		if err != nil {
+			return fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, o.Key, err)
+		}
+		if c.Notes["fingerprint"] == "" || c.Notes["table"] != t.Name() {
+			continue
+		}
+		where := fmt.Sprintf("%s holds files of this table under other keys than those of its layout (%d, such as %s)", target.Name, len(beside), o.Key)
+		for _, e := range t.Records() {
+			if _, has := e.Receipt(target); has {
+				t.o.Log.Warn(where+", so that readers find their rows, too. Delete them; check lists them", "job", t.o.Job)
+				return nil
+			}
+		}
+		return fmt.Errorf("table %s: %w, because %s, and readers would find each row twice, or for a while not at all. Give the new layout (key=) another "+
+			"folder in the sink's URL: runs fill it beside the old one, and the old files can go when nobody reads them any more. If nobody reads them "+
+			"now, delete them first; the next run fetches all again", t.Name(), ledger.ErrRefused, where)
 	}
 	return nil
 }
@@ -65,16 +105,22 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 func (t *Table) meaning(ctx context.Context, target ledger.Target, o sinks.Object) (fingerprint string, columns []string, err error) {
 	switch sink := target.Sink.(type) {
 	case readable:
-		file := &watched{ReaderAt: sink.At(ctx, o.Key)}
-		c, err := table.Contents(file, o.Size)
-		if err != nil && file.err == nil {
-			return "", nil, nil // no Parquet file
-		}
-		return c.Notes["fingerprint"], c.Columns, file.err
+		c, err := contents(ctx, sink, o)
+		return c.Notes["fingerprint"], c.Columns, err
 	case telling:
 		return sink.Meaning(ctx, t.Name(), o.Partition)
 	}
 	return "", nil, nil
+}
+
+// contents reads the end of a file; nothing of one that isn't Parquet.
+func contents(ctx context.Context, sink readable, o sinks.Object) (table.Content, error) {
+	file := &watched{ReaderAt: sink.At(ctx, o.Key)}
+	c, err := table.Contents(file, o.Size)
+	if err != nil && file.err == nil {
+		return table.Content{}, nil // no Parquet file
+	}
+	return c, file.err
 }
 
 // A watched file remembers that it couldn't be read, which tells nothing of what it holds.
@@ -91,7 +137,8 @@ func (w *watched) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-func (t *Table) judge(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape, replace bool) error {
+// compare warns of parts that mean the same, and refuses others.
+func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape, replace bool) error {
 	parts, unneeded := "partitions", "If they aren't needed, drop the table"
 	if _, ok := target.Sink.(readable); ok {
 		parts, unneeded = "files", "If the files aren't needed, delete them"
@@ -99,8 +146,8 @@ func (t *Table) judge(target ledger.Target, n int, fingerprint string, columns [
 	where := fmt.Sprintf("%s already holds %s of this table (%d) that this ledger didn't put there", target.Name, parts, n)
 	switch {
 	case fingerprint == now.FingerprintID():
-		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces them. "+
-			"If another config fills this table too, give one of the two jobs another table", "job", t.o.Job)
+		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces them, as it does what somebody has restored. "+
+			"If another config fills this table too, the two take turns for ever: give one of the two jobs another table", "job", t.o.Job)
 		return nil
 	case replace:
 		was := ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: periodOf(columns, now)}}
@@ -112,29 +159,26 @@ func (t *Table) judge(target ledger.Target, n int, fingerprint string, columns [
 		t.Name(), ledger.ErrRefused, where, strings.Join(columns, ", "), unneeded)
 }
 
-// knows tells whether a record names what the target holds, or a put to it that was interrupted.
-func (t *Table) knows(target ledger.Target) bool {
-	for _, e := range t.Records() {
-		if _, has := e.Receipt(target); has || e.State == ledger.Publishing {
-			return true
-		}
-	}
-	return false
-}
-
-// newest is the object of the newest part that the target showed when Look listed it, and the number of its parts.
-func (t *Table) newest(target ledger.Target) (newest sinks.Object, n int) {
+// others are the parts that the target showed when Look listed it, and that this ledger hasn't put there, as far as it knows, the
+// newest at the end; and what lies beside them under other keys. A put that was interrupted may have put anything.
+func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, o := range t.seen[target.Identity()].objects {
-		if o.Partition == (civil.Date{}) {
-			continue
-		}
-		if n++; n == 1 || o.Partition.After(newest.Partition) {
-			newest = o
+	objects := t.seen[target.Identity()].objects
+	t.mu.Unlock()
+	for _, o := range objects {
+		e, _ := t.Record(o.Partition)
+		r, has := e.Receipt(target)
+		switch {
+		case o.Size < leastFile:
+		case o.Partition == (civil.Date{}):
+			beside = append(beside, o)
+		case e.State != ledger.Publishing && (!has || r.Key != o.Key || t.changed(e, target)):
+			parts = append(parts, o)
 		}
 	}
-	return newest, n
+	slices.SortFunc(parts, func(a, b sinks.Object) int { return a.Partition.Compare(b.Partition) })
+	slices.SortFunc(beside, func(a, b sinks.Object) int { return strings.Compare(b.Key, a.Key) })
+	return parts, beside
 }
 
 // periodOf is the period of files with these columns, which is that of the finest date among them. Where now has none of its

@@ -2,12 +2,14 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -18,6 +20,7 @@ import (
 type column struct {
 	table.Column
 	event      string
+	many       bool // of a selector of many events
 	everywhere bool // it adds up over all dimensions
 }
 
@@ -30,8 +33,35 @@ type columns struct {
 	kept     []string       // names of those that the config doesn't ask for, and that recorded partitions have values in
 }
 
-// fixedColumns are the dimensions and metrics that the config names. None of them needs the service.
+// fixedColumns are the dimensions and metrics that the config names. None of them needs the service. It refuses a table that can't be,
+// by these, and by the columns of events whose names the config tells.
 func fixedColumns(o Options) ([]column, error) {
+	cols, err := configColumns(o)
+	if err != nil {
+		return nil, err
+	}
+	known := slices.Clone(cols)
+	for _, s := range o.Events {
+		if s.As == "" && s.Slug == "" { // the config may name columns that only the service knows
+			o.Warehouse.ClusterBy, o.Warehouse.Indexes = nil, nil
+			continue
+		}
+		for _, metric := range s.Metrics {
+			known = append(known, column{Column: table.Column{Name: s.column(s.Slug, metric), Type: catalog.Int64}, event: s.String()})
+		}
+	}
+	return cols, o.fits(known)
+}
+
+// fits refuses columns of which readers would take two for one, and a table that a sink can't keep.
+func (o Options) fits(cols []column) error {
+	if err := unique(append(slices.Clone(cols), o.stamps()...)); err != nil {
+		return err
+	}
+	return partition.Fits(o.Targets, o.Table, (&Kind{o: o}).define(cols).Schema)
+}
+
+func configColumns(o Options) ([]column, error) {
 	var cols []column
 	for _, name := range o.Query.Dimensions {
 		f, _ := catalog.Dimension(name) // one that the catalogue lacks is a string, the zero type
@@ -79,13 +109,13 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	}
 	if len(p.o.Events) > 0 {
 		events, err := eventColumns(ctx, p.o, slugs, recorded)
+		if errors.Is(err, ledger.ErrRefused) {
+			err = fmt.Errorf("%w: %w", jobs.ErrStop, err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("resolve events: %w", err)
 		}
 		cols = append(cols, events...)
-	}
-	if err := unique(append(slices.Clone(cols), p.o.stamps()...)); err != nil {
-		return nil, err
 	}
 	c := p.define(cols)
 	if known {
@@ -110,6 +140,7 @@ func (o Options) stamps() (cols []column) {
 
 // define makes the table of its columns, to which it adds those that tell of the fetch.
 func (k *Kind) define(cols []column) *columns {
+	cols = renamed(cols)
 	stamped := append(slices.Clone(cols), k.o.stamps()...)
 	c := newColumns(shapeOf(k.o, stamped))
 	c.all = cols
@@ -127,6 +158,15 @@ func (k *Kind) define(cols []column) *columns {
 	c.Rules.FinalAfter = k.o.finalAfter(c.Shape)
 	c.Complete(k.o.warehouse(), k.o.Rules.Period.String(), usual, k.o.describe)
 	return c
+}
+
+// renamed leaves out a column that only old partitions have when readers would take it for another, and what it holds is asked for under
+// a name of its own by now.
+func renamed(cols []column) []column {
+	return slices.DeleteFunc(slices.Clone(cols), func(c column) bool {
+		return c.Source != "" && slices.ContainsFunc(cols, func(other column) bool { return other.Name != c.Name && catalog.SameWord(other.Name, c.Name) }) &&
+			slices.ContainsFunc(cols, func(other column) bool { return other.Source == c.Source && !catalog.SameWord(other.Name, c.Name) })
+	})
 }
 
 func newColumns(s ledger.Shape) *columns {
@@ -164,19 +204,35 @@ func finer(a, b catalog.Type) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// unique refuses two columns of one name: two selectors may choose the same event.
+// unique refuses two columns of one name, whose case doesn't matter, as to most readers and warehouses it doesn't: two selectors may
+// choose the same event, and slugs may differ in signs.
 func unique(cols []column) error {
-	by := map[string]column{}
+	by := map[string]column{catalog.PartitionKey: {}}
 	for _, c := range cols {
-		if other, taken := by[c.Name]; taken {
-			return fmt.Errorf("two columns are named %s: from %s and from %s; set as: on one of them", c.Name, origin(other), origin(c))
+		other, taken := by[catalog.Fold(c.Name)]
+		named := c.Name
+		switch {
+		case !taken:
+			by[catalog.Fold(c.Name)] = c
+			continue
+		case other.Name == "":
+			return fmt.Errorf("a column can't be named %s, which is the partition's own key: from %s; set as: on it", c.Name, origin(c))
+		case other.Name != c.Name:
+			named = other.Name + " and " + c.Name + ", which readers take for one"
 		}
-		by[c.Name] = c
+		way := "; set as: on one of them"
+		if c.many && other.many {
+			way = "; choose one of the two events by slug besides, with as: for a name of its own"
+		}
+		return fmt.Errorf("two columns are named %s: from %s and from %s%s", named, origin(other), origin(c), way)
 	}
 	return nil
 }
 
 func origin(c column) string {
+	if c.many {
+		return c.event + " (" + c.Source + ")"
+	}
 	if c.event != "" {
 		return c.event
 	}

@@ -85,15 +85,37 @@ func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded ledger.S
 		return nil, err
 	}
 	slices.SortFunc(all, func(a, b adjust.Event) int { return strings.Compare(a.ID, b.ID) })
-	var cols []column
+	cols, err := configColumns(o)
+	fixed := len(cols)
 	for _, s := range o.Events {
-		found, err := s.columns(ctx, o, all, recorded)
 		if err != nil {
 			return nil, err
 		}
+		var found []column
+		found, err = s.columns(ctx, o, all, recorded)
 		cols = append(cols, found...)
 	}
-	return cols, nil
+	if err != nil {
+		return nil, err
+	}
+	cols = ceded(cols)
+	if err := o.fits(cols); err != nil {
+		return nil, fmt.Errorf("%w: %w", ledger.ErrRefused, err)
+	}
+	return cols[fixed:], nil
+}
+
+// ceded leaves out columns of a glob or a section whose names others have too, where another selector gives them a name of their own.
+func ceded(cols []column) []column {
+	names := map[string]int{}
+	for _, c := range cols {
+		names[catalog.Fold(c.Name)]++
+	}
+	return slices.DeleteFunc(slices.Clone(cols), func(c column) bool {
+		return c.many && names[catalog.Fold(c.Name)] > 1 && slices.ContainsFunc(cols, func(other column) bool {
+			return !other.many && other.Source == c.Source && !catalog.SameWord(other.Name, c.Name)
+		})
+	})
 }
 
 // columns are those of one selector: of the events that match now, and of those that matched before and are gone.
@@ -107,7 +129,7 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 	if !s.many() && len(found) > 1 {
 		return nil, fmt.Errorf("%s means one event, and %d match: %s; choose one by slug, or by app", s, len(found), list(found))
 	}
-	cols, err := s.of(o, found)
+	cols, err := s.of(o, found, recorded)
 	if err != nil {
 		return nil, err
 	}
@@ -123,11 +145,28 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 	return append(cols, gone...), nil
 }
 
-func (s Selector) of(o Options, found []adjust.Event) ([]column, error) {
+// of are the columns of these events. A glob or a section leaves an event out that has no name for columns, and says so, unless another
+// selector chooses it.
+func (s Selector) of(o Options, found []adjust.Event, recorded ledger.Shape) ([]column, error) {
 	var cols []column
 	for _, e := range found {
+		if why := s.unnamed(e.ID, recorded); why != "" && !s.many() {
+			return nil, fmt.Errorf("%s: %w, because the slug %q %s", s, ledger.ErrRefused, e.ID, why)
+		} else if why != "" {
+			alone := func(other Selector) bool { return !other.many() && other.match(e) }
+			if !slices.ContainsFunc(o.Events, alone) && o.Log != nil {
+				o.Log.Warn(fmt.Sprintf("%s: an event is left out, because its slug %q %s", s, e.ID, why), "job", o.Job)
+			}
+			continue
+		}
 		for _, metric := range s.Metrics {
-			c := column{Column: table.Column{Name: s.column(e.ID, metric), Source: slugOf(e.ID, metric)}, event: s.String()}
+			c := column{Column: table.Column{Name: s.column(e.ID, metric), Source: slugOf(e.ID, metric)}, event: s.String(), many: s.many()}
+			switch known := slices.ContainsFunc(recorded.Columns, func(was ledger.Column) bool { return was.Name == c.Name }); {
+			case s.had(c.Source, recorded):
+				c.Name = c.Source
+			case s.As == "" && c.Name != c.Source && !known && o.Log != nil:
+				o.Log.Warn(fmt.Sprintf("%s: the column of %q is named %s", s, c.Source, c.Name), "job", o.Job)
+			}
 			f, known := catalog.EventMetric(metric)
 			typ, declared := o.Types[c.Name]
 			if !known && !declared {
@@ -154,7 +193,7 @@ func (s Selector) of(o Options, found []adjust.Event) ([]column, error) {
 func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 	var gone []column
 	for _, was := range recorded.Columns {
-		if was.Event != s.String() || slices.ContainsFunc(now, func(c column) bool { return c.Name == was.Name }) {
+		if was.Event != s.String() || slices.ContainsFunc(now, func(c column) bool { return c.Name == was.Name || was.Source != "" && c.Source == was.Source }) {
 			continue
 		}
 		if !slices.ContainsFunc(s.Metrics, func(m string) bool { return s.gave(was, m) }) {
@@ -197,16 +236,36 @@ func (s Selector) gave(was ledger.Column, metric string) bool {
 	case s.As != "":
 		return was.Name == s.column("", metric)
 	case metric == self:
-		return was.Source == was.Name || was.Source == ""
+		return true
 	}
 	return strings.HasSuffix(was.Name, "_"+metric)
 }
 
+// column is the name of a column: of As, or of the slug without its signs.
 func (s Selector) column(slug, metric string) string {
-	if s.As != "" {
-		slug = s.As
+	name := s.As
+	if name == "" {
+		name, _ = catalog.ColumnName(slug)
 	}
-	return slugOf(slug, metric)
+	return slugOf(name, metric)
+}
+
+// had tells whether the table has a column under the service's own name, signs and all, as earlier versions made them.
+func (s Selector) had(source string, recorded ledger.Shape) bool {
+	return s.As == "" && slices.ContainsFunc(recorded.Columns, func(was ledger.Column) bool { return was.Event == s.String() && was.Name == source })
+}
+
+// unnamed says why an event can't have columns; empty: it can.
+func (s Selector) unnamed(slug string, recorded ledger.Shape) string {
+	_, named := catalog.ColumnName(slug)
+	had := slices.ContainsFunc(s.Metrics, func(metric string) bool { return s.had(slugOf(slug, metric), recorded) })
+	switch {
+	case strings.Contains(slug, ","):
+		return "has a comma, which the service takes for the end of a name, so that it can't be asked for"
+	case !named && !had && s.As == "":
+		return "can't be in the name of a column; choose it by slug, with as: for a name of its own"
+	}
+	return ""
 }
 
 func slugOf(slug, metric string) string {

@@ -153,7 +153,7 @@ func why(e refresh.Entry) string {
 		return string(e.Gap.Reason)
 	case e.Condition == refresh.HeldBack:
 		return "since " + e.Record.HeldBack.Since.Format("2006-01-02") + ": " + e.Record.HeldBack.Why
-	case e.Condition == refresh.Differs || e.Condition == refresh.Settled:
+	case (e.Condition == refresh.Differs || e.Condition == refresh.Settled) && e.Record.Control != nil:
 		return e.Record.Control.Say()
 	}
 	return ""

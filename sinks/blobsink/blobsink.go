@@ -60,6 +60,7 @@ type Sink struct {
 	bucket *blob.Bucket
 	url    string // without the query
 	store  string // canonical identity
+	where  string // the same without the layout; of a folder the absolute path
 	key    keyTemplate
 	dir    string // the bucket's directory; empty in other stores
 	root   *disk.Root
@@ -104,7 +105,7 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 
 func newSink(bucket *blob.Bucket, rawURL string, key keyTemplate, dir string) *Sink {
 	return &Sink{
-		bucket: bucket, url: sinks.Redact(rawURL), store: identity(bucket, rawURL, key), key: key, dir: dir, root: disk.NewRoot(dir), turn: make(chan struct{}, 1), alone: semaphore.NewWeighted(1),
+		bucket: bucket, url: sinks.Redact(rawURL), store: identity(bucket, rawURL, key), where: cmp.Or(dir, identity(bucket, rawURL, defaultKey)), key: key, dir: dir, root: disk.NewRoot(dir), turn: make(chan struct{}, 1), alone: semaphore.NewWeighted(1),
 		swept: map[string]bool{}, described: map[string]*sinks.Schema{},
 	}
 }
@@ -120,6 +121,11 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	key := s.key.of(p)
 	fail := func(err error) (sinks.Receipt, error) {
 		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s, key %s: %w", p.Table, p.Partition, s.url, key, err)
+	}
+	if p.Schema != nil && len(p.Schema.Columns) > 0 {
+		if err := s.Fits(p.Table, p.Schema); err != nil {
+			return fail(err)
+		}
 	}
 	s.sweep(p.Table)
 	done, err := s.first(ctx)

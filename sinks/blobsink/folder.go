@@ -1,6 +1,7 @@
 package blobsink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
 
 	"github.com/reportferry/reportferry/sinks"
@@ -39,10 +41,11 @@ func (s *Sink) place(ctx context.Context, key string, size int64, part io.ReadCl
 	return draft.Replace()
 }
 
-// List lists the Parquet files, under any name, that a reader of the table finds: those whose keys begin with what the layout
-// has before the date. Keys ascend.
+// List lists the Parquet files, under any name, that a reader of the table finds: those in the table's folder, but for files and
+// folders whose names begin with an underscore or a dot, which readers skip. Where the layout has no such folder, these are the
+// table's parts. Keys ascend.
 func (s *Sink) List(ctx context.Context, table string) (objects []sinks.Object, err error) {
-	prefix := s.key.prefix(table)
+	prefix := cmp.Or(s.key.folder(table), s.key.prefix(table))
 	if s.dir != "" {
 		objects, err = s.listFolder(table, prefix)
 	} else {
@@ -51,7 +54,10 @@ func (s *Sink) List(ctx context.Context, table string) (objects []sinks.Object, 
 	if err != nil {
 		return nil, fmt.Errorf("list %s of %s: %w", prefix, s.url, err)
 	}
-	return objects, nil
+	return slices.DeleteFunc(objects, func(o sinks.Object) bool {
+		below := "/" + strings.TrimPrefix(o.Key, prefix)
+		return o.Partition == (civil.Date{}) && (s.key.folder(table) == "" || strings.Contains(below, "/_") || strings.Contains(below, "/."))
+	}), nil
 }
 
 func (s *Sink) object(table, key string, size int64, version string) sinks.Object {

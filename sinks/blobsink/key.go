@@ -75,6 +75,17 @@ func (k keyTemplate) prefix(table string) string {
 	return prefix
 }
 
+// folder is the one that is the table's own, of which readers take all files for parts. It is empty when the layout has none, as
+// {date}/{table}.parquet hasn't.
+func (k keyTemplate) folder(table string) string {
+	before, after, _ := strings.Cut(string(k), "{table}")
+	rest, _, has := strings.Cut(after, "/")
+	if !has || strings.Contains(before+rest, "{date}") {
+		return ""
+	}
+	return before + table + rest + "/"
+}
+
 // temporary returns an expression for the files that a killed writer to one of the table's keys leaves in a folder: they
 // are named by the key, a number in letters and digits, and tmp.
 func (k keyTemplate) temporary(table string) *regexp.Regexp {

@@ -44,8 +44,8 @@ func locate(p sinks.Part) (place, error) {
 	if p.Schema == nil {
 		return place{}, fmt.Errorf("the part has no schema, which a table needs: this kind of job writes to buckets only")
 	}
-	if !tableName().MatchString(p.Table) {
-		return place{}, fmt.Errorf("%q can't be the name of a table in BigQuery; want letters, digits and underscores", p.Table)
+	if err := (*Sink)(nil).Fits(p.Table, p.Schema); err != nil {
+		return place{}, err
 	}
 	kind, err := partitioning(p.Schema.Period)
 	if err != nil {

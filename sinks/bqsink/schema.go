@@ -26,21 +26,34 @@ var typeNames = map[sinks.ColumnType]string{
 	sinks.Double:  "FLOAT64", sinks.Instant: "TIMESTAMP",
 }
 
-// checkSchema refuses what BigQuery would refuse later with a less helpful message.
-func checkSchema(schema *sinks.Schema) error {
+// longestName is the most characters of a column's name, and no name may begin with one of reserved, in either case
+// (https://cloud.google.com/bigquery/docs/schemas#column_names).
+const longestName = 300
+
+var reserved = []string{
+	"_table_", "_file_", "_partition", "_row_timestamp", "__root__", "_colidentifier", "_change_sequence_number", "_change_type", "_change_timestamp",
+}
+
+// Fits refuses a table that BigQuery would refuse later with a less helpful message.
+func (*Sink) Fits(table string, schema *sinks.Schema) error {
+	if table = sinks.Flat(table); !tableName().MatchString(table) {
+		return fmt.Errorf("%q can't be the name of a table in BigQuery; want letters, digits and underscores", table)
+	}
+	if _, err := schema.Check(); err != nil {
+		return err
+	}
 	seen := map[string]bool{}
 	for _, c := range schema.Columns {
-		if typeNames[c.Type] == "" {
+		name := strings.ToLower(c.Name)
+		switch {
+		case typeNames[c.Type] == "":
 			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
-		}
-		name := strings.ToLower(c.Name) // BigQuery takes names that differ in case for the same
-		if seen[name] {
-			return fmt.Errorf("column %s: two columns have that name, and to BigQuery A and a are the same", c.Name)
+		case len(name) > longestName:
+			return fmt.Errorf("column %s: BigQuery takes names of at most %d characters; give it another name, which as: does for an event, or leave it out", c.Name, longestName)
+		case slices.ContainsFunc(reserved, func(prefix string) bool { return strings.HasPrefix(name, prefix) }):
+			return fmt.Errorf("column %s: BigQuery keeps names that begin so to itself; give it another name, which as: does for an event, or leave it out", c.Name)
 		}
 		seen[name] = true
-	}
-	if len(schema.Columns) == 0 {
-		return errors.New("the table's schema has no columns")
 	}
 	if len(schema.ClusterBy) > mostClustered {
 		return fmt.Errorf("a table is clustered by at most %d columns, not by %s", mostClustered, strings.Join(schema.ClusterBy, ", "))
@@ -50,15 +63,8 @@ func checkSchema(schema *sinks.Schema) error {
 			return fmt.Errorf("the table should be clustered by %s, which isn't one of its columns", name)
 		}
 	}
-	if schema.Period == "whole" {
-		if schema.Expiration != 0 || schema.RequireFilter {
-			return errors.New("expiration and require_partition_filter are for partitions, and the table has none")
-		}
-		return nil
-	}
-	i := slices.IndexFunc(schema.Columns, func(c sinks.Column) bool { return c.Name == schema.On })
-	if i < 0 || (schema.Columns[i].Type != sinks.Date && schema.Columns[i].Type != sinks.DateTime) {
-		return fmt.Errorf("the table should be partitioned by %q, which isn't a DATE or DATETIME column of it", schema.On)
+	if schema.Period == "whole" && (schema.Expiration != 0 || schema.RequireFilter) {
+		return errors.New("expiration and require_partition_filter are for partitions, and the table has none")
 	}
 	return nil
 }

@@ -88,9 +88,6 @@ func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema) (*
 	if k.table != nil && (k.schema == schema || reflect.DeepEqual(k.schema, schema)) {
 		return k.table, nil
 	}
-	if err := checkSchema(schema); err != nil {
-		return nil, err
-	}
 	table, err := s.agree(ctx, name, schema)
 	if err != nil {
 		return nil, err

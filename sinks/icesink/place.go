@@ -28,7 +28,7 @@ func locate(p sinks.Part) (at place, err error) {
 	if !at.first.IsValid() || (p.Schema.Period == "whole") != (at.first == sinks.Whole) {
 		return at, fmt.Errorf("%s isn't the first day of a partition in a table by %s", at.first, p.Schema.Period)
 	}
-	return at, checkSchema(p.Schema)
+	return at, (*Sink)(nil).Fits(p.Table, p.Schema)
 }
 
 // key names the partition in receipts.

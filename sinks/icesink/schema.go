@@ -1,9 +1,10 @@
 package icesink
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -30,26 +31,22 @@ const (
 // mostSorted is how many dimensions follow the date in the table's sort order.
 const mostSorted = 4
 
-// checkSchema refuses what the catalog would refuse later with a less helpful message.
-func checkSchema(s *sinks.Schema) error {
-	if len(s.Columns) == 0 {
-		return errors.New("the table's schema has no columns")
+// metadataColumns are names that readers give to what they know of a row besides its columns
+// (https://iceberg.apache.org/spec/#reserved-field-ids).
+var metadataColumns = []string{"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number", "_change_type", "_change_ordinal", "_commit_snapshot_id"}
+
+// Fits refuses a table that the catalog, or a reader, would refuse later with a less helpful message.
+func (*Sink) Fits(_ string, s *sinks.Schema) error {
+	if _, err := s.Check(); err != nil {
+		return err
 	}
-	has := map[string]sinks.ColumnType{}
 	for _, c := range s.Columns {
 		switch {
 		case types[c.Type] == nil:
 			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
-		case has[c.Name] != "":
-			return fmt.Errorf("column %s: two columns have that name", c.Name)
+		case slices.Contains(metadataColumns, strings.ToLower(c.Name)):
+			return fmt.Errorf("column %s: Iceberg keeps that name to itself; give it another name, which as: does for an event, or leave it out", c.Name)
 		}
-		has[c.Name] = c.Type
-	}
-	if s.Period == "whole" {
-		return nil
-	}
-	if t := has[s.On]; t != sinks.Date && t != sinks.DateTime {
-		return fmt.Errorf("the table's partitions are by %q, which isn't a date or a timestamp of it", s.On)
 	}
 	return nil
 }

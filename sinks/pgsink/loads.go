@@ -119,7 +119,8 @@ func (s *Sink) Meaning(ctx context.Context, table string, partition civil.Date) 
 	return fingerprint, columns, nil
 }
 
-// List returns what was put into each partition of a table, in the order of their dates, and so of their keys.
+// List returns what was put into each partition of a table, in the order of their dates, and so of their keys. When a put would have
+// to make the table, and the role may not, that is the error: a run lists before it fetches anything.
 func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err error) {
 	at := place{table: tableName(table)}
 	err = s.repeat(ctx, func() error {
@@ -128,7 +129,11 @@ func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err
 		if err == nil && there {
 			there, err = s.exists(ctx, s.pool, loadsTable)
 		}
-		if err != nil || !there {
+		if err == nil && !there {
+			_, err = s.mayCreate(ctx, s.pool)
+			return err
+		}
+		if err != nil {
 			return err
 		}
 		rows, err := s.pool.Query(ctx, "SELECT partition_date::text, sequence, token, bytes FROM "+s.named(loadsTable)+

@@ -24,12 +24,6 @@ func locate(p sinks.Part) (at place, err error) {
 		return at, errors.New("the part has no schema, which a table needs: this kind of job writes to buckets only")
 	}
 	at = place{table: tableName(p.Table), first: p.Partition}
-	if len(at.table) > LongestName {
-		return at, fmt.Errorf("a name has at most %d bytes in Postgres; give the job a shorter table", LongestName)
-	}
-	if p.Schema.Partitioned && len(at.child()) > LongestName {
-		return at, fmt.Errorf("the name of a partition, %s, is longer than the %d bytes of a name in Postgres; give the job a shorter table", at.child(), LongestName)
-	}
 	switch p.Schema.Period {
 	case "day":
 		at.end = at.first.AddDays(1)
@@ -48,7 +42,7 @@ func locate(p sinks.Part) (at place, err error) {
 	if !at.first.IsValid() || (p.Schema.Period == "whole") != (at.first == sinks.Whole) {
 		return at, fmt.Errorf("%s isn't the first day of a partition in a table by %s", at.first, p.Schema.Period)
 	}
-	return at, checkSchema(p.Schema)
+	return at, keeps(at, p.Schema)
 }
 
 // tableName is the name of a job's table, or of one that tells of it. The latter is longer than its job's, and is cut where Postgres

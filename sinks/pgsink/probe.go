@@ -11,11 +11,14 @@ import (
 // errProbed ends the transaction of a probe.
 var errProbed = errors.New("all of it works")
 
-// Probe tries what Put needs and leaves nothing behind: in a transaction that is rolled back, it makes a table, writes a row, reads
-// it, and changes the table. A table of loads that is there must let itself be written too.
+// Probe tries what Put needs and leaves nothing behind: in a transaction that is rolled back, it makes the schema if there is none, and a
+// table, writes a row, reads it, and changes the table. A table of loads that is there must let itself be written too.
 func (s *Sink) Probe(ctx context.Context) error {
 	err := s.within(ctx, func(tx pgx.Tx) error {
-		if err := s.mayCreate(ctx, tx); err != nil {
+		if err := s.takeTable(ctx, tx, loadsTable); err != nil { // of two that make the schema, the second waits
+			return err
+		}
+		if err := s.makeSchema(ctx, tx); err != nil {
 			return err
 		}
 		probe := s.named("_reportferry_probe")

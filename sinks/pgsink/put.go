@@ -192,7 +192,7 @@ func (s *Sink) makeLoads(ctx context.Context) error {
 		if err := s.takeTable(ctx, tx, loadsTable); err != nil {
 			return err
 		}
-		if err := s.mayCreate(ctx, tx); err != nil {
+		if err := s.makeSchema(ctx, tx); err != nil {
 			return err
 		}
 		return run(ctx, tx, []string{

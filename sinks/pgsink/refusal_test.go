@@ -100,16 +100,47 @@ func TestPermissions(t *testing.T) {
 	refused("other_owner", other)
 	b.mustHold(t, "old")
 
-	for golden, rawURL := range map[string]string{
-		"no_schema":   b.URL(b.Addr, "nowhere"),
-		"no_database": strings.Replace(b.URL(b.Addr, b.schema), "/postgres/", "/nowhere/", 1),
-	} {
-		s := openURL(t, rawURL)
-		_, err := s.Put(t.Context(), testPart("2026-01-31", "new"))
-		b.golden(t, golden, fmt.Sprint(err))
-		if s.Probe(t.Context()) == nil {
-			t.Errorf("%s: the probe finds nothing", golden)
+	nowhere := strings.Replace(nothing, "/"+b.schema, "/nowhere", 1)
+	refused("no_schema", nowhere)
+	if _, err := openURL(t, nowhere).List(t.Context(), "installs"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a run that can't make its table fetches first: %v", err)
+	}
+	s := openURL(t, strings.Replace(b.URL(b.Addr, b.schema), "/postgres/", "/nowhere/", 1))
+	_, err := s.Put(t.Context(), testPart("2026-01-31", "new"))
+	b.golden(t, "no_database", fmt.Sprint(err))
+	if s.Probe(t.Context()) == nil {
+		t.Error("no database: the probe finds nothing")
+	}
+}
+
+// A schema that isn't there is made by the first put, by one of several that come at the same time. A probe leaves none behind.
+func TestSchemaIsMade(t *testing.T) {
+	b := newBase(t, theServer(t))
+	fresh := b.schema + "_fresh"
+	count := func() string {
+		return b.value(t, "SELECT count(*)::text FROM information_schema.schemata WHERE schema_name = '"+fresh+"'")
+	}
+	s := openURL(t, b.URL(b.Addr, fresh))
+	if err := s.Probe(t.Context()); err != nil || count() != "0" {
+		t.Errorf("the probe: %v; %s schemas", err, count())
+	}
+	if list, err := s.List(t.Context(), "installs"); err != nil || len(list) > 0 {
+		t.Errorf("listed %v, %v", list, err)
+	}
+	errs := make(chan error)
+	for _, day := range []string{"2026-01-29", "2026-01-30", "2026-01-31"} {
+		go func() {
+			_, err := openURL(t, b.URL(b.Addr, fresh)).Put(t.Context(), testPart(day, "new"))
+			errs <- err
+		}()
+	}
+	for range 3 {
+		if err := <-errs; err != nil {
+			t.Error(err)
 		}
+	}
+	if list, err := s.List(t.Context(), "installs"); err != nil || len(list) != 3 || count() != "1" {
+		t.Errorf("listed %v, %v; %s schemas", list, err, count())
 	}
 }
 

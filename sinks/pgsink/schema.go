@@ -22,22 +22,36 @@ var typeNames = map[sinks.ColumnType]string{
 // (https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-IDENTIFIERS).
 const LongestName = 63
 
-// checkSchema refuses what Postgres would refuse later with a less helpful message, or change silently.
-func checkSchema(schema *sinks.Schema) error {
-	if len(schema.Columns) == 0 {
-		return errors.New("the table's schema has no columns")
+// systemColumns are there in each table, and no other column may have such a name
+// (https://www.postgresql.org/docs/current/ddl-system-columns.html).
+var systemColumns = []string{"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
+
+// Fits refuses a table that Postgres would refuse later with a less helpful message, or change silently.
+func (*Sink) Fits(table string, schema *sinks.Schema) error {
+	return keeps(place{table: tableName(table)}, schema)
+}
+
+func keeps(at place, schema *sinks.Schema) error {
+	if len(at.table) > LongestName {
+		return fmt.Errorf("a name has at most %d bytes in Postgres, and %s has %d; give the job a shorter table", LongestName, at.table, len(at.table))
 	}
-	has := map[string]sinks.ColumnType{}
+	if schema.Partitioned && len(at.child()) > LongestName {
+		return fmt.Errorf("the name of a partition, %s, is longer than the %d bytes of a name in Postgres; give the job a shorter table", at.child(), LongestName)
+	}
+	has, err := schema.Check()
+	if err != nil {
+		return err
+	}
 	for _, c := range schema.Columns {
 		switch {
 		case typeNames[c.Type] == "":
 			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
 		case len(c.Name) > LongestName:
-			return fmt.Errorf("column %s: Postgres takes names of at most %d bytes; give it another name or leave it out", c.Name, LongestName)
-		case has[c.Name] != "":
-			return fmt.Errorf("column %s: two columns have that name", c.Name)
+			return fmt.Errorf("column %s: Postgres takes names of at most %d bytes, and this one has %d; give it another name, which as: does for an event, or leave it out",
+				c.Name, LongestName, len(c.Name))
+		case slices.Contains(systemColumns, c.Name):
+			return fmt.Errorf("column %s: Postgres has a column of that name in each table; give it another name, which as: does for an event, or leave it out", c.Name)
 		}
-		has[c.Name] = c.Type
 	}
 	for _, columns := range schema.Indexes {
 		for _, name := range columns {
@@ -46,14 +60,8 @@ func checkSchema(schema *sinks.Schema) error {
 			}
 		}
 	}
-	if schema.Period == "whole" {
-		if schema.Partitioned {
-			return errors.New("partitioned is for a table with periods, and this one has none")
-		}
-		return nil
-	}
-	if t := has[schema.On]; t != sinks.Date && t != sinks.DateTime {
-		return fmt.Errorf("the table's partitions are by %q, which isn't a date or a timestamp of it", schema.On)
+	if schema.Period == "whole" && schema.Partitioned {
+		return errors.New("partitioned is for a table with periods, and this one has none")
 	}
 	return nil
 }

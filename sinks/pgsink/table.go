@@ -85,7 +85,7 @@ func (s *Sink) ensure(ctx context.Context, tx pgx.Tx, table string, schema *sink
 		return err
 	}
 	if have.kind == "" {
-		if err := s.mayCreate(ctx, tx); err != nil {
+		if err := s.makeSchema(ctx, tx); err != nil {
 			return err
 		}
 		// The loads of a table that somebody dropped mean nothing for a new one.
@@ -123,22 +123,31 @@ func (s *Sink) changes(table string, have facts, schema *sinks.Schema) ([]string
 	return statements, nil
 }
 
-// mayCreate says in words of its own what Postgres would say in others, when it makes a table: the schema isn't there, or the role may
-// make nothing in it.
-func (s *Sink) mayCreate(ctx context.Context, tx pgx.Tx) error {
-	var there, may bool
-	var role string
-	err := tx.QueryRow(ctx, `SELECT to_regnamespace($1) IS NOT NULL,
-		coalesce(has_schema_privilege(to_regnamespace($1), 'USAGE') AND has_schema_privilege(to_regnamespace($1), 'CREATE'), false), current_user::text`,
-		quote(s.schema)).Scan(&there, &may, &role)
-	switch {
-	case err != nil:
+// makeSchema makes the schema when it isn't there.
+func (s *Sink) makeSchema(ctx context.Context, tx pgx.Tx) error {
+	there, err := s.mayCreate(ctx, tx)
+	if err != nil || there {
 		return err
-	case !there:
-		return fmt.Errorf("the schema %s doesn't exist; create it, for example by CREATE SCHEMA %s AUTHORIZATION %s", s.schema, quote(s.schema), quote(role))
-	case !may:
-		return &sinks.Refusal{Denied: true, Text: fmt.Sprintf("the role %s may not make tables in the schema %s; GRANT USAGE, CREATE ON SCHEMA %s TO %s allows it",
-			role, s.schema, quote(s.schema), quote(role))}
 	}
-	return nil
+	return run(ctx, tx, []string{"CREATE SCHEMA IF NOT EXISTS " + quote(s.schema)})
+}
+
+// mayCreate says in words of its own what Postgres would say in others, when it makes a table: the role may make nothing in the schema,
+// or not even the schema, when it isn't there.
+func (s *Sink) mayCreate(ctx context.Context, db querier) (there bool, err error) {
+	var may bool
+	var role, database string
+	err = db.QueryRow(ctx, `SELECT to_regnamespace($1) IS NOT NULL, CASE WHEN to_regnamespace($1) IS NULL THEN has_database_privilege(current_database(), 'CREATE')
+		ELSE has_schema_privilege(to_regnamespace($1), 'USAGE') AND has_schema_privilege(to_regnamespace($1), 'CREATE') END,
+		current_user::text, current_database()::text`, quote(s.schema)).Scan(&there, &may, &role, &database)
+	switch {
+	case err != nil || may:
+		return there, err
+	case !there:
+		return there, &sinks.Refusal{Denied: true, Text: fmt.Sprintf("the schema %s doesn't exist, and the role %s may not make it; "+
+			"CREATE SCHEMA %s AUTHORIZATION %s makes it, and GRANT CREATE ON DATABASE %s TO %s allows the role to",
+			s.schema, role, quote(s.schema), quote(role), quote(database), quote(role))}
+	}
+	return there, &sinks.Refusal{Denied: true, Text: fmt.Sprintf("the role %s may not make tables in the schema %s; GRANT USAGE, CREATE ON SCHEMA %s TO %s allows it",
+		role, s.schema, quote(s.schema), quote(role))}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -144,16 +146,27 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 	if err != nil {
 		return err
 	}
-	if chosen[0].Sinks != nil { // planning refuses a config that contradicts the ledger, as run would
-		in, _, err := c.Inspect(ctx, chosen[0], ledger.Past{})
-		if err != nil {
-			return err
+	// Planning refuses a config that contradicts the ledger, or what sinks hold, as run would. Those that can't be looked at have been
+	// reported.
+	bad := slices.ContainsFunc(job.Targets, func(target ledger.Target) bool { return !good[target.Name] })
+	var in refresh.Inspection
+	switch {
+	case chosen[0].Sinks == nil:
+	case bad:
+		in, _, err = c.Inspect(ctx, chosen[0], ledger.Past{})
+	default:
+		var plan jobs.Plan
+		if plan, err = job.Kind.Plan(ctx, time.Now()); err == nil {
+			in, err = plan.Inspect(ctx, ledger.Past{})
 		}
-		if n := status.Wrong(in.Problems); n > 0 {
-			c.wrong += n
-			fmt.Fprintln(c.out, job.Name)
-			human.Problems(c.out, "  ", slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return !p.Wrong }), mostDays)
-		}
+	}
+	if err != nil {
+		c.step(job.Name, err, "")
+	}
+	if n := status.Wrong(in.Problems); n > 0 {
+		c.wrong += n
+		fmt.Fprintln(c.out, job.Name)
+		human.Problems(c.out, "  ", slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return !p.Wrong }), mostDays)
 	}
 	for _, target := range job.Targets {
 		parts, ok := target.Sink.(files)

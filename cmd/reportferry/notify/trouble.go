@@ -63,7 +63,7 @@ func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 			last.What = short(e.Gap.Error)
 		case e.Condition == refresh.HeldBack && last.What == "":
 			last.What = short(day + ": " + e.Record.HeldBack.Why)
-		case (e.Condition == refresh.Differs || e.Condition == refresh.Settled) && last.What == "":
+		case (e.Condition == refresh.Differs || e.Condition == refresh.Settled) && e.Record.Control != nil && last.What == "":
 			last.What = short(day + ": " + e.Record.Control.Say())
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	pages "github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -24,6 +25,7 @@ func TestNews(t *testing.T) {
 		for i, c := range conditions {
 			s.Found.Calendar = append(s.Found.Calendar, refresh.Entry{Partition: day.AddDays(i), Condition: c})
 		}
+		s.Found.Problems = status.Of("daily", "report", s.Found.Inspection)
 		return s
 	}
 	broken := errors.New("the sink broke")
@@ -90,7 +92,7 @@ func TestNews(t *testing.T) {
 			t.Errorf("%s: got  %s\nwant %s", c.name, line, c.want)
 		}
 		for _, trouble := range n.Troubles {
-			if !strings.HasPrefix(trouble.Do, "reportferry ") || !strings.HasSuffix(trouble.Do, " daily --config x.yml") {
+			if !strings.HasPrefix(trouble.Do, "reportferry ") || !strings.Contains(trouble.Do, " daily") || !strings.HasSuffix(trouble.Do, " --config x.yml") {
 				t.Errorf("%s: the command is %q", c.name, trouble.Do)
 			}
 		}

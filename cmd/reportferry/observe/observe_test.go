@@ -138,6 +138,7 @@ func TestTenThousandTablesHaveBoundedSeries(t *testing.T) {
 		}, Newest: time.Now()}
 	}
 	list[9_876].Found.Standing.Unreconciled = 3
+	list[9_876].Found.Problems = []ledger.Problem{{Partitions: 3, Wrong: true}}
 	list[9_877].Err = errors.New("can't be read")
 	text := answered(t, func(context.Context) []console.Seen { return list })
 	perName := map[string]int{}

@@ -57,13 +57,13 @@ func TestShow(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	r := run("20260131T060000.001Z-1", jobs.ExitSome,
 		ledger.Result{Job: "cost", Outcome: ledger.Outcome{Windows: 2, Failed: 2}, Failures: []ledger.Failure{{Unit: "2026-01-04", Error: long[:500]}, {Unit: "2026-01-11", Error: long[:500]}, {Unit: "2026-01-11", Error: "y"}}},
-		ledger.Result{Job: "cost_files", Outcome: ledger.Outcome{Windows: 1, Written: 1}, Rest: ledger.Rest{Lost: 2}})
+		ledger.Result{Job: "cost_files", Outcome: ledger.Outcome{Windows: 1, Written: 1}, Problems: []ledger.Problem{{What: "2 partitions that can't be fetched any more", Advice: "there is nothing to do"}}})
 	r.Errors = []string{"cost: " + long + " (2 times)", "cost: y"}
 	var b strings.Builder
 	show(&b, r, map[string]string{"cost_files": "file"}, "")
 	for _, want := range []string{
 		"run 20260131T060000.001Z-1 (schedule)\n  began       2026-01-31T06:00:00Z\n  ended       2026-01-31T06:01:30Z, after 1m30s\n  exit code   3: some units failed",
-		"  error       " + long + " (2 times)\n  error       y\n  failed      2026-01-04, 2026-01-11\n", "  files       sent 1,", "  lost        2 partitions",
+		"  error       " + long + " (2 times)\n  error       y\n  failed      2026-01-04, 2026-01-11\n", "  files       sent 1,", "  2 partitions that can't be fetched any more\n    there is nothing to do\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("got\n%s\nlacks\n%s", &b, want)

@@ -29,7 +29,7 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	kind := events.New(events.Options{
+	kind, err := events.New(events.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.Service),
 		Client: s.watched(c.Name, s.Client), Ledger: s.Ledger, Targets: targets,
 		Rules: refresh.Rules{
@@ -39,5 +39,8 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		Codec: c.Events.Codec, SpoolDir: s.Spool, Budget: s.Budget, Log: s.Log,
 		Warehouse: tablesOf(c),
 	})
+	if err != nil {
+		return jobs.Job{}, err
+	}
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -42,7 +43,7 @@ type Session struct {
 // Close closes what the session opened.
 func (s *Session) Close() error { return s.closers.Close() }
 
-// Jobs makes the jobs that are named, or all of them, in the config's order.
+// Jobs makes the jobs that are named, or all of them, in the config's order. The error says of each that can't be made why.
 func (s *Session) Jobs(ctx context.Context, names []string, a Ask) ([]jobs.Job, error) {
 	chosen, err := s.Choose(names)
 	if err != nil {
@@ -50,14 +51,12 @@ func (s *Session) Jobs(ctx context.Context, names []string, a Ask) ([]jobs.Job, 
 	}
 	s.Asked = a
 	var list []jobs.Job
+	var errs []error
 	for _, c := range chosen {
 		job, err := s.Job(ctx, c, a)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, job)
+		list, errs = append(list, job), append(errs, err)
 	}
-	return list, nil
+	return list, errors.Join(errs...)
 }
 
 // Job makes one job from its entry of the config.
@@ -137,9 +136,19 @@ func (s *Session) targets(ctx context.Context, c config.Job) ([]ledger.Target, e
 			return nil, fmt.Errorf("job %s: %w: the sinks %s and %s are one place, %s; leave one of them out", c.Name,
 				ledger.ErrRefused, targets[i].Name, t.Name, t.Store)
 		}
+		if i := slices.IndexFunc(targets, func(other ledger.Target) bool { return twoLayouts(other.Sink, t.Sink, c.Table) }); i >= 0 {
+			return nil, fmt.Errorf("job %s: %w: the sinks %s and %s put the table into one folder under two layouts (key=), so that readers of it find each row twice; "+
+				"give one of them another folder", c.Name, ledger.ErrRefused, targets[i].Name, t.Name)
+		}
 		targets = append(targets, t)
 	}
 	return targets, nil
+}
+
+func twoLayouts(one, other sinks.Sink, table string) bool {
+	a, ok := one.(*blobsink.Sink)
+	b, both := other.(*blobsink.Sink)
+	return ok && both && a.Shares(b, table)
 }
 
 // absolute makes the path in the identity of a folder's store absolute, for comparisons only. Receipts keep a relative path, so

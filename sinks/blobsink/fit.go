@@ -1,0 +1,34 @@
+package blobsink
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// Fits refuses a table that readers of the files would take for another one: of two columns that they take for one, or with a column
+// that is named as a level of the folders (day={date}), of which they make a column, too. The tables that tell of a table have the
+// columns that they have, whatever the layout is.
+func (s *Sink) Fits(table string, schema *sinks.Schema) error {
+	if _, err := schema.Check(); err != nil || sinks.Flat(table) != table {
+		return err
+	}
+	for level := range strings.SplitSeq(path.Dir(s.url+"/"+string(s.key)), "/") {
+		name, _, is := strings.Cut(level, "=")
+		for _, c := range schema.Columns {
+			if is && strings.EqualFold(c.Name, name) {
+				return fmt.Errorf("readers make a column %s of the folder %s, and the table has one of that name already; "+
+					"name the folder otherwise, as in key={table}/dt={date}/part-0.parquet", c.Name, level)
+			}
+		}
+	}
+	return nil
+}
+
+// Shares reports whether two sinks are one bucket and prefix, in which readers of the table that one has find the files of the other, too.
+func (s *Sink) Shares(other *Sink, table string) bool {
+	a, b := s.key.folder(table), other.key.folder(table)
+	return s.where == other.where && a != "" && b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
+}
