@@ -16,17 +16,6 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// readable is what a sink can do whose files can be read here and there, as the end of a Parquet file is.
-type readable interface {
-	At(ctx context.Context, key string) io.ReaderAt
-}
-
-// telling is what a sink can do whose readers find rows, and which remembers what their parts said of themselves.
-type telling interface {
-	// Meaning gives the fingerprint of the part that a partition holds, and the columns of its table.
-	Meaning(ctx context.Context, table string, partition civil.Date) (fingerprint string, columns []string, err error)
-}
-
 // leastFile is the size of the least Parquet file in bytes: the magic number twice, and the length of the end. A store refuses to
 // give a range of an empty object.
 const leastFile = 12
@@ -64,14 +53,14 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 // meaning gives the fingerprint and the columns of what a sink holds; none of what this program didn't write.
 func (t *Table) meaning(ctx context.Context, target ledger.Target, o sinks.Object) (fingerprint string, columns []string, err error) {
 	switch sink := target.Sink.(type) {
-	case readable:
+	case sinks.Ranger:
 		file := &watched{ReaderAt: sink.At(ctx, o.Key)}
 		c, err := table.Contents(file, o.Size)
 		if err != nil && file.err == nil {
 			return "", nil, nil // no Parquet file
 		}
 		return c.Notes["fingerprint"], c.Columns, file.err
-	case telling:
+	case sinks.Labeller:
 		return sink.Meaning(ctx, t.Name(), o.Partition)
 	}
 	return "", nil, nil
@@ -93,7 +82,7 @@ func (w *watched) ReadAt(b []byte, at int64) (int, error) {
 
 func (t *Table) judge(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape, replace bool) error {
 	parts, unneeded := "partitions", "If they aren't needed, drop the table"
-	if _, ok := target.Sink.(readable); ok {
+	if _, ok := target.Sink.(sinks.Ranger); ok {
 		parts, unneeded = "files", "If the files aren't needed, delete them"
 	}
 	where := fmt.Sprintf("%s already holds %s of this table (%d) that this ledger didn't put there", target.Name, parts, n)
