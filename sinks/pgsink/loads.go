@@ -118,36 +118,3 @@ func (s *Sink) Meaning(ctx context.Context, table string, partition civil.Date) 
 	}
 	return fingerprint, columns, nil
 }
-
-// List returns what was put into each partition of a table, in the order of their dates, and so of their keys.
-func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err error) {
-	at := place{table: tableName(table)}
-	err = s.repeat(ctx, func() error {
-		list = nil
-		there, err := s.exists(ctx, s.pool, at.table)
-		if err == nil && there {
-			there, err = s.exists(ctx, s.pool, loadsTable)
-		}
-		if err != nil || !there {
-			return err
-		}
-		rows, err := s.pool.Query(ctx, "SELECT partition_date::text, sequence, token, bytes FROM "+s.named(loadsTable)+
-			" WHERE table_name = $1 ORDER BY partition_date", at.table)
-		if err != nil {
-			return err
-		}
-		var day string
-		var l load
-		var size int64
-		_, err = pgx.ForEachRow(rows, []any{&day, &l.sequence, &l.token, &size}, func() error {
-			at.first, err = civil.ParseDate(day)
-			list = append(list, sinks.Object{Key: at.key(), Partition: at.first, Size: size, Version: l.version()})
-			return err
-		})
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list %s in %s: %w", at.table, s.url, s.explain(err))
-	}
-	return list, nil
-}
