@@ -9,7 +9,8 @@
 //
 // blobsink keeps files in buckets, bqsink tables in BigQuery, pgsink tables in a Postgres, and icesink tables of Iceberg catalogs.
 // cmd/reportferry lists them by the schemes of their URLs.
-// What only one of them can, such as reading a file back or making a view, is a method of that one and not part of Sink.
+// What only some of them can is a small interface beside Sink: Holdings, which tells what the store holds, and those that stand on it.
+// What only one can, such as making a view, is a method of that one.
 package sinks
 
 import (
@@ -53,6 +54,15 @@ type Object struct {
 	Partition civil.Date // of the part that lies under the key; zero when it is no part's key
 	Size      int64      // bytes
 	Version   string     // as in a Receipt; empty where the store has none, or can't tell it any more
+
+	Counted bool  // Rows is known, and Size isn't what a receipt says
+	Rows    int64 // of the part; of a table, of all its partitions
+
+	// Table says that the object is a whole table whose store tells nothing of single partitions. Receipts of them have its version,
+	// which is another one when the table was made anew. Oldest is the oldest partition that the table doesn't delete because of its age,
+	// and about to be deleted itself; zero: it deletes none.
+	Table  bool
+	Oldest civil.Date
 }
 
 // A Part is one finished Parquet file: the whole content of one partition.
@@ -105,8 +115,8 @@ type Receipt struct {
 	// endpoint, bucket, prefix and layout. Receipts of earlier versions have none.
 	Store string `json:"store,omitempty"`
 
-	// Version is the store's own name for this state of the object: its generation, or its ETag without the quotes. Empty
-	// where there is none, and in receipts of earlier versions.
+	// Version is the store's own name for this state of the object: its generation, or its ETag without the quotes. In BigQuery it is
+	// the table's: when it was created, in milliseconds since 1970. Empty where there is none, and in receipts of earlier versions.
 	Version string `json:"version,omitempty"`
 }
 

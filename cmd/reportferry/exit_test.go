@@ -10,6 +10,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/slow"
+	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
 )
 
 // here runs a command line in this process, in the place's folder.
@@ -28,6 +29,11 @@ func (p *place) here(args ...string) (string, int) {
 func TestExitCodes(t *testing.T) {
 	slow.Test(t)
 	s := startService(t, "--apps", "2", "--days", "30", "--token", "secret-token-of-the-test")
+	warehouse, err := bqtest.New(bqtest.Options{Datasets: []string{"proj.ds"}})
+	check(t, err)
+	t.Cleanup(func() { check(t, warehouse.Close()) })
+	empty, err := warehouse.Listen()
+	check(t, err)
 	every := func(f emulator.Fault) []emulator.Fault {
 		f.Every, f.Path = 1, "csv_report"
 		return []emulator.Fault{f}
@@ -79,7 +85,7 @@ func TestExitCodes(t *testing.T) {
 		}, nil, 1, "is damaged"},
 		{"more partitions than a table holds", []string{"backfill", "installs", "--from", "1990-01-01", "--to", "2026-01-01"},
 			func(t *testing.T, p *place) {
-				p.edit(t, "file://"+p.dir+"/out", `"bigquery://proj/ds?endpoint=http://127.0.0.1:1"`)
+				p.edit(t, "file://"+p.dir+"/out", `"bigquery://proj/ds?endpoint=`+empty+`"`)
 			}, nil, 2, "BigQuery holds at most 10000 in a table"},
 		{"a filter without a value", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in"}, nil, nil, 2, "want a name, = and a value"},
 		{"a filter twice", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in=a", "--filter", "app__in=b"}, nil, nil, 2, "is given twice"},

@@ -36,7 +36,8 @@ func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledg
 //
 // Each step stands on the one before it. The conditions are those from before the doubts were recorded, so that an older
 // put fails once somebody has recorded a newer doubt. The last record is written on top of the doubt. Whoever loses
-// at the put or at the record leaves the partition in doubt, and the next run fetches it again. After a partition that
+// at the put or at the record leaves the partition in doubt, and the next run fetches it again: also where somebody else
+// has recorded it meanwhile, when the put may have come after theirs. After a partition that
 // fails the others go on, but not after the claim is lost or ctx is over: those that are left stay in doubt.
 func (t *Table) PublishAll(ctx context.Context, c ledger.Hold, list []Publication) []Result {
 	results := make([]Result, len(list))
@@ -70,7 +71,7 @@ func (t *Table) PublishAll(ctx context.Context, c ledger.Hold, list []Publicatio
 		if w.Err != nil {
 			w.State, w.Size = "", 0
 		}
-		if w.placed && errors.Is(w.Err, ledger.ErrLost) {
+		if w.placed && w.Err != nil && (errors.Is(w.Err, ledger.ErrLost) || c.Leased() != nil) {
 			w.Err = errors.Join(w.Err, t.Doubt(ctx, w.doubt))
 		}
 	}
@@ -112,8 +113,8 @@ func (t *Table) putAll(ctx context.Context, c ledger.Hold, courses []*course, ov
 					continue
 				}
 				w.e.After = w.doubt.Seq
-				w.Size, w.Err = put(ctx, by, *w.Publication, w.stale, w.over, &w.e)
-				w.placed = w.Err == nil
+				w.Size, w.Err = t.put(ctx, by, w)
+				w.placed = w.placed || w.Err == nil
 				if errors.Is(w.Err, ledger.ErrLost) {
 					lost.Store(true)
 				}
@@ -133,7 +134,7 @@ type course struct {
 	over  []sinks.Condition // under which, by target
 	only  *ledger.Record    // e, when that is all that is to be done
 
-	placed bool // the targets have taken it
+	placed bool // the targets have taken it, or a target without conditions may have
 }
 
 func (w *course) puts() bool { return len(w.stale) > 0 }

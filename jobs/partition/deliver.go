@@ -80,7 +80,7 @@ func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 		list = append(list, t.publication(d, w, a, part))
 	}
 	var errs []error
-	left := false
+	left, unchanged := false, false
 	for i, r := range t.PublishAll(ctx, c, list) {
 		if r.Err != nil {
 			out.Failed++
@@ -91,6 +91,10 @@ func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 			continue
 		}
 		t.tell(w, a, a.Parts[i], r, &out)
+		unchanged = unchanged || r.State == ledger.Unchanged
+	}
+	if unchanged {
+		t.fit(ctx, d.Schema, list[0].Warn)
 	}
 	if left {
 		errs = append(errs, ctx.Err()) // nil when the claim is lost, which has been said

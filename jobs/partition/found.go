@@ -16,17 +16,6 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// readable is what a sink can do whose files can be read here and there, as the end of a Parquet file is.
-type readable interface {
-	At(ctx context.Context, key string) io.ReaderAt
-}
-
-// telling is what a sink can do whose readers find rows, and which remembers what their parts said of themselves.
-type telling interface {
-	// Meaning gives the fingerprint of the part that a partition holds, and the columns of its table.
-	Meaning(ctx context.Context, table string, partition civil.Date) (fingerprint string, columns []string, err error)
-}
-
 // mostOpened is how many files under strange keys are looked into. A person's own are few, and those of another layout many.
 const mostOpened = 10
 
@@ -75,7 +64,7 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 // Before the first part is put they are those of another layout, and refused: no store replaces files under two keys at one
 // moment. Later they are copies that somebody made, or what an earlier version left, and each run warns.
 func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks.Object) error {
-	sink, ok := target.Sink.(readable)
+	sink, ok := target.Sink.(sinks.Ranger)
 	if !ok {
 		return nil
 	}
@@ -104,17 +93,17 @@ func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks
 // meaning gives the fingerprint and the columns of what a sink holds; none of what this program didn't write.
 func (t *Table) meaning(ctx context.Context, target ledger.Target, o sinks.Object) (fingerprint string, columns []string, err error) {
 	switch sink := target.Sink.(type) {
-	case readable:
+	case sinks.Ranger:
 		c, err := contents(ctx, sink, o)
 		return c.Notes["fingerprint"], c.Columns, err
-	case telling:
+	case sinks.Labeller:
 		return sink.Meaning(ctx, t.Name(), o.Partition)
 	}
 	return "", nil, nil
 }
 
 // contents reads the end of a file; nothing of one that isn't Parquet.
-func contents(ctx context.Context, sink readable, o sinks.Object) (table.Content, error) {
+func contents(ctx context.Context, sink sinks.Ranger, o sinks.Object) (table.Content, error) {
 	file := &watched{ReaderAt: sink.At(ctx, o.Key)}
 	c, err := table.Contents(file, o.Size)
 	if err != nil && file.err == nil {
@@ -140,7 +129,7 @@ func (w *watched) ReadAt(b []byte, at int64) (int, error) {
 // compare warns of parts that mean the same, and refuses others.
 func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape, replace bool) error {
 	parts, unneeded := "partitions", "If they aren't needed, drop the table"
-	if _, ok := target.Sink.(readable); ok {
+	if _, ok := target.Sink.(sinks.Ranger); ok {
 		parts, unneeded = "files", "If the files aren't needed, delete them"
 	}
 	where := fmt.Sprintf("%s already holds %s of this table (%d) that this ledger didn't put there", target.Name, parts, n)
@@ -165,14 +154,17 @@ func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 	t.mu.Lock()
 	objects := t.seen[target.Identity()].objects
 	t.mu.Unlock()
+	_, inFiles := target.Sink.(sinks.Ranger)
 	for _, o := range objects {
 		e, _ := t.Record(o.Partition)
 		r, has := e.Receipt(target)
 		switch {
 		case o.Size < leastFile:
 		case o.Partition == (civil.Date{}):
-			beside = append(beside, o)
-		case e.State != ledger.Publishing && (!has || r.Key != o.Key || t.changed(e, target)):
+			if inFiles {
+				beside = append(beside, o)
+			}
+		case e.State != ledger.Publishing && (!has || r.Key != o.Key || o.Version != r.Version && t.changed(e, target)):
 			parts = append(parts, o)
 		}
 	}

@@ -42,6 +42,8 @@ type Options struct {
 	Guard    float64      // as Publication has it
 	Again    bool         // put whatever the ledger says the sinks hold, and over what others put there
 	Log      *slog.Logger // nil: nothing is logged
+
+	beside bool // the table tells of another one, whose rows don't depend on it
 }
 
 // A Table is a table of the ledger together with the sinks that hold its partitions. It is safe for concurrent use.
@@ -64,15 +66,15 @@ func Open(ctx context.Context, o Options) (*Table, error) {
 	return &Table{Table: t, o: o, seen: map[string]listing{}}, err
 }
 
-// StillDue reads what other processes have recorded since the plan was made. It gives the window without that, and with
-// the records on top of which a fetch is to be published. Call it under the window's claim: only then does nobody else
-// record more.
+// StillDue reads what other processes have recorded since the plan was made. It gives the window without that and without what no
+// target would keep, and with the records on top of which a fetch is to be published. Call it under the window's claim: only then
+// does nobody else record more.
 func (t *Table) StillDue(ctx context.Context, w refresh.Window) (refresh.Window, error) {
 	t.worked.Store(true)
 	if err := t.Refresh(ctx); err != nil {
 		return refresh.Window{}, err
 	}
-	return w.StillDue(t.Record), nil
+	return t.kept(w.StillDue(t.Record))
 }
 
 // Over tells, without a claim, whether other processes have done a window since the plan was made. What was read for another window

@@ -180,9 +180,9 @@ func (t *Table) conditions(ctx context.Context, p Publication, targets []ledger.
 	over := make([]sinks.Condition, len(targets))
 	for i, target := range targets {
 		r, has := p.Base.Receipt(target)
-		store, isFiles := target.Sink.(files)
+		store, conditional := target.Sink.(sinks.Conditional)
 		switch {
-		case !isFiles: // it replaces partitions by other means
+		case !conditional: // it replaces partitions by other means
 		case !p.Again && has && r.Version != "" && p.Base.State != ledger.Publishing && !t.changed(p.Base, target):
 			over[i].Version = r.Version
 		case !p.Again && !has && p.Base.State != ledger.Publishing && !t.shows(p.Part.Partition, target):
@@ -204,22 +204,35 @@ type SinkError struct{ Err error }
 func (e *SinkError) Error() string { return e.Err.Error() }
 func (e *SinkError) Unwrap() error { return e.Err }
 
-// put puts the part into each target and adds the receipts to e. The size is summed over all targets.
-func put(ctx context.Context, by *warrant, p Publication, targets []ledger.Target, over []sinks.Condition, e *ledger.Record) (size int64, err error) {
-	part := p.Part
-	part.Warn = p.Warn
-	for i, target := range targets {
+// put puts the part into each target that lacks it, and adds the receipts to the record. The size is summed over all targets.
+func (t *Table) put(ctx context.Context, by *warrant, w *course) (size int64, err error) {
+	part := w.Part
+	part.Warn = w.Warn
+	for i, target := range w.stale {
 		guarded, err := by.allow(ctx, target)
 		if err != nil {
 			return 0, fmt.Errorf("put %s/%s: %w", part.Table, part.Partition, err)
 		}
-		part.Over = over[i]
+		part.Over = w.over[i]
 		within, about := step.Begin(guarded, step.Put)
 		r, err := target.Sink.Put(within, part)
 		about.Set(attribute.String("reportferry.partition", part.Partition.String()), attribute.String("reportferry.sink", target.Name), attribute.Int64("reportferry.size", r.Size))
 		about.End(err)
+		var old *sinks.NotKept
+		if errors.As(err, &old) {
+			t.refuses(target, old.Oldest)
+			if len(t.o.Targets) > 1 || t.o.beside { // the others may keep it, or nobody waits for it
+				r, err = sinks.Receipt{}, nil
+				if w.Warn != nil {
+					w.Warn(fmt.Errorf("put %s/%s: %s has no rows of it: %w", part.Table, part.Partition, target.Name, old))
+				}
+			}
+		}
 		if cause := context.Cause(guarded); err != nil && errors.Is(cause, ledger.ErrLost) {
 			err = fmt.Errorf("%w: %w", err, cause)
+		}
+		if _, conditional := target.Sink.(sinks.Conditional); err != nil && !conditional && !errors.Is(err, sinks.ErrUnchanged) {
+			w.placed = true // perhaps, and over whatever is there by then
 		}
 		if errors.Is(err, sinks.ErrConflict) {
 			return 0, fmt.Errorf("%w; the next run fetches the partition again: %w", err, ledger.ErrLost)
@@ -228,7 +241,7 @@ func put(ctx context.Context, by *warrant, p Publication, targets []ledger.Targe
 			return 0, &SinkError{err}
 		}
 		r.Sink, r.Store = target.Name, target.Identity()
-		e.Receipts = append(e.Receipts, r)
+		w.e.Receipts = append(w.e.Receipts, r)
 		size += r.Size
 	}
 	return size, nil

@@ -20,7 +20,7 @@ const putters = 8
 // there.
 func (t *Table) Beside(ctx context.Context, name string) (*Table, error) {
 	o := t.o
-	o.Name, o.OnEmpty = name, ClearEmpty
+	o.Name, o.OnEmpty, o.beside = name, ClearEmpty, true
 	return Open(ctx, o)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // A warrant allows puts under a claim while the lease lasts. Before a put without a condition somebody looks that nobody else has taken
@@ -17,7 +18,7 @@ type warrant struct {
 // allow gives the context of one put.
 func (w *warrant) allow(ctx context.Context, target ledger.Target) (context.Context, error) {
 	bound := w.hold.Guard
-	if _, conditional := target.Sink.(files); conditional {
+	if _, conditional := target.Sink.(sinks.Conditional); conditional {
 		if w.within != nil {
 			return w.within, w.hold.Leased()
 		}

@@ -37,7 +37,7 @@ func (s *Sink) append(ctx context.Context, name string, schema *sinks.Schema, ru
 	if _, err := s.locateDataset(ctx); err != nil {
 		return err
 	}
-	table, err := s.ensure(ctx, name, schema)
+	table, err := s.ensure(ctx, name, schema, nil)
 	if err != nil {
 		return err
 	}

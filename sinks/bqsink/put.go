@@ -19,61 +19,65 @@ import (
 func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	p.Table = sinks.Flat(p.Table)
 	at, err := locate(p)
+	var version string
 	if err == nil {
-		err = s.put(ctx, at, p)
+		version, err = s.put(ctx, at, p)
 	}
 	if err != nil {
 		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s: %w", p.Table, p.Partition, s.url, err)
 	}
-	r := sinks.Receipt{Sink: s.url, Key: at.destination(), Size: p.Size}
+	r := sinks.Receipt{Sink: s.url, Key: at.destination(), Size: p.Size, Version: version}
 	if p.Rows == 0 {
 		r.Size = 0
 	}
 	return r, nil
 }
 
-func (s *Sink) put(ctx context.Context, at place, p sinks.Part) error {
+func (s *Sink) put(ctx context.Context, at place, p sinks.Part) (string, error) {
 	if p.Run == "" {
-		return errors.New("the part names no run, which the job's ID needs")
+		return "", errors.New("the part names no run, which the job's ID needs")
 	}
 	if err := ctx.Err(); err != nil {
-		return err
+		return "", err
 	}
 	slot, err := s.places.take(ctx, at, p.Run)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer slot.turn.give()
 	if _, err := s.locateDataset(ctx); err != nil {
-		return err
+		return "", err
 	}
-	table, err := s.ensure(ctx, p.Table, p.Schema)
+	table, err := s.ensure(ctx, p.Table, p.Schema, p.Warn)
+	if err == nil {
+		err = tooOld(at, table, time.Now())
+	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	if !slot.settled {
 		if err := s.settle(ctx, at); err != nil {
-			return err
+			return "", err
 		}
 		slot.settled = true
 	}
 	w, err := s.work(ctx, at, p, table)
 	if err != nil {
-		return err
+		return "", err
 	}
 	job, err := s.attempt(ctx, w, slot)
 	if err != nil {
 		s.tables.forget(p.Table)
-		return err
+		return "", err
 	}
 	if err := counted(job, w); err != nil || s.staging == nil {
-		return err
+		return version(table), err
 	}
 	// The job is done, so nothing reads the staged files any more. A file that stays does no harm and goes with a later one.
 	if err := s.staging.tidy(ctx, at, w.staged, time.Now()); err != nil && p.Warn != nil {
 		p.Warn(err)
 	}
-	return nil
+	return version(table), nil
 }
 
 // work makes the work of a part. With a staging bucket it also writes the part's file there.

@@ -26,6 +26,9 @@ type JobError struct {
 
 func (e *JobError) Error() string { return e.text }
 
+// Is tells that nothing was put.
+func (e *JobError) Is(target error) bool { return target == sinks.ErrUnchanged }
+
 // verdict returns the error that a finished job ended with, or nil.
 func verdict(job *bigquery.Job) error {
 	status := job.LastStatus()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"cloud.google.com/go/bigquery"
 
@@ -18,10 +19,11 @@ import (
 // mostRaces bounds how often a table may be changed by others between our reading it and our change.
 const mostRaces = 10
 
-// whereabouts holds the dataset's location, which is looked up once.
+// whereabouts holds the dataset's location and default, which are looked up once.
 type whereabouts struct {
 	turn
 	location string
+	expires  time.Duration // of the partitions of a table that is made without a word on it; 0: never
 }
 
 // locateDataset returns the location in which jobs must run. A dataset that isn't where the URL says is an error.
@@ -50,7 +52,7 @@ func (s *Sink) locateDataset(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("the dataset %s.%s is in %s, and the sink's URL says location=%s; a dataset can't be moved: "+
 			"correct the URL, or name a dataset in that location", s.project, s.dataset, d.Location, s.location)
 	}
-	s.where.location = cmp.Or(d.Location, s.location)
+	s.where.location, s.where.expires = cmp.Or(d.Location, s.location), d.DefaultPartitionExpiration
 	return s.where.location, nil
 }
 
@@ -63,7 +65,8 @@ type tables struct {
 type knownTable struct {
 	turn
 	schema *sinks.Schema
-	table  *bigquery.TableMetadata // nil: not looked up yet
+	table  *bigquery.TableMetadata // that fits the schema; nil: not known
+	listed *bigquery.TableMetadata // as List saw it; nil: it didn't, or the table was held against a schema since
 }
 
 func (t *tables) of(name string) *knownTable {
@@ -79,7 +82,7 @@ func (t *tables) of(name string) *knownTable {
 }
 
 // ensure returns the table as it is in BigQuery, after it was created or got the columns that it lacked.
-func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema) (*bigquery.TableMetadata, error) {
+func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, warn func(error)) (*bigquery.TableMetadata, error) {
 	k := s.tables.of(name)
 	if err := k.take(ctx); err != nil {
 		return nil, err
@@ -88,7 +91,8 @@ func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema) (*
 	if k.table != nil && (k.schema == schema || reflect.DeepEqual(k.schema, schema)) {
 		return k.table, nil
 	}
-	table, err := s.agree(ctx, name, schema)
+	table, err := s.agree(ctx, name, k.listed, schema, warn)
+	k.listed = nil
 	if err != nil {
 		return nil, err
 	}
@@ -103,10 +107,13 @@ func (t *tables) forget(name string) {
 	delete(t.known, name)
 }
 
-// agree creates the table or adds the columns that it lacks. When another process changes the table meanwhile, it begins again.
-func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*bigquery.TableMetadata, error) {
+// agree creates the table, or adds the columns that it lacks and lets it keep its partitions for as long as the config says. When another
+// process changes the table meanwhile, it begins again. listed is the table as it was seen last, or nil.
+func (s *Sink) agree(ctx context.Context, name string, listed *bigquery.TableMetadata, schema *sinks.Schema, warn func(error)) (have *bigquery.TableMetadata, err error) {
 	for range mostRaces {
-		have, err := s.getTable(ctx, name)
+		if have, listed = listed, nil; have == nil {
+			have, err = s.getTable(ctx, name)
+		}
 		if hasStatus(err, http.StatusNotFound) {
 			if err = s.createTable(ctx, name, schema); err != nil && !hasStatus(err, http.StatusConflict) {
 				return nil, err
@@ -117,16 +124,18 @@ func (s *Sink) agree(ctx context.Context, name string, schema *sinks.Schema) (*b
 			return nil, fmt.Errorf("look up the table: %w", s.explain(err))
 		}
 		missing, err := compare(name, have, schema)
-		if err != nil || len(missing) == 0 {
-			return have, err
+		if err == nil && len(missing) > 0 {
+			have, err = s.widen(ctx, name, have, missing)
 		}
-		have, err = s.widen(ctx, name, have, missing)
+		if err == nil {
+			have, err = s.lasting(ctx, name, have, schema.Expiration, warn)
+		}
 		if hasStatus(err, http.StatusPreconditionFailed) {
 			continue
 		}
 		return have, err
 	}
-	return nil, fmt.Errorf("the table %s changed %d times while columns were added to it; does another program change it?", name, mostRaces)
+	return nil, fmt.Errorf("the table %s changed %d times while it was brought to the job's config; does another program change it?", name, mostRaces)
 }
 
 func (s *Sink) table(name string) *bigquery.Table {
@@ -154,16 +163,20 @@ func (s *Sink) createTable(ctx context.Context, name string, schema *sinks.Schem
 
 // widen adds columns, unless the table changed since it was looked up. The request has the whole list of columns, with
 // everything that the client knows of them, because a patch replaces lists.
-func (s *Sink) widen(
-	ctx context.Context, name string, have *bigquery.TableMetadata, missing bigquery.Schema,
+func (s *Sink) widen(ctx context.Context, name string, have *bigquery.TableMetadata, missing bigquery.Schema) (*bigquery.TableMetadata, error) {
+	return s.patch(ctx, name, have, bigquery.TableMetadataToUpdate{Schema: slices.Concat(have.Schema, missing)}, "add columns to the table")
+}
+
+// patch changes a table, unless it changed since it was looked up.
+func (s *Sink) patch(
+	ctx context.Context, name string, have *bigquery.TableMetadata, wanted bigquery.TableMetadataToUpdate, what string,
 ) (made *bigquery.TableMetadata, err error) {
-	wanted := bigquery.TableMetadataToUpdate{Schema: slices.Concat(have.Schema, missing)}
 	err = repeat(ctx, func() (err error) {
 		made, err = s.table(name).Update(ctx, wanted, have.ETag)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("add columns to the table: %w", s.explain(err))
+		return nil, fmt.Errorf("%s: %w", what, s.explain(err))
 	}
 	return made, nil
 }

@@ -19,7 +19,7 @@ import (
 func TestTableIsMade(t *testing.T) {
 	server := newServer(t, bqtest.Options{})
 	p := testPart("2026-01-31", "run", "a")
-	p.Schema.RequireFilter, p.Schema.Expiration, p.Schema.KMSKey = true, 90*24*time.Hour, "projects/p/locations/eu/keyRings/r/cryptoKeys/k"
+	p.Schema.RequireFilter, p.Schema.Expiration, p.Schema.KMSKey = true, 36500*24*time.Hour, "projects/p/locations/eu/keyRings/r/cryptoKeys/k"
 	p.Schema.Labels = map[string]string{"Team": "Growth & Data", "cost-centre": strings.Repeat("x", 70)}
 	p.Schema.Columns[1].Description = strings.Repeat("ü", 2000)
 	mustPut(t, openOn(t, server, testURL), p)
@@ -41,7 +41,7 @@ func TestTableIsMade(t *testing.T) {
 	})
 	const want = `{"clustering":{"fields":["campaign"]},"filter":true,"key":{"kmsKeyName":"projects/p/locations/eu/keyRings/r/cryptoKeys/k"},` +
 		`"labels":{"cost-centre":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","team":"growth___data"},` +
-		`"partitioning":{"expirationMs":"7776000000","field":"day","type":"DAY"}}`
+		`"partitioning":{"expirationMs":"3153600000000","field":"day","type":"DAY"}}`
 	if string(made) != want {
 		t.Errorf("got  %s\nwant %s", made, want)
 	}
@@ -132,10 +132,14 @@ func TestPeriods(t *testing.T) {
 			empty := func(p sinks.Part) sinks.Part { p.Rows, p.Hash = 0, "none"; return p }
 			a := one(c.first, "a")
 			r, err := s.Put(t.Context(), a)
-			if err != nil || r != (sinks.Receipt{Sink: "bigquery://proj/ds", Key: c.key, Size: a.Size}) {
+			table := server.Tables()["proj.ds.installs"]
+			made := ""
+			if c.kind != "" {
+				made = fmt.Sprint(table.CreationTime)
+			}
+			if err != nil || r != (sinks.Receipt{Sink: "bigquery://proj/ds", Key: c.key, Size: a.Size, Version: made}) {
 				t.Fatalf("%+v, %v", r, err)
 			}
-			table := server.Tables()["proj.ds.installs"]
 			if kind := table.TimePartitioning; (kind == nil) != (c.kind == "") || (kind != nil && kind.Type != c.kind) {
 				t.Errorf("partitioned by %+v", kind)
 			}
@@ -144,7 +148,7 @@ func TestPeriods(t *testing.T) {
 				mustHold(t, server, "installs", "b b z z")
 			}
 			r, err = s.Put(t.Context(), empty(a))
-			if err != nil || r != (sinks.Receipt{Sink: "bigquery://proj/ds", Key: c.key}) {
+			if err != nil || r != (sinks.Receipt{Sink: "bigquery://proj/ds", Key: c.key, Version: made}) {
 				t.Errorf("%+v, %v", r, err)
 			}
 			mustHold(t, server, "installs", strings.Repeat("z z", min(len(c.next), 1)))
@@ -258,7 +262,8 @@ func TestAddedColumnsLeaveTheOthers(t *testing.T) {
 		t.Fatal(plain(err))
 	}
 	before := server.Tables()["proj.ds.installs"]
-	if _, err := s.ensure(t.Context(), "installs", schema); err != nil {
+	schema.Expiration = time.Hour
+	if _, err := s.ensure(t.Context(), "installs", schema, func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
 	after := server.Tables()["proj.ds.installs"]

@@ -10,6 +10,8 @@ import (
 	"cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/iterator"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // settle waits until no job of an earlier run, nor of an earlier Put with an unknown outcome, can still change the place.
@@ -88,7 +90,7 @@ func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bigquery.J
 			"ones, whole; repeat the put, which waits for the job first", cause, id, s.explain(err))
 	case errors.As(verdict(job), &failed):
 		at.settled = true
-		return fmt.Errorf("%w; job %s is cancelled, the old rows stay", cause, id)
+		return fmt.Errorf("%w; job %s is cancelled, %w", cause, id, sinks.ErrUnchanged)
 	default:
 		at.settled = true
 		return fmt.Errorf("%w; job %s was done by then, so the new rows are visible; repeating the put is harmless", cause, id)

@@ -11,18 +11,12 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// versioned is what RunRowConditions needs of a sink beside Put.
-type versioned interface {
-	Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error)
-	List(ctx context.Context, table string) ([]sinks.Object, error)
-}
-
 // RunRowConditions runs, beside RunRows, the suite for a sink whose readers find rows and whose puts have conditions: it must have
 // Look and List.
 func RunRowConditions(t *testing.T, open func(t *testing.T) RowFixture) {
 	for _, test := range []struct {
 		name string
-		run  func(*testing.T, *rowPlace, versioned)
+		run  func(*testing.T, *rowPlace, sinks.Conditional)
 	}{
 		{"a late put is refused", rowConditions},
 		{"one of several writers wins", rowConditionsRace},
@@ -31,7 +25,7 @@ func RunRowConditions(t *testing.T, open func(t *testing.T) RowFixture) {
 		t.Run(test.name, func(t *testing.T) {
 			f := open(t)
 			p := &rowPlace{place: place{Fixture: Fixture{Sink: f.Sink}}, visible: f.Visible, rows: map[*part][]Row{}}
-			of, ok := f.Sink.(versioned)
+			of, ok := f.Sink.(sinks.Conditional)
 			if !ok {
 				t.Fatalf("%T lacks Look or List", f.Sink)
 			}
@@ -42,7 +36,7 @@ func RunRowConditions(t *testing.T, open func(t *testing.T) RowFixture) {
 }
 
 // A put whose condition isn't met any more is refused, and what readers see never goes back to older rows.
-func rowConditions(t *testing.T, p *rowPlace, of versioned) {
+func rowConditions(t *testing.T, p *rowPlace, of sinks.Conditional) {
 	for i, shape := range shapes {
 		first, second, late := p.part(table, day, byte(10*i+1), shape[0], shape[1]), p.part(table, day, byte(10*i+2), 7, 10), p.part(table, day, byte(10*i+3), shape[0], shape[1])
 		over := p.lookRows(t, of)
@@ -59,7 +53,7 @@ func rowConditions(t *testing.T, p *rowPlace, of versioned) {
 }
 
 // Several writers replace one version at the same time: one of them wins, and readers see what it put.
-func rowConditionsRace(t *testing.T, p *rowPlace, _ versioned) {
+func rowConditionsRace(t *testing.T, p *rowPlace, _ sinks.Conditional) {
 	over := sinks.Condition{Version: p.mustPut(t, p.part(table, day, 1, 50, 10)).Version}
 	for round := range 5 {
 		var mu sync.Mutex
@@ -93,7 +87,7 @@ func rowConditionsRace(t *testing.T, p *rowPlace, _ versioned) {
 }
 
 // A listing has the keys, sizes and versions that receipts have.
-func rowsListed(t *testing.T, p *rowPlace, of versioned) {
+func rowsListed(t *testing.T, p *rowPlace, of sinks.Conditional) {
 	want := map[string]sinks.Receipt{}
 	for i, date := range []string{day, "2026-02-01", "2026-02-02", day} {
 		r := p.mustPut(t, p.part(table, date, byte(i), i, 10))
@@ -114,7 +108,7 @@ func rowsListed(t *testing.T, p *rowPlace, of versioned) {
 	}
 }
 
-func (p *rowPlace) lookRows(t *testing.T, of versioned) sinks.Condition {
+func (p *rowPlace) lookRows(t *testing.T, of sinks.Conditional) sinks.Condition {
 	t.Helper()
 	date, err := civil.ParseDate(day)
 	if err != nil {

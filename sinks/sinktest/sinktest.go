@@ -16,7 +16,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -36,12 +35,10 @@ type Fixture struct {
 	Visible func(t *testing.T) map[string][]byte
 }
 
-// files is what the suite needs of a sink whose readers find files, beside Put. It is an interface because this package can't
-// import the sinks that it tests.
+// files is what the suite needs of a sink whose readers find files, beside Put.
 type files interface {
-	Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error)
-	Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error)
-	List(ctx context.Context, table string) ([]sinks.Object, error)
+	sinks.Reader
+	sinks.Conditional
 }
 
 // Run runs the suite for a sink whose readers find files: it must have Read, Look and List. open makes a new place for every

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -25,6 +24,7 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks"
@@ -45,9 +45,10 @@ metric and event of the reports against the service's own lists, in one request.
 What isn't in the lists is asked for by a report of one day.
 
 Then read every recorded part back from its sink: its rows and its content hash
-must be those of the ledger. With --live also fetch some partitions again, of
-those that are restated no more chosen at random, and hold the types of columns
-against the service's list of metrics.
+must be those of the ledger. In a database the rows of each partition are
+counted, in BigQuery by a query. What can't be compared is named. With --live
+also fetch some partitions again, of those that are restated no more chosen at
+random, and hold the types of columns against the service's list of metrics.
 
 The exit code is 2 when the config asks for what can't be, 5 when credentials
 are refused, 1 when another step fails, and 3 when something isn't as recorded.
@@ -81,7 +82,11 @@ func (c *checker) run(cmd *cobra.Command, p *wire.Program, names []string, live 
 			return exit.Silent(code)
 		}
 		if !p.JSON() {
-			fmt.Fprintf(c.out, "All of it works. Next, what a run would fetch, and the run:\n  reportferry plan%[1]s\n  reportferry run%[1]s\n", c.flag)
+			all := "All of it works"
+			if c.apart > 0 {
+				all = "All that was tried works, and " + human.Plural(c.apart, "table") + " not compared"
+			}
+			fmt.Fprintf(c.out, "%s. Next, what a run would fetch, and the run:\n  reportferry plan%[2]s\n  reportferry run%[2]s\n", all, c.flag)
 		}
 		return nil
 	})
@@ -95,6 +100,7 @@ type checker struct {
 	flag   string // " --config FILE" for commands that are suggested; empty for the default
 	sample int
 	wrong  int
+	apart  int          // tables in sinks that couldn't be held against the ledger
 	tell   *slog.Logger // receives failed steps as well; may be nil
 	codes  []int        // the exit codes of failed steps
 }
@@ -169,36 +175,72 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 		human.Problems(c.out, "  ", slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return !p.Wrong }), mostDays)
 	}
 	for _, target := range job.Targets {
-		parts, ok := target.Sink.(files)
 		if !good[target.Name] {
 			continue // its failed probe has been reported
 		}
-		if !ok {
-			fmt.Fprintf(c.out, "%s: %s can't be read back\n", job.Name, target.Name)
-			continue
+		switch parts := target.Sink.(type) {
+		case sinks.Reader:
+			err = c.sink(ctx, job, t, shapes, target, parts)
+		case sinks.Holdings:
+			err = c.rows(ctx, job, target, parts)
+		default:
+			c.uncompared(job, target, "nobody can ask it what it holds")
 		}
-		if err := c.sink(ctx, job, t, shapes, target, parts); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// files is what a sink can do whose readers find files: read back what was put. In BigQuery they find rows.
-type files interface {
-	// Read opens the whole content of a partition; the error is fs.ErrNotExist when there is none.
-	Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error)
+// uncompared says that what a sink holds can't be held against the ledger.
+func (c *checker) uncompared(job jobs.Job, target ledger.Target, why any) {
+	c.apart++
+	fmt.Fprintf(c.out, "%s in %s: not compared: %v\n", job.Name, target.Name, why)
+}
 
-	// List gives everything that a reader of the table finds, whoever put it there.
-	List(ctx context.Context, table string) ([]sinks.Object, error)
+// rows holds the number of rows in each partition of a database against the ledger.
+func (c *checker) rows(ctx context.Context, job jobs.Job, target ledger.Target, store sinks.Holdings) error {
+	t, err := partition.Open(ctx, partition.Options{Ledger: c.Ledger, Name: job.Table, Targets: []ledger.Target{target}, Job: job.Name})
+	if err != nil {
+		return err
+	}
+	wrong, err := t.Discrepancies(ctx, target, store)
+	if err != nil {
+		c.uncompared(job, target, err)
+		return ctx.Err()
+	}
+	held := heldBy(t.Sorted(), target)
+	if len(wrong) == 0 {
+		fmt.Fprintf(c.out, "%s in %s: %s, whose rows are as many as recorded\n", job.Name, target.Name, human.Plural(len(held), "partition"))
+		return nil
+	}
+	c.wrong += len(wrong)
+	fmt.Fprintf(c.out, "%s in %s: %d not as recorded, of %s\n", job.Name, target.Name, len(wrong), human.Plural(len(held), "partition"))
+	for i, d := range wrong {
+		if i == 5 {
+			fmt.Fprintf(c.out, "  and %d more\n", len(wrong)-i)
+			break
+		}
+		name := d.Key
+		if d.Partition.IsValid() {
+			name = human.Range(d.Partition, d.Partition)
+		}
+		fmt.Fprintf(c.out, "  %s  %s\n", terminal.Line(name), d.Text)
+	}
+	fmt.Fprintf(c.out, "  a run fetches again what differs:\n    reportferry run %s%s\n", job.Name, c.flag)
+	return nil
+}
+
+// heldBy are the records of what a target has given a receipt for.
+func heldBy(all []ledger.Record, target ledger.Target) []ledger.Record {
+	return slices.DeleteFunc(all, func(e ledger.Record) bool { return !slices.ContainsFunc(e.Receipts, target.Gave) })
 }
 
 // sink reads back the parts that one sink has receipts for.
-func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape, target ledger.Target, parts files) error {
+func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape, target ledger.Target, parts sinks.Reader) error {
 	name := target.Name
-	held := slices.DeleteFunc(t.Sorted(), func(e ledger.Record) bool {
-		return !slices.ContainsFunc(e.Receipts, target.Gave)
-	})
+	held := heldBy(t.Sorted(), target)
 	found := make([]string, len(held)) // what is wrong with each entry; empty when nothing is
 	var broken error
 	var mu sync.Mutex
@@ -239,7 +281,7 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 
 // strangers lists the files below the table's prefix that no record names. Readers take them for parts, so that their rows
 // count twice.
-func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target, parts files) error {
+func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target, parts sinks.Reader) error {
 	name := target.Name
 	objects, err := parts.List(ctx, job.Table)
 	if err != nil {
@@ -279,7 +321,7 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Rec
 
 // part reads one part back and compares its rows and its content hash with the record. wrong says what differs; an error means
 // that the part couldn't be read at all.
-func (c *checker) part(ctx context.Context, parts files, name string, e ledger.Record, shape ledger.Shape) (wrong string, err error) {
+func (c *checker) part(ctx context.Context, parts sinks.Reader, name string, e ledger.Record, shape ledger.Shape) (wrong string, err error) {
 	from, err := parts.Read(ctx, name, e.Partition)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "is missing", nil

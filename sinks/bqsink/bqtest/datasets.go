@@ -1,6 +1,7 @@
 package bqtest
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -10,11 +11,12 @@ import (
 // A dataset is made by Options.Datasets and never changes.
 type dataset struct{ Doc bq.Dataset }
 
-func newDataset(project, id, location string, now time.Time) *dataset {
+func newDataset(project, id string, o Options, now time.Time) *dataset {
 	return &dataset{Doc: bq.Dataset{
-		Kind: "bigquery#dataset", Id: project + ":" + id, Etag: etag(1), Location: location,
+		Kind: "bigquery#dataset", Id: project + ":" + id, Etag: etag(1), Location: o.Location,
 		DatasetReference: &bq.DatasetReference{ProjectId: project, DatasetId: id},
 		CreationTime:     now.UnixMilli(), LastModifiedTime: now.UnixMilli(),
+		DefaultPartitionExpirationMs: o.PartitionExpiration.Milliseconds(), DefaultTableExpirationMs: o.TableExpiration.Milliseconds(),
 	}}
 }
 
@@ -45,4 +47,56 @@ func (s *Server) place(project, id, location string) (string, *refusal) {
 		return "", refuse("notFound", "Not found: Dataset %s:%s was not found in location %s", project, id, location)
 	}
 	return d.Doc.Location, nil
+}
+
+// inherit gives a table that is made the defaults of its dataset. That of partitions counts instead of that of tables.
+// https://cloud.google.com/bigquery/docs/reference/rest/v2/datasets
+func (s *Server) inherit(doc *bq.Table) {
+	d := s.datasets[doc.TableReference.ProjectId+"."+doc.TableReference.DatasetId]
+	switch {
+	case d == nil || doc.View != nil:
+	case doc.TimePartitioning != nil && d.Doc.DefaultPartitionExpirationMs > 0:
+		if doc.TimePartitioning.ExpirationMs == 0 {
+			doc.TimePartitioning.ExpirationMs = d.Doc.DefaultPartitionExpirationMs
+		}
+	case doc.ExpirationTime == 0 && d.Doc.DefaultTableExpirationMs > 0:
+		doc.ExpirationTime = s.now().UnixMilli() + d.Doc.DefaultTableExpirationMs
+	}
+}
+
+// expire deletes the tables and the partitions whose time has come.
+// https://cloud.google.com/bigquery/docs/managing-partitioned-tables#partition-expiration
+func (s *Server) expire() {
+	now := s.now()
+	for key, t := range s.tables {
+		if at := t.Doc.ExpirationTime; at > 0 && at <= now.UnixMilli() {
+			delete(s.tables, key)
+			continue
+		}
+		p := t.partitioned()
+		over := func(r row) bool {
+			end, dated := endOf(p, r.part)
+			return dated && !end.Add(time.Duration(p.ExpirationMs)*time.Millisecond).After(now)
+		}
+		if p != nil && p.ExpirationMs > 0 && slices.ContainsFunc(t.rows, over) {
+			t.rows = slices.DeleteFunc(slices.Clone(t.rows), over)
+			s.keepTable(t)
+		}
+	}
+}
+
+// endOf is the moment at which a partition's period is over.
+func endOf(p *bq.TimePartitioning, id string) (end time.Time, dated bool) {
+	from, err := time.Parse(partitionLayouts[p.Type], id)
+	switch p.Type {
+	case "HOUR":
+		end = from.Add(time.Hour)
+	case "DAY":
+		end = from.AddDate(0, 0, 1)
+	case "MONTH":
+		end = from.AddDate(0, 1, 0)
+	case "YEAR":
+		end = from.AddDate(1, 0, 0)
+	}
+	return end, err == nil
 }

@@ -37,6 +37,9 @@
 //     deleted too early fails its job. JSON lines load as well (loading-data-cloud-storage-json).
 //   - tables.patch honours If-Match with 412, adds nullable columns and changes descriptions, labels, expiration, clustering
 //     and the required filter, never the partitioning or a type (reference/rest/v2/tables/patch).
+//   - A table that is made without an expiration has its dataset's (reference/rest/v2/datasets). A table goes at its
+//     expirationTime, with whatever it holds, and a partition expirationMs after its end, in UTC
+//     (managing-partitioned-tables#partition-expiration).
 //   - Clustering takes up to four columns, none FLOAT64 (clustered-tables#limitations). Labels are lower case, at most 63
 //     characters (labels-intro#requirements).
 //   - Load jobs of a table and project in a day, failed ones too, partitions of a job and table, partition modifications in
@@ -44,11 +47,11 @@
 //     rates with rateLimitExceeded (troubleshoot-quotas).
 //   - The parameter fields selects fields of every answer (api-performance#partial-response).
 //
-// There is no SQL engine. The fake knows the statements that the sink sends, DELETE of a partition or of all rows and SELECT 1,
-// and refuses every other with notImplemented and the statement's text. A table that requires a partition filter refuses a
+// There is no SQL engine. The fake knows the statements that the sink sends, DELETE of a partition or of all rows, the rows of a table's
+// partitions (information-schema-partitions), and SELECT 1, and refuses every other with notImplemented and the statement's text. A table that requires a partition filter refuses a
 // DELETE without one (querying-partitioned-tables). Views are kept with whatever query they have, and never run: .ci/views.py
 // runs their SQL in DuckDB.
 //
-// Not here: partitions don't expire, slots aren't counted, and all jobs are one account's. DDL, INSERT and MERGE, copy and
+// Not here: slots aren't counted, and all jobs are one account's. DDL, INSERT and MERGE, copy and
 // extract jobs, streaming inserts, range partitioning, nested and repeated columns and wildcards in URIs are refused.
 package bqtest

@@ -24,9 +24,10 @@ type job struct {
 	Scripted  *bq.ErrorProto   // what a fault lets it end with
 	Errors    []*bq.ErrorProto // the first one is the result
 	Load      bq.JobStatistics3
-	Statement string // of a query
-	Deleted   int64  // rows, by a DELETE
-	media     []byte // the file of an upload, until the job is done
+	Statement string  // of a query
+	Deleted   int64   // rows, by a DELETE
+	Counts    []count // the answer to a query of partitions
+	media     []byte  // the file of an upload, until the job is done
 }
 
 // user is the account of every job.
@@ -211,6 +212,7 @@ func (s *Server) settle(ctx context.Context) {
 	for _, j := range due {
 		s.finish(ctx, j)
 	}
+	s.expire()
 }
 
 // finish does a job's work, all of it or nothing, and sets the job's errors.

@@ -16,8 +16,13 @@ type Options struct {
 	JobTime  time.Duration    // how long a job runs; 0 completes it before the next call
 	GCS      string           // base URL of a fake Cloud Storage, such as "http://127.0.0.1:4443", for loads of gs:// URIs
 	Quotas   Quotas
-	Faults   []Fault  // scripted faults, see Fault
-	Denied   []string // permissions that the caller lacks, such as "bigquery.tables.create"
+
+	// Defaults of Datasets, by which their tables expire; 0: they don't.
+	// https://cloud.google.com/bigquery/docs/reference/rest/v2/datasets (defaultPartitionExpirationMs, defaultTableExpirationMs)
+	PartitionExpiration, TableExpiration time.Duration
+
+	Faults []Fault  // scripted faults, see Fault
+	Denied []string // permissions that the caller lacks, such as "bigquery.tables.create"
 }
 
 // Quotas are the limits on loads. Zero stands for BigQuery's own figure and a negative number for no limit.

@@ -30,11 +30,12 @@ type handler func(*call) (any, *refusal)
 
 // The paths of calls.
 const (
-	pathDatasets = "/projects/{project}/datasets"
+	pathProject  = "/projects/{project}"
+	pathDatasets = pathProject + "/datasets"
 	pathDataset  = pathDatasets + "/{dataset}"
 	pathTables   = pathDataset + "/tables"
 	pathTable    = pathTables + "/{table}"
-	pathJobs     = "/projects/{project}/jobs"
+	pathJobs     = pathProject + "/jobs"
 )
 
 func (s *Server) routes() {
@@ -53,6 +54,7 @@ func (s *Server) routes() {
 		{"jobs.insert", "POST " + pathJobs, "bigquery.jobs.create", s.insertJob},
 		{"jobs.list", "GET " + pathJobs, "bigquery.jobs.list", s.listJobs},
 		{"jobs.get", "GET " + pathJobs + "/{job}", "bigquery.jobs.get", s.getJob},
+		{"jobs.getQueryResults", "GET " + pathProject + "/queries/{job}", "", s.getQueryResults},
 		{"jobs.cancel", "POST " + pathJobs + "/{job}/cancel", "bigquery.jobs.update", s.cancelJob},
 	} {
 		s.mux.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) {

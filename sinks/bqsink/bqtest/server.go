@@ -53,7 +53,7 @@ func New(o Options) (*Server, error) {
 	}
 	for _, name := range o.Datasets {
 		project, id, _ := strings.Cut(name, ".")
-		s.datasets[name] = newDataset(project, id, o.Location, s.now())
+		s.datasets[name] = newDataset(project, id, o, s.now())
 	}
 	return s, nil
 }

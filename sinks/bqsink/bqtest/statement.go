@@ -11,11 +11,11 @@ import (
 // A statement is one of the few that the sink sends, parsed. There is no SQL engine here: .ci/views.py runs the views' SQL in
 // another one.
 type statement struct {
-	kind     string // DELETE or SELECT
-	table    *bq.TableReference
-	column   string // of the range; empty: all rows
-	literal  string // the type of the range's ends
-	from, to string // the ends as rows hold them; to is outside of the range
+	kind     string             // DELETE or SELECT
+	table    *bq.TableReference // nil: none
+	column   string             // of the range; empty: all rows
+	literal  string             // the type of the range's ends
+	from, to string             // the ends as rows hold them; to is outside of the range
 }
 
 // probe is the statement by which the sink finds out whether it may run jobs.
@@ -25,6 +25,7 @@ var (
 	deleteAll   = regexp.MustCompile("^DELETE FROM `([^`.]+)\\.([^`.]+)\\.([^`.]+)` WHERE TRUE$")
 	deleteRange = regexp.MustCompile("^DELETE FROM `([^`.]+)\\.([^`.]+)\\.([^`.]+)` WHERE " +
 		"`(\\w+)` >= (DATE|DATETIME) '([0-9: -]+)' AND `(\\w+)` < (DATE|DATETIME) '([0-9: -]+)'$")
+	ofPartitions = regexp.MustCompile("^SELECT partition_id, total_rows FROM `([^`.]+)\\.([^`.]+)\\.INFORMATION_SCHEMA\\.PARTITIONS` WHERE table_name = '(\\w+)'$")
 )
 
 func parseStatement(text string) (*statement, *refusal) {
@@ -33,6 +34,9 @@ func parseStatement(text string) (*statement, *refusal) {
 	}
 	if m := deleteAll.FindStringSubmatch(text); m != nil {
 		return &statement{kind: "DELETE", table: &bq.TableReference{ProjectId: m[1], DatasetId: m[2], TableId: m[3]}}, nil
+	}
+	if m := ofPartitions.FindStringSubmatch(text); m != nil {
+		return &statement{kind: "SELECT", table: &bq.TableReference{ProjectId: m[1], DatasetId: m[2], TableId: m[3]}}, nil
 	}
 	m := deleteRange.FindStringSubmatch(text)
 	if m == nil || m[4] != m[7] || m[5] != m[8] {
@@ -74,8 +78,11 @@ func (s *Server) query(j *job) {
 	st, r := parseStatement(j.Config.Query.Query)
 	if r == nil {
 		j.Statement = st.kind
-		if st.kind == "DELETE" {
+		switch {
+		case st.kind == "DELETE":
 			r = s.deleteRows(j, st)
+		case st.table != nil:
+			r = s.countPartitions(j, st)
 		}
 	}
 	if r != nil {

@@ -77,6 +77,7 @@ func (s *Server) createTable(doc bq.Table, location string) *table {
 	} else if doc.Schema == nil {
 		doc.Schema = &bq.TableSchema{}
 	}
+	s.inherit(&doc)
 	t := &table{Doc: doc}
 	s.keepTable(t)
 	return t

@@ -1,0 +1,98 @@
+package bqsink
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/bigquery"
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// oldest is the partition that a table's expiration has reached: those before it are gone, and it is about to go. The time runs from
+// the partition's end, in UTC (https://cloud.google.com/bigquery/docs/managing-partitioned-tables#partition-expiration), and other
+// pages say: from its beginning. The date is zero when the table keeps all of them.
+func oldest(p *bigquery.TimePartitioning, now time.Time) civil.Date {
+	if p == nil || p.Expiration == 0 {
+		return civil.Date{}
+	}
+	day := civil.DateOf(now.UTC().Add(-p.Expiration))
+	switch p.Type {
+	case byMonth:
+		day.Day = 1
+	case byYear:
+		day.Month, day.Day = time.January, 1
+	}
+	return day
+}
+
+// tooOld refuses a partition that BigQuery would delete at once.
+func tooOld(at place, table *bigquery.TableMetadata, now time.Time) error {
+	if first := oldest(table.TimePartitioning, now); at.first.Before(first) {
+		return &sinks.NotKept{Oldest: first, Because: fmt.Sprintf("the table deletes a partition after %s; set expire_days to more, or begin later", days(table.TimePartitioning.Expiration))}
+	}
+	return nil
+}
+
+// lasting lets a table keep its partitions for as long as the job's config says. A table that is made without a word on it gets the
+// dataset's default, which stays and is told of, because somebody may have meant it for all tables. What nobody would be told of stays too.
+func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMetadata, wanted time.Duration, warn func(error)) (*bigquery.TableMetadata, error) {
+	tell := func(format string, args ...any) { warn(fmt.Errorf(format, args...)) }
+	if warn == nil {
+		return have, nil
+	}
+	if !have.ExpirationTime.IsZero() {
+		tell("BigQuery deletes the table %s as a whole on %s; bq update --expiration 0 %s:%s.%s ends that", name, have.ExpirationTime.UTC().Format(time.DateOnly), s.project, s.dataset, name)
+	}
+	p := have.TimePartitioning
+	if p == nil || p.Expiration == wanted {
+		return have, nil
+	}
+	if wanted == 0 {
+		if _, err := s.locateDataset(ctx); err != nil {
+			return nil, err
+		}
+		if p.Expiration == s.where.expires {
+			tell("BigQuery deletes a partition of the table %s after %s, as is the default of its dataset; expire_days in the job's config says otherwise", name, days(p.Expiration))
+			return have, nil
+		}
+	}
+	changed, filter := *p, have.RequirePartitionFilter
+	changed.Expiration, changed.RequirePartitionFilter = wanted, filter
+	made, err := s.patch(ctx, name, have, bigquery.TableMetadataToUpdate{TimePartitioning: &changed, RequirePartitionFilter: filter}, "change how long the table keeps a partition")
+	if err == nil {
+		tell("the table %s keeps a partition %s from now on, as expire_days says, and not %s", name, days(wanted), days(p.Expiration))
+	}
+	return made, err
+}
+
+// days says how long a partition is kept.
+func days(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "for ever"
+	case d%(24*time.Hour) != 0:
+		return d.String()
+	}
+	return fmt.Sprintf("%d days", d/(24*time.Hour))
+}
+
+// Fit does what a put does with the settings of a table that is there.
+func (s *Sink) Fit(ctx context.Context, table string, schema *sinks.Schema, warn func(error)) error {
+	name := sinks.Flat(table)
+	k := s.tables.of(name)
+	if err := k.take(ctx); err != nil {
+		return err
+	}
+	known := k.listed != nil || k.table != nil
+	k.give()
+	if !known {
+		return nil
+	}
+	if _, err := s.ensure(ctx, name, schema, warn); err != nil {
+		return fmt.Errorf("fit %s in %s: %w", name, s.url, err)
+	}
+	return nil
+}
