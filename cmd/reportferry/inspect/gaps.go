@@ -42,7 +42,7 @@ fired: by backfill <job> --gaps, or, of today's events, by run <job>.`,
 				if err != nil {
 					return err
 				}
-				past, err := s.Ledger.Past(ctx, lastRuns)
+				past, err := s.Past(ctx, lastRuns)
 				if err != nil {
 					return err
 				}

@@ -73,7 +73,7 @@ when no run of it that long has ended without a failure.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				past, err := s.Ledger.Past(ctx, lastRuns)
+				past, err := s.Past(ctx, lastRuns)
 				if err != nil {
 					return err
 				}
@@ -326,7 +326,7 @@ func runStatus(ctx context.Context, s *wire.Session, c config.Job, past ledger.P
 	for n := len(runs); success == nil && n >= lastRuns && n == len(runs) && now.Sub(runs[n-1].Started) <= maxAge; {
 		var err error
 		n *= 4
-		if runs, err = s.Ledger.Runs(ctx, n); err != nil {
+		if runs, err = s.Runs(ctx, n); err != nil {
 			return tableStatus{}, err
 		}
 		success = ledger.Past{Runs: runs}.SuccessOf(c.Name)
