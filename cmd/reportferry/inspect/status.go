@@ -43,6 +43,7 @@ type tableStatus struct {
 	Rows        int64              `json:"rows"`
 	Oldest      *civil.Date        `json:"oldest,omitempty"`
 	Newest      *civil.Date        `json:"newest,omitempty"`
+	Pieces      []refresh.Piece    `json:"pieces,omitempty"`  // of a table that isn't in one
 	Fetched     *time.Time         `json:"fetched,omitempty"` // the last fetch
 	Fresh       *refresh.Freshness `json:"freshness,omitempty"`
 	Missing     int                `json:"missing"`       // partitions of its range that a run would fetch
@@ -130,6 +131,9 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		switch {
 		case err == nil:
 			s.Missing, s.Rest, s.Standing, s.calendar = in.Missing(), in.Rest, &in.Standing, in.Calendar
+			if pieces := refresh.Pieces(in.Period, in.Calendar); len(pieces) > 1 {
+				s.Pieces = pieces
+			}
 		case maxAge == 0: // the rest of the status doesn't need the kind
 			s.Unsure = human.FirstLine(err.Error())
 		default:
@@ -187,9 +191,12 @@ func statusOf(job string, t *ledger.Table, records bool) tableStatus {
 	return s
 }
 
-// rowsOf are the rows of a table's partitions.
-func rowsOf(calendar []refresh.Entry) (points []plot.Point) {
-	for _, e := range calendar {
+// rowsOf are the rows of a table's partitions, with a break between pieces.
+func rowsOf(calendar []refresh.Entry, pieces []refresh.Piece) (points []plot.Point) {
+	for i, e := range calendar {
+		if i > 0 && slices.ContainsFunc(pieces, func(p refresh.Piece) bool { return p.From == e.Partition }) {
+			points = append(points, plot.Point{Break: true})
+		}
 		points = append(points, plot.Point{
 			Name: human.Range(e.Partition, e.Partition), Value: float64(e.Record.Rows), Hole: e.Gap != nil, Open: e.Finality.State != refresh.Final && e.Finality.State != "",
 		})
@@ -234,7 +241,11 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 			writeTroubles(w, s, last)
 			continue
 		}
-		fmt.Fprintf(w, "%s: %s, %s, %s rows\n", s.Job, human.Range(*s.Oldest, *s.Newest), human.Plural(s.Partitions, "partition"), human.Count(s.Rows))
+		pieces := ""
+		if n := len(s.Pieces); n > 1 {
+			pieces = fmt.Sprintf(" in %d pieces", n)
+		}
+		fmt.Fprintf(w, "%s: %s%s, %s, %s rows\n", s.Job, human.Range(*s.Oldest, *s.Newest), pieces, human.Plural(s.Partitions, "partition"), human.Count(s.Rows))
 		fmt.Fprintf(w, "  last fetch %s ago", now.Sub(*s.Fetched).Round(time.Second))
 		if s.Empty > 0 {
 			fmt.Fprintf(w, ", %d empty", s.Empty)
@@ -248,7 +259,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 		}
 		writeTroubles(w, s, last)
 		if draw {
-			plot.Write(w, "rows", rowsOf(s.calendar))
+			plot.Write(w, "rows", rowsOf(s.calendar, s.Pieces))
 		}
 	}
 	if len(runs) == 0 {
