@@ -66,11 +66,11 @@ func Status(p *wire.Program) *cobra.Command {
 		Short: "Show what the ledger holds: per table, and of the last run",
 		Long: `Show what the ledger holds: per table, how many partitions are final, still
 restated by the service, and reconciled with its totals, how many of its range
-are missing or lack columns, and of the last run. The exit code is 3 when an
-answer is held back or a difference stands, and with --max-age when a table is
-older than that: the period after its newest one ended so long ago, or its last
-success was. A job of kind spend, sharing or apps has no periods: it is too old
-when no run of it that long has ended without a failure.`,
+are missing or lack columns, of the last run, and where the ledger is. The exit
+code is 3 when an answer is held back or a difference stands, and with --max-age
+when a table is older than that: the period after its newest one ended so long
+ago, or its last success was. A job of kind spend, sharing or apps has no
+periods: it is too old when no run of it that long has ended without a failure.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
@@ -83,10 +83,12 @@ when no run of it that long has ended without a failure.`,
 					found, _, err := cmd.Root().Find([]string{t.Kind, "status"})
 					tables[i].detailed = err == nil && found.Name() == "status" && t.Kind != ""
 				}
+				at := wire.Place(s.Config.Ledger)
 				if asJSON || p.JSON() {
-					err = writeStatusJSON(cmd.OutOrStdout(), tables, past.Runs)
+					err = writeStatusJSON(cmd.OutOrStdout(), at, tables, past.Runs)
 				} else {
 					writeStatus(cmd.OutOrStdout(), tables, past.Runs, time.Now(), draw && terminal.Is(cmd.OutOrStdout()))
+					fmt.Fprintf(cmd.OutOrStdout(), "ledger: %s\n", terminal.Line(at))
 				}
 				if err := errors.Join(damaged, err); err != nil {
 					return err
@@ -204,12 +206,13 @@ func rowsOf(calendar []refresh.Entry, pieces []refresh.Piece) (points []plot.Poi
 	return points
 }
 
-// writeStatusJSON writes all tables and the last run as one JSON object.
-func writeStatusJSON(w io.Writer, tables []tableStatus, runs []ledger.Run) error {
+// writeStatusJSON writes where the ledger is, all tables and the last run as one JSON object.
+func writeStatusJSON(w io.Writer, at string, tables []tableStatus, runs []ledger.Run) error {
 	out := struct {
+		Ledger  string        `json:"ledger"`
 		Tables  []tableStatus `json:"tables"`
 		LastRun *ledger.Run   `json:"last_run,omitempty"`
-	}{Tables: tables}
+	}{Ledger: at, Tables: tables}
 	if len(runs) > 0 {
 		out.LastRun = &runs[0]
 	}
