@@ -1,7 +1,6 @@
 package config
 
 import (
-	"path/filepath"
 	"time"
 
 	"github.com/reportferry/reportferry/config/strict"
@@ -19,13 +18,8 @@ func appsKeys(j *Job) strict.Object {
 	j.Apps = a
 	return strict.Object{
 		Fields: []strict.Field{
-			strict.Required("file", strict.OneLine(strict.Text, 4096), &a.File, "apps.yaml", "File that declares the apps, relative to the folder of the config."),
+			required(place("file", strict.OneLine(strict.Text, 4096), &a.File, "apps.yaml", "File that declares the apps.")),
 			strict.Optional("ticket_wait", strict.Duration(time.Second), &a.TicketWait, "30m", "How long one migration may take. After that it is left for the next run."),
-		},
-		Check: func(d *strict.Decoder, _ strict.Node, _ map[string]strict.Node) {
-			if a.File != "" && !filepath.IsAbs(a.File) {
-				a.File = filepath.Join(filepath.Dir(d.File()), a.File)
-			}
 		},
 	}
 }

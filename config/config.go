@@ -33,6 +33,8 @@ import (
 
 // Config is the file. Defaults are filled in, and every rule holds that can be checked without the service.
 type Config struct {
+	Root      string // folder that its relative paths were relative to; they are absolute by now
+	RootNamed bool   // the file or the environment names the root; else it is the file's folder
 	Service   Service
 	Ledger    string        // bucket URL of the ledger
 	Audit     string        // sink URL of the tables that record what runs did; empty: none
@@ -86,21 +88,24 @@ func options(name string, env strict.Env) strict.Options {
 
 func configObject(c *Config) strict.Object {
 	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, true
+	root := strict.Optional("root", strict.Text, &c.Root, "/var/lib/reportferry",
+		"Folder to which relative paths in this file are relative. Without the key it is the folder of this file. The environment variable `"+rootVariable+"` goes before it.")
 	return strict.Object{What: "the config", Like: "service: embedded", Refused: otherTopKeys, Unknown: keyOfJob, Fields: slices.Concat([]strict.Field{
+		root.Noting(func() string { return c.Root }),
 		strict.Required("service", service, &c.Service, "embedded",
 			"Where the service is, and how gently it is asked. The word embedded stands for the emulator in this process.").Because(
 			"it is the word embedded, for made-up numbers, or has the keys base_url and token, for your own"),
-		strict.Optional("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",
+		place("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",
 			"URL of the bucket that records what is done. A folder is enough for one machine; several machines that share the work need a bucket that all of them reach."),
-		strict.Optional("audit", bucketURL, &c.Audit, "bigquery://my-project/my_dataset",
+		place("audit", bucketURL, &c.Audit, "bigquery://my-project/my_dataset",
 			"A bigquery:// URL of the dataset that keeps the table _reportferry_runs, in which each run records what it did. Without the key there is no such table."),
-		strict.Optional("export", pagesURL, &c.Export, "gs://my-bucket/status",
+		place("export", pagesURL, &c.Export, "gs://my-bucket/status",
 			"URL of a bucket or folder that gets the pages of the command console as files after each run, for people who look at them without a server. index.html is the first one. Without the key they aren't written."),
 		strict.Optional("console", pageAddress, &c.Console, "https://status.example.com", "Address at which people find the console's pages, to which messages lead."),
 		strict.Optional("notify", receivers(), &c.Notify, "", "Who is told, once, when something is wrong, and when it is over. `reportferry notify --test` sends each of them a message."),
-		strict.Optional("heartbeat", secretAddress, &c.Heartbeat, "${HEARTBEAT_URL}",
+		place("heartbeat", secretAddress, &c.Heartbeat, "${HEARTBEAT_URL}",
 			"Where the address is kept that is told of each run: `/start` at its beginning, the address itself after a success, and the exit code behind it after a failure, as healthchecks.io has it. A watcher that hears nothing knows of a run that never began."),
-		strict.Optional("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
+		place("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
 			"Folder in which finished files over 64 KiB wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
 			"How long a claim on a piece of work holds without a heartbeat. After that, another process may take the work over."),
@@ -116,6 +121,7 @@ func configObject(c *Config) strict.Object {
 				r.Raw = r.Raw.or(c.Raw)
 			}
 		}
+		c.locate(d, at["root"])
 	}}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/config/strict/stricttest"
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/rooted"
 )
 
 var update = flag.Bool("update", false, "write the messages of testdata, schema.json and README.md")
@@ -80,7 +81,7 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !c.Service.Embedded || c.Ledger != "file://./.reportferry" || len(c.Jobs) != 3 || len(c.Warnings) != 0 {
+	if !c.Service.Embedded || c.Ledger != below("..", "file://./.reportferry") || len(c.Jobs) != 3 || len(c.Warnings) != 0 {
 		t.Fatalf("example: %+v", c)
 	}
 	daily, weekly, slugs := c.Jobs[0], c.Jobs[1], c.Jobs[2]
@@ -125,6 +126,7 @@ func TestEveryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Config{
+		Root: rooted.Folder(below("testdata/good", "file://.")),
 		Service: Service{
 			BaseURL: "https://host.example/api", S2SURL: "https://s2s.example", CostURL: "http://127.0.0.1:8080",
 			AccountID: "0042", Token: "${file:/run/secrets/token}", Rate: 2.5, Burst: 3, InFlight: 2, Attempts: 3, Patience: 90 * time.Second,
@@ -133,7 +135,7 @@ func TestEveryKey(t *testing.T) {
 		KeepDays: 800, States: true, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 		Jobs: []Job{{
 			Name: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
-			Sinks: []string{"gs://bucket/exports", "file://./out?key={table}/{date}.parquet"}, line: 22,
+			Sinks: []string{"gs://bucket/exports", below("testdata/good", "file://./out?key={table}/{date}.parquet")}, line: 22,
 			Report: &Report{
 				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Horizons: []int{30}, Page: Page{2, 'w'},
 				OnEmpty: "keep", Guard: 0.5, OnMissingEvent: "null", NewColumns: "later",
@@ -210,7 +212,7 @@ func TestMerge(t *testing.T) {
 	if second.Name != "second" || second.Report.Until != "today" || second.Report.Start.DaysAgo != 7 || !reflect.DeepEqual(second.Report.Filters, want) {
 		t.Errorf("%+v %+v", second, second.Report)
 	}
-	if c.Jobs[0].Report.Until != "yesterday" || c.Ledger != "file://./state" {
+	if c.Jobs[0].Report.Until != "yesterday" || c.Ledger != below("testdata/good", "file://./state") {
 		t.Errorf("%+v", c)
 	}
 }

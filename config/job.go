@@ -95,7 +95,7 @@ func jobFields(j *Job) []strict.Field {
 			"The schedule only says when to look; the ledger says what is missing. Without a schedule the job runs when it is asked for."),
 		strict.Optional("zone", zone, &j.Zone, "Europe/Berlin", "IANA zone of the schedule. Together with timezone_id it also says where the report's days begin and end."),
 		strict.Optional("table", name, &j.Table, "installs", "Name of the table, when it isn't the job's. No two jobs may share one."),
-		strict.Required("sinks", strict.TextsOf(bucketURL), &j.Sinks, "[file://./out]", "URLs of the places that the table is put into: buckets by file://, gs://, s3:// or azblob://, datasets by bigquery://project/dataset, schemas of a Postgres by postgres://host/database/schema, and namespaces of an Iceberg catalog by iceberg://catalog/namespace."),
+		strict.Required("sinks", strict.TextsOf(bucketURL), &j.Sinks, "[file://./out]", "URLs of the places that the table is put into: buckets by file://, gs://, s3:// or azblob://, datasets by bigquery://project/dataset, schemas of a Postgres by postgres://host/database/schema, and namespaces of an Iceberg catalog by iceberg://catalog/namespace.").Noting(func() string { return located(j.Sinks...) }),
 		strict.Optional("bigquery", warehouse, &j.Warehouse, "", "What the tables are like that BigQuery keeps for this job."),
 		strict.Optional("postgres", postgres, &j.Postgres, "", "What the tables are like that a Postgres keeps for this job."),
 		strict.Optional("iceberg", iceberg, &j.Iceberg, "", "What an Iceberg catalog keeps of the tables of this job."),

@@ -22,8 +22,8 @@ var Reasons = []string{"failed", "stale", "unreconciled", "changed_after_final",
 func receivers() strict.Shape[[]Notify] {
 	return strict.ListOf(func(n *Notify) strict.Object {
 		return strict.Object{What: "notify", Fields: []strict.Field{
-			strict.Required("url", secretAddress, &n.URL, "${SLACK_WEBHOOK}", "Where the address is kept, never the address itself: a webhook of Slack, Teams or Discord, PagerDuty's `https://events.pagerduty.com/v2/enqueue?routing_key=...`, "+
-				"`smtp://user:password@host:587/?from=...&to=...`, or any address that takes JSON."),
+			required(place("url", secretAddress, &n.URL, "${SLACK_WEBHOOK}", "Where the address is kept, never the address itself: a webhook of Slack, Teams or Discord, PagerDuty's `https://events.pagerduty.com/v2/enqueue?routing_key=...`, "+
+				"`smtp://user:password@host:587/?from=...&to=...`, or any address that takes JSON.")),
 			strict.Optional("on", strict.TextsOf(strict.OneOf(Reasons...)), &n.On, "[failed, stale, denied, resolved]", "What to tell of: failed, stale, unreconciled, changed_after_final, conflict, schema (the service has a column or an event no more), denied, and resolved, that one of these is over. Without the key all of it."),
 			strict.Optional("jobs", strict.TextsOf(strict.Text), &n.Jobs, "[campaigns_daily]", "Names of the jobs to tell of. Without the key all of them."),
 			strict.Optional("remind", strict.Duration(time.Hour), &n.Remind, "24h", "How often to tell again of what goes on. Without the key it is told once."),

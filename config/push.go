@@ -52,9 +52,9 @@ var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5},
 // keys are those that fill p; resend says what the word of on_unknown does for the kind.
 func (p *Push) keys(resend string) []strict.Field {
 	return []strict.Field{
-		strict.Required("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv", "URL of the files. {date} stands for a day such as 2026-01-31, and * for any characters but a slash. "+
-			"The files are CSV, JSON Lines, Parquet or XLSX, plain or compressed by gzip or zstd."),
-		strict.Required("rejects", bucketURL, &p.Rejects, "gs://my-bucket/rejects", "Bucket for files of the rows that were refused, with the reasons."),
+		required(place("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv", "URL of the files. {date} stands for a day such as 2026-01-31, and * for any characters but a slash. "+
+			"The files are CSV, JSON Lines, Parquet or XLSX, plain or compressed by gzip or zstd.")),
+		required(place("rejects", bucketURL, &p.Rejects, "gs://my-bucket/rejects", "Bucket for files of the rows that were refused, with the reasons.")),
 		strict.Optional("max_rejects", maxRejects, &p.MaxRejects, "5%", "How much of a file may be refused before nothing of it is sent: a number of rows, or a share. The default is 50%."),
 		strict.Optional("on_unknown", strict.OneOf("resend", "park"), &p.OnUnknown, "park", "What happens to a record that may have been taken, because its answer was lost. "+resend),
 		strict.Optional("window_days", strict.Whole(1, 30), &p.WindowDays, "14", "How many days back from today files are looked for."),

@@ -99,7 +99,7 @@ func serviceObject(s *Service) strict.Object {
 		strict.Optional("spend", login("spend"), &s.Spend, "", "The partner's credential at cost_url, where the service asks for one. Without the key none is sent. The API token is never sent there."),
 		strict.Optional("sharing", login("sharing"), &s.Sharing, "", "The credential at s2s_url, for apps that ask for one. The API token is never sent there."),
 		strict.Optional("account_id", strict.Word, &s.AccountID, "1234", "The account that is asked for, when the token's user has several."),
-		strict.Optional("token", token, &s.Token, "${ADJUST_TOKEN}", "Where the API token is kept, never the token itself. All but jobs of kind spend and sharing need it."),
+		place("token", token, &s.Token, "${ADJUST_TOKEN}", "Where the API token is kept, never the token itself. All but jobs of kind spend and sharing need it."),
 		strict.Optional("rate", perSecond("requests"), &s.Rate, "10", "Requests a second, and no second has more of them. The service takes 50 a second from one address."),
 		strict.Optional("burst", strict.Whole(1, 1000), &s.Burst, "20", "Requests that may be sent at once after a quiet time, and then at the rate. More than 1 is for a service that allows it: the first second then has more requests than the rate. Of several tasks each has 1."),
 		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "20", "Requests at a time, and windows under way. Without the key it is what the rate needs while answers take four seconds, at most 50."),
@@ -115,7 +115,7 @@ func login(what string) strict.Shape[Login] {
 	return strict.ObjectOf(func(l *Login) strict.Object {
 		*l = Login{Header: "Authorization"}
 		return strict.Object{What: what, Fields: []strict.Field{
-			strict.Required("token", token, &l.Token, "${file:/run/secrets/partner}", "Where the credential is kept, never the credential itself."),
+			required(place("token", token, &l.Token, "${file:/run/secrets/partner}", "Where the credential is kept, never the credential itself.")),
 			strict.Optional("header", headerName, &l.Header, "X-Partner-Key", "HTTP header that carries the credential. Authorization carries it as a Bearer token, any other header alone."),
 		}}
 	})

@@ -26,7 +26,7 @@ func TestSpend(t *testing.T) {
 		t.Errorf("first: %+v\nwant %+v", got.Spend, want)
 	}
 	second := &Spend{
-		Push: Push{Source: "file://./in/spend.parquet", Rejects: "file://./in", OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10,
+		Push: Push{Source: below("testdata/good", "file://./in/spend.parquet"), Rejects: below("testdata/good", "file://./in"), OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10,
 			InFlight: 8}, Constants: map[string]string{"cost_amount": "0.10000"},
 	}
 	if got := c.Jobs[1].Spend; !reflect.DeepEqual(got, second) {

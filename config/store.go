@@ -1,10 +1,13 @@
 package config
 
 import (
+	"cmp"
+	"path/filepath"
 	"strings"
 
 	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/rooted"
 )
 
 // A store is what the scheme of a URL that reportferry doesn't have stands for in other programs.
@@ -74,3 +77,86 @@ var (
 	windowsPath = strict.Expr(`^[A-Za-z]:[\\/]`)
 	plainPath   = strict.Expr(`^\.{0,2}/([A-Za-z0-9._-]+/?)*$`)
 )
+
+// rootVariable is the environment variable that goes before the key root.
+const rootVariable = "REPORTFERRY_ROOT"
+
+// place is an optional key whose value may be a relative path, or have one in it, and required is one that must be there. Show gives the
+// value as it was written, and what it comes to behind it.
+func place(key string, s strict.Shape[string], to *string, example, doc string) strict.Field {
+	f := strict.Optional(key, s, to, example, doc).Noting(func() string { return located(*to) })
+	f.Now = func() any { return strict.Plain(rooted.Written(*to)) }
+	return f
+}
+
+func required(f strict.Field) strict.Field {
+	f.Required = true
+	return f
+}
+
+// located says where places are that were relative.
+func located(places ...string) string {
+	var list []string
+	for _, p := range places {
+		switch folder := rooted.Folder(p); {
+		case folder != "" && rooted.Written(p) != p:
+			list = append(list, folder)
+		case strings.HasPrefix(p, "${file:"):
+			list = append(list, p)
+		case p != "" && !strings.Contains(p, "://") && !strings.HasPrefix(p, "${"):
+			if abs, err := filepath.Abs(p); err == nil {
+				list = append(list, abs)
+			}
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// locate makes all paths absolute, by the root that the environment names, or the file, or else by the file's folder. A config that isn't
+// in a file is at home in the working directory.
+func (c *Config) locate(d *strict.Decoder, at strict.Node) {
+	root := rooted.File(filepath.Dir(d.File()), cmp.Or(c.Root, "."))
+	if named := d.Env(rootVariable); named != "" && d.File() != "" {
+		root, c.RootNamed = named, true
+	} else {
+		c.RootNamed = c.Root != ""
+	}
+	var err error
+	if c.Root, err = filepath.Abs(root); err != nil {
+		d.Fail(at, "root: %v", err)
+		return
+	}
+	if c.RootNamed {
+		root = c.Root
+	}
+	urls := []*string{&c.Ledger, &c.Audit, &c.Export, &c.Raw.URL}
+	files := []*string{&c.SpoolDir}
+	references := []*string{&c.Heartbeat, &c.Service.Token, &c.Service.Spend.Token, &c.Service.Sharing.Token}
+	for i := range c.Notify {
+		references = append(references, &c.Notify[i].URL)
+	}
+	for _, j := range c.Jobs {
+		for i := range j.Sinks {
+			urls = append(urls, &j.Sinks[i])
+		}
+		switch {
+		case j.Report != nil:
+			urls = append(urls, &j.Report.Raw.URL)
+		case j.Spend != nil:
+			urls = append(urls, &j.Spend.Source, &j.Spend.Rejects)
+		case j.Sharing != nil:
+			urls = append(urls, &j.Sharing.Source, &j.Sharing.Rejects)
+		case j.Apps != nil:
+			files = append(files, &j.Apps.File)
+		}
+	}
+	for _, u := range urls {
+		*u = rooted.URL(c.Root, *u)
+	}
+	for _, f := range files { // of the config's own folder as messages name the config
+		*f = rooted.File(root, *f)
+	}
+	for _, r := range references {
+		*r = rooted.Reference(c.Root, *r)
+	}
+}

@@ -97,7 +97,7 @@ var drift = strict.Shape[Drift]{
 // rawFields are the keys of raw answers: at the top for all jobs of kind report, and in a job for it alone.
 func rawFields(r *Raw, whose string) []strict.Field {
 	return []strict.Field{
-		strict.Optional("raw", bucketURL, &r.URL, "gs://my-bucket/raw", "URL of the bucket that keeps "+whose+" as they came, so that tables can be rebuilt without the service. Without the key they aren't kept."),
+		place("raw", bucketURL, &r.URL, "gs://my-bucket/raw", "URL of the bucket that keeps "+whose+" as they came, so that tables can be rebuilt without the service. Without the key they aren't kept."),
 		daysField("raw_keep", &r.KeepDays, "400d", "How long raw answers are kept. Without the key they stay for ever."),
 		strict.Optional("raw_required", strict.Bool, &r.Required, "true", "Whether a partition fails whose raw answer couldn't be kept. By default it is published, and the run ends with exit code 3."),
 	}

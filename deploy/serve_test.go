@@ -40,6 +40,10 @@ func TestSystemdService(t *testing.T) {
 			t.Errorf("%s is %q, want %s", key, got, want)
 		}
 	}
+	// Relative paths must not be of the config's folder, which the service can't write to.
+	if root := "REPORTFERRY_ROOT=/var/lib/" + unit(t, "StateDirectory")[0]; !slices.Contains(unit(t, "Environment"), root) {
+		t.Errorf("the service's variables are %q, and lack %s", unit(t, "Environment"), root)
+	}
 	text, page := read(t, "systemd/reportferry.service"), read(t, "README.md")
 	if !strings.Contains(text, "${file:/run/credentials/reportferry.service/token}") || !strings.Contains(page, "token: ${file:/run/credentials/reportferry.service/token}") {
 		t.Error("the service or its page doesn't say where the token is")
@@ -76,12 +80,13 @@ type compose struct {
 			Timeout  string   `json:"timeout"`
 			Start    string   `json:"start_period"`
 		} `json:"healthcheck"`
-		Volumes  []string `json:"volumes"`
-		Dir      string   `json:"working_dir"`
-		ReadOnly bool     `json:"read_only"`
-		Drop     []string `json:"cap_drop"`
-		Options  []string `json:"security_opt"`
-		Memory   string   `json:"mem_limit"`
+		Volumes   []string          `json:"volumes"`
+		Variables map[string]string `json:"environment"`
+		Dir       string            `json:"working_dir"`
+		ReadOnly  bool              `json:"read_only"`
+		Drop      []string          `json:"cap_drop"`
+		Options   []string          `json:"security_opt"`
+		Memory    string            `json:"mem_limit"`
 	} `json:"services"`
 }
 
@@ -99,6 +104,10 @@ func TestCompose(t *testing.T) {
 	}
 	if !slices.ContainsFunc(s.Volumes, func(v string) bool { return strings.HasSuffix(v, ":"+filepath.Dir(configPath)+":ro") }) {
 		t.Errorf("%s isn't mounted: %q", filepath.Dir(configPath), s.Volumes)
+	}
+	// Relative paths must not be of the config's folder, which can't be written.
+	if root := s.Variables["REPORTFERRY_ROOT"]; root == "" || !slices.ContainsFunc(s.Volumes, func(v string) bool { return strings.HasSuffix(v, ":"+root) }) {
+		t.Errorf("relative paths are relative to %q, and mounted are %q", root, s.Volumes)
 	}
 
 	// As the container has it, with a folder of this machine for /etc/reportferry and a free port.

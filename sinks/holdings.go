@@ -54,11 +54,18 @@ type Labeller interface {
 	Meaning(ctx context.Context, table string, partition civil.Date) (fingerprint string, columns []string, err error)
 }
 
-// A Fitter is a sink whose tables have settings that can be changed later, such as how long they keep a partition.
-type Fitter interface {
-	// Fit brings the settings of a table that is there to the schema, as a put would. It asks nothing when they are known to fit. Of what
+// A Taker is a sink with tables of its own.
+type Taker interface {
+	// Takes tells whether a table, as it is or once it has the columns that it lacks, takes parts of a schema. It changes nothing, and a
+	// table that isn't there yet takes them.
+	Takes(ctx context.Context, table string, schema *Schema) error
+}
+
+// A Configurer is a sink whose tables have settings that can be changed later, such as how long they keep a partition.
+type Configurer interface {
+	// Configure brings the settings of a table that is there to the schema, as a put would. It asks nothing when they are known to fit. Of what
 	// a person should know it tells warn, which may be nil.
-	Fit(ctx context.Context, table string, schema *Schema, warn func(error)) error
+	Configure(ctx context.Context, table string, schema *Schema, warn func(error)) error
 }
 
 // ErrCounted says that the partitions were counted before under the same name.

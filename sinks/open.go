@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/reportferry/reportferry/internal/rooted"
 )
 
 // An Opener opens the sink that a URL names. It is listed under the schemes of its URLs.
@@ -26,9 +28,10 @@ func Open(ctx context.Context, rawURL string, openers map[string]Opener) (Sink, 
 	return open(ctx, rawURL)
 }
 
-// Redact removes from a URL what may be secret: user name, password, query and fragment.
+// Redact removes from a URL what may be secret: user name, password, query and fragment. A folder that a config names by a relative path is
+// named as it is there.
 func Redact(rawURL string) string {
-	u, err := url.Parse(rawURL)
+	u, err := url.Parse(rooted.Written(rawURL))
 	if err != nil {
 		scheme, _, _ := strings.Cut(rawURL, ":")
 		return scheme + ":..."

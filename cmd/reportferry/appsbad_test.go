@@ -54,7 +54,7 @@ func TestAppsBadInput(t *testing.T) {
 		{"a secret in the file", in(`"${PW}"`, "zz-secret"), nil, "want a reference, never the secret itself"},
 		{"a secret that isn't set", in("${PW}", "${NO_SUCH_NAME}"), nil, "environment variable NO_SUCH_NAME is not set"},
 		{"a secret's file that isn't there", in("${PW}", "${file:nothing}"), nil, "nothing: no such file"},
-		{"a secret's file of 10 MB", in("${PW}", "${file:big}"), nil, "file big has more than 65536 bytes"},
+		{"a secret's file of 10 MB", in("${PW}", "${file:big}"), nil, "big has more than 65536 bytes"},
 		{"a header in a secret", in("${PW}", "${file:crlf}"), nil, "file crlf holds a control character"},
 		{"an empty secret", in("${PW}", "${file:empty}"), nil, "file empty is not set, or empty"},
 		{"a secret of other bytes", in("${PW}", "${file:binary}"), nil, "isn't UTF-8"},

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"math/rand/v2"
 	"net/http"
@@ -60,6 +61,41 @@ func openWarehouse(t *testing.T, s *service, days int, lease string, o bqtest.Op
 	w := &warehouse{Server: server, place: newPlace(t, s, days, 2, lease), url: "bigquery://proj/ds?location=EU&endpoint=" + at + query}
 	w.edit(t, "sinks: [file://"+w.dir+"/out]", "sinks: [\""+w.url+"\"]")
 	return w
+}
+
+// A rebaseline that the warehouse's table can't take writes nothing, in the warehouse or in the ledger: the table goes on under the
+// config that it had, whatever else is asked for afterwards.
+func TestARebaselineThatDoesntFit(t *testing.T) {
+	slow.Test(t)
+	s := startService(t)
+	w := newWarehouse(t, s, 5, living)
+	if out, code := w.run("run"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	rows, err := w.Rows(warehouseTable)
+	check(t, err)
+	recorded := w.recorded()
+	good, err := os.ReadFile(filepath.Join(w.dir, "reportferry.yml"))
+	check(t, err)
+	w.edit(t, "currency: USD", "currency: EUR\n    bigquery: {cluster_by: [network]}")
+	out, code := w.run("run", "--rebaseline")
+	if code == 0 || !strings.Contains(out, "it is clustered by") || !strings.Contains(out, "Nothing was changed") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if now := w.recorded(); !maps.Equal(now, recorded) {
+		t.Errorf("the ledger has\n%v\nand had\n%v", now, recorded)
+	}
+	if out, code := w.run("run"); code != 2 || !strings.Contains(out, "run --rebaseline") {
+		t.Errorf("under the new config: exit code %d: %s", code, out)
+	}
+	check(t, os.WriteFile(filepath.Join(w.dir, "reportferry.yml"), good, 0o600))
+	out, code = w.run("run")
+	if code != 0 || strings.Contains(out, "written") && !strings.Contains(out, "written 0") {
+		t.Errorf("under its own config: exit code %d: %s", code, out)
+	}
+	if now, err := w.Rows(warehouseTable); err != nil || !slices.EqualFunc(now, rows, slices.Equal) {
+		t.Errorf("%d rows are there, and %d were: %v", len(now), len(rows), err)
+	}
 }
 
 // edit changes the config.

@@ -84,6 +84,8 @@ partition is replaced whole or not at all; doing it twice equals doing it once.
 
 REPORTFERRY_CONFIG, REPORTFERRY_LOG_FORMAT, REPORTFERRY_LOG_LEVEL and
 REPORTFERRY_DEADLINE are the defaults of the flags of these names.
+REPORTFERRY_ROOT is the folder to which the config's relative paths are
+relative, in place of the config's own folder.
 
 ` + exit.Help(),
 		SilenceUsage:  true,

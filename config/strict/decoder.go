@@ -30,6 +30,15 @@ type Decoder struct {
 // File is what errors call the file.
 func (d *Decoder) File() string { return d.opts.File }
 
+// Env is the value of an environment variable; empty: it isn't set.
+func (d *Decoder) Env(name string) string {
+	if d.opts.Env == nil {
+		return ""
+	}
+	value, _ := d.opts.Env(name)
+	return value
+}
+
 // Fail notes a mistake at a node.
 func (d *Decoder) Fail(n Node, format string, args ...any) {
 	if !d.unfilled[d.resolve(n)] {

@@ -126,7 +126,7 @@ func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 }
 
 // mostNamed is how many keys a message lists.
-const mostNamed = 15
+const mostNamed = 16
 
 // unknown is the message about a key that no field has.
 func (o Object) unknown(key string) string {

@@ -95,10 +95,12 @@ func (d *Decoder) shownMapping(n Node, redact func(string) string) any {
 			continue
 		}
 		if f.Note != nil {
-			s.Note = f.Note()
+			if s.Note = f.Note(); s.Note == fmt.Sprint(s.Value) {
+				s.Note = ""
+			}
 		}
 		if redacted {
-			s.Note = "without what may be secret"
+			s.Note = strings.TrimPrefix(s.Note+"; without what may be secret", "; ")
 		}
 		all = append(all, s)
 	}

@@ -1,7 +1,7 @@
 """Runs of reportferry as DAGs of Airflow 3. Copy this file into the folder of DAGs, and set where the program finds its config:
 
     RF_PROGRAM           the program; default: reportferry
-    REPORTFERRY_CONFIG   its config; default: reportferry.yml in the worker's folder
+    REPORTFERRY_CONFIG   its config, to whose folder its relative paths are relative; default: reportferry.yml in the worker's folder
     RF_JOB               the job that reportferry_day fetches; default: the first DAG alone
 
 reportferry_nightly does what is due, of all jobs. reportferry_day fetches the day of its logical date, so that

@@ -30,7 +30,7 @@ var layers = []layer{
 
 	{"config/strict", []string{"internal/catalog"}, nil}, // YAML with positions: nothing of jobs or the service
 	{"config/strict/*", []string{"config/strict"}, nil},
-	{"config", []string{"config/strict", "internal/catalog", "internal/dateform"}, []string{"config/strict/stricttest"}},
+	{"config", []string{"config/strict", "internal/catalog", "internal/dateform", "internal/rooted"}, []string{"config/strict/stricttest"}},
 	{"config/draft", []string{"config"}, nil}, // writes what config reads
 	{"config/preset", []string{"config/draft"}, []string{"config"}},
 	{"config/*", []string{"config/strict", "internal/catalog"}, []string{"config/strict/stricttest"}},
@@ -56,8 +56,8 @@ var layers = []layer{
 		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/slugs", "jobs/state", "jobs/status", "sinks", "internal/*", "internal/telemetry/step",
 	}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 
-	{"sinks", nil, proving},
-	{"sinks/*", []string{"internal/disk", "sinks"}, append([]string{"internal/views"}, proving...)},
+	{"sinks", []string{"internal/rooted"}, proving},
+	{"sinks/*", []string{"internal/disk", "internal/rooted", "sinks"}, append([]string{"internal/views"}, proving...)},
 	{"sinks/bqsink/bqtest", []string{"internal/faults"}, nil}, // never a writer of ours: it reads Parquet with another library
 
 	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
@@ -73,6 +73,7 @@ var layers = []layer{
 	{"internal/console/*", []string{"jobs/ledger", "jobs/outbox", "jobs/refresh", "sinks"}, nil},
 	{"internal/dateform", nil, nil},
 	{"internal/disk", nil, nil},
+	{"internal/rooted", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
 	{"internal/emulator", []string{"internal/emulator/*", "internal/faults"}, nil},
 	// Its parts leave each other alone, but for the facts that all of them are about. Their tests ask the whole emulator.

@@ -24,6 +24,7 @@ type incident struct {
 	By      string    `json:"by"`                // which process: its run, and a mark that no other has
 	Told    []string  `json:"told,omitempty"`    // which receivers have it
 	Seen    []string  `json:"seen,omitempty"`    // which have been told that it began
+	Records []string  `json:"records,omitempty"` // that it is about, as in Trouble
 }
 
 // over is how long the end of an incident is remembered, so that a slow process doesn't tell of it again.
@@ -62,9 +63,19 @@ type edit struct {
 	changed bool
 }
 
-// forget drops what has long been over.
+// forget drops what has long been over, and records that are there no more: of one that is there, nobody shall hear again.
 func (e *edit) forget() {
-	kept := slices.DeleteFunc(e.page.Incidents, func(i incident) bool { return i.Kind == resolved && e.Now.Sub(i.At) > over })
+	known := !slices.Contains(e.Jobs, e.page.Job) // those that there are aren't known
+	there := map[string]bool{}
+	for _, t := range e.Troubles {
+		for _, r := range t.Records {
+			there[r] = there[r] || t.Job == e.page.Job && t.Reason == e.page.Reason
+		}
+	}
+	kept := slices.DeleteFunc(e.page.Incidents, func(i incident) bool {
+		stands := i.Records != nil && known || slices.ContainsFunc(i.Records, func(r string) bool { return there[r] })
+		return i.Kind == resolved && e.Now.Sub(i.At) > over && !stands
+	})
 	e.changed = len(kept) != len(e.page.Incidents)
 	e.page.Incidents = kept
 }
@@ -81,23 +92,30 @@ func (e *edit) follow(at int, kind string) {
 
 // meet finds the incident that a trouble belongs to, or begins one.
 func (e *edit) meet(t Trouble) {
-	known := false
-	for at, i := range e.page.Incidents {
-		if i.Kind != resolved && t.joins(i.From, i.Through) {
-			known = true
-			e.goOn(at, t)
+	id, known := t.From, false
+	if t.Records != nil {
+		t = e.fresh(t)
+		if known = t.Records == nil; !known {
+			id = t.Records[0]
+		}
+	} else {
+		for at, i := range e.page.Incidents {
+			if i.Kind != resolved && i.Records == nil && t.joins(i.From, i.Through) {
+				known = true
+				e.goOn(at, t)
+			}
 		}
 	}
 	if known {
 		return
 	}
-	at := slices.IndexFunc(e.page.Incidents, func(i incident) bool { return i.ID == t.From })
+	at := slices.IndexFunc(e.page.Incidents, func(i incident) bool { return i.ID == id })
 	if at < 0 {
 		at = len(e.page.Incidents)
-		e.page.Incidents = append(e.page.Incidents, incident{ID: t.From})
+		e.page.Incidents = append(e.page.Incidents, incident{ID: id})
 	}
 	i := &e.page.Incidents[at] // it is new, or was over and is back
-	i.From, i.Through, i.Seen = t.From, t.through(), nil
+	i.From, i.Through, i.Seen, i.Records = t.From, t.through(), nil, t.Records
 	e.going[at] = t
 	if e.Shared[t.Job] && t.Reason == Stale { // who is at work on it is sooner done than anybody could help
 		e.follow(at, suspected)

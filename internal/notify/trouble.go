@@ -29,6 +29,11 @@ type Trouble struct {
 	Count         int    // of partitions, or units
 	What          string // in words, such as the worst difference; it may be empty
 	Do            string // the command to type
+
+	// Records names what is told of once each, where that isn't days: contents of partitions, ascending, such as
+	// 2026-01-31@2026-03-01T06:00:00Z. Another content of the same day is something else.
+	Records []string
+	Past    bool // it has happened and doesn't go on: with Records, it is over once all have heard of it
 }
 
 // about names the range for people.

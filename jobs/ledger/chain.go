@@ -140,7 +140,7 @@ func (t *Table) readLoose(ctx context.Context, keys []string, within func(civil.
 			}
 			var damaged *DamagedError
 			if errors.As(err, &damaged) && o.number < newest[o.first] && weekOf(o.first) != o.first {
-				damaged.Past = true
+				damaged.Lacks = lacksHistory
 			}
 			return err
 		})

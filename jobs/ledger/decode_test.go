@@ -101,7 +101,7 @@ func TestDecodeEntriesKnowsAllFields(t *testing.T) {
 	e.Accepted = &Acceptance{e.Fetched, "a day without ads", true}
 	e.HeldBack = &HeldBack{"why", "run", e.Fetched, e.Since, 2, 7, map[string]string{"cost": "1.5"}, e.Accepted}
 	for v, i := reflect.ValueOf(e), 0; i < v.NumField(); i++ {
-		if v.Field(i).IsZero() {
+		if v.Field(i).IsZero() && v.Type().Field(i).Tag.Get("json") != "-" {
 			t.Errorf("the test's record lacks %s", v.Type().Field(i).Name)
 		}
 	}

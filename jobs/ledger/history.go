@@ -14,6 +14,33 @@ import (
 // brought the same content are one record: Since, Run and Reason are of the first of them, all else of the last. Planning never
 // reads history.
 func (t *Table) History(ctx context.Context, from, until civil.Date) ([]Record, error) {
+	history, err := t.between(ctx, from, until)
+	if err != nil {
+		return nil, err
+	}
+	return history, t.meant(ctx, history)
+}
+
+// meant fills in the meanings of contents before or after which their partition had another shape.
+func (t *Table) meant(ctx context.Context, history []Record) error {
+	for i := 1; i < len(history); i++ {
+		was, is := &history[i-1], &history[i]
+		if was.Partition != is.Partition || was.Shape == is.Shape {
+			continue
+		}
+		for _, e := range []*Record{was, is} {
+			s, err := t.ShapeOf(ctx, *e)
+			if err != nil {
+				return err
+			}
+			e.Meaning = s.FingerprintID()
+		}
+	}
+	return nil
+}
+
+// between is History without what the contents mean.
+func (t *Table) between(ctx context.Context, from, until civil.Date) ([]Record, error) {
 	within := func(p civil.Date) bool {
 		return (!from.IsValid() || !p.Before(from)) && (!until.IsValid() || p.Before(until))
 	}
@@ -66,7 +93,7 @@ func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) 
 			out = append(out, e)
 		}
 	}
-	return out, nil
+	return out, t.meant(ctx, out)
 }
 
 // Brought is when the record's content was fetched first, as far as that is known.

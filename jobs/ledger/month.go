@@ -44,7 +44,7 @@ func (t *Table) month(ctx context.Context, month string) (n int, lines []Record,
 	}
 	var damaged *DamagedError
 	if errors.As(err, &damaged) {
-		damaged.Past = true
+		damaged.Lacks = lacksHistory
 	}
 	return n, lines, err
 }

@@ -82,7 +82,7 @@ type DamagedError struct {
 	Err      error
 	Gone     string // the table's folder, when the object isn't there at all though others need it
 	Cost     string // of deleting it; empty: what it recorded counts as missing and is fetched again
-	Past     bool   // it says only what partitions were before they were replaced
+	Lacks    string // of what says only what was: what is lacking once it is deleted, because nothing is fetched again
 }
 
 func (e *DamagedError) Error() string {
@@ -93,9 +93,9 @@ func (e *DamagedError) Error() string {
 	if e.Cost != "" {
 		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy; don't delete it: %s", e.Location, e.Err, e.Cost)
 	}
-	if e.Past {
-		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy, or, when there is none, delete it: the history of "+
-			"the table then lacks what it held, and its partitions stay as they are", e.Location, e.Err)
+	if e.Lacks != "" {
+		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy, or, when there is none, delete it: %s",
+			e.Location, e.Err, e.Lacks)
 	}
 	return fmt.Sprintf("ledger: %s is damaged: %v; inspect it (it is one line of JSON) and restore it from a copy, or "+
 		"delete it: what it recorded then counts as missing and is fetched again", e.Location, e.Err)
@@ -115,6 +115,9 @@ func (l *Ledger) read(ctx context.Context, key string, content any) error {
 	}
 	return nil
 }
+
+// lacksHistory is what is lacking without an object of a table's history.
+const lacksHistory = "the history of the table then lacks what it held, and its partitions stay as they are"
 
 // callTimeout bounds one call to the store, including the retries of its client. Some clients retry 503 for ever, and a
 // connection can be silent for as long; the ledger's objects are small, so a minute is plenty.

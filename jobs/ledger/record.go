@@ -40,6 +40,9 @@ type Record struct {
 	Scope    string      `json:"scope,omitempty"`     // ID of the apps that the token showed; empty: it isn't known
 	HeldBack *HeldBack   `json:"held_back,omitempty"` // the newest answer, when it must not replace these rows; all else is of the fetch before
 	Accepted *Acceptance `json:"accepted,omitempty"`  // why an answer was published that would have been held back
+
+	// Meaning is the ID of the shape's fingerprint, in a history in which the content before or after has another shape; else empty.
+	Meaning string `json:"-"`
 }
 
 // Records are the newest records of a table, by partition.

@@ -19,6 +19,9 @@ const Replayed = "replay"
 // keepRuns is how many runs the ledger keeps.
 const keepRuns = 100
 
+// lacksRun is what is lacking without an object that tells of a run.
+const lacksRun = "the list of runs then lacks this one, and no table changes"
+
 // ExitStopped is the exit code of a run that was stopped.
 const ExitStopped = 130
 
@@ -70,44 +73,52 @@ func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 // ForgetRun drops the record of a run that must not count, such as one under a wrong clock.
 func (l *Ledger) ForgetRun(ctx context.Context, id string) error { return l.drop(ctx, runKey(id)) }
 
-// Runs are the newest n runs, the newest first. Damaged records are errors, and hide no others. One that isn't there any more was
-// dropped by a run that has just ended.
-func (l *Ledger) Runs(ctx context.Context, n int) ([]Run, error) {
+// Runs are the newest n runs that can be read, the newest first. Damaged records among them are errors, each a *DamagedError. One that
+// isn't there any more was dropped by a run that has just ended.
+func (l *Ledger) Runs(ctx context.Context, n int) (runs []Run, err error) {
 	keys, err := l.list(ctx, "runs/")
 	if err != nil {
 		return nil, err
 	}
-	keys = keys[max(0, len(keys)-n):]
 	slices.Reverse(keys)
-	runs, unread := make([]Run, len(keys)), make([]error, len(keys))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(readers)
-	for i, key := range keys {
-		g.Go(func() error {
-			var damaged *DamagedError
-			unread[i] = l.read(ctx, key, &runs[i])
-			if errors.As(unread[i], &damaged) || isNotFound(unread[i]) {
+	var damaged []error
+	for len(runs) < n && len(keys) > 0 {
+		some := keys[:min(len(keys), n-len(runs))]
+		keys = keys[len(some):]
+		read, unread := make([]Run, len(some)), make([]error, len(some))
+		g, within := errgroup.WithContext(ctx)
+		g.SetLimit(readers)
+		for i, key := range some {
+			g.Go(func() error {
+				var of *DamagedError
+				unread[i] = l.read(within, key, &read[i])
+				switch {
+				case errors.As(unread[i], &of):
+					of.Lacks = lacksRun
+				case !isNotFound(unread[i]):
+					return unread[i]
+				}
 				return nil
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return nil, err
+		}
+		for i, r := range read {
+			if unread[i] == nil {
+				runs = append(runs, r)
+			} else if !isNotFound(unread[i]) {
+				damaged = append(damaged, unread[i])
 			}
-			return unread[i]
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	read := runs[:0]
-	for i, r := range runs {
-		if unread[i] == nil {
-			read = append(read, r)
 		}
 	}
-	return read, errors.Join(slices.DeleteFunc(unread, isNotFound)...)
+	return runs, errors.Join(damaged...)
 }
 
-// LastRun is the newest run; false when there is none.
+// LastRun is the newest run that can be read; false when there is none.
 func (l *Ledger) LastRun(ctx context.Context) (Run, bool, error) {
 	runs, err := l.Runs(ctx, 1)
-	if err != nil || len(runs) == 0 {
+	if _, err = LeftOut(err); err != nil || len(runs) == 0 {
 		return Run{}, false, err
 	}
 	return runs[0], true, nil

@@ -83,6 +83,17 @@ func (s Shape) meanings(now Shape) (diffs []string) {
 	return diffs
 }
 
+// Turned says in few words what else the numbers of now mean than those of s: of currencies alone, USD -> EUR.
+func (s Shape) Turned(now Shape) string {
+	var diffs []string
+	for _, key := range keysOf(s.Fingerprint, now.Fingerprint) {
+		if was, is := s.Fingerprint[key], now.Fingerprint[key]; was != is {
+			diffs = append(diffs, strings.TrimPrefix(fmt.Sprintf("%s %s -> %s", key, was, is), "currency "))
+		}
+	}
+	return strings.Join(diffs, "; ")
+}
+
 // differences says, for people, how the meaning of now differs from that of s.
 func (s Shape) differences(now Shape) []string {
 	diffs := s.meanings(now)

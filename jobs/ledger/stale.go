@@ -3,10 +3,12 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"cloud.google.com/go/civil"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -113,11 +115,22 @@ func (t *Table) Stale(ctx context.Context, now Shape) (map[string]Stale, error) 
 	return stale, nil
 }
 
-// LastShape is the shape of the record fetched last; false when there is no record.
+// LastShape is the shape of the record fetched last; false when there is no record. It says what the table means, and what is in doubt
+// has no say in that: whether anything of it was put isn't known. Where all is in doubt, it is what was recorded before that.
 func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
-	var last Record
 	t.mu.Lock()
-	for _, e := range t.entries {
+	records := slices.Collect(maps.Values(t.entries))
+	t.mu.Unlock()
+	all := len(records)
+	records = slices.DeleteFunc(records, func(e Record) bool { return e.State == Publishing })
+	if all > 0 && len(records) == 0 {
+		var err error
+		if records, err = t.History(ctx, civil.Date{}, civil.Date{}); err != nil {
+			return Shape{}, false, err
+		}
+	}
+	var last Record
+	for _, e := range records {
 		// Rows that were kept have the shape they had before, however late somebody tried to replace them.
 		newer := e.Fetched.After(last.Fetched)
 		if kept, lastKept := e.State == Kept, last.State == Kept; kept != lastKept {
@@ -127,12 +140,14 @@ func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
 			last = e
 		}
 	}
-	t.mu.Unlock()
 	if last.Seq == 0 {
 		return Shape{}, false, nil
 	}
-	shapes, err := t.Shapes(ctx) // all at once, because whoever asks for the last one asks for the others too
-	return shapes[last.Shape], err == nil, err
+	if _, err := t.Shapes(ctx); err != nil { // all at once, because whoever asks for the last one asks for the others too
+		return Shape{}, false, err
+	}
+	s, err := t.ShapeOf(ctx, last)
+	return s, err == nil, err
 }
 
 // ShapeOf is the shape of any record of the table, of its history too.

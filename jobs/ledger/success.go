@@ -16,12 +16,29 @@ type Past struct {
 	Success map[string]time.Time // by job, its last; of jobs that haven't succeeded since older versions, Runs alone tell
 }
 
-// Past reads the newest n runs, and the last success of every job. With an error it gives what could be read.
+// Past reads the newest n runs, and the last success of every job. With an error it gives what could be read: see LeftOut.
 func (l *Ledger) Past(ctx context.Context, n int) (p Past, err error) {
 	runs, unread := l.Runs(ctx, n)
 	p.Runs = runs
 	p.Success, err = l.successes(ctx, "")
 	return p, errors.Join(unread, err)
+}
+
+// LeftOut tells apart the damaged objects that Past, Runs and LastSuccess go on without, and the error that they can't go on with.
+func LeftOut(err error) (damaged []*DamagedError, failed error) {
+	var one *DamagedError
+	joined, several := err.(interface{ Unwrap() []error }) //nolint:errorlint // what was joined is wanted, not what is below
+	switch {
+	case !errors.As(err, &one):
+		return nil, err
+	case !several:
+		return []*DamagedError{one}, nil
+	}
+	for _, e := range joined.Unwrap() {
+		more, fatal := LeftOut(e)
+		damaged, failed = append(damaged, more...), errors.Join(failed, fatal)
+	}
+	return damaged, failed
 }
 
 // LastSuccess is when a job last ended a run without a failure; zero: never, or only under older versions.
@@ -68,17 +85,19 @@ func (l *Ledger) successes(ctx context.Context, below string) (map[string]time.T
 		return nil, err
 	}
 	last := map[string]time.Time{}
+	var damaged []error
 	for _, key := range keys {
 		job, name, _ := strings.Cut(strings.TrimPrefix(key, successes), "/")
 		at, err := time.Parse(successTime, strings.TrimSuffix(name, ".json"))
 		if err != nil {
-			return nil, &DamagedError{Location: l.location(key), Err: fmt.Errorf("its name should be a time: %w", err)}
+			damaged = append(damaged, &DamagedError{Location: l.location(key), Err: fmt.Errorf("its name should be a time: %w", err), Lacks: lacksRun})
+			continue
 		}
 		if at.After(last[job]) {
 			last[job] = at
 		}
 	}
-	return last, nil
+	return last, errors.Join(damaged...)
 }
 
 // saveSuccesses notes which jobs succeeded in a run that is over. Each success is an object of its own that is never

@@ -2,6 +2,9 @@ package ledger
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -62,8 +65,23 @@ func TestLastSuccessNeverGoesBack(t *testing.T) {
 		}
 		want("a", 30+4*keepSuccesses-1)
 		check(t, l.bucket.WriteAll(ctx, "successes/a/late.json", nil, nil))
-		if _, err := l.Past(ctx, 0); err == nil {
-			t.Error("a name that is no time is read")
+		check(t, l.bucket.WriteAll(ctx, "runs/damaged.json", []byte("{}\n"), nil))
+		past, err := l.Past(ctx, 3)
+		damaged, failed := LeftOut(err)
+		var texts []string
+		for _, d := range damaged {
+			texts = append(texts, d.Error())
+		}
+		text := strings.Join(texts, "\n")
+		if failed != nil || len(damaged) != 2 || len(past.Runs) != 3 || past.SuccessOf("a") == nil || past.SuccessOf("b") == nil {
+			t.Errorf("%d left out, %v; %d runs, %v", len(damaged), failed, len(past.Runs), past.Success)
+		}
+		if !strings.Contains(text, "successes/a/late.json") || !strings.Contains(text, "runs/damaged.json") || strings.Contains(text, "fetched again") {
+			t.Errorf("what is left out:\n%s", text)
+		}
+		away := fmt.Errorf("%w: list: %w", ErrBucket, errors.New("no answer"))
+		if damaged, failed := LeftOut(errors.Join(errors.Join(err), away)); len(damaged) != 2 || !errors.Is(failed, ErrBucket) || failed.Error() != away.Error() {
+			t.Errorf("of a bucket that doesn't answer: %d left out, %v", len(damaged), failed)
 		}
 	})
 }

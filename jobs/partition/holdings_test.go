@@ -231,7 +231,7 @@ func TestATableThatOthersChanged(t *testing.T) {
 				}
 				s.asked()
 				var said bytes.Buffer
-				table, err := Open(t.Context(), Options{Ledger: l, Name: "installs", Targets: []ledger.Target{target}, Log: slog.New(slog.NewTextHandler(&said, nil))})
+				table, err := Open(t.Context(), Options{Ledger: l, Name: "installs", Run: "r", Targets: []ledger.Target{target}, Log: slog.New(slog.NewTextHandler(&said, nil))})
 				check(t, err)
 				changed, err := table.Look(t.Context())
 				check(t, err)
@@ -389,7 +389,7 @@ type fitted struct {
 	fits []time.Duration
 }
 
-func (s *fitted) Fit(_ context.Context, _ string, schema *sinks.Schema, _ func(error)) error {
+func (s *fitted) Configure(_ context.Context, _ string, schema *sinks.Schema, _ func(error)) error {
 	s.fits = append(s.fits, schema.Expiration)
 	return nil
 }

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -85,6 +86,8 @@ func (t *Table) recount(ctx context.Context, target ledger.Target, entries ledge
 	switch counter, ok := target.Sink.(sinks.Counter); {
 	case !ok || !l.table.Table || once != "" && t.expects(entries, target):
 		return nil
+	case once != "" && t.o.Run == "": // a plan that nobody carries out leaves the day's count to a run
+		return errors.New("a run counts them once a day")
 	case l.table.Rows == 0:
 		l.counted = true
 		t.keep(target, l)
@@ -290,8 +293,8 @@ func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 // fit brings the settings of the targets' tables to the schema, which a put would have done. That can wait, so that a failure is told only.
 func (t *Table) fit(ctx context.Context, schema *sinks.Schema, warn func(error)) {
 	for _, target := range t.o.Targets {
-		if sink, ok := target.Sink.(sinks.Fitter); ok {
-			if err := sink.Fit(ctx, t.Name(), schema, warn); err != nil && ctx.Err() == nil {
+		if sink, ok := target.Sink.(sinks.Configurer); ok {
+			if err := sink.Configure(ctx, t.Name(), schema, warn); err != nil && ctx.Err() == nil {
 				warn(err)
 			}
 		}

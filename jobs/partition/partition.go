@@ -25,6 +25,7 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // Options describe a table on its way from a kind's answers to its sinks.
@@ -53,8 +54,9 @@ type Table struct {
 
 	worked atomic.Bool // a window was taken, under its claim
 
-	mu   sync.Mutex
-	seen map[string]listing // by the target's identity: what it showed when it was looked at
+	mu     sync.Mutex
+	seen   map[string]listing       // by the target's identity: what it showed when it was looked at
+	fitted map[string]*sinks.Schema // by the same: which schema its table can take
 }
 
 // Open reads what the ledger holds of a table. It doesn't ask the targets for anything; Look does.
@@ -63,7 +65,7 @@ func Open(ctx context.Context, o Options) (*Table, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	t, err := o.Ledger.Table(ctx, o.Name)
-	return &Table{Table: t, o: o, seen: map[string]listing{}}, err
+	return &Table{Table: t, o: o, seen: map[string]listing{}, fitted: map[string]*sinks.Schema{}}, err
 }
 
 // StillDue reads what other processes have recorded since the plan was made. It gives the window without that and without what no

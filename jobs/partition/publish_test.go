@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,52 @@ func TestPublishPutsOnlyWhatChanged(t *testing.T) {
 	}
 	if e := p.recorded(); e.Hash != "A" || e.Rows != 5 || len(e.Receipts) != 1 || e.Receipts[0].Sink != "s" {
 		t.Errorf("recorded %+v", e)
+	}
+}
+
+// fussy is a sink whose table takes only parts of some schema.
+type fussy struct {
+	*shelf
+	takes *sinks.Schema
+	asked int
+}
+
+func (f *fussy) Takes(_ context.Context, _ string, s *sinks.Schema) error {
+	if f.asked++; s != f.takes {
+		return errors.New("the table doesn't fit")
+	}
+	return nil
+}
+
+// A part that a sink's table can't take leaves no trace, in any sink or in the ledger. What fits is asked once.
+func TestPublishWhatDoesntFit(t *testing.T) {
+	plain, table := newShelf(), &fussy{shelf: newShelf(), takes: &sinks.Schema{}}
+	p := newPublisher(t, ledger.Target{Name: "plain", Sink: plain}, ledger.Target{Name: "table", Store: "table", Sink: table})
+	first, second := date("2026-01-01"), date("2026-01-02")
+	publish := func(to *Table, day civil.Date, hash string, schema *sinks.Schema) (ledger.State, error) {
+		base, _ := to.Record(day)
+		state, _, err := to.Publish(t.Context(), p.claim, Publication{Base: base, Part: sinks.Part{Table: "installs", Partition: day, Rows: 1, Hash: hash, Schema: schema}})
+		return state, err
+	}
+	to := openAt(t, p.ledger, p.target...)
+	for _, day := range []civil.Date{first, second} {
+		if state, err := publish(to, day, "A", table.takes); err != nil || state != ledger.Written {
+			t.Errorf("%s: %s %v", day, state, err)
+		}
+	}
+	if table.asked != 1 {
+		t.Errorf("asked %d times", table.asked)
+	}
+	was := openAt(t, p.ledger).Records()
+	var refused *SinkError
+	if _, err := publish(to, first, "B", &sinks.Schema{}); !errors.As(err, &refused) || err.Error() != "put installs/dt=2026-01-01 to table: the table doesn't fit" {
+		t.Errorf("another schema: %v", err)
+	}
+	if now := openAt(t, p.ledger).Records(); !reflect.DeepEqual(now, was) {
+		t.Errorf("recorded is\n%+v\nand was\n%+v", now, was)
+	}
+	if plain.puts != 2 || table.puts != 2 || plain.visible[first] != "A" {
+		t.Errorf("%d and %d puts", plain.puts, table.puts)
 	}
 }
 

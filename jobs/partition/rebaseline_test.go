@@ -49,8 +49,15 @@ func TestInterruptedRebaseline(t *testing.T) {
 	if got := due(false); got != "2025-12-28 01-01=rebaseline 01-02=rebaseline 01-03=rebaseline\n" {
 		t.Errorf("before: %s", got)
 	}
-	record(1, now, ledger.Publishing) // its put was cut
-	check(t, ledger.CheckShape("installs", last(), now))
+	record(1, now, ledger.Publishing) // its put was cut, or refused: the table still is what it was, under its own config too
+	check(t, ledger.CheckShape("installs", last(), old))
+	if err := ledger.CheckShape("installs", last(), now); !errors.Is(err, ledger.ErrRefused) {
+		t.Errorf("what is in doubt has a say in the meaning: %v", err)
+	}
+	record(0, now, ledger.Publishing)
+	record(2, now, ledger.Publishing)
+	check(t, ledger.CheckShape("installs", last(), old)) // all is in doubt, and it is what it was before
+	record(2, old, ledger.Written)
 	record(1, now, ledger.Written)
 	record(0, old, ledger.Kept) // an empty answer kept the old rows
 	check(t, ledger.CheckShape("installs", last(), now))

@@ -52,6 +52,15 @@ func TestCalendar(t *testing.T) {
 		t.Errorf("%d partitions have moved and were left, want 1", in.Standing.Left)
 	}
 
+	r.Start = date("2026-01-05") // a backfill to 2025-12-30 and 2026-01-01 to 04 went before
+	var pieces []string
+	for _, piece := range Pieces(r.Period, Inspect(now, "j", r, done, ledger.Past{}).Calendar) {
+		pieces = append(pieces, fmt.Sprintf("%s %s %d", piece.From, piece.Through, piece.Partitions))
+	}
+	if got := strings.Join(pieces, ", "); got != "2025-12-30 2025-12-30 1, 2026-01-01 2026-01-11 11" {
+		t.Errorf("pieces: %s", got)
+	}
+
 	r.Period = Whole
 	if all := Inspect(now, "j", r, nil, ledger.Past{}).Calendar; len(all) != 1 || all[0].Condition != Absent {
 		t.Errorf("of a table without dates: %+v", all)

@@ -22,7 +22,7 @@ type Change struct {
 	Before    time.Time  `json:"before"` // when the old number was fetched last
 	Now       time.Time  `json:"now"`    // when the new one was fetched first
 	Run       string     `json:"run"`    // that brought it
-	Metric    string     `json:"metric"` // or RowCount
+	Metric    string     `json:"metric"` // or RowCount, or Rebaseline
 	Was       string     `json:"was"`    // exact decimals, without zeros at the end
 	Is        string     `json:"is"`
 	Delta     string     `json:"delta"` // Is less Was
@@ -32,16 +32,13 @@ type Change struct {
 
 // Changes derives what has moved from a table's history, in its order and by metric. A partition's first content is no change. A sum
 // that only one of two contents has is one when the other has no rows; else its column came or went. Rows that changed although no
-// sum did are a change of RowCount by 0.
+// sum did are a change of RowCount by 0. Contents of different meanings aren't compared: see Rebaselined.
 func Changes(history []ledger.Record) (out []Change) {
-	for i, is := range history {
-		if i == 0 || history[i-1].Partition != is.Partition {
+	for was, is := range successive(history) {
+		if rebaselined(was, is) {
 			continue
 		}
-		was := history[i-1]
-		c := Change{
-			Partition: is.Partition, Seq: is.Seq, Before: was.Fetched, Now: is.Brought(), Run: is.Run, Reason: is.Reason, Finality: was.Finality,
-		}
+		c := changeOf(was, is)
 		before := len(out)
 		a, b := Numbers(was), Numbers(is)
 		for _, metric := range names(a, b) {

@@ -67,3 +67,21 @@ func TestChanges(t *testing.T) {
 		t.Errorf("changes:%s", text)
 	}
 }
+
+// Contents of different meanings aren't compared, and are told apart. A column that was added changes no meaning.
+func TestRebaselined(t *testing.T) {
+	var history []ledger.Record
+	for i, of := range []struct{ shape, meaning, cost string }{{"a", "", "7"}, {"a", "usd", "8"}, {"b", "eur", "6"}, {"c", "eur", "5"}, {"c", "", "5.5"}} {
+		history = append(history, ledger.Record{
+			Partition: date("2026-03-01"), Seq: i + 1, Rows: 1, Shape: of.shape, Meaning: of.meaning, Sums: map[string]string{"cost": of.cost}, Hash: of.cost, State: ledger.Written,
+			Fetched: time.Date(2026, 3, 2+i, 6, 0, 0, 0, time.UTC),
+		})
+	}
+	var got []string
+	for _, c := range append(Changes(history), Rebaselined(history)...) {
+		got = append(got, strings.Join([]string{c.Metric, c.Was, c.Is, c.Delta, c.Now.Format("02")}, " "))
+	}
+	if want := "cost 7 8 1 03, cost 6 5 -1 05, cost 5 5.5 0.5 06, rebaseline a b  04"; strings.Join(got, ", ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+	}
+}

@@ -73,6 +73,7 @@ func (s Tables) behind(ctx context.Context, newest time.Time) (bool, error) {
 		return false, nil
 	}
 	success, err := s.Ledger.LastSuccess(ctx, s.Job)
+	_, err = ledger.LeftOut(err)
 	return success.Before(newest), err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gocloud.dev/blob"
 
+	"github.com/reportferry/reportferry/internal/rooted"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -30,7 +31,7 @@ func identity(bucket *blob.Bucket, rawURL string, key keyTemplate) string {
 
 func place(bucket *blob.Bucket, rawURL string) (string, url.Values) {
 	q := url.Values{}
-	u, err := url.Parse(rawURL)
+	u, err := url.Parse(rooted.Written(rawURL))
 	if err != nil {
 		return sinks.Redact(rawURL), q
 	}

@@ -79,8 +79,8 @@ func days(d time.Duration) string {
 	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
 
-// Fit does what a put does with the settings of a table that is there.
-func (s *Sink) Fit(ctx context.Context, table string, schema *sinks.Schema, warn func(error)) error {
+// Configure does what a put does with the settings of a table that is there.
+func (s *Sink) Configure(ctx context.Context, table string, schema *sinks.Schema, warn func(error)) error {
 	name := sinks.Flat(table)
 	k := s.tables.of(name)
 	if err := k.take(ctx); err != nil {
@@ -92,7 +92,7 @@ func (s *Sink) Fit(ctx context.Context, table string, schema *sinks.Schema, warn
 		return nil
 	}
 	if _, err := s.ensure(ctx, name, schema, warn); err != nil {
-		return fmt.Errorf("fit %s in %s: %w", name, s.url, err)
+		return fmt.Errorf("configure %s in %s: %w", name, s.url, err)
 	}
 	return nil
 }

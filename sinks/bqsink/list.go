@@ -27,8 +27,7 @@ func (s *Sink) List(ctx context.Context, table string) ([]sinks.Object, error) {
 	}
 	have, err := s.getTable(ctx, name)
 	if hasStatus(err, http.StatusNotFound) {
-		s.tables.forget(name)
-		return nil, nil
+		return nil, s.tables.saw(ctx, name, nil)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list %s in %s: %w", name, s.url, s.explain(err))
@@ -45,14 +44,14 @@ func (s *Sink) List(ctx context.Context, table string) ([]sinks.Object, error) {
 	return []sinks.Object{o}, nil
 }
 
-// saw keeps what is known of a table, which may be another one since the last look.
+// saw keeps what is known of a table, which may be another one since the last look, or gone: nil.
 func (t *tables) saw(ctx context.Context, name string, have *bigquery.TableMetadata) error {
 	k := t.of(name)
 	if err := k.take(ctx); err != nil {
 		return err
 	}
 	defer k.give()
-	k.table, k.listed = nil, have
+	k.table, k.listed, k.absent = nil, have, have == nil
 	return nil
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	_ sinks.Counter = (*Sink)(nil)
-	_ sinks.Fitter  = (*Sink)(nil)
+	_ sinks.Counter    = (*Sink)(nil)
+	_ sinks.Configurer = (*Sink)(nil)
 )
 
 const theTable = "/bigquery/v2/projects/proj/datasets/ds/tables/installs"
@@ -128,7 +128,7 @@ func fit(t *testing.T, s *Sink, expires time.Duration) (warned string) {
 	t.Helper()
 	schema := testSchema()
 	schema.Expiration = expires
-	if err := s.Fit(t.Context(), "installs", schema, func(err error) { warned += err.Error() + "\n" }); err != nil {
+	if err := s.Configure(t.Context(), "installs", schema, func(err error) { warned += err.Error() + "\n" }); err != nil {
 		t.Error(err)
 	}
 	return warned
@@ -209,7 +209,7 @@ func TestExpirationFollowsTheConfig(t *testing.T) {
 		}
 		schema := testSchema()
 		schema.Expiration, schema.RequireFilter = 7*day, true
-		if err := s.Fit(t.Context(), "installs", schema, func(error) {}); err != nil || server.Tables()["proj.ds.installs"].TimePartitioning.ExpirationMs != (7*day).Milliseconds() {
+		if err := s.Configure(t.Context(), "installs", schema, func(error) {}); err != nil || server.Tables()["proj.ds.installs"].TimePartitioning.ExpirationMs != (7*day).Milliseconds() {
 			t.Errorf("a fit: %v", err)
 		}
 		mustHold(t, server, "installs", "a")

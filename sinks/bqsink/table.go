@@ -67,6 +67,7 @@ type knownTable struct {
 	schema *sinks.Schema
 	table  *bigquery.TableMetadata // that fits the schema; nil: not known
 	listed *bigquery.TableMetadata // as List saw it; nil: it didn't, or the table was held against a schema since
+	absent bool                    // it wasn't there when it was looked up last
 }
 
 func (t *tables) of(name string) *knownTable {
@@ -92,7 +93,7 @@ func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, wa
 		return k.table, nil
 	}
 	table, err := s.agree(ctx, name, k.listed, schema, warn)
-	k.listed = nil
+	k.listed, k.absent = nil, false
 	if err != nil {
 		return nil, err
 	}

@@ -217,6 +217,49 @@ func TestPartsThatHaveNoPlace(t *testing.T) {
 	}
 }
 
+// Whether a part fits is seen without changing anything, and a put that follows needn't look again at a table that fits as it is.
+func TestTakes(t *testing.T) {
+	server := newServer(t, bqtest.Options{})
+	s := openOn(t, server, testURL)
+	p := testPart("2026-01-31", "run", "a")
+	if err := s.Takes(t.Context(), p.Table, p.Schema); err != nil || len(server.Tables()) > 0 {
+		t.Errorf("a table that isn't there: %v, %v", err, server.Tables())
+	}
+	p.Schema.Labels = map[string]string{"1st": "x"}
+	mustContain(t, s.Takes(t.Context(), p.Table, p.Schema), "a key must begin")
+	p.Schema.Labels = nil
+	mustPut(t, s, p)
+	s = openOn(t, server, testURL)
+	server.ForgetRequests()
+	if err := s.Takes(t.Context(), p.Table, p.Schema); err != nil {
+		t.Error(err)
+	}
+	mustPut(t, s, p)
+	looks := 0
+	for _, r := range server.Requests() {
+		if r.Call == "tables.get" {
+			looks++
+		}
+	}
+	if looks != 1 {
+		t.Errorf("a table that fits is looked up %d times", looks)
+	}
+	made := server.Tables()["proj.ds.installs"].Etag
+	wide := testPart("2026-01-31", "run", "a")
+	wide.Schema.Columns = append(wide.Schema.Columns, sinks.Column{Name: "more", Type: sinks.Int64})
+	if err := s.Takes(t.Context(), p.Table, wide.Schema); err != nil {
+		t.Error(err)
+	}
+	other := testPart("2026-01-31", "run", "a")
+	other.Schema.ClusterBy, other.Schema.Columns[2].Type = []string{"day"}, sinks.String
+	err := s.Takes(t.Context(), p.Table, other.Schema)
+	mustContain(t, err, "clustered by campaign")
+	mustContain(t, err, "column installs is INT64, and the job writes STRING")
+	if now := server.Tables()["proj.ds.installs"]; now.Etag != made || len(now.Schema.Fields) != 5 {
+		t.Errorf("the table was changed: %+v", now)
+	}
+}
+
 // Columns come and go; the rows of other partitions stay as they are.
 func TestColumnsComeAndGo(t *testing.T) {
 	server := newServer(t, bqtest.Options{})

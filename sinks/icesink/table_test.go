@@ -56,6 +56,36 @@ func TestCreation(t *testing.T) {
 	}
 }
 
+// Whether a part fits is seen without changing anything.
+func TestTakes(t *testing.T) {
+	at := newURL(t)
+	s, schema := openURL(t, at), testSchema()
+	if err := s.Takes(t.Context(), "installs", schema); err != nil {
+		t.Errorf("a table that isn't there: %v", err)
+	}
+	if _, err := s.load(t.Context(), "installs"); !errors.Is(err, catalog.ErrNoSuchTable) {
+		t.Errorf("the table was made: %v", err)
+	}
+	if _, err := s.ensure(t.Context(), "installs", schema, "f1"); err != nil {
+		t.Fatal(err)
+	}
+	made := load(t, s).MetadataLocation()
+	wide, other := testSchema(), testSchema()
+	wide.Columns = append(wide.Columns, sinks.Column{Name: "more", Type: sinks.Int64})
+	other.Columns[2].Type = sinks.String
+	for _, fresh := range []*Sink{s, openURL(t, at)} {
+		if err := errors.Join(fresh.Takes(t.Context(), "installs", schema), fresh.Takes(t.Context(), "installs", wide)); err != nil {
+			t.Error(err)
+		}
+		if err := fresh.Takes(t.Context(), "installs", other); err == nil || !strings.Contains(err.Error(), "column installs is long, and the job writes string") {
+			t.Errorf("another type: %v", err)
+		}
+	}
+	if now := load(t, s).MetadataLocation(); now != made {
+		t.Errorf("the table was changed: %s", now)
+	}
+}
+
 // New columns are added, and older rows read NULL; columns that are no longer written stay.
 func TestColumnsComeAndGo(t *testing.T) {
 	s := openURL(t, newURL(t))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 
+	"github.com/reportferry/reportferry/internal/rooted"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -146,6 +147,9 @@ func (t *target) identity() string {
 	if u, err := url.Parse(uri); err == nil {
 		u.User, u.RawQuery, u.Fragment = nil, "", ""
 		uri = u.String()
+	}
+	if file, was := rooted.Cut(uri); was && strings.HasPrefix(uri, "file:") {
+		uri = "file:" + file
 	}
 	parts := []string{"iceberg", p["type"], strings.TrimRight(uri, "/")}
 	if p["type"] == "glue" {

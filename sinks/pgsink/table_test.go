@@ -51,6 +51,36 @@ func TestTableIsDescribed(t *testing.T) {
 	})
 }
 
+// Whether a part fits is seen without changing anything.
+func TestTakes(t *testing.T) {
+	eachWay(t, func(t *testing.T, swapped bool) {
+		b := newBase(t, theServer(t))
+		s, p := b.open(t), testPart("2026-01-31", "a")
+		p.Schema.Partitioned = swapped
+		if err := s.Takes(t.Context(), p.Table, p.Schema); err != nil {
+			t.Errorf("a table that isn't there: %v", err)
+		}
+		if f, err := s.facts(t.Context(), s.pool, "installs"); err != nil || f.kind != "" {
+			t.Errorf("the table was made: %+v %v", f, err)
+		}
+		mustPut(t, s, p)
+		wide, other := testPart("2026-01-31", "a").Schema, testPart("2026-01-31", "a").Schema
+		wide.Partitioned, other.Partitioned = swapped, !swapped
+		wide.Columns = append(wide.Columns, sinks.Column{Name: "more", Type: sinks.Int64})
+		other.Columns[2].Type = sinks.String
+		if err := s.Takes(t.Context(), p.Table, wide); err != nil {
+			t.Error(err)
+		}
+		err := s.Takes(t.Context(), p.Table, other)
+		if err == nil || !strings.Contains(err.Error(), "column installs is bigint, and the job writes text") || !strings.Contains(err.Error(), "partitioned") {
+			t.Errorf("another table: %v", err)
+		}
+		if f, err := s.facts(t.Context(), s.pool, "installs"); err != nil || len(f.columns) != 5 {
+			t.Errorf("the table was changed: %+v %v", f, err)
+		}
+	})
+}
+
 // Columns and indexes that are asked for later are added; columns that aren't any more stay, and are NULL.
 func TestTableGrows(t *testing.T) {
 	eachWay(t, func(t *testing.T, swapped bool) {

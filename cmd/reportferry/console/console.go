@@ -55,7 +55,7 @@ without a server; index.html is the first page.`,
 				if err != nil {
 					return err
 				}
-				b, err := blobsink.OpenBucket(ctx, want.SinkURL(export))
+				b, err := blobsink.OpenBucket(ctx, want.SinkURL(".", export))
 				if err != nil {
 					return fmt.Errorf("--export: %w", exit.Refused(err))
 				}

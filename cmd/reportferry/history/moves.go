@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
@@ -14,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/internal/wording"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
@@ -69,19 +73,36 @@ func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 	for _, m := range refresh.Moves(history, table.Records()) {
 		list = append(list, move{Job: job.Name, Table: job.Table, Move: m})
 	}
+	for _, c := range refresh.Rebaselined(history) {
+		was, err := table.ShapeOf(ctx, ledger.Record{Partition: c.Partition, Shape: c.Was})
+		if err != nil {
+			return nil, err
+		}
+		is, err := table.ShapeOf(ctx, ledger.Record{Partition: c.Partition, Shape: c.Is})
+		if err != nil {
+			return nil, err
+		}
+		c.Was, c.Is, _ = strings.Cut(was.Turned(is), " -> ")
+		list = append(list, move{Job: job.Name, Table: job.Table, Move: refresh.Move{Change: c}})
+	}
 	return list, nil
 }
 
 // writeTable writes the biggest moves of each job, at most limit of them.
 func (m moves) writeTable(w io.Writer, limit int) error {
 	for _, job := range m.jobs {
-		list := m.of[job]
+		list, rebaselined := apart(m.of[job])
+		for _, text := range slices.Sorted(maps.Keys(rebaselined)) {
+			fmt.Fprintf(w, "%s: %s rebaselined, %s, not compared\n", job, human.Plural(rebaselined[text], "period"), text)
+		}
 		if changed, seen := m.slugs[job]; seen {
 			writeSlugs(w, job, changed, m.since, limit)
 			continue // of a snapshot that was taken twice on its day, this is what moved
 		}
 		if len(list) == 0 {
-			fmt.Fprintf(w, "%s: nothing moved since %s UTC\n", job, minute(m.since))
+			if len(rebaselined) == 0 {
+				fmt.Fprintf(w, "%s: nothing moved since %s UTC\n", job, minute(m.since))
+			}
 			continue
 		}
 		periods, finals := map[string]bool{}, map[string]bool{}
@@ -114,6 +135,19 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 		}
 	}
 	return nil
+}
+
+// apart tells apart the numbers that moved, and how many periods have numbers of another meaning by now, by what that is.
+func apart(list []move) (moved []move, rebaselined map[string]int) {
+	rebaselined = map[string]int{}
+	for _, one := range list {
+		if one.Metric == refresh.Rebaseline {
+			rebaselined[one.Was+" -> "+one.Is]++
+		} else {
+			moved = append(moved, one)
+		}
+	}
+	return moved, rebaselined
 }
 
 // brief rounds a number that has more than two decimals, for people. A small one keeps them.

@@ -41,7 +41,7 @@ fired, or when something else is wrong.`,
 				if err != nil {
 					return err
 				}
-				past, err := s.Ledger.Past(ctx, lastRuns)
+				past, err := s.Past(ctx, lastRuns)
 				if err != nil {
 					return err
 				}

@@ -43,6 +43,7 @@ type tableStatus struct {
 	Rows        int64              `json:"rows"`
 	Oldest      *civil.Date        `json:"oldest,omitempty"`
 	Newest      *civil.Date        `json:"newest,omitempty"`
+	Pieces      []refresh.Piece    `json:"pieces,omitempty"`  // of a table that isn't in one
 	Fetched     *time.Time         `json:"fetched,omitempty"` // the last fetch
 	Fresh       *refresh.Freshness `json:"freshness,omitempty"`
 	Missing     int                `json:"missing"`       // partitions of its range that a run would fetch
@@ -66,7 +67,7 @@ func Status(p *wire.Program) *cobra.Command {
 		Short: "Show what the ledger holds: per table, and of the last run",
 		Long: `Show what the ledger holds: per table, how many partitions are final, still
 restated by the service, and reconciled with its totals; what is wrong with it,
-by day, with the command that ends it; and of the last run.
+by day, with the command that ends it; of the last run, and where the ledger is.
 
 The exit code is 3 when something is wrong with a table: days are missing,
 failed, held back, different from the service's totals, suspected to be empty,
@@ -77,7 +78,7 @@ when no run of it that long has ended without a failure.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				past, err := s.Ledger.Past(ctx, lastRuns)
+				past, err := s.Past(ctx, lastRuns)
 				if err != nil {
 					return err
 				}
@@ -86,10 +87,12 @@ when no run of it that long has ended without a failure.`,
 					found, _, err := cmd.Root().Find([]string{t.Kind, "status"})
 					tables[i].detailed = err == nil && found.Name() == "status" && t.Kind != ""
 				}
+				at := wire.Place(s.Config.Ledger)
 				if asJSON || p.JSON() {
-					err = writeStatusJSON(cmd.OutOrStdout(), tables, past.Runs)
+					err = writeStatusJSON(cmd.OutOrStdout(), at, tables, past.Runs)
 				} else {
 					writeStatus(cmd.OutOrStdout(), tables, past.Runs, time.Now(), draw && terminal.Is(cmd.OutOrStdout()))
+					fmt.Fprintf(cmd.OutOrStdout(), "ledger: %s\n", terminal.Line(at))
 				}
 				if err := errors.Join(damaged, err); err != nil {
 					return err
@@ -134,6 +137,9 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		switch {
 		case err == nil:
 			s.Missing, s.Rest, s.Standing, s.Problems, s.calendar = in.Missing(), in.Rest, &in.Standing, in.Problems, in.Calendar
+			if pieces := refresh.Pieces(in.Period, in.Calendar); len(pieces) > 1 {
+				s.Pieces = pieces
+			}
 		case maxAge == 0: // the rest of the status doesn't need the kind
 			s.Unsure = human.FirstLine(err.Error())
 		default:
@@ -191,9 +197,12 @@ func statusOf(job string, t *ledger.Table, records bool) tableStatus {
 	return s
 }
 
-// rowsOf are the rows of a table's partitions.
-func rowsOf(calendar []refresh.Entry) (points []plot.Point) {
-	for _, e := range calendar {
+// rowsOf are the rows of a table's partitions, with a break between pieces.
+func rowsOf(calendar []refresh.Entry, pieces []refresh.Piece) (points []plot.Point) {
+	for i, e := range calendar {
+		if i > 0 && slices.ContainsFunc(pieces, func(p refresh.Piece) bool { return p.From == e.Partition }) {
+			points = append(points, plot.Point{Break: true})
+		}
 		points = append(points, plot.Point{
 			Name: human.Range(e.Partition, e.Partition), Value: float64(e.Record.Rows), Hole: e.Gap != nil, Open: e.Finality.State != refresh.Final && e.Finality.State != "",
 		})
@@ -201,12 +210,13 @@ func rowsOf(calendar []refresh.Entry) (points []plot.Point) {
 	return points
 }
 
-// writeStatusJSON writes all tables and the last run as one JSON object.
-func writeStatusJSON(w io.Writer, tables []tableStatus, runs []ledger.Run) error {
+// writeStatusJSON writes where the ledger is, all tables and the last run as one JSON object.
+func writeStatusJSON(w io.Writer, at string, tables []tableStatus, runs []ledger.Run) error {
 	out := struct {
+		Ledger  string        `json:"ledger"`
 		Tables  []tableStatus `json:"tables"`
 		LastRun *ledger.Run   `json:"last_run,omitempty"`
-	}{Tables: tables}
+	}{Ledger: at, Tables: tables}
 	if len(runs) > 0 {
 		out.LastRun = &runs[0]
 	}
@@ -238,7 +248,11 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 			writeTroubles(w, s, last)
 			continue
 		}
-		fmt.Fprintf(w, "%s: %s, %s, %s rows\n", s.Job, human.Range(*s.Oldest, *s.Newest), human.Plural(s.Partitions, "partition"), human.Count(s.Rows))
+		pieces := ""
+		if n := len(s.Pieces); n > 1 {
+			pieces = fmt.Sprintf(" in %d pieces", n)
+		}
+		fmt.Fprintf(w, "%s: %s%s, %s, %s rows\n", s.Job, human.Range(*s.Oldest, *s.Newest), pieces, human.Plural(s.Partitions, "partition"), human.Count(s.Rows))
 		fmt.Fprintf(w, "  last fetch %s ago", now.Sub(*s.Fetched).Round(time.Second))
 		if s.Empty > 0 {
 			fmt.Fprintf(w, ", %d empty", s.Empty)
@@ -252,7 +266,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 		}
 		writeTroubles(w, s, last)
 		if draw {
-			plot.Write(w, "rows", rowsOf(s.calendar))
+			plot.Write(w, "rows", rowsOf(s.calendar, s.Pieces))
 		}
 	}
 	if len(runs) == 0 {
@@ -296,7 +310,7 @@ func runStatus(ctx context.Context, s *wire.Session, c config.Job, past ledger.P
 	for n := len(runs); success == nil && n >= lastRuns && n == len(runs) && now.Sub(runs[n-1].Started) <= maxAge; {
 		var err error
 		n *= 4
-		if runs, err = s.Ledger.Runs(ctx, n); err != nil {
+		if runs, err = s.Runs(ctx, n); err != nil {
 			return tableStatus{}, err
 		}
 		success = ledger.Past{Runs: runs}.SuccessOf(c.Name)

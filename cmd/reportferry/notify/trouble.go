@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
@@ -29,7 +30,8 @@ var commands = map[string]string{
 	notify.Failed: "reportferry gaps %s", notify.Denied: "reportferry check %s", notify.Schema: "reportferry check %s", notify.Conflict: "reportferry check %s",
 }
 
-// troublesOf are those of a table: of each reason one for every row of partitions that follow one another.
+// troublesOf are those of a table: of each reason one for every row of partitions that follow one another. Numbers that changed after
+// they had been final, or that stay although the service has changed them, are told of by the content that the ledger has.
 func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 	if s.Err != nil || s.Look == nil {
 		return nil
@@ -41,15 +43,15 @@ func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 	var last *notify.Trouble
 	before := ""
 	for _, e := range s.Found.Calendar {
-		reason, day := ofTables[e.Condition], e.Partition.String()
+		reason, day, past := ofTables[e.Condition], e.Partition.String(), e.Condition == refresh.ChangedFinal
 		if last != nil {
 			last.After = day
 		}
 		switch {
 		case reason == "":
 			last = nil
-		case last == nil || last.Reason != reason:
-			list = append(list, notify.Trouble{Job: s.Name, Reason: reason, From: day, Before: before, Do: commands[e.Condition]})
+		case last == nil || last.Reason != reason || last.Past != past:
+			list = append(list, notify.Trouble{Job: s.Name, Reason: reason, From: day, Before: before, Do: commands[e.Condition], Past: past})
 			last = &list[len(list)-1]
 		}
 		before = day
@@ -58,6 +60,9 @@ func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 		}
 		last.Through = day
 		last.Count++
+		if reason == notify.ChangedAfterFinal {
+			last.Records = append(last.Records, day+"@"+e.Record.Brought().UTC().Format(time.RFC3339Nano))
+		}
 		switch {
 		case e.Gap != nil && e.Gap.Error != "":
 			last.What = short(e.Gap.Error)

@@ -43,7 +43,8 @@ func TestNews(t *testing.T) {
 		{"rows of days", seen(refresh.Absent, refresh.Absent, refresh.Final, refresh.CutOff, refresh.Differs), ledger.Result{},
 			"looked at; calm; stale 01 to 02, before 03, 2; stale 04 to 04, after 03, before 05, 1; unreconciled 05 to 05, after 04, 1"},
 		{"numbers that moved", seen(refresh.ChangedFinal, refresh.MovedAndLeft, refresh.NotYet), ledger.Result{},
-			"looked at; calm; changed_after_final 01 to 02, before 03, 2"},
+			"looked at; calm; changed_after_final 01 to 01, past, before 02, 1: 2026-01-01@0001-01-01T00:00:00Z; " +
+				"changed_after_final 02 to 02, after 01, before 03, 1: 2026-01-02@0001-01-01T00:00:00Z"},
 		{"a job that couldn't be looked at", unknown, ledger.Result{}, "calm"},
 		{"others are at work on it", seen(refresh.Absent), ledger.Result{Outcome: ledger.Outcome{Windows: 2, Held: 1}},
 			"looked at; calm; shared; stale 01 to 01, 1"},
@@ -80,13 +81,19 @@ func TestNews(t *testing.T) {
 			if t.From != "" {
 				line += " " + t.From[8:] + " to " + t.Through[8:]
 			}
+			if t.Past {
+				line += ", past"
+			}
 			if t.Before != "" {
 				line += ", after " + t.Before[8:]
 			}
 			if t.After != "" {
 				line += ", before " + t.After[8:]
 			}
-			got = append(got, fmt.Sprintf("%s, %d", line, t.Count))
+			if line = fmt.Sprintf("%s, %d", line, t.Count); t.Records != nil {
+				line += ": " + strings.Join(t.Records, " ")
+			}
+			got = append(got, line)
 		}
 		if line := strings.Join(got, "; "); line != c.want {
 			t.Errorf("%s: got  %s\nwant %s", c.name, line, c.want)

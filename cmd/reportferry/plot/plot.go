@@ -17,6 +17,7 @@ type Point struct {
 	Value float64
 	Hole  bool // there is no number, which isn't 0
 	Open  bool // it may still change
+	Break bool // it stands for all periods that are left out between those beside it
 }
 
 const (
@@ -28,11 +29,18 @@ const (
 // 80 columns.
 func Write(w io.Writer, title string, points []Point) {
 	points = points[max(0, len(points)-most):]
+	if len(points) > 0 && points[0].Break {
+		points = points[1:]
+	}
 	values := make([]float64, 0, len(points))
-	marks, holes, open := make([]rune, 0, len(points)), 0, 0
+	marks, holes, open, breaks := make([]rune, 0, len(points)), 0, 0, 0
 	low, high := 0.0, 0.0
 	for _, p := range points {
 		switch {
+		case p.Break:
+			values, marks = append(values, math.NaN()), append(marks, '|')
+			breaks++
+			continue
 		case p.Hole:
 			values, marks = append(values, math.NaN()), append(marks, '×')
 			holes++
@@ -46,7 +54,7 @@ func Write(w io.Writer, title string, points []Point) {
 		values = append(values, p.Value)
 		low, high = min(low, p.Value), max(high, p.Value)
 	}
-	if len(values) == holes {
+	if len(values) == holes+breaks {
 		fmt.Fprintf(w, "  %s: no numbers\n", title)
 		return
 	}
@@ -63,14 +71,17 @@ func Write(w io.Writer, title string, points []Point) {
 		}
 		fmt.Fprintln(w, "  "+line)
 	}
-	if holes+open > 0 {
+	if holes+open+breaks > 0 {
 		fmt.Fprintln(w, "  "+strings.Repeat(" ", margin)+strings.TrimRight(string(marks), " "))
-		fmt.Fprintln(w, "  "+strings.Repeat(" ", margin)+legend(holes, open))
+		fmt.Fprintln(w, "  "+strings.Repeat(" ", margin)+legend(holes, open, breaks))
 	}
 }
 
-func legend(holes, open int) string {
+func legend(holes, open, breaks int) string {
 	var parts []string
+	if breaks > 0 {
+		parts = append(parts, fmt.Sprintf("| left out: %d", breaks))
+	}
 	if holes > 0 {
 		parts = append(parts, fmt.Sprintf("× missing: %d", holes))
 	}

@@ -49,6 +49,29 @@ func TestWriteFits(t *testing.T) {
 			}
 		}
 	}
+	pieces := points(3, 3, 0, 7, 7)
+	pieces[2].Break = true
+	var broken strings.Builder
+	Write(&broken, "rows", pieces)
+	want := `  rows, 2026-01-01 to 2026-01-05
+   7.0 ┤  ╶─
+   5.8 ┤
+   4.7 ┤
+   3.5 ┼─╴
+   2.3 ┤
+   1.2 ┤
+   0.0 ┤
+         |
+       | left out: 1
+`
+	if broken.String() != want {
+		t.Errorf("a break is drawn as\n%s", &broken)
+	}
+	broken.Reset()
+	Write(&broken, "rows", pieces[2:]) // of which nothing is shown before the break
+	if !strings.HasPrefix(broken.String(), "  rows, 2026-01-04 to 2026-01-05\n") || strings.Contains(broken.String(), "left out") {
+		t.Errorf("what follows a break is drawn as\n%s", &broken)
+	}
 	holes := points(7, 7, 7)
 	holes[1].Hole = true
 	var b strings.Builder

@@ -46,7 +46,7 @@ there is never written over. What was found goes to the other of the two.`,
 			if err != nil {
 				return exit.Refused(fmt.Errorf("look at %s: %w", args[0], err))
 			}
-			d := sketch{file: f, path: args[0]}
+			d := sketch{file: f, path: args[0], into: into}
 			d.fields, d.currency = f.Columns()
 			text := d.config().YAML()
 			if _, err := config.Parse(cmp.Or(into, "the config"), text, func(string) (string, bool) { return "x", true }); err != nil {

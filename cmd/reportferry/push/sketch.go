@@ -9,6 +9,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/guess"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/want"
 	"github.com/reportferry/reportferry/config/draft"
 	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -18,6 +19,7 @@ import (
 type sketch struct {
 	file     *guess.File
 	path     string
+	into     string // the config's file; empty: the standard output
 	fields   []guess.Field
 	currency string // that the name of a column says
 }
@@ -110,9 +112,9 @@ func section(name string, keys []draft.Key, off bool, comment string) []draft.Ke
 
 // source is the URL of files like this one: those of other days, if its name has one.
 func (d sketch) source() string {
-	path := filepath.ToSlash(d.path)
-	if !strings.HasPrefix(path, "/") {
-		path = "./" + strings.TrimPrefix(path, "./")
+	path := want.RelativeTo(filepath.Dir(d.into), d.path)
+	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") {
+		path = "./" + path
 	}
 	return "file://" + dayInName().ReplaceAllString(path, "{date}")
 }

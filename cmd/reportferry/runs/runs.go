@@ -54,7 +54,7 @@ the newest run. Nothing is asked of the service.`,
 				if job != "" || len(args) == 1 && args[0] != "last" {
 					read = math.MaxInt
 				}
-				all, err := s.Ledger.Runs(ctx, read)
+				all, err := s.Runs(ctx, read)
 				if err != nil {
 					return err
 				}

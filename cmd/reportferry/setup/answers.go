@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,9 +33,9 @@ func usual() answers {
 	return answers{currency: "USD", to: "./out", schedule: "0 6 * * *", zone: "UTC"}
 }
 
-// draft is the config that the answers stand for.
-func (a answers) draft(s draft.Service) (draft.Config, error) {
-	sink := want.SinkURL(a.to)
+// draft is the config that the answers stand for, in a folder.
+func (a answers) draft(s draft.Service, folder string) (draft.Config, error) {
+	sink := want.SinkURL(folder, a.to)
 	c := draft.Config{
 		Comment: []string{
 			"What to ferry where. The line above lets an editor complete and check this",
@@ -72,7 +73,7 @@ func (a answers) text(p *wire.Program) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.draft(s)
+	c, err := a.draft(s, filepath.Dir(p.ConfigFile))
 	return c.YAML(), err
 }
 

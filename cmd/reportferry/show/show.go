@@ -32,7 +32,8 @@ func newShow(p *wire.Program) *cobra.Command {
 		Short: "Print the config with its defaults filled in, without secrets",
 		Long: `Print the config as it is understood, or some of its jobs: defaults filled in,
 variables and merge keys replaced by what they stand for, and behind lookback
-what it comes to. What is printed is a config that means the same.
+and relative paths what they come to. What is printed is a config that means the
+same.
 
 References to secrets stay references. Of URLs, what may be a secret is left
 out, and a comment says so. The file is read and nothing else: no service, no

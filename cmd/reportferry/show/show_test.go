@@ -22,10 +22,15 @@ func env(name string) (string, bool) {
 	return value, set
 }
 
-// same is a config without its places in the file and its warnings, to be compared.
+// same is a config without its places in the file and its warnings, to be compared. What is shown names its root.
 func same(t testing.TB, c *config.Config) string {
 	t.Helper()
-	c.Warnings = nil
+	c.Warnings, c.RootNamed = nil, false
+	for _, j := range c.Jobs {
+		if j.Apps != nil {
+			j.Apps.File = filepath.Base(j.Apps.File)
+		}
+	}
 	text, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)

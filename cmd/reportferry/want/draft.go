@@ -2,6 +2,7 @@ package want
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -104,13 +105,25 @@ var (
 	strange = lazy.Regexp(`[^a-z0-9_]+`)
 )
 
-// SinkURL is a place as the config names it: a URL as it is, or the path of a folder.
-func SinkURL(to string) string {
+// RelativeTo is a path, which is relative to the working directory, as one that is relative to a folder. An absolute one stays as it is.
+func RelativeTo(folder, path string) string {
+	if !filepath.IsAbs(path) {
+		from, err := filepath.Abs(folder)
+		at, failed := filepath.Abs(path)
+		if rel, apart := filepath.Rel(from, at); errors.Join(err, failed, apart) == nil {
+			path = rel
+		}
+	}
+	return filepath.ToSlash(filepath.Clean(path))
+}
+
+// SinkURL is a place as a config in a folder names it: a URL as it is, or the path of a folder.
+func SinkURL(folder, to string) string {
 	if scheme().MatchString(to) {
 		return to
 	}
 	u := url.URL{Scheme: "file"}
-	switch dir := filepath.ToSlash(filepath.Clean(to)); {
+	switch dir := RelativeTo(folder, to); {
 	case filepath.IsAbs(to):
 		u.Path = dir
 	case dir == "." || dir == "..":

@@ -100,7 +100,7 @@ func (r *Report) config(cmd *cobra.Command, p *wire.Program, to, name, start str
 	if name == "" {
 		name = NameOf(r.Query.Dimensions)
 	}
-	text := r.tableOf(service, SinkURL(to), name, start).YAML()
+	text := r.tableOf(service, SinkURL(".", to), name, start).YAML()
 	c, err := config.Parse("", text, p.LookupEnv)
 	if err != nil {
 		return nil, nil, InFlags(cmd.Flags(), err)

@@ -34,7 +34,7 @@ func TestPlaces(t *testing.T) {
 		"postgres://host/db":    {"postgres://host/db", "file://./.reportferry"},
 		"iceberg://lake/ads?type=rest&uri=https://host": {"iceberg://lake/ads?type=rest&uri=https://host", "file://./.reportferry"},
 	} {
-		if got := [2]string{SinkURL(to), LedgerBeside(SinkURL(to))}; got != want {
+		if got := [2]string{SinkURL(".", to), LedgerBeside(SinkURL(".", to))}; got != want {
 			t.Errorf("%s: %q, want %q", to, got, want)
 		}
 	}

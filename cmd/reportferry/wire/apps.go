@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
 	declared "github.com/reportferry/reportferry/config/apps"
+	"github.com/reportferry/reportferry/internal/rooted"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -77,14 +78,14 @@ func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 }
 
 // resolved gives a declared app the secrets that its references stand for.
-func (p *Program) resolved(a declared.App) (apps.App, error) {
+func (s *Session) resolved(a declared.App) (apps.App, error) {
 	app := apps.App{
 		Name: a.Name, BundleID: a.BundleID, StoreID: a.StoreID, Platform: a.Platform, Token: a.Token, Template: a.Template, Sections: a.Sections,
 		Stores: a.Stores, Editors: a.Editors, Verify: a.Verify,
 	}
 	var failed []error
 	resolve := func(key string, v any) any {
-		v, err := p.resolvedValue(v)
+		v, err := s.resolvedValue(v)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", key, err))
 		}
@@ -105,23 +106,23 @@ func (p *Program) resolved(a declared.App) (apps.App, error) {
 	for _, e := range a.Events {
 		app.Events = append(app.Events, apps.Event(e))
 	}
-	if s := a.Signature; s != nil {
-		app.Signature = &apps.Signature{Enforce: s.Enforce, Fingerprints: s.Fingerprints}
+	if sig := a.Signature; sig != nil {
+		app.Signature = &apps.Signature{Enforce: sig.Enforce, Fingerprints: sig.Fingerprints}
 	}
 	return app, errors.Join(failed...)
 }
 
 // resolvedValue replaces the references in a value, at any depth, by the secrets that they stand for.
-func (p *Program) resolvedValue(v any) (any, error) {
+func (s *Session) resolvedValue(v any) (any, error) {
 	var failed []error
 	one := func(v any) any {
-		v, err := p.resolvedValue(v)
+		v, err := s.resolvedValue(v)
 		failed = append(failed, err)
 		return v
 	}
 	switch v := v.(type) {
 	case declared.Reference:
-		text, err := p.referenced(string(v))
+		text, err := s.referenced(string(v))
 		return apps.Secret(text), err
 	case map[string]any:
 		out := map[string]any{}
@@ -143,19 +144,19 @@ func (p *Program) resolvedValue(v any) (any, error) {
 const secretLimit = 64 << 10
 
 // referenced reads the secret that ${NAME} or ${file:/path} stands for. Errors never repeat it.
-func (p *Program) referenced(reference string) (string, error) {
+func (s *Session) referenced(reference string) (string, error) {
 	name := strings.TrimSuffix(strings.TrimPrefix(reference, "${"), "}")
 	var text, place string
 	if path, ok := strings.CutPrefix(name, "file:"); ok {
 		place = "file " + path
-		data, err := readAtMost(path, secretLimit)
+		data, err := readAtMost(rooted.File(s.Config.Root, path), secretLimit)
 		if err != nil {
 			return "", err
 		}
 		text = strings.TrimRight(string(data), "\r\n")
 	} else {
 		place = "environment variable " + name
-		text = p.getenv(name)
+		text = s.getenv(name)
 	}
 	switch {
 	case text == "":

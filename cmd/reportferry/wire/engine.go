@@ -122,7 +122,10 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 	if err := e.Task.lasting(e.Config.Export); err != nil {
 		return fmt.Errorf("export %w", err)
 	}
-	if e.Ledger, err = openLedger(ctx, e.Config); err != nil {
+	if err = checkRoot(e.Config); err == nil {
+		e.Ledger, err = openLedger(ctx, e.Config)
+	}
+	if err != nil {
 		return fmt.Errorf("open the ledger: %w", exit.Refused(err))
 	}
 	e.onClose(e.Ledger.Close)
@@ -143,8 +146,12 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	name := sinks.Redact(rawURL)
+	if here, err := blobsink.LocalDir(name); err == nil && here != dir { // relative to another folder than the working directory
+		name = "file://" + dir
+	}
 	return ledger.Open(ledger.Options{
-		Bucket: bucket, Dir: dir, URL: sinks.Redact(rawURL), KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour,
+		Bucket: bucket, Dir: dir, URL: name, KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour,
 		DeleteAll: blobsink.Deleter(bucket, rawURL),
 	}), nil
 }

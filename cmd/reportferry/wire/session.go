@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/rooted"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
@@ -132,7 +133,7 @@ func (s *Session) targets(ctx context.Context, c config.Job) ([]ledger.Target, e
 			return nil, fmt.Errorf("job %s: %w", c.Name, exit.Refused(err))
 		}
 		t := ledger.Target{Name: sinks.Redact(rawURL), Sink: sink, Store: sink.Store(), NamesMore: sinks.NamesMore(rawURL)}
-		if i := slices.IndexFunc(targets, func(other ledger.Target) bool { return absolute(other.Store) == absolute(t.Store) }); i >= 0 {
+		if i := slices.IndexFunc(targets, func(other ledger.Target) bool { return s.absolute(other.Store) == s.absolute(t.Store) }); i >= 0 {
 			return nil, fmt.Errorf("job %s: %w: the sinks %s and %s are one place, %s; leave one of them out", c.Name,
 				ledger.ErrRefused, targets[i].Name, t.Name, t.Store)
 		}
@@ -153,9 +154,9 @@ func twoLayouts(one, other sinks.Sink, table string) bool {
 
 // absolute makes the path in the identity of a folder's store absolute, for comparisons only. Receipts keep a relative path, so
 // that a folder may move together with its ledger.
-func absolute(store string) string {
+func (s *Session) absolute(store string) string {
 	where, layout, _ := strings.Cut(store, "?")
-	if dir, err := blobsink.LocalDir(where); err == nil && dir != "" {
+	if dir, err := blobsink.LocalDir(rooted.URL(s.Config.Root, where)); err == nil && dir != "" {
 		return "file://" + dir + "?" + layout
 	}
 	return store

@@ -13,6 +13,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // A Task is what the platform says about this process: which one it is of the count that do one execution together. The zero
@@ -90,7 +91,7 @@ func (t Task) lasting(rawURL string) error {
 	if t.platform != cloudRun || !strings.HasPrefix(rawURL, "file:") {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: files of a Cloud Run task are gone when it ends; name a bucket, such as gs://bucket/prefix", rawURL, ledger.ErrRefused)
+	return fmt.Errorf("%s: %w: files of a Cloud Run task are gone when it ends; name a bucket, such as gs://bucket/prefix", sinks.Redact(rawURL), ledger.ErrRefused)
 }
 
 // Process is what the platform calls this process, by OpenTelemetry's names
