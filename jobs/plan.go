@@ -72,8 +72,9 @@ type Plan struct {
 	// out. It asks the service for nothing. Nil: the kind has no partitions.
 	Inspect func(context.Context, ledger.Past) (refresh.Inspection, error)
 
-	// Brief says of that what the run's record keeps, by what was read last: for the plan, or while units were done. Nil: the kind has no partitions.
-	Brief func(context.Context) (refresh.Brief, error)
+	// Brief says of that what the run's record keeps, by what was read last: for the plan, or while units were done. The past has the run
+	// itself, as far as it is known. Nil: the kind has no partitions.
+	Brief func(context.Context, ledger.Past) (refresh.Brief, error)
 
 	// LetGo forgets what of the table was read for the plan or by the units, which read it again then; none is under way meanwhile.
 	// Records is how many records it forgets. Nil: there is nothing to forget.

@@ -74,7 +74,7 @@ func (s *shift) finish(r *Runner, w *work) {
 			err = errors.Join(err, p.Tidy(ctx))
 		}
 		if p.Brief != nil && err == nil {
-			brief, failed := p.Brief(ctx)
+			brief, failed := p.Brief(ctx, ledger.Past{Runs: []ledger.Run{{ID: r.Run, Results: []ledger.Result{*to}}}})
 			to.Rest, to.Newest, to.Problems, err = brief.Rest, brief.Newest, brief.Problems, failed
 		}
 		if p.LetGo != nil && err == nil {

@@ -155,7 +155,7 @@ func writeProblems(ctx context.Context, w io.Writer, p jobs.Plan) error {
 	if p.Brief == nil {
 		return nil
 	}
-	in, err := p.Brief(ctx)
+	in, err := p.Brief(ctx, ledger.Past{})
 	human.Problems(w, "  ", status.Lasting(in.Problems), 0)
 	return err
 }
@@ -177,7 +177,7 @@ func writePlanJSON(ctx context.Context, w io.Writer, service config.Service, job
 		Problems []ledger.Problem `json:"problems,omitempty"`
 	}{Job: job.Name}
 	if p.Brief != nil {
-		in, err := p.Brief(ctx)
+		in, err := p.Brief(ctx, ledger.Past{})
 		if err != nil {
 			return err
 		}

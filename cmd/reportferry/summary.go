@@ -49,7 +49,7 @@ func (d *display) summary(r ledger.Run) {
 		}
 	}
 	if n := wrong(r.Results); n > 0 && !d.json {
-		fmt.Fprintf(d.out, "%s of these tables aren't as they should be; see status.\n", human.Plural(n, "partition"))
+		fmt.Fprintf(d.out, "Not as it should be: %s; see status.\n", human.Plural(n, "partition"))
 	}
 	if n := unreconciled(r.Results); n > 0 && !d.json {
 		fmt.Fprintf(d.out, "%s published, and not reconciled with the service's totals.\n", human.Plural(n, "partition"))

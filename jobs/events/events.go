@@ -114,8 +114,8 @@ func (p *plan) inspect(_ context.Context, past ledger.Past) (refresh.Inspection,
 	return status.Inspect(p.now, p.o.Job, "events", rules, p.table.Records(), past), nil
 }
 
-func (p *plan) brief(ctx context.Context) (refresh.Brief, error) {
-	in, err := p.inspect(ctx, ledger.Past{})
+func (p *plan) brief(ctx context.Context, past ledger.Past) (refresh.Brief, error) {
+	in, err := p.inspect(ctx, past)
 	return refresh.Brief{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: in.Problems}, err
 }
 

@@ -208,7 +208,7 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 }
 
 // brief says how the table was when it was read last.
-func (p *plan) brief(ctx context.Context) (refresh.Brief, error) {
+func (p *plan) brief(ctx context.Context, past ledger.Past) (refresh.Brief, error) {
 	if !p.table.Has() {
 		return p.was, nil
 	}
@@ -216,12 +216,12 @@ func (p *plan) brief(ctx context.Context) (refresh.Brief, error) {
 	if err != nil {
 		return refresh.Brief{}, err
 	}
-	return status.Brief(p.now, p.o.Job, "report", rules, p.table.Records()), nil
+	return status.Brief(p.now, p.o.Job, "report", rules, p.table.Records(), past), nil
 }
 
 // letGo forgets the table, but for what brief says of it.
 func (p *plan) letGo(ctx context.Context) (err error) {
-	if p.was, err = p.brief(ctx); err == nil {
+	if p.was, err = p.brief(ctx, ledger.Past{}); err == nil {
 		p.table.LetGo(p.fetched)
 	}
 	return err

@@ -86,11 +86,14 @@ func Of(job, kind string, in refresh.Inspection) (list []ledger.Problem) {
 	return list
 }
 
-// Brief is what of a table the record of a run keeps: of each problem the newest days.
-func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records) refresh.Brief {
+// Brief is what of a table the record of a run keeps: of each problem the newest days, without the errors, which the record has anyway.
+func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past) refresh.Brief {
+	gaps := refresh.Gaps(now, job, r, done, past.Runs)
+	for i := range gaps {
+		gaps[i].Run, gaps[i].Error = "", ""
+	}
 	in := refresh.Inspection{
-		Period: r.Period, Fresh: refresh.FreshnessOf("", r, done, ledger.Past{}), Rest: refresh.RestOf(now, r, done),
-		Calendar: refresh.Troubled(r, done, refresh.Gaps(now, job, r, done, nil)),
+		Period: r.Period, Fresh: refresh.FreshnessOf("", r, done, ledger.Past{}), Rest: refresh.RestOf(now, r, done), Calendar: refresh.Troubled(r, done, gaps),
 	}
 	list := slices.DeleteFunc(Of(job, kind, in), func(p ledger.Problem) bool { return p.Condition == string(refresh.ChangedFinal) }) // which a run tells when it happens
 	for i, p := range list {

@@ -103,6 +103,7 @@ type checker struct {
 	apart  int          // tables in sinks that couldn't be held against the ledger
 	tell   *slog.Logger // receives failed steps as well; may be nil
 	codes  []int        // the exit codes of failed steps
+	past   ledger.Past  // the last runs, of which failures are known
 }
 
 // check tries everything that a run needs, one step after the other, and then compares the sinks with the ledger:
@@ -123,6 +124,11 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 	list, good := c.places(ctx, chosen)
 	if lists != nil {
 		c.queries(ctx, list, lists)
+	}
+	if c.Ledger != nil {
+		if c.past, err = c.Past(ctx, lastRuns); err != nil {
+			c.step("runs", err, "")
+		}
 	}
 	for _, job := range list {
 		if c.Ledger == nil || ctx.Err() != nil {
@@ -159,11 +165,11 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 	switch {
 	case chosen[0].Sinks == nil:
 	case bad:
-		in, _, err = c.Inspect(ctx, chosen[0], ledger.Past{})
+		in, _, err = c.Inspect(ctx, chosen[0], c.past)
 	default:
 		var plan jobs.Plan
 		if plan, err = job.Kind.Plan(ctx, time.Now()); err == nil {
-			in, err = plan.Inspect(ctx, ledger.Past{})
+			in, err = plan.Inspect(ctx, c.past)
 		}
 	}
 	if err != nil {
