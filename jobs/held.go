@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,7 +86,42 @@ func (r *Runner) secondLook(ctx context.Context, s *shift) bool {
 		})
 	}
 	_ = g.Wait() // errors are in the results
+	r.lastLook(s)
 	return true
+}
+
+// lastLook tries units once more whose claims others need for units of their own: a holder that lives has perhaps done one of these, and
+// has put this one aside because it was held then. Whoever is the last at work under the claims finds them free.
+func (r *Runner) lastLook(s *shift) {
+	for _, u := range s.held.take() {
+		if u.task.ctx.Err() != nil {
+			r.stop(u.task, s)
+			continue
+		}
+		if r.elsewhere(u.task, s) {
+			continue
+		}
+		out, err := r.claimed(u.task, s)
+		if now := (*ledger.HeldError)(nil); errors.As(err, &now) {
+			r.keepsHeld(heldUnit{u.task, now}, s)
+			continue
+		}
+		s.more.after(u.task)
+		r.over(u.task, s, out, err)
+	}
+}
+
+// keepsHeld counts a unit as one that another run does.
+func (r *Runner) keepsHeld(u heldUnit, s *shift) {
+	r.Log.Info("held by another run", "job", u.task.job.Name, "run", r.Run, "window", u.task.unit.Name, "error", u.by.Error())
+	r.over(u.task, s, ledger.Outcome{Held: u.task.unit.size()}, nil)
+}
+
+// shares tells whether another unit of the job needs a claim that this one needs.
+func (t task) shares() bool {
+	return slices.ContainsFunc(t.tasks, func(other task) bool {
+		return other.unit.Name != t.unit.Name && slices.ContainsFunc(t.unit.Claims, func(claim string) bool { return slices.Contains(other.unit.Claims, claim) })
+	})
 }
 
 // await does a unit once it is free, or counts it as held when its holder lives.
@@ -124,8 +160,11 @@ func (r *Runner) await(u heldUnit, s *shift) {
 		r.stop(u.task, s)
 		return
 	}
-	r.Log.Info("held by another run", "job", u.task.job.Name, "run", r.Run, "window", u.task.unit.Name, "error", first.Error())
-	r.over(u.task, s, ledger.Outcome{Held: u.task.unit.size()}, nil)
+	if u.task.shares() {
+		held.add(u)
+		return
+	}
+	r.keepsHeld(u, s)
 }
 
 // wait waits so long, or until another task has seen the unit's job done.

@@ -54,6 +54,33 @@ func TestSecondLook(t *testing.T) {
 	}
 }
 
+// A holder that lives may need the claim for a unit of its own: it has put the others aside, as they were held when it came to them. They are
+// tried once more at the end.
+func TestUnitsThatShareAClaimAreNotLeft(t *testing.T) {
+	const lease = 2 * time.Minute
+	synctested(func(t *testing.T) {
+		l, store := storeLedger(t)
+		shared, _ := another(store)
+		claim, err := shared.Claim(t.Context(), "installs", "week", "holder", lease)
+		check(t, err)
+		time.AfterFunc(lease/2, func() { check(t, claim.Release(context.Background())) })
+		dead, theirs := another(store)
+		_, err = dead.Claim(t.Context(), "installs", "b", "dead", lease)
+		check(t, err)
+		theirs.Dead.Store(true)
+		s := &script{units: []string{"a1", "a2", "b"}}
+		list := []Job{{Name: "j", Table: "installs", Kind: s}}
+		plans := PlanJobs(t.Context(), list, time.Now())
+		for i := range 2 {
+			plans[0].Units[i].Claims = []string{"week"}
+		}
+		r := &Runner{Ledger: l, Run: "run", Lease: lease, Parallel: 3, Log: slog.New(slog.DiscardHandler)}
+		if o := r.RunJobs(t.Context(), list, plans)[0].Outcome; o.Windows != 3 || o.Held != 0 || o.Written != 3 {
+			t.Errorf("%+v", o)
+		}
+	})(t)
+}
+
 // The tables that tell of a job's table are written after whoever writes them at the same time, for as long as that one shows
 // life; a dead one is waited for until its lease is over, and one that goes on and on isn't waited for without end.
 func TestStatesWaitForTheirTurn(t *testing.T) {
