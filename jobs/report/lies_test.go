@@ -473,7 +473,8 @@ type restating struct {
 func (s *restating) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/csv_report") {
 		s.mu.Lock()
-		if p := r.URL.Query().Get("date_period"); s.dice.IntN(6) == 0 && !s.moved[p] {
+		p := r.URL.Query().Get("date_period")
+		if first, last, _ := strings.Cut(p, ":"); first == last && s.dice.IntN(6) == 0 && !s.moved[p] { // the totals of many windows are of no one's
 			s.moved[p] = true
 			s.restated++
 			if err := s.restate(r.Context(), p); err != nil {
