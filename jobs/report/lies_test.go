@@ -466,7 +466,7 @@ type restating struct {
 	dice   *rand.Rand
 
 	mu       sync.Mutex
-	moved    map[string]bool // by period
+	moved    map[string]bool // by day
 	restated int
 }
 
@@ -474,8 +474,10 @@ func (s *restating) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/csv_report") {
 		s.mu.Lock()
 		p := r.URL.Query().Get("date_period")
-		if first, last, _ := strings.Cut(p, ":"); first == last && s.dice.IntN(6) == 0 && !s.moved[p] { // the totals of many windows are of no one's
-			s.moved[p] = true
+		if days := daysOf(p); s.dice.IntN(6) == 0 && !slices.ContainsFunc(days, func(day string) bool { return s.moved[day] }) {
+			for _, day := range days {
+				s.moved[day] = true
+			}
 			s.restated++
 			if err := s.restate(r.Context(), p); err != nil {
 				s.mu.Unlock()
@@ -489,6 +491,17 @@ func (s *restating) RoundTrip(r *http.Request) (*http.Response, error) {
 		res.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat)) // only the data's clock moves
 	}
 	return res, err
+}
+
+// daysOf are the days of a date_period.
+func daysOf(period string) (days []string) {
+	from, until, _ := strings.Cut(period, ":")
+	first, _ := civil.ParseDate(from)
+	last, _ := civil.ParseDate(until)
+	for day := first; !day.After(last); day = day.AddDays(1) {
+		days = append(days, day.String())
+	}
+	return days
 }
 
 func (s *restating) restate(ctx context.Context, period string) error {
