@@ -22,7 +22,7 @@ const mostNamed = 5
 // ranks are those of the problems of tables.
 var ranks = map[refresh.Condition]int{
 	refresh.Broken: rankFailed, refresh.CutOff: rankCutOff, refresh.Absent: rankMissing, refresh.Mixed: rankMixed, refresh.HeldBack: rankHeldBack,
-	refresh.Settled: rankHeldBack, refresh.Differs: rankDiffers, refresh.Suspicious: rankDiffers, refresh.MovedAndLeft: rankLeft, status.Lacking: rankLacking,
+	refresh.DiffersAlike: rankHeldBack, refresh.Differs: rankDiffers, refresh.Suspicious: rankDiffers, refresh.MovedAndLeft: rankLeft, status.Lacking: rankLacking,
 	refresh.ChangedFinal: rankChanged, status.Kept: rankKept, refresh.Gone: rankGone,
 }
 

@@ -31,7 +31,7 @@ var conditions = map[refresh.Condition]state{
 	refresh.Gone:         {"lost", "⊘", "can't be fetched any more"},
 	refresh.Mixed:        {"bad", "◨", "other meaning"},
 	refresh.HeldBack:     {"warn", "⊟", "held back"},
-	refresh.Settled:      {"warn", "≠", "differs, standing"},
+	refresh.DiffersAlike: {"warn", "≠", "differs, standing"},
 	refresh.Differs:      {"warn", "≠", "unreconciled"},
 	refresh.Suspicious:   {"warn", "∅", "suspected empty"},
 	refresh.ChangedFinal: {"warn", "▲", "changed after final"},

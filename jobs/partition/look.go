@@ -163,7 +163,7 @@ func (t *Table) Discrepancies(ctx context.Context, target ledger.Target, store s
 		if !has || !t.changed(entries[e.Partition], target) {
 			continue
 		}
-		o, there := l.of(r)
+		o, there := l.object(r)
 		d := Discrepancy{e.Partition, r.Key, "is missing"}
 		switch {
 		case there && o.Counted && o.Rows != e.Rows:
@@ -228,7 +228,7 @@ func (t *Table) changed(e ledger.Record, target ledger.Target) bool {
 	if !looked || !has || l.seqs[e.Partition] != e.Seq || l.table.Oldest.IsValid() && !l.table.Oldest.Before(e.Partition) {
 		return false
 	}
-	o, there := l.of(r)
+	o, there := l.object(r)
 	switch {
 	case !there:
 		return true
@@ -242,8 +242,8 @@ func (t *Table) changed(e ledger.Record, target ledger.Target) bool {
 	return o.Size != r.Size
 }
 
-// of is what the target showed under a receipt's key. A store that tells of whole tables has partitions only for rows.
-func (l listing) of(r sinks.Receipt) (o sinks.Object, there bool) {
+// object is what the target showed under a receipt's key. A store that tells of whole tables has partitions only for rows.
+func (l listing) object(r sinks.Receipt) (o sinks.Object, there bool) {
 	if o, there = l.objects[r.Key]; !there && l.table.Table {
 		return sinks.Object{Version: l.table.Version, Size: r.Size, Counted: l.counted}, true
 	}

@@ -23,7 +23,7 @@ const (
 	Gone         Condition = "can't be fetched any more"
 	Mixed        Condition = "other meaning"     // its numbers mean something else than the newest ones: a rebaseline isn't finished
 	HeldBack     Condition = "held back"         // the newest answer isn't published, because it takes good rows away
-	Settled      Condition = "differs, standing" // three answers on different days differ from the service's totals alike
+	DiffersAlike Condition = "differs, standing" // three answers on different days differ from the service's totals alike
 	Differs      Condition = "unreconciled"
 	Suspicious   Condition = "suspected empty" // it has no rows, although the periods on each side have some
 	ChangedFinal Condition = "changed after final"
@@ -34,7 +34,7 @@ const (
 
 // Conditions lists them all in that order.
 var Conditions = []Condition{
-	Running, Broken, CutOff, Absent, Gone, Mixed, HeldBack, Settled, Differs, Suspicious, ChangedFinal, MovedAndLeft, NotYet, WithoutRows, Partial, Restating, Final,
+	Running, Broken, CutOff, Absent, Gone, Mixed, HeldBack, DiffersAlike, Differs, Suspicious, ChangedFinal, MovedAndLeft, NotYet, WithoutRows, Partial, Restating, Final,
 }
 
 // An Entry says how one partition of a table is by now.
@@ -143,7 +143,7 @@ func (r Rules) trouble(e ledger.Record) Condition {
 	case e.Waits():
 		return HeldBack
 	case e.Stands() && e.AwaitsPerson():
-		return Settled
+		return DiffersAlike
 	case e.Differs() && !e.Stands():
 		return Differs
 	case r.Suspected[e.Partition] && r.doubtful(e):

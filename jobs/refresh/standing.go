@@ -21,8 +21,6 @@ type Standing struct {
 
 	HeldBack int `json:"held_back,omitempty"` // of which the newest answer isn't published
 
-	Awaiting int `json:"awaiting_person,omitempty"` // held back, or different from the totals in three answers alike, and accepted by nobody
-
 	Reconciled   int `json:"reconciled"`
 	Unreconciled int `json:"unreconciled"`
 	Unchecked    int `json:"unchecked"`
@@ -60,9 +58,6 @@ func StandingOf(now time.Time, r Rules, done ledger.Records) (s Standing) {
 		}
 		if e.Waits() {
 			s.HeldBack++
-		}
-		if e.AwaitsPerson() {
-			s.Awaiting++
 		}
 		if e.Fetched.Before(r.Leaving[partition]) {
 			s.Left++

@@ -105,7 +105,7 @@ func (f *fetch) row(ctx context.Context, row []civil.Date) error {
 			f.out.Failed += len(row)
 			return fmt.Errorf("fetch %s/%s: %w%s", f.o.Table, span(row), err, f.advice(err))
 		}
-		return f.judge(ctx, a, c)
+		return f.reconcile(ctx, a, c)
 	})
 }
 

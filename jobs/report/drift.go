@@ -114,7 +114,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 	l.At = time.Now()
 	var m adjust.Meter
 	f := &fetch{plan: p, client: p.o.Client.Metered(&m)}
-	found, compared, err := f.finals(ctx, w.Finals)
+	found, compared, err := f.compareFinals(ctx, w.Finals)
 	out.Measure(m.Totals())
 	log := p.o.Log.With("job", p.o.Job, "run", p.o.Run)
 	switch {
@@ -153,9 +153,9 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 	return out, moved, nil
 }
 
-// finals compares final partitions with the service's totals of today, by one request unless the service is too slow for it. It gives
+// compareFinals compares final partitions with the service's totals of today, by one request unless the service is too slow for it. It gives
 // those that have moved, and how many it could compare.
-func (f *fetch) finals(ctx context.Context, partitions []civil.Date) (found map[civil.Date][]ledger.Difference, compared int, err error) {
+func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (found map[civil.Date][]ledger.Difference, compared int, err error) {
 	if f.cols, err = f.resolve(ctx, f.client); err != nil || len(f.cols.numbers) == 0 {
 		return nil, 0, err
 	}
@@ -171,7 +171,7 @@ func (f *fetch) finals(ctx context.Context, partitions []civil.Date) (found map[
 			records[p] = e
 		}
 	}
-	found, had, err := f.moved(ctx, records, byPartition(totals))
+	found, had, err := f.changedTotals(ctx, records, byPartition(totals))
 	return found, compared + len(had), err
 }
 

@@ -129,7 +129,7 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 	if !s.many() && len(found) > 1 {
 		return nil, fmt.Errorf("%s means one event, and %d match: %s; choose one by slug, or by app", s, len(found), list(found))
 	}
-	cols, err := s.of(o, found, recorded)
+	cols, err := s.columnsOf(o, found, recorded)
 	if err != nil {
 		return nil, err
 	}
@@ -145,9 +145,9 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 	return append(cols, gone...), nil
 }
 
-// of are the columns of these events. A glob or a section leaves an event out that has no name for columns, and says so, unless another
+// columnsOf are the columns of these events. A glob or a section leaves an event out that has no name for columns, and says so, unless another
 // selector chooses it.
-func (s Selector) of(o Options, found []adjust.Event, recorded ledger.Shape) ([]column, error) {
+func (s Selector) columnsOf(o Options, found []adjust.Event, recorded ledger.Shape) ([]column, error) {
 	var cols []column
 	for _, e := range found {
 		if why := s.unnamed(e.ID, recorded); why != "" && !s.many() {

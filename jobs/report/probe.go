@@ -34,7 +34,7 @@ func (f *fetch) probe(ctx context.Context, w refresh.Window) (refresh.Window, er
 		for _, day := range row {
 			records[day] = w.Base[day]
 		}
-		found, compared, err := f.moved(ctx, records, today)
+		found, compared, err := f.changedTotals(ctx, records, today)
 		if err != nil {
 			return w, err
 		}

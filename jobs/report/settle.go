@@ -40,8 +40,8 @@ type doubt struct {
 
 func (d doubt) part() table.Part { return d.answer.Parts[0] }
 
-// judge holds an answer against the totals. It publishes what agrees, and keeps the rest for settle.
-func (f *fetch) judge(ctx context.Context, a partition.Answer, c *control) error {
+// reconcile holds an answer against the totals. It publishes what agrees, and keeps the rest for settle.
+func (f *fetch) reconcile(ctx context.Context, a partition.Answer, c *control) error {
 	totals, unknown := c.wait()
 	control := f.against(a.Parts, totals, unknown)
 	var sure []table.Part

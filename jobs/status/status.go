@@ -37,7 +37,7 @@ var rules = []struct {
 	{refresh.Absent, "missing", "to fetch what is missing", "{closing}", true},
 	{refresh.Mixed, "whose numbers mean something else than the newest ones: another currency, zone, filter or type", "the next run replaces them; to do it now", "run {job} --now", true},
 	{refresh.HeldBack, "of which the newest answer isn't published, because it takes good rows away", "runs ask again; if that is right", "accept {job} {days} --reason TEXT", true},
-	{refresh.Settled, "with rows that differ from the service's totals in the same way on three days", "if that is right", "accept {job} {days} --reason TEXT", true},
+	{refresh.DiffersAlike, "with rows that differ from the service's totals in the same way on three days", "if that is right", "accept {job} {days} --reason TEXT", true},
 	{refresh.Differs, "with rows that differ from the service's totals", "runs ask again; to fetch them now", backfill, true},
 	{refresh.Suspicious, "without rows, although the periods on each side have some", "runs ask again on three days; to fetch them now", backfill, true},
 	{refresh.MovedAndLeft, "that had been final and that the service has changed since; the rows stay (drift: warn)", "to take the new numbers", backfill, true},
@@ -156,7 +156,7 @@ func why(e refresh.Entry) string {
 		return string(e.Gap.Reason)
 	case e.Condition == refresh.HeldBack:
 		return "since " + e.Record.HeldBack.Since.Format("2006-01-02") + ": " + e.Record.HeldBack.Why
-	case (e.Condition == refresh.Differs || e.Condition == refresh.Settled) && e.Record.Control != nil:
+	case (e.Condition == refresh.Differs || e.Condition == refresh.DiffersAlike) && e.Record.Control != nil:
 		return e.Record.Control.Say()
 	}
 	return ""

@@ -51,7 +51,7 @@ func TestEveryCondition(t *testing.T) {
 			e.HeldBack = &ledger.HeldBack{Why: "rows 5 instead of 50", Since: now}
 		},
 			why: "since 2026-02-10: rows 5 instead of 50", command: "accept daily --days 2026-01-21:2026-01-21 --reason TEXT", wrong: true},
-		refresh.Settled: {change: func(_ *refresh.Rules, e *ledger.Record) { e.Control, e.Same = differs, 2 },
+		refresh.DiffersAlike: {change: func(_ *refresh.Rules, e *ledger.Record) { e.Control, e.Same = differs, 2 },
 			why: "cost 2 by the service's total, 1 in the rows", command: "accept daily --days 2026-01-21:2026-01-21 --reason TEXT", wrong: true},
 		refresh.Differs: {change: func(_ *refresh.Rules, e *ledger.Record) { e.Control = differs }, why: "cost 2 by the service's total, 1 in the rows", command: backfill, wrong: true},
 		refresh.Suspicious: {change: func(r *refresh.Rules, e *ledger.Record) {

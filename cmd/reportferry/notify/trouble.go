@@ -21,7 +21,7 @@ import (
 // ofTables are the troubles that the ledger shows, by the conditions of partitions.
 var ofTables = map[refresh.Condition]string{
 	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale, refresh.HeldBack: notify.HeldBack, refresh.Differs: notify.Unreconciled,
-	refresh.Settled: notify.Unreconciled, refresh.Suspicious: notify.HeldBack, refresh.Mixed: notify.Stale,
+	refresh.DiffersAlike: notify.Unreconciled, refresh.Suspicious: notify.HeldBack, refresh.Mixed: notify.Stale,
 	refresh.ChangedFinal: notify.ChangedAfterFinal, refresh.MovedAndLeft: notify.ChangedAfterFinal,
 }
 
@@ -68,7 +68,7 @@ func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 			last.What = short(e.Gap.Error)
 		case e.Condition == refresh.HeldBack && last.What == "":
 			last.What = short(day + ": " + e.Record.HeldBack.Why)
-		case (e.Condition == refresh.Differs || e.Condition == refresh.Settled) && e.Record.Control != nil && last.What == "":
+		case (e.Condition == refresh.Differs || e.Condition == refresh.DiffersAlike) && e.Record.Control != nil && last.What == "":
 			last.What = short(day + ": " + e.Record.Control.Say())
 		}
 	}
