@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 
+	"cloud.google.com/go/civil"
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -54,6 +55,63 @@ func Contents(r io.ReaderAt, size int64) (c Content, err error) {
 		c.Notes[note.Key] = note.Value
 	}
 	return c, nil
+}
+
+// ReadRows reads a part's file and gives its rows in chunks, with cells as Converter.Rows takes them; use may keep them. The columns are as
+// Measure has them.
+func ReadRows(ctx context.Context, r io.ReaderAt, size int64, columns []Column, use func(rows [][]any) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("read the rows of a part: %w", err)
+		}
+	}()
+	file, err := parquet.OpenFile(r, size)
+	if err == nil {
+		err = sameColumns(file.Root(), columns)
+	}
+	if err != nil {
+		return err
+	}
+	rows := parquet.MultiRowGroup(file.RowGroups()...).Rows()
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	chunk := make([]parquet.Row, 1<<10)
+	for {
+		n, err := rows.ReadRows(chunk)
+		typed := make([][]any, n)
+		for k, row := range chunk[:n] {
+			typed[k] = make([]any, len(columns))
+			for i, v := range row {
+				typed[k][i] = cellOf(v, columns[i].Type)
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if failed := use(typed); failed != nil {
+			return failed
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// cellOf is a stored value as Converter.Rows takes it.
+func cellOf(v parquet.Value, t catalog.Type) any {
+	switch {
+	case v.IsNull():
+		return nil
+	case t == catalog.String:
+		return string(v.ByteArray())
+	case t.IsDate():
+		return civil.Date{Year: 1970, Month: 1, Day: 1}.AddDays(int(v.Int32()))
+	case t == catalog.Double:
+		return v.Double()
+	}
+	return unscaled(v)
 }
 
 func sameColumns(root *parquet.Column, columns []Column) error {

@@ -47,18 +47,30 @@ func (r Rules) firstOpen(now time.Time, start int, done ledger.Records) int {
 		if i >= first {
 			continue
 		}
-		if reason, _ := r.wanted(now, partition, e, true); reason != "" && reason != Changed && reason != Drifted {
+		if reason, _ := r.wanted(now, partition, e, true); reason != "" && reason != Changed && reason != Drifted || r.drops(e) {
 			first = i
 		}
 	}
 	return first
 }
 
-// due decides about one partition that has begun, and that has ended unless the rules ask for today.
+// due decides about one partition that has begun, and that has ended unless the rules ask for today. What is only to lose columns has
+// that reason, which needs nothing of the service.
 func (r Rules) due(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, bool) {
 	if r.IgnoreLedger {
 		return Forced, true
 	}
+	if reason, due := r.fetched(now, partition, e, recorded); due || !r.drops(e) {
+		return reason, due
+	}
+	return Dropped, r.IgnoreSchedule || r.firedFrom(r.ready(now, partition), now)
+}
+
+// drops tells whether a record's rows have columns that the table is to lose.
+func (r Rules) drops(e ledger.Record) bool { return r.Stale[e.Shape].Drops && e.Rows > 0 }
+
+// fetched decides about what the service is asked for.
+func (r Rules) fetched(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, bool) {
 	reason, since := r.wanted(now, partition, e, recorded)
 	if reason == "" || since.After(now) {
 		return "", false
@@ -110,8 +122,6 @@ func (r Rules) stale(e ledger.Record) (Reason, bool) {
 		return Rebased, true
 	case len(how.Lacks) > 0 && e.Rows > 0 && !r.LaterColumns:
 		return NewColumns, true
-	case how.Drops && e.Rows > 0:
-		return Dropped, true
 	}
 	return "", false
 }

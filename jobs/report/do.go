@@ -33,6 +33,10 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	var m adjust.Meter
 	var groups []group
 	f := &fetch{plan: p, claim: claim, client: p.o.Client.Metered(&m)}
+	window, failed := f.rewrite(ctx, window)
+	if len(window.Due) == 0 {
+		return f.out, failed
+	}
 	err = p.inSight(ctx)
 	var cols *columns
 	if err == nil {
@@ -56,7 +60,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	case errors.Is(err, adjust.ErrClock):
 		err = fmt.Errorf("%w: %w", jobs.ErrStop, err)
 	}
-	return f.out, err
+	return f.out, errors.Join(failed, err)
 }
 
 // group does the partitions of a window that are asked for the same columns. A column that the config asks for no more may be refused,

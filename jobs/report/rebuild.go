@@ -56,7 +56,7 @@ func (p *plan) rebuild(ctx context.Context, e edition, cols []column) (d partiti
 			return d, a, err
 		}
 		if conv == nil {
-			if d, err = p.definition(cols, shape, r.Meta); err == nil {
+			if d, err = p.definitionOf(cols, shape, r.Meta); err == nil {
 				err = p.table.SaveShape(ctx, d.Shape)
 			}
 			if err == nil {
@@ -118,17 +118,123 @@ func (p *plan) take(a partition.Answer, e edition, shape string) (partition.Answ
 	return a.Only(parts...), nil
 }
 
-// definition says what the table's columns are of one kept answer. shape is that of the records that were made of it, which
-// remembers what events were called then.
-func (p *plan) definition(cols []column, shape ledger.Shape, m raw.Meta) (partition.Definition, error) {
-	if err := ledger.CheckReplay(p.o.Table, shape, shapeOf(p.o, p.fixed)); err != nil {
-		return partition.Definition{}, err
+// rewrite takes columns out of partitions that are as they should be but for these, and asks the service nothing: their rows are those that a
+// sink gives back, or those of the answers that were kept. It gives the window without the ones that are done.
+func (f *fetch) rewrite(ctx context.Context, w refresh.Window) (refresh.Window, error) {
+	var sources []ledger.Record
+	for _, d := range w.Due {
+		if e := w.Base[d.Partition]; d.Reason == refresh.Dropped && e.HeldBack == nil {
+			sources = append(sources, e)
+		}
 	}
+	if len(sources) == 0 {
+		return w, nil
+	}
+	recorded, _, err := f.table.LastShape(ctx)
+	if err != nil {
+		return w, err
+	}
+	cols, err := f.recall(recorded)
+	if err != nil {
+		return w, err
+	}
+	done := map[civil.Date]bool{}
+	deliver := func(d partition.Definition, a partition.Answer, of ...ledger.Record) error {
+		made, err := f.table.Deliver(ctx, f.claim, d, w, a)
+		f.out.Add(made)
+		for _, e := range of {
+			done[e.Partition] = true
+		}
+		return err
+	}
+	var unread []ledger.Record
+	for _, e := range sources {
+		d, a, failed := f.reread(ctx, e, cols)
+		if failed == nil {
+			err = errors.Join(err, deliver(d, a, e))
+			continue
+		}
+		f.o.Log.Debug("the rows of a partition can't be read back", "job", f.o.Job, "window", e.Partition.String(), "error", failed)
+		unread = append(unread, e)
+	}
+	for _, e := range editionsOf(unread) {
+		if f.o.Raw == nil || e.keys == nil {
+			continue
+		}
+		if d, a, failed := f.rebuild(ctx, e, cols); failed == nil {
+			err = errors.Join(err, deliver(d, a, e.of...))
+		}
+	}
+	if left := len(sources) - len(done); left > 0 {
+		f.o.Log.Warn("partitions are fetched to take columns out of them, because no sink gives their rows back as they are recorded", "job", f.o.Job, "partitions", left)
+	}
+	return w.Without(func(d refresh.Due) bool { return done[d.Partition] }), err
+}
+
+// reread makes a recorded partition again of its rows as a sink has them.
+func (p *plan) reread(ctx context.Context, e ledger.Record, cols []column) (d partition.Definition, a partition.Answer, err error) {
+	shape, err := p.table.ShapeOf(ctx, e)
+	if err != nil {
+		return d, a, err
+	}
+	at := map[string]int{}
+	var sources []string
+	for i, c := range shape.Columns {
+		at[c.Name], sources = i, append(sources, c.Source)
+	}
+	if d, err = p.definition(cols, shape, sources); err != nil {
+		return d, a, err
+	}
+	for _, c := range d.Columns {
+		if i, has := at[c.Name]; has && shape.Columns[i].Type != c.Type.String() {
+			return d, a, fmt.Errorf("column %s is %s by now, and its rows have %s", c.Name, c.Type, shape.Columns[i].Type)
+		}
+	}
+	if err = p.table.SaveShape(ctx, d.Shape); err != nil {
+		return d, a, err
+	}
+	conv, err := p.table.Converter(d, []civil.Date{e.Partition})
+	if err != nil {
+		return d, a, err
+	}
+	defer conv.Abort()
+	conv.Loaded(e.Fetched)
+	if err = p.table.Rows(ctx, e, shape, func(rows [][]any) error {
+		chosen := make([][]any, len(rows))
+		for k, row := range rows {
+			chosen[k] = make([]any, len(d.Columns))
+			for i, c := range d.Columns {
+				if j, has := at[c.Name]; has {
+					chosen[k][i] = row[j]
+				}
+			}
+		}
+		return conv.Rows(ctx, chosen)
+	}); err != nil {
+		return d, a, err
+	}
+	a = partition.Answer{Fetched: e.Fetched, Replayed: p.now, Raw: e.Raw, Control: map[civil.Date]*ledger.Control{e.Partition: e.Control}}
+	a.Parts, err = conv.Finish()
+	return d, a, err
+}
+
+// definitionOf says what the table's columns are of one kept answer.
+func (p *plan) definitionOf(cols []column, shape ledger.Shape, m raw.Meta) (partition.Definition, error) {
 	query, err := url.ParseQuery(m.Query)
 	if err != nil {
 		return partition.Definition{}, fmt.Errorf("the query of a raw answer: %w", err)
 	}
-	asked := askedBy(query)
+	d, err := p.definition(cols, shape, askedBy(query))
+	d.Ignored = ignored(query, d.Columns)
+	return d, err
+}
+
+// definition says what the table's columns are of rows that have these sources. shape is that of the records that were made of them, which
+// remembers what events were called then.
+func (p *plan) definition(cols []column, shape ledger.Shape, asked []string) (partition.Definition, error) {
+	if err := ledger.CheckReplay(p.o.Table, shape, shapeOf(p.o, p.fixed)); err != nil {
+		return partition.Definition{}, err
+	}
 	cols = slices.Clone(cols)
 	for i, c := range cols {
 		at := slices.IndexFunc(shape.Columns, func(was ledger.Column) bool { return was.Name == c.Name && was.Source != "" })
@@ -139,9 +245,7 @@ func (p *plan) definition(cols []column, shape ledger.Shape, m raw.Meta) (partit
 			cols[i].Source = ""
 		}
 	}
-	d := p.keeping(p.define(cols), shape).Definition
-	d.Ignored = ignored(query, d.Columns)
-	return d, nil
+	return p.keeping(p.define(cols), shape).Definition, nil
 }
 
 // askedBy gives the dimensions and metrics that a query asked for.

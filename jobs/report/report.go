@@ -155,7 +155,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 			p.fetched[d.Partition] = true
 		}
 		u := p.unit(w)
-		if from := p.rules.Block(w.Due[0].Partition); k.asksTotals() && !blocks[from] {
+		if from := p.rules.Block(w.Due[0].Partition); u.Requests > 0 && k.asksTotals() && !blocks[from] {
 			blocks[from] = true
 			u.Requests++ // for the totals of all windows of the block
 		}
@@ -179,8 +179,9 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 
 // unit is the unit of a window.
 func (p *plan) unit(w refresh.Window) jobs.Unit {
+	fetched := w.Without(func(d refresh.Due) bool { return d.Reason == refresh.Dropped && p.table.Reads() })
 	return jobs.Unit{
-		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: len(w.Runs()),
+		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: len(fetched.Runs()),
 		Do:   func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
 		Over: func(ctx context.Context) (bool, error) { return p.table.Over(ctx, w) },
 	}

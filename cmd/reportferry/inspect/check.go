@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -19,8 +17,6 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/internal/catalog"
-	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -254,7 +250,10 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 	g.SetLimit(4) // each part is copied to the spool folder as a whole
 	for i, e := range held {
 		g.Go(func() error {
-			text, err := c.part(ctx, parts, job.Table, e, shapes[e.Shape])
+			text, err := "", partition.ReadBack(ctx, parts, c.Spool, job.Table, e, shapes[e.Shape], nil)
+			if differs := (*partition.NotAsRecorded)(nil); errors.As(err, &differs) {
+				text, err = differs.Why, nil
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			found[i], broken = text, errors.Join(broken, err)
@@ -323,53 +322,4 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Rec
 		fmt.Fprintf(c.out, "  another config may fill this table; what a run would do:\n    reportferry plan %s%s\n", job.Name, c.flag)
 	}
 	return nil
-}
-
-// part reads one part back and compares its rows and its content hash with the record. wrong says what differs; an error means
-// that the part couldn't be read at all.
-func (c *checker) part(ctx context.Context, parts sinks.Reader, name string, e ledger.Record, shape ledger.Shape) (wrong string, err error) {
-	from, err := parts.Read(ctx, name, e.Partition)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "is missing", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	file, err := os.CreateTemp(c.Spool, "check-*.parquet")
-	if err != nil {
-		return "", errors.Join(err, from.Close())
-	}
-	defer os.Remove(file.Name()) //nolint:errcheck // closing the session removes the folder anyway
-	size, err := io.Copy(file, from)
-	if err = errors.Join(err, from.Close()); err != nil {
-		return "", errors.Join(fmt.Errorf("read %s/%s: %w", name, e.Partition, err), file.Close())
-	}
-	rows, hash, err := table.Measure(ctx, file, size, columnsOf(shape))
-	if closeErr := file.Close(); closeErr != nil {
-		return "", closeErr
-	}
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case err != nil:
-		return fmt.Sprintf("can't be read as a part: %v", err), nil
-	case rows != e.Rows:
-		return fmt.Sprintf("holds %s rows, the ledger says %s", human.Count(rows), human.Count(e.Rows)), nil
-	case hash != e.Hash:
-		return fmt.Sprintf("holds %s rows whose content hash isn't the recorded one", human.Count(rows)), nil
-	}
-	return "", nil
-}
-
-// columnsOf gives the names and types of a shape's columns, which is all that hashing needs.
-func columnsOf(s ledger.Shape) []table.Column {
-	var columns []table.Column
-	for _, c := range s.Columns {
-		var t catalog.Type
-		if err := t.UnmarshalText([]byte(c.Type)); err != nil {
-			t = catalog.String // a type of a later version: the hash won't be equal, and that is reported
-		}
-		columns = append(columns, table.Column{Name: c.Name, Type: t, Stamp: table.Stamp(c.Stamp)})
-	}
-	return columns
 }
