@@ -4,7 +4,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -90,6 +92,59 @@ func TestAppIsHidden(t *testing.T) {
 			t.Errorf("accepted, and recorded %+v", e)
 		}
 	})
+}
+
+// lacking answers requests for some paths, or with some query, as a service does that hasn't these.
+type lacking struct {
+	http.RoundTripper
+	what []string
+}
+
+func (l lacking) RoundTrip(q *http.Request) (*http.Response, error) {
+	if !slices.ContainsFunc(l.what, func(what string) bool { return strings.Contains(q.URL.String(), what) }) {
+		return l.RoundTripper.RoundTrip(q)
+	}
+	return &http.Response{StatusCode: http.StatusNotFound, Status: "404 Not Found", Request: q, Body: io.NopCloser(strings.NewReader("not found"))}, nil
+}
+
+// Which apps the token shows is known by the first list that the service has, and a vanished app's rows stay by each of them.
+func TestSourcesOfTheScope(t *testing.T) {
+	for source, lacks := range map[string][]string{
+		"filters_data": nil,
+		"csv_report":   {"filters_data"},
+		"events":       {"filters_data", "dimensions=app_token&"},
+		"":             {"filters_data", "dimensions=app_token&", "/events"},
+	} {
+		t.Run("by "+source, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, _ := watched(t, 10)
+				defer r.close()
+				r.client.HTTP = &http.Client{Transport: lacking{r.client.HTTP.Transport, lacks}}
+				r.options.Guard = 1 // so that nothing else holds an answer back
+				r.seesApps()
+				var tokens []string
+				for _, app := range r.server.Apps() {
+					tokens = append(tokens, app.Token)
+				}
+				slices.Sort(tokens)
+				if source == "" {
+					tokens = nil
+				}
+				if s := r.options.Visible(t.Context()); s.Source != source || !slices.Equal(s.Apps, tokens) {
+					t.Fatalf("the scope is %+v, want %q by %q", s, tokens, source)
+				}
+				r.night()
+				r.night()
+				last := civil.DateOf(time.Now()).AddDays(-1)
+				before := r.record(last)
+				r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultHideApp, App: r.server.Apps()[0].Token}})
+				r.night()
+				if now := r.record(last); (now.HeldBack != nil) != (source != "") || (now.Hash == before.Hash) != (source != "") {
+					t.Errorf("an app is hidden, and the record is %+v, before %+v", now, before)
+				}
+			})
+		})
+	}
 }
 
 // accept does what the command does.

@@ -2,7 +2,9 @@ package report
 
 import (
 	"context"
+	"encoding/csv"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -13,33 +15,63 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Visible lists the apps that a client's token shows: by filters_data, or where the service lacks that, those that have events. The zero
-// scope: the service tells neither. Source of both lists: the service's documents; filters_data isn't in the interface document.
+// Visible lists the apps that a client's token shows: by filters_data, or where the service lacks that, those with a row in a report of
+// the last 90 days, as far back as finals are compared, or else those that have events. The zero scope: the service tells none of these.
+// Source of the lists: the service's documents; filters_data isn't in the interface document.
 func Visible(ctx context.Context, client *adjust.Client) ledger.Scope {
 	ctx, end := context.WithTimeout(ctx, visibleTime)
 	defer end()
-	s := ledger.Scope{Source: "filters_data"}
-	lists, err := client.FiltersData(ctx, []string{"apps"})
-	if err == nil {
-		for _, app := range lists["apps"] {
-			s.Apps = append(s.Apps, app.ID)
+	for _, list := range []struct {
+		source string
+		apps   func(context.Context, *adjust.Client) ([]string, error)
+	}{{"filters_data", listedApps}, {"csv_report", reportedApps}, {"events", appsWithEvents}} {
+		if apps, err := list.apps(ctx, client); err == nil && len(apps) > 0 {
+			slices.Sort(apps)
+			return ledger.Scope{Source: list.source, Apps: slices.Compact(apps)}
 		}
 	}
-	if len(s.Apps) == 0 {
-		s.Source = "events"
-		events, err := client.Events(ctx, adjust.EventsQuery{})
-		if err == nil {
-			for _, e := range events {
-				s.Apps = append(s.Apps, e.AppTokens...)
+	return ledger.Scope{}
+}
+
+func listedApps(ctx context.Context, client *adjust.Client) (apps []string, err error) {
+	lists, err := client.FiltersData(ctx, []string{"apps"})
+	for _, app := range lists["apps"] {
+		apps = append(apps, app.ID)
+	}
+	return apps, err
+}
+
+// reportedApps asks for metrics that every account has. Where all of them are zero the service has no row.
+func reportedApps(ctx context.Context, client *adjust.Client) (apps []string, err error) {
+	q := adjust.ReportQuery{
+		Dimensions: []string{"app_token"}, Metrics: []string{"installs", "clicks", "impressions", "sessions"}, DatePeriod: "-90d:-1d", UTCOffset: "+00:00",
+		Parameters: map[string][]string{
+			"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression"}, "attribution_source": {"dynamic"}, "reattributed": {"all"},
+			"iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"adjust"}, "sandbox": {"false"},
+		},
+	}
+	_, err = client.CSVReport(ctx, q, func(r io.Reader) error {
+		rows, err := csv.NewReader(r).ReadAll()
+		if apps = nil; err != nil || len(rows) == 0 {
+			return err
+		}
+		at := slices.Index(rows[0], "app_token")
+		for _, row := range rows[1:] {
+			if at >= 0 && row[at] != "" {
+				apps = append(apps, row[at])
 			}
 		}
+		return nil
+	})
+	return apps, err
+}
+
+func appsWithEvents(ctx context.Context, client *adjust.Client) (apps []string, err error) {
+	events, err := client.Events(ctx, adjust.EventsQuery{})
+	for _, e := range events {
+		apps = append(apps, e.AppTokens...)
 	}
-	if len(s.Apps) == 0 {
-		return ledger.Scope{}
-	}
-	slices.Sort(s.Apps)
-	s.Apps = slices.Compact(s.Apps)
-	return s
+	return apps, err
 }
 
 // visibleTime bounds how long a run waits for the list of apps, without which it goes on.
