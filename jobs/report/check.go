@@ -18,47 +18,75 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // A Comparison is a recorded partition beside what the service says of it now.
 type Comparison struct {
 	Partition civil.Date
 	Recorded  ledger.Record
+	Totals    string // what its totals say; empty: nothing that differs, or it was fetched again
 	Rows      int64
 	Same      bool
-	Err       error // not nil: it couldn't be fetched
+	Err       error // not nil: it couldn't be fetched, or the totals of partitions from this one on couldn't
 }
 
-// Compare fetches up to n partitions again and publishes nothing. Dice choose them among the settled ones, which the
-// service doesn't restate any more. The error is the ledger's; errors of partitions are in their comparisons.
-func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Rand) ([]Comparison, error) {
+// Compare holds all settled partitions, which the service doesn't restate any more, against its totals of today, and gives those that differ
+// and how many it could compare. Of the others it fetches up to n again, which dice choose, and publishes nothing. The error is the
+// ledger's; errors of partitions are in their comparisons.
+func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Rand) (list []Comparison, totals int, err error) {
 	p, err := k.plan(ctx, now)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	rules := p.rules
 	rules.LaterColumns = true // columns that a partition lacks don't change those that it has
 	settled := slices.DeleteFunc(p.table.Sorted(), func(e ledger.Record) bool {
 		return e.State != ledger.Written && e.State != ledger.Empty || !rules.Settled(now, e)
 	})
-	dice.Shuffle(len(settled), func(i, j int) { settled[i], settled[j] = settled[j], settled[i] })
-	chosen := settled[:min(n, len(settled))]
-	slices.SortFunc(chosen, func(a, b ledger.Record) int { return a.Partition.Compare(b.Partition) })
 	var m adjust.Meter
 	f := &fetch{plan: p, client: k.o.Client.Metered(&m)}
 	cols, err := p.resolve(ctx, f.client)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	shapes, err := p.table.Shapes(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var out []Comparison
+	if rules.Period != refresh.Whole && k.incomparable() == "" {
+		list, totals = f.compareTotals(ctx, settled)
+	}
+	settled = slices.DeleteFunc(settled, func(e ledger.Record) bool {
+		return slices.ContainsFunc(list, func(c Comparison) bool { return c.Partition == e.Partition })
+	})
+	dice.Shuffle(len(settled), func(i, j int) { settled[i], settled[j] = settled[j], settled[i] })
+	chosen := settled[:min(n, len(settled))]
+	slices.SortFunc(chosen, func(a, b ledger.Record) int { return a.Partition.Compare(b.Partition) })
 	for _, e := range chosen {
-		out = append(out, f.compare(ctx, e, shapes[e.Shape], cols))
+		list = append(list, f.compare(ctx, e, shapes[e.Shape], cols))
 	}
-	return out, nil
+	return list, totals, nil
+}
+
+// compareTotals compares ascending partitions with totals of today, by as few requests as a run makes.
+func (f *fetch) compareTotals(ctx context.Context, settled []ledger.Record) (list []Comparison, compared int) {
+	blocks := map[civil.Date][]civil.Date{}
+	for _, e := range settled {
+		from := f.rules.Block(e.Partition)
+		blocks[from] = append(blocks[from], e.Partition)
+	}
+	for _, from := range slices.SortedFunc(maps.Keys(blocks), civil.Date.Compare) {
+		found, n, err := f.compareFinals(ctx, blocks[from])
+		if compared += n; err != nil {
+			list = append(list, Comparison{Partition: blocks[from][0], Err: fmt.Errorf("totals from %s on: %w", blocks[from][0], err)})
+		}
+		for _, partition := range slices.SortedFunc(maps.Keys(found), civil.Date.Compare) {
+			e, _ := f.table.Record(partition)
+			list = append(list, Comparison{Partition: partition, Recorded: e, Totals: onRecord(found[partition])})
+		}
+	}
+	return list, compared
 }
 
 // compare asks for the columns that the record has, because its hash is over those. If the service refuses them and

@@ -35,7 +35,7 @@ func (f *changed) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // What is compared are the columns that a partition and the service's answer both have: one that the table lacks, or has
-// dropped, or that the service has dropped too, is no difference. A changed number is.
+// dropped, or that the service has dropped too, is no difference. A changed number is, in any partition.
 func TestCompareWithOtherColumns(t *testing.T) {
 	metrics := []string{"installs", "clicks", "cost"}
 	for _, c := range []struct {
@@ -70,14 +70,15 @@ func TestCompareWithOtherColumns(t *testing.T) {
 				o.Targets = []ledger.Target{{Name: "out", Sink: r.sink}}
 				kind, err := report.New(o)
 				check(t, err)
-				found, err := kind.Compare(t.Context(), time.Now(), 3, rand.New(rand.NewPCG(1, 1)))
+				found, totals, err := kind.Compare(t.Context(), time.Now(), 3, rand.New(rand.NewPCG(1, 1)))
 				check(t, err)
-				if len(found) != 3 {
-					t.Fatalf("%d partitions were compared", len(found))
+				want := map[bool]int{true: 3, false: 5}[c.same] // what differs by its totals isn't fetched again
+				if len(found) != want || totals != 5 {
+					t.Fatalf("%d partitions are named, and the totals of %d were compared", len(found), totals)
 				}
 				for _, f := range found {
-					if f.Err != nil || f.Same != c.same {
-						t.Errorf("%s: the same: %v, %v", f.Partition, f.Same, f.Err)
+					if f.Err != nil || f.Same != c.same || (f.Totals == "") != c.same {
+						t.Errorf("%s: the same: %v, %v, totals: %q", f.Partition, f.Same, f.Err, f.Totals)
 					}
 				}
 			})

@@ -43,8 +43,9 @@ What isn't in the lists is asked for by a report of one day.
 Then read every recorded part back from its sink: its rows and its content hash
 must be those of the ledger. In a database the rows of each partition are
 counted, in BigQuery by a query. What can't be compared is named. With --live
-also fetch some partitions again, of those that are restated no more chosen at
-random, and hold the types of columns against the service's list of metrics.
+also hold all partitions that are restated no more against the service's totals,
+fetch some of them again, chosen at random, and hold the types of columns
+against the service's list of metrics.
 
 The exit code is 2 when the config asks for what can't be, 5 when credentials
 are refused, 1 when another step fails, and 3 when something isn't as recorded.

@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,34 +31,49 @@ func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]ad
 	return nil
 }
 
-// compare fetches a sample of a job's final partitions again.
+// compare holds a job's final partitions against the service's totals, and fetches a sample of them again.
 func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) error {
-	found, err := kind.Compare(ctx, time.Now(), c.sample, c.dice)
+	found, totals, err := kind.Compare(ctx, time.Now(), c.sample, c.dice)
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 {
+	if len(found) == 0 && totals == 0 {
 		fmt.Fprintf(c.out, "%s live: nothing to compare, all of it may still be restated\n", job.Name)
 		return nil
 	}
-	same := slices.DeleteFunc(slices.Clone(found), func(x report.Comparison) bool { return !x.Same })
 	var days []string
-	for _, x := range same {
-		days = append(days, human.Range(x.Partition, x.Partition))
+	var wrong []report.Comparison
+	moved := 0
+	for _, x := range found {
+		if x.Totals != "" {
+			moved++
+		}
+		if x.Same {
+			days = append(days, human.Range(x.Partition, x.Partition))
+		} else {
+			wrong = append(wrong, x)
+		}
+	}
+	if same := totals - moved; same > 0 {
+		fmt.Fprintf(c.out, "%s live: totals as recorded: %s\n", job.Name, human.Plural(same, "final partition"))
 	}
 	if len(days) > 0 {
-		fmt.Fprintf(c.out, "%s live: as recorded: %s\n", job.Name, strings.Join(days, ", "))
+		fmt.Fprintf(c.out, "%s live: rows as recorded: %s\n", job.Name, strings.Join(days, ", "))
 	}
-	for _, x := range found {
+	c.wrong += len(wrong)
+	for _, x := range wrong {
+		day := human.Range(x.Partition, x.Partition)
 		switch {
 		case x.Err != nil:
-			c.wrong++
 			fmt.Fprintf(c.out, "%s live: error: %v\n", job.Name, x.Err)
-		case !x.Same:
-			c.wrong++
+			continue
+		case x.Totals != "":
+			fmt.Fprintf(c.out, "%s live: %s: %s\n", job.Name, day, terminal.Line(x.Totals))
+		default:
 			fmt.Fprintf(c.out, "%s live: %s has %s rows now; the ledger has %s with other values, of %s\n", job.Name,
-				human.Range(x.Partition, x.Partition), human.Count(x.Rows), human.Count(x.Recorded.Rows), x.Recorded.Fetched.UTC().Format(time.DateOnly))
+				day, human.Count(x.Rows), human.Count(x.Recorded.Rows), x.Recorded.Fetched.UTC().Format(time.DateOnly))
 		}
+		fmt.Fprintf(c.out, "  reportferry backfill %s --from %s --to %s --force%s\n", job.Name, x.Partition, x.Partition, c.flag)
 	}
 	return nil
 }
