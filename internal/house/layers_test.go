@@ -68,7 +68,7 @@ var layers = []layer{
 	{"internal/adjust/*", []string{"internal/catalog", "internal/telemetry/step"}, nil},
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table", "jobs/raw"}},
 	{"internal/catalog", nil, nil},
-	{"internal/wording", []string{"jobs", "jobs/ledger", "jobs/outbox"}, nil},
+	{"internal/wording", []string{"jobs", "jobs/ledger", "jobs/outbox", "jobs/refresh"}, nil},
 	{"internal/console", []string{"internal/console/*", "internal/wording", "jobs", "jobs/ledger", "jobs/outbox", "jobs/refresh", "jobs/status", "sinks"}, []string{"jobs/ledger/ledgertest", "jobs/outbox/store"}}, // never the service, nor config
 	{"internal/console/*", []string{"jobs/ledger", "jobs/outbox", "jobs/refresh", "sinks"}, nil},
 	{"internal/dateform", nil, nil},

@@ -2,17 +2,21 @@
 // file. Without it the page would advise one thing, and the command another.
 //
 //	Meaning, Outcome             of a run
-//	FileState, FileMending       of a file that is pushed
+//	Size, Rebaselined            of numbers that moved, and of those that can't be compared
+//	FileMending                  of a file that is pushed
 //
 // The texts have no layout. Names in them are as the config and the ledger have them, so whoever shows them escapes them.
 package wording
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // Codes are the exit codes of all commands, with what they mean.
@@ -92,4 +96,20 @@ func Size(size float64) string {
 		return fmt.Sprintf("%+.1f%%", size*100)
 	}
 	return fmt.Sprintf("%+.0f%%", size*100)
+}
+
+// Rebaselined says of how many periods the numbers mean something else by now, and what: a line for each such change.
+func Rebaselined(changes []refresh.Change) (lines []string) {
+	n := map[string]int{}
+	for _, c := range changes {
+		n[c.Was+" -> "+c.Is]++
+	}
+	for _, text := range slices.Sorted(maps.Keys(n)) {
+		periods := "periods"
+		if n[text] == 1 {
+			periods = "period"
+		}
+		lines = append(lines, fmt.Sprintf("%d %s rebaselined, %s, not compared", n[text], periods, text))
+	}
+	return lines
 }

@@ -78,10 +78,16 @@ func TestRebaselined(t *testing.T) {
 		})
 	}
 	var got []string
-	for _, c := range append(Changes(history), Rebaselined(history)...) {
+	rebaselined, err := Rebaselined(history, func(e ledger.Record) (ledger.Shape, error) {
+		return ledger.Shape{Fingerprint: map[string]string{"currency": e.Meaning}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range append(Changes(history), rebaselined...) {
 		got = append(got, strings.Join([]string{c.Metric, c.Was, c.Is, c.Delta, c.Now.Format("02")}, " "))
 	}
-	if want := "cost 7 8 1 03, cost 6 5 -1 05, cost 5 5.5 0.5 06, rebaseline a b  04"; strings.Join(got, ", ") != want {
+	if want := "cost 7 8 1 03, cost 6 5 -1 05, cost 5 5.5 0.5 06, rebaseline usd eur  04"; strings.Join(got, ", ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
 	}
 }

@@ -2,23 +2,34 @@ package refresh
 
 import (
 	"iter"
+	"strings"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Rebaseline is the metric of a Change that says that the numbers mean something else: Was and Is are the IDs of shapes.
+// Rebaseline is the metric of a Change that says that the numbers mean something else: Was and Is are what they mean, such as USD and EUR.
 const Rebaseline = "rebaseline"
 
-// Rebaselined are the contents of a history whose numbers mean something else than those before them.
-func Rebaselined(history []ledger.Record) (out []Change) {
+// Rebaselined are the contents of a history whose numbers mean something else than those before them, by the shapes of both.
+func Rebaselined(history []ledger.Record, shapeOf func(ledger.Record) (ledger.Shape, error)) (out []Change, err error) {
 	for was, is := range successive(history) {
-		if rebaselined(was, is) {
-			c := changeOf(was, is)
-			c.Metric, c.Was, c.Is = Rebaseline, was.Shape, is.Shape
-			out = append(out, c)
+		if !rebaselined(was, is) {
+			continue
 		}
+		before, err := shapeOf(was)
+		if err != nil {
+			return nil, err
+		}
+		now, err := shapeOf(is)
+		if err != nil {
+			return nil, err
+		}
+		c := changeOf(was, is)
+		c.Metric = Rebaseline
+		c.Was, c.Is, _ = strings.Cut(before.Turned(now), " -> ")
+		out = append(out, c)
 	}
-	return out
+	return out, nil
 }
 
 func rebaselined(was, is ledger.Record) bool {

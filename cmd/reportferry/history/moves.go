@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math/big"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
@@ -73,27 +70,19 @@ func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 	for _, m := range refresh.Moves(history, table.Records()) {
 		list = append(list, move{Job: job.Name, Table: job.Table, Move: m})
 	}
-	for _, c := range refresh.Rebaselined(history) {
-		was, err := table.ShapeOf(ctx, ledger.Record{Partition: c.Partition, Shape: c.Was})
-		if err != nil {
-			return nil, err
-		}
-		is, err := table.ShapeOf(ctx, ledger.Record{Partition: c.Partition, Shape: c.Is})
-		if err != nil {
-			return nil, err
-		}
-		c.Was, c.Is, _ = strings.Cut(was.Turned(is), " -> ")
+	rebaselined, err := refresh.Rebaselined(history, func(e ledger.Record) (ledger.Shape, error) { return table.ShapeOf(ctx, e) })
+	for _, c := range rebaselined {
 		list = append(list, move{Job: job.Name, Table: job.Table, Move: refresh.Move{Change: c}})
 	}
-	return list, nil
+	return list, err
 }
 
 // writeTable writes the biggest moves of each job, at most limit of them.
 func (m moves) writeTable(w io.Writer, limit int) error {
 	for _, job := range m.jobs {
 		list, rebaselined := apart(m.of[job])
-		for _, text := range slices.Sorted(maps.Keys(rebaselined)) {
-			fmt.Fprintf(w, "%s: %s rebaselined, %s, not compared\n", job, human.Plural(rebaselined[text], "period"), text)
+		for _, text := range wording.Rebaselined(rebaselined) {
+			fmt.Fprintf(w, "%s: %s\n", job, text)
 		}
 		if changed, seen := m.slugs[job]; seen {
 			writeSlugs(w, job, changed, m.since, limit)
@@ -137,12 +126,11 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 	return nil
 }
 
-// apart tells apart the numbers that moved, and how many periods have numbers of another meaning by now, by what that is.
-func apart(list []move) (moved []move, rebaselined map[string]int) {
-	rebaselined = map[string]int{}
+// apart tells apart the numbers that moved, and the periods whose numbers mean something else by now.
+func apart(list []move) (moved []move, rebaselined []refresh.Change) {
 	for _, one := range list {
 		if one.Metric == refresh.Rebaseline {
-			rebaselined[one.Was+" -> "+one.Is]++
+			rebaselined = append(rebaselined, one.Change)
 		} else {
 			moved = append(moved, one)
 		}
