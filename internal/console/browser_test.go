@@ -264,7 +264,7 @@ func TestPagesRefresh(t *testing.T) {
 	get(t, tb, chromedp.Evaluate[bool](`htmx.trigger(document.getElementById('content'), 'refresh')`))
 	tb.do(t, chromedp.Sleep(500*time.Millisecond))
 	after := get(t, tb, chromedp.Text("footer"))
-	if before == after || !strings.Contains(after, "13:00") {
+	if before == after || !strings.Contains(after, "14:00") {
 		t.Errorf("before %q, after %q", before, after)
 	}
 	tb.do(t, chromedp.Focus("main a"))

@@ -30,10 +30,10 @@ type calendarCell struct {
 	Page  bool // it has one in an export too
 }
 
-// calendarOf lays out entries, which ascend.
-func calendarOf(period refresh.Period, all []refresh.Entry) calendar {
+// calendar lays out the table's partitions.
+func (l Look) calendar() calendar {
 	c := calendar{Unit: "Year"}
-	switch period {
+	switch l.Period {
 	case refresh.Day:
 		c.Unit, c.Columns = "Month", numbered("", 31)
 	case refresh.Week:
@@ -45,13 +45,13 @@ func calendarOf(period refresh.Period, all []refresh.Entry) calendar {
 	case refresh.Year, refresh.Whole:
 		c.Columns = []string{"Whole"}
 	}
-	paged := withPage(all)
-	for _, e := range slices.Backward(all) {
-		row, column := placeOf(period, e.Partition)
+	paged := l.withPage()
+	for _, e := range slices.Backward(l.Calendar) {
+		row, column := placeOf(l.Period, e.Partition)
 		if n := len(c.Rows); n == 0 || c.Rows[n-1].Name != row {
 			c.Rows = append(c.Rows, calendarRow{row, make([]calendarCell, len(c.Columns))})
 		}
-		c.Rows[len(c.Rows)-1].Cells[column] = calendarCell{day(e.Partition), stateOf(e.Condition), paged[e.Partition]}
+		c.Rows[len(c.Rows)-1].Cells[column] = calendarCell{day(e.Partition), l.state(e.Condition), paged[e.Partition]}
 	}
 	return c
 }
@@ -89,13 +89,13 @@ const (
 )
 
 // withPage are the partitions that have a page in an export.
-func withPage(all []refresh.Entry) map[civil.Date]bool {
+func (l Look) withPage() map[civil.Date]bool {
 	paged := map[civil.Date]bool{}
 	others := 0
-	for i, e := range slices.Backward(all) {
-		if i >= len(all)-newestPages {
+	for i, e := range slices.Backward(l.Calendar) {
+		if i >= len(l.Calendar)-newestPages {
 			paged[e.Partition] = true
-		} else if others < mostPages && wanting(e.Condition) {
+		} else if others < mostPages && l.problem(e.Condition) >= 0 {
 			paged[e.Partition] = true
 			others++
 		}
@@ -103,8 +103,36 @@ func withPage(all []refresh.Entry) map[civil.Date]bool {
 	return paged
 }
 
-// wanting tells whether a person may have to do something about a partition.
-func wanting(c refresh.Condition) bool {
-	s := stateOf(c)
-	return s.Class == "bad" || s.Class == "warn"
+// A legendRow is a colour, and how many partitions are in the conditions that it has.
+type legendRow struct {
+	Means  string
+	Counts []conditionCount
+}
+
+// A conditionCount is how many partitions are in a condition.
+type conditionCount struct {
+	State state
+	Count int
+}
+
+// legendOf explains the colours and glyphs of the partitions of tables, those first that need a person most.
+func legendOf(tables ...Look) (rows []legendRow) {
+	n := map[state]int{}
+	for _, l := range tables {
+		for _, e := range l.Calendar {
+			n[l.state(e.Condition)]++
+		}
+	}
+	for _, colour := range colours {
+		row := legendRow{Means: colour.Means}
+		for _, c := range refresh.Conditions {
+			if s := (state{colour.Class, conditions[c].Glyph, string(c)}); n[s] > 0 {
+				row.Counts = append(row.Counts, conditionCount{s, n[s]})
+			}
+		}
+		if row.Counts != nil {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }

@@ -34,7 +34,7 @@ type Job struct {
 	Name, Kind string
 	Table      string         // in the ledger
 	Sinks      []string       // URLs without what may be secret
-	Zone       *time.Location // in which its times are shown
+	Zone       *time.Location // of its schedule; nil: it has none
 	Days       *time.Location // in which its days begin and end; nil: Zone
 	Schedule   cron.Schedule  // nil: it runs only when asked for by name
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,29 +34,51 @@ func looks(name string, l Look, err error) Job {
 	return Job{Name: name, Kind: "report", Table: name, Zone: time.UTC, Look: func(context.Context, ledger.Past) (Look, error) { return l, err }}
 }
 
+// Every condition has a glyph of its own, and a colour, and is red only where package status says that something is wrong.
 func TestEveryConditionHasAState(t *testing.T) {
-	for _, c := range refresh.Conditions {
-		if s := stateOf(c); s.Glyph == "?" || s.Text != string(c) {
-			t.Errorf("%q is shown as %+v", c, s)
+	known := map[string]refresh.Condition{}
+	for _, c := range append(slices.Clone(refresh.Conditions), status.Lacking, status.Kept) {
+		l := Look{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Success: &noon}, Calendar: []refresh.Entry{{Partition: at(1).Partition, Condition: c}}}}
+		l.Calendar[0].Record.HeldBack = &ledger.HeldBack{}
+		if c == status.Lacking || c == status.Kept {
+			l.Rest = ledger.Rest{Kept: 1, Lacking: ledger.Lacking{Partitions: 1}}
+		}
+		l.Problems = status.Of("j", "report", l.Inspection)
+		s := l.state(c)
+		other, taken := known[s.Glyph]
+		if taken || s.Glyph == "?" || s.Text != string(c) || (s.Class == "bad") != (status.Wrong(l.Problems) > 0) || (s.Class == "bad" || s.Class == "warn") != (l.Problems != nil) {
+			t.Errorf("%q is shown as %+v, like %q; its problems are %+v", c, s, other, l.Problems)
+		}
+		if known[s.Glyph] = c; !slices.ContainsFunc(colours, func(c struct{ Class, Means string }) bool { return c.Class == s.Class }) {
+			t.Errorf("%q has the colour %q, which no legend explains", c, s.Class)
 		}
 	}
 }
 
 func TestOverviewTellsTheWorst(t *testing.T) {
 	newest := civil.Date{Year: 2026, Month: 1, Day: 11}
-	whole := Look{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Newest: &newest}}}
-	missing, off, moved := whole, whole, whole
-	missing.Gaps = []refresh.Gap{{Partition: newest, Through: newest, Partitions: 1, Reason: refresh.NeverFetched, Closable: true}}
+	cut := Look{Inspection: refresh.Inspection{Calendar: []refresh.Entry{{Partition: newest, Condition: refresh.CutOff}}}}
+	whole := Look{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Newest: &newest, Success: &noon}}}
+	missing, off, moved, mixed := whole, whole, whole, whole
+	missing.Calendar = []refresh.Entry{{Partition: newest, Condition: refresh.Absent}}
 	off.Calendar = []refresh.Entry{{Partition: newest, Condition: refresh.Differs, Record: ledger.Record{Control: &ledger.Control{State: ledger.Unreconciled}}}}
-	moved.Standing.Moved = 1
+	mixed.Calendar = []refresh.Entry{{Partition: newest, Condition: refresh.Mixed}}
+	moved.Calendar = []refresh.Entry{{Partition: newest, Condition: refresh.ChangedFinal}}
 	c := sample(t, looks("whole", whole, nil), looks("gap", missing, nil), looks("off", off, nil), looks("moved", moved, nil), looks("fresh_out", Look{}, nil),
-		looks("broken", Look{}, errors.New("<b>tables/broken/1.json is damaged")))
+		looks("broken", Look{}, errors.New("<b>tables/broken/1.json is damaged")), looks("cut", cut, nil), looks("mixed", mixed, nil))
+	run := ledger.Run{ID: "r", Started: noon, Ended: &noon, Results: []ledger.Result{{Job: "mixed", Failures: []ledger.Failure{{Unit: "u", Error: "fetch: 503"}}}}}
+	if err := c.o.Ledger.SaveRun(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
 	page, err := c.render(t.Context(), "index.html")
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := strings.Split(string(page), "<tr>")[2:]
-	for i, want := range []string{"fresh", "late", "unreconciled", "changed after final", "never run", "unreadable"} {
+	for i := range rows {
+		rows[i], _, _ = strings.Cut(rows[i], "</tr>")
+	}
+	for i, want := range []string{"fresh", "missing", "unreconciled", "fresh", "never run", "unreadable", "interrupted", "other meaning"} {
 		if !strings.Contains(rows[i], "</span> "+want+"</span>") {
 			t.Errorf("line %d doesn't say %s:\n%s", i, want, rows[i])
 		}

@@ -39,7 +39,7 @@ func appState(a App) state {
 	case AppWaiting:
 		return state{"soft", "…", "migration under way"}
 	case AppFailed:
-		return state{"bad", "✖", "failed"}
+		return failed
 	case AppDone:
 		return state{"good", "✔", "as declared"}
 	}
@@ -64,10 +64,9 @@ type fieldLine struct {
 func declaredOf(s sight, j seen) view {
 	var body struct {
 		Job  string
-		Zone *time.Location
 		Apps []appLine
 	}
-	body.Job, body.Zone = j.Name, j.Zone
+	body.Job = j.Name
 	for _, a := range j.apps {
 		l := appLine{App: a, State: appState(a), Linked: s.linked(a.Run)}
 		for _, f := range a.Fields {

@@ -8,34 +8,25 @@ import (
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
-	"github.com/reportferry/reportferry/jobs/status"
-)
-
-type (
-	gap   = refresh.Gap
-	entry = refresh.Entry
 )
 
 // mostNamed is how many rows of partitions of a problem are named with what is wrong with each.
 const mostNamed = 5
 
-// ranks are those of the problems of tables.
-var ranks = map[refresh.Condition]int{
-	refresh.Broken: rankFailed, refresh.CutOff: rankCutOff, refresh.Absent: rankMissing, refresh.Mixed: rankMixed, refresh.HeldBack: rankHeldBack,
-	refresh.DiffersAlike: rankHeldBack, refresh.Differs: rankDiffers, refresh.Suspicious: rankDiffers, refresh.MovedAndLeft: rankLeft, status.Lacking: rankLacking,
-	refresh.ChangedFinal: rankChanged, status.Kept: rankKept, refresh.Gone: rankGone,
-}
-
-// lacks are the problems of a table.
-func lacks(j seen) (list []problem) {
+// ofTable are the problems of a job's table, with those rows of days that include a partition; the zero one: with all.
+func ofTable(j seen, of civil.Date) (list []problem) {
 	for _, p := range j.look.Problems {
-		one := problem{Job: j.Name, State: stateOf(refresh.Condition(p.Condition)), What: p.What, Advice: sentence(p), rank: ranks[refresh.Condition(p.Condition)]}
+		c := refresh.Condition(p.Condition)
+		one := problem{Job: j.Name, State: j.look.state(c), What: p.What, Advice: sentence(p), like: c, known: !p.Wrong}
 		if p.Command != "" {
 			one.Type = []string{p.Command}
 		}
 		left := p.Partitions
-		for i, d := range p.Days {
-			if i == mostNamed {
+		for _, d := range p.Days {
+			if of.IsValid() && (of.Before(d.From) || of.After(d.Through)) {
+				continue
+			}
+			if len(one.Details) == mostNamed {
 				one.Details = append(one.Details, fmt.Sprintf("and %d more", left))
 				break
 			}

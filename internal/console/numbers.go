@@ -16,25 +16,35 @@ import (
 
 // A number is what one metric of a partition is, and what it was a day ago. Texts are exact decimals.
 type number struct {
-	Is, Was string // no text: there is no number
-	Moved   bool   // Was is another number, or none
+	Is, Was     string // no text: there is no number
+	Moved       bool   // Was is another number, or none
+	Rebaselined bool   // the number of a day ago meant something else, and isn't compared
+	Other       bool   // Is means something else than the numbers of the newest partitions, and isn't drawn beside them
 }
 
-// hole tells whether there is no number now.
-func (n number) hole() bool { return n.Is == "" }
+// hole tells whether there is no number to be drawn.
+func (n number) hole() bool { return n.Is == "" || n.Other }
 
-// earlier are the records that some partitions had at an earlier time. Those that had none then have a zero record, and those that
-// haven't changed since aren't there.
-type earlier map[civil.Date]ledger.Record
+// earlier is what some partitions had at an earlier time. Those that haven't changed since aren't there.
+type earlier map[civil.Date]struct {
+	ledger.Record      // zero: there was none
+	rebaselined   bool // what they have by now means something else
+}
 
 // earlierOf reads what partitions had at a time from the history of those that have changed since.
-func earlierOf(changed []ledger.Record, at time.Time) earlier {
+func earlierOf(changed contents, at time.Time) earlier {
 	had := earlier{}
-	for _, e := range changed {
+	for _, e := range changed.records {
+		one := had[e.Partition]
 		if e.Brought().Before(at) {
-			had[e.Partition] = e // the newest of them is the last one
-		} else if _, known := had[e.Partition]; !known {
-			had[e.Partition] = ledger.Record{}
+			one.Record = e // the newest of them is the last one
+		}
+		had[e.Partition] = one
+	}
+	for _, c := range changed.rebaselined {
+		if one := had[c.Partition]; !c.Now.Before(at) {
+			one.rebaselined = true
+			had[c.Partition] = one
 		}
 	}
 	return had
@@ -42,14 +52,16 @@ func earlierOf(changed []ledger.Record, at time.Time) earlier {
 
 // numberOf is a number of a partition.
 func (had earlier) numberOf(e refresh.Entry, name string) number {
-	n := number{Is: valueOf(e.Record, name)}
+	n := number{Is: valueOf(e.Record, name), Other: e.Condition == refresh.Mixed}
 	before, changed := had[e.Partition]
 	if !changed {
 		n.Was = n.Is
 		return n
 	}
-	n.Was = valueOf(before, name)
-	n.Moved = !same(n.Is, n.Was)
+	if n.Rebaselined = before.rebaselined; !n.Rebaselined {
+		n.Was = valueOf(before.Record, name)
+		n.Moved = !same(n.Is, n.Was)
+	}
 	return n
 }
 
@@ -87,7 +99,7 @@ type picture struct {
 	Chart      chart.Picture
 	From, To   string // partitions
 	Low, High  string
-	Holes      int // partitions without a number
+	Holes      int // partitions without a number, or with one of another meaning
 	Moved      int // partitions with another number than a day ago
 	Open       int // partitions that aren't final
 	Partitions int

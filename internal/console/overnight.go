@@ -15,15 +15,15 @@ import (
 
 // An overnightJob is what has moved of one job's table since yesterday.
 type overnightJob struct {
-	Name    string
-	Zone    *time.Location
-	Error   error
-	Moves   int // numbers
-	Finals  []move
-	Biggest []move
-	Days    []heatDay // columns of the map, the newest first
-	Map     []heatRow
-	Left    int // partitions that aren't in the map
+	Name        string
+	Error       error
+	Rebaselined []string // of how many periods the numbers mean something else by now, and what
+	Moves       int      // numbers
+	Finals      []move
+	Biggest     []move
+	Days        []heatDay // columns of the map, the newest first
+	Map         []heatRow
+	Left        int // partitions that aren't in the map
 }
 
 // A move is a number that moved.
@@ -54,9 +54,9 @@ type heatCell struct {
 	Final   bool
 }
 
-// mostHeat is how many partitions a map shows, and mostMoves how many moves are listed.
+// mostHeat is how many partitions a map shows, as many as a screen is wide, and mostMoves how many moves are listed.
 const (
-	mostHeat  = 31
+	mostHeat  = 16
 	mostMoves = 20
 )
 
@@ -65,11 +65,10 @@ func (c *Console) overnight(ctx context.Context, _ vars) (view, error) {
 	s := c.cache.see(ctx, func(j Job) bool { return j.Look != nil })
 	var body struct {
 		Since time.Time
-		Zone  *time.Location
 		Jobs  []overnightJob
 		Still []string // jobs of which nothing moved
 	}
-	body.Since, body.Zone = s.now.Add(-lately), c.zone()
+	body.Since = s.now.Add(-lately)
 	all := make([]overnightJob, len(s.jobs))
 	g := &errgroup.Group{}
 	g.SetLimit(readers)
@@ -81,7 +80,7 @@ func (c *Console) overnight(ctx context.Context, _ vars) (view, error) {
 	}
 	_ = g.Wait() // errors are in what was found
 	for _, o := range all {
-		if o.Error == nil && o.Moves == 0 {
+		if o.Error == nil && o.Moves == 0 && o.Rebaselined == nil {
 			body.Still = append(body.Still, o.Name)
 			continue
 		}
@@ -91,9 +90,9 @@ func (c *Console) overnight(ctx context.Context, _ vars) (view, error) {
 }
 
 func (c *Console) overnightOf(ctx context.Context, s sight, j seen) overnightJob {
-	o := overnightJob{Name: j.Name, Zone: j.Zone, Error: j.err}
+	o := overnightJob{Name: j.Name, Error: j.err}
 	if j.err == nil {
-		var changed []ledger.Record
+		var changed contents
 		if changed, o.Error = c.changed(ctx, s, j.Job); o.Error == nil {
 			o.fill(s, j, changed)
 		}
@@ -102,15 +101,16 @@ func (c *Console) overnightOf(ctx context.Context, s sight, j seen) overnightJob
 }
 
 // fill lays out what moved of a table.
-func (o *overnightJob) fill(s sight, j seen, changed []ledger.Record) {
+func (o *overnightJob) fill(s sight, j seen, changed contents) {
+	o.Rebaselined = wording.Rebaselined(changed.rebaselined)
 	done := ledger.Records{}
 	for _, e := range j.look.Calendar {
 		if e.Record.Seq > 0 {
 			done[e.Partition] = e.Record
 		}
 	}
-	paged := withPage(j.look.Calendar)
-	moves := slices.DeleteFunc(refresh.Moves(changed, done), func(m refresh.Move) bool { return m.Now.Before(s.now.Add(-lately)) })
+	paged := j.look.withPage()
+	moves := slices.DeleteFunc(refresh.Moves(changed.records, done), func(m refresh.Move) bool { return m.Now.Before(s.now.Add(-lately)) })
 	o.Moves = len(moves)
 	var days []civil.Date
 	for _, m := range moves {

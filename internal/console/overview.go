@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -15,17 +14,17 @@ import (
 // stripDays is how many of a table's newest partitions the overview shows.
 const stripDays = 31
 
-// overviewBody is a line for each job.
+// overviewBody is a line for each job, and the headline above them.
 type overviewBody struct {
-	Jobs   []overviewJob
-	Error  error // runs couldn't be read
-	Ledger string
+	Jobs         []overviewJob
+	Fresh, Never int   // jobs without a problem that have run, and that haven't
+	Error        error // runs couldn't be read
+	Legend       []legendRow
 }
 
 type overviewJob struct {
 	Name, Kind string
-	Zone, Days *time.Location
-	Light      state
+	State      state
 	Why        string
 	Newest     *civil.Date
 	Ended      time.Time // end of the newest partition's period
@@ -36,26 +35,43 @@ type overviewJob struct {
 	Did        string
 	Due        int
 	Reason     refresh.Reason // of the first that is due
-	Strip      []refresh.Entry
+	Strip      []calendarCell
 }
 
 // overview shows of each job whether it is as it should be.
 func (c *Console) overview(ctx context.Context, _ vars) (view, error) {
 	s := c.cache.see(ctx, nil)
 	b := overviewBody{Error: s.err}
+	var tables []Look
 	for _, j := range s.jobs {
-		b.Jobs = append(b.Jobs, overviewOf(s, j))
+		l := j.look
+		l.Calendar = l.Calendar[max(0, len(l.Calendar)-stripDays):]
+		o := overviewOf(s, j)
+		for _, e := range l.Calendar {
+			o.Strip = append(o.Strip, calendarCell{Name: day(e.Partition), State: l.state(e.Condition)})
+		}
+		switch o.State {
+		case fresh:
+			b.Fresh++
+		case neverRun:
+			b.Never++
+		}
+		b.Jobs, tables = append(b.Jobs, o), append(tables, l)
 	}
+	b.Legend = legendOf(tables...)
 	return view{"Overview", "overview.html", b}, nil
 }
 
 func overviewOf(s sight, j seen) overviewJob {
-	o := overviewJob{Name: j.Name, Kind: j.Kind, Zone: j.Zone, Days: cmp.Or(j.Days, j.Zone, time.UTC), Due: len(j.look.Due)}
+	o := overviewJob{Name: j.Name, Kind: j.Kind, State: fresh, Due: len(j.look.Due), Page: hasPage(j.Job)}
 	if o.Run, o.Did = lastRun(s.past, j.Name); o.Run != nil {
 		o.Linked = s.linked(o.Run.ID)
 	}
-	o.Page = hasPage(j.Job)
-	o.Light, o.Why = light(s, j)
+	if all := problemsOf(s, j); len(all) > 0 { // the worst comes first
+		if o.Why = all[0].What; !all[0].known || all[0].State == neverRun {
+			o.State = all[0].State
+		}
+	}
 	if j.Schedule != nil {
 		o.Next = j.Schedule.Next(s.now)
 	}
@@ -65,36 +81,7 @@ func overviewOf(s sight, j seen) overviewJob {
 	if o.Newest = j.look.Fresh.Newest; o.Newest != nil {
 		o.Ended = endOf(j, *o.Newest)
 	}
-	all := j.look.Calendar
-	o.Strip = all[max(0, len(all)-stripDays):]
 	return o
-}
-
-// light says how a job is, by the worst that is so.
-func light(s sight, j seen) (state, string) {
-	run, _ := lastRun(s.past, j.Name)
-	standing := j.look.Standing
-	var worst *ledger.Problem
-	if list := j.look.Problems; len(list) > 0 && list[0].Wrong {
-		worst = &list[0]
-	}
-	switch {
-	case j.err != nil:
-		return unsure, j.err.Error()
-	case run != nil && failure(*run, j.Name) != "":
-		return failing, failure(*run, j.Name)
-	case j.look.Missing() > 0 && len(j.look.Calendar) > 0 && j.look.Fresh.Newest != nil:
-		return late, plural(j.look.Missing(), "partition") + " missing"
-	case s.past.SuccessOf(j.Name) == nil && run == nil && j.look.Fresh.Newest == nil:
-		return neverRun, "no run of it is recorded"
-	case j.look.Missing() > 0:
-		return late, plural(j.look.Missing(), "partition") + " missing"
-	case worst != nil:
-		return stateOf(refresh.Condition(worst.Condition)), worst.What
-	case standing.Moved > 0:
-		return changed, plural(standing.Moved, "partition") + " changed after being final"
-	}
-	return fresh, ""
 }
 
 // lastRun is the newest run that had a job, and what came of it.
@@ -107,16 +94,6 @@ func lastRun(past ledger.Past, job string) (*ledger.Run, string) {
 		}
 	}
 	return nil, ""
-}
-
-// failure is the first error of a job in a run; empty when it had none.
-func failure(r ledger.Run, job string) string {
-	for _, res := range r.Results {
-		if res.Job == job && len(res.Failures) > 0 {
-			return res.Failures[0].Error
-		}
-	}
-	return ""
 }
 
 // outcome says in a few words what came of a job in a run.

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ type page struct {
 
 	// each lists the names of those that are exported. Nil: the pattern is a path.
 	each func(*Console, context.Context) []vars
+
+	lasts bool // in an export: it says nothing that changes with the time or with other pages, because there are many of it
 }
 
 // vars are the names in a path, by the words of the pattern.
@@ -33,11 +36,11 @@ var pages = []page{
 	{pattern: "index.html", view: (*Console).overview},
 	{pattern: "problems.html", view: (*Console).problems},
 	{pattern: "jobs/{job}/index.html", view: (*Console).job, each: (*Console).eachJob},
-	{pattern: "jobs/{job}/{day}.html", view: (*Console).partition, each: (*Console).eachPartition},
-	{pattern: "jobs/{job}/numbers/{number}.html", view: (*Console).series, each: (*Console).eachSeries},
+	{pattern: "jobs/{job}/{day}.html", view: (*Console).partition, each: (*Console).eachPartition, lasts: true},
+	{pattern: "jobs/{job}/numbers/{number}.html", view: (*Console).series, each: (*Console).eachSeries, lasts: true},
 	{pattern: "overnight.html", view: (*Console).overnight},
 	{pattern: "runs/index.html", view: (*Console).runList},
-	{pattern: "runs/{run}.html", view: (*Console).run, each: (*Console).eachRun},
+	{pattern: "runs/{run}.html", view: (*Console).run, each: (*Console).eachRun, lasts: true},
 }
 
 // errNoPage: the path is that of no page.
@@ -94,7 +97,10 @@ type frame struct {
 	Root  string // leads from this page to the first one: "", "../"
 	Path  string
 	Live  bool // a server gives the page, so that its parts can be asked for again and every partition has a page
+	Dated bool // it may say what changes with the time
 	Now   time.Time
+	Zone  *time.Location // of all times
+	Wrong int            // problems of all jobs, of a page that is Dated
 	Again string
 	Body  any
 }
@@ -114,17 +120,34 @@ func (c *Console) page(ctx context.Context, path string, live bool) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return c.draw(path, v, live)
+	f := frame{
+		Title: v.title, Root: strings.Repeat("../", strings.Count(path, "/")), Path: path, Live: live, Dated: live || !p.lasts,
+		Now: c.o.Now(), Zone: c.zone(), Again: c.o.Again, Body: v.body,
+	}
+	if f.Dated {
+		f.Wrong = wrong(allProblems(c.cache.see(ctx, nil)))
+	}
+	return f.draw(v.template)
 }
 
-// draw fills the template of a view.
-func (c *Console) draw(path string, v view, live bool) ([]byte, error) {
-	f := frame{
-		Title: v.title, Root: strings.Repeat("../", strings.Count(path, "/")), Path: path, Live: live, Now: c.o.Now(), Again: c.o.Again, Body: v.body,
-	}
+// draw fills a template.
+func (f frame) draw(template string) ([]byte, error) {
 	var b bytes.Buffer
-	if err := templates()[v.template].ExecuteTemplate(&b, "layout.html", f); err != nil {
-		return nil, fmt.Errorf("page %s: %w", path, err)
+	if err := templates()[template].ExecuteTemplate(&b, "layout.html", f); err != nil {
+		return nil, fmt.Errorf("page %s: %w", f.Path, err)
 	}
 	return b.Bytes(), nil
+}
+
+// zone is that of the schedules, which is when people expect things, or UTC when they differ. All times are shown in it.
+func (c *Console) zone() *time.Location {
+	var zone *time.Location
+	for _, j := range c.o.Jobs {
+		if zone == nil {
+			zone = j.Zone
+		} else if j.Zone != nil && j.Zone.String() != zone.String() {
+			return time.UTC
+		}
+	}
+	return cmp.Or(zone, time.UTC)
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"math/big"
@@ -15,28 +14,29 @@ import (
 
 // A partitionBody is one partition of a table.
 type partitionBody struct {
-	Job, Name, Kind string
-	Zone, Days      *time.Location
-	Ends            time.Time
-	State           state
-	Entry           refresh.Entry
-	Run             string // that failed or was interrupted, and has a page
-	Due             refresh.Reason
-	Unread          error     // the history couldn't be read
-	Contents        []content // the newest first
-	More            int       // contents that aren't shown
-	Metrics         []metric
-	Receipts        []receipt
-	Again, History  string // commands
-	Newer, Older    string // partitions
+	Job, Name      string
+	Days           *time.Location
+	Ends           time.Time
+	State          state
+	Entry          refresh.Entry
+	Problem        []problem // with it, if there is one
+	Due            refresh.Reason
+	Unread         error     // the history couldn't be read
+	Contents       []content // the newest first
+	More           int       // contents that aren't shown
+	Metrics        []metric
+	Receipts       []receipt
+	Again, History string // commands
+	Newer, Older   string // partitions
 }
 
 // A content is what a partition held from one fetch on.
 type content struct {
 	ledger.Record
-	Linked string // the run that brought it and that has a page
-	Change string // of the rows since the one before; empty: it is the first one
-	Now    bool   // the partition holds it
+	Linked      string // the run that brought it and that has a page
+	Change      string // of the rows since the one before; empty: it is the first one, or isn't compared
+	Rebaselined string // what its numbers mean and what those before it meant, where that isn't the same: "USD -> EUR"
+	Now         bool   // the partition holds it
 }
 
 // A metric is one number of all contents that are shown.
@@ -72,24 +72,24 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 		return view{}, errNoPage
 	}
 	e := all[at]
-	b := partitionBody{Job: j.Name, Name: day(e.Partition), Kind: j.Kind, Zone: j.Zone, Days: cmp.Or(j.Days, j.Zone, time.UTC), Ends: endOf(j, e.Partition), State: stateOf(e.Condition), Entry: e}
-	paged := withPage(all)
+	b := partitionBody{Job: j.Name, Name: day(e.Partition), Days: j.days(), Ends: endOf(j, e.Partition), State: j.look.state(e.Condition), Entry: e}
+	paged := j.look.withPage()
 	if at > 0 && paged[all[at-1].Partition] {
 		b.Older = day(all[at-1].Partition)
 	}
 	if at+1 < len(all) && paged[all[at+1].Partition] {
 		b.Newer = day(all[at+1].Partition)
 	}
-	if e.Gap != nil {
-		b.Run = s.linked(e.Gap.Run)
+	if at := j.look.problem(e.Condition); at >= 0 {
+		b.Problem = ofTable(j, e.Partition)[at:][:1]
+		b.Problem[0].Run = s.linked(b.Problem[0].Run)
+	} else if j.Kind != "events" { // of which today alone can be fetched
+		b.Again = status.Backfill(j.Name, e.Partition, e.Partition)
 	}
 	for _, d := range j.look.Due {
 		if d.Partition == e.Partition {
 			b.Due = d.Reason
 		}
-	}
-	if e.Condition != refresh.Gone && j.Kind != "events" {
-		b.Again = status.Backfill(j.Name, e.Partition, e.Partition)
 	}
 	b.History = status.History(j.Name, e.Partition, e.Partition)
 	for _, r := range e.Record.Receipts {
@@ -102,21 +102,27 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 }
 
 // contents lays out what the partition has held.
-func (b *partitionBody) contents(s sight, history []ledger.Record) {
+func (b *partitionBody) contents(s sight, all contents) {
+	history, rebaselined := all.records, map[int]string{}
+	for _, c := range all.rebaselined {
+		if c.Partition == b.Entry.Partition {
+			rebaselined[c.Seq] = c.Was + " -> " + c.Is
+		}
+	}
 	b.More = max(0, len(history)-mostContents)
 	names := map[string][]value{}
 	for i, e := range slices.Backward(history[b.More:]) {
 		at := b.More + i
-		c := content{Record: e, Linked: s.linked(e.Run), Now: at == len(history)-1 && b.Entry.Record.State != ledger.Publishing}
+		c := content{Record: e, Rebaselined: rebaselined[e.Seq], Linked: s.linked(e.Run), Now: at == len(history)-1 && b.Entry.Record.State != ledger.Publishing}
 		before := ledger.Record{}
-		if at > 0 {
+		if at > 0 && c.Rebaselined == "" {
 			before = history[at-1]
 			c.Change = difference(valueOf(e, refresh.RowCount), valueOf(before, refresh.RowCount))
 		}
 		b.Contents = append(b.Contents, c)
 		for _, name := range namesOf([]refresh.Entry{{Record: e}, {Record: before}})[1:] {
 			v := value{Is: valueOf(e, name)}
-			if at > 0 {
+			if before.Seq > 0 {
 				v.Change = difference(v.Is, valueOf(before, name))
 			}
 			for len(names[name]) < len(b.Contents)-1 {
@@ -152,7 +158,7 @@ func difference(is, was string) string {
 // eachPartition names the partitions of all tables that have a page in an export.
 func (c *Console) eachPartition(ctx context.Context) (all []vars) {
 	for _, j := range c.cache.see(ctx, func(j Job) bool { return j.Look != nil && hasPage(j) }).jobs {
-		paged := withPage(j.look.Calendar)
+		paged := j.look.withPage()
 		for _, e := range j.look.Calendar {
 			if paged[e.Partition] {
 				all = append(all, vars{"job": j.Name, "day": day(e.Partition)})

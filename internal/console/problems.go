@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
 )
 
 // A problem is something that a person should do something about, or should know.
@@ -22,74 +24,73 @@ type problem struct {
 	What    string
 	Details []string // what came back, and where
 	Advice  string
-	Type    []string // commands, without the program's name
-	Run     string   // the run that it happened in; empty: it isn't known, or has no page
-	rank    int      // the lower the worse
+	Type    []string          // commands, without the program's name
+	Run     string            // the run that it happened in; empty: it isn't known, or has no page
+	like    refresh.Condition // that needs a person as much; empty: none needs one more
+	known   bool              // nothing is wrong, and a person should only know it
 }
-
-// The ranks, the worst first. What comes after needsNobody is only to be known.
-const (
-	rankUnreadable = iota
-	rankFailed
-	rankCutOff
-	rankMissing
-	rankRefused
-	rankMixed
-	rankHeldBack
-	rankDiffers
-	rankDoubt
-	rankLeft
-	rankLacking
-	rankNever
-	needsNobody
-	rankChanged
-	rankKept
-	rankRejects
-	rankGone
-	rankUnended
-)
 
 // problems shows everything that needs a person, the worst first, with the command to type.
 func (c *Console) problems(ctx context.Context, _ vars) (view, error) {
-	s := c.cache.see(ctx, nil)
 	var body struct{ Needs, Known []problem }
-	for _, p := range troubles(s) {
-		if p.rank < needsNobody {
-			body.Needs = append(body.Needs, p)
-		} else {
-			body.Known = append(body.Known, p)
-		}
-	}
+	all := allProblems(c.cache.see(ctx, nil))
+	n := wrong(all)
+	body.Needs, body.Known = all[:n], all[n:]
 	return view{"Problems", "problems.html", body}, nil
 }
 
-// troubles lists what is wrong, the worst first, and of what is as bad in the config's order.
-func troubles(s sight) (all []problem) {
+// wrong counts the problems that aren't only to be known.
+func wrong(all []problem) (n int) {
+	for _, p := range all {
+		if !p.known {
+			n++
+		}
+	}
+	return n
+}
+
+// allProblems lists what is wrong, the worst first, and of what is as bad in the config's order.
+func allProblems(s sight) (all []problem) {
 	for _, err := range parts(s.err) {
 		all = append(all, unreadable("", err, "runs"))
 	}
 	for _, j := range s.jobs {
-		if j.err != nil {
-			all = append(all, unreadable(j.Name, j.err, "status "+j.Name))
-			continue
-		}
-		if p, is := unbegun(s.past, j); is {
-			all = append(all, p)
-			continue
-		}
-		all = slices.Concat(all, failures(s.past, j), lacks(j), stuck(s.now, j), unsettled(s.past, j))
+		all = append(all, problemsOf(s, j)...)
 	}
 	if len(s.past.Runs) > 0 && s.past.Runs[0].Ended == nil && s.now.Sub(s.past.Runs[0].Started) > time.Hour {
 		r := s.past.Runs[0]
 		all = append(all, problem{
 			State: runState(r), What: "The newest run began " + ago(s.now, r.Started) + " and has no end on record: it " + wording.Unended,
-			Advice: "If it was killed, the next run goes on with what it left.", Run: r.ID, rank: rankUnended,
+			Advice: "If it was killed, the next run goes on with what it left.", Run: s.linked(r.ID), like: refresh.Final, known: true,
 		})
+	}
+	return worstFirst(all)
+}
+
+// problemsOf lists what is wrong with a job, the worst first.
+func problemsOf(s sight, j seen) (all []problem) {
+	p, is := unbegun(s.past, j)
+	switch {
+	case j.err != nil:
+		all = []problem{unreadable(j.Name, j.err, "status "+j.Name)}
+	case is:
+		all = []problem{p}
+	default:
+		all = slices.Concat(failures(s.past, j), ofTable(j, civil.Date{}), stuck(s.now, j), unsettled(s.past, j))
 	}
 	for i, p := range all {
 		all[i].Run = s.linked(p.Run)
 	}
-	slices.SortStableFunc(all, func(a, b problem) int { return cmp.Compare(a.rank, b.rank) })
+	return worstFirst(all)
+}
+
+func worstFirst(all []problem) []problem {
+	slices.SortStableFunc(all, func(a, b problem) int {
+		if a.known != b.known {
+			return wrong([]problem{b}) - wrong([]problem{a})
+		}
+		return slices.Index(refresh.Conditions, a.like) - slices.Index(refresh.Conditions, b.like)
+	})
 	return all
 }
 
@@ -103,7 +104,7 @@ func (s sight) linked(run string) string {
 
 // unreadable says that something of the ledger, or the config of a job, can't be used.
 func unreadable(job string, err error, command string) problem {
-	p := problem{Job: job, State: unsure, What: "What the ledger has of it can't be read", Details: []string{err.Error()}, Type: []string{command}, rank: rankUnreadable}
+	p := problem{Job: job, State: unsure, What: "What the ledger has of it can't be read", Details: []string{err.Error()}, Type: []string{command}}
 	var damaged *ledger.DamagedError
 	switch {
 	case errors.As(err, &damaged):
@@ -138,18 +139,17 @@ func parts(err error) (list []error) {
 // unbegun is the problem of a job that has never run, and of which nothing is recorded otherwise.
 func unbegun(past ledger.Past, j seen) (problem, bool) {
 	run, _ := lastRun(past, j.Name)
-	there := slices.ContainsFunc(j.look.Calendar, func(e entry) bool { return e.Record.Seq > 0 })
-	if run != nil || past.SuccessOf(j.Name) != nil || there || len(j.files) > 0 || slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition != "" }) {
+	if run != nil || successOf(past, j) != nil || status.Wrong(j.look.Problems) > 0 || len(j.files) > 0 || slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition != "" }) {
 		return problem{}, false
 	}
-	p := problem{Job: j.Name, State: neverRun, What: "It has never run", Advice: "Its first run:", Type: []string{"run " + j.Name}, rank: rankNever}
+	p := problem{Job: j.Name, State: neverRun, What: "It has never run", Advice: "Its first run:", Type: []string{"run " + j.Name}, known: true}
 	if n := j.look.Missing(); n > 0 {
 		p.What = "It has never run: " + plural(n, "partition") + " missing"
 	}
 	return p, true
 }
 
-// failures are those of the job's last run, but for those that a gap, a file or an app tells of.
+// failures are those of the job's last run, but for those that a gap, a file or an app shows.
 func failures(past ledger.Past, j seen) (list []problem) {
 	run, _ := lastRun(past, j.Name)
 	if run == nil {
@@ -157,12 +157,12 @@ func failures(past ledger.Past, j seen) (list []problem) {
 	}
 	var left []runFailure
 	for _, f := range failuresOf(*run) {
-		told := slices.ContainsFunc(j.look.Gaps, func(g gap) bool { return g.Run == run.ID && g.Error == f.Error }) ||
+		shown := slices.ContainsFunc(j.look.Gaps, func(g refresh.Gap) bool { return g.Run == run.ID && g.Error == f.Error }) ||
 			slices.ContainsFunc(latest(j.files), func(o outbox.File) bool {
 				return o.Error != "" && slices.Contains(f.Units, o.Name) && len(f.Units) == 1
 			}) ||
 			slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition == AppFailed && strings.Contains(f.Error, a.ID) })
-		if f.Job == j.Name && !told {
+		if f.Job == j.Name && !shown {
 			left = append(left, f)
 		}
 	}
@@ -177,7 +177,7 @@ func failures(past ledger.Past, j seen) (list []problem) {
 // failureOf is the problem of failures of one job in one run, of which it names the first ones.
 func failureOf(list []runFailure, most int) problem {
 	p := problem{
-		Job: list[0].Job, State: stateOf(refresh.Broken), What: "it couldn't be planned", rank: rankFailed,
+		Job: list[0].Job, State: failed, What: "it couldn't be planned", like: refresh.MovedAndLeft, // what is wrong with its table comes first
 		Advice: "The next run tries again. To try now:", Type: []string{"run " + list[0].Job + " --now"},
 	}
 	n := 0

@@ -17,7 +17,7 @@ import (
 )
 
 // Each thing that is wrong is listed once, the worst first, with the command that mends it.
-func TestTroublesAreListedByRank(t *testing.T) {
+func TestTheWorstComesFirst(t *testing.T) {
 	damaged := &ledger.DamagedError{Location: "mem://tables/x/1.json", Err: errors.New("checksum"), Cost: "its records would be sent again"}
 	jobs := madeUp(t).o.Jobs
 	s := sight{now: noon}
@@ -28,7 +28,7 @@ func TestTroublesAreListedByRank(t *testing.T) {
 	}
 	s.jobs = append(s.jobs, seen{Job: Job{Name: "broken"}, err: damaged}, seen{Job: Job{Name: "odd"}, err: errors.New("no such zone")})
 	var got []string
-	for _, p := range troubles(s) {
+	for _, p := range allProblems(s) {
 		command := "-"
 		if len(p.Type) > 0 {
 			command = p.Type[0]
@@ -39,19 +39,19 @@ func TestTroublesAreListedByRank(t *testing.T) {
 		"broken unreadable: status broken",
 		"odd unreadable: status odd",
 		"campaigns failed: backfill campaigns --gaps",
+		"spend refused: spend check --job spend",
 		"apps failed: apps plan --job apps",
 		"campaigns interrupted: backfill campaigns --gaps",
 		"campaigns missing: backfill campaigns --gaps",
-		"spend refused: spend check --job spend",
 		"campaigns unreconciled: backfill campaigns --from 2026-01-04 --to 2026-01-04 --force",
 		"spend in doubt: spend requeue --job spend",
 		"campaigns moved and left: backfill campaigns --from 2026-01-03 --to 2026-01-03 --force",
 		"campaigns lacking columns: backfill campaigns --missing-columns",
-		"untouched never run: run untouched",
-		"campaigns changed after final: history campaigns --from 2026-01-02 --to 2026-01-09",
 		"campaigns kept: history campaigns",
-		"spend some not taken: spend status --job spend",
+		"untouched never run: run untouched",
 		"campaigns can't be fetched any more: -",
+		"campaigns changed after final: history campaigns --from 2026-01-02 --to 2026-01-09",
+		"spend some not taken: spend status --job spend",
 		" no end: -",
 	}
 	if !slices.Equal(got, want) {
@@ -59,8 +59,8 @@ func TestTroublesAreListedByRank(t *testing.T) {
 	}
 }
 
-// A failure is told of by itself only when no gap, file or app tells of it.
-func TestAFailureIsToldOnce(t *testing.T) {
+// A failure is shown by itself only when no gap, file or app shows it.
+func TestAFailureIsShownOnce(t *testing.T) {
 	run := ledger.Run{ID: "r", Ended: &noon, Results: []ledger.Result{{Job: "j", Failures: []ledger.Failure{{Unit: "u", Error: "broken ios/1"}}}}}
 	past := ledger.Past{Runs: []ledger.Run{run}}
 	for name, c := range map[string]struct {
@@ -105,7 +105,7 @@ func TestManyFiles(t *testing.T) {
 		t.Errorf("%d problems, the first %+v", len(list), list[0])
 	}
 	v := pushedOf(sight{now: noon}, j)
-	page, err := New(Options{}).draw("jobs/x/index.html", v, false)
+	page, err := frame{Path: "jobs/x/index.html", Zone: time.UTC, Body: v.body}.draw(v.template)
 	if err != nil || len(page) > 300_000 {
 		t.Errorf("%v; a page of %d bytes", err, len(page))
 	}
@@ -121,7 +121,7 @@ func TestManyDays(t *testing.T) {
 	p.Condition, p.Partitions, p.Advice, p.Command = "missing", len(p.Days), "to fetch what is missing", "run e"
 	j := seen{Job: Job{Name: "e", Kind: "events"}}
 	j.look.Problems = []ledger.Problem{p}
-	list := lacks(j)
+	list := ofTable(j, civil.Date{})
 	if len(list) != 1 || list[0].Type[0] != "run e" || list[0].Advice != "To fetch what is missing:" || len(list[0].Details) != mostNamed+1 ||
 		list[0].Details[0] != "2026-01-14: never fetched yet" || list[0].Details[mostNamed] != "and 2 more" {
 		t.Errorf("%+v", list)
@@ -158,7 +158,7 @@ func TestADamagedRun(t *testing.T) {
 func TestARunWithoutAnEnd(t *testing.T) {
 	for age, want := range map[time.Duration]int{time.Minute: 0, 2 * time.Hour: 1} {
 		s := sight{now: noon, past: ledger.Past{Runs: []ledger.Run{{ID: "r", Started: noon.Add(-age)}}}}
-		if got := len(troubles(s)); got != want {
+		if got := len(allProblems(s)); got != want {
 			t.Errorf("after %v: %d problems, want %d", age, got, want)
 		}
 	}

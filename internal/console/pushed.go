@@ -1,8 +1,6 @@
 package console
 
 import (
-	"time"
-
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
@@ -29,12 +27,11 @@ type filePart struct {
 func pushedOf(s sight, j seen) view {
 	var body struct {
 		Job, Kind, Source, Rejects string
-		Zone                       *time.Location
 		Files                      []fileLine
 		Left                       int // files that aren't shown
 		Problems                   []problem
 	}
-	body.Job, body.Kind, body.Zone, body.Source, body.Rejects = j.Name, j.Kind, j.Zone, j.Source, j.Rejects
+	body.Job, body.Kind, body.Source, body.Rejects = j.Name, j.Kind, j.Source, j.Rejects
 	newest := map[string]bool{}
 	for i, f := range j.files {
 		if i == mostFiles {
@@ -44,10 +41,7 @@ func pushedOf(s sight, j seen) view {
 		body.Files = append(body.Files, lineOfFile(s, j, f, newest[f.Name]))
 		newest[f.Name] = true
 	}
-	body.Problems = stuck(s.now, j)
-	for i, p := range body.Problems {
-		body.Problems[i].Run = s.linked(p.Run)
-	}
+	body.Problems = problemsOf(s, j)
 	return view{j.Name, "pushed.html", body}
 }
 

@@ -33,18 +33,15 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 })
 
 var functions = template.FuncMap{
-	"moment": moment, "ago": ago, "span": span, "day": day, "count": count, "plural": plural, "state": stateOf, "args": args,
+	"moment": moment, "ago": ago, "span": span, "day": day, "count": count, "plural": plural, "args": args,
 	"amount": amount, "list": func(all ...any) []any { return all },
 	"took": took, "after": func(began, at time.Time) time.Duration { return at.Sub(began) }, "more": func(all []string, shown int) int { return len(all) - shown },
 }
 
-// moment writes a time in a job's zone, with UTC for whoever points at it.
+// moment writes a time in a zone, with UTC for whoever points at it.
 func moment(t time.Time, zone *time.Location) template.HTML {
 	if t.IsZero() {
 		return ""
-	}
-	if zone == nil {
-		zone = time.UTC
 	}
 	utc := t.UTC().Format("2006-01-02 15:04:05 UTC")
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, //nolint:gosec // times have no markup

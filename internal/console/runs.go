@@ -27,7 +27,6 @@ type runLine struct {
 // A runBody is one run.
 type runBody struct {
 	runLine
-	Zone    *time.Location
 	Failed  []problem
 	Results []runJob
 	Axis    []timeline.Tick
@@ -53,9 +52,8 @@ func (c *Console) runList(ctx context.Context, _ vars) (view, error) {
 	s := c.cache.see(ctx, func(Job) bool { return false })
 	body := struct {
 		Error error
-		Zone  *time.Location
 		Runs  []runLine
-	}{Error: s.err, Zone: c.zone()}
+	}{Error: s.err}
 	for _, r := range s.past.Runs {
 		body.Runs = append(body.Runs, lineOf(r))
 	}
@@ -70,7 +68,7 @@ func (c *Console) run(ctx context.Context, names vars) (view, error) {
 		return view{}, errNoPage
 	}
 	r := s.past.Runs[at]
-	b := runBody{runLine: lineOf(r), Zone: c.zone(), Phases: timeline.Phases, Failed: failed(r)}
+	b := runBody{runLine: lineOf(r), Phases: timeline.Phases, Failed: failedIn(r)}
 	b.Axis = timeline.Axis(b.Took)
 	timed, done := 0, 0
 	for _, res := range r.Results {
@@ -97,18 +95,6 @@ var plainName = lazy.Regexp(`^[0-9A-Za-z_][0-9A-Za-z_.-]*$`)
 
 // pathSafe tells whether a name of the ledger may stand in the path of a page.
 func pathSafe(name string) bool { return plainName().MatchString(name) && len(name) <= 200 }
-
-// zone is that of all jobs, or UTC when they differ.
-func (c *Console) zone() *time.Location {
-	zone := time.UTC
-	for i, j := range c.o.Jobs {
-		if j.Zone == nil || i > 0 && j.Zone.String() != zone.String() {
-			return time.UTC
-		}
-		zone = j.Zone
-	}
-	return zone
-}
 
 func lineOf(r ledger.Run) runLine {
 	l := runLine{Run: r, State: runState(r), Outcome: wording.Outcome(r), Linked: pathSafe(r.ID)}
@@ -139,7 +125,7 @@ func runState(r ledger.Run) state {
 	case jobs.ExitDenied:
 		return state{"bad", "✖", "refused"}
 	}
-	return state{"bad", "✖", "failed"}
+	return failed
 }
 
 // failuresOf gathers the failures of a run by their reasons. Those of a job stand together.
@@ -163,8 +149,8 @@ func failuresOf(r ledger.Run) (list []runFailure) {
 // mostFailures are named on the page of a run, about as many of each job.
 const mostFailures = 100
 
-// failed lists what failed in a run.
-func failed(r ledger.Run) (list []problem) {
+// failedIn lists what failed in a run.
+func failedIn(r ledger.Run) (list []problem) {
 	all := failuresOf(r)
 	most := max(2, mostFailures/max(1, len(r.Results)))
 	for len(all) > 0 {
@@ -175,7 +161,7 @@ func failed(r ledger.Run) (list []problem) {
 		list, all = append(list, failureOf(all[:n], most)), all[n:]
 	}
 	for _, text := range furtherErrors(r) {
-		list = append(list, problem{State: failing, Details: []string{text}})
+		list = append(list, problem{State: failed, Details: []string{text}})
 	}
 	return list
 }

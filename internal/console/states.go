@@ -1,6 +1,9 @@
 package console
 
 import (
+	"slices"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
 )
@@ -12,44 +15,59 @@ type state struct {
 	Text  string
 }
 
-// The lights of a job, the worst first.
+// The states of a job without problems, and of what failed or can't be read.
 var (
-	failing  = state{"bad", "✖", "failing"}
-	late     = state{"bad", "◔", "late"}
-	unsure   = state{"bad", "?", "unreadable"}
-	changed  = state{"warn", "▲", "changed after final"}
-	neverRun = state{"none", "·", "never run"}
 	fresh    = state{"good", "✔", "fresh"}
+	neverRun = state{"none", "·", "never run"}
+	failed   = state{"bad", "✖", "failed"}
+	unsure   = state{"bad", "?", "unreadable"}
 )
 
-// conditions are those of partitions. A test holds that none is left out.
-var conditions = map[refresh.Condition]state{
-	refresh.Running:      {"soft", "▶", "running"},
-	refresh.Broken:       {"bad", "✖", "failed"},
-	refresh.CutOff:       {"bad", "⚠", "interrupted"},
-	refresh.Absent:       {"bad", "□", "missing"},
-	refresh.Gone:         {"lost", "⊘", "can't be fetched any more"},
-	refresh.Mixed:        {"bad", "◨", "other meaning"},
-	refresh.HeldBack:     {"warn", "⊟", "held back"},
-	refresh.DiffersAlike: {"warn", "≠", "differs, standing"},
-	refresh.Differs:      {"warn", "≠", "unreconciled"},
-	refresh.Suspicious:   {"warn", "∅", "suspected empty"},
-	refresh.ChangedFinal: {"warn", "▲", "changed after final"},
-	refresh.MovedAndLeft: {"warn", "△", "moved and left"},
-	refresh.NotYet:       {"none", "·", "not due yet"},
-	refresh.WithoutRows:  {"none", "∅", "empty"},
-	refresh.Partial:      {"soft", "○", "partial"},
-	refresh.Restating:    {"soft", "◐", "restating"},
-	refresh.Final:        {"good", "●", "final"},
-
-	status.Lacking: {"warn", "◫", "lacking columns"},
-	status.Kept:    {"warn", "⊜", "kept"},
+// colours are the classes of partitions, with what they mean.
+var colours = []struct{ Class, Means string }{
+	{"bad", "Wrong"}, {"warn", "Good to know"}, {"soft", "May still change"}, {"good", "Final"}, {"none", "Without rows"},
 }
 
-// stateOf gives the glyph and the word of a condition.
-func stateOf(c refresh.Condition) state {
-	if s, known := conditions[c]; known {
-		return s
+// conditions are the glyphs of conditions, and the classes of those that are no problem. Tests hold that none is left out, and that no
+// two look alike.
+var conditions = map[refresh.Condition]state{
+	refresh.Running:      {Glyph: "▶", Class: "soft"},
+	refresh.Broken:       {Glyph: failed.Glyph},
+	refresh.CutOff:       {Glyph: "⚠"},
+	refresh.Absent:       {Glyph: "□"},
+	refresh.Gone:         {Glyph: "⊘"},
+	refresh.Mixed:        {Glyph: "◨"},
+	refresh.HeldBack:     {Glyph: "⊟"},
+	refresh.DiffersAlike: {Glyph: "≢"},
+	refresh.Differs:      {Glyph: "≠"},
+	refresh.Suspicious:   {Glyph: "∅"},
+	refresh.ChangedFinal: {Glyph: "▲"},
+	refresh.MovedAndLeft: {Glyph: "△"},
+	refresh.NotYet:       {Glyph: "·", Class: "none"},
+	refresh.WithoutRows:  {Glyph: "◌", Class: "none"},
+	refresh.Partial:      {Glyph: "○", Class: "soft"},
+	refresh.Restating:    {Glyph: "◐", Class: "soft"},
+	refresh.Final:        {Glyph: "●", Class: "good"},
+
+	status.Lacking: {Glyph: "◫"},
+	status.Kept:    {Glyph: "⊜"},
+}
+
+// state is that of a condition of the table's partitions. Whether it is wrong is for package status to say.
+func (l Look) state(c refresh.Condition) state {
+	s, known := conditions[c]
+	if s.Text = string(c); !known {
+		s.Glyph, s.Class = "?", "none"
 	}
-	return state{"none", "?", string(c)}
+	if at := l.problem(c); at >= 0 && l.Problems[at].Wrong {
+		s.Class = "bad"
+	} else if at >= 0 {
+		s.Class = "warn"
+	}
+	return s
+}
+
+// problem is the place of a condition in the table's problems; less than 0: it is none.
+func (l Look) problem(c refresh.Condition) int {
+	return slices.IndexFunc(l.Problems, func(p ledger.Problem) bool { return p.Condition == string(c) })
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// recent is how long the rejects of a file that is done are told of: as long as its records are remembered.
+// recent is how long the rejects of a file that is done are shown: as long as its records are remembered.
 const recent = 9 * 24 * time.Hour
 
 // latest are the files of a job as they are now: a file that changed counts once.
@@ -35,7 +36,7 @@ func fileState(f outbox.File) state {
 	case f.Open():
 		return state{"soft", "◔", "not finished"}
 	case f.Unknown > 0:
-		return state{"warn", "?", "in doubt"}
+		return state{"bad", "?", "in doubt"}
 	case f.Refused+f.Rejected+f.Conflicts > 0:
 		return state{"warn", "◑", "some not taken"}
 	}
@@ -47,13 +48,13 @@ const mostStuck = 20
 
 // stuck are the files that a person must do something about, the latest first.
 func stuck(now time.Time, j seen) (list []problem) {
-	named := map[int]int{}
+	named := map[state]int{}
 	for _, f := range latest(j.files) {
 		p := problem{Job: j.Name, State: fileState(f), Run: f.Run}
 		lost := f.Refused + f.Rejected + f.Conflicts
 		switch {
 		case f.Error != "":
-			p.rank, p.What = rankRefused, f.Name+" was refused, and nothing of it was sent"
+			p.like, p.What = refresh.Broken, f.Name+" was refused, and nothing of it was sent"
 			if f.Begun() {
 				p.What = f.Name + " was begun and stopped; the rest isn't sent"
 			}
@@ -61,15 +62,15 @@ func stuck(now time.Time, j seen) (list []problem) {
 			text := wording.FileMending(j.Kind, f)
 			p.Advice, p.Type = strings.ToUpper(text[:1])+text[1:]+".", []string{j.Kind + " check --job " + j.Name}
 		case f.Unknown > 0 && !f.Open():
-			p.rank, p.What = rankDoubt, fmt.Sprintf("%s: of %s nobody knows whether the service took them", f.Name, plural(int(f.Unknown), "record"))
+			p.like, p.What = refresh.Differs, fmt.Sprintf("%s: of %s nobody knows whether the service took them", f.Name, plural(int(f.Unknown), "record"))
 			p.Advice, p.Type = "To have them sent again, of all files:", []string{j.Kind + " requeue --job " + j.Name}
 		case lost > 0 && now.Sub(f.Last) < recent:
-			p.rank, p.What = rankRejects, fmt.Sprintf("%s: %s weren't taken", f.Name, plural(int(lost), "row"))
+			p.like, p.known, p.What = refresh.ChangedFinal, true, fmt.Sprintf("%s: %s weren't taken", f.Name, plural(int(lost), "row"))
 			p.Advice, p.Type = "What became of each file:", []string{j.Kind + " status --job " + j.Name}
 		default:
 			continue
 		}
-		if named[p.rank]++; named[p.rank] > mostStuck {
+		if named[p.State]++; named[p.State] > mostStuck {
 			continue
 		}
 		if f.Rejects != "" {
@@ -78,9 +79,9 @@ func stuck(now time.Time, j seen) (list []problem) {
 		list = append(list, p)
 	}
 	for i, p := range list {
-		if more := named[p.rank] - mostStuck; more > 0 {
+		if more := named[p.State] - mostStuck; more > 0 {
 			list[i].Details = append(p.Details, "The same holds of "+plural(more, "older file")+".")
-			named[p.rank] = 0 // it is said once
+			named[p.State] = 0 // it is said once
 		}
 	}
 	return list
@@ -103,7 +104,7 @@ func unsettled(past ledger.Past, j seen) (list []problem) {
 			continue
 		}
 		p := problem{
-			Job: j.Name, State: appState(a), What: a.ID + " isn't as declared: its migration, or what follows it, failed", Run: a.Run, rank: rankFailed,
+			Job: j.Name, State: appState(a), What: a.ID + " isn't as declared: its migration, or what follows it, failed", Run: a.Run, like: refresh.Broken,
 			Advice: "The next run tries again. What differs, and what the service says of it:", Type: []string{"apps plan --job " + j.Name},
 		}
 		for i := 0; run != nil && i < len(run.Results); i++ {

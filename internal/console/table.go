@@ -8,6 +8,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
@@ -16,24 +17,20 @@ import (
 // A tableBody is one job's table.
 type tableBody struct {
 	overviewJob
-	Table    string
-	Sinks    []string
-	Schedule bool
-	Standing refresh.Standing
-	Counts   []conditionCount
-	Problems []problem
-	Calendar calendar
-	Unread   error // the history couldn't be read
-	Pictures []picture
-	Numbers  []numbersRow // the newest first
-	Runs     []runFreshness
-	Oldest   time.Duration // the longest age of Runs
-}
-
-// A conditionCount is how many partitions are in a condition.
-type conditionCount struct {
-	State state
-	Count int
+	Table       string
+	Sinks       []string
+	Through     *civil.Date    // from the oldest partition to this one all are final
+	Days        *time.Location // in which its days begin and end
+	Legend      []legendRow
+	Wrong       []problem
+	Known       []problem
+	Calendar    calendar
+	Unread      error    // the history couldn't be read
+	Rebaselined []string // of how many periods the numbers mean something else by now, and what
+	Pictures    []picture
+	Numbers     []numbersRow // the newest first
+	Runs        []runFreshness
+	Oldest      time.Duration // the longest age of Runs
 }
 
 // A numbersRow is the numbers of one partition, in the order of the pictures.
@@ -65,47 +62,29 @@ const (
 
 // table shows one job's table.
 func (c *Console) table(ctx context.Context, s sight, j seen) view {
-	b := tableBody{overviewJob: overviewOf(s, j), Table: j.Table, Sinks: j.Sinks, Schedule: j.Schedule != nil, Standing: j.look.Standing}
+	b := tableBody{overviewJob: overviewOf(s, j), Table: j.Table, Sinks: j.Sinks, Through: j.look.Standing.Through, Days: j.days()}
 	all := j.look.Calendar
-	b.Calendar = calendarOf(j.look.Period, all)
-	b.Counts = countsOf(all)
-	b.Problems = slices.Concat(failures(s.past, j), lacks(j))
-	for i, p := range b.Problems {
-		b.Problems[i].Run, b.Problems[i].Job = s.linked(p.Run), ""
-	}
-	slices.SortStableFunc(b.Problems, func(x, y problem) int { return x.rank - y.rank })
+	b.Calendar, b.Legend = j.look.calendar(), legendOf(j.look)
+	problems := problemsOf(s, j)
+	b.Wrong, b.Known = problems[:wrong(problems)], problems[wrong(problems):]
 	b.Runs, b.Oldest = freshness(s, j)
 	changed, err := c.changed(ctx, s, j.Job)
-	b.Unread = err
+	b.Unread, b.Rebaselined = err, wording.Rebaselined(changed.rebaselined)
 	had := earlierOf(changed, s.now.Add(-lately))
 	names := namesOf(all)
 	recent := all[max(0, len(all)-min(newestPages, max(leastDays, mostCells/len(names)))):]
 	for _, name := range names {
 		b.Pictures = append(b.Pictures, pictureOf(recent, had, name))
 	}
-	paged := withPage(all)
+	paged := j.look.withPage()
 	for _, e := range slices.Backward(recent) {
-		row := numbersRow{Partition: day(e.Partition), State: stateOf(e.Condition), Page: paged[e.Partition]}
+		row := numbersRow{Partition: day(e.Partition), State: j.look.state(e.Condition), Page: paged[e.Partition]}
 		for _, name := range names {
 			row.Numbers = append(row.Numbers, had.numberOf(e, name))
 		}
 		b.Numbers = append(b.Numbers, row)
 	}
 	return view{j.Name, "table.html", b}
-}
-
-// countsOf counts partitions by their condition, those first that need a person most.
-func countsOf(all []refresh.Entry) (list []conditionCount) {
-	n := map[refresh.Condition]int{}
-	for _, e := range all {
-		n[e.Condition]++
-	}
-	for _, c := range refresh.Conditions {
-		if n[c] > 0 {
-			list = append(list, conditionCount{stateOf(c), n[c]})
-		}
-	}
-	return list
 }
 
 // freshness says of the last runs of a job, the newest first, how old the newest complete partition was when each was over. The
@@ -131,13 +110,15 @@ func freshness(s sight, j seen) (list []runFreshness, oldest time.Duration) {
 
 // endOf is when the period of a job's partition is over. Of a table without periods it is the end of that day.
 func endOf(j seen, partition civil.Date) time.Time {
-	zone := cmp.Or(j.Days, j.Zone, time.UTC)
 	next := partition.AddDays(1)
 	if j.look.Period != refresh.Whole && partition != sinks.Whole {
 		next = j.look.Period.Next(partition)
 	}
-	return next.In(zone)
+	return next.In(j.days())
 }
+
+// days is the zone in which a job's days begin and end.
+func (j Job) days() *time.Location { return cmp.Or(j.Days, j.Zone, time.UTC) }
 
 // series shows one number of all partitions of a job.
 func (c *Console) series(ctx context.Context, names vars) (view, error) {
@@ -155,14 +136,15 @@ func (c *Console) series(ctx context.Context, names vars) (view, error) {
 	body := struct {
 		Job, Number string
 		Unread      error
+		Rebaselined []string
 		Picture     picture
 		Rows        []numbersRow // the newest first
 		Newest      []numbersRow // of Rows, what an export has
 		Recent      picture      // of Newest
 		Left        int          // how many more Rows has
-	}{Job: j.Name, Number: names["number"], Unread: err, Picture: pictureOf(j.look.Calendar, had, names["number"])}
+	}{Job: j.Name, Number: names["number"], Unread: err, Rebaselined: wording.Rebaselined(changed.rebaselined), Picture: pictureOf(j.look.Calendar, had, names["number"])}
 	for _, e := range slices.Backward(j.look.Calendar) {
-		body.Rows = append(body.Rows, numbersRow{day(e.Partition), stateOf(e.Condition), false, []number{had.numberOf(e, body.Number)}})
+		body.Rows = append(body.Rows, numbersRow{day(e.Partition), j.look.state(e.Condition), false, []number{had.numberOf(e, body.Number)}})
 	}
 	body.Left = max(0, len(body.Rows)-mostExported)
 	body.Newest = body.Rows[:len(body.Rows)-body.Left]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -50,7 +51,7 @@ func TestCalendarHasAPlaceForEveryPartition(t *testing.T) {
 		for p := period.Start(civil.Date{Year: 2025, Month: 12, Day: 4}); p.Before(civil.Date{Year: 2026, Month: 1, Day: 20}); p = period.Next(p) {
 			all = append(all, refresh.Entry{Partition: p, Condition: refresh.Final})
 		}
-		c := calendarOf(period, all)
+		c := Look{Inspection: refresh.Inspection{Period: period, Calendar: all}}.calendar()
 		var got []string
 		n := 0
 		for _, r := range c.Rows {
@@ -68,7 +69,7 @@ func TestCalendarHasAPlaceForEveryPartition(t *testing.T) {
 			t.Errorf("%v: rows are %v, want %s", period, got, want)
 		}
 	}
-	whole := calendarOf(refresh.Whole, []refresh.Entry{{Partition: sinks.Whole, Condition: refresh.Partial}})
+	whole := Look{Inspection: refresh.Inspection{Period: refresh.Whole, Calendar: []refresh.Entry{{Partition: sinks.Whole, Condition: refresh.Partial}}}}.calendar()
 	if len(whole.Rows) != 1 || whole.Rows[0].Cells[0].Name != "whole" {
 		t.Errorf("%+v", whole)
 	}
@@ -104,12 +105,12 @@ func TestNumbersOfADayAgo(t *testing.T) {
 		e.Seq, e.Fetched, e.Sums = seq, noon.Add(-time.Duration(hours)*time.Hour), map[string]string{"cost": cost}
 		return e
 	}
-	had := earlierOf([]ledger.Record{day(1, 1, 60, "1"), day(1, 2, 30, "2"), day(1, 3, 20, "3"), day(1, 4, 2, "4"), day(2, 1, 3, "7"), day(3, 1, 40, "5"), day(3, 2, 4, "5.0")}, noon.Add(-lately))
+	had := earlierOf(contents{records: []ledger.Record{day(1, 1, 60, "1"), day(1, 2, 30, "2"), day(1, 3, 20, "3"), day(1, 4, 2, "4"), day(2, 1, 3, "7"), day(3, 1, 40, "5"), day(3, 2, 4, "5.0")}}, noon.Add(-lately))
 	for _, c := range []struct {
 		now  ledger.Record
 		want number
 	}{
-		{day(1, 4, 2, "4"), number{"4", "2", true}}, {day(2, 1, 3, "7"), number{"7", "", true}}, {day(3, 2, 4, "5.0"), number{"5.0", "5", false}}, {day(4, 1, 99, "6"), number{"6", "6", false}},
+		{day(1, 4, 2, "4"), number{Is: "4", Was: "2", Moved: true}}, {day(2, 1, 3, "7"), number{Is: "7", Moved: true}}, {day(3, 2, 4, "5.0"), number{Is: "5.0", Was: "5"}}, {day(4, 1, 99, "6"), number{Is: "6", Was: "6"}},
 	} {
 		if got := had.numberOf(refresh.Entry{Partition: c.now.Partition, Record: c.now}, "cost"); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.now.Partition, got, c.want)
@@ -183,7 +184,9 @@ func TestPartitionsWithPages(t *testing.T) {
 		}
 		all = append(all, e)
 	}
-	paged := withPage(all)
+	l := Look{Inspection: refresh.Inspection{Calendar: all}}
+	l.Problems = status.Of("x", "report", l.Inspection)
+	paged := l.withPage()
 	for i, want := range map[int]bool{999: true, 908: true, 907: false, 401: false, 400: true, 300: false, 299: true, 101: true, 100: false, 0: false} {
 		if paged[all[i].Partition] != want {
 			t.Errorf("partition %d has a page: %v", i, !want)

@@ -19,7 +19,7 @@ import (
 func JobsOf(s *wire.Session) ([]console.Job, error) {
 	list := make([]console.Job, 0, len(s.Config.Jobs))
 	for _, c := range s.Config.Jobs {
-		j := console.Job{Name: c.Name, Kind: c.Kind, Table: c.Table, Zone: shown(c), Days: wire.Zone(c)}
+		j := console.Job{Name: c.Name, Kind: c.Kind, Table: c.Table, Zone: zoneOf(c), Days: wire.Zone(c)}
 		for _, rawURL := range c.Sinks {
 			j.Sinks = append(j.Sinks, sinks.Redact(rawURL))
 		}
@@ -50,12 +50,13 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 	return list, nil
 }
 
-// shown is the zone in which a job's times are shown: that of its schedule, which is when people expect it.
-func shown(c config.Job) *time.Location {
-	if zone, err := time.LoadLocation(c.Zone); err == nil {
-		return zone
+// zoneOf is the zone of a job's schedule; nil: it has none, or ParseSchedule refuses its zone.
+func zoneOf(c config.Job) *time.Location {
+	zone, err := time.LoadLocation(c.Zone)
+	if c.Schedule == "" || err != nil {
+		return nil
 	}
-	return time.UTC // making the job reports the zone
+	return zone
 }
 
 // underWay tells whether a run may be going on.

@@ -52,10 +52,10 @@ function above(row, column, side) {
   return null;
 }
 
-// number reads a cell: a hole is null, and never 0.
+// number reads a cell: a hole is null, and never 0. So is a number that means something else than the others.
 function number(cell) {
   const text = cell.textContent.replaceAll(' ', '');
-  return text === '' || Number.isNaN(Number(text)) ? null : Number(text);
+  return text === '' || 'other' in cell.dataset || Number.isNaN(Number(text)) ? null : Number(text);
 }
 
 // colour is what a variable of the style sheet stands for in the colours of today: light or dark.
