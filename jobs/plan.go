@@ -92,6 +92,9 @@ type States struct {
 
 	// Behind tells, without a claim, whether an earlier run has left them unwritten. It is asked by a run that did nothing.
 	Behind func(context.Context) (bool, error)
+
+	// Now has them written at once, for a unit that is about to make false what they say. The runner sets it before it begins a unit.
+	Now func(context.Context) error
 }
 
 // A Unit is one piece of a plan, done under one claim. The runner claims it and does it once. After a failure or a

@@ -21,6 +21,11 @@ func (r *Runner) states(ctx context.Context, job Job, s *States, done ledger.Out
 			return err
 		}
 	}
+	return r.write(ctx, job, s, d)
+}
+
+// write has them written under their claim.
+func (r *Runner) write(ctx context.Context, job Job, s *States, d *desk) error {
 	var shown ledger.HeldError // the last sign of life of whoever writes them
 	// The claim of a run that was killed is free after its lease. One that shows life is waited for, as it takes only so long.
 	begun, life := time.Now(), time.Now()

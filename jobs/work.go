@@ -44,6 +44,9 @@ func (r *Runner) begin(ctx context.Context, s *shift, job Job, p *Planned, to *l
 		return w
 	}
 	w.ctx = ctx
+	if states := p.States; states != nil {
+		states.Now = func(ctx context.Context) error { return r.write(ctx, job, states, s.desk) }
+	}
 	for _, u := range p.Units {
 		w.tasks = append(w.tasks, task{w, u})
 	}

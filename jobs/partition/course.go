@@ -32,7 +32,7 @@ func (t *Table) Publish(ctx context.Context, c ledger.Hold, p Publication) (ledg
 // that loses nothing. Content that a sink holds already isn't put again, unless its shape differs: the same cells in a
 // file with other columns or another meaning.
 //
-//	look at sinks in doubt ─ see that tables fit ─ record the doubts ─ put, each on its condition ─ record
+//	look at sinks in doubt ─ see that tables fit ─ give notice of a rebaseline ─ record the doubts ─ put, each on its condition ─ record
 //
 // Each step stands on the one before it. The conditions are those from before the doubts were recorded, so that an older
 // put fails once somebody has recorded a newer doubt. The last record is written on top of the doubt. Whoever loses
@@ -56,6 +56,7 @@ func (t *Table) PublishAll(ctx context.Context, c ledger.Hold, list []Publicatio
 	// From here to the record it is in doubt what a sink holds, and the ledger says so beforehand. Otherwise, after a
 	// crash, an older record would vouch for rows that are gone (content A; then B, put and not recorded; then A again:
 	// nothing would be put), and a partition without a record would pass for an empty one.
+	t.giveNotice(ctx, courses)
 	lost := t.record(ctx, courses, func(w *course) *ledger.Record {
 		if w.puts() {
 			return &w.doubt

@@ -53,6 +53,7 @@ type Table struct {
 	o Options
 
 	worked atomic.Bool // a window was taken, under its claim
+	notice notice
 
 	mu     sync.Mutex
 	seen   map[string]listing       // by the target's identity: what it showed when it was looked at

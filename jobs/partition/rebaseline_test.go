@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // A rebaseline that is interrupted goes on without being asked, one partition after the other, until none is old.
@@ -108,4 +110,64 @@ func describe(windows []refresh.Window) string {
 		s += "\n"
 	}
 	return s
+}
+
+// Before the first part of another meaning is put, and before anything is recorded, notice is given, once; where it fails nothing is put.
+// Also of a partition that is new, because it comes to stand beside others; not of one that only has another column. Whatever an
+// interrupted put has left, its record has the old meaning.
+func TestNoticeOfARebaseline(t *testing.T) {
+	s := newShelf()
+	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
+	euros, wider, dollars := shapeWith("EUR", "day DATE"), shapeWith("EUR", "day DATE", "cost DECIMAL"), shapeWith("USD", "day DATE")
+	broken, notices := errors.New("the store is down"), 0
+	var fails error
+	var table *Table
+	give := func(context.Context) error {
+		notices++
+		if _, recorded := table.Record(date("2026-01-03")); recorded || s.visible[date("2026-01-03")] != "" {
+			t.Error("something was recorded or put before")
+		}
+		return fails
+	}
+	open := func() {
+		t.Helper()
+		table = openAt(t, p.ledger, p.target...)
+		table.BeforeRebaseline(give)
+	}
+	publish := func(day string, shape ledger.Shape, hash string) error {
+		t.Helper()
+		check(t, table.SaveShape(t.Context(), shape))
+		base, _ := table.Record(date(day))
+		_, _, err := table.Publish(t.Context(), p.claim, Publication{
+			Base: base, Part: sinks.Part{Table: "installs", Partition: date(day), Rows: 1, Hash: hash}, Shape: shape.ID(), Fetched: moment("2026-02-01T06:00"),
+		})
+		return err
+	}
+	open()
+	check(t, publish("2026-01-01", euros, "A"))
+	check(t, publish("2026-01-02", euros, "B"))
+	check(t, publish("2026-01-02", wider, "C"))
+	if notices != 0 {
+		t.Fatalf("%d notices of one meaning", notices)
+	}
+	open()
+	fails = broken
+	puts := s.puts
+	if err := publish("2026-01-01", dollars, "D"); !errors.Is(err, broken) || s.puts != puts || notices != 1 {
+		t.Errorf("no notice could be given: %v, %d puts more", err, s.puts-puts)
+	}
+	fails = nil
+	check(t, publish("2026-01-03", dollars, "D"))
+	s.fail = errors.New("no space left")
+	if err := publish("2026-01-01", dollars, "E"); err == nil || notices != 2 {
+		t.Errorf("a failed put: %v, %d notices", err, notices)
+	}
+	if e := p.recorded(); e.State != ledger.Publishing || e.Shape != euros.ID() {
+		t.Errorf("of the interrupted put is recorded: %+v", e)
+	}
+	s.fail = nil
+	check(t, publish("2026-01-01", dollars, "E"))
+	if e := p.recorded(); e.State != ledger.Written || e.Shape != dollars.ID() || notices != 2 {
+		t.Errorf("recorded %+v after %d notices", e, notices)
+	}
 }

@@ -5,6 +5,9 @@
 //	records of the table ──▶ _reportferry_partitions     one row a partition ─┐
 //	its history          ──▶ _reportferry_restatements   one row a change    ─┴─▶ the job's own sinks, by month of the partition
 //
+// Before the first partition of a rebaseline is replaced, all that have the old meaning are told of as such, so that whoever goes by
+// these tables never adds up numbers of two meanings, however the run ends.
+//
 // Both are ordinary tables: they are put and recorded as package partition does it, under a claim of the job's table. A run writes
 // them when it is done with the job's units, and only those months of which a partition has another record by then. How far they
 // are is in their own records, as the sum of the sequence numbers of all partitions of a month, so that a run that was killed
@@ -34,6 +37,9 @@ const (
 	Restatements = "_reportferry_restatements"
 )
 
+// OtherMeaning is the state of a partition whose numbers mean something else than the newest ones, or may do so after an interrupted put.
+const OtherMeaning = string(refresh.Mixed)
+
 // claim names the claim of the job's table under which both are written.
 const claim = "state"
 
@@ -50,7 +56,14 @@ type Tables struct {
 // Plan is the part of the job's plan that writes them.
 func (s Tables) Plan() *jobs.States {
 	planned := s.newest()
-	return &jobs.States{Claim: claim, Behind: func(ctx context.Context) (bool, error) { return s.behind(ctx, planned) }, Write: s.Write}
+	states := &jobs.States{Claim: claim, Behind: func(ctx context.Context) (bool, error) { return s.behind(ctx, planned) }, Write: s.Write}
+	s.Of.BeforeRebaseline(func(ctx context.Context) error {
+		if states.Now == nil {
+			return nil
+		}
+		return states.Now(ctx)
+	})
+	return states
 }
 
 // newest is when a partition was fetched last.
@@ -124,10 +137,14 @@ func (s Tables) write(ctx context.Context, c ledger.Hold) error {
 	if err := s.restatements(ctx, c, stale); err != nil {
 		return err
 	}
+	shapes, err := s.Of.Shapes(ctx)
+	if err != nil {
+		return err
+	}
 	var rows [][]any
 	for _, date := range stale {
 		for _, e := range all[date] {
-			rows = append(rows, s.partitionRow(rules, date, e))
+			rows = append(rows, s.partitionRow(rules, date, e, shapes[e.Shape]))
 		}
 	}
 	return put(ctx, to, c, d, stale, rows, s.Now)

@@ -82,10 +82,19 @@ func (r *rig) fetched(day, at string, change func(*ledger.Record)) {
 		Partition: date(r.t, day), Run: "run-1", Fetched: moment(r.t, at), Since: moment(r.t, at), State: ledger.Written, Rows: 3, Hash: day + at,
 		Sums: map[string]string{"installs": "7"}, Reason: "missing",
 	}
+	e.Shape = r.shaped("USD")
 	if change != nil {
 		change(&e)
 	}
 	check(r.t, r.table.Commit(r.t.Context(), e))
+}
+
+// shaped is the ID of a shape whose numbers are in a currency.
+func (r *rig) shaped(currency string) string {
+	r.t.Helper()
+	s := ledger.Shape{Fingerprint: map[string]string{"currency": currency, "utc_offset": "+02:00"}}
+	check(r.t, r.table.SaveShape(r.t.Context(), s))
+	return s.ID()
 }
 
 func (r *rig) tables() Tables {
@@ -168,6 +177,37 @@ func TestPartitions(t *testing.T) {
 	if got := r.read(Partitions, "2026-02-01", "differences"); got[0] != `[{"metric":"installs","rows":"7","total":"9"}]` {
 		t.Errorf("differences: %q", got)
 	}
+}
+
+// What a partition means is said of each. While a rebaseline isn't finished, nothing of the old meaning is called final, and once it is,
+// months that it has left alone are written again.
+func TestPartitionsOfTwoMeanings(t *testing.T) {
+	r := newRig(t)
+	for _, day := range []string{"2026-01-30", "2026-01-31", "2026-02-01"} {
+		r.fetched(day, "2026-03-10T06:00:00", func(e *ledger.Record) { e.Shape = r.shaped("EUR") })
+	}
+	wants := func(when, month string, want ...string) {
+		t.Helper()
+		check(t, r.write())
+		if got := r.read(Partitions, month, "partition_date", "state", "currency", "zone"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	wants("before", "2026-01-01", "2026-01-30 | final | EUR | +02:00", "2026-01-31 | final | EUR | +02:00")
+	stale, err := r.table.Stale(t.Context(), ledger.Shape{Fingerprint: map[string]string{"currency": "USD", "utc_offset": "+02:00"}})
+	check(t, err)
+	r.rules.Stale = stale
+	wants("at its beginning", "2026-01-01", "2026-01-30 | other meaning | EUR | +02:00", "2026-01-31 | other meaning | EUR | +02:00")
+	r.fetched("2026-01-30", "2026-03-11T06:00:00", nil)
+	wants("one of three", "2026-01-01", "2026-01-30 | final | USD | +02:00", "2026-01-31 | other meaning | EUR | +02:00")
+	r.fetched("2026-01-31", "2026-03-11T06:01:00", func(e *ledger.Record) { e.State, e.Shape = ledger.Publishing, r.shaped("EUR") })
+	wants("a put was interrupted", "2026-01-01", "2026-01-30 | final | USD | +02:00", "2026-01-31 | other meaning | EUR | +02:00")
+	wants("the month that nobody has touched", "2026-02-01", "2026-02-01 | other meaning | EUR | +02:00")
+	if marks := r.read(Partitions, "2026-01-01", "fingerprint"); marks[0] == marks[1] || len(marks[0]) < 16 {
+		t.Errorf("fingerprints %q", marks)
+	}
+	r.rules.Stale = nil // under its own config again
+	wants("given up", "2026-02-01", "2026-02-01 | final | EUR | +02:00")
 }
 
 // Only months of which a partition has another record are put again; a failed put, a deleted file and another config are noticed.

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -56,7 +57,8 @@ var partitionColumns = []column{
 	key("month", catalog.Month, "Month of partition_date; 1970-01-01 for a table without periods"),
 	key("table_name", catalog.String, "Table that the row tells of"),
 	value("partition_date", catalog.Day, "First day of the partition; NULL for a table without periods"),
-	key("state", catalog.String, "partial: fetched before the period's end; restating: the service may still change it; final; publishing: a put was interrupted"),
+	key("state", catalog.String, "partial: fetched before the period's end; restating: the service may still change it; final; publishing: a put was interrupted; "+
+		"other meaning: a rebaseline hasn't replaced it yet"),
 	value("final_at", catalog.Hour, "UTC; what is fetched from then on is final; NULL: never"),
 	key("final_columns", catalog.String, "Columns that were final already when it was fetched, joined by commas"),
 	value("fetched", catalog.Hour, "UTC; start of the first request of the last fetch"),
@@ -71,11 +73,17 @@ var partitionColumns = []column{
 	summed(value("seq", catalog.Int64, "Sequence number of the record")),
 	value("held_back", catalog.String, "Why the newest answer isn't published; NULL: it is"),
 	value("accepted", catalog.String, "Why rows were published that would have been held back, behind the time; NULL: they weren't"),
+	value("fingerprint", catalog.String, "Checksum of what its numbers mean: dimensions, filters, currency, zone, attribution, modes"),
+	value("currency", catalog.String, "Currency of its money; NULL: it has none"),
+	value("zone", catalog.String, "Zone, or offset from UTC, in which its period begins and ends; NULL: it has none"),
 }
 
-// partitionRow is the row of a record.
-func (s Tables) partitionRow(r refresh.Rules, month civil.Date, e ledger.Record) []any {
+// partitionRow is the row of a record of a shape.
+func (s Tables) partitionRow(r refresh.Rules, month civil.Date, e ledger.Record, of ledger.Shape) []any {
 	f := r.FinalityOf(s.Now, e)
+	if r.Stale[e.Shape].Rebased {
+		f.State = OtherMeaning
+	}
 	control, differences := ledger.Unchecked, ""
 	if e.Control != nil {
 		control = e.Control.State
@@ -95,7 +103,16 @@ func (s Tables) partitionRow(r refresh.Rules, month civil.Date, e ledger.Record)
 	return []any{
 		month, s.Of.Name(), dateOf(e.Partition), f.State, timeOf(f.At), strings.Join(f.Columns, ","), timeOf(e.Fetched), timeOf(e.Since), e.Rows,
 		jsonOf(e.Sums, len(e.Sums)), string(control), differences, moved, e.Reason, e.Run, int64(e.Seq), held, accepted,
+		of.FingerprintID(), textOf(of.Fingerprint["currency"]), textOf(cmp.Or(of.Fingerprint["timezone_id"], of.Fingerprint["utc_offset"])),
 	}
+}
+
+// textOf is a text; NULL when it is empty.
+func textOf(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
 // dateOf is the first day of a partition; NULL when it has none.
@@ -140,6 +157,16 @@ func (s Tables) definition(name string, columns []column) partition.Definition {
 	return d
 }
 
+// rebased are the IDs of recorded shapes whose numbers have another meaning than the table's, ascending.
+func rebased(r refresh.Rules) (ids []string) {
+	for _, id := range slices.Sorted(maps.Keys(r.Stale)) {
+		if r.Stale[id].Rebased {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // partitions is the table of partitions. Its fingerprint has what the states depend on besides the records, so that another config
 // makes other rows of the old ones, too.
 func (s Tables) partitions(r refresh.Rules) partition.Definition {
@@ -149,5 +176,8 @@ func (s Tables) partitions(r refresh.Rules) partition.Definition {
 		final = append(final, fmt.Sprintf("%s=%d", metric, r.FinalAfter[metric]))
 	}
 	d.Shape.Fingerprint["final after"] = strings.Join(final, ",")
+	if old := rebased(r); old != nil {
+		d.Shape.Fingerprint["other meaning"] = strings.Join(old, ",")
+	}
 	return d
 }
