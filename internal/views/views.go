@@ -51,8 +51,9 @@ func (p Place) Create(v View) string {
 	return fmt.Sprintf("CREATE OR REPLACE VIEW %s AS\n%s;\n", p.Named(v.Name), v.Query)
 }
 
-// Summed is a table's metrics, summed by its date and the dimensions that are kept, with ratios computed from the sums.
-func (p Place) Summed(t Table) (View, error) {
+// Summed is a table's metrics, summed by its date and the dimensions that are kept, with ratios computed from the sums. It has the rows that
+// a condition leaves; empty: all.
+func (p Place) Summed(t Table, where string) (View, error) {
 	name := t.Name + "_by"
 	var groups []string
 	keep := func(column string) {
@@ -76,7 +77,7 @@ func (p Place) Summed(t Table) (View, error) {
 		}
 		columns = append(columns, sql+" AS "+p.Quote(r.Name))
 	}
-	query := "SELECT\n  " + strings.Join(columns, ",\n  ") + "\nFROM " + p.Table(t.Name)
+	query := "SELECT\n  " + strings.Join(columns, ",\n  ") + "\nFROM " + p.Table(t.Name) + where
 	if len(groups) > 0 {
 		query += "\nGROUP BY " + strings.Join(groups, ", ")
 	}
@@ -86,12 +87,29 @@ func (p Place) Summed(t Table) (View, error) {
 // Final is a table's rows that don't change any more: those of partitions that are called final by a table of partitions, which may
 // tell of other tables as well.
 func (p Place) Final(t Table, partitions string) View {
-	told := fmt.Sprintf("FROM %s WHERE table_name = %s AND state = 'final'", partitions, Text(t.Name))
-	where := "EXISTS (SELECT 1 " + told + ")" // the table has no periods
+	where := "\nWHERE EXISTS (SELECT 1 " + from(t, partitions, "final") + ")" // the table has no periods
 	if t.On != "" {
-		where = fmt.Sprintf("CAST(%s AS DATE) IN (SELECT partition_date %s)", p.Quote(t.On), told)
+		where = p.where(t, "IN", partitions, "final")
 	}
-	return View{t.Name + "_final", "SELECT * FROM " + p.Table(t.Name) + "\nWHERE " + where}
+	return View{t.Name + "_final", "SELECT * FROM " + p.Table(t.Name) + where}
+}
+
+// Without is the condition that leaves the rows of those partitions that a table of partitions doesn't give this state. A table without
+// periods has one partition, which is never beside another one: it needs none.
+func (p Place) Without(t Table, partitions, state string) string {
+	if t.On == "" {
+		return ""
+	}
+	return p.where(t, "NOT IN", partitions, state)
+}
+
+func (p Place) where(t Table, in, partitions, state string) string {
+	return fmt.Sprintf("\nWHERE CAST(%s AS DATE) %s (SELECT partition_date %s)", p.Quote(t.On), in, from(t, partitions, state))
+}
+
+// from are the partitions of a table that have a state.
+func from(t Table, partitions, state string) string {
+	return fmt.Sprintf("FROM %s WHERE table_name = %s AND state = %s", partitions, Text(t.Name), Text(state))
 }
 
 // Told is what tables of one sort tell, as FROM has each of them. Without any it has the columns and no rows.

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -59,7 +60,7 @@ type reading struct {
 	views.Place
 	whole      string              // what the view of the table itself reads; empty: the table is one of the engine's
 	told       map[string][]string // what tells of tables, by kind, as FROM has it; none yet: nil
-	partitions string              // what tells of the job's own partitions
+	partitions string              // what tells of the job's own partitions; none yet: empty
 	fresh      string              // what tells how fresh tables are
 	longest    int                 // bytes of a view's name; 0: any number
 }
@@ -70,34 +71,39 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 	if err != nil {
 		return r, err
 	}
+	partitions := sinks.Derived(state.Partitions, table)
 	switch at := target.Sink.(type) {
 	case *bqsink.Sink: // a wildcard stands for the tables of all jobs; each table that a query names is paid for
 		named := func(name string) string { return views.BigQuery.Quote(at.Named(name)) }
 		r = reading{Place: views.Place{Dialect: views.BigQuery, Table: named, Named: named}, told: map[string][]string{},
-			partitions: named(sinks.Flat(sinks.Derived(state.Partitions, table))), fresh: named("INFORMATION_SCHEMA.PARTITIONS")}
+			partitions: named(sinks.Flat(partitions)), fresh: named("INFORMATION_SCHEMA.PARTITIONS")}
 		for kind := range own {
 			r.told[kind] = []string{named(kind + "_*")}
 		}
-		return r, nil
 	case *pgsink.Sink:
 		r.Place, r.longest = views.Place{Dialect: views.Postgres, Table: at.Named, Named: at.Named}, pgsink.LongestName
+		r.partitions = r.Table(sinks.Flat(partitions))
 	case namespace:
 		i := slices.IndexFunc(inCatalogs, func(d views.Dialect) bool { return d.Name == dialect })
 		r.Place = views.InCatalog(inCatalogs[i], at.Catalog(), at.Namespace())
+		r.partitions = r.Table(sinks.Flat(partitions))
 		if dialect == views.DuckDB.Name {
 			r.whole = r.Table(table)
 		}
 	case lake:
-		quote := views.DuckDB.Quote
+		quote, scan := views.DuckDB.Quote, func(table string) string { return after.Scan(at.Pattern(table), false) }
 		r.Place, r.whole, r.told = views.Place{Dialect: views.DuckDB, Table: quote, Named: quote}, after.Scan(at.Pattern(table), true), map[string][]string{}
 		for kind := range own {
-			r.told[kind] = []string{after.Scan(at.Pattern(sinks.Derived(kind, "*")), false)}
+			r.told[kind] = []string{scan(sinks.Derived(kind, "*"))}
 		}
+		r.partitions = scan(partitions)
 	default:
 		return r, fmt.Errorf("%w: no engine is known that reads %s", ledger.ErrRefused, target.Name)
 	}
-	r.partitions = r.Named(state.Partitions)
-	r.fresh = r.partitions
+	r.fresh = cmp.Or(r.fresh, r.Named(state.Partitions))
+	if own[state.Partitions] == nil {
+		r.partitions = ""
+	}
 	if r.told != nil {
 		return r, nil
 	}
@@ -154,12 +160,17 @@ func toldOf(ctx context.Context, l *ledger.Ledger, tables []string) (told map[st
 }
 
 // views are the views of a table, in the order in which they can be made: some read others. BigQuery makes none on a table that isn't
-// there; elsewhere such a view has no rows.
+// there; elsewhere such a view has no rows. None has rows of another meaning, so that nobody adds them to the others.
 func (r reading) views(t views.Table) (list []views.View, err error) {
-	if r.whole != "" {
-		list = append(list, views.View{Name: t.Name, Query: "SELECT * FROM " + r.whole})
+	where := ""
+	if r.partitions != "" {
+		where = r.Without(t, r.partitions, state.OtherMeaning)
 	}
-	sums, err := r.Summed(t)
+	if r.whole != "" {
+		list = append(list, views.View{Name: t.Name, Query: "SELECT * FROM " + r.whole + where})
+		where = ""
+	}
+	sums, err := r.Summed(t, where)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +182,7 @@ func (r reading) views(t views.Table) (list []views.View, err error) {
 		}
 	}
 	if all || r.told[state.Partitions] != nil {
-		list = append(list, r.Final(t, r.partitions))
+		list = append(list, r.Final(t, cmp.Or(r.partitions, r.Named(state.Partitions))))
 	}
 	list = append(list, r.Fresh(r.fresh))
 	for _, v := range list {

@@ -24,8 +24,8 @@ var spending = views.Table{
 
 // of is a reading of a place where partitions of two tables are told, and nothing of restatements.
 func of(p views.Place, whole string) reading {
-	r := reading{Place: p, whole: whole, partitions: p.Named(state.Partitions), fresh: p.Named(state.Partitions)}
-	r.told = map[string][]string{state.Partitions: {p.Table("_reportferry_partitions_campaigns_daily"), p.Table("_reportferry_partitions_countries")}}
+	r := reading{Place: p, whole: whole, partitions: p.Table("_reportferry_partitions_campaigns_daily"), fresh: p.Named(state.Partitions)}
+	r.told = map[string][]string{state.Partitions: {r.partitions, p.Table("_reportferry_partitions_countries")}}
 	return r
 }
 
@@ -36,7 +36,7 @@ func TestStatements(t *testing.T) {
 	dataset := func(name string) string { return views.BigQuery.Quote("project.dataset." + name) }
 	warehouse := of(views.Place{Dialect: views.BigQuery, Table: dataset, Named: dataset}, "")
 	warehouse.told[state.Partitions] = []string{dataset("_reportferry_partitions_*")}
-	warehouse.partitions, warehouse.fresh = dataset("_reportferry_partitions_campaigns_daily"), dataset("INFORMATION_SCHEMA.PARTITIONS")
+	warehouse.fresh = dataset("INFORMATION_SCHEMA.PARTITIONS")
 	level := []string{"ads", "e`u\""}
 	readings := map[string]reading{
 		"bigquery": warehouse,
@@ -87,7 +87,7 @@ func TestStatementsOfATableWithoutPeriods(t *testing.T) {
 	}
 	want := []views.View{
 		{Name: "networks_by", Query: "SELECT\n  SUM(\"installs\") AS \"installs\"\nFROM \"lake\".\"ads\".\"networks\""},
-		{Name: "networks_final", Query: "SELECT * FROM \"lake\".\"ads\".\"networks\"\nWHERE EXISTS (SELECT 1 FROM \"lake\".\"ads\".\"_reportferry_partitions\" " +
+		{Name: "networks_final", Query: "SELECT * FROM \"lake\".\"ads\".\"networks\"\nWHERE EXISTS (SELECT 1 FROM \"lake\".\"ads\".\"_reportferry_partitions_campaigns_daily\" " +
 			"WHERE table_name = 'networks' AND state = 'final')"},
 	}
 	for _, v := range want {

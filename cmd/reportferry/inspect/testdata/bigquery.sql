@@ -8,10 +8,11 @@ SELECT
   SAFE_DIVIDE(CAST(SUM(`cost`) AS FLOAT64), SUM(`installs`)) AS `ecpi`,
   SAFE_DIVIDE(CAST((SUM(`cost`) * 1000) AS FLOAT64), ABS(SUM(`installs`) - SUM(`group`))) AS `ecpm`
 FROM `project.dataset.campaigns_daily`
+WHERE CAST(`day` AS DATE) NOT IN (SELECT partition_date FROM `project.dataset._reportferry_partitions_campaigns_daily` WHERE table_name = 'campaigns_daily' AND state = 'other meaning')
 GROUP BY `day`, `network`;
 
 CREATE OR REPLACE VIEW `project.dataset._reportferry_partitions` AS
-SELECT `month`, `table_name`, `partition_date`, `state`, `final_at`, `final_columns`, `fetched`, `since`, `row_count`, `sums`, `reconciled`, `differences`, `changed_after_final`, `reason`, `run`, `seq`, `held_back`, `accepted`
+SELECT `month`, `table_name`, `partition_date`, `state`, `final_at`, `final_columns`, `fetched`, `since`, `row_count`, `sums`, `reconciled`, `differences`, `changed_after_final`, `reason`, `run`, `seq`, `held_back`, `accepted`, `fingerprint`, `currency`, `zone`
 FROM `project.dataset._reportferry_partitions_*`;
 
 CREATE OR REPLACE VIEW `project.dataset.campaigns_daily_final` AS

@@ -1,5 +1,6 @@
 CREATE OR REPLACE VIEW "campaigns_daily" AS
-SELECT * FROM "lake"."ads.e`u"""."campaigns_daily";
+SELECT * FROM "lake"."ads.e`u"""."campaigns_daily"
+WHERE CAST("day" AS DATE) NOT IN (SELECT partition_date FROM "lake"."ads.e`u"""."_reportferry_partitions_campaigns_daily" WHERE table_name = 'campaigns_daily' AND state = 'other meaning');
 
 CREATE OR REPLACE VIEW "campaigns_daily_by_day_network" AS
 SELECT
@@ -14,10 +15,10 @@ FROM "lake"."ads.e`u"""."campaigns_daily"
 GROUP BY "day", "network";
 
 CREATE OR REPLACE VIEW "_reportferry_partitions" AS
-SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq", "held_back", "accepted"
+SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq", "held_back", "accepted", "fingerprint", "currency", "zone"
 FROM "lake"."ads.e`u"""."_reportferry_partitions_campaigns_daily"
 UNION ALL
-SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq", "held_back", "accepted"
+SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq", "held_back", "accepted", "fingerprint", "currency", "zone"
 FROM "lake"."ads.e`u"""."_reportferry_partitions_countries";
 
 CREATE OR REPLACE VIEW "_reportferry_restatements" AS
@@ -39,7 +40,7 @@ WHERE false;
 
 CREATE OR REPLACE VIEW "campaigns_daily_final" AS
 SELECT * FROM "lake"."ads.e`u"""."campaigns_daily"
-WHERE CAST("day" AS DATE) IN (SELECT partition_date FROM "_reportferry_partitions" WHERE table_name = 'campaigns_daily' AND state = 'final');
+WHERE CAST("day" AS DATE) IN (SELECT partition_date FROM "lake"."ads.e`u"""."_reportferry_partitions_campaigns_daily" WHERE table_name = 'campaigns_daily' AND state = 'final');
 
 CREATE OR REPLACE VIEW "_reportferry_freshness" AS
 SELECT

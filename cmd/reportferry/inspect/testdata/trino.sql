@@ -8,13 +8,14 @@ SELECT
   CAST(SUM("cost") AS DOUBLE) / NULLIF(SUM("installs"), 0) AS "ecpi",
   CAST((SUM("cost") * 1000) AS DOUBLE) / NULLIF(ABS(SUM("installs") - SUM("group")), 0) AS "ecpm"
 FROM "lake"."ads.e`u"""."campaigns_daily"
+WHERE CAST("day" AS DATE) NOT IN (SELECT partition_date FROM "lake"."ads.e`u"""."_reportferry_partitions_campaigns_daily" WHERE table_name = 'campaigns_daily' AND state = 'other meaning')
 GROUP BY "day", "network";
 
 CREATE OR REPLACE VIEW "lake"."ads.e`u"""."_reportferry_partitions" AS
-SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq", "held_back", "accepted"
+SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq", "held_back", "accepted", "fingerprint", "currency", "zone"
 FROM "lake"."ads.e`u"""."_reportferry_partitions_campaigns_daily"
 UNION ALL
-SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq", "held_back", "accepted"
+SELECT "month", "table_name", "partition_date", "state", "final_at", "final_columns", "fetched", "since", "row_count", "sums", "reconciled", "differences", "changed_after_final", "reason", "run", "seq", "held_back", "accepted", "fingerprint", "currency", "zone"
 FROM "lake"."ads.e`u"""."_reportferry_partitions_countries";
 
 CREATE OR REPLACE VIEW "lake"."ads.e`u"""."_reportferry_restatements" AS
@@ -36,7 +37,7 @@ WHERE false;
 
 CREATE OR REPLACE VIEW "lake"."ads.e`u"""."campaigns_daily_final" AS
 SELECT * FROM "lake"."ads.e`u"""."campaigns_daily"
-WHERE CAST("day" AS DATE) IN (SELECT partition_date FROM "lake"."ads.e`u"""."_reportferry_partitions" WHERE table_name = 'campaigns_daily' AND state = 'final');
+WHERE CAST("day" AS DATE) IN (SELECT partition_date FROM "lake"."ads.e`u"""."_reportferry_partitions_campaigns_daily" WHERE table_name = 'campaigns_daily' AND state = 'final');
 
 CREATE OR REPLACE VIEW "lake"."ads.e`u"""."_reportferry_freshness" AS
 SELECT
