@@ -58,9 +58,9 @@ def config(base, folder, sink):
             f"spool_dir: {folder}/spool\njobs:\n{jobs}\n")
 
 
-def reportferry(*args, **more):
-    done = subprocess.run([program, *args], env=os.environ | {"TOKEN": "made-up"}, capture_output=True, text=True, **more)
-    assert done.returncode == 0, f"reportferry {' '.join(map(str, args))}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+def reportferry(*args, code=0):
+    done = subprocess.run([program, *args], env=os.environ | {"TOKEN": "made-up"}, capture_output=True, text=True)
+    assert done.returncode == code, f"reportferry {' '.join(map(str, args))}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
@@ -357,10 +357,41 @@ def serving(*args):
     return server, re.search(r"serving on (\S+)", next(line for line in server.stderr if "serving on" in line))[1]
 
 
-def listless(base):
-    """Has a service list no apps, so that another account may follow with all other numbers."""
-    fault = [{"kind": "status", "status": 404, "path": "filters_data", "every": 1}]
-    urllib.request.urlopen(urllib.request.Request(base + "/_emulator/faults", json.dumps(fault).encode(), method="PUT")).read()
+def fault(base, *faults):
+    """Gives a service these faults, and no others."""
+    urllib.request.urlopen(urllib.request.Request(base + "/_emulator/faults", json.dumps(faults).encode(), method="PUT")).read()
+
+
+def rebaselined(folder):
+    """A table of 100 days that stopped after 41 of its rebaseline from euros to dollars: each view of it has the dollars of the 41 alone,
+    in DuckDB as in BigQuery, and the files have all days."""
+    server, base = serving("--days", "120")
+    try:
+        first, last = TODAY - timedelta(days=100), TODAY - timedelta(days=60)
+        file, warehouse = folder / "two.yml", folder / "two-warehouse.yml"
+        for currency, code in [("EUR", 0), ("USD", 3)]:
+            file.write_text(f"service: {{base_url: {base}, token: \"${{TOKEN}}\", rate: 1000, attempts: 1}}\nledger: file://{folder}/two/ledger\njobs:\n"
+                            f"  - {{name: daily, kind: report, guard: 100%, page: 1d, lookback: 0, sinks: [\"file://{folder}/two/out\"], start: {first}, currency: {currency}, "
+                            "dimensions: [day, network], metrics: [installs, cost]}\n")
+            reportferry("run", "--now", "--rebaseline", "--config", file, code=code)
+            days = [last + timedelta(days=n) for n in range(1, 60)]
+            fault(base, *({"kind": "status", "status": 503, "query": f"date_period={day}:{day}", "every": 1} for day in days))
+        warehouse.write_text(file.read_text().replace(f"file://{folder}/two/out", "bigquery://proj/ds?endpoint=http://127.0.0.1:9"))
+        want = {key[0]: row["cost"] for key, row in asked(base, ["day"], ["cost"], first, last).items()}
+        duck, big = duckdb.connect(config={"threads": 2}), Warehouse(folder / "two/out")
+        duck.execute(reportferry("views", "daily", "--by", "network", "--config", file))
+        big.ask(reportferry("views", "daily", "--by", "network", "--config", warehouse))
+        sums = "SELECT day, sum(cost) AS cost FROM {} GROUP BY day"
+        found = {f"DuckDB's {view}": duck.execute(sums.format(view)).fetchall() for view in ("daily", "daily_by_day_network", "daily_final")}
+        found |= {f"BigQuery's {view}": [tuple(row.values()) for row in big.ask(sums.format(f"`proj.ds.{view}`"))] for view in ("daily_by_day_network", "daily_final")}
+        for view, rows in found.items():
+            if len(rows) != 41 or any(not same(cost, want[day.isoformat()]) for day, cost in rows):
+                wrong.append(f"{view} of two meanings has {len(rows)} days, and {sorted(rows)[:2]}; the service says {list(want.items())[:2]} of 41")
+        if (n := duck.execute(f"SELECT count(DISTINCT day) FROM read_parquet('{folder}/two/out/daily/*/*.parquet')").fetchone()[0]) != 100:
+            wrong.append(f"the files of two meanings have {n} days")
+    finally:
+        server.kill()
+        server.wait()
 
 
 def held():
@@ -373,7 +404,7 @@ def held():
                 server, base = serving("--seed", seed)
                 servers.append((server, base))
                 if seed == "11":
-                    listless(base)
+                    fault(base, {"kind": "status", "status": 404, "path": "filters_data", "every": 1})  # so that another account may follow with all other numbers
                 (folder / "files.yml").write_text(config(base, folder, f"file://{folder}/out"))
                 reportferry("run", "--force", "--config", folder / "files.yml")
             # Nobody listens there: printing views asks the service for its events, and the warehouse for nothing.
@@ -384,6 +415,7 @@ def held():
             finals(warehouse, base, folder, catalog)
             yield from catalog.hold()
             charts(warehouse, base, servers[0][1])
+            rebaselined(folder)
         finally:
             for server, _ in servers:
                 server.kill()

@@ -68,6 +68,12 @@ type Configurer interface {
 	Configure(ctx context.Context, table string, schema *Schema, warn func(error)) error
 }
 
+// A Describer is a sink that keeps a description beside a table.
+type Describer interface {
+	// Mixed says in the description, if there is one, whether the table's partitions are of two meanings.
+	Mixed(ctx context.Context, table string, are bool) error
+}
+
 // ErrCounted says that the partitions were counted before under the same name.
 var ErrCounted = errors.New("its partitions were counted today already")
 

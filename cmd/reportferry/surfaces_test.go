@@ -108,6 +108,19 @@ func TestSurfacesAgree(t *testing.T) {
 					t.Errorf("%s: exit code %d, want %d: %s", args, code, exit, out)
 				}
 			}
+			described := func() bool {
+				text, err := os.ReadFile(filepath.Join(p.dir, "out/installs.dataset.json"))
+				check(t, err)
+				return strings.Contains(string(text), "two_meanings")
+			}
+			if mixed := c.condition == refresh.Mixed; described() != mixed {
+				t.Errorf("dataset.json says that the table is of two meanings: %v", !mixed)
+			} else if mixed {
+				p.untilCode(0, "run", "--now")
+				if described() {
+					t.Error("dataset.json says that the table is of two meanings, and it no more is")
+				}
+			}
 			for surface, text := range texts {
 				for _, part := range []string{want.What, want.Command} {
 					if !strings.Contains(strings.Join(strings.Fields(text), " "), part) {

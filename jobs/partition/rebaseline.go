@@ -3,6 +3,8 @@ package partition
 import (
 	"context"
 	"fmt"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // A notice is given before rows come to stand beside others that mean something else.
@@ -69,5 +71,17 @@ func (t *Table) compareMeanings(ctx context.Context, w *course) error {
 		}
 	}
 	looked[w.e.Shape] = true
+	return nil
+}
+
+// DescribeMixed has targets say in their descriptions of the table whether its partitions are of two meanings.
+func (t *Table) DescribeMixed(ctx context.Context, are bool) error {
+	for _, target := range t.o.Targets {
+		if sink, ok := target.Sink.(sinks.Describer); ok {
+			if err := sink.Mixed(ctx, t.Name(), are); err != nil {
+				return &SinkError{fmt.Errorf("describe %s in %s: %w", t.Name(), target.Name, err)}
+			}
+		}
+	}
 	return nil
 }

@@ -116,13 +116,21 @@ func (s Tables) write(ctx context.Context, c ledger.Hold) error {
 	all := s.months()
 	dates := slices.SortedFunc(maps.Keys(all), civil.Date.Compare)
 	var stale []civil.Date // and, of snapshots, the newest two months: their days become final by the clock alone
+	anew := false          // another config has written the rest, or the same one while partitions had another meaning
 	for i, date := range dates {
-		if e, recorded := to.Record(date); !recorded || !all[date].in(e, d.Shape.ID()) || !e.Reached(rules.Targets) || rules.Snapshots && i >= len(dates)-2 {
+		e, recorded := to.Record(date)
+		anew = anew || recorded && e.Shape != d.Shape.ID()
+		if !recorded || !all[date].in(e, d.Shape.ID()) || !e.Reached(rules.Targets) || rules.Snapshots && i >= len(dates)-2 {
 			stale = append(stale, date)
 		}
 	}
 	if len(stale) == 0 {
 		return nil
+	}
+	if anew {
+		if err := s.Of.DescribeMixed(ctx, rebased(rules) != nil); err != nil {
+			return err
+		}
 	}
 	changed, err := to.Look(ctx)
 	if err != nil {

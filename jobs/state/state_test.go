@@ -189,25 +189,25 @@ func TestPartitionsOfTwoMeanings(t *testing.T) {
 	wants := func(when, month string, want ...string) {
 		t.Helper()
 		check(t, r.write())
-		if got := r.read(Partitions, month, "partition_date", "state", "currency", "zone"); !slices.Equal(got, want) {
+		if got := r.read(Partitions, month, "partition_date", "state", "final_columns", "currency", "zone"); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", when, got, want)
 		}
 	}
-	wants("before", "2026-01-01", "2026-01-30 | final | EUR | +02:00", "2026-01-31 | final | EUR | +02:00")
+	wants("before", "2026-01-01", "2026-01-30 | final | installs,roas_d30 | EUR | +02:00", "2026-01-31 | final | installs,roas_d30 | EUR | +02:00")
 	stale, err := r.table.Stale(t.Context(), ledger.Shape{Fingerprint: map[string]string{"currency": "USD", "utc_offset": "+02:00"}})
 	check(t, err)
 	r.rules.Stale = stale
-	wants("at its beginning", "2026-01-01", "2026-01-30 | other meaning | EUR | +02:00", "2026-01-31 | other meaning | EUR | +02:00")
+	wants("at its beginning", "2026-01-01", "2026-01-30 | other meaning |  | EUR | +02:00", "2026-01-31 | other meaning |  | EUR | +02:00")
 	r.fetched("2026-01-30", "2026-03-11T06:00:00", nil)
-	wants("one of three", "2026-01-01", "2026-01-30 | final | USD | +02:00", "2026-01-31 | other meaning | EUR | +02:00")
+	wants("one of three", "2026-01-01", "2026-01-30 | final | installs,roas_d30 | USD | +02:00", "2026-01-31 | other meaning |  | EUR | +02:00")
 	r.fetched("2026-01-31", "2026-03-11T06:01:00", func(e *ledger.Record) { e.State, e.Shape = ledger.Publishing, r.shaped("EUR") })
-	wants("a put was interrupted", "2026-01-01", "2026-01-30 | final | USD | +02:00", "2026-01-31 | other meaning | EUR | +02:00")
-	wants("the month that nobody has touched", "2026-02-01", "2026-02-01 | other meaning | EUR | +02:00")
+	wants("a put was interrupted", "2026-01-01", "2026-01-30 | final | installs,roas_d30 | USD | +02:00", "2026-01-31 | other meaning |  | EUR | +02:00")
+	wants("the month that nobody has touched", "2026-02-01", "2026-02-01 | other meaning |  | EUR | +02:00")
 	if marks := r.read(Partitions, "2026-01-01", "fingerprint"); marks[0] == marks[1] || len(marks[0]) < 16 {
 		t.Errorf("fingerprints %q", marks)
 	}
 	r.rules.Stale = nil // under its own config again
-	wants("given up", "2026-02-01", "2026-02-01 | final | EUR | +02:00")
+	wants("given up", "2026-02-01", "2026-02-01 | final | installs,roas_d30 | EUR | +02:00")
 }
 
 // Only months of which a partition has another record are put again; a failed put, a deleted file and another config are noticed.

@@ -82,7 +82,7 @@ var partitionColumns = []column{
 func (s Tables) partitionRow(r refresh.Rules, month civil.Date, e ledger.Record, of ledger.Shape) []any {
 	f := r.FinalityOf(s.Now, e)
 	if r.Stale[e.Shape].Rebased {
-		f.State = OtherMeaning
+		f.State, f.Columns = OtherMeaning, nil
 	}
 	control, differences := ledger.Unchecked, ""
 	if e.Control != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -26,6 +27,7 @@ type dataset struct {
 	On        string          `json:"period_column,omitempty"` // whose value names a row's file
 	Files     string          `json:"files"`                   // relative to this object
 	DuckDB    string          `json:"duckdb"`
+	Mixed     string          `json:"two_meanings,omitempty"`
 	Columns   []datasetColumn `json:"columns"`
 }
 
@@ -60,8 +62,11 @@ func (k keyTemplate) dataset(table string) string {
 	return before + table + datasetSuffix
 }
 
-// datasetOf describes a table. The same table gives the same bytes, so that writers don't replace each other's for nothing.
-func (s *Sink) datasetOf(table string, schema *sinks.Schema) ([]byte, error) {
+// mixed is what is said of a table whose partitions are of two meanings.
+const mixed = "a rebaseline isn't finished: files whose state in _reportferry_partitions is 'other meaning' are of another currency, zone, filter or type"
+
+// datasetOf describes a table.
+func (s *Sink) datasetOf(table string, schema *sinks.Schema) dataset {
 	files := strings.NewReplacer("{table}", table, "{date}", "*").Replace(string(s.key))
 	if at := strings.LastIndex(s.key.dataset(table), "/"); at >= 0 {
 		files = strings.TrimPrefix(files, s.key.dataset(table)[:at+1])
@@ -76,12 +81,21 @@ func (s *Sink) datasetOf(table string, schema *sinks.Schema) ([]byte, error) {
 			Name: c.Name, Type: sqlTypes[c.Type], Nullable: !c.Required, Unit: c.Unit, Additive: c.Additive, Final: c.Final, Description: c.Description,
 		})
 	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(d)
-	return text.Bytes(), err
+	return d
+}
+
+// Mixed says of a table that is described whether its partitions are of two meanings. Descriptions that follow go on saying so.
+func (s *Sink) Mixed(ctx context.Context, table string, are bool) error {
+	err := s.changeDataset(ctx, s.key.dataset(table), func(was dataset) dataset {
+		if was.Mixed = ""; are {
+			was.Mixed = mixed
+		}
+		return was
+	})
+	if errors.Is(err, sinks.ErrForeign) {
+		return nil
+	}
+	return err
 }
 
 // describe writes what a part's table is beside its folder, when that isn't there already, once for each definition of the table.
@@ -99,32 +113,55 @@ func (s *Sink) describe(ctx context.Context, p sinks.Part) {
 		return
 	}
 	key := s.key.dataset(p.Table)
-	if err := s.putDataset(ctx, key, p); err != nil && !unmet(err) && p.Warn != nil {
+	if err := s.changeDataset(ctx, key, func(was dataset) dataset {
+		d := s.datasetOf(p.Table, p.Schema)
+		d.Mixed = was.Mixed
+		return d
+	}); err != nil && !unmet(err) && p.Warn != nil {
 		p.Warn(fmt.Errorf("describe the columns of %s in %s, key %s: %w; its rows are there all the same", p.Table, s.url, key, err))
 	}
 }
 
-func (s *Sink) putDataset(ctx context.Context, key string, p sinks.Part) error {
-	text, err := s.datasetOf(p.Table, p.Schema)
-	if err != nil {
-		return err
+// changeDataset replaces a description by what change makes of it, of the zero one where there is none; of the zero one nothing is written.
+// Where another writer is faster it is done again, and left alone in the end.
+func (s *Sink) changeDataset(ctx context.Context, key string, change func(was dataset) dataset) (err error) {
+	for range 3 {
+		if err = s.putDataset(ctx, key, change); !unmet(err) {
+			break
+		}
 	}
+	return err
+}
+
+// putDataset does it once. The same description gives the same bytes, so that writers don't replace each other's for nothing.
+func (s *Sink) putDataset(ctx context.Context, key string, change func(was dataset) dataset) error {
 	over, err := s.over(ctx, key, false) // before the content is read, so that a newer one isn't replaced
 	if err != nil {
 		return err
 	}
+	var have []byte
+	var was dataset
 	if !over.Absent {
-		have, err := s.bucket.ReadAll(ctx, key)
-		if err != nil || bytes.Equal(have, text) {
+		if have, err = s.bucket.ReadAll(ctx, key); err != nil {
 			return err
 		}
-		var was dataset
 		if json.Unmarshal(have, &was) != nil || was.WrittenBy != writtenBy {
 			return fmt.Errorf("%w; it stays", sinks.ErrForeign)
 		}
 	}
+	now := change(was)
+	if now.Table == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(now); err != nil || bytes.Equal(have, text.Bytes()) {
+		return err
+	}
 	_, err = s.write(ctx, key, sinks.Part{
-		Size: int64(len(text)), Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil },
+		Size: int64(text.Len()), Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text.Bytes())), nil },
 	}, over, rand.Text())
 	return err
 }

@@ -159,3 +159,71 @@ func TestDatasetInABucket(t *testing.T) {
 		t.Errorf("%+v %v", a, err)
 	}
 }
+
+// That a table is of two meanings is said until it isn't, whatever is put meanwhile, and whoever else describes it at the same time.
+// Somebody's own file stays, and what isn't described yet isn't by this.
+func TestDatasetOfTwoMeanings(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "campaigns.dataset.json")
+	s := mustOpen(t, "file://"+dir).(*Sink)
+	says := func(when string, are bool) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err != nil || bytes.Contains(text, []byte(`"two_meanings": "a rebaseline isn't finished`)) != are {
+			t.Errorf("%s: %s %v", when, text, err)
+		}
+	}
+	mixed := func(are bool) {
+		t.Helper()
+		if err := s.Mixed(t.Context(), "campaigns", are); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(unit string) {
+		t.Helper()
+		p := describing("campaigns", campaigns(unit), failing(t))
+		p.Partition = p.Partition.AddDays(len(unit))
+		if _, err := mustOpen(t, "file://"+dir).Put(t.Context(), p); err != nil {
+			t.Error(err)
+		}
+	}
+	mixed(true)
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("a table that isn't there is described: %v", err)
+	}
+	put("money")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says("at first", false)
+	mixed(true)
+	says("when a rebaseline begins", true)
+	put("dollars")
+	says("while it goes on", true)
+	mixed(false)
+	says("when it is done", false)
+	put("money")
+	if text, err := os.ReadFile(path); err != nil || !bytes.Equal(text, before) {
+		t.Errorf("%s %v, want\n%s", text, err, before)
+	}
+	mixed(true)
+	faster := 2
+	if err := s.changeDataset(t.Context(), "campaigns.dataset.json", func(was dataset) dataset {
+		if faster--; faster >= 0 {
+			put(strings.Repeat("x", faster))
+		}
+		was.Mixed = ""
+		return was
+	}); err != nil {
+		t.Error(err)
+	}
+	says("after others, who were faster", false)
+	if err := os.WriteFile(path, []byte(`{"mine": true}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mixed(false)
+	if text, err := os.ReadFile(path); err != nil || string(text) != `{"mine": true}` {
+		t.Errorf("%s %v", text, err)
+	}
+}

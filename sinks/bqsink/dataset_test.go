@@ -197,7 +197,7 @@ func (c corner) views(t *testing.T) {
 	sums, err := place.Summed(views.Table{
 		Name: "viewed" + c.suffix, On: "day", By: []string{"network"}, Sums: []string{"installs", "cost"},
 		Ratios: []views.Ratio{{Name: "ecpi", Formula: "cost/installs"}},
-	})
+	}, "")
 	check(t, err)
 	name := save(sums, "")
 	want := "[2026-01-31  0 0.5 <nil>]\n[2026-01-31 Ämter 4 8.000001 2.00000025]\n[2026-02-01  5 <nil> <nil>]"
