@@ -97,6 +97,25 @@ func TestStatementsOfATableWithoutPeriods(t *testing.T) {
 	}
 }
 
+// Where nothing is told of the job's partitions yet, nothing can be left out, and no table of states is named that isn't there.
+func TestStatementsOfATableThatNothingIsToldOf(t *testing.T) {
+	p := views.InCatalog(views.Trino, "lake", []string{"ads"})
+	r := of(p, "")
+	r.partitions, r.told = "", nil
+	list, err := r.views(spending)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range list {
+		if strings.Contains(v.Query, "NOT IN") || strings.Contains(v.Query, "_reportferry_partitions_") {
+			t.Errorf("%v", v)
+		}
+		if v.Name == spending.Name+"_final" && !strings.Contains(v.Query, p.Named(state.Partitions)) {
+			t.Errorf("%v", v)
+		}
+	}
+}
+
 // Postgres would cut a name without an error, and two views would become one.
 func TestStatementsOfALongName(t *testing.T) {
 	schema := func(name string) string { return views.Postgres.Quote(name) }

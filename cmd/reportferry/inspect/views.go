@@ -35,7 +35,8 @@ dimensions of --by, and computes ratios from these sums: an average of averages
 would be wrong. What can't be summed and can't be computed from what the table
 has is left out, and said. Another tells how fresh tables are. The others are
 the job's final rows, which of all tables' partitions are final, and what was
-restated of them.
+restated of them. While a rebaseline isn't finished, the rows that it hasn't
+replaced are in none: they are of another currency, zone or filter.
 
 BigQuery gets the views with --apply. The others are printed for the engine:
 
