@@ -112,7 +112,7 @@ func TestExampleService(t *testing.T) {
 		BaseURL: "https://automate.adjust.com", Token: "${ADJUST_TOKEN}", AccountID: "1234",
 		CostURL: "https://app.adjust.com", Spend: Login{Token: "${PARTNER_KEY}", Header: "Authorization"},
 		S2SURL: "https://s2s.adjust.com", Sharing: Login{Token: "${S2S_TOKEN}", Header: "Authorization"},
-		Rate: 10, Burst: 1, InFlight: 42, Attempts: 8, Patience: 15 * time.Minute, // InFlight as the client has it by default
+		Rate: 10, Burst: 1, InFlight: 8, Attempts: 8, Patience: 15 * time.Minute, // InFlight as the client has it by default
 	}
 	if c.Service != want {
 		t.Errorf("got %+v, want %+v", c.Service, want)

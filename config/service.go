@@ -24,7 +24,7 @@ type Service struct {
 	Token     string        // a reference, never a token: ${ENV}, ${file:/path} or a runtimevar URL; empty as BaseURL
 	Rate      float64       // requests a second
 	Burst     int           // requests at once after a quiet time
-	InFlight  int           // requests at a time; 0: as many as the rate needs
+	InFlight  int           // requests at a time; 0: the client's default
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
 	Spend     Login         // at CostURL; no token: none is sent
@@ -102,7 +102,7 @@ func serviceObject(s *Service) strict.Object {
 		place("token", token, &s.Token, "${ADJUST_TOKEN}", "Where the API token is kept, never the token itself. All but jobs of kind spend and sharing need it."),
 		strict.Optional("rate", perSecond("requests"), &s.Rate, "10", "Requests a second, and no second has more of them. The service takes 50 a second from one address."),
 		strict.Optional("burst", strict.Whole(1, 1000), &s.Burst, "20", "Requests that may be sent at once after a quiet time, and then at the rate. More than 1 is for a service that allows it: the first second then has more requests than the rate. Of several tasks each has 1."),
-		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "20", "Requests at a time, and windows under way. Without the key it is what the rate needs while answers take four seconds, at most 50."),
+		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "4", "Requests at a time at most, of all tasks together, and windows under way. Of reports there are three at first, and one more after each ten answers; a service that is too slow for them gets half as many."),
 		strict.Optional("attempts", strict.Whole(1, 1000), &s.Attempts, "8", "How often one request is tried before it fails."),
 		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m", "Time for all tries of one request."),
 	}, Check: func(_ *strict.Decoder, _ strict.Node, at map[string]strict.Node) {

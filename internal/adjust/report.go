@@ -24,7 +24,7 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 	}
 	a, err := c.ask(ctx, transport.Request{
 		Op: op, URL: c.reports("csv_report") + "?" + query,
-		Types: csvTypes, Never: "<{", Count: true, Splittable: q.Splittable, Read: read,
+		Types: csvTypes, Never: "<{", Count: true, Report: true, Splittable: q.Splittable, Read: read,
 	})
 	var e *Error
 	if errors.As(err, &e) && e.Status == http.StatusBadRequest {

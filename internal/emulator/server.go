@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,6 +44,8 @@ type Server struct {
 	end      context.CancelFunc
 	activeMu sync.Mutex // orders Close and the start of handlers
 	active   sync.WaitGroup
+
+	reporting atomic.Int64 // reports that are worked on
 
 	limitMu  sync.Mutex
 	limiters map[string]*rate.Limiter // one bucket per address, or per token
@@ -189,11 +192,24 @@ func (s *Server) serveLogged(x *wire.Exchange, r *http.Request) {
 }
 
 func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
+	overloaded := false
+	if strings.HasSuffix(r.URL.Path, "report") {
+		most, err := strconv.ParseInt(s.read.Of(reading.Overload), 10, 64)
+		defer s.reporting.Add(-1)
+		if s.reporting.Add(1) > most && err == nil {
+			_ = faults.Sleep(r.Context(), time.Millisecond) // an answer that a client has read to its end may not be over here
+			overloaded = s.reporting.Load() > most
+		}
+	}
 	if faults.Sleep(r.Context(), s.opts.Latency) != nil || x.Instead(r) {
 		return
 	}
 	if e := s.admit(r); e != nil {
 		x.Fail(e)
+		return
+	}
+	if overloaded { // source of the words: answers that authors of other clients have shown
+		x.Fail(&wire.Error{Status: http.StatusInternalServerError, Code: wire.CodeService, Desc: "Internal Service Error: TimeoutError"})
 		return
 	}
 	after, err := s.restateAround(r)

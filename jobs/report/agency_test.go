@@ -133,7 +133,9 @@ func (a *agency) task(part jobs.Share, rate float64, done *taskResult) {
 		time.Sleep(storeAnswers)
 	}}).Open()})
 	o := a.client
-	o.Rate, o.InFlight = rate, 0
+	o.Rate = rate
+	o.InFlight = max(42, part.Count) // the service works on any number of reports at a time
+	o.Reports = o.InFlight
 	if part.Count > 1 {
 		o.Share.Index, o.Share.Count = part.Index, part.Count
 	}

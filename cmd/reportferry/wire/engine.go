@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,6 +79,9 @@ func (p *Program) openService(c *config.Config, log *slog.Logger) (*Engine, erro
 		return nil, errors.Join(exit.Coded(err), e.Close())
 	}
 	e.onClose(func() error { e.Client.CloseIdle(); return nil })
+	if most := cmp.Or(c.Service.InFlight, transport.UsualInFlight); e.Task.count > most {
+		log.Warn(fmt.Sprintf("%d tasks share %d reports at a time (in_flight), and take turns: more tasks are of no use", e.Task.count, most))
+	}
 	return e, nil
 }
 

@@ -23,7 +23,8 @@ type failure struct {
 	code, message string
 	err           error
 	final         bool          // another attempt can't help
-	slow          bool          // 504 or a time-out
+	slow          bool          // 504, a 500 that speaks of a time-out, or a time-out
+	overload      bool          // that 500, which a query that is slow for itself doesn't get
 	away          bool          // answered by a host that a redirect led to
 	own           bool          // err is that of Read, or of the client's may
 	verdict       bool          // err settles what became of the request, whatever earlier attempts did

@@ -89,7 +89,8 @@ func (x *exchange) once() *failure {
 		x.last.final = true
 		return x.last
 	}
-	defer release()
+	var f *failure
+	defer func() { release(f) }()
 	secret := ""
 	proves := x.Credential != nil && x.Credential.Source != nil
 	if proves {
@@ -97,7 +98,7 @@ func (x *exchange) once() *failure {
 			return &failure{final: true, err: x.veil.scrubError(err)}
 		}
 	}
-	f := x.attempt(secret)
+	f = x.attempt(secret)
 	if f != nil && proves && errors.Is(f.err, ErrAuth) && f.status != http.StatusForbidden && !f.away && !x.refreshed {
 		f = x.refresh(secret, f)
 	}
@@ -114,7 +115,7 @@ func (x *exchange) once() *failure {
 
 // admit waits for a slot and for the limiter. The patience begins with the first slot: a queue in front of this client is
 // not the service's fault.
-func (x *exchange) admit() (release func(), err error) {
+func (x *exchange) admit() (release func(*failure), err error) {
 	ctx := x.ctx
 	if x.budget != nil {
 		ctx = x.budget
@@ -122,12 +123,10 @@ func (x *exchange) admit() (release func(), err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	select {
-	case x.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	sent, release, err := x.enter(ctx)
+	if err != nil {
+		return nil, err
 	}
-	release = func() { <-x.slots }
 	if x.budget == nil {
 		x.start = time.Now()
 		x.budget = x.ctx
@@ -136,10 +135,28 @@ func (x *exchange) admit() (release func(), err error) {
 		}
 	}
 	if err := x.limit(); err != nil {
-		release()
+		release(nil)
 		return nil, err
 	}
+	sent()
 	return release, nil
+}
+
+// enter waits for a slot, or for a place among the reports.
+func (x *exchange) enter(ctx context.Context) (sent func(), release func(*failure), err error) {
+	if x.Report {
+		p, err := x.reports.enter(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return p.sent, p.leave, nil
+	}
+	select {
+	case x.slots <- struct{}{}:
+		return func() {}, func(*failure) { <-x.slots }, nil
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
 }
 
 func (x *exchange) limit() error {

@@ -10,9 +10,12 @@ import (
 
 func TestDefaults(t *testing.T) {
 	o := withDefaults(Options{})
-	if o.Rate != 10 || o.Burst != 1 || o.InFlight != 42 || o.Attempts != 8 || o.Patience != 15*time.Minute ||
+	if o.Rate != 10 || o.Burst != 1 || o.InFlight != 8 || o.Reports != 3 || o.Attempts != 8 || o.Patience != 15*time.Minute ||
 		o.FirstByte != 5*time.Minute || o.Idle != 2*time.Minute || o.HTTP == nil || o.Rand == nil || o.Logger == nil {
 		t.Errorf("%+v", o)
+	}
+	if o := withDefaults(Options{InFlight: 2}); o.Reports != 2 {
+		t.Errorf("of 2 requests at most, %d are reports at first", o.Reports)
 	}
 }
 

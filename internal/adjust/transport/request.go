@@ -54,6 +54,7 @@ type Request struct {
 	Types      []string // media types that Read takes, the one for people first
 	Never      string   // bytes that the content can't begin with
 	Count      bool     // its bytes go into Meter.Bytes
+	Report     bool     // it is one of those that overload the service
 	Splittable bool     // the caller can ask for less at once: the second answer that is too slow is ErrTooSlow
 }
 

@@ -9,15 +9,25 @@ type Share struct {
 	Count int // of processes
 }
 
-// divided gives the options of one process. Each of them has at least one request in flight, so that more processes than
-// InFlight have more together.
+// divided gives the options of one process.
 func (o Options) divided() Options {
 	if o.Share.Count > 1 {
 		o.Rate /= float64(o.Share.Count)
-		o.InFlight = max(1, o.InFlight/o.Share.Count)
 		o.Burst = 1 // bursts would add up
 	}
 	return o
+}
+
+// of gives this process's part of a number of places, which may be none.
+func (s Share) of(n int) int {
+	if s.Count <= 1 {
+		return n
+	}
+	part := n / s.Count
+	if s.Index < n%s.Count {
+		part++
+	}
+	return part
 }
 
 // turns are the moments at which one process of several may send. Each has its own, by the wall clock, so that the

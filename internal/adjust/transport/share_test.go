@@ -66,7 +66,16 @@ func TestShareRefused(t *testing.T) {
 		t.Errorf("alone it is %+v", got)
 	}
 	one.Share = Share{7, 8}
-	if got := one.divided(); got.Rate != 1.25 || got.InFlight != 1 || got.Burst != 1 {
+	if got := one.divided(); got.Rate != 1.25 || got.Burst != 1 {
 		t.Errorf("one of eight is %+v", got)
+	}
+	for count := 1; count < 12; count++ {
+		sum := 0
+		for i := range count {
+			sum += Share{i, count}.of(8)
+		}
+		if sum != 8 {
+			t.Errorf("%d processes have %d places together", count, sum)
+		}
 	}
 }

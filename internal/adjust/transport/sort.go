@@ -16,7 +16,7 @@ import (
 //	3xx, other 4xx                 no
 //	401, 403                       no; a credential that has changed is tried once
 //	429, 503                       yes, after the pause that it asks for; nothing was taken
-//	408, 5xx                       yes; a record may have been taken
+//	408, 5xx                       yes; a record may have been taken. 504, and a 500 of TimeoutError, are overload
 //	501, 505, other 2xx            no; a record may have been taken
 func (x *exchange) sort(resp *http.Response, text string) *failure {
 	s := resp.StatusCode
@@ -42,8 +42,8 @@ func (x *exchange) sort(resp *http.Response, text string) *failure {
 		f.final, f.err = true, x.denied(f, resp)
 	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
 		x.throttled(f, resp.Header)
-	case s == http.StatusGatewayTimeout:
-		f.slow = true
+	case s == http.StatusGatewayTimeout, s == http.StatusInternalServerError && strings.Contains(whole, "TimeoutError"):
+		f.slow, f.overload = true, s == http.StatusInternalServerError
 		x.lost(f)
 	case s == http.StatusNotImplemented, s == http.StatusHTTPVersionNotSupported, s < 300:
 		f.final = !x.record()

@@ -12,6 +12,9 @@
 // This is the only place that repeats requests: whoever calls Do never repeats what came back. [Repeat] says what an
 // endpoint allows after an answer was lost, when nobody knows whether the request took effect.
 //
+// Of reports there are three under way at first, and one more after each ten answers. A 504, a 500 that speaks of a time-out and a time-out of
+// our own halve that number; it doesn't grow again to where it happened.
+//
 // Retry-After, of a 429 or a 503, holds back all requests of the process, for as long as the patience of one at most. An
 // answer whose Date is more than an hour from this machine's clock is [ErrClock].
 package transport
@@ -33,7 +36,8 @@ import (
 type Options struct {
 	Rate      float64       // requests a second; default 10
 	Burst     int           // size of the token bucket; default 1, with which no second has more requests than Rate
-	InFlight  int           // attempts between sending and the end of reading; default: as many as Rate needs
+	InFlight  int           // requests between sending and the end of reading; default 8
+	Reports   int           // how many of these may be reports at first, and after answers without overload up to InFlight; default 3
 	Share     Share         // this process's part of Rate and InFlight; default: all
 	Attempts  int           // attempts of one request, the first included; default 8
 	Patience  time.Duration // time of one request with all its attempts, from its first slot on; default 15 minutes
@@ -50,7 +54,8 @@ type Options struct {
 type Client struct {
 	http      *http.Client
 	limiter   *limiter
-	slots     chan struct{}
+	slots     chan struct{} // of all requests but reports
+	reports   *reportCap
 	secrets   *secrets
 	draw      func(n int64) int64 // an even draw from [0, n)
 	attempts  int
@@ -73,12 +78,13 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("rate %v is not a number of requests a second", o.Rate)
 	case o.Share != Share{} && (o.Share.Index < 0 || o.Share.Index >= o.Share.Count):
 		return nil, fmt.Errorf("share %d of %d doesn't exist", o.Share.Index, o.Share.Count)
-	case o.Burst < 0, o.InFlight < 0, o.Attempts < 0, o.Patience < 0, o.FirstByte < 0, o.Idle < 0:
+	case o.Burst < 0, o.InFlight < 0, o.Reports < 0, o.Attempts < 0, o.Patience < 0, o.FirstByte < 0, o.Idle < 0:
 		return nil, errors.New("burst, in-flight cap, attempts and times must not be negative")
 	}
 	o = withDefaults(o).divided()
 	c := &Client{
-		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, o.InFlight),
+		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, max(1, o.Share.of(o.InFlight))),
+		reports: newReportCap(o.Reports, o.InFlight, o.Share),
 		secrets: &secrets{}, draw: guarded(o.Rand),
 		attempts: o.Attempts, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle, agent: o.UserAgent,
 		log: o.Logger, warned: &atomic.Int64{}, meter: &Meter{}, clock: &clock{},
@@ -89,14 +95,14 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// InFlight is how many attempts may be under way at once.
+// InFlight is how many requests may be under way at once.
 func (c *Client) InFlight() int { return cap(c.slots) }
 
 // After makes the client take turns with one that was there before it in this process: they have one limiter and one in-flight cap, when
 // both want the same ones. It is called before anything is asked.
 func (c *Client) After(before *Client) {
 	if c.limiter.full == before.limiter.full && cap(c.slots) == cap(before.slots) {
-		c.limiter, c.slots = before.limiter, before.slots
+		c.limiter, c.slots, c.reports = before.limiter, before.slots, before.reports
 	}
 }
 
@@ -128,14 +134,8 @@ func (c *Client) Asking(may func(context.Context) error) *Client {
 // Draw is an even draw from [0, n), of the client's own jitter.
 func (c *Client) Draw(n time.Duration) time.Duration { return time.Duration(c.draw(int64(n))) }
 
-const (
-	// usualLatency is the seconds of an answer for which the default of InFlight keeps the limiter busy: a burst is then
-	// on its way, and what follows it at the rate.
-	usualLatency = 4
-
-	// mostInFlight is what older pages of the service's help take at a time from one address.
-	mostInFlight = 50
-)
+// UsualInFlight is more than the six reports at a time that worked, and less than the twelve that didn't.
+const UsualInFlight = 8
 
 func withDefaults(o Options) Options {
 	if o.Rate == 0 {
@@ -144,7 +144,8 @@ func withDefaults(o Options) Options {
 		o.Rate = 10
 	}
 	o.Burst = orElse(o.Burst, 1)
-	o.InFlight = orElse(o.InFlight, min(o.Burst+int(math.Ceil(usualLatency*o.Rate))+1, mostInFlight))
+	o.InFlight = orElse(o.InFlight, UsualInFlight)
+	o.Reports = min(orElse(o.Reports, fewReports), o.InFlight)
 	o.Attempts = orElse(o.Attempts, 8)
 	o.Patience = orElse(o.Patience, 15*time.Minute)
 	o.FirstByte = orElse(o.FirstByte, 5*time.Minute)

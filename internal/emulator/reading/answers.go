@@ -5,6 +5,7 @@ const (
 	ErrorBody  = "error-body"
 	RetryAfter = "retry-after"
 	RateBy     = "rate-by"
+	Overload   = "overload"
 )
 
 var answers = []Topic{
@@ -24,5 +25,12 @@ var answers = []Topic{
 	{RateBy, "Rate limit value and window: not shown.", []Reading{
 		{"address", "counts requests by the caller's address, as the service's documentation of 2026 has it"},
 		{"token", "counts requests by token"},
+	}},
+	{Overload, "Rate limit value and window: not shown.", []Reading{
+		{"none", "works on any number of reports at a time"},
+		{"12", "works on 12 reports at a time, and answers 500 TimeoutError to one more"},
+		{"6", "works on 6 reports at a time, and answers 500 TimeoutError to one more"},
+		{"3", "works on 3 reports at a time, and answers 500 TimeoutError to one more"},
+		{"2", "works on 2 reports at a time, and answers 500 TimeoutError to one more"},
 	}},
 }
