@@ -15,6 +15,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -114,7 +115,8 @@ func (f *fetch) row(ctx context.Context, row []civil.Date) error {
 }
 
 // partitions fetches a contiguous row of partitions, and gives each answer, or why there is none, to use. A row that the service
-// is too slow for is halved; a single partition is then asked for app by app.
+// is too slow for is halved; a single partition is then asked for app by app. After an answer with a cell that isn't of its column's type each
+// partition is asked for by itself, so that only the one with that cell fails.
 func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, use func([]civil.Date, partition.Answer, error) error) error {
 	a, err := f.ask(ctx, row, c)
 	if errors.Is(err, adjust.ErrTooSlow) && len(row) > 1 {
@@ -123,6 +125,13 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, us
 	}
 	if errors.Is(err, adjust.ErrTooSlow) && f.splitsByApp() {
 		a, err = f.byApp(ctx, row[0])
+	}
+	if errors.As(err, new(*table.CellError)) && len(row) > 1 {
+		var errs []error
+		for _, partition := range row {
+			errs = append(errs, f.partitions(ctx, []civil.Date{partition}, c, use))
+		}
+		return errors.Join(errs...)
 	}
 	return use(row, a, err)
 }
