@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
@@ -24,7 +25,7 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 	}
 	a, err := c.ask(ctx, transport.Request{
 		Op: op, URL: c.reports("csv_report") + "?" + query,
-		Types: csvTypes, Never: "<{", Count: true, Report: true, Splittable: q.Splittable, Read: read,
+		Types: reportTypes, Never: "<{[", Count: true, Report: true, Splittable: q.Splittable, Read: read,
 	})
 	var e *Error
 	if errors.As(err, &e) && e.Status == http.StatusBadRequest {
@@ -38,6 +39,9 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 }
 
 var csvTypes = []string{"text/csv", "application/csv", "text/comma-separated-values", "text/plain", "application/octet-stream"}
+
+// reportTypes are what a report may be called: the only published word on it is application/json. Its body says what it is.
+var reportTypes = append(slices.Clone(csvTypes), "application/json")
 
 // The service's words about a metric or dimension that it doesn't have, an app that isn't there, and a metric whose event
 // is gone. They are in no document: all were seen by authors of other clients.

@@ -148,7 +148,7 @@ func TestAnswers(t *testing.T) {
 		{"empty chunks", raw(ok+csvType+chunks, []byte("0\r\n\r\n")), "the answer is empty"},
 		{"empty gzip stream", with(csvType+length+"\nContent-Encoding: gzip", gz(nil), len(gz(nil))), "the answer is empty"},
 		{"HTML", with("\nContent-Type: text/html"+length, []byte("<h1>Sorry</h1>"), 14), "a page of HTML: Sorry; a web site answers there: check the address"},
-		{"JSON", with("\nContent-Type: application/json"+length, []byte(`{"error_desc":"oops"}`), 21), `oops: the answer is "application/json"`},
+		{"JSON", with("\nContent-Type: application/json"+length, []byte(`{"error_desc":"oops"}`), 21), "oops: an error under a status that tells none"},
 		{"HTML under a false name", with(csvType+length, []byte("<h1>Sorry</h1>"), 14), `begins with "<h1>Sorry</h1>"`},
 		{"HTML under no name", with(length, []byte("<h1>Sorry</h1>"), 14), `begins with "<h1>Sorry</h1>"`},
 		{"no type", with(length, plain, len(plain)), ""},

@@ -102,6 +102,8 @@ func (b *body) feed(never string, private bool, read func(io.Reader) error) erro
 	case err != nil: // end of file
 		b.broken = errors.New("the answer is empty")
 		return nil
+	case string(head) == "{" && b.tells(buffered):
+		return nil
 	case strings.Contains(never, string(head)):
 		if !private {
 			head, _ = buffered.Peek(shownBytes) // as much as there is
@@ -111,17 +113,20 @@ func (b *body) feed(never string, private bool, read func(io.Reader) error) erro
 		}
 		return nil
 	}
-	if string(head) == "{" {
-		if whole, err := buffered.Peek(buffered.Size()); err == io.EOF && tellsError(whole, false) {
-			b.told = string(whole)
-			return nil
-		}
-	}
 	if err := read(buffered); err != nil {
 		return err
 	}
 	_, err = io.Copy(io.Discard, buffered)
 	return err
+}
+
+// tells tells whether the whole is an error in JSON.
+func (b *body) tells(from *bufio.Reader) bool {
+	whole, err := from.Peek(from.Size())
+	if errors.Is(err, io.EOF) && tellsError(whole, false) {
+		b.told = string(whole)
+	}
+	return b.told != ""
 }
 
 // checkType compares the Content-Type with those that fit. Without one, the body must speak for itself.

@@ -50,6 +50,7 @@ var reporting = []Topic{
 		{"plain", "calls every answer text/plain"},
 		{"octets", "calls every answer application/octet-stream"},
 		{"none", "sends answers without a Content-Type"},
+		{"json", "calls every answer application/json"},
 	}},
 	{Coding, csvSentence, []Reading{
 		{"gzip", "packs answers by gzip for clients that accept it"},

@@ -128,6 +128,8 @@ func (x *Exchange) start(b *answerBody, contentType string) io.WriteCloser {
 		contentType = "text/plain; charset=utf-8"
 	case "octets":
 		contentType = "application/octet-stream"
+	case "json":
+		contentType = "application/json"
 	case "none":
 		x.Header()["Content-Type"] = nil // net/http would guess one
 	}
