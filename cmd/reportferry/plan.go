@@ -21,7 +21,6 @@ import (
 	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
-	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
@@ -50,6 +49,10 @@ func showPlans(cmd *cobra.Command, p *wire.Program, names []string, list func(co
 			return err
 		}
 		s.Warn(names)
+		past, err := s.Past(ctx, wire.LastRuns)
+		if err != nil {
+			return err
+		}
 		var failed []error
 		plans := jobs.PlanJobs(ctx, list, time.Now())
 		for i, planned := range plans {
@@ -57,10 +60,10 @@ func showPlans(cmd *cobra.Command, p *wire.Program, names []string, list func(co
 			switch {
 			case err != nil:
 			case p.JSON():
-				err = writePlanJSON(ctx, cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan)
+				err = writePlanJSON(ctx, cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan, past)
 			default:
 				err = errors.Join(writePlan(cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan),
-					writeProblems(ctx, cmd.OutOrStdout(), planned.Plan))
+					writeProblems(ctx, cmd.OutOrStdout(), planned.Plan, past))
 			}
 			failed = append(failed, err)
 		}
@@ -150,18 +153,18 @@ func writeWindow(w io.Writer, u jobs.Unit) {
 	}
 }
 
-// writeProblems says what is wrong with a job's table besides what is due.
-func writeProblems(ctx context.Context, w io.Writer, p jobs.Plan) error {
-	if p.Brief == nil {
+// writeProblems says what is wrong with a job's table, and what is to be known of it. That a table was never fetched its windows say.
+func writeProblems(ctx context.Context, w io.Writer, p jobs.Plan, past ledger.Past) error {
+	if p.Inspect == nil {
 		return nil
 	}
-	in, err := p.Brief(ctx, ledger.Past{})
-	human.Problems(w, "  ", status.Lasting(in.Problems), 0)
+	in, err := p.Inspect(ctx, past)
+	human.Problems(w, "  ", slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return p.Condition == string(refresh.Absent) && !p.Wrong }), 0)
 	return err
 }
 
 // writePlanJSON writes the plan of one job as a JSON object on one line.
-func writePlanJSON(ctx context.Context, w io.Writer, service config.Service, job jobs.Job, p jobs.Plan) error {
+func writePlanJSON(ctx context.Context, w io.Writer, service config.Service, job jobs.Job, p jobs.Plan, past ledger.Past) error {
 	type window struct {
 		Window string        `json:"window"`
 		Due    []refresh.Due `json:"due"`
@@ -176,8 +179,8 @@ func writePlanJSON(ctx context.Context, w io.Writer, service config.Service, job
 
 		Problems []ledger.Problem `json:"problems,omitempty"`
 	}{Job: job.Name}
-	if p.Brief != nil {
-		in, err := p.Brief(ctx, ledger.Past{})
+	if p.Inspect != nil {
+		in, err := p.Inspect(ctx, past)
 		if err != nil {
 			return err
 		}

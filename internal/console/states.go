@@ -37,6 +37,8 @@ var conditions = map[refresh.Condition]state{
 	refresh.Absent:       {Glyph: "□"},
 	refresh.Gone:         {Glyph: "⊘"},
 	refresh.Mixed:        {Glyph: "◨"},
+	refresh.Deleted:      {Glyph: "⊗"},
+	refresh.Replaced:     {Glyph: "⊠"},
 	refresh.HeldBack:     {Glyph: "⊟"},
 	refresh.DiffersAlike: {Glyph: "≢"},
 	refresh.Differs:      {Glyph: "≠"},

@@ -202,7 +202,7 @@ func (n *News) message(list []notice) Message {
 	m.Title = "reportferry: " + strings.Join(parts, ", ")
 	if len(list) == 1 {
 		t := list[0]
-		m.Title = fmt.Sprintf("reportferry: %s: %s", t.Job, titles[t.Reason])
+		m.Title = fmt.Sprintf("reportferry: %s: %s", t.Job, t.about.title())
 		if t.Kind == resolved {
 			m.Title += ", over"
 		}

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -28,7 +29,9 @@ type Trouble struct {
 	Before, After string // the partitions beside the range; empty: there is none
 	Count         int    // of partitions, or units
 	What          string // in words, such as the worst difference; it may be empty
-	Do            string // the command to type
+	Do            string // the commands to type, a line each
+
+	Conditions []string // words for what is so of the range, as every surface has them; none: the reason says it
 
 	// Records names what is told of once each, where that isn't days: contents of partitions, ascending, such as
 	// 2026-01-31@2026-03-01T06:00:00Z. Another content of the same day is something else.
@@ -53,10 +56,13 @@ var titles = map[string]string{
 	Conflict: "another writer", Schema: "the service has no such column or event any more", Denied: "access denied",
 }
 
+// title is the trouble in a word or two.
+func (t Trouble) title() string { return cmp.Or(strings.Join(t.Conditions, " and "), titles[t.Reason]) }
+
 // line is the trouble in a line of a message.
 func (t Trouble) line(kind string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s%s", t.Job, titles[t.Reason], t.about())
+	fmt.Fprintf(&b, "%s: %s%s", t.Job, t.title(), t.about())
 	if t.Count > 1 {
 		fmt.Fprintf(&b, " (%d)", t.Count)
 	}
@@ -70,7 +76,7 @@ func (t Trouble) line(kind string) string {
 		b.WriteString(". " + t.What)
 	}
 	if t.Do != "" {
-		b.WriteString("\n    " + t.Do)
+		b.WriteString("\n    " + strings.ReplaceAll(t.Do, "\n", "\n    "))
 	}
 	return b.String()
 }

@@ -137,6 +137,7 @@ func plain(m Message) any {
 	for _, i := range m.Items {
 		list = append(list, map[string]any{
 			"id": i.ID, "kind": i.Kind, "job": i.Job, "reason": i.Reason, "from": i.From, "through": i.Through, "count": i.Count, "what": i.What, "command": i.Do,
+			"condition": strings.Join(i.Conditions, ", "),
 		})
 	}
 	return map[string]any{"title": m.Title, "text": m.Text(), "link": m.Link, "incidents": list}

@@ -51,6 +51,7 @@ var ofTables = []gauge{
 	}},
 	counted("table.missing_partitions", "Partitions that a fetch would bring by now.", func(s console.Seen) int { return s.Found.Missing() }),
 	counted("table.due_partitions", "Partitions that a run would fetch now.", func(s console.Seen) int { return len(s.Found.Due) }),
+	counted("table.wrong_partitions", "Partitions that something is wrong with, as the command status says it.", func(s console.Seen) int { return status.Wrong(s.Found.Problems) }),
 	counted("table.unreconciled_partitions", "Partitions whose rows differ from the service's totals.", func(s console.Seen) int { return s.Found.Standing.Unreconciled }),
 	counted("table.held_back_partitions", "Partitions of which the newest answer isn't published, because it takes good rows away.", func(s console.Seen) int { return s.Found.Standing.HeldBack }),
 	counted("table.changed_after_final_partitions", "Partitions whose numbers changed after they had been final.", func(s console.Seen) int {

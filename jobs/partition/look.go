@@ -31,7 +31,6 @@ type listing struct {
 // may have come through where the store has no conditions. Publish uses what Look has seen. It takes one call for
 // each target, and another one where a table has more rows or fewer than are recorded.
 func (t *Table) Look(ctx context.Context) (map[civil.Date]bool, error) {
-	changed := map[civil.Date]bool{}
 	for _, target := range t.o.Targets {
 		store, ok := target.Sink.(sinks.Holdings)
 		if !ok {
@@ -47,13 +46,32 @@ func (t *Table) Look(ctx context.Context) (map[civil.Date]bool, error) {
 			t.o.Log.Warn("a table has more rows or fewer than are recorded, and which partitions these are isn't known; the command check counts them",
 				"job", t.o.Job, "rows", t.listed(target).table.Rows, "error", err)
 		}
-		for partition, e := range entries {
-			if t.changed(e, target) {
-				changed[partition] = true
+	}
+	changed := map[civil.Date]bool{}
+	for partition := range t.Stored() {
+		changed[partition] = true
+	}
+	return changed, nil
+}
+
+// Stored says how targets, when Look listed them, held partitions otherwise than recorded. Of those recorded anew since it says nothing.
+// Nil: no target has been asked.
+func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
+	records := t.Records()
+	for _, target := range t.o.Targets {
+		if t.listed(target).objects == nil {
+			continue
+		}
+		if changed == nil {
+			changed = map[civil.Date]refresh.Condition{}
+		}
+		for partition, e := range records {
+			if how := t.stored(e, target); how != "" {
+				changed[partition] = how
 			}
 		}
 	}
-	return changed, nil
+	return changed
 }
 
 // list asks a target what it holds, and gives the records from before that, so that newer ones aren't compared with it.
@@ -220,26 +238,31 @@ func (t *Table) LetGo(fetched map[civil.Date]bool) {
 }
 
 // changed tells whether the target, when Look listed it, showed something else than the record's receipt says.
-func (t *Table) changed(e ledger.Record, target ledger.Target) bool {
+func (t *Table) changed(e ledger.Record, target ledger.Target) bool { return t.stored(e, target) != "" }
+
+// stored says how that is something else; empty: it isn't.
+func (t *Table) stored(e ledger.Record, target ledger.Target) refresh.Condition {
 	t.mu.Lock()
 	l, looked := t.seen[target.Identity()]
 	t.mu.Unlock()
 	r, has := e.Receipt(target)
 	if !looked || !has || l.seqs[e.Partition] != e.Seq || l.table.Oldest.IsValid() && !l.table.Oldest.Before(e.Partition) {
-		return false
+		return ""
 	}
 	o, there := l.object(r)
 	switch {
 	case !there:
-		return true
+		return refresh.Deleted
 	case o.Version == "" && r.Version != "":
-		return false // the store knows versions, and can't tell this one any more
+		return "" // the store knows versions, and can't tell this one any more
 	case r.Version != "" && o.Version != r.Version:
-		return true
-	case o.Counted:
-		return o.Rows != e.Rows
+		return refresh.Replaced
+	case o.Counted && o.Rows == e.Rows || !o.Counted && o.Size == r.Size:
+		return ""
+	case o.Counted && o.Rows == 0:
+		return refresh.Deleted
 	}
-	return o.Size != r.Size
+	return refresh.Replaced
 }
 
 // object is what the target showed under a receipt's key. A store that tells of whole tables has partitions only for rows.

@@ -21,20 +21,22 @@ const (
 	CutOff       Condition = "interrupted"
 	Absent       Condition = "missing"
 	Gone         Condition = "can't be fetched any more"
-	Mixed        Condition = "other meaning"     // its numbers mean something else than the newest ones: a rebaseline isn't finished
-	HeldBack     Condition = "held back"         // the newest answer isn't published, because it takes good rows away
-	DiffersAlike Condition = "differs, standing" // three answers on different days differ from the service's totals alike
+	Mixed        Condition = "other meaning" // its numbers mean something else than the newest ones: a rebaseline isn't finished
+	Deleted      Condition = "deleted in the sink"
+	Replaced     Condition = "changed in the sink" // a sink holds something else than what was put
+	HeldBack     Condition = "held back"           // the newest answer isn't published, because it takes good rows away
+	DiffersAlike Condition = "differs, standing"   // three answers on different days differ from the service's totals alike
 	Differs      Condition = "unreconciled"
 	Suspicious   Condition = "suspected empty" // it has no rows, although the periods on each side have some
+	MovedAndLeft Condition = "moved and left"  // it was final, the service has changed it since, and drift: warn leaves it
 	ChangedFinal Condition = "changed after final"
-	MovedAndLeft Condition = "moved and left" // it was final, the service has changed it since, and drift: warn leaves it
 	NotYet       Condition = "not due yet"
 	WithoutRows  Condition = "empty"
 )
 
 // Conditions lists them all in that order.
 var Conditions = []Condition{
-	Running, Broken, CutOff, Absent, Gone, Mixed, HeldBack, DiffersAlike, Differs, Suspicious, ChangedFinal, MovedAndLeft, NotYet, WithoutRows, Partial, Restating, Final,
+	Running, Broken, CutOff, Absent, Gone, Mixed, Deleted, Replaced, HeldBack, DiffersAlike, Differs, Suspicious, MovedAndLeft, ChangedFinal, NotYet, WithoutRows, Partial, Restating, Final,
 }
 
 // An Entry says how one partition of a table is by now.
@@ -140,6 +142,8 @@ func (r Rules) trouble(e ledger.Record) Condition {
 		return CutOff
 	case r.Stale[e.Shape].Rebased:
 		return Mixed
+	case r.Stored[e.Partition] != "" && r.Period.Index(e.Partition) >= r.Period.Index(r.Start):
+		return r.Stored[e.Partition]
 	case e.Waits():
 		return HeldBack
 	case e.Stands() && e.AwaitsPerson():
@@ -148,10 +152,10 @@ func (r Rules) trouble(e ledger.Record) Condition {
 		return Differs
 	case r.Suspected[e.Partition] && r.doubtful(e):
 		return Suspicious
-	case e.Moved:
-		return ChangedFinal
 	case e.Fetched.Before(r.Leaving[e.Partition]):
 		return MovedAndLeft
+	case e.Moved:
+		return ChangedFinal
 	}
 	return ""
 }

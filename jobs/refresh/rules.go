@@ -50,6 +50,9 @@ type Rules struct {
 	// Before Start they aren't due, because a bucket's own lifecycle rules delete old parts.
 	Changed map[civil.Date]bool
 
+	// Stored says of partitions that a target holds otherwise than recorded how that is: Deleted or Replaced. Nil: no target was asked.
+	Stored map[civil.Date]Condition
+
 	// Moved are final partitions whose totals weren't those recorded, with the moment when that was seen. They are due until they
 	// are fetched after that moment; before Start they aren't.
 	Moved map[civil.Date]time.Time

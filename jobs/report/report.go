@@ -194,16 +194,9 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 			return in, err
 		}
 	}
-	rules, err := p.today(ctx)
+	rules, err := p.seen(ctx)
 	if err != nil {
 		return in, err
-	}
-	if p.o.Drift.Warn {
-		looks, err := p.readLooks(ctx)
-		if err != nil {
-			return in, err
-		}
-		rules.Leaving = looks.Moved()
 	}
 	return status.Inspect(p.now, p.o.Job, "report", rules, p.table.Records(), past), nil
 }
@@ -213,7 +206,7 @@ func (p *plan) brief(ctx context.Context, past ledger.Past) (refresh.Brief, erro
 	if !p.table.Has() {
 		return p.was, nil
 	}
-	rules, err := p.today(ctx)
+	rules, err := p.seen(ctx)
 	if err != nil {
 		return refresh.Brief{}, err
 	}
@@ -237,6 +230,18 @@ func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
 	rules = p.rules
 	rules.FinalAfter = p.o.finalAfter(shape)
 	rules.Stale, err = p.stale(ctx, shape)
+	return rules, err
+}
+
+// seen are today's rules with all that is known of the partitions besides their records.
+func (p *plan) seen(ctx context.Context) (refresh.Rules, error) {
+	rules, err := p.today(ctx)
+	rules.Stored, rules.Suspected = p.table.Stored(), refresh.Suspected(rules.Period, p.table.Records())
+	if err != nil || !p.o.Drift.Warn {
+		return rules, err
+	}
+	looks, err := p.readLooks(ctx)
+	rules.Leaving = looks.Moved()
 	return rules, err
 }
 

@@ -36,6 +36,8 @@ var rules = []struct {
 	{refresh.CutOff, "whose put was interrupted, so that it isn't known which rows readers see", "the next run fetches them again; to do it now", "{closing}", true},
 	{refresh.Absent, "missing", "to fetch what is missing", "{closing}", true},
 	{refresh.Mixed, "whose numbers mean something else than the newest ones: another currency, zone, filter or type", "the next run replaces them; to do it now", "run {job} --now", true},
+	{refresh.Deleted, "deleted in the sink", "runs fetch them again; to do it now", backfill, true},
+	{refresh.Replaced, "changed in the sink, which holds something else than was put", "runs fetch them again; to do it now", backfill, true},
 	{refresh.HeldBack, "of which the newest answer isn't published, because it takes good rows away", "runs ask again; if that is right", "accept {job} {days} --reason TEXT", true},
 	{refresh.DiffersAlike, "with rows that differ from the service's totals in the same way on three days", "if that is right", "accept {job} {days} --reason TEXT", true},
 	{refresh.Differs, "with rows that differ from the service's totals", "runs ask again; to fetch them now", backfill, true},
@@ -47,9 +49,39 @@ var rules = []struct {
 
 // Inspect compares what the ledger has of a job's table with the rules, and says what is wrong.
 func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past) refresh.Inspection {
+	if r.Stored == nil {
+		r.Stored = stored(job, r.Period, done, past.Runs)
+	}
 	in := refresh.Inspect(now, job, r, done, past)
 	in.Problems = Of(job, kind, in)
 	return in
+}
+
+// stored is what the last run of a job saw of its sinks and couldn't mend. The records don't show it.
+func stored(job string, period refresh.Period, done ledger.Records, runs []ledger.Run) map[civil.Date]refresh.Condition {
+	for _, run := range runs {
+		at := slices.IndexFunc(run.Results, func(res ledger.Result) bool { return res.Job == job })
+		if at < 0 {
+			continue
+		}
+		seen := map[civil.Date]refresh.Condition{}
+		for _, p := range run.Results[at].Problems {
+			for _, row := range p.Days {
+				for day, n := row.From, 0; ofSinks(p) && n < row.Partitions; day, n = period.Next(day), n+1 {
+					if done[day].Fetched.Before(run.Started) {
+						seen[day] = refresh.Condition(p.Condition)
+					}
+				}
+			}
+		}
+		return seen
+	}
+	return nil
+}
+
+// ofSinks tells whether a problem is one that only the sinks show.
+func ofSinks(p ledger.Problem) bool {
+	return p.Condition == string(refresh.Deleted) || p.Condition == string(refresh.Replaced)
 }
 
 // Of lists what is wrong with a job's table, and behind that what is only to be known, the worst first.
@@ -97,7 +129,9 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 	}
 	list := slices.DeleteFunc(Of(job, kind, in), func(p ledger.Problem) bool { return p.Condition == string(refresh.ChangedFinal) }) // which a run tells when it happens
 	for i, p := range list {
-		list[i].Days = p.Days[:min(len(p.Days), mostDays)]
+		if !ofSinks(p) { // of which later runs and commands know from here
+			list[i].Days = p.Days[:min(len(p.Days), mostDays)]
+		}
 	}
 	return refresh.Brief{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: list}
 }
@@ -122,19 +156,13 @@ func Wrong(list []ledger.Problem) (n int) {
 	return n
 }
 
-// Lasting are the problems that a run doesn't end by fetching what is due.
-func Lasting(list []ledger.Problem) []ledger.Problem {
-	fetched := []refresh.Condition{refresh.Broken, refresh.CutOff, refresh.Absent, refresh.Mixed}
-	return slices.DeleteFunc(slices.Clone(list), func(p ledger.Problem) bool { return slices.Contains(fetched, refresh.Condition(p.Condition)) })
-}
-
 // days are the partitions of a condition, the newest first. Those that follow one another are one row if the same is to be said of them.
 func days(in refresh.Inspection, condition refresh.Condition) (rows []ledger.ProblemDays) {
 	for _, e := range in.Calendar {
 		if e.Condition != condition {
 			continue
 		}
-		row := ledger.ProblemDays{From: e.Partition, Through: e.Partition, Partitions: 1, Why: why(e)}
+		row := ledger.ProblemDays{From: e.Partition, Through: e.Partition, Partitions: 1, Why: Why(e)}
 		if e.Gap != nil {
 			row.Run, row.Error = e.Gap.Run, e.Gap.Error
 		}
@@ -149,8 +177,8 @@ func days(in refresh.Inspection, condition refresh.Condition) (rows []ledger.Pro
 	return rows
 }
 
-// why says what is to be said of a partition besides its condition.
-func why(e refresh.Entry) string {
+// Why says what is to be said of a partition besides its condition.
+func Why(e refresh.Entry) string {
 	switch {
 	case e.Gap != nil:
 		return string(e.Gap.Reason)

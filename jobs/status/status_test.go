@@ -30,6 +30,10 @@ func table() (refresh.Rules, ledger.Records) {
 	return refresh.Rules{Period: refresh.Day, Page: 7, Start: first, Location: time.UTC, Lookback: 3}, done
 }
 
+func stored(e *ledger.Record, how refresh.Condition) map[civil.Date]refresh.Condition {
+	return map[civil.Date]refresh.Condition{e.Partition: how}
+}
+
 // Whatever may be wrong with a partition is said with its day, a reason and the command that ends it, and the record of a run says the same.
 func TestEveryCondition(t *testing.T) {
 	day := first.AddDays(20)
@@ -47,6 +51,8 @@ func TestEveryCondition(t *testing.T) {
 		refresh.Mixed: {change: func(r *refresh.Rules, e *ledger.Record) {
 			e.Shape, r.Stale = "old", map[string]ledger.Stale{"old": {Rebased: true}}
 		}, command: "run daily --now", wrong: true},
+		refresh.Deleted:  {change: func(r *refresh.Rules, e *ledger.Record) { r.Stored = stored(e, refresh.Deleted) }, command: backfill, wrong: true},
+		refresh.Replaced: {change: func(r *refresh.Rules, e *ledger.Record) { r.Stored = stored(e, refresh.Replaced) }, command: backfill, wrong: true},
 		refresh.HeldBack: {change: func(_ *refresh.Rules, e *ledger.Record) {
 			e.HeldBack = &ledger.HeldBack{Why: "rows 5 instead of 50", Since: now}
 		},
@@ -108,6 +114,50 @@ func TestNoConditionIsForgotten(t *testing.T) {
 		if list := status.Of("j", "report", in); (len(list) == 0) != slices.Contains(quiet, c) {
 			t.Errorf("%s: %+v", c, list)
 		}
+	}
+}
+
+// What a sink has lost is known, where no sink is asked, from the last run that asked: until the partition is fetched again, and not when
+// that run is about another job. What was lost before the table's start is as the sink's own rules want it.
+func TestWhatTheLastRunSaw(t *testing.T) {
+	r, done := table()
+	day := first.AddDays(20)
+	e := done[day]
+	r.Stored = map[civil.Date]refresh.Condition{}
+	for i := range 9 {
+		r.Stored[day.AddDays(2*i)] = refresh.Deleted
+	}
+	brief := status.Brief(now, "daily", "report", r, done, ledger.Past{})
+	r.Stored = nil
+	past := ledger.Past{Runs: []ledger.Run{
+		{ID: "c", Started: now, Results: []ledger.Result{{Job: "other"}}}, {ID: "b", Started: now, Results: []ledger.Result{{Job: "daily", Problems: brief.Problems}}}, {ID: "a", Started: now, Results: []ledger.Result{{Job: "daily"}}},
+	}}
+	if list := status.Inspect(now, "daily", "report", r, done, past).Problems; !reflect.DeepEqual(list, brief.Problems) || len(list) != 1 || list[0].Partitions != 9 {
+		t.Errorf("%+v, and the run said %+v", list, brief.Problems)
+	}
+	e.Fetched = now.Add(time.Minute)
+	done[day] = e
+	if list := status.Inspect(now, "daily", "report", r, done, past).Problems; len(list) != 1 || list[0].Partitions != 8 {
+		t.Errorf("after a fetch: %+v", list)
+	}
+	past.Runs[1].Results[0].Problems = nil
+	if list := status.Inspect(now, "daily", "report", r, done, past).Problems; list != nil {
+		t.Errorf("the last run saw nothing: %+v", list)
+	}
+	r.Stored, r.Start = map[civil.Date]refresh.Condition{day: refresh.Deleted}, day.AddDays(1)
+	if list := status.Inspect(now, "daily", "report", r, done, past).Problems; list != nil {
+		t.Errorf("before the start: %+v", list)
+	}
+}
+
+// A day that changed after being final, and that has moved again and is left as it is, isn't as it should be.
+func TestChangedBeforeAndLeftNow(t *testing.T) {
+	r, done := table()
+	e := done[first]
+	e.Moved, r.Leaving = true, map[civil.Date]time.Time{first: now}
+	done[first] = e
+	if list := status.Inspect(now, "daily", "report", r, done, ledger.Past{}).Problems; len(list) != 1 || list[0].Condition != string(refresh.MovedAndLeft) || !list[0].Wrong {
+		t.Errorf("%+v", list)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // The checks of an asset.
@@ -120,7 +121,7 @@ func (p *Pipes) materialized(asset string, j result.Job) error {
 		one := j.Partitions[0]
 		about["dagster/partition_row_count"] = number(one.Rows)
 		about["state"], about["finality"] = text(one.State), text(cmp.Or(one.Finality, "unknown"))
-		about["sums"] = map[string]any{"raw_value": one.Sums, "type": "json"}
+		about["sums"] = object(one.Sums)
 		if len(one.Sinks) > 0 {
 			about["dagster/uri"] = text(one.Sinks[0].Sink)
 			about["key"] = text(one.Sinks[0].Key)
@@ -150,26 +151,36 @@ func (p *Pipes) checked(ctx context.Context, s *wire.Session, asset string, j re
 			}))
 		}
 	}
+	var in refresh.Inspection // of the whole table, and not of the step's days alone
+	c := slices.IndexFunc(s.Config.Jobs, func(c config.Job) bool { return c.Name == j.Job })
+	if s.Config.Jobs[c].Sinks != nil && len(p.step.Extras.Checks) > 0 {
+		past, err := s.Past(ctx, wire.LastRuns)
+		if err == nil {
+			in, _, err = s.Inspect(ctx, s.Config.Jobs[c], past)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	differs := map[string]bool{}
+	for _, e := range in.Calendar {
+		differs[e.Partition.String()] = e.Condition == refresh.Differs || e.Condition == refresh.DiffersAlike
+	}
 	differing, unchecked := []string{}, 0
 	for _, one := range j.Partitions {
-		switch one.Reconciled {
-		case string(ledger.Unreconciled):
+		if differs[one.Partition] {
 			differing = append(differing, one.Partition)
-		case string(ledger.Reconciled):
-		default:
+		}
+		if one.Reconciled != string(ledger.Reconciled) && one.Reconciled != string(ledger.Unreconciled) {
 			unchecked++
 		}
 	}
+	problems := object(append([]ledger.Problem{}, in.Problems...))
 	check(Reconciled, len(differing) == 0, "ERROR", map[string]any{
-		"partitions": number(len(j.Partitions)), "unchecked": number(unchecked), "differing": map[string]any{"raw_value": differing, "type": "json"},
+		"partitions": number(len(j.Partitions)), "unchecked": number(unchecked), "differing": object(differing), "problems": problems,
 	})
-	c := slices.IndexFunc(s.Config.Jobs, func(c config.Job) bool { return c.Name == j.Job })
-	if s.Config.Jobs[c].Sinks != nil && slices.Contains(p.step.Extras.Checks, Fresh) {
-		in, _, err := s.Inspect(ctx, s.Config.Jobs[c], ledger.Past{}) // of the whole table, and not of the step's days alone
-		if err != nil {
-			return errors.Join(append(errs, err)...)
-		}
-		check(Fresh, in.Missing() == 0, "WARN", map[string]any{"missing": number(in.Missing()), "newest_complete": text(cmp.Or(j.Newest, "none"))})
+	if s.Config.Jobs[c].Sinks != nil {
+		check(Fresh, in.Missing() == 0, "WARN", map[string]any{"missing": number(in.Missing()), "newest_complete": text(cmp.Or(j.Newest, "none")), "problems": problems})
 	}
 	return errors.Join(errs...)
 }
@@ -177,3 +188,6 @@ func (p *Pipes) checked(ctx context.Context, s *wire.Session, asset string, j re
 func number[N int | int64](n N) map[string]any { return map[string]any{"raw_value": n, "type": "int"} }
 
 func text(s string) map[string]any { return map[string]any{"raw_value": s, "type": "text"} }
+
+// object is any value in Dagster's metadata.
+func object(v any) map[string]any { return map[string]any{"raw_value": v, "type": "json"} }

@@ -123,7 +123,7 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 		c.queries(ctx, list, lists)
 	}
 	if c.Ledger != nil {
-		if c.past, err = c.Past(ctx, lastRuns); err != nil {
+		if c.past, err = c.Past(ctx, wire.LastRuns); err != nil {
 			c.step("runs", err, "")
 		}
 	}

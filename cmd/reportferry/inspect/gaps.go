@@ -29,8 +29,8 @@ func Gaps(p *wire.Program) *cobra.Command {
 		Short: "Show the periods that should be there by now and aren't, and why",
 		Long: `Show the periods from a job's start to now that have no record in the ledger,
 and why, and whatever else is wrong with a table, day by day, with the command
-that ends it. Nothing is asked of the service. Below that: how many partitions
-are final.
+that ends it. Sinks are asked what they hold, and nothing is asked of the
+service. Below that: how many partitions are final.
 
 The exit code is 3 when there is a gap that can be closed, and its schedule has
 fired, or when something else is wrong.`,
@@ -41,7 +41,7 @@ fired, or when something else is wrong.`,
 				if err != nil {
 					return err
 				}
-				past, err := s.Past(ctx, lastRuns)
+				past, err := s.Past(ctx, wire.LastRuns)
 				if err != nil {
 					return err
 				}
@@ -53,9 +53,6 @@ fired, or when something else is wrong.`,
 	return cmd
 }
 
-// lastRuns is how many run records are read for the reasons of gaps.
-const lastRuns = 20
-
 // showGaps writes the gaps of each job that has partitions. The error ends the command with 3 when a gap can be closed.
 func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config.Job, past ledger.Past, asJSON bool) error {
 	var failed []error // a job that can't be inspected doesn't hide the others
@@ -64,7 +61,7 @@ func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config
 		if job.Sinks == nil {
 			continue
 		}
-		in, _, err := s.Inspect(ctx, job, past)
+		in, err := s.InspectSinks(ctx, job, past)
 		switch {
 		case err != nil:
 		case asJSON:

@@ -1,8 +1,8 @@
 // Package inspect has the commands that say how the tables are and change nothing of them: status, gaps, check and views.
 // Without it, what is missing, stale or damaged would be known only when somebody misses it.
 //
-//	status  ledger                      what is recorded, how old it is
-//	gaps    ledger + config             what should be recorded and isn't, and why
+//	status  ledger + config + sinks     what is recorded, how old it is, what is wrong with it
+//	gaps    ledger + config + sinks     what should be recorded and isn't, and why
 //	check   ledger + sinks [+ service]  whether what is recorded is there, and still true
 //	views   config                      what dashboards read
 package inspect
@@ -68,17 +68,19 @@ func Status(p *wire.Program) *cobra.Command {
 		Long: `Show what the ledger holds: per table, how many partitions are final, still
 restated by the service, and reconciled with its totals; what is wrong with it,
 by day, with the command that ends it; of the last run, and where the ledger is.
+Sinks are asked what they hold, and nothing is asked of the service.
 
 The exit code is 3 when something is wrong with a table: days are missing,
-failed, held back, different from the service's totals, suspected to be empty,
-or of another meaning than the others; and with --max-age when a table is older
-than that: the period after its newest one ended so long ago, or its last
-success was. A job of kind spend, sharing or apps has no periods: it is too old
-when no run of it that long has ended without a failure.`,
+failed, held back, deleted or changed in the sink, different from the service's
+totals, suspected to be empty, or of another meaning than the others; and with
+--max-age when a table is older than that: the period after its newest one ended
+so long ago, or its last success was. A job of kind spend, sharing or apps has
+no periods: it is too old when no run of it that long has ended without a
+failure.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				past, err := s.Past(ctx, lastRuns)
+				past, err := s.Past(ctx, wire.LastRuns)
 				if err != nil {
 					return err
 				}
@@ -133,7 +135,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		}
 		s := statusOf(c.Name, t, records)
 		s.Failed = failureOf(c.Name, past.Runs)
-		in, _, err := e.Inspect(ctx, c, past)
+		in, err := e.InspectSinks(ctx, c, past)
 		switch {
 		case err == nil:
 			s.Missing, s.Rest, s.Standing, s.Problems, s.calendar = in.Missing(), in.Rest, &in.Standing, in.Problems, in.Calendar
@@ -307,7 +309,7 @@ const mostDays = 5
 func runStatus(ctx context.Context, s *wire.Session, c config.Job, past ledger.Past, maxAge time.Duration) (tableStatus, error) {
 	now, success := time.Now(), past.SuccessOf(c.Name)
 	runs := past.Runs
-	for n := len(runs); success == nil && n >= lastRuns && n == len(runs) && now.Sub(runs[n-1].Started) <= maxAge; {
+	for n := len(runs); success == nil && n >= wire.LastRuns && n == len(runs) && now.Sub(runs[n-1].Started) <= maxAge; {
 		var err error
 		n *= 4
 		if runs, err = s.Runs(ctx, n); err != nil {

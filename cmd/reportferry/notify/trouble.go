@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
@@ -15,13 +16,14 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks"
 )
 
 // ofTables are the troubles that the ledger shows, by the conditions of partitions.
 var ofTables = map[refresh.Condition]string{
 	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale, refresh.HeldBack: notify.HeldBack, refresh.Differs: notify.Unreconciled,
-	refresh.DiffersAlike: notify.Unreconciled, refresh.Suspicious: notify.HeldBack, refresh.Mixed: notify.Stale,
+	refresh.DiffersAlike: notify.Unreconciled, refresh.Suspicious: notify.HeldBack, refresh.Mixed: notify.Stale, refresh.Deleted: notify.Stale, refresh.Replaced: notify.Stale,
 	refresh.ChangedFinal: notify.ChangedAfterFinal, refresh.MovedAndLeft: notify.ChangedAfterFinal,
 }
 
@@ -51,7 +53,7 @@ func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 		case reason == "":
 			last = nil
 		case last == nil || last.Reason != reason || last.Past != past:
-			list = append(list, notify.Trouble{Job: s.Name, Reason: reason, From: day, Before: before, Do: commands[e.Condition], Past: past})
+			list = append(list, notify.Trouble{Job: s.Name, Reason: reason, From: day, Before: before, Past: past})
 			last = &list[len(list)-1]
 		}
 		before = day
@@ -60,16 +62,18 @@ func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 		}
 		last.Through = day
 		last.Count++
+		if word := string(e.Condition); !slices.Contains(last.Conditions, word) {
+			last.Conditions = append(last.Conditions, word)
+			last.Do = strings.TrimSpace(last.Do + "\n" + commands[e.Condition])
+		}
 		if reason == notify.ChangedAfterFinal {
 			last.Records = append(last.Records, day+"@"+e.Record.Brought().UTC().Format(time.RFC3339Nano))
 		}
-		switch {
+		switch why := status.Why(e); {
 		case e.Gap != nil && e.Gap.Error != "":
 			last.What = short(e.Gap.Error)
-		case e.Condition == refresh.HeldBack && last.What == "":
-			last.What = short(day + ": " + e.Record.HeldBack.Why)
-		case (e.Condition == refresh.Differs || e.Condition == refresh.DiffersAlike) && e.Record.Control != nil && last.What == "":
-			last.What = short(day + ": " + e.Record.Control.Say())
+		case e.Gap == nil && why != "" && last.What == "":
+			last.What = short(day + ": " + why)
 		}
 	}
 	return list

@@ -6,6 +6,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
+// LastRuns is how many run records are read for the reasons of what is wrong.
+const LastRuns = 20
+
 // Past reads what the ledger remembers of runs. A damaged object is warned of by its name, and left out.
 func (s *Session) Past(ctx context.Context, n int) (ledger.Past, error) {
 	past, err := s.Ledger.Past(ctx, n)
