@@ -17,7 +17,6 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/apps"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -64,24 +63,6 @@ func (d *display) told() io.Writer {
 		return io.Discard
 	}
 	return d.err
-}
-
-// expect is told the jobs of the run and their plans before any of them begins, and who knows what they wait for.
-func (d *display) expect(list []jobs.Job, plans []jobs.Planned, waits func(job string) *adjust.Waits) {
-	d.waits = waits
-	d.units = map[string]string{}
-	for i, j := range list {
-		switch j.Kind.(type) {
-		case wire.Pusher:
-			d.units[j.Name] = "file"
-		case *apps.Kind:
-			d.units[j.Name] = "app"
-		default:
-			if plans[i].Inspect == nil && plans[i].Err == nil && !plans[i].Others {
-				d.units[j.Name] = "unit"
-			}
-		}
-	}
 }
 
 // progress shows that a job was planned or that a unit is over. The runner calls it from several goroutines.

@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/lineage"
 	"github.com/reportferry/reportferry/cmd/reportferry/notify"
+	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
@@ -68,7 +69,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		return 0, err
 	}
 	plans := s.Task.Part().Plan(ctx, list, time.Now())
-	show.expect(list, plans, s.Waits)
+	show.units, show.waits = runs.UnitNames(s.Config), s.Waits
 	if first := begun(list, plans); len(first) > 0 {
 		s.Warn(first)
 	}

@@ -43,19 +43,18 @@ func (d *display) summary(r ledger.Run) {
 	case left > 0:
 		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left, human.Plural(len(r.Results), "job"))
 	}
+	if d.json {
+		return
+	}
+	wrong := 0
 	for _, res := range r.Results {
-		if res.Outcome.AllBlank() && !d.json {
+		wrong += status.Wrong(res.Problems)
+		if res.Outcome.AllBlank() {
 			fmt.Fprintf(d.out, "%s: the first run has found no row at all. Are its filters, its start and the token's apps right? See check.\n", res.Job)
 		}
 	}
-	if n := wrong(r.Results); n > 0 && !d.json {
-		fmt.Fprintf(d.out, "Not as it should be: %s; see status.\n", human.Plural(n, "partition"))
-	}
-	if n := unreconciled(r.Results); n > 0 && !d.json {
-		fmt.Fprintf(d.out, "%s published, and not reconciled with the service's totals.\n", human.Plural(n, "partition"))
-	}
-	if n := moved(r.Results); n > 0 && !d.json {
-		fmt.Fprintf(d.out, "%s moved after being final, as said above.\n", human.Plural(n, "partition"))
+	if wrong > 0 {
+		fmt.Fprintf(d.out, "Not as it should be: %s; see status.\n", human.Plural(wrong, "partition"))
 	}
 }
 
@@ -66,30 +65,6 @@ func leaving(results []ledger.Result) (n int) {
 		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Outcome.Unkept+r.Outcome.Unseen+r.Rest.Lacking.Partitions > 0 {
 			n++
 		}
-	}
-	return n
-}
-
-// wrong counts the partitions that something is wrong with, by this run or since an earlier one.
-func wrong(results []ledger.Result) (n int) {
-	for _, r := range results {
-		n += status.Wrong(r.Problems)
-	}
-	return n
-}
-
-// unreconciled counts the partitions that were published although nothing says that their rows agree with the service's totals.
-func unreconciled(results []ledger.Result) (n int) {
-	for _, r := range results {
-		n += r.Outcome.Unreconciled
-	}
-	return n
-}
-
-// moved counts the final partitions whose numbers changed all the same.
-func moved(results []ledger.Result) (n int) {
-	for _, r := range results {
-		n += r.Outcome.Moved + r.Outcome.Drifted
 	}
 	return n
 }
@@ -127,7 +102,11 @@ func (d *display) logEnd(r ledger.Run) {
 	if r.Exit == jobs.ExitDone || r.Exit == jobs.ExitHeld || r.Exit == jobs.ExitInterrupted {
 		level = slog.LevelInfo
 	}
-	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out", leaving(r.Results), "unreconciled", unreconciled(r.Results), "took", r.Ended.Sub(r.Started).Seconds())
+	unreconciled := 0
+	for _, res := range r.Results {
+		unreconciled += res.Outcome.Unreconciled
+	}
+	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out", leaving(r.Results), "unreconciled", unreconciled, "took", r.Ended.Sub(r.Started).Seconds())
 }
 
 // grouped lists the messages of errors, each once and with its number, because one cause may fail every window. Of many that

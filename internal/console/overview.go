@@ -2,11 +2,11 @@ package console
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
@@ -64,8 +64,8 @@ func (c *Console) overview(ctx context.Context, _ vars) (view, error) {
 
 func overviewOf(s sight, j seen) overviewJob {
 	o := overviewJob{Name: j.Name, Kind: j.Kind, State: fresh, Due: len(j.look.Due), Page: hasPage(j.Job)}
-	if o.Run, o.Did = lastRun(s.past, j.Name); o.Run != nil {
-		o.Linked = s.linked(o.Run.ID)
+	if run, res := s.past.Last(j.Name); run != nil {
+		o.Run, o.Did, o.Linked = run, outcome(*res), s.linked(run.ID)
 	}
 	if all := problemsOf(s, j); len(all) > 0 { // the worst comes first
 		if o.Why = all[0].What; !all[0].known || all[0].State == neverRun {
@@ -84,32 +84,7 @@ func overviewOf(s sight, j seen) overviewJob {
 	return o
 }
 
-// lastRun is the newest run that had a job, and what came of it.
-func lastRun(past ledger.Past, job string) (*ledger.Run, string) {
-	for i, r := range past.Runs {
-		for _, res := range r.Results {
-			if res.Job == job {
-				return &past.Runs[i], outcome(res)
-			}
-		}
-	}
-	return nil, ""
-}
-
 // outcome says in a few words what came of a job in a run.
 func outcome(r ledger.Result) string {
-	o := r.Outcome
-	switch {
-	case len(r.Failures) > 0:
-		return plural(len(r.Failures), "failure")
-	case o.Written > 0:
-		return fmt.Sprintf("%d written", o.Written)
-	case r.Stopped:
-		return "stopped"
-	case o.Windows == 0:
-		return "nothing was due"
-	case o.Held == o.Windows:
-		return "held by others"
-	}
-	return "nothing new"
+	return wording.Outcome(ledger.Run{Ended: &time.Time{}, Results: []ledger.Result{r}})
 }

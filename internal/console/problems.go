@@ -138,7 +138,7 @@ func parts(err error) (list []error) {
 
 // unbegun is the problem of a job that has never run, and of which nothing is recorded otherwise.
 func unbegun(past ledger.Past, j seen) (problem, bool) {
-	run, _ := lastRun(past, j.Name)
+	run, _ := past.Last(j.Name)
 	if run != nil || successOf(past, j) != nil || status.Wrong(j.look.Problems) > 0 || len(j.files) > 0 || slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition != "" }) {
 		return problem{}, false
 	}
@@ -151,18 +151,18 @@ func unbegun(past ledger.Past, j seen) (problem, bool) {
 
 // failures are those of the job's last run, but for those that a gap, a file or an app shows.
 func failures(past ledger.Past, j seen) (list []problem) {
-	run, _ := lastRun(past, j.Name)
+	run, res := past.Last(j.Name)
 	if run == nil {
 		return nil
 	}
 	var left []runFailure
-	for _, f := range failuresOf(*run) {
+	for _, f := range failuresOf(*res) {
 		shown := slices.ContainsFunc(j.look.Gaps, func(g refresh.Gap) bool { return g.Run == run.ID && g.Error == f.Error }) ||
 			slices.ContainsFunc(latest(j.files), func(o outbox.File) bool {
 				return o.Error != "" && slices.Contains(f.Units, o.Name) && len(f.Units) == 1
 			}) ||
 			slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition == AppFailed && strings.Contains(f.Error, a.ID) })
-		if f.Job == j.Name && !shown {
+		if !shown {
 			left = append(left, f)
 		}
 	}

@@ -129,8 +129,8 @@ func runState(r ledger.Run) state {
 }
 
 // failuresOf gathers the failures of a run by their reasons. Those of a job stand together.
-func failuresOf(r ledger.Run) (list []runFailure) {
-	for _, res := range r.Results {
+func failuresOf(results ...ledger.Result) (list []runFailure) {
+	for _, res := range results {
 		known := map[string]int{}
 		for _, f := range res.Failures {
 			at, is := known[f.Error]
@@ -151,7 +151,7 @@ const mostFailures = 100
 
 // failedIn lists what failed in a run.
 func failedIn(r ledger.Run) (list []problem) {
-	all := failuresOf(r)
+	all := failuresOf(r.Results...)
 	most := max(2, mostFailures/max(1, len(r.Results)))
 	for len(all) > 0 {
 		n := 1 // those of a job stand together

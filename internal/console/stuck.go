@@ -98,7 +98,7 @@ func place(under, key string) string {
 
 // unsettled are the declared apps whose last migration failed, or whose end nobody knows yet.
 func unsettled(past ledger.Past, j seen) (list []problem) {
-	run, _ := lastRun(past, j.Name)
+	_, res := past.Last(j.Name)
 	for _, a := range j.apps {
 		if a.Condition != AppFailed {
 			continue
@@ -107,11 +107,9 @@ func unsettled(past ledger.Past, j seen) (list []problem) {
 			Job: j.Name, State: appState(a), What: a.ID + " isn't as declared: its migration, or what follows it, failed", Run: a.Run, like: refresh.Broken,
 			Advice: "The next run tries again. What differs, and what the service says of it:", Type: []string{"apps plan --job " + j.Name},
 		}
-		for i := 0; run != nil && i < len(run.Results); i++ {
-			for _, f := range run.Results[i].Failures {
-				if run.Results[i].Job == j.Name && strings.Contains(f.Error, a.ID) {
-					p.Details = append(p.Details, f.Error)
-				}
+		for i := 0; res != nil && i < len(res.Failures); i++ {
+			if text := res.Failures[i].Error; strings.Contains(text, a.ID) {
+				p.Details = append(p.Details, text)
 			}
 		}
 		list = append(list, p)

@@ -62,7 +62,7 @@ const (
 
 // table shows one job's table.
 func (c *Console) table(ctx context.Context, s sight, j seen) view {
-	b := tableBody{overviewJob: overviewOf(s, j), Table: j.Table, Sinks: j.Sinks, Through: j.look.Standing.Through, Days: j.days()}
+	b := tableBody{overviewJob: overviewOf(s, j), Table: j.Table, Sinks: j.Sinks, Through: j.look.Counts.Through, Days: j.days()}
 	all := j.look.Calendar
 	b.Calendar, b.Legend = j.look.calendar(), legendOf(j.look)
 	problems := problemsOf(s, j)

@@ -98,7 +98,7 @@ var layers = []layer{
 	{"internal/table/keys", nil, nil},
 	{"internal/table", []string{"internal/catalog", "internal/parquet", "internal/table/keys"}, append([]string{"internal/bench"}, proving...)},
 	// It reads what pages read, and never the service. Its steps are a leaf: they know OpenTelemetry and nothing of ours.
-	{"internal/telemetry", []string{"internal/console", "internal/telemetry/step", "jobs/outbox", "jobs/status"}, []string{"internal/telemetry/collector"}},
+	{"internal/telemetry", []string{"internal/console", "internal/telemetry/step", "jobs/outbox", "jobs/refresh", "jobs/status"}, []string{"internal/telemetry/collector"}},
 	{"internal/telemetry/collector", nil, nil}, // never the SDK of what it reads
 	{"internal/telemetry/step", nil, nil},
 	{"internal/terminal", nil, nil},

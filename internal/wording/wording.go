@@ -81,6 +81,8 @@ func Outcome(r ledger.Run) string {
 		return "something left out"
 	case sum.Windows == 0:
 		return "nothing was due"
+	case sum.Held == sum.Windows:
+		return "held by others"
 	}
 	return "nothing new"
 }

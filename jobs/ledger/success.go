@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,16 @@ func LeftOut(err error) (damaged []*DamagedError, failed error) {
 func (l *Ledger) LastSuccess(ctx context.Context, job string) (time.Time, error) {
 	last, err := l.successes(ctx, job+"/")
 	return last[job], err
+}
+
+// Last is the newest run that had a job, and what came of the job in it; nil when none is known.
+func (p Past) Last(job string) (*Run, *Result) {
+	for i, run := range p.Runs {
+		if at := slices.IndexFunc(run.Results, func(r Result) bool { return r.Job == job }); at >= 0 {
+			return &p.Runs[i], &run.Results[at]
+		}
+	}
+	return nil, nil
 }
 
 // SuccessOf is when a job last ended a run without a failure, as far as this past goes; nil: never.

@@ -48,8 +48,8 @@ func TestCalendar(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("calendar:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if in.Standing.Left != 1 {
-		t.Errorf("%d partitions have moved and were left, want 1", in.Standing.Left)
+	if in.Counts.Left != 1 {
+		t.Errorf("%d partitions have moved and were left, want 1", in.Counts.Left)
 	}
 
 	r.Start = date("2026-01-05") // a backfill to 2025-12-30 and 2026-01-01 to 04 went before
@@ -88,7 +88,7 @@ func TestFinalThroughNoHole(t *testing.T) {
 			done[date(day)] = ledger.Record{Partition: date(day), Fetched: now, State: ledger.Written}
 		}
 		got := "none"
-		if through := StandingOf(now, r, done).Through; through != nil {
+		if through := Inspect(now, "j", r, done, ledger.Past{}).Counts.Through; through != nil {
 			got = through.String()
 		}
 		if got != c.want {

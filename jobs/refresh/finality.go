@@ -102,3 +102,64 @@ func (r Rules) FinalityOf(now time.Time, e ledger.Record) Finality {
 	}
 	return f
 }
+
+// Counts say how many partitions of a table are how far, and how their rows compare with the service's totals.
+type Counts struct {
+	Partial   int         `json:"partial"`
+	Restating int         `json:"restating"`
+	Staying   int         `json:"staying,omitempty"` // restating ones that are fetched no more, so that they don't become final
+	Final     int         `json:"final"`
+	Through   *civil.Date `json:"final_through,omitempty"` // from the oldest one to this one all are final
+	Doubtful  int         `json:"doubtful,omitempty"`      // a put was interrupted
+	HeldBack  int         `json:"held_back,omitempty"`     // of which the newest answer isn't published
+
+	Reconciled   int `json:"reconciled"`
+	Unreconciled int `json:"unreconciled"`
+	Unchecked    int `json:"unchecked"`
+	Moved        int `json:"changed_after_final"`
+	Left         int `json:"moved_and_left,omitempty"` // finals that the service has changed since, and whose rows stay, as drift: warn asks
+}
+
+// counts counts what a calendar has.
+func (r Rules) counts(now time.Time, all []Entry) (c Counts) {
+	through := true
+	for _, e := range all {
+		if through = through && e.Finality.State == Final; through {
+			c.Through = &e.Partition
+		}
+		switch e.Finality.State {
+		case Final:
+			c.Final++
+		case Partial:
+			c.Partial++
+		case Restating:
+			c.Restating++
+			if r.Settled(now, e.Record) {
+				c.Staying++
+			}
+		}
+		switch control := e.Record.Control; {
+		case e.Record.State == ledger.Publishing:
+			c.Doubtful++
+			continue
+		case e.Gap != nil:
+			continue
+		case control != nil && control.State == ledger.Reconciled:
+			c.Reconciled++
+		case control != nil && control.State == ledger.Unreconciled:
+			c.Unreconciled++
+		default:
+			c.Unchecked++
+		}
+		if e.Record.Moved {
+			c.Moved++
+		}
+		if e.Record.Waits() {
+			c.HeldBack++
+		}
+		if e.Condition == MovedAndLeft {
+			c.Left++
+		}
+	}
+	return c
+}

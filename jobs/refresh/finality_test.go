@@ -133,7 +133,7 @@ func TestFinalityOfRecords(t *testing.T) {
 }
 
 // A table is final through the partition before the oldest one that isn't.
-func TestStanding(t *testing.T) {
+func TestCounts(t *testing.T) {
 	now := moment("2026-03-20T06:00")
 	r := Rules{Period: Day, Page: 7, Start: date("2026-02-01"), Location: time.UTC, FinalAfter: map[string]int{"cost": 14}, Lookback: 7}
 	done := ledger.Records{}
@@ -152,10 +152,10 @@ func TestStanding(t *testing.T) {
 	add("2026-03-18", "2026-03-20T00:00", ledger.Reconciled, func(e *ledger.Record) { e.State = ledger.Publishing })
 	add("2026-03-20", "2026-03-20T05:00", ledger.Reconciled, nil)
 	through := date("2026-02-02")
-	want := Standing{
+	want := Counts{
 		Partial: 1, Restating: 2, Staying: 1, Final: 3, Through: &through, Doubtful: 1, Reconciled: 3, Unreconciled: 1, Unchecked: 2, Moved: 1,
 	}
-	if got := StandingOf(now, r, done); !reflect.DeepEqual(got, want) {
+	if got := Inspect(now, "j", r, done, ledger.Past{}).Counts; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -64,17 +64,14 @@ func (f *Freshness) succeeded(at time.Time) {
 // Stale says why a table is older than it may be; empty when it isn't. A period counts from its end: with 26h,
 // yesterday is missed from 02:00 tomorrow, and a table of months isn't stale on the 20th.
 func (f Freshness) Stale(now time.Time, maxAge time.Duration) string {
-	if late := now.Sub(f.Awaited); late > maxAge {
+	if late := now.Sub(f.Awaited); late > maxAge && !f.Awaited.IsZero() {
 		have := "none is recorded"
 		if f.Newest != nil {
 			have = fmt.Sprintf("the newest recorded is %s", f.Newest)
 		}
 		return fmt.Sprintf("the next period ended %v ago, and %s", late.Round(time.Minute), have)
 	}
-	switch {
-	case f.Success == nil:
-		return ""
-	case now.Sub(*f.Success) > maxAge:
+	if f.Success != nil && now.Sub(*f.Success) > maxAge {
 		return fmt.Sprintf("the last success was %v ago", now.Sub(*f.Success).Round(time.Minute))
 	}
 	return ""

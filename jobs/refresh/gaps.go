@@ -16,7 +16,7 @@ type Inspection struct {
 	Gaps     []Gap
 	Fresh    Freshness
 	Rest     ledger.Rest
-	Standing Standing
+	Counts   Counts
 	Calendar []Entry
 	Problems []ledger.Problem // as package status finds them
 }
@@ -24,7 +24,8 @@ type Inspection struct {
 // Inspect compares what the ledger has of a table with the rules.
 func Inspect(now time.Time, job string, r Rules, done ledger.Records, past ledger.Past) Inspection {
 	gaps := Gaps(now, job, r, done, past.Runs)
-	return Inspection{r.Period, gaps, FreshnessOf(job, r, done, past), RestOf(now, r, done), StandingOf(now, r, done), Calendar(now, r, done, gaps), nil}
+	all := Calendar(now, r, done, gaps)
+	return Inspection{r.Period, gaps, FreshnessOf(job, r, done, past), RestOf(r, done, gaps), r.counts(now, all), all, nil}
 }
 
 // A Brief is what of an Inspection the record of a run keeps.
@@ -44,8 +45,8 @@ func (in Inspection) Missing() (n int) {
 	return n
 }
 
-// RestOf counts what a table lacks, from the ledger's records of it.
-func RestOf(now time.Time, r Rules, done ledger.Records) (rest ledger.Rest) {
+// RestOf counts what a table lacks, from the ledger's records of it and its gaps.
+func RestOf(r Rules, done ledger.Records, gaps []Gap) (rest ledger.Rest) {
 	columns := map[string]bool{}
 	for _, e := range done {
 		if e.State == ledger.Kept {
@@ -62,10 +63,7 @@ func RestOf(now time.Time, r Rules, done ledger.Records) (rest ledger.Rest) {
 	}
 	rest.Lacking.Columns = slices.Sorted(maps.Keys(columns))
 	rest.Lacking.Later = r.LaterColumns && rest.Lacking.Partitions > 0
-	if !r.Snapshots {
-		return rest // periods that are over can be fetched at any time
-	}
-	for _, g := range Gaps(now, "", r, done, nil) {
+	for _, g := range gaps {
 		if !g.Closable {
 			rest.Lost += g.Partitions
 		}

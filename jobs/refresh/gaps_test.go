@@ -80,11 +80,11 @@ func TestRest(t *testing.T) {
 		done[date("2026-01-01").AddDays(i)] = e
 	}
 	now := moment("2026-01-12T07:00")
-	if got := fmt.Sprint(RestOf(now, r, done)); got != "{{2 [clicks cost] true} 0 1}" {
+	if got := fmt.Sprint(RestOf(r, done, Gaps(now, "", r, done, nil))); got != "{{2 [clicks cost] true} 0 1}" {
 		t.Errorf("of a report: %s", got)
 	}
 	r.Snapshots, r.Today, r.LaterColumns = true, true, false // one was cut, four weren't taken, and today's can still be
-	if got := fmt.Sprint(RestOf(now, r, done)); got != "{{2 [clicks cost] false} 5 1}" {
+	if got := fmt.Sprint(RestOf(r, done, Gaps(now, "", r, done, nil))); got != "{{2 [clicks cost] false} 5 1}" {
 		t.Errorf("of snapshots: %s", got)
 	}
 	in := Inspect(now, "j", r, done, ledger.Past{})

@@ -278,11 +278,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 		}
 	}
 	p.foretell(ctx, recorded)
-	if p.rules.Suspected = refresh.Suspected(p.rules.Period, p.table.Records()); len(p.rules.Suspected) > 0 {
-		dates := slices.SortedFunc(maps.Keys(p.rules.Suspected), civil.Date.Compare)
-		k.o.Log.Warn("partitions have no rows, although the periods beside them have; the service is asked again on three days", "job", k.o.Job,
-			"partitions", len(dates), "window", dates[0].String())
-	}
+	p.rules.Suspected = refresh.Suspected(p.rules.Period, p.table.Records())
 	if p.rules.Stale, err = p.stale(ctx, p.known); err != nil {
 		return nil, err
 	}

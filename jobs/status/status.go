@@ -25,7 +25,7 @@ const (
 	Kept    refresh.Condition = "kept"
 )
 
-// A rule says what of a condition is to be said. In commands {job}, {closing}, {days} and {range} stand for the job, the command that closes
+// A rule says what of a condition is to be said, the worst first. In commands {job}, {closing}, {days} and {range} stand for the job, the command that closes
 // its gaps, and the options for the days from the first to the last partition.
 var rules = []struct {
 	condition             refresh.Condition
@@ -45,12 +45,14 @@ var rules = []struct {
 	{refresh.MovedAndLeft, "that had been final and that the service has changed since; the rows stay (drift: warn)", "to take the new numbers", backfill, true},
 	{refresh.ChangedFinal, "that changed after being final; the new numbers are published", "what they were before", history, false},
 	{refresh.Gone, "that can't be fetched any more", "the service has no past of it, so that there is nothing to do", "", false},
+	{Lacking, "", "the next run fetches them; to do it now", "backfill {job} --missing-columns", false},
+	{Kept, "with older rows: the last answer was empty, and on_empty keeps them", "when each was fetched", "history {job}", false},
 }
 
 // Inspect compares what the ledger has of a job's table with the rules, and says what is wrong.
 func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past) refresh.Inspection {
 	if r.Stored == nil {
-		r.Stored = stored(job, r.Period, done, past.Runs)
+		r.Stored = stored(job, r.Period, done, past)
 	}
 	in := refresh.Inspect(now, job, r, done, past)
 	in.Problems = Of(job, kind, in)
@@ -58,25 +60,22 @@ func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Recor
 }
 
 // stored is what the last run of a job saw of its sinks and couldn't mend. The records don't show it.
-func stored(job string, period refresh.Period, done ledger.Records, runs []ledger.Run) map[civil.Date]refresh.Condition {
-	for _, run := range runs {
-		at := slices.IndexFunc(run.Results, func(res ledger.Result) bool { return res.Job == job })
-		if at < 0 {
-			continue
-		}
-		seen := map[civil.Date]refresh.Condition{}
-		for _, p := range run.Results[at].Problems {
-			for _, row := range p.Days {
-				for day, n := row.From, 0; ofSinks(p) && n < row.Partitions; day, n = period.Next(day), n+1 {
-					if done[day].Fetched.Before(run.Started) {
-						seen[day] = refresh.Condition(p.Condition)
-					}
+func stored(job string, period refresh.Period, done ledger.Records, past ledger.Past) map[civil.Date]refresh.Condition {
+	seen := map[civil.Date]refresh.Condition{}
+	run, res := past.Last(job)
+	if run == nil {
+		return seen
+	}
+	for _, p := range res.Problems {
+		for _, row := range p.Days {
+			for day, n := row.From, 0; ofSinks(p) && n < row.Partitions; day, n = period.Next(day), n+1 {
+				if done[day].Fetched.Before(run.Started) {
+					seen[day] = refresh.Condition(p.Condition)
 				}
 			}
 		}
-		return seen
 	}
-	return nil
+	return seen
 }
 
 // ofSinks tells whether a problem is one that only the sinks show.
@@ -86,35 +85,35 @@ func ofSinks(p ledger.Problem) bool {
 
 // Of lists what is wrong with a job's table, and behind that what is only to be known, the worst first.
 func Of(job, kind string, in refresh.Inspection) (list []ledger.Problem) {
+	lacks := in.Rest.Lacking
 	for _, rule := range rules {
-		p := ledger.Problem{Condition: string(rule.condition), Advice: rule.advice, Wrong: rule.wrong, Days: days(in, rule.condition)}
-		if p.Days == nil {
-			continue
+		p := ledger.Problem{
+			Condition: string(rule.condition), Advice: rule.advice, Wrong: rule.wrong, Days: days(in, rule.condition),
+			Partitions: map[refresh.Condition]int{Lacking: lacks.Partitions, Kept: in.Rest.Kept}[rule.condition],
 		}
 		for _, row := range p.Days {
 			p.Partitions += row.Partitions
 		}
+		if p.Partitions == 0 {
+			continue
+		}
 		p.What = plural(p.Partitions) + " " + rule.what
-		if rule.condition == refresh.Absent && in.Fresh.Success == nil {
+		switch {
+		case rule.condition == refresh.Absent && in.Fresh.Success == nil:
 			p.Wrong = false // it has never run
+		case rule.condition == Lacking:
+			p.What = lacking(lacks)
+			if lacks.Later {
+				p.Advice = "to fetch them"
+			}
 		}
-		p.Command = command(rule.command, job, kind, p.Days[len(p.Days)-1].From, p.Days[0].Through)
+		var first, last civil.Date
+		if n := len(p.Days); n > 0 {
+			first, last = p.Days[n-1].From, p.Days[0].Through
+		}
+		p.Command = command(rule.command, job, kind, first, last)
 		list = append(list, p)
 	}
-	if l := in.Rest.Lacking; l.Partitions > 0 {
-		p := ledger.Problem{Condition: string(Lacking), What: lacking(l), Partitions: l.Partitions, Advice: "the next run fetches them; to do it now", Command: "backfill " + job + " --missing-columns"}
-		if l.Later {
-			p.Advice = "to fetch them"
-		}
-		list = append(list, p)
-	}
-	if n := in.Rest.Kept; n > 0 {
-		list = append(list, ledger.Problem{
-			Condition: string(Kept), Partitions: n, What: plural(n) + " with older rows: the last answer was empty, and on_empty keeps them",
-			Advice: "when each was fetched", Command: "history " + job,
-		})
-	}
-	slices.SortStableFunc(list, func(a, b ledger.Problem) int { return order(a) - order(b) })
 	return list
 }
 
@@ -125,7 +124,7 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 		gaps[i].Run, gaps[i].Error = "", ""
 	}
 	in := refresh.Inspection{
-		Period: r.Period, Fresh: refresh.FreshnessOf("", r, done, ledger.Past{}), Rest: refresh.RestOf(now, r, done), Calendar: refresh.Troubled(r, done, gaps),
+		Period: r.Period, Fresh: refresh.FreshnessOf("", r, done, ledger.Past{}), Rest: refresh.RestOf(r, done, gaps), Calendar: refresh.Troubled(r, done, gaps),
 	}
 	list := slices.DeleteFunc(Of(job, kind, in), func(p ledger.Problem) bool { return p.Condition == string(refresh.ChangedFinal) }) // which a run tells when it happens
 	for i, p := range list {
@@ -139,17 +138,19 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 // mostDays is how many rows of partitions of a problem the record of a run names.
 const mostDays = 5
 
-func order(p ledger.Problem) int {
-	if p.Wrong {
-		return 0
-	}
-	return 1
+// Wrong counts the partitions that something is wrong with.
+func Wrong(list []ledger.Problem) int {
+	return count(list, func(p ledger.Problem) bool { return p.Wrong })
 }
 
-// Wrong counts the partitions that something is wrong with.
-func Wrong(list []ledger.Problem) (n int) {
+// Count counts the partitions that are in one of these conditions.
+func Count(list []ledger.Problem, of ...refresh.Condition) int {
+	return count(list, func(p ledger.Problem) bool { return slices.Contains(of, refresh.Condition(p.Condition)) })
+}
+
+func count(list []ledger.Problem, which func(ledger.Problem) bool) (n int) {
 	for _, p := range list {
-		if p.Wrong {
+		if which(p) {
 			n += p.Partitions
 		}
 	}

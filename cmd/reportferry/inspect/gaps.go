@@ -87,7 +87,7 @@ func writeGaps(w io.Writer, job config.Job, in refresh.Inspection) {
 	fmt.Fprintln(w, head)
 	human.Problems(w, "  ", in.Problems, 0)
 	writeWaiting(w, in.Gaps)
-	writeStanding(w, in.Standing)
+	writeCounts(w, in.Counts)
 }
 
 // writeWaiting names the gaps that the schedule will close.
@@ -99,21 +99,18 @@ func writeWaiting(w io.Writer, gaps []refresh.Gap) {
 	}
 }
 
-// writeStanding writes how many partitions are final, and how they compare with the service's totals. Nothing is said of a table
+// writeCounts writes how many partitions are final, and how they compare with the service's totals. Nothing is said of a table
 // without partitions, nor of totals when none were compared yet.
-func writeStanding(w io.Writer, s refresh.Standing) {
+func writeCounts(w io.Writer, c refresh.Counts) {
 	final := "final"
-	if s.Through != nil && *s.Through != sinks.Whole {
-		final = fmt.Sprintf("final (all through %s)", s.Through)
+	if c.Through != nil && *c.Through != sinks.Whole {
+		final = fmt.Sprintf("final (all through %s)", c.Through)
 	}
-	writeCounts(w, count{s.Final, final}, count{s.Restating, "restating"}, count{s.Partial, "partial"}, count{s.Doubtful, "in doubt"})
-	writeCounts(w, count{s.Staying, "restating ones won't be fetched when they could be final: see final_after"})
-	if s.Reconciled+s.Unreconciled > 0 {
-		writeCounts(w, count{s.Reconciled, "reconciled"}, count{s.Unreconciled, "unreconciled"}, count{s.Unchecked, "unchecked"})
+	writeLine(w, count{c.Final, final}, count{c.Restating, "restating"}, count{c.Partial, "partial"}, count{c.Doubtful, "in doubt"})
+	writeLine(w, count{c.Staying, "restating ones won't be fetched when they could be final: see final_after"})
+	if c.Reconciled+c.Unreconciled > 0 {
+		writeLine(w, count{c.Reconciled, "reconciled"}, count{c.Unreconciled, "unreconciled"}, count{c.Unchecked, "unchecked"})
 	}
-	writeCounts(w, count{s.HeldBack, "held back: the newest answer takes good rows away, and isn't published"})
-	writeCounts(w, count{s.Moved, "changed after being final"})
-	writeCounts(w, count{s.Left, "moved after being final, and left as recorded (drift: warn)"})
 }
 
 type count struct {
@@ -121,8 +118,8 @@ type count struct {
 	what string
 }
 
-// writeCounts writes a line of those that aren't 0, if there are any.
-func writeCounts(w io.Writer, counts ...count) {
+// writeLine writes a line of those that aren't 0, if there are any.
+func writeLine(w io.Writer, counts ...count) {
 	var parts []string
 	for _, c := range counts {
 		if c.n > 0 {
@@ -141,7 +138,7 @@ func writeGapsJSON(w io.Writer, job config.Job, in refresh.Inspection) error {
 		Gaps    []refresh.Gap  `json:"gaps"`
 		Lacking ledger.Lacking `json:"lacking,omitzero"`
 
-		Standing refresh.Standing `json:"finality"`
+		Counts   refresh.Counts   `json:"finality"`
 		Problems []ledger.Problem `json:"problems"`
-	}{job.Name, append([]refresh.Gap{}, in.Gaps...), in.Rest.Lacking, in.Standing, append([]ledger.Problem{}, in.Problems...)})
+	}{job.Name, append([]refresh.Gap{}, in.Gaps...), in.Rest.Lacking, in.Counts, append([]ledger.Problem{}, in.Problems...)})
 }

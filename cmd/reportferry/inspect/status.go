@@ -48,9 +48,9 @@ type tableStatus struct {
 	Fresh       *refresh.Freshness `json:"freshness,omitempty"`
 	Missing     int                `json:"missing"`       // partitions of its range that a run would fetch
 	Rest        ledger.Rest        `json:"rest,omitzero"` // what a run would leave undone
-	Standing    *refresh.Standing  `json:"finality,omitempty"`
+	Counts      *refresh.Counts    `json:"finality,omitempty"`
 	Problems    []ledger.Problem   `json:"problems,omitempty"`
-	Unsure      string             `json:"unsure,omitempty"` // why Missing, Rest, Standing and Problems aren't known
+	Unsure      string             `json:"unsure,omitempty"` // why Missing, Rest, Counts and Problems aren't known
 	Stale       string             `json:"stale,omitempty"`  // why it is older than --max-age
 	Failed      string             `json:"failed,omitempty"` // how the job's last run failed
 	detailed    bool               // a command of the kind's name has a status of its own
@@ -134,11 +134,11 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 			continue
 		}
 		s := statusOf(c.Name, t, records)
-		s.Failed = failureOf(c.Name, past.Runs)
+		s.Failed = failureOf(c.Name, past)
 		in, err := e.InspectSinks(ctx, c, past)
 		switch {
 		case err == nil:
-			s.Missing, s.Rest, s.Standing, s.Problems, s.calendar = in.Missing(), in.Rest, &in.Standing, in.Problems, in.Calendar
+			s.Missing, s.Rest, s.Counts, s.Problems, s.calendar = in.Missing(), in.Rest, &in.Counts, in.Problems, in.Calendar
 			if pieces := refresh.Pieces(in.Period, in.Calendar); len(pieces) > 1 {
 				s.Pieces = pieces
 			}
@@ -156,21 +156,16 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 }
 
 // failureOf says how the newest run that had the job failed; empty when it didn't. The newest run of all may be another job's.
-func failureOf(job string, runs []ledger.Run) string {
-	for _, run := range runs {
-		for _, res := range run.Results {
-			if res.Job != job {
-				continue
-			}
-			if n := len(res.Failures); n > 1 {
-				return fmt.Sprintf("in run %s: %s (and %d more)", run.ID, human.FirstLine(res.Failures[0].Error), n-1)
-			} else if n == 1 {
-				return fmt.Sprintf("in run %s: %s", run.ID, human.FirstLine(res.Failures[0].Error))
-			}
-			return ""
-		}
+func failureOf(job string, past ledger.Past) string {
+	run, res := past.Last(job)
+	if run == nil || len(res.Failures) == 0 {
+		return ""
 	}
-	return ""
+	text := fmt.Sprintf("in run %s: %s", run.ID, human.FirstLine(res.Failures[0].Error))
+	if n := len(res.Failures); n > 1 {
+		text += fmt.Sprintf(" (and %d more)", n-1)
+	}
+	return text
 }
 
 // statusOf adds up the records of a table.
@@ -259,12 +254,9 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 		if s.Empty > 0 {
 			fmt.Fprintf(w, ", %d empty", s.Empty)
 		}
-		if s.Interrupted > 0 {
-			fmt.Fprintf(w, ", %d interrupted while being published", s.Interrupted)
-		}
 		fmt.Fprintln(w)
-		if s.Standing != nil {
-			writeStanding(w, *s.Standing)
+		if s.Counts != nil {
+			writeCounts(w, *s.Counts)
 		}
 		writeTroubles(w, s, last)
 		if draw {
@@ -308,22 +300,21 @@ const mostDays = 5
 // all be of other jobs.
 func runStatus(ctx context.Context, s *wire.Session, c config.Job, past ledger.Past, maxAge time.Duration) (tableStatus, error) {
 	now, success := time.Now(), past.SuccessOf(c.Name)
-	runs := past.Runs
-	for n := len(runs); success == nil && n >= wire.LastRuns && n == len(runs) && now.Sub(runs[n-1].Started) <= maxAge; {
+	for n := len(past.Runs); success == nil && n >= wire.LastRuns && n == len(past.Runs) && now.Sub(past.Runs[n-1].Started) <= maxAge; {
 		var err error
 		n *= 4
-		if runs, err = s.Runs(ctx, n); err != nil {
+		if past.Runs, err = s.Runs(ctx, n); err != nil {
 			return tableStatus{}, err
 		}
-		success = ledger.Past{Runs: runs}.SuccessOf(c.Name)
+		success = ledger.Past{Runs: past.Runs}.SuccessOf(c.Name)
 	}
-	status := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Failed: failureOf(c.Name, runs)}
+	status := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Failed: failureOf(c.Name, past)}
 	switch {
 	case maxAge == 0:
 	case success == nil:
 		status.Stale = fmt.Sprintf("no run of it that ended without a failure is recorded of the last %v", maxAge)
-	case now.Sub(*success) > maxAge:
-		status.Stale = fmt.Sprintf("the last success was %v ago", now.Sub(*success).Round(time.Minute))
+	default:
+		status.Stale = status.Fresh.Stale(now, maxAge)
 	}
 	return status, nil
 }

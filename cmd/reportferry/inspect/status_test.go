@@ -22,7 +22,7 @@ func TestStatusText(t *testing.T) {
 	oldest, newest, fetched, ended := day(0), day(8), now.Add(-90*time.Minute), now.Add(-89*time.Minute)
 	var out bytes.Buffer
 	writeStatus(&out, []tableStatus{
-		{Job: "campaigns_daily", Partitions: 9, Rows: 12345, Empty: 1, Interrupted: 1, Oldest: &oldest, Newest: &newest, Fetched: &fetched, Pieces: make([]refresh.Piece, 2), Standing: &refresh.Standing{
+		{Job: "campaigns_daily", Partitions: 9, Rows: 12345, Empty: 1, Interrupted: 1, Oldest: &oldest, Newest: &newest, Fetched: &fetched, Pieces: make([]refresh.Piece, 2), Counts: &refresh.Counts{
 			Final: 2, Through: &oldest, Restating: 5, Staying: 3, Partial: 1, Doubtful: 1, Reconciled: 6, Unreconciled: 2, Unchecked: 0, Moved: 1,
 		}},
 		{Job: "networks_weekly"},

@@ -35,7 +35,9 @@ func scraped(t *testing.T) string {
 	newest := civil.DateOf(time.Now().UTC()).AddDays(-3)
 	success := time.Unix(1767225600, 0)
 	late := console.Look{Due: make([]refresh.Due, 4), Inspection: refresh.Inspection{
-		Fresh: refresh.Freshness{Newest: &newest, Success: &success}, Standing: refresh.Standing{Unreconciled: 2, Moved: 1, Left: 4},
+		Fresh: refresh.Freshness{Newest: &newest, Success: &success}, Problems: []ledger.Problem{
+			{Condition: "unreconciled", Partitions: 1}, {Condition: "differs, standing", Partitions: 1}, {Condition: "changed after final", Partitions: 1}, {Condition: "moved and left", Partitions: 4},
+		},
 		Gaps: []refresh.Gap{{Partitions: 2, Closable: true, Reason: refresh.NeverFetched}, {Partitions: 1, Closable: true, Reason: refresh.NotDueYet}},
 	}}
 	look := func(l console.Look, err error) func(context.Context, ledger.Past) (console.Look, error) {
@@ -137,8 +139,7 @@ func TestTenThousandTablesHaveBoundedSeries(t *testing.T) {
 			Files: func(context.Context) ([]outbox.File, error) { return nil, nil },
 		}, Newest: time.Now()}
 	}
-	list[9_876].Found.Standing.Unreconciled = 3
-	list[9_876].Found.Problems = []ledger.Problem{{Partitions: 3, Wrong: true}}
+	list[9_876].Found.Problems = []ledger.Problem{{Condition: "unreconciled", Partitions: 3, Wrong: true}}
 	list[9_877].Err = errors.New("can't be read")
 	text := answered(t, func(context.Context) []console.Seen { return list })
 	perName := map[string]int{}

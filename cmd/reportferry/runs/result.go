@@ -131,9 +131,6 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 	if o.Moved > 0 {
 		human.Row(w, "moved", human.Plural(o.Moved, "partition")+" that had been final, and fetched again; see changes")
 	}
-	if o.Drifted > 0 {
-		human.Row(w, "moved", human.Plural(o.Drifted, "partition")+" that had been final, left as recorded (drift: warn)")
-	}
 	if o.Unseen > 0 {
 		human.Row(w, "not compared", human.Plural(o.Unseen, "final partition")+" with the service's totals; the next run tries again")
 	}

@@ -99,7 +99,7 @@ func showOne(w io.Writer, s *wire.Session, all []ledger.Run, id, job string, asJ
 		return exit.Usage(err)
 	}
 	if !asJSON {
-		show(w, r, unitNames(s.Config), job)
+		show(w, r, UnitNames(s.Config), job)
 		return nil
 	}
 	enc := json.NewEncoder(w)

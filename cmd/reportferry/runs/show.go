@@ -46,8 +46,8 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
 }
 
-// unitNames says by job what its units are called; a job whose units are windows of partitions is missing.
-func unitNames(c *config.Config) map[string]string {
+// UnitNames says by job what its units are called; a job whose units are windows of partitions is missing.
+func UnitNames(c *config.Config) map[string]string {
 	names := map[string]string{}
 	for _, j := range c.Jobs {
 		switch {
