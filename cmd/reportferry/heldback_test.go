@@ -60,6 +60,10 @@ func TestHeldBackIsTold(t *testing.T) {
 	says(0, "accepted", "accept", "installs", "--reason", "the other half was fraud")
 	run(0)
 	says(0, ": the other half was fraud", "history", "installs")
+	says(0, "    held back 20", "history", "installs")
+	says(0, "accepted,,,,0,,the other half was fraud", "changes", "installs", "--format", "csv")
+	says(0, `"metric":"held back"`, "changes", "installs", "--format", "json")
+	says(0, " events since 20", "changes", "installs")
 	says(0, "reconciled", "status")
 }
 

@@ -58,9 +58,26 @@ func writeHistory(t *testing.T, dir string) {
 		}
 		if night == 12 {
 			recordNight(t, table, first.AddDays(2), 2, night, fetched)
+			recordEvents(t, table, first, fetched)
 		}
 		check(t, table.Fold(t.Context()))
 	}
+}
+
+// recordEvents records an answer that was held back and accepted, and rows that have differed on three days.
+func recordEvents(t *testing.T, table *ledger.Table, first civil.Date, fetched time.Time) {
+	t.Helper()
+	e, _ := table.Record(first.AddDays(3))
+	e.HeldBack = &ledger.HeldBack{Why: "rows 3 instead of 35", Run: "20091229T060000.000Z-1f2e3d4c", Since: fetched, Last: fetched, Days: 1, Rows: 3}
+	check(t, table.Commit(t.Context(), e))
+	check(t, table.Fold(t.Context()))
+	held := *e.HeldBack
+	held.Accepted, e.HeldBack = &ledger.Acceptance{At: fetched.Add(time.Hour), Reason: "the app was sold", Person: true}, &held
+	check(t, table.Commit(t.Context(), e))
+	e, _ = table.Record(first.AddDays(4))
+	e.Fetched, e.Same, e.Asked = fetched, 2, 2
+	e.Control = &ledger.Control{State: ledger.Unreconciled, Differences: []ledger.Difference{{Metric: "cost", Rows: "450", Total: "500"}}}
+	check(t, table.Commit(t.Context(), e))
 }
 
 func recordNight(t *testing.T, table *ledger.Table, partition civil.Date, day, night int, fetched time.Time) {
@@ -101,7 +118,8 @@ func TestHistoryText(t *testing.T) {
 		{"history-none", "history campaigns_daily", 0, nil},
 		{"changes", "changes", 0, func() { writeHistory(t, filepath.Join(dir, "ledger")) }},
 		{"changes-week", "changes campaigns_daily --since 7d --limit 8", 0, nil},
-		{"history", "history campaigns_daily --from 2009-12-19 --to 2009-12-20", 0, nil},
+		{"changes-minutes", "changes campaigns_daily --since 30m", 0, nil},
+		{"history", "history campaigns_daily --from 2009-12-19 --to 2009-12-21", 0, nil},
 		{"history-metric", "history campaigns_daily --metric cost --from 2009-12-19 --to 2009-12-19", 0, nil},
 	} {
 		if s.before != nil {
@@ -132,9 +150,14 @@ func TestHistoryForPrograms(t *testing.T) {
 		lines int
 		want  string
 	}{
-		{"changes --since 2009-12-29 --format json", 0, 4, `"metric":"cost","was":"433.91","is":"211.12","delta":"-222.79","reason":"drift","finality":"final","size":-0.4996`},
-		{"changes --since 2009-12-29 --limit 1 --log-format json", 0, 4, `{"job":"campaigns_daily","table":"campaigns_daily","partition":"2009-12-19","seq":16,"before":"2009-12-24T06:00:00Z"`},
-		{"changes --since 2009-12-29 --format csv", 0, 5, "cost,433.91,211.12,-222.79,-0.49966246599429,final,drift"},
+		{"changes --since 2009-12-29 --format json", 0, 7, `"metric":"cost","was":"433.91","is":"211.12","delta":"-222.79","reason":"drift","finality":"final","size":-0.4996`},
+		{"changes --since 2009-12-29 --limit 1 --log-format json", 0, 7, `{"job":"campaigns_daily","table":"campaigns_daily","partition":"2009-12-19","seq":16,"before":"2009-12-24T06:00:00Z"`},
+		{"changes --since 2009-12-29 --format csv", 0, 8, "cost,433.91,211.12,-222.79,-0.49966246599429,final,drift"},
+		{"changes --since 2009-12-29 --format csv", 0, 8, ",accepted,,,,0,,the app was sold\n"},
+		{"changes --since 2009-12-30 --format csv", 0, 1, "reason"},
+		{"history campaigns_daily --from 2009-12-20 --to 2009-12-20 --format json", 0, 3, `"events":[{"what":"held back","at":"2009-12-29T06:00:00Z","run":"20091229T060000.000Z-1f2e3d4c","why":"rows 3 instead of 35"},{"what":"accepted"`},
+		{"history campaigns_daily --from 2009-12-21 --to 2009-12-21 --format csv", 0, 11, "differs, standing\",\"cost 500 by the service's total, 450 in the rows"},
+		{"history campaigns_daily --from 2009-12-21 --to 2009-12-21 --metric cost --format csv", 0, 4, "cost,461.31,2.17"},
 		{"history campaigns_daily --from 2009-12-26 --metric cost --format json", 0, 3, `"sums":{"cost":"529.810000"}`},
 		{"history campaigns_daily --from 2009-12-26 --format csv", 0, 10, "missing,written,restating,installs,1245,\n"},
 		{"history campaigns_daily --to 2009-12-17 --metric rows --format csv", 0, 4, "lookback,written,final,rows,32,\n"},

@@ -64,6 +64,9 @@ func TestSurfacesAgree(t *testing.T) {
 			p.night(t, 2, 3, fault)
 			p.night(t, 1, 3, fault)
 			p.last(t, 3, fault, "--force")
+			if out, code := p.run("changes"); code != 0 || strings.Count(out, " differs, standing ") != 4 {
+				t.Errorf("changes: exit code %d: %s", code, out)
+			}
 		}, refresh.DiffersAlike, "accept installs --days DAY:DAY --reason TEXT", 4, false, false, false, false, "unreconciled", "reconciled"},
 		"an answer that takes rows away": {func(t *testing.T, p *surfaces) {
 			fault, err := json.Marshal([]map[string]any{{"kind": "hide_app", "app": p.service.apps(t)[0], "every": 1}})

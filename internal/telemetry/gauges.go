@@ -12,7 +12,6 @@ import (
 
 	"github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/jobs/outbox"
-	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
 )
 
@@ -53,10 +52,10 @@ var ofTables = []gauge{
 	counted("table.missing_partitions", "Partitions that a fetch would bring by now.", func(s console.Seen) int { return s.Found.Missing() }),
 	counted("table.due_partitions", "Partitions that a run would fetch now.", func(s console.Seen) int { return len(s.Found.Due) }),
 	counted("table.wrong_partitions", "Partitions that something is wrong with, as the command status says it.", func(s console.Seen) int { return status.Wrong(s.Found.Problems) }),
-	counted("table.unreconciled_partitions", "Partitions whose rows differ from the service's totals.", func(s console.Seen) int { return status.Count(s.Found.Problems, refresh.Differs, refresh.DiffersAlike) }),
-	counted("table.held_back_partitions", "Partitions of which the newest answer isn't published, because it takes good rows away.", func(s console.Seen) int { return status.Count(s.Found.Problems, refresh.HeldBack) }),
+	counted("table.unreconciled_partitions", "Partitions whose rows differ from the service's totals.", func(s console.Seen) int { return status.Count(s.Found.Problems, status.Differing...) }),
+	counted("table.held_back_partitions", "Partitions of which the newest answer isn't published, because it takes good rows away.", func(s console.Seen) int { return status.Count(s.Found.Problems, status.HeldBack...) }),
 	counted("table.changed_after_final_partitions", "Partitions whose numbers changed after they had been final.", func(s console.Seen) int {
-		return status.Count(s.Found.Problems, refresh.ChangedFinal, refresh.MovedAndLeft)
+		return status.Count(s.Found.Problems, status.Moved...)
 	}),
 	{"table.claims_held", "{claim}", "Claims of the table's due windows that a run holds now.", func(s console.Seen, _ time.Time) (float64, bool) {
 		return float64(s.Found.Held), s.Err == nil && s.Look != nil
@@ -139,7 +138,7 @@ func worst(list []console.Seen) []console.Seen {
 		if s.Look == nil {
 			return 0
 		}
-		return status.Wrong(s.Found.Problems) + status.Count(s.Found.Problems, refresh.ChangedFinal)
+		return status.Wrong(s.Found.Problems) + status.Count(s.Found.Problems, status.Moved...)
 	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b console.Seen) int {

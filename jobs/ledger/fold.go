@@ -87,14 +87,15 @@ func (t *Table) fold(ctx context.Context) error {
 }
 
 // past gives those records of a chain that history keeps: all but the newest, doubts, and fetches in the middle of several that
-// brought the same content. The first of those says why and by whom it was brought, and the last how long it was there.
+// brought the same content. The first of those says why and by whom it was brought, and the last how long it was there. Those with an
+// event stay.
 func past(chain []Record) (kept []Record) {
 	newest := chain[len(chain)-1].Seq
 	chain = slices.DeleteFunc(slices.Clone(chain), func(e Record) bool { return e.State == Publishing })
 	for i, e := range chain {
-		brought := e.Since.IsZero() || !e.Since.Before(e.Fetched)
+		brought := e.Since.IsZero() || !e.Since.Before(e.Fetched) || !e.decided().IsZero()
 		if i > 0 {
-			brought = !sameContent(chain[i-1], e)
+			brought = !sameContent(chain[i-1], e) || events(chain[i-1], e) != nil
 		}
 		last := i == len(chain)-1 || !sameContent(e, chain[i+1])
 		if e.Seq < newest && (brought || last) {

@@ -58,8 +58,8 @@ func (t *Table) between(ctx context.Context, from, until civil.Date) ([]Record, 
 	return had.merged(), nil
 }
 
-// Changed is the history of those partitions whose content has changed since a time: what each has had since then, and what it had
-// before that, of which Since, Run and Reason may be of a later fetch than the first. It reads no more months than that takes.
+// Changed is the history of those partitions whose content has changed since a time, or to which something happened: what each has
+// had since then, and what it had before that, of which Since, Run and Reason may be of a later fetch than the first. It reads no more months than that takes.
 func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) {
 	had, months, err := t.contents(ctx, everything)
 	if err != nil {
@@ -72,13 +72,14 @@ func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) 
 		}
 		months = months[1:]
 	}
-	late := func(e Record) bool { return !e.Brought().Before(since) }
+	brought := func(e Record) bool { return !e.Brought().Before(since) }
+	late := func(e Record) bool { return brought(e) || !e.decided().Before(since) }
 	maps.DeleteFunc(had, func(_ civil.Date, list []Record) bool { return !slices.ContainsFunc(list, late) })
 	for _, month := range months {
 		// What a partition was before may be in any month since it began.
 		lacking := func(p civil.Date) bool {
 			list := had[p]
-			return len(list) > 0 && list[0].Seq > 1 && late(list[0]) && month >= earliest(p)
+			return len(list) > 0 && list[0].Seq > 1 && brought(list[0]) && month >= earliest(p)
 		}
 		if slices.ContainsFunc(slices.Collect(maps.Keys(had)), lacking) {
 			if err := t.readMonth(ctx, had, month, lacking); err != nil {
@@ -89,7 +90,7 @@ func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) 
 	var out []Record
 	list := had.merged()
 	for i, e := range list {
-		if late(e) || i+1 < len(list) && list[i+1].Partition == e.Partition && late(list[i+1]) {
+		if late(e) || i+1 < len(list) && list[i+1].Partition == e.Partition && brought(list[i+1]) {
 			out = append(out, e)
 		}
 	}
@@ -102,6 +103,58 @@ func (e Record) Brought() time.Time {
 		return e.Fetched
 	}
 	return e.Since
+}
+
+// An Event is what happened to answers of a partition, besides that one brought another content.
+type Event struct {
+	What string    `json:"what"` // EventHeld, EventAccepted or EventDiffersAlike
+	At   time.Time `json:"at"`
+	Run  string    `json:"run,omitempty"` // that fetched the answer; empty: a person decided
+	Why  string    `json:"why"`           // what was lost, the reason that was given, or the difference
+}
+
+// The events: an answer was held back; rows were let go, by a person or because answers agreed; rows have differed from the service's
+// totals alike on three days.
+const (
+	EventHeld         = "held back"
+	EventAccepted     = "accepted"
+	EventDiffersAlike = "differs, standing"
+)
+
+// events are those between a record and the next one of its partition. Of the first one the zero record is the one before.
+func events(was, is Record) (list []Event) {
+	if h := is.HeldBack; h != nil && (was.HeldBack == nil || !was.HeldBack.Since.Equal(h.Since)) {
+		list = append(list, Event{EventHeld, h.Since, h.Run, h.Why})
+	}
+	if is.Stands() && is.Same == 2 && !was.Stands() {
+		list = append(list, Event{EventDiffersAlike, is.Fetched, is.Run, is.Control.Say()})
+	}
+	if a, before := is.accepted(), was.accepted(); a != nil && (before == nil || !before.At.Equal(a.At)) {
+		e := Event{EventAccepted, a.At, is.Run, a.Reason}
+		if a.Person {
+			e.Run = ""
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// accepted is the newest acceptance that a record has; nil: none.
+func (e Record) accepted() *Acceptance {
+	if e.HeldBack != nil && e.HeldBack.Accepted != nil {
+		return e.HeldBack.Accepted
+	}
+	return e.Accepted
+}
+
+// decided is when the record's last event was; zero: it has none.
+func (e Record) decided() (last time.Time) {
+	for _, one := range append(events(Record{}, e), e.Events...) {
+		if one.At.After(last) {
+			last = one.At
+		}
+	}
+	return last
 }
 
 // Contents are records without doubts, by partition and ascending, each once.
@@ -138,14 +191,16 @@ func (c contents) add(records []Record) {
 // merged makes one record of successive ones with the same content.
 func (c contents) merged() (out []Record) {
 	for _, partition := range slices.SortedFunc(maps.Keys(c), civil.Date.Compare) {
+		var was Record
 		for i, e := range c[partition] {
+			e.Events, was = events(was, e), e
 			if i == 0 || !sameContent(out[len(out)-1], e) {
 				e.Since = e.Brought()
 				out = append(out, e)
 				continue
 			}
 			first := out[len(out)-1]
-			e.Since, e.Run, e.Reason = first.Since, first.Run, first.Reason
+			e.Since, e.Run, e.Reason, e.Events = first.Since, first.Run, first.Reason, append(first.Events, e.Events...)
 			out[len(out)-1] = e
 		}
 	}

@@ -305,3 +305,97 @@ func TestAFoldEndsWhenAnotherWasFaster(t *testing.T) {
 		t.Errorf("history is %v, want %v", lines(got), lines(said[day]))
 	}
 }
+
+// What was decided about the answers of a partition stays in history, in the month when that was: an answer that was held back though
+// the rows are older, that it was accepted, and rows that differ for good. Each is told once, however often the record is folded.
+func TestHistoryKnowsWhatWasDecided(t *testing.T) {
+	l, _ := distantLedger(t, nil)
+	l.foldAbove = 1
+	day, at := civil.Date{Year: 2026, Month: 1, Day: 1}, func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 6, 0, 0, 0, time.UTC) }
+	differs := &Control{State: Unreconciled, Differences: []Difference{{Metric: "cost", Rows: "1", Total: "2"}}}
+	e := Record{Partition: day, Run: "first", Fetched: at(1, 2), State: Written, Rows: 5, Hash: "a"}
+	held := HeldBack{Why: "rows 1 instead of 5", Run: "second", Since: at(3, 1), Last: at(3, 1)}
+	again, accepted := held, held
+	again.Run, again.Last = "third", at(3, 2)
+	accepted.Accepted = &Acceptance{At: at(3, 3), Reason: "sold", Person: true}
+	for _, change := range []func(){
+		func() {}, func() { e.Fetched, e.Run = at(1, 3), "same" }, func() { e.HeldBack = &held }, func() { e.HeldBack = &again }, func() { e.HeldBack = &accepted },
+		func() {
+			e = Record{Partition: day, Run: "fourth", Fetched: at(4, 1), State: Written, Rows: 1, Hash: "b", Accepted: accepted.Accepted, Control: differs}
+		},
+		func() { e.Fetched, e.Same = at(4, 2), 1 }, func() { e.Fetched, e.Same = at(4, 3), 2 }, func() { e.Fetched, e.Same = at(4, 4), 3 },
+		func() { e.Accepted = &Acceptance{At: at(5, 5), Reason: "known", Person: true} }, func() { e.Fetched, e.Same = at(6, 2), 4 },
+		func() { e.Fetched, e.Control, e.Same = at(6, 6), nil, 0 },
+	} {
+		change()
+		table := openTable(t, l)
+		if old, known := table.Record(day); known {
+			e.After, e.Since = old.Seq, old.Since
+			if old.Hash != e.Hash {
+				e.Since = e.Fetched
+			}
+		}
+		check(t, table.Commit(t.Context(), e))
+		check(t, table.Commit(t.Context(), Record{Partition: day.AddDays(40), Fetched: at(2, 1), State: Written, Hash: e.Fetched.String()})) // so that it is folded
+		check(t, table.Fold(t.Context()))
+	}
+	table := openTable(t, l)
+	said := func(list []Record) (out []string) {
+		for _, e := range list {
+			for _, one := range e.Events {
+				if e.Partition == day {
+					out = append(out, fmt.Sprintf("%s %s %s: %s", one.At.Format("01-02"), one.What, one.Run, one.Why))
+				}
+			}
+		}
+		return out
+	}
+	all := []string{
+		"03-01 held back second: rows 1 instead of 5", "03-03 accepted : sold", "04-03 differs, standing fourth: cost 2 by the service's total, 1 in the rows", "05-05 accepted : known",
+	}
+	history, err := table.History(t.Context(), day, day.AddDays(1))
+	check(t, err)
+	if got := said(history); !slices.Equal(got, all) {
+		t.Errorf("history has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(all, "\n"))
+	}
+	for since, n := range map[time.Time]int{at(2, 20): 4, at(3, 2): 3, at(4, 2): 2, at(5, 1): 1, at(5, 20): 0, at(6, 1): 0} {
+		changed, err := table.Changed(t.Context(), since)
+		check(t, err)
+		got := slices.DeleteFunc(said(changed), func(line string) bool { return line < since.Format("01-02") })
+		if !slices.Equal(got, all[len(all)-n:]) {
+			t.Errorf("since %v: %q", since, got)
+		}
+	}
+}
+
+// An answer that was held back, and that the service mended in the end, is told of in the month when that was, though the rows are older
+// and nothing else came of it: also when all of it is folded at once.
+func TestHistoryKnowsWhatWasMended(t *testing.T) {
+	l, _ := distantLedger(t, nil)
+	day, march := date("2026-01-01"), time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
+	e := Record{Partition: day, Run: "first", Fetched: march.AddDate(0, -2, 1), Since: march.AddDate(0, -2, 1), State: Written, Rows: 5, Hash: "a"}
+	for i, held := range []*HeldBack{nil, {Why: "rows 1", Since: march, Last: march}, {Why: "rows 1", Since: march, Last: march.AddDate(0, 0, 1)}, nil} {
+		if e.HeldBack = held; i == 3 {
+			e.Fetched = march.AddDate(0, 0, 2)
+		}
+		table := openTable(t, l)
+		old, _ := table.Record(day)
+		e.After = old.Seq
+		check(t, table.Commit(t.Context(), e))
+	}
+	for folds := range 3 {
+		table := openTable(t, l)
+		history, err := table.History(t.Context(), day, day.AddDays(1))
+		check(t, err)
+		changed, err := table.Changed(t.Context(), march)
+		check(t, err)
+		for _, list := range [][]Record{history, changed} {
+			if len(list) != 1 || len(list[0].Events) != 1 || list[0].Events[0].What != EventHeld || !list[0].Events[0].At.Equal(march) {
+				t.Errorf("after %d folds: %+v", folds, list)
+			}
+		}
+		l.foldAbove = 0
+		check(t, table.Commit(t.Context(), Record{Partition: day.AddDays(40), After: folds, Fetched: march.AddDate(0, 0, -20), State: Written, Hash: "b"}))
+		check(t, table.Fold(t.Context()))
+	}
+}

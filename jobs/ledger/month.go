@@ -62,6 +62,9 @@ func (t *Table) archive(ctx context.Context, records []Record) (done bool, err e
 	of := map[string]contents{}
 	for _, e := range records {
 		month := monthOf(e.Fetched)
+		if at := e.decided(); at.After(e.Fetched) {
+			month = monthOf(at)
+		}
 		if of[month] == nil {
 			of[month] = contents{}
 		}

@@ -41,6 +41,9 @@ type Record struct {
 	HeldBack *HeldBack   `json:"held_back,omitempty"` // the newest answer, when it must not replace these rows; all else is of the fetch before
 	Accepted *Acceptance `json:"accepted,omitempty"`  // why an answer was published that would have been held back
 
+	// Events are, in a history, what happened while the partition had this content.
+	Events []Event `json:"-"`
+
 	// Meaning is the ID of the shape's fingerprint, in a history in which the content before or after has another shape; else empty.
 	Meaning string `json:"-"`
 }

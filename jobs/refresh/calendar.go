@@ -23,9 +23,9 @@ const (
 	Gone         Condition = "can't be fetched any more"
 	Mixed        Condition = "other meaning" // its numbers mean something else than the newest ones: a rebaseline isn't finished
 	Deleted      Condition = "deleted in the sink"
-	Replaced     Condition = "changed in the sink" // a sink holds something else than what was put
-	HeldBack     Condition = "held back"           // the newest answer isn't published, because it takes good rows away
-	DiffersAlike Condition = "differs, standing"   // three answers on different days differ from the service's totals alike
+	Replaced     Condition = "changed in the sink"    // a sink holds something else than what was put
+	HeldBack     Condition = ledger.EventHeld         // the newest answer isn't published, because it takes good rows away
+	DiffersAlike Condition = ledger.EventDiffersAlike // three answers on different days differ from the service's totals alike
 	Differs      Condition = "unreconciled"
 	Suspicious   Condition = "suspected empty" // it has no rows, although the periods on each side have some
 	MovedAndLeft Condition = "moved and left"  // it was final, the service has changed it since, and drift: warn leaves it

@@ -194,7 +194,7 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 			return in, err
 		}
 	}
-	rules, err := p.seen(ctx)
+	rules, err := p.allRules(ctx)
 	if err != nil {
 		return in, err
 	}
@@ -206,7 +206,7 @@ func (p *plan) brief(ctx context.Context, past ledger.Past) (refresh.Brief, erro
 	if !p.table.Has() {
 		return p.was, nil
 	}
-	rules, err := p.seen(ctx)
+	rules, err := p.allRules(ctx)
 	if err != nil {
 		return refresh.Brief{}, err
 	}
@@ -233,8 +233,8 @@ func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
 	return rules, err
 }
 
-// seen are today's rules with all that is known of the partitions besides their records.
-func (p *plan) seen(ctx context.Context) (refresh.Rules, error) {
+// allRules are today's rules with all that is known of the partitions besides their records.
+func (p *plan) allRules(ctx context.Context) (refresh.Rules, error) {
 	rules, err := p.today(ctx)
 	rules.Stored, rules.Suspected = p.table.Stored(), refresh.Suspected(rules.Period, p.table.Records())
 	if err != nil || !p.o.Drift.Warn {

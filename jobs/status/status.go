@@ -25,6 +25,13 @@ const (
 	Kept    refresh.Condition = "kept"
 )
 
+// Conditions that are counted together.
+var (
+	HeldBack  = []refresh.Condition{refresh.HeldBack}
+	Differing = []refresh.Condition{refresh.Differs, refresh.DiffersAlike}
+	Moved     = []refresh.Condition{refresh.ChangedFinal, refresh.MovedAndLeft}
+)
+
 // A rule says what of a condition is to be said, the worst first. In commands {job}, {closing}, {days} and {range} stand for the job, the command that closes
 // its gaps, and the options for the days from the first to the last partition.
 var rules = []struct {

@@ -34,7 +34,8 @@ The column "day was" says how final the old number was when it was fetched last:
 a number of a final day that moved shouldn't have. Of a period whose rows
 changed although no sum did, it says that its rows moved by 0; history --metric,
 json and csv have exact numbers. Periods whose numbers mean something else since
-a rebaseline, such as another currency, are counted and not compared.
+a rebaseline, such as another currency, are counted and not compared. Answers
+that were held back, differences that stand and what was accepted come first.
 
 Of a job of kind events it shows the slugs that appeared, vanished or were
 renamed: the same token in the same app has another slug.`,

@@ -37,8 +37,10 @@ func New(p *wire.Program) *cobra.Command {
 		Short: "Show how a table's numbers came to be what they are",
 		Long: `Show how a table's numbers came to be what they are: of each period every
 content that it has had, with when and why it was fetched first. Fetches that
-changed nothing make no line of their own. Nothing is asked of
-the service.
+changed nothing make no line of their own. Below a content stands what happened
+while it was there: an answer that was held back, rows that differ from the
+service's totals alike on three days, and what was accepted, with the reason.
+Nothing is asked of the service.
 
 The ledger has the sums of metrics that add up. Without --metric the table shows
 the rows of each content and which sums moved. The state is that of its last

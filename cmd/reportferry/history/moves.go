@@ -67,12 +67,22 @@ func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 	if err != nil {
 		return nil, err
 	}
+	add := func(m refresh.Move) {
+		if !m.Now.Before(since) {
+			list = append(list, move{Job: job.Name, Table: job.Table, Move: m})
+		}
+	}
+	for _, e := range history {
+		for _, one := range e.Events {
+			add(refresh.Move{Change: refresh.Change{Partition: e.Partition, Seq: e.Seq, Before: e.Brought(), Now: one.At, Run: one.Run, Metric: one.What, Reason: one.Why}})
+		}
+	}
 	for _, m := range refresh.Moves(history, table.Records()) {
-		list = append(list, move{Job: job.Name, Table: job.Table, Move: m})
+		add(m)
 	}
 	rebaselined, err := refresh.Rebaselined(history, func(e ledger.Record) (ledger.Shape, error) { return table.ShapeOf(ctx, e) })
 	for _, c := range rebaselined {
-		list = append(list, move{Job: job.Name, Table: job.Table, Move: refresh.Move{Change: c}})
+		add(refresh.Move{Change: c})
 	}
 	return list, err
 }
@@ -80,7 +90,8 @@ func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 // writeTable writes the biggest moves of each job, at most limit of them.
 func (m moves) writeTable(w io.Writer, limit int) error {
 	for _, job := range m.jobs {
-		list, rebaselined := apart(m.of[job])
+		list, happened, rebaselined := apart(m.of[job])
+		writeEvents(w, job, happened, m.since, limit)
 		for _, text := range wording.Rebaselined(rebaselined) {
 			fmt.Fprintf(w, "%s: %s\n", job, text)
 		}
@@ -89,7 +100,7 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 			continue // of a snapshot that was taken twice on its day, this is what moved
 		}
 		if len(list) == 0 {
-			if len(rebaselined) == 0 {
+			if len(rebaselined)+len(happened.Rows) == 0 {
 				fmt.Fprintf(w, "%s: nothing moved since %s UTC\n", job, minute(m.since))
 			}
 			continue
@@ -126,16 +137,37 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 	return nil
 }
 
-// apart tells apart the numbers that moved, and the periods whose numbers mean something else by now.
-func apart(list []move) (moved []move, rebaselined []refresh.Change) {
+// apart tells apart the numbers that moved, what happened besides, and the periods whose numbers mean something else by now.
+func apart(list []move) (moved []move, happened human.Grid, rebaselined []refresh.Change) {
+	happened = human.Grid{Heads: []string{"  period", "what", "when, UTC", "why"}, Width: 80}
 	for _, one := range list {
-		if one.Metric == refresh.Rebaseline {
+		switch one.Metric {
+		case refresh.Rebaseline:
 			rebaselined = append(rebaselined, one.Change)
-		} else {
+		case ledger.EventHeld, ledger.EventAccepted, ledger.EventDiffersAlike:
+			happened.Rows = append(happened.Rows, []string{"  " + human.Range(one.Partition, one.Partition), one.Metric, minute(one.Now), one.Reason})
+		default:
 			moved = append(moved, one)
 		}
 	}
-	return moved, rebaselined
+	return moved, happened, rebaselined
+}
+
+// writeEvents writes what happened besides that numbers moved, at most limit lines of it.
+func writeEvents(w io.Writer, job string, g human.Grid, since time.Time, limit int) {
+	all := len(g.Rows)
+	if all == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%s: %s since %s UTC\n", job, human.Plural(all, "event"), minute(since))
+	if limit > 0 {
+		g.Rows = g.Rows[:min(limit, all)]
+	}
+	left := all - len(g.Rows)
+	g.Write(w)
+	if left > 0 {
+		fmt.Fprintf(w, "  and %d more; --limit 0 shows all\n", left)
+	}
 }
 
 // brief rounds a number that has more than two decimals, for people. A small one keeps them.

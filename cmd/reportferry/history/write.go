@@ -81,8 +81,11 @@ func (t told) writeTable(w io.Writer) error {
 			row = append(row, strings.Join(t.moved(e), ", "))
 		}
 		g.Rows = append(g.Rows, row)
-		if a := e.Accepted; a != nil {
-			g.Rows = append(g.Rows, []string{"    accepted " + minute(a.At) + ": " + terminal.Line(a.Reason)})
+		for _, one := range e.Events {
+			text := human.Fold(one.What+" "+minute(one.At)+": "+terminal.Line(one.Why), 74)
+			for line := range strings.SplitSeq("    "+strings.ReplaceAll(text, "\n", "\n      "), "\n") {
+				g.Rows = append(g.Rows, []string{line})
+			}
 		}
 	}
 	g.Write(w)
@@ -116,11 +119,12 @@ func (t told) writeJSON(w io.Writer) error {
 		Job   string `json:"job"`
 		Table string `json:"table"`
 		ledger.Record
-		Changes []refresh.Change `json:"changes"` // from the content before
+		Changes []refresh.Change `json:"changes"`          // from the content before
+		Events  []ledger.Event   `json:"events,omitempty"` // while it was there
 	}
 	list := []content{}
 	for _, e := range t.records {
-		c := content{t.job, t.table, e, []refresh.Change{}}
+		c := content{t.job, t.table, e, []refresh.Change{}, e.Events}
 		if t.metrics != nil {
 			c.Sums = maps.Clone(e.Sums)
 			maps.DeleteFunc(c.Sums, func(name, _ string) bool { return !slices.Contains(t.metrics, name) })
@@ -135,7 +139,7 @@ func (t told) writeJSON(w io.Writer) error {
 	return human.JSONLines(w, list)
 }
 
-// writeCSV writes a line for each number.
+// writeCSV writes a line for each number, and for what happened besides unless some numbers are asked for.
 func (t told) writeCSV(w io.Writer) error {
 	c := csv.NewWriter(terminal.Data(w))
 	lines := [][]string{{"job", "partition", "seq", "fetched", "last_fetched", "run", "reason", "state", "finality", "metric", "value", "delta"}}
@@ -143,6 +147,10 @@ func (t told) writeCSV(w io.Writer) error {
 		metrics := t.metrics
 		if metrics == nil {
 			metrics = append([]string{refresh.RowCount}, slices.Sorted(maps.Keys(e.Sums))...)
+			for _, one := range e.Events {
+				at := one.At.UTC().Format(time.RFC3339)
+				lines = append(lines, []string{t.job, e.Partition.String(), fmt.Sprint(e.Seq), at, at, one.Run, "", string(e.State), e.Finality, one.What, one.Why, ""})
+			}
 		}
 		for _, m := range metrics {
 			change, _ := t.changeOf(e, m)

@@ -39,6 +39,10 @@ func (g Grid) Write(w io.Writer) {
 		lines[r] = shown
 	}
 	for _, cells := range lines {
+		if len(cells) == 1 && runewidth.StringWidth(cells[0]) > widths[0] {
+			fmt.Fprintln(w, cells[0])
+			continue
+		}
 		var b strings.Builder
 		for i, c := range cells {
 			if i == 0 && runewidth.StringWidth(c) > widths[0] {
