@@ -418,6 +418,9 @@ func (p *surfaces) receivers(t *testing.T, want ledger.Problem, wrong int, reaso
 		if !m.Params.Passed {
 			broken = append(broken, m.Params.Name)
 		}
+		if differing := string(m.Params.Metadata["differing"].Value); failed == "reconciled" && m.Params.Name == failed && !strings.Contains(differing, want.Days[0].Through.String()) {
+			t.Errorf("Dagster's check names %s, want %s too", differing, want.Days[0].Through)
+		}
 		var problems []ledger.Problem
 		check(t, json.Unmarshal(m.Params.Metadata["problems"].Value, &problems))
 		if (len(problems) > 0) != (want.Condition != "") || len(problems) > 0 && spoken(problems[0]) != spoken(want) {
