@@ -3,6 +3,7 @@ package adjust
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -28,12 +29,19 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 		Types: reportTypes, Never: "<{[", Count: true, Report: true, Splittable: q.Splittable, Read: read,
 	})
 	var e *Error
-	if errors.As(err, &e) && e.Status == http.StatusBadRequest {
+	if !errors.As(err, &e) {
+		return a, err
+	}
+	switch e.Status {
+	case http.StatusBadRequest:
 		text := e.Message
 		if e.Err != nil {
 			text += " " + e.Err.Error()
 		}
 		e.Metric, e.AnyDays = refusedMetric(text, q.Metrics), refusedQuery(text)
+	case http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
+		e.AnyDays = true
+		e.Err = fmt.Errorf("the query has %d bytes, which is too long for the service: divide the metrics, or the apps of a filter, among several tables", len(query))
 	}
 	return a, err
 }

@@ -83,6 +83,25 @@ func TestTheFirstQueryHoldsUpTheOthersShortly(t *testing.T) {
 	}
 }
 
+// An address that is too long is so for all days: the first refusal ends the job, and says what to do.
+func TestAnAddressThatIsTooLong(t *testing.T) {
+	for _, status := range []int{414, 431} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Faults: []emulator.Fault{{Path: "csv_report", Every: 1, Kind: emulator.FaultStatus, Status: status}}})
+			defer r.close()
+			r.start(28)
+			r.parallel, r.client.InFlight = 4, 4
+			res := r.run(t.Context())
+			if text := errors.Join(res.Errs...); text == nil || !strings.Contains(text.Error(), "bytes, which is too long for the service: divide the metrics") {
+				t.Errorf("%d: errors %v", status, res.Errs)
+			}
+			if res.Outcome.Requests > 2 {
+				t.Errorf("%d: %d requests", status, res.Outcome.Requests)
+			}
+		})
+	}
+}
+
 // A 400 about some days says nothing of the others.
 func TestARefusedPeriodStopsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

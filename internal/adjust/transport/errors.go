@@ -26,7 +26,7 @@ type Error struct {
 	Code     string // the service's error_code
 	Message  string // the service's own words, shortened, on one line
 	Metric   string // the one that a 400 refuses, when its words say so
-	AnyDays  bool   // the 400 is about a part of the query that is the same for all days
+	AnyDays  bool   // the refusal is about a part of the query that is the same for all days
 	Attempts int
 	Elapsed  time.Duration // from the first slot to the end
 	Err      error         // ErrAuth, ErrTooSlow, ErrUnknown, an endpoint's verdict, the context's error, what broke the connection, the reader's own error
