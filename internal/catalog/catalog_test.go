@@ -270,6 +270,18 @@ func TestDimension(t *testing.T) {
 	}
 }
 
+// No suggestion is the refused name itself.
+func TestSuggestion(t *testing.T) {
+	for slug, want := range map[string]string{
+		"daus": "it is known here and refused by this account, whose plan may lack it", "retained_users_d7": "it is known here and refused by this account, whose plan may lack it",
+		"instals": "did you mean installs?", "retention_d7": "did you mean retention_rate_d7?", "zzzzzzzz": "", "": "",
+	} {
+		if got := Suggestion(slug); got != want {
+			t.Errorf("%q: %q, want %q", slug, got, want)
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	if got := Nearest("instals", Metrics()); !slices.Contains(got, "installs") {
 		t.Errorf("Nearest(instals) = %v", got)

@@ -3,6 +3,8 @@ package catalog
 import (
 	"slices"
 	"strings"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // Fold gives a word of the service's contract with the letters A to Z in lower case. It leaves all others alone, because
@@ -37,6 +39,40 @@ func Nearest(name string, names []string) []string {
 		out = append(out, s.name)
 	}
 	return out
+}
+
+// oneWordMore tells whether long is short with a word more, as retention_rate_d7 is retention_d7.
+func oneWordMore(long, short string) bool {
+	words := strings.Split(long, "_")
+	for i := range words {
+		if len(words) > 1 && strings.Join(slices.Delete(slices.Clone(words), i, i+1), "_") == short {
+			return true
+		}
+	}
+	return false
+}
+
+var cohortPeriod = lazy.Regexp(`_([dwm]\d+)(_|$)`)
+
+// Suggestion says what may be meant by a metric that the service refuses, as the end of a sentence; empty when nothing is like it.
+func Suggestion(slug string) string {
+	if _, known := Metric(slug); known {
+		return "it is known here and refused by this account, whose plan may lack it"
+	}
+	names := Metrics()
+	if at := cohortPeriod().FindStringSubmatch(slug); at != nil {
+		for i, name := range names {
+			names[i] = strings.ReplaceAll(name, period, at[1])
+		}
+	}
+	near := Nearest(slug, names)
+	if len(near) == 0 {
+		near = slices.DeleteFunc(names, func(n string) bool { return !oneWordMore(n, slug) })
+	}
+	if slug != "" && len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return ""
 }
 
 // distance is the Levenshtein distance in bytes.

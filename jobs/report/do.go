@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -146,8 +145,8 @@ func (f *fetch) advice(err error) string {
 	if f.cols != nil && slices.ContainsFunc(f.cols.all, func(c column) bool { return c.Source == failed.Metric && slices.Contains(f.cols.kept, c.Name) }) {
 		return "; the partitions have values of it, which the config asks for no more, and so they stay; drop: gives them up"
 	}
-	if near := catalog.Nearest(failed.Metric, catalog.Metrics()); failed.Metric != "" && len(near) > 0 {
-		return "; did you mean " + strings.Join(near, " or ") + "?"
+	if text := catalog.Suggestion(failed.Metric); text != "" {
+		return "; " + text
 	}
 	if failed.Metric != "" {
 		return "; correct its name or leave it out (an event's metrics get other names when the event is renamed)"

@@ -248,16 +248,18 @@ func withNear(err error, q adjust.ReportQuery) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	name, names := refused.Metric, catalog.Metrics()
-	if name == "" && refused.AnyDays { // it isn't about the days
+	text := catalog.Suggestion(refused.Metric)
+	if refused.Metric == "" && refused.AnyDays { // it isn't about the days
 		for _, d := range q.Dimensions {
 			if _, known := catalog.Dimension(d); !known && strings.Contains(refused.Message, d) {
-				name, names = d, catalog.Dimensions()
+				if near := catalog.Nearest(d, catalog.Dimensions()); len(near) > 0 {
+					text = "did you mean " + strings.Join(near, " or ") + "?"
+				}
 			}
 		}
 	}
-	if near := catalog.Nearest(name, names); name != "" && len(near) > 0 {
-		return fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+	if text != "" {
+		return fmt.Errorf("%w; %s", err, text)
 	}
 	return err
 }
