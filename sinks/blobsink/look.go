@@ -127,15 +127,21 @@ func (s *Sink) look(ctx context.Context, key string, over sinks.Condition) error
 }
 
 // own reports whether this program wrote an object. Either the object carries a mark, or its Parquet footer names the
-// program: files in a folder have no metadata, nor have objects of earlier versions.
+// program: files in a folder have no metadata, nor have objects of earlier versions. What was cut is nobody's, because no reader can
+// read a Parquet file without its end.
 func (s *Sink) own(ctx context.Context, key string, stored *blob.Attributes) (bool, error) {
-	if stored.Metadata[markKey] != "" {
+	if stored.Metadata[markKey] != "" || stored.Size == 0 {
 		return true, nil
 	}
 	const trailer, bound = 8, 1 << 20 // the footer's length and "PAR1"; a footer of ours has some kilobytes
 	tail, err := s.tail(ctx, key, stored.Size, trailer)
-	if err != nil || len(tail) < trailer || string(tail[4:]) != "PAR1" {
+	if err != nil {
 		return false, err
+	}
+	if len(tail) < trailer || string(tail[4:]) != "PAR1" {
+		head := make([]byte, min(4, stored.Size))
+		_, err := s.At(ctx, key).ReadAt(head, 0)
+		return bytes.HasPrefix([]byte("PAR1"), head), err
 	}
 	footer := int64(binary.LittleEndian.Uint32(tail))
 	if footer > bound {

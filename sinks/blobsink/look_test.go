@@ -7,6 +7,8 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // Objects that List gives are read here and there, in a folder and below a bucket's prefix, as the end of a Parquet file is: a read
@@ -35,6 +37,27 @@ func TestAt(t *testing.T) {
 		}
 		if n, err := s.At(t.Context(), "gone").ReadAt(b, 0); n != 0 || err == nil {
 			t.Errorf("%s: of nothing there are %d bytes, %v", name, n, err)
+		}
+	}
+}
+
+// A file of this program that somebody has cut is put again, in a folder and in a bucket without marks. What somebody else put there stays.
+func TestWhatWasCutIsReplaced(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer bucket.Close() //nolint:errcheck // in memory
+	for name, s := range map[string]*Sink{"folder": mustOpen(t, "file://"+t.TempDir()).(*Sink), "bucket": newSink(bucket, "mem://", defaultKey, "")} {
+		for content, own := range map[string]bool{
+			"": true, "PA": true, "PAR1": true, "PAR1 rows": true, "PAR1 rows and rows": true,
+			"P": true, "ROWS": false, "my": false, "my own numbers": false, "PAR1 another program\x14\x00\x00\x00PAR1": false,
+		} {
+			p := part("rows")
+			if err := s.bucket.WriteAll(t.Context(), s.key.of(p), []byte(content), nil); err != nil {
+				t.Fatal(err)
+			}
+			over, err := s.Look(t.Context(), p.Table, p.Partition, true)
+			if (err == nil) != own || (over.Version != "") != own || !own && !errors.Is(err, sinks.ErrForeign) {
+				t.Errorf("%s: %q is its own, want %v: %+v, %v", name, content, own, over, err)
+			}
 		}
 	}
 }
