@@ -199,8 +199,8 @@ func (t *Table) prepare(ctx context.Context, w *course) error {
 	}
 	w.State = w.e.State
 	w.doubt = w.e
-	w.doubt.State, w.doubt.Hash, w.doubt.Rows, w.doubt.Sums = ledger.Publishing, "", max(old.Rows, w.e.Rows), nil
-	w.doubt.Control, w.doubt.Raw = nil, nil
+	w.doubt.State, w.doubt.Hash, w.doubt.Rows = ledger.Publishing, "", max(old.Rows, w.e.Rows)
+	w.doubt.Raw = nil
 	var err error
 	w.over, err = t.conditions(ctx, *p, w.stale)
 	return err

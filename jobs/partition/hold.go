@@ -29,14 +29,14 @@ const agreeing = 3
 
 // hold says why an answer may not replace the rows that are recorded, which are better vouched for; nil: it may. Asked again, the service
 // may mend it. When answers on three days agree, the last of them is published, unless apps are out of sight: then only a person
-// knows whether they are gone.
+// knows whether they are gone. Of a put that was cut off the record has what was put, and readers see that or what it was to replace.
 func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 	old := p.Base
 	byPerson := old.HeldBack != nil && old.HeldBack.Accepted != nil
 	if byPerson {
 		e.Accepted = old.HeldBack.Accepted
 	}
-	if byPerson || old.Rows == 0 || e.Rows == 0 || old.State == ledger.Publishing || p.Reason == refresh.Replayed || p.Reason == refresh.Rebased {
+	if byPerson || old.Rows == 0 || e.Rows == 0 || old.State == ledger.Publishing && old.Shape != e.Shape || p.Reason == refresh.Replayed {
 		return nil
 	}
 	why, apps := reason(p, e)
@@ -69,6 +69,8 @@ func reason(p *Publication, e *ledger.Record) (why string, apps bool) {
 		return fmt.Sprintf("%s %s instead of %s, and the token shows no more %s", metric, now, before, strings.Join(p.Hidden, " ")), true
 	}
 	switch {
+	case p.Reason == refresh.Rebased: // numbers that mean something else
+		return "", false
 	case what != "":
 		return fmt.Sprintf("%s %s instead of %s", what, is, was), false
 	case old.Control != nil && old.Control.State == ledger.Reconciled && e.Differs() && old.Shape == e.Shape:

@@ -138,7 +138,7 @@ func (r Rules) condition(e ledger.Record, f Finality) Condition {
 // trouble is what a person should know of a partition that is there; empty: nothing.
 func (r Rules) trouble(e ledger.Record) Condition {
 	switch {
-	case e.State == ledger.Publishing: // before Start, where there are no gaps
+	case e.State == ledger.Publishing && !e.Waits(): // before Start, where there are no gaps
 		return CutOff
 	case r.Stale[e.Shape].Rebased:
 		return Mixed

@@ -93,8 +93,8 @@ const (
 	PutCut       GapReason = "interrupted put" // newer rows were on their way; which are visible isn't known
 )
 
-// Gaps gives the partitions from the rules' Start to the newest that have no record, or whose put was interrupted,
-// ascending. The reasons come from the last runs, the newest first.
+// Gaps gives the partitions from the rules' Start to the newest that have no record, or whose put was interrupted and no answer held back
+// since, ascending. The reasons come from the last runs, the newest first.
 func Gaps(now time.Time, job string, r Rules, done ledger.Records, runs []ledger.Run) []Gap {
 	var gaps []Gap
 	first, last := r.bounds(now)
@@ -102,7 +102,7 @@ func Gaps(now time.Time, job string, r Rules, done ledger.Records, runs []ledger
 	for i := first; i <= last; i++ {
 		partition := r.Period.At(i)
 		e, recorded := done[partition]
-		if recorded && e.State != ledger.Publishing {
+		if recorded && (e.State != ledger.Publishing || e.Waits()) {
 			continue
 		}
 		g := r.gap(now, partition, e, failed.of(cellName(r.Period, r.cell(i))))

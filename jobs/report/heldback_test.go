@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -23,6 +24,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/report"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // seesApps lets the job ask which apps the token shows, as the program does.
@@ -145,6 +147,95 @@ func TestSourcesOfTheScope(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A put of restated rows was cut off, and in the next night the service leaves something out. What is visible is the old rows or the
+// restated ones, and both are better vouched for: the answer is held back, until the service mends it or a person accepts it.
+func TestAfterAPutThatWasCutOff(t *testing.T) {
+	slow.Test(t)
+	for name, fault := range map[string]emulator.Fault{
+		"an app is hidden": {Every: 1, Kind: emulator.FaultHideApp}, "half is gone": {Every: 1, Kind: emulator.FaultHalve, Of: emulator.OfAny, Column: "installs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, _ := watched(t, 10)
+				defer r.close()
+				r.seesApps()
+				r.night()
+				day := civil.DateOf(time.Now()).AddDays(-1)
+				check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Metric: "installs", Factor: 1.1}))
+				sink := watch(r.sink)
+				sink.fail = func(p sinks.Part) error {
+					if p.Partition == day {
+						return errors.New("the put is cut off")
+					}
+					return nil
+				}
+				r.options.Targets = []ledger.Target{{Name: "out", Sink: sink}}
+				r.night()
+				if e := r.record(day); e.State != ledger.Publishing || e.Rows == 0 {
+					t.Fatalf("recorded %+v", e)
+				}
+				r.options.Targets = nil
+				fault.App = r.server.Apps()[0].Token
+				r.server.SetFaults([]emulator.Fault{fault})
+				res, exit := r.night()
+				if e := r.record(day); !e.Waits() || exit != jobs.ExitSome || res.Outcome.HeldBack == 0 {
+					t.Errorf("exit code %d, %+v, recorded %+v", exit, res.Outcome, e)
+				}
+				if in, err := r.inspect(r.options); err != nil || !slices.ContainsFunc(in.Problems, func(p ledger.Problem) bool {
+					return p.Condition == string(refresh.HeldBack) && strings.HasPrefix(p.Command, "accept ") && slices.ContainsFunc(p.Days, func(d ledger.ProblemDays) bool { return d.From == day })
+				}) {
+					t.Errorf("the status says %+v, %v", in.Problems, err)
+				}
+				r.server.SetFaults(nil)
+				header, rows := r.truth(day)
+				r.night()
+				sameRows(t, day, readParquet(t, r.files()[day]), header, rows)
+				if e := r.record(day); e.Waits() || e.State != ledger.Written {
+					t.Errorf("in the end recorded %+v", e)
+				}
+			})
+		})
+	}
+}
+
+// A rebaseline under a token that sees less replaces no day that had the app, until the app is back.
+func TestAppIsHiddenFromARebaseline(t *testing.T) {
+	slow.Test(t)
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := watched(t, 10)
+		defer r.close()
+		r.seesApps()
+		r.night()
+		day := civil.DateOf(time.Now()).AddDays(-5)
+		header, rows := r.truth(day)
+		r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultHideApp, App: r.server.Apps()[0].Token}})
+		r.options.Query.Currency, r.options.Rebaseline = "EUR", true
+		res, exit := r.night()
+		if res.Outcome.HeldBack != 10 || exit != jobs.ExitSome {
+			t.Errorf("exit code %d: %+v", exit, res.Outcome)
+		}
+		sameRows(t, day, readParquet(t, r.files()[day]), header, rows)
+		r.server.SetFaults(nil)
+		r.night()
+		header, rows = r.truth(day)
+		sameRows(t, day, readParquet(t, r.files()[day]), header, rows)
+	})
+}
+
+// inspect is what status says by a config.
+func (r *rig) inspect(o report.Options) (refresh.Inspection, error) {
+	client, err := adjust.New(r.client)
+	check(r.t, err)
+	o.Client, o.Ledger, o.Rebaseline = client, r.ledger, false
+	kind, err := report.New(o)
+	check(r.t, err)
+	plan, err := kind.Plan(r.t.Context(), time.Now())
+	if err != nil {
+		return refresh.Inspection{}, err
+	}
+	return plan.Inspect(r.t.Context(), ledger.Past{})
 }
 
 // accept does what the command does.
