@@ -45,10 +45,9 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 		if len(parts) == 0 {
 			continue
 		}
-		newest := parts[len(parts)-1]
-		fingerprint, columns, err := t.meaning(ctx, target, newest)
-		if err != nil { // what can't be read may be anybody's
-			return fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, newest.Key, err)
+		fingerprint, columns, err := t.strangest(ctx, target, parts, now.FingerprintID())
+		if err != nil {
+			return err
 		}
 		if fingerprint == "" {
 			continue // nothing of ours, which Publish refuses to replace
@@ -88,6 +87,29 @@ func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks
 			"now, delete them first; the next run fetches all again", t.Name(), ledger.ErrRefused, where)
 	}
 	return nil
+}
+
+// strangest gives the fingerprint and the columns of the newest part that can be read, or of the oldest one when that means something else:
+// a rebaseline goes from one end to the other, and may have stopped half way.
+func (t *Table) strangest(ctx context.Context, target ledger.Target, parts []sinks.Object, now string) (fingerprint string, columns []string, err error) {
+	newest := slices.Clone(parts)
+	slices.Reverse(newest)
+	for _, list := range [][]sinks.Object{newest, parts} {
+		for _, o := range list[:min(len(list), mostOpened)] {
+			is, has, err := t.meaning(ctx, target, o)
+			if err != nil { // what can't be read may be anybody's
+				return "", nil, fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, o.Key, err)
+			}
+			if is != "" {
+				fingerprint, columns = is, has
+				break
+			}
+		}
+		if fingerprint != now {
+			break
+		}
+	}
+	return fingerprint, columns, nil
 }
 
 // meaning gives the fingerprint and the columns of what a sink holds; none of what this program didn't write.

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +71,46 @@ func TestFilesOfAnotherLedger(t *testing.T) {
 				}
 				if warned := strings.Contains(said.String(), "didn't put there"); warned != c.warned {
 					t.Errorf("warned: %v in %s", warned, &said)
+				}
+			})
+		})
+	}
+}
+
+// One file doesn't speak for all: the newest may be cut, and a rebaseline may have come half way.
+func TestFilesOfTwoMeanings(t *testing.T) {
+	for name, spoil := range map[string]func(r *rig, paths []string){
+		"the newest is cut": func(r *rig, paths []string) {
+			check(r.t, os.Truncate(paths[2], 100))
+			r.options.Query.Currency = "EUR"
+		},
+		"half way": func(r *rig, paths []string) {
+			old, err := os.ReadFile(paths[0])
+			check(r.t, err)
+			r.options.Query.Currency, r.options.Rebaseline = "EUR", true
+			r.ok()
+			check(r.t, os.WriteFile(paths[0], old, 0o600))
+			r.options.Rebaseline = false
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
+				defer r.close()
+				r.options.Events = nil
+				r.start(3)
+				r.ok()
+				paths := slices.Sorted(maps.Values(r.files()))
+				spoil(r, paths)
+				check(t, r.ledger.Close())
+				r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://another"})
+				before, err := os.ReadFile(paths[1])
+				check(t, err)
+				if res := r.run(t.Context()); !errors.Is(errors.Join(res.Errs...), ledger.ErrRefused) {
+					t.Errorf("got %+v", res)
+				}
+				if after, err := os.ReadFile(paths[1]); err != nil || !bytes.Equal(after, before) {
+					t.Errorf("it was replaced (%v)", err)
 				}
 			})
 		})
