@@ -331,6 +331,7 @@ func TestWhatIsTooOld(t *testing.T) {
 		{"both are", refresh.Missing, "2026-03-01", 0, "fetch 2026-01-01 of installs: partitions before 2026-03-01 aren't kept"},
 		{"both were asked for", refresh.Forced, "2026-03-01", 0, "aren't kept"},
 		{"both were fetched before", refresh.Lookback, "2026-03-01", 0, ""},
+		{"both meant something else", refresh.Rebased, "2026-03-01", 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newWarehouse()

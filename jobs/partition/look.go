@@ -304,7 +304,7 @@ func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 		Oldest: t.listed(t.o.Targets[0]).table.Oldest, Because: "the table deletes them because of their age; let it keep them for longer, or begin later",
 	})
 	unfetched := func(d refresh.Due) bool {
-		return slices.Contains([]refresh.Reason{refresh.Missing, refresh.Forced, refresh.Interrupted, refresh.Unsunk, refresh.Rebased}, d.Reason)
+		return slices.Contains([]refresh.Reason{refresh.Missing, refresh.Forced, refresh.Interrupted, refresh.Unsunk}, d.Reason)
 	}
 	if len(left) == 0 && slices.ContainsFunc(old, unfetched) {
 		return w, err
