@@ -29,7 +29,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-var firstSeed = flag.Uint64("seed", 0, "the first seed of lies, and that of the simulated year")
+var firstSeed = flag.Uint64("seed", 0, "the first seed of lies and of changes, and that of the simulated year")
 
 // metricPool are the slugs that jobs are drawn from: all of the catalogue's but those of events.
 var metricPool = func() (slugs []string) {

@@ -53,15 +53,15 @@ type Sink struct {
 // application's default ones (https://cloud.google.com/docs/authentication/application-default-credentials).
 // Open calls neither BigQuery nor the bucket.
 func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
-	s, err := open(ctx, rawURL, nil)
+	s, err := OpenOver(ctx, rawURL, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open sink %s: %w", sinks.Redact(rawURL), err)
 	}
 	return s, nil
 }
 
-// open is Open over a transport of the caller's. Without one it makes one that carries credentials.
-func open(ctx context.Context, rawURL string, transport http.RoundTripper) (*Sink, error) {
+// OpenOver is Open over a transport of the caller's. Without one it makes one that carries credentials.
+func OpenOver(ctx context.Context, rawURL string, transport http.RoundTripper) (*Sink, error) {
 	t, err := parseURL(rawURL)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ const testURL = "bigquery://proj/ds?location=EU"
 
 func openOn(t *testing.T, server http.Handler, rawURL string) *Sink {
 	t.Helper()
-	s, err := open(t.Context(), rawURL, handled{server})
+	s, err := OpenOver(t.Context(), rawURL, handled{server})
 	if err != nil {
 		t.Fatal(err)
 	}

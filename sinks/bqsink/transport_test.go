@@ -69,7 +69,7 @@ func openLoggedIn(t *testing.T) (*bqtest.Server, *Sink) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := open(t.Context(), testURL, transport)
+	s, err := OpenOver(t.Context(), testURL, transport)
 	if err != nil {
 		t.Fatal(err)
 	}
