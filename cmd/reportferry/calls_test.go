@@ -3,8 +3,11 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -16,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
 // A toll stands between the program and a server with a bucket, which doesn't know of it. It counts the calls by kind, and each
@@ -26,6 +31,7 @@ type toll struct {
 
 	mu    sync.Mutex
 	calls map[string]int
+	sink  int // of calls about what lies in the sink
 }
 
 func newToll(t testing.TB, server string, takes time.Duration) *toll {
@@ -39,6 +45,9 @@ func newToll(t testing.TB, server string, takes time.Duration) *toll {
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.mu.Lock()
 		c.calls[kindOf(r)]++
+		if strings.Contains(r.URL.Path+r.URL.Query().Get("prefix"), "/out/") {
+			c.sink++
+		}
 		c.mu.Unlock()
 		time.Sleep(c.takes)
 		proxy.ServeHTTP(w, r)
@@ -71,6 +80,7 @@ func (c *toll) since() (said string, sum int) {
 		sum += c.calls[kind]
 	}
 	clear(c.calls)
+	c.sink = 0
 	return said, sum
 }
 
@@ -92,7 +102,8 @@ func bucketPlace(t testing.TB, s *service, c *toll, days int) *place {
 	return p
 }
 
-// What a first load and the nights after it cost in calls of a bucket, each of which is paid for in money and time.
+// What a first load and the nights after it cost in calls of a bucket, each of which is paid for in money and time. Where nothing is due
+// the sink itself gets one, which lists the table.
 func TestBucketCalls(t *testing.T) {
 	c := newToll(t, os.Getenv("SERVERS_S3"), 0)
 	p := bucketPlace(t, startService(t, "--apps", "3"), c, 60)
@@ -111,8 +122,11 @@ func TestBucketCalls(t *testing.T) {
 		if out, code := p.run(step.args...); code != 0 {
 			t.Fatalf("%s: exit %d\n%s", step.name, code, out)
 		}
-		took := time.Since(began).Round(10 * time.Millisecond)
+		took, asked := time.Since(began).Round(10*time.Millisecond), c.sink
 		said, sum := c.since()
+		if strings.HasPrefix(step.name, "a night where nothing is due") && asked != 1 {
+			t.Errorf("%s takes %d calls about the sink's table, want 1", step.name, asked)
+		}
 		t.Logf("%-40s %4d in %v:%s", step.name, sum, took, said)
 		if sum > step.most {
 			t.Errorf("%s takes %d calls, want %d at most", step.name, sum, step.most)
@@ -139,4 +153,81 @@ func BenchmarkFirstLoad(b *testing.B) {
 			}
 		})
 	}
+}
+
+// What a Postgres is asked in statements: one query, in a transaction of its own, tells a night what there is.
+func TestPostgresCalls(t *testing.T) {
+	server := sinktest.StartPostgres(t)
+	front := newTap(t, server.Addr)
+	w := newShelf(t, server, front.addr, startService(t, "--apps", "3"), 60, living, "")
+	w.asks(t, []int{1100, 3, 60, 3}, front.since)
+}
+
+// A tap stands between the program and a Postgres. It counts the messages by which a client has a statement done: Query and Execute
+// (https://www.postgresql.org/docs/current/protocol-message-formats.html).
+type tap struct {
+	addr string
+	mu   sync.Mutex
+	sent map[string]int
+}
+
+func newTap(t *testing.T, server string) *tap {
+	w := &tap{sent: map[string]int{}}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	w.addr = l.Addr().String()
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", server)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(client, to); _ = client.Close() }()
+			go func() { w.carry(to, bufio.NewReader(client)); _ = to.Close() }()
+		}
+	}()
+	return w
+}
+
+// carry forwards messages: the first one is without a type, and the length of each counts itself.
+func (w *tap) carry(to io.Writer, from *bufio.Reader) {
+	head := make([]byte, 5)
+	for start := 1; ; start = 0 {
+		if _, err := io.ReadFull(from, head[start:]); err != nil {
+			return
+		}
+		body := make([]byte, int(head[1])<<24|int(head[2])<<16|int(head[3])<<8|int(head[4])-4)
+		if _, err := io.ReadFull(from, body); err != nil {
+			return
+		}
+		w.mu.Lock()
+		switch text := string(body); {
+		case start == 1:
+		case head[0] == 'Q':
+			w.sent[strings.ToLower(strings.Fields(strings.Trim(text, "\x00") + " ;")[0])]++
+		case head[0] == 'E':
+			w.sent["execute"]++
+		}
+		w.mu.Unlock()
+		if _, err := to.Write(append(head[start:5:5], body...)); err != nil {
+			return
+		}
+	}
+}
+
+func (w *tap) since() (said string, sum int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, word := range slices.Sorted(maps.Keys(w.sent)) {
+		said += fmt.Sprintf(" %s %d", word, w.sent[word])
+		sum += w.sent[word]
+	}
+	clear(w.sent)
+	return said, sum
 }

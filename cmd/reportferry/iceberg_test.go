@@ -285,3 +285,20 @@ func TestIcebergKeepsTheSecret(t *testing.T) {
 		}
 	}
 }
+
+// What a catalog is asked: one load of the table tells a night what there is.
+func TestIcebergCalls(t *testing.T) {
+	server := sinktest.StartCatalog(t)
+	front := server.NewFront(t)
+	l := newLake(t, server, front.URI, startService(t, "--apps", "3"), 60, living)
+	seen := map[sinktest.CatalogCall]int{}
+	l.asks(t, []int{90, 2, 12, 2}, func() (said string, sum int) {
+		for _, call := range []sinktest.CatalogCall{sinktest.CatalogConfig, sinktest.CatalogLoad, sinktest.CatalogCreate, sinktest.CatalogCommit} {
+			n := front.Seen(call) - seen[call]
+			seen[call] += n
+			said += fmt.Sprintf(" %s %d", call, n)
+			sum += n
+		}
+		return said, sum
+	})
+}
