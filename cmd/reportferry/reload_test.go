@@ -207,7 +207,7 @@ func TestARunOutlivesItsConfig(t *testing.T) {
 			t.Errorf("%q is said %d times, want 2: %s", want, n, said)
 		}
 	}
-	if i := strings.LastIndex(said, "country_code ("); !strings.Contains(said[i:], "401") && !strings.Contains(said, "refused") {
+	if i := strings.Index(said, "country_code ("); !strings.Contains(said[i:], "401") && !strings.Contains(said, "refused") {
 		t.Errorf("the new token isn't used: %s", said)
 	}
 }
