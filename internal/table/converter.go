@@ -22,9 +22,9 @@ type Converter struct {
 	columns []Column
 	heads   []Column // the columns, and one for each source that is ignored
 	route   int
-	seed    uint64   // the hash of a row before its first cell
-	seen    keys.Set // of the keys of a partition that ends
-	key     int      // the column behind which it is the hash of the key; -1: none
+	seed    uint64       // the hash of a row before its first cell
+	seen    keys.Scratch // of the keys of a partition that ends
+	key     int          // the column behind which it is the hash of the key; -1: none
 	budget  *Budget
 	dir     string
 	hold    int

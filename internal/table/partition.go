@@ -53,7 +53,7 @@ func (c *Converter) begin(p *partition) error {
 }
 
 // part closes the partition's file and describes it.
-func (p *partition) part(columns []Column, set *keys.Set) (Part, error) {
+func (p *partition) part(columns []Column, room *keys.Scratch) (Part, error) {
 	p.file.Note("rows", strconv.FormatInt(p.digest.rows, 10))
 	size, err := p.file.Close()
 	if err != nil {
@@ -64,7 +64,7 @@ func (p *partition) part(columns []Column, set *keys.Set) (Part, error) {
 		return Part{}, err
 	}
 	part := Part{
-		Partition: p.date, Path: path, held: held, Rows: p.digest.rows, Repeated: p.keys.Repeated(set), Size: size, Hash: p.digest.String(),
+		Partition: p.date, Path: path, held: held, Rows: p.digest.rows, Repeated: p.keys.Repeated(room), Size: size, Hash: p.digest.String(),
 		Sums: map[string]string{}, Cells: map[string]int64{}, Decimals: map[string]int{}, Nulls: map[string]int64{}, Rounded: map[string]int64{},
 	}
 	for i, c := range columns {

@@ -4,82 +4,135 @@
 // Keys are known by hashes of 64 bits: of ten million rows two that differ have one hash in one of 400,000 answers.
 package keys
 
-import "slices"
+import "math/bits"
 
-// Keys are the hashes of the keys of rows, about 8 bytes a row. The zero value is ready. Many of them are sorted while they come, by their
-// first bits, so that those that are compared in the end fit a core's cache.
+// Keys are the hashes of the keys of rows, 8 bytes a row, in the order in which they come. The zero value is ready.
 type Keys struct {
-	few    []uint64
-	sorted *[sorts]pile // nil: they are in few
-}
-
-const (
-	sortBits  = 7
-	sorts     = 1 << sortBits
-	mostFew   = 1 << 14
-	leastPile = 1 << 7 // of hashes, the first piece of memory of a pile
-	mostPile  = 1 << 11
-)
-
-// A pile is the hashes that begin with the same bits.
-type pile struct {
 	full [][]uint64
 	last []uint64
-	n    int
+	rows int
 }
+
+// mostPile is how many hashes are compared at once, about.
+const (
+	pileBits = 15
+	mostPile = 1 << pileBits
+)
+
+// mostChunk is how many hashes a piece of memory holds, at most: that of few rows is small.
+const mostChunk = 1 << 9
 
 // Add adds the hashes of some rows.
 func (k *Keys) Add(hashes []uint64, rows []int32) {
-	if k.sorted == nil {
-		k.few = slices.Grow(k.few, len(rows))
-		for _, row := range rows {
-			k.few = append(k.few, hashes[row])
+	k.rows += len(rows)
+	for len(rows) > 0 {
+		at := len(k.last)
+		if at == cap(k.last) {
+			k.next(make([]uint64, 0, min(max(2*at, len(rows)), mostChunk)))
+			at = 0
 		}
-		if len(k.few) > mostFew {
-			k.sorted = new([sorts]pile)
-			for _, h := range k.few {
-				k.sorted[h>>(64-sortBits)].add(h)
-			}
-			k.few = nil
+		n := min(len(rows), cap(k.last)-at)
+		k.last = k.last[:at+n]
+		to := k.last[at:]
+		for i, row := range rows[:n] {
+			to[i] = hashes[row]
 		}
-		return
-	}
-	for _, row := range rows {
-		h := hashes[row]
-		k.sorted[h>>(64-sortBits)].add(h)
+		rows = rows[n:]
 	}
 }
 
-func (p *pile) add(h uint64) {
-	if len(p.last) == cap(p.last) {
-		p.more()
+func (k *Keys) next(chunk []uint64) {
+	if len(k.last) > 0 {
+		k.full = append(k.full, k.last)
 	}
-	p.last = append(p.last, h)
+	k.last = chunk
 }
 
-func (p *pile) more() {
-	size := leastPile
-	if p.last != nil {
-		p.full = append(p.full, p.last)
-		size = min(2*len(p.last), mostPile)
-		p.n += len(p.last)
+// Repeated counts the hashes that were there before, and empties k. Many are first put into piles by their first bits, each of which is
+// compared in a core's cache.
+func (k *Keys) Repeated(s *Scratch) (n int64) {
+	k.next(nil)
+	chunks, piles := k.full, make([]Keys, 1<<bits.Len(uint(k.rows/mostPile)))
+	*k = Keys{}
+	if len(piles) == 1 {
+		return s.repeated(chunks)
 	}
-	p.last = make([]uint64, 0, size)
-}
-
-// Repeated counts the hashes that were there before. It uses the set, which keeps its memory for others.
-func (k *Keys) Repeated(set *Set) (n int64) {
-	if k.sorted == nil {
-		set.reset(len(k.few))
-		return set.count(k.few)
+	var spare [][]uint64
+	for _, hashes := range chunks {
+		spare = append(split(piles, hashes, spare), hashes)
 	}
-	for i := range k.sorted {
-		p := &k.sorted[i]
-		set.reset(p.n + len(p.last))
-		for _, hashes := range p.full {
-			n += set.count(hashes)
-		}
-		n += set.count(p.last)
+	for _, p := range piles {
+		p.next(nil)
+		n += s.repeated(p.full)
 	}
 	return n
+}
+
+// split puts hashes into piles, whose memory is spare or new, and gives what is still spare.
+func split(piles []Keys, hashes []uint64, spare [][]uint64) [][]uint64 {
+	shift := bits.LeadingZeros64(uint64(len(piles)-1)) % 64
+	for _, h := range hashes {
+		p := &piles[h>>shift]
+		if len(p.last) == cap(p.last) {
+			if n := len(spare) - 1; n >= 0 {
+				p.next(spare[n][:0])
+				spare = spare[:n]
+			} else {
+				p.next(make([]uint64, 0, mostChunk))
+			}
+		}
+		p.last = append(p.last, h)
+	}
+	return spare
+}
+
+// Scratch is the memory in which hashes are compared. The zero value is ready, and serves many Keys, one after the other.
+type Scratch struct{ slots []uint64 }
+
+// repeated counts the hashes that were there before, and empties the pile. A turn is done with the first hash of those that share a
+// slot, and with all that equal it; the others are left to the next turn, in which other bits of theirs choose the slot.
+func (s *Scratch) repeated(pile [][]uint64) (n int64) {
+	left := 0
+	for _, hashes := range pile {
+		left += len(hashes)
+	}
+	for turn := 0; left > 0; turn += pileBits {
+		size := min(1<<bits.Len(uint(left)), mostPile)
+		if size > len(s.slots) {
+			s.slots = make([]uint64, size)
+		}
+		clear(s.slots[:size])
+		left = 0
+		for i, hashes := range pile {
+			others, again := compare(s.slots[:size], hashes, turn)
+			pile[i] = hashes[:others]
+			left += others
+			n += int64(again)
+		}
+	}
+	return n
+}
+
+// compare counts the hashes that are in their slots already, and moves those whose slots have others to the front. It has no branch
+// that a core would guess wrong. A slot with 0 is free, so that a hash of 0 is taken for 1.
+func compare(slots, hashes []uint64, turn int) (others, again int) {
+	for _, h := range hashes {
+		h = max(h, 1)
+		slot := &slots[bits.RotateLeft64(h, -turn)&uint64(len(slots)-1)]
+		was, is, same, other := *slot, *slot, 0, 0
+		if was == 0 {
+			is = h
+		}
+		if was == h {
+			same = 1
+		}
+		if is != h {
+			other = 1
+		}
+		*slot = is
+		hashes[others] = h
+		again += same
+		others += other
+	}
+	return others, again
 }
