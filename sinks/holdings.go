@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"cloud.google.com/go/civil"
 )
@@ -66,6 +67,9 @@ type Configurer interface {
 	// Configure brings the settings of a table that is there to the schema, as a put would. It asks nothing when they are known to fit. Of what
 	// a person should know it tells warn, which may be nil.
 	Configure(ctx context.Context, table string, schema *Schema, warn func(error)) error
+
+	// Oldest is the oldest partition, as Object has it, that a listed table keeps once it is configured to an expiration.
+	Oldest(ctx context.Context, table string, expiration time.Duration) (civil.Date, error)
 }
 
 // A Describer is a sink that keeps a description beside a table.

@@ -126,7 +126,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules}
 	if p.table, err = partition.Open(ctx, partition.Options{
 		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir,
-		Budget: k.o.Budget, OnEmpty: partition.GuardEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,
+		Budget: k.o.Budget, OnEmpty: partition.GuardEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log, Warehouse: &k.o.Warehouse,
 	}); err != nil {
 		return nil, err
 	}

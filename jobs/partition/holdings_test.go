@@ -396,6 +396,30 @@ func (s *fitted) Configure(_ context.Context, _ string, schema *sinks.Schema, _ 
 	return nil
 }
 
+func (s *fitted) Oldest(_ context.Context, _ string, expiration time.Duration) (civil.Date, error) {
+	return date("2026-01-09").AddDays(int(-expiration / (24 * time.Hour))), nil
+}
+
+// Somebody made the table anew, to keep its partitions for less than the config says. What the config keeps is due in the same run.
+func TestTheConfigSaysWhatIsKept(t *testing.T) {
+	for _, c := range []struct{ days, due int }{{9, 2}, {8, 1}, {7, 0}} {
+		s := &fitted{warehouse: newWarehouse()}
+		l, _ := memLedger(t)
+		for _, day := range []string{"2026-01-01", "2026-01-02"} {
+			_, err := do(t, l, "A", date(day), 5, "h", ledger.Target{Name: "wh", Sink: s})
+			check(t, err)
+		}
+		s.made, s.oldest = "anew", date("2026-01-08")
+		clear(s.rows)
+		table := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
+		table.o.Warehouse = &sinks.Schema{Expiration: time.Duration(c.days) * 24 * time.Hour}
+		changed, err := table.Look(t.Context())
+		if err != nil || len(changed) != c.due {
+			t.Errorf("%d days: %v is due, %v; want %d", c.days, changed, err, c.due)
+		}
+	}
+}
+
 // A put brings a table's settings to the config. Where nothing is put, because nothing has changed, the sink is asked to.
 func TestSettingsWithoutAPut(t *testing.T) {
 	s := &fitted{warehouse: newWarehouse()}

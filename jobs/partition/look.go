@@ -90,6 +90,11 @@ func (t *Table) list(ctx context.Context, target ledger.Target, store sinks.Hold
 		l.objects[o.Key] = o
 		l.parts[o.Partition] = true
 	}
+	if sink, ok := target.Sink.(sinks.Configurer); ok && t.o.Warehouse != nil && l.table.Oldest.IsValid() {
+		if l.table.Oldest, err = sink.Oldest(ctx, t.Name(), t.o.Warehouse.Expiration); err != nil {
+			return nil, fmt.Errorf("see what %s keeps of %s: %w", target.Name, t.Name(), err)
+		}
+	}
 	for partition, e := range entries {
 		l.seqs[partition] = e.Seq
 	}

@@ -44,6 +44,9 @@ type Options struct {
 	Again    bool         // put whatever the ledger says the sinks hold, and over what others put there
 	Log      *slog.Logger // nil: nothing is logged
 
+	// Warehouse is what the config says of the table; nil: its settings stay as they are.
+	Warehouse *sinks.Schema
+
 	beside bool // the table tells of another one, whose rows don't depend on it
 }
 

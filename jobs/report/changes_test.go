@@ -52,9 +52,10 @@ type change struct {
 	before  ledger.Records        // those of the night before
 	meant   map[civil.Date]string // their currencies
 
-	currency string // that the table has, or is turned to
-	turning  bool   // a person asks for that, because no partition has it yet
-	stop     int    // the run is stopped at that many puts; 0: it isn't
+	currency string          // that the table has, or is turned to
+	turning  bool            // a person asks for that, because no partition has it yet
+	stop     int             // the run is stopped at that many puts; 0: it isn't
+	dropped  map[number]bool // taken out by a person
 	harmed   map[civil.Date]bool
 	gone     civil.Date                // what the table deletes because of its age has come to this day
 	others   map[string]*ledger.Ledger // that fill the table as well, by currency
@@ -331,7 +332,9 @@ func (c *change) compare(o report.Options, res ledger.Result) {
 		is, e, truth := now[n], c.record(n.day), truths[currencies[n.day]][n]
 		switch {
 		case c.harmed[n.day] && (len(res.Errs) > 0 || res.Stopped || e.Waits()):
-		case is == nil && (!n.day.After(c.gone) || slices.Contains(o.Drop, n.metric)):
+		case is == nil && slices.Contains(o.Drop, n.metric):
+			c.dropped[n] = true
+		case is == nil && (!n.day.After(c.gone) || c.dropped[n] && c.harmed[n.day]): // a column that was dropped came back in older rows
 		case is == nil:
 			wrong = append(wrong, fmt.Sprintf("%s of %s is gone", n.metric, n.day))
 		case near(is, truth) || near(is, was) && c.meant[n.day] == currencies[n.day]:
@@ -351,6 +354,9 @@ func (c *change) compare(o report.Options, res ledger.Result) {
 	for n, is := range now {
 		if near(is, truths[currencies[n.day]][n]) {
 			c.right[n] = is
+		}
+		if !c.harmed[n.day] {
+			delete(c.dropped, n)
 		}
 	}
 	if len(res.Errs) == 0 && !res.Stopped {
@@ -426,7 +432,7 @@ func whatIsRight(t *testing.T, seed uint64, n *tally) {
 	r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "network", "campaign"}, slices.Clone(changeable)
 	c := &change{
 		rig: r, seed: seed, dice: dice, first: civil.DateOf(time.Now()).AddDays(-12), honest: r.client.HTTP.Transport, changed: map[string]bool{},
-		currency: "USD", harmed: map[civil.Date]bool{}, others: map[string]*ledger.Ledger{}, tally: n,
+		currency: "USD", dropped: map[number]bool{}, harmed: map[civil.Date]bool{}, others: map[string]*ledger.Ledger{}, tally: n,
 	}
 	if c.store = newFolder(t, r.out); dice.IntN(2) == 0 {
 		c.store = newWarehouse(t)

@@ -290,7 +290,7 @@ func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledge
 	p = &plan{Kind: k, now: now, rules: k.o.Rules, resolving: semaphore.NewWeighted(1), blocks: map[string]*block{}}
 	if p.table, err = partition.Open(ctx, partition.Options{
 		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir, Hold: k.o.Hold,
-		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, Guard: cmp.Or(k.o.Guard, partition.UsualGuard), Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,
+		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, Guard: cmp.Or(k.o.Guard, partition.UsualGuard), Again: k.o.Rules.IgnoreLedger, Log: k.o.Log, Warehouse: &k.o.Warehouse,
 	}); err != nil {
 		return nil, recorded, false, err
 	}

@@ -1,6 +1,7 @@
 package bqsink
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -50,14 +51,12 @@ func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMet
 	if p == nil || p.Expiration == wanted {
 		return have, nil
 	}
-	if wanted == 0 {
-		if _, err := s.locateDataset(ctx); err != nil {
-			return nil, err
-		}
-		if p.Expiration == s.where.expires {
-			tell("BigQuery deletes a partition of the table %s after %s, as is the default of its dataset; expire_days in the job's config says otherwise", name, days(p.Expiration))
-			return have, nil
-		}
+	switch usual, err := s.isUsual(ctx, p.Expiration, wanted); {
+	case err != nil:
+		return nil, err
+	case usual:
+		tell("BigQuery deletes a partition of the table %s after %s, as is the default of its dataset; expire_days in the job's config says otherwise", name, days(p.Expiration))
+		return have, nil
 	}
 	changed, filter := *p, have.RequirePartitionFilter
 	changed.Expiration, changed.RequirePartitionFilter = wanted, filter
@@ -66,6 +65,34 @@ func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMet
 		tell("the table %s keeps a partition %s from now on, as expire_days says, and not %s", name, days(wanted), days(p.Expiration))
 	}
 	return made, err
+}
+
+// isUsual tells whether an expiration is the default of the dataset, and the config says nothing else.
+func (s *Sink) isUsual(ctx context.Context, expiration, wanted time.Duration) (bool, error) {
+	if wanted != 0 {
+		return false, nil
+	}
+	_, err := s.locateDataset(ctx)
+	return err == nil && expiration == s.where.expires, err
+}
+
+// Oldest goes by the table as it was listed, and asks for the dataset's default once where the config says nothing.
+func (s *Sink) Oldest(ctx context.Context, table string, expiration time.Duration) (civil.Date, error) {
+	k := s.tables.of(sinks.Flat(table))
+	if err := k.take(ctx); err != nil {
+		return civil.Date{}, err
+	}
+	have := cmp.Or(k.table, k.listed)
+	k.give()
+	if have == nil || have.TimePartitioning == nil {
+		return civil.Date{}, nil
+	}
+	p := *have.TimePartitioning
+	usual, err := s.isUsual(ctx, p.Expiration, expiration)
+	if err == nil && !usual {
+		p.Expiration = expiration
+	}
+	return oldest(&p, time.Now()), err
 }
 
 // days says how long a partition is kept.

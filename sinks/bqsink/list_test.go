@@ -252,6 +252,30 @@ func TestDefaultsOfTheDataset(t *testing.T) {
 	}
 }
 
+// What a table keeps follows the config before the first put has changed the table, but for the default of its dataset.
+func TestWhatATableWillKeep(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		has, usual, wanted time.Duration
+		oldest             string
+	}{
+		{0, 0, 0, "0000-00-00"}, {14 * day, 0, 0, "0000-00-00"}, {14 * day, 60 * day, 0, "0000-00-00"}, {0, 60 * day, 0, "1999-11-02"}, {14 * day, 60 * day, 30 * day, "1999-12-02"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := openOn(t, newServer(t, bqtest.Options{PartitionExpiration: c.usual}), testURL)
+			p := testPart("2000-01-01", "run", "a")
+			p.Schema.Expiration = c.has
+			mustPut(t, s, p)
+			if _, err := s.List(t.Context(), "installs"); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Oldest(t.Context(), "installs", c.wanted); err != nil || got.String() != c.oldest {
+				t.Errorf("%+v: %v, %v", c, got, err)
+			}
+		})
+	}
+}
+
 // A partition goes expirationMs after its end, in UTC (https://cloud.google.com/bigquery/docs/managing-partitioned-tables#partition-expiration).
 // One that would go at once is refused, and no job is made.
 func TestAPartitionThatIsTooOld(t *testing.T) {
