@@ -169,7 +169,7 @@ func (f *folder) harm(c *change) (days []civil.Date) {
 		}
 	case 5, 6:
 		harmed = nil
-		if c.second(c.currency) {
+		if c.second(c.meaning) {
 			harmed = paths
 		}
 	case 7:
