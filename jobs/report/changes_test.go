@@ -36,9 +36,9 @@ type number struct {
 	metric string
 }
 
-// A change is a drawn history of a table: a person changes the config (metrics, filter, currency, zone, names), the token's user loses and regains an app, and the service
-// answers with less than there is, between honest restatements. People delete, cut and restore what a store holds, fill it from a second
-// ledger, lay it out anew, and stop a rebaseline half way.
+// A change is a drawn history of a table: a person changes the config (metrics, filter, currency, zone, names), the token's user loses and
+// regains an app, and the service answers with less than there is, between honest restatements. People delete, cut and restore what a store
+// holds, fill it from a second ledger, lay it out anew, and stop a rebaseline half way.
 type change struct {
 	*rig
 	store   store
