@@ -26,8 +26,8 @@ const leastFile = 12
 // Found compares what Look has found in the sinks with what the ledger has put there. Other parts are those of another ledger, which
 // fills the table as well, or this one was lost, or somebody has restored them. Numbers of the same meaning are fetched again and
 // replaced, and each run warns. Others are refused, because readers would find both side by side. With replace set, a person has
-// asked for all to be replaced, so that only partitions of another length are refused, which would stay beside the new ones. Of files
-// under other keys see layout.
+// asked for all to be replaced, so that the run warns, and only partitions of another length are refused, which would stay beside the new
+// ones. Of files under other keys see layout.
 func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error {
 	for _, target := range t.o.Targets {
 		if parts, beside := t.others(target); len(parts)+len(beside) == 0 {
@@ -155,14 +155,19 @@ func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns
 		parts, unneeded = "files", "If the files aren't needed, delete them"
 	}
 	where := fmt.Sprintf("%s already holds %s of this table (%d) that this ledger didn't put there", target.Name, parts, n)
+	const turns = "If another config fills this table too, the two take turns for ever: give one of the two jobs another table"
 	switch {
 	case fingerprint == now.FingerprintID():
-		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces them, as it does what somebody has restored. "+
-			"If another config fills this table too, the two take turns for ever: give one of the two jobs another table", "job", t.o.Job)
+		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces them, as it does what somebody has restored. "+turns,
+			"job", t.o.Job)
 		return nil
 	case replace:
 		was := ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: periodOf(columns, now)}}
-		return ledger.CheckRebaseline(t.Name(), was, now)
+		if err := ledger.CheckRebaseline(t.Name(), was, now); err != nil {
+			return err
+		}
+		t.o.Log.Warn(where+". Their numbers mean something else, and this run replaces them, as it was asked to. "+turns, "job", t.o.Job)
+		return nil
 	}
 	return fmt.Errorf("table %s: %w, because %s. Their numbers mean something else: theirs are the columns %s, "+
 		"or another account, currency, zone or filter. If another config fills this table, give this job another table. "+

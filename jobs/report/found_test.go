@@ -45,8 +45,8 @@ func TestFilesOfAnotherLedger(t *testing.T) {
 		"the currency":      {change: func(o *report.Options) { o.Query.Currency = "EUR" }, refused: "currency"},
 		"the account":       {change: func(o *report.Options) { o.Account = "other" }, refused: "run --rebaseline"},
 		"weeks":             {change: week, refused: "give this job another table"},
-		"rebaseline":        {change: func(o *report.Options) { o.Query.Currency, o.Rebaseline = "EUR", true }},
-		"force":             {change: func(o *report.Options) { o.Query.Currency, o.Rules.IgnoreLedger = "EUR", true }},
+		"rebaseline":        {change: func(o *report.Options) { o.Query.Currency, o.Rebaseline = "EUR", true }, warned: true},
+		"force":             {change: func(o *report.Options) { o.Query.Currency, o.Rules.IgnoreLedger = "EUR", true }, warned: true},
 		"weeks, rebaseline": {change: func(o *report.Options) { week(o); o.Rebaseline = true }, refused: "old ones would stay beside the new"},
 	} {
 		t.Run(name, func(t *testing.T) {
