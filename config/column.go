@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -64,31 +65,29 @@ func didYouMeanDimension(name string) string {
 func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.Node) {
 	lines, spelled := map[string]int{}, map[string]bool{}
 	// Names are compared without case, because BigQuery and most readers do so.
-	add := func(name, key string, n strict.Node) {
+	add := func(slug, name, key string, n strict.Node, way string) {
 		line, taken := lines[catalog.Fold(name)]
-		switch {
+		switch first, _, semicolon := strings.Cut(slug, ";"); {
+		case strings.Contains(slug, ",") || semicolon && known(first):
+			d.Fail(n, "%s: each name is an element of its own, as in [installs, cost], got %q; the service can't be asked for a slug that has a comma", key, slug)
 		case catalog.SameWord(name, catalog.PartitionKey):
 			d.Fail(n, "%s: a column can't be named %s, which is the partition's own key", key, name)
 		case !columnForm.MatchString(name):
-			if strings.ContainsAny(name, ",;") {
-				d.Fail(n, "%s: each name is an element of its own, as in [installs, cost], got %q", key, name)
-				break
-			}
-			search := "; the command reportferry fields lists what the service has"
-			if slug, metric, is := ofEvent(name); is && key == "metrics" {
-				search = fmt.Sprintf("; a metric of an event with such a slug stands under events: {slug: %q, metrics: [%s]}", slug, metric)
-			}
-			d.Fail(n, "%s: want a column name of letters, digits and underscores, got %q%s", key, name, search)
+			d.Fail(n, "%s: want a column name of letters, digits and underscores, got %q; the command reportferry fields lists what the service has", key, name)
 		case taken:
-			d.Fail(n, "%s: column %s already stands on line %d", key, name, line)
+			d.Fail(n, "%s: column %s already stands on line %d%s", key, name, line, way)
 		}
 		lines[catalog.Fold(name)], spelled[name] = strict.Line(n), true
 	}
 	for _, c := range p.dimensions {
-		add(c.Text, "dimensions", c.Node)
+		add(c.Text, c.Text, "dimensions", c.Node, "")
 	}
 	for _, c := range p.metrics {
-		add(c.Text, "metrics", c.Node)
+		name, way := catalog.ColumnName(c.Text), ""
+		if slug, metric, is := ofEvent(c.Text); is {
+			way = fmt.Sprintf("; a name of its own is set under events: {slug: %s, metrics: [%s], as: another_name}", strconv.Quote(slug), metric)
+		}
+		add(c.Text, name, "metrics", c.Node, way)
 	}
 	open := false // whether the service's answer will name columns that the file doesn't
 	for i, e := range r.Events {
@@ -97,12 +96,7 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 			continue
 		}
 		for _, m := range e.Metrics {
-			name, ok := e.column(m)
-			if !ok {
-				d.Fail(p.events[i], "events: the slug %q can't be in the name of a column, which has letters from a to z, digits and underscores; as: gives its columns a name", e.Slug)
-				break
-			}
-			add(name, "events", p.events[i])
+			add("", e.column(m), "events", p.events[i], "; as: gives an event's columns another name")
 		}
 	}
 	for _, name := range r.Drop {
@@ -121,6 +115,13 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 			d.Fail(t.Node, "types: the job has no column %q%s", t.Text, strict.DidYouMean(t.Text, slices.Sorted(maps.Keys(lines))))
 		}
 	}
+}
+
+// known tells whether the catalogue has a dimension or a metric of this name.
+func known(name string) bool {
+	_, dimension := catalog.Dimension(name)
+	_, metric := catalog.Metric(name)
+	return dimension || metric
 }
 
 // ofEvent splits the name of an event's metric.

@@ -249,7 +249,7 @@ func TestColumn(t *testing.T) {
 	for _, c := range []struct {
 		as, metric, want string
 	}{{"", "events", "buy_events"}, {"", "self", "buy"}, {"p", "revenue", "p_revenue"}, {"p", "self", "p"}} {
-		if got, _ := (EventSelector{Slug: "buy", As: c.as}).column(c.metric); got != c.want {
+		if got := (EventSelector{Slug: "buy", As: c.as}).column(c.metric); got != c.want {
 			t.Errorf("as %q, metric %q: %s, want %s", c.as, c.metric, got, c.want)
 		}
 	}

@@ -53,7 +53,7 @@ func filter(d *strict.Decoder, e strict.Entry, p *parts) ([]string, bool) {
 		return []string{s}, ok
 	case isDimension:
 		d.Fail(e.KeyNode, "filters: %s: want a dimension's operator behind the name, as in %s__in: [...]; there are %s", e.Key, subject, forDimensions)
-	case compares && columnForm.MatchString(subject):
+	case compares && !isDimension && subject != "":
 		p.filtered = append(p.filtered, strict.Item{Text: subject, Node: e.KeyNode})
 		if v, ok := strict.Number.Read(d, e.Value, e.Key); ok {
 			return []string{strconv.FormatFloat(v, 'f', -1, 64)}, true
@@ -84,7 +84,7 @@ func filtersSchema() *jsonschema.Schema {
 		PatternProperties: map[string]*jsonschema.Schema{
 			key(anyName, listOperators):                              strict.TextsOf(value).Schema(),
 			key(anyName, textOperators):                              strict.Word.Schema(),
-			key(anyName, metricOperators):                            strict.Number.Schema(),
+			key(".+", metricOperators):                               strict.Number.Schema(),
 			key(alternatives(catalog.Dimensions()), metricOperators): jsonschema.FalseSchema,
 			key(alternatives(dates), dimensionOperators):             jsonschema.FalseSchema,
 		},

@@ -134,9 +134,11 @@ func metricFields(r *Report, p *parts) []placed {
 	}
 	for i, e := range r.Events {
 		for _, suffix := range e.Metrics {
-			if f, known := catalog.EventMetric(suffix); known {
-				fields = append(fields, placed{f, p.events[i]})
+			f, known := catalog.EventMetric(suffix)
+			if !known {
+				f = catalog.Described(suffix, "", "")
 			}
+			fields = append(fields, placed{f, p.events[i]})
 		}
 	}
 	return fields

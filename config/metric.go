@@ -10,12 +10,12 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// metric is any name of a column. An editor completes the names that the catalogue spells out.
+// metric is any slug. An editor completes those that the catalogue spells out.
 var metric = strict.Shape[string]{
 	Read: strict.Text.Read,
 	Schema: func() *jsonschema.Schema {
 		known := slices.DeleteFunc(catalog.Metrics(), func(slug string) bool { return strings.Contains(slug, "{") })
-		return &jsonschema.Schema{Type: "string", AnyOf: []*jsonschema.Schema{strict.OneOf(known...).Schema(), {Pattern: columnForm.String()}}}
+		return &jsonschema.Schema{Type: "string", AnyOf: []*jsonschema.Schema{strict.OneOf(known...).Schema(), {Pattern: "^[^,]+$"}}}
 	},
 }
 
@@ -23,18 +23,19 @@ var metric = strict.Shape[string]{
 // an unknown one is asked for, under a type that holds whatever number comes.
 func checkMetrics(d *strict.Decoder, r *Report, p *parts) {
 	for _, m := range p.metrics {
+		column := catalog.ColumnName(m.Text)
 		_, known := catalog.Metric(m.Text)
 		guess, guessed := catalog.Guess(m.Text)
 		_, dimension := catalog.Dimension(m.Text)
-		declared := slices.ContainsFunc(p.types, func(t strict.Item) bool { return t.Text == m.Text })
+		declared := slices.ContainsFunc(p.types, func(t strict.Item) bool { return t.Text == column })
 		switch {
 		case dimension:
 			d.Fail(m.Node, "metrics: %s is a dimension; it belongs under dimensions", m.Text)
 		case known || declared:
 		case guessed:
-			r.Types[m.Text] = guess.Type
+			r.Types[column] = guess.Type
 		default:
-			r.Types[m.Text] = catalog.Double
+			r.Types[column] = catalog.Double
 			days, _ := catalog.Described(m.Text, "", "").FinalAfter("")
 			d.Warn(m.Node, "metrics: the catalogue doesn't know %s%s the service is asked for it, its column is DOUBLE and counts "+
 				"as final %d days after the period; types: sets another type and ends this warning", m.Text, otherwise(didYouMeanMetric(m.Text)), days)
@@ -72,6 +73,12 @@ func didYouMeanMetric(name string) string {
 		turned := strings.TrimPrefix(name, m[0]) + "_" + m[1]
 		if _, ok := catalog.Metric(turned); ok {
 			return "; did you mean " + turned + "?"
+		}
+	}
+	for _, slug := range catalog.Metrics() {
+		f, _ := catalog.Line(slug)
+		if label, _, _ := strings.Cut(f.Description, " = "); catalog.SameWord(label, name) && slug != name { // what the dashboard calls it
+			return "; did you mean " + slug + "?"
 		}
 	}
 	names := slugs(name, trailingPeriod, func(slug string) (string, bool) { return slug, !strings.HasPrefix(slug, eventPrefix) })

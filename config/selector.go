@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -23,16 +24,13 @@ type EventSelector struct {
 	As      string   // stands for the slug in the names of columns; empty: the slug
 }
 
-// column is the name of the column that holds one metric of the selected event. It is false for a slug that can't be in one.
-func (s EventSelector) column(metric string) (string, bool) {
-	slug, ok := s.As, true
-	if slug == "" {
-		slug, ok = catalog.ColumnName(s.Slug)
-	}
+// column is the name of the column that holds one metric of the selected event.
+func (s EventSelector) column(metric string) string {
+	slug := cmp.Or(s.As, catalog.ColumnName(s.Slug))
 	if metric == "self" {
-		return slug, ok
+		return slug
 	}
-	return slug + "_" + metric, ok
+	return slug + "_" + metric
 }
 
 // selectors is a list of selectors. The places of its elements go to p.events.
@@ -89,13 +87,17 @@ func checkSelector(d *strict.Decoder, e *EventSelector, n strict.Node, at map[st
 	}
 }
 
-// eventMetric is refused when it is unknown, unlike a whole metric: the catalogue has every ending of events' metrics, so a new
-// one is a slip.
+// eventMetric is asked for when the catalogue doesn't know it, as a whole metric is: the service has new endings before any list of them.
 var eventMetric = strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 	_, known := catalog.EventMetric(s)
-	if !known && s != "self" {
-		d.Fail(n, "%s: an event has no metric %q%s; want what follows the event's slug, such as events, revenue or "+
-			"d7_revenue_cohort, or self for the slug alone", key, s, didYouMeanEventMetric(s))
+	switch {
+	case known || s == "self":
+	case !columnForm.MatchString("_" + s):
+		d.Fail(n, "%s: want what follows the event's slug, such as events, revenue or d7_revenue_cohort, or self for the slug alone, got %q", key, s)
+		return false
+	default:
+		d.Warn(n, "%s: the catalogue doesn't know a metric %s of events%s the service is asked for it, and its column is DOUBLE; "+
+			"types: sets another type", key, s, otherwise(didYouMeanEventMetric(s)))
 	}
-	return known || s == "self"
+	return true
 })

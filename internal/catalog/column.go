@@ -1,8 +1,11 @@
 package catalog
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/reportferry/reportferry/internal/lazy"
 )
@@ -11,24 +14,42 @@ import (
 // it, so no column may have the name.
 const PartitionKey = "dt"
 
-// signs is a run of what isn't a letter, a digit or an underscore, with the underscores on both sides of it.
-var signs = lazy.Regexp(`_*[^A-Za-z0-9_]+[^A-Za-z0-9]*`)
+var (
+	plainName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	// signs is a run of what isn't a letter, a digit or an underscore, with the underscores on both sides of it.
+	signs = lazy.Regexp(`_*[^A-Za-z0-9_]+[^A-Za-z0-9]*`)
+)
 
-// ColumnName gives the name for the columns of an event, which Parquet readers and warehouses take without quoting: its slug, with an
-// underscore in the place of blanks and other signs. It is false for a slug that has letters of another alphabet, or no letter and
-// no digit, and so needs a name that a person gives.
-func ColumnName(slug string) (name string, ok bool) {
-	for _, r := range slug {
-		if r > unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)) {
-			return "", false
-		}
+// ColumnName gives the name for the columns of an event or of a metric, which Parquet readers and warehouses take without quoting: its
+// slug, with an underscore in the place of blanks and other signs, Latin letters without their accents, and the code points of other
+// letters in hexadecimal digits, as in u43f. Two slugs may get one name. Only that of an empty slug is empty.
+func ColumnName(slug string) string {
+	if slug == "" || plainName().MatchString(slug) {
+		return slug
 	}
-	name = slug
-	if signs().MatchString(slug) {
-		name = strings.Trim(signs().ReplaceAllString(slug, "_"), "_")
+	if _, event, ok := patterns().match(slug, true, nil); ok { // the metric of an event begins as the event's columns do
+		return ColumnName(event) + slug[len(event):]
 	}
-	if name != "" && name[0] >= '0' && name[0] <= '9' {
+	name := strings.Trim(signs().ReplaceAllString(coded(slug, false), "_"), "_")
+	if name == "" {
+		name = coded(slug, true)
+	}
+	if name[0] >= '0' && name[0] <= '9' {
 		name = "_" + name
 	}
-	return name, strings.Trim(name, "_") != ""
+	return name
+}
+
+// coded writes the code points of letters beyond ASCII, or of everything, and leaves accents out.
+func coded(slug string, all bool) string {
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(slug) {
+		switch letter := r > unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)); {
+		case all || letter && (r < 0x300 || r > 0x36f):
+			fmt.Fprintf(&b, "u%x", r)
+		case !letter:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

@@ -72,14 +72,15 @@ func configColumns(o Options) ([]column, error) {
 		if !known {
 			f, known = catalog.Guess(slug)
 		}
-		typ, declared := o.Types[slug]
+		name := catalog.ColumnName(slug)
+		typ, declared := o.Types[name]
 		if !known && !declared {
 			return nil, fmt.Errorf("unknown metric %q: declare its type under `types`", slug)
 		}
 		if !declared {
 			typ = f.Type
 		}
-		cols = append(cols, column{Column: table.Column{Name: slug, Source: slug, Type: typ, Additive: o.summable(f, typ)}, everywhere: f.Additive == catalog.Everywhere})
+		cols = append(cols, column{Column: table.Column{Name: name, Source: slug, Type: typ, Additive: o.summable(f, typ)}, everywhere: f.Additive == catalog.Everywhere})
 	}
 	return cols, nil
 }
@@ -106,6 +107,9 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	recorded, known, err := p.table.LastShape(ctx)
 	if err != nil {
 		return nil, err
+	}
+	for _, c := range cols {
+		p.o.sayName("metrics", c, recorded)
 	}
 	if len(p.o.Events) > 0 {
 		events, err := eventColumns(ctx, p.o, slugs, recorded)

@@ -99,6 +99,9 @@ func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded ledger.S
 		return nil, err
 	}
 	cols = ceded(cols)
+	if !slices.ContainsFunc(cols, func(c column) bool { return !c.Dimension }) {
+		return nil, fmt.Errorf("%w: no metric is left to ask for", ledger.ErrRefused)
+	}
 	if err := o.fits(cols); err != nil {
 		return nil, fmt.Errorf("%w: %w", ledger.ErrRefused, err)
 	}
@@ -145,29 +148,26 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 	return append(cols, gone...), nil
 }
 
-// columnsOf are the columns of these events. A glob or a section leaves an event out that has no name for columns, and says so, unless another
-// selector chooses it.
+// columnsOf are the columns of these events. An event whose slug has a comma can't be asked for, because the service takes that for the end of a
+// name: it is left out and said.
 func (s Selector) columnsOf(o Options, found []adjust.Event, recorded ledger.Shape) ([]column, error) {
 	var cols []column
 	for _, e := range found {
-		if why := s.unnamed(e.ID, recorded); why != "" && !s.many() {
-			return nil, fmt.Errorf("%s: %w, because the slug %q %s", s, ledger.ErrRefused, e.ID, why)
-		} else if why != "" {
-			alone := func(other Selector) bool { return !other.many() && other.match(e) }
-			if !slices.ContainsFunc(o.Events, alone) && o.Log != nil {
-				o.Log.Warn(fmt.Sprintf("%s: an event is left out, because its slug %q %s", s, e.ID, why), "job", o.Job)
-			}
+		if strings.Contains(e.ID, ",") {
+			o.warn("%s: an event is left out, because its slug %q has a comma, which the service takes for the end of a name, so that it can't be asked for", s, e.ID)
 			continue
 		}
 		for _, metric := range s.Metrics {
 			c := column{Column: table.Column{Name: s.column(e.ID, metric), Source: slugOf(e.ID, metric)}, event: s.String(), many: s.many()}
-			switch known := slices.ContainsFunc(recorded.Columns, func(was ledger.Column) bool { return was.Name == c.Name }); {
-			case s.had(c.Source, recorded):
+			if s.had(c.Source, recorded) {
 				c.Name = c.Source
-			case s.As == "" && c.Name != c.Source && !known && o.Log != nil:
-				o.Log.Warn(fmt.Sprintf("%s: the column of %q is named %s", s, c.Source, c.Name), "job", o.Job)
+			} else if s.As == "" {
+				o.sayName(s.String(), c, recorded)
 			}
 			f, known := catalog.EventMetric(metric)
+			if !known && metric != self {
+				f, known = catalog.Described(metric, "", ""), true
+			}
 			typ, declared := o.Types[c.Name]
 			if !known && !declared {
 				if f.Type, known = catalog.ForFormatting(e.Formatting); !known {
@@ -186,6 +186,19 @@ func (s Selector) columnsOf(o Options, found []adjust.Event, recorded ledger.Sha
 		}
 	}
 	return cols, nil
+}
+
+// sayName says which name the column of a slug with signs has, when the table gets it.
+func (o Options) sayName(by string, c column, recorded ledger.Shape) {
+	if c.Name != c.Source && !slices.ContainsFunc(recorded.Columns, func(was ledger.Column) bool { return was.Name == c.Name }) {
+		o.warn("%s: the column of %q is named %s", by, c.Source, c.Name)
+	}
+}
+
+func (o Options) warn(format string, args ...any) {
+	if o.Log != nil {
+		o.Log.Warn(fmt.Sprintf(format, args...), "job", o.Job)
+	}
 }
 
 // vanished are the columns that this selector gave when the table was last written and gives no more, as columns of
@@ -245,7 +258,7 @@ func (s Selector) gave(was ledger.Column, metric string) bool {
 func (s Selector) column(slug, metric string) string {
 	name := s.As
 	if name == "" {
-		name, _ = catalog.ColumnName(slug)
+		name = catalog.ColumnName(slug)
 	}
 	return slugOf(name, metric)
 }
@@ -253,19 +266,6 @@ func (s Selector) column(slug, metric string) string {
 // had tells whether the table has a column under the service's own name, signs and all, as earlier versions made them.
 func (s Selector) had(source string, recorded ledger.Shape) bool {
 	return s.As == "" && slices.ContainsFunc(recorded.Columns, func(was ledger.Column) bool { return was.Event == s.String() && was.Name == source })
-}
-
-// unnamed says why an event can't have columns; empty: it can.
-func (s Selector) unnamed(slug string, recorded ledger.Shape) string {
-	_, named := catalog.ColumnName(slug)
-	had := slices.ContainsFunc(s.Metrics, func(metric string) bool { return s.had(slugOf(slug, metric), recorded) })
-	switch {
-	case strings.Contains(slug, ","):
-		return "has a comma, which the service takes for the end of a name, so that it can't be asked for"
-	case !named && !had && s.As == "":
-		return "can't be in the name of a column; choose it by slug, with as: for a name of its own"
-	}
-	return ""
 }
 
 func slugOf(slug, metric string) string {

@@ -192,8 +192,12 @@ func appendJSON(b []byte, text string) []byte {
 
 // writeParquet converts the answer as a job would, with the types that a job's table would have.
 func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
+	columns := a.columns()
+	for i, c := range columns { // as a job's table names them
+		columns[i].Name = catalog.ColumnName(c.Name)
+	}
 	conv, err := table.New(table.Options{
-		Columns: a.columns(), Route: table.NoRoute, Partitions: []civil.Date{sinks.Whole}, Dir: a.dir,
+		Columns: columns, Route: table.NoRoute, Partitions: []civil.Date{sinks.Whole}, Dir: a.dir,
 	})
 	if err != nil {
 		return err
