@@ -61,6 +61,9 @@ func New(o Options) (*Server, error) {
 	if s.read, err = reading.New(o.Readings...); err != nil {
 		return nil, fmt.Errorf("new emulator: %w", err)
 	}
+	if s.read.Is(reading.EventSlugs, "names") {
+		s.world.NameSlugs()
+	}
 	s.closing, s.end = context.WithCancel(context.Background())
 	s.callers.set(o)
 	if err := s.script.Set(o.Faults); err != nil {

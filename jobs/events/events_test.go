@@ -50,9 +50,9 @@ type rig struct {
 	runs    []ledger.Run // the newest first
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T, readings ...string) *rig {
 	t.Helper()
-	server, err := emulator.New(emutest.With(emulator.Options{Seed: 3, Apps: 4, Rate: -1}))
+	server, err := emulator.New(emutest.With(emulator.Options{Seed: 3, Apps: 4, Rate: -1, Readings: readings}))
 	check(t, err)
 	out := t.TempDir()
 	sink, err := blobsink.Open(t.Context(), "file://"+out)

@@ -26,7 +26,7 @@ func (r *rig) changes() (texts []string) {
 // happened, also when a night failed meanwhile.
 func TestChangedSlugsAreNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := newRig(t, "event-slugs=underscores")
 		defer r.close()
 		r.options.Rules.IgnoreSchedule = true
 		for day, change := range []func() error{

@@ -100,7 +100,7 @@ func (e *Edit) copy() *Account {
 
 // clone copies what addApp, rename, addEvent and RenameEvent change.
 func (a *Account) clone() *Account {
-	out := &Account{Apps: slices.Clone(a.Apps), MadeUp: a.MadeUp, Catalog: Catalog{slices.Clone(a.Catalog.Records), maps.Clone(a.Catalog.Index), a.Catalog.rates}}
+	out := &Account{Apps: slices.Clone(a.Apps), MadeUp: a.MadeUp, Catalog: Catalog{slices.Clone(a.Catalog.Records), maps.Clone(a.Catalog.Index), a.Catalog.named, a.Catalog.rates}}
 	for i := range out.Apps {
 		out.Apps[i].Events = slices.Clip(out.Apps[i].Events)
 	}
@@ -168,7 +168,7 @@ func (a *Account) addEvent(seed int64, i int, event AppEvent) eventRate {
 // tokens and numbers stay. With an empty name the event is archived: it is listed no more. A kept file forgets both.
 func (e *Edit) RenameEvent(slug, name string) error {
 	old, known := e.account.Catalog.Index[slug]
-	next := slugOf(name, "")
+	next := e.account.Catalog.slugOf(name, "")
 	if _, taken := e.account.Catalog.Index[next]; !known || taken {
 		return fmt.Errorf("rename event %s to %q: no such event, or %s is there already", slug, name, next)
 	}
@@ -195,7 +195,7 @@ func (e *Edit) RenameEvent(slug, name string) error {
 
 // slugFor is the slug of an event that is to be added. A name without a slug of its own has that of its first token.
 func (c *Catalog) slugFor(event AppEvent) string {
-	slug := slugOf(event.Name, event.Token)
+	slug := c.slugOf(event.Name, event.Token)
 	if strings.HasPrefix(slug, "event_") {
 		for _, r := range c.Records {
 			if r.Name == event.Name {

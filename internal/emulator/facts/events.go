@@ -58,14 +58,16 @@ type Event struct {
 type Catalog struct {
 	Records []Event        // with mappings
 	Index   map[string]int // numbers in app_events, by slug
+	named   bool           // slugs are names in small letters
 	rates   []eventRate
 }
 
 // eventRate is how often one app's users trigger an event, and what it brings.
 type eventRate struct{ app, event, rate, price int }
 
-func makeEventCatalog(seed int64, apps []App) Catalog {
-	c := Catalog{Index: map[string]int{}}
+// fill makes the events of the seed's apps.
+func (c *Catalog) fill(seed int64, apps []App) {
+	c.Index = map[string]int{}
 	type owner struct {
 		def  int
 		apps []int
@@ -95,7 +97,7 @@ func makeEventCatalog(seed int64, apps []App) Catalog {
 			rec.Tokens = append(rec.Tokens, tokens...)
 			rec.Mapping[apps[i].Token] = tokens
 		}
-		rec.ID = slugOf(def.name, rec.Tokens[0])
+		rec.ID = c.slugOf(def.name, rec.Tokens[0])
 		for _, i := range o.apps {
 			apps[i].Events = append(apps[i].Events, AppEvent{Name: def.name, Slug: rec.ID, Token: rec.Mapping[apps[i].Token][0]})
 			r := NewRandom(seed, 5, i, o.def)
@@ -105,7 +107,6 @@ func makeEventCatalog(seed int64, apps []App) Catalog {
 		c.Index[rec.ID] = o.def
 	}
 	slices.SortFunc(c.Records, func(a, b Event) int { return compareID(a, b.ID) })
-	return c
 }
 
 // newEvent is an event that no app has yet.
@@ -122,7 +123,10 @@ func newEvent(def eventDef, slug string) Event {
 func compareID(e Event, slug string) int { return strings.Compare(e.ID, slug) }
 
 // slugOf is the slug of an event name; token names an event whose name has no letter or digit that a slug may hold.
-func slugOf(name, token string) string {
+func (c *Catalog) slugOf(name, token string) string {
+	if c.named {
+		return strings.ToLower(strings.Join(strings.Fields(name), " "))
+	}
 	plain := false
 	slug := strings.Map(func(c rune) rune {
 		if c >= 'A' && c <= 'Z' {

@@ -59,10 +59,17 @@ type making struct {
 // New makes the apps and events of a seed. Its data begins on firstDay.
 func New(seed int64, apps, firstDay int) *World {
 	w := &World{Seed: seed, FirstDay: firstDay, made: map[appDay]*making{}}
-	a := &Account{Apps: makeApps(seed, apps), MadeUp: apps}
-	a.Catalog = makeEventCatalog(seed, a.Apps)
-	w.account.Store(a)
+	w.populate(apps, Catalog{})
 	return w
+}
+
+// NameSlugs makes the events anew, with their names in small letters as their slugs. It is for a world that isn't open yet.
+func (w *World) NameSlugs() { w.populate(w.Account().MadeUp, Catalog{named: true}) }
+
+func (w *World) populate(apps int, events Catalog) {
+	a := &Account{Apps: makeApps(w.Seed, apps), MadeUp: apps, Catalog: events}
+	a.Catalog.fill(w.Seed, a.Apps)
+	w.account.Store(a)
 }
 
 // Account is the apps and events of now.

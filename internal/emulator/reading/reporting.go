@@ -17,6 +17,7 @@ const (
 	EventsEmpty       = "events-empty"
 	EventsForm        = "events-form"
 	EventsUnderApps   = "events-under-apps"
+	EventSlugs        = "event-slugs"
 )
 
 const (
@@ -96,6 +97,10 @@ var reporting = []Topic{
 		{"absent", "leaves out the texts of an event that say nothing"},
 		{"more", "has further fields"},
 		{"object", `answers {"events": [...]}`},
+	}},
+	{EventSlugs, "the event slug", []Reading{
+		{"underscores", "makes an event's slug of its name, with an underscore for each sign"},
+		{"names", "takes an event's name in small letters as its slug, blanks, commas and all"},
 	}},
 	{EventsUnderApps, "only events of the listed apps", []Reading{
 		{"narrowed", "names only the listed apps and their tokens in an event"},
