@@ -91,7 +91,7 @@ func TestAddedMetric(t *testing.T) {
 	s.says("run", 0, "written 12")
 	s.says("run", 0, "all is up to date")
 	change(t, "metrics: [installs, cost]", "metrics: [installs, cost, clicks]")()
-	s.says("plan", 0, "12 partitions", "7 lacking columns")
+	s.says("plan", 0, "12 partitions", "7 for an added column")
 	s.says("status", 0, "12 partitions lack clicks", "the next run")
 	s.says("gaps", 0, "12 partitions lack clicks")
 	s.says("run", 0, "written 12", "!lack")
@@ -106,7 +106,7 @@ func TestAddedEvent(t *testing.T) {
 	s := newShell(t, campaignsJob)
 	s.says("run", 0, "written 12")
 	change(t, "cost]\n", "cost]\n    events: [{name: Purchase, metrics: [events, revenue], as: purchase}, {glob: 'level*', metrics: [events]}]\n")()
-	s.says("plan", 0, "12 partitions", "7 lacking columns")
+	s.says("plan", 0, "12 partitions", "7 for an added column")
 	s.says("run", 0, "written 12")
 	s.says("run", 0, "all is up to date")
 	change(t, "metrics: [events, revenue]", "metrics: [events, revenue, d7_revenue_cohort]")()
@@ -239,6 +239,8 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 			"1 partition lacks clicks, cost, revenue and 2 more\n    to fetch them: backfill job --missing-columns"},
 		{"columns that were found meanwhile", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Written: 1}, Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 2, Columns: []string{"a"}}}},
 			true, 0, left, "2 partitions lack a\n    the next run fetches them; to do it now: backfill job --missing-columns"},
+		{"a column that is misspelt", ledger.Result{Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 2, Columns: []string{"cost", "instals"}}}}, true, 0, left,
+			"the catalogue doesn't know instals; did you mean installs?\n    if the service has it, 2 partitions get it by:\n      backfill job --missing-columns"},
 		{"rows that were kept", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Kept: 1}, Rest: ledger.Rest{Kept: 1}}, true, 0, left, "1 partition with older rows"},
 		{"rows that were kept earlier", ledger.Result{Rest: ledger.Rest{Kept: 1}}, true, 0, "when each was fetched: history job", "nothing was due"},
 		{"days that nobody can fetch any more", ledger.Result{Rest: ledger.Rest{Lost: 2}}, true, 0, "the service has no past of it", "nothing was due"},

@@ -228,7 +228,7 @@ func reasons(due []refresh.Due) []string {
 		case refresh.Dropped:
 			words = "with columns to drop"
 		case refresh.NewColumns:
-			words = "lacking columns"
+			words = "for an added column"
 		case refresh.Drifted:
 			words = "moved though final"
 		case refresh.Horizon:

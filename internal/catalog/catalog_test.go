@@ -273,11 +273,22 @@ func TestDimension(t *testing.T) {
 // No suggestion is the refused name itself.
 func TestSuggestion(t *testing.T) {
 	for slug, want := range map[string]string{
-		"daus": "it is known here and refused by this account, whose plan may lack it", "retained_users_d7": "it is known here and refused by this account, whose plan may lack it",
+		"daus": "it is known here, refused by this account: the plan may lack it", "retained_users_d7": "it is known here, refused by this account: the plan may lack it",
 		"instals": "did you mean installs?", "retention_d7": "did you mean retention_rate_d7?", "zzzzzzzz": "", "": "",
 	} {
 		if got := Suggestion(slug); got != want {
 			t.Errorf("%q: %q, want %q", slug, got, want)
+		}
+	}
+}
+
+// A name that the catalogue lacks is doubted where one that it has is near.
+func TestDoubt(t *testing.T) {
+	for name, want := range map[string]string{
+		"instals": "the catalogue doesn't know instals; did you mean installs?", "installs": "", "day": "", "purchase_events": "", "roas_d7": "", "zzzzzzzz": "",
+	} {
+		if got := Doubt(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
 }

@@ -57,7 +57,7 @@ var cohortPeriod = lazy.Regexp(`_([dwm]\d+)(_|$)`)
 // Suggestion says what may be meant by a metric that the service refuses, as the end of a sentence; empty when nothing is like it.
 func Suggestion(slug string) string {
 	if _, known := Metric(slug); known {
-		return "it is known here and refused by this account, whose plan may lack it"
+		return "it is known here, refused by this account: the plan may lack it"
 	}
 	names := Metrics()
 	if at := cohortPeriod().FindStringSubmatch(slug); at != nil {
@@ -71,6 +71,17 @@ func Suggestion(slug string) string {
 	}
 	if slug != "" && len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return ""
+}
+
+// Doubt says of a column's name that the catalogue knows nothing like it, and what may be meant; empty: it knows it, or has nothing near.
+func Doubt(name string) string {
+	_, dimension := Dimension(name)
+	_, metric := Metric(name)
+	_, guessed := Guess(name)
+	if near := Suggestion(name); !dimension && !metric && !guessed && near != "" {
+		return "the catalogue doesn't know " + name + "; " + near
 	}
 	return ""
 }

@@ -14,6 +14,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
@@ -110,7 +111,9 @@ func Of(job, kind string, in refresh.Inspection) (list []ledger.Problem) {
 			p.Wrong = false // it has never run
 		case rule.condition == Lacking:
 			p.What = lacking(lacks)
-			if lacks.Later {
+			if doubts := doubts(lacks); doubts != "" {
+				p.What, p.Advice = doubts, "if the service has it, "+plural(lacks.Partitions)+" get it by"
+			} else if lacks.Later {
 				p.Advice = "to fetch them"
 			}
 		}
@@ -246,6 +249,16 @@ func lacking(l ledger.Lacking) string {
 		}
 	}
 	return text
+}
+
+// doubts says of which lacking column the catalogue doesn't know the name, which may be misspelt.
+func doubts(l ledger.Lacking) string {
+	for _, name := range l.Columns {
+		if doubt := catalog.Doubt(name); doubt != "" {
+			return doubt
+		}
+	}
+	return ""
 }
 
 func plural(n int) string {
