@@ -23,6 +23,22 @@
 // metric is additive was decided for each by hand. Two decisions are readings of the glossary: bounds and estimates of SKAN
 // are sums over postbacks, hence additive; an install that several networks assisted is counted by each of them, hence neither
 // assisted installs nor what is left without them.
+//
+// Where the service's glossary of 2026 (help.adjust.com, datascape-metrics-glossary) has another formula than the dump, the newer one holds:
+//
+//	{e}_{p}_events_rate_cohort, {e}_{p}_conversions_rate_cohort       by the cohort's size; in the dump by installs
+//	skad_conversion_value_null_rate                                   by total conversions; in the dump by skad_installs
+//	skad_ecpi                                                         by installs (SKAN); in the dump by network_installs_skan
+//	skad_revenue_{min,est,max}_roas and _roi                          of total revenue (SKAN); in the dump of general_revenue_revenue
+//	{e}_skan_event_ecr and _rpu, skan_total_rpu                       by valid conversions; the dump has no formula
+//	revenue_total, revenue_events_total_per_paying_user_{p}, ...      by first_paying_users_total_{p}; the dump has no formula
+//	cumulative_paying_users_conversion_rate_{p}                       by the cohort's size; the dump lacks it
+//	subscription_{from}_to_{to}_rate_{p}                              a total by a total; the dump lacks it. From is install, trial, a
+//	                                                                  discounted offer, an activation or a renewal, and whether the slug
+//	                                                                  says trial or trial_started isn't written anywhere: both are taken
+//	rejected_install_rate, ecpi                                       the two contradict each other: the dump's stays, with a remark
+//	network_installs, network_clicks, network_impressions, ...        whole in the dump; networks model conversions, so that a fraction
+//	                                                                  is rounded and said (Modelled)
 package catalog
 
 import (

@@ -200,7 +200,7 @@ func TestTable(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	fill := strings.NewReplacer(period, "w2", anyEvent, "buy", anyMetric, "installs", "{value}", "63", "{bit}", "6",
 		"{coarse}", "low", "{postback}", "1", "{window}", "7", "{confidence}", "95", "{src}", "publisher_sdk",
-		"{sub}", "renewal_from_billing_retry", "{kind}", "refund", "{from}", "install", "{P}", "2W", "{E}", "buy")
+		"{sub}", "renewal_from_billing_retry", "{kind}", "refund", "{from}", "install", "{to}", "trial", "{FROM}", "cohort_size_w2", "{TO}", "subscription_trial_started_events_total_w2", "{P}", "2W", "{E}", "buy")
 	n := 0
 	for _, slug := range Metrics() {
 		if !strings.Contains(slug, "{") {

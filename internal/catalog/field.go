@@ -50,6 +50,9 @@ func (f Field) NetworkCost(adSpendMode string) bool {
 	return f.spend == "network" || f.spend == "mode" && adSpendMode != "adjust"
 }
 
+// Modelled tells whether a count is one that ad networks report and may estimate, so that it may have a fraction.
+func (f Field) Modelled() bool { return f.Type == Int64 && f.spend == "network" }
+
 // The days after its end in which the service restates a period: by itself, and what ad networks report of themselves.
 const (
 	Restated          = 7

@@ -67,7 +67,8 @@ var choices = map[string][]string{
 	"{src}":      sources,
 	"{sub}":      subscriptionEvents,
 	"{kind}":     subscriptionKinds,
-	"{from}":     append([]string{"install"}, subscriptionEvents...),
+	"{from}":     append([]string{"install", "trial"}, subscriptionEvents...),
+	"{to}":       append([]string{"trial"}, subscriptionEvents...),
 }
 
 // placeholders are the other ones, with what they match.
@@ -142,6 +143,15 @@ func (p pattern) fill(slug string, found []string, inner func(string) (Field, bo
 			n, _ := strconv.Atoi(text[1:]) // the expression lets digits through, no more than three
 			words = append(words, "{P}", strings.ToUpper(text[1:]+text[:1]))
 			f.Horizon = lastDay(text[0], n)
+		case "{from}", "{to}": // the total that a rate divides by, and the one that it divides
+			total := "subscription_" + text + "_events_total_{p}"
+			switch text {
+			case "install":
+				total = "cohort_size_{p}"
+			case "trial":
+				total = "subscription_trial_started_events_total_{p}"
+			}
+			words = append(words, "{"+strings.ToUpper(name)+"}", total)
 		case anyEvent:
 			event = text
 			if text != anyEvent {
@@ -155,6 +165,7 @@ func (p pattern) fill(slug string, found []string, inner func(string) (Field, bo
 			f.unit, f.Horizon, f.Accumulates, f.spend = of.Unit(), of.Horizon, of.Accumulates, of.spend
 		}
 	}
-	f.Description = strings.NewReplacer(words...).Replace(f.Description)
+	filled := strings.NewReplacer(words...)
+	f.Description = filled.Replace(filled.Replace(f.Description)) // a total has a placeholder, too
 	return f, event, true
 }

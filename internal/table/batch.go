@@ -98,11 +98,17 @@ func (b *batch) text(i, row int, text []byte) bool {
 	m, k := b.of(row)
 	texts, ids := m.group.Texts(i)
 	if texts.Raw() {
+		if !texts.Append(text) {
+			return false
+		}
 		b.hashes[row] = hashValue(b.hashes[row], hashText(text))
-		return texts.Append(text)
+		return true
 	}
 	id, hash, ok := texts.ID(text)
+	if !ok {
+		return false
+	}
 	ids[k] = id
 	b.hashes[row] = hashValue(b.hashes[row], hash)
-	return ok
+	return true
 }

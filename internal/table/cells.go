@@ -21,7 +21,7 @@ func Cells(ctx context.Context, r io.Reader, o Options, use func(cells []string)
 	if err != nil {
 		return err
 	}
-	if a.places, err = matchHeader(asAsked(header, c.heads), c.heads); err != nil {
+	if a.places, _, err = matchHeader(asAsked(header, c.heads), c.heads); err != nil {
 		return err
 	}
 	cells := make([]string, len(c.columns))

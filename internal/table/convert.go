@@ -43,11 +43,11 @@ func numberParser(t catalog.Type) func([]byte) (v int64, decimals int, _ verdict
 
 // noNumber tells the words that programs write where there is no number.
 func noNumber(text []byte) bool {
-	if len(text) != 3 && len(text) != 4 {
+	if len(text) == 0 || len(text) > 4 {
 		return false
 	}
 	word := string(text)
-	return strings.EqualFold(word, "null") || strings.EqualFold(word, "nan") || strings.EqualFold(word, "none")
+	return word == "-" || strings.EqualFold(word, "null") || strings.EqualFold(word, "nan") || strings.EqualFold(word, "none") || strings.EqualFold(word, "n/a")
 }
 
 func (a *csvRows) texts(b *batch, i, at int) bool {
@@ -62,22 +62,28 @@ func (a *csvRows) texts(b *batch, i, at int) bool {
 func (a *csvRows) textsOf(b *batch, m *member, i, at int) bool {
 	dimension := a.columns[i].Dimension
 	texts, ids := m.group.Texts(i)
-	raw := texts.Raw()
+	raw, nuls := texts.Raw(), a.nuls
 	data, cells, width := a.block.data, a.block.cells[b.from*a.block.width+at:], a.block.width
 	for k, row := range m.rows {
 		c := cells[int(row)*width]
 		text := data[c.start:c.end]
+		if nuls {
+			text = a.mend(b, i, int(row), text)
+		}
 		if len(text) == 0 && !dimension {
 			b.null(i, int(row))
 			continue
 		}
 		if raw {
-			if !b.text(i, int(row), text) {
+			if !b.text(i, int(row), text) && !(a.mending.UTF8 && b.text(i, int(row), a.mend(b, i, int(row), text))) {
 				return false
 			}
 			continue
 		}
 		id, hash, ok := texts.ID(text)
+		if !ok && a.mending.UTF8 {
+			id, hash, ok = texts.ID(a.mend(b, i, int(row), text))
+		}
 		if !ok {
 			return false
 		}
@@ -138,14 +144,21 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 		v, decimals, verdict := parse(text)
 		if verdict != fits {
 			if nullable && noNumber(text) {
+				a.alter(b, i, row, noValue, text)
 				b.null(i, row)
 				continue
+			}
+			if verdict == notWhole && a.columns[i].Rounds {
+				if v, decimals, verdict = parseRounded(text); verdict == rounded {
+					a.alter(b, i, row, fraction, text)
+				}
+			} else if verdict == rounded {
+				m, _ := b.of(row)
+				m.tally[i].rounded++
 			}
 			if verdict != rounded {
 				return false
 			}
-			m, _ := b.of(row)
-			m.tally[i].rounded++
 		}
 		values[row] = v
 		hashes[row] = hashValue(hashes[row], uint64(v))
@@ -185,7 +198,7 @@ func (a *csvRows) check(i int, text []byte) verdict {
 	column := a.columns[i]
 	switch t := column.Type; {
 	case t == catalog.String:
-		if !utf8.Valid(text) {
+		if !a.mending.UTF8 && !utf8.Valid(text) {
 			return notUTF8
 		}
 	case t.IsTime():
@@ -201,6 +214,9 @@ func (a *csvRows) check(i int, text []byte) verdict {
 			return fits
 		}
 		_, _, verdict := numberParser(t)(text)
+		if verdict == notWhole && column.Rounds {
+			_, _, verdict = parseRounded(text)
+		}
 		return verdict
 	case column.Dimension:
 		return blank

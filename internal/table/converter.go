@@ -39,7 +39,9 @@ type Converter struct {
 	failed     error         // the error that ended the attempt; nil before, and after Abort
 	finished   bool
 
-	csv csvRows // the CSV answer at work
+	csv     csvRows // the CSV answer at work
+	mending Mending
+	extra   []string // columns of an answer that weren't asked for
 
 	blocks  int     // taken so far
 	days    []int64 // by row of a block: the first day of its partition
@@ -79,7 +81,7 @@ func newConverter(o Options) (*Converter, error) {
 	c := &Converter{
 		columns: o.Columns, heads: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns), key: lastDimension(o.Columns), budget: o.Budget,
 		writer: writer, dir: o.Dir, hold: o.Hold, notes: o.Metadata, run: o.Run,
-		byDay: map[int64]int{},
+		byDay: map[int64]int{}, mending: o.Mending,
 	}
 	for _, source := range o.Ignored {
 		c.heads = append(c.heads, Column{Source: source})
@@ -194,7 +196,13 @@ func (c *Converter) finish(p *partition) (Part, error) {
 	if err := c.begin(p); err != nil {
 		return Part{}, err
 	}
-	return p.part(c.columns, &c.seen)
+	part, err := p.part(c.columns, &c.seen)
+	for _, name := range c.extra {
+		if part.Rows > 0 {
+			part.Altered = append(part.Altered, Alteration{Column: name, What: unasked, Cells: part.Rows, Row: 1})
+		}
+	}
+	return part, err
 }
 
 // Abort drops all rows: their files are removed, and their memory is given back. The converter is then like a new one, so
@@ -221,5 +229,5 @@ func (c *Converter) leave() {
 		c.pool.Close()
 		c.budget.leave()
 	}
-	c.pool, c.csv, c.batch, c.blocks = nil, csvRows{}, batch{}, 0
+	c.pool, c.csv, c.batch, c.blocks, c.extra = nil, csvRows{}, batch{}, 0, nil
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -20,6 +21,8 @@ type csvRows struct {
 	times   []timeCache // by column
 	routing timeCache
 	block   *block // at work
+	mending Mending
+	nuls    bool // the block has a character that is left out
 }
 
 // Read takes one complete CSV answer with its header. It may be called again for an answer with further rows. An error is
@@ -32,21 +35,27 @@ func (c *Converter) Read(ctx context.Context, r io.Reader) error {
 func (c *Converter) read(ctx context.Context, r io.Reader) error {
 	a := &c.csv
 	if a.times == nil {
-		a.columns, a.route, a.byDay, a.times = c.columns, c.route, c.byDay, make([]timeCache, len(c.columns))
+		a.columns, a.route, a.byDay, a.times, a.mending = c.columns, c.route, c.byDay, make([]timeCache, len(c.columns)), c.mending
 	}
 	a.scanner = scanner{ctx: ctx, r: r, buffer: a.scanner.buffer, block: a.scanner.block}
 	header, err := a.scanner.header()
 	if err != nil {
 		return err
 	}
-	if a.places, err = matchHeader(asAsked(header, c.heads), c.heads); err != nil {
+	extra := []string(nil)
+	if a.places, extra, err = matchHeader(asAsked(header, c.heads), c.heads); err != nil {
 		return err
+	}
+	for _, name := range extra {
+		if !slices.Contains(c.extra, name) {
+			c.extra = append(c.extra, name)
+		}
 	}
 	a.places = a.places[:len(c.columns)]
 	for {
 		b, broken := a.scanner.next(len(header))
 		if b != nil {
-			a.block = b
+			a.block, a.nuls = b, a.mending.DropNUL && bytes.IndexByte(b.data, 0) >= 0
 			if err := c.take(a, b.rows); err != nil {
 				return err
 			}
@@ -117,21 +126,17 @@ func asAsked(header []string, columns []Column) []string {
 }
 
 // matchHeader finds the index of every column's cell in a row, or -1 for a column without a source. The header must hold
-// exactly the sources of the columns, in any order.
-func matchHeader(header []string, columns []Column) ([]int, error) {
+// the sources of the columns, each once and in any order. extra are the names that it has besides.
+func matchHeader(header []string, columns []Column) (at []int, extra []string, _ error) {
 	var wrong HeaderError
 	places := make(map[string]int, len(header))
 	for i, name := range header {
-		if _, twice := places[name]; twice {
-			if !slices.Contains(wrong.Repeated, name) {
-				wrong.Repeated = append(wrong.Repeated, name)
-			}
-			continue
+		if _, twice := places[name]; !twice {
+			places[name] = i
 		}
-		places[name] = i
 	}
 	asked := make(map[string]bool, len(columns))
-	at := make([]int, len(columns))
+	at = make([]int, len(columns))
 	for i, c := range columns {
 		if at[i] = -1; c.Source == "" {
 			continue
@@ -142,13 +147,17 @@ func matchHeader(header []string, columns []Column) ([]int, error) {
 		}
 		asked[c.Source] = true
 	}
-	for _, name := range header {
-		if !asked[name] && !slices.Contains(wrong.Extra, name) {
-			wrong.Extra = append(wrong.Extra, name)
+	for i, name := range header {
+		switch twice := places[name] != i; {
+		case !asked[name] && !slices.Contains(extra, name):
+			extra = append(extra, name)
+		case asked[name] && twice && !slices.Contains(wrong.Repeated, name):
+			wrong.Repeated = append(wrong.Repeated, name)
 		}
 	}
-	if len(wrong.Missing)+len(wrong.Extra)+len(wrong.Repeated) > 0 {
-		return nil, &wrong
+	if len(wrong.Missing)+len(wrong.Repeated) > 0 {
+		wrong.Extra = extra
+		return nil, nil, &wrong
 	}
-	return at, nil
+	return at, extra, nil
 }

@@ -14,7 +14,7 @@ var ErrEmpty = errors.New("the answer is empty: it has no header")
 // A HeaderError says how the header of an answer differs from the columns that were asked for.
 type HeaderError struct {
 	Missing  []string // asked for, not in the header
-	Extra    []string // in the header, not asked for
+	Extra    []string // in the header, not asked for: no error by themselves
 	Repeated []string // in the header more than once
 }
 

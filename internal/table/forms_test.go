@@ -115,8 +115,8 @@ func TestColumnsThatDifferInCase(t *testing.T) {
 // What isn't a number and no word for none is refused, and so is a word for none where a value must be.
 func TestWordsForNoNumber(t *testing.T) {
 	for cell, want := range map[string]bool{
-		"null": true, "NULL": true, "NaN": true, "nan": true, "None": true, "": true,
-		"nil": false, "Inf": false, "-": false, "nulls": false, "nan ": false, "N/A": false,
+		"null": true, "NULL": true, "NaN": true, "nan": true, "None": true, "": true, "-": true, "N/A": true,
+		"nil": false, "Inf": false, "--": false, "nulls": false, "nan ": false, "na": false,
 	} {
 		_, err := convert(smallOptions(t), strings.NewReader("day,campaign,installs,cost,rate,note\n2026-01-01,a,1,1,"+cell+",\n"))
 		if (err == nil) != want {

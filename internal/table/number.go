@@ -53,6 +53,22 @@ func parseInt64(text []byte) (v int64, decimals int, _ verdict) {
 	return 0, 0, notInt64
 }
 
+// parseRounded reads a count that may have a fraction, which is rounded half to even, with the verdict rounded.
+func parseRounded(text []byte) (v int64, decimals int, _ verdict) {
+	n, ok := cutNumber(text)
+	if !ok {
+		return 0, 0, notNumber
+	}
+	magnitude, rest, ok := n.scaled(0)
+	if rest == aboveHalf || rest == half && magnitude%2 == 1 {
+		magnitude++
+	}
+	if !ok || magnitude > math.MaxInt64 {
+		return 0, 0, notInt64
+	}
+	return signed(magnitude, n.negative), n.decimals(), rounded
+}
+
 // parseDecimal reads a decimal as millionths, and says how many decimals it was written with. Further decimals than six are
 // rounded half to even, with the verdict rounded.
 func parseDecimal(text []byte) (v int64, decimals int, _ verdict) {

@@ -78,6 +78,7 @@ func (p *partition) part(columns []Column, room *keys.Scratch) (Part, error) {
 		if t.nulls > 0 {
 			part.Nulls[c.Name] = t.nulls
 		}
+		part.Altered = append(part.Altered, t.altered...)
 		if t.rounded > 0 {
 			part.Rounded[c.Name] = t.rounded
 		}

@@ -49,6 +49,8 @@ type Column struct {
 	Dimension bool
 	// The sum of an additive column is part of the Part: exact for int64 and decimal, a float for double.
 	Additive bool
+	// A fraction in a column of counts that rounds is rounded and counted; in another one it is an error.
+	Rounds bool
 	// A column with a stamp has no source, and tells of the fetch.
 	Stamp Stamp
 }
@@ -59,15 +61,22 @@ const NoRoute = -1
 // Options describe a table and the partitions that its rows may belong to.
 type Options struct {
 	Columns    []Column
-	Ignored    []string          // sources that an answer has and no column wants
-	Route      int               // index of the column whose date, or hour's date, is a row's partition; or NoRoute
-	Partitions []civil.Date      // first day of each expected partition, in any order, once each; a row of another one is an error
-	Dir        string            // folder of the parts' files; "" for the system's temporary one
-	Hold       int               // a part of at most so many bytes is held in memory, and only larger ones are files; 0: all are files
-	Codec      string            // "zstd" (also when empty), "snappy" or "none"
-	Budget     *Budget           // shared by converters that work at once; nil for a budget of its own, of DefaultBudget bytes
-	Run        string            // the ID of the run, for the column that tells it
+	Ignored    []string     // sources that an answer has and no column wants
+	Route      int          // index of the column whose date, or hour's date, is a row's partition; or NoRoute
+	Partitions []civil.Date // first day of each expected partition, in any order, once each; a row of another one is an error
+	Dir        string       // folder of the parts' files; "" for the system's temporary one
+	Hold       int          // a part of at most so many bytes is held in memory, and only larger ones are files; 0: all are files
+	Codec      string       // "zstd" (also when empty), "snappy" or "none"
+	Budget     *Budget      // shared by converters that work at once; nil for a budget of its own, of DefaultBudget bytes
+	Run        string       // the ID of the run, for the column that tells it
+	Mending    Mending
 	Metadata   map[string]string // key-value metadata of every file; "partition" and "rows" are added
+}
+
+// Mending says which texts are altered, and counted, that would be errors otherwise.
+type Mending struct {
+	UTF8    bool // U+FFFD takes the place of bytes that aren't valid UTF-8
+	DropNUL bool // the character U+0000 is left out, which some sinks can't hold
 }
 
 // A Part is one finished Parquet file with the whole content of one partition. The file belongs to the caller, who
@@ -85,6 +94,7 @@ type Part struct {
 	Decimals  map[string]int    // of additive columns, by Name: the most decimals that a cell of an answer was written with
 	Nulls     map[string]int64  // NULL cells, by Name, where there are any
 	Rounded   map[string]int64  // decimal cells that had more than six decimals, by Name, where there are any
+	Altered   []Alteration      // cells that were taken in another form, in the order of the columns
 }
 
 // fileColumns are the columns of a part's file.

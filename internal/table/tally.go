@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/big"
@@ -13,10 +14,11 @@ import (
 // tally counts the cells of one column of a partition.
 type tally struct {
 	nulls, rounded int64
-	cells          int64   // that aren't zero, of money and doubles
-	decimals       int     // the most that a cell was written with
-	high, low      uint64  // the sum of whole numbers, in two's complement of 128 bits, which no number of rows exceeds
-	float, lost    float64 // the sum of doubles and what rounding lost (Neumaier's summation), so that the order of rows hardly matters
+	altered        []Alteration // but for those that are rounded
+	cells          int64        // that aren't zero, of money and doubles
+	decimals       int          // the most that a cell was written with
+	high, low      uint64       // the sum of whole numbers, in two's complement of 128 bits, which no number of rows exceeds
+	float, lost    float64      // the sum of doubles and what rounding lost (Neumaier's summation), so that the order of rows hardly matters
 }
 
 // sum adds values, as the file stores them.
@@ -73,4 +75,53 @@ func (t *tally) total(typ catalog.Type) string {
 	}
 	whole, millionths := new(big.Int).QuoRem(n.Abs(n), big.NewInt(1_000_000), new(big.Int))
 	return fmt.Sprintf("%s%s.%06d", sign, whole, millionths.Int64())
+}
+
+// An Alteration says of cells of a column that they were taken in another form than they came in.
+type Alteration struct {
+	Column string // its Name; of a column that wasn't asked for, as the header has it
+	What   string // that happened to them, as the rest of a sentence
+	Cells  int64
+	Row    int64  // data row of the first one in its answer, from 1
+	Value  string // of the first one, quoted and shortened; empty: the whole column is meant
+
+	word string // of no number
+}
+
+// What is altered. A word that stands for no number is an alteration of its own each.
+const (
+	badText  = "bytes that aren't UTF-8 became U+FFFD"
+	nulText  = "the character U+0000 was left out"
+	fraction = "a fraction was rounded to a whole number"
+	noValue  = "a word was taken for no number, and became NULL"
+	unasked  = "the answer has a column that wasn't asked for, which was left out"
+)
+
+// alter counts a cell of column i that is taken in another form.
+func (a *csvRows) alter(b *batch, i, row int, what string, text []byte) {
+	m, _ := b.of(row)
+	t, word := &m.tally[i], ""
+	if what == noValue {
+		word = string(text)
+	}
+	for k := range t.altered {
+		if t.altered[k].What == what && t.altered[k].word == word {
+			t.altered[k].Cells++
+			return
+		}
+	}
+	t.altered = append(t.altered, Alteration{Column: a.columns[i].Name, What: what, Cells: 1, Row: a.block.first + int64(b.from+row), Value: shorten(text), word: word})
+}
+
+// mend makes a text one that the file and its sinks can hold.
+func (a *csvRows) mend(b *batch, i, row int, text []byte) []byte {
+	if valid := bytes.ToValidUTF8(text, []byte("\ufffd")); len(valid) != len(text) || !bytes.Equal(valid, text) {
+		a.alter(b, i, row, badText, text)
+		text = valid
+	}
+	if a.mending.DropNUL && bytes.IndexByte(text, 0) >= 0 {
+		a.alter(b, i, row, nulText, text)
+		text = bytes.ReplaceAll(text, []byte{0}, nil)
+	}
+	return text
 }

@@ -41,7 +41,11 @@ func parseTime(t catalog.Type, text []byte) (int64, verdict) {
 	return v, fits
 }
 
+// parseDay reads a day, which may be written as its first moment.
 func parseDay(text []byte) (int64, bool) {
+	if len(text) == 19 && (string(text[10:]) == "T00:00:00" || string(text[10:]) == " 00:00:00") {
+		text = text[:10]
+	}
 	if len(text) != 10 || text[4] != '-' || text[7] != '-' {
 		return 0, false
 	}

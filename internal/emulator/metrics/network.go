@@ -39,7 +39,7 @@ var networkMetrics = []Metric{
 	{Slug: "network_impressions_unknown", Label: "Impressions (Network unknown source)", Section: "Cost", Hidden: true, Row: part(networkImpressions, 400_000, 420_000, 239)},
 	{Slug: "network_clicks_unknown", Label: "Clicks (Network unknown source)", Section: "Cost", Hidden: true, Row: part(networkClicks, 400_000, 420_000, 241)},
 	{Slug: "network_installs_unknown", Label: "Installs (Network unknown source)", Section: "Cost", Hidden: true, Row: part(networkInstalls, 400_000, 420_000, 251)},
-	{Slug: "skad_ecpi", Label: "eCPI (SKAN)", Kind: Decimal, Section: "Cost", Formula: "network_ad_spend_skan/network_installs_skan"},
+	{Slug: "skad_ecpi", Label: "eCPI (SKAN)", Kind: Decimal, Section: "Cost", Formula: "network_ad_spend_skan/skad_installs"},
 	{Slug: "ad_spend_network", Label: "Ad Spend (Network)", Kind: Money, Section: "Cost", Hidden: true, Formula: "network_cost"},
 
 	{Slug: "network_installs_diff_signed", Label: "Installs Diff Signed (Network)", Section: "Conversion", Formula: "network_installs-installs"},

@@ -29,6 +29,7 @@ var samples = map[string][]string{
 	"{sub}":        {"activation", "renewal", "renewal_from_billing_retry", "refund"},
 	"{kind}":       {"activation", "refund", "unknown"},
 	"{from}":       {"install", "trial_started", "billing_retry"},
+	"{to}":         {"renewal", "trial_started", "refund"},
 }
 
 func sourceSlugs() (slugs []string) {

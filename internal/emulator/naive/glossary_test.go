@@ -130,7 +130,7 @@ network_ad_spend_unknown|Ad Spend (Network unknown source)|money|
 network_impressions_unknown|Impressions (Network unknown source)|count|
 network_clicks_unknown|Clicks (Network unknown source)|count|
 network_installs_unknown|Installs (Network unknown source)|count|
-skad_ecpi|eCPI (SKAN)|decimal|network_ad_spend_skan/network_installs_skan
+skad_ecpi|eCPI (SKAN)|decimal|network_ad_spend_skan/skad_installs
 ad_spend_network|Ad Spend (Network)|money|= {network_cost}
 # Assist metrics
 click_based_qualifiers|Assisting Clicks|count|
@@ -159,7 +159,7 @@ skad_reinstalls|Reinstalls (SKAN)|count|
 skad_qualifiers|Qualifiers (SKAdNetwork)|count|
 invalid_payloads|Invalid Payloads (SKAdNetwork)|count|
 skad_conversion_value_null|Conversion value null|count|(skad_installs+skad_reinstalls)-valid_conversions
-skad_conversion_value_null_rate|Conversion value null rate|decimal|skad_conversion_value_null/skad_installs
+skad_conversion_value_null_rate|Conversion value null rate|decimal|skad_conversion_value_null/skad_total_installs
 skad_conversion_value_gt_0|Conversion value greater than 0|count|valid_conversions-conversion_value_0
 valid_conversions|Valid conversions|count|
 conversion_value_total|Conversion Value Total (SKAdNetwork)|count|
@@ -169,12 +169,12 @@ revenue_est|Total Revenue (Average)|money|skan_total_revenue_est
 skan_total_revenue_min|Total Revenue (Min)|money|
 skan_total_revenue_max|Total Revenue (Max)|money|
 skan_total_revenue_est|Total Revenue (Average)|money|
-skad_revenue_min_roas|ROAS (SKAN minimum)|decimal|(general_revenue_revenue_min*skad_installs)/(network_ad_spend_skan*valid_conversions)
-skad_revenue_max_roas|ROAS (SKAN maximum)|decimal|(general_revenue_revenue_max*skad_installs)/(network_ad_spend_skan*valid_conversions)
-skad_revenue_est_roas|ROAS (SKAN average)|decimal|(general_revenue_revenue_est*skad_installs)/(network_ad_spend_skan*valid_conversions)
-skad_revenue_min_roi|ROI (SKAN minimum)|decimal|((general_revenue_revenue_min*skad_installs)/(network_ad_spend_skan*valid_conversions))-1
-skad_revenue_max_roi|ROI (SKAN maximum)|decimal|((general_revenue_revenue_max*skad_installs)/(network_ad_spend_skan*valid_conversions))-1
-skad_revenue_est_roi|ROI (SKAN average)|decimal|((general_revenue_revenue_est*skad_installs)/(network_ad_spend_skan*valid_conversions))-1
+skad_revenue_min_roas|ROAS (SKAN minimum)|decimal|(skan_total_revenue_min*skad_installs)/(network_ad_spend_skan*valid_conversions)
+skad_revenue_max_roas|ROAS (SKAN maximum)|decimal|(skan_total_revenue_max*skad_installs)/(network_ad_spend_skan*valid_conversions)
+skad_revenue_est_roas|ROAS (SKAN average)|decimal|(skan_total_revenue_est*skad_installs)/(network_ad_spend_skan*valid_conversions)
+skad_revenue_min_roi|ROI (SKAN minimum)|decimal|((skan_total_revenue_min*skad_installs)/(network_ad_spend_skan*valid_conversions))-1
+skad_revenue_max_roi|ROI (SKAN maximum)|decimal|((skan_total_revenue_max*skad_installs)/(network_ad_spend_skan*valid_conversions))-1
+skad_revenue_est_roi|ROI (SKAN average)|decimal|((skan_total_revenue_est*skad_installs)/(network_ad_spend_skan*valid_conversions))-1
 skad_revenue_per_install||money|revenue_est/skad_total_installs
 skad_ad_revenue_max|Ad revenue (SKAN maximum)|money|
 skad_ad_revenue_est|Ad revenue (SKAN average)|money|
@@ -289,8 +289,8 @@ skad_general_revenue_min|IAP Revenue (Min)|money|general_revenue_revenue_min
 {e}_{p}_conversion_distribution_cohort|{P} {E} (Conversion Distribution)|ratio|{e}_{p}_conversions_cohort/{e}_{p}_converted_user_size_cohort
 {e}_{p}_events_cost_cohort|{P} Cost per {E} (Events)|decimal|cost/{e}_{p}_events_cohort
 {e}_{p}_conversions_cost_cohort|{P} Cost per {E} (Conversions)|decimal|cost/{e}_{p}_conversions_cohort
-{e}_{p}_events_rate_cohort|{P} {E} Rate (Events)|ratio|{e}_{p}_events_cohort/installs
-{e}_{p}_conversions_rate_cohort|{P} {E} Rate (Conversions)|ratio|{e}_{p}_conversions_cohort/installs
+{e}_{p}_events_rate_cohort|{P} {E} Rate (Events)|ratio|{e}_{p}_events_cohort/cohort_size_{p}
+{e}_{p}_conversions_rate_cohort|{P} {E} Rate (Conversions)|ratio|{e}_{p}_conversions_cohort/cohort_size_{p}
 {e}_{p}_events_per_conversion_cohort|{P} {E} Events per Conversion|decimal|{e}_{p}_events_cohort/{e}_{p}_conversions_cohort
 {e}_{p}_events_per_reattribution_cohort|{P} {E} per Reattribution|decimal|{e}_{p}_events_cohort/reattributions
 {e}_{p}_conversions_per_reattribution_cohort|{P} {E} Conversions per Reattributions|decimal|{e}_{p}_conversions_cohort/reattributions
@@ -330,12 +330,12 @@ incremental_roas||ratio|incremental_revenue/cost
 skan_total_revenue_min||money|iap_revenue_revenue_min+skad_ad_revenue_min
 skan_total_revenue_est||money|iap_revenue_revenue_est+skad_ad_revenue_est
 skan_total_revenue_max||money|iap_revenue_revenue_max+skad_ad_revenue_max
-{e}_skan_event_ecr_min||ratio|{e}_events_min/skad_total_installs
-{e}_skan_event_ecr_est||ratio|{e}_events_est/skad_total_installs
-{e}_skan_event_ecr_max||ratio|{e}_events_max/skad_total_installs
-{e}_skan_event_rpu_min||money|{e}_revenue_min/skad_total_installs
-{e}_skan_event_rpu_est||money|{e}_revenue_est/skad_total_installs
-{e}_skan_event_rpu_max||money|{e}_revenue_max/skad_total_installs
+{e}_skan_event_ecr_min||ratio|{e}_events_min/valid_conversions
+{e}_skan_event_ecr_est||ratio|{e}_events_est/valid_conversions
+{e}_skan_event_ecr_max||ratio|{e}_events_max/valid_conversions
+{e}_skan_event_rpu_min||money|{e}_revenue_min/valid_conversions
+{e}_skan_event_rpu_est||money|{e}_revenue_est/valid_conversions
+{e}_skan_event_rpu_max||money|{e}_revenue_max/valid_conversions
 revenue_total_per_paying_user_{p}||money|revenue_total_{p}/first_paying_users_total_{p}
 ad_revenue_total_per_paying_user_{p}||money|ad_revenue_total_{p}/first_paying_users_total_{p}
 revenue_events_total_per_paying_user_{p}||decimal|revenue_events_total_{p}/first_paying_users_total_{p}
@@ -346,9 +346,9 @@ skan_ad_rpu_max||money|skad_ad_revenue_max/skad_total_installs
 skan_iap_rpu_min||money|iap_revenue_revenue_min/skad_total_installs
 skan_iap_rpu_est||money|iap_revenue_revenue_est/skad_total_installs
 skan_iap_rpu_max||money|iap_revenue_revenue_max/skad_total_installs
-skan_total_rpu_min||money|skan_total_revenue_min/skad_total_installs
-skan_total_rpu_est||money|skan_total_revenue_est/skad_total_installs
-skan_total_rpu_max||money|skan_total_revenue_max/skad_total_installs
+skan_total_rpu_min||money|skan_total_revenue_min/valid_conversions
+skan_total_rpu_est||money|skan_total_revenue_est/valid_conversions
+skan_total_rpu_max||money|skan_total_revenue_max/valid_conversions
 `
 
 // naiveAdSources are the {src} of the metrics by source of ad revenue.
