@@ -138,7 +138,7 @@ func TestEveryKey(t *testing.T) {
 			Sinks: []string{"gs://bucket/exports", below("testdata/good", "file://./out?key={table}/{date}.parquet")}, line: 22,
 			Report: &Report{
 				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Horizons: []int{30}, Page: Page{2, 'w'},
-				OnEmpty: "keep", Guard: 0.5, OnMissingEvent: "null", NewColumns: "later",
+				OnEmpty: "keep", BadText: "replace", Guard: 0.5, OnMissingEvent: "null", NewColumns: "later",
 				Reconcile: "fail", FinalAfter: 30, Drift: Drift{90, true}, Raw: Raw{URL: "gs://bucket/job-raw", Required: true},
 				Dimensions: []string{"month", "week", "app"}, Metrics: []string{"installs", "shiny_new"},
 				Events: []EventSelector{
@@ -168,7 +168,7 @@ func TestEveryKey(t *testing.T) {
 			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 87,
 			Report: &Report{
 				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30, 37}, Page: Page{1, 'y'},
-				OnEmpty: "guard", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Dimensions: []string{"year", "app"},
+				OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Dimensions: []string{"year", "app"},
 				Reconcile: "warn", FinalAfter: -1, Drift: Drift{Days: 90}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost", "purchase_revenue"},
 				Filters: map[string][]string{}, Types: map[string]catalog.Type{"purchase_revenue": catalog.Decimal},

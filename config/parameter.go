@@ -27,7 +27,7 @@ type Parameter struct {
 // which lack it, stay as they are.
 var parameters = []Parameter{
 	{Name: "cohort_maturity", Example: "mature", Allowed: []string{"immature", "mature", "fully_mature"}, Default: []string{"immature"},
-		Doc: "What is shown of cohorts that haven't reached their period. immature shows them as far as they are, mature shows 0, and fully_mature leaves them out."},
+		Doc: "What is shown of cohorts that haven't reached their period. immature shows them as far as they are, mature shows 0, and fully_mature leaves them out. The service's newer documents lack fully_mature, so that it may refuse it."},
 	{Name: "attribution_types", Example: "[click, impression]", Allowed: attributionTypes, List: true, Default: attributionTypes,
 		Doc: "Kinds of engagement that count as the cause of an install."},
 	{Name: "attribution_source", Example: "first", Allowed: []string{"dynamic", "first"}, Default: []string{"dynamic"},
@@ -36,7 +36,7 @@ var parameters = []Parameter{
 		Doc: "Users that are counted. all counts everybody, true only reattributed users, false only the others."},
 	{Name: "iap_revenue_mode", Example: "GROSS_70", Default: []string{"GROSS_100"},
 		Allowed: []string{"GROSS_100", "GROSS_95", "GROSS_85", "GROSS_80", "GROSS_70", "GROSS_65", "GROSS_60", "GROSS_50"},
-		Doc:     "Percentage of gross in-app revenue that is shown."},
+		Doc:     "Percentage of gross in-app revenue that is shown. The service's newer documents lack GROSS_50, so that it may refuse it."},
 	{Name: "ad_spend_mode", Example: "mixed", Allowed: []string{"adjust", "network", "mixed"}, Default: []string{"adjust"},
 		Doc: "Source of ad spend. adjust takes the spend that attribution reports, network the networks' own figures, and mixed the networks' figures where there are any."},
 	{Name: "sandbox", Example: "true", Flag: true, Default: []string{"false"},

@@ -18,6 +18,7 @@ type Report struct {
 	Horizons       []int    // ages in days, ascending, above Lookback unless Probe: a partition is fetched once more when it is past each
 	Page           Page     // length of a window; zero when Period is whole
 	OnEmpty        string   // guard, clear or keep
+	BadText        string   // replace or fail
 	Guard          Share    // an answer that takes away more than this is held back
 	OnMissingEvent string   // fail or null
 	NewColumns     string   // now or later
@@ -72,7 +73,7 @@ var refusedParameters = map[string]string{
 // parameter.go.
 func reportKeys(j *Job) strict.Object {
 	r := &Report{
-		Until: "yesterday", OnEmpty: "guard", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Codec: "zstd", UTCOffset: "+00:00",
+		Until: "yesterday", OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Codec: "zstd", UTCOffset: "+00:00",
 		Reconcile: "warn", FinalAfter: -1, Drift: Drift{Days: watchedDays},
 		Filters: map[string][]string{}, Types: map[string]catalog.Type{}, Parameters: DefaultParameters(),
 	}
@@ -99,6 +100,7 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("drift", drift, &r.Drift, "180d", "Days of final partitions that each run compares with the service's totals of today, in turn; those that moved are fetched again. warn compares 90d and leaves the rows, and off compares none. The default is 90d."),
 			strict.Optional("page", page, &r.Page, "7d", "Length of what one request asks for, in the unit of the finest date dimension. The default is 7d, 4w, 1m, 1q or 1y."),
 			strict.Optional("on_empty", strict.OneOf("guard", "clear", "keep"), &r.OnEmpty, "keep", "What happens to a period that had rows and has none now. guard fails it and leaves the old rows, clear empties it, and keep keeps the old rows and goes on."),
+			strict.Optional("bad_text", strict.OneOf("replace", "fail"), &r.BadText, "fail", "What happens to a text that no table can hold. replace puts U+FFFD in the place of bytes that aren't UTF-8, leaves out the character U+0000 where a sink is a Postgres, and the run says how many cells of which column it altered, and the first. fail keeps a period with such a text out, and its old rows stay."),
 			strict.Optional("guard", share, &r.Guard, "80%", "How much of a period's rows, or of one of its metrics, an answer may take away. One that takes more, and at least 20 rows or 100 units, is held back: the old rows stay, and the service is asked again. When answers on three days agree, the last of them is published; accept publishes one before that. The default is 50%; of final periods that the service changes all the same it is at most 10%; 100% holds nothing back."),
 			strict.Optional("on_missing_event", strict.OneOf("fail", "null"), &r.OnMissingEvent, "'null'", "What happens when an event is gone from the account. fail fails the job, and null fills the event's columns with NULL in new periods; those that have values of it stay."),
 			strict.Optional("new_columns", strict.OneOf("now", "later"), &r.NewColumns, "later", "When partitions from before a metric was added get its column. now lets the next run fetch them again; later leaves them to backfill --missing-columns."),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -95,7 +96,7 @@ func TestMoreUnits(t *testing.T) {
 			}
 			res := r.RunJobs(ctx, list, plans)[0]
 			slices.Sort(c.finder.done)
-			if got := fmt.Sprint(c.finder.done); got != fmt.Sprint(c.did) || res.Outcome != c.want || res.Left != c.left || last != c.units {
+			if got := fmt.Sprint(c.finder.done); got != fmt.Sprint(c.did) || !reflect.DeepEqual(res.Outcome, c.want) || res.Left != c.left || last != c.units {
 				t.Errorf("did %s with %+v, left %d, of %d; want %v with %+v, left %d, of %d", got, res.Outcome, res.Left, last, c.did, c.want, c.left, c.units)
 			}
 		}))

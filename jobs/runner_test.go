@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -110,7 +111,7 @@ func TestRunner(t *testing.T) {
 		t.Run(c.name, synctested(func(t *testing.T) {
 			second := &script{units: names("x", "y")}
 			results, stopped := runScripts(t, c.first, second)
-			if !slices.Equal(c.first.done, c.did) || results[0].Outcome != c.out || len(results[0].Errs) != c.errs {
+			if !slices.Equal(c.first.done, c.did) || !reflect.DeepEqual(results[0].Outcome, c.out) || len(results[0].Errs) != c.errs {
 				t.Errorf("did %v with %+v, %v", c.first.done, results[0].Outcome, results[0].Errs)
 			}
 			if !stopped && len(second.done) != 2 {
@@ -158,7 +159,7 @@ func TestStoppedRunSaysWhatItLeaves(t *testing.T) {
 
 func TestMeasure(t *testing.T) {
 	var o ledger.Outcome
-	if o.Measure(1, 2, 3, 4, 5); o != (ledger.Outcome{Requests: 1, Retries: 2, CSVBytes: 3, Limiter: 4, Backoff: 5}) {
+	if o.Measure(1, 2, 3, 4, 5); !reflect.DeepEqual(o, ledger.Outcome{Requests: 1, Retries: 2, CSVBytes: 3, Limiter: 4, Backoff: 5}) {
 		t.Errorf("%+v", o)
 	}
 }

@@ -62,6 +62,9 @@ type Taker interface {
 	Takes(ctx context.Context, table string, schema *Schema) error
 }
 
+// A NoNUL is a sink whose texts can't have the character U+0000.
+type NoNUL interface{ NoNUL() }
+
 // A Configurer is a sink whose tables have settings that can be changed later, such as how long they keep a partition.
 type Configurer interface {
 	// Configure brings the settings of a table that is there to the schema, as a put would. It asks nothing when they are known to fit. Of what

@@ -226,8 +226,8 @@ func TestHostileNamesAreShownEscaped(t *testing.T) {
 
 	// Columns that weren't asked for.
 	l.columns.Store(true)
-	look(1, report...)
-	look(1, "run", "--now", "--force", "daily")
+	look(0, append(report, "--format", "jsonl")...)
+	look(0, "run", "--now", "--force", "daily")
 	l.columns.Store(false)
 
 	// Files' names and cells.

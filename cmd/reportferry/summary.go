@@ -80,6 +80,9 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
 		"parquet_bytes", o.ParquetBytes, "took", res.Took.Seconds(),
 	}
+	if len(o.Altered) > 0 {
+		args = append(args, "altered", o.Altered)
+	}
 	if o.Unkept > 0 {
 		args = append(args, "unkept", o.Unkept)
 	}

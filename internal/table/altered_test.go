@@ -29,8 +29,8 @@ func TestAltered(t *testing.T) {
 		"U+0000 that may stay": {"2026-01-01,a\x00b,1,2,3\n", Mending{UTF8: true}, "a\x00b 1 2 3000000", "", ""},
 		"both":                 {"2026-01-01,\x00\xc3,1,2,3\n", mending, "\ufffd 1 2 3000000", `campaign: bytes that aren't UTF-8 became U+FFFD: 1, row 1 "\x00\xc3"; campaign: the character U+0000 was left out: 1, row 1 "\x00�"`, ""},
 		"words for no number": {"2026-01-01,a,NaN,null,-\n2026-01-01,b,NaN,none,3\n", Mending{}, "a NULL NULL NULL",
-			`installs: a word was taken for no number, and became NULL: 2, row 1 "NaN"; network_installs: a word was taken for no number, and became NULL: 1, row 1 "null"; ` +
-				`network_installs: a word was taken for no number, and became NULL: 1, row 2 "none"; cost: a word was taken for no number, and became NULL: 1, row 1 "-"`, ""},
+			`installs: "NaN" is no number, and became NULL: 2, row 1 "NaN"; network_installs: "null" is no number, and became NULL: 1, row 1 "null"; ` +
+				`network_installs: "none" is no number, and became NULL: 1, row 2 "none"; cost: "-" is no number, and became NULL: 1, row 1 "-"`, ""},
 		"fractions of what networks model": {"2026-01-01,a,1,2.5,3\n2026-01-01,b,1,3.5,3\n2026-01-01,c,1,-0.75,3\n2026-01-01,c,1,4.0,3\n", Mending{}, "a 1 2 3000000", `network_installs: a fraction was rounded to a whole number: 3, row 1 "2.5"`, ""},
 		"a fraction of what is counted":    {"2026-01-01,a,1.5,2,3\n", Mending{}, "", "", `"1.5" is not a whole number`},
 		"a fraction too large":             {"2026-01-01,a,1,12345678901234567890.5,3\n", Mending{}, "", "", "is beyond the 64 bits of an int64"},

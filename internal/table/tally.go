@@ -85,7 +85,7 @@ type Alteration struct {
 	Row    int64  // data row of the first one in its answer, from 1
 	Value  string // of the first one, quoted and shortened; empty: the whole column is meant
 
-	word string // of no number
+	kind, word string // word stands for no number
 }
 
 // What is altered. A word that stands for no number is an alteration of its own each.
@@ -93,8 +93,8 @@ const (
 	badText  = "bytes that aren't UTF-8 became U+FFFD"
 	nulText  = "the character U+0000 was left out"
 	fraction = "a fraction was rounded to a whole number"
-	noValue  = "a word was taken for no number, and became NULL"
-	unasked  = "the answer has a column that wasn't asked for, which was left out"
+	noValue  = "is no number, and became NULL"
+	unasked  = "the column wasn't asked for, and was left out"
 )
 
 // alter counts a cell of column i that is taken in another form.
@@ -105,12 +105,16 @@ func (a *csvRows) alter(b *batch, i, row int, what string, text []byte) {
 		word = string(text)
 	}
 	for k := range t.altered {
-		if t.altered[k].What == what && t.altered[k].word == word {
+		if t.altered[k].kind == what && t.altered[k].word == word {
 			t.altered[k].Cells++
 			return
 		}
 	}
-	t.altered = append(t.altered, Alteration{Column: a.columns[i].Name, What: what, Cells: 1, Row: a.block.first + int64(b.from+row), Value: shorten(text), word: word})
+	said := what
+	if word != "" {
+		said = shorten(text) + " " + what
+	}
+	t.altered = append(t.altered, Alteration{Column: a.columns[i].Name, What: said, Cells: 1, Row: a.block.first + int64(b.from+row), Value: shorten(text), kind: what, word: word})
 }
 
 // mend makes a text one that the file and its sinks can hold.

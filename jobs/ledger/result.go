@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -71,6 +72,7 @@ type Outcome struct {
 	Rows         int64         `json:"rows"`
 	Rounded      int64         `json:"rounded"` // money cells that had more than six decimals
 	Nulls        int64         `json:"nulls"`   // blank cells of metrics
+	Altered      []Alteration  `json:"altered,omitempty"`
 	CSVBytes     int64         `json:"csv_bytes"`
 	ParquetBytes int64         `json:"parquet_bytes"`
 }
@@ -108,8 +110,30 @@ func (t *Outcome) Add(o Outcome) {
 	t.Rows += o.Rows
 	t.Rounded += o.Rounded
 	t.Nulls += o.Nulls
+	for _, a := range o.Altered {
+		t.Alter(a)
+	}
 	t.CSVBytes += o.CSVBytes
 	t.ParquetBytes += o.ParquetBytes
+}
+
+// An Alteration says of cells of a column that they were taken in another form than they came in.
+type Alteration struct {
+	Column string `json:"column"`
+	What   string `json:"what"` // that happened to them, as a sentence
+	Cells  int64  `json:"cells"`
+	First  string `json:"first"` // the value and the place of the first one
+}
+
+// Alter counts an alteration with those of the same column.
+func (t *Outcome) Alter(a Alteration) {
+	i := slices.IndexFunc(t.Altered, func(b Alteration) bool { return a.Column == b.Column && a.What == b.What })
+	if i < 0 {
+		t.Altered = append(slices.Clip(t.Altered), a)
+		return
+	}
+	t.Altered = slices.Clone(t.Altered)
+	t.Altered[i].Cells += a.Cells
 }
 
 // Measure sets what the unit cost at the service and how long it waited, as the kind's client has counted.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -56,7 +59,7 @@ func (a Answer) cause() string {
 // Converter makes the converter that turns an answer about these partitions into parts.
 func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Converter, error) {
 	return table.New(table.Options{
-		Columns: d.Columns, Ignored: d.Ignored, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Hold: t.o.Hold, Codec: t.o.Codec, Budget: t.o.Budget, Run: t.o.Run,
+		Columns: d.Columns, Ignored: d.Ignored, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Hold: t.o.Hold, Codec: t.o.Codec, Budget: t.o.Budget, Run: t.o.Run, Mending: t.Mending(),
 		Metadata: map[string]string{
 			"table": t.o.Name, "fingerprint": d.Shape.FingerprintID(),
 			// The text makes every file another one, also of the same rows. S3's ETag, which conditional writes go by, is a sum
@@ -64,6 +67,12 @@ func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Convert
 			"fetch": rand.Text(),
 		},
 	})
+}
+
+// Mending says which texts are altered: those that no file can hold, and those that a sink can't. A table that is to fail by them alters none.
+func (t *Table) Mending() table.Mending {
+	noNUL := func(target ledger.Target) bool { _, no := target.Sink.(sinks.NoNUL); return no }
+	return table.Mending{UTF8: !t.o.FailText, DropNUL: !t.o.FailText && slices.ContainsFunc(t.o.Targets, noNUL)}
 }
 
 // Deliver publishes the parts of an answer, and removes their files. It goes on after a partition that fails, but not after the claim
@@ -150,6 +159,9 @@ func (t *Table) remark(d Definition, p table.Part, out *ledger.Outcome) {
 	for column, n := range p.Rounded {
 		out.Rounded += n
 		t.o.Log.Debug("rounded to six decimals", "job", t.o.Job, "window", p.Partition.String(), "column", column, "rows", n)
+	}
+	for _, a := range p.Altered {
+		out.Alter(ledger.Alteration{Column: a.Column, What: a.What, Cells: a.Cells, First: strings.TrimSpace(fmt.Sprintf("%s in row %d of the answer about %s", a.Value, a.Row, p.Partition))})
 	}
 	for column, n := range p.Nulls {
 		if d.asked(column) {

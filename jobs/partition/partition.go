@@ -40,6 +40,7 @@ type Options struct {
 	Hold     int // as table.Options has it
 	Budget   *table.Budget
 	OnEmpty  OnEmpty
+	FailText bool         // texts that a file or a sink can't hold are errors, and aren't altered
 	Guard    float64      // as Publication has it
 	Again    bool         // put whatever the ledger says the sinks hold, and over what others put there
 	Log      *slog.Logger // nil: nothing is logged

@@ -79,10 +79,13 @@ func distance(c table.Column, rows, total table.Part, decimals int) (apart, like
 	apart.Abs(apart)
 	likely, most = new(big.Rat), new(big.Rat)
 	terms := rows.Rows + 1
-	if c.Type != catalog.Int64 {
+	if c.Type != catalog.Int64 || decimals > 0 { // counts have decimals where fractions were rounded
 		finest := mostDecimals
-		if c.Type == catalog.Decimal {
+		switch c.Type {
+		case catalog.Decimal:
 			finest = 6 // as many as a part stores
+		case catalog.Int64:
+			finest = 0
 		}
 		unit := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(min(decimals, finest))), nil))
 		worst := new(big.Rat).Mul(unit, big.NewRat(terms, 2))

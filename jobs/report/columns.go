@@ -80,7 +80,7 @@ func configColumns(o Options) ([]column, error) {
 		if !declared {
 			typ = f.Type
 		}
-		cols = append(cols, column{Column: table.Column{Name: name, Source: slug, Type: typ, Additive: o.summable(f, typ)}, everywhere: f.Additive == catalog.Everywhere})
+		cols = append(cols, column{Column: table.Column{Name: name, Source: slug, Type: typ, Additive: o.summable(f, typ), Rounds: f.Modelled() && typ == catalog.Int64}, everywhere: f.Additive == catalog.Everywhere})
 	}
 	return cols, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -168,7 +169,7 @@ func TestLooks(t *testing.T) {
 					res := r.runAs(t.Context(), o)
 					got := res.Outcome
 					got = ledger.Outcome{Compared: got.Compared, Moved: got.Moved, Drifted: got.Drifted, Unseen: got.Unseen, Windows: got.Windows}
-					if code := jobs.ExitCode([]ledger.Result{res}, false, true); got != want || code != exit {
+					if code := jobs.ExitCode([]ledger.Result{res}, false, true); !reflect.DeepEqual(got, want) || code != exit {
 						t.Errorf("%+v, exit %d, want %+v, exit %d: %v", got, code, want, exit, res.Errs)
 					}
 				}

@@ -88,14 +88,13 @@ func TestBrokenAnswersPublishNothing(t *testing.T) {
 		fault emulator.Fault
 		want  string
 	}{
-		"a column renamed":  {emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftRename, Column: "cost"}, "cost"},
-		"a column missing":  {emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftMissing, Column: "cost"}, "cost"},
-		"a column too many": {emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftExtra}, "extra"},
-		"a page of HTML":    {emulator.Fault{Kind: emulator.FaultHTML}, "a page of HTML"},
-		"nothing at all":    {emulator.Fault{Kind: emulator.FaultEmpty}, "empty"},
-		"half a row":        {emulator.Fault{Kind: emulator.FaultCut, AfterBytes: 3000}, "unexpected EOF"},
-		"a bad request":     {emulator.Fault{Kind: emulator.FaultStatus, Status: 400}, "400"},
-		"a forbidden one":   {emulator.Fault{Kind: emulator.FaultStatus, Status: 403}, "403"},
+		"a column renamed": {emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftRename, Column: "cost"}, "cost"},
+		"a column missing": {emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftMissing, Column: "cost"}, "cost"},
+		"a page of HTML":   {emulator.Fault{Kind: emulator.FaultHTML}, "a page of HTML"},
+		"nothing at all":   {emulator.Fault{Kind: emulator.FaultEmpty}, "empty"},
+		"half a row":       {emulator.Fault{Kind: emulator.FaultCut, AfterBytes: 3000}, "unexpected EOF"},
+		"a bad request":    {emulator.Fault{Kind: emulator.FaultStatus, Status: 400}, "400"},
+		"a forbidden one":  {emulator.Fault{Kind: emulator.FaultStatus, Status: 403}, "403"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

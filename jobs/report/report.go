@@ -69,6 +69,7 @@ type Options struct {
 	Types       map[string]catalog.Type
 	Stamps      []table.Stamp // of columns that tell of the fetch
 	OnEmpty     partition.OnEmpty
+	FailText    bool                               // as partition.Options has it
 	Visible     func(context.Context) ledger.Scope // lists the apps that the token shows, as Visible does; nil: nobody asks
 	Guard       float64                            // as partition.Options has it; 0: partition.UsualGuard
 	Reconcile   Reconcile                          // empty: warn
@@ -290,7 +291,8 @@ func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledge
 	p = &plan{Kind: k, now: now, rules: k.o.Rules, resolving: semaphore.NewWeighted(1), blocks: map[string]*block{}}
 	if p.table, err = partition.Open(ctx, partition.Options{
 		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir, Hold: k.o.Hold,
-		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, Guard: cmp.Or(k.o.Guard, partition.UsualGuard), Again: k.o.Rules.IgnoreLedger, Log: k.o.Log, Warehouse: &k.o.Warehouse,
+		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, FailText: k.o.FailText, Guard: cmp.Or(k.o.Guard, partition.UsualGuard), Again: k.o.Rules.IgnoreLedger,
+		Log: k.o.Log, Warehouse: &k.o.Warehouse,
 	}); err != nil {
 		return nil, recorded, false, err
 	}

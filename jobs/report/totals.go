@@ -74,17 +74,31 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 }
 
 // totals asks for the totals of a row of partitions. What the service is too slow for is asked for in halves: of the row, and
-// then of the apps.
+// then of the apps. Totals of money that a table's rows can't have, although each row is small enough, are read as doubles. Where one can't
+// be read at all, its partition has none.
 func (f *fetch) totals(ctx context.Context, row []civil.Date, apps []string) ([]table.Part, error) {
 	filters := f.o.Query.Filters
 	if len(apps) > 0 {
 		filters = withFilter(filters, appTokenIn, apps)
 	}
 	parts, err := f.totalsBy(ctx, row, nil, f.cols.numbers, filters)
+	unread := errors.As(err, new(*table.CellError))
+	if unread {
+		doubles := slices.Clone(f.cols.numbers)
+		for i := range doubles {
+			if doubles[i].Type == catalog.Decimal {
+				doubles[i].Type = catalog.Double
+			}
+		}
+		parts, err = f.totalsBy(ctx, row, nil, doubles, filters)
+		if unread = errors.As(err, new(*table.CellError)); unread && len(row) == 1 {
+			return nil, nil
+		}
+	}
 	for _, p := range parts {
 		p.Remove() // the sums are all that is needed of it
 	}
-	if !errors.Is(err, adjust.ErrTooSlow) || len(row) == 1 && len(apps) < 2 {
+	if !unread && !errors.Is(err, adjust.ErrTooSlow) || len(row) == 1 && len(apps) < 2 {
 		return parts, err
 	}
 	if half := len(row) / 2; half > 0 {
@@ -133,6 +147,7 @@ func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, met
 	}
 	conv, err := table.New(table.Options{
 		Columns: columns, Route: route, Partitions: row, Dir: f.o.SpoolDir, Hold: table.HoldSmall, Codec: "none", Budget: table.NewBudget(totalsBudget),
+		Mending: f.table.Mending(),
 	})
 	if err != nil {
 		return nil, err

@@ -56,6 +56,9 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 // Store names the server, the database and the schema.
 func (s *Sink) Store() string { return s.store }
 
+// NoNUL makes Sink a sinks.NoNUL.
+func (s *Sink) NoNUL() {}
+
 // Close closes the connections.
 func (s *Sink) Close() error {
 	s.pool.Close()

@@ -29,6 +29,7 @@ type answer struct {
 	dir    string // the session's spool folder
 	path   string // a CSV file with a header; empty when the service answered 204
 	header []string
+	extra  []string // columns of the header that weren't asked for
 	asked  []string // the dimensions that were asked for, by their slugs
 }
 
@@ -192,12 +193,12 @@ func appendJSON(b []byte, text string) []byte {
 
 // writeParquet converts the answer as a job would, with the types that a job's table would have.
 func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
-	columns := a.columns()
+	columns := slices.DeleteFunc(a.columns(), func(c table.Column) bool { return slices.Contains(a.extra, c.Source) })
 	for i, c := range columns { // as a job's table names them
 		columns[i].Name = catalog.ColumnName(c.Name)
 	}
 	conv, err := table.New(table.Options{
-		Columns: columns, Route: table.NoRoute, Partitions: []civil.Date{sinks.Whole}, Dir: a.dir,
+		Columns: columns, Route: table.NoRoute, Partitions: []civil.Date{sinks.Whole}, Dir: a.dir, Mending: table.Mending{UTF8: true},
 	})
 	if err != nil {
 		return err

@@ -99,6 +99,9 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 		if err != nil {
 			return withNear(err, r.Query)
 		}
+		for _, name := range a.extra {
+			p.Note(cmd.ErrOrStderr(), "reportferry: the answer has a column "+terminal.Line(name)+" that wasn't asked for; Parquet leaves it out")
+		}
 		if a.path == "" {
 			p.Note(cmd.ErrOrStderr(), "reportferry: the report has no rows")
 		}
@@ -207,7 +210,8 @@ func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuer
 	if !q.ReadableNames { // those are the service's choice
 		a.header = asAsked(a.header, slices.Concat(q.Dimensions, q.Metrics))
 	}
-	return a, checkHeader(a.header, q)
+	a.extra, err = checkHeader(a.header, q)
+	return a, err
 }
 
 // asAsked writes the columns of a header as they were asked for, where only their case differs.
@@ -222,24 +226,24 @@ func asAsked(header, asked []string) []string {
 	return out
 }
 
-// checkHeader refuses an answer that lacks a column that was asked for, or has another one. Readable names can't be checked:
-// the service chooses them.
-func checkHeader(header []string, q adjust.ReportQuery) error {
+// checkHeader refuses an answer that lacks a column that was asked for, and gives those that it has besides. Readable names can't be
+// checked: the service chooses them.
+func checkHeader(header []string, q adjust.ReportQuery) (extra []string, _ error) {
 	if q.ReadableNames {
-		return nil
+		return nil, nil
 	}
 	asked := slices.Concat(q.Dimensions, q.Metrics)
 	for _, name := range asked {
 		if !slices.Contains(header, name) {
-			return fmt.Errorf("the answer has no column %s, which was asked for; its columns are %s", name, terminal.Line(strings.Join(header, ", ")))
+			return nil, fmt.Errorf("the answer has no column %s, which was asked for; its columns are %s", name, terminal.Line(strings.Join(header, ", ")))
 		}
 	}
 	for _, name := range header {
 		if !slices.Contains(asked, name) && q.PeriodOverPeriod == "" {
-			return fmt.Errorf("the answer has a column %s that wasn't asked for", terminal.Line(name))
+			extra = append(extra, name)
 		}
 	}
-	return nil
+	return extra, nil
 }
 
 // withNear adds similar names to the error of a metric or a dimension that the service doesn't know.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -89,6 +90,10 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 		rows += fmt.Sprintf(", %s blank cells as NULL", human.Count(o.Nulls))
 	}
 	human.Row(w, "rows", rows)
+	for _, a := range o.Altered {
+		human.Row(w, "altered", terminal.Line(fmt.Sprintf("%s of %s: %s", human.Plural(int(a.Cells), "cell"), a.Column, a.What)))
+		human.Row(w, "", terminal.Line("first "+a.First))
+	}
 	if o.CSVBytes+o.ParquetBytes == 0 {
 		return // there was nothing to fetch
 	}

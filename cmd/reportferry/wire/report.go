@@ -45,7 +45,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,
 			Parameters: r.Parameters, Filters: r.Filters,
 		},
-		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, Drop: r.Drop, OnEmpty: partition.OnEmpty(r.OnEmpty), Guard: float64(r.Guard), Visible: s.visible,
+		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, Drop: r.Drop, OnEmpty: partition.OnEmpty(r.OnEmpty), FailText: r.BadText == "fail", Guard: float64(r.Guard), Visible: s.visible,
 		Reconcile: report.Reconcile(r.Reconcile), Drift: report.Drift(r.Drift), Probe: r.Probe,
 		Codec: r.Codec, SpoolDir: s.Spool, Hold: table.HoldSmall, Budget: s.Budget, Raw: kept, Log: s.Log,
 	}
