@@ -52,15 +52,23 @@ func newCloudWarehouse(t *testing.T, s *service, days int, lease string) *wareho
 
 func openWarehouse(t *testing.T, s *service, days int, lease string, o bqtest.Options, query string) *warehouse {
 	t.Helper()
+	w := &warehouse{place: newPlace(t, s, days, 2, lease)}
+	w.Server, w.url = w.toBigQuery(t, o, query)
+	return w
+}
+
+// toBigQuery lets the job put its table into a BigQuery on the loopback from now on.
+func (p *place) toBigQuery(t *testing.T, o bqtest.Options, query string) (server *bqtest.Server, url string) {
+	t.Helper()
 	o.Datasets, o.Location = []string{"proj.ds"}, "EU"
 	server, err := bqtest.New(o)
 	check(t, err)
 	t.Cleanup(func() { check(t, server.Close()) })
 	at, err := server.Listen()
 	check(t, err)
-	w := &warehouse{Server: server, place: newPlace(t, s, days, 2, lease), url: "bigquery://proj/ds?location=EU&endpoint=" + at + query}
-	w.edit(t, "sinks: [file://"+w.dir+"/out]", "sinks: [\""+w.url+"\"]")
-	return w
+	url = "bigquery://proj/ds?location=EU&endpoint=" + at + query
+	p.edit(t, "sinks: [file://"+p.dir+"/out]", "sinks: [\""+url+"\"]")
+	return server, url
 }
 
 // A rebaseline that the warehouse's table can't take writes nothing, in the warehouse or in the ledger: the table goes on under the

@@ -28,6 +28,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
+	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
 )
 
 const rowsOnly = `"path": "csv_report", "query": "dimensions=day,app"`
@@ -99,6 +100,30 @@ func TestSurfacesAgree(t *testing.T) {
 			p.remove(t, -3)
 			p.last(t, 1, `[{"kind": "status", "status": 400, "every": 1, `+rowsOnly+`}]`)
 		}, refresh.Deleted, "backfill installs --from DAY --to DAY --force", 1, false, false, false, false, "stale", ""},
+		"days that the table has deleted": {func(t *testing.T, p *surfaces) {
+			p.empty(t)
+			p.edit(t, "lookback: 3", "lookback: 0")
+			p.toBigQuery(t, bqtest.Options{}, "")
+			p.untilCode(0, "run", "--now")
+			p.edit(t, "kind: report", "kind: report\n    bigquery: {expire_days: 2}")
+			p.untilCode(0, "backfill", "installs", "--from", "yesterday", "--force")
+			if out, code := p.run("check"); code != 0 || !strings.Contains(out, "2 partitions, whose rows are as many as recorded") {
+				t.Errorf("check: exit code %d: %s", code, out)
+			}
+			p.last(t, 0, "[]")
+		}, refresh.Expired, "", 2, true, false, false, false, "", ""},
+		"days that the table wouldn't keep": {func(t *testing.T, p *surfaces) {
+			p.empty(t)
+			p.toBigQuery(t, bqtest.Options{PartitionExpiration: 48 * time.Hour}, "")
+			p.last(t, 3, "[]")
+		}, refresh.TooOld, "", 2, false, false, false, false, "failed", ""},
+		"a table that has expired": {func(t *testing.T, p *surfaces) {
+			p.empty(t)
+			warehouse, _ := p.toBigQuery(t, bqtest.Options{TableExpiration: 30 * time.Minute}, "")
+			p.untilCode(0, "run", "--now")
+			warehouse.Advance(31 * time.Minute)
+			p.last(t, 1, `[{"kind": "status", "status": 400, "every": 1, `+rowsOnly+`}]`)
+		}, refresh.Deleted, "backfill installs --from DAY --to DAY --force", 4, false, false, false, false, "stale", ""},
 		"a column that older days lack": {func(t *testing.T, p *surfaces) {
 			p.edit(t, "lookback: 3", "lookback: 1")
 			p.edit(t, "metrics: [installs,", "new_columns: later\n    metrics: [impressions, installs,")
@@ -387,7 +412,10 @@ func (p *surfaces) receivers(t *testing.T, want ledger.Problem, wrong int, reaso
 		t.Errorf("notices: %s, want one of %q", notices, reason)
 	}
 	if reason != "" {
-		parts := []string{`"reason":"` + reason + `"`, want.Condition, "reportferry " + want.Command}
+		parts := []string{`"reason":"` + reason + `"`, want.Condition, want.Command}
+		if want.Command == "" {
+			parts = append(parts, want.Advice)
+		}
 		if len(want.Days) > 0 {
 			parts = append(parts, want.Days[0].Through.String(), want.Days[len(want.Days)-1].From.String())
 		}

@@ -83,6 +83,9 @@ func (e Record) Receipt(t Target) (sinks.Receipt, bool) {
 	return e.Receipts[i], true
 }
 
+// Unfetched tells whether no fetch of the partition has ended: there is no record, or only that of a first put that was cut off or refused.
+func (e Record) Unfetched() bool { return e.Seq == 0 || e.State == Publishing && e.After == 0 }
+
 // Unchanged is the outcome of a fetch whose content every sink held already. It is counted and never recorded.
 const Unchanged State = "unchanged"
 

@@ -74,6 +74,16 @@ func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
 	return changed
 }
 
+// Oldest is the oldest partition that one of the targets keeps, as Look or a put has found; zero: one of them keeps all, or wasn't asked.
+func (t *Table) Oldest() (first civil.Date) {
+	for i, target := range t.o.Targets {
+		if oldest := t.listed(target).table.Oldest; i == 0 || oldest.Before(first) {
+			first = oldest
+		}
+	}
+	return first
+}
+
 // list asks a target what it holds, and gives the records from before that, so that newer ones aren't compared with it.
 func (t *Table) list(ctx context.Context, target ledger.Target, store sinks.Holdings) (ledger.Records, error) {
 	entries := t.Records()
@@ -304,24 +314,26 @@ func (t *Table) refuses(target ledger.Target, oldest civil.Date) {
 // nothing else is due, unless all of them were fetched before.
 func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 	var left, old []refresh.Due
+	oldest := t.Oldest()
 	for _, d := range w.Due {
-		if slices.ContainsFunc(t.o.Targets, func(target ledger.Target) bool { return !d.Partition.Before(t.listed(target).table.Oldest) }) {
-			left = append(left, d)
-		} else {
+		if d.Partition.Before(oldest) {
 			old = append(old, d)
+		} else {
+			left = append(left, d)
 		}
 	}
-	if len(old) == 0 || len(t.o.Targets) == 0 {
+	if len(old) == 0 {
 		return w, nil
 	}
 	w.Due = left
 	err := fmt.Errorf("fetch %s of %s: %w; nothing was fetched", old[0].Partition, t.Name(), &sinks.NotKept{
-		Oldest: t.listed(t.o.Targets[0]).table.Oldest, Because: "the table deletes them because of their age; let it keep them for longer, or begin later",
+		Oldest: oldest, Because: "the table deletes them because of their age; let it keep them for longer, or begin later",
 	})
-	unfetched := func(d refresh.Due) bool {
-		return slices.Contains([]refresh.Reason{refresh.Missing, refresh.Forced, refresh.Interrupted, refresh.Unsunk}, d.Reason)
+	asked := func(d refresh.Due) bool {
+		e, _ := t.Record(d.Partition)
+		return slices.Contains([]refresh.Reason{refresh.Missing, refresh.Forced, refresh.Unsunk}, d.Reason) || d.Reason == refresh.Interrupted && e.Unfetched()
 	}
-	if len(left) == 0 && slices.ContainsFunc(old, unfetched) {
+	if len(left) == 0 && slices.ContainsFunc(old, asked) {
 		return w, err
 	}
 	t.o.Log.Warn("partitions are too old for the table", "job", t.o.Job, "partitions", len(old), "error", err)

@@ -20,6 +20,7 @@ const (
 	Broken       Condition = "failed"  // its fetch, in the last run that tried it
 	CutOff       Condition = "interrupted"
 	Absent       Condition = "missing"
+	TooOld       Condition = "too old" // it is missing, and the table would delete it at once
 	Gone         Condition = "can't be fetched any more"
 	Mixed        Condition = "other meaning" // its numbers mean something else than the newest ones: a rebaseline isn't finished
 	Deleted      Condition = "deleted in the sink"
@@ -30,13 +31,14 @@ const (
 	Suspicious   Condition = "suspected empty" // it has no rows, although the periods on each side have some
 	MovedAndLeft Condition = "moved and left"  // it was final, the service has changed it since, and drift: warn leaves it
 	ChangedFinal Condition = "changed after final"
+	Expired      Condition = "expired" // the table has deleted it because of its age
 	NotYet       Condition = "not due yet"
 	WithoutRows  Condition = "empty"
 )
 
 // Conditions lists them all in that order.
 var Conditions = []Condition{
-	Running, Broken, CutOff, Absent, Gone, Mixed, Deleted, Replaced, HeldBack, DiffersAlike, Differs, Suspicious, MovedAndLeft, ChangedFinal, NotYet, WithoutRows, Partial, Restating, Final,
+	Running, Broken, CutOff, Absent, TooOld, Gone, Mixed, Deleted, Replaced, HeldBack, DiffersAlike, Differs, Suspicious, MovedAndLeft, ChangedFinal, Expired, NotYet, WithoutRows, Partial, Restating, Final,
 }
 
 // An Entry says how one partition of a table is by now.
@@ -110,6 +112,8 @@ func Hold(p Period, all []Entry, due []Due, held map[string]string) {
 // Condition is that of the gap's partitions.
 func (g Gap) Condition() Condition {
 	switch {
+	case g.Reason == NotKept:
+		return TooOld
 	case !g.Closable:
 		return Gone
 	case g.Reason == RunFailed:
@@ -138,6 +142,8 @@ func (r Rules) condition(e ledger.Record, f Finality) Condition {
 // trouble is what a person should know of a partition that is there; empty: nothing.
 func (r Rules) trouble(e ledger.Record) Condition {
 	switch {
+	case e.Partition.Before(r.Oldest):
+		return Expired
 	case e.State == ledger.Publishing && !e.Waits(): // before Start, where there are no gaps
 		return CutOff
 	case r.Stale[e.Shape].Rebased:

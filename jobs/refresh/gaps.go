@@ -90,6 +90,7 @@ const (
 	NeverFetched GapReason = "never fetched yet"
 	NotDueYet    GapReason = "not due yet" // the schedule hasn't fired since it could be fetched
 	RunFailed    GapReason = "failed"
+	NotKept      GapReason = "older than what the table keeps"
 	PutCut       GapReason = "interrupted put" // newer rows were on their way; which are visible isn't known
 )
 
@@ -102,7 +103,7 @@ func Gaps(now time.Time, job string, r Rules, done ledger.Records, runs []ledger
 	for i := first; i <= last; i++ {
 		partition := r.Period.At(i)
 		e, recorded := done[partition]
-		if recorded && (e.State != ledger.Publishing || e.Waits()) {
+		if recorded && (e.State != ledger.Publishing || e.Waits() || partition.Before(r.Oldest) && !e.Unfetched()) {
 			continue
 		}
 		g := r.gap(now, partition, e, failed.of(cellName(r.Period, r.cell(i))))
@@ -127,6 +128,8 @@ func (r Rules) gap(now time.Time, partition civil.Date, e ledger.Record, f runFa
 		g.Closable = r.end(partition, 0).After(now)
 	}
 	switch {
+	case partition.Before(r.Oldest):
+		g.Reason, g.Closable = NotKept, false
 	case f.run != "" && f.run >= e.Run: // run IDs sort by time
 		g.Reason, g.Run, g.Error = RunFailed, f.run, f.text
 	case e.State == ledger.Publishing:

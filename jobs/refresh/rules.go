@@ -53,6 +53,10 @@ type Rules struct {
 	// Stored says of partitions that a target holds otherwise than recorded how that is: Deleted or Replaced. Nil: no target was asked.
 	Stored map[civil.Date]Condition
 
+	// Oldest is the oldest partition that a target keeps: the tables of all of them delete those before it because of their age. Zero: they keep
+	// all, or none was asked.
+	Oldest civil.Date
+
 	// Moved are final partitions whose totals weren't those recorded, with the moment when that was seen. They are due until they
 	// are fetched after that moment; before Start they aren't.
 	Moved map[civil.Date]time.Time

@@ -237,7 +237,7 @@ func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
 // allRules are today's rules with all that is known of the partitions besides their records.
 func (p *plan) allRules(ctx context.Context) (refresh.Rules, error) {
 	rules, err := p.today(ctx)
-	rules.Stored, rules.Suspected = p.table.Stored(), refresh.Suspected(rules.Period, p.table.Records())
+	rules.Stored, rules.Oldest, rules.Suspected = p.table.Stored(), p.table.Oldest(), refresh.Suspected(rules.Period, p.table.Records())
 	if err != nil || !p.o.Drift.Warn {
 		return rules, err
 	}

@@ -43,6 +43,7 @@ var rules = []struct {
 	{refresh.Broken, "that couldn't be fetched", "to try again", "{closing}", true},
 	{refresh.CutOff, "whose put was interrupted, so that it isn't known which rows readers see", "the next run fetches them again; to do it now", "{closing}", true},
 	{refresh.Absent, "missing", "to fetch what is missing", "{closing}", true},
+	{refresh.TooOld, "missing, which are older than what the table keeps", "let it keep them for longer by expire_days, or begin later by start", "", true},
 	{refresh.Mixed, "whose numbers mean something else than the newest ones: another currency, zone, filter or type", "the next run replaces them; to do it now", "run {job} --now", true},
 	{refresh.Deleted, "deleted in the sink", "runs fetch them again; to do it now", backfill, true},
 	{refresh.Replaced, "changed in the sink, which holds something else than was put", "runs fetch them again; to do it now", backfill, true},
@@ -53,6 +54,7 @@ var rules = []struct {
 	{refresh.MovedAndLeft, "that had been final and that the service has changed since; the rows stay (drift: warn)", "to take the new numbers", backfill, true},
 	{refresh.ChangedFinal, "that changed after being final; the new numbers are published", "what they were before", history, false},
 	{refresh.Gone, "that can't be fetched any more", "the service has no past of it, so that there is nothing to do", "", false},
+	{refresh.Expired, "deleted by the table because of their age", "expire_days says how long it keeps them", "", false},
 	{Lacking, "", "the next run fetches them; to do it now", "backfill {job} --missing-columns", false},
 	{Kept, "with older rows: the last answer was empty, and on_empty keeps them", "when each was fetched", "history {job}", false},
 }
@@ -60,22 +62,25 @@ var rules = []struct {
 // Inspect compares what the ledger has of a job's table with the rules, and says what is wrong.
 func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past) refresh.Inspection {
 	if r.Stored == nil {
-		r.Stored = stored(job, r.Period, done, past)
+		r.Stored, r.Oldest = stored(job, r.Period, done, past)
 	}
 	in := refresh.Inspect(now, job, r, done, past)
 	in.Problems = Of(job, kind, in)
 	return in
 }
 
-// stored is what the last run of a job saw of its sinks and couldn't mend. The records don't show it.
-func stored(job string, period refresh.Period, done ledger.Records, past ledger.Past) map[civil.Date]refresh.Condition {
-	seen := map[civil.Date]refresh.Condition{}
+// stored is what the last run of a job saw of its sinks and couldn't mend, and the oldest partition that they keep. The records don't show it.
+func stored(job string, period refresh.Period, done ledger.Records, past ledger.Past) (seen map[civil.Date]refresh.Condition, oldest civil.Date) {
+	seen = map[civil.Date]refresh.Condition{}
 	run, res := past.Last(job)
 	if run == nil {
-		return seen
+		return seen, oldest
 	}
 	for _, p := range res.Problems {
 		for _, row := range p.Days {
+			if next := period.Next(row.Through); ofAge(p) && oldest.Before(next) {
+				oldest = next
+			}
 			for day, n := row.From, 0; ofSinks(p) && n < row.Partitions; day, n = period.Next(day), n+1 {
 				if done[day].Fetched.Before(run.Started) {
 					seen[day] = refresh.Condition(p.Condition)
@@ -83,7 +88,12 @@ func stored(job string, period refresh.Period, done ledger.Records, past ledger.
 			}
 		}
 	}
-	return seen
+	return seen, oldest
+}
+
+// ofAge tells whether a problem is that a table deletes partitions because of their age.
+func ofAge(p ledger.Problem) bool {
+	return p.Condition == string(refresh.Expired) || p.Condition == string(refresh.TooOld)
 }
 
 // ofSinks tells whether a problem is one that only the sinks show.

@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -47,6 +48,15 @@ func TestEveryCondition(t *testing.T) {
 		wrong   bool
 	}{
 		refresh.Absent: {gone: true, why: "never fetched yet", command: "backfill daily --gaps", wrong: true},
+		refresh.TooOld: {
+			change: func(r *refresh.Rules, _ *ledger.Record) {
+				r.Stored, r.Oldest, r.Start = map[civil.Date]refresh.Condition{}, day.AddDays(1), day
+			}, gone: true, why: "older than what the table keeps", wrong: true,
+		},
+		refresh.Expired: {change: func(r *refresh.Rules, e *ledger.Record) {
+			r.Stored, r.Oldest, r.Start = map[civil.Date]refresh.Condition{}, day.AddDays(1), day
+			e.State, e.After = ledger.Publishing, 1
+		}},
 		refresh.CutOff: {change: func(_ *refresh.Rules, e *ledger.Record) { e.State = ledger.Publishing }, why: "interrupted put", command: "backfill daily --gaps", wrong: true},
 		refresh.Mixed: {change: func(r *refresh.Rules, e *ledger.Record) {
 			e.Shape, r.Stale = "old", map[string]ledger.Stale{"old": {Rebased: true}}
@@ -78,6 +88,7 @@ func TestEveryCondition(t *testing.T) {
 		if done[day] = e; c.gone {
 			delete(done, day)
 		}
+		maps.DeleteFunc(done, func(d civil.Date, _ ledger.Record) bool { return d.Before(r.Start) })
 		list := status.Inspect(now, "daily", "report", r, done, ledger.Past{}).Problems
 		if len(list) != 1 {
 			t.Errorf("%s: %+v", condition, list)
@@ -113,6 +124,20 @@ func TestNoConditionIsForgotten(t *testing.T) {
 		in := refresh.Inspection{Calendar: []refresh.Entry{{Partition: first, Condition: c, Record: ledger.Record{HeldBack: &ledger.HeldBack{}, Control: &ledger.Control{}}}}}
 		if list := status.Of("j", "report", in); (len(list) == 0) != slices.Contains(quiet, c) {
 			t.Errorf("%s: %+v", c, list)
+		}
+	}
+}
+
+// What a table keeps is known, where no sink is asked, from the last run that asked.
+func TestWhatTheLastRunSawOfAges(t *testing.T) {
+	for _, oldest := range []civil.Date{first.AddDays(20), first.AddDays(-3)} {
+		r, done := table()
+		r.Start, r.Oldest = first.AddDays(-10), oldest
+		list := status.Brief(now, "daily", "report", r, done, ledger.Past{}).Problems
+		r.Oldest = civil.Date{}
+		past := ledger.Past{Runs: []ledger.Run{{ID: "a", Started: now, Results: []ledger.Result{{Job: "daily", Problems: list}}}}}
+		if known := status.Inspect(now, "daily", "report", r, done, past).Problems; !reflect.DeepEqual(known, list) || len(list) != 2 {
+			t.Errorf("%s: %+v, and the run said %+v", oldest, known, list)
 		}
 	}
 }

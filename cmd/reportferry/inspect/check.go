@@ -213,7 +213,7 @@ func (c *checker) rows(ctx context.Context, job jobs.Job, target ledger.Target, 
 		c.uncompared(job, target, err)
 		return ctx.Err()
 	}
-	held := heldBy(t.Sorted(), target)
+	held := slices.DeleteFunc(heldBy(t.Sorted(), target), func(e ledger.Record) bool { return e.Partition.Before(t.Oldest()) })
 	if len(wrong) == 0 {
 		fmt.Fprintf(c.out, "%s in %s: %s, whose rows are as many as recorded\n", job.Name, target.Name, human.Plural(len(held), "partition"))
 		return nil

@@ -71,10 +71,10 @@ by day, with the command that ends it; of the last run, and where the ledger is.
 Sinks are asked what they hold, and nothing is asked of the service.
 
 The exit code is 3 when something is wrong with a table: days are missing,
-failed, held back, deleted or changed in the sink, different from the service's
-totals, suspected to be empty, or of another meaning than the others; and with
---max-age when a table is older than that: the period after its newest one ended
-so long ago, or its last success was. A job of kind spend, sharing or apps has
+too old for the table, failed, held back, deleted or changed in the sink,
+different from the service's totals, suspected to be empty, or of another
+meaning than the others; and with --max-age when a table is older than that: the
+period after its newest one ended so long ago, or its last success was. A job of kind spend, sharing or apps has
 no periods: it is too old when no run of it that long has ended without a
 failure.`,
 		ValidArgsFunction: p.CompleteJobs,

@@ -24,6 +24,7 @@ import (
 var ofTables = map[refresh.Condition]string{
 	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale, refresh.HeldBack: notify.HeldBack, refresh.Differs: notify.Unreconciled,
 	refresh.DiffersAlike: notify.Unreconciled, refresh.Suspicious: notify.HeldBack, refresh.Mixed: notify.Stale, refresh.Deleted: notify.Stale, refresh.Replaced: notify.Stale,
+	refresh.TooOld:       notify.Failed,
 	refresh.ChangedFinal: notify.ChangedAfterFinal, refresh.MovedAndLeft: notify.ChangedAfterFinal,
 }
 
@@ -40,7 +41,9 @@ func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 	}
 	commands := map[refresh.Condition]string{}
 	for _, p := range s.Found.Problems {
-		commands[refresh.Condition(p.Condition)] = "reportferry " + p.Command + again
+		if commands[refresh.Condition(p.Condition)] = p.Advice; p.Command != "" {
+			commands[refresh.Condition(p.Condition)] = "reportferry " + p.Command + again
+		}
 	}
 	var last *notify.Trouble
 	before := ""
