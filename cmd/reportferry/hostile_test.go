@@ -271,8 +271,8 @@ func TestHostileNamesAreShownEscaped(t *testing.T) {
 		look(code, append(report, "--log-format", "json")...)
 		look(code, "run", "--now", "--force", "daily")
 		look(code, "run", "--now", "--force", "daily", "--log-format", "json")
-		look(0, "status", "daily")
-		look(0, "status", "daily", "--json")
+		look(3, "status", "daily")
+		look(3, "status", "daily", "--json")
 	}
 	l.refuse.Store(http.StatusBadRequest)
 	look(3, "check", "--live", "daily")

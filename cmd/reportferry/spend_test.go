@@ -96,7 +96,7 @@ func TestSpendText(t *testing.T) {
 		{"requeue", "spend requeue", 0, nil},
 		{"backfill", "backfill nightly_spend --from 2009-12-01 --to 2009-12-02", 2, nil},
 		{"gaps", "gaps", 0, nil},
-		{"table-status", "status --max-age 26h", 0, nil},
+		{"table-status", "status --max-age 26h", 3, nil},
 		{"table-stale", "status --max-age 5m", 3, nil},
 		{"other-job", "spend status --job campaigns", 2, nil},
 	} {

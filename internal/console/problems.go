@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -149,62 +148,14 @@ func unbegun(past ledger.Past, j seen) (problem, bool) {
 	return p, true
 }
 
-// failures are those of the job's last run, but for those that a gap, a file or an app shows.
-func failures(past ledger.Past, j seen) (list []problem) {
-	run, res := past.Last(j.Name)
-	if run == nil {
-		return nil
+// failures are those of the last run of a job without a table, but for those that a file or an app shows.
+func failures(past ledger.Past, j seen) []problem {
+	if j.Look != nil {
+		return nil // the problems of the table have them
 	}
-	var left []runFailure
-	for _, f := range failuresOf(*res) {
-		shown := slices.ContainsFunc(j.look.Gaps, func(g refresh.Gap) bool { return g.Run == run.ID && g.Error == f.Error }) ||
-			slices.ContainsFunc(latest(j.files), func(o outbox.File) bool {
-				return o.Error != "" && slices.Contains(f.Units, o.Name) && len(f.Units) == 1
-			}) ||
+	list := status.LastFailed(j.Name, past, func(_ *ledger.Run, f ledger.Failure) bool {
+		return slices.ContainsFunc(latest(j.files), func(o outbox.File) bool { return o.Error != "" && o.Name == f.Unit }) ||
 			slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition == AppFailed && strings.Contains(f.Error, a.ID) })
-		if !shown {
-			left = append(left, f)
-		}
-	}
-	if left == nil {
-		return nil
-	}
-	p := failureOf(left, mostNamed)
-	p.Run, p.What, p.Advice = run.ID, "Its last run failed: "+p.What, "What is published stays. "+p.Advice
-	return []problem{p}
-}
-
-// failureOf is the problem of failures of one job in one run, of which it names the first ones.
-func failureOf(list []runFailure, most int) problem {
-	p := problem{
-		Job: list[0].Job, State: failed, What: "it couldn't be planned", like: refresh.MovedAndLeft, // what is wrong with its table comes first
-		Advice: "The next run tries again. To try now:", Type: []string{"run " + list[0].Job + " --now"},
-	}
-	n := 0
-	for i, f := range list {
-		n += len(f.Units)
-		if i >= most {
-			continue
-		}
-		text := f.Error
-		if f.Units != nil {
-			text = some(f.Units, 6) + ": " + text
-		}
-		p.Details = append(p.Details, text)
-	}
-	if len(list) > most {
-		p.Details = append(p.Details, fmt.Sprintf("and %d more", len(list)-most))
-	}
-	if n > 0 {
-		p.What = plural(n, "unit")
-	}
-	return p
-}
-
-// some names the first n of many.
-func some(names []string, n int) string {
-	if len(names) <= n {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
+	})
+	return problemsFrom(j, list, civil.Date{})
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
-	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // Each thing that is wrong is listed once, the worst first, with the command that mends it.
@@ -59,7 +58,7 @@ func TestTheWorstComesFirst(t *testing.T) {
 	}
 }
 
-// A failure is shown by itself only when no gap, file or app shows it.
+// A failure is shown by itself only when no file or app shows it.
 func TestAFailureIsShownOnce(t *testing.T) {
 	run := ledger.Run{ID: "r", Ended: &noon, Results: []ledger.Result{{Job: "j", Failures: []ledger.Failure{{Unit: "u", Error: "broken ios/1"}}}}}
 	past := ledger.Past{Runs: []ledger.Run{run}}
@@ -68,8 +67,6 @@ func TestAFailureIsShownOnce(t *testing.T) {
 		want int
 	}{
 		"nothing else": {seen{}, 1},
-		"a gap":        {seen{look: Look{Inspection: refresh.Inspection{Gaps: []refresh.Gap{{Run: "r", Error: "broken ios/1"}}}}}, 0},
-		"an older gap": {seen{look: Look{Inspection: refresh.Inspection{Gaps: []refresh.Gap{{Run: "q", Error: "broken ios/1"}}}}}, 1},
 		"a file":       {seen{files: []outbox.File{{Name: "u", Error: "broken"}}}, 0},
 		"another file": {seen{files: []outbox.File{{Name: "v", Error: "broken"}}}, 1},
 		"an app":       {seen{apps: []App{{ID: "ios/1", Condition: AppFailed}}}, 0},

@@ -11,6 +11,7 @@ import (
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/status"
 )
 
 // A runLine is a run in the list of all.
@@ -39,12 +40,6 @@ type runJob struct {
 	ledger.Result
 	Did  string
 	Bars []timeline.Bar
-}
-
-// A runFailure is what went wrong with units of a job, for one reason.
-type runFailure struct {
-	Job, Error string
-	Units      []string
 }
 
 // runList shows the last runs.
@@ -128,37 +123,17 @@ func runState(r ledger.Run) state {
 	return failed
 }
 
-// failuresOf gathers the failures of a run by their reasons. Those of a job stand together.
-func failuresOf(results ...ledger.Result) (list []runFailure) {
-	for _, res := range results {
-		known := map[string]int{}
-		for _, f := range res.Failures {
-			at, is := known[f.Error]
-			if !is {
-				at, list = len(list), append(list, runFailure{Job: res.Job, Error: f.Error})
-				known[f.Error] = at
-			}
-			if f.Unit != "" {
-				list[at].Units = append(list[at].Units, f.Unit)
-			}
-		}
-	}
-	return list
-}
-
 // mostFailures are named on the page of a run, about as many of each job.
 const mostFailures = 100
 
 // failedIn lists what failed in a run.
 func failedIn(r ledger.Run) (list []problem) {
-	all := failuresOf(r.Results...)
 	most := max(2, mostFailures/max(1, len(r.Results)))
-	for len(all) > 0 {
-		n := 1 // those of a job stand together
-		for n < len(all) && all[n].Job == all[0].Job {
-			n++
+	for _, res := range r.Results {
+		if len(res.Failures) > 0 {
+			p := status.Failed(res.Job, "", res.Failures, most)
+			list = append(list, problem{Job: res.Job, State: failed, What: p.What, Details: p.Errors, Advice: sentence(p), Type: []string{p.Command}})
 		}
-		list, all = append(list, failureOf(all[:n], most)), all[n:]
 	}
 	for _, text := range furtherErrors(r) {
 		list = append(list, problem{State: failed, Details: []string{text}})

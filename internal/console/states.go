@@ -53,8 +53,9 @@ var conditions = map[refresh.Condition]state{
 	refresh.Restating:    {Glyph: "◐", Class: "soft"},
 	refresh.Final:        {Glyph: "●", Class: "good"},
 
-	status.Lacking: {Glyph: "◫"},
-	status.Kept:    {Glyph: "⊜"},
+	status.RunFailed: {Glyph: failed.Glyph, Class: failed.Class},
+	status.Lacking:   {Glyph: "◫"},
+	status.Kept:      {Glyph: "⊜"},
 }
 
 // state is that of a condition of the table's partitions. Whether it is wrong is for package status to say.

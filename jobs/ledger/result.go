@@ -171,6 +171,9 @@ type Problem struct {
 	Advice     string        `json:"advice,omitempty"`  // what Command is for, or what happens without one
 	Command    string        `json:"command,omitempty"` // what ends it, or shows more of it, without the program's name
 	Wrong      bool          `json:"wrong"`             // it is to be ended; else it is only to be known
+
+	Run    string   `json:"run,omitempty"`    // the last one of the job, of a problem that is about it and not about partitions
+	Errors []string `json:"errors,omitempty"` // of that run
 }
 
 // ProblemDays are partitions that follow one another, of which the same is to be said.

@@ -66,6 +66,13 @@ func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Recor
 	}
 	in := refresh.Inspect(now, job, r, done, past)
 	in.Problems = Of(job, kind, in)
+	known := slices.IndexFunc(in.Problems, func(p ledger.Problem) bool { return !p.Wrong })
+	if known < 0 {
+		known = len(in.Problems)
+	}
+	in.Problems = slices.Insert(in.Problems, known, LastFailed(job, past, func(run *ledger.Run, f ledger.Failure) bool {
+		return slices.ContainsFunc(in.Gaps, func(g refresh.Gap) bool { return g.Run == run.ID && g.Error == f.Error })
+	})...)
 	return in
 }
 
@@ -81,7 +88,7 @@ func stored(job string, period refresh.Period, done ledger.Records, past ledger.
 			if next := period.Next(row.Through); ofAge(p) && oldest.Before(next) {
 				oldest = next
 			}
-			for day, n := row.From, 0; ofSinks(p) && n < row.Partitions; day, n = period.Next(day), n+1 {
+			for day, n := row.From, 0; OfSinks(p) && n < row.Partitions; day, n = period.Next(day), n+1 {
 				if done[day].Fetched.Before(run.Started) {
 					seen[day] = refresh.Condition(p.Condition)
 				}
@@ -96,8 +103,8 @@ func ofAge(p ledger.Problem) bool {
 	return p.Condition == string(refresh.Expired) || p.Condition == string(refresh.TooOld)
 }
 
-// ofSinks tells whether a problem is one that only the sinks show.
-func ofSinks(p ledger.Problem) bool {
+// OfSinks tells whether a problem is one that only the sinks show.
+func OfSinks(p ledger.Problem) bool {
 	return p.Condition == string(refresh.Deleted) || p.Condition == string(refresh.Replaced)
 }
 
@@ -148,7 +155,7 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 	}
 	list := slices.DeleteFunc(Of(job, kind, in), func(p ledger.Problem) bool { return p.Condition == string(refresh.ChangedFinal) }) // which a run tells when it happens
 	for i, p := range list {
-		if !ofSinks(p) { // of which later runs and commands know from here
+		if !OfSinks(p) { // of which later runs and commands know from here
 			list[i].Days = p.Days[:min(len(p.Days), mostDays)]
 		}
 	}
@@ -161,6 +168,11 @@ const mostDays = 5
 // Wrong counts the partitions that something is wrong with.
 func Wrong(list []ledger.Problem) int {
 	return count(list, func(p ledger.Problem) bool { return p.Wrong })
+}
+
+// AnyWrong tells whether something is wrong with partitions, or with the last run.
+func AnyWrong(list []ledger.Problem) bool {
+	return slices.ContainsFunc(list, func(p ledger.Problem) bool { return p.Wrong })
 }
 
 // Count counts the partitions that are in one of these conditions.

@@ -128,6 +128,61 @@ func TestNoConditionIsForgotten(t *testing.T) {
 	}
 }
 
+// What failed in the last run, and no day shows, is a problem by itself: behind what is wrong with days, before what is only to be known.
+func TestTheLastRunFailed(t *testing.T) {
+	failing := func(units ...ledger.Failure) ledger.Past {
+		return ledger.Past{Runs: []ledger.Run{{ID: "c", Results: []ledger.Result{{Job: "other"}}}, {ID: "b", Results: []ledger.Result{{Job: "daily", Failures: units}}}, {ID: "a", Results: []ledger.Result{{Job: "daily", Failures: []ledger.Failure{{Error: "older"}}}}}}}
+	}
+	rules, _ := table()
+	gap, other := ledger.Failure{Unit: rules.Cell(first.AddDays(37)).String(), Error: "broken"}, ledger.Failure{Unit: "2026-01-01", Error: "unwell"}
+	for name, c := range map[string]struct {
+		past ledger.Past
+		what string
+		errs []string
+	}{
+		"nothing failed":     {failing(), "", nil},
+		"a day shows it":     {failing(gap), "", nil},
+		"two units":          {failing(gap, other, ledger.Failure{Unit: "2026-01-08", Error: "unwell"}), "its last run failed: 2 units", []string{"2026-01-01, 2026-01-08: unwell"}},
+		"one unit":           {failing(other), "its last run failed: 1 unit", []string{"2026-01-01: unwell"}},
+		"it wasn't planned":  {failing(ledger.Failure{Error: "no bucket"}), "its last run failed: it couldn't be planned", []string{"no bucket"}},
+		"no run is recorded": {ledger.Past{}, "", nil},
+	} {
+		r, done := table()
+		if _, res := c.past.Last("daily"); res != nil && slices.Contains(res.Failures, gap) {
+			delete(done, first.AddDays(37))
+		}
+		e := done[first]
+		e.Moved = true
+		done[first] = e
+		list := status.Inspect(now, "daily", "report", r, done, c.past).Problems
+		at := slices.IndexFunc(list, func(p ledger.Problem) bool { return p.Condition == string(status.RunFailed) })
+		if c.what == "" {
+			if at >= 0 {
+				t.Errorf("%s: %+v", name, list)
+			}
+			continue
+		}
+		want := ledger.Problem{
+			Condition: string(status.RunFailed), What: c.what, Run: "b", Errors: c.errs, Wrong: true,
+			Advice: "what is published stays, and the next run tries again; to try now", Command: "run daily --now",
+		}
+		if at != len(list)-2 || !reflect.DeepEqual(list[at], want) || !status.AnyWrong(list[at:]) {
+			t.Errorf("%s: %+v", name, list)
+		}
+		if brief := status.Brief(now, "daily", "report", r, done, c.past).Problems; slices.ContainsFunc(brief, func(p ledger.Problem) bool { return p.Run != "" }) {
+			t.Errorf("%s: the run says of itself: %+v", name, brief)
+		}
+	}
+	var many []ledger.Failure
+	for i := range 9 {
+		many = append(many, ledger.Failure{Unit: first.AddDays(i).String(), Error: "same"}, ledger.Failure{Error: string(rune('a' + i))})
+	}
+	p := status.Failed("daily", "b", many, 2)
+	if p.What != "9 units" || len(p.Errors) != 3 || !strings.HasSuffix(p.Errors[0], "2026-01-06 and 3 more: same") || p.Errors[2] != "and 8 more" {
+		t.Errorf("many: %+v", p)
+	}
+}
+
 // What a table keeps is known, where no sink is asked, from the last run that asked.
 func TestWhatTheLastRunSawOfAges(t *testing.T) {
 	for _, oldest := range []civil.Date{first.AddDays(20), first.AddDays(-3)} {

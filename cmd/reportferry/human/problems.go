@@ -29,6 +29,12 @@ func Problems(w io.Writer, indent string, list []ledger.Problem, most int) {
 			}
 			folded(w, indent+"  ", strings.TrimSpace(Range(d.From, d.Through)+"  "+terminal.Line(why)))
 		}
+		for i, err := range p.Errors {
+			if i == 0 {
+				fmt.Fprintf(w, "%s  in run %s\n", indent, p.Run)
+			}
+			folded(w, indent+"  ", FirstLine(err))
+		}
 		if left > 0 && p.Days != nil {
 			folded(w, indent+"  ", "and "+Plural(left, "partition")+" more")
 		}

@@ -56,7 +56,7 @@ fired, or when something else is wrong.`,
 // showGaps writes the gaps of each job that has partitions. The error ends the command with 3 when a gap can be closed.
 func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config.Job, past ledger.Past, asJSON bool) error {
 	var failed []error // a job that can't be inspected doesn't hide the others
-	open := 0
+	open := false
 	for _, job := range chosen {
 		if job.Sinks == nil {
 			continue
@@ -69,10 +69,10 @@ func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config
 		default:
 			writeGaps(w, job, in)
 		}
-		open += in.Missing() + status.Wrong(in.Problems)
+		open = open || in.Missing() > 0 || status.AnyWrong(in.Problems)
 		failed = append(failed, err)
 	}
-	if err := errors.Join(failed...); err != nil || open == 0 {
+	if err := errors.Join(failed...); err != nil || !open {
 		return err
 	}
 	return exit.Silent(jobs.ExitSome)

@@ -52,7 +52,6 @@ type tableStatus struct {
 	Problems    []ledger.Problem   `json:"problems,omitempty"`
 	Unsure      string             `json:"unsure,omitempty"` // why Missing, Rest, Counts and Problems aren't known
 	Stale       string             `json:"stale,omitempty"`  // why it is older than --max-age
-	Failed      string             `json:"failed,omitempty"` // how the job's last run failed
 	detailed    bool               // a command of the kind's name has a status of its own
 	Records     []ledger.Record    `json:"records,omitempty"`
 	calendar    []refresh.Entry
@@ -70,13 +69,13 @@ restated by the service, and reconciled with its totals; what is wrong with it,
 by day, with the command that ends it; of the last run, and where the ledger is.
 Sinks are asked what they hold, and nothing is asked of the service.
 
-The exit code is 3 when something is wrong with a table: days are missing,
-too old for the table, failed, held back, deleted or changed in the sink,
-different from the service's totals, suspected to be empty, or of another
-meaning than the others; and with --max-age when a table is older than that: the
-period after its newest one ended so long ago, or its last success was. A job of kind spend, sharing or apps has
-no periods: it is too old when no run of it that long has ended without a
-failure.`,
+The exit code is 3 when a job's last run failed, or something is wrong with its
+table: days are missing, too old for it, failed, held back, deleted or changed
+in the sink, different from the service's totals, suspected to be empty, or of
+another meaning than the others; and with --max-age when a table is older than
+that: the period after its newest one ended so long ago, or its last success
+was. A job of kind spend, sharing or apps has no periods: it is too old when no
+run of it that long has ended without a failure.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
@@ -99,7 +98,7 @@ failure.`,
 				if err := errors.Join(damaged, err); err != nil {
 					return err
 				}
-				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" || status.Wrong(t.Problems) > 0 }) {
+				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" || status.AnyWrong(t.Problems) }) {
 					return exit.Silent(jobs.ExitSome)
 				}
 				return nil
@@ -134,7 +133,6 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 			continue
 		}
 		s := statusOf(c.Name, t, records)
-		s.Failed = failureOf(c.Name, past)
 		in, err := e.InspectSinks(ctx, c, past)
 		switch {
 		case err == nil:
@@ -153,19 +151,6 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		out = append(out, s)
 	}
 	return out, errors.Join(damaged...)
-}
-
-// failureOf says how the newest run that had the job failed; empty when it didn't. The newest run of all may be another job's.
-func failureOf(job string, past ledger.Past) string {
-	run, res := past.Last(job)
-	if run == nil || len(res.Failures) == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("in run %s: %s", run.ID, human.FirstLine(res.Failures[0].Error))
-	if n := len(res.Failures); n > 1 {
-		text += fmt.Sprintf(" (and %d more)", n-1)
-	}
-	return text
 }
 
 // statusOf adds up the records of a table.
@@ -224,10 +209,6 @@ func writeStatusJSON(w io.Writer, at string, tables []tableStatus, runs []ledger
 
 // writeStatus writes a few lines for each table, and draws it if asked to, then the last run and its errors.
 func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.Time, draw bool) {
-	last := "no run"
-	if len(runs) > 0 {
-		last = runs[0].ID
-	}
 	for _, s := range tables {
 		switch {
 		case s.Kind != "" && s.Fresh.Success == nil:
@@ -242,7 +223,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 			fmt.Fprintf(w, "%s: nothing recorded yet in this ledger\n", s.Job)
 		}
 		if s.Newest == nil {
-			writeTroubles(w, s, last)
+			writeTroubles(w, s)
 			continue
 		}
 		pieces := ""
@@ -258,7 +239,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 		if s.Counts != nil {
 			writeCounts(w, *s.Counts)
 		}
-		writeTroubles(w, s, last)
+		writeTroubles(w, s)
 		if draw {
 			plot.Write(w, "rows", rowsOf(s.calendar, s.Pieces))
 		}
@@ -274,21 +255,28 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 	}
 	fmt.Fprintf(w, "exit code %d, %s ago\n", run.Exit, now.Sub(*run.Ended).Round(time.Second))
 	for _, msg := range run.Errors {
+		if _, own, _ := strings.Cut(human.FirstLine(msg), ": "); slices.ContainsFunc(tables, func(s tableStatus) bool { return names(s.Problems, own) }) {
+			continue
+		}
 		fmt.Fprintf(w, "  error in %s\n", strings.ReplaceAll(msg, "\n", "\n    "))
 	}
 }
 
-// writeTroubles writes what is wrong with a table, why that isn't known, and how its last run failed.
-func writeTroubles(w io.Writer, s tableStatus, last string) {
+// names tells whether a problem of the last run has an error, of which the ledger keeps the beginning.
+func names(list []ledger.Problem, text string) bool {
+	return slices.ContainsFunc(list, func(p ledger.Problem) bool {
+		return slices.ContainsFunc(p.Errors, func(err string) bool { return strings.Contains(err, text[:min(len(text), 200)]) })
+	})
+}
+
+// writeTroubles writes what is wrong with a table, and why that isn't known.
+func writeTroubles(w io.Writer, s tableStatus) {
 	if s.Stale != "" {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
 	}
 	human.Problems(w, "  ", s.Problems, mostDays)
 	if s.Unsure != "" {
 		fmt.Fprintf(w, "  what is missing isn't known: error: %s\n", s.Unsure)
-	}
-	if s.Failed != "" && !strings.Contains(s.Failed, last) { // those of the last run follow below
-		fmt.Fprintf(w, "  error %s\n", s.Failed)
 	}
 }
 
@@ -298,23 +286,24 @@ const mostDays = 5
 // runStatus describes a job that fills no table: when it last succeeded. A ledger of an older version doesn't record that, so
 // run records are read instead, four times as many in each round until they reach back to maxAge, because the newest ones may
 // all be of other jobs.
-func runStatus(ctx context.Context, s *wire.Session, c config.Job, past ledger.Past, maxAge time.Duration) (tableStatus, error) {
+func runStatus(ctx context.Context, e *wire.Session, c config.Job, past ledger.Past, maxAge time.Duration) (tableStatus, error) {
 	now, success := time.Now(), past.SuccessOf(c.Name)
 	for n := len(past.Runs); success == nil && n >= wire.LastRuns && n == len(past.Runs) && now.Sub(past.Runs[n-1].Started) <= maxAge; {
 		var err error
 		n *= 4
-		if past.Runs, err = s.Runs(ctx, n); err != nil {
+		if past.Runs, err = e.Runs(ctx, n); err != nil {
 			return tableStatus{}, err
 		}
 		success = ledger.Past{Runs: past.Runs}.SuccessOf(c.Name)
 	}
-	status := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Failed: failureOf(c.Name, past)}
+	shown := func(*ledger.Run, ledger.Failure) bool { return false }
+	s := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Problems: status.LastFailed(c.Name, past, shown)}
 	switch {
 	case maxAge == 0:
 	case success == nil:
-		status.Stale = fmt.Sprintf("no run of it that ended without a failure is recorded of the last %v", maxAge)
+		s.Stale = fmt.Sprintf("no run of it that ended without a failure is recorded of the last %v", maxAge)
 	default:
-		status.Stale = status.Fresh.Stale(now, maxAge)
+		s.Stale = s.Fresh.Stale(now, maxAge)
 	}
-	return status, nil
+	return s, nil
 }

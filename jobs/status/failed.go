@@ -1,0 +1,79 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// RunFailed is the condition of a job whose last run failed in a way that no partition shows.
+const RunFailed refresh.Condition = "last run failed"
+
+// mostErrors is how many errors of the last run of a job are named, and mostUnits of how many units of each.
+const (
+	mostErrors = 5
+	mostUnits  = 6
+)
+
+// LastFailed is the problem that units of a job failed in the last run that had it, without the failures that are shown elsewhere; none: they
+// all are, or nothing failed.
+func LastFailed(job string, past ledger.Past, shown func(*ledger.Run, ledger.Failure) bool) []ledger.Problem {
+	run, res := past.Last(job)
+	if run == nil {
+		return nil
+	}
+	left := slices.DeleteFunc(slices.Clone(res.Failures), func(f ledger.Failure) bool { return shown(run, f) })
+	if len(left) == 0 {
+		return nil
+	}
+	p := Failed(job, run.ID, left, mostErrors)
+	p.What = "its last run failed: " + p.What
+	return []ledger.Problem{p}
+}
+
+// Failed is the problem that units of a job failed in a run. It names so many errors, each once with its units.
+func Failed(job, run string, failures []ledger.Failure, most int) ledger.Problem {
+	p := ledger.Problem{
+		Condition: string(RunFailed), What: "it couldn't be planned", Run: run, Wrong: true,
+		Advice: "what is published stays, and the next run tries again; to try now", Command: "run " + job + " --now",
+	}
+	var texts []string
+	units := map[string][]string{}
+	n := 0
+	for _, f := range failures {
+		if !slices.Contains(texts, f.Error) {
+			texts = append(texts, f.Error)
+		}
+		if f.Unit != "" {
+			units[f.Error] = append(units[f.Error], f.Unit)
+			n++
+		}
+	}
+	for i, text := range texts {
+		if i == most {
+			p.Errors = append(p.Errors, fmt.Sprintf("and %d more", len(texts)-most))
+			break
+		}
+		if named := units[text]; named != nil {
+			text = some(named) + ": " + text
+		}
+		p.Errors = append(p.Errors, text)
+	}
+	if n == 1 {
+		p.What = "1 unit"
+	} else if n > 1 {
+		p.What = fmt.Sprintf("%d units", n)
+	}
+	return p
+}
+
+// some names the first of many units.
+func some(names []string) string {
+	if len(names) <= mostUnits {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostUnits], ", "), len(names)-mostUnits)
+}
