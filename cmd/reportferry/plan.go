@@ -153,14 +153,31 @@ func writeWindow(w io.Writer, u jobs.Unit) {
 	}
 }
 
-// writeProblems says what is wrong with a job's table, and what is to be known of it. That a table was never fetched its windows say.
+// writeProblems says what is wrong with a job's table, and what is to be known of it. Which days are missing its windows say, where nothing
+// else is due in them.
 func writeProblems(ctx context.Context, w io.Writer, p jobs.Plan, past ledger.Past) error {
 	if p.Inspect == nil {
 		return nil
 	}
 	in, err := p.Inspect(ctx, past)
-	human.Problems(w, "  ", slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return p.Condition == string(refresh.Absent) && !p.Wrong }), 0)
+	list := slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return p.Condition == string(refresh.Absent) && !p.Wrong })
+	for i, problem := range list {
+		if problem.Condition == string(refresh.Absent) && problem.Partitions == missing(in.Period, p.Units) {
+			list[i].Days = nil
+		}
+	}
+	human.Problems(w, "  ", list, 0)
 	return err
+}
+
+// missing counts the partitions of windows in which nothing is due but what is missing, all in a row.
+func missing(period refresh.Period, units []jobs.Unit) (n int) {
+	for _, u := range units {
+		if why := reasons(u.Due); len(why) == 1 && u.Due[0].Reason == refresh.Missing && len(refresh.Window{Period: period, Due: u.Due}.Runs()) == 1 {
+			n += len(u.Due)
+		}
+	}
+	return n
 }
 
 // writePlanJSON writes the plan of one job as a JSON object on one line.

@@ -89,6 +89,9 @@ func TestSurfacesAgree(t *testing.T) {
 			p.service.admin(t, http.MethodPost, "restatements", []map[string]any{{"day": p.day(-3).String(), "metric": "cost", "factor": 0.75}})
 			p.last(t, 3, "[]")
 		}, refresh.MovedAndLeft, "backfill installs --from DAY --to DAY --force", 1, false, false, false, false, "changed_after_final", ""},
+		"days that no run has come to": {act: func(t *testing.T, p *surfaces) {
+			p.edit(t, "start: -4d", "start: -6d")
+		}, condition: refresh.Absent, command: "backfill installs --gaps", days: 2, killed: true},
 		"a put that was cut": {func(t *testing.T, p *surfaces) {
 			p.kill(t)
 		}, refresh.CutOff, "backfill installs --gaps", 1, false, true, false, false, "", ""},
@@ -124,6 +127,13 @@ func TestSurfacesAgree(t *testing.T) {
 			warehouse.Advance(31 * time.Minute)
 			p.last(t, 1, `[{"kind": "status", "status": 400, "every": 1, `+rowsOnly+`}]`)
 		}, refresh.Deleted, "backfill installs --from DAY --to DAY --force", 4, false, false, false, false, "stale", ""},
+		"a run that failed at days that are there": {act: func(t *testing.T, p *surfaces) {
+			p.last(t, 1, `[{"kind": "status", "status": 400, "every": 1, `+rowsOnly+`}]`, "--force")
+			if p.hook.mu.Lock(); !strings.Contains(strings.Join(p.hook.got, ""), `"reason":"failed"`) {
+				t.Errorf("notices: %q", p.hook.got)
+			}
+			p.hook.mu.Unlock()
+		}, condition: status.RunFailed, command: "run installs --now", killed: true, wholly: true},
 		"a column that older days lack": {func(t *testing.T, p *surfaces) {
 			p.edit(t, "lookback: 3", "lookback: 1")
 			p.edit(t, "metrics: [installs,", "new_columns: later\n    metrics: [impressions, installs,")
@@ -394,6 +404,10 @@ func (p *surfaces) texts(t *testing.T, want ledger.Problem, exit int, killed, as
 		for _, days := range want.Days {
 			if !strings.Contains(text, days.From.String()) {
 				t.Errorf("%s doesn't name %s", surface, days.From)
+			}
+			rest := strings.NewReplacer(want.Command, "", "window "+days.From.String(), "window").Replace(line)
+			if once := surface == "check" && asked || surface == "plan" && want.Condition == string(refresh.Absent); once && strings.Count(rest, days.From.String()) != 1 {
+				t.Errorf("%s names %s more than once: %s", surface, days.From, text)
 			}
 		}
 		if said := strings.Contains(text, "All of it works"); said != (surface == "check" && exit == 0) {

@@ -120,12 +120,12 @@ func (t *Table) recount(ctx context.Context, target ledger.Target, entries ledge
 	switch counter, ok := target.Sink.(sinks.Counter); {
 	case !ok || !l.table.Table || once != "" && t.expects(entries, target) && !inDoubt(entries):
 		return nil
-	case once != "" && t.o.Run == "": // a plan that nobody carries out leaves the day's count to a run
-		return errors.New("a run counts them once a day")
 	case l.table.Rows == 0:
 		l.counted = true
 		t.keep(target, l)
 		return nil
+	case once != "" && t.o.Run == "": // a plan that nobody carries out leaves the day's count to a run
+		return errors.New("a run counts them once a day")
 	default:
 		return t.count(ctx, target, counter, once)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -100,7 +101,10 @@ type checker struct {
 	apart  int          // tables in sinks that couldn't be held against the ledger
 	tell   *slog.Logger // receives failed steps as well; may be nil
 	codes  []int        // the exit codes of failed steps
-	past   ledger.Past  // the last runs, of which failures are known
+
+	table refresh.Inspection  // that is compared
+	named map[civil.Date]bool // partitions of it that were named when a sink was compared
+	past  ledger.Past         // the last runs, of which failures are known
 }
 
 // check tries everything that a run needs, one step after the other, and then compares the sinks with the ledger:
@@ -131,7 +135,7 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 		if c.Ledger == nil || ctx.Err() != nil {
 			break
 		}
-		if err := c.table(ctx, job, good); err != nil {
+		if err := c.readBack(ctx, job, good); err != nil {
 			c.step(job.Name, err, "")
 		}
 	}
@@ -141,8 +145,8 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 	return ctx.Err()
 }
 
-// table reads back all parts of a job's table, from those of its sinks that passed their probe.
-func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool) error {
+// readBack reads back all parts of a job's table, from those of its sinks that passed their probe.
+func (c *checker) readBack(ctx context.Context, job jobs.Job, good map[string]bool) error {
 	t, err := c.Ledger.Table(ctx, job.Table)
 	if err != nil {
 		return err
@@ -172,11 +176,31 @@ func (c *checker) table(ctx context.Context, job jobs.Job, good map[string]bool)
 	if err != nil {
 		c.step(job.Name, err, "")
 	}
-	if n := status.Wrong(in.Problems); n > 0 {
-		c.wrong += n
-		fmt.Fprintln(c.out, job.Name)
-		human.Problems(c.out, "  ", slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return !p.Wrong }), mostDays)
+	c.table, c.named = in, map[civil.Date]bool{}
+	err = c.targets(ctx, job, t, shapes, good)
+	c.problems(job)
+	return err
+}
+
+// problems writes what is wrong with the table, without the days that a comparison with a sink has named.
+func (c *checker) problems(job jobs.Job) {
+	list := slices.DeleteFunc(c.table.Problems, func(p ledger.Problem) bool { return !p.Wrong })
+	if len(list) == 0 {
+		return
 	}
+	c.wrong++
+	for i, p := range list {
+		unnamed := func(e refresh.Entry) bool { return string(e.Condition) == p.Condition && !c.named[e.Partition] }
+		if status.OfSinks(p) && !slices.ContainsFunc(c.table.Calendar, unnamed) {
+			list[i].Days = nil
+		}
+	}
+	fmt.Fprintln(c.out, job.Name)
+	human.Problems(c.out, "  ", list, mostDays)
+}
+
+// targets holds the sinks of a job that passed their probe against the ledger.
+func (c *checker) targets(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape, good map[string]bool) (err error) {
 	for _, target := range job.Targets {
 		if !good[target.Name] {
 			continue // its failed probe has been reported
@@ -218,21 +242,43 @@ func (c *checker) rows(ctx context.Context, job jobs.Job, target ledger.Target, 
 		fmt.Fprintf(c.out, "%s in %s: %s, whose rows are as many as recorded\n", job.Name, target.Name, human.Plural(len(held), "partition"))
 		return nil
 	}
-	c.wrong += len(wrong)
-	fmt.Fprintf(c.out, "%s in %s: %d not as recorded, of %s\n", job.Name, target.Name, len(wrong), human.Plural(len(held), "partition"))
-	for i, d := range wrong {
-		if i == 5 {
-			fmt.Fprintf(c.out, "  and %d more\n", len(wrong)-i)
+	title := fmt.Sprintf("%d not as recorded, of %s", len(wrong), human.Plural(len(held), "partition"))
+	c.differences(job, target, title, wrong, mostDays, "a run fetches again what differs:\n    reportferry run "+job.Name)
+	return nil
+}
+
+// differences writes what of a sink isn't as recorded, in so many rows at most (0: in as many as it takes), and how to mend it unless a problem
+// of the table says that. Partitions that follow one another are in one row when the same is to be said of them.
+func (c *checker) differences(job jobs.Job, target ledger.Target, title string, list []partition.Discrepancy, most int, mend string) {
+	c.wrong += len(list)
+	fmt.Fprintf(c.out, "%s in %s: %s\n", job.Name, target.Name, title)
+	if slices.ContainsFunc(list, func(d partition.Discrepancy) bool {
+		return !slices.ContainsFunc(c.table.Calendar, func(e refresh.Entry) bool {
+			return e.Partition == d.Partition && slices.ContainsFunc(c.table.Problems, func(p ledger.Problem) bool { return p.Wrong && p.Condition == string(e.Condition) })
+		})
+	}) {
+		defer fmt.Fprintf(c.out, "  %s%s\n", mend, c.flag)
+	}
+	for rows := 0; len(list) > 0; rows++ {
+		if most > 0 && rows == most {
+			fmt.Fprintf(c.out, "  and %d more\n", len(list))
 			break
 		}
-		name := d.Key
-		if d.Partition.IsValid() {
-			name = human.Range(d.Partition, d.Partition)
+		n := 1
+		for n < len(list) && list[n-1].Partition.IsValid() && list[n].Partition == c.table.Period.Next(list[n-1].Partition) && list[n].Text == list[0].Text {
+			n++
 		}
-		fmt.Fprintf(c.out, "  %s  %s\n", terminal.Line(name), d.Text)
+		first, last := list[0], list[n-1]
+		name := first.Key
+		if first.Partition.IsValid() {
+			name = human.Range(first.Partition, last.Partition)
+		}
+		fmt.Fprintf(c.out, "  %s  %s\n", terminal.Line(name), first.Text)
+		for _, d := range list[:n] {
+			c.named[d.Partition] = true
+		}
+		list = list[n:]
 	}
-	fmt.Fprintf(c.out, "  a run fetches again what differs:\n    reportferry run %s%s\n", job.Name, c.flag)
-	return nil
 }
 
 // heldBy are the records of what a target has given a receipt for.
@@ -265,23 +311,18 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 	if broken != nil {
 		return broken
 	}
-	wrong := 0
-	for _, text := range found {
+	var wrong []partition.Discrepancy
+	for i, text := range found {
 		if text != "" {
-			wrong++
+			wrong = append(wrong, partition.Discrepancy{Partition: held[i].Partition, Text: text})
 		}
 	}
-	if c.wrong += wrong; wrong == 0 {
+	if len(wrong) == 0 {
 		fmt.Fprintf(c.out, "%s in %s: %s, as recorded\n", job.Name, name, human.Plural(len(held), "part"))
 		return c.strangers(ctx, job, held, target, parts)
 	}
-	fmt.Fprintf(c.out, "%s in %s: %d of %s not as recorded\n", job.Name, name, wrong, human.Plural(len(held), "part"))
-	for i, text := range found {
-		if text != "" {
-			fmt.Fprintf(c.out, "  %s  %s\n", human.Range(held[i].Partition, held[i].Partition), text)
-		}
-	}
-	fmt.Fprintf(c.out, "  to put one again:\n    reportferry backfill %s --from DAY --to DAY --force%s\n", job.Name, c.flag)
+	title := fmt.Sprintf("%d of %s not as recorded", len(wrong), human.Plural(len(held), "part"))
+	c.differences(job, target, title, wrong, 0, "to put one again:\n    reportferry backfill "+job.Name+" --from DAY --to DAY --force")
 	return c.strangers(ctx, job, held, target, parts)
 }
 
