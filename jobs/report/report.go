@@ -150,10 +150,12 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	}
 	var units, wider []jobs.Unit
 	p.fetched = maps.Clone(p.rules.Changed)
-	blocks := map[civil.Date]bool{}
+	blocks, rebased := map[civil.Date]bool{}, 0
 	for _, w := range refresh.Plan(now, p.rules, p.table.Records()) {
 		for _, d := range w.Due {
-			p.fetched[d.Partition] = true
+			if p.fetched[d.Partition] = true; d.Reason == refresh.Rebased {
+				rebased++
+			}
 		}
 		u := p.unit(w)
 		if from := p.rules.Block(w.Due[0].Partition); u.Requests > 0 && k.asksTotals() && !blocks[from] {
@@ -173,6 +175,10 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	}
 	plan := jobs.Plan{Units: units, Tidy: p.tidy, Inspect: p.inspect, Brief: p.brief, LetGo: p.letGo, Records: len(p.table.Records()), Schema: p.schema}
 	if k.o.States {
+		if rebased > 0 && k.o.Run != "" {
+			k.o.Log.Warn("partitions are replaced by those of another meaning; until the run has ended, the views that reportferry views makes have no rows of the table",
+				"job", k.o.Job, "partitions", rebased)
+		}
 		plan.States = state.Tables{Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: p.today, Now: now}.Plan()
 	}
 	return plan, nil
