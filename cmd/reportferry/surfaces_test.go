@@ -76,7 +76,7 @@ func TestSurfacesAgree(t *testing.T) {
 		}, refresh.HeldBack, "accept installs --days DAY:DAY --reason TEXT", 3, false, false, false, false, "held_back", ""},
 		"a day without a row": {func(t *testing.T, p *surfaces) {
 			p.empty(t)
-			p.last(t, 0, fmt.Sprintf(`[{"kind": "drop_day", "of": "any", "day": "%s", "every": 1}]`, p.day(-3)))
+			p.last(t, 3, fmt.Sprintf(`[{"kind": "drop_day", "of": "any", "day": "%s", "every": 1}]`, p.day(-3)))
 		}, refresh.Suspicious, "backfill installs --from DAY --to DAY --force", 1, false, false, false, false, "held_back", ""},
 		"half a rebaseline": {func(t *testing.T, p *surfaces) {
 			p.edit(t, "currency: USD", "currency: EUR")

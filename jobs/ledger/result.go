@@ -52,6 +52,7 @@ type Outcome struct {
 
 	Unreconciled int `json:"unreconciled,omitempty"`  // partitions whose rows differ from the service's totals
 	StillDiffers int `json:"still_differs,omitempty"` // partitions whose rows differ from the totals as in two answers before
+	Suspected    int `json:"suspected,omitempty"`     // partitions without rows, although the periods on each side have some, that were met in this run
 	Moved        int `json:"moved,omitempty"`         // final partitions whose numbers changed all the same
 	Probed       int `json:"probed,omitempty"`        // partitions that weren't fetched, because their totals haven't moved
 	Unkept       int `json:"unkept,omitempty"`        // raw answers that couldn't be kept
@@ -91,6 +92,7 @@ func (t *Outcome) Add(o Outcome) {
 	t.StillHeld += o.StillHeld
 	t.StillDiffers += o.StillDiffers
 	t.Unreconciled += o.Unreconciled
+	t.Suspected += o.Suspected
 	t.Moved += o.Moved
 	t.Probed += o.Probed
 	t.Unkept += o.Unkept

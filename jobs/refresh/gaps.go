@@ -33,6 +33,8 @@ type Brief struct {
 	Rest     ledger.Rest
 	Newest   *civil.Date // the newest partition fetched after its end
 	Problems []ledger.Problem
+
+	Suspected int // partitions that weren't suspected to be empty when the run began
 }
 
 // Missing counts the partitions that a fetch would bring by now. Those whose schedule hasn't fired yet don't count.

@@ -471,7 +471,9 @@ func TestMissingDayIsAskedForAgain(t *testing.T) {
 			r.from(day.AddDays(-2))
 			fault := []emulator.Fault{{Every: 1, Kind: emulator.FaultDropDay, Day: day.String(), Of: emulator.OfAny}}
 			r.server.SetFaults(fault)
-			r.night() // the days before those of the rig are missing
+			if res, exit := r.night(); exit != jobs.ExitSome || res.Outcome.Suspected != 1 { // the days before those of the rig are missing
+				t.Errorf("exit code %d, %+v", exit, res.Outcome)
+			}
 			if e := r.record(day); e.State != ledger.Empty || e.Asked != 0 {
 				t.Fatalf("%+v", e)
 			}
@@ -481,7 +483,9 @@ func TestMissingDayIsAskedForAgain(t *testing.T) {
 					r.server.SetFaults(nil)
 				}
 				seq := r.record(day).Seq
-				r.night()
+				if res, exit := r.night(); exit != 0 || res.Outcome.Suspected != 0 { // it stood before
+					t.Errorf("night %d: exit code %d, %+v", night, exit, res.Outcome)
+				}
 				if r.record(day).Seq != seq {
 					asked++
 				}

@@ -217,7 +217,7 @@ func (p *plan) brief(ctx context.Context, past ledger.Past) (refresh.Brief, erro
 	if err != nil {
 		return refresh.Brief{}, err
 	}
-	return status.Brief(p.now, p.o.Job, "report", rules, p.table.Records(), past), nil
+	return status.Brief(p.now, p.o.Job, "report", rules, p.table.Records(), past, p.rules.Suspected), nil
 }
 
 // letGo forgets the table, but for what brief says of it.

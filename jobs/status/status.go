@@ -144,8 +144,9 @@ func Of(job, kind string, in refresh.Inspection) (list []ledger.Problem) {
 	return list
 }
 
-// Brief is what of a table the record of a run keeps: of each problem the newest days, without the errors, which the record has anyway.
-func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past) refresh.Brief {
+// Brief is what of a table the record of a run keeps: of each problem the newest days, without the errors, which the record has anyway. Which
+// partitions were suspected when the run began is in suspected.
+func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past, suspected map[civil.Date]bool) refresh.Brief {
 	gaps := refresh.Gaps(now, job, r, done, past.Runs)
 	for i := range gaps {
 		gaps[i].Run, gaps[i].Error = "", ""
@@ -159,7 +160,13 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 			list[i].Days = p.Days[:min(len(p.Days), mostDays)]
 		}
 	}
-	return refresh.Brief{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: list}
+	brief := refresh.Brief{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: list}
+	for _, e := range in.Calendar {
+		if e.Condition == refresh.Suspicious && !suspected[e.Partition] {
+			brief.Suspected++
+		}
+	}
+	return brief
 }
 
 // mostDays is how many rows of partitions of a problem the record of a run names.

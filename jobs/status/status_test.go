@@ -104,7 +104,7 @@ func TestEveryCondition(t *testing.T) {
 		for i := range p.Days {
 			p.Days[i].Run = ""
 		}
-		brief := status.Brief(now, "daily", "report", r, done, ledger.Past{}).Problems
+		brief := status.Brief(now, "daily", "report", r, done, ledger.Past{}, nil).Problems
 		if said := condition != refresh.ChangedFinal; said && !reflect.DeepEqual(brief, list) || !said && len(brief) > 0 { // a run says that when it happens
 			t.Errorf("%s: a run's record has %+v", condition, brief)
 		}
@@ -169,7 +169,7 @@ func TestTheLastRunFailed(t *testing.T) {
 		if at != len(list)-2 || !reflect.DeepEqual(list[at], want) || !status.AnyWrong(list[at:]) {
 			t.Errorf("%s: %+v", name, list)
 		}
-		if brief := status.Brief(now, "daily", "report", r, done, c.past).Problems; slices.ContainsFunc(brief, func(p ledger.Problem) bool { return p.Run != "" }) {
+		if brief := status.Brief(now, "daily", "report", r, done, c.past, nil).Problems; slices.ContainsFunc(brief, func(p ledger.Problem) bool { return p.Run != "" }) {
 			t.Errorf("%s: the run says of itself: %+v", name, brief)
 		}
 	}
@@ -188,7 +188,7 @@ func TestWhatTheLastRunSawOfAges(t *testing.T) {
 	for _, oldest := range []civil.Date{first.AddDays(20), first.AddDays(-3)} {
 		r, done := table()
 		r.Start, r.Oldest = first.AddDays(-10), oldest
-		list := status.Brief(now, "daily", "report", r, done, ledger.Past{}).Problems
+		list := status.Brief(now, "daily", "report", r, done, ledger.Past{}, nil).Problems
 		r.Oldest = civil.Date{}
 		past := ledger.Past{Runs: []ledger.Run{{ID: "a", Started: now, Results: []ledger.Result{{Job: "daily", Problems: list}}}}}
 		if known := status.Inspect(now, "daily", "report", r, done, past).Problems; !reflect.DeepEqual(known, list) || len(list) != 2 {
@@ -207,7 +207,7 @@ func TestWhatTheLastRunSaw(t *testing.T) {
 	for i := range 9 {
 		r.Stored[day.AddDays(2*i)] = refresh.Deleted
 	}
-	brief := status.Brief(now, "daily", "report", r, done, ledger.Past{})
+	brief := status.Brief(now, "daily", "report", r, done, ledger.Past{}, nil)
 	r.Stored = nil
 	past := ledger.Past{Runs: []ledger.Run{
 		{ID: "c", Started: now, Results: []ledger.Result{{Job: "other"}}}, {ID: "b", Started: now, Results: []ledger.Result{{Job: "daily", Problems: brief.Problems}}}, {ID: "a", Started: now, Results: []ledger.Result{{Job: "daily"}}},
@@ -274,7 +274,7 @@ func TestRowsOfDays(t *testing.T) {
 			done[first.AddDays(i)] = e
 		}
 	}
-	list := status.Brief(now, "daily", "report", r, done, ledger.Past{}).Problems
+	list := status.Brief(now, "daily", "report", r, done, ledger.Past{}, nil).Problems
 	if cut := list[0]; len(cut.Days) != 5 || cut.Partitions != 20 || !cut.Wrong || cut.Days[0].From != first.AddDays(38) {
 		t.Errorf("%+v", list)
 	}
