@@ -27,6 +27,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/show"
 	"github.com/reportferry/reportferry/cmd/reportferry/usage"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 	"github.com/reportferry/reportferry/sinks/bqsink"
@@ -90,7 +91,8 @@ relative, in place of the config's own folder.
 ` + exit.Help(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			p.Attended = terminal.Is(cmd.ErrOrStderr())
 			if err := p.Check(); err != nil {
 				return err
 			}

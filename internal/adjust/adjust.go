@@ -59,6 +59,7 @@ type (
 // The errors that any endpoint's error may be.
 var (
 	ErrAuth    = transport.ErrAuth
+	ErrAway    = transport.ErrAway
 	ErrClock   = transport.ErrClock
 	ErrTooSlow = transport.ErrTooSlow
 	ErrUnknown = transport.ErrUnknown
@@ -181,30 +182,36 @@ func (c *Client) Asking(may func(context.Context) error) *Client {
 // addresses reads those that are given, BaseURL also when none is.
 func (o Options) addresses() (base, cost, s2s *url.URL, err error) {
 	if o.CostURL != "" {
-		if cost, err = parseBase("cost_url", o.CostURL, "https://app.adjust.com"); err != nil {
+		if cost, err = parseBase("cost_url", o.CostURL, "https://app.adjust.com", "/cost"); err != nil {
 			return nil, nil, nil, err
 		}
 		cost.Path += "/cost" // JoinPath leaves out the slash where there is no path
 	}
 	if o.S2SURL != "" {
-		if s2s, err = parseBase("s2s_url", o.S2SURL, "https://s2s.adjust.com"); err != nil {
+		if s2s, err = parseBase("s2s_url", o.S2SURL, "https://s2s.adjust.com", "/third_party_sharing"); err != nil {
 			return nil, nil, nil, err
 		}
 		s2s.Path += "/third_party_sharing"
 	}
 	if o.BaseURL != "" || cost == nil && s2s == nil {
-		base, err = parseBase("base_url", o.BaseURL, "https://automate.adjust.com")
+		base, err = parseBase("base_url", o.BaseURL, "https://automate.adjust.com", "/reports-service", "/app-automation")
 	}
 	return base, cost, s2s, err
 }
 
-func parseBase(name, s, example string) (*url.URL, error) {
+// parseBase reads an address, also one that was copied with a path of the service's own behind it.
+func parseBase(name, s, example string, own ...string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(s, "/"))
 	switch {
 	case err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
 		return nil, fmt.Errorf("%s must look like %s", name, example)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("%s must be a bare address, without user, query or fragment", name)
+	}
+	for _, path := range own {
+		if before, _, has := strings.Cut(u.Path+"/", path+"/"); has {
+			u.Path, u.RawPath = before, ""
+		}
 	}
 	return u, nil
 }

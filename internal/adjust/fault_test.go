@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -43,6 +44,11 @@ func spoilt(r *rand.Rand, truth []byte) reply {
 	default:
 		return stream(truth, n, r.IntN(2) == 0, reset)
 	}
+}
+
+// odd tells an error of an answer that was nothing of what was asked for, the second of its request.
+func odd(e *Error) bool {
+	return e.Attempts > 1 && (strings.Contains(e.Error(), "the answer is empty") || strings.Contains(e.Error(), "HTML"))
 }
 
 // stream sends truth, packed or not; after n bytes it does what then says.
@@ -115,7 +121,7 @@ func TestFaultScripts(t *testing.T) {
 						if accepted != 1 || !bytes.Equal(got, truth) || a.Bytes != int64(len(truth)) {
 							t.Errorf("seed %d: accepted %d times, %d bytes of %d", seed, accepted, len(got), len(truth))
 						}
-					case !errors.As(err, &e) || e.Attempts != 8 || accepted != 0:
+					case !errors.As(err, &e) || e.Attempts != 8 && !odd(e) || accepted != 0:
 						t.Errorf("seed %d: accepted %d times, %v", seed, accepted, err)
 					default:
 						bad++

@@ -1,7 +1,10 @@
 package adjust
 
 import (
+	"errors"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -39,8 +42,35 @@ func TestPauseIsForAll(t *testing.T) {
 	})
 }
 
-// However long the service asks to wait, the process isn't held back for longer than its patience: the request fails, and
-// whoever asks later, as the next firing of a schedule does, finds out whether the service is there again.
+// A pause longer than the patience fails none of the requests that it meets: they wait for their turn.
+func TestLongPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		over := time.Now().Add(time.Hour)
+		s := play(func(w http.ResponseWriter, r *http.Request) {
+			if left := time.Until(over); left > 0 {
+				status(429, "Retry-After", strconv.Itoa(int(left/sec)))(w, r)
+				return
+			}
+			csv(w, r)
+		})
+		c, _ := open(t, s, nil)
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if _, _, err := fetch(t.Context(), c, query()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(over); took < 0 || took > 15*time.Second || len(s.when()) > 20+4*4 {
+			t.Errorf("the last came %v after the pause, of %d requests", took, len(s.when()))
+		}
+	})
+}
+
+// However long the service asks to wait, the process isn't held back for longer than its patience: a request that can't wait for so long
+// fails, and whoever asks later, as the next firing of a schedule does, finds out whether the service is there again.
 func TestPauseIsBounded(t *testing.T) {
 	for name, first := range map[string]reply{
 		"429":                     status(429, "Retry-After", "999999"),
@@ -53,7 +83,7 @@ func TestPauseIsBounded(t *testing.T) {
 				s := play(first, csv)
 				c, _ := open(t, s, nil)
 				began := time.Now()
-				if _, _, err := fetch(t.Context(), c, query()); err == nil || !strings.Contains(err.Error(), "Retry-After asks to wait 277h46m") {
+				if _, _, err := fetch(t.Context(), c, query()); !errors.Is(err, ErrAway) || !strings.Contains(err.Error(), "Retry-After asks to wait 277h46m") {
 					t.Errorf("the first request: %v", err)
 				}
 				if took := time.Since(began); took > sec {

@@ -192,8 +192,8 @@ func TestSharingGivesUp(t *testing.T) {
 		"busy":             {[]reply{page(503, "text/plain", "")}, 8, false, "503"},
 		"lost":             {[]reply{reset}, 8, true, "EOF"},
 		"lost, then busy":  {[]reply{page(500, "text/plain", ""), page(503, "text/plain", "")}, 8, true, "503 Service Unavailable: it isn't known"},
-		"lost, then full":  {[]reply{reset, page(429, "text/plain", "", "Retry-After", "3600")}, 2, true, "after an earlier attempt it isn't known"},
-		"full":             {[]reply{page(429, "text/plain", "", "Retry-After", "3600")}, 1, false, "429"},
+		"lost, then full":  {[]reply{reset, page(429, "text/plain", "", "Retry-After", "7201")}, 2, true, "after an earlier attempt it isn't known"},
+		"full":             {[]reply{page(429, "text/plain", "", "Retry-After", "7201")}, 1, false, "429"},
 		"lost, then moved": {[]reply{reset, page(308, "text/plain", "", "Location", "/x")}, 2, true, "redirect not followed"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

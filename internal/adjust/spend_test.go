@@ -347,7 +347,7 @@ func TestSpendGivesUp(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		s := play(page(429, "text/plain", "", "Retry-After", "3600"))
+		s := play(page(429, "text/plain", "", "Retry-After", "7201"))
 		client, _ := openSpend(t, s, nil)
 		start := time.Now()
 		if err := submit(t.Context(), client, record()); err == nil || !strings.Contains(err.Error(), "429") || len(s.when()) != 1 || time.Since(start) > time.Second {

@@ -57,7 +57,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	switch {
 	case errors.Is(err, adjust.ErrAuth):
 		err = fmt.Errorf("%w: %w", jobs.ErrDenied, err)
-	case errors.Is(err, adjust.ErrClock):
+	case errors.Is(err, adjust.ErrClock), errors.Is(err, adjust.ErrAway):
 		err = fmt.Errorf("%w: %w", jobs.ErrStop, err)
 	}
 	return f.out, errors.Join(failed, err)

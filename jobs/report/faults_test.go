@@ -18,8 +18,10 @@ import (
 
 var seeds = flag.Int("n", 8, "seeds of fault scripts, and an eighth of it of bad nights")
 
-// drawFaults makes a script of what the real service does on a bad night, from a seed.
+// drawFaults makes a script of what the real service does on a bad night, from a seed. It has no two answers in a row that are nothing of what
+// was asked for, because those are final.
 func drawFaults(r *rand.Rand) (faults []emulator.Fault) {
+	odd := 0 // the last of them
 	for nth := 1; nth <= 40; nth++ {
 		f := emulator.Fault{Nth: nth}
 		switch r.IntN(12) {
@@ -35,10 +37,11 @@ func drawFaults(r *rand.Rand) (faults []emulator.Fault) {
 			f.Kind = emulator.FaultReset
 		case 5:
 			f.Kind, f.Delay = emulator.FaultSlow, time.Duration(1+r.IntN(5000))*time.Millisecond
-		case 6:
-			f.Kind = emulator.FaultHTML
-		case 7:
-			f.Kind = emulator.FaultEmpty
+		case 6, 7:
+			if odd > 0 && nth <= odd+5 { // between two tries, another request may have been sent
+				continue
+			}
+			f.Kind, odd = []emulator.FaultKind{emulator.FaultHTML, emulator.FaultEmpty}[nth%2], nth
 		default:
 			continue
 		}

@@ -2,7 +2,11 @@ package report_test
 
 import (
 	"errors"
+	"net"
+	"net/http"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +117,29 @@ func TestARefusedPeriodStopsNoOther(t *testing.T) {
 		r.parallel, r.client.InFlight = 4, 4
 		if res := r.run(t.Context()); len(res.Errs) != 1 || res.Outcome.Written < 20 {
 			t.Errorf("%+v %v, want one window failed and the others published", res.Outcome, res.Errs)
+		}
+	})
+}
+
+// Where nothing listens one request tries for as long as its patience allows, and the job then ends, however many windows it has.
+func TestNothingListens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
+		defer r.close()
+		r.start(365)
+		r.parallel, r.client.InFlight, r.client.Attempts = 8, 8, 8
+		tried := 0
+		var mu sync.Mutex
+		r.client.HTTP = &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			tried++
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+		})}
+		began := time.Now()
+		res := r.run(t.Context())
+		if len(res.Errs) != 1 || !errors.Is(res.Errs[0], jobs.ErrStop) || tried > 8+8 || time.Since(began) > 3*time.Minute {
+			t.Errorf("%d requests in %v, want one that is tried eight times, and at most one try of each window beside it: %v", tried, time.Since(began), res.Errs)
 		}
 	})
 }

@@ -56,7 +56,7 @@ func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := p.openService(c, log)
+	e, err := p.openService(c, log, p.Attended)
 	if err != nil {
 		return nil, err
 	}
@@ -66,16 +66,21 @@ func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
 	return e, nil
 }
 
-// openService makes the client of the config's service, for commands that need no ledger.
-func (p *Program) openService(c *config.Config, log *slog.Logger) (*Engine, error) {
+// openService makes the client of the config's service, for commands that need no ledger. Where nothing listens, a person who waits is told
+// soon.
+func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*Engine, error) {
 	for _, w := range c.Warnings {
 		for line := range strings.SplitSeq(w.Error(), "\n") {
 			log.Warn(line)
 		}
 	}
 	e := &Engine{Program: p, Config: c, Log: log, Budget: table.NewBudget(table.DefaultBudget)}
+	tries := 0
+	if waits {
+		tries = 3
+	}
 	var err error
-	if e.Client, err = e.service(); err != nil {
+	if e.Client, err = e.service(tries); err != nil {
 		return nil, errors.Join(exit.Coded(err), e.Close())
 	}
 	e.onClose(func() error { e.Client.CloseIdle(); return nil })
@@ -85,13 +90,14 @@ func (p *Program) openService(c *config.Config, log *slog.Logger) (*Engine, erro
 	return e, nil
 }
 
-// service makes the client of the service, which is the emulator in this process when the config says so.
-func (e *Engine) service() (*adjust.Client, error) {
+// service makes the client of the service, which is the emulator in this process when the config says so. Where nothing listens it gives up
+// after so many tries, or after as many as any request has.
+func (e *Engine) service(tries int) (*adjust.Client, error) {
 	s := e.Config.Service
 	o := adjust.Options{
 		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID,
 		Options: transport.Options{
-			Rate: s.Rate, Burst: s.Burst, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts, Patience: s.Patience,
+			Rate: s.Rate, Burst: s.Burst, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts, Reach: tries, Patience: s.Patience,
 			Logger: e.Log, UserAgent: "reportferry/" + e.Version,
 		},
 	}

@@ -43,6 +43,7 @@ type Program struct {
 	BaseURL, TokenEnv   string // --base-url, --token-env, of commands that need no config; empty: not given
 	Embedded            bool   // --embedded, of the same commands
 	LogFormat, LogLevel string // --log-format, --log-level
+	Attended            bool   // somebody looks on at a terminal
 	Quiet, NoProgress   bool   // --quiet, --no-progress, of commands that do a run
 	Deadline            string // the default of --deadline, as text
 	Result, ResultForm  string // --result, --result-format, of commands that do a run
@@ -212,7 +213,7 @@ func (p *Program) WithService(cmd *cobra.Command, do func(context.Context, *Sess
 
 // using is WithService with a config that has been read.
 func (p *Program) using(cmd *cobra.Command, c *config.Config, do func(context.Context, *Session) error) error {
-	e, err := p.openService(c, p.Logger(cmd.ErrOrStderr()))
+	e, err := p.openService(c, p.Logger(cmd.ErrOrStderr()), true)
 	if err != nil {
 		return err
 	}

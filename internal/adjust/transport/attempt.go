@@ -25,6 +25,10 @@ type failure struct {
 	final         bool          // another attempt can't help
 	slow          bool          // 504, a 500 that speaks of a time-out, or a time-out
 	overload      bool          // that 500, which a query that is slow for itself doesn't get
+	odd           bool          // a 200 that is nothing of what was asked for: a page, an error, nothing
+	unreached     bool          // there was no connection
+	gone          bool          // other requests would fare no better, now or in a while
+	at            string        // the address that answered, where it is likely a wrong one
 	away          bool          // answered by a host that a redirect led to
 	own           bool          // err is that of Read, or of the client's may
 	verdict       bool          // err settles what became of the request, whatever earlier attempts did
@@ -132,7 +136,7 @@ func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time
 	case err != nil:
 		return x.broken(ctx, resp.StatusCode, err, true)
 	case isHTML(resp.Header, text):
-		f := &failure{status: resp.StatusCode, message: pageOf(wholeWords(string(text), nil), x.veil.scrub)}
+		f := &failure{status: resp.StatusCode, odd: true, message: pageOf(wholeWords(string(text), nil), x.veil.scrub)}
 		x.lost(f)
 		return f
 	case tellsError(text, true):
@@ -176,7 +180,10 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 		if !x.Private || isHTML(nil, []byte(text)) || tellsError([]byte(text), false) { // pages and errors hold nothing of what was asked for
 			f = x.told(http.StatusOK, text)
 		}
-		f.err = x.veil.scrubError(err)
+		f.err, f.odd = x.veil.scrubError(err), true
+		if to := x.bare(resp.Request.URL); IsPage(f.message) && to != x.bare(nil) {
+			f.at = to
+		}
 		return f
 	}
 	if err := checkEnd(resp); err != nil {
@@ -192,7 +199,9 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 		f.final = !strings.Contains(x.Never, "{") // else it isn't the endpoint's own word
 		return f
 	case b.broken != nil: // whatever the reader made of it
-		return x.broken(ctx, http.StatusOK, b.broken, true)
+		f := x.broken(ctx, http.StatusOK, b.broken, true)
+		f.odd = b.odd
+		return f
 	case err != nil:
 		return &failure{status: http.StatusOK, final: true, own: true, err: x.veil.scrubError(err)}
 	}
@@ -215,9 +224,13 @@ func (x *exchange) broken(attempt context.Context, status int, err error, connec
 		err = Ended(x.ctx, cause)
 	}
 	var untrusted *tls.CertificateVerificationError
+	var refused *proxyError
 	f := &failure{
-		status: status, err: x.veil.scrubError(err), slow: timedOut(err),
+		status: status, err: x.veil.scrubError(err), slow: timedOut(err), unreached: status == 0 && unreached(err),
 		final: x.ctx.Err() != nil || errors.Is(err, errRedirect) || errors.As(err, &untrusted),
+	}
+	if errors.As(err, &refused) && refused.final() {
+		f.final, f.gone = true, true
 	}
 	if connected {
 		x.lost(f)

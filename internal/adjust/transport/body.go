@@ -40,6 +40,7 @@ type body struct {
 	count  *atomic.Int64 // the meter's; may be nil
 	n      int64
 	broken error
+	odd    bool   // it is nothing of what was asked for
 	told   string // an error instead of an answer
 	close  func() // once nothing more is read
 }
@@ -100,7 +101,7 @@ func (b *body) feed(never string, private bool, read func(io.Reader) error) erro
 	case b.broken != nil:
 		return nil
 	case err != nil: // end of file
-		b.broken = errors.New("the answer is empty")
+		b.broken, b.odd = errors.New("the answer is empty"), true
 		return nil
 	case string(head) == "{" && b.tells(buffered):
 		return nil
@@ -109,7 +110,7 @@ func (b *body) feed(never string, private bool, read func(io.Reader) error) erro
 			head, _ = buffered.Peek(shownBytes) // as much as there is
 		}
 		if b.broken == nil {
-			b.broken = fmt.Errorf("the answer begins with %q", head)
+			b.broken, b.odd = fmt.Errorf("the answer begins with %q", head), true
 		}
 		return nil
 	}

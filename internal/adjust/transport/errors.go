@@ -3,7 +3,6 @@ package transport
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -17,7 +16,15 @@ var (
 	ErrUnknown = errors.New("it isn't known whether the record was taken")
 	// ErrTooSlow means twice a 504 or a time-out on a request that its caller can split. The cure is a smaller question.
 	ErrTooSlow = errors.New("the query takes too long, ask for less at once")
+	// ErrAway means that other requests would fare no better now: nothing listens there, a proxy doesn't lead there, or the service asks for
+	// a pause that can't be waited out. It is in no message.
+	ErrAway = errors.New("the service isn't there")
 )
+
+// away is an error that is ErrAway too.
+type away struct{ error }
+
+func (a *away) Unwrap() []error { return []error{a.error, ErrAway} }
 
 // An Error tells what was asked, how often and for how long, and what came back last.
 type Error struct {
@@ -25,6 +32,7 @@ type Error struct {
 	Status   int    // of the last answer; 0 when there was none
 	Code     string // the service's error_code
 	Message  string // the service's own words, shortened, on one line
+	At       string // the address that answered, without its query, where it is likely a wrong one; else empty
 	Metric   string // the one that a 400 refuses, when its words say so
 	AnyDays  bool   // the refusal is about a part of the query that is the same for all days
 	Attempts int
@@ -55,14 +63,22 @@ func (e *Error) Error() string {
 
 // elsewhere says that the address is likely not the service's: nothing listens there, there is no such host, or a web site answers.
 func (e *Error) elsewhere() string {
-	var dialled *net.OpError
+	var refused *proxyError
 	switch {
-	case e.Status == 0 && errors.As(e.Err, &dialled) && dialled.Op == "dial":
+	case errors.As(e.Err, &refused):
+		return "; check HTTPS_PROXY and NO_PROXY, and what the proxy allows"
+	case e.Status == http.StatusNotFound && e.At != "" && e.Err == nil:
+		return "; " + e.At + " was asked for: check the address of the service in the config"
+	case e.Status == 0 && unreached(e.Err):
 		return "; check the network, and the address of the service in the config"
 	case e.Status >= http.StatusInternalServerError && e.Status != http.StatusGatewayTimeout && e.Err == nil:
 		return "; the service itself has a problem: run it again later"
 	case e.Status/100 == 2 && IsPage(e.Message):
-		return "; a web site answers there: check the address of the service in the config, which for reports is mostly https://automate.adjust.com"
+		there := "there"
+		if e.At != "" {
+			there = "at " + e.At + ", where a redirect led"
+		}
+		return "; a web site answers " + there + ": check the address of the service in the config, which for reports is mostly https://automate.adjust.com"
 	}
 	return ""
 }

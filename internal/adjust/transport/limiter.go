@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -37,17 +36,13 @@ func newLimiter(perSecond float64, burst int, t turns) *limiter {
 	return &limiter{bucket: rate.NewLimiter(rate.Limit(perSecond), burst), full: perSecond, pace: perSecond, turns: t}
 }
 
-// wait takes one token. It doesn't begin a wait that would go beyond end. It tells one how long it waits.
-func (l *limiter) wait(ctx context.Context, end time.Time, one *wait) error {
+// wait takes one token. It tells one how long it waits.
+func (l *limiter) wait(ctx context.Context, one *wait) error {
 	for taken := false; ; {
 		now := time.Now()
 		d, r := l.next(now, taken)
 		if d <= 0 {
 			return nil
-		}
-		if now.Add(d).After(end) {
-			giveBack(r, now)
-			return fmt.Errorf("the limiter asks for %v, more than the %v left", Round(d), Round(end.Sub(now)))
 		}
 		why := ""
 		if r == nil {

@@ -21,12 +21,14 @@ type exchange struct {
 	Request
 	veil      veil
 	ctx       context.Context // the caller's
-	budget    context.Context // ends with the patience; nil until the first slot
-	cancel    context.CancelFunc
-	start     time.Time // of the first slot
+	budget    context.Context // of the attempt under way; ends with the patience
+	left      time.Duration   // of the patience
+	start     time.Time       // of the first slot
 	answer    Answer
 	last      *failure
 	slow      int  // answers that were too slow
+	odd       bool // the last answer was nothing of what was asked for
+	alone     bool // nobody else tries meanwhile, because nothing listens
 	step      int  // waits drawn
 	refreshed bool // the credential was read again
 	maybe     bool // an attempt may have taken effect
@@ -35,9 +37,12 @@ type exchange struct {
 // Do sends r until an answer is accepted, the patience or ctx ends, or another attempt can't help. All errors are an
 // *Error.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	x := exchange{Client: c, Request: r, veil: veil{c.secrets, r.Hidden, orElse(r.Blot, "[secret]")}, ctx: ctx, cancel: func() {}}
-	defer func() { x.cancel() }()
-	if f := x.run(); f != nil {
+	x := exchange{Client: c, Request: r, veil: veil{c.secrets, r.Hidden, orElse(r.Blot, "[secret]")}, ctx: ctx, left: c.patience}
+	f := x.run()
+	if x.alone {
+		x.reach.leave(f == nil || !f.unreached)
+	}
+	if f != nil {
 		return x.answer, x.explain(f)
 	}
 	return x.answer, nil
@@ -50,19 +55,26 @@ func (x *exchange) run() *failure {
 		if f == nil || f.final {
 			return f
 		}
+		most := x.attempts
+		if f.unreached {
+			most, f.gone = x.listens()
+		}
 		wait := f.pause
 		if wait == 0 {
 			wait = x.Draw(min(backoffCeiling, backoffBase<<min(x.step, 10)))
 			x.step++
 		}
-		if try >= x.attempts || time.Since(x.start)+wait > x.patience {
+		// The limiter holds everybody back for a pause, which uses up no patience. One that all attempts together can't wait out ends the request.
+		f.gone = f.gone || f.pause > x.patience && (try >= most || f.pause > x.patience*time.Duration(most))
+		if try >= most || f.gone && f.pause > 0 || f.pause == 0 && wait > x.left {
 			return f
 		}
 		x.warn(f, wait)
 		x.repeats(f, wait)
 		if f.pause > 0 {
-			continue // the limiter holds everybody back for that long
+			continue
 		}
+		x.left -= wait
 		x.meter.Backoff.Add(int64(wait))
 		if x.rest(f, wait) != nil {
 			return f
@@ -91,6 +103,7 @@ func (x *exchange) once() *failure {
 	}
 	var f *failure
 	defer func() { release(f) }()
+	defer x.spend()()
 	secret := ""
 	proves := x.Credential != nil && x.Credential.Source != nil
 	if proves {
@@ -102,9 +115,14 @@ func (x *exchange) once() *failure {
 	if f != nil && proves && errors.Is(f.err, ErrAuth) && f.status != http.StatusForbidden && !f.away && !x.refreshed {
 		f = x.refresh(secret, f)
 	}
+	if f == nil || !f.unreached && x.ctx.Err() == nil {
+		x.reach.here()
+	}
 	if f == nil {
 		return nil
 	}
+	f.final = f.final || f.odd && x.odd
+	x.odd = f.odd
 	if f.slow && x.Splittable {
 		x.slow++
 		f.final = f.final || x.slow == 2
@@ -113,26 +131,31 @@ func (x *exchange) once() *failure {
 	return f
 }
 
-// admit waits for a slot and for the limiter. The patience begins with the first slot: a queue in front of this client is
-// not the service's fault.
+// spend takes the time of an attempt off the patience, and ends the attempt with it. A record's is bounded by itself.
+func (x *exchange) spend() (end func()) {
+	began, cancel := time.Now(), func() {}
+	x.budget = x.ctx
+	if x.Read != nil {
+		x.budget, cancel = context.WithTimeoutCause(x.ctx, x.left, &timeout{"no whole answer", x.patience})
+	}
+	return func() { cancel(); x.left -= time.Since(began) }
+}
+
+// admit waits for a slot and for the limiter. The wait uses up no patience: neither a queue in front of this client nor a pause that all
+// are asked for is the fault of the request.
 func (x *exchange) admit() (release func(*failure), err error) {
-	ctx := x.ctx
-	if x.budget != nil {
-		ctx = x.budget
+	if x.ctx.Err() != nil {
+		return nil, context.Cause(x.ctx)
 	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	if err := x.await(); err != nil {
+		return nil, err
 	}
-	sent, release, err := x.enter(ctx)
+	sent, release, err := x.enter(x.ctx)
 	if err != nil {
 		return nil, err
 	}
-	if x.budget == nil {
+	if x.start.IsZero() {
 		x.start = time.Now()
-		x.budget = x.ctx
-		if x.Read != nil { // a record's attempts are bounded by themselves, and the waits between them in run
-			x.budget, x.cancel = context.WithTimeoutCause(x.ctx, x.patience, &timeout{"no whole answer", x.patience})
-		}
 	}
 	if err := x.limit(); err != nil {
 		release(nil)
@@ -167,7 +190,7 @@ func (x *exchange) limit() error {
 		x.meter.Limiter.Add(int64(waited))
 		x.waited(one.why, waited)
 	}()
-	return x.limiter.wait(x.budget, x.start.Add(x.patience), one)
+	return x.limiter.wait(x.ctx, one)
 }
 
 // refresh reads the credential again after a 401. One that has changed is tried at once, and another 401 then stands.
@@ -199,7 +222,7 @@ func (x *exchange) warn(f *failure, wait time.Duration) {
 
 // explain makes the error for people of the last failure.
 func (x *exchange) explain(f *failure) error {
-	e := &Error{Op: x.Op, Status: f.status, Code: f.code, Message: f.message, Attempts: x.answer.Attempts, Err: f.err}
+	e := &Error{Op: x.Op, Status: f.status, Code: f.code, Message: f.message, At: f.at, Attempts: x.answer.Attempts, Err: f.err}
 	if !x.start.IsZero() {
 		e.Elapsed = time.Since(x.start)
 	}
@@ -214,6 +237,8 @@ func (x *exchange) explain(f *failure) error {
 		e.Err = ErrTooSlow
 	case f.slow && x.Splittable:
 		e.Err = fmt.Errorf("%w: %w", ErrTooSlow, f.err)
+	case f.gone:
+		e.Err = &away{f.err}
 	}
 	// The last failure says nothing of an earlier attempt, unless it is a verdict on the record.
 	switch {

@@ -30,7 +30,7 @@ func TestSharesAddUpToTheRate(t *testing.T) {
 				wg.Go(func() {
 					time.Sleep(start)
 					for range each {
-						if err := l.wait(t.Context(), farEnd, &wait{}); err != nil {
+						if err := l.wait(t.Context(), &wait{}); err != nil {
 							t.Error(err)
 						}
 						mu.Lock()

@@ -52,10 +52,27 @@ func (x *exchange) sort(resp *http.Response, text string) *failure {
 		x.lost(f)
 	case s < 400:
 		f.final, f.err = true, errRedirect
+		if to, err := resp.Location(); err == nil {
+			f.err = fmt.Errorf("%w: it leads to %s", errRedirect, x.bare(to))
+		}
 	default:
 		f.final = true
+		if s == http.StatusNotFound {
+			f.at = x.bare(resp.Request.URL)
+		}
 	}
 	return f
+}
+
+// bare is an address without what may be secret in it, or else the one that is asked for.
+func (x *exchange) bare(at *url.URL) string {
+	if at == nil {
+		var err error
+		if at, err = url.Parse(x.URL); err != nil {
+			return ""
+		}
+	}
+	return x.veil.scrub((&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String())
 }
 
 // away tells whether a redirect has led to another host.

@@ -15,8 +15,9 @@
 // Of reports there are three under way at first, and one more after each ten answers. A 504, a 500 that speaks of a time-out and a time-out of
 // our own halve that number; it doesn't grow again to where it happened.
 //
-// Retry-After, of a 429 or a 503, holds back all requests of the process, for as long as the patience of one at most. An
-// answer whose Date is more than an hour from this machine's clock is [ErrClock].
+// Retry-After, of a 429 or a 503, holds back all requests of the process, for as long as the patience of one at most, and then again. Only a
+// pause that all attempts of a request can't wait out ends it. Where nothing listens, one request goes on trying, and the others wait for what
+// comes of that; see reach. An answer whose Date is more than an hour from this machine's clock is [ErrClock].
 package transport
 
 import (
@@ -26,6 +27,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -40,7 +42,8 @@ type Options struct {
 	Reports   int           // how many of these may be reports at first, and after answers without overload up to InFlight; default 3
 	Share     Share         // this process's part of Rate and InFlight; default: all
 	Attempts  int           // attempts of one request, the first included; default 8
-	Patience  time.Duration // time of one request with all its attempts, from its first slot on; default 15 minutes
+	Reach     int           // attempts of the request that tries whether anything listens; default Attempts
+	Patience  time.Duration // time of one request's attempts and of its waits between them, but for turns and pauses; default 15 minutes
 	FirstByte time.Duration // from sending to the first byte of the answer; default 5 minutes
 	Idle      time.Duration // between two pieces of the answer; default 2 minutes
 	HTTP      *http.Client  // transport and time-out to use; the redirect policy is set on a copy. Default: a pool of its own
@@ -59,6 +62,7 @@ type Client struct {
 	secrets   *secrets
 	draw      func(n int64) int64 // an even draw from [0, n)
 	attempts  int
+	reach     *reach
 	patience  time.Duration
 	firstByte time.Duration
 	idle      time.Duration
@@ -78,7 +82,7 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("rate %v is not a number of requests a second", o.Rate)
 	case o.Share != Share{} && (o.Share.Index < 0 || o.Share.Index >= o.Share.Count):
 		return nil, fmt.Errorf("share %d of %d doesn't exist", o.Share.Index, o.Share.Count)
-	case o.Burst < 0, o.InFlight < 0, o.Reports < 0, o.Attempts < 0, o.Patience < 0, o.FirstByte < 0, o.Idle < 0:
+	case o.Burst < 0, o.InFlight < 0, o.Reports < 0, o.Attempts < 0, o.Reach < 0, o.Patience < 0, o.FirstByte < 0, o.Idle < 0:
 		return nil, errors.New("burst, in-flight cap, attempts and times must not be negative")
 	}
 	o = withDefaults(o).divided()
@@ -86,7 +90,7 @@ func New(o Options) (*Client, error) {
 		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, max(1, o.Share.of(o.InFlight))),
 		reports: newReportCap(o.Reports, o.InFlight, o.Share),
 		secrets: &secrets{}, draw: guarded(o.Rand),
-		attempts: o.Attempts, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle, agent: o.UserAgent,
+		attempts: o.Attempts, reach: &reach{attempts: o.Reach}, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle, agent: o.UserAgent,
 		log: o.Logger, warned: &atomic.Int64{}, meter: &Meter{}, clock: &clock{},
 	}
 	hc := *o.HTTP
@@ -147,6 +151,7 @@ func withDefaults(o Options) Options {
 	o.InFlight = orElse(o.InFlight, UsualInFlight)
 	o.Reports = min(orElse(o.Reports, fewReports), o.InFlight)
 	o.Attempts = orElse(o.Attempts, 8)
+	o.Reach = min(orElse(o.Reach, o.Attempts), o.Attempts)
 	o.Patience = orElse(o.Patience, 15*time.Minute)
 	o.FirstByte = orElse(o.FirstByte, 5*time.Minute)
 	o.Idle = orElse(o.Idle, 2*time.Minute)
@@ -155,6 +160,10 @@ func withDefaults(o Options) Options {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConns = 0 // what follows is all that is needed
 		t.MaxIdleConnsPerHost = o.InFlight
+		t.OnProxyConnectResponse = tunnel
+		if o.Reach < o.Attempts { // a person waits, and an address behind a firewall never answers
+			t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+		}
 		o.HTTP = &http.Client{Transport: t}
 	}
 	if o.Rand == nil {

@@ -71,7 +71,7 @@ func TestQueueIsSeen(t *testing.T) {
 			go func() {
 				one := &wait{of: &w}
 				defer one.over()
-				_ = l.wait(ctx, time.Now().Add(time.Hour), one) // until it's cancelled
+				_ = l.wait(ctx, one) // until it's cancelled
 			}()
 		}
 		time.Sleep(500 * time.Millisecond)

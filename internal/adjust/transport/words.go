@@ -139,7 +139,7 @@ var errTold = errors.New("an error under a status that tells none")
 
 // told is the failure of such an answer.
 func (x *exchange) told(status int, text string) *failure {
-	f := &failure{status: status, err: errTold}
+	f := &failure{status: status, odd: true, err: errTold}
 	var wrong []Field
 	f.code, f.message, wrong = words(text, x.veil.scrub)
 	f.message = withFields(f.message, wrong)
