@@ -104,7 +104,7 @@ func serviceObject(s *Service) strict.Object {
 		strict.Optional("burst", strict.Whole(1, 1000), &s.Burst, "20", "Requests that may be sent at once after a quiet time, and then at the rate. More than 1 is for a service that allows it: the first second then has more requests than the rate. Of several tasks each has 1."),
 		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "4", "Requests at a time at most, of all tasks together, and windows under way. Of reports there are three at first, and one more after each ten answers; a service that is too slow for them gets half as many."),
 		strict.Optional("attempts", strict.Whole(1, 1000), &s.Attempts, "8", "How often one request is tried before it fails."),
-		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m", "Time for all tries of one request."),
+		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m", "Time for all tries of one request and the waits between them, but for pauses that the service asks for: these are waited out, up to this time for each of attempts."),
 	}, Check: func(_ *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 		s.noBaseURL, s.noToken = at["base_url"] == nil, at["token"] == nil
 	}}

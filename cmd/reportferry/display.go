@@ -45,6 +45,7 @@ type jobProgress struct {
 // newDisplay shows a run on a terminal, in plain lines or, with --log-format json, in the log alone.
 func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
 	d := &display{out: stdout, err: stderr, json: p.JSON(), mute: p.Quiet, jobs: map[string]*jobProgress{}}
+	defer func() { wire.Standard(d.log) }() // execute undoes it
 	if d.json {
 		d.log = p.Logger(stdout)
 		return d

@@ -30,6 +30,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/usage"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 )
@@ -46,6 +47,7 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	stdout, stderr := terminal.NewWriter(rawOut), terminal.NewWriter(rawErr)
 	defer func() { _ = errors.Join(stdout.Flush(), stderr.Flush()) }() // what is flushed is at most half a character
 	root := newRoot(p)
+	defer wire.Standard(p.Logger(stderr))() // until the flags are known
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

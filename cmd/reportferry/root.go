@@ -96,6 +96,7 @@ relative, in place of the config's own folder.
 			if err := p.Check(); err != nil {
 				return err
 			}
+			wire.Standard(p.Logger(cmd.ErrOrStderr())) // execute undoes it
 			p.Task, err = wire.TaskOf(os.Getenv)
 			return err
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"strings"
 	"sync"
@@ -27,6 +28,15 @@ func (p *Program) Logger(w io.Writer) *slog.Logger {
 	}
 	// People see the progress itself, so of the log they get warnings and errors only.
 	return slog.New(p.beside(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{}, debug: level < slog.LevelInfo}, level))
+}
+
+// Standard gives to the program's log what Go's own packages print, which have no other way: that an answer came that nobody asked for, or a
+// TLS handshake of a server failed. It is undone by the function that it gives.
+func Standard(to *slog.Logger) (undo func()) {
+	flags, before := log.Flags(), log.Writer()
+	log.SetFlags(0)
+	log.SetOutput(slog.NewLogLogger(to.Handler(), slog.LevelWarn).Writer())
+	return func() { log.SetFlags(flags); log.SetOutput(before) }
 }
 
 // Note tells people something beside what a command is for, in a line of text, or of the log for machines.
