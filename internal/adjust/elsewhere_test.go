@@ -1,6 +1,7 @@
 package adjust
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -98,6 +99,24 @@ func TestAddressWithItsPath(t *testing.T) {
 				}
 				if path, _ := sent(t, s); path != "service.test"+before+"/reports-service/csv_report" {
 					t.Errorf("%q asks %s", before+base, path)
+				}
+			}
+		})
+	}
+}
+
+// A 401 may have three causes, and its error names each; a 403 has another.
+func TestUnauthorized(t *testing.T) {
+	for code, want := range map[int][]string{
+		401: {"wrong token", "another account", "foreign app tokens", "service.token", "service.account_id", "app_token__in"},
+		403: {ErrAuth.Error()},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c, _ := open(t, play(status(code)), nil)
+			_, _, err := fetch(t.Context(), c, query())
+			for _, words := range want {
+				if !errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), words) {
+					t.Errorf("%d: %v, want %q", code, err, words)
 				}
 			}
 		})

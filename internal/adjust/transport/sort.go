@@ -86,11 +86,17 @@ func (x *exchange) denied(f *failure, resp *http.Response) error {
 	switch {
 	case f.away:
 		return fmt.Errorf("answered by %s after a redirect, where no token is sent: %w", resp.Request.URL.Host, ErrAuth)
-	case x.Credential == nil || x.Credential.Denied == nil:
-		return ErrAuth
+	case x.Credential != nil && x.Credential.Denied != nil:
+		return x.Credential.Denied
+	case f.status == http.StatusUnauthorized:
+		return errUnauthorized
 	}
-	return x.Credential.Denied
+	return ErrAuth
 }
+
+// errUnauthorized is a 401. Authors of other clients saw the same words, "It is impossible to check account ownership!", for each of the three.
+var errUnauthorized = &Refusal{"the service says so of a wrong token, of another account and of foreign app tokens: " +
+	"check service.token, service.account_id and app_token__in", ErrAuth}
 
 // throttled takes note of a 429 or a 503 and of the pause that it asks for. A 503 says nothing of the rate.
 func (x *exchange) throttled(f *failure, h http.Header) {
