@@ -15,7 +15,7 @@ func TestBarsOnATerminal(t *testing.T) {
 	const table = "run --to ./out --embedded --currency USD --dimensions day,network --metrics installs,cost --start -9d"
 	moves := regexp.MustCompile(`\x1b\[[0-9]*[A-Z]`)
 	for flag, want := range map[string]*regexp.Regexp{
-		"": regexp.MustCompile(`(?m)^day_network +\[=+\] (2/2|3/3) windows +in \d+s +90 rows *$`), "--no-progress": regexp.MustCompile(`(?m)^day_network +window \S+ +(2/2|3/3) +written`),
+		"": regexp.MustCompile(`(?m)^day_network +\[=+\] (2/2|3/3) windows +in \d+s +153 rows *$`), "--no-progress": regexp.MustCompile(`(?m)^day_network +window \S+ +(2/2|3/3) +written`),
 		"--quiet": regexp.MustCompile(`^$`),
 	} {
 		seen, code := converse(t, t.TempDir(), strings.Fields(table+" "+flag), nil)

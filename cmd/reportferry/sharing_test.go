@@ -58,7 +58,7 @@ func TestSharingText(t *testing.T) {
 		{"none", []string{"sharing", "status"}, 0, nil},
 		{"check", []string{"sharing", "check"}, 3, put(today, "APP,c0ffee-1,enable,", "APP,c0ffee-2,disable,", "nosuchapp,c0ffee-3,enable,",
 			`APP,c0ffee-1,,"{""ghostnet"":{""all"":true},""google"":{""all"":false}}"`, "APP,c0ffee 4,enable,", "APP,c0ffee-1,perhaps,", "APP,,perhaps,",
-			`APP,c0ffee-2,,"{""gogle"":{""all"":false}}"`, `APP,c0ffee-2,,"[{""partnerName"":""AppLovin (34)"",""key"":""event"",""value"":""false""}]"`)},
+			`APP,c0ffee-2,,"{""gogle"":{""all"":false}}"`, `APP,c0ffee-2,,"[{""partnerName"":""Facebook (34)"",""key"":""event"",""value"":""false""}]"`)},
 		{"plan", []string{"plan", "--now"}, 0, nil},
 		{"push", []string{"sharing", "push"}, 0, nil},
 		{"again", []string{"sharing", "push"}, 0, nil},
@@ -72,7 +72,7 @@ func TestSharingText(t *testing.T) {
 		{"explain", []string{"sharing", "explain", `{"all":{"all":false},"google":{"install":true}}`}, 0, nil},
 		{"explain-later", []string{"sharing", "explain", "--metric", "install", `{"all":{"install":false}}`, `{"all":{"all":true},"tiktok":{"session":false}}`}, 0, nil},
 		{"explain-partner", []string{"sharing", "explain", "--partner", "partner_3", `{"facebook":{"session":false,"reattribution":true,"event":false}}`}, 0, nil},
-		{"explain-strange", []string{"sharing", "explain", "--metric", "event", `{"AppLovin (34)":{"event":false},"gogle":{"event":true}}`}, 0, nil},
+		{"explain-strange", []string{"sharing", "explain", "--metric", "event", `{"Facebook (34)":{"event":false},"gogle":{"event":true}}`}, 0, nil},
 		{"explain-disable", []string{"sharing", "explain", "--sharing", "disable", "--partner", "ghostnet", "--metric", "event"}, 0, nil},
 	} {
 		t.Run(s.name, func(t *testing.T) {
@@ -118,8 +118,8 @@ func TestSharingText(t *testing.T) {
 	}{
 		{[]string{"--json", "--partner", "google", "--metric", "event", `{"google":{"event":false}}`}, 0,
 			`{"partner":"google","metric":"event","shared":false,"rule":"own","because":"google.event is false"}`},
-		{[]string{"--json", "--partner", "34", "--metric", "event", `{"AppLovin (34)":{"event":false}}`}, 0,
-			`{"partner":"applovin","metric":"event","shared":false,"rule":"own","because":"applovin.event is false"}`},
+		{[]string{"--json", "--partner", "34", "--metric", "event", `{"Facebook (34)":{"event":false}}`}, 0,
+			`{"partner":"facebook","metric":"event","shared":false,"rule":"own","because":"facebook.event is false"}`},
 		{[]string{"--json", "--partner", "Net (7)", "--metric", "event", `{"7":{"event":false}}`, `[{"partnerName":"net","key":"session","value":false}]`}, 0,
 			`{"partner":"Net","metric":"event","shared":false,"rule":"own","because":"Net.event is false"}`},
 		{[]string{"--partners", "Net (7)", "--partner", "7", "--metric", "install", `{"NET":{"session":false}}`}, 0, "Net\n  metric"},

@@ -48,8 +48,8 @@ type consents struct {
 func (c *consents) each(do func(file, row int, r consent)) {
 	dice := rand.New(rand.NewPCG(c.seed, 0))
 	numbers := make([]int32, c.devices+1)
-	partners := []string{"facebook", "google", "tiktok", "partner_7", "all", "dynamic_callbacks", ""}
-	spellings := []string{"applovin", "34", "AppLovin (34)", "Partner_1"} // of the last one
+	partners := []string{"applovin", "google", "tiktok", "partner_7", "all", "dynamic_callbacks", ""}
+	spellings := []string{"facebook", "34", "Facebook (34)", "Partner_3"} // of the last one
 	metrics := append(emulator.SharingMetrics(), "all", "session", "install")
 	c.rejected = 0
 	for file, rows := range c.files {

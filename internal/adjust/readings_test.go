@@ -99,6 +99,23 @@ func TestRateByReadings(t *testing.T) {
 	})
 }
 
+// Codes of countries come as the service writes them, and are filtered by in any case.
+func TestCountryCodes(t *testing.T) {
+	underEach(t, emulator.Options{}, []string{"country-code"}, func(t *testing.T, choice string, c *Client) {
+		q := lastWeek()
+		q.Dimensions = []string{"day", "country_code"}
+		q.Filters = map[string][]string{"country_code__in": {"de", "US"}}
+		got, _, err := fetch(t.Context(), c, q)
+		wanted, other := ",DE,", ",de,"
+		if choice == "country-code=lower" {
+			wanted, other = other, wanted
+		}
+		if err != nil || !strings.Contains(got, wanted) || strings.Contains(got, other) || strings.Contains(strings.ToLower(got), ",jp,") {
+			t.Errorf("%v: %.200q", err, got)
+		}
+	})
+}
+
 // The rows of a report are the same whatever its answer is called; a report without rows is one without a failure.
 func TestReportAnswers(t *testing.T) {
 	whole := ""

@@ -80,7 +80,12 @@ func (s *Server) ResetToken(old string) (token string, ok bool) {
 
 // authenticate checks credentials and account, in this order.
 func (s *Server) authenticate(r *http.Request) (token string, role Role, e *wire.Error) {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	header := r.Header.Get("Authorization")
+	token, ok := strings.CutPrefix(header, "Bearer ")
+	if !ok { // the form of the service's older interfaces
+		token, ok = strings.CutPrefix(header, "Token token=")
+		token = strings.Trim(token, `"`)
+	}
 	token = strings.TrimSpace(token)
 	if !ok || token == "" {
 		return "", "", &wire.Error{Status: http.StatusUnauthorized, Code: wire.CodeAuth, Desc: "Authorization header with a Bearer token is required"}

@@ -51,6 +51,9 @@ type Server struct {
 	limiters map[string]*rate.Limiter // one bucket per address, or per token
 }
 
+// olderPrefix stands before the reports' paths at the service's host of 2023, dash.adjust.com, which many clients name.
+const olderPrefix = "/control-center"
+
 // New opens an emulator. It takes a few milliseconds: data is made when it is first asked for.
 func New(o Options) (*Server, error) {
 	o, err := o.withDefaults()
@@ -156,6 +159,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.active.Done()
 	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
 	x := &wire.Exchange{ResponseWriter: w, Closing: s.closing, Latency: s.opts.Latency, Readings: s.read}
+	if path, ok := strings.CutPrefix(r.URL.Path, olderPrefix+"/"); ok {
+		r = r.Clone(r.Context())
+		r.URL.Path, r.URL.RawPath = "/"+path, ""
+	}
 	switch path := strings.TrimSuffix(r.URL.Path, "/"); {
 	case strings.HasPrefix(r.URL.Path, adminPrefix):
 		s.serveAdmin(x, r)
@@ -195,6 +202,7 @@ func (s *Server) serveLogged(x *wire.Exchange, r *http.Request) {
 }
 
 func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
+	x.Correlates = true
 	overloaded := false
 	if strings.HasSuffix(r.URL.Path, "report") {
 		most, err := strconv.ParseInt(s.read.Of(reading.Overload), 10, 64)

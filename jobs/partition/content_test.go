@@ -79,3 +79,26 @@ func TestDeliverCountsFinalsThatMoved(t *testing.T) {
 		}
 	}
 }
+
+// Sums are the same but for what adding doubles rounds off; exact ones differ by their last digit.
+func TestSumsAgree(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"1234.500000", "1234.5", true},
+		{"1234.500001", "1234.5", false},
+		{"12345678901234567", "12345678901234568", false},
+		{"1234.5000000000002", "1234.500000", true},
+		{"1234.500000", "1234.4999999999998", true},
+		{"1.2345e+21", "1234500000000000000000", true},
+		{"1234.5001000000002", "1234.500000", false},
+		{"0.0000000000001", "0", false},
+		{"-1234.5000000000002", "-1234.5", true},
+		{"no number", "1", true},
+	} {
+		if got := SumsAgree(map[string]string{"x": c.a, "y": "1"}, map[string]string{"x": c.b, "z": "2"}); got != c.same {
+			t.Errorf("%s and %s agree: %t, want %t", c.a, c.b, got, c.same)
+		}
+	}
+}

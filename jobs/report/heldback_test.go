@@ -340,7 +340,7 @@ func TestUncheckedIsReplaced(t *testing.T) {
 		day := civil.DateOf(time.Now()).AddDays(-1)
 		before := r.record(day)
 		r.options.Reconcile = report.ReconcileWarn
-		r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultDropRows, EveryRow: 9}})
+		r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultDropRows, EveryRow: 7}})
 		r.night()
 		if e := r.record(day); e.Waits() || !e.Differs() || e.Hash == before.Hash {
 			t.Errorf("%+v, held back %+v", e, e.HeldBack)
@@ -360,7 +360,7 @@ func TestUnreconciledNeverReplacesReconciled(t *testing.T) {
 		r.night()
 		day := civil.DateOf(time.Now()).AddDays(-2)
 		before := r.record(day)
-		r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultDropRows, EveryRow: 9}})
+		r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultDropRows, EveryRow: 7}})
 		for night := range 3 {
 			r.night()
 			if e := r.record(day); (night < 2) != (e.Hash == before.Hash) || (night < 2) != e.Waits() {

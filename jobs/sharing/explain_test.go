@@ -127,8 +127,8 @@ func randomRecord(dice *rand.Rand, partners, metrics []string) (choice string, s
 
 // otherNames are what the partners may be called besides their names.
 var otherNames = map[string][]string{
-	"applovin": {"34", "AppLovin (34)", "partner_1"}, "chartboost": {"Chartboost", "partner_2"}, "facebook": {"254", "Facebook (254)", "FACEBOOK"},
-	"google": {"56", "google (56)", "Partner_5"}, "tiktok": {"1678", "TikTok (1678)", "partner_11"}, "all": {"ALL"},
+	"applovin": {"20034", "AppLovin (20034)", "partner_1"}, "chartboost": {"Chartboost", "partner_2"}, "facebook": {"34", "Facebook (34)", "FACEBOOK"},
+	"google": {"254", "google (254)", "Partner_5"}, "tiktok": {"1678", "TikTok (1678)", "partner_11"}, "all": {"ALL"},
 }
 
 // spelt writes settings in one of the ways in which they can be written: as a file has them, and as they are sent.
@@ -169,7 +169,7 @@ func TestExplainAgrees(t *testing.T) {
 	defer server.Close() //nolint:errcheck // a test's
 	client, app := server.Client(), server.Apps()[0].Token
 	// Of the IDs that reports have, the service's pages tell one: the others have to be said.
-	partners := NewPartners([]string{"42", "facebook (254)", "google (56)", "tiktok (1678)"})
+	partners := NewPartners([]string{"42", "applovin (20034)"})
 	if !slices.Equal(slices.Sorted(slices.Values(Metrics)), emulator.SharingMetrics()) {
 		t.Fatalf("metrics %v, the emulator has %v", Metrics, emulator.SharingMetrics())
 	}

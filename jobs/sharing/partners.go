@@ -15,9 +15,10 @@ import (
 var slugs = []string{"applovin", "chartboost", "facebook", "gameanalytics", "google", "inmobi", "ironsource", "mintegral",
 	"snapchat", "tapjoy", "tiktok", "unityads", "vungle"}
 
-// partnerIDs are those that the service's pages tell; reports show them as partner_id. Other IDs are only themselves, unless
+// partnerIDs are those that several clients have read from the service; reports show them as partner_id, and channel_id has
+// them behind partner_. Its page on channel setup gives 34 to AppLovin, as an example. Other IDs are only themselves, unless
 // a config says whose they are.
-var partnerIDs = map[string]string{"applovin": "34"}
+var partnerIDs = map[string]string{"facebook": "34", "google": "254", "tiktok": "1678"}
 
 // callbacks are those that are made for each call.
 const callbacks = "dynamic_callbacks"

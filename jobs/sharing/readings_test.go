@@ -48,7 +48,7 @@ func TestPushUnderReadings(t *testing.T) {
 		return record(device, `"partner_sharing_settings":{"`+partner+`":{"event":false}}`)
 	}
 	const off = `"sharing":"disable"`
-	partners := []string{settings("device-1", "34"), settings("device-2", "applovin"), settings("device-3", "AppLovin (34)"), settings("device-4", "all")}
+	partners := []string{settings("device-1", "34"), settings("device-2", "facebook"), settings("device-3", "Facebook (34)"), settings("device-4", "all")}
 	half := []string{record("device-1", off+`,"partner_sharing_settings":{"nobody":{"event":false}}`), record("device-1", `"sharing":"enable"`)}
 	strangers := []string{strings.Replace(record("device-1", off), "APP", "nosuchapp", 1), record("device-2", off)}
 	both := []string{`{"app_token":"APP","gps_adid":"device-g",` + off + `}`, `{"app_token":"APP","idfa":"device-i","gps_adid":"device-g","sharing":"enable"}`, record("device-i", off)}
@@ -59,11 +59,11 @@ func TestPushUnderReadings(t *testing.T) {
 		rejects []string // words, one for each row of them
 		denied  bool
 	}{
-		{"sharing-partner=any", partners, "device-1 applovin.event=0, device-2 applovin.event=0, device-3 applovin.event=0, device-4 all.event=0", nil, false},
-		{"sharing-partner=id", partners, "device-1 applovin.event=0, device-4 all.event=0", []string{
-			"2,,the service answered 400: Third party sharing failed (Unknown partner: applovin)", "3,,the service answered 400: Third party sharing failed (Unknown partner: AppLovin (34))"}, false},
-		{"sharing-partner=name", partners, "device-2 applovin.event=0, device-4 all.event=0", []string{
-			"1,,the service answered 400: Third party sharing failed (Unknown partner: 34)", "3,,the service answered 400: Third party sharing failed (Unknown partner: AppLovin (34))"}, false},
+		{"sharing-partner=any", partners, "device-1 facebook.event=0, device-2 facebook.event=0, device-3 facebook.event=0, device-4 all.event=0", nil, false},
+		{"sharing-partner=id", partners, "device-1 facebook.event=0, device-4 all.event=0", []string{
+			"2,,the service answered 400: Third party sharing failed (Unknown partner: facebook)", "3,,the service answered 400: Third party sharing failed (Unknown partner: Facebook (34))"}, false},
+		{"sharing-partner=name", partners, "device-2 facebook.event=0, device-4 all.event=0", []string{
+			"1,,the service answered 400: Third party sharing failed (Unknown partner: 34)", "3,,the service answered 400: Third party sharing failed (Unknown partner: Facebook (34))"}, false},
 		{"sharing-ok=ok", strangers[1:], "device-2 disable", nil, false},
 		{"sharing-ok=success", strangers[1:], "device-2 disable", nil, false},
 		{"sharing-ok=text", strangers[1:], "device-2 disable", nil, false},
@@ -163,7 +163,7 @@ func TestBothIDs(t *testing.T) {
 // same partner under another name goes over it.
 func TestNamesOfAPartner(t *testing.T) {
 	r := newRig(t, emulator.Options{Readings: []string{"sharing-partner=any"}}, "")
-	names := []string{"applovin", "AppLovin", "APplovin", "partner_1", "Partner_1", "34", "AppLovin (34)", " applovin  ( 34 ) ", "AppLovin Corp (34)"}
+	names := []string{"facebook", "Facebook", "FAcebook", "partner_3", "Partner_3", "34", "Facebook (34)", " facebook  ( 34 ) ", "Facebook Corp (34)"}
 	var lines, devices []string
 	want := ""
 	for i, named := range names {
@@ -176,15 +176,15 @@ func TestNamesOfAPartner(t *testing.T) {
 				t.Fatalf("%s as %s: %v, strange %t", named, form, err, strange)
 			}
 			state, got := NewPartners(nil).NewState(), ""
-			state.Apply("", Settings{"applovin": {"install": true, "event": false}})
+			state.Apply("", Settings{"facebook": {"install": true, "event": false}})
 			state.Apply("", s)
 			for _, m := range Metrics {
-				got += fmt.Sprintln(state.Explain("applovin", m))
+				got += fmt.Sprintln(state.Explain("facebook", m))
 			}
 			if want == "" {
 				want = got
 			}
-			if got != want || !strings.Contains(got, "applovin.session is false") {
+			if got != want || !strings.Contains(got, "facebook.session is false") {
 				t.Errorf("%s as %s:\n%s", named, form, got)
 			}
 		}
@@ -202,7 +202,7 @@ func TestNamesOfAPartner(t *testing.T) {
 		t.Errorf("%+v\n%s", res, &r.log)
 	}
 	for _, device := range devices {
-		if state := r.server.SharingOf(r.app, "idfa", device); !state.Partners["applovin"]["event"] || state.Arrivals != 2 {
+		if state := r.server.SharingOf(r.app, "idfa", device); !state.Partners["facebook"]["event"] || state.Arrivals != 2 {
 			t.Errorf("%s went back to an older choice: %+v", device, state)
 		}
 	}
@@ -212,7 +212,7 @@ func TestNamesOfAPartner(t *testing.T) {
 func TestStrangePartners(t *testing.T) {
 	r := newRig(t, emulator.Options{SharingPartners: []string{"new net"}, Readings: []string{"sharing-partner=any", "sharing-refusal=400"}}, "")
 	lines := []string{`{"app_token":"APP","idfa":"device-1","sharing":"enable"}`}
-	for _, named := range []string{"new net", "Facebook (34)", "google", "77"} {
+	for _, named := range []string{"new net", "AppLovin (34)", "google", "77"} {
 		lines = append(lines, fmt.Sprintf(`{"app_token":"APP","idfa":"device-1","partner_sharing_settings":{%q:{"event":false}}}`, named))
 	}
 	r.putLines(t, "a.jsonl", lines...)
@@ -231,7 +231,7 @@ func TestStrangePartners(t *testing.T) {
 	if got, want := r.devices(t), "device-1 enable, device-1 new+net.event=0, device-1 google.event=0"; got != want {
 		t.Errorf("arrived %s, want %s", got, want)
 	}
-	if got := r.rejected(t, 0, "a.jsonl"); strings.Count(got, "Unknown partner") != 2 || !strings.Contains(got, "(Unknown partner: Facebook (34))") {
+	if got := r.rejected(t, 0, "a.jsonl"); strings.Count(got, "Unknown partner") != 2 || !strings.Contains(got, "(Unknown partner: AppLovin (34))") {
 		t.Errorf("rejects %q", got)
 	}
 	if log := r.log.String(); !strings.Contains(log, "partners that aren't known") || !strings.Contains(log, "rows=3 first=2") || strings.Contains(log, "new net") {
@@ -239,7 +239,7 @@ func TestStrangePartners(t *testing.T) {
 	}
 	p := NewPartners([]string{"Net (7)", "Solo", "9"})
 	for named, want := range map[string]string{"NET": "Net", "7": "Net", "net ( 7 )": "Net", "Other (7)": "Net", "Net (8)": "net (8)", "solo": "Solo", "Solo (4)": "Solo",
-		"9": "9", "x (9)": "9", "all (5)": "all (5)", "ALL": "all", "AppLovin (35)": "applovin (35)", "facebook (34)": "facebook (34)", "Liftoff (Vungle)": "liftoff (vungle)"} {
+		"9": "9", "x (9)": "9", "all (5)": "all (5)", "ALL": "all", "Facebook (35)": "facebook (35)", "applovin (34)": "applovin (34)", "Liftoff (Vungle)": "liftoff (vungle)"} {
 		one, known := p.Name(named)
 		if itself := strings.Contains(want, "("); one != want || known == itself {
 			t.Errorf("%s is %s, known %t; want %s", named, one, known, want)

@@ -16,6 +16,7 @@ type errorBody struct {
 	Code    string  `json:"error_code"`
 	Desc    string  `json:"error_desc"`
 	Details []wrong `json:"error_desc_details"`
+	ID      string  `json:"correlation_id"` // what the service's support asks for
 
 	Error   anything `json:"error"` // the sharing endpoint's form
 	Errors  anything `json:"errors"`
@@ -79,7 +80,11 @@ func words(body string, scrub func(string) string) (code, message string, fields
 		}
 		fields = append(fields, f)
 	}
-	return Shorten(scrub(b.Code)), Shorten(scrub(strings.Join(said, ": "))), fields
+	message = Shorten(scrub(strings.Join(said, ": ")))
+	if b.ID != "" {
+		message = strings.TrimSpace(message + " (correlation_id " + Shorten(scrub(b.ID)) + ")")
+	}
+	return Shorten(scrub(b.Code)), message, fields
 }
 
 // withFields is a message with what is wrong, for an error that isn't a ValidationError.
@@ -123,7 +128,7 @@ func tellsError(body []byte, record bool) bool {
 			found = found || !empty
 		case "detail":
 			found = found || !empty && len(all) == 1 // beside others it may tell anything
-		case "error_desc_details", "error_description", "message", "code", "success", "timestamp", "path":
+		case "error_desc_details", "error_description", "message", "code", "success", "timestamp", "path", "correlation_id":
 		case "status":
 			if !record && bytes.HasPrefix(value, []byte(`"`)) {
 				return false

@@ -38,15 +38,15 @@ func AtNoon() time.Time { return Noon }
 
 var readings = flag.String("readings", "", "readings that tests' emulators follow: a row's number, or choices such as app-absent=404,apps-list=denied")
 
-// With is o under the readings of the flag -readings, for tests that must hold under each of them: go test ./jobs/apps
-// -args -readings 2. What o itself chooses goes before the flag's choices.
+// With is o for a test: unknown parameters are refused, so that no test asks for what nobody answers, and the readings of
+// the flag -readings hold, for tests that must hold under each of them: go test ./jobs/apps -args -readings 2. What o
+// itself chooses goes before the flag's choices, and those before the refusal.
 func With(o emulator.Options) emulator.Options {
-	if *readings == "" {
-		return o
-	}
-	choices := strings.Split(*readings, ",")
+	choices := []string{reading.UnknownParameters + "=refuse"}
 	if n, err := strconv.Atoi(*readings); err == nil {
-		choices = reading.Row(n)
+		choices = append(choices, reading.Row(n)...)
+	} else if *readings != "" {
+		choices = append(choices, strings.Split(*readings, ",")...)
 	}
 	o.Readings = append(choices, o.Readings...)
 	return o

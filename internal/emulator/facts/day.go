@@ -24,7 +24,7 @@ type Fact struct {
 	revenue, adRevenue  int // by activity date
 }
 
-// Values of facts.engagement; users who came by none are organic.
+// Values of facts.engagement; users who came by none are organic, or one of the service's own networks has them.
 const (
 	EngagementNone = iota
 	EngagementClick
@@ -52,7 +52,11 @@ func makeDay(seed int64, appIndex int, a *App, day int) []Fact {
 	for i := range a.Slices {
 		s := &a.Slices[i]
 		paid := s.pricing != payNothing
-		if s.network != organicNetwork && r.Below(100) < 15 {
+		paused := 15
+		if s.own {
+			paused = 60
+		}
+		if s.network != organicNetwork && r.Below(100) < paused {
 			continue // the campaign pauses
 		}
 		parts := 1
@@ -65,7 +69,7 @@ func makeDay(seed int64, appIndex int, a *App, day int) []Fact {
 				Day: day, Slice: s.ID, Hour: day*24 + r.hour(), salt: r.Below(Million), Pricing: s.pricing,
 			}
 			f.installs = (volume*s.weight*r.Between(60, 140)/100/parts + r.Below(1000)) / 1000
-			if s.network != organicNetwork {
+			if s.network != organicNetwork && !s.own {
 				f.clicks = f.installs*r.Between(8, 40) + r.Below(30)
 				f.impressions = f.clicks * r.Between(12, 70)
 				if r.Below(100) < 12 {
@@ -87,6 +91,7 @@ func makeDay(seed int64, appIndex int, a *App, day int) []Fact {
 			facts = append(facts, f)
 		}
 	}
+	facts = append(facts, makeQuietHours(seed, appIndex, a, day, facts)...)
 	facts = append(facts, makeTests(seed, appIndex, a, day, len(facts))...)
 	r = NewRandom(seed, 7, a.origin, day) // a stream of its own: what was made above stays what it was
 	for i := range facts {
@@ -101,7 +106,7 @@ func makeDay(seed int64, appIndex int, a *App, day int) []Fact {
 func (f *Fact) credit(r *Random, a *App) {
 	s := &a.Slices[f.Slice-a.Slices[0].ID]
 	f.FirstSlice = f.Slice
-	if s.network == organicNetwork {
+	if s.network == organicNetwork || s.own {
 		return
 	}
 	byClick, byImpression := 60, 30 // percent; engaged ads bring the rest
@@ -117,13 +122,35 @@ func (f *Fact) credit(r *Random, a *App) {
 		f.Engagement = EngagementAd
 	}
 	if r.Below(100) < 22 {
-		if other := r.Below(len(a.Slices)); a.Slices[other].network != organicNetwork {
+		if other := r.Below(len(a.Slices)); a.Slices[other].network != organicNetwork && !a.Slices[other].own {
 			f.FirstSlice = a.Slices[other].ID
 		}
 	}
 	if r.Below(100) < 12 {
 		f.Reattributed = 1
 	}
+}
+
+// makeQuietHours gives each hour without users a few organic users who install nothing: an app of the real service
+// has rows of all 24 hours. Source: a client's report by hour, in which 39 apps had 936 rows a day.
+func makeQuietHours(seed int64, appIndex int, a *App, day int, made []Fact) (facts []Fact) {
+	var busy [24]bool
+	for _, f := range made {
+		busy[f.Hour-day*24] = busy[f.Hour-day*24] || f.dau > 0
+	}
+	r := NewRandom(seed, 13, a.origin, day)
+	for hour := range busy {
+		if busy[hour] {
+			continue
+		}
+		s := &a.Slices[r.Below(4*len(a.OSNames))] // organic ones come first
+		users := r.Between(1, 5)
+		facts = append(facts, Fact{
+			ID:  (day*MaxApps+appIndex)*rowsPerDay + len(made) + len(facts),
+			Day: day, Slice: s.ID, Hour: day*24 + hour, salt: r.Below(Million), sessions: users * r.Between(12, 30) / 10, dau: users,
+		})
+	}
+	return facts
 }
 
 // makeTests makes an app's sandbox facts of a day: two testers' devices.

@@ -14,12 +14,13 @@ var places = []place{
 	{"MX", "Mexico", "LATAM"}, {"unknown", "unknown", "unknown"},
 }
 
-// partnerDef is an advertising partner's ID, unique slug and name. -300 is the service's own; the other IDs are made up.
+// partnerDef is an advertising partner's ID, unique slug and name. -300, 34, 254 and 1678 are the service's own, as clients
+// have read them; those from 20000 on are made up.
 type partnerDef struct{ id, slug, name string }
 
 var partners = []partnerDef{
-	{"-300", "organic", "Organic"}, {"254", "facebook", "Facebook"}, {"34", "applovin", "AppLovin"}, {"56", "google", "Google Ads"},
-	{"1678", "tiktok", "TikTok for Business"}, {"92", "unityads", "Unity"}, {"20417", "direkt_partner", "Direkt & Partner"},
+	{"-300", "organic", "Organic"}, {"34", "facebook", "Facebook"}, {"20034", "applovin", "AppLovin"}, {"254", "google", "Google Ads"},
+	{"1678", "tiktok", "TikTok for Business"}, {"20092", "unityads", "Unity"}, {"20417", "direkt_partner", "Direkt & Partner"},
 	{"unknown", "unknown", "unknown"},
 }
 
@@ -80,24 +81,32 @@ func (a *App) describe(seed int64) {
 				texts["partner_id"], texts["partner"] = p.id, p.slug
 			}
 		}
-		texts["channel"] = s.partner
+		texts["channel"], texts["channel_id"] = s.partner, "partner_"+texts["partner_id"]
 		if s.partner == "unknown" {
-			texts["channel"] = s.network
+			texts["channel"], texts["channel_id"] = s.network, "network_"+s.network
 		}
+		texts["app_network"] = texts["store_type"] + ":" + texts["store_id"]
 		s.describeAds(texts, r, a.origin)
+		link := strings.Join([]string{a.Token, s.network, s.campaign, texts["adgroup"], texts["creative"]}, "\x00")
+		texts["tracker_token"] = streamOf(seed, 14, link).Token(7)
 		for _, column := range TextColumns {
 			s.Texts = append(s.Texts, texts[column])
 		}
 	}
 }
 
-// describeAds fills in what an ad network tells; organic users have none of it.
+// describeAds fills in what an ad network tells; organic users have none of it, and the service's own
+// networks but one none either.
 func (s *Slice) describeAds(texts map[string]string, r *Random, origin int) {
 	for _, column := range []string{"ad_account_id", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network",
 		"source_network", "source_id_network", "creative", "creative_network", "creative_id_network"} {
 		texts[column] = "unknown"
 	}
-	if s.network == organicNetwork {
+	switch {
+	case s.own && s.campaign != "unknown":
+		texts["campaign_id_network"], texts["creative_id_network"] = s.campaign, s.campaign
+		return
+	case s.own, s.network == organicNetwork:
 		return
 	}
 	if i := strings.LastIndex(s.campaign, " ("); i >= 0 {

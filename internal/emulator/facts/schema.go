@@ -19,7 +19,7 @@ import (
 //	first_slice   slices.id credited under attribution_source=first: the first engagement. Of the same app, and the slice
 //	              itself for organic users; it decides only the dimensions from network to creative_id_network and
 //	              partner to channel ("attributed" in dimensions.go), never a metric
-//	engagement    0 none (organic), 1 click, 2 impression, 3 engaged_ad: attribution_types keeps 0 and the types listed
+//	engagement    0 none (organic, or a network of the service's own), 1 click, 2 impression, 3 engaged_ad: attribution_types keeps 0 and the types listed
 //	reattributed  1 for users who were reattributed at some time, else 0
 //	sandbox       1 for test traffic, which only sandbox=true shows, and then nothing else
 //	ad_source     index in AdSources: who brought all of this row's ad revenue and ad impressions, by the hour and in

@@ -3,6 +3,7 @@ package facts
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Ways of paying for traffic; they say which of the four costs its spend is.
@@ -28,14 +29,20 @@ type Slice struct {
 	arpu, adpu  int  // micros of USD that one user brings in the end, by purchases and by ads
 	retention   int  // quality of its users, in percent of the ordinary
 	networkData bool // the network reports its own numbers
+	own         bool // one of ownNetworks
 }
 
+// ownNetworks are what the service itself calls users whom no link and no organic install explains. Source: dashboards of
+// clients. They have no campaign, and nobody is paid for them; %s is the token of a tracker.
+var ownNetworks = []string{"Untrusted Devices", "Unknown Devices", "Unknown Devices (restored %s)", "Expired Attributions",
+	"Disabled Third Party Sharing Before Install", "Measurement Consent Updated Before Install", "Unknown"}
+
 // TextColumns are the columns of slices that are texts, in the order of Slice.Texts: every dimension that isn't a date or
-// a currency by its own slug, but the app's name.
+// a currency by its own slug, but the app's name; at the end what other clients filter by.
 var TextColumns = []string{"os_name", "device_type", "app_name", "app_token", "ad_account_id", "store_id", "store_type", "network", "campaign",
 	"campaign_network", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network", "source_network", "source_id_network",
 	"creative", "creative_network", "creative_id_network", "country", "country_code", "region", "partner_name", "partner_id", "partner",
-	"channel", "platform"}
+	"channel", "platform", "channel_id", "app_network", "tracker_token"}
 
 // TextOf is the slice's text in a column of TextColumns, or "" for another name.
 func (s *Slice) TextOf(column string) string {
@@ -75,7 +82,8 @@ var campaignNames = []string{
 
 var countries = []string{"US", "DE", "JP", "BR", "IN", "TR", "FR", "unknown", "GB", "MX"}
 
-// makeSlices lays out an app's traffic: organic users per system and country, then campaigns. ids count from first.
+// makeSlices lays out an app's traffic: organic users per system and country, campaigns, the service's own networks. ids
+// count from first.
 func makeSlices(seed int64, origin, first int, osNames []string) []Slice {
 	r := NewRandom(seed, 2, origin)
 	var out []Slice
@@ -105,6 +113,15 @@ func makeSlices(seed int64, origin, first int, osNames []string) []Slice {
 			add(Slice{OSName: osNames[r.Below(len(osNames))], country: countries[r.Below(len(countries)-j)], network: n.network,
 				campaign: campaign, campaignNet: name, partner: n.partner, pricing: n.pricing, networkData: n.reportsSpend, weight: r.Between(1, 60)})
 		}
+	}
+	for i, name := range ownNetworks {
+		name = strings.Replace(name, "%s", streamOf(seed, 15, name).Token(8), 1)
+		s := Slice{OSName: osNames[i%len(osNames)], country: countries[(i+origin)%len(countries)], network: name, campaign: "unknown",
+			campaignNet: "unknown", partner: "unknown", weight: r.Between(1, 12), own: true}
+		if name == "Expired Attributions" { // stands for the campaign and its ID too
+			s.campaign, s.campaignNet = name, name
+		}
+		add(s)
 	}
 	return out
 }

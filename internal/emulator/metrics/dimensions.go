@@ -65,6 +65,13 @@ var Dimensions = makeDimensions([]Dimension{
 	{Slug: "creative_id", Label: "Creative ID", Attributed: true},
 })
 
+// further are dimensions that no list has and that clients of the service use all the same, above all as filters.
+var further = makeDimensions([]Dimension{
+	{Slug: "channel_id", Label: "Channel ID", Attributed: true},
+	{Slug: "app_network", Label: "App (Network)"},
+	{Slug: "tracker_token", Label: "Tracker token", Attributed: true},
+})
+
 // makeDimensions finds each dimension's text among those of slices.
 func makeDimensions(table []Dimension) []Dimension {
 	for i := range table {
@@ -76,9 +83,9 @@ func makeDimensions(table []Dimension) []Dimension {
 
 // FindDimension finds a dimension by its slug; the error is the service's answer for an unknown one.
 func FindDimension(slug string) (Dimension, *wire.Error) {
-	for _, d := range Dimensions {
-		if d.Slug == slug {
-			return d, nil
+	for _, list := range [][]Dimension{Dimensions, further} {
+		if i := slices.IndexFunc(list, func(d Dimension) bool { return d.Slug == slug }); i >= 0 {
+			return list[i], nil
 		}
 	}
 	return Dimension{}, wire.BadRequest("Unsupported dimension: %s", slug)

@@ -45,9 +45,20 @@ func ParseCohortPeriod(token string) (CohortPeriod, bool) {
 // Label is the period's readable form: "7D" for d7.
 func (p CohortPeriod) Label() string { return p.Token[1:] + strings.ToUpper(p.Token[:1]) }
 
+// SmallPeriods is a slug with its periods in small letters: clients write capitals too, and are answered in small ones.
+func SmallPeriods(slug string) string {
+	parts := strings.Split(slug, "_")
+	for i, part := range parts {
+		if p, ok := ParseCohortPeriod(strings.ToLower(part)); ok {
+			parts[i] = p.Token
+		}
+	}
+	return strings.Join(parts, "_")
+}
+
 // Column is a requested metric: a row of the formula table with what its placeholders stand for.
 type Column struct {
-	Slug   string // as requested
+	Slug   string // as requested, its period in small letters
 	Def    *Metric
 	Period CohortPeriod
 	event  *facts.Event
@@ -106,6 +117,7 @@ func makeFormulaTable() formulaTable {
 // Find reads a requested metric slug. A slug that looks like a metric of an event which the account hasn't got is told
 // apart from a slug that means nothing.
 func (g *Glossary) Find(slug string) (Column, *wire.Error) {
+	slug = SmallPeriods(slug)
 	// The glossary writes general revenue_events_min with a blank, clients an underscore.
 	name := strings.Replace(slug, "general revenue_", "general_revenue_", 1)
 	if def, ok := g.formulas[name]; ok && def.Label != "" && !strings.Contains(name, "{") {

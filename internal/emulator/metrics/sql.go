@@ -217,7 +217,7 @@ func numbers(ids []int) string {
 // that is derived from it stays exactly additive.
 func (b *sqlBuilder) amounts() []string {
 	ads := b.q.adFactor()
-	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.q.Today), "{ads}", ads, "{credited}", b.q.credited()}
+	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.q.Today), "{ads}", ads, "{credited}", b.q.credited(), "{users}", b.q.users()}
 	for _, c := range []string{"f.spend", "f.net_spend"} {
 		out = append(out, c, b.converted(c))
 	}
@@ -301,6 +301,15 @@ func (q *Query) credited() string {
 		return "1"
 	}
 	return "0"
+}
+
+// users is SQL for {users}: a fact's users of a day in millionths. By hour they have two decimals, as in clients' reports:
+// each counts for the part of the hour in which they were there.
+func (q *Query) users() string {
+	if q.groupsBy("hour") {
+		return "(f.dau*(60+f.salt%40)*10000)"
+	}
+	return "(f.dau*1000000)"
 }
 
 // adFactor is SQL for {ads}.

@@ -42,7 +42,7 @@ var metricTables = sync.OnceValue(func() [][]Metric {
 
 // innerMetrics serve formulas and can't be asked for.
 var innerMetrics = []Metric{
-	{Slug: "daily_users", Row: "f.dau"},
+	{Slug: "daily_users", Kind: Money, Row: "{users}"}, // in millionths, as amounts are
 	{Slug: "active_days", Row: "{active_days}"},
 	{Slug: "install_sessions_{p}", Row: "({start}=0)*f.installs"}, // the sessions that are the installs themselves
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // mostFacts bounds a naive world: small enough that an evaluator of plain loops answers thousands of queries a second.
-const mostFacts = 1000
+const mostFacts = 1300
 
 // naiveWorld is an emulator, and all that its database holds, read by plain SELECTs.
 type naiveWorld struct {
@@ -247,6 +247,14 @@ func (w *naiveWorld) placeholder(name string) (naiveExpr, error) {
 		return func(s *naiveScope) naiveVal { return naiveInt(s.age()) }, nil
 	case "start":
 		return func(s *naiveScope) naiveVal { return naiveInt(s.m.first) }, nil
+	case "users": // by hour for a part of it, to two decimals
+		return func(s *naiveScope) naiveVal {
+			part := int64(100)
+			if slices.Contains(s.q.dims, "hour") {
+				part = 60 + s.fact("salt")%40
+			}
+			return naiveInt(s.fact("dau") * part * 10_000)
+		}, nil
 	case "ads":
 		return func(s *naiveScope) naiveVal { return naiveTruth(s.q.adCounts(s.fact("ad_source"))) }, nil
 	case "credited":

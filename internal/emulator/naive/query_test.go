@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -296,10 +297,11 @@ func (f naiveDimFilter) keeps(label string) bool {
 	label, value := strings.ToLower(label), strings.ToLower(f.value)
 	found := false
 	switch strings.TrimPrefix(f.op, "not_") {
-	case "in": // an entry stands for itself, and for itself without the blanks around it
+	case "in": // an entry stands for itself, without the blanks around it, and without quotes, which hold commas together
 		for _, entry := range strings.Split(value, ",") {
 			found = found || strings.TrimSpace(entry) != "" && (label == entry || label == strings.TrimSpace(entry))
 		}
+		found = found || strings.TrimSpace(label) != "" && naiveQuoted(value, label)
 	case "contains", "exclude":
 		found = strings.Contains(label, value)
 	case "starts_with":
@@ -309,6 +311,32 @@ func (f naiveDimFilter) keeps(label string) bool {
 	}
 	return found != (strings.HasPrefix(f.op, "not_") || f.op == "exclude")
 }
+
+// naiveQuoted tells whether a text stands in quotes between the commas of a list: every pair of quotes is tried, from each
+// of the list's beginnings of a value.
+func naiveQuoted(list, text string) bool {
+	for at := 0; at < len(list); {
+		rest := strings.TrimLeft(list[at:], " ")
+		at = len(list) - len(rest)
+		m := naiveQuotes.FindStringSubmatch(rest)
+		if m != nil && m[1] == text {
+			return true
+		}
+		if m != nil {
+			at += len(m[0])
+			continue
+		}
+		comma := strings.IndexByte(rest, ',')
+		if comma < 0 {
+			return false
+		}
+		at += comma + 1
+	}
+	return false
+}
+
+// naiveQuotes is a value in quotes with what must follow it: nothing, or a comma.
+var naiveQuotes = regexp.MustCompile(`(?s)^"(.*?)"\x20*(?:,|$)`)
 
 // keeps compares as doubles: for an amount that is the double nearest to the decimal that is printed.
 func (f naiveNumFilter) keeps(n naiveNumber) bool {

@@ -14,6 +14,7 @@ const (
 	ReportNumbers     = "report-numbers"
 	NoNumber          = "no-number"
 	NoValue           = "no-value"
+	CountryCode       = "country-code"
 	EventsEmpty       = "events-empty"
 	EventsForm        = "events-form"
 	EventsUnderApps   = "events-under-apps"
@@ -27,8 +28,8 @@ const (
 
 var reporting = []Topic{
 	{UnknownParameters, "400 malformed request or unsupported parameters", []Reading{
-		{"refuse", "answers 400 to a parameter that the document doesn't have"},
 		{"ignore", "ignores parameters that the document doesn't have, but for filters of its dimensions and metrics"},
+		{"refuse", "answers 400 to a parameter that the document doesn't have"},
 	}},
 	{UnknownApps, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)", []Reading{
 		{"400", "answers 400 when no app is of those that a filter lists"},
@@ -43,8 +44,8 @@ var reporting = []Topic{
 		{"monday", "has weeks from Monday to Sunday"},
 	}},
 	{ReportEmpty, "204 empty result", []Reading{
-		{"204", "answers 204 when a report has no rows"},
-		{"header", "answers 200 with the header alone when a report has no rows"},
+		{"204", "answers 204 when a csv_report has no rows"},
+		{"header", "answers 200 with the header alone when a csv_report has no rows"},
 	}},
 	{ReportType, csvSentence, []Reading{
 		{"csv", "names the type of an answer: text/csv in UTF-8, application/json"},
@@ -84,6 +85,10 @@ var reporting = []Topic{
 	{NoValue, "Complete lists of allowed values for date_period formats, cohort_maturity, attribution_types, reattributed, iap_revenue_mode, ad_spend_mode, period_over_period, os_name and device_type: not shown.", []Reading{
 		{"unknown", "writes unknown for a dimension's missing value"},
 		{"empty", "leaves a dimension's missing value empty"},
+	}},
+	{CountryCode, "2-character ISO 3166 code", []Reading{
+		{"upper", "writes country codes in capitals"},
+		{"lower", "writes country codes in small letters"},
 	}},
 	{EventsEmpty, "204 empty result", []Reading{
 		{"204", "answers 204 when there are no events"},

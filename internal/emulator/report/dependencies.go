@@ -4,17 +4,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
 // dependencyRules say which ids attr_dependency gives for a dimension that is a name, under the ids' slugs.
 var dependencyRules = []struct{ name, id string }{
 	{"campaign", "campaign_id_network"}, {"adgroup", "adgroup_id_network"}, {"creative", "creative_id_network"},
+	{"campaign_network", "campaign_id_network"}, {"adgroup_network", "adgroup_id_network"}, {"creative_network", "creative_id_network"},
 	{"source_network", "source_id_network"}, {"partner_name", "partner_id"}, {"partner_name", "partner"}, {"app", "app_network"},
+	{"channel", "channel_id"},
 }
 
-// dependencies finds the ids behind the names of a report's rows. In this account's data a name has one id.
+// dependencies finds the ids behind the names of a report's rows. A name that has several, as a network's campaign may in
+// several apps, shows the first.
 type dependencies struct{ ids []dependency }
 
 // dependency is one ID with its values, by the row's cells that it depends on.
@@ -29,7 +31,7 @@ func (s *Service) dependencies(q *request) *dependencies {
 	out := &dependencies{}
 	for _, rule := range dependencyRules {
 		n := slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == rule.name })
-		if n < 0 {
+		if n < 0 || slices.ContainsFunc(out.ids, func(d dependency) bool { return d.slug == rule.id }) {
 			continue
 		}
 		out.ids = append(out.ids, s.dependency(q, rule.id, q.Dimensions[n].Attributed))
@@ -53,21 +55,13 @@ func (s *Service) dependency(q *request, id string, attributed bool) dependency 
 			for _, t := range texts {
 				key.WriteString(sl.Texts[t] + "\x00")
 			}
-			value := idText(&sl, id)
+			value := sl.TextOf(id)
 			if known := d.known[key.String()]; !slices.Contains(known, value) {
 				d.known[key.String()] = append(known, value)
 			}
 		}
 	}
 	return d
-}
-
-// idText is an id of a slice; app_network is where the app is sold, as "store_type:store_id".
-func idText(sl *facts.Slice, id string) string {
-	if id == "app_network" {
-		return sl.TextOf("store_type") + ":" + sl.TextOf("store_id")
-	}
-	return sl.TextOf(id)
 }
 
 // of is a row's attr_dependency. Its values are texts, but for app_network, which is a list: an app has several stores.

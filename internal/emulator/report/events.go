@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -19,13 +20,13 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 		x.Fail(bad)
 		return
 	}
-	known := []string{"events__contains", "app_token__in", "tokens_mapping"}
+	known := []string{"events__contains", "event__contains", "app_token__in", "tokens_mapping"}
 	if bad := s.refuseUnknown(q, func(name string) bool { return slices.Contains(known, name) }); bad != nil {
 		x.Fail(bad)
 		return
 	}
-	contains := strings.TrimSpace(q.Get("events__contains"))
-	apps := splitList(q.Get("app_token__in"))
+	contains := strings.TrimSpace(cmp.Or(q.Get("events__contains"), q.Get("event__contains"))) // the latter in documents of 2023
+	apps := filterList(q.Get("app_token__in"))
 	records := []facts.Event{}
 	for _, rec := range s.account.Catalog.Records {
 		if contains != "" && rec.ID != contains && !strings.Contains(strings.ToLower(rec.Name), strings.ToLower(contains)) {

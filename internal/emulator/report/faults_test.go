@@ -53,10 +53,10 @@ func TestReportFormatsRefuseWhatCSVRefuses(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, MaxPairs: 10, Token: "x"})
 	bulk := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Bulk: 10})
-	for _, path := range []string{"report?", "parquet_report?"} {
+	for path, without := range map[string]int{"report?": 200, "pivot_report?index=day&": 200, "parquet_report?": 204} {
 		for query, status := range map[string]int{
 			twoDays: 200, "": 400, twoDays + "&currency=QQQ": 400, "dimensions=day&metrics=nope&date_period=today": 400,
-			"dimensions=day&metrics=installs&date_period=2026-03-01:2026-03-09": 504, "dimensions=day&metrics=installs&date_period=2019-03-01:2019-03-02": 204,
+			"dimensions=day&metrics=installs&date_period=2026-03-01:2026-03-09": 504, "dimensions=day&metrics=installs&date_period=2019-03-01:2019-03-02": without,
 		} {
 			emutest.Get(t, s, path+query, status)
 		}

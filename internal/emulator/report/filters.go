@@ -17,7 +17,7 @@ import (
 // dimensionOps are the filters d__op of dimensions; those of metrics are metrics.MetricOps.
 var dimensionOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"}
 
-// readFilters reads os_names and every <d>__op and <m>__op; all of them must hold. Filters of nothing known are refused,
+// readFilters reads os_names, drilldown and every <d>__op and <m>__op; all of them must hold. Filters of nothing known are refused,
 // and so are operators that there aren't: an answer that isn't filtered would be another one than was asked for.
 func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 	filters := map[string]bool{}
@@ -46,6 +46,15 @@ func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 		}
 		d, _ := metrics.FindDimension("os_name")
 		q.Filters = append(q.Filters, metrics.DimensionFilter{Dimension: d, Op: "in", Values: metrics.FoldAll(names)})
+	}
+	if name, id, ok := strings.Cut(v.Get("drilldown"), ":"); ok {
+		i := slices.IndexFunc(dependencyRules, func(r struct{ name, id string }) bool { return r.name == name })
+		if i < 0 {
+			return wire.BadRequest("drilldown: %q is no dimension that has IDs", name)
+		}
+		if err := s.readFilter(q, dependencyRules[i].id, "in", `"`+id+`"`); err != nil {
+			return err
+		}
 	}
 	q.KeepSlices(s.account.Apps)
 	return nil
@@ -79,7 +88,11 @@ func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	}
 	f := metrics.DimensionFilter{Dimension: d, Op: op, Values: metrics.FoldAll([]string{value})}
 	if op == "in" || op == "not_in" {
-		f.Values = metrics.FoldAll(filterList(value))
+		list := filterList(value)
+		if target == "channel_id" {
+			list = channelIDs(list)
+		}
+		f.Values = metrics.FoldAll(list)
 	}
 	if len(f.Values) == 0 {
 		return nil
@@ -93,13 +106,45 @@ func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	return nil
 }
 
-// filterList splits a comma list. An entry stands for itself and for what is left without the blanks around it, because
-// people write blanks after commas, and campaigns have blanks at their ends.
+// filterList splits a comma list. An entry stands for itself and for what is left without the blanks and the quotes around
+// it, because people write blanks after commas, dashboards quote all values, and campaigns have both in their names. Within
+// quotes a comma belongs to the value.
 func filterList(s string) []string {
 	out := splitList(s)
-	for part := range strings.SplitSeq(s, ",") {
+	more := append(strings.Split(s, ","), quotedValues(s)...)
+	for _, part := range more {
 		if strings.TrimSpace(part) != "" && !slices.Contains(out, part) {
 			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// quotedValues are the values of a comma list that stand in quotes, without them.
+func quotedValues(s string) (out []string) {
+	for s != "" {
+		if s = strings.TrimLeft(s, " "); strings.HasPrefix(s, `"`) {
+			for end := 1; end < len(s); end++ {
+				if rest := strings.TrimLeft(s[end+1:], " "); s[end] == '"' && (rest == "" || rest[0] == ',') {
+					out = append(out, s[1:end])
+					s = rest
+					break
+				}
+			}
+		}
+		_, s, _ = strings.Cut(s, ",")
+	}
+	return out
+}
+
+// channelIDs are the IDs of channels in the forms of the dashboard: partner_34, 34, and several of one channel between bars.
+func channelIDs(list []string) (out []string) {
+	for _, entry := range list {
+		for id := range strings.SplitSeq(entry, "|") {
+			if _, err := strconv.Atoi(strings.TrimSpace(id)); err == nil {
+				id = "partner_" + strings.TrimSpace(id)
+			}
+			out = append(out, id)
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"net/http"
@@ -26,7 +27,8 @@ func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
 	}
 	// Before the rows, because it takes a connection of its own: with one held already, a crowd of reports could wait
 	// for each other without end.
-	totals, err := s.totals(r, q, x.Fault)
+	q.whole = true
+	totals, err := s.totals(r, q, wholePeriod, x.Fault)
 	if err != nil {
 		s.end(x, r, err)
 		return
@@ -53,21 +55,26 @@ func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		warnings := "[]"
-		if seen > limit && limit > 0 {
-			warnings = `[{"type":"limit_rows","message":"The report has more rows than its limit"}]`
-		}
-		w.add(`],"totals":` + totals + `,"warnings":` + warnings + `,"data_warnings":` + warnings)
-		w.add(`,"currencies":`)
-		w.value([]string{q.Currency.Code})
-		w.add(`,"immature_cohorts":`)
-		w.value(q.immatureCohorts())
-		w.add(`,"pagination":null}` + "\n")
-		if err := w.flush(); err != nil {
+		w.add(`],"totals":` + cmp.Or(totals[wholePeriod.Slug], "{}"))
+		if err := w.finish(q, seen > limit && limit > 0); err != nil {
 			return err
 		}
 		return body.Close()
 	}))
+}
+
+// finish appends what stands behind the rows and totals of a report; cut says that its limit left rows out.
+func (w *jsonWriter) finish(q *request, cut bool) error {
+	warnings := "[]"
+	if cut {
+		warnings = `[{"type":"limit_rows","message":"The report has more rows than its limit"}]`
+	}
+	w.add(`,"warnings":` + warnings + `,"data_warnings":` + warnings + `,"currencies":`)
+	w.value([]string{q.Currency.Code})
+	w.add(`,"immature_cohorts":`)
+	w.value(q.immatureCohorts())
+	w.add(`,"pagination":null}` + "\n")
+	return w.flush()
 }
 
 // jsonWriter writes rows as objects, in large pieces. An error of out stays in it, and what can't be encoded.
@@ -75,6 +82,7 @@ type jsonWriter struct {
 	out     interface{ Write([]byte) (int, error) }
 	columns []column
 	behind  *dependencies
+	numbers bool // metrics are numbers, not strings
 	buf     []byte
 	rows    int
 	err     error
@@ -101,8 +109,8 @@ func appendJSON(b []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// row appends a row as an object: dimensions and metrics are strings.
-func (w *jsonWriter) row(row []any) (err error) {
+// row appends a row as an object: dimensions are strings, and so are metrics unless they are numbers.
+func (w *jsonWriter) row(row []any) error {
 	if w.rows++; w.rows > 1 {
 		w.add(",")
 	}
@@ -117,11 +125,9 @@ func (w *jsonWriter) row(row []any) (err error) {
 			w.value(c.value(row))
 			continue
 		}
-		w.add(`"`)
-		if w.buf, err = appendNumber(w.buf, c.value(row), c.unit); err != nil {
+		if err := w.number(c, row, !w.numbers); err != nil {
 			return err
 		}
-		w.add(`"`)
 	}
 	if w.behind != nil {
 		w.add(`,"attr_dependency":`)
@@ -132,6 +138,18 @@ func (w *jsonWriter) row(row []any) (err error) {
 		return w.flush()
 	}
 	return w.err
+}
+
+// number appends a metric's value, between quotes if it is a string. A number has a decimal point, as in the service's examples.
+func (w *jsonWriter) number(c column, row []any, quoted bool) (err error) {
+	if quoted {
+		w.add(`"`)
+		defer func() { w.add(`"`) }()
+	}
+	if w.buf, err = appendNumber(w.buf, c.value(row), c.unit); err == nil && !quoted && c.whole {
+		w.add(".0")
+	}
+	return err
 }
 
 // flush writes out what has gathered, and returns the first error of any write.
@@ -161,21 +179,22 @@ func (q *request) immatureCohorts() map[string][]string {
 // wholePeriod is the dimension of a report over everything: one group, whatever the local time.
 var wholePeriod = metrics.Dimension{Slug: "all", Text: -1, Time: &metrics.TimeForm{SQL: "'all'%.0[1]s"}}
 
-// totals are the report's metrics over all its rows together, as an object of numbers. They count what metric filters
-// and the limit leave out; under fully_mature, which leaves out groups, they are mature's.
-func (s *Service) totals(r *http.Request, q *request, f *wire.Fault) (string, error) {
+// totals are the report's metrics over the rows of each value of a dimension, as objects of numbers. They count what
+// metric filters and the limit leave out; under fully_mature, which leaves out groups, they are mature's.
+func (s *Service) totals(r *http.Request, q *request, by metrics.Dimension, f *wire.Fault) (map[string]string, error) {
 	all := q.Query
-	all.Dimensions, all.Sort, all.Bounds, all.Limit = []metrics.Dimension{wholePeriod}, nil, nil, 0
+	all.Dimensions, all.Sort, all.Bounds, all.Limit = []metrics.Dimension{by}, nil, nil, 0
 	if all.Maturity == "fully_mature" {
 		all.Maturity = "mature"
 	}
-	w := &jsonWriter{}
+	out := map[string]string{}
 	err := s.run(r.Context(), &all, func(st metrics.Statement, found *sql.Rows) error {
 		rows := newRows(found, 1+len(st.Units), nil)
 		if !rows.next() {
 			return rows.err
 		}
-		return rows.each(func(row []any) (err error) {
+		return rows.each(func(row []any) error {
+			w := &jsonWriter{}
 			for _, c := range q.reportColumns(st.Units, f) {
 				if c.text {
 					continue
@@ -188,15 +207,14 @@ func (s *Service) totals(r *http.Request, q *request, f *wire.Fault) (string, er
 				if c.cell >= 0 {
 					c.cell -= len(q.Dimensions) - 1
 				}
-				if w.buf, err = appendNumber(w.buf, c.value(row), c.unit); err != nil {
+				if err := w.number(c, row, false); err != nil {
 					return err
 				}
-				if c.whole {
-					w.add(".0") // as the service's examples have it
-				}
 			}
+			label, _ := row[0].(string) // dimensions are texts
+			out[label] = "{" + string(w.buf) + "}"
 			return w.err
 		})
 	})
-	return "{" + string(w.buf) + "}", err
+	return out, err
 }

@@ -22,7 +22,7 @@ func Has(of, dimensions string) bool {
 
 // leaveOut takes the app of a silent fault out of the report: one that is dropped, unless app_token__in names it.
 func (s *Service) leaveOut(q *request, v url.Values, f *wire.Fault) {
-	dropped := f != nil && f.Kind == wire.FaultDropApp && !slices.Contains(splitList(v.Get("app_token__in")), f.App)
+	dropped := f != nil && f.Kind == wire.FaultDropApp && !slices.Contains(filterList(v.Get("app_token__in")), f.App)
 	if !dropped && f.Hidden() == "" {
 		return
 	}

@@ -61,11 +61,21 @@ var filterLists = map[string]func(*Service, filterSearch) []filterItem{
 
 	"dimensions": func(*Service, filterSearch) []filterItem { return dimensionItems() },
 	"index":      func(*Service, filterSearch) []filterItem { return dimensionItems() },
-	"apps":       func(s *Service, _ filterSearch) []filterItem { return s.appItems() },
-	"countries":  func(s *Service, _ filterSearch) []filterItem { return s.textItems("country_code", "country") },
-	"networks":   func(s *Service, _ filterSearch) []filterItem { return s.textItems("network", "network") },
-	"partners":   func(s *Service, _ filterSearch) []filterItem { return s.textItems("partner_id", "partner_name") },
-	"store_type": func(s *Service, _ filterSearch) []filterItem { return s.textItems("store_type", "store_type") },
+	"apps":       (*Service).appItems,
+	"countries":  textList("country_code", "country"),
+	"networks":   textList("network", "network"),
+	"partners":   textList("partner_id", "partner_name"),
+	"store_type": textList("store_type", "store_type"),
+	"channels": func(s *Service, f filterSearch) []filterItem {
+		out := textList("channel_id", "channel")(s, f)
+		for i := range out {
+			out[i].Section = "Custom channels"
+			if strings.HasPrefix(out[i].ID, "partner_") {
+				out[i].Section = "Partners"
+			}
+		}
+		return out
+	},
 	"currencies": func(*Service, filterSearch) []filterItem {
 		var out []filterItem
 		for _, r := range facts.Rates {
@@ -102,6 +112,12 @@ var comparisons = []string{"previous_day", "previous_week", "previous_month", "p
 type filterSearch struct {
 	part    string // of the id or the name, in lower case; "" is any
 	section string // of a metric, as the parameter has it; "" is any
+	apps    []string
+}
+
+// narrows reports whether an app is left out by the list of those that are asked for.
+func (f filterSearch) narrows(a *facts.App) bool {
+	return len(f.apps) > 0 && !slices.Contains(f.apps, a.Token)
 }
 
 // takes reports whether an item is among those searched for.
@@ -109,17 +125,17 @@ func (f filterSearch) takes(i filterItem) bool {
 	return f.part == "" || strings.Contains(strings.ToLower(i.ID), f.part) || strings.Contains(strings.ToLower(i.Name), f.part)
 }
 
-// serveFiltersData answers GET /filters_data with an object of lists, one for each of required_filters.
+// serveFiltersData answers GET /filters_data with an object of lists, one for each of required_filters; all of them when
+// none is named, as a connector's check of its credentials does.
 func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 	v := r.URL.Query()
 	wanted := splitList(v.Get("required_filters"))
 	if len(wanted) == 0 {
-		x.Fail(wire.BadRequest("required_filters: at least one is required"))
-		return
+		wanted = slices.Sorted(maps.Keys(filterLists))
 	}
 	known := func(name string) bool {
 		_, ok := filterLists[strings.TrimSuffix(name, "__contains")]
-		return name == "required_filters" || name == "section" || ok && strings.HasSuffix(name, "__contains")
+		return name == "required_filters" || name == "section" || name == "app_token__in" || ok && strings.HasSuffix(name, "__contains")
 	}
 	if bad := s.refuseUnknown(v, known); bad != nil {
 		x.Fail(bad)
@@ -138,7 +154,7 @@ func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 			x.Fail(wire.BadRequest("Unsupported filter: %s; known are %s", name, strings.Join(slices.Sorted(maps.Keys(filterLists)), ", ")))
 			return
 		}
-		search := filterSearch{strings.ToLower(v.Get(name + "__contains")), section}
+		search := filterSearch{strings.ToLower(v.Get(name + "__contains")), section, filterList(v.Get("app_token__in"))}
 		answer[name] = slices.DeleteFunc(list(s, search), func(i filterItem) bool {
 			return !search.takes(i) || name == "apps" && i.ID == x.Fault.Hidden()
 		})
@@ -185,25 +201,33 @@ func dimensionItems() []filterItem {
 	return out
 }
 
-// textItems are the values that two dimensions have together in the account's data, sorted.
-func (s *Service) textItems(idSlug, nameSlug string) []filterItem {
-	names := map[string]string{}
-	for _, a := range s.account.Apps {
-		for _, sl := range a.Labels() {
-			names[sl.TextOf(idSlug)] = sl.TextOf(nameSlug)
+// textList lists the values that two dimensions have together in the account's data, sorted.
+func textList(idSlug, nameSlug string) func(*Service, filterSearch) []filterItem {
+	return func(s *Service, f filterSearch) []filterItem {
+		names := map[string]string{}
+		for _, a := range s.account.Apps {
+			if f.narrows(&a) {
+				continue
+			}
+			for _, sl := range a.Labels() {
+				names[sl.TextOf(idSlug)] = sl.TextOf(nameSlug)
+			}
 		}
+		var out []filterItem
+		for _, id := range slices.Sorted(maps.Keys(names)) {
+			out = append(out, filterItem{ID: id, Name: names[id]})
+		}
+		return out
 	}
-	var out []filterItem
-	for _, id := range slices.Sorted(maps.Keys(names)) {
-		out = append(out, filterItem{ID: id, Name: names[id]})
-	}
-	return out
 }
 
 // appItems are the account's apps with their stores, one for each store type of their data.
-func (s *Service) appItems() []filterItem {
+func (s *Service) appItems(f filterSearch) []filterItem {
 	var out []filterItem
 	for _, a := range s.account.Apps {
+		if f.narrows(&a) {
+			continue
+		}
 		item := &appItem{Currency: map[string]string{"name": "US Dollar", "code": "USD"}, Platforms: map[string]platformItem{}}
 		for i := range a.Slices {
 			sl := &a.Slices[i]

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -36,6 +37,10 @@ var modes = []mode{
 // readModes reads the parameters that choose among ways of counting.
 func (q *request) readModes(v url.Values) (err *wire.Error) {
 	chosen := map[string]string{}
+	if v.Get("ad_spend_mode") == "" && v.Has("cost_mode") {
+		v = maps.Clone(v)
+		v["ad_spend_mode"] = v["cost_mode"]
+	}
 	for _, m := range modes {
 		if chosen[m.name], err = m.read(v); err != nil {
 			return err

@@ -19,6 +19,8 @@ type request struct {
 	readable bool // the CSV is headed by readable names
 	written  bool // dates are as people write them
 	blank    bool // missing values of dimensions are empty
+	small    bool // country codes are in small letters
+	whole    bool // an answer without rows is one like others
 }
 
 // parse reads the parameters of a report.
@@ -87,6 +89,7 @@ func (s *Service) readMetrics(q *request, v url.Values) *wire.Error {
 func (q *request) readSort(v url.Values) *wire.Error {
 	for _, name := range splitList(v.Get("sort")) {
 		slug, descending := strings.CutPrefix(name, "-")
+		slug = metrics.SmallPeriods(slug)
 		n := slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == slug })
 		if n < 0 {
 			n = slices.IndexFunc(q.Metrics, func(c metrics.Column) bool { return c.Slug == slug })
@@ -117,6 +120,7 @@ func (s *Service) readFormat(q *request, v url.Values) (err *wire.Error) {
 	}
 	q.written = q.written && s.opts.Readings.Is(reading.FormatDates, "written")
 	q.blank = s.opts.Readings.Is(reading.NoValue, "empty")
+	q.small = s.opts.Readings.Is(reading.CountryCode, "lower")
 	if q.Currency, err = findRate(v.Get("currency")); err != nil {
 		return err
 	}
@@ -130,8 +134,7 @@ func (s *Service) readFormat(q *request, v url.Values) (err *wire.Error) {
 	return nil
 }
 
-// splitList splits a comma list, trims its entries and drops empty and repeated ones. A comma inside a value can't be
-// written, as at the service.
+// splitList splits a comma list, trims its entries and drops empty and repeated ones.
 func splitList(s string) []string {
 	var out []string
 	for part := range strings.SplitSeq(s, ",") {

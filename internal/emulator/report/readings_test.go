@@ -64,6 +64,8 @@ func TestReadings(t *testing.T) {
 		"no-number=nan":               {"csv_report?" + money, 200, "", []string{",NaN,NaN\n"}, []string{",0.0,", ",0.0\n"}},
 		"no-value=unknown":            {"csv_report?" + lost, 200, "", []string{"\nunknown,"}, nil},
 		"no-value=empty":              {"csv_report?" + lost, 200, "", []string{"\n,"}, []string{"unknown"}},
+		"country-code=upper":          {"csv_report?dimensions=country_code&metrics=installs&date_period=2026-03-01:2026-03-09&country_code__in=us", 200, "", []string{"\nUS,"}, nil},
+		"country-code=lower":          {"csv_report?dimensions=country_code&metrics=installs&date_period=2026-03-01:2026-03-09&country_code__in=US", 200, "", []string{"\nus,"}, nil},
 		"events-empty=204":            {"events?events__contains=nothing", 204, "", nil, nil},
 		"events-empty=list":           {"events?events__contains=nothing", 200, "application/json", []string{"[]"}, []string{"{"}},
 		"events-empty=null":           {"events?events__contains=nothing", 200, "application/json", []string{"null"}, nil},

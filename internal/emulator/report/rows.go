@@ -9,6 +9,7 @@ type answerRows struct {
 	row   []any // the one that they stand on; its slice is used again for the next
 	into  []any
 	again int // how often the row is still to come
+	some  bool
 	err   error
 }
 
@@ -43,12 +44,13 @@ func (a *answerRows) next() bool {
 		}
 	}
 	a.again--
+	a.some = true
 	return true
 }
 
-// each hands over the rows, the first of which they already stand on.
+// each hands over the rows, the first of which they already stand on if there is one.
 func (a *answerRows) each(use func(row []any) error) error {
-	for more := true; more; more = a.next() {
+	for more := a.some; more; more = a.next() {
 		if err := use(a.row); err != nil {
 			return err
 		}

@@ -1,9 +1,9 @@
-// Package report answers the emulated service's reporting endpoints: csv_report, report (JSON), parquet_report, events
-// and filters_data. Without it nothing of the service's parameters, their defaults and their error messages could be
+// Package report answers the emulated service's reporting endpoints: csv_report, report (JSON), pivot_report,
+// parquet_report, events and filters_data. Without it nothing of the service's parameters, their defaults and their error messages could be
 // tried without an account.
 //
 //	url.Values ── parse ── request (a metrics.Query) ── SQL over the facts ── rows ──┬── csv.go
-//	                └── 400 with the reason                                          ├── json.go
+//	                └── 400 with the reason                                          ├── json.go, pivot.go
 //	                                                                                 └── parquet.go
 //
 // Each parameter is read in one place: dimensions, metrics, sort and form in params.go, ways of counting in modes.go, time
@@ -69,7 +69,7 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	case "filters_data":
 		s.serveFiltersData(x, r)
 	case "pivot_report":
-		x.Fail(wire.BadRequest("%s is not yet served by this emulator", r.URL.Path))
+		s.servePivot(x, r)
 	default:
 		x.Fail(wire.NotFound(r))
 	}
@@ -106,15 +106,15 @@ func (s *Service) read(x *wire.Exchange, r *http.Request) *request {
 }
 
 // stream makes the facts that the query needs, then hands the rows over as SQLite yields them, or as a silent fault has
-// them, standing on the first one. A report without rows is answered here.
+// them, standing on the first one. A CSV or Parquet report without rows is answered here.
 func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request, write func(metrics.Statement, *answerRows) error) error {
 	s.leaveOut(q, r.URL.Query(), x.Fault)
 	return s.run(r.Context(), &q.Query, func(st metrics.Statement, found *sql.Rows) error {
 		rows := newRows(found, len(q.Dimensions)+len(st.Units), q.lie(x.Fault))
-		if !rows.next() {
-			if rows.err != nil {
-				return rows.err
-			}
+		if !rows.next() && rows.err != nil {
+			return rows.err
+		}
+		if !rows.some && !q.whole {
 			return s.noRows(x, r, q, st)
 		}
 		return write(st, rows)

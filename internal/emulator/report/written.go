@@ -13,8 +13,8 @@ var writtenDates = map[string]struct{ iso, written string }{
 	"month": {"2006-01", "January 2006"},
 }
 
-// shown is how the values of the i-th dimension are written, dates under format_dates=true and missing values among them; nil:
-// as they are.
+// shown is how the values of the i-th dimension are written, dates under format_dates=true, missing values and country codes
+// among them; nil: as they are.
 func (q *request) shown(i int) func(string) string {
 	d := q.Dimensions[i]
 	switch form, dated := writtenDates[d.Slug]; {
@@ -28,10 +28,13 @@ func (q *request) shown(i int) func(string) string {
 			}
 			return strings.Join(days, " - ")
 		}
-	case d.Time == nil && q.blank:
+	case d.Time == nil && (q.blank || q.small && d.Slug == "country_code"):
 		return func(value string) string {
-			if value == "unknown" || value == "missing" {
+			if q.blank && (value == "unknown" || value == "missing") {
 				return ""
+			}
+			if d.Slug == "country_code" && q.small {
+				return strings.ToLower(value)
 			}
 			return value
 		}

@@ -18,7 +18,7 @@ func TestSharingNamesOfAPartner(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2})
 	var want emulator.SharingState
-	for i, named := range []string{"applovin", "AppLovin", "apPLoViN", "partner_1", "Partner_1", "34", "AppLovin (34)", "applovin (34)", "partner_1(34)", " AppLovin  ( 34 ) "} {
+	for i, named := range []string{"facebook", "Facebook", "fACEBooK", "partner_3", "Partner_3", "34", "Facebook (34)", "facebook (34)", "partner_3(34)", " Facebook  ( 34 ) "} {
 		forms := fmt.Sprintf(`{"partnerName":%q,"key":"session","value":false}`, named)
 		at := func(field string) string { return sharing.SettingsName + "[0][" + field + "]" }
 		for form, body := range map[string]string{
@@ -36,8 +36,8 @@ func TestSharingNamesOfAPartner(t *testing.T) {
 			if i == 0 {
 				want = got
 			}
-			if !reflect.DeepEqual(got, want) || len(off(got, "applovin")) != 7 {
-				t.Errorf("%s as %s: %v", named, form, off(got, "applovin"))
+			if !reflect.DeepEqual(got, want) || len(off(got, "facebook")) != 7 {
+				t.Errorf("%s as %s: %v", named, form, off(got, "facebook"))
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func TestSharingAndReportsAgreeOnPartnerIDs(t *testing.T) {
 		if slug == "organic" || slug == "unknown" {
 			continue
 		}
-		if id == "34" && name != "AppLovin" {
+		if id == "34" && name != "Facebook" {
 			t.Errorf("34 is %s", name)
 		}
 		for _, named := range []string{id, name, slug, name + " (" + id + ")"} {
@@ -95,13 +95,13 @@ func TestSharingReadings(t *testing.T) {
 		status                int
 		answer                string
 	}{
-		{"sharing-partner=any", gpsForm + "&" + setting("AppLovin (34)"), "", 200, allRight},
+		{"sharing-partner=any", gpsForm + "&" + setting("Facebook (34)"), "", 200, allRight},
 		{"sharing-partner=id", gpsForm + "&" + setting("34"), "", 200, allRight},
 		{"sharing-partner=id", gpsForm + "&" + setting("all"), "", 200, allRight},
-		{"sharing-partner=id", gpsForm + "&" + setting("applovin"), "", 400, sharingFailure("Unknown partner: applovin")},
-		{"sharing-partner=id", gpsForm + "&" + setting("AppLovin (34)"), "", 400, sharingFailure("Unknown partner: AppLovin (34)")},
-		{"sharing-partner=name", gpsForm + "&" + setting("AppLovin"), "", 200, allRight},
-		{"sharing-partner=name", gpsForm + "&" + setting("partner_1"), "", 200, allRight},
+		{"sharing-partner=id", gpsForm + "&" + setting("facebook"), "", 400, sharingFailure("Unknown partner: facebook")},
+		{"sharing-partner=id", gpsForm + "&" + setting("Facebook (34)"), "", 400, sharingFailure("Unknown partner: Facebook (34)")},
+		{"sharing-partner=name", gpsForm + "&" + setting("Facebook"), "", 200, allRight},
+		{"sharing-partner=name", gpsForm + "&" + setting("partner_3"), "", 200, allRight},
 		{"sharing-partner=name", gpsForm + "&" + setting("34"), "", 400, sharingFailure("Unknown partner: 34")},
 		{"sharing-ok=success", gpsForm + "&" + good, "", 200, `{"message":"Third party sharing settings were updated","status":"success"}`},
 		{"sharing-ok=text", gpsForm + "&" + good, "", 200, "OK"},

@@ -237,9 +237,9 @@ func TestSharingInvalidParts(t *testing.T) {
 	for _, c := range []struct{ body, issue string }{
 		{emutest.Form("sharing", "on"), "Invalid sharing: on"},
 		{emutest.Form(sharing.SettingsName, `{"nobody":{"all":false}}`), "Unknown partner: nobody"},
-		{emutest.Form(sharing.SettingsName, `{"Facebook (34)":{"all":false}}`), "Unknown partner: Facebook (34)"},
-		{emutest.Form(sharing.SettingsName, `{"AppLovin (35)":{"all":false},"(34)":{"all":false},"applovin 34":{"all":false}}`),
-			"Unknown partner: AppLovin (35); Unknown partner: (34); Unknown partner: applovin 34"},
+		{emutest.Form(sharing.SettingsName, `{"AppLovin (34)":{"all":false}}`), "Unknown partner: AppLovin (34)"},
+		{emutest.Form(sharing.SettingsName, `{"Facebook (35)":{"all":false},"(34)":{"all":false},"facebook 34":{"all":false}}`),
+			"Unknown partner: Facebook (35); Unknown partner: (34); Unknown partner: facebook 34"},
 		{emutest.Form(sharing.SettingsName, `{"partner_14":{"all":false},"partner_0":{}}`), "Unknown partner: partner_14; Unknown partner: partner_0"},
 		{emutest.Form(sharing.SettingsName, `{"`+long+`":{}}`), "Unknown partner: " + long[:128] + "..."},
 		{emutest.Form(sharing.SettingsName, many), list + "2 more"},

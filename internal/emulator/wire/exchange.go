@@ -38,7 +38,8 @@ type Exchange struct {
 	Latency time.Duration   // what wait waits before the endpoint answers
 	Status  int             // what was answered; 0 until then
 
-	Readings reading.Set // how the service does what its document leaves open
+	Correlates bool        // error bodies have a correlation_id, as those of the real reports do
+	Readings   reading.Set // how the service does what its document leaves open
 }
 
 // Unwrap is for http.ResponseController.

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -83,6 +85,10 @@ type Reply struct {
 
 func (x *Exchange) send(a Reply) {
 	if a.says != "" {
+		if x.Correlates { // made of the error itself, so that answers come out the same everywhere
+			id := sha256.Sum256(a.Body)
+			a.Body = fmt.Appendf(bytes.TrimSuffix(a.Body, []byte("}")), `,"correlation_id":"%x-%x-%x-%x-%x"}`, id[:4], id[4:6], id[6:8], id[8:10], id[10:16])
+		}
 		a = a.read(x.Readings)
 	}
 	if a.ContentType != "" {
