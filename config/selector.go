@@ -53,7 +53,7 @@ func selectorObject(e *EventSelector) strict.Object {
 			strict.Optional("glob", strict.Word, &e.Glob, "level_*", "Selects every event whose slug has this form."),
 			strict.Optional("app", strict.Word, &e.App, "abc123def456", "App token. Only this app's events are searched."),
 			strict.Required("metrics", strict.TextsOf(eventMetric), &e.Metrics, "[events, d7_revenue_cohort]", "What follows the slug in a metric's name. self is the slug alone."),
-			strict.Optional("as", name, &e.As, "buy", "Stands for the slug in the names of columns. Only one event may be selected then; a section or a glob leaves it out where its own names would be bad, or another event's but for upper case."),
+			strict.Optional("as", name, &e.As, "buy", "Stands for the slug in the names of columns. Only one event may be selected then; a section or a glob leaves it out where its own names would be another event's but for upper case."),
 		},
 		Check: func(d *strict.Decoder, n strict.Node, at map[string]strict.Node) { checkSelector(d, e, n, at) },
 		Rules: func(s *jsonschema.Schema) {

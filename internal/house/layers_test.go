@@ -42,7 +42,7 @@ var layers = []layer{
 	{"jobs/ledger/ledgertest", nil, nil},
 	{"jobs/ledger/simulation", nil, append([]string{"jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
 	{"jobs/refresh", []string{"jobs/ledger", "sinks"}, nil},
-	{"jobs/status", []string{"jobs/ledger", "jobs/refresh", "sinks"}, nil}, // no sender, page or command
+	{"jobs/status", []string{"internal/catalog", "jobs/ledger", "jobs/refresh", "sinks"}, nil}, // no sender, page or command
 	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "internal/telemetry/step", "sinks"}, proving},
 	{"jobs/outbox", []string{"jobs", "jobs/ledger", "jobs/outbox/store"}, append([]string{"jobs/outbox/outboxtest"}, proving...)},
 	{"jobs/outbox/outboxtest", nil, nil}, // never the writer of what it reads
