@@ -75,7 +75,7 @@ func (a *csvRows) textsOf(b *batch, m *member, i, at int) bool {
 			continue
 		}
 		if raw {
-			if !b.text(i, int(row), text) && !(a.mending.UTF8 && b.text(i, int(row), a.mend(b, i, int(row), text))) {
+			if !b.text(i, int(row), text) && (!a.mending.UTF8 || !b.text(i, int(row), a.mend(b, i, int(row), text))) {
 				return false
 			}
 			continue

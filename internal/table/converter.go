@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/parquet"
@@ -199,7 +200,7 @@ func (c *Converter) finish(p *partition) (Part, error) {
 	part, err := p.part(c.columns, &c.seen)
 	for _, name := range c.extra {
 		if part.Rows > 0 {
-			part.Altered = append(part.Altered, Alteration{Column: name, What: unasked, Cells: part.Rows, Row: 1})
+			part.Altered = append(part.Altered, Alteration{Column: strings.Trim(shorten([]byte(name)), `"`), What: unasked, Cells: part.Rows, Row: 1})
 		}
 	}
 	return part, err
