@@ -84,6 +84,14 @@ func TestNamesOfEvents(t *testing.T) {
 	}
 }
 
+// A table of events alone isn't asked for without any of them.
+func TestNoEventThatCanBeAskedFor(t *testing.T) {
+	o := Options{Events: []Selector{{Name: "Add, cart", Metrics: []string{"events"}}}, Query: adjust.ReportQuery{Dimensions: []string{"day"}}}
+	if _, err := eventColumns(t.Context(), o, append(account{}, signs...), ledger.Shape{}); !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "no metric is left") {
+		t.Error(err)
+	}
+}
+
 // A table that earlier versions made with signs in its names keeps them, and none of its events has vanished.
 func TestNamesThatTheTableHas(t *testing.T) {
 	s := Selector{Section: "events", Metrics: []string{"events"}}

@@ -62,7 +62,7 @@ func TestAnswerFormats(t *testing.T) {
 func TestAnswerParquet(t *testing.T) {
 	for what, a := range map[string]answer{
 		"two rows": answerOf(t, strings.TrimPrefix(someAnswer, "\ufeff")),
-		"none":     {dir: t.TempDir(), header: []string{"campaign", "day", "installs", "cost", "roas_d7", "installs_pop", "purchase_events"}},
+		"none":     {dir: t.TempDir(), header: []string{"campaign", "day", "installs", "cost", "roas_d7", "installs_pop", "level-up! now_events"}},
 	} {
 		path := filepath.Join(t.TempDir(), "x.parquet")
 		check(t, a.writeTo(t.Context(), "parquet", path, nil))
@@ -72,7 +72,7 @@ func TestAnswerParquet(t *testing.T) {
 		check(t, err)
 		var columns []table.Column
 		for i, typ := range []catalog.Type{catalog.String, catalog.Day, catalog.Int64, catalog.Decimal, catalog.Double, catalog.Int64, catalog.Int64} {
-			columns = append(columns, table.Column{Name: a.header[i], Type: typ})
+			columns = append(columns, table.Column{Name: catalog.ColumnName(a.header[i]), Type: typ})
 		}
 		rows, _, err := table.Measure(t.Context(), f, info.Size(), columns)
 		check(t, err)
