@@ -35,7 +35,7 @@ var firstSeed = flag.Uint64("seed", 0, "the first seed of lies and of changes, a
 var metricPool = func() (slugs []string) {
 	for _, period := range []string{"d0", "d3", "w1"} {
 		fill := strings.NewReplacer("{p}", period, "{value}", "9", "{bit}", "3", "{coarse}", "low", "{postback}", "1", "{src}", "admob",
-			"{sub}", "renewal", "{kind}", "refund", "{from}", "install")
+			"{sub}", "renewal", "{kind}", "refund", "{from}", "install", "{to}", "renewal")
 		for _, slug := range catalog.Metrics() {
 			if strings.Contains(slug, "{e}") || strings.Contains(slug, "{m}") || strings.Contains(slug, "{window}") || strings.Contains(slug, " ") {
 				continue
