@@ -139,7 +139,7 @@ func TestEveryKey(t *testing.T) {
 			Report: &Report{
 				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Horizons: []int{30}, Page: Page{2, 'w'},
 				OnEmpty: "keep", BadText: "replace", Guard: 0.5, OnMissingEvent: "null", NewColumns: "later",
-				Reconcile: "fail", FinalAfter: 30, Drift: Drift{90, true}, Raw: Raw{URL: "gs://bucket/job-raw", Required: true},
+				Reconcile: Reconcile{"fail", 0.05}, FinalAfter: 30, Drift: Drift{90, true}, Raw: Raw{URL: "gs://bucket/job-raw", Required: true},
 				Dimensions: []string{"month", "week", "app"}, Metrics: []string{"installs", "shiny_new"},
 				Events: []EventSelector{
 					{Slug: "purchase", Metrics: []string{"events", "d7_revenue_cohort"}},
@@ -169,7 +169,7 @@ func TestEveryKey(t *testing.T) {
 			Report: &Report{
 				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30, 37}, Page: Page{1, 'y'},
 				OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Dimensions: []string{"year", "app"},
-				Reconcile: "warn", FinalAfter: -1, Drift: Drift{Days: 90}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
+				Reconcile: Reconcile{"warn", 0.02}, FinalAfter: -1, Drift: Drift{Days: 90}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost", "purchase_revenue"},
 				Filters: map[string][]string{}, Types: map[string]catalog.Type{"purchase_revenue": catalog.Decimal},
 				Codec: "zstd", TimezoneID: "5", Currency: "EUR",

@@ -121,6 +121,17 @@ var share = strict.Shape[Share]{
 	},
 }
 
+// shareOrNone is a share that may be 0%.
+var shareOrNone = strict.Shape[Share]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (Share, bool) {
+		if v, _ := d.Scalar(n); v == "0%" {
+			return 0, true
+		}
+		return share.Read(d, n, key)
+	},
+	Schema: share.Schema,
+}
+
 func readShare(v any) (Share, bool) {
 	s, _ := v.(string)
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)

@@ -24,8 +24,8 @@ type Report struct {
 	NewColumns     string   // now or later
 	Drop           []string // columns that partitions lose, although the config lists them no more
 	Probe          bool     // inside Lookback, partitions whose totals haven't moved aren't fetched
-	Reconcile      string   // warn, fail or off
-	FinalAfter     int      // days after its end from which a partition is final; -1: as the catalogue says
+	Reconcile      Reconcile
+	FinalAfter     int // days after its end from which a partition is final; -1: as the catalogue says
 	Drift          Drift
 	Raw            Raw
 
@@ -74,7 +74,7 @@ var refusedParameters = map[string]string{
 func reportKeys(j *Job) strict.Object {
 	r := &Report{
 		Until: "yesterday", OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Codec: "zstd", UTCOffset: "+00:00",
-		Reconcile: "warn", FinalAfter: -1, Drift: Drift{Days: watchedDays},
+		Reconcile: usualReconcile, FinalAfter: -1, Drift: Drift{Days: watchedDays},
 		Filters: map[string][]string{}, Types: map[string]catalog.Type{}, Parameters: DefaultParameters(),
 	}
 	j.Report = r
@@ -95,7 +95,7 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("lookback", lookbackShape, &p.lookback, "14", "How many days a finished period is fetched again, because the service still restates it. "+
 				"auto, the default, means 7 days, or 14 with a metric of network cost, and then once more when a cohort metric is whole, and when it is final. "+
 				"probe means the same, but asks for the totals first, and leaves periods whose totals haven't moved until the last of those days.").Noting(func() string { return p.lookback.means(r) }),
-			strict.Optional("reconcile", strict.OneOf("warn", "fail", "off"), &r.Reconcile, "fail", "What happens when the rows of a partition don't add up to the service's own totals. warn publishes them and ends the run with exit code 3, fail leaves the old rows, and off asks for no totals."),
+			strict.Optional("reconcile", reconcile, &r.Reconcile, "{then: fail, cohorts: 5%}", "What happens when the rows of a partition don't add up to the service's own totals: warn, fail or off, as under then; or then and cohorts."),
 			daysField("final_after", &r.FinalAfter, "30d", "Days after its end from which a partition counts as final. A fetch at that age makes it so. By default the catalogue says it for each column: 7 days, or 14 of network cost, after the period, or after the period of a cohort metric."),
 			strict.Optional("drift", drift, &r.Drift, "180d", "Days of final partitions that each run compares with the service's totals of today, in turn; those that moved are fetched again. warn compares 90d and leaves the rows, and off compares none. The default is 90d."),
 			strict.Optional("page", page, &r.Page, "7d", "Length of what one request asks for, in the unit of the finest date dimension. The default is 7d, 4w, 1m, 1q or 1y."),

@@ -11,6 +11,7 @@ func TestSpelled(t *testing.T) {
 	for _, text := range []string{
 		"drift: warn", "drift: off", "drift: 5d", "drift: 90d", "lookback: auto", "lookback: probe", "lookback: 3", "lookback: 0",
 		"max_rejects: 0", "max_rejects: 7", "max_rejects: 5%", "max_rejects: 7%", "max_rejects: 0.5%", "max_rejects: 100%", "page: 12d",
+		"reconcile: off", "reconcile: fail", "reconcile: {then: warn, cohorts: 0%}", "reconcile: {then: off, cohorts: 7.5%}",
 		"guard: 50%", "guard: 12.5%", "guard: 100%",
 	} {
 		key, want, _ := strings.Cut(text, ": ")
@@ -26,6 +27,8 @@ func TestSpelled(t *testing.T) {
 		switch j := c.Jobs[0]; key {
 		case "drift":
 			got = j.Report.Drift
+		case "reconcile":
+			got = j.Report.Reconcile
 		case "guard":
 			got = j.Report.Guard
 		case "page":

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 
 	"github.com/invopop/jsonschema"
@@ -91,6 +92,47 @@ var drift = strict.Shape[Drift]{
 	},
 	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{strict.OneOf("off", "warn").Schema(), days.Schema()}}
+	},
+}
+
+// Reconcile says what happens when rows don't add up to the service's totals, and from which difference on.
+type Reconcile struct {
+	Then    string // warn, fail or off
+	Cohorts Share  // by which share of a total the rows of a cohort metric may differ from it
+}
+
+var usualReconcile = Reconcile{Then: "warn", Cohorts: 0.02}
+
+// String is the value of the key.
+func (r Reconcile) String() string {
+	if r.Cohorts == usualReconcile.Cohorts {
+		return r.Then
+	}
+	return fmt.Sprintf("{then: %s, cohorts: %s}", r.Then, r.Cohorts)
+}
+
+var reconcileWord = strict.OneOf("warn", "fail", "off")
+
+var reconcileMapping = strict.ObjectOf(func(r *Reconcile) strict.Object {
+	*r = usualReconcile
+	return strict.Object{What: "reconcile", Fields: []strict.Field{
+		strict.Optional("then", reconcileWord, &r.Then, "fail", "warn publishes the rows and ends the run with exit code 3, fail leaves the old rows, and off asks for no totals."),
+		strict.Optional("cohorts", shareOrNone, &r.Cohorts, "5%", "By which share of a total the rows of a cohort metric may differ from it, as those of small campaigns do in the service. "+
+			"A smaller difference is recorded, and the partition is reconciled. The default is 2%; 0% allows none."),
+	}}
+})
+
+// reconcile is one of the words, or a mapping.
+var reconcile = strict.Shape[Reconcile]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (Reconcile, bool) {
+		if v, _ := d.Scalar(n); v == nil {
+			return reconcileMapping.Read(d, n, key)
+		}
+		word, ok := reconcileWord.Read(d, n, key)
+		return Reconcile{Then: word, Cohorts: usualReconcile.Cohorts}, ok
+	},
+	Schema: func() *jsonschema.Schema {
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{reconcileWord.Schema(), reconcileMapping.Schema()}}
 	},
 }
 

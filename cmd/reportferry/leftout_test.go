@@ -253,7 +253,7 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 			for day := range c.res.Rest.Lost {
 				in.Calendar = append(in.Calendar, refresh.Entry{Partition: civil.Date{Year: 2026, Month: 1, Day: day + 1}, Condition: refresh.Gone})
 			}
-			c.res.Problems = status.Of("job", "report", in)
+			c.res.Problems = status.Of("job", "report", in, nil)
 			results := append([]ledger.Result{c.res}, others...)
 			ended := time.Now()
 			r := ledger.Run{Ended: &ended, Results: results, Exit: jobs.ExitCode(results, c.res.Stopped, c.named)}

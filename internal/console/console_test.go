@@ -30,20 +30,20 @@ func sample(t *testing.T, list ...Job) *Console {
 
 // looks is a job whose table is so.
 func looks(name string, l Look, err error) Job {
-	l.Problems = status.Of(name, "report", l.Inspection)
+	l.Problems = status.Of(name, "report", l.Inspection, nil)
 	return Job{Name: name, Kind: "report", Table: name, Zone: time.UTC, Look: func(context.Context, ledger.Past) (Look, error) { return l, err }}
 }
 
 // Every condition has a glyph of its own, and a colour, and is red only where package status says that something is wrong.
 func TestEveryConditionHasAState(t *testing.T) {
 	known := map[string]refresh.Condition{}
-	for _, c := range append(slices.Clone(refresh.Conditions), status.Lacking, status.Kept) {
+	for _, c := range append(slices.Clone(refresh.Conditions), status.Lacking, status.Kept, status.Near) {
 		l := Look{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Success: &noon}, Calendar: []refresh.Entry{{Partition: at(1).Partition, Condition: c}}}}
 		l.Calendar[0].Record.HeldBack = &ledger.HeldBack{}
 		if c == status.Lacking || c == status.Kept {
 			l.Rest = ledger.Rest{Kept: 1, Lacking: ledger.Lacking{Partitions: 1}}
 		}
-		l.Problems = status.Of("j", "report", l.Inspection)
+		l.Problems = status.Of("j", "report", l.Inspection, nil)
 		s := l.state(c)
 		other, taken := known[s.Glyph]
 		if taken || s.Glyph == "?" || s.Text != string(c) || (s.Class == "bad") != (status.Wrong(l.Problems) > 0) || (s.Class == "bad" || s.Class == "warn") != (l.Problems != nil) {

@@ -34,7 +34,7 @@ func crowded(t *testing.T) *Console {
 		name = "campaigns_of_all_apps_by_" + name
 		look := crowdedLook(t, l, name, period)
 		look.Due = []refresh.Due{{Partition: at(1).Partition, Reason: refresh.NewColumns}}
-		look.Problems = status.Of(name, "report", look.Inspection)
+		look.Problems = status.Of(name, "report", look.Inspection, nil)
 		berlin := time.FixedZone("Europe/Berlin", 3600)
 		schedule, err := cron.ParseStandard("0 6 * * *")
 		if err != nil {

@@ -56,6 +56,7 @@ var conditions = map[refresh.Condition]state{
 	status.RunFailed: {Glyph: failed.Glyph, Class: failed.Class},
 	status.Lacking:   {Glyph: "◫"},
 	status.Kept:      {Glyph: "⊜"},
+	status.Near:      {Glyph: "≈"},
 }
 
 // state is that of a condition of the table's partitions. Whether it is wrong is for package status to say.

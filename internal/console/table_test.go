@@ -185,7 +185,7 @@ func TestPartitionsWithPages(t *testing.T) {
 		all = append(all, e)
 	}
 	l := Look{Inspection: refresh.Inspection{Calendar: all}}
-	l.Problems = status.Of("x", "report", l.Inspection)
+	l.Problems = status.Of("x", "report", l.Inspection, nil)
 	paged := l.withPage()
 	for i, want := range map[int]bool{999: true, 908: true, 907: false, 401: false, 400: true, 300: false, 299: true, 101: true, 100: false, 0: false} {
 		if paged[all[i].Partition] != want {

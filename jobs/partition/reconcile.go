@@ -12,21 +12,20 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
+// Shares are how far the rows of some columns may be from the service's totals besides rounding, as shares of those: 0.02 is 2 %.
+type Shares map[string]float64
+
 // Compare holds what rows add up to against the totals that the service gives, under the same keys, which are partitions or
 // groups of rows. It gives the columns that differ by more than the tolerance; a key without any isn't in it. The package
 // documentation says what the tolerance is, and why.
-func Compare[K comparable](columns []table.Column, rows, totals map[K]table.Part) map[K][]ledger.Difference {
+func Compare[K comparable](columns []table.Column, rows, totals map[K]table.Part, within Shares) map[K][]ledger.Difference {
 	found := map[K][]ledger.Difference{}
 	for _, c := range columns {
 		decimals := max(decimalsOf(rows, c.Name), decimalsOf(totals, c.Name))
 		compare := func(key K) {
 			r, t := rows[key], totals[key]
-			if differ(c, r, t, decimals) {
-				d := ledger.Difference{Metric: c.Name, Rows: cmp.Or(r.Sums[c.Name], "0")}
-				if t.Rows > 0 {
-					d.Total = t.Sums[c.Name]
-				}
-				found[key] = append(found[key], d)
+			if differ(c, r, t, decimals, within) {
+				found[key] = append(found[key], difference(c, r, t))
 			}
 		}
 		for key := range rows {
@@ -41,6 +40,14 @@ func Compare[K comparable](columns []table.Column, rows, totals map[K]table.Part
 	return found
 }
 
+func difference(c table.Column, rows, total table.Part) ledger.Difference {
+	d := ledger.Difference{Metric: c.Name, Rows: cmp.Or(rows.Sums[c.Name], "0")}
+	if total.Rows > 0 {
+		d.Total = total.Sums[c.Name]
+	}
+	return d
+}
+
 // decimalsOf is the most decimals that any cell of a column had.
 func decimalsOf[K comparable](parts map[K]table.Part, column string) (most int) {
 	for _, p := range parts {
@@ -52,22 +59,37 @@ func decimalsOf[K comparable](parts map[K]table.Part, column string) (most int) 
 // mostDecimals bounds how finely a tolerance is worked out, because an exponent may give a number any count of decimals.
 const mostDecimals = 30
 
-func differ(c table.Column, rows, total table.Part, decimals int) bool {
+func differ(c table.Column, rows, total table.Part, decimals int, within Shares) bool {
 	apart, likely, most := distance(c, rows, total, decimals)
-	return apart.Cmp(likely) > 0 && apart.Cmp(most) > 0
+	return apart.Cmp(likely) > 0 && apart.Cmp(most) > 0 && apart.Cmp(within.of(c, total)) > 0
 }
 
-// Rounded says of a partition that is reconciled which sums of money are further from their totals than rounding is likely to bring them,
-// and as near as it may: when all prices are rounded the same way. It is empty where there are none.
-func Rounded(columns []table.Column, rows, total table.Part) string {
+// of is how far a column's rows may be from this total besides rounding.
+func (s Shares) of(c table.Column, total table.Part) *big.Rat {
+	share := new(big.Rat).SetFloat64(s[c.Name])
+	return share.Abs(share.Mul(share, exactly(total.Sums[c.Name])))
+}
+
+// Near says of a partition that is reconciled which sums are further from their totals than rounding is likely to bring them, and as near as
+// they may be: money when all prices are rounded the same way, and any column with a share of its own, whose differences it gives. It is
+// empty where there are none.
+func Near(columns []table.Column, rows, total table.Part, within Shares) (why string, apart []ledger.Difference) {
 	var words []string
 	for _, c := range columns {
-		apart, likely, most := distance(c, rows, total, max(rows.Decimals[c.Name], total.Decimals[c.Name]))
-		if apart.Cmp(likely) > 0 && apart.Cmp(most) <= 0 {
-			words = append(words, fmt.Sprintf("%s within %s of %s, as rounding allows", c.Name, ledger.Plain(apart.FloatString(6)), ledger.Plain(total.Sums[c.Name])))
+		off, likely, most := distance(c, rows, total, max(rows.Decimals[c.Name], total.Decimals[c.Name]))
+		allows := "rounding"
+		switch {
+		case off.Cmp(likely) <= 0:
+			continue
+		case off.Cmp(most) <= 0:
+		case off.Cmp(within.of(c, total)) <= 0:
+			allows, apart = "reconcile: cohorts", append(apart, difference(c, rows, total))
+		default:
+			continue
 		}
+		words = append(words, fmt.Sprintf("%s within %s of %s, as %s allows", c.Name, ledger.Plain(off.FloatString(6)), ledger.Plain(total.Sums[c.Name]), allows))
 	}
-	return strings.Join(words, "; ")
+	return strings.Join(words, "; "), apart
 }
 
 // distance is how far the sum of a column is from its total, how far rounding is likely to bring it, and how far it may at most. Errors of

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -51,7 +52,7 @@ func TestTolerance(t *testing.T) {
 		"no rows of a total":         {catalog.Decimal, table.Part{}, one(1, "0.750000", 2), true},
 	} {
 		columns := []table.Column{{Name: "x", Type: c.typ}}
-		got := Compare(columns, map[int]table.Part{1: c.rows}, map[int]table.Part{1: c.total})
+		got := Compare(columns, map[int]table.Part{1: c.rows}, map[int]table.Part{1: c.total}, nil)
 		if len(got[1]) > 0 != c.differ {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -85,15 +86,50 @@ func TestHonestRounding(t *testing.T) {
 		r := one(int64(cells), text(rows), decimals)
 		r.Cells = map[string]int64{"x": filled}
 		total := one(1, text(math.Round(whole/unit)*unit), decimals)
-		if got := Compare(columns, map[int]table.Part{0: r}, map[int]table.Part{0: total}); len(got) > 0 {
+		if got := Compare(columns, map[int]table.Part{0: r}, map[int]table.Part{0: total}, nil); len(got) > 0 {
 			t.Fatalf("window %d: %d cells with %d decimals: %+v", window, cells, decimals, got)
 		}
-		if Rounded(columns, r, total) != "" {
+		if why, _ := Near(columns, r, total, nil); why != "" {
 			said++
 		}
 	}
 	if said == 0 || said > 2500 {
 		t.Errorf("%d of 10,000 are said to be near only, want some of the 2,500 of one price", said)
+	}
+}
+
+// Columns with a share of their own may differ by it, which is said; others may not.
+func TestSharesOfTotals(t *testing.T) {
+	columns := []table.Column{{Name: "x", Type: catalog.Int64}, {Name: "m", Type: catalog.Decimal}, {Name: "n", Type: catalog.Int64}}
+	part := func(x, m, n string) table.Part {
+		return table.Part{Rows: 9, Sums: map[string]string{"x": x, "m": m, "n": n}, Decimals: map[string]int{"m": 2}}
+	}
+	within := Shares{"x": 0.02, "m": 0.02}
+	for _, c := range []struct {
+		rows, total  table.Part
+		differ, near []string
+		why          string
+	}{
+		{part("1000", "50.000000", "7"), part("1000", "50.000000", "7"), nil, nil, ""},
+		{part("980", "50.000000", "7"), part("1000", "50.000000", "7"), nil, []string{"x"}, "x within 20 of 1000, as reconcile: cohorts allows"},
+		{part("1020", "49.000000", "7"), part("1000", "50.000000", "7"), nil, []string{"x", "m"},
+			"x within 20 of 1000, as reconcile: cohorts allows; m within 1 of 50, as reconcile: cohorts allows"},
+		{part("979", "51.000100", "7"), part("1000", "50.000000", "7"), []string{"x", "m"}, nil, ""},
+		{part("-980", "50.000000", "7"), part("-1000", "50.000000", "8"), []string{"n"}, []string{"x"}, "x within 20 of -1000, as reconcile: cohorts allows"},
+		{part("1", "50.000000", "7"), part("0", "50.000000", "7"), []string{"x"}, nil, ""},
+		{part("1000", "50.000000", "7"), table.Part{}, []string{"x", "m", "n"}, nil, ""},
+	} {
+		names := func(list []ledger.Difference) (names []string) {
+			for _, d := range list {
+				names = append(names, d.Metric)
+			}
+			return names
+		}
+		found := Compare(columns, map[int]table.Part{1: c.rows}, map[int]table.Part{1: c.total}, within)
+		why, apart := Near(columns, c.rows, c.total, within)
+		if got := names(found[1]); !slices.Equal(got, c.differ) || why != c.why || !slices.Equal(names(apart), c.near) {
+			t.Errorf("%v: %v differ, want %v; near are %v: %q, want %v: %q", c.rows.Sums, got, c.differ, names(apart), why, c.near, c.why)
+		}
 	}
 }
 
@@ -105,7 +141,7 @@ func TestCompare(t *testing.T) {
 	}
 	got := Compare(columns,
 		map[string]table.Part{"a": part("1", "5.000000", 0), "b": part("2", "5.000000", 0), "rows": part("3", "0.000000", 2)},
-		map[string]table.Part{"a": part("1", "5.020000", 0), "b": part("3", "5.000000", 0), "totals": part("0", "7.000000", 0), "none": {}})
+		map[string]table.Part{"a": part("1", "5.020000", 0), "b": part("3", "5.000000", 0), "totals": part("0", "7.000000", 0), "none": {}}, nil)
 	want := map[string][]ledger.Difference{
 		"a":      {{Metric: "x", Rows: "5.000000", Total: "5.020000"}},
 		"b":      {{Metric: "n", Rows: "2", Total: "3"}},

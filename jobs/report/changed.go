@@ -28,7 +28,7 @@ func (f *fetch) changedTotals(ctx context.Context, records ledger.Records, today
 				then[p], now[p], compared[p] = part, today[p], true
 			}
 		}
-		for p, differences := range partition.Compare([]table.Column{c}, then, now) {
+		for p, differences := range partition.Compare([]table.Column{c}, then, now, nil) {
 			found[p] = append(found[p], differences...)
 		}
 	}

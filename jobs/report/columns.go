@@ -22,15 +22,17 @@ type column struct {
 	event      string
 	many       bool // of a selector of many events
 	everywhere bool // it adds up over all dimensions
+	cohort     bool // it is dated by the install
 }
 
 // columns is the whole table. Rows are routed by the finest date dimension.
 type columns struct {
 	partition.Definition
-	totalled []table.Column // those whose sums are compared with the service's totals
-	numbers  []table.Column // those that the service is asked for the totals of
-	all      []column       // without those that tell of the fetch
-	kept     []string       // names of those that the config doesn't ask for, and that recorded partitions have values in
+	totalled []table.Column   // those whose sums are compared with the service's totals
+	within   partition.Shares // how far some of them may be from those
+	numbers  []table.Column   // those that the service is asked for the totals of
+	all      []column         // without those that tell of the fetch
+	kept     []string         // names of those that the config doesn't ask for, and that recorded partitions have values in
 }
 
 // fixedColumns are the dimensions and metrics that the config names. None of them needs the service. It refuses a table that can't be,
@@ -80,7 +82,10 @@ func configColumns(o Options) ([]column, error) {
 		if !declared {
 			typ = f.Type
 		}
-		cols = append(cols, column{Column: table.Column{Name: name, Source: slug, Type: typ, Additive: o.summable(f, typ), Rounds: f.Modelled() && typ == catalog.Int64}, everywhere: f.Additive == catalog.Everywhere})
+		cols = append(cols, column{
+			Column:     table.Column{Name: name, Source: slug, Type: typ, Additive: o.summable(f, typ), Rounds: f.Modelled() && typ == catalog.Int64},
+			everywhere: f.Additive == catalog.Everywhere, cohort: f.OfCohort(),
+		})
 	}
 	return cols, nil
 }
@@ -147,11 +152,14 @@ func (k *Kind) define(cols []column) *columns {
 	cols = renamed(cols)
 	stamped := append(slices.Clone(cols), k.o.stamps()...)
 	c := newColumns(shapeOf(k.o, stamped))
-	c.all = cols
+	c.all, c.within = cols, partition.Shares{}
 	for _, col := range stamped {
 		c.add(col.Column)
 		if col.totalled() {
 			c.totalled = append(c.totalled, col.Column)
+			if col.cohort {
+				c.within[col.Name] = k.o.Cohorts
+			}
 		}
 		if k.hasTotal(col) {
 			col.Additive = true // one row has the total

@@ -141,7 +141,7 @@ func (f *fetch) against(parts []table.Part, totals map[civil.Date]table.Part, un
 	for _, p := range parts {
 		these[p.Partition] = totals[p.Partition]
 	}
-	found, controls := partition.Compare(f.cols.totalled, byPartition(parts), these), map[civil.Date]*ledger.Control{}
+	found, controls := partition.Compare(f.cols.totalled, byPartition(parts), these, f.cols.within), map[civil.Date]*ledger.Control{}
 	for _, p := range parts {
 		total, differences := these[p.Partition], found[p.Partition]
 		c := &ledger.Control{State: ledger.Reconciled}
@@ -155,7 +155,7 @@ func (f *fetch) against(parts []table.Part, totals map[civil.Date]table.Part, un
 		case differences != nil:
 			c.State, c.Differences = ledger.Unreconciled, differences
 		default:
-			c.Why = partition.Rounded(f.cols.totalled, p, total)
+			c.Why, c.Differences = partition.Near(f.cols.totalled, p, total, f.cols.within)
 		}
 		if totals != nil {
 			c.Totals = f.besides(p, total)

@@ -181,7 +181,7 @@ func (s Selector) columnsOf(o Options, found []adjust.Event, recorded ledger.Sha
 			if c.Type = f.Type; declared {
 				c.Type = typ
 			}
-			c.Additive, c.everywhere = o.summable(f, c.Type), f.Additive == catalog.Everywhere
+			c.Additive, c.everywhere, c.cohort = o.summable(f, c.Type), f.Additive == catalog.Everywhere, f.OfCohort()
 			cols = append(cols, c)
 		}
 	}

@@ -70,7 +70,7 @@ func (k *Kind) keeping(c *columns, recorded ledger.Shape) *columns {
 				continue // of a type that only a later version knows
 			}
 			f := metric(was.Source)
-			col.Additive, col.everywhere = k.o.summable(f, col.Type), f.Additive == catalog.Everywhere
+			col.Additive, col.everywhere, col.cohort = k.o.summable(f, col.Type), f.Additive == catalog.Everywhere, f.OfCohort()
 			cols = append(cols, col)
 		}
 		kept = append(kept, was.Name)

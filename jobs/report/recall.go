@@ -29,7 +29,7 @@ func (p *plan) recall(recorded ledger.Shape) ([]column, error) {
 			case c.Type == catalog.Int64: // an event's own value is a count
 				f.Additive = catalog.Everywhere
 			}
-			c.Additive, c.everywhere = p.o.summable(f, c.Type), f.Additive == catalog.Everywhere
+			c.Additive, c.everywhere, c.cohort = p.o.summable(f, c.Type), f.Additive == catalog.Everywhere, f.OfCohort()
 			cols = append(cols, c)
 		}
 	}

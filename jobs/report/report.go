@@ -73,6 +73,7 @@ type Options struct {
 	Visible     func(context.Context) ledger.Scope // lists the apps that the token shows, as Visible does; nil: nobody asks
 	Guard       float64                            // as partition.Options has it; 0: partition.UsualGuard
 	Reconcile   Reconcile                          // empty: warn
+	Cohorts     float64                            // by which share of a total the rows of a cohort metric may differ from it
 	Codec       string
 	SpoolDir    string
 	Hold        int // as table.Options has it

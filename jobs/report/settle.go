@@ -253,7 +253,7 @@ func (f *fetch) place(ctx context.Context, d *doubt, total table.Part, columns, 
 		}
 		all[group] = true
 	}
-	groups := partition.Compare(metrics, ours, theirs)
+	groups := partition.Compare(metrics, ours, theirs, f.cols.within)
 	for i, x := range d.control.Differences {
 		switch where, every := partition.Place(by, x.Metric, groups, len(all)); {
 		case every && only != nil: // of what it was narrowed to, which says more in fewer words

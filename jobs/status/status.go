@@ -24,6 +24,7 @@ import (
 const (
 	Lacking refresh.Condition = "lacking columns"
 	Kept    refresh.Condition = "kept"
+	Near    refresh.Condition = "near"
 )
 
 // Conditions that are counted together.
@@ -56,6 +57,7 @@ var rules = []struct {
 	{refresh.Gone, "that can't be fetched any more", "the service has no past of it, so that there is nothing to do", "", false},
 	{refresh.Expired, "deleted by the table because of their age", "expire_days says how long it keeps them", "", false},
 	{Lacking, "", "the next run fetches them; to do it now", "backfill {job} --missing-columns", false},
+	{Near, "whose cohorts differ from the service's totals by less than reconcile: cohorts", "by how much", "history {job}", false},
 	{Kept, "with older rows: the last answer was empty, and on_empty keeps them", "when each was fetched", "history {job}", false},
 }
 
@@ -65,7 +67,7 @@ func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Recor
 		r.Stored, r.Oldest = stored(job, r.Period, done, past)
 	}
 	in := refresh.Inspect(now, job, r, done, past)
-	in.Problems = Of(job, kind, in)
+	in.Problems = Of(job, kind, in, done)
 	known := slices.IndexFunc(in.Problems, func(p ledger.Problem) bool { return !p.Wrong })
 	if known < 0 {
 		known = len(in.Problems)
@@ -109,12 +111,12 @@ func OfSinks(p ledger.Problem) bool {
 }
 
 // Of lists what is wrong with a job's table, and behind that what is only to be known, the worst first.
-func Of(job, kind string, in refresh.Inspection) (list []ledger.Problem) {
-	lacks := in.Rest.Lacking
+func Of(job, kind string, in refresh.Inspection, done ledger.Records) (list []ledger.Problem) {
+	lacks, c := in.Rest.Lacking, cohortsOf(done)
 	for _, rule := range rules {
 		p := ledger.Problem{
 			Condition: string(rule.condition), Advice: rule.advice, Wrong: rule.wrong, Days: days(in, rule.condition),
-			Partitions: map[refresh.Condition]int{Lacking: lacks.Partitions, Kept: in.Rest.Kept}[rule.condition],
+			Partitions: map[refresh.Condition]int{Lacking: lacks.Partitions, Kept: in.Rest.Kept, Near: c.near}[rule.condition],
 		}
 		for _, row := range p.Days {
 			p.Partitions += row.Partitions
@@ -133,6 +135,9 @@ func Of(job, kind string, in refresh.Inspection) (list []ledger.Problem) {
 			} else if lacks.Later {
 				p.Advice = "to fetch them"
 			}
+		}
+		if slices.Contains(Differing, rule.condition) && c.always() {
+			p.What, p.Advice, p.Days = p.What+", as most of this table's do", c.advice(), merged(in.Period, p.Days)
 		}
 		var first, last civil.Date
 		if n := len(p.Days); n > 0 {
@@ -154,7 +159,7 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 	in := refresh.Inspection{
 		Period: r.Period, Fresh: refresh.FreshnessOf("", r, done, ledger.Past{}), Rest: refresh.RestOf(r, done, gaps), Calendar: refresh.Troubled(r, done, gaps),
 	}
-	list := slices.DeleteFunc(Of(job, kind, in), func(p ledger.Problem) bool { return p.Condition == string(refresh.ChangedFinal) }) // which a run tells when it happens
+	list := slices.DeleteFunc(Of(job, kind, in, done), func(p ledger.Problem) bool { return p.Condition == string(refresh.ChangedFinal) }) // which a run tells when it happens
 	for i, p := range list {
 		if !OfSinks(p) { // of which later runs and commands know from here
 			list[i].Days = p.Days[:min(len(p.Days), mostDays)]

@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -78,6 +79,9 @@ func TestEveryCondition(t *testing.T) {
 		status.Lacking: {change: func(r *refresh.Rules, e *ledger.Record) {
 			e.Shape, r.Stale = "old", map[string]ledger.Stale{"old": {Lacks: []string{"clicks"}}}
 		}, command: "backfill daily --missing-columns"},
+		status.Near: {change: func(_ *refresh.Rules, e *ledger.Record) {
+			e.Control = &ledger.Control{State: ledger.Reconciled, Differences: differs.Differences}
+		}, command: "history daily"},
 		status.Kept: {change: func(_ *refresh.Rules, e *ledger.Record) { e.State = ledger.Kept }, command: "history daily"},
 	} {
 		r, done := table()
@@ -98,7 +102,7 @@ func TestEveryCondition(t *testing.T) {
 		if p.Condition != string(condition) || p.Partitions != 1 || !strings.HasPrefix(p.What, "1 partition ") || p.Command != c.command || p.Wrong != c.wrong || p.Advice == "" {
 			t.Errorf("%s: %+v", condition, p)
 		}
-		if of := condition != status.Lacking && condition != status.Kept; of && (len(p.Days) != 1 || p.Days[0].From != day || p.Days[0].Through != day || p.Days[0].Why != c.why) {
+		if of := condition != status.Lacking && condition != status.Kept && condition != status.Near; of && (len(p.Days) != 1 || p.Days[0].From != day || p.Days[0].Through != day || p.Days[0].Why != c.why) {
 			t.Errorf("%s: days %+v", condition, p.Days)
 		}
 		for i := range p.Days {
@@ -122,7 +126,7 @@ func TestNoConditionIsForgotten(t *testing.T) {
 	quiet := []refresh.Condition{refresh.Running, refresh.NotYet, refresh.WithoutRows, refresh.Partial, refresh.Restating, refresh.Final}
 	for _, c := range refresh.Conditions {
 		in := refresh.Inspection{Calendar: []refresh.Entry{{Partition: first, Condition: c, Record: ledger.Record{HeldBack: &ledger.HeldBack{}, Control: &ledger.Control{}}}}}
-		if list := status.Of("j", "report", in); (len(list) == 0) != slices.Contains(quiet, c) {
+		if list := status.Of("j", "report", in, nil); (len(list) == 0) != slices.Contains(quiet, c) {
 			t.Errorf("%s: %+v", c, list)
 		}
 	}
@@ -289,5 +293,35 @@ func TestNeverRun(t *testing.T) {
 	}
 	if r.Period = refresh.Whole; status.Backfill("j", sinks.Whole, sinks.Whole) != "run j --now" || status.History("j", sinks.Whole, sinks.Whole) != "history j" {
 		t.Error("commands about a table without periods name days")
+	}
+}
+
+// A table whose cohorts differ from the service's totals every night is said to be one, with the key to set, in one row of days. Where a few
+// do, or other metrics too, each day is told by itself.
+func TestCohortsThatDifferEveryNight(t *testing.T) {
+	for name, c := range map[string]struct {
+		metric string
+		days   int
+		once   bool
+	}{
+		"every night": {"all_revenue_total_d7", 7, true}, "half of the nights": {"all_revenue_total_d7", 6, false}, "another metric": {"cost", 7, false},
+	} {
+		r, done := table()
+		r.Start = first.AddDays(28) // so that twelve days are left
+		for day := range done {
+			if day.Before(r.Start) {
+				delete(done, day)
+			}
+		}
+		for n := 1; n <= c.days; n++ {
+			e := done[r.Start.AddDays(n)]
+			e.Control = &ledger.Control{State: ledger.Unreconciled, Differences: []ledger.Difference{{Metric: c.metric, Rows: fmt.Sprint(100 - n), Total: "100"}}}
+			done[e.Partition] = e
+		}
+		list := status.Inspect(now, "daily", "report", r, done, ledger.Past{}).Problems
+		if len(list) != 1 || list[0].Partitions != c.days || (len(list[0].Days) == 1) != c.once ||
+			strings.Contains(list[0].Advice, "differ by up to 7.0%; reconcile: {cohorts: 8%} takes that as it is") != c.once {
+			t.Errorf("%s: %+v", name, list)
+		}
 	}
 }

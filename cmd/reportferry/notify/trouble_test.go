@@ -25,7 +25,7 @@ func TestNews(t *testing.T) {
 		for i, c := range conditions {
 			s.Found.Calendar = append(s.Found.Calendar, refresh.Entry{Partition: day.AddDays(i), Condition: c})
 		}
-		s.Found.Problems = status.Of("daily", "report", s.Found.Inspection)
+		s.Found.Problems = status.Of("daily", "report", s.Found.Inspection, nil)
 		return s
 	}
 	broken := errors.New("the sink broke")

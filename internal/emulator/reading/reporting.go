@@ -15,6 +15,7 @@ const (
 	NoNumber          = "no-number"
 	NoValue           = "no-value"
 	CountryCode       = "country-code"
+	CohortDrift       = "cohort-drift"
 	EventsEmpty       = "events-empty"
 	EventsForm        = "events-form"
 	EventsUnderApps   = "events-under-apps"
@@ -89,6 +90,11 @@ var reporting = []Topic{
 	{CountryCode, "2-character ISO 3166 code", []Reading{
 		{"upper", "writes country codes in capitals"},
 		{"lower", "writes country codes in small letters"},
+	}},
+	{CohortDrift, csvSentence, []Reading{
+		{"none", "has rows of cohort metrics that add up to a report by dates alone"},
+		{"1", "has counts and amounts of cohorts that are 1 % higher in a report by dates alone than its rows add up to"},
+		{"8", "has counts and amounts of cohorts that are 8 % higher in a report by dates alone than its rows add up to"},
 	}},
 	{EventsEmpty, "204 empty result", []Reading{
 		{"204", "answers 204 when there are no events"},

@@ -3,9 +3,11 @@ package report
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
@@ -62,6 +64,20 @@ func (q *request) lie(f *wire.Fault) *lie {
 		}
 	}
 	return l
+}
+
+// drift is the cells of cohort metrics in a report by dates alone, and how many percent they are higher than rows add up to.
+func (q *request) drift(chosen reading.Set, dimensions string) (cells []int, percent int64) {
+	percent, err := strconv.ParseInt(chosen.Of(reading.CohortDrift), 10, 64)
+	if err != nil || !Has(wire.OfTotals, dimensions) {
+		return nil, 0
+	}
+	for i, m := range q.Metrics {
+		if m.Def.IsCohort() {
+			cells = append(cells, len(q.Dimensions)+i)
+		}
+	}
+	return cells, percent
 }
 
 // of says how often the next row comes, and whether its metric is halved.

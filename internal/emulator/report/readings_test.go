@@ -3,6 +3,7 @@ package report_test
 import (
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -144,5 +145,35 @@ func TestEventFormsKeepTheRest(t *testing.T) {
 		if got := read(form); !reflect.DeepEqual(got, want) || len(want) == 0 {
 			t.Errorf("%s: %v\nwant %v", form, got, want)
 		}
+	}
+}
+
+// Rows of cohort metrics add up to a report by dates alone, or that is some percent higher; other metrics always add up.
+func TestCohortTotals(t *testing.T) {
+	t.Parallel()
+	for choice, percent := range map[string]int{"none": 0, "1": 1, "8": 8} {
+		t.Run(choice, func(t *testing.T) {
+			t.Parallel()
+			s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Readings: []string{"cohort-drift=" + choice}})
+			sums := func(dimensions string) (sums [2]int) {
+				body := emutest.Get(t, s, "csv_report?metrics=installs,retained_users_d1&date_period=2026-03-01:2026-03-01&dimensions="+dimensions, 200)
+				for i, line := range strings.Split(strings.TrimSpace(body), "\n") {
+					if cells := strings.Split(line, ","); i > 0 {
+						for at, cell := range cells[len(cells)-2:] {
+							n, err := strconv.Atoi(cell)
+							if err != nil {
+								t.Fatal(err)
+							}
+							sums[at] += n
+						}
+					}
+				}
+				return sums
+			}
+			rows, total := sums("day,network"), sums("day")
+			if rows[0] == 0 || total[0] != rows[0] || rows[1] < 100 || total[1] != rows[1]+rows[1]*percent/100 {
+				t.Errorf("the rows add up to %v, the total is %v", rows, total)
+			}
+		})
 	}
 }

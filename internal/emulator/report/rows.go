@@ -11,6 +11,9 @@ type answerRows struct {
 	again int // how often the row is still to come
 	some  bool
 	err   error
+
+	drifts  []int // cells of cohort metrics that are higher than rows add up to
+	percent int64 // by so much
 }
 
 // newRows are the found rows of so many cells, before the first.
@@ -31,6 +34,11 @@ func (a *answerRows) next() bool {
 		}
 		if a.err = a.found.Scan(a.into...); a.err != nil {
 			return false
+		}
+		for _, i := range a.drifts {
+			if v, sum := a.row[i].(int64); sum {
+				a.row[i] = v + v*a.percent/100
+			}
 		}
 		halve := false
 		a.again, halve = a.lie.of(func(i int) string { text, _ := a.row[i].(string); return text })

@@ -111,6 +111,7 @@ func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request, write fu
 	s.leaveOut(q, r.URL.Query(), x.Fault)
 	return s.run(r.Context(), &q.Query, func(st metrics.Statement, found *sql.Rows) error {
 		rows := newRows(found, len(q.Dimensions)+len(st.Units), q.lie(x.Fault))
+		rows.drifts, rows.percent = q.drift(x.Readings, r.URL.Query().Get("dimensions"))
 		if !rows.next() && rows.err != nil {
 			return rows.err
 		}
