@@ -70,7 +70,9 @@ func (f Field) FinalAfter(adSpendMode string) (days int, ever bool) {
 }
 
 // OfCohort tells whether the metric is dated by install, and so belongs to a cohort: also one of day 0, which has no horizon.
-func (f Field) OfCohort() bool { return f.Horizon > 0 || f.Accumulates || strings.Contains(f.Pattern, "{p}") }
+func (f Field) OfCohort() bool {
+	return f.Horizon > 0 || f.Accumulates || strings.Contains(f.Pattern, "{p}")
+}
 
 // Subtracts tells whether the metric is a difference, as a profit is: it falls when what is taken from it comes late.
 func (f Field) Subtracts() bool { return strings.Contains(f.Formula(), "-") }

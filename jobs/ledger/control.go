@@ -26,12 +26,16 @@ const (
 	Unchecked    ControlState = "unchecked"    // nothing can be compared, or the config says not to
 )
 
+// OfCohort marks a difference of a metric that is dated by install, whose totals drift in the service itself.
+const OfCohort = "cohort"
+
 // A Difference is one metric of a partition whose total isn't the sum of the rows.
 type Difference struct {
 	Metric string `json:"metric"`          // the column
 	Rows   string `json:"rows"`            // the sum over the rows, an exact decimal
 	Total  string `json:"total"`           // what the service says, an exact decimal; empty: it has no row for the period
 	Where  string `json:"where,omitempty"` // the place, as far as it was found: app_token abc123, network X
+	Of     string `json:"of,omitempty"`    // OfCohort, or empty
 }
 
 // Say puts a control into words: "cost 211.12 by the service's total, 69.96 in the rows; missing in app_token abc123".

@@ -186,6 +186,8 @@ func (c *cursor) difference() (d Difference) {
 			d.Rows = c.string()
 		case "total":
 			d.Total = c.string()
+		case "of":
+			d.Of = c.string()
 		case "where":
 			d.Where = c.string()
 		default:

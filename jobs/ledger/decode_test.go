@@ -96,7 +96,7 @@ func TestDecodeEntriesKnowsAllFields(t *testing.T) {
 	e := typical("shape")
 	e.Cause, e.Seq, e.After, e.Segment = `"none" & <nothing>`, 7, 5, 3
 	e.Reason, e.Since, e.Finality, e.Moved, e.Raw = "lookback", e.Fetched.Add(-time.Hour), "final", true, []string{"a.csv.zst", "b.csv.zst"}
-	e.Control = &Control{Unreconciled, "why", []Difference{{"cost", "69.96", "211.12", "app_token abc123"}}, map[string]string{"ecpi_all": "1.25"}}
+	e.Control = &Control{Unreconciled, "why", []Difference{{"cost", "69.96", "211.12", "app_token abc123", OfCohort}}, map[string]string{"ecpi_all": "1.25"}}
 	e.Scope, e.Asked, e.Same = "scope", 5, 2
 	e.Accepted = &Acceptance{e.Fetched, "a day without ads", true}
 	e.HeldBack = &HeldBack{"why", "run", e.Fetched, e.Since, 2, 7, map[string]string{"cost": "1.5"}, e.Accepted}

@@ -12,7 +12,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Shares are how far the rows of some columns may be from the service's totals besides rounding, as shares of those: 0.02 is 2 %.
+// Shares are how far the rows of some columns, those of cohorts, may be from the service's totals besides rounding, as shares of those: 0.02 is
+// 2 %.
 type Shares map[string]float64
 
 // Compare holds what rows add up to against the totals that the service gives, under the same keys, which are partitions or
@@ -25,7 +26,7 @@ func Compare[K comparable](columns []table.Column, rows, totals map[K]table.Part
 		compare := func(key K) {
 			r, t := rows[key], totals[key]
 			if differ(c, r, t, decimals, within) {
-				found[key] = append(found[key], difference(c, r, t))
+				found[key] = append(found[key], within.difference(c, r, t))
 			}
 		}
 		for key := range rows {
@@ -40,10 +41,13 @@ func Compare[K comparable](columns []table.Column, rows, totals map[K]table.Part
 	return found
 }
 
-func difference(c table.Column, rows, total table.Part) ledger.Difference {
+func (s Shares) difference(c table.Column, rows, total table.Part) ledger.Difference {
 	d := ledger.Difference{Metric: c.Name, Rows: cmp.Or(rows.Sums[c.Name], "0")}
 	if total.Rows > 0 {
 		d.Total = total.Sums[c.Name]
+	}
+	if _, own := s[c.Name]; own {
+		d.Of = ledger.OfCohort
 	}
 	return d
 }
@@ -83,7 +87,7 @@ func Near(columns []table.Column, rows, total table.Part, within Shares) (why st
 			continue
 		case off.Cmp(most) <= 0:
 		case off.Cmp(within.of(c, total)) <= 0:
-			allows, apart = "reconcile: cohorts", append(apart, difference(c, rows, total))
+			allows, apart = "reconcile: cohorts", append(apart, within.difference(c, rows, total))
 		default:
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
@@ -26,7 +25,7 @@ func cohortsOf(done ledger.Records) (c cohorts) {
 			continue
 		case e.Control.State == ledger.Reconciled:
 			c.near += min(len(e.Control.Differences), 1)
-		case len(e.Control.Differences) > 0 && !slices.ContainsFunc(e.Control.Differences, func(d ledger.Difference) bool { return !ofCohort(d.Metric) }):
+		case len(e.Control.Differences) > 0 && !slices.ContainsFunc(e.Control.Differences, func(d ledger.Difference) bool { return d.Of != ledger.OfCohort }):
 			c.apart++
 			for _, d := range e.Control.Differences {
 				c.most = max(c.most, share(d))
@@ -35,15 +34,6 @@ func cohortsOf(done ledger.Records) (c cohorts) {
 		c.compared++
 	}
 	return c
-}
-
-// ofCohort goes by the name of a column, which is the metric's slug or ends as it does.
-func ofCohort(column string) bool {
-	f, known := catalog.Metric(column)
-	if !known {
-		f, _ = catalog.Guess(column)
-	}
-	return f.OfCohort()
 }
 
 // share is how far the rows are from the total, as a share of that; 1 where there is none.

@@ -300,11 +300,11 @@ func TestNeverRun(t *testing.T) {
 // do, or other metrics too, each day is told by itself.
 func TestCohortsThatDifferEveryNight(t *testing.T) {
 	for name, c := range map[string]struct {
-		metric string
-		days   int
-		once   bool
+		of   string
+		days int
+		once bool
 	}{
-		"every night": {"all_revenue_total_d7", 7, true}, "half of the nights": {"all_revenue_total_d7", 6, false}, "another metric": {"cost", 7, false},
+		"every night": {ledger.OfCohort, 7, true}, "half of the nights": {ledger.OfCohort, 6, false}, "another metric": {"", 7, false},
 	} {
 		r, done := table()
 		r.Start = first.AddDays(28) // so that twelve days are left
@@ -315,7 +315,7 @@ func TestCohortsThatDifferEveryNight(t *testing.T) {
 		}
 		for n := 1; n <= c.days; n++ {
 			e := done[r.Start.AddDays(n)]
-			e.Control = &ledger.Control{State: ledger.Unreconciled, Differences: []ledger.Difference{{Metric: c.metric, Rows: fmt.Sprint(100 - n), Total: "100"}}}
+			e.Control = &ledger.Control{State: ledger.Unreconciled, Differences: []ledger.Difference{{Metric: "m", Rows: fmt.Sprint(100 - n), Total: "100", Of: c.of}}}
 			done[e.Partition] = e
 		}
 		list := status.Inspect(now, "daily", "report", r, done, ledger.Past{}).Problems
