@@ -103,6 +103,26 @@ func TestReportCapAfterSlowQueries(t *testing.T) {
 	})
 }
 
+// What may be under way at first, and at most, is divided among the tasks; each may have one, in its turn where they are more.
+func TestReportCapIsShared(t *testing.T) {
+	for tasks := 1; tasks <= 20; tasks++ {
+		now, most, turns := 0, 0, map[turn]int{}
+		for i := range tasks {
+			c := newReportCap(fewReports, UsualInFlight, Share{i, tasks})
+			now, most = now+c.now, most+c.most
+			turns[c.turn]++
+		}
+		if now != max(fewReports, tasks) || most != max(UsualInFlight, tasks) {
+			t.Errorf("%d tasks may have %d under way at first, and %d at most", tasks, now, most)
+		}
+		for one, n := range turns {
+			if n > fewReports && tasks > fewReports || (one.count > 0) != (tasks > fewReports) {
+				t.Errorf("of %d tasks %d have the turn %+v", tasks, n, one)
+			}
+		}
+	}
+}
+
 // Tasks that are more than the reports of the account take turns: no more than twice as many are under way where one turn ends and
 // another begins, and each task gets its turn.
 func TestReportCapOfTasks(t *testing.T) {
