@@ -108,7 +108,7 @@ func TestAddressWithItsPath(t *testing.T) {
 // A 401 may have three causes, and its error names each; a 403 has another.
 func TestUnauthorized(t *testing.T) {
 	for code, want := range map[int][]string{
-		401: {"wrong token", "another account", "foreign app tokens", "service.token", "service.account_id", "app_token__in"},
+		401: {"unknown token", "another account", "foreign app tokens", "service.token", "service.account_id", "app_token__in"},
 		403: {ErrAuth.Error()},
 	} {
 		synctest.Test(t, func(t *testing.T) {

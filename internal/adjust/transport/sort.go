@@ -95,7 +95,7 @@ func (x *exchange) denied(f *failure, resp *http.Response) error {
 }
 
 // errUnauthorized is a 401. Authors of other clients saw the same words, "It is impossible to check account ownership!", for each of the three.
-var errUnauthorized = &Refusal{"the service says so of a wrong token, of another account and of foreign app tokens: " +
+var errUnauthorized = &Refusal{"the service says so of an unknown token, of another account and of foreign app tokens: " +
 	"check service.token, service.account_id and app_token__in", ErrAuth}
 
 // throttled takes note of a 429 or a 503 and of the pause that it asks for. A 503 says nothing of the rate.
