@@ -44,6 +44,7 @@ type Config struct {
 	Heartbeat string        // a reference to the address that is told of runs; empty: none is
 	SpoolDir  string        // folder of the spool files; empty: the system's folder for temporary files
 	States    bool          // tables that tell of the jobs' tables
+	Parquet   Parquet       // how files are written
 	Raw       Raw           // of jobs that don't say otherwise
 	KeepDays  int           // how long the ledger keeps what partitions were before; 0: for ever
 	Lease     time.Duration // how long a claim holds without a heartbeat
@@ -87,7 +88,7 @@ func options(name string, env strict.Env) strict.Options {
 }
 
 func configObject(c *Config) strict.Object {
-	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, true
+	c.Ledger, c.Lease, c.States, c.Parquet = "file://./.reportferry", 2*time.Minute, true, Parquet{Pages: "v2"}
 	root := strict.Optional("root", strict.Text, &c.Root, "/var/lib/reportferry",
 		"Folder to which relative paths in this file are relative. Without the key it is the folder of this file. The environment variable `"+rootVariable+"` goes before it.")
 	return strict.Object{What: "the config", Like: "service: embedded", Refused: otherTopKeys, Unknown: keyOfJob, Fields: slices.Concat([]strict.Field{
@@ -110,6 +111,7 @@ func configObject(c *Config) strict.Object {
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
 			"How long a claim on a piece of work holds without a heartbeat. After that, another process may take the work over."),
 		strict.Optional("state_tables", strict.Bool, &c.States, "false", "Whether the sinks get the tables `_reportferry_partitions` and `_reportferry_restatements`, which tell which partitions are final, and what was restated. They do by default."),
+		strict.Optional("parquet", parquetBlock, &c.Parquet, "{pages: v1}", "How the Parquet files of all tables are written, for readers that are particular."),
 		daysField("keep_history", &c.KeepDays, "400d", "How long the ledger keeps what partitions were before they were replaced. Without the key it keeps all of it."),
 	}, rawFields(&c.Raw, "the service's answers"), []strict.Field{
 		strict.Optional("jobs", jobList(), &c.Jobs, "", "What to ferry. Each job fills a table of its own, or pushes files to the service. A file without jobs does for the commands that only ask, such as report."),
@@ -124,6 +126,18 @@ func configObject(c *Config) strict.Object {
 		c.locate(d, at["root"])
 	}}
 }
+
+// Parquet says how files are written.
+type Parquet struct {
+	Pages string // the version of their data pages: v1 or v2
+}
+
+var parquetBlock = strict.ObjectOf(func(p *Parquet) strict.Object {
+	p.Pages = "v2"
+	return strict.Object{What: "parquet", Fields: []strict.Field{strict.Optional("pages", strict.OneOf("v1", "v2"), &p.Pages, "v1",
+		"The version of data pages. By default it is v2, whose files are a little smaller, and which all readers take that are tried here. Snowflake "+
+			"and older readers want v1. What is there stays as it is until its partition is put again.")}}
+})
 
 // pagesURL is the URL of a place for files.
 var pagesURL = strict.Checked(bucketURL, func(d *strict.Decoder, n strict.Node, key, s string) bool {

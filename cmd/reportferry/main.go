@@ -31,6 +31,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/usage"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/parquet"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 )
@@ -43,6 +44,7 @@ func main() {
 // execute runs one command line and gives its exit code. Everything that is printed is escaped here, whoever wrote it.
 func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	p := newProgram()
+	parquet.Version = version()
 	running.Store(p)
 	stdout, stderr := terminal.NewWriter(rawOut), terminal.NewWriter(rawErr)
 	defer func() { _ = errors.Join(stdout.Flush(), stderr.Flush()) }() // what is flushed is at most half a character

@@ -173,7 +173,7 @@ func writeTexts(out io.Writer, columns []cells, texts [][][]byte, rows int) erro
 	for _, c := range columns {
 		schema = append(schema, c.Column)
 	}
-	w, err := NewWriter(schema, "zstd")
+	w, err := NewWriter(schema, "zstd", "")
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,9 @@ package parquet
 import (
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -17,10 +19,30 @@ type File struct {
 	indexes  []columnIndexes // by row group and column
 }
 
+// Version is the program's version, in the footer of each file. Whoever knows it sets it before the first file.
+var Version = "devel"
+
+// createdBy is the program in the form that the format asks for (parquet.thrift, created_by): parquet-java leaves bounds of texts
+// unused whose writer it can't parse.
+func createdBy() string {
+	version, build := strings.TrimPrefix(Version, "v"), "unknown"
+	if version == "" || version[0] < '0' || version[0] > '9' { // parquet-java wants three numbers
+		version = "0.0.0-" + version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				build = s.Value
+			}
+		}
+	}
+	return fmt.Sprintf("reportferry version %s (build %s)", version, build)
+}
+
 // Create begins a file, which is written to out.
 func (w *Writer) Create(out io.Writer) *File {
 	return &File{w: w, out: out, metadata: format.FileMetaData{
-		Version: 2, Schema: w.schema, CreatedBy: "reportferry", ColumnOrders: columnOrders(len(w.columns)),
+		Version: 2, Schema: w.schema, CreatedBy: createdBy(), ColumnOrders: columnOrders(len(w.columns)),
 	}}
 }
 

@@ -58,6 +58,14 @@ func (w *Writer) page(g *Group, i int) (page, error) {
 	c := g.chunk
 	p := page{rows: c.rows, nulls: c.null[i], encoding: format.Plain}
 	w.plain, w.body, w.size = w.plain[:0], w.body[:0], 0
+	levels := w.levels[:0]
+	if !w.columns[i].Required {
+		levels = appendLevels(levels, c, i)
+		if w.levels = levels; w.pages == format.DataPage { // their length and they are part of the body
+			w.plain = append(binary.LittleEndian.AppendUint32(w.plain, uint32(len(levels))), levels...)
+			levels = levels[:0]
+		}
+	}
 	var err error
 	switch {
 	case p.nulls == p.rows:
@@ -67,12 +75,7 @@ func (w *Writer) page(g *Group, i int) (page, error) {
 	default:
 		err = w.numbers(&p, g.numbers[i], w.present(c, i), i)
 	}
-	levels := w.levels[:0]
-	if !w.columns[i].Required {
-		levels = appendLevels(levels, c, i)
-	}
-	w.levels = levels
-	w.head = dataPageHeader(w.head[:0], p, w.size, len(w.body), len(levels))
+	w.head = w.dataPageHeader(w.head[:0], p, w.size, len(w.body), len(levels))
 	p.content = len(w.head) + len(levels) + w.size
 	w.head = append(append(w.head, levels...), w.body...)
 	p.data = w.head
@@ -165,7 +168,7 @@ func (w *Writer) numbers(p *page, dict *numbers, values []int64, i int) (err err
 			return w.indexes(ids, len(dict.values))
 		}
 	}
-	if t != Date {
+	if t != Date && len(w.plain) == 0 {
 		var ok bool
 		if w.body, ok = w.codec.words(w.body, values); ok {
 			w.size = 8 * len(values)
@@ -243,8 +246,15 @@ func pageHeader(dst []byte, kind format.PageType, content, body int, field byte)
 }
 
 // dataPageHeader appends the header of a page whose values take plain bytes before and body bytes after compression, and
-// whose definition levels, which aren't compressed, take levels bytes.
-func dataPageHeader(dst []byte, p page, plain, body, levels int) []byte {
+// whose definition levels, which aren't compressed, take levels bytes. In version 1 these are among the plain bytes.
+func (w *Writer) dataPageHeader(dst []byte, p page, plain, body, levels int) []byte {
+	if w.pages == format.DataPage {
+		dst = pageHeader(dst, format.DataPage, plain, body, 5)
+		for _, v := range [...]int{p.rows, int(p.encoding), int(format.RLE), int(format.RLE)} {
+			dst = i32(dst, v)
+		}
+		return append(dst, 0, 0)
+	}
 	dst = pageHeader(dst, format.DataPageV2, plain+levels, body+levels, 8)
 	for _, v := range [...]int{p.rows, p.nulls, p.rows, int(p.encoding), levels, 0} {
 		dst = i32(dst, v)

@@ -19,7 +19,8 @@
 // definition levels of one bit. Dates are DATE, timestamps are TIMESTAMP of microseconds without a zone, decimals are
 // DECIMAL(18,6) on INT64, texts are STRING.
 //
-//   - Data pages are of version 2, of up to 8192 rows.
+//   - Data pages are of version 2, of up to 8192 rows, or of version 1 for readers that know no other, whose definition levels
+//     are compressed with the values.
 //   - Texts, dates, timestamps and doubles are RLE_DICTIONARY, with the row group's distinct values in a dictionary page,
 //     until values hardly repeat; from then on, as integers and decimals always are, they are PLAIN.
 //   - Bodies of pages are compressed with Zstandard, Snappy or not at all. Pages of dictionary indexes, and of numbers that
@@ -112,7 +113,8 @@ type Writer struct {
 	columns []Column
 	schema  []format.SchemaElement
 	codec   codec
-	out     *bufio.Writer // of the file at work
+	pages   format.PageType // DataPageV2, or DataPage, which is of version 1
+	out     *bufio.Writer   // of the file at work
 
 	// Of the page at work:
 	values []int64
@@ -124,9 +126,17 @@ type Writer struct {
 	head   []byte
 }
 
-// NewWriter makes a writer for a table. The codec is "zstd" (also when empty), "snappy" or "none".
-func NewWriter(columns []Column, codec string) (*Writer, error) {
-	w := &Writer{columns: columns, schema: schemaElements(columns), out: bufio.NewWriterSize(nil, 64<<10)}
+// NewWriter makes a writer for a table. The codec is "zstd" (also when empty), "snappy" or "none"; data pages are of version "v2"
+// (also when empty) or "v1".
+func NewWriter(columns []Column, codec, pages string) (*Writer, error) {
+	w := &Writer{columns: columns, schema: schemaElements(columns), pages: format.DataPageV2, out: bufio.NewWriterSize(nil, 64<<10)}
+	switch pages {
+	case "", "v2":
+	case "v1":
+		w.pages = format.DataPage
+	default:
+		return nil, fmt.Errorf("unknown version %q of data pages; want v1 or v2", pages)
+	}
 	return w, w.codec.set(codec)
 }
 

@@ -8,12 +8,15 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 var (
@@ -76,12 +79,12 @@ func (c *cells) value(row int) parquet.Value {
 }
 
 // write makes a file of the cells, with row groups that end after each of the rows named.
-func write(dir, codec string, columns []cells, rows int, ends []int, step func() int) ([]byte, error) {
+func write(dir, codec, pages string, columns []cells, rows int, ends []int, step func() int) ([]byte, error) {
 	var schema []Column
 	for _, c := range columns {
 		schema = append(schema, c.Column)
 	}
-	w, err := NewWriter(schema, codec)
+	w, err := NewWriter(schema, codec, pages)
 	if err != nil {
 		return nil, err
 	}
@@ -173,6 +176,36 @@ func check(data []byte, columns []cells, rows int) error {
 	return nil
 }
 
+// checkPages wants all data pages of one version, and the program's in the words that parquet-java parses (VersionParser).
+func checkPages(data []byte, first bool) error {
+	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return err
+	}
+	if by := f.Metadata().CreatedBy; !regexp.MustCompile(`^reportferry version \d+\.\d+\.\d+(-\S+)? \(build \S+\)$`).MatchString(by) {
+		return fmt.Errorf("created by %q", by)
+	}
+	for _, group := range f.Metadata().RowGroups {
+		for _, c := range group.Columns {
+			for at, left := c.MetaData.DataPageOffset, c.MetaData.NumValues; left > 0; {
+				r := bytes.NewReader(data[at:])
+				var h format.PageHeader
+				if err := thrift.NewDecoder(protocol.NewReader(r)).Decode(&h); err != nil {
+					return err
+				}
+				if first != (h.Type == format.DataPage) || first != h.DataPageHeader.Valid || first == h.DataPageHeaderV2.Valid {
+					return fmt.Errorf("a page of type %v, of version 1: %t", h.Type, first)
+				}
+				if left -= int64(h.DataPageHeaderV2.V.NumValues); first {
+					left -= int64(h.DataPageHeader.V.NumValues)
+				}
+				at = int64(len(data)) - int64(r.Len()) + int64(h.CompressedPageSize)
+			}
+		}
+	}
+	return nil
+}
+
 func checkChunk(chunk parquet.ColumnChunk, c *cells, from, rows int) (err error) {
 	pages := chunk.Pages()
 	defer func() { err = errors.Join(err, pages.Close()) }()
@@ -219,9 +252,13 @@ func TestWriter(t *testing.T) {
 		}
 		slices.Sort(ends)
 		codec := []string{"", "zstd", "snappy", "none"}[r.IntN(4)]
-		data, err := write(t.TempDir(), codec, columns, rows, ends, func() int { return 1 + r.IntN(5000) })
+		pages := []string{"", "v1", "v2"}[r.IntN(3)]
+		data, err := write(t.TempDir(), codec, pages, columns, rows, ends, func() int { return 1 + r.IntN(5000) })
 		if err == nil {
 			err = check(data, columns, rows)
+		}
+		if err == nil {
+			err = checkPages(data, pages == "v1")
 		}
 		if err != nil {
 			t.Fatalf("file %d, seed %d, %d rows: %v", k, *seed, rows, err)
@@ -272,7 +309,7 @@ func TestBoundsOfLongTexts(t *testing.T) {
 			{Column: Column{Name: "dictionary", Type: Text}, texts: texts, null: null},
 			{Column: Column{Name: "plain", Type: Text}, texts: texts, null: null, raw: true},
 		}
-		data, err := write(t.TempDir(), "", columns, len(texts), nil, func() int { return 1 })
+		data, err := write(t.TempDir(), "", "", columns, len(texts), nil, func() int { return 1 })
 		if err == nil {
 			err = check(data, columns, len(texts))
 		}
@@ -291,7 +328,10 @@ func TestTextsAreUTF8(t *testing.T) {
 }
 
 func TestCodecs(t *testing.T) {
-	if _, err := NewWriter(nil, "lzo"); err == nil || err.Error() != `unknown codec "lzo"; want zstd, snappy or none` {
+	if _, err := NewWriter(nil, "", "v3"); err == nil || err.Error() != `unknown version "v3" of data pages; want v1 or v2` {
+		t.Error(err)
+	}
+	if _, err := NewWriter(nil, "lzo", ""); err == nil || err.Error() != `unknown codec "lzo"; want zstd, snappy or none` {
 		t.Error(err)
 	}
 }
@@ -302,7 +342,7 @@ func TestWriteErrors(t *testing.T) {
 	for i := range c[0].values {
 		c[0].values[i] = int64(rand.Uint64())
 	}
-	w, err := NewWriter([]Column{c[0].Column}, "none")
+	w, err := NewWriter([]Column{c[0].Column}, "none", "")
 	if err != nil {
 		t.Fatal(err)
 	}

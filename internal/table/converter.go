@@ -72,7 +72,7 @@ func newConverter(o Options) (*Converter, error) {
 		return nil, errors.New("several partitions are expected, and no column names a row's")
 	}
 	o.Columns, o.Metadata = slices.Clone(o.Columns), maps.Clone(o.Metadata)
-	writer, err := parquet.NewWriter(fileColumns(o.Columns), o.Codec)
+	writer, err := parquet.NewWriter(fileColumns(o.Columns), o.Codec, o.Pages)
 	if err != nil {
 		return nil, err
 	}

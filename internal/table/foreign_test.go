@@ -45,6 +45,7 @@ func TestSampleOfDrawnTables(t *testing.T) {
 		r := rand.New(rand.NewPCG(*seedFlag, uint64(n)))
 		drawn := drawTable(r, *mostRows)
 		o := drawn.options(r, dir)
+		o.Pages = []string{"v2", "v1"}[n%2] // both for every reader
 		parts, err := convert(o, bytes.NewReader(drawn.csv()))
 		if err != nil {
 			t.Fatalf("table %d: %v", n, err)
@@ -90,7 +91,7 @@ func (t *drawnTable) check(p Part, o Options, rows []int) error {
 	if n, hash, err := measure(p, o.Columns); err != nil || n != p.Rows || hash != p.Hash {
 		return fmt.Errorf("measured %d rows and %s (%w), want %d and %s", n, hash, err, p.Rows, p.Hash)
 	}
-	return checkLayout(p.Path, o.Columns, got.rows)
+	return checkLayout(p.Path, o.Pages, o.Columns, got.rows)
 }
 
 // leave writes the truth about a part.

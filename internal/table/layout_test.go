@@ -22,12 +22,12 @@ var protocol thrift.CompactProtocol
 
 // checkLayout walks over a file byte by byte and holds every header, size, count and index against the values: what no
 // reader looks at today, one will trust tomorrow.
-func checkLayout(path string, columns []Column, rows [][]string) error {
+func checkLayout(path, pages string, columns []Column, rows [][]string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	l := layoutCheck{data: data, columns: columns}
+	l := layoutCheck{data: data, columns: columns, first: pages == "v1"}
 	end := len(data) - 8 - int(binary.LittleEndian.Uint32(data[len(data)-8:]))
 	if string(data[:4]) != "PAR1" || string(data[len(data)-4:]) != "PAR1" {
 		return errors.New("the magic bytes are missing")
@@ -83,6 +83,15 @@ type layoutCheck struct {
 	data     []byte
 	columns  []Column
 	metadata format.FileMetaData
+	first    bool // data pages are of version 1
+}
+
+// pages is the type of all data pages.
+func (l *layoutCheck) pages() format.PageType {
+	if l.first {
+		return format.DataPage
+	}
+	return format.DataPageV2
 }
 
 // chunk checks a column chunk that begins at a place, and tells where it ends.
@@ -130,7 +139,22 @@ func (l *layoutCheck) chunk(c *format.ColumnChunk, at int64, i int, rows [][]str
 			return 0, err
 		}
 		v := h.DataPageHeaderV2.V
-		if h.Type != format.DataPageV2 || place.Offset != at || int64(place.CompressedPageSize) != size || place.FirstRowIndex != int64(row) {
+		if h.Type == format.DataPage { // of version 1: the definition levels are the body's beginning
+			one := h.DataPageHeader.V
+			v.NumValues, v.NumRows, v.Encoding = one.NumValues, one.NumValues, one.Encoding
+			if !l.columns[i].Dimension {
+				size := binary.LittleEndian.Uint32(body)
+				for n := range int(v.NumRows) {
+					if rows[row+n][i] == null {
+						v.NumNulls++
+					}
+				}
+				if body = body[4+size:]; size == 0 || one.DefinitionLevelEncoding != format.RLE || one.RepetitionLevelEncoding != format.RLE {
+					return 0, fmt.Errorf("page %d: %+v, levels of %d bytes", k, one, size)
+				}
+			}
+		}
+		if h.Type != l.pages() || place.Offset != at || int64(place.CompressedPageSize) != size || place.FirstRowIndex != int64(row) {
 			return 0, fmt.Errorf("page %d: %+v at %d, of %d bytes and from row %d", k, place, at, size, row)
 		}
 		if v.NumRows != v.NumValues || v.NumRows == 0 || row+int(v.NumRows) > len(rows) || v.RepetitionLevelsByteLength != 0 || v.IsCompressed.Valid {

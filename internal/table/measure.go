@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"cloud.google.com/go/civil"
 	"github.com/parquet-go/parquet-go"
@@ -41,6 +42,9 @@ type Content struct {
 	Notes   map[string]string // Options.Metadata, and more that the converter noted
 }
 
+// notePrefix begins the keys of a file's metadata, which other programs add to.
+const notePrefix = "reportferry."
+
 // Contents reads the end of a part's file, and no rows.
 func Contents(r io.ReaderAt, size int64) (c Content, err error) {
 	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
@@ -52,7 +56,7 @@ func Contents(r io.ReaderAt, size int64) (c Content, err error) {
 	}
 	c.Notes = map[string]string{}
 	for _, note := range file.Metadata().KeyValueMetadata {
-		c.Notes[note.Key] = note.Value
+		c.Notes[strings.TrimPrefix(note.Key, notePrefix)] = note.Value // which files of earlier versions lack
 	}
 	return c, nil
 }

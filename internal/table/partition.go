@@ -46,15 +46,15 @@ func (c *Converter) begin(p *partition) error {
 	}
 	p.file = c.writer.Create(p.spool)
 	for _, key := range slices.Sorted(maps.Keys(c.notes)) {
-		p.file.Note(key, c.notes[key])
+		p.file.Note(notePrefix+key, c.notes[key])
 	}
-	p.file.Note("partition", name)
+	p.file.Note(notePrefix+"partition", name)
 	return nil
 }
 
 // part closes the partition's file and describes it.
 func (p *partition) part(columns []Column, room *keys.Scratch) (Part, error) {
-	p.file.Note("rows", strconv.FormatInt(p.digest.rows, 10))
+	p.file.Note(notePrefix+"rows", strconv.FormatInt(p.digest.rows, 10))
 	size, err := p.file.Close()
 	if err != nil {
 		return Part{}, err

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -66,7 +67,7 @@ func readFile(p Part, columns []Column) (r reading, err error) {
 	}
 	r.metadata = map[string]string{}
 	for _, kv := range f.MetaData().KeyValueMetadata() {
-		r.metadata[kv.Key] = *kv.Value
+		r.metadata[strings.TrimPrefix(kv.Key, "reportferry.")] = *kv.Value
 	}
 	r.rowGroups = f.NumRowGroups()
 	for g := range r.rowGroups {

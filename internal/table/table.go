@@ -67,10 +67,11 @@ type Options struct {
 	Dir        string       // folder of the parts' files; "" for the system's temporary one
 	Hold       int          // a part of at most so many bytes is held in memory, and only larger ones are files; 0: all are files
 	Codec      string       // "zstd" (also when empty), "snappy" or "none"
+	Pages      string       // the version of data pages: "v2" (also when empty) or "v1"
 	Budget     *Budget      // shared by converters that work at once; nil for a budget of its own, of DefaultBudget bytes
 	Run        string       // the ID of the run, for the column that tells it
 	Mending    Mending
-	Metadata   map[string]string // key-value metadata of every file; "partition" and "rows" are added
+	Metadata   map[string]string // key-value metadata of every file, behind "reportferry."; "partition" and "rows" are added
 }
 
 // Mending says which texts are altered, and counted, that would be errors otherwise.

@@ -42,6 +42,7 @@ type Options struct {
 	Apps      []string // only events of these apps
 	Search    string   // a whole slug, or part of a name
 	Codec     string
+	Pages     string // the version of Parquet's data pages, as table.Options has it
 	SpoolDir  string
 	Budget    *table.Budget
 	Warehouse sinks.Schema // what the config says of tables
@@ -125,7 +126,7 @@ func (p *plan) schema(context.Context) (*sinks.Schema, error) { return p.definit
 func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules}
 	if p.table, err = partition.Open(ctx, partition.Options{
-		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir,
+		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, Pages: k.o.Pages, SpoolDir: k.o.SpoolDir,
 		Budget: k.o.Budget, OnEmpty: partition.GuardEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log, Warehouse: &k.o.Warehouse,
 	}); err != nil {
 		return nil, err

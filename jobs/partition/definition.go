@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,6 +28,20 @@ type Definition struct {
 func (d Definition) asked(name string) bool {
 	i := slices.IndexFunc(d.Columns, func(c table.Column) bool { return c.Name == name })
 	return i >= 0 && d.Columns[i].Source != ""
+}
+
+// units says as JSON what the numbers of the metrics' columns are.
+func (d Definition) units() (string, error) {
+	units := map[string]string{}
+	if d.Schema != nil {
+		for _, c := range d.Schema.Columns {
+			if c.Unit != "" {
+				units[c.Name] = c.Unit
+			}
+		}
+	}
+	text, err := json.Marshal(units)
+	return string(text), err
 }
 
 // falling names the columns whose metrics are differences.

@@ -58,13 +58,18 @@ func (a Answer) cause() string {
 
 // Converter makes the converter that turns an answer about these partitions into parts.
 func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Converter, error) {
+	units, err := d.units()
+	if err != nil {
+		return nil, err
+	}
 	return table.New(table.Options{
-		Columns: d.Columns, Ignored: d.Ignored, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Hold: t.o.Hold, Codec: t.o.Codec, Budget: t.o.Budget, Run: t.o.Run, Mending: t.Mending(),
+		Columns: d.Columns, Ignored: d.Ignored, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Hold: t.o.Hold, Codec: t.o.Codec, Pages: t.o.Pages, Budget: t.o.Budget, Run: t.o.Run, Mending: t.Mending(),
 		Metadata: map[string]string{
 			"table": t.o.Name, "fingerprint": d.Shape.FingerprintID(),
 			// The text makes every file another one, also of the same rows. S3's ETag, which conditional writes go by, is a sum
 			// over the bytes, and a late write meant for an older file of the same rows must not pass for one meant for this.
 			"fetch": rand.Text(),
+			"units": units, "currency": d.Shape.Fingerprint["currency"], // for whoever has the file alone
 		},
 	})
 }

@@ -37,6 +37,7 @@ type Options struct {
 
 	Job, Run string // for records and logs
 	Codec    string // of the parts, as table.Options has it
+	Pages    string // likewise
 	SpoolDir string
 	Hold     int // as table.Options has it
 	Budget   *table.Budget

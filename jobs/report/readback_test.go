@@ -38,7 +38,10 @@ func readParquet(t testing.TB, path string) readTable {
 	defer tab.Release()
 	out := readTable{rows: make([][]string, tab.NumRows()), meta: map[string]string{}}
 	for _, kv := range f.MetaData().KeyValueMetadata() {
-		out.meta[kv.Key] = kv.GetValue()
+		out.meta[strings.TrimPrefix(kv.Key, "reportferry.")] = kv.GetValue()
+		if !strings.HasPrefix(kv.Key, "reportferry.") {
+			t.Errorf("%s: metadata %s has no prefix", path, kv.Key)
+		}
 	}
 	for c := range int(tab.NumCols()) {
 		field := tab.Schema().Field(c)

@@ -75,6 +75,7 @@ type Options struct {
 	Reconcile   Reconcile                          // empty: warn
 	Cohorts     float64                            // by which share of a total the rows of a cohort metric may differ from it
 	Codec       string
+	Pages       string // the version of Parquet's data pages, as table.Options has it
 	SpoolDir    string
 	Hold        int // as table.Options has it
 	Budget      *table.Budget
@@ -297,7 +298,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledger.Shape, known bool, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules, resolving: semaphore.NewWeighted(1), blocks: map[string]*block{}}
 	if p.table, err = partition.Open(ctx, partition.Options{
-		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, SpoolDir: k.o.SpoolDir, Hold: k.o.Hold,
+		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, Pages: k.o.Pages, SpoolDir: k.o.SpoolDir, Hold: k.o.Hold,
 		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, FailText: k.o.FailText, Guard: cmp.Or(k.o.Guard, partition.UsualGuard), Again: k.o.Rules.IgnoreLedger,
 		Log: k.o.Log, Warehouse: &k.o.Warehouse,
 	}); err != nil {

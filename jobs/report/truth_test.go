@@ -50,6 +50,9 @@ func (r *rig) looksAwkward() {
 				r.t.Errorf("%s: metadata %s is %q, want %q", day, key, file.meta[key], value)
 			}
 		}
+		if units := file.meta["units"]; !strings.Contains(units, `"cost":"money"`) || !strings.Contains(units, `"installs":"count"`) || file.meta["currency"] != "USD" {
+			r.t.Errorf("%s: units %q, currency %q", day, units, file.meta["currency"])
+		}
 		if len(file.meta["fingerprint"]) != 16 {
 			r.t.Errorf("%s: fingerprint %q", day, file.meta["fingerprint"])
 		}

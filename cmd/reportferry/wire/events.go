@@ -36,7 +36,7 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 			Location: location, Schedule: schedule, IgnoreSchedule: a.Now, IgnoreLedger: a.Force,
 		},
 		States: s.Config.States, Rebaseline: a.Rebaseline, Apps: c.Events.Apps, Search: c.Events.Search,
-		Codec: c.Events.Codec, SpoolDir: s.Spool, Budget: s.Budget, Log: s.Log,
+		Codec: c.Events.Codec, Pages: s.Config.Parquet.Pages, SpoolDir: s.Spool, Budget: s.Budget, Log: s.Log,
 		Warehouse: tablesOf(c),
 	})
 	if err != nil {

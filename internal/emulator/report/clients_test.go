@@ -302,6 +302,9 @@ func TestCreativeReportReadsThePivot(t *testing.T) {
 	for _, group := range pivot.Rows {
 		for day, list := range group {
 			for _, row := range list.Rows {
+				if _, twice := row["day"]; twice {
+					t.Errorf("the index is in the row too: %v", row)
+				}
 				got = append(got, fmt.Sprintf("%s|%v|%v|%.6f", day, row["creative_network"], row["campaign"], row["cost"]))
 				sums[day] += row["cost"].(float64)
 			}
@@ -320,6 +323,10 @@ func TestCreativeReportReadsThePivot(t *testing.T) {
 		if total += sum; fmt.Sprintf("%.5f", sum) != fmt.Sprintf("%.5f", pivot.By["day"][day]["cost"]) {
 			t.Errorf("%s: %v, want %v", day, pivot.By["day"][day]["cost"], sum)
 		}
+	}
+	sorted := readJSON[struct{ Rows []map[string]any }](t, emutest.Get(t, s, "pivot_report?index=day&dimensions=app,day&metrics=cost&date_period=2026-03-01:2026-03-03&sort=-cost", 200))
+	if len(sorted.Rows) != 3 || sorted.Rows[0]["2026-03-01"] == nil || sorted.Rows[2]["2026-03-03"] == nil {
+		t.Errorf("sorted by cost: %d groups", len(sorted.Rows))
 	}
 	if fmt.Sprintf("%.5f", total) != fmt.Sprintf("%.5f", pivot.Totals["cost"]) || len(pivot.By) != 3 {
 		t.Errorf("totals %v by %d dimensions, want cost %v", pivot.Totals, len(pivot.By), total)
