@@ -67,6 +67,7 @@ func TestSharingText(t *testing.T) {
 		{"misspelt", []string{"sharing", "check", "bad.csv"}, 3, func() { check(t, os.WriteFile("bad.csv", []byte("app_token,device,sharng\n"), 0o600)) }},
 		{"late", []string{"sharing", "push"}, 0, put("in/2009-12-28/consent.csv", "APP,c0ffee-1,disable,", "APP,c0ffee-5,disable,")},
 		{"status", []string{"sharing", "status"}, 0, nil},
+		{"check-live", []string{"check", "--live", "--seed", "1"}, 0, nil},
 		{"requeue", []string{"sharing", "requeue"}, 0, nil},
 		{"show-ids", []string{"sharing", "push", "--show-ids"}, 0, put(tomorrow, "nosuchapp,c0ffee-6,enable,", "APP,c0ffee-7,enable,")},
 		{"explain", []string{"sharing", "explain", `{"all":{"all":false},"google":{"install":true}}`}, 0, nil},

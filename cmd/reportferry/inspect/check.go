@@ -139,6 +139,11 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 			c.step(job.Name, err, "")
 		}
 	}
+	for _, j := range chosen {
+		if live && (j.Spend != nil || j.Sharing != nil) {
+			fmt.Fprintf(c.out, "%s: the service offers nothing harmless to try;\n  the first push is the trial: begin with a file of one record\n", j.Name)
+		}
+	}
 	if live && lists != nil && c.Ledger != nil && ctx.Err() == nil {
 		return c.live(ctx, list, lists)
 	}
