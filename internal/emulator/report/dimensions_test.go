@@ -36,9 +36,9 @@ var dimensionForms = []struct {
 	{"currency", `^US Dollar$`, 1},
 	{"currency_code", `^USD$`, 1},
 	{"network", `.`, 0},
-	{"campaign", ` \(\d+\)$|^unknown$`, 0},
+	{"campaign", ` \(\d+\)$|^unknown$|^Expired Attributions$`, 0},
 	{"campaign_network", `.`, 0},
-	{"campaign_id_network", `^(\d+|unknown)$`, 0},
+	{"campaign_id_network", `^(\d+|unknown|Expired Attributions)$`, 0},
 	{"adgroup", ` \(\d+\)$|^unknown$`, 0},
 	{"adgroup_network", `.`, 0},
 	{"adgroup_id_network", `^(\d+|unknown)$`, 0},
@@ -46,16 +46,16 @@ var dimensionForms = []struct {
 	{"source_id_network", `^(\d+|unknown)$`, 4},
 	{"creative", ` \(\d+\)$|^unknown$`, 0},
 	{"creative_network", `.`, 0},
-	{"creative_id_network", `^(\d+|unknown)$`, 0},
+	{"creative_id_network", `^(\d+|unknown|Expired Attributions)$`, 0},
 	{"country", `^([A-ZT][a-zü]+( [A-Za-z]+)*|unknown)$`, 10},
 	{"country_code", `^([A-Z]{2}|unknown)$`, 10},
 	{"region", `^(AMER|EMEA|APAC|LATAM|unknown)$`, 5},
 	{"partner_name", `.`, 8},
 	{"partner_id", `^(-300|\d+|unknown)$`, 8},
 	{"partner", `^([a-z_]+)$`, 8},
-	{"channel", `.`, 9},
+	{"channel", `.`, 16},
 	{"platform", `^(mobile_app|web|undefined)$`, 3},
-	{"creative_id", `^(\d+|unknown)$`, 0},
+	{"creative_id", `^(\d+|unknown|Expired Attributions)$`, 0},
 }
 
 func TestDimensionForms(t *testing.T) {
@@ -124,7 +124,7 @@ func TestDimensionsAgree(t *testing.T) {
 	}
 	for _, level := range []string{"campaign", "adgroup", "creative"} {
 		for _, r := range emutest.Report(t, s, level+","+level+"_network,"+level+"_id_network", "installs", week).Rows {
-			if r[0] != r[1]+" ("+r[2]+")" && (r[0] != "unknown" || r[2] != "unknown") {
+			if r[0] != r[1]+" ("+r[2]+")" && (r[0] != "unknown" || r[2] != "unknown") && r[2] != "Expired Attributions" {
 				t.Errorf("%s %q, its network's %q, ID %q", level, r[0], r[1], r[2])
 			}
 		}
